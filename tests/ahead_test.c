@@ -58,6 +58,45 @@ static void an_idle_server_begins_at_once(void)
     close_setting(&s);
 }
 
+static int64_t continued_before(const RhServiceResult *r, double t_s)
+{
+    int64_t iterations = 0;
+    for (guint i = 0; i < r->works->len; i++) {
+        const RhServedWork *w = &g_array_index(r->works, RhServedWork, i);
+        iterations += w->prompts == 0 && w->t_end_s <= t_s + 1e-9 ? w->iterations : 0;
+    }
+    return iterations;
+}
+
+/* A server that looks for requests every 30 iterations finds one at a multiple of 30 after it last read a prompt, and
+ * one that idles at once; runs are cut as single iterations are. */
+static void some_servers_look_now_and_then(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=sglang,tp1");
+    RhServer often = *s.serving.server, seldom = often;
+    seldom.receive = 30;
+    for (double gap_s = 0.1; gap_s < 0.3; gap_s += 0.07) {
+        g_autoptr(RhRequests) requests = every(gap_s, 2);
+        g_autoptr(RhServiceResult) a =
+            serve_with(&s, &often, requests, &(RhClient){.timeline = true});
+        g_autoptr(RhServiceResult) b =
+            serve_with(&s, &seldom, requests, &(RhClient){.timeline = true});
+        g_autoptr(RhServiceResult) single =
+            serve_with(&s, &seldom, requests, &(RhClient){.each_iteration = true});
+        int64_t soon = continued_before(a, at(a, 1)->t_admit_s),
+                late = continued_before(b, at(b, 1)->t_admit_s);
+        CU_ASSERT_EQUAL(late % 30, 0);
+        CU_ASSERT_TRUE(late >= soon && late < soon + 30);
+        CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_admit_s, at(b, 1)->t_admit_s, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_end_s, at(b, 1)->t_end_s, 1e-9);
+    }
+    g_autoptr(RhRequests) apart = every(100, 2);
+    g_autoptr(RhServiceResult) idle = serve_with(&s, &seldom, apart, &(RhClient){0});
+    CU_ASSERT_DOUBLE_EQUAL(at(idle, 1)->t_admit_s, at(idle, 1)->t_arrive_s + seldom.admit_s.value,
+                           1e-9);
+    close_setting(&s);
+}
+
 static int32_t most_read_at_once(const RhServiceResult *r)
 {
     int32_t most = 0;
@@ -202,14 +241,16 @@ static void groups_have_hosts(void)
 
 int main(void)
 {
-    static const RhTest tests[] = {{"newcomers wait for one more", newcomers_wait_for_one_more},
-                                   {"an idle server begins at once", an_idle_server_begins_at_once},
-                                   {"prompts stay whole", prompts_stay_whole},
-                                   {"launching is a floor", launching_is_a_floor},
-                                   {"ranks launch together", ranks_launch_together},
-                                   {"links keep their rate", links_keep_their_rate},
-                                   {"large sums make no norms", large_sums_make_no_norms},
-                                   {"groups have hosts", groups_have_hosts},
-                                   {0}};
+    static const RhTest tests[] = {
+        {"newcomers wait for one more", newcomers_wait_for_one_more},
+        {"an idle server begins at once", an_idle_server_begins_at_once},
+        {"some servers look now and then", some_servers_look_now_and_then},
+        {"prompts stay whole", prompts_stay_whole},
+        {"launching is a floor", launching_is_a_floor},
+        {"ranks launch together", ranks_launch_together},
+        {"links keep their rate", links_keep_their_rate},
+        {"large sums make no norms", large_sums_make_no_norms},
+        {"groups have hosts", groups_have_hosts},
+        {0}};
     return rh_test_main("ahead", tests);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "strategies/serve/outcome.h"
 #include "strategies/serve/router.h"
 #include "tests/serve_kit.h"
 #include "tests/train_kit.h"
@@ -369,6 +370,29 @@ static void pools_hand_over(void)
     close_setting(&s);
 }
 
+/* Where the second pool takes one at a time, first tokens wait for the answers before theirs. */
+static void a_full_pool_holds_first_tokens(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:2", "tp1/tp1,batch=1");
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
+                           .count = 4,
+                           .input = {1000, 1000},
+                           .output = {100, 100},
+                           .seed = 1};
+    g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    for (guint k = 1; k < r->served->len; k++) {
+        const RhServed *before = at(r, k - 1), *q = at(r, k);
+        double answer_s = q->t_end_s - q->t_first_s, parts_s = 0;
+        CU_ASSERT_TRUE(q->t_first_s >= before->t_end_s - 1e-9);
+        CU_ASSERT_TRUE(q->t_first_s < before->t_end_s + 0.05 * answer_s);
+        for (int part = 0; part < RH_TTFT_LAST; part++)
+            parts_s += rh_served_ttft_part_s(q, (RhTtftPart)part);
+        RH_CHECK_CLOSE(parts_s, q->t_first_s - q->t_arrive_s, 1e-9);
+    }
+    close_setting(&s);
+}
+
 /* Eight nodes send to one at once: each request's cache takes eight times as long as alone. */
 static void senders_share_a_link(void)
 {
@@ -487,6 +511,8 @@ static const RhTest tests[] = {
     {"too long is refused", too_long_is_refused},
     {"refusals are told", refusals_are_told},
     {"pools hand over", pools_hand_over},
+    {"a full pool holds first tokens", a_full_pool_holds_first_tokens},
+    {"a full pool holds first tokens", a_full_pool_holds_first_tokens},
     {"senders share a link", senders_share_a_link},
     {"groups share a server", groups_share_a_server},
     {"rooms follow cuts", rooms_follow_cuts},

@@ -70,8 +70,9 @@ static void pools_are_told_by_the_note(void)
                 "moetp1 ep16 bs2,x\n");
     CU_ASSERT_EQUAL(j->rows->len, 2);
     CU_ASSERT_PTR_NULL_FATAL(at(j, 1)->skipped);
-    CU_ASSERT_STRING_EQUAL(at(j, 1)->strategy,
-                           "server=trtllm-dynamo,tp1,ep16,dp16,kv=fp8/tp16,ep16,replicas=3,kv=fp8");
+    CU_ASSERT_STRING_EQUAL(
+        at(j, 1)->strategy,
+        "server=trtllm-dynamo,tp1,ep16,dp16,kv=fp8/tp16,ep16,replicas=3,batch=1,kv=fp8");
     RH_CHECK_CLOSE(at(j, 1)->predicted_s, at(j, 1)->measured_s, 0.12);
 }
 

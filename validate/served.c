@@ -76,12 +76,14 @@ static bool predict(const RhServedCase *c, Prediction *p, GError **error)
 
 /* --- the table --- */
 
-/* Figures of a row as they stand there; NULL: it has not both. */
+#define FIGURES_S 1e-5 /* some copies are rounded to hundredths of a millisecond */
+
+/* Figures of a row, to as many digits as copies have; NULL: it has not both. */
 static char *figures_of(const RhCaseRow *row)
 {
     return row->ttft_s > 0 && row->tpot_s > 0
-               ? g_strdup_printf("%s|%s|%s", row->text[RH_CASE_SOURCE], row->text[RH_CASE_TTFT_MS],
-                                 row->text[RH_CASE_TPOT_MS])
+               ? g_strdup_printf("%s|%lld|%lld", row->text[RH_CASE_SOURCE],
+                                 llround(row->ttft_s / FIGURES_S), llround(row->tpot_s / FIGURES_S))
                : NULL;
 }
 
@@ -109,8 +111,7 @@ char *rh_served_repeats(GHashTable *first, const RhCaseRow *row)
     g_autofree char *key = figures_of(row);
     const RhCaseRow *original = key ? g_hash_table_lookup(first, key) : row;
     return original == row ? NULL
-                           : g_strdup_printf("its figures are those of line %d, to the last digit",
-                                             original->line);
+                           : g_strdup_printf("its figures are those of line %d", original->line);
 }
 
 static double mean_of(RhLengthRange range)

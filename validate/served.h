@@ -18,6 +18,6 @@ char *rh_served_repeats(GHashTable *originals, const RhCaseRow *row);
  * nothing tells. Caller frees. */
 char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row);
 /* As rh_cases_judge, of a table of serving runs: a row of it is as many rows of the result as it gives
- * figures. A row that repeats another's figures to the last digit counts once; one that outruns its GPUs not at
+ * figures. A row that repeats another's figures to 0.01 ms counts once; one that outruns its GPUs not at
  * all. */
 RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error);

@@ -191,9 +191,11 @@ static bool say_deployment(Way *w)
     char *pools[RH_POOLS_MAX] = {NULL};
     bool said = say_pools(w, more, pools);
     g_autoptr(GString) text = g_string_new(NULL);
+    g_auto(GStrv) words = g_strsplit(more ? more : "", "/", RH_POOLS_MAX); /* of each, or of all */
+    int many = (int)g_strv_length(words);
     for (int p = 0; said && p < RH_POOLS_MAX && pools[p]; p++)
-        g_string_append_printf(text, "%s%s%s%s", p ? "/" : "", pools[p], more ? "," : "",
-                               more ? more : "");
+        g_string_append_printf(text, "%s%s%s%s", p ? "/" : "", pools[p], many > 0 ? "," : "",
+                               many > 0 ? words[MIN(p, many - 1)] : "");
     for (int p = 0; p < RH_POOLS_MAX; p++)
         g_free(pools[p]);
     if (!said)

@@ -48,9 +48,9 @@ double rh_served_ttft_part_s(const RhServed *s, RhTtftPart part)
 {
     switch (part) {
     case RH_TTFT_QUEUE:
-        return s->t_admit_s - s->t_arrive_s;
+        return s->t_admit_s - s->t_arrive_s + s->t_slot_s;
     case RH_TTFT_PREFILL:
-        return s->t_first_s - s->t_admit_s - s->t_stall_s - s->t_transfer_s;
+        return s->t_first_s - s->t_admit_s - s->t_stall_s - s->t_transfer_s - s->t_slot_s;
     case RH_TTFT_INTERFERENCE:
         return s->t_stall_s;
     case RH_TTFT_TRANSFER:

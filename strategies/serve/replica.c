@@ -279,6 +279,14 @@ static int32_t blocks_held(const RhReplica *r, const RhSequence *s)
     return r->prefixes && !s->fetched ? ((int32_t)s->units->len - s->idle) * r->unit_blocks : 0;
 }
 
+/* Whose prompt another replica has read is told its first token by this one, when it comes in. */
+static void tell_first(RhReplica *r, int32_t i)
+{
+    double waited_s = r->t_begin_s - rh_replica_sequence(r, i)->t_taken_s;
+    rh_replica_served(r, i)->t_first_s += waited_s;
+    rh_replica_served(r, i)->t_slot_s += waited_s;
+}
+
 bool rh_replica_admit(RhReplica *r, int32_t tokens)
 {
     int32_t i = rh_replica_waiting(r);
@@ -302,10 +310,12 @@ bool rh_replica_admit(RhReplica *r, int32_t tokens)
         served->t_admit_s = r->t_begin_s;
         served->found_tokens = s->fetched ? 0 : s->read;
     }
-    if (s->fetched)
+    if (s->fetched) {
+        tell_first(r, i);
         rh_replica_join(r, i, r->t_begin_s);
-    else
+    } else {
         g_array_append_val(r->reading, i);
+    }
     return true;
 }
 

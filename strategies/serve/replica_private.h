@@ -86,7 +86,8 @@ struct RhReplica {
     double late_s;   /* of its last iteration: as others were on its links */
     double t_seen_s; /* who came until then is known to the iteration that is planned */
     double t_ended_s,
-        t_ahead_s; /* of the last iteration: its end; when the next was planned, if ahead */
+        t_ahead_s;    /* of the last iteration: its end; when the next was planned, if ahead */
+    int32_t unlooked; /* iterations since somebody was looked for */
     RhReplicaCounts counts;
 };
 

@@ -64,7 +64,9 @@ static void plan_time(RhReplica *r)
     }
     int64_t until = rh_replica_first_ending(r).last - r->steps;
     r->run = rh_iteration_run(r->spec.iterations, continued, batch.contexts);
-    if (comes_unseen(r) || (r->late->len > 0 && r->waiting.length > 0))
+    if (comes_unseen(r))
+        r->run.steps = MIN(r->run.steps, r->spec.server->receive - r->unlooked);
+    if (r->late->len > 0 && r->waiting.length > 0)
         r->run.steps = 1;
     int32_t rounds = rounds_for(r, until, r->run.steps), tokens = rh_replica_given(r, rounds);
     int32_t room = steps_with_room(r, tokens);
@@ -91,8 +93,18 @@ static void plan(RhReplica *r)
     r->busy = r->continues || r->planned->len > 0;
 }
 
+/* Is it this plan that looks for who came? One behind an iteration that read prompts does; of others every so many.
+ * Nobody came in what a run skipped, so that its last look alone counts. */
+static bool looks(RhReplica *r)
+{
+    bool read = r->planned->len > 0;
+    r->unlooked = read ? 0 : (r->unlooked + r->run.steps) % r->spec.server->receive;
+    return r->unlooked == 0;
+}
+
 double rh_replica_begin(RhReplica *r, double t_s)
 {
+    bool looked = looks(r);
     g_array_set_size(r->planned, 0);
     g_array_set_size(r->chunks, 0);
     r->t_begin_s = t_s;
@@ -102,11 +114,13 @@ double rh_replica_begin(RhReplica *r, double t_s)
         rh_replica_forget_late(r);
     rh_replica_make_room(r);
     rh_replica_order_waiting(r);
-    r->t_seen_s = ahead ? r->t_ahead_s : t_s;
+    if (looked)
+        r->t_seen_s = ahead ? r->t_ahead_s : t_s;
     plan(r);
-    if (!r->busy && ahead) { /* nothing runs: nothing is planned ahead of it */
+    if (!r->busy && (ahead || !looked)) { /* nothing runs: nothing is planned ahead of it */
         rh_replica_forget_late(r);
         r->t_seen_s = t_s;
+        r->unlooked = 0;
         plan(r);
     }
     if (!r->busy)

@@ -20,6 +20,7 @@ typedef struct {
     double t_end_s;      /* last token at the client; NaN: never */
     double t_stall_s;    /* of the time to the first token: behind others' prompts, once admitted */
     double t_transfer_s; /* of it: keys and values on their way to where tokens are decoded */
+    double t_slot_s;     /* of it: in the queue of the pool where tokens are decoded */
     double tbt_max_s;    /* the longest gap between two of its tokens */
     int32_t input_tokens, output_tokens, preempted_count, replica;
     int32_t found_tokens; /* of the prompt, in the cache when it was first scheduled */

@@ -38,6 +38,7 @@ static const struct {
     {"batch", offsetof(RhServer, batch), 1, 1 << 20},
     {"chunk", offsetof(RhServer, chunk), 1, 1 << 24},
     {"stream", offsetof(RhServer, stream_tokens), 1, 1 << 20},
+    {"receive", offsetof(RhServer, receive), 1, 1 << 20},
 };
 
 static const struct {
@@ -229,7 +230,7 @@ RhServer *rh_server_load(const char *name, GError **error)
     g_autofree char *path = rh_data_shelf_path(&shelf, name);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
     g_autofree RhServer *server = g_new0(RhServer, 1);
-    server->stream_tokens = 1;
+    server->stream_tokens = server->receive = 1;
     return doc && read_server(doc, name, server, error) ? g_steal_pointer(&server) : NULL;
 }
 

@@ -57,6 +57,7 @@ typedef struct {
     int32_t block_tokens;  /* of the cache */
     int32_t batch, chunk;  /* defaults of a deployment */
     int32_t stream_tokens; /* the client is sent so many at a time */
+    int32_t receive;       /* who came is looked for every so many iterations that only continue */
     RhCacheFormat cache;   /* default; AUTO: as the model's activations */
     bool reduce_norms;     /* sums over tensor ranks, residual sums and norms are one kernel */
     bool reduce_norms_new; /* ... on devices of Blackwell's generation alone */
