@@ -13,16 +13,6 @@
 #include "strategies/serve/program.h"
 #include "strategies/serve/server.h"
 
-static char *page_of(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o)
-{
-    RhReportStyle plain = {0};
-    g_autofree char *text = rh_report_serve_text(q, r, o, &plain);
-    g_autofree char *json = rh_report_serve_json(q, r, o);
-    g_autofree char *facts = rh_report_platform_facts_json(q->q->hardware);
-    RhPage page = {.command = "serve-simulate", .answer = text, .json = json, .facts = facts};
-    return rh_report_page(&page);
-}
-
 /* A service that was played. */
 typedef struct {
     const RhServing *serving;
@@ -30,6 +20,17 @@ typedef struct {
     RhService *service;
     const RhServiceResult *result;
 } Played;
+
+static char *page_of(const RhServeQuestion *q, const Played *p, const RhOutcome *o, GError **error)
+{
+    RhReportStyle plain = {0};
+    g_autofree char *facts =
+        rh_report_service_facts_json(&p->serving->platform, NULL, 1, p->serving->server, error);
+    g_autofree char *text = rh_report_serve_text(q, p->result, o, &plain);
+    g_autofree char *json = rh_report_serve_json(q, p->result, o);
+    RhPage page = {.command = "serve-simulate", .answer = text, .json = json, .facts = facts};
+    return facts ? rh_report_page(&page) : NULL;
+}
 
 static char *program_json(const Played *p, GError **error)
 {
@@ -48,7 +49,7 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Pl
         g_autofree char *text = kind == RH_OUTPUT_CSV       ? rh_report_serve_csv(q, r)
                                 : kind == RH_OUTPUT_TRACE   ? rh_report_serve_trace(r, error)
                                 : kind == RH_OUTPUT_PROGRAM ? program_json(p, error)
-                                : kind == RH_OUTPUT_HTML    ? page_of(q, r, o)
+                                : kind == RH_OUTPUT_HTML    ? page_of(q, p, o, error)
                                                             : rh_report_serve_json(q, r, o);
         if (!text || !rh_output_write(path, text, error))
             return false;
@@ -56,7 +57,7 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Pl
     return true;
 }
 
-/* The exit status: a level that is broken is a "no", and that nothing is answered. */
+/* The exit status: a level that is broken is a "no", and so is a run of which nothing is answered. */
 static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *p, GError **error)
 {
     const RhServiceResult *r = p->result;

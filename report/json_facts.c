@@ -69,12 +69,29 @@ static void put_stack(RhJsonWriter *w, const RhStack *s)
     rh_json_end_object(w);
 }
 
+static void put_server(RhJsonWriter *w, const RhServer *s)
+{
+    size_t count = 0;
+    const RhServerFact *rows = rh_server_facts(&count);
+    g_autofree char *name = g_strconcat("server ", s->name, NULL);
+    rh_json_begin_object(w, name);
+    for (size_t i = 0; i < count; i++)
+        put_fact(w, rows[i].key, rows[i].kind,
+                 (const RhFact *)(const void *)((const char *)s + rows[i].offset));
+    rh_json_end_object(w);
+}
+
+static void put_hardware(RhJsonWriter *w, const RhPlatform *p)
+{
+    put_platform(w, p);
+    for (int32_t i = 0; i < rh_platform_devices_count(p); i++)
+        put_device(w, rh_platform_device(p, i));
+}
+
 static void put_question(RhJsonWriter *w, const RhQuestion *q)
 {
     if (q->hardware)
-        put_platform(w, q->hardware);
-    for (int32_t i = 0; q->hardware && i < rh_platform_devices_count(q->hardware); i++)
-        put_device(w, rh_platform_device(q->hardware, i));
+        put_hardware(w, q->hardware);
     if (q->c->stack)
         put_stack(w, q->c->stack);
 }
@@ -89,6 +106,26 @@ char *rh_report_platform_facts_json(const RhPlatform *platform)
     const RhCase c = {0};
     const RhQuestion q = {.c = &c, .hardware = platform};
     return rh_report_facts_json(&q);
+}
+
+char *rh_report_service_facts_json(const RhPlatform *const *platforms, const char *const *names,
+                                   guint count, const RhServer *server, GError **error)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    for (guint i = 0; i < count; i++) {
+        g_autoptr(RhPlatform) own = rh_server_hardware(server, platforms[i], error);
+        if (!own)
+            return NULL;
+        if (names)
+            rh_json_begin_object(w, names[i]);
+        put_hardware(w, own);
+        if (names)
+            rh_json_end_object(w);
+    }
+    put_server(w, server);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
 }
 
 char *rh_report_facts_of_json(const RhQuestion *const *questions, const char *const *names,
