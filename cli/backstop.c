@@ -31,3 +31,9 @@ void rh_backstop_begin(double timeout_s)
     sigaction(SIGALRM, &act, NULL);
     setitimer(ITIMER_REAL, &once, NULL);
 }
+
+void rh_backstop_end(void)
+{
+    const struct itimerval never = {0};
+    setitimer(ITIMER_REAL, &never, NULL);
+}

@@ -6,3 +6,5 @@
 
 /* From now on; 0: never. */
 void rh_backstop_begin(double timeout_s);
+/* No more: what was asked is answered. */
+void rh_backstop_end(void);

@@ -37,10 +37,9 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhBesides *b, 
     RhTogetherQuestion q = {&in->question, jobs, s ? &told : NULL};
     g_autofree char *json = rh_report_together_json(&q, n);
     g_autofree char *text = rh_report_together_text(&q, n);
-    if (!write_files(a, in, json, text, error))
-        return 3;
     fputs(a->json ? json : text, stdout);
-    return 0;
+    rh_output_answered();
+    return write_files(a, in, json, text, error) ? 0 : 3;
 }
 
 int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layout, GError **error)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/backstop.h"
 
 /* Longer endings first: ".program.json" is also a ".json". */
 static const struct {
@@ -65,6 +67,12 @@ bool rh_output_check_folder(const char *path, GError **error)
         return rh_fail(error, RH_ERROR_IO, "%s cannot be written: folder %s: %s", path, folder,
                        g_strerror(errno));
     return true;
+}
+
+void rh_output_answered(void)
+{
+    fflush(stdout);
+    rh_backstop_end();
 }
 
 bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **error)

@@ -22,6 +22,9 @@ typedef enum {
     RH_OUTPUT_TRACE, /* .trace.json.gz */
 } RhOutput;
 
+/* The answer is on stdout, for others to read: files are written after it, in the time they take. */
+void rh_output_answered(void);
+
 /* Checks before any work is done: every ending is one of `kinds` (ended by RH_OUTPUT_NONE; an
  * ending of other commands or versions is RH_ERROR_USAGE) and its folder can be written
  * (RH_ERROR_IO). */

@@ -329,9 +329,10 @@ static int run(const RhArguments *a, GError **error)
     rh_terminal_progress_end();
     if (status != 0)
         return status;
-    if (!write_files(a, in, plan, &options, error) || !print_plan(a, in, plan, &options, error))
-        return 3;
-    return plan->entries->len > 0 ? 0 : 1;
+    bool printed = print_plan(a, in, plan, &options, error);
+    rh_output_answered();
+    bool written = write_files(a, in, plan, &options, printed ? error : NULL);
+    return !printed || !written ? 3 : plan->entries->len > 0 ? 0 : 1;
 }
 
 static const RhOption own[] = {

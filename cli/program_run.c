@@ -139,10 +139,11 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
     g_autoptr(RhRun) run = rh_rehearse_apart(l->program, in->platform, &options, error);
     rh_terminal_progress_end();
     found.run = run;
-    if (!run || !write_files(a, in, &found, error))
+    if (!run)
         return 3;
     print(a, &found);
-    return 0;
+    rh_output_answered();
+    return write_files(a, in, &found, error) ? 0 : 3;
 }
 
 int rh_program_run(const RhArguments *a, GError **error)

@@ -65,11 +65,12 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *
     RhReportStyle style = {.colored = rh_terminal_colored(),
                            .verbosity = (int)a->verbosity,
                            .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_CSV)};
-    if (!write_files(a, q, p, &o, error))
-        return 3;
     g_autofree char *text =
         a->json ? rh_report_serve_json(q, r, &o) : rh_report_serve_text(q, r, &o, &style);
     fputs(text, stdout);
+    rh_output_answered();
+    if (!write_files(a, q, p, &o, error))
+        return 3;
     return o.slos_kept && o.completed_count > 0 ? 0 : 1;
 }
 

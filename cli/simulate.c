@@ -161,10 +161,11 @@ static int run(const RhArguments *a, GError **error)
     rh_terminal_progress_end();
     if (!r)
         print_unanswered(a, in, &layout, *error);
-    if (!r || !write_files(a, in, r, program, raw, error))
+    if (!r)
         return 3;
     print_run(a, in, r, raw);
-    return status_of(a, in, r);
+    rh_output_answered();
+    return write_files(a, in, r, program, raw, error) ? status_of(a, in, r) : 3;
 }
 
 static const RhOption own[] = {

@@ -190,12 +190,9 @@ bool rh_timeline_write(const RhProgram *p, const RhRun *run, const char *path, G
                        "the timeline holds %u events; at most %d can be written\n"
                        "help: rehearse fewer micro-batches or layers, or one step",
                        run->timeline->len, EVENTS_MAX);
-    g_autoptr(GError) local = NULL;
     g_autoptr(GOutputStream) raw = g_memory_output_stream_new_resizable();
     GMemoryOutputStream *bytes = G_MEMORY_OUTPUT_STREAM(raw);
-    if (write_memory(raw, p, run, &local) &&
-        rh_file_write(path, g_memory_output_stream_get_data(bytes),
-                      g_memory_output_stream_get_data_size(bytes), &local))
-        return true;
-    return rh_fail(error, RH_ERROR_IO, "cannot write the timeline %s: %s", path, local->message);
+    return write_memory(raw, p, run, error) &&
+           rh_file_write(path, g_memory_output_stream_get_data(bytes),
+                         g_memory_output_stream_get_data_size(bytes), error);
 }

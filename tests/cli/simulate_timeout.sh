@@ -10,3 +10,10 @@ rehearse simulate -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192 -
 mkfifo pipe
 timeout 60 "$REHEARSE" calibrate -p lab-star --from pipe --timeout 100ms 2>&1
 echo "exit $?"
+# A file that cannot be written: the answer stands before the error.
+rehearse simulate -w llama-3.1-70b -p dgx-h100:16 --global-batch 2048 --seq 2048 -s tp8,pp16,vpp5 -o x.trace.json.gz \
+    >out.txt 2>error.txt
+echo "exit $?"
+head -n 1 out.txt
+cat error.txt
+ls
