@@ -53,7 +53,7 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
                            .quick = a->quick,
                            .variants = a->variants,
                            .jobs = (int32_t)a->jobs,
-                           .timeout_s = a->timeout_s,
+                           .timeout_s = rh_terminal_left_s(a->timeout_s),
                            .constraints = (const RhConstraint *)(const void *)constraints->data,
                            .constraints_count = (int32_t)constraints->len,
                            .progress = rh_terminal_progress};

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/terminal.h"
 #include "report/pareto.h"
 #include "strategies/launch/launch.h"
 
@@ -64,6 +65,18 @@ static bool ask(const RhArguments *arguments, const RhPlanOptions *options, cons
     return out->plan != NULL;
 }
 
+/* Of the time that is left, so much for each of so many stacks. */
+static double share_s(const RhArguments *a, int32_t stacks_left)
+{
+    return rh_terminal_left_s(a->timeout_s) / MAX(stacks_left, 1);
+}
+
+static bool is_asked(const char *name)
+{
+    const RhStack *stack = rh_stack_by_name(name, NULL);
+    return !stack || stack->framework; /* a stack that cannot be read is told */
+}
+
 /* Keeps the better in *best, and lists what each came to, the best first. */
 static void take(Answer *best, Answer *other, GArray *others, RhObjective objective)
 {
@@ -96,13 +109,18 @@ bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GAr
     g_array_set_clear_func(others, other_clear);
     Answer best = {0};
     g_autoptr(GError) first = NULL;
+    int32_t left = 0;
+    for (const char *const *name = rh_stack_names(); *name; name++)
+        left += is_asked(*name);
     for (const char *const *name = rh_stack_names(); *name; name++) {
         Answer a = {0};
         g_autoptr(GError) why = NULL;
         const RhStack *stack = rh_stack_by_name(*name, &why);
-        if (stack && !stack->framework)
+        if (!is_asked(*name))
             continue;
-        if (stack && ask(arguments, options, *name, &a, &why)) {
+        RhPlanOptions o = *options;
+        o.timeout_s = share_s(arguments, left--);
+        if (stack && ask(arguments, &o, *name, &a, &why)) {
             take(&best, &a, others, options->objective);
             continue;
         }
@@ -112,15 +130,15 @@ bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GAr
             g_propagate_error(error, g_steal_pointer(&why));
             return false;
         }
-        RhPlanOther o = {*name,
-                         stack->framework,
-                         g_strndup(why->message, strcspn(why->message, "\n")),
-                         {0},
-                         0,
-                         0,
-                         0,
-                         0};
-        g_array_append_val(others, o);
+        RhPlanOther other = {*name,
+                             stack->framework,
+                             g_strndup(why->message, strcspn(why->message, "\n")),
+                             {0},
+                             0,
+                             0,
+                             0,
+                             0};
+        g_array_append_val(others, other);
         if (!first)
             first = g_steal_pointer(&why);
     }

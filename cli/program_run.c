@@ -116,7 +116,7 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
                                .jitter_frac = a->jitter_frac,
                                .seed = (uint64_t)a->seed,
                                .steps = (int32_t)a->steps,
-                               .timeout_s = a->timeout_s};
+                               .timeout_s = rh_terminal_left_s(a->timeout_s)};
     if (!l->program)
         l->program = rh_foreign_program(l->foreign, in->platform, error);
     RhProgramAnswer found = {.version = in->question.version,

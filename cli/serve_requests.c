@@ -221,10 +221,13 @@ static bool load(const RhArguments *a, RhAsked *asked, GError **error)
     return true;
 }
 
-static void draw(RhAsked *asked)
+static bool draw(RhAsked *asked, GError **error)
 {
     const RhRequestsPlan *plan = &asked->plan;
     asked->list = rh_requests_draw(plan);
+    if (!asked->list)
+        return rh_fail(error, RH_ERROR_NO_ANSWER, "time was up before %d requests were drawn",
+                       plan->count);
     g_autofree char *lengths =
         plan->input.low < plan->input.high || plan->output.low < plan->output.high
             ? g_strdup_printf("%d-%d tokens in, %d-%d out", plan->input.low, plan->input.high,
@@ -239,6 +242,7 @@ static void draw(RhAsked *asked)
                   : plan->turns > 0
                       ? g_strdup_printf("talks of %d turns, each %s", plan->turns, lengths)
                       : g_steal_pointer(&lengths);
+    return true;
 }
 
 /* Times as the trace has them are the trace's; else they follow from a rate. */
@@ -289,16 +293,15 @@ RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)
     asked->plan = (RhRequestsPlan){.arrival = RH_ARRIVAL_POISSON,
                                    .rate_per_s = 1,
                                    .count = (int32_t)(a->count > 0 ? a->count : COUNT_DRAWN),
-                                   .seed = (uint64_t)a->seed};
+                                   .seed = (uint64_t)a->seed,
+                                   .deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s))};
     asked->client = (RhClient){.at_once = (int32_t)a->concurrency, .turnaround_s = a->turnaround_s};
     if (!read_levels(a, &asked->slos, error) ||
         (a->rate && !read_rate("rate", a->rate, &asked->plan.rate_per_s, error)) ||
         (a->arrivals && !read_arrivals(a->arrivals, &asked->plan, error)) ||
         (a->lengths && !read_lengths(a->lengths, &asked->plan, error)))
         return NULL;
-    if (a->lengths)
-        draw(asked);
-    else if (!load(a, asked, error))
+    if (a->lengths ? !draw(asked, error) : !load(a, asked, error))
         return NULL;
     return settle(a, asked, rate_open, error) ? g_steal_pointer(&asked) : NULL;
 }

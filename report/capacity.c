@@ -227,6 +227,8 @@ static void append_none(GString *out, const RhCapacityAnswer *a)
 
 static bool is_soonest_of_platform(const RhCapacityAnswer *a, guint i)
 {
+    if (!cell_at(a, i)->r)
+        return false;
     for (guint k = 0; k < a->cells->len; k++)
         if (k != i && cell_at(a, k)->r &&
             strcmp(cell_at(a, k)->platform, cell_at(a, i)->platform) == 0 &&
@@ -332,20 +334,27 @@ static void append_prices(GString *out, const RhCapacityAnswer *a)
     }
 }
 
+/* Before the table: what the first line says is then of those that were. */
+static void append_cut(GString *out, const RhCapacityAnswer *a)
+{
+    guint cut = 0;
+    for (guint i = 0; i < a->cells->len; i++)
+        cut += cell_at(a, i)->timed_out;
+    if (cut > 0)
+        g_string_append_printf(out, "time was up: %u of %u sizes were not searched to the end\n",
+                               cut, a->cells->len);
+}
+
 static void append_fine_print(GString *out, const RhCapacityAnswer *a)
 {
     const RhCapacityGoal *g = a->goal;
     const RhQuestion *q = a->questions[0];
-    guint proved = 0, fit = 0, met = 0, cut = 0;
+    guint proved = 0, fit = 0, met = 0;
     for (guint i = 0; i < a->cells->len; i++) {
         proved += cell_at(a, i)->proved && cell_at(a, i)->r;
         fit += cell_at(a, i)->r != NULL;
         met += cell_at(a, i)->meets;
-        cut += cell_at(a, i)->timed_out;
     }
-    if (cut > 0)
-        g_string_append_printf(out, "time was up: %u of %u sizes were not searched to the end\n",
-                               cut, a->cells->len);
     guint unknown = unknown_count(a);
     g_autofree char *open =
         unknown > 0 ? g_strdup_printf(" (not known of %u)", unknown) : g_strdup("");
@@ -395,6 +404,7 @@ char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *st
         append_best(out, a, style);
     else
         append_none(out, a);
+    append_cut(out, a);
     append_table(out, a, style);
     append_prices(out, a);
     append_fine_print(out, a);

@@ -51,11 +51,13 @@ static void in_time_the_answer_is_the_same(void)
                 {.global_batch = 16, .sequence = 2048, .gpus = 16, .recipe = &rh_recipe_bf16}};
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp2,dp8", &layout, NULL));
-    RhEngineOptions patient = {.timeout_s = 600}, timeless = {0};
+    RhEngineOptions patient = {.timeout_s = 600}, timeless = {0}, endless = {.timeout_s = 1e15};
     g_autoptr(RhRehearsal) a = rh_rehearse(&c, &layout, &patient, NULL, NULL, &error);
     g_autoptr(RhRehearsal) b = rh_rehearse(&c, &layout, &timeless, NULL, NULL, &error);
+    g_autoptr(RhRehearsal) longest = rh_rehearse(&c, &layout, &endless, NULL, NULL, &error);
     g_assert_no_error(error);
     CU_ASSERT_EQUAL(a->step_time_s, b->step_time_s);
+    CU_ASSERT_EQUAL(longest->step_time_s, b->step_time_s);
 }
 
 /* Nothing that takes long is timed beyond the deadline, and what is left out only lowers the bound. */

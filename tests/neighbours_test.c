@@ -122,6 +122,32 @@ static void too_few_free_nodes_are_an_error(void)
     train_kit_clear(&s.k);
 }
 
+/* However little time there is: an answer whose first was rehearsed beside, or that none was in time. */
+static void time_may_run_out_at_any_moment(void)
+{
+    Setting s;
+    open_setting(&s, odd);
+    RhBesideAsk ask = {.others = &s.other, .others_count = 1, .processes = 1};
+    s.options.constraints_count = 0;
+    int32_t late = 0, whole = 0;
+    for (s.options.timeout_s = 1e-4; whole == 0 && s.options.timeout_s < 1e3;
+         s.options.timeout_s *= 1.2) {
+        g_autoptr(GError) error = NULL;
+        g_autoptr(RhPlan) p = rh_plan_beside(&s.k.c, &s.options, &ask, &error);
+        if (p && p->entries->len > 0) {
+            CU_ASSERT_PTR_NOT_NULL_FATAL(p->beside);
+            CU_ASSERT_TRUE(p->beside->layouts->len > 0);
+            whole += !p->timed_out;
+        } else {
+            CU_ASSERT_TRUE(p ? p->timed_out : g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
+            late++;
+        }
+    }
+    CU_ASSERT_TRUE(late > 0);
+    CU_ASSERT_EQUAL(whole, 1);
+    train_kit_clear(&s.k);
+}
+
 /* --- another layout wins: nothing that was tried or left out is quicker beside --- */
 
 static void the_winner_is_the_quickest_beside(void)
@@ -227,6 +253,7 @@ int main(void)
         {"on a leaf of its own the plan stays and is proved",
          on_a_leaf_of_its_own_the_plan_stays_and_is_proved},
         {"too few free nodes are an error", too_few_free_nodes_are_an_error},
+        {"time may run out at any moment", time_may_run_out_at_any_moment},
         {"the winner is the quickest beside", the_winner_is_the_quickest_beside},
         {"switches tell placements apart", switches_tell_placements_apart},
         {"away is said of switches without neighbours",

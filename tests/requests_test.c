@@ -379,7 +379,27 @@ static void time_is_stretched_to_a_rate(void)
     CU_ASSERT_EQUAL(b->list->len, 3);
 }
 
+/* Some 100 million requests take many times as long. */
+static void drawing_ends_with_the_time_given(void)
+{
+    RhRequestsPlan plan = {.arrival = RH_ARRIVAL_POISSON,
+                           .rate_per_s = 1000,
+                           .count = 100000000,
+                           .input = {1, 8},
+                           .output = {1, 8},
+                           .deadline = rh_deadline_in(0.02)};
+    gint64 t_start_us = g_get_monotonic_time();
+    CU_ASSERT_PTR_NULL(rh_requests_draw(&plan));
+    CU_ASSERT_TRUE(g_get_monotonic_time() - t_start_us < 1000000);
+    plan.count = 10000;
+    plan.deadline = rh_deadline_in(600);
+    g_autoptr(RhRequests) all = rh_requests_draw(&plan);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(all);
+    CU_ASSERT_EQUAL(all->list->len, 10000);
+}
+
 static const RhTest tests[] = {
+    {"drawing ends with the time given", drawing_ends_with_the_time_given},
     {"prompts of tokens tell what is alike", prompts_of_tokens_tell_what_is_alike},
     {"traces are told by their columns", traces_are_told_by_their_columns},
     {"answers may be left out", answers_may_be_left_out},

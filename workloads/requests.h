@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
+
 #define RH_REQUEST_TOKENS_MAX G_MAXINT32
 #define RH_REQUESTS_MAX       50000000
 
@@ -95,13 +97,15 @@ typedef struct {
     bool once;     /* no answers are drawn (RhRequests.once) */
     int32_t turns; /* of each session; 0: no sessions */
     uint64_t seed;
+    RhDeadline deadline; /* of drawing; zero: never */
 } RhRequestsPlan;
 
 /* Draws `count` requests, the first at 0. With turns, they are talks: each prompt is all that was said before
  * and `input` more; all turns of a talk have the arrival of its first, for clients wait for answers; talks
  * come at the rate over the turns. Arrivals and lengths have streams of their own, and gaps
  * scale with the rate: of one seed, another rate brings the same requests in the same order, nearer
- * to each other (common random numbers). The same seed gives the same bytes. */
+ * to each other (common random numbers). The same seed gives the same bytes. NULL where the deadline passes before a
+ * million and more are drawn. */
 RhRequests *rh_requests_draw(const RhRequestsPlan *plan);
 /* Gives the requests there, in their order, the arrivals of `plan`; its count and lengths are not
  * looked at. */

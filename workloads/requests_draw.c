@@ -8,6 +8,7 @@
 /* Streams of one seed, told apart by adding to it; primes, so that neighbours of seeds rarely meet. */
 #define SEED_ARRIVALS 0
 #define SEED_LENGTHS  1000003
+#define LOOKS_EVERY   (1 << 20) /* requests between two looks at the clock: some 30 ms */
 
 static gsl_rng *rng_new(uint64_t seed, unsigned long stream)
 {
@@ -46,12 +47,18 @@ static double gap(const RhRequestsPlan *plan, gsl_rng *rng)
     return gsl_ran_exponential(rng, 1);
 }
 
+/* Looked at now and then: is there no time left for the rest? */
+static bool is_late(const RhRequestsPlan *plan, guint i)
+{
+    return i > 0 && i % LOOKS_EVERY == 0 && rh_deadline_passed(plan->deadline);
+}
+
 void rh_requests_arrive(RhRequests *requests, const RhRequestsPlan *plan)
 {
     gsl_rng *rng = rng_new(plan->seed, SEED_ARRIVALS);
     guint together = (guint)MAX(plan->turns, 1);
     double s = 0, next = 0;
-    for (guint i = 0; i < requests->list->len; i++) {
+    for (guint i = 0; i < requests->list->len && !is_late(plan, i); i++) {
         RhRequest *q = &g_array_index(requests->list, RhRequest, i);
         if (i % together == 0) {
             s = next;
@@ -87,8 +94,9 @@ RhRequests *rh_requests_draw(const RhRequestsPlan *plan)
     RhRequests *requests = rh_requests_new("drawn");
     requests->once = plan->once;
     gsl_rng *rng = rng_new(plan->seed, SEED_LENGTHS);
-    g_array_set_size(requests->list, (guint)plan->count);
-    for (int32_t i = 0; i < plan->count; i++) {
+    for (int32_t i = 0; i < plan->count && !is_late(plan, (guint)i); i++) {
+        if (i % LOOKS_EVERY == 0) /* memory takes time, too */
+            g_array_set_size(requests->list, (guint)MIN(plan->count - i, LOOKS_EVERY) + (guint)i);
         RhRequest *q = &g_array_index(requests->list, RhRequest, i);
         *q = (RhRequest){.session = -1};
         q->input_tokens = length(plan->input, rng);
@@ -98,5 +106,8 @@ RhRequests *rh_requests_draw(const RhRequestsPlan *plan)
     }
     gsl_rng_free(rng);
     rh_requests_arrive(requests, plan);
-    return requests;
+    if (plan->count <= LOOKS_EVERY || !rh_deadline_passed(plan->deadline))
+        return requests;
+    rh_requests_free(requests);
+    return NULL;
 }

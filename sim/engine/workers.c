@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/deadline.h"
 #include "base/error.h"
 
 #define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are told */
@@ -27,7 +28,7 @@ typedef struct {
 
 typedef struct {
     const RhWorkers *what;
-    int64_t t_end_us; /* monotonic; 0 = none */
+    RhDeadline deadline;
     Worker *workers;
     int32_t jobs;    /* that the machine lends */
     uint8_t *tries;  /* per item */
@@ -232,10 +233,10 @@ static bool read_some(Worker *worker)
 /* Milliseconds until the time is up; -1 = never. */
 static int time_left_ms(const Pool *pool)
 {
-    if (pool->t_end_us == 0)
+    double left_s = rh_deadline_left_s(pool->deadline);
+    if (isinf(left_s))
         return -1;
-    int64_t left_us = pool->t_end_us - g_get_monotonic_time();
-    return left_us <= 0 ? 0 : (int)MIN(left_us / 1000 + 1, 1000000000);
+    return left_s <= 0 ? 0 : (int)fmin(left_s * 1000 + 1, 1000000000);
 }
 
 /* How long to wait for workers, when who waits wants to hear of it. */
@@ -319,9 +320,7 @@ static bool start_next(Pool *pool)
 void rh_workers_run(const RhWorkers *what)
 {
     g_return_if_fail(what && what->perform && what->answer && what->jobs > 0);
-    Pool pool = {.what = what, .jobs = what->jobs};
-    if (what->timeout_s > 0)
-        pool.t_end_us = g_get_monotonic_time() + (int64_t)(what->timeout_s * 1e6);
+    Pool pool = {.what = what, .jobs = what->jobs, .deadline = rh_deadline_in(what->timeout_s)};
     g_autofree Worker *workers = g_new0(Worker, what->jobs);
     g_autofree uint8_t *tries = g_new0(uint8_t, what->count + 1);
     pool.workers = workers;

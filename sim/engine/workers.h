@@ -11,7 +11,7 @@
 typedef struct {
     int32_t count;    /* items 0 .. count - 1 */
     int32_t jobs;     /* children at once, at least 1 */
-    double timeout_s; /* wall clock of the whole call; 0 = none */
+    double timeout_s; /* wall clock of the whole call; 0, or longer than 1e9: none to speak of */
     /* In the child: the bytes of the item's answer (the child frees nothing), or NULL and an error,
      * which arrives with its code when its domain is RH_ERROR. */
     GByteArray *(*perform)(int32_t item, void *user, GError **error);

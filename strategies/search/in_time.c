@@ -50,8 +50,11 @@ RhRun *rh_rehearse_in_time(const RhCase *c, const RhLayout *layout, const RhEngi
     if (options->timeout_s > 0 && !(run = rehearse(c, layout, options, &built_s, error)))
         return NULL;
     if (built_s > rh_deadline_left_s(deadline)) {
-        rh_fail(error, RH_ERROR_NO_ANSWER, "no answer in time: the rehearsal was given %g s",
-                options->timeout_s);
+        rh_fail(
+            error, RH_ERROR_NO_ANSWER,
+            "no answer in time: of %g s the rehearsal left %.3g s, and its program takes %.3g s "
+            "to build once more",
+            options->timeout_s, fmax(0, rh_deadline_left_s(deadline)), built_s);
         return NULL;
     }
     g_autoptr(RhProgram) built = rh_train_build(c, layout, error);

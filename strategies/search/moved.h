@@ -23,7 +23,8 @@ typedef struct {
 } RhBefore;
 
 /* `step_s` and `energy` as rehearsed in `c`, which must outlive it; money that is not known is seconds. Of several
- * devices it rehearses the layout with the GPUs of each slower, and faster: errors are theirs. */
+ * devices it rehearses the layout with the GPUs of each slower, and faster: errors are theirs. `out` is filled on failure
+ * too: rh_before_clear it in any case. */
 bool rh_before(const RhCase *c, RhObjective objective, const RhLayout *layout, double step_s,
                const RhEnergy *energy, RhBefore *out, GError **error);
 void rh_before_clear(RhBefore *before);

@@ -150,6 +150,13 @@ static double worth_s(const Race *race)
                   : (double)INFINITY;
 }
 
+/* A rehearsal is given up within a few milliseconds of its time. */
+static bool is_late(const Race *race, const GError *error)
+{
+    return rh_deadline_left_s(race->deadline) < 0.05 &&
+           g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER);
+}
+
 /* Time that runs out behind the first ends the race; what there is then is the answer. */
 static bool ended(const Race *race, RhPlan *plan, GError **local, GError **error)
 {
@@ -158,15 +165,21 @@ static bool ended(const Race *race, RhPlan *plan, GError **local, GError **error
         plan->timed_out = true;
         return true;
     }
+    if (is_late(race, *local)) {
+        g_clear_error(local);
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "time was up before a layout was rehearsed beside the neighbours");
+    }
     g_propagate_error(error, g_steal_pointer(local));
     return false;
 }
 
-/* The first K entries, and all behind that could still win. */
+/* The first K entries, and all behind that could still win. The search ends before time is up: there is
+ * some left for the first of what it found. */
 static bool try_layouts(Race *race, RhPlan *plan, GError **error)
 {
     GArray *trials = race->out->layouts;
-    for (uint32_t i = 0; i < plan->entries->len && !plan->timed_out; i++) {
+    for (uint32_t i = 0; i < plan->entries->len && (i == 0 || !plan->timed_out); i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
         GError *local = NULL;
         if (i >= (uint32_t)race->o->top && r->step_time_s >= worth_s(race))
@@ -190,27 +203,53 @@ static double least_left_s(const Race *race, const RhPlan *plan)
     return least;
 }
 
-/* Planned for more and more entries, until those left cannot win. */
+/* A plan of `top` entries, its layouts tried. NULL where time ran out before the first, with *late, and
+ * where it failed. */
+static RhPlan *race_round(Race *race, const RhPlanOptions *options, bool *late, GError **error)
+{
+    RhPlanOptions o = *options;
+    double left_s = rh_deadline_left_s(race->deadline);
+    o.timeout_s = isfinite(left_s) ? fmax(left_s, 1e-3) : 0;
+    GError *local = NULL;
+    g_autoptr(RhPlan) plan = rh_plan(race->c, &o, &local);
+    bool tried = plan && (plan->entries->len == 0 || try_layouts(race, plan, &local));
+    *late = plan && tried ? plan->entries->len == 0 && plan->timed_out : is_late(race, local);
+    if (local)
+        g_propagate_error(error, local);
+    return tried ? g_steal_pointer(&plan) : NULL;
+}
+
+/* Planned for more and more entries, until those left cannot win. What a round has found stands where
+ * time runs out in the next. */
 static RhPlan *race_layouts(Race *race, GError **error)
 {
     RhPlanOptions o = *race->o;
+    g_autoptr(RhPlan) before = NULL;
     for (;;) {
-        double left_s = rh_deadline_left_s(race->deadline);
-        o.timeout_s = isfinite(left_s) ? fmax(left_s, 1e-3) : 0;
-        g_autoptr(RhPlan) plan = rh_plan(race->c, &o, error);
+        g_autoptr(GArray) trials_before = g_steal_pointer(&race->out->layouts);
+        race->out->layouts = trials_new();
+        GError *local = NULL;
+        bool late = false;
+        g_autoptr(RhPlan) plan = race_round(race, &o, &late, &local);
+        if (before && late) {
+            g_clear_error(&local);
+            g_array_unref(race->out->layouts);
+            race->out->layouts = g_steal_pointer(&trials_before);
+            before->timed_out = true;
+            return g_steal_pointer(&before);
+        }
         if (!plan)
-            return NULL;
-        g_array_set_size(race->out->layouts, 0);
-        if (plan->entries->len == 0)
+            g_propagate_error(error, local);
+        if (!plan || plan->entries->len == 0)
             return g_steal_pointer(&plan);
-        if (!try_layouts(race, plan, error))
-            return NULL;
         race->out->proof_bound_s = least_left_s(race, plan);
         bool enough = race->out->proof_bound_s >= worth_s(race);
         race->out->proved = enough && plan->proved && !race->out->elsewhere;
         if (enough || !plan->proved || plan->timed_out || (int32_t)plan->entries->len < o.top ||
             o.top >= WIDER_MOST * race->o->top)
             return g_steal_pointer(&plan);
+        rh_plan_free(before);
+        before = g_steal_pointer(&plan);
         o.top *= 2;
     }
 }

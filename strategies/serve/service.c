@@ -392,10 +392,9 @@ static bool go_on(RhServiceClock *c, bool *over, GError **error)
 
 static bool run_events(RhServiceClock *c, GError **error)
 {
-    RhDeadline deadline = rh_deadline_in(c->client->timeout_s);
     bool over = false;
     for (int64_t done = 0; !over; done++) {
-        if (done % LOOKS_EVERY == 0 && rh_deadline_passed(deadline))
+        if (done % LOOKS_EVERY == 0 && rh_deadline_passed(c->deadline))
             return rh_fail(error, RH_ERROR_NO_ANSWER,
                            "the service was not played to its end in the time that was allowed");
         if (!go_on(c, &over, error))
@@ -423,10 +422,13 @@ static void link_turns(RhServiceClock *c)
     }
 }
 
+/* As far as there is time: behind the deadline nothing is played. */
 static void begin(RhServiceClock *c)
 {
     const GArray *list = c->requests->list;
     for (guint i = 0; i < list->len; i++) {
+        if (i % LOOKS_EVERY == 0 && rh_deadline_passed(c->deadline))
+            return;
         const RhRequest *request = &g_array_index(list, RhRequest, i);
         RhServed served = {.t_admit_s = (double)NAN,
                            .t_first_s = (double)NAN,
@@ -521,6 +523,7 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
 {
     if (!rh_service_takes(service->serving.model, requests, error))
         return NULL;
+    RhDeadline deadline = rh_deadline_in(client->timeout_s);
     RhServiceResult *result = g_new0(RhServiceResult, 1);
     result->once = !rh_model_makes_tokens(service->serving.model);
     result->served = g_array_new(FALSE, FALSE, sizeof(RhServed));
@@ -549,7 +552,8 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                         .held_back = held_back,
                         .carrier = client->carrier ? client->carrier : &own,
                         .flows_of = flows_of,
-                        .ended = ended};
+                        .ended = ended,
+                        .deadline = deadline};
     link_turns(&c);
     open_replicas(&c);
     rh_service_wires_open(&c);

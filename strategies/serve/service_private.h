@@ -1,5 +1,6 @@
 #pragma once
 /* A service while it is played. Private to service*.c. */
+#include "base/deadline.h"
 #include "sim/events.h"
 #include "strategies/serve/prompts.h"
 #include "strategies/serve/replica.h"
@@ -63,6 +64,7 @@ typedef struct {
     bool *held_back;     /* by request: its time came before the answer to the turn before it */
     int32_t next;        /* request to be sent, of a closed loop */
     int32_t *request_at; /* by request: the replica that it goes to */
+    RhDeadline deadline; /* of the whole call */
     int64_t *end_of;     /* by replica: number of the event that ends its work */
     GArray *ended;       /* int32_t: work space */
     const RhCarrier *carrier; /* of keys and values between pools */
