@@ -11,6 +11,9 @@
 
 #include "base/figures.h"
 
+/* `skipped` of a row that time was up before. */
+#define RH_JUDGED_LATE "time was up before it was predicted"
+
 typedef enum {
     RH_STANDING_MEASURED,
     RH_STANDING_RECALLED, /* typed from memory by whoever made the table */
@@ -68,6 +71,11 @@ RhJudged *rh_judged_new(const char *file);
 void rh_judged_free(RhJudged *judged);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJudged, rh_judged_free)
 
+/* Nobody knows whether it can be said. */
+static inline bool rh_judged_late(const RhJudgedRow *row)
+{
+    return g_strcmp0(row->skipped, RH_JUDGED_LATE) == 0;
+}
 static inline bool rh_judged_fits(const RhJudgedRow *row)
 {
     return row->peak_bytes <= row->capacity_bytes;

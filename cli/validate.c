@@ -172,7 +172,7 @@ static int run(const RhArguments *a, GError **error)
     }
     if (a->record && !rh_output_check_folder(a->record, error))
         return 2;
-    if (a->tolerance_frac > 0 && (a->suite || a->measure)) {
+    if (rh_arguments_given(a, "--tolerance") && (a->suite || a->measure)) {
         rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
         return 2;
     }

@@ -23,13 +23,13 @@ static void progress(const char *what, int32_t done, int32_t total, void *user)
 }
 
 /* What --tolerance says of the result. Caller frees. */
-static GPtrArray *missed_of(const RhJudged *judged, double tolerance_frac)
+static GPtrArray *missed_of(const RhJudged *judged, bool asked, double tolerance_frac)
 {
     GPtrArray *missed = g_ptr_array_new_with_free_func(g_free);
     RhFigures f = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL).figures;
-    if (tolerance_frac > 0 && f.count == 0)
+    if (asked && f.count == 0)
         g_ptr_array_add(missed, g_strdup("no step could be judged"));
-    else if (tolerance_frac > 0 && f.mape_frac > tolerance_frac)
+    else if (asked && f.mape_frac > tolerance_frac)
         g_ptr_array_add(missed,
                         g_strdup_printf("the mean error of the step is %.1f %%, more than %.1f %%",
                                         100 * f.mape_frac, 100 * tolerance_frac));
@@ -150,6 +150,15 @@ static RhJudged *judge(const RhArguments *a, const RhCasesOptions *options, GErr
     return table ? judges[table->kind](table, options, error) : NULL;
 }
 
+/* Was any row judged, by its time or its memory? */
+static bool any_said(const RhJudged *judged)
+{
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (!g_array_index(judged->rows, RhJudgedRow, i).skipped)
+            return true;
+    return false;
+}
+
 int rh_validate_cases(const RhArguments *a, GError **error)
 {
     RhCasesOptions options = {.jobs = (int32_t)(a->jobs > 0 ? a->jobs : g_get_num_processors()),
@@ -160,7 +169,14 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     rh_terminal_progress_end();
     if (!judged)
         return 3;
-    g_autoptr(GPtrArray) missed = missed_of(judged, a->tolerance_frac);
+    if (a->only && judged->rows->len == 0) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--only \"%s\": no row of %s has it in its source, model or note", a->only,
+                judged->file);
+        return 2;
+    }
+    g_autoptr(GPtrArray) missed =
+        missed_of(judged, rh_arguments_given(a, "--tolerance"), a->tolerance_frac);
     g_autoptr(RhRecord) record = rh_record_make(judged);
     if (!write_files(a, judged, record, missed, error) || !write_record(a, record, error))
         return 3;
@@ -169,5 +185,5 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     fputs(text, stdout);
     for (guint i = 0; i < missed->len && !a->json; i++)
         printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
-    return missed->len > 0 ? 1 : 0;
+    return missed->len > 0 || !any_said(judged) ? 1 : 0;
 }

@@ -39,12 +39,22 @@ static char *percent(double frac)
 
 /* --- text --- */
 
+static guint late_count(const RhJudged *judged)
+{
+    guint count = 0;
+    for (guint i = 0; i < judged->rows->len; i++)
+        count += rh_judged_late(row_at(judged, i));
+    return count;
+}
+
 static void append_answer(GString *out, const RhJudged *judged, const RhJudgedFigures *all)
 {
     const RhFigures *f = &all->figures;
-    guint said = judged->rows->len;
-    for (guint i = 0; i < judged->rows->len; i++)
+    guint rows = judged->rows->len, late = late_count(judged), reached = rows - late, said = rows;
+    for (guint i = 0; i < rows; i++)
         said -= row_at(judged, i)->skipped != NULL;
+    if (late > 0)
+        g_string_append_printf(out, "time was up: %u of %u rows were not reached\n", late, rows);
     if (f->count > 0)
         g_string_append_printf(
             out,
@@ -54,9 +64,9 @@ static void append_answer(GString *out, const RhJudged *judged, const RhJudgedFi
             100 * f->p90_abs_error_frac, 100 * f->worst_abs_error_frac, 100 * f->bias_frac);
     else
         g_string_append(out, "no step could be judged\n");
-    g_string_append_printf(out, "%u of %u rows of %s can be said (%.1f %%)\n", said,
-                           judged->rows->len, judged->file,
-                           judged->rows->len ? 100.0 * said / judged->rows->len : 0);
+    g_string_append_printf(out, "%u of %u rows%s of %s can be said (%.1f %%)\n", said, reached,
+                           late > 0 ? " reached" : "", judged->file,
+                           reached ? 100.0 * said / reached : 0);
     if (all->rivals_count > 0)
         g_string_append_printf(
             out,
@@ -185,7 +195,7 @@ static void append_skipped(GString *out, const RhJudged *judged, bool verbose)
     for (guint i = 0; i < judged->rows->len; i++) {
         const RhJudgedRow *row = row_at(judged, i);
         guint k = 0;
-        if (!row->skipped)
+        if (!row->skipped || rh_judged_late(row)) /* these are told first */
             continue;
         while (k < reasons->len && strcmp(g_array_index(reasons, Reason, k).why, row->skipped))
             k++;
@@ -328,6 +338,7 @@ char *rh_report_judged_json(const RhJudged *judged, const GPtrArray *missed)
     for (guint i = 0; i < judged->rows->len; i++)
         put_case(w, row_at(judged, i));
     rh_json_end_array(w);
+    rh_json_put_int(w, "not_reached_count", late_count(judged));
     put_figures(w, &all);
     put_groups(w, judged);
     put_texts(w, "missed", missed);

@@ -5,6 +5,8 @@
 #include <time.h>
 
 #include "base/data.h"
+#include "base/deadline.h"
+#include "base/error.h"
 #include "base/record.h"
 #include "calibrate/steps_task.h"
 #include "sim/engine/workers.h"
@@ -27,6 +29,7 @@ typedef struct {
     GArray *answers;     /* Answer, of each item */
     GPtrArray *whys;     /* char* or NULL, of each item: why it could not be predicted */
     GHashTable *item_of; /* key -> place in items, from 1 */
+    RhDeadline deadline;
     int32_t done;
 } Batch;
 
@@ -84,36 +87,51 @@ static void tell(void *user)
                              b->options->user);
 }
 
+static bool is_late(const Batch *b, const GError *error)
+{
+    return g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) && rh_deadline_passed(b->deadline);
+}
+
 static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Batch *b = user;
     if (bytes && bytes->len == sizeof(Answer))
         memcpy(&g_array_index(b->answers, Answer, item), bytes->data, sizeof(Answer));
     else
-        b->whys->pdata[item] = g_strdup(error ? error->message : "its answer broke off");
+        b->whys->pdata[item] = g_strdup(is_late(b, error) ? RH_JUDGED_LATE
+                                        : error           ? error->message
+                                                          : "its answer broke off");
     b->done++;
     tell(b);
 }
 
-/* The most tasks first, so that no long one is left alone at the end. */
-static gint longer(gconstpointer a, gconstpointer b, gpointer user)
+/* The most tasks first, so that no long one is left alone at the end; where time may be up before it,
+ * the fewest, so that as many as can be are done by then. */
+static gint sooner(gconstpointer a, gconstpointer b, gpointer user)
 {
     const Batch *batch = user;
     const guint *x = a, *y = b;
     double p = translated_at(batch, *x)->tasks, q = translated_at(batch, *y)->tasks;
-    return p < q ? 1 : p > q ? -1 : *x < *y ? -1 : *x > *y;
+    int order = batch->options->timeout_s > 0 ? -1 : 1;
+    return p < q ? order : p > q ? -order : *x < *y ? -1 : *x > *y;
+}
+
+/* As workers have it: 0 is no limit. */
+static double left_s(const Batch *b)
+{
+    return b->options->timeout_s > 0 ? fmax(rh_deadline_left_s(b->deadline), 1e-3) : 0;
 }
 
 static void rehearse_all(Batch *b)
 {
     RhWorkers workers = {.count = (int32_t)b->items->len,
                          .jobs = MAX(b->options->jobs, 1),
-                         .timeout_s = b->options->timeout_s,
+                         .timeout_s = left_s(b),
                          .perform = perform,
                          .answer = answer,
                          .waiting = tell,
                          .user = b};
-    g_array_sort_with_data(b->items, longer, b);
+    g_array_sort_with_data(b->items, sooner, b);
     for (guint i = 0; i < b->items->len; i++)
         g_hash_table_insert(b->item_of,
                             (void *)translated_at(b, g_array_index(b->items, guint, i))->key,
@@ -284,12 +302,14 @@ static void translated_clear(void *data)
 
 RhJudged *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error)
 {
+    RhDeadline deadline = rh_deadline_in(options->timeout_s);
     g_autoptr(RhTranslator) translator = rh_translator_new(error);
     if (!translator)
         return NULL;
     RhJudged *judged = rh_judged_new(table->name);
     judged->shipped = table->steps != NULL;
     Batch b = {.options = options,
+               .deadline = deadline,
                .translated = g_array_new(FALSE, TRUE, sizeof(RhTranslated)),
                .items = g_array_new(FALSE, FALSE, sizeof(guint)),
                .answers = g_array_new(FALSE, TRUE, sizeof(Answer)),

@@ -244,10 +244,11 @@ static bool say_platform(Way *w)
 static bool say_stack(Way *w)
 {
     const char *name = rh_case_says(&w->way, RH_CASE_SAYS_STACK);
-    g_autoptr(GError) why = NULL;
+    GError *why = NULL;
     w->out->c.stack = name ? rh_stack_by_name(name, &why) : NULL;
-    return w->out->c.stack ||
-           rh_case_give_up(&w->way, "%s", why ? why->message : "no stack is known for it");
+    if (why)
+        return rh_case_give_up_with(&w->way, "", why);
+    return name || rh_case_give_up(&w->way, "no stack is known for it");
 }
 
 /* --- the job and its layout --- */

@@ -208,7 +208,7 @@ static void judge_row(RhServedTranslator *t, GHashTable *first, const RhCaseRow 
     if (!why)
         why = rh_served_outruns(&c, row);
     if (!why && rh_deadline_passed(deadline))
-        why = g_strdup("not within --timeout");
+        why = g_strdup(RH_JUDGED_LATE);
     if (!why && !predict(&c, &p, &error)) {
         g_auto(GStrv) lines = g_strsplit(error->message, "\n", 2);
         why = g_strdup(lines[0]);

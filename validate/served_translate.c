@@ -118,10 +118,11 @@ static bool say_platform(Way *w)
 static bool say_server(Way *w)
 {
     const char *name = rh_case_says(&w->way, RH_CASE_SAYS_SERVER);
-    g_autoptr(GError) why = NULL;
+    GError *why = NULL;
     w->out->serving.server = name ? rh_server_by_name(name, &why) : NULL;
-    return w->out->serving.server ||
-           rh_case_give_up(&w->way, "%s", why ? why->message : "no server is known for it");
+    if (why)
+        return rh_case_give_up_with(&w->way, "", why);
+    return name || rh_case_give_up(&w->way, "no server is known for it");
 }
 
 /* "P=1w tp8 pp1 adp1 moetp1 ep8 bs1": so many workers, and how each is cut. Caller frees; NULL: not said. */

@@ -80,8 +80,11 @@ static RhProgram *service_program(const RhSuiteRun *s, const RhPlatform *platfor
     RhDeployment d = rh_deployment_default();
     if (!rh_deployment_parse(words[0], &d, error))
         return NULL;
+    const RhServer *server = rh_server_by_name(d.server, error);
+    if (!server)
+        return NULL;
     RhServing serving = {d.pools[0].dp > 1 ? s->mixture : s->model, &rh_recipe_bf16, platform,
-                         rh_server_by_name(d.server, NULL), NULL};
+                         server, NULL};
     RhRequestsPlan plan = {.arrival = RH_ARRIVAL_BURST,
                            .count = (int32_t)g_ascii_strtoll(words[3], NULL, 10),
                            .seed = 1};

@@ -172,7 +172,10 @@ static bool open_timeline(Timeline *t, const char *path, const char *platform, G
     if (!t->platform)
         return false;
     t->bandwidth = t->platform->device->hbm_bytes_per_s.value;
-    t->server = *rh_server_by_name("vllm", NULL);
+    const RhServer *vllm = rh_server_by_name("vllm", error);
+    if (!vllm)
+        return false;
+    t->server = *vllm;
     t->serving = (RhServing){t->model, &rh_recipe_bf16, t->platform, &t->server, NULL};
     return true;
 }

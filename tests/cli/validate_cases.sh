@@ -13,6 +13,8 @@ grep -c '"id": "runs.csv:' one.json
 rehearse validate --cases runs.csv --only SimuMax --tolerance 0.01% -o simumax.md 2>&1 | tail -n 1
 echo "exit ${PIPESTATUS[0]}"
 cat simumax.md
+rehearse validate --cases runs.csv --only SimuMax --tolerance 0% 2>&1 | tail -n 1
+echo "exit ${PIPESTATUS[0]}"
 sed 's/gpus,tp/gpsu,tp/' runs.csv >wrong.csv
 rehearse validate --cases wrong.csv 2>&1
 echo "exit $?"
@@ -29,4 +31,10 @@ echo "exit $?"
 grep -c '<circle' scatter.svg
 grep '<title id\|<desc' scatter.svg
 rehearse validate --suite mpi-quick --run step 2>&1
+echo "exit $?"
+# Time that is up before any row is judged, and rows that nobody has.
+rehearse validate --cases runs.csv --timeout 1ms 2>&1
+echo "exit $?"
+rehearse validate --cases runs.csv --timeout 1ms --json | grep -E '_count"' | head -n 3
+rehearse validate --cases runs.csv --only nonsense 2>&1
 echo "exit $?"
