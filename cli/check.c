@@ -98,6 +98,53 @@ static bool check_program(const char *path, GString *notes, GError **error)
     return true;
 }
 
+/* Answers that no command but `report` reads, and a key that each has. */
+static const struct {
+    const char *schema, *of, *key;
+} answers[] = {{"rehearse.serve/1", "serve-plan or serve-simulate", "inputs"},
+               {"rehearse.capacity/1", "capacity", "cells"},
+               {"rehearse.capacity-service/1", "capacity", "cells"},
+               {"rehearse.beside/1", "simulate --beside", "jobs"},
+               {"rehearse.program-run/1", "simulate --program", "step_time_s"},
+               {"rehearse.explain/1", "explain", "layout"},
+               {"rehearse.compare/1", "compare", "terms"},
+               {"rehearse.validate/1", "validate", "cases"},
+               {"rehearse.stack-fit/1", "calibrate --stack", "constants"},
+               {"rehearse.server-fit/1", "calibrate --server", "constants"},
+               {"rehearse.show/1", "show", "items"},
+               {"rehearse.check/1", "check", "files"}};
+
+static bool is_answer(const char *schema)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(answers); i++)
+        if (strcmp(answers[i].schema, schema) == 0)
+            return true;
+    return false;
+}
+
+static bool check_answer(const char *path, GString *notes, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    if (!doc)
+        return false;
+    const RhJsonNode *root = rh_json_root(doc);
+    size_t i = 0;
+    while (strcmp(answers[i].schema, rh_json_string_or(doc, root, "schema", "")) != 0)
+        i++;
+    if (!rh_json_has(root, answers[i].key))
+        return rh_fail(error, RH_ERROR_INPUT, "%s: \"%s\" is missing, which each %s has", path,
+                       answers[i].key, answers[i].schema);
+    g_autoptr(GString) asked = g_string_new(NULL);
+    const RhJsonNode *words = rh_json_has(root, "argv") ? rh_json_array(doc, root, "argv") : NULL;
+    for (const RhJsonNode *n = words ? rh_json_first(words) : NULL; n; n = rh_json_next(n))
+        g_string_append_printf(asked, " %s", rh_json_node_string(doc, n));
+    g_string_append_printf(notes, "answer of %s, %s\n", answers[i].of, answers[i].schema);
+    if (asked->len > 0)
+        g_string_append_printf(notes, "note: asked with: rehearse%s\n", asked->str);
+    rh_json_consume_all(doc, root);
+    return rh_json_finish(doc, error);
+}
+
 /* Facts of links fit any platform, those of a device one that has it. */
 static RhPlatform *platform_for(const char *path, GError **error)
 {
@@ -157,6 +204,8 @@ static const struct {
 static CheckFunc kind_of(RhJson *doc)
 {
     const RhJsonNode *root = rh_json_root(doc);
+    if (is_answer(rh_json_string_or(doc, root, "schema", "")))
+        return check_answer;
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++) {
         if (!rh_json_has(root, kinds[i].key))
             continue;
@@ -189,7 +238,8 @@ static bool check_file(const char *path, GString *notes, GError **error)
     return rh_fail(
         error, RH_ERROR_INPUT,
         "%s: no known kind of file\nnote: a workload has \"model_type\", a platform "
-        "\"gpus_per_node\" or \"derives\", a device \"sms\", a result or program \"schema\"",
+        "\"gpus_per_node\" or \"derives\", a device \"sms\"; an answer, a program or a profile "
+        "one of our own as \"schema\"",
         path);
 }
 
@@ -271,7 +321,7 @@ const RhCommand rh_command_check = {
     .operands_low = 1,
     .operands_high = 1 << 20,
     .summary = "are these files right, and how are they understood?",
-    .about = "Tells workloads, platforms, devices, strategies, programs and results apart by\n"
+    .about = "Tells workloads, platforms, devices, strategies, programs and answers apart by\n"
              "what is in them, reads each as the other commands would, and prints the\n"
              "quantities as understood. All problems of all files are reported at once.\n",
     .examples = "rehearse check my-model/config.json my-cluster.json\nrehearse check plan.json",

@@ -121,6 +121,17 @@ static bool check_pictures(const RhArguments *a, const Kept *k, GError **error)
     return true;
 }
 
+/* Ranks are of plans; what is no plan is its own first. */
+static bool check_rank(const Kept *k, int64_t rank, GError **error)
+{
+    if (rank == 1 || g_str_equal(k->schema, "rehearse.plan/1"))
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s#%" G_GINT64_FORMAT
+                   ": an answer of `rehearse %s` has no ranks to choose from",
+                   k->path, rank, k->command);
+}
+
 static bool write_page(const RhArguments *a, const Kept *k, const RhAgain *g, int64_t rank,
                        GError **error)
 {
@@ -157,7 +168,8 @@ static int run(const RhArguments *a, GError **error)
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !rh_result_split(g_ptr_array_index(a->operands, 0), &kept.path, &rank, error))
         return 2;
-    bool fine = load_kept(&kept, error) && check_pictures(a, &kept, error) &&
+    bool fine = load_kept(&kept, error) && check_rank(&kept, rank, error) &&
+                check_pictures(a, &kept, error) &&
                 (!is_step(&kept) || rh_result_perform(kept.path, rank, true, &again, error)) &&
                 write_page(a, &kept, &again, rank, error);
     return fine ? 0 : 3;

@@ -31,6 +31,7 @@ try plan.json#9 -o x.html
 try tiny-llama.json -o x.html
 try plan.json
 try plan.json -o plan.json
+try capacity.json#99 -o x.html
 try missing.json -o x.html
 # An input that changed since, and one that is gone.
 sed -i 's/"num_hidden_layers": *[0-9]*/"num_hidden_layers": 6/' tiny-llama.json
