@@ -154,10 +154,9 @@ const char *rh_json_string(RhJson *doc, const RhJsonNode *object, const char *ke
 const char *rh_json_word(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const cJSON *node = need(doc, object, key);
-    const char *text = node ? rh_json_node_string(doc, node) : "";
-    if (node && cJSON_IsString(node) && !*text)
+    if (node && cJSON_IsString(node) && !*node->valuestring)
         rh_json_problem(doc, node, NULL, "\"%s\" is empty", key);
-    return text;
+    return node ? rh_json_node_string(doc, node) : "";
 }
 
 const char *rh_json_string_or(RhJson *doc, const RhJsonNode *object, const char *key,
@@ -282,6 +281,19 @@ RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQu
     return rh_json_fact_within(doc, object, key, kind, NULL);
 }
 
+/* "2026-11", or "" where none is said. */
+static const char *read_date(RhJson *doc, const cJSON *node)
+{
+    const char *date = rh_json_string_or(doc, node, "date", "");
+    int month = strlen(date) == 7 ? (int)g_ascii_strtoll(date + 5, NULL, 10) : 0;
+    bool fine = strlen(date) == 7 && date[4] == '-' && g_ascii_strtoll(date, NULL, 10) > 0 &&
+                month >= 1 && month <= 12;
+    if (*date && !fine)
+        rh_json_problem(doc, cJSON_GetObjectItemCaseSensitive(node, "date"), NULL,
+                        "date \"%s\" is no year and month as 2026-11", date);
+    return date;
+}
+
 RhFact rh_json_fact_within(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind,
                            const RhRange *range)
 {
@@ -301,7 +313,7 @@ RhFact rh_json_fact_within(RhJson *doc, const RhJsonNode *object, const char *ke
         check_range(doc, node, key, kind, fact.value, range);
     fact.tag = read_tag(doc, node);
     fact.source = rh_json_string(doc, node, "source");
-    fact.date = rh_json_string_or(doc, node, "date", "");
+    fact.date = read_date(doc, node);
     read_interval(doc, node, kind, &fact);
     return fact;
 }

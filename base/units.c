@@ -72,15 +72,16 @@ static char *quoted(const char *text)
     return g_strdup_printf("\"%s%s\"", shown, strlen(head) < strlen(valid) ? "..." : "");
 }
 
-static bool refuse(const char *text, RhQuantity kind, const char *why, GError **error)
+static bool refuse(const char *text, RhQuantity kind, const char *example, const char *why,
+                   GError **error)
 {
     g_autofree char *shown = quoted(text);
     g_autoptr(GString) list = g_string_new(NULL);
     for (const Unit *u = kinds[kind].units; u->name; u++)
         g_string_append_printf(list, "%s%s", list->len ? " " : "", u->name);
     return rh_fail(error, RH_ERROR_INPUT, "%s is not %s: %s\nhelp: write it as %s%s%s", shown,
-                   kinds[kind].what, why, kinds[kind].example, list->len ? "; units: " : "",
-                   list->str);
+                   kinds[kind].what, why, example ? example : kinds[kind].example,
+                   list->len ? "; units: " : "", list->str);
 }
 
 /* Length of a plain decimal number at the start of text: no hex, no inf, no nan. */
@@ -96,28 +97,35 @@ static size_t number_length(const char *text)
     return n;
 }
 
-bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error)
+bool rh_quantity_parse_like(const char *text, RhQuantity kind, const char *example, double *value,
+                            GError **error)
 {
     const char *start = text + strspn(text, " \t");
     size_t length = number_length(start);
     if (length == 0)
-        return refuse(text, kind, "it does not start with a number >= 0", error);
+        return refuse(text, kind, example, "it does not start with a number >= 0", error);
     g_autofree char *digits = g_strndup(start, length);
     char *end = NULL;
     double number = g_ascii_strtod(digits, &end);
     if (*end != 0)
-        return refuse(text, kind, "the number cannot be read", error);
+        return refuse(text, kind, example, "the number cannot be read", error);
     g_autofree char *unit = g_strstrip(g_strdup(start + length));
     for (const Unit *u = kinds[kind].units; u->name; u++) {
         if (strcmp(u->name, unit) != 0)
             continue;
         double si = number * u->times / u->over;
         if (!isfinite(si))
-            return refuse(text, kind, "it is too large", error);
+            return refuse(text, kind, example, "it is too large", error);
         *value = si;
         return true;
     }
-    return refuse(text, kind, *unit ? "the unit does not fit" : "the unit is missing", error);
+    return refuse(text, kind, example, *unit ? "the unit does not fit" : "the unit is missing",
+                  error);
+}
+
+bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error)
+{
+    return rh_quantity_parse_like(text, kind, NULL, value, error);
 }
 
 bool rh_share_parse(const char *text, double *value, GError **error)

@@ -37,6 +37,9 @@ char *rh_range_text(const RhRange *range, RhQuantity kind);
 /* Reads all of `text` as a quantity of this kind, finite and >= 0. A missing or foreign unit is
  * RH_ERROR_INPUT with a help line naming the units that fit. *value is untouched on failure. */
 bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error);
+/* The same; `example` is what the help line says to write, NULL: one of the kind. */
+bool rh_quantity_parse_like(const char *text, RhQuantity kind, const char *example, double *value,
+                            GError **error);
 
 /* A share of a whole: RH_QUANTITY_FRAC from 0 to 100 %. So that a forgotten % is no factor of 100,
  * more is RH_ERROR_INPUT. */

@@ -30,6 +30,15 @@ static const RhOption *find_letter(const RhCommand *command, char letter)
     return NULL;
 }
 
+/* "note: ..." of another command that has this letter, or where the options are listed. Caller frees. */
+static char *letter_advice(const RhCommand *command, char letter)
+{
+    for (const RhCommand *const *c = rh_commands; *c; c++)
+        if (find_letter(*c, letter))
+            return g_strdup_printf("note: that is an option of `rehearse %s`", (*c)->name);
+    return g_strdup_printf("help: `rehearse %s -h` lists its options", command->name);
+}
+
 /* Which other command knows this option, for the note of the error. */
 static const RhCommand *find_owner(const char *name, size_t length)
 {
@@ -90,7 +99,7 @@ static bool read_quantity(const RhOption *o, const char *text, double *value, GE
 {
     bool fine = o->quantity == RH_QUANTITY_FRAC
                     ? rh_share_parse(text, value, error)
-                    : rh_quantity_parse(text, o->quantity, value, error);
+                    : rh_quantity_parse_like(text, o->quantity, o->value, value, error);
     if (fine && o->positive && *value <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "\"%s\" must be more than 0", text);
     if (fine && o->high > 0 && *value > (double)o->high) {
@@ -188,10 +197,11 @@ static bool read_letters(Reading *r, const char *letters, GError **error)
 {
     for (const char *c = letters; *c; c++) {
         const RhOption *o = find_letter(r->command, *c);
-        if (!o)
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "%s has no option -%c\nhelp: `rehearse %s -h` lists its options",
-                           r->command->name, *c, r->command->name);
+        if (!o) {
+            g_autofree char *advice = letter_advice(r->command, *c);
+            return rh_fail(error, RH_ERROR_USAGE, "%s has no option -%c\n%s", r->command->name, *c,
+                           advice);
+        }
         if (takes_value(o))
             return read_option(r, o, c[1] ? c + 1 + (c[1] == '=') : NULL, error);
         if (!read_option(r, o, NULL, error))

@@ -208,7 +208,7 @@ static void check_host(RhJson *doc, const RhJsonNode *root, const RhPlatform *p)
 static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     bool derived = p->device != NULL;
-    p->name = g_intern_string(rh_json_string(doc, root, "name"));
+    p->name = g_intern_string(rh_json_word(doc, root, "name"));
     p->description = g_intern_string(rh_json_string_or(doc, root, "description", p->description));
     p->gpus_per_node = read_count(doc, root, "gpus_per_node", 1024, p->gpus_per_node);
     p->nodes_count = read_count(doc, root, "nodes", NODES_MAX, derived ? p->nodes_count : 1);

@@ -1,5 +1,4 @@
 /* KEY=VALUE on a loaded platform: the table of facts (facts.h), counts, tiers and links. */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -188,20 +187,32 @@ static bool set_link(RhPlatform *p, const char *key, const char *value, GError *
     return true;
 }
 
+/* The number that ends `word` behind `name`: 3 of "node3"; -1 where it is no such word. */
+static int64_t number_behind(const char *word, const char *name)
+{
+    int64_t number = -1;
+    bool digits = g_str_has_prefix(word, name) && g_ascii_isdigit(word[strlen(name)]);
+    return digits && rh_integer_parse(word + strlen(name), 0, G_MAXINT32, &number, NULL) ? number
+                                                                                         : -1;
+}
+
 /* "node3.gpu5.speed", or "node3.speed" of all its GPUs. *known is false for keys of another form. */
 static bool set_place(RhPlatform *p, const char *key, const char *value, bool *known,
                       GError **error)
 {
-    int node = -1, local = -1, end = 0;
-    bool one = sscanf(key, "node%9d.gpu%9d.speed%n", &node, &local, &end) == 2 && end > 0;
-    *known = one || (sscanf(key, "node%9d.speed%n", &node, &end) == 1 && end > 0);
-    *known &= key[MAX(end, 0)] == '\0';
+    g_auto(GStrv) words = g_strsplit(key, ".", -1);
+    guint count = g_strv_length(words);
+    bool one = count == 3;
+    *known = (one || count == 2) && g_str_equal(words[count - 1], "speed");
+    int64_t node = *known ? number_behind(words[0], "node") : -1;
+    int64_t local = *known && one ? number_behind(words[1], "gpu") : 0;
+    *known &= node >= 0 && local >= 0;
     if (!*known)
         return true;
-    if (node < 0 || node >= p->nodes_count)
+    if (node >= p->nodes_count)
         return rh_fail(error, RH_ERROR_USAGE, "%s: nodes of %s are 0 to %d", key, p->name,
                        p->nodes_count - 1);
-    if (one && (local < 0 || local >= p->gpus_per_node))
+    if (local >= p->gpus_per_node)
         return rh_fail(error, RH_ERROR_USAGE, "%s: GPUs of a node of %s are 0 to %d", key, p->name,
                        p->gpus_per_node - 1);
     double speed = 0;
@@ -209,7 +220,7 @@ static bool set_place(RhPlatform *p, const char *key, const char *value, bool *k
         return false;
     for (int32_t gpu = 0; gpu < p->gpus_per_node; gpu++)
         if (!one || gpu == local)
-            rh_platform_gpu_slow(p, node * p->gpus_per_node + gpu, speed);
+            rh_platform_gpu_slow(p, (int32_t)node * p->gpus_per_node + gpu, speed);
     return true;
 }
 
@@ -305,17 +316,39 @@ static char *keys_of_family(const RhPlatform *p, char **keys, const char *key)
     return length > 1 ? keys_that_begin(p, keys, key, length) : NULL;
 }
 
+/* Of single links and GPUs: forms, not names. */
+static const char *const PLACE_KEYS[] = {"link.NAME", "gpu.NUMBER.speed", "nodeN.gpuM.speed",
+                                         "nodeN.speed"};
+
+/* The first word of each, once: "nvlink.*, nic.*, ..., nodes". Caller frees. */
+static char *first_words(char **keys)
+{
+    g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+    for (; *keys; keys++) {
+        size_t length = strcspn(*keys, ".");
+        char *word = g_strdup_printf("%.*s%s", (int)length, *keys, (*keys)[length] ? ".*" : "");
+        if (g_ptr_array_find_with_equal_func(words, word, g_str_equal, NULL))
+            g_free(word);
+        else
+            g_ptr_array_add(words, word);
+    }
+    g_ptr_array_add(words, NULL);
+    return g_strjoinv(", ", (char **)words->pdata);
+}
+
 static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
 {
-    g_auto(GStrv) keys = rh_platform_keys(p);
-    g_autofree char *family = keys_of_family(p, keys, key);
-    g_autofree char *all = family ? NULL : g_strjoinv(", ", keys);
-    const char *near = rh_nearest_name(key, (const char *const *)keys);
+    g_autoptr(GStrvBuilder) names = g_strv_builder_new();
+    g_auto(GStrv) known = rh_platform_keys(p);
+    const char *near = rh_nearest_name(key, (const char *const *)known);
+    g_strv_builder_addv(names, (const char **)known);
+    for (size_t i = 0; i < G_N_ELEMENTS(PLACE_KEYS); i++)
+        g_strv_builder_add(names, PLACE_KEYS[i]);
+    g_auto(GStrv) keys = g_strv_builder_end(names);
+    g_autofree char *list = keys_of_family(p, keys, key) ?: first_words(keys);
     g_autofree char *help =
         near ? g_strdup_printf("\nhelp: a similar path exists: %s", near) : g_strdup("");
-    return rh_fail(error, RH_ERROR_USAGE, "%s: a platform has no such path\nnote: %s%s%s", key,
-                   family ? family : all,
-                   family ? "" : ", link.NAME, gpu.NUMBER.speed, nodeN.gpuM.speed, nodeN.speed",
+    return rh_fail(error, RH_ERROR_USAGE, "%s: a platform has no such path\nnote: %s%s", key, list,
                    help);
 }
 

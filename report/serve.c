@@ -187,6 +187,28 @@ static char *per_second(double rate)
     return rate < 10 ? rh_text_number(rate, 3) : rh_text_count(llround(rate));
 }
 
+/* Rotated positions go on, and are served here; servers take the number in the model's file for a limit. */
+static void append_beyond(GString *out, const RhServeQuestion *q, const RhServiceResult *result)
+{
+    const RhModel *model = q->q->c->model;
+    bool goes_on = model->positions > 0 && model->position != RH_POSITION_LEARNED;
+    int64_t beyond = 0;
+    for (guint i = 0; goes_on && rh_model_makes_tokens(model) && i < q->list->list->len; i++) {
+        const RhRequest *r = &g_array_index(q->list->list, RhRequest, i);
+        bool served = g_array_index(result->served, RhServed, i).outcome != RH_SERVED_REFUSED;
+        beyond += served && (int64_t)r->input_tokens + r->output_tokens > model->positions;
+    }
+    if (beyond == 0)
+        return;
+    g_autofree char *count = rh_text_count(beyond), *most = rh_text_count(model->positions);
+    g_autofree char *line = g_strdup_printf(
+        "%s request%s longer than the %s positions of the model's file: servers refuse such ones "
+        "unless they are told to take more",
+        count, beyond == 1 ? " is" : "s are", most);
+    g_string_append(out, "watch:    ");
+    rh_text_wrap(out, line, 10, 79);
+}
+
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,
                            const RhReportStyle *style)
 {
@@ -221,6 +243,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     append_scaling(out, r);
     append_energy(out, o);
     rh_report_watch_format(out, q->q->c);
+    append_beyond(out, q, r);
     if (o->completed_count > 0)
         g_string_append(
             out, "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");

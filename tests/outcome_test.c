@@ -192,6 +192,17 @@ static void intervals_hold_the_truth_as_often_as_they_say(void)
     CU_ASSERT_TRUE(p90 >= 0.9 && p90 <= 0.995);
 }
 
+static void a_wait_is_not_less_than_nothing(void)
+{
+    const double waits[] = {0, 0.1}, drifts[] = {-1, 1}, one[] = {0.1};
+    RhServedSpread wait = rh_spread(waits, 2), drift = rh_spread(drifts, 2),
+                   lone = rh_spread(one, 1);
+    CU_ASSERT_EQUAL(wait.mean.low, 0);
+    CU_ASSERT_TRUE(wait.mean.high > 0.1);
+    CU_ASSERT_TRUE(drift.mean.low < -1);
+    CU_ASSERT_TRUE(isnan(lone.mean.low));
+}
+
 static void gaps_are_counted_to_a_hundredth(void)
 {
     for (double gap_s = 2e-5; gap_s < 100; gap_s *= 1.0371)
@@ -207,6 +218,7 @@ static const RhTest tests[] = {
     {"levels are read as written", levels_are_read_as_written},
     {"intervals hold the truth as often as they say",
      intervals_hold_the_truth_as_often_as_they_say},
+    {"a wait is not less than nothing", a_wait_is_not_less_than_nothing},
     {"gaps are counted to a hundredth", gaps_are_counted_to_a_hundredth},
     {NULL, NULL},
 };

@@ -109,7 +109,7 @@ static void drafters_are_held(void)
                          b = rh_service_new(&drafts.serving, &drafts.deployment, NULL);
     double more = rh_service_room(b, 0).weight_bytes - rh_service_room(a, 0).weight_bytes;
     RH_CHECK_CLOSE(more, 2 * 2.0 * 218112000, 1e-3); /* two layers, 16 bits */
-    drafts.deployment.pools[0].accept = 0;
+    drafts.deployment.pools[0].accept = -1;
     g_autoptr(GError) error = NULL;
     CU_ASSERT_PTR_NULL(rh_service_new(&drafts.serving, &drafts.deployment, &error));
     CU_ASSERT_PTR_NOT_NULL_FATAL(error);

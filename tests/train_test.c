@@ -453,8 +453,8 @@ static void shares_fit_into_the_replicas(void)
         const char *model, *stack, *layout, *why;
     } rows[] = {{"llama-3.2-1b", "bare", "dp16,zero3,shard3", "does not fit into the 16 ranks"},
                 {"llama-3.2-1b", "bare", "cp4,dp4,zero3,shard6", "it must divide cp"},
-                {"llama-3.2-1b", "bare", "dp16,zero3,shard8,hpz16", "and divide shard"},
-                {"llama-3.2-1b", "bare", "dp16,zero3,hpz1", "does not fit into"},
+                {"llama-3.2-1b", "bare", "dp16,zero3,shard8,hpz16", "groups of shard=8"},
+                {"llama-3.2-1b", "bare", "dp16,zero3,hpz1", "shares nothing out"},
                 {"llama-3.2-1b", "megatron", "dp16,zero3,hpz8", "the stack megatron"},
                 {"qwen3-30b-a3b", "bare", "dp16,ep8,zero1,shard8", "not in this version"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

@@ -38,7 +38,7 @@ static char *divisors(int64_t number)
 
 static void add_problem(const Check *check, size_t blamed, char *text, char *help)
 {
-    RhShapeProblem problem = {blamed, text, help};
+    RhShapeProblem problem = {blamed, text, help, false};
     g_array_append_val(check->problems, problem);
 }
 
@@ -48,14 +48,14 @@ static void check_divides(const Check *check, size_t part, size_t whole)
     int64_t p, w;
     memcpy(&p, (const char *)check->config + part, sizeof p);
     memcpy(&w, (const char *)check->config + whole, sizeof w);
-    if (p == 0 || w % p == 0 ||
-        w == 1) /* 1: what a reader leaves of a missing size, reported already */
+    if (p == 0 || w % p == 0)
         return;
     g_autofree char *legal = divisors(w);
     add_problem(check, part,
                 g_strdup_printf("%s %" G_GINT64_FORMAT " does not divide %s %" G_GINT64_FORMAT,
                                 name_of(check, part), p, name_of(check, whole), w),
                 g_strdup_printf("values that do: %s", legal));
+    g_array_index(check->problems, RhShapeProblem, check->problems->len - 1).of_one = w == 1;
 }
 
 /* Groups are of one size, and those that a token chooses have its experts. */

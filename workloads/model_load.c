@@ -268,9 +268,12 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
 static void report(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                    const GArray *problems)
 {
+    bool missing = rh_json_problems_count(doc) > 0; /* perhaps, and told already */
     for (guint i = 0; i < problems->len; i++) {
         const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, i);
         const RhJsonNode *at = NULL;
+        if (p->of_one && missing)
+            continue;
         for (const RhField *f = family->fields; at == NULL && f->type != RH_FIELD_NONE; f++)
             if (f->key != NULL && f->offset == p->offset)
                 at = rh_json_find(root, f->key, NULL, NULL);
@@ -303,6 +306,23 @@ static RhField *fields_of(const RhFamily *family, bool is_part)
     return fields;
 }
 
+/* Does the file say how many layers there are? Where it does not, that was told of, and what it says of single
+ * layers means nothing. */
+static bool counts_layers(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
+                          const RhConfig *c)
+{
+    const RhJsonNode *node = NULL;
+    bool wanted = false;
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->offset == offsetof(RhConfig, layers) && f->otherwise == RH_FIELD_REQUIRED) {
+            wanted = true;
+            node = rh_json_find(root, f->key, NULL, NULL);
+        }
+    return !wanted || c->layers > 1 ||
+           (node != NULL && rh_json_kind(node) == RH_JSON_NUMBER &&
+            rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) == 1);
+}
+
 /* Missing and broken sizes came back as the low bound of their range, so the shape is always
  * computable. */
 static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
@@ -313,10 +333,13 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
     check_other_keys(doc, root, family);
+    bool counted = counts_layers(doc, root, family, &c);
+    if (!counted)
+        c.shared_layers = c.layer_groups = 0;
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
-    RhLayerPlan *plans = rh_layer_lists_read(doc, root, family, &c);
+    RhLayerPlan *plans = counted ? rh_layer_lists_read(doc, root, family, &c) : NULL;
     RhLayersProblem problem = {0};
     if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)c.layers : 0, &problem))
         rh_json_problem(doc, root, NULL, "%s", problem.text);

@@ -8,6 +8,7 @@
 typedef struct {
     size_t offset;
     char *text, *help;
+    bool of_one; /* beside a size of 1, which is also what a reader leaves of a missing one */
 } RhShapeProblem;
 
 /* Fills what follows from other fields (head_size, kv_heads, ffn, an unused window, and what the

@@ -42,7 +42,7 @@ static bool parse_value(const RhField *field, const char *key, const char *text,
         return true;
     }
     double rate;
-    if (field->type == RH_FIELD_RATE && rh_quantity_parse(text, RH_QUANTITY_FRAC, &rate, NULL)) {
+    if (field->type == RH_FIELD_RATE && rh_share_parse(text, &rate, NULL)) {
         *value = rate > 0;
         return true;
     }
@@ -53,7 +53,8 @@ static bool parse_value(const RhField *field, const char *key, const char *text,
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s=%s: not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT,
                        key, text, field->low, field->high);
-    return rh_fail(error, RH_ERROR_USAGE, "%s=%s: neither on nor off", key, text);
+    return rh_fail(error, RH_ERROR_USAGE, "%s=%s: neither on nor off%s", key, text,
+                   field->type == RH_FIELD_RATE ? ", nor a share from 0 to 1" : "");
 }
 
 /* Sizes that are derived unless said otherwise follow the size they are derived from. */

@@ -46,7 +46,7 @@ const RhPoolKey rh_pool_keys[] = {
      0, RH_WAITING_LAST - 1, RH_WAITING_FCFS, offsetof(RhPool, order), order_names},
     {"draft", "draft=3", "speculative decoding: tokens guessed in an iteration, of each sequence",
      0, 64, 0, offsetof(RhPool, draft), NULL},
-    {"accept", "accept=70", "% of guesses that are right, as measured; with draft", 0, 100, 0,
+    {"accept", "accept=70", "% of guesses that are right, as measured; with draft", 0, 100, -1,
      offsetof(RhPool, accept), NULL},
     {"drafter", "drafter=1",
      "layers that guess, like the model's (MTP, EAGLE: 1); 0: n-grams of the text", 0, 1024, 1,

@@ -27,14 +27,15 @@ typedef struct {
     int32_t tp, pp, ep;
     int32_t dp; /* replicas of attention in one server, which share its experts */
     int32_t replicas;
-    int32_t batch;    /* sequences at once at most; 0: the server's default */
-    int32_t chunk;    /* tokens of an iteration at most; 0: the server's default */
-    int32_t cache;    /* RhCacheFormat; AUTO: the server's default */
-    int32_t memory;   /* % of a GPU's that the server takes, in its own sense; 0: its default */
-    int32_t prefix;   /* RhPrefixCache */
-    int32_t order;    /* RhWaitingOrder */
-    int32_t draft;    /* tokens guessed in an iteration (speculation.h); 0: none */
-    int32_t accept;   /* % of guesses that are right, given that those before them are */
+    int32_t batch;  /* sequences at once at most; 0: the server's default */
+    int32_t chunk;  /* tokens of an iteration at most; 0: the server's default */
+    int32_t cache;  /* RhCacheFormat; AUTO: the server's default */
+    int32_t memory; /* % of a GPU's that the server takes, in its own sense; 0: its default */
+    int32_t prefix; /* RhPrefixCache */
+    int32_t order;  /* RhWaitingOrder */
+    int32_t draft;  /* tokens guessed in an iteration (speculation.h); 0: none */
+    int32_t
+        accept; /* % of guesses that are right, given that those before them are; -1: not said */
     int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */
     int32_t blocks;   /* of a replica's cache, at most; 0: what the memory leaves */
     int32_t window;   /* ms that a batch waits for more requests, where it begins and ends as one */

@@ -99,18 +99,23 @@ static double batch_variance(const double *values, size_t count, double at_most)
     return fmax(0, squares - sum * sum / BATCHES) / (BATCHES - 1);
 }
 
+/* Where no value is below 0, as no time is, its mean is not either. */
 static RhEstimate estimate_mean(const double *values, size_t count)
 {
+    bool times = true;
     double sum = 0, squares = 0, n = (double)count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         sum += values[i];
+        times &= values[i] >= 0;
+    }
     for (size_t i = 0; i < count; i++)
         squares += (values[i] - sum / n) * (values[i] - sum / n);
     double batches = batch_variance(values, count, (double)NAN);
     double half = !isnan(batches) ? T95 * sqrt(batches / BATCHES)
                   : count > 1     ? RH_Z95 * sqrt(squares / (n - 1) / n)
                                   : (double)NAN;
-    return (RhEstimate){sum / n, sum / n - half, sum / n + half};
+    double low = sum / n - half;
+    return (RhEstimate){sum / n, times && low < 0 ? 0 : low, sum / n + half};
 }
 
 /* How much more the share below the quantile varies than that of independent values would. */

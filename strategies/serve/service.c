@@ -31,7 +31,7 @@ static bool check_window(const RhPool *pool, const RhServer *server, GError **er
 
 static bool check_draft(const RhPool *pool, GError **error)
 {
-    return pool->draft == 0 || pool->accept > 0
+    return pool->draft == 0 || pool->accept >= 0
                ? true
                : rh_fail(error, RH_ERROR_USAGE,
                          "draft=%d: how many guesses are right is not said\n"

@@ -50,5 +50,9 @@ try plan "${job[@]}" --set nic.bandwidth=50
 try plan "${job[@]}" --set global_batch=32
 try plan "${job[@]}" --set job.gpus=many
 try plan "${job[@]}" --gpus 4 --set job.gpus=8
+try plan "${job[@]}" --set attention_dropout=1e12
+try simulate "${job[@]}" -s zero3,shard1
+try simulate "${job[@]}" -s zero3,shard2,hpz4
 try plan "${job[@]}" --set layers=4 --set model.layers=8
 ls
+try plan "${job[@]}" -s tp8

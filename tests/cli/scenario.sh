@@ -23,3 +23,7 @@ for line in '  flood:x=1' 'straggler:node9.gpu0=0.9' 'straggler:nodex=0.9' ' lin
 done
 rehearse simulate "${job[@]}" --scenario straggler:node1.gpu1=0.9 --set node1.gpu1.speed=0.8 2>&1
 echo "exit $?"
+# Blanks are no part of a place.
+for wrong in 'node 1.speed=0.9' 'node1.gpu 1.speed=0.9' 'node1.speed =0.9' node+1.speed=0.9 node.speed=0.9 .speed=0.9; do
+    rehearse simulate "${job[@]}" --set "$wrong" 2>&1 | head -n 2
+done

@@ -170,11 +170,19 @@ static bool group_legal(const RhLayout *l, const char *key, int32_t size, int32_
 {
     if (size > 1 && size <= within && within % size == 0 && rh_grid_divides(l, l->tp * size))
         return true;
+    if (size == 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s=1: a group of one rank shares nothing out\nhelp: zero=%d says that", key,
+                       g_str_equal(key, "hpz") ? 2 : 0);
+    if (within == l->shard) /* how many groups there are does not matter */
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s=%d does not fit into groups of shard=%d\n"
+                       "note: it must divide shard, and divide cp or be cp x a divisor of dp",
+                       key, size, within);
     return rh_fail(error, RH_ERROR_USAGE,
                    "%s=%d does not fit into the %d ranks with the same parameters, cp%d x dp%d\n"
-                   "note: it must divide cp, or be cp x a divisor of dp%s",
-                   key, size, within, l->cp, l->dp,
-                   within < rh_train_replicas(l) ? ", and divide shard" : "");
+                   "note: it must divide cp, or be cp x a divisor of dp",
+                   key, size, within, l->cp, l->dp);
 }
 
 static bool legal(const RhCase *c, const RhLayout *l, GError **error)
