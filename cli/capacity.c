@@ -22,6 +22,10 @@
  * parameters take (Llama 3: 4 to 16 M, arXiv 2407.21783, section 3.4.1). */
 #define STEP_TOKENS_LEAST 4194304
 #define STEP_TOKENS_MOST  16777216
+/* Pictures of a step: from what ResNets were first trained with to the most that trained as well, with
+ * rates by layer (arXiv 1709.05011; to 8,192 without them, arXiv 1706.02677). */
+#define STEP_PICTURES_LEAST 256
+#define STEP_PICTURES_MOST  32768
 
 typedef struct {
     const RhArguments *a;
@@ -84,9 +88,11 @@ static bool read_sizes(Asking *q, GError **error)
 
 static bool read_batches(Asking *q, GError **error)
 {
+    g_autoptr(RhModel) m = rh_model_load(q->a->workload, NULL); /* what is wrong is told later */
+    bool pictures = m && rh_model_sees_pictures(m);
     int64_t sequence = MAX(q->a->sequence, 1);
-    q->goal.batch_least = MAX(STEP_TOKENS_LEAST / sequence, 1);
-    q->goal.batch_most = MAX(STEP_TOKENS_MOST / sequence, 1);
+    q->goal.batch_least = pictures ? STEP_PICTURES_LEAST : MAX(STEP_TOKENS_LEAST / sequence, 1);
+    q->goal.batch_most = pictures ? STEP_PICTURES_MOST : MAX(STEP_TOKENS_MOST / sequence, 1);
     return !q->a->batches || parse_range("global-batch", q->a->batches, 1 << 28,
                                          &q->goal.batch_least, &q->goal.batch_most, error);
 }
@@ -308,7 +314,8 @@ static const RhOption own[] = {
     RH_OPTION(sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
               "sizes, in steps of halves: a range, numbers, or both by commas", .required = true),
     RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
-              "samples of a step: a range to choose from, or a number (4 to 16 M tokens)"),
+              "samples of a step: a range to choose from, or a number (4 to 16 M tokens, "
+              "or 256 to 32,768 pictures)"),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of one sample; a picture is one",
               .low = 1, .high = 1 << 28),
     RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "[NAME=]USD[@MONTH]",

@@ -4,15 +4,24 @@
 
 #include "base/error.h"
 
+/* NAME or NAME:NODES each? A platform written in one line has other words behind its commas. */
+static bool are_names(char **words)
+{
+    for (; *words; words++)
+        if (!g_regex_match_simple("^[^:]*(:[0-9]+(x[0-9]+)?)?$", *words, 0, 0))
+            return false;
+    return true;
+}
+
 bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **error)
 {
     for (guint i = 0; i < lists->len; i++) {
         const char *text = g_ptr_array_index(lists, i);
-        if (strchr(text, ':')) {
+        g_auto(GStrv) words = g_strsplit(text, ",", -1);
+        if (strchr(text, ':') && !are_names(words)) {
             g_ptr_array_add(names, g_strdup(text));
             continue;
         }
-        g_auto(GStrv) words = g_strsplit(text, ",", -1);
         for (char **word = words; *word; word++)
             if (**word)
                 g_ptr_array_add(names, g_strdup(*word));

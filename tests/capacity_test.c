@@ -133,8 +133,7 @@ static void a_run_is_its_steps(void)
     CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, &error));
     CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
     CU_ASSERT_EQUAL(found.c.job.global_batch, 32);
-    double rate = 32 * 2048 / found.r->step_time_s;
-    RH_CHECK_CLOSE(found.seconds, 1e12 / rate, 1e-9);
+    RH_CHECK_CLOSE(found.seconds, ceil(1e12 / (32 * 2048)) * found.r->step_time_s, 1e-9);
     RH_CHECK_CLOSE(found.usd, 8 * found.seconds / 3600 * 2.5, 1e-9);
     RH_CHECK_CLOSE(found.energy_j, found.r->energy.total_j / found.r->step_time_s * found.seconds,
                    1e-9);
@@ -145,6 +144,27 @@ static void a_run_is_its_steps(void)
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
     CU_ASSERT_EQUAL(best->step_time_s, found.r->step_time_s);
     rh_capacity_cell_clear(&found);
+}
+
+/* Neither a fraction of a step nor one more than there are. */
+static void steps_are_whole(void)
+{
+    static const struct {
+        double tokens, steps;
+    } runs[] = {{1, 1}, {32 * 2048, 1}, {32 * 2048 + 1, 2}, {7e5 * 32 * 2048, 7e5}};
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
+        RhCapacityGoal goal = {.tokens = runs[i].tokens,
+                               .batch_least = 32,
+                               .batch_most = 32,
+                               .gap_frac = 0.01,
+                               .risk_frac = 0.05};
+        RhCapacityCell found;
+        CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, NULL));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
+        RH_CHECK_CLOSE(found.seconds, runs[i].steps * found.r->step_time_s, 1e-12);
+        rh_capacity_cell_clear(&found);
+    }
 }
 
 static bool same_costs(const RhCost *a, const RhCost *b)
@@ -290,6 +310,7 @@ int main(void)
             {"without_prices_gpu_hours_stand_for_money", without_prices_gpu_hours_stand_for_money},
             {"what_does_not_fit_is_nobodys_answer", what_does_not_fit_is_nobodys_answer},
             {"a_run_is_its_steps", a_run_is_its_steps},
+            {"steps_are_whole", steps_are_whole},
             {"cells_planned_together_are_those_planned_alone",
              cells_planned_together_are_those_planned_alone},
             {"one_cell_that_fails_fails_all", one_cell_that_fails_fails_all},

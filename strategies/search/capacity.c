@@ -6,6 +6,8 @@
 #include "base/deadline.h"
 #include "base/error.h"
 
+#define SAME_STEPS 1e-9 /* relative: rounding that makes no further step */
+
 /* The largest multiple within the range of the GPUs, or of a half, a quarter and so on of them: of the
  * first that has one of `enough` at least. 0: there is none. */
 static int64_t even_batch(int64_t enough, int64_t most, int32_t gpus)
@@ -34,8 +36,8 @@ static void account(const RhCapacityGoal *goal, RhCapacityCell *cell)
 {
     const RhRehearsal *r = cell->r;
     double rate = r->tokens_per_s_per_gpu * cell->c.job.gpus;
-    cell->seconds = goal->tokens / rate;
-    double steps = cell->seconds / r->step_time_s;
+    double steps = ceil(goal->tokens / (rate * r->step_time_s) * (1 - SAME_STEPS));
+    cell->seconds = steps * r->step_time_s;
     cell->usd = r->cost_usd * steps;
     cell->energy_j = r->energy.total_j * steps;
 }

@@ -3,8 +3,9 @@
  * sizes, with which batch and layout, does it. A cell is one cluster at one size: its best batch and
  * layout are found by the planner (plan.h), the rest is arithmetic:
  *
- *     seconds = tokens / (tokens a second)        USD = GPUs x hours x price
- *     joules  = energy of a step x steps          steps = tokens / (batch x sequence)
+ *     steps   = tokens / (batch x sequence), rounded up: the last one is done whole
+ *     seconds = steps x step time                 USD = GPUs x hours x price
+ *     joules  = energy of a step x steps
  *
  * A batch is free within a range. What fails and is done again is not counted. */
 #include "strategies/search/plan.h"
