@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/capacity_service.h"
+#include "cli/capacity_words.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
@@ -14,8 +16,6 @@
 #include "report/json_facts.h"
 #include "report/page.h"
 
-#define SIZES_MAX 64
-#define GPUS_MAX  (1 << 20) /* of a platform */
 #define TOKENS_MAX                                                                                 \
     INT64_C(10000000000000000) /* a thousand times what the largest runs read: a typing error */
 /* Tokens of a step where none are asked for: what published runs of tens to hundreds of billions of
@@ -38,54 +38,6 @@ typedef struct {
 
 /* --- the words of the question --- */
 
-static void add_size(GArray *sizes, int64_t size)
-{
-    guint i = sizes->len;
-    while (i > 0 && g_array_index(sizes, int64_t, i - 1) > size)
-        i--;
-    if (i == 0 || g_array_index(sizes, int64_t, i - 1) != size)
-        g_array_insert_val(sizes, i, size);
-}
-
-/* "256..4096" into both; "2048" into both alike. */
-static bool parse_range(const char *option, const char *text, int64_t most_of_all, int64_t *least,
-                        int64_t *most, GError **error)
-{
-    g_auto(GStrv) ends = g_strsplit(text, "..", 2);
-    g_autoptr(GError) inner = NULL;
-    bool fine = ends[0] && rh_integer_parse(ends[0], 1, most_of_all, least, &inner) &&
-                rh_integer_parse(ends[1] ? ends[1] : ends[0], 1, most_of_all, most, &inner);
-    if (!fine)
-        return rh_fail(error, RH_ERROR_USAGE, "--%s: %s\nhelp: write --%s 256..4096, or a number",
-                       option, inner ? inner->message : "nothing is given", option);
-    if (*least > *most)
-        return rh_fail(error, RH_ERROR_USAGE, "--%s: %s ends below where it begins", option, text);
-    return true;
-}
-
-/* A range goes up by halves: 256, 384, 512, 768 ... and its end. */
-static bool read_sizes(Asking *q, GError **error)
-{
-    g_auto(GStrv) words = g_strsplit(q->a->sizes, ",", -1);
-    for (char **word = words; *word; word++) {
-        int64_t least, most;
-        if (!parse_range("gpus", *word, GPUS_MAX, &least, &most, error))
-            return false;
-        for (int64_t size = least; size <= most; size *= 2) {
-            add_size(q->sizes, size);
-            if (size % 2 == 0 && size / 2 * 3 <= most)
-                add_size(q->sizes, size / 2 * 3);
-        }
-        add_size(q->sizes, most);
-    }
-    if (q->sizes->len == 0)
-        return rh_fail(error, RH_ERROR_USAGE, "--gpus: no number is given");
-    if (q->sizes->len > SIZES_MAX)
-        return rh_fail(error, RH_ERROR_USAGE, "--gpus: %u sizes, at most %d", q->sizes->len,
-                       SIZES_MAX);
-    return true;
-}
-
 static bool read_batches(Asking *q, GError **error)
 {
     g_autoptr(RhModel) m = rh_model_load(q->a->workload, NULL); /* what is wrong is told later */
@@ -93,8 +45,8 @@ static bool read_batches(Asking *q, GError **error)
     int64_t sequence = MAX(q->a->sequence, 1);
     q->goal.batch_least = pictures ? STEP_PICTURES_LEAST : MAX(STEP_TOKENS_LEAST / sequence, 1);
     q->goal.batch_most = pictures ? STEP_PICTURES_MOST : MAX(STEP_TOKENS_MOST / sequence, 1);
-    return !q->a->batches || parse_range("global-batch", q->a->batches, 1 << 28,
-                                         &q->goal.batch_least, &q->goal.batch_most, error);
+    return !q->a->batches || rh_capacity_range("global-batch", q->a->batches, 1 << 28,
+                                               &q->goal.batch_least, &q->goal.batch_most, error);
 }
 
 static bool read_question(Asking *q, GError **error)
@@ -106,8 +58,8 @@ static bool read_question(Asking *q, GError **error)
                                .gap_frac = a->gap_frac,
                                .risk_frac = a->risk_frac,
                                .jobs = (int32_t)a->jobs};
-    return rh_prices_platforms(q->a->platforms, q->names, error) && read_sizes(q, error) &&
-           read_batches(q, error);
+    return rh_prices_platforms(q->a->platforms, q->names, error) &&
+           rh_capacity_sizes(q->a->sizes, q->sizes, error) && read_batches(q, error);
 }
 
 /* --- cells --- */
@@ -273,10 +225,7 @@ static int show(Asking *q, GError **error)
 
 static int answer(Asking *q, GError **error)
 {
-    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV,    RH_OUTPUT_MARKDOWN,
-                                     RH_OUTPUT_HTML, RH_OUTPUT_PARETO, RH_OUTPUT_NONE};
-    if (!rh_outputs_check(q->a->outputs, kinds, error) || !read_question(q, error) ||
-        !rh_prices_check(q->a->prices, q->names, error))
+    if (!read_question(q, error) || !rh_prices_check(q->a->prices, q->names, error))
         return 2;
     for (guint i = 0; i < q->names->len; i++)
         if (!load_platform(q, g_ptr_array_index(q->names, i), error))
@@ -286,7 +235,33 @@ static int answer(Asking *q, GError **error)
     return plan_cells(q, error) ? show(q, error) : 3;
 }
 
-static int run(const RhArguments *a, GError **error)
+/* Options of the one kind of question are none of the other. */
+static const char *const of_runs[] = {"--global-batch", "--seq",  "--stack",
+                                      "--gap",          "--risk", NULL};
+static const char *const of_services[] = {
+    "--strategy", "--mode", "--rate", "--concurrency", "--turnaround", "--arrivals", "--count",
+    "--skip-bad", "--ttft", "--tpot", "--tbt",         "--e2e",        NULL};
+
+static bool check_kind(const RhArguments *a, bool service, GError **error)
+{
+    const char *const *foreign = service ? of_runs : of_services;
+    for (guint i = 0; i < a->recorded->len; i++)
+        if (g_strv_contains(foreign, g_ptr_array_index(a->recorded, i)))
+            return rh_fail(error, RH_ERROR_USAGE, "%s is of %s\nhelp: %s",
+                           (const char *)g_ptr_array_index(a->recorded, i),
+                           service ? "training, and --requests and --lengths are of a service"
+                                   : "a service, and --tokens is of training",
+                           service ? "leave it out, or ask for --tokens"
+                                   : "leave it out, or ask for --requests or --lengths");
+    if (service || a->sizes)
+        return true;
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "capacity needs --gpus 256..4096\nnote: --gpus  sizes, in steps of halves: a range, numbers, "
+        "or both by commas\nhelp: `rehearse capacity --help` has examples");
+}
+
+static int run_training(const RhArguments *a, GError **error)
 {
     Asking q = {.a = a,
                 .names = g_ptr_array_new_with_free_func(g_free),
@@ -303,16 +278,30 @@ static int run(const RhArguments *a, GError **error)
     return status;
 }
 
+/* What may be bought, and what is asked of it. */
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV,    RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_HTML, RH_OUTPUT_PARETO, RH_OUTPUT_NONE};
+    bool service = a->requests || a->lengths;
+    if (!rh_outputs_check(a->outputs, kinds, error) || !check_kind(a, service, error))
+        return 2;
+    return service ? rh_capacity_service(a, error) : run_training(a, error);
+}
+
 static const RhOption own[] = {
     RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T", "how many tokens to train on",
               .quantity = RH_QUANTITY_TOKENS, .positive = true, .high = TOKENS_MAX,
-              .required = true),
-    RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d", "the run may take so long",
-              .also = "deadline", .quantity = RH_QUANTITY_S, .positive = true),
-    RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "the run may cost so much",
+              .required = true, .unless = "requests|lengths"),
+    RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d",
+              "the run may take so long; a service is paid for so long", .also = "deadline",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "it may cost so much",
               .quantity = RH_QUANTITY_USD, .positive = true),
-    RH_OPTION(sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
-              "sizes, in steps of halves: a range, numbers, or both by commas", .required = true),
+    RH_OPTION(
+        sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
+        "sizes, in steps of halves: a range, numbers, or both by commas (needed with --tokens; "
+        "of a service else as few as serve)"),
     RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
               "samples of a step: a range to choose from, or a number (4 to 16 M tokens, "
               "or 256 to 32,768 pictures)"),
@@ -327,8 +316,9 @@ static const RhOption own[] = {
               "how many of measured runs as full as a layout may have run out of memory",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
     {0}};
-static const RhOption *const tables[] = {rh_options_clusters, own, rh_options_shared,
-                                         rh_options_help, NULL};
+static const RhOption *const tables[] = {
+    rh_options_clusters, own, rh_options_requests, rh_options_deployment, rh_options_shared,
+    rh_options_help,     NULL};
 
 const RhCommand rh_command_capacity = {
     .name = "capacity",
@@ -344,12 +334,21 @@ const RhCommand rh_command_capacity = {
              "stand for money.\n\n"
              "binds says what takes most of a step besides arithmetic: the network, the batch\n"
              "(too few micro-batches for the pipeline), or memory (recomputation). A price is\n"
-             "called old when it is a year older than the newest figure of its platform.\n",
+             "called old when it is a year older than the newest figure of its platform.\n\n"
+             "--requests or --lengths ask of a service instead: the cheapest platform, number\n"
+             "of GPUs and deployment that keeps the levels (--ttft, --tpot ...) at --rate, or\n"
+             "at the rate of the trace. Each platform is planned as `serve-plan --rate` does;\n"
+             "of every size (--gpus; part of a node is priced GPU by GPU) the quickest that\n"
+             "keeps them stands in the table, so that money can be weighed against the time\n"
+             "to an answer. What it costs for so long is said --by 30d, a --budget is for it.\n",
     .examples = "rehearse capacity -w llama-3.1-70b --tokens 15T --by 60d --seq 8192 \\\n"
                 "    -p dgx-h100,dgx-b200 --gpus 256..4096 --price dgx-h100=2.4USD \\\n"
                 "    --price dgx-b200=3.9USD\n"
                 "rehearse capacity -w llama-3.1-8b --tokens 1T --budget 300k$ --seq 8192 \\\n"
-                "    -p dgx-h100 --gpus 64,128,576 --global-batch 512..1024 --price 2.4USD",
+                "    -p dgx-h100 --gpus 64,128,576 --global-batch 512..1024 --price 2.4USD\n"
+                "rehearse capacity -w llama-3.1-70b -p dgx-h100,dgx-h200 --gpus 8..64 \\\n"
+                "    --lengths in=1024,out=256,spread=0.8 --rate 20/s --ttft 'p99<2s' \\\n"
+                "    --tpot 'p99<40ms' --price dgx-h100=2.4USD --price dgx-h200=3USD",
     .tables = tables,
     .run = run,
 };

@@ -5,10 +5,11 @@
 #include "cli/options.h"
 
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
-extern const RhOption rh_options_help[];     /* -h and --help: of every command, the last */
-extern const RhOption rh_options_clusters[]; /* inputs of several clusters */
-extern const RhOption rh_options_served[];   /* inputs of a service */
-extern const RhOption rh_options_requests[]; /* serve_requests.c */
+extern const RhOption rh_options_help[];       /* -h and --help: of every command, the last */
+extern const RhOption rh_options_clusters[];   /* inputs of several clusters */
+extern const RhOption rh_options_served[];     /* inputs of a service */
+extern const RhOption rh_options_requests[];   /* serve_requests.c */
+extern const RhOption rh_options_deployment[]; /* serve_asking.c */
 
 extern const RhCommand rh_command_plan, rh_command_simulate, rh_command_serve_plan,
     rh_command_serve_simulate, rh_command_explain, rh_command_check, rh_command_show,

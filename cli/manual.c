@@ -45,9 +45,9 @@ static void append_lines(GString *out, const char *text, bool verbatim)
         g_string_append(out, ".fi\n");
 }
 
-static void append_option(GString *out, const RhOption *o)
+static void append_option(GString *out, const RhCommand *c, const RhOption *o)
 {
-    g_autofree char *text = rh_option_text(o);
+    g_autofree char *text = rh_option_text(c, o);
     g_string_append(out, ".TP\n");
     if (!o->name[1])
         g_string_append_printf(out, "\\fB\\-%s\\fR", o->name);
@@ -68,10 +68,10 @@ static void append_option(GString *out, const RhOption *o)
     g_string_append_c(out, '\n');
 }
 
-static void append_table(GString *out, const RhOption *table)
+static void append_table(GString *out, const RhCommand *c, const RhOption *table)
 {
     for (const RhOption *o = table; o->name; o++)
-        append_option(out, o);
+        append_option(out, c, o);
 }
 
 static void append_command(GString *out, const RhCommand *c)
@@ -89,7 +89,7 @@ static void append_command(GString *out, const RhCommand *c)
         if (*table == rh_options_shared)
             shared = true;
         else if (*table != rh_options_help)
-            append_table(out, *table);
+            append_table(out, c, *table);
     }
     if (shared)
         g_string_append(out, ".PP\nand the shared options below.\n");
@@ -113,8 +113,8 @@ char *rh_manual(void)
     for (const RhCommand *const *c = rh_commands; *c; c++)
         append_command(out, *c);
     g_string_append(out, ".SH SHARED OPTIONS\n");
-    append_table(out, rh_options_shared);
-    append_table(out, rh_options_help);
+    append_table(out, rh_commands[0], rh_options_shared); /* alike in all */
+    append_table(out, rh_commands[0], rh_options_help);
     g_string_append(out, ".SH EXIT STATUS\n");
     append_lines(out, rh_help_exit_status, true);
     g_string_append(

@@ -251,18 +251,25 @@ static void fill_defaults(const RhCommand *command, RhArguments *a)
                 g_assert(store_value(o, o->otherwise, a, NULL));
 }
 
-static bool is_given(const Reading *r, const char *name)
+/* The first of "a|b" that is given; NULL: none. */
+static const RhOption *given_of(const Reading *r, const char *names)
 {
-    const RhOption *o = name ? rh_options_find(r->command, name, strlen(name)) : NULL;
-    return o && g_ptr_array_find(r->seen, o, NULL);
+    g_auto(GStrv) list = g_strsplit(names ? names : "", "|", -1);
+    for (char **name = list; *name; name++) {
+        const RhOption *o = rh_options_find(r->command, *name, strlen(*name));
+        if (o && g_ptr_array_find(r->seen, o, NULL))
+            return o;
+    }
+    return NULL;
 }
 
 static bool check_alternatives(const Reading *r, GError **error)
 {
     for (guint i = 0; i < r->seen->len; i++) {
-        const RhOption *o = g_ptr_array_index(r->seen, i);
-        if (is_given(r, o->unless))
-            return rh_fail(error, RH_ERROR_USAGE, "--%s does not go with --%s", o->name, o->unless);
+        const RhOption *o = g_ptr_array_index(r->seen, i), *other = given_of(r, o->unless);
+        if (other)
+            return rh_fail(error, RH_ERROR_USAGE, "--%s does not go with --%s", o->name,
+                           other->name);
     }
     return true;
 }
@@ -275,7 +282,7 @@ static bool check_complete(const Reading *r, GError **error)
         return false;
     for (const RhOption *const *table = c->tables; *table; table++)
         for (const RhOption *o = *table; o->name; o++)
-            if (o->required && !is_given(r, o->unless) && !g_ptr_array_find(r->seen, o, NULL))
+            if (o->required && !given_of(r, o->unless) && !g_ptr_array_find(r->seen, o, NULL))
                 return rh_fail(error, RH_ERROR_USAGE,
                                "%s needs --%s %s\nnote: --%s  %s\nhelp: `rehearse %s --help` has "
                                "examples",

@@ -41,9 +41,10 @@ typedef struct {
     const char *const *(*names)(void); /* what the value may be, beside files: for completions */
     bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;
-    const char *unless; /* an option in place of which it stands: required where that is not given,
-                           and never with it */
-    bool neutral;       /* cannot change the result: left out of the recorded argv */
+    const char
+        *unless;  /* options ("a|b") in place of which it stands: required where none of them is
+                           given, and never with one */
+    bool neutral; /* cannot change the result: left out of the recorded argv */
 } RhOption;
 
 #define RH_OPTION(field, long_name, short_letter, kind_, value_, help_, ...)                       \
@@ -79,8 +80,8 @@ bool rh_options_parse(const RhCommand *command, int count, char **words, RhArgum
 /* "0 answer found, ...": lines. */
 extern const char rh_help_exit_status[];
 /* Texts, caller frees. */
-/* "what it is: a, b (needed); repeatable". */
-char *rh_option_text(const RhOption *option);
+/* "what it is: a, b (needed); repeatable", of an option of this command. */
+char *rh_option_text(const RhCommand *command, const RhOption *option);
 char *rh_options_help_short(const RhCommand *command);
 char *rh_options_help_long(const RhCommand *command);
 /* The row of a command with this long name; NULL when it has none. */

@@ -44,7 +44,36 @@ static void append_wrapped(GString *out, const char *text, int indent, int from)
     append_words(out, words, indent, from);
 }
 
-char *rh_option_text(const RhOption *o)
+/* " (needed)", or what else may stand there. */
+static void append_needed(GString *text, const RhCommand *c, const RhOption *o)
+{
+    g_auto(GStrv) others = g_strsplit(o->unless ? o->unless : "", "|", -1);
+    g_string_append(text, " (needed");
+    bool first = true;
+    for (char **other = others; *other; other++) {
+        if (!rh_options_find(c, *other, strlen(*other)))
+            continue;
+        g_string_append_printf(text, "%s--%s", first ? ", or " : " or ", *other);
+        first = false;
+    }
+    g_string_append_c(text, ')');
+}
+
+/* Does an option before it in the tables stand where this one may? */
+static bool has_stand_in(const RhCommand *c, const RhOption *o)
+{
+    g_auto(GStrv) others = g_strsplit(o->unless ? o->unless : "", "|", -1);
+    for (const RhOption *const *table = c->tables; *table; table++)
+        for (const RhOption *before = *table; before->name; before++) {
+            if (before == o)
+                return false;
+            if (before->required && g_strv_contains((const char *const *)others, before->name))
+                return true;
+        }
+    return false;
+}
+
+char *rh_option_text(const RhCommand *c, const RhOption *o)
 {
     g_autoptr(GString) text = g_string_new(o->help);
     if (o->choices) {
@@ -53,7 +82,7 @@ char *rh_option_text(const RhOption *o)
         g_string_append_printf(text, ": %s", list);
     }
     if (o->required)
-        g_string_append(text, " (needed)");
+        append_needed(text, c, o);
     else if (o->otherwise && strcmp(o->otherwise, "0") != 0)
         g_string_append_printf(text, " (%s)", o->otherwise);
     if (o->kind == RH_OPTION_LIST)
@@ -61,10 +90,10 @@ char *rh_option_text(const RhOption *o)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-static void append_option(GString *out, const RhOption *o)
+static void append_option(GString *out, const RhCommand *c, const RhOption *o)
 {
     g_autofree char *head = option_head(o);
-    g_autofree char *text = rh_option_text(o);
+    g_autofree char *text = rh_option_text(c, o);
     g_string_append(out, head);
     int column = (int)strlen(head);
     if (column >= HELP_COLUMN - 1)
@@ -82,7 +111,7 @@ static void append_usage(GString *out, const RhCommand *c)
         for (const RhOption *o = *table; o->name; o++)
             if (o->required && o->letter)
                 g_ptr_array_add(words, g_strdup_printf("-%c %s", o->letter, o->value));
-            else if (o->required)
+            else if (o->required && !has_stand_in(c, o))
                 g_ptr_array_add(words, g_strdup_printf("--%s %s", o->name, o->value));
     if (*c->operands)
         g_ptr_array_add(words, g_strdup(c->operands));
@@ -99,7 +128,7 @@ static void append_options(GString *out, const RhCommand *c)
         if ((*table)->name && (*table != rh_options_help || table == c->tables))
             g_string_append_c(out, '\n');
         for (const RhOption *o = *table; o->name; o++)
-            append_option(out, o);
+            append_option(out, c, o);
     }
 }
 

@@ -19,7 +19,7 @@ const RhOption rh_options_requests[] = {
     RH_OPTION(requests, "requests", 0, RH_OPTION_TEXT, "FILE",
               "a trace (or --lengths draws one): Azure, Mooncake, BurstGPT and others, or "
               "arrival_s,input_tokens,output_tokens; CSV or JSON lines, also gzipped",
-              .required = true, .unless = "lengths"),
+              .required = true, .unless = "lengths|tokens"),
     RH_OPTION(lengths, "lengths", 0, RH_OPTION_TEXT, "in=A,out=B",
               "draw requests instead: tokens of prompt and answer (none of models that make no "
               "tokens: in=128, of pictures in=1); spread=0.8 draws each from 0.8 "

@@ -91,16 +91,14 @@ static Units units_of(const GArray *cells)
     return u;
 }
 
-/* "12.4 M$", "840 k$". Caller frees. */
-static char *money(double usd)
+char *rh_report_money(double usd)
 {
     double scale = usd >= 999.5e3 ? 1e6 : usd >= 999.5 ? 1e3 : 1;
     g_autofree char *number = rh_text_number(usd / scale, 3);
     return g_strdup_printf("%s %s$", number, scale == 1e6 ? "M" : scale == 1e3 ? "k" : "");
 }
 
-/* "27.3 d", "5.20 h". Caller frees. */
-static char *duration(double seconds)
+char *rh_report_duration(double seconds)
 {
     double scale = seconds >= DAY_S ? DAY_S : seconds >= 3600 ? 3600 : seconds >= 60 ? 60 : 1;
     g_autofree char *number = rh_text_number(seconds / scale, 3);
@@ -127,10 +125,10 @@ static char *degrees(const RhLayout *layout)
 /* "27.3 d, 12.4 M$, 1.92 GWh": of what is known. Caller frees. */
 static char *totals(const RhCapacityCell *cell)
 {
-    g_autofree char *time = duration(cell->seconds);
+    g_autofree char *time = rh_report_duration(cell->seconds);
     GString *out = g_string_new(time);
     if (cell->usd > 0) {
-        g_autofree char *price = money(cell->usd);
+        g_autofree char *price = rh_report_money(cell->usd);
         g_string_append_printf(out, ", %s", price);
     }
     if (cell->energy_j > 0) {
@@ -152,8 +150,8 @@ static char *choice(const RhCapacityCell *cell)
 /* "by 30.0 d within 1.00 M$"; "" without a goal. Caller frees. */
 static char *goal_text(const RhCapacityGoal *goal)
 {
-    g_autofree char *date = duration(goal->by_s);
-    g_autofree char *budget = money(goal->budget_usd);
+    g_autofree char *date = rh_report_duration(goal->by_s);
+    g_autofree char *budget = rh_report_money(goal->budget_usd);
     return g_strdup_printf("%s%s%s%s%s", goal->by_s > 0 ? "by " : "", goal->by_s > 0 ? date : "",
                            goal->by_s > 0 && goal->budget_usd > 0 ? " " : "",
                            goal->budget_usd > 0 ? "within " : "",
@@ -308,29 +306,31 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
             a->cells->len);
 }
 
-/* The price of each platform once, with its date. */
+void rh_report_price(GString *out, const char *name, const RhPlatform *hardware)
+{
+    const RhFact *price = &hardware->price_usd_per_gpu_hour;
+    if (price->value <= 0) {
+        g_string_append_printf(out, "price of %s: not known\n", name);
+        return;
+    }
+    int months = rh_report_price_months(hardware);
+    g_autofree char *usd = rh_quantity_format(price->value, RH_QUANTITY_USD, 3);
+    g_autofree char *line = g_strdup_printf("price of %s: %s a GPU-hour, %s%s%s", name, usd,
+                                            *price->date ? price->date : "no date said",
+                                            *price->source ? ", " : "", price->source);
+    append_line(out, 7, line);
+    if (months > RH_PRICE_MONTHS)
+        g_string_append_printf(out, "       old: %d months before the newest figure of %s (%s)\n",
+                               months, name, rh_facts_newest(hardware));
+}
+
+/* Of each platform once. */
 static void append_prices(GString *out, const RhCapacityAnswer *a)
 {
     for (guint i = 0; i < a->cells->len; i++) {
-        const RhPlatform *p = a->questions[i]->hardware;
-        const RhFact *price = &p->price_usd_per_gpu_hour;
         const char *name = cell_at(a, i)->platform;
-        if (i > 0 && strcmp(cell_at(a, i - 1)->platform, name) == 0)
-            continue;
-        if (price->value <= 0) {
-            g_string_append_printf(out, "price of %s: not known\n", name);
-            continue;
-        }
-        int months = rh_report_price_months(p);
-        g_autofree char *usd = rh_quantity_format(price->value, RH_QUANTITY_USD, 3);
-        g_autofree char *line = g_strdup_printf("price of %s: %s a GPU-hour, %s%s%s", name, usd,
-                                                *price->date ? price->date : "no date said",
-                                                *price->source ? ", " : "", price->source);
-        append_line(out, 7, line);
-        if (months > RH_PRICE_MONTHS)
-            g_string_append_printf(out,
-                                   "       old: %d months before the newest figure of %s (%s)\n",
-                                   months, name, rh_facts_newest(p));
+        if (i == 0 || strcmp(cell_at(a, i - 1)->platform, name) != 0)
+            rh_report_price(out, name, a->questions[i]->hardware);
     }
 }
 

@@ -18,6 +18,11 @@ const char *rh_report_binds(const RhRehearsal *r, double *frac);
  * or says no date. A price of more than a year is called old. */
 int rh_report_price_months(const RhPlatform *hardware);
 #define RH_PRICE_MONTHS 12
+/* "12.4 M$", "840 k$"; "27.3 d", "5.20 h". Caller frees. */
+char *rh_report_money(double usd);
+char *rh_report_duration(double seconds);
+/* Appends what a platform's GPU-hour costs, of when, and whether that is old. */
+void rh_report_price(GString *out, const char *name, const RhPlatform *hardware);
 
 /* Each is the caller's to free. */
 char *rh_report_capacity_text(const RhCapacityAnswer *answer, const RhReportStyle *style);

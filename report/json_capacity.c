@@ -10,7 +10,7 @@ static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)
     return &g_array_index(a->cells, RhCapacityCell, i);
 }
 
-static void put_price(RhJsonWriter *w, const RhPlatform *hardware)
+void rh_put_price(RhJsonWriter *w, const RhPlatform *hardware)
 {
     const RhFact *price = &hardware->price_usd_per_gpu_hour;
     if (price->value <= 0) {
@@ -41,7 +41,7 @@ static void put_platforms(RhJsonWriter *w, const RhCapacityAnswer *a)
         rh_json_put_string(w, "sha256", q->hardware->hash);
         rh_json_put_string(w, "device", q->hardware->device->name);
         rh_json_put_string(w, "stack", q->c->stack->name);
-        put_price(w, q->hardware);
+        rh_put_price(w, q->hardware);
         rh_json_end_object(w);
     }
     rh_json_end_array(w);

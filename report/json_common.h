@@ -9,6 +9,8 @@ void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q);
 void rh_put_hardware(RhJsonWriter *w, const RhQuestion *q);
 /* Schema, version, argv and inputs of an answer about a service. */
 void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question);
+/* The member "requests" of the open "inputs". */
+void rh_put_requests(RhJsonWriter *w, const RhServeQuestion *question);
 /* The keys of an outcome from "requests_count" to "service_levels", into the open object. */
 void rh_put_outcome(RhJsonWriter *w, const RhOutcome *outcome, const RhSlos *slos);
 void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *layout);
@@ -22,3 +24,5 @@ void rh_put_links(RhJsonWriter *w, const GArray *links); /* RhLinkUse; NULL: non
 void rh_put_words(RhJsonWriter *w, const char *key, const char *const *words); /* NULL: none */
 /* null when 0 means unknown, or the value is not finite. */
 void rh_put_known(RhJsonWriter *w, const char *key, double value);
+/* The member "price" of a platform with its date and age; null where it has none. */
+void rh_put_price(RhJsonWriter *w, const RhPlatform *hardware);

@@ -32,20 +32,6 @@ char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePl
                                 const RhReportStyle *style);
 char *rh_report_serve_plan_json(const RhServeQuestion *question, const RhServePlan *plan,
                                 const RhServePlanOptions *options, int32_t top);
-/* What a platform offers at a rate. */
-typedef struct {
-    const char *platform; /* as it was named */
-    const RhFact *price;  /* of a GPU-hour */
-    const RhServePlan *plan;
-    double usd_per_h; /* of its best deployment; NaN: none keeps the levels */
-} RhServeOffer;
-
-/* Offers, cheapest first, those that keep nothing last. `question` is of the first. */
-char *rh_report_serve_offers_text(const RhServeQuestion *question, const RhServeOffer *offers,
-                                  int32_t count, const RhServePlanOptions *options,
-                                  const RhReportStyle *style);
-char *rh_report_serve_offers_json(const RhServeQuestion *question, const RhServeOffer *offers,
-                                  int32_t count, const RhServePlanOptions *options);
 char *rh_report_serve_plan_csv(const RhServePlan *plan);
 /* A command for each pool; NULL: none is known of this server. */
 char *rh_report_serve_launch(const RhDeployment *deployment, const char *model);

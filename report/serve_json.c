@@ -83,6 +83,18 @@ void rh_put_outcome(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
     rh_json_put_int(w, "tokens_out_count", o->tokens_out);
 }
 
+void rh_put_requests(RhJsonWriter *w, const RhServeQuestion *question)
+{
+    g_autofree char *hash = rh_requests_hash(question->list);
+    rh_json_begin_object(w, "requests");
+    rh_json_put_string(w, "spec", question->requests);
+    rh_json_put_string(w, "format", question->list->format);
+    rh_json_put_string(w, "sha256", hash);
+    rh_json_put_string(w, "arrivals", question->arrivals);
+    rh_json_put_int(w, "skipped_count", question->list->skipped_count);
+    rh_json_end_object(w);
+}
+
 void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question)
 {
     const RhQuestion *q = question->q;
@@ -92,14 +104,7 @@ void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question)
     rh_json_begin_object(w, "inputs");
     rh_put_hardware(w, q);
     rh_json_put_string(w, "dtype", q->c->job.recipe->name);
-    g_autofree char *hash = rh_requests_hash(question->list);
-    rh_json_begin_object(w, "requests");
-    rh_json_put_string(w, "spec", question->requests);
-    rh_json_put_string(w, "format", question->list->format);
-    rh_json_put_string(w, "sha256", hash);
-    rh_json_put_string(w, "arrivals", question->arrivals);
-    rh_json_put_int(w, "skipped_count", question->list->skipped_count);
-    rh_json_end_object(w);
+    rh_put_requests(w, question);
     rh_put_words(w, "sets", q->sets);
     rh_json_put_int(w, "seed", q->seed);
     rh_json_end_object(w);

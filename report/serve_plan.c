@@ -6,6 +6,7 @@
 #include "report/format.h"
 #include "report/json_common.h"
 #include "report/serve.h"
+#include "report/serve_words.h"
 
 static char *number_or_dash(double value, RhQuantity kind)
 {
@@ -20,8 +21,7 @@ static char *pair(const RhServedSpread *s)
     return g_strdup_printf("%s/%s", p50, p99);
 }
 
-/* "tp4 x5", of two pools "tp4 x5 + tp4 x3". */
-static char *layout_text(const RhDeployment *d)
+char *rh_report_servers(const RhDeployment *d)
 {
     GString *out = g_string_new(NULL);
     for (int32_t p = 0; p < d->pools_count; p++) {
@@ -39,7 +39,7 @@ static char *layout_text(const RhDeployment *d)
     return g_string_free(out, FALSE);
 }
 
-static char *binds(const RhServeEntry *e, const RhSlos *slos)
+char *rh_report_serve_binds(const RhServeEntry *e, const RhSlos *slos)
 {
     if (e->binding < 0)
         return g_strdup("speed");
@@ -47,8 +47,7 @@ static char *binds(const RhServeEntry *e, const RhSlos *slos)
     return g_strdup_printf("%s%s", level, e->cache_full ? ", cache full" : "");
 }
 
-/* "batch 64, chunk 8192"; of models that are asked once "batch 32, window 5 ms". */
-static char *limits_text(const RhServeEntry *e)
+char *rh_report_limits(const RhServeEntry *e)
 {
     const RhPool *pool = &e->deployment.pools[0];
     return e->outcome.once ? g_strdup_printf("batch %d, window %d ms", pool->batch, pool->window)
@@ -62,7 +61,7 @@ static void append_once_table(GString *out, const RhServePlan *plan, int32_t top
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
         const RhPool *pool = &e->deployment.pools[0];
-        g_autofree char *text = layout_text(&e->deployment),
+        g_autofree char *text = rh_report_servers(&e->deployment),
                         *rate = rh_text_number(e->rate_per_s, 3),
                         *each = rh_text_number(e->rate_per_s / e->gpus, 3),
                         *answer = pair(&e->outcome.metrics[RH_METRIC_E2E]);
@@ -79,7 +78,7 @@ static void append_table(GString *out, const RhServePlan *plan, int32_t top)
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
         const RhPool *pool = &e->deployment.pools[0];
-        g_autofree char *text = layout_text(&e->deployment),
+        g_autofree char *text = rh_report_servers(&e->deployment),
                         *rate = rh_text_number(e->rate_per_s, 3),
                         *each = rh_text_number(e->rate_per_s / e->gpus, 3),
                         *ttft = pair(&e->outcome.metrics[RH_METRIC_TTFT]),
@@ -96,8 +95,8 @@ static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *
     g_autoptr(GString) line = g_string_new(NULL);
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        g_autofree char *what = binds(e, slos);
-        if (e->broken_per_s > 0)
+        g_autofree char *what = rh_report_serve_binds(e, slos);
+        if (e->broken_per_s > 0 || e->fewer_broke)
             g_string_append_printf(line, "%s%u %s", line->len ? "; " : "", i + 1, what);
     }
     if (line->len == 0)
@@ -120,7 +119,7 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServeP
                            simulated, runs, plan->timed_out ? "; TIME WAS UP before all" : "");
 }
 
-static void append_levels(GString *out, const RhSlos *slos)
+void rh_report_levels(GString *out, const RhSlos *slos)
 {
     for (int32_t k = 0; k < slos->count; k++) {
         g_autofree char *level = rh_slo_text(&slos->list[k]);
@@ -132,7 +131,7 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
                           const char *bold, const char *plain)
 {
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
-    g_autofree char *text = layout_text(&e->deployment), *limits = limits_text(e),
+    g_autofree char *text = rh_report_servers(&e->deployment), *limits = rh_report_limits(e),
                     *rate = rh_text_number(e->rate_per_s, 3),
                     *tokens = rh_text_count(llround(e->outcome.tokens_per_s_per_gpu));
     g_string_append_printf(out, "%sbest: %s, %s%s, on %d GPU%s of %s\n", bold, text, limits, plain,
@@ -143,7 +142,7 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
     if (!e->outcome.once)
         g_string_append_printf(out, ", %s tokens/s/GPU", tokens);
     g_string_append(out, " within ");
-    append_levels(out, &o->slos);
+    rh_report_levels(out, &o->slos);
     g_string_append(out, "\n\n");
 }
 
@@ -158,20 +157,12 @@ static void append_unkept(GString *out, const RhServeUnkept *u, const RhSlos *sl
         least, text);
 }
 
-static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
+void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServePlanOptions *o)
 {
-    GString *out =
-        g_string_new(plan->timed_out ? "time was up before a deployment was found that keeps "
-                                     : "no deployment keeps ");
     const RhServeEntry *e = &plan->nearest;
-    append_levels(out, &o->slos);
-    if (o->rate_per_s > 0) {
-        g_autofree char *rate = rh_text_number(o->rate_per_s, 3);
-        g_string_append_printf(out, " at %s/s", rate);
-    }
-    g_string_append_printf(out, " on %d GPU%s\n", o->gpus, o->gpus == 1 ? "" : "s");
     if (e->bound_per_s > 0) {
-        g_autofree char *text = rh_deployment_format(&e->deployment), *what = binds(e, &o->slos),
+        g_autofree char *text = rh_deployment_format(&e->deployment),
+                        *what = rh_report_serve_binds(e, &o->slos),
                         *rate = rh_text_number(e->bound_per_s, 3);
         g_string_append_printf(out, "nearest: %s\n         at most %s/s in closed form", text,
                                rate);
@@ -185,6 +176,21 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     } else if (!plan->timed_out) {
         g_string_append(out, "a single sequence takes longer for a token than is allowed\n");
     }
+}
+
+static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
+{
+    GString *out =
+        g_string_new(plan->timed_out ? "time was up before a deployment was found that keeps "
+                                     : "no deployment keeps ");
+    const RhServeEntry *e = &plan->nearest;
+    rh_report_levels(out, &o->slos);
+    if (o->rate_per_s > 0) {
+        g_autofree char *rate = rh_text_number(o->rate_per_s, 3);
+        g_string_append_printf(out, " at %s/s", rate);
+    }
+    g_string_append_printf(out, " on %d GPU%s\n", o->gpus, o->gpus == 1 ? "" : "s");
+    rh_report_serve_nearest(out, plan, o);
     if (plan->timed_out)
         g_string_append(out, "help: more time (--timeout)\n");
     else if (e->bound_per_s <= 0 && plan->unkept.least_s > 0)
@@ -219,12 +225,13 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     return g_string_free(out, FALSE);
 }
 
-static void put_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, const RhSlos *slos)
+void rh_put_serve_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, const RhSlos *slos)
 {
     g_autofree char *text = rh_deployment_format(&e->deployment);
     g_autofree char *level = e->binding >= 0 ? rh_slo_text(&slos->list[e->binding]) : NULL;
-    rh_json_begin_object(w, NULL);
-    rh_json_put_int(w, "rank", rank);
+    rh_json_begin_object(w, rank > 0 ? NULL : "plan");
+    if (rank > 0)
+        rh_json_put_int(w, "rank", rank);
     rh_json_put_string(w, "deployment", text);
     rh_json_put_int(w, "gpus_count", e->gpus);
     rh_json_put_number(w, "rate_max_per_s", e->rate_per_s);
@@ -239,9 +246,7 @@ static void put_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, const 
     rh_json_end_object(w);
 }
 
-/* Where nothing keeps the levels: the deployment that comes nearest, and which level it misses: at the rate found broken,
- * or however few requests come (least_s is above its limit). */
-static void put_nearest(RhJsonWriter *w, const RhServePlan *plan, const RhSlos *slos)
+void rh_put_serve_nearest(RhJsonWriter *w, const RhServePlan *plan, const RhSlos *slos)
 {
     const RhServeEntry *e = &plan->nearest;
     const RhServeUnkept *u = &plan->unkept;
@@ -278,121 +283,14 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     rh_json_end_object(w);
     rh_json_begin_array(w, "plans");
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++)
-        put_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
+        rh_put_serve_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
     rh_json_end_array(w);
-    put_nearest(w, plan, &o->slos);
+    rh_put_serve_nearest(w, plan, &o->slos);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }
 
-/* --- Several platforms --- */
-
-static const RhServeEntry *best_of(const RhServeOffer *offer)
-{
-    return offer->plan->entries->len > 0 ? &g_array_index(offer->plan->entries, RhServeEntry, 0)
-                                         : NULL;
-}
-
-static void append_offers(GString *out, const RhServeOffer *offers, int32_t count)
-{
-    g_autoptr(RhTable) t = rh_table_new("<<>><>>>>");
-    rh_table_rowf(t, "platform|servers|GPUs|$/GPU-h||$/h|$/M tokens|TTFT p99|TPOT p99");
-    for (int32_t i = 0; i < count; i++) {
-        const RhServeEntry *e = best_of(&offers[i]);
-        const RhFact *price = offers[i].price;
-        g_autofree char *each = rh_text_number(price->value, 4);
-        if (!e) {
-            rh_table_rowf(t, "%s|%s|-|%s|%s|-|-|-|-", offers[i].platform,
-                          offers[i].plan->timed_out ? "no time" : "keeps no level", each,
-                          price->date ? price->date : "");
-            continue;
-        }
-        g_autofree char *text = layout_text(&e->deployment),
-                        *hour = rh_text_number(offers[i].usd_per_h, 4),
-                        *tokens = rh_text_number(1e6 * e->outcome.cost_usd_per_token, 3),
-                        *ttft = number_or_dash(e->outcome.metrics[RH_METRIC_TTFT].p99.value,
-                                               RH_QUANTITY_S),
-                        *tpot = number_or_dash(e->outcome.metrics[RH_METRIC_TPOT].p99.value,
-                                               RH_QUANTITY_S);
-        rh_table_rowf(t, "%s|%s|%d|%s|%s|%s|%s|%s|%s", offers[i].platform, text, e->gpus, each,
-                      price->date ? price->date : "", hour, tokens, ttft, tpot);
-    }
-    rh_table_append(t, out, "");
-}
-
-static bool cut_short(const RhServeOffer *offers, int32_t count)
-{
-    for (int32_t i = 0; i < count; i++)
-        if (offers[i].plan->timed_out)
-            return true;
-    return false;
-}
-
-char *rh_report_serve_offers_text(const RhServeQuestion *q, const RhServeOffer *offers,
-                                  int32_t count, const RhServePlanOptions *o,
-                                  const RhReportStyle *style)
-{
-    GString *out = g_string_new(NULL);
-    const RhServeEntry *e = best_of(&offers[0]);
-    const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";
-    g_autofree char *rate = rh_text_number(o->rate_per_s, 3);
-    if (e) {
-        g_autofree char *text = layout_text(&e->deployment),
-                        *hour = rh_text_number(offers[0].usd_per_h, 4);
-        g_autofree char *limits = limits_text(e);
-        g_string_append_printf(out, "%scheapest: %s, %s, %s%s, on %d GPU%s of %s\n", bold,
-                               offers[0].platform, text, limits, plain, e->gpus,
-                               e->gpus == 1 ? "" : "s", e->deployment.server);
-        g_string_append_printf(out, "          $%s an hour at %s requests/s within ", hour, rate);
-    } else {
-        g_string_append_printf(out,
-                               cut_short(offers, count)
-                                   ? "time was up before a platform was found that keeps, at %s/s, "
-                                   : "no platform keeps, at %s/s, ",
-                               rate);
-    }
-    append_levels(out, &o->slos);
-    g_string_append(out, "\n\n");
-    append_offers(out, offers, count);
-    g_autofree char *asked = g_strdup_printf("%s, %s", q->requests, q->arrivals);
-    g_string_append(out, "\nrequests:   ");
-    rh_text_wrap(out, asked, 12, 79);
-    if (cut_short(offers, count))
-        g_string_append(out, "TIME WAS UP before all deployments were looked at: another may cost "
-                             "less\n");
-    g_string_append(out,
-                    "of each platform the fewest GPUs, priced one by one: who rents whole nodes "
-                    "pays\nfor the rest of them; levels as `serve-plan` keeps them\n");
-    return g_string_free(out, FALSE);
-}
-
-char *rh_report_serve_offers_json(const RhServeQuestion *q, const RhServeOffer *offers,
-                                  int32_t count, const RhServePlanOptions *o)
-{
-    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    rh_json_begin_object(w, NULL);
-    rh_put_serve_head(w, q);
-    rh_put_known(w, "rate_asked_per_s", o->rate_per_s);
-    rh_json_begin_array(w, "offers");
-    for (int32_t i = 0; i < count; i++) {
-        const RhServeEntry *e = best_of(&offers[i]);
-        rh_json_begin_object(w, NULL);
-        rh_json_put_string(w, "platform", offers[i].platform);
-        rh_json_put_number(w, "price_usd_per_gpu_hour", offers[i].price->value);
-        rh_json_put_string(w, "price_date", offers[i].price->date);
-        rh_json_put_string(w, "price_source", offers[i].price->source);
-        rh_put_known(w, "cost_usd_per_hour", offers[i].usd_per_h);
-        rh_json_put_bool(w, "timed_out", offers[i].plan->timed_out);
-        rh_json_begin_array(w, "plans");
-        if (e)
-            put_entry(w, e, 1, &o->slos);
-        rh_json_end_array(w);
-        rh_json_end_object(w);
-    }
-    rh_json_end_array(w);
-    rh_json_end_object(w);
-    return rh_json_writer_steal(w);
-}
+/* --- CSV --- */
 
 static void append_cells(GString *out, const double *values, int count)
 {

@@ -171,6 +171,38 @@ static void the_fewest_gpus_keep_a_given_rate(void)
     CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, 150, &entry));
 }
 
+/* Where one replica fewer was tried, that it broke is told, and by which level. */
+static void what_a_replica_fewer_breaks_is_told(void)
+{
+    g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
+    RhServePlanOptions options = {.slos = levels("p99<300ms", "p99<20ms"),
+                                  .gpus = 8,
+                                  .mode = RH_SERVE_COLOCATED,
+                                  .fixed = {.tp = 1, .pp = 1, .batch = 64, .chunk = 2048},
+                                  .span_s = 20,
+                                  .jobs = 1};
+    int tried = 0;
+    for (double rate = 40; rate <= 120; rate += 20) {
+        options.rate_per_s = rate;
+        g_autoptr(RhServePlan) plan = plan_of(&k, &options);
+        CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
+        CU_ASSERT_EQUAL(e->broken_per_s, 0);
+        CU_ASSERT_TRUE(e->fewer_broke || (e->binding == -1 && !e->cache_full));
+        if (!e->fewer_broke)
+            continue;
+        tried++;
+        RhDeployment fewer = e->deployment;
+        fewer.pools[0].replicas--;
+        RhServeEntry entry = {0};
+        g_autoptr(RhService) service = rh_service_new(&k.serving, &fewer, NULL);
+        CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, rate, &entry));
+        CU_ASSERT_EQUAL(e->binding, entry.binding);
+        CU_ASSERT_EQUAL(e->cache_full, entry.cache_full);
+    }
+    CU_ASSERT_TRUE(tried > 0);
+}
+
 /* 380 of 380 within say no more than that 99 % may be (Wilson). */
 static void few_requests_tell_nothing(void)
 {
@@ -242,6 +274,7 @@ static const RhTest tests[] = {
     {"more GPUs and wider levels never lower the rate",
      more_gpus_and_wider_levels_never_lower_the_rate},
     {"the fewest GPUs keep a given rate", the_fewest_gpus_keep_a_given_rate},
+    {"what a replica fewer breaks is told", what_a_replica_fewer_breaks_is_told},
     {"few requests tell nothing", few_requests_tell_nothing},
     {"models asked once have batches and windows", models_asked_once_have_batches_and_windows},
     {"levels out of reach are told at once", levels_out_of_reach_are_told_at_once},

@@ -72,6 +72,23 @@ function cellsTable(doc) {
   ], doc.cells, true));
 }
 
+/* Clusters and sizes that serve at a rate. */
+function serviceTable(doc) {
+  const of = (r, key) => (r.plan ? r.plan[key] : null);
+  const time = (title, value) => ({ title, number: true, value, text: (r) => (isNumber(value(r)) ? seconds(value(r)) : "") });
+  const per = (title, key) => ({ title, number: true, value: (r) => r[key], text: (r) => (isNumber(r[key]) ? digits(r[key]) : "") });
+  return section("sizes", "Clusters and sizes", sortableTable("sizes", "Each with the quickest deployment that keeps the levels on so many GPUs", [
+    { title: "platform", value: (r) => r.platform, text: (r) => r.platform },
+    per("GPUs", "gpus_count"),
+    { title: "deployment", value: (r) => r.deployment, text: (r) => r.deployment || r.reason || "" },
+    per("USD an hour", "usd_per_hour"), per("USD a million", "usd_per_million"),
+    time("TTFT p99", (r) => (of(r, "ttft_s") ? r.plan.ttft_s.p99 : null)), time("TPOT p99", (r) => (of(r, "tpot_s") ? r.plan.tpot_s.p99 : null)), time("answer", (r) => r.answer_s),
+    { title: "binds", value: (r) => r.binds, text: (r) => r.binds || "" },
+    { title: "meets the goal", value: (r) => shown("", r.meets), text: (r) => shown("", r.meets) },
+    { title: "nothing betters it", value: (r) => shown("", r.pareto), text: (r) => shown("", r.pareto) },
+  ], doc.cells, true));
+}
+
 /* Terms of two results, largest difference first. */
 function versusTable(terms, a, b) {
   const span = Math.max(...terms.map((t) => Math.abs(t[a] - t[b])), 1e-30);
@@ -157,7 +174,7 @@ function build() {
   const tables = document.getElementById("tables"), parts = document.getElementById("parts");
   const schema = answer.schema || "", subjects = subjectsOf(answer);
   if (schema.startsWith("rehearse.plan") && answer.plans.length) tables.append(plansTable(answer));
-  if (answer.cells) tables.append(cellsTable(answer));
+  if (answer.cells) tables.append(schema.startsWith("rehearse.capacity-service") ? serviceTable(answer) : cellsTable(answer));
   if (answer.terms) tables.append(versusTable(answer.terms, "a_s", "b_s"));
   if (answer.versus && answer.versus.terms) tables.append(versusTable(answer.versus.terms, "value_s", "versus_s"));
   if (subjects.length) parts.append(...subjectParts(subjects));

@@ -130,14 +130,21 @@ static void try_replicas(Search *s, const RhDeployment *d, double bound_per_s, F
     double rate = s->options->rate_per_s, each = bound_per_s / d->pools[0].replicas;
     int32_t most =
         found->there ? found->best.deployment.pools[0].replicas - 1 : d->pools[0].replicas;
+    RhServeEntry before = {0}; /* with one replica fewer */
     for (double n = fmax(1, ceil(rate / each)); n <= most; n++) {
-        RhDeployment fewer = *d;
-        fewer.pools[0].replicas = (int32_t)n;
-        g_autoptr(RhService) service = rh_service_new(s->serving, &fewer, NULL);
-        RhServeEntry entry = entry_of(&fewer, each * n);
+        RhDeployment tried = *d;
+        tried.pools[0].replicas = (int32_t)n;
+        g_autoptr(RhService) service = rh_service_new(s->serving, &tried, NULL);
+        RhServeEntry entry = entry_of(&tried, each * n);
         found->runs++;
         found->simulated += n <= fmax(1, ceil(rate / each));
         bool kept = service && rh_serve_keeps(service, s->requests, s->options, rate, &entry);
+        if (kept && before.broken_per_s > 0) {
+            entry.fewer_broke = true;
+            entry.binding = before.binding;
+            entry.cache_full = before.cache_full;
+        }
+        before = entry;
         if (kept || (!found->there && found->best.broken_per_s <= 0))
             found->best = entry;
         found->there |= kept;

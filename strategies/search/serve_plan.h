@@ -33,7 +33,9 @@ typedef struct {
     int32_t binding;     /* of the levels, the one that breaks there; -1: requests come faster than
                             they can be served */
     bool cache_full;     /* there sequences were put out for want of cache */
-    bool pareto;         /* no other has both a higher rate per GPU and a lower time per token */
+    bool fewer_broke; /* at a given rate: `binding` and `cache_full` are of one replica fewer, which
+                            does not keep the levels; broken_per_s is 0 */
+    bool pareto;      /* no other has both a higher rate per GPU and a lower time per token */
     int32_t gpus;
     RhOutcome outcome; /* at rate_per_s */
     double kv_peak_frac, busy_frac;

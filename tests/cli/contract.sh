@@ -16,9 +16,10 @@ rehearse simulate --program "$CASES/inputs/chakra/step.0.et" -p two-nodes.json -
 rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=100,out=10 --concurrency 4 --ttft 'p99<9s' -o six.json >six.txt
 rehearse serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --find-rate --lengths in=1000,out=100 --count 3000 --ttft 'p99<9s' -o seven.json -q >seven.txt
 rehearse capacity -w tiny-llama.json -p two-nodes.json --tokens 1B --gpus 8 --global-batch 32 --seq 1024 -o eight.json -q >eight.txt
+rehearse capacity -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --rate 2/s --lengths in=1000,out=100 --count 3000 --ttft 'p99<9s' -o nine.json -q >nine.txt
 rehearse explain plan.json --json >three.json
 rehearse compare plan.json#1 plan.json#2 --json >four.json
-sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json five.json six.json seven.json eight.json | sort -u | tee keys |
+sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json five.json six.json seven.json eight.json nine.json | sort -u | tee keys |
     while read -r key; do
         grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
     done

@@ -17,7 +17,9 @@ rehearse serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --find-rate 
     --count 3000 --ttft 'p99<9s' -o serve-plan.html -q >serve-plan.txt
 rehearse capacity -w "$name" -p two-nodes.json --tokens 20B --seq 1024 --gpus 4..8 --global-batch 64 -q -o capacity.html \
     -o capacity-pareto.svg >capacity.txt
-for page in plan run explain compare validate serve serve-plan capacity; do
+rehearse capacity -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --price 2USD --rate 2/s --lengths in=1000,out=100 --count 3000 \
+    --ttft 'p99<9s' -o serve-capacity.html -q >serve-capacity.txt
+for page in plan run explain compare validate serve serve-plan serve-capacity capacity; do
     # Beside its data: blocks of JSON, and pictures.
     sed '/<script type="application\/json"/,/<\/script>/d; /<svg/,/<\/svg>/d' "$page.html" >rest
     [ "$(wc -c <rest)" -lt 60000 ] || echo "$page.html: $(wc -c <rest) bytes beside its data"
@@ -30,13 +32,15 @@ done
 rehearse capacity -w llama-3.2-1b -p dgx-h100,dgx-b200 --tokens 20B --seq 1024 --gpus 8 --global-batch 64 --price 2USD@2026-11 \
     -q -o two.html >two.txt
 rehearse compare plan.json#1 plan.json#2 -o alike.html >alike.txt
-for page in plan run explain compare alike capacity two validate serve serve-plan; do
+for page in plan run explain compare alike capacity two validate serve serve-plan serve-capacity; do
     sed -n '/id="facts"/,/<\/script>/p' "$page.html" >facts
     echo "$page: sources of $(grep -c '"source":' facts) constants"
-    case $page in serve*) last=power ;; *) last=reserve ;; esac # no stack serves
-    for key in nvlink.efficiency nic.efficiency collective.launch hbm gemm.tile.128x128 "$last"; do
+    for key in nvlink.efficiency nic.efficiency collective.launch hbm gemm.tile.128x128 reserve; do
         grep -q "\"$key\": {" facts || echo "$page: no $key"
     done
+done
+for page in serve serve-plan serve-capacity; do # what its server adds, and its kernels as the server's profile has them
+    sed -n '/id="facts"/,/<\/script>/p' "$page.html" | tr -d '\n' | grep -oE '"(server vllm|step|memory|gemm.bf16)": \{[^}]*"source": ".{30}' | grep -oE '^"[^"]*"|"source.*' | paste -s -d ' '
 done
 sed -n '/id="facts"/,/<\/script>/p' two.html | grep -A 5 '"price_per' | head -n 6
 sed -n '/<script type="application\/json" id="data">/,/<\/script>/p' plan.html |

@@ -1,0 +1,269 @@
+#include "cli/capacity_service.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/capacity_words.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/prices.h"
+#include "cli/serve_asking.h"
+#include "cli/terminal.h"
+#include "report/capacity_service.h"
+#include "report/capacity_service_picture.h"
+#include "report/format.h"
+#include "report/json_facts.h"
+#include "report/page.h"
+
+/* One platform: its question and its answer. */
+typedef struct {
+    RhArguments words; /* those of the command, of this platform; `sets` owned, the rest borrowed */
+    RhServeAsking asking;
+    RhServePlan *plan; /* NULL: no deployment is possible, `why` */
+    char *why;
+} Offered;
+
+typedef struct {
+    const RhArguments *a;
+    RhServiceGoal goal;
+    GPtrArray *names; /* char*: platforms, owned */
+    GArray *sizes;    /* int64_t: GPUs, ascending; none: as few as serve */
+    GPtrArray *all;   /* Offered*, of each platform */
+} Asking;
+
+static void offered_free(void *data)
+{
+    Offered *o = data;
+    rh_serve_asking_clear(&o->asking);
+    rh_serve_plan_free(o->plan);
+    g_ptr_array_unref(o->words.sets);
+    g_free(o->why);
+    g_free(o);
+}
+
+/* --- the question --- */
+
+static bool check_question(const RhArguments *a, GError **error)
+{
+    if (!a->ttft && !a->tpot && !a->tbt && !a->e2e)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "capacity of a service needs a level to keep\nhelp: --ttft 'p99<5s' --tpot "
+                       "'p99<25ms'");
+    if (a->lengths && !a->rate)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "how many requests come is not said\nhelp: --rate 5/s, or --requests with a "
+                       "trace that has its own times");
+    if (a->budget_usd > 0 && a->by_s <= 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--budget: a service has no end: for how long must the money last?\n"
+                       "help: --by 30d");
+    return true;
+}
+
+static bool read_question(Asking *q, GError **error)
+{
+    const RhArguments *a = q->a;
+    q->goal = (RhServiceGoal){.for_s = a->by_s, .budget_usd = a->budget_usd};
+    return check_question(a, error) && rh_prices_platforms(a->platforms, q->names, error) &&
+           (!a->sizes || rh_capacity_sizes(a->sizes, q->sizes, error)) &&
+           rh_prices_check(a->prices, q->names, error);
+}
+
+/* --- platforms --- */
+
+static Offered *offered_new(const RhArguments *a, const char *platform)
+{
+    Offered *o = g_new0(Offered, 1);
+    o->words = *a;
+    o->words.platform = platform;
+    o->words.gpus = 0;
+    o->words.sets = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < a->sets->len; i++)
+        g_ptr_array_add(o->words.sets, g_strdup(g_ptr_array_index(a->sets, i)));
+    rh_prices_set(a->prices, platform, o->words.sets);
+    o->asking.a = &o->words;
+    return o;
+}
+
+/* A platform of as many nodes as the largest size takes. */
+static bool set_nodes(const Asking *q, Offered *o, GError **error)
+{
+    if (q->sizes->len == 0)
+        return true;
+    g_autoptr(RhPlatform) bare = rh_platform_load(o->words.platform, error);
+    if (!bare)
+        return false;
+    int64_t most = g_array_index(q->sizes, int64_t, q->sizes->len - 1);
+    int32_t each = bare->gpus_per_node, rented = rh_service_rented(most, each);
+    o->words.gpus = rented;
+    g_ptr_array_add(o->words.sets, g_strdup_printf("nodes=%d", (rented + each - 1) / each));
+    return true;
+}
+
+static bool load(const Asking *q, Offered *o, GError **error)
+{
+    RhServeAsking *asking = &o->asking;
+    if (!rh_serve_asking_given(asking, error) || !set_nodes(q, o, error) ||
+        !rh_serve_asking_load(asking, error))
+        return false;
+    if (!q->a->rate)
+        asking->options.rate_per_s = rh_requests_rate_per_s(asking->asked->list);
+    rh_prices_date(q->a->prices, o->words.platform, asking->in);
+    if (q->goal.budget_usd <= 0 || asking->in->hardware->price_usd_per_gpu_hour.value > 0)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "--budget: the price of %s is not known\nhelp: --price %s=2USD, or what you pay",
+                   o->words.platform, o->words.platform);
+}
+
+/* That a model has no room on a platform is part of the answer. `left` platforms share what time is left. */
+static bool plan(const Asking *q, Offered *o, guint left, GError **error)
+{
+    g_autoptr(GError) why = NULL;
+    o->asking.options.timeout_s = rh_terminal_left_s(q->a->timeout_s) / left;
+    o->plan = rh_serve_asking_plan(&o->asking, &why);
+    if (o->plan)
+        return true;
+    if (!g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER)) {
+        g_propagate_error(error, g_steal_pointer(&why));
+        return false;
+    }
+    o->why = g_strdup(why->message);
+    return true;
+}
+
+static bool plan_all(Asking *q, GError **error)
+{
+    for (guint i = 0; i < q->names->len; i++) {
+        Offered *o = offered_new(q->a, g_ptr_array_index(q->names, i));
+        g_ptr_array_add(q->all, o);
+        if (!load(q, o, error))
+            return false;
+    }
+    for (guint i = 0; i < q->all->len; i++)
+        if (!plan(q, g_ptr_array_index(q->all, i), q->all->len - i, error))
+            return false;
+    return true;
+}
+
+/* --- the answer --- */
+
+static char *facts_of(const Asking *q, GError **error)
+{
+    g_autofree const RhPlatform **platforms = g_new0(const RhPlatform *, q->all->len);
+    const Offered *first = g_ptr_array_index(q->all, 0);
+    for (guint i = 0; i < q->all->len; i++)
+        platforms[i] = ((const Offered *)g_ptr_array_index(q->all, i))->asking.in->hardware;
+    return rh_report_service_facts_json(platforms, (const char *const *)q->names->pdata,
+                                        q->all->len, first->asking.server, error);
+}
+
+static char *page_of(const Asking *q, const RhServiceCapacity *answer, GError **error)
+{
+    g_autofree char *facts = facts_of(q, error);
+    RhReportStyle plain = {0};
+    g_autofree char *text = rh_report_service_capacity_text(answer, &plain);
+    g_autofree char *json = rh_report_service_capacity_json(answer);
+    g_autofree char *svg = rh_report_service_capacity_svg(answer);
+    RhPagePicture picture = {
+        .id = "money",
+        .title = "Money against time to the answer",
+        .caption =
+            "A line for each platform, a point for each number of GPUs. Left is sooner, down is "
+            "cheaper; nothing is as good as the large points by both.",
+        .svg = svg};
+    RhPage page = {.command = "capacity",
+                   .answer = text,
+                   .json = json,
+                   .facts = facts,
+                   .pictures = &picture,
+                   .pictures_count = svg ? 1 : 0};
+    return facts ? rh_report_page(&page) : NULL;
+}
+
+static bool write_files(const Asking *q, const RhServiceCapacity *answer, GError **error)
+{
+    for (guint i = 0; i < q->a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(q->a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text =
+            kind == RH_OUTPUT_CSV        ? rh_report_service_capacity_csv(answer)
+            : kind == RH_OUTPUT_MARKDOWN ? rh_report_service_capacity_markdown(answer)
+            : kind == RH_OUTPUT_HTML     ? page_of(q, answer, error)
+            : kind == RH_OUTPUT_PARETO   ? rh_report_service_capacity_svg(answer)
+                                         : rh_report_service_capacity_json(answer);
+        if (!text && kind == RH_OUTPUT_PARETO) /* nothing keeps the levels */
+            continue;
+        if (!text || !rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+/* What was said of requests and levels, for another command. Caller frees. */
+static char *words_of(const RhArguments *a)
+{
+    g_autoptr(GString) out = g_string_new(NULL);
+    for (guint i = 0; i < a->recorded->len; i++) {
+        const char *word = g_ptr_array_index(a->recorded, i);
+        for (const RhOption *o = rh_options_requests; o->name; o++)
+            if (g_str_has_prefix(word, "--") && strcmp(word + 2, o->name) == 0) {
+                g_autofree char *value =
+                    o->value ? rh_text_path(g_ptr_array_index(a->recorded, i + 1)) : NULL;
+                g_string_append_printf(out, "%s%s%s%s", out->len ? " " : "", word, value ? " " : "",
+                                       value ? value : "");
+            }
+    }
+    return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+static int show(const Asking *q, GError **error)
+{
+    guint count = q->all->len;
+    g_autofree RhServiceOffer *offers = g_new0(RhServiceOffer, count);
+    g_autofree const RhQuestion **questions = g_new0(const RhQuestion *, count);
+    g_autoptr(GArray) cells = g_array_new(FALSE, FALSE, sizeof(RhServiceCell));
+    for (guint i = 0; i < count; i++) {
+        const Offered *o = g_ptr_array_index(q->all, i);
+        const RhPlatform *hardware = o->asking.in->hardware;
+        offers[i] =
+            (RhServiceOffer){o->words.platform, o->plan, o->why,
+                             hardware->price_usd_per_gpu_hour.value, hardware->gpus_per_node};
+        questions[i] = &o->asking.in->question;
+        rh_service_cells(&offers[i], q->sizes, cells);
+    }
+    const Offered *first = g_ptr_array_index(q->all, 0);
+    RhServeQuestion question =
+        rh_serve_asking_question(&first->asking, first->asking.asked->arrivals);
+    g_autofree char *words = words_of(q->a);
+    RhServiceCapacity answer = {.question = &question,
+                                .words = words,
+                                .options = &first->asking.options,
+                                .goal = &q->goal,
+                                .offers = offers,
+                                .questions = questions,
+                                .offers_count = count,
+                                .cells = cells,
+                                .best = rh_service_judge(&q->goal, cells)};
+    RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)q->a->verbosity};
+    if (!write_files(q, &answer, error))
+        return 3;
+    g_autofree char *text = q->a->json ? rh_report_service_capacity_json(&answer)
+                                       : rh_report_service_capacity_text(&answer, &style);
+    fputs(text, stdout);
+    return answer.best >= 0 ? 0 : 1;
+}
+
+int rh_capacity_service(const RhArguments *a, GError **error)
+{
+    Asking q = {.a = a,
+                .names = g_ptr_array_new_with_free_func(g_free),
+                .sizes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
+                .all = g_ptr_array_new_with_free_func(offered_free)};
+    int status = !read_question(&q, error) ? 2 : !plan_all(&q, error) ? 3 : show(&q, error);
+    g_ptr_array_unref(q.all);
+    g_array_unref(q.sizes);
+    g_ptr_array_unref(q.names);
+    return status;
+}

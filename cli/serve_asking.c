@@ -1,0 +1,121 @@
+#include "cli/serve_asking.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/commands.h"
+#include "cli/terminal.h"
+
+#define COUNT_PLAN 40000
+
+const RhOption rh_options_deployment[] = {
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
+              "what of a deployment is given, like server=sglang,tp4 (server=vllm)"),
+    RH_OPTION(mode, "mode", 0, RH_OPTION_CHOICE, "MODE",
+              "prompts and tokens on the same servers, or on two pools",
+              .choices = "colocated|disagg|both", .otherwise = "colocated"),
+    {0}};
+
+static RhServeMode mode_of(const char *word)
+{
+    return strcmp(word, "disagg") == 0 ? RH_SERVE_DISAGGREGATED
+           : strcmp(word, "both") == 0 ? RH_SERVE_BOTH
+                                       : RH_SERVE_COLOCATED;
+}
+
+/* Keys of a default deployment that are not given are free. */
+bool rh_serve_asking_given(RhServeAsking *p, GError **error)
+{
+    p->given = rh_deployment_default();
+    RhPool *pool = &p->given.pools[0];
+    pool->tp = pool->pp = pool->ep = pool->dp = pool->replicas = 0;
+    if (p->a->strategy && !rh_deployment_parse(p->a->strategy, &p->given, error))
+        return false;
+    if (p->given.pools_count > 1 || pool->replicas > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "-s %s: pools and replicas are what is looked for\nhelp: give what is to be "
+                       "kept, as server=sglang,tp4; --gpus and --mode limit the rest",
+                       p->a->strategy);
+    p->options.fixed = *pool;
+    if (p->a->emit && strcmp(p->a->emit, p->given.server) != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--emit %s: the plan is for %s\nhelp: -s server=%s plans for it", p->a->emit,
+                       p->given.server, p->a->emit);
+    return true;
+}
+
+/* Models that are asked once have a server of their own, and levels of answers as a whole. */
+static bool check_once(RhServeAsking *p, GError **error)
+{
+    if (!rh_asked_fits(p->asked, p->in->model, p->a->lengths, error))
+        return false;
+    if (rh_model_makes_tokens(p->in->model))
+        return true;
+    if (!p->a->strategy || !strstr(p->a->strategy, "server="))
+        p->given.server = "triton";
+    if (p->a->emit)
+        return rh_fail(error, RH_ERROR_USAGE, "--emit %s: %s makes no tokens, and is not for it",
+                       p->a->emit, p->in->model->name);
+    if (strcmp(p->a->mode, "colocated") != 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--mode %s: %s makes no tokens for a second pool\nhelp: leave it out",
+                       p->a->mode, p->in->model->name);
+    return true;
+}
+
+bool rh_serve_asking_load(RhServeAsking *p, GError **error)
+{
+    RhArguments words = *p->a;
+    if (words.count == 0 && words.lengths)
+        words.count = COUNT_PLAN;
+    p->in = rh_inputs_of_service(p->a, error);
+    p->asked = p->in ? rh_asked_of(&words, true, error) : NULL;
+    if (!p->asked)
+        return false;
+    if (p->asked->client.at_once > 0 || rh_requests_rate_per_s(p->asked->list) <= 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "a rate can only be looked for where requests come one after another");
+    if (!check_once(p, error))
+        return false;
+    p->server = rh_server_load(p->given.server, error);
+    p->options.slos = p->asked->slos;
+    p->options.rate_per_s = p->a->rate ? p->asked->plan.rate_per_s : 0;
+    p->options.gpus = p->in->c.job.gpus;
+    p->options.mode = mode_of(p->a->mode);
+    p->options.jobs = (int32_t)p->a->jobs;
+    p->options.timeout_s = rh_terminal_left_s(p->a->timeout_s);
+    p->options.progress = rh_terminal_progress;
+    return p->server != NULL;
+}
+
+RhServePlan *rh_serve_asking_plan(const RhServeAsking *p, GError **error)
+{
+    RhServing serving = {.model = p->in->model,
+                         .recipe = p->in->c.job.recipe,
+                         .platform = p->in->hardware,
+                         .server = p->server,
+                         .load = &p->in->c.job.load};
+    RhServePlan *plan =
+        rh_serve_plan(&serving, p->given.server, p->asked->list, &p->options, error);
+    rh_terminal_progress_end();
+    if (!plan && p->asked->list->list->len < rh_serve_requests_least(&p->options.slos))
+        rh_error_help(error, p->a->lengths ? "--count %.0f" : "a trace of %.0f requests",
+                      rh_serve_requests_least(&p->options.slos));
+    return plan;
+}
+
+RhServeQuestion rh_serve_asking_question(const RhServeAsking *p, const char *arrivals)
+{
+    return (RhServeQuestion){.q = &p->in->question,
+                             .requests = p->asked->spec,
+                             .arrivals = arrivals,
+                             .list = p->asked->list,
+                             .slos = &p->asked->slos};
+}
+
+void rh_serve_asking_clear(RhServeAsking *p)
+{
+    rh_inputs_free(p->in);
+    rh_asked_free(p->asked);
+    g_free(p->server);
+}

@@ -1,0 +1,28 @@
+#pragma once
+/* What serve-plan and capacity ask of one platform: the model on it, the requests, their levels, and what of a
+ * deployment is given. */
+#include "cli/inputs.h"
+#include "cli/serve_requests.h"
+#include "report/serve.h"
+#include "strategies/search/serve_plan.h"
+#include "strategies/serve/server.h"
+
+typedef struct {
+    const RhArguments *a; /* borrowed */
+    RhInputs *in;
+    RhAsked *asked;
+    RhServer *server;
+    RhDeployment given; /* of -s: its server, and what is fixed */
+    RhServePlanOptions options;
+} RhServeAsking;
+
+/* Fills in what -s gives. RH_ERROR_USAGE: no such deployment, or more than can be given. */
+bool rh_serve_asking_given(RhServeAsking *asking, GError **error);
+/* Loads the rest. `rate_per_s` of the options is that of --rate, 0 where it is not given. */
+bool rh_serve_asking_load(RhServeAsking *asking, GError **error);
+/* Caller frees. As rh_serve_plan(). */
+RhServePlan *rh_serve_asking_plan(const RhServeAsking *asking, GError **error);
+/* Borrows from `asking`; of `arrivals` in words. */
+RhServeQuestion rh_serve_asking_question(const RhServeAsking *asking, const char *arrivals);
+void rh_serve_asking_clear(RhServeAsking *asking);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhServeAsking, rh_serve_asking_clear)

@@ -1,0 +1,21 @@
+#pragma once
+/* Words and pieces of JSON that answers about services share. Private to report/. */
+#include "base/json.h"
+#include "report/serve.h"
+
+/* "tp4 x5", of two pools "tp4 x5 + tp4 x3". Caller frees. */
+char *rh_report_servers(const RhDeployment *deployment);
+/* "batch 64, chunk 8192"; of models that are asked once "batch 32, window 5 ms". Caller frees. */
+char *rh_report_limits(const RhServeEntry *entry);
+/* The level that breaks next, or "speed". Caller frees. */
+char *rh_report_serve_binds(const RhServeEntry *entry, const RhSlos *slos);
+/* "ttft p99<1 s, tpot p99<30 ms" */
+void rh_report_levels(GString *out, const RhSlos *slos);
+/* Where nothing keeps the levels: lines on the deployment that comes nearest. */
+void rh_report_serve_nearest(GString *out, const RhServePlan *plan,
+                             const RhServePlanOptions *options);
+/* An object of the open array, or member "plan" of the open object where `rank` is 0. */
+void rh_put_serve_entry(RhJsonWriter *w, const RhServeEntry *entry, guint rank, const RhSlos *slos);
+/* Where nothing keeps the levels: the deployment that comes nearest, and which level it misses: at the rate found
+ * broken, or however few requests come (least_s is above its limit). */
+void rh_put_serve_nearest(RhJsonWriter *w, const RhServePlan *plan, const RhSlos *slos);
