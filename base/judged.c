@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#define RIVALS_LEAST 4 /* rows that rank: CLI contract */
+#define RIVALS_LEAST 4 /* rows that rank: docs/cli.md */
 
 static void row_clear(void *data)
 {

@@ -3,10 +3,12 @@
  * ZeRO-1: gradients are reduce-scattered instead of all-reduced, and the updated parameters
  * all-gathered at the start of the next step, bucket by bucket ahead of the first forward. ZeRO-2:
  * gradients are reduce-scattered layer by layer in every micro-batch, since no rank keeps them
- * whole; where the stack reduces once, item by item behind a chunk's last backward. ZeRO-3 / FSDP: besides, every layer's parameters are gathered before its forward and again
- * before its backward, `prefetch_layers` ahead (Rajbhandari et al. 2020, arXiv 1910.02054, section
- * 7; Zhao et al. 2023, arXiv 2304.11277). Gradients that are reduced once a step travel in the stack's
- * main width, those of every micro-batch in the parameters' 2 bytes; parameters in 2 bytes.
+ * whole; where the stack reduces once, item by item behind a chunk's last backward. ZeRO-3 / FSDP:
+ * besides, every layer's parameters are gathered before its forward and again before its backward,
+ * `prefetch_layers` ahead (Rajbhandari et al. 2020, arXiv 1910.02054, section 7; Zhao et al. 2023,
+ * arXiv 2304.11277). Gradients that are reduced once a step travel in the stack's main width, those of
+ * every micro-batch in the parameters' 2 bytes; parameters in 2 bytes, layers' in the recipe's narrow
+ * format where weights are held so (rh_gathered_weight_bytes).
  *
  * Shares may go over some replicas and be the same in all groups of so many: then the gradients of a
  * share are all-reduced once a step among those who have it (FSDP's hybrid sharding, section 3.2.2;
