@@ -1,6 +1,6 @@
 /* The same timers and flows on SimGrid alone, without programs, lanes or dependencies: what the engine is
- * measured against.  bare_loop CHAINS ROUNDS KERNEL_S LATENCY_S BYTES
- * CHAINS pairs of hosts with a link of their own; each runs ROUNDS times: a timer for the kernel, a timer
+ * measured against.  bare_loop CHAINS SHARING ROUNDS KERNEL_S LATENCY_S BYTES
+ * CHAINS pairs of hosts, SHARING of them on one link; each runs ROUNDS times: a timer for the kernel, a timer
  * for the latency, one flow. Prints the processor's seconds since main began. */
 #include <cstdio>
 #include <cstdlib>
@@ -50,13 +50,14 @@ void on_completion(s4u::Activity const &activity)
 
 int main(int count, char **values)
 {
-    if (count != 6)
+    if (count != 7)
         return 2;
     std::clock_t began = std::clock();
-    int chains = std::atoi(values[1]), rounds = std::atoi(values[2]);
-    kernel_length_s = std::atof(values[3]);
-    flow_latency_s = std::atof(values[4]);
-    flow_bytes = static_cast<uint64_t>(std::atof(values[5]));
+    int chains = std::atoi(values[1]), sharing = std::atoi(values[2]),
+        rounds = std::atoi(values[3]);
+    kernel_length_s = std::atof(values[4]);
+    flow_latency_s = std::atof(values[5]);
+    flow_bytes = static_cast<uint64_t>(std::atof(values[6]));
     std::vector<std::string> words = {"bare", "--log=root.thres:critical"};
     std::vector<char *> argv = {words[0].data(), words[1].data(), nullptr};
     int argc = 2;
@@ -66,11 +67,13 @@ int main(int count, char **values)
     s4u::Engine::set_config("network/TCP-gamma:1e18");
     s4u::NetZone *zone = s4u::create_full_zone("root");
     std::vector<Chain> all(static_cast<size_t>(chains));
+    s4u::Link *link = nullptr;
     for (int i = 0; i < chains; i++) {
         std::string name = std::to_string(i);
         all[i] = {zone->create_host("a" + name, 1.0)->seal(),
                   zone->create_host("b" + name, 1.0)->seal(), rounds};
-        s4u::Link *link = zone->create_link("l" + name, 1e9)->set_latency(0)->seal();
+        if (i % sharing == 0)
+            link = zone->create_link("l" + name, 1e9)->set_latency(0)->seal();
         zone->add_route(all[i].src->get_netpoint(), all[i].dst->get_netpoint(), nullptr, nullptr,
                         {s4u::LinkInRoute(link)}, false);
     }
