@@ -239,6 +239,28 @@ static void a_quick_plan_rehearses_its_first_few(void)
     CU_ASSERT_EQUAL(twins(plan), 0);
 }
 
+/* A row is what was performed for it: with every byte as a flow, which takes as long as with idle
+ * communication as timers, in more events. */
+static void a_row_counts_the_run_with_every_byte_as_a_flow(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 8192);
+    RhPlanOptions o = {.gap_frac = 0.002, .top = 2};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_EQUAL(plan->entries->len, 2);
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *row = entry(plan, i);
+        RhEngineOptions timers = {0}, flows = {.collapse_disabled = true};
+        g_autoptr(RhRehearsal) as_timers =
+            rh_rehearse(&k.c, &row->layout, &timers, NULL, NULL, NULL);
+        g_autoptr(RhRehearsal) as_flows = rh_rehearse(&k.c, &row->layout, &flows, NULL, NULL, NULL);
+        CU_ASSERT_EQUAL(row->events_count, as_flows->events_count);
+        CU_ASSERT_EQUAL(row->bytes_as_flows, as_flows->bytes_as_flows);
+        CU_ASSERT_TRUE(as_timers->events_count < row->events_count);
+        CU_ASSERT_TRUE(as_timers->bytes_as_flows < row->bytes_as_flows);
+        RH_CHECK_CLOSE(row->step_time_s, as_timers->step_time_s, 1e-9);
+    }
+}
+
 static void what_does_not_fit_names_the_smallest_change(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:1", "megatron", 8, 8192);
@@ -427,6 +449,8 @@ int main(void)
                    {"chunks_alike_win_a_near_tie", chunks_alike_win_a_near_tie},
                    {"a_near_miss_is_near", a_near_miss_is_near},
                    {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
+                   {"a_row_counts_the_run_with_every_byte_as_a_flow",
+                    a_row_counts_the_run_with_every_byte_as_a_flow},
                    {"what_does_not_fit_names_the_smallest_change",
                     what_does_not_fit_names_the_smallest_change},
                    {"changes_come_smallest_first", changes_come_smallest_first},
