@@ -247,11 +247,12 @@ static int show(const Asking *q, GError **error)
                                 .cells = cells,
                                 .best = rh_service_judge(&q->goal, cells)};
     RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)q->a->verbosity};
-    if (!write_files(q, &answer, error))
-        return 3;
     g_autofree char *text = q->a->json ? rh_report_service_capacity_json(&answer)
                                        : rh_report_service_capacity_text(&answer, &style);
     fputs(text, stdout);
+    rh_output_answered();
+    if (!write_files(q, &answer, error))
+        return 3;
     return answer.best >= 0 ? 0 : 1;
 }
 

@@ -248,9 +248,9 @@ static int run(const RhArguments *arguments, GError **error)
     if (fine) {
         g_autofree char *json = comparison_json(arguments, &a, &b);
         g_autofree char *text = comparison(&a, &b);
+        fputs(arguments->json ? json : text, stdout);
+        rh_output_answered();
         fine = write_files(arguments, json, text, &a, &b, error);
-        if (fine)
-            fputs(arguments->json ? json : text, stdout);
     }
     rh_result_free(a.result);
     rh_result_free(b.result);

@@ -509,9 +509,9 @@ static int run(const RhArguments *a, GError **error)
     if (fine) {
         append_answer(&e);
         g_autofree char *json = answer_json(&e);
+        fputs(a->json ? json : e.out->str, stdout);
+        rh_output_answered();
         fine = write_files(&e, json, error);
-        if (fine)
-            fputs(a->json ? json : e.out->str, stdout);
     }
     close_result(&e);
     return fine ? 0 : 3;

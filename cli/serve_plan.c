@@ -67,13 +67,13 @@ static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error
                                                       p->asked->drawn ? "drawn" : "as recorded");
     RhServeQuestion q = rh_serve_asking_question(p, arrivals ? arrivals : p->asked->arrivals);
     RhReportStyle style = {.colored = rh_terminal_colored()};
-    if (!write_files(p, &q, plan, error))
-        return false;
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
     g_autofree char *text =
         a->json ? NULL : rh_report_serve_plan_text(&q, plan, &p->options, (int32_t)a->top, &style);
     fputs(text ? text : json, stdout);
-    return a->json || !a->emit || plan->entries->len == 0 || print_launch(p, plan, error);
+    bool told = a->json || !a->emit || plan->entries->len == 0 || print_launch(p, plan, error);
+    rh_output_answered();
+    return write_files(p, &q, plan, told ? error : NULL) && told;
 }
 
 static int run(const RhArguments *a, GError **error)

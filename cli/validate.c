@@ -48,11 +48,12 @@ static bool write_files(const RhArguments *a, const RhValidation *v, GError **er
 
 static int show(const RhArguments *a, const RhValidation *v, GError **error)
 {
-    if (!write_files(a, v, error))
-        return 3;
     g_autofree char *text =
         a->json ? rh_report_validation_json(v) : rh_report_validation_text(v, a->verbosity > 0);
     fputs(text, stdout);
+    rh_output_answered();
+    if (!write_files(a, v, error))
+        return 3;
     return v->missed->len > 0 ? 1 : 0;
 }
 

@@ -178,12 +178,13 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     g_autoptr(GPtrArray) missed =
         missed_of(judged, rh_arguments_given(a, "--tolerance"), a->tolerance_frac);
     g_autoptr(RhRecord) record = rh_record_make(judged);
-    if (!write_files(a, judged, record, missed, error) || !write_record(a, record, error))
-        return 3;
     g_autofree char *text = a->json ? rh_report_judged_json(judged, missed)
                                     : rh_report_judged_text(judged, record, a->verbosity > 0);
     fputs(text, stdout);
     for (guint i = 0; i < missed->len && !a->json; i++)
         printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
+    rh_output_answered();
+    if (!write_files(a, judged, record, missed, error) || !write_record(a, record, error))
+        return 3;
     return missed->len > 0 || !any_said(judged) ? 1 : 0;
 }
