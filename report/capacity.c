@@ -361,13 +361,15 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a)
     g_autofree char *tokens = rh_quantity_format(g->tokens, RH_QUANTITY_TOKENS, 3);
     g_autofree char *least = rh_text_count(g->batch_least);
     g_autofree char *most = rh_text_count(g->batch_most);
+    bool pictures = rh_model_sees_pictures(q->c->model);
     g_autofree char *sequence = rh_text_count(q->c->job.sequence);
     g_autofree char *line = g_strdup_printf(
-        "%s %s, batch %s%s%s of %s; %u of %u sizes fit%s, %u meet the goal, %u proved to %.2g %%; "
+        "%s %s, batch %s%s%s%s%s; %u of %u sizes fit%s, %u meet the goal, %u proved to %.2g %%; "
         "not counted: failures, restarts, evaluation",
-        tokens, rh_model_sees_pictures(q->c->model) ? "samples" : "tokens", least,
+        tokens, pictures ? "pictures" : "tokens", least,
         g->batch_least < g->batch_most ? " to " : "", g->batch_least < g->batch_most ? most : "",
-        sequence, fit, a->cells->len, open, met, proved, 100 * g->gap_frac);
+        pictures ? "" : " of ", pictures ? "" : sequence, fit, a->cells->len, open, met, proved,
+        100 * g->gap_frac);
     append_line(out, 2, line);
 }
 

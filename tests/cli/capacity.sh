@@ -46,4 +46,4 @@ rehearse serve-plan -w tiny-llama.json -p two-nodes.json --find-rate --lengths i
 # One token is one step; a batch of pictures is counted in pictures.
 rehearse capacity -w tiny-llama.json -p two-nodes.json --gpus 8 --seq 1024 --global-batch 64 --tokens 1 --json -q |
     sed -n '/"seconds"/s/[^0-9.]//gp; /"step_time_s"/s/[^0-9.]//gp' | uniq | wc -l
-rehearse capacity -w resnet-50 -p h100-sxm:8x1 --gpus 8 --tokens 1B | grep -o 'batch 256 to 32,768'
+rehearse capacity -w resnet-50 -p h100-sxm:8x1 --gpus 8 --tokens 1B | sed -n '/batch/{N;s/;.*//p;}'
