@@ -67,7 +67,7 @@ static void print_fit(const RhPingFit *fit, const char *saved)
     printf("%d rows; mean error of the fit %.1f %%, worst %.1f %% at %.0f B\n", fit->rows_count,
            100 * fit->mape_frac, 100 * fit->worst_frac, fit->worst_bytes);
     if (saved)
-        printf("next: rehearse simulate ... --profile %s\n", saved);
+        printf("next: simulate or plan with --profile %s\n", saved);
 }
 
 /* `from` is NULL for --run. */

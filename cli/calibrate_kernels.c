@@ -257,7 +257,7 @@ static char *report_of(const RhKernelsFit *fit, const char *saved)
     append_facts(out, fit);
     append_notes(out, fit);
     if (saved)
-        g_string_append_printf(out, "next: rehearse plan ... --profile %s\n", saved);
+        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", saved);
     return g_string_free(out, FALSE);
 }
 

@@ -97,7 +97,7 @@ static char *report_of(const RhLinksFit *fit, const char *saved)
         rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
     }
     if (saved)
-        g_string_append_printf(out, "next: rehearse plan ... --profile %s\n", saved);
+        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", saved);
     return g_string_free(out, FALSE);
 }
 

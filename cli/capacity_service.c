@@ -1,11 +1,9 @@
 #include "cli/capacity_service.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "cli/capacity_words.h"
-#include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/prices.h"
 #include "cli/serve_asking.h"
@@ -201,23 +199,6 @@ static bool write_files(const Asking *q, const RhServiceCapacity *answer, GError
     return true;
 }
 
-/* What was said of requests and levels, for another command. Caller frees. */
-static char *words_of(const RhArguments *a)
-{
-    g_autoptr(GString) out = g_string_new(NULL);
-    for (guint i = 0; i < a->recorded->len; i++) {
-        const char *word = g_ptr_array_index(a->recorded, i);
-        for (const RhOption *o = rh_options_requests; o->name; o++)
-            if (g_str_has_prefix(word, "--") && strcmp(word + 2, o->name) == 0) {
-                g_autofree char *value =
-                    o->value ? rh_text_path(g_ptr_array_index(a->recorded, i + 1)) : NULL;
-                g_string_append_printf(out, "%s%s%s%s", out->len ? " " : "", word, value ? " " : "",
-                                       value ? value : "");
-            }
-    }
-    return g_string_free(g_steal_pointer(&out), FALSE);
-}
-
 static int show(const Asking *q, GError **error)
 {
     guint count = q->all->len;
@@ -236,9 +217,9 @@ static int show(const Asking *q, GError **error)
     const Offered *first = g_ptr_array_index(q->all, 0);
     RhServeQuestion question =
         rh_serve_asking_question(&first->asking, first->asking.asked->arrivals);
-    g_autofree char *words = words_of(q->a);
+    g_auto(GStrv) words = rh_serve_asking_words(&first->asking, false);
     RhServiceCapacity answer = {.question = &question,
-                                .words = words,
+                                .words = (const char *const *)words,
                                 .options = &first->asking.options,
                                 .goal = &q->goal,
                                 .offers = offers,

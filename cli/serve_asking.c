@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
+#include "report/format.h"
 
 #define COUNT_PLAN 40000
 
@@ -111,6 +112,37 @@ RhServeQuestion rh_serve_asking_question(const RhServeAsking *p, const char *arr
                              .arrivals = arrivals,
                              .list = p->asked->list,
                              .slos = &p->asked->slos};
+}
+
+/* Options of the table that were given; other words of the command stay out. */
+static void add_said(GPtrArray *out, const RhArguments *a, const RhOption *table)
+{
+    for (guint i = 0; i < a->recorded->len; i++) {
+        const char *word = g_ptr_array_index(a->recorded, i);
+        for (const RhOption *o = table; o->name; o++) {
+            if (!g_str_has_prefix(word, "--") || strcmp(word + 2, o->name) != 0)
+                continue;
+            g_autofree char *name = o->letter ? g_strdup_printf("-%c", o->letter) : g_strdup(word);
+            g_autofree char *value =
+                o->value ? rh_text_path(g_ptr_array_index(a->recorded, i + 1)) : g_strdup("");
+            g_ptr_array_add(out, g_strconcat(name, *value ? " " : "", value, NULL));
+        }
+    }
+}
+
+char **rh_serve_asking_words(const RhServeAsking *p, bool inputs)
+{
+    const RhArguments *a = p->a;
+    GPtrArray *out = g_ptr_array_new();
+    if (inputs)
+        add_said(out, a, rh_options_served);
+    add_said(out, a, rh_options_requests);
+    if (a->lengths && a->count == 0) /* serve-simulate draws fewer by itself */
+        g_ptr_array_add(out, g_strdup_printf("--count %u", p->asked->list->list->len));
+    if (rh_arguments_given(a, "--seed"))
+        g_ptr_array_add(out, g_strdup_printf("--seed %" G_GINT64_FORMAT, a->seed));
+    g_ptr_array_add(out, NULL);
+    return (char **)g_ptr_array_free(out, FALSE);
 }
 
 void rh_serve_asking_clear(RhServeAsking *p)

@@ -24,5 +24,8 @@ bool rh_serve_asking_load(RhServeAsking *asking, GError **error);
 RhServePlan *rh_serve_asking_plan(const RhServeAsking *asking, GError **error);
 /* Borrows from `asking`; of `arrivals` in words. */
 RhServeQuestion rh_serve_asking_question(const RhServeAsking *asking, const char *arrivals);
+/* What was said of inputs, and of requests, levels and chance, for serve-simulate: options with their values, quoted
+ * for a shell. With `inputs` those too. NULL-ended; g_strfreev frees it. */
+char **rh_serve_asking_words(const RhServeAsking *asking, bool inputs);
 void rh_serve_asking_clear(RhServeAsking *asking);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhServeAsking, rh_serve_asking_clear)

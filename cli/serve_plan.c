@@ -65,7 +65,9 @@ static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error
                                     ? NULL
                                     : g_strdup_printf("%s, the rate is looked for",
                                                       p->asked->drawn ? "drawn" : "as recorded");
+    g_auto(GStrv) words = rh_serve_asking_words(p, true);
     RhServeQuestion q = rh_serve_asking_question(p, arrivals ? arrivals : p->asked->arrivals);
+    q.words = (const char *const *)words;
     RhReportStyle style = {.colored = rh_terminal_colored()};
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
     g_autofree char *text =

@@ -294,7 +294,7 @@ static bool recipes(const RhArguments *a, const char *name, GError **error)
     }
     for (const RhRecipe *const *r = rh_recipes(); *r; r++)
         printf("%-12s %s\n", (*r)->name, (*r)->title);
-    puts("next: rehearse show recipes fp8, or rehearse plan --dtype fp8 ...");
+    puts("next: rehearse show recipes fp8; then plan or simulate with --dtype fp8");
     return true;
 }
 

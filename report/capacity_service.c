@@ -274,7 +274,8 @@ static void append_next(GString *out, const RhServiceCapacity *a)
     append_platform(out, cell, q);
     if (q->c->job.recipe != &rh_recipe_bf16)
         g_string_append_printf(out, " --dtype %s", q->c->job.recipe->name);
-    g_string_append_printf(out, " \\\n      -s %s \\\n      %s", text, a->words);
+    g_string_append_printf(out, " \\\n      -s %s", text);
+    rh_text_command(out, a->words);
     for (const char *const *set = q->sets; *set; set++)
         if (!g_str_has_prefix(*set, "nodes=") && !g_str_has_prefix(*set, "price_per_gpu_hour=")) {
             g_autofree char *word = rh_text_path(*set);

@@ -11,9 +11,9 @@ typedef struct {
     const RhServiceOffer *offers;
     const RhQuestion *const *questions; /* of each offer */
     guint offers_count;
-    const char *words;   /* of the command line: the requests and their levels */
-    const GArray *cells; /* RhServiceCell, judged, an offer's together */
-    int32_t best;        /* of the cells; -1: none meets the goal */
+    const char *const *words; /* of the command line: the requests and their levels */
+    const GArray *cells;      /* RhServiceCell, judged, an offer's together */
+    int32_t best;             /* of the cells; -1: none meets the goal */
 } RhServiceCapacity;
 
 /* Each is the caller's to free. */

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define COMMAND_WIDTH 78
+
 char *rh_text_count(int64_t count)
 {
     g_autofree char *digits = g_strdup_printf("%" G_GINT64_FORMAT, count);
@@ -85,6 +87,18 @@ char *rh_text_path(const char *path)
 {
     bool plain = *path && !strpbrk(path, " \t\n'\"\\$&;()<>|*?[]#~`!{}");
     return plain ? g_strdup(path) : g_shell_quote(path);
+}
+
+void rh_text_command(GString *out, const char *const *words)
+{
+    const char *line = strrchr(out->str, '\n');
+    size_t column = line ? strlen(line + 1) : out->len;
+    for (; *words; words++) {
+        size_t length = strlen(*words);
+        bool broken = column + 1 + length + strlen(" \\") > COMMAND_WIDTH;
+        g_string_append_printf(out, "%s%s", broken ? " \\\n      " : " ", *words);
+        column = broken ? strlen("      ") + length : column + 1 + length;
+    }
 }
 
 char *rh_text_markdown(const char *text)

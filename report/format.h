@@ -18,3 +18,6 @@ void rh_text_wrap(GString *out, const char *text, int indent, int width);
 char *rh_text_markdown(const char *text);
 /* A path as a shell wants it: quoted only when it must be. */
 char *rh_text_path(const char *path);
+/* Words behind those of a command line, as a shell wants them (an option with its value is one): broken by
+ * backslashes before column 79 where that is possible, and continued at column 6. */
+void rh_text_command(GString *out, const char *const *words);

@@ -14,6 +14,8 @@ typedef struct {
     const char *arrivals;   /* "Poisson, 5/s", "as recorded", "64 at a time" */
     const RhRequests *list;
     const RhSlos *slos;
+    const char *const
+        *words; /* of a plan: what serve-simulate takes of the command line; NULL-ended */
 } RhServeQuestion;
 
 char *rh_report_serve_text(const RhServeQuestion *question, const RhServiceResult *result,

@@ -201,6 +201,21 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     return g_string_free(out, FALSE);
 }
 
+/* The best, at the rate that was asked or found. */
+static void append_next(GString *out, const RhServeQuestion *q, const RhServeEntry *best,
+                        const RhServePlanOptions *o)
+{
+    g_autofree char *text = rh_deployment_format(&best->deployment);
+    g_string_append(out, "next: rehearse serve-simulate");
+    rh_text_command(out, q->words);
+    if (o->rate_per_s <= 0) {
+        char rate[G_ASCII_DTOSTR_BUF_SIZE];
+        g_ascii_formatd(rate, sizeof rate, "%.6g", best->rate_per_s);
+        g_string_append_printf(out, " --rate %s/s", rate);
+    }
+    g_string_append_printf(out, " \\\n      -s %s\n", text);
+}
+
 char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,
                                 const RhServePlanOptions *o, int32_t top,
                                 const RhReportStyle *style)
@@ -219,9 +234,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     g_string_append(out,
                     "levels are kept at the bad end of 95 % intervals of chance; the model of the\n"
                     "server adds its own error: `rehearse validate`\n");
-    g_autofree char *text =
-        rh_deployment_format(&g_array_index(plan->entries, RhServeEntry, 0).deployment);
-    g_string_append_printf(out, "next: rehearse serve-simulate ... \\\n          -s %s\n", text);
+    append_next(out, q, &g_array_index(plan->entries, RhServeEntry, 0), o);
     return g_string_free(out, FALSE);
 }
 

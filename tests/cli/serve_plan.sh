@@ -8,6 +8,13 @@ rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate -s chunk=1024 --ttft 'p
 cmp one.json two.json && echo same
 cut -d'"' -f2 one.csv
 rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 60/s -s chunk=1024 --ttft 'p99<1s' --tpot 'p99<20ms' -q
+# What is printed to go on with runs as it stands, whether the rate was found or given.
+for rate in --find-rate '--rate 60/s'; do
+    # shellcheck disable=SC2086
+    rehearse serve-plan "${on[@]}" "${asked[@]}" $rate -s tp1,batch=64,chunk=1024 --ttft 'p99<1s' --set kv_heads=4 --seed 2 -q |
+        sed -n '/^next: /,$p' | tee next.txt
+    sed 's/^next: //' next.txt | bash | sed -n '1,2p'
+done
 rehearse serve-plan "${on[@]}" "${asked[@]}" --mode disagg --find-rate -s chunk=8192 --ttft 'p99<1s' --tpot 'p99<15ms' -q
 rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 3000/s --ttft 'p99<1s' -q -s tp4
 echo "exit $?"
