@@ -80,12 +80,13 @@ static const RhStack stacks[] = {
     {
         .name = "megatron-2021",
         .about =
-            "Megatron-LM of SC21: unfused attention with a fused softmax kernel, no sequence parallelism",
+            "Megatron-LM of SC21: unfused attention with a fused softmax kernel, no sequence parallelism, stages' messages cut over tensor ranks",
         .flash_attention = false,
         .fused_norms = true,
         .fused_softmax = true,
         .fused_elementwise = true,
         .sequence_parallel = false,
+        .scatters_messages = true, /* scatter_gather_tensors_in_pipeline, on by default */
         .expert_parallel = false,
         .even_stages = true,
         .gradient_norm = true,

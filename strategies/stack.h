@@ -38,13 +38,15 @@ typedef struct {
     bool sequence_parallel;    /* norms and residuals may be cut over the tensor group */
     bool tensor_overlap;       /* linear layers may run beside the collectives of what they read
                                     and make, in steps */
-    bool expert_parallel;      /* experts may be spread over ranks */
-    bool even_stages;          /* layers are dealt out to stages evenly, and not else */
-    bool gradient_norm;        /* the optimizer waits for the norm by which gradients are clipped */
-    uint32_t schedules;        /* that it runs: bits of RhPipelineKind; 0: all there are */
-    uint32_t zero_unstaged;    /* degrees of ZeRO that it runs without pipeline stages alone: bits
+    bool scatters_messages; /* without sequence parallelism each tensor rank sends a share of what
+                                    goes to another stage, and they gather it there */
+    bool expert_parallel;   /* experts may be spread over ranks */
+    bool even_stages;       /* layers are dealt out to stages evenly, and not else */
+    bool gradient_norm;     /* the optimizer waits for the norm by which gradients are clipped */
+    uint32_t schedules;     /* that it runs: bits of RhPipelineKind; 0: all there are */
+    uint32_t zero_unstaged; /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
-    bool stops_early; /* recomputation ends with the last tensor that backward reads: the last
+    bool stops_early;       /* recomputation ends with the last tensor that backward reads: the last
                                GEMM of a block is not run again */
     /* gradients are all-reduced whole, in fp32, when all of a step are in, and what ZeRO-1 shares
      * out is gathered before the next step begins: neither runs beside anything */

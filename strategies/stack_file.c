@@ -47,6 +47,7 @@ static const struct {
     {"keeps_gathered", offsetof(RhStack, keeps_gathered)},
     {"narrow_gates", offsetof(RhStack, narrow_gates)},
     {"weights_in_one_layout", offsetof(RhStack, weights_in_one_layout)},
+    {"scatters_messages", offsetof(RhStack, scatters_messages)},
     {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},

@@ -504,6 +504,39 @@ static void pipeline_volume_is_as_published(void)
     RH_CHECK_CLOSE(message_bytes(sharded, 1, RH_LANE_SEND_NEXT), 16 * full / 2, 1e-12);
 }
 
+/* Tasks of a role with this label, and what each brings together. */
+static int32_t gathers(const RhProgram *p, int32_t role, const char *label, double bytes)
+{
+    const RhRole *r = rh_program_role(p, role);
+    int32_t count = 0;
+    for (int32_t i = 0; i < r->tasks_count; i++) {
+        const RhTask *task = rh_program_task(p, r->tasks_first + i);
+        if (!g_str_equal(g_ptr_array_index(p->labels, task->label), label))
+            continue;
+        CU_ASSERT_EQUAL(task->lane, RH_LANE_TP);
+        RH_CHECK_CLOSE(task->bytes, bytes, 1e-12);
+        count++;
+    }
+    return count;
+}
+
+/* Narayanan et al. 2021, section 4.1: each of t ranks sends 1/t, and all gather the whole, once for each
+ * message; nothing where there is no stage before. */
+static void messages_are_scattered_and_gathered(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron-2021", 16, 2048);
+    double full = 2.0 * 2048 * (double)k.model->hidden;
+    g_autoptr(RhProgram) p = train_build(&k, "tp2,pp4,dp1,vpp2,mb1,sp=off");
+    RH_CHECK_CLOSE(message_bytes(p, 1, RH_LANE_SEND_NEXT), 2 * 16 * full / 2, 1e-12);
+    RH_CHECK_CLOSE(message_bytes(p, 1, RH_LANE_SEND_PREV), 2 * 16 * full / 2, 1e-12);
+    CU_ASSERT_EQUAL(gathers(p, 0, "gather activations received", full), 16);
+    CU_ASSERT_EQUAL(gathers(p, 1, "gather activations received", full), 2 * 16);
+    CU_ASSERT_EQUAL(gathers(p, 1, "gather gradients received", full), 2 * 16);
+    CU_ASSERT_EQUAL(gathers(p, 3, "gather gradients received", full), 16);
+    g_autoptr(RhProgram) alone = train_build(&k, "tp1,pp4,dp2,vpp2,mb1");
+    CU_ASSERT_EQUAL(gathers(alone, 1, "gather activations received", full), 0);
+}
+
 /* Rajbhandari et al. 2020, figure 1, with K = 12 and 4-byte gradients. */
 static void zero_states_are_as_published(void)
 {
@@ -554,6 +587,7 @@ int main(void)
             {"shares_fit_into_the_replicas", shares_fit_into_the_replicas},
             {"zero_volume_is_as_published", zero_volume_is_as_published},
             {"pipeline_volume_is_as_published", pipeline_volume_is_as_published},
+            {"messages_are_scattered_and_gathered", messages_are_scattered_and_gathered},
             {"zero_states_are_as_published", zero_states_are_as_published},
             {"every_stage_runs_its_own_optimizer", every_stage_runs_its_own_optimizer},
             {"tensor_collectives_in_steps_move_as_much", tensor_collectives_in_steps_move_as_much},

@@ -170,11 +170,11 @@ static void add_kernels(const BlockOf *of, RhBlockPieces *b)
         piece_new(of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
 }
 
-/* A sequence-parallel rank sends its own tokens. */
+/* A sequence-parallel rank sends its own tokens, or each its share of all (cuts/tensor.c gathers them). */
 static double message_bytes(const RhPieces *p, const RhLayerKind *kind)
 {
-    return rh_output_bytes(p->c->model, kind, &p->shard) /
-           (p->shard.sequence_parallel ? p->shard.tp : 1);
+    bool shares = p->shard.sequence_parallel || p->c->stack->scatters_messages;
+    return rh_output_bytes(p->c->model, kind, &p->shard) / (shares ? p->shard.tp : 1);
 }
 
 static void add_messages(RhPieces *p)

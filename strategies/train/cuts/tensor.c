@@ -9,7 +9,10 @@
  * Overlap (Transformer Engine's user buffers; Wang et al. 2023, "Overlap communication with dependent
  * computation via decomposition", ASPLOS): what a linear layer reads is not gathered beforehand, but
  * goes around a ring while it multiplies the rows that are there; what it makes is scattered split by
- * split while it makes the next. Which layers do, operators say (rh_ops_linear_gathered, _summed). */
+ * split while it makes the next. Which layers do, operators say (rh_ops_linear_gathered, _summed).
+ *
+ * Scatter/gather (Narayanan et al. 2021, arXiv 2104.04473, section 4.1): without sequence parallelism all
+ * ranks have the same to send to another stage; each sends its share, and they gather it there. */
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
@@ -159,6 +162,41 @@ static void seam(RhWeave *w, RhSeam at)
     }
 }
 
+/* The model chunk that a pass has its input from; -1: none. */
+static int32_t chunk_before(const RhScript *s, const RhSlotKind *slot)
+{
+    const RhLayout *l = s->layout;
+    bool back = rh_slot_goes_back(slot->pass);
+    int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, s->stage, slot->chunk);
+    int32_t from = back ? g + 1 : g - 1;
+    return slot->pass == RH_SLOT_BACKWARD_WEIGHT || from >= l->pp * l->vpp ? -1 : from;
+}
+
+/* A pass whose input came from another stage begins by gathering its shares. */
+static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+{
+    const RhScript *s = w->script;
+    const RhLayout *l = s->layout;
+    bool back = rh_slot_goes_back(slot->pass);
+    int32_t low = s->chunk_items[slot->chunk], high = s->chunk_items[slot->chunk + 1];
+    if (!s->pieces->c->stack->scatters_messages || l->sequence_parallel || l->tp == 1 ||
+        item != (back ? high - 1 : low))
+        return;
+    int32_t from = chunk_before(s, slot);
+    if (from < 0 || rh_pipeline_stage(rh_pipeline_of(l), l->pp, from) == s->stage)
+        return;
+    const RhItem *first = rh_script_item(s, item);
+    int32_t layer = first->kind == RH_ITEM_HEAD ? s->pieces->c->model->layers_count : first->layer;
+    rh_script_communicate(
+        w, (RhStep){.lane = RH_LANE_TP,
+                    .group = RH_GROUP_TENSOR,
+                    .op = RH_OP_ALL_GATHER,
+                    .phase = (uint8_t)rh_slot_phase(slot->pass),
+                    .bytes = l->tp * rh_pieces_message_bytes(s->pieces, layer + (back ? 1 : 0)),
+                    .label = back ? "gather gradients received" : "gather activations received"});
+    rh_script_wait(w, RH_LANE_TP);
+}
+
 /* Groups stay in a node, and every matrix cuts evenly. */
 static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
@@ -221,5 +259,9 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_tensor = {
-    .name = "tp", .grid_legal = grid_legal, .legal = legal, .seam = seam, .exchange = exchange};
+const RhCut rh_cut_tensor = {.name = "tp",
+                             .grid_legal = grid_legal,
+                             .legal = legal,
+                             .seam = seam,
+                             .exchange = exchange,
+                             .before_item = before_item};
