@@ -60,21 +60,24 @@ static void drawn_groups_that_straddle_are_bounded(void)
     CU_ASSERT_TRUE(claimed > RH_TRIES(100, 5));
 }
 
-/* Of these the graph saw 0.75 and 0.76 while it took collectives to be alone on their links. */
+/* Of the first two the graph saw 0.75 and 0.76 while it took collectives to be alone on their links; of these 0.839,
+ * 0.871 and 0.898 while it left out messages that begin behind a kernel. */
 static void what_messages_take_of_a_collective_is_seen(void)
 {
     static const struct {
         const char *stack, *layout;
-    } rows[] = {{"megatron", "tp3,pp4,dp2,vpp5,mb3,zero1,schedule=interleaved,sp=off"},
-                {"bare", "tp3,pp4,dp2,vpp6,mb2,zero0,schedule=interleaved,sp=off"}};
+        double least;
+    } rows[] = {{"megatron", "tp3,pp4,dp2,vpp5,mb3,zero1,schedule=interleaved,sp=off", 0.86},
+                {"bare", "tp3,pp4,dp2,vpp6,mb2,zero0,schedule=interleaved,sp=off", 0.88},
+                {"megatron", "tp3,pp4,dp2,vpp2,mb2,zero1,schedule=interleaved,sp=off", 0.91}};
     int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = wide("dgx-h100:3", rows[i].stack, 48);
         g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
         RhLayout l = train_layout(&k, rows[i].layout);
         double ratio = segment_ratio(&k.c, screen, &l);
-        CU_ASSERT_TRUE(isnan(ratio) || ratio > 0.8);
-        if (!(ratio > 0.8))
+        CU_ASSERT_TRUE(isnan(ratio) || ratio > rows[i].least);
+        if (!(ratio > rows[i].least))
             g_printerr("  %s: %.3f\n", rows[i].layout, ratio);
         rehearsed += !isnan(ratio);
     }

@@ -54,14 +54,16 @@ typedef struct {
     double busy_s, out_s, kernels_s, out_kernels_s;
     double held_s; /* what the output waits for behind the last kernel holds SMs so long, at least,
                       and without a gap; -infinity: not known */
-    bool meets_last; /* the output waits for the last collective of lane TP, and for nothing else */
+    double tail_s; /* kernels between the last collective of lane TP and the output, which waits for
+                      these, and for it where there are none; -infinity: not known */
     int16_t lanes_end; /* of the lanes below, one behind the last that is used */
     int16_t beside;    /* of these so many at most hold SMs beside one of its kernels */
     RhItemLane lane[RH_ITEM_LANES];
 } RhItemTime;
 #define RH_ITEM_TIME_NONE                                                                          \
     {                                                                                              \
-        .lane = { RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE }                        \
+        .lane = {RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE},                         \
+        .tail_s = (double)-INFINITY,                                                               \
     }
 
 typedef struct {
@@ -175,7 +177,7 @@ typedef struct {
 } RhHop;
 
 /* What a message of a member of a block does to the block's next collective: it may not start, as
- * it were, before the message's bytes are through its link, `most_s` at most, `fixed_s` less. */
+ * it were, before the message's bytes are through its link, `fixed_s` less, `most_s` at most. */
 typedef struct {
     double s_per_byte, most_s, fixed_s;
 } RhShare;

@@ -1,13 +1,15 @@
 /* Messages beside collectives. Where a block of ranks straddles nodes, a message that one of its members sends
  * may cross a link that the block's next collective crosses, too. The message begins when the collective
- * before has ended, so the next one begins no sooner than that, and the link is shared.
+ * before has ended, or kernels that wait for it have, and the next one, which every member calls behind these
+ * kernels, begins no sooner than that: the link is shared.
  *
- * What is claimed: let the collective put b seconds of bytes on the link, one flow at a time, and the message
- * have at least f of the link's rate. Fair shares make f no less than a half where this link is what slows
- * the message down; another of its route, with n flows at most, gives it an n-th. Either the message ends
- * first: then the link has carried all that was left of it besides the b seconds. Or the collective had 1 - f
- * of the link at most, and takes b / (1 - f), which is b f / (1 - f) more. What it takes besides b when
- * alone is taken off, as latencies of the message and of one before it: bytes may move alone meanwhile.
+ * What is claimed: let the collective put b seconds of bytes on the link, one flow at a time, and the message d,
+ * of which it has at least f of the link's rate. Fair shares make f no less than a half where this link is what
+ * slows the message down; another of its route, with n flows at most, gives it an n-th. Either the message ends
+ * first: then the link has carried b + d since the message began, whichever of these bytes came first, and the
+ * collective, which takes a seconds alone, ends as if it had begun b + d - a behind the message's beginning. Or
+ * it had 1 - f of the link at most, and takes b / (1 - f), which is b f / (1 - f) more; off this goes what it
+ * takes besides b when alone, and latencies of the message and of one before it: bytes may move alone meanwhile.
  * All that grows with when the slot before ends, so what is late stays a bound.
  *
  * Held against rehearsals that perform every link; blocks that lie alike are left to screen_time.c. */
@@ -17,9 +19,9 @@
 
 /* --- what a message does to the next collective --- */
 
-/* Of all collectives that may come next. False: of one of them nothing is known. */
+/* Of all collectives that may come next. False: of one of them nothing is known. `latency_s`: the message's. */
 static bool take_tasks(const RhCrowdedLinks *links, int32_t stage, const int32_t *gpus,
-                       int32_t size, RhLink link, double part, RhShare *share)
+                       int32_t size, RhLink link, double part, double latency_s, RhShare *share)
 {
     const RhItems *items = rh_screen_items(links->shard);
     for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
@@ -34,10 +36,12 @@ static bool take_tasks(const RhCrowdedLinks *links, int32_t stage, const int32_t
             double moving_s = rh_crowd_on_link_s(links, task, gpus, size, link);
             if (isnan(moving_s))
                 return false;
-            double alone_s =
-                rh_screen_block_s(links->screen, links->net, links->net->placement[stage], task);
-            share->most_s = rh_earlier(share->most_s, moving_s * part / (1 - part));
-            share->fixed_s = rh_later(share->fixed_s, alone_s - moving_s);
+            double fixed_s =
+                rh_screen_block_s(links->screen, links->net, links->net->placement[stage], task) -
+                moving_s;
+            double most_s = moving_s * part / (1 - part) - fixed_s - 2 * latency_s;
+            share->most_s = rh_earlier(share->most_s, most_s);
+            share->fixed_s = rh_later(share->fixed_s, fixed_s);
         }
     }
     return share->most_s < (double)INFINITY;
@@ -65,9 +69,8 @@ static RhShare share_of(const RhCrowdedLinks *links, int32_t stage, bool back)
         for (int k = 0; k < n; k++) {
             RhShare share = {1 / rh_platform_link_bytes_per_s(p, route[k]), (double)INFINITY, 0};
             double part = rh_crowd_least_part(links, route, n, route[k]);
-            if (!take_tasks(links, stage, gpus, size, route[k], part, &share))
+            if (!take_tasks(links, stage, gpus, size, route[k], part, latency_s, &share))
                 continue;
-            share.fixed_s += 2 * latency_s;
             if (worth_s(links, &share) > worth_s(links, &best))
                 best = share;
         }
@@ -126,7 +129,7 @@ RhCalm rh_share_calm(const RhSlot *slots, int64_t at, int64_t total)
 
 double rh_share_s(const RhShare *with, double bytes)
 {
-    return rh_earlier(with->s_per_byte * bytes, with->most_s) - with->fixed_s;
+    return rh_earlier(with->s_per_byte * bytes - with->fixed_s, with->most_s);
 }
 
 const RhShare *rh_screen_shares(RhScreen *screen, const RhLayout *l)

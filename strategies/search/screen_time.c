@@ -437,13 +437,42 @@ static double held_s(const Walk *w)
     return held;
 }
 
-/* Does the output wait for the last collective of lane TP alone? */
-static bool meets_last(const RhItemPass *pass)
+static const RhItemTask *task_of(const RhItemPass *pass, int32_t i)
+{
+    return &g_array_index(pass->tasks, RhItemTask, i);
+}
+
+static bool waits_for(const RhItemTask *task, int32_t before)
+{
+    for (int32_t i = 0; i < task->after_count; i++)
+        if (task->after[i] == before)
+            return true;
+    return false;
+}
+
+static int32_t last_of(const RhItemPass *pass, RhLane lane)
 {
     int32_t last = (int32_t)pass->tasks->len - 1;
-    while (last >= 0 && g_array_index(pass->tasks, RhItemTask, last).lane != RH_LANE_TP)
+    while (last >= 0 && task_of(pass, last)->lane != lane)
         last--;
-    return last >= 0 && pass->left_count == 1 && pass->left[0] == last;
+    return last;
+}
+
+/* An output that waits for nothing else waits for the last kernel. Kernels follow one another: of those behind
+ * the last collective of lane TP the first that waits for it, and all from there on. */
+static double tail_s(const RhItemPass *pass)
+{
+    int32_t met = last_of(pass, RH_LANE_TP), out = last_of(pass, RH_LANE_COMPUTE);
+    double sum = 0;
+    if (met < 0 || pass->left_count > 1)
+        return (double)-INFINITY;
+    if (pass->left_count == 1)
+        return pass->left[0] == met ? 0 : (double)-INFINITY;
+    for (int32_t i = met + 1; i <= out; i++)
+        if (task_of(pass, i)->lane == RH_LANE_COMPUTE &&
+            (sum > 0 || waits_for(task_of(pass, i), met)))
+            sum += kernels_s(task_of(pass, i));
+    return sum > 0 ? sum : (double)-INFINITY;
 }
 
 /* When the compute lane is free, and when the output may leave. */
@@ -454,7 +483,7 @@ static RhItemTime ends(const Walk *w)
     time.busy_s = time.out_s = compute->free_s;
     time.kernels_s = time.out_kernels_s = compute->path_s;
     time.held_s = held_s(w);
-    time.meets_last = meets_last(w->pass);
+    time.tail_s = tail_s(w->pass);
     time.beside = w->beside_most;
     for (int32_t i = 0; i < w->pass->left_count; i++) {
         const Run *left = w->pass->left[i] == RH_ITEM_ENTRY ? NULL : &w->runs[w->pass->left[i]];
@@ -524,7 +553,7 @@ static RhItemTime then(const RhItemTime *a, const RhItemTime *b)
                       .kernels_s = a->out_kernels_s + b->kernels_s,
                       .out_kernels_s = a->out_kernels_s + b->out_kernels_s,
                       .held_s = b->held_s,
-                      .meets_last = b->meets_last,
+                      .tail_s = b->tail_s,
                       .lanes_end = MAX(a->lanes_end, b->lanes_end),
                       .beside = MAX(a->beside, b->beside)};
     for (int lane = 0; lane < RH_ITEM_LANES; lane++)

@@ -99,7 +99,7 @@ void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime
     s->compute_s = end;
     s->pending_s = out;
     s->held_s = time->held_s;
-    s->meets_last = time->meets_last;
+    s->tail_s = time->tail_s;
     s->sending_s = 0;
     for (int lane = 0; lane < time->lanes_end; lane++)
         wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
@@ -155,7 +155,7 @@ static void run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
                 rh_later(awaited_s, s->sent->gathered_s[step->begin_index] + s->sent->over_s);
         s->pending_s = rh_later(s->pending_s, awaited_s);
         s->held_s = (double)-INFINITY; /* an output that waits for this may leave any time later */
-        s->meets_last = false;
+        s->tail_s = (double)-INFINITY;
     }
 }
 
@@ -189,6 +189,13 @@ static double keep(const RhSegmentGraph *g, RhSegmentStage *s)
     return out;
 }
 
+/* When any member of the block has its output, at the earliest. All met in the last collective; kernels behind it may
+ * be slower in the rank that is followed than in the one whose message counts. */
+static double leaves_s(const RhSegmentStage *s)
+{
+    return s->tail_s > 0 ? s->lane_s[RH_LANE_TP] + s->tail_s : rh_later(s->compute_s, s->pending_s);
+}
+
 /* What the slot hands on, to model chunk `to`: when it is there. */
 double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t stage,
                           const RhSlot *slot, int32_t to)
@@ -203,11 +210,10 @@ double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t st
     if (g->messages)
         message_s = rh_later(message_s, rh_hop_s(&g->messages[2 * stage + down], bytes));
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
-    if (g->shares && s->meets_last) {
+    if (g->shares && s->tail_s >= 0) {
         const RhShare *with = g->shares + 2 * g->l->pp * rh_share_calm(s->slots, s->next, g->total);
-        double until_s =
-            rh_later(s->compute_s, s->pending_s) + rh_share_s(&with[2 * stage + down], bytes);
-        s->lane_s[RH_LANE_TP] = rh_later(s->lane_s[RH_LANE_TP], until_s);
+        double *met_s = &s->lane_s[RH_LANE_TP];
+        *met_s = rh_later(*met_s, leaves_s(s) + rh_share_s(&with[2 * stage + down], bytes));
     }
     s->sending_s = g->net->uniform || g->shares ? s->held_s + message_s : 0;
     s->pending_s = 0; /* it waits for the output; the next run need not */
@@ -285,7 +291,7 @@ static void run_pair(RhSegmentGraph *g, int32_t stage, const RhSlot *slots, cons
     }
     run_pair_items(g, s, slots, steps, &turns);
     s->held_s = (double)-INFINITY;
-    s->meets_last = false;
+    s->tail_s = (double)-INFINITY;
     for (int half = 0; half < 2; half++) {
         enter_half(s, &turns, half);
         send(g, stage, &slots[half], rh_segment_place_of(g, stage, &slots[half]));

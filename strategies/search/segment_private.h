@@ -12,7 +12,7 @@ typedef struct {
     double compute_s; /* the compute lane is free */
     double pending_s; /* what the next run waits for besides */
     double held_s;    /* of the latest run: RhItemTime */
-    bool meets_last;  /* likewise, and nothing is waited for since */
+    double tail_s;    /* likewise, where nothing is waited for since */
     double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
                          under way, then its message */
     double lane_s[RH_LANE_LAST];
