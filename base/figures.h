@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Of the normal distribution, 97.5 %: intervals of 95 % reach so many standard errors either way. */
+#define RH_Z95 1.959963984540054
+
 typedef struct {
     int32_t count;
     double median_abs_error_frac, mape_frac, p90_abs_error_frac, worst_abs_error_frac, bias_frac;

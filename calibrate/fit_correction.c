@@ -5,6 +5,8 @@
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 
+#include "base/figures.h"
+
 #define ROWS_LEAST     200  /* fewer cannot tell a grid from noise */
 #define GAIN_LEAST     0.1  /* of the error of shapes set apart: less is not worth a table */
 #define LAMBDA         0.3  /* a node trusts its samples from about this many on */
@@ -99,7 +101,7 @@ static double spread_of(const GArray *points, gsl_matrix *cholesky, const double
     for (size_t i = 0; i < NODES; i++) {
         double variance = gsl_matrix_get(cholesky, i, i);
         if (variance < 0.5 / LAMBDA) /* half of what it is without samples */
-            spreads[count++] = 1.96 * sqrt(variance * squares / weights);
+            spreads[count++] = RH_Z95 * sqrt(variance * squares / weights);
     }
     gsl_sort(spreads, 1, count);
     return count ? gsl_stats_median_from_sorted_data(spreads, 1, count) : 0;

@@ -7,10 +7,8 @@
  *     ... outcome.metrics[RH_METRIC_TTFT].p99.value, outcome.slo_met_frac ... */
 #include <stdbool.h>
 
+#include "base/figures.h"
 #include "strategies/serve/served.h"
-
-/* Of the normal distribution, 97.5 %: intervals of 95 % reach so many standard errors either way. */
-#define RH_Z95 1.959963984540054
 
 typedef enum {
     RH_METRIC_TTFT, /* sent until the first token */
