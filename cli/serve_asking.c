@@ -83,6 +83,8 @@ bool rh_serve_asking_load(RhServeAsking *p, GError **error)
     p->options.rate_per_s = p->a->rate ? p->asked->plan.rate_per_s : 0;
     p->options.gpus = p->in->c.job.gpus;
     p->options.mode = mode_of(p->a->mode);
+    p->options.drawn = p->asked->drawn ? &p->asked->plan : NULL;
+    p->options.lengths_given = !p->a->lengths;
     p->options.jobs = (int32_t)p->a->jobs;
     p->options.timeout_s = rh_terminal_left_s(p->a->timeout_s);
     p->options.progress = rh_terminal_progress;

@@ -121,9 +121,10 @@ const RhCommand rh_command_serve_plan = {
              "rate is held for forty times the longest limit, two minutes at least, or as long\n"
              "as there are requests (--count, 40,000 drawn). With --rate it is the fewest GPUs\n"
              "that are looked for; of several platforms `capacity` asks the same, for money.\n\n"
-             "A level counts as kept when the bad end of its 95 % interval keeps it: what\n"
-             "chance in arrivals and lengths may do is allowed for, what the model of the\n"
-             "server has wrong is not.\n",
+             "A level counts as kept when the bad end of its 95 % interval keeps it, and when\n"
+             "19 further draws of the requests keep it, which lower the rate until all do\n"
+             "(not of a trace as recorded): what chance in arrivals and lengths may do is\n"
+             "allowed for, what the model of the server has wrong is not.\n",
     .examples = "rehearse serve-plan -w llama-3.1-70b -p dgx-h100 --find-rate \\\n"
                 "    --lengths in=1024,out=256,spread=0.8 --ttft 'p99<2s' --tpot 'p99<40ms'\n"
                 "rehearse serve-plan -w llama-3.1-8b -p dgx-h100 --rate 30/s \\\n"

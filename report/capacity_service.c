@@ -304,11 +304,12 @@ char *rh_report_service_capacity_text(const RhServiceCapacity *a, const RhReport
     if (cut_short(a))
         g_string_append(out, "TIME WAS UP before all deployments were looked at: another may cost "
                              "less\n");
-    rh_text_wrap(out,
-                 "of each size the quickest deployment of those that keep the levels, each on the "
-                 "fewest GPUs that do; levels are kept at the bad end of 95 % intervals of chance, "
-                 "the model of the server adds its own error: `rehearse validate`",
-                 2, 79);
+    g_autofree char *chance = rh_report_chance(a->options);
+    g_autofree char *line = g_strconcat(
+        "of each size the quickest deployment of those that keep the levels, each on the fewest "
+        "GPUs that do; ",
+        chance, NULL);
+    rh_text_wrap(out, line, 2, 79);
     append_next(out, a);
     return g_string_free(out, FALSE);
 }

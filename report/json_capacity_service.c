@@ -77,6 +77,7 @@ char *rh_report_service_capacity_json(const RhServiceCapacity *a)
     rh_put_words(w, "argv", q->argv);
     put_inputs(w, a);
     rh_json_put_number(w, "rate_asked_per_s", a->options->rate_per_s);
+    rh_json_put_int(w, "draws_count", a->options->drawn ? RH_SERVE_DRAWS : 0);
     rh_put_known(w, "by_s", a->goal->for_s);
     rh_put_known(w, "budget_usd", a->goal->budget_usd);
     if (a->best >= 0)

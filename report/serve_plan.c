@@ -201,6 +201,16 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     return g_string_free(out, FALSE);
 }
 
+char *rh_report_chance(const RhServePlanOptions *o)
+{
+    g_autofree char *draws =
+        g_strdup_printf(", and in each of %d further draws: in another %d times of %d",
+                        RH_SERVE_DRAWS, RH_SERVE_DRAWS, RH_SERVE_DRAWS + 1);
+    return g_strdup_printf("levels are kept at the bad end of 95 %% intervals of chance%s; the "
+                           "model of the server adds its own error: `rehearse validate`",
+                           o->drawn ? draws : "");
+}
+
 /* The best, at the rate that was asked or found. */
 static void append_next(GString *out, const RhServeQuestion *q, const RhServeEntry *best,
                         const RhServePlanOptions *o)
@@ -231,9 +241,8 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     append_binding(out, plan, &o->slos, top);
     rh_report_watch_format(out, q->q->c);
     append_counts(out, q, plan);
-    g_string_append(out,
-                    "levels are kept at the bad end of 95 % intervals of chance; the model of the\n"
-                    "server adds its own error: `rehearse validate`\n");
+    g_autofree char *chance = rh_report_chance(o);
+    rh_text_wrap(out, chance, 0, 79);
     append_next(out, q, &g_array_index(plan->entries, RhServeEntry, 0), o);
     return g_string_free(out, FALSE);
 }
@@ -287,6 +296,7 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     rh_json_begin_object(w, NULL);
     rh_put_serve_head(w, q);
     rh_put_known(w, "rate_asked_per_s", o->rate_per_s);
+    rh_json_put_int(w, "draws_count", o->drawn ? RH_SERVE_DRAWS : 0);
     rh_json_put_bool(w, "timed_out", plan->timed_out);
     rh_json_begin_object(w, "counts");
     rh_json_put_int(w, "legal", plan->legal_count);

@@ -9,6 +9,8 @@ char *rh_report_servers(const RhDeployment *deployment);
 char *rh_report_limits(const RhServeEntry *entry);
 /* The level that breaks next, or "speed". Caller frees. */
 char *rh_report_serve_binds(const RhServeEntry *entry, const RhSlos *slos);
+/* How surely levels are kept. Caller frees. */
+char *rh_report_chance(const RhServePlanOptions *options);
 /* "ttft p99<1 s, tpot p99<30 ms" */
 void rh_report_levels(GString *out, const RhSlos *slos);
 /* Where nothing keeps the levels: lines on the deployment that comes nearest. */

@@ -127,6 +127,46 @@ static void a_rate_is_kept_and_a_higher_one_broken(void)
     CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, e->broken_per_s, &again));
 }
 
+/* What is found with one draw alone is broken by many others; what further draws were asked, by few. */
+static void another_draw_keeps_the_rate(void)
+{
+    g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
+    const RhRequestsPlan drawn = {.arrival = RH_ARRIVAL_POISSON,
+                                  .rate_per_s = 1,
+                                  .count = 2000,
+                                  .input = {820, 1024},
+                                  .output = {103, 128},
+                                  .seed = 3};
+    int kept[2] = {0};
+    double rates[2];
+    for (int asked = 0; asked < 2; asked++) {
+        RhServePlanOptions options = {.slos = levels("p99<300ms", "p99<4ms"),
+                                      .drawn = asked ? &drawn : NULL,
+                                      .gpus = 1,
+                                      .mode = RH_SERVE_COLOCATED,
+                                      .fixed = {.tp = 1, .pp = 1, .batch = 64},
+                                      .span_s = 20,
+                                      .jobs = 1};
+        g_autoptr(RhServePlan) plan = plan_of(&k, &options);
+        CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
+        rates[asked] = e->rate_per_s;
+        CU_ASSERT_TRUE(e->outcome.requests_count > 0);
+        CU_ASSERT_TRUE(e->broken_per_s > e->rate_per_s && e->broken_per_s <= 1.02 * e->rate_per_s);
+        g_autoptr(RhService) service = rh_service_new(&k.serving, &e->deployment, NULL);
+        options.drawn = &drawn;
+        for (int32_t i = 1; i <= 40; i++) {
+            g_autoptr(RhRequests) other = rh_serve_draw(k.requests, &options, RH_SERVE_DRAWS + i);
+            RhServeEntry entry = {0};
+            kept[asked] += rh_serve_keeps_too(service, other, &options, e->rate_per_s, &entry);
+        }
+    }
+    printf("kept by %d and %d of 40 draws, %g and %g/s\n", kept[0], kept[1], rates[0], rates[1]);
+    CU_ASSERT_TRUE(rates[1] < rates[0]);
+    CU_ASSERT_TRUE(kept[0] < 30);
+    CU_ASSERT_TRUE(kept[1] >= 35); /* 38 are expected; fewer come one time in 25 */
+}
+
 static double best_rate(const Kit *k, int32_t gpus, const char *tpot)
 {
     RhServePlanOptions options = {.slos = levels("p99<500ms", tpot),
@@ -271,6 +311,7 @@ static void levels_out_of_reach_are_told_at_once(void)
 static const RhTest tests[] = {
     {"no service is faster than its bound", no_service_is_faster_than_its_bound},
     {"a rate is kept and a higher one broken", a_rate_is_kept_and_a_higher_one_broken},
+    {"another draw keeps the rate", another_draw_keeps_the_rate},
     {"more GPUs and wider levels never lower the rate",
      more_gpus_and_wider_levels_never_lower_the_rate},
     {"the fewest GPUs keep a given rate", the_fewest_gpus_keep_a_given_rate},

@@ -11,6 +11,8 @@
 #define RATE_STEP 0.01 /* a rate is found to 1 % */
 #define LOWEST    1e-3 /* of the bound: what keeps less keeps nothing */
 #define RUNS_MOST 24
+#define CHANCE_LEAST                                                                               \
+    0.5 /* of a rate that one draw kept surely: where others keep less, it tells nothing */
 
 /* Deployments [first, first + count) of the space. */
 typedef struct {
@@ -94,6 +96,38 @@ static bool find_rate(Search *s, RhService *service, double least, RhServeEntry 
     return true;
 }
 
+/* Do other draws keep the rate? Each as many times as it takes: `lowers` lets them lower it, by steps. */
+static bool draws_keep(Search *s, RhService *service, bool lowers, RhServeEntry *entry,
+                       Found *found)
+{
+    double rate = entry->rate_per_s, least = rate * CHANCE_LEAST;
+    for (int32_t k = 1; s->options->drawn && k <= RH_SERVE_DRAWS; k++) {
+        g_autoptr(RhRequests) draw = rh_serve_draw(s->requests, s->options, k);
+        for (found->runs++; !rh_serve_keeps_too(service, draw, s->options, rate, entry);
+             found->runs++) {
+            rate /= 1 + RATE_STEP;
+            if (!lowers || rate < least)
+                return false;
+        }
+    }
+    if (rate < entry->rate_per_s) {
+        rh_serve_settle(service, s->requests, s->options, rate, entry);
+        found->runs++;
+    }
+    return true;
+}
+
+/* The best of a kind is the best of many by chance, too: what it keeps is asked of other draws. */
+static void confirm(Search *s, Found *found)
+{
+    if (!found->there)
+        return;
+    g_autoptr(RhService) service = rh_service_new(s->serving, &found->best.deployment, NULL);
+    found->there = draws_keep(s, service, true, &found->best, found);
+    if (!found->there)
+        found->best.rate_per_s = 0;
+}
+
 static void try_rate(Search *s, const RhDeployment *d, double bound_per_s, Found *found)
 {
     double least = found->there ? found->best.rate_per_s * (1 + RATE_STEP) : 0;
@@ -119,7 +153,9 @@ static void try_given(Search *s, const RhDeployment *d, double bound_per_s, Foun
     found->runs++;
     found->simulated++;
     found->there =
-        service && rh_serve_keeps(service, s->requests, s->options, s->options->rate_per_s, &entry);
+        service &&
+        rh_serve_keeps(service, s->requests, s->options, s->options->rate_per_s, &entry) &&
+        draws_keep(s, service, false, &entry, found);
     if (found->there || found->best.broken_per_s <= 0)
         found->best = entry;
 }
@@ -138,7 +174,8 @@ static void try_replicas(Search *s, const RhDeployment *d, double bound_per_s, F
         RhServeEntry entry = entry_of(&tried, each * n);
         found->runs++;
         found->simulated += n <= fmax(1, ceil(rate / each));
-        bool kept = service && rh_serve_keeps(service, s->requests, s->options, rate, &entry);
+        bool kept = service && rh_serve_keeps(service, s->requests, s->options, rate, &entry) &&
+                    draws_keep(s, service, false, &entry, found);
         if (kept && before.broken_per_s > 0) {
             entry.fewer_broke = true;
             entry.binding = before.binding;
@@ -214,6 +251,8 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
          : d->pools_count == 1 ? try_replicas
                                : try_given)(s, d, next->bound_per_s, &found);
     }
+    if (!fixed)
+        confirm(s, &found);
     GByteArray *bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
     return bytes;

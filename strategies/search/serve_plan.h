@@ -18,11 +18,18 @@ typedef struct {
     RhPool fixed; /* what is not 0 is given; `replicas` is not looked at */
     /* a rate is held for about so long; 0: forty times the longest limit, two minutes at least */
     double span_s;
+    /* How the requests were drawn, borrowed, and if only their times were: a rate is asked of RH_SERVE_DRAWS more
+     * draws, too. NULL: they are as recorded. */
+    const RhRequestsPlan *drawn;
+    bool lengths_given;
     int32_t jobs;     /* processes; 0: one for each core */
     double timeout_s; /* 0: none */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best, void *user);
     void *user;
 } RhServePlanOptions;
+
+/* What n draws keep, each of its own, another keeps n times of n + 1: 95 %. */
+#define RH_SERVE_DRAWS 19
 
 /* A deployment, and how it keeps the levels at its rate. Plain data. */
 typedef struct {
@@ -37,7 +44,7 @@ typedef struct {
                             does not keep the levels; broken_per_s is 0 */
     bool pareto;      /* no other has both a higher rate per GPU and a lower time per token */
     int32_t gpus;
-    RhOutcome outcome; /* at rate_per_s */
+    RhOutcome outcome; /* at rate_per_s, of the requests as they were given */
     double kv_peak_frac, busy_frac;
 } RhServeEntry;
 
@@ -100,3 +107,12 @@ bool rh_serve_same_kind(const RhDeployment *a, const RhDeployment *b);
 /* Plays the requests at a rate and judges; *entry is of this rate when it is kept. */
 bool rh_serve_keeps(RhService *service, const RhRequests *requests,
                     const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);
+/* The draw `index`, from 1, of requests like these. Caller frees. */
+RhRequests *rh_serve_draw(const RhRequests *requests, const RhServePlanOptions *options,
+                          int32_t index);
+/* Does another draw keep the levels, by what it measures itself? Of *entry only what breaks is noted. */
+bool rh_serve_keeps_too(RhService *service, const RhRequests *requests,
+                        const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);
+/* The outcome of these requests at a rate that was judged otherwise. */
+void rh_serve_settle(RhService *service, const RhRequests *requests,
+                     const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);

@@ -11,6 +11,7 @@
 #define BACKLOG_FRAC                                                                               \
     0.25 /* of a whole answer's time, likewise: tokens may wait where prompts do not */
 #define REQUESTS_FEW 200
+#define SEED_STEP    15485863           /* a prime: draws of neighbouring seeds stay apart */
 #define Z2           3.8414588206941245 /* of the 95 % interval, squared */
 
 static double span_of(const RhServePlanOptions *o)
@@ -106,26 +107,75 @@ static bool keeps_up(const RhServiceResult *result, const RhSlos *slos, const Rh
              BACKLOG_FRAC * o->metrics[RH_METRIC_E2E].mean.value);
 }
 
-bool rh_serve_keeps(RhService *service, const RhRequests *requests,
-                    const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
+/* Plays requests at a rate; does the service keep up? */
+static bool play(RhService *service, const RhRequests *requests, const RhServePlanOptions *options,
+                 double rate_per_s, RhServeEntry *entry)
 {
     const RhClient open = {0};
     g_autoptr(RhRequests) list = at_rate(requests, options, rate_per_s);
     g_autoptr(RhServiceResult) result = rh_service_run(service, list, &open, NULL);
     g_return_val_if_fail(result != NULL, false);
     drop_warm_up(result);
-    RhOutcome outcome = rh_outcome(result, &options->slos);
-    if (!outcome.slos_kept_surely || !keeps_up(result, &options->slos, &outcome)) {
-        if (entry->broken_per_s <= 0 || rate_per_s < entry->broken_per_s) {
-            entry->broken_per_s = rate_per_s;
-            entry->binding = worst_level(&options->slos, &outcome);
-            entry->cache_full = outcome.preempted_count > 0;
-        }
-        return false;
-    }
     entry->rate_per_s = rate_per_s;
-    entry->outcome = outcome;
+    entry->outcome = rh_outcome(result, &options->slos);
     entry->kv_peak_frac = result->kv_peak_frac;
     entry->busy_frac = result->busy_frac;
-    return true;
+    return keeps_up(result, &options->slos, &entry->outcome);
+}
+
+/* What broke there, where no lower rate is known to be broken. */
+static void note_broken(const RhServePlanOptions *options, const RhServeEntry *tried,
+                        RhServeEntry *entry)
+{
+    if (entry->broken_per_s > 0 && tried->rate_per_s >= entry->broken_per_s)
+        return;
+    entry->broken_per_s = tried->rate_per_s;
+    entry->binding = worst_level(&options->slos, &tried->outcome);
+    entry->cache_full = tried->outcome.preempted_count > 0;
+}
+
+bool rh_serve_keeps(RhService *service, const RhRequests *requests,
+                    const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
+{
+    RhServeEntry tried = *entry;
+    bool up = play(service, requests, options, rate_per_s, &tried);
+    bool kept = up && tried.outcome.slos_kept_surely;
+    if (kept)
+        *entry = tried;
+    else
+        note_broken(options, &tried, entry);
+    return kept;
+}
+
+RhRequests *rh_serve_draw(const RhRequests *requests, const RhServePlanOptions *options,
+                          int32_t index)
+{
+    RhRequestsPlan plan = *options->drawn;
+    plan.seed += (uint64_t)index * SEED_STEP;
+    plan.deadline = (RhDeadline){0};
+    if (!options->lengths_given)
+        return rh_requests_draw(&plan);
+    RhRequests *out = rh_requests_new(requests->format);
+    g_array_append_vals(out->list, requests->list->data, requests->list->len);
+    g_array_append_vals(out->blocks, requests->blocks->data, requests->blocks->len);
+    out->block_tokens = requests->block_tokens;
+    rh_requests_arrive(out, &plan);
+    return out;
+}
+
+bool rh_serve_keeps_too(RhService *service, const RhRequests *requests,
+                        const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
+{
+    RhServeEntry tried = *entry;
+    play(service, requests, options, rate_per_s, &tried);
+    if (tried.outcome.slos_kept)
+        return true;
+    note_broken(options, &tried, entry);
+    return false;
+}
+
+void rh_serve_settle(RhService *service, const RhRequests *requests,
+                     const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
+{
+    play(service, requests, options, rate_per_s, entry);
 }
