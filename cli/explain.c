@@ -287,6 +287,30 @@ static bool find_instead(Explanation *e, const RhInputs *in, const char *why, GE
     return true;
 }
 
+/* How many bytes of a change name its key. */
+static size_t key_length(const char *text)
+{
+    const RhKnob *knob = rh_knob_find(text, strcspn(text, "=0123456789"));
+    return knob ? strlen(knob->key) : strcspn(text, "=");
+}
+
+/* Which of two values of a key holds would be anybody's guess. */
+static bool check_once(const GPtrArray *changes, GError **error)
+{
+    for (guint i = 0; i < changes->len; i++)
+        for (guint k = 0; k < i; k++) {
+            const char *first = g_ptr_array_index(changes, k),
+                       *second = g_ptr_array_index(changes, i);
+            size_t length = key_length(second);
+            if (length == key_length(first) && strncmp(first, second, length) == 0)
+                return rh_fail(error, RH_ERROR_USAGE,
+                               "--what-if changes %.*s twice: %s and %s\nhelp: one of them; each "
+                               "of both is a question of its own",
+                               (int)length, second, first, second);
+        }
+    return true;
+}
+
 /* Each change is a name or a key of an input, or a key of a layout. */
 static bool find_what_if(Explanation *e, GError **error)
 {
@@ -317,6 +341,8 @@ static bool find_what_if(Explanation *e, GError **error)
         if (sets->len > 0 || named)
             return find_instead(e, in, illegal->message, error);
         g_propagate_error(error, g_steal_pointer(&illegal));
+        rh_error_help(error, "keys may change together: --what-if tp=8 --what-if pp=2; --fix tp=8 "
+                             "of `rehearse plan` looks for the best with them");
         return false;
     }
     e->other = rh_result_rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
@@ -423,7 +449,7 @@ static bool find_answer(Explanation *e, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "explain answers one of --term, --vs, --why-not, --what-if and "
                        "--sensitivity at a time");
-    if (!open_result(e, error))
+    if (!check_once(a->what_ifs, error) || !open_result(e, error))
         return false;
     if (a->term && rh_explain_is_memory(a->term))
         return (e->memory = rh_explain_memory(e->in, e->r, e->program)) != NULL;

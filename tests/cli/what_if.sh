@@ -35,3 +35,8 @@ ask_run --what-if price=2USD
 ask_run --what-if mb=2
 ask_run --what-if weights=narrow
 rehearse explain run.json -q --what-if nodes=1 --json | grep -E '^    "(legal|reason|replanned|winner)"'
+# A key has one value; a layout that has no place teaches how to ask.
+ask --what-if tp=2 --what-if tp4
+ask --what-if nic.bandwidth=10Gb/s --what-if nic.bandwidth=20Gb/s
+ask --what-if zero=1 --what-if tp=2 | tail -n 2
+ask --what-if pp=3
