@@ -34,6 +34,7 @@ typedef struct {
     GArray *sizes;     /* int64_t: GPUs, ascending */
     GPtrArray *inputs; /* RhInputs*, of each cell */
     GArray *cells;     /* RhCapacityCell */
+    GArray *left_out;  /* RhCapacityLeftOut */
 } Asking;
 
 /* --- the words of the question --- */
@@ -91,6 +92,19 @@ static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32
     return in;
 }
 
+/* That a platform cannot be built of so many nodes is part of the answer; other errors are the user's. */
+static bool leave_out(Asking *q, const char *platform, int64_t gpus, int64_t nodes,
+                      const GError *why)
+{
+    g_autofree char *set = g_strdup_printf("--set nodes=%" G_GINT64_FORMAT ": ", nodes);
+    if (!g_str_has_prefix(why->message, set))
+        return false;
+    const char *reason = why->message + strlen(set);
+    RhCapacityLeftOut size = {platform, (int32_t)gpus, g_strndup(reason, strcspn(reason, "\n"))};
+    g_array_append_val(q->left_out, size);
+    return true;
+}
+
 static bool load_platform(Asking *q, const char *name, GError **error)
 {
     int64_t last = 0;
@@ -103,9 +117,14 @@ static bool load_platform(Asking *q, const char *name, GError **error)
         if (size == last)
             continue;
         last = size;
-        RhInputs *in = load(q, name, size, bare->gpus_per_node, error);
-        if (!in)
+        g_autoptr(GError) why = NULL;
+        RhInputs *in = load(q, name, size, bare->gpus_per_node, &why);
+        if (!in && leave_out(q, name, size, size / each, why))
+            continue;
+        if (!in) {
+            g_propagate_error(error, g_steal_pointer(&why));
             return false;
+        }
         RhCapacityCell cell = {.platform = name, .asked = (int32_t)asked};
         g_ptr_array_add(q->inputs, in);
         g_array_append_val(q->cells, cell);
@@ -212,6 +231,7 @@ static int show(Asking *q, GError **error)
         questions[i] = &((const RhInputs *)q->inputs->pdata[i])->question;
     RhCapacityAnswer answer = {.goal = &q->goal,
                                .cells = q->cells,
+                               .left_out = q->left_out,
                                .questions = questions,
                                .best = rh_capacity_judge(&q->goal, q->cells)};
     RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)q->a->verbosity};
@@ -231,6 +251,14 @@ static int answer(Asking *q, GError **error)
     for (guint i = 0; i < q->names->len; i++)
         if (!load_platform(q, g_ptr_array_index(q->names, i), error))
             return 3;
+    if (q->cells->len == 0) {
+        const RhCapacityLeftOut *first = &g_array_index(q->left_out, RhCapacityLeftOut, 0);
+        rh_fail(error, RH_ERROR_INPUT,
+                "no platform can be built at these sizes, the first: %d GPUs: %s\n"
+                "help: other sizes (--gpus), or a file of its own that says how it is wired",
+                first->gpus, first->why);
+        return 3;
+    }
     if (!check_budget(q, error))
         return 2;
     return plan_cells(q, error) ? show(q, error) : 3;
@@ -268,10 +296,14 @@ static int run_training(const RhArguments *a, GError **error)
                 .names = g_ptr_array_new_with_free_func(g_free),
                 .sizes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
                 .inputs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_inputs_free),
-                .cells = g_array_new(FALSE, FALSE, sizeof(RhCapacityCell))};
+                .cells = g_array_new(FALSE, FALSE, sizeof(RhCapacityCell)),
+                .left_out = g_array_new(FALSE, FALSE, sizeof(RhCapacityLeftOut))};
     int status = answer(&q, error);
     for (guint i = 0; i < q.cells->len; i++)
         rh_capacity_cell_clear(&g_array_index(q.cells, RhCapacityCell, i));
+    for (guint i = 0; i < q.left_out->len; i++)
+        g_free(g_array_index(q.left_out, RhCapacityLeftOut, i).why);
+    g_array_unref(q.left_out);
     g_array_unref(q.cells);
     g_array_unref(q.sizes);
     g_ptr_array_unref(q.inputs);

@@ -284,6 +284,17 @@ static void append_rounded(GString *out, const RhCapacityAnswer *a)
     }
 }
 
+static void append_left_out(GString *out, const RhCapacityAnswer *a)
+{
+    for (guint i = 0; a->left_out && i < a->left_out->len; i++) {
+        const RhCapacityLeftOut *size = &g_array_index(a->left_out, RhCapacityLeftOut, i);
+        g_autofree char *line =
+            g_strdup_printf("left out: %s of %d GPUs: %s", size->platform, size->gpus, size->why);
+        g_string_append(out, "   ");
+        append_line(out, 5, line);
+    }
+}
+
 static void append_table(GString *out, const RhCapacityAnswer *a, const RhReportStyle *style)
 {
     g_autoptr(RhTable) table = rh_table_new("<<>><>>>><");
@@ -300,6 +311,7 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
                 "  *: the answer; +: nothing else is as good by days, money and energy; eff: rate "
                 "of a GPU, % of that at the smallest size; binds: largest share of the step");
     append_rounded(out, a);
+    append_left_out(out, a);
     if (shown < a->cells->len)
         g_string_append_printf(
             out, "   %u of %u sizes: the front, and the soonest of each platform; -v: all\n", shown,

@@ -3,10 +3,18 @@
 #include "report/report.h"
 #include "strategies/search/capacity.h"
 
+/* A size that a platform cannot be built at. */
+typedef struct {
+    const char *platform;
+    int32_t gpus;
+    char *why;
+} RhCapacityLeftOut;
+
 typedef struct {
     const RhCapacityGoal *goal;
     const GArray *cells;                /* RhCapacityCell, judged */
     const RhQuestion *const *questions; /* of each cell */
+    const GArray *left_out;             /* RhCapacityLeftOut; NULL: none */
     int32_t best;                       /* of the cells; -1: none meets the goal */
 } RhCapacityAnswer;
 

@@ -93,6 +93,20 @@ static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
     rh_json_end_object(w);
 }
 
+static void put_left_out(RhJsonWriter *w, const RhCapacityAnswer *a)
+{
+    rh_json_begin_array(w, "left_out");
+    for (guint i = 0; a->left_out && i < a->left_out->len; i++) {
+        const RhCapacityLeftOut *size = &g_array_index(a->left_out, RhCapacityLeftOut, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "platform", size->platform);
+        rh_json_put_int(w, "gpus_count", size->gpus);
+        rh_json_put_string(w, "reason", size->why);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 char *rh_report_capacity_json(const RhCapacityAnswer *a)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -120,6 +134,7 @@ char *rh_report_capacity_json(const RhCapacityAnswer *a)
     for (guint i = 0; i < a->cells->len; i++)
         put_cell(w, a, i);
     rh_json_end_array(w);
+    put_left_out(w, a);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -47,3 +47,8 @@ rehearse serve-plan -w tiny-llama.json -p two-nodes.json --find-rate --lengths i
 rehearse capacity -w tiny-llama.json -p two-nodes.json --gpus 8 --seq 1024 --global-batch 64 --tokens 1 --json -q |
     sed -n '/"seconds"/s/[^0-9.]//gp; /"step_time_s"/s/[^0-9.]//gp' | uniq | wc -l
 rehearse capacity -w resnet-50 -p h100-sxm:8x1 --gpus 8 --tokens 1B | sed -n '/batch/{N;s/;.*//p;}'
+# A size that a platform cannot be built at is left out, and said so; where none can, that is an error.
+rehearse capacity -w tiny-llama.json -p tpu-v5p --gpus 64..128 --seq 1024 --tokens 1B -q -o torus.json | grep -E '^fewest|left out'
+grep -A4 '"left_out"' torus.json
+rehearse capacity -w tiny-llama.json -p tpu-v5p --gpus 96 --seq 1024 --tokens 1B -q 2>&1
+echo "exit $?"
