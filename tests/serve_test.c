@@ -147,6 +147,21 @@ static void the_cache_runs_out(void)
     close_setting(&s);
 }
 
+/* Sequences of a model all of whose layers have a window have blocks as they come. */
+static void windows_take_room(void)
+{
+    Setting s = setting_of("mistral-7b", "dgx-h100:1", "tp1,batch=256");
+    rh_platform_set(s.platform, "device.hbm", "26GiB", NULL);
+    g_autoptr(RhRequests) requests = drawn(100, 1000, 1000, 900);
+    g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+    int64_t put_out = 0;
+    for (guint k = 0; k < r->served->len; k++)
+        put_out += at(r, k)->preempted_count;
+    CU_ASSERT_TRUE(put_out > 0);
+    CU_ASSERT_TRUE(r->kv_peak_frac > 0.9 && r->kv_peak_frac <= 1);
+    close_setting(&s);
+}
+
 /* A run of iterations told by its closed form is what its iterations are, to rounding. */
 static void runs_are_iterations(void)
 {
@@ -501,6 +516,7 @@ static const RhTest tests[] = {
     {"caches are counted", caches_are_counted},
     {"everything is served", everything_is_served},
     {"the cache runs out", the_cache_runs_out},
+    {"windows take room", windows_take_room},
     {"runs are iterations", runs_are_iterations},
     {"works are kept", works_are_kept},
     {"weights alone are narrow", weights_alone_are_narrow},

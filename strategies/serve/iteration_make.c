@@ -27,20 +27,35 @@ static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBl
     return (p.sharded + p.experts) * linear + p.replicated * wide;
 }
 
+/* What is kept of sequences; `whole`: as though layers with a window kept all tokens. */
+static void sum_kept(RhIterations *it, bool whole)
+{
+    it->token_bytes = it->sequence_bytes = 0;
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        RhLayerKind kind = it->model->kinds[k];
+        kind.window_tokens = whole ? 0 : kind.window_tokens;
+        for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
+            RhCacheBytes kept = rh_block_cache_bytes(it->model, &kind, block, &it->shard);
+            it->token_bytes += it->layers[k] * kept.token;
+            it->sequence_bytes += it->layers[k] * kept.sequence;
+        }
+    }
+}
+
+/* Windows beside layers that keep all tokens have room of their own, for as many sequences as there may be.
+ * Where all layers have one (Mistral's first), sequences have blocks as they come; what falls out of the
+ * window is counted as kept. */
 static void sum_memory(RhIterations *it)
 {
     const RhModel *m = it->model;
     double embedding = params_bytes(it, NULL, RH_BLOCK_EMBEDDING),
            head = params_bytes(it, NULL, RH_BLOCK_HEAD);
-    for (int32_t k = 0; k < m->kinds_count; k++) {
-        static const RhBlock blocks[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};
-        for (size_t b = 0; b < G_N_ELEMENTS(blocks); b++) {
-            RhCacheBytes kept = rh_block_cache_bytes(m, &m->kinds[k], blocks[b], &it->shard);
-            it->weight_bytes += it->layers[k] * params_bytes(it, &m->kinds[k], blocks[b]);
-            it->token_bytes += it->layers[k] * kept.token;
-            it->sequence_bytes += it->layers[k] * kept.sequence;
-        }
-    }
+    for (int32_t k = 0; k < m->kinds_count; k++)
+        for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++)
+            it->weight_bytes += it->layers[k] * params_bytes(it, &m->kinds[k], block);
+    sum_kept(it, false);
+    if (it->token_bytes == 0)
+        sum_kept(it, true);
     double drafter = it->pool.draft > 0 ? (double)it->pool.drafter / m->layers_count : 0;
     it->weight_bytes *= 1 + drafter;
     it->token_bytes *= 1 + drafter;

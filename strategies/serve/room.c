@@ -80,7 +80,7 @@ static double activation_bytes(const RhServing *s, const RhPool *pool)
 }
 
 /* The server's fraction is of all, of what is free before it loads anything, or of what weights and an iteration
- * leave. */
+ * leave. Below 0: that much too little. */
 static double cache_bytes(const RhServer *server, const RhPool *pool, const RhServiceRoom *r)
 {
     double frac = pool->memory > 0 ? pool->memory / 100.0 : server->memory_frac.value;
@@ -96,7 +96,7 @@ static double cache_bytes(const RhServer *server, const RhPool *pool, const RhSe
         left = frac * (r->capacity_bytes - r->weight_bytes - working);
         break;
     }
-    return fmax(left - r->state_bytes, 0);
+    return left - r->state_bytes;
 }
 
 RhServiceRoom rh_service_room_of(const RhServing *s, const RhPool *pool, const RhIterations *it)
@@ -108,8 +108,9 @@ RhServiceRoom rh_service_room_of(const RhServing *s, const RhPool *pool, const R
                                            (pool->tp > 1 ? s->server->rank_reserve_bytes.value : 0),
                           .state_bytes = rh_iterations_sequence_bytes(it) * pool->batch / pool->dp};
     double block = rh_iterations_token_bytes(it) * s->server->block_tokens;
-    room.cache_bytes = cache_bytes(s->server, pool, &room);
-    bool fits = rh_model_makes_tokens(s->model) || room.cache_bytes > 0;
+    double left = cache_bytes(s->server, pool, &room);
+    room.cache_bytes = fmax(left, 0);
+    bool fits = left > 0;
     double blocks = !fits ? 0 : block > 0 ? floor(room.cache_bytes / block) * pool->dp : 1 << 30;
     room.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
     room.start_s = s->server->start_s.value + rh_iterations_weights_s(it);
