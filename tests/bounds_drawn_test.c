@@ -179,6 +179,7 @@ static int32_t ask(gsl_rng *rng, const Draws *of, GArray *closed, GArray *segmen
     k.stack->prefetch_layers = draw(rng, 5);
     k.stack->frees_gradients = k.stack->prefetch_layers % 2;
     k.stack->reduces_once = k.stack->prefetch_layers > 2;
+    k.stack->scatters_messages = k.stack->prefetch_layers % 3 == 1;
     k.c.job.narrow_weights = k.c.job.recipe->weight_copy_bytes > 0 && k.stack->prefetch_layers % 2;
     question =
         g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
@@ -280,6 +281,7 @@ static void shared_tables_say_what_own_ones_say(void)
         int64_t batch = i == 0 ? 64 : 96;
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", platforms[i], "lab", batch, 1536);
         train_kit_runs_all(&k);
+        k.stack->scatters_messages = i == 1;
         g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
         for (int n = 0; n < RH_TRIES(1500, 250); n++) {
             RhLayout l;
@@ -305,12 +307,27 @@ static void shared_tables_say_what_own_ones_say(void)
     CU_ASSERT_TRUE(kinds > RH_TRIES(20, 2) && shares > RH_TRIES(20, 2));
 }
 
+/* What a stage gathers of its messages is as large as the micro-batch is. */
+static void scripts_that_gather_messages_are_their_own(void)
+{
+    static const char *const layouts[] = {"tp2,pp2,dp4,mb1,zero0", "tp2,pp2,dp4,mb4,zero0",
+                                          "tp2,pp2,dp4,mb2,zero0"};
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron-2021", 64, 1536);
+    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        check_shared(screen, &k.c, &l);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
         "bounds_drawn",
         (RhTest[]){{"drawn_layouts_hold", drawn_layouts_hold},
                    {"shared_tables_say_what_own_ones_say", shared_tables_say_what_own_ones_say},
+                   {"scripts_that_gather_messages_are_their_own",
+                    scripts_that_gather_messages_are_their_own},
                    {"drawn_encoders_and_decoders_hold", drawn_encoders_and_decoders_hold},
                    {"drawn_places_hold", drawn_places_hold},
                    {0}});

@@ -39,12 +39,13 @@ static void drawn_groups_that_straddle_are_bounded(void)
     static const char *const platforms[] = {"dgx-h100:3", "h100-sxm:6x4,nvlink:200GB/s,ib:100Gb/s",
                                             "h100-sxm:8x3,nvlink:450GB/s,ib:400Gb/s,nics:2",
                                             "llama3-roce:3"};
-    static const char *const stacks[] = {"megatron", "bare"};
+    static const char *const stacks[] = {"megatron", "bare", "megatron-2021"};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     int32_t claimed = 0;
     gsl_rng_set(rng, 31);
     for (size_t i = 0; i < G_N_ELEMENTS(platforms) * G_N_ELEMENTS(stacks); i++) {
-        g_auto(TrainKit) k = wide(platforms[i / 2], stacks[i % 2], 48);
+        g_auto(TrainKit) k =
+            wide(platforms[i / G_N_ELEMENTS(stacks)], stacks[i % G_N_ELEMENTS(stacks)], 48);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
         for (int n = 0; n < RH_TRIES(150, 20); n++) {

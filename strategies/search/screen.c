@@ -323,7 +323,8 @@ static const RhFlowSet *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *ke
     bool one = rh_train_microbatches(s->c, l) == 1;
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     /* activations that travel are as large as the shard says, else only parameters do */
-    int32_t activations = rh_train_copies(l) ? 1 + shard_of(s, l, key)->id : 0;
+    bool travel = rh_train_copies(l) || rh_train_scatters(s->c, l);
+    int32_t activations = travel ? 1 + shard_of(s, l, key)->id : 0;
     key->v[RH_SCREEN_KEY_GIVEN] = 16 * activations + 8 * schedule->crosses + 4 * schedule->turns +
                                   2 * schedule->splits_backward + one;
     RhFlowSet *set = memo_get(&s->flows, key);

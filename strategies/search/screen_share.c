@@ -19,32 +19,69 @@
 
 /* --- what a message does to the next collective --- */
 
-/* Of all collectives that may come next. False: of one of them nothing is known. `latency_s`: the message's. */
-static bool take_tasks(const RhCrowdedLinks *links, int32_t stage, const int32_t *gpus,
-                       int32_t size, RhLink link, double part, double latency_s, RhShare *share)
+/* A message of a member over a link. */
+typedef struct {
+    const RhCrowdedLinks *links;
+    int32_t stage;
+    const int32_t *gpus; /* of the block */
+    RhLink link;
+    double part; /* of the link, that the message has at least */
+    double latency_s;
+} Message;
+
+/* False: nothing is known of the task. */
+static bool take_task(const Message *m, const RhItemTask *task, RhShare *share)
 {
-    const RhItems *items = rh_screen_items(links->shard);
+    const RhNet *net = m->links->net;
+    if (task->lane != RH_LANE_TP)
+        return true;
+    double moving_s = rh_crowd_on_link_s(m->links, task, m->gpus, net->block, m->link);
+    if (isnan(moving_s))
+        return false;
+    double fixed_s =
+        rh_screen_block_s(m->links->screen, net, net->placement[m->stage], task) - moving_s;
+    double most_s = moving_s * m->part / (1 - m->part) - fixed_s - 2 * m->latency_s;
+    share->most_s = rh_earlier(share->most_s, most_s);
+    share->fixed_s = rh_later(share->fixed_s, fixed_s);
+    return true;
+}
+
+static bool take_items(const Message *m, RhShare *share)
+{
+    const RhItems *items = rh_screen_items(m->links->shard);
+    bool known = true;
     for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
         int kind = i / RH_SLOT_PASSES;
         const GArray *tasks = items->pass[kind][i % RH_SLOT_PASSES].tasks;
-        bool here = (kind != RH_ITEM_EMBEDDING || stage == 0) &&
-                    (kind != RH_ITEM_HEAD || stage == links->l->pp - 1);
-        for (guint k = 0; here && tasks && k < tasks->len; k++) {
-            const RhItemTask *task = &g_array_index(tasks, RhItemTask, k);
-            if (task->lane != RH_LANE_TP)
-                continue;
-            double moving_s = rh_crowd_on_link_s(links, task, gpus, size, link);
-            if (isnan(moving_s))
-                return false;
-            double fixed_s =
-                rh_screen_block_s(links->screen, links->net, links->net->placement[stage], task) -
-                moving_s;
-            double most_s = moving_s * part / (1 - part) - fixed_s - 2 * latency_s;
-            share->most_s = rh_earlier(share->most_s, most_s);
-            share->fixed_s = rh_later(share->fixed_s, fixed_s);
-        }
+        bool here = (kind != RH_ITEM_EMBEDDING || m->stage == 0) &&
+                    (kind != RH_ITEM_HEAD || m->stage == m->links->l->pp - 1);
+        for (guint k = 0; here && known && tasks && k < tasks->len; k++)
+            known = take_task(m, &g_array_index(tasks, RhItemTask, k), share);
     }
-    return share->most_s < (double)INFINITY;
+    return known;
+}
+
+/* What a pass gathers before its items. */
+static bool take_steps(const Message *m, RhShare *share)
+{
+    const RhScript *script = m->links->flows[m->stage]->script;
+    bool known = true;
+    for (int32_t i = 0; known && i < (int32_t)script->steps->len; i++) {
+        const RhStep *step = rh_script_step(script, i);
+        RhItemTask task = {.lane = (RhLane)step->lane,
+                           .group = (RhGroupKind)step->group,
+                           .op = (RhOp)step->op,
+                           .bytes = step->bytes};
+        if (step->kind == RH_STEP_COMMUNICATE && task.lane == RH_LANE_TP)
+            known = take_task(m, &task, share);
+    }
+    return known;
+}
+
+/* Of all collectives that may come next. False: of one of them nothing is known. */
+static bool take_all(const Message *m, RhShare *share)
+{
+    return take_items(m, share) && take_steps(m, share) && share->most_s < (double)INFINITY;
 }
 
 static double worth_s(const RhCrowdedLinks *links, const RhShare *share)
@@ -67,9 +104,10 @@ static RhShare share_of(const RhCrowdedLinks *links, int32_t stage, bool back)
         int n = rh_platform_route(p, gpus[i], to, route);
         double latency_s = rh_platform_route_latency_s(p, gpus[i], to);
         for (int k = 0; k < n; k++) {
+            Message m = {links, stage, gpus, route[k], 0, latency_s};
+            m.part = rh_crowd_least_part(links, route, n, route[k]);
             RhShare share = {1 / rh_platform_link_bytes_per_s(p, route[k]), (double)INFINITY, 0};
-            double part = rh_crowd_least_part(links, route, n, route[k]);
-            if (!take_tasks(links, stage, gpus, size, route[k], part, latency_s, &share))
+            if (!take_all(&m, &share))
                 continue;
             if (worth_s(links, &share) > worth_s(links, &best))
                 best = share;

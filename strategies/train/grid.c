@@ -136,6 +136,12 @@ bool rh_train_copies(const RhLayout *layout)
     return layout->offload > 0;
 }
 
+bool rh_train_scatters(const RhCase *c, const RhLayout *layout)
+{
+    return c->stack->scatters_messages && !layout->sequence_parallel && layout->tp > 1 &&
+           layout->pp > 1;
+}
+
 bool rh_grid_divides(const RhLayout *l, int32_t value)
 {
     int64_t low = 1, extents[] = {l->tp, l->cp, l->dp}; /* as `digits` */

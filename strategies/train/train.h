@@ -76,5 +76,7 @@ bool rh_train_spreads_experts(const RhLayout *layout);
 bool rh_train_shares_in_groups(const RhLayout *layout);
 /* Do steps copy between tiers of memory? */
 bool rh_train_copies(const RhLayout *layout);
+/* Does each tensor rank send a share of what goes to another stage, for all of them to gather there? */
+bool rh_train_scatters(const RhCase *c, const RhLayout *layout);
 /* Micro-batches per pipeline and step. */
 int64_t rh_train_microbatches(const RhCase *c, const RhLayout *layout);

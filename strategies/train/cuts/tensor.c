@@ -179,8 +179,7 @@ static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     const RhLayout *l = s->layout;
     bool back = rh_slot_goes_back(slot->pass);
     int32_t low = s->chunk_items[slot->chunk], high = s->chunk_items[slot->chunk + 1];
-    if (!s->pieces->c->stack->scatters_messages || l->sequence_parallel || l->tp == 1 ||
-        item != (back ? high - 1 : low))
+    if (!rh_train_scatters(s->pieces->c, l) || item != (back ? high - 1 : low))
         return;
     int32_t from = chunk_before(s, slot);
     if (from < 0 || rh_pipeline_stage(rh_pipeline_of(l), l->pp, from) == s->stage)
