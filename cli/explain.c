@@ -585,7 +585,7 @@ const RhCommand rh_command_explain = {
              "the very tree that ranked the plans. Without a question: the whole tree, every\n"
              "term with its share and where it comes from.\n",
     .examples = "rehearse explain plan.json#1\n"
-                "rehearse explain plan.json#1 --term tensor-parallel\n"
+                "rehearse explain plan.json#1 --term compute\n"
                 "rehearse explain plan.json#1 --term memory\n"
                 "rehearse explain plan.json#1 --vs 2\n"
                 "rehearse explain plan.json --why-not tp2,pp4,mb1\n"

@@ -20,3 +20,9 @@ rehearse explain plan.json --term '' 2>&1 | head -n 1
 rehearse plan "${job[@]}" --stack torchtitan --top 1 -o titan.json >titan.txt
 rehearse explain titan.json --why-not tp2,zero=1 | head -n 4
 rehearse explain titan.json --why-not tp2,zero=1 --json | grep '"refused"'
+# The examples of the help are answered.
+rehearse help explain | sed -n '/^examples/,/^$/p' | sed -e :a -e '/\\$/{N;s/\\\n *//;ta' -e '}' | sed -n 's/^ *rehearse //p' |
+    while read -r line; do
+        bash -c "rehearse $line" >answer 2>&1
+        echo "exit $?, $(($(wc -l <answer) > 2)) answer: rehearse $line"
+    done
