@@ -1,7 +1,6 @@
 #include "base/table.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <string.h>
 
 struct RhTable {
@@ -58,24 +57,40 @@ static void append_cell(GString *out, const char *text, glong width, char alignm
         g_string_append_printf(out, "%*s", (int)space, "");
 }
 
-void rh_table_append(RhTable *t, GString *out, const char *indent)
+/* The widest cell of each column; caller frees. */
+static glong *column_widths(const RhTable *t)
 {
-    g_autofree glong *widths = g_new0(glong, t->columns);
+    glong *widths = g_new0(glong, t->columns);
     for (guint r = 0; r < t->rows->len; r++)
         for (guint c = 0; c < t->columns; c++)
             widths[c] = MAX(widths[c], width_of(((char **)t->rows->pdata[r])[c]));
+    return widths;
+}
+
+bool rh_table_append_within(RhTable *t, GString *out, const char *indent, glong width)
+{
+    g_autofree glong *widths = column_widths(t);
+    glong over = width_of(indent) + 2 * ((glong)t->columns - 1) - width;
+    for (guint c = 0; c < t->columns; c++)
+        over += widths[c];
     for (guint r = 0; r < t->rows->len; r++) {
         char **cells = t->rows->pdata[r];
         gsize start = out->len;
         g_string_append(out, indent);
         for (guint c = 0; c < t->columns; c++) {
             append_cell(out, cells[c], widths[c], t->alignment[c], c + 1 == t->columns);
-            g_string_append(out, c + 1 == t->columns ? "" : "  ");
+            g_string_append(out, c + 1 == t->columns ? "" : (glong)c < over ? " " : "  ");
         }
         while (out->len > start && out->str[out->len - 1] == ' ')
             g_string_truncate(out, out->len - 1);
         g_string_append_c(out, '\n');
     }
+    return over < (glong)t->columns;
+}
+
+void rh_table_append(RhTable *t, GString *out, const char *indent)
+{
+    rh_table_append_within(t, out, indent, G_MAXINT);
 }
 
 void rh_table_free(RhTable *t)

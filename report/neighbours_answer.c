@@ -112,19 +112,19 @@ static void add_trial(RhTable *table, const RhBesideTrial *t)
     g_autofree char *alone = rh_quantity_format(rh_beside_alone_s(t), RH_QUANTITY_S, 4);
     g_autofree char *beside = rh_quantity_format(rh_beside_step_s(t), RH_QUANTITY_S, 4);
     g_autofree char *nodes = short_nodes(t);
-    rh_table_rowf(table, "%u|%s|%s|%s|%s|%+.1f %%|%+.1f %%", t->entry + 1, nodes, t->about, alone,
-                  beside, 100 * rh_beside_cost_frac(t, 0), 100 * theirs_frac(t));
+    rh_table_rowf(table, "%u|%s|%s|%s|%s|%+.1f|%+.1f", t->entry + 1, nodes, t->about, alone, beside,
+                  100 * rh_beside_cost_frac(t, 0), 100 * theirs_frac(t));
 }
 
 static void append_table(GString *out, const RhPlanBeside *b)
 {
     g_autoptr(RhTable) table = rh_table_new("><<>>>>");
-    rh_table_rowf(table, "#|nodes||alone|beside|cost|theirs");
+    rh_table_rowf(table, "#|nodes||alone|beside|cost %%|theirs %%");
     for (guint i = 0; i < b->layouts->len; i++)
         add_trial(table, AT(b->layouts, RhBesideTrial, i));
     for (guint i = 0; i < b->places->len; i++)
         add_trial(table, AT(b->places, RhBesideTrial, i));
-    rh_table_append(table, out, " ");
+    rh_table_append_within(table, out, " ", 79);
     g_string_append(out, "   theirs: what it costs them, the most\n");
     if (b->places->len == 0)
         g_string_append(

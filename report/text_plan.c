@@ -110,33 +110,6 @@ static GArray *shown_columns(const GPtrArray *rows, bool waits_known)
     return shown;
 }
 
-static bool blank_at(char **lines, gsize column)
-{
-    for (; *lines; lines++)
-        if (strlen(*lines) > column && (*lines)[column] != ' ')
-            return false;
-    return true;
-}
-
-/* Narrows a table of plain ASCII to `width` columns, as far as doubled gaps can be halved. */
-static void squeeze(GString *text, gsize width)
-{
-    g_auto(GStrv) lines = g_strsplit(g_strchomp(text->str), "\n", -1);
-    gsize longest = 0;
-    for (char **line = lines; *line; line++)
-        longest = MAX(longest, strlen(*line));
-    for (gsize column = 1; longest > width && column + 1 < longest; column++) {
-        if (!blank_at(lines, column) || !blank_at(lines, column + 1))
-            continue;
-        for (char **line = lines; *line; line++)
-            if (strlen(*line) > column)
-                memmove(*line + column, *line + column + 1, strlen(*line + column));
-        longest--;
-    }
-    g_autofree char *joined = g_strjoinv("\n", lines);
-    g_string_printf(text, "%s\n", joined);
-}
-
 static guint count_rehearsed(const RhPlan *plan)
 {
     guint count = 0;
@@ -176,11 +149,10 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
         g_string_append(out, "   -: slower, the best of another way to cut the model\n");
 }
 
-static void append_table(GString *out, const RhPlan *plan)
+/* As text of 79 columns; false: it is wider. */
+static bool write_table(GString *out, const RhPlan *plan, const GPtrArray *rows,
+                        const GArray *columns)
 {
-    bool waits_known = count_rehearsed(plan) > 0;
-    g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
-    g_autoptr(GArray) columns = shown_columns(rows, waits_known);
     g_autoptr(GString) alignment = g_string_new(">");
     g_autoptr(GString) head = g_string_new("#");
     for (guint i = 0; i < columns->len; i++) {
@@ -201,10 +173,37 @@ static void append_table(GString *out, const RhPlan *plan)
         }
         rh_table_rowf(table, "%s", row->str);
     }
+    g_string_truncate(out, 0);
+    return rh_table_append_within(table, out, " ", 79);
+}
+
+/* Takes the last column away that not every table has, and notes its name. */
+static bool drop_column(GArray *columns, GString *dropped)
+{
+    for (guint i = columns->len; i-- > 0;) {
+        const Column *column = &g_array_index(columns, Column, i);
+        if (!column->knob || column->knob->column != RH_COLUMN_VARIES)
+            continue;
+        g_string_append_printf(dropped, "%s%s", dropped->len ? ", " : "", head_of(column));
+        g_array_remove_index(columns, i);
+        return true;
+    }
+    return false;
+}
+
+static void append_table(GString *out, const RhPlan *plan)
+{
+    bool waits_known = count_rehearsed(plan) > 0;
+    g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
+    g_autoptr(GArray) columns = shown_columns(rows, waits_known);
+    g_autoptr(GString) dropped = g_string_new(NULL);
     g_autoptr(GString) text = g_string_new(NULL);
-    rh_table_append(table, text, " ");
-    squeeze(text, 79);
+    while (!write_table(text, plan, rows, columns) && drop_column(columns, dropped))
+        continue;
     g_string_append(out, text->str);
+    if (dropped->len > 0)
+        g_string_append_printf(out, "   left out for width: %s; -v says each layout whole\n",
+                               dropped->str);
 }
 
 /* --- the other lines --- */

@@ -66,6 +66,28 @@ static void earlier_text_is_left_alone(void)
     rh_table_free(NULL);
 }
 
+/* Gaps close from the left, no more of them than it takes. */
+static void gaps_close_to_keep_within_a_width(void)
+{
+    static const struct {
+        glong width;
+        bool fits;
+        const char *text;
+    } cases[] = {
+        {9, true, " a  b  cd\n"},
+        {8, true, " a b  cd\n"},
+        {7, true, " a b cd\n"},
+        {6, false, " a b cd\n"},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autoptr(RhTable) t = rh_table_new("<<<");
+        g_autoptr(GString) out = g_string_new(NULL);
+        rh_table_rowf(t, "a|b|cd");
+        CU_ASSERT_EQUAL(rh_table_append_within(t, out, " ", cases[i].width), cases[i].fits);
+        CU_ASSERT_STRING_EQUAL(out->str, cases[i].text);
+    }
+}
+
 static void an_empty_table_prints_nothing(void)
 {
     g_autoptr(RhTable) t = rh_table_new("<>");
@@ -75,12 +97,14 @@ static void an_empty_table_prints_nothing(void)
 int main(void)
 {
     return rh_test_main(
-        "table", (RhTest[]){{"columns_align_left_and_right", columns_align_left_and_right},
-                            {"missing_cells_are_empty_and_line_ends_bare",
-                             missing_cells_are_empty_and_line_ends_bare},
-                            {"the_last_cell_keeps_further_bars", the_last_cell_keeps_further_bars},
-                            {"widths_count_columns_not_bytes", widths_count_columns_not_bytes},
-                            {"earlier_text_is_left_alone", earlier_text_is_left_alone},
-                            {"an_empty_table_prints_nothing", an_empty_table_prints_nothing},
-                            {0}});
+        "table",
+        (RhTest[]){{"columns_align_left_and_right", columns_align_left_and_right},
+                   {"missing_cells_are_empty_and_line_ends_bare",
+                    missing_cells_are_empty_and_line_ends_bare},
+                   {"the_last_cell_keeps_further_bars", the_last_cell_keeps_further_bars},
+                   {"widths_count_columns_not_bytes", widths_count_columns_not_bytes},
+                   {"earlier_text_is_left_alone", earlier_text_is_left_alone},
+                   {"gaps_close_to_keep_within_a_width", gaps_close_to_keep_within_a_width},
+                   {"an_empty_table_prints_nothing", an_empty_table_prints_nothing},
+                   {0}});
 }
