@@ -527,5 +527,8 @@ static bool rest_legal(const RhCase *c, const RhLayout *l)
     (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(vpp) |                   \
      RH_KNOB_BIT(stage_layers_count))
 
+/* The order of ranks says where they lie, and forbids nothing. */
+#define REST (~RH_KNOB_BIT(order))
+
 const RhTrainRules rh_train_rules[] = {
-    {GRID, grid_legal}, {SLOTS, slots_legal}, {~UINT64_C(0), rest_legal}, {0}};
+    {GRID, grid_legal}, {SLOTS, slots_legal}, {REST, rest_legal}, {0}};
