@@ -51,8 +51,7 @@ static int32_t list_of(RhScreen *s, const int16_t *layers, int32_t listed)
     return (int32_t)s->lists->len;
 }
 
-/* Without what a table is made for besides. */
-static RhScreenKey key_of(RhScreen *s, const RhLayout *l)
+RhScreenKey rh_screen_key(RhScreen *s, const RhLayout *l)
 {
     RhScreenKey key = {{
 #define RH_KNOB(type, field, ...) (int32_t) l->field,
@@ -162,6 +161,7 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout, int32_t i
     s->id = id;
     s->layout = *layout;
     s->pieces = rh_pieces_sized_new(c, layout);
+    s->layer_states = rh_screen_layer_states(s->pieces, layout);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
     s->rooms = g_hash_table_new(g_direct_hash, g_direct_equal);
     return s;
@@ -192,7 +192,7 @@ static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 
 RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l);
+    RhScreenKey key = rh_screen_key(s, l);
     return shard_of(s, l, &key);
 }
 
@@ -270,7 +270,7 @@ static const RhSplit *split_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 
 const RhSplit *rh_screen_split(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l);
+    RhScreenKey key = rh_screen_key(s, l);
     return split_of(s, l, &key);
 }
 
@@ -286,7 +286,7 @@ static const RhShape *shape_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 
 const RhShape *rh_screen_shape(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l);
+    RhScreenKey key = rh_screen_key(s, l);
     return shape_of(s, l, &key);
 }
 
@@ -301,7 +301,7 @@ static const RhNet *net_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
 
 const RhNet *rh_screen_net(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l);
+    RhScreenKey key = rh_screen_key(s, l);
     return net_of(s, l, &key);
 }
 
@@ -341,7 +341,7 @@ static const RhFlowSet *flows_of(RhScreen *s, const RhLayout *l, RhScreenKey *ke
 
 const RhFlowSet *rh_screen_flow_set(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l);
+    RhScreenKey key = rh_screen_key(s, l);
     return flows_of(s, l, &key);
 }
 
@@ -354,19 +354,12 @@ RhFlows *const *rh_screen_flows(RhScreen *s, const RhLayout *l)
 
 RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
 {
-    RhScreenKey key = key_of(s, l);
+    RhScreenKey key = rh_screen_key(s, l);
     RhTables t = {
         .shard = shard_of(s, l, &key), .shape = shape_of(s, l, &key), .net = net_of(s, l, &key)};
     t.spans = rh_screen_spans(s, t.shard, split_of(s, l, &key), t.net);
     t.prices = rh_screen_prices(s, t.spans, t.shape);
     return t;
-}
-
-RhRoomTables rh_screen_room_tables(RhScreen *s, const RhLayout *l)
-{
-    RhScreenKey key = key_of(s, l);
-    RhShardCost *shard = shard_of(s, l, &key);
-    return (RhRoomTables){shard, split_of(s, l, &key)};
 }
 
 double rh_screen_tasks(RhScreen *s, const RhLayout *l)

@@ -80,6 +80,7 @@ typedef struct {
     GHashTable *shares;      /* flows of all stages -> RhShare[]; owned */
     GHashTable *sums;        /* likewise -> RhSums: screen_sums.c; owned */
     /* Of every shard. */
+    RhStates layer_states;   /* rh_screen_layer_states */
     GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
     GHashTable *rooms;       /* RhSplit* -> RhRooms*, the screen's */
 } RhShardCost;
@@ -309,7 +310,13 @@ struct RhScreen {
         RhShardCost *shard;
         int32_t key[2]; /* of its spans */
         RhSpans *value;
-    } spans_last;             /* asked for */
+    } spans_last; /* asked for */
+    struct {
+        RhScreenKey key;
+        double most_bytes; /* 0: nothing was asked yet */
+        bool within;
+        RhTrainMemory memory;
+    } memory_last;            /* rh_screen_memory_within */
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature and rank -> RhPlacement*; keys owned */
     GPtrArray *lists;         /* GArray* of int16_t: layers of chunks that were named; owned */
@@ -361,23 +368,21 @@ typedef struct {
     RhPrices *prices;
 } RhTables;
 RhTables rh_screen_tables(RhScreen *screen, const RhLayout *layout);
-/* What its memory from step to step is read of, likewise. */
-typedef struct {
-    RhShardCost *shard;
-    const RhSplit *split;
-} RhRoomTables;
-RhRoomTables rh_screen_room_tables(RhScreen *screen, const RhLayout *layout);
 /* The closed form without critical paths and the busiest link, which take the most time where nobody
  * asked for them before: rh_screen_bound_s is never below. */
 double rh_screen_sums_s(RhScreen *screen, const RhLayout *layout);
 /* What a layout's slots take with the messages of one micro-batch, all else for nothing: scripts, which
  * take the most time to make, are not asked for. rh_screen_sums_s is never below. */
 double rh_screen_work_s(RhScreen *screen, const RhLayout *layout);
+/* All knobs of a layout, without what a table is made for besides. */
+RhScreenKey rh_screen_key(RhScreen *screen, const RhLayout *layout);
 /* rh_train_memory with the tables at hand; of the fullest stage. False where a stage needs more than
  * `most_bytes`, or a finite number is asked about and a host has too few: then *out is left alone, and of stages behind that nothing was asked. */
 bool rh_screen_memory_within(RhScreen *screen, const RhLayout *layout, double most_bytes,
                              RhTrainMemory *out);
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
+/* What a rank holds of all layers of the model where there are no stages. */
+RhStates rh_screen_layer_states(const RhPieces *pieces, const RhLayout *layout);
 /* rh_train_tasks likewise. */
 double rh_screen_tasks(RhScreen *screen, const RhLayout *layout);
 RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);

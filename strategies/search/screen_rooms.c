@@ -77,6 +77,35 @@ static double room_of(const RhCase *c, const RhLayout *l, int32_t stage)
     return rh_train_stage_capacity(c, l, stage) / rh_train_memory_capacity(c);
 }
 
+RhStates rh_screen_layer_states(const RhPieces *pieces, const RhLayout *l)
+{
+    const RhModel *model = pieces->c->model;
+    RhStates sum = {0};
+    for (int32_t i = 0; i < model->layers_count; i++) {
+        int kind = rh_layer_item(model, i, true); /* run again or not, it has the same */
+        RhHeld params = rh_item_params(pieces, l, kind);
+        double frozen = rh_item_frozen(pieces, l, kind);
+        rh_held_add(&sum.params, &params);
+        sum.frozen += frozen;
+        sum.linear += rh_held_sum(&params) + frozen;
+    }
+    return sum;
+}
+
+/* Some stage holds its share of the layers' states, or more. Is that too much, whatever rounding does? Asked before
+ * anything is made for how layers are split, it ends most questions of models that hardly fit. */
+static bool states_exceed(const RhShardCost *shard, const RhLayout *l, double most_bytes)
+{
+    const RhPieces *pieces = shard->pieces;
+    if (rh_platform_devices_count(pieces->c->platform) > 1 || isinf(most_bytes))
+        return false;
+    RhStageHeld layers = {.states = shard->layer_states};
+    RhStageMemory m = rh_stage_memory_of(pieces, &layers, l);
+    double bytes = m.fixed_bytes[RH_MEMORY_WEIGHTS] + m.fixed_bytes[RH_MEMORY_GRADIENTS] +
+                   m.fixed_bytes[RH_MEMORY_OPTIMIZER];
+    return bytes / l->pp * (1 - 1e-9) > most_bytes;
+}
+
 /* Does no stage need more from step to step alone? */
 static bool holds_within(const RhPieces *pieces, const RhRooms *rooms, const RhLayout *l,
                          double most_bytes)
@@ -103,11 +132,12 @@ static bool needs_less(const RhRooms *rooms, int32_t stage, const RhInFlight *f,
     return about < bytes * (1 - 1e-9);
 }
 
-bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
+static bool memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
 {
-    RhRoomTables tables = rh_screen_room_tables(s, l);
-    RhShardCost *shard = tables.shard;
-    const RhSplit *split = tables.split;
+    RhShardCost *shard = rh_screen_shard(s, l);
+    if (states_exceed(shard, l, most_bytes))
+        return false;
+    const RhSplit *split = rh_screen_split(s, l);
     const RhPieces *pieces = shard->pieces;
     RhTrainMemory worst = {0};
     double fullest = 0; /* as the first device's bytes */
@@ -149,6 +179,25 @@ bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, 
         return false;
     *out = worst;
     return true;
+}
+
+/* Where GPUs are alike and nothing goes to hosts, the order of ranks changes no memory. It is the innermost knob of the
+ * space: the answer of the layout before is this one's. */
+bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
+{
+    if (rh_platform_devices_count(s->c->platform) > 1 || rh_train_copies(l))
+        return memory_within(s, l, most_bytes, out);
+    RhScreenKey key = rh_screen_key(s, l);
+    key.v[RH_SCREEN_KEY_order] = 0;
+    if (most_bytes != s->memory_last.most_bytes ||
+        memcmp(&key, &s->memory_last.key, sizeof key) != 0) {
+        s->memory_last.key = key;
+        s->memory_last.most_bytes = most_bytes;
+        s->memory_last.within = memory_within(s, l, most_bytes, &s->memory_last.memory);
+    }
+    if (s->memory_last.within)
+        *out = s->memory_last.memory;
+    return s->memory_last.within;
 }
 
 RhTrainMemory rh_screen_memory(RhScreen *s, const RhLayout *l)
