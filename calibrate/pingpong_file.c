@@ -57,7 +57,11 @@ GArray *rh_pings_parse(const char *name, const char *text, GError **error)
     g_autoptr(GArray) pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
     if (!lines[0] || strcmp(g_strstrip(lines[0]), HEADER) != 0) {
-        rh_fail(error, RH_ERROR_INPUT, "%s:1: the header must be %s", name, HEADER);
+        rh_fail(error, RH_ERROR_INPUT,
+                "%s:1:1: nothing that is fitted to begins so\n"
+                "help: raw samples of kernels, logs of nccl-tests, OSU or nvbandwidth, published "
+                "steps or serving runs, or a ping-pong (%s)",
+                name, HEADER);
         return NULL;
     }
     for (int i = 1; lines[i]; i++)

@@ -125,6 +125,13 @@ static int run_from(const RhArguments *a, GError **error)
     }
     if (kinds[RH_CALIBRATE_KERNELS] == paths->len)
         return rh_calibrate_kernels(a, paths, error);
+    if (a->tables->len > 0) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "%s holds no samples of kernels, which --tables may stand beside\n"
+                "help: one run with --tables, another with --from",
+                (const char *)g_ptr_array_index(paths, 0));
+        return 2;
+    }
     if (kinds[RH_CALIBRATE_LINKS] == paths->len)
         return rh_calibrate_links(a, paths, error);
     if (kinds[RH_CALIBRATE_STEPS] == 1 && paths->len == 1)

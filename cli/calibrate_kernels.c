@@ -305,6 +305,16 @@ static GPtrArray *load_tables(const GPtrArray *paths, GError **error)
     return g_steal_pointer(&tables);
 }
 
+/* Files without an option of their own are those of --tables where there is no --from. Caller frees. */
+static GPtrArray *tables_of(const RhArguments *a)
+{
+    GPtrArray *paths = g_ptr_array_new();
+    g_ptr_array_extend(paths, a->tables, NULL, NULL);
+    if (a->froms->len == 0)
+        g_ptr_array_extend(paths, a->operands, NULL, NULL);
+    return paths;
+}
+
 /* Surfaces of --tables; `fitted` is false when there are tables that cannot be fitted. */
 static RhSurfacesFit *fit_tables(const RhArguments *a, const RhDevice *device, bool *fitted,
                                  GError **error)
@@ -314,7 +324,8 @@ static RhSurfacesFit *fit_tables(const RhArguments *a, const RhDevice *device, b
         return NULL;
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
     g_autofree char *month = g_date_time_format(now, "%Y-%m");
-    g_autoptr(GPtrArray) tables = load_tables(a->tables, error);
+    g_autoptr(GPtrArray) paths = tables_of(a);
+    g_autoptr(GPtrArray) tables = load_tables(paths, error);
     RhSurfacesFit *fit = tables ? rh_surfaces_fit(tables, device, a->holdout_frac, month,
                                                   rh_terminal_left_s(a->timeout_s), error)
                                 : NULL;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A GPU's constants from raw samples (synthetic ones), the profile in use, and what is refused.
 cp "$CASES/../data/synthetic-kernels.raw.csv" .
+printf 'kind,source,destination,bytes,seconds\n' >pings.csv
 raw=synthetic-kernels.raw.csv
 rehearse calibrate --from "$raw" --device h200-sxm -o gpu.json
 echo "exit $?"
@@ -24,6 +25,13 @@ echo "exit $?"
 rehearse calibrate --from "$raw" "$CASES/inputs/layout.txt" 2>&1
 echo "exit $?"
 rehearse calibrate --from "$raw" --holdout 80% 2>&1
+echo "exit $?"
+# Files behind --tables are tables, too.
+rehearse calibrate -d h200-sxm --tables "$raw" nowhere.csv 2>&1
+echo "exit $?"
+rehearse calibrate -d h200-sxm --tables nowhere.csv "$raw" 2>&1
+echo "exit $?"
+rehearse calibrate --from pings.csv --tables "$raw" -d h200-sxm -p lab-star 2>&1
 echo "exit $?"
 rehearse calibrate --run 2>&1
 echo "exit $?"
