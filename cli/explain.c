@@ -164,17 +164,6 @@ static bool is_layout_key(const char *text)
     return rh_knob_find(text, strcspn(text, "=0123456789")) != NULL;
 }
 
-/* "Megatron-LM repeats no key-value heads: tp does not divide them (transformer_config.py:758)"; NULL: it is
- * run, or nobody knows. Caller frees. */
-static char *framework_refusal(const RhCase *c, const RhLayout *layout)
-{
-    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
-    const RhFrameworkRule *rule = rh_framework_refusal(rules, c, layout);
-    return rule ? g_strdup_printf("%s %s (%s of %s)", rules->title, rule->why, rule->where,
-                                  rules->project)
-                : NULL;
-}
-
 /* Why a layout does not win: illegal, not run by the framework, too large, or slower. Each is an answer. */
 static bool find_why_not(Explanation *e, GError **error)
 {
@@ -186,7 +175,7 @@ static bool find_why_not(Explanation *e, GError **error)
         e->illegal = g_strdup(illegal->message);
         return true;
     }
-    e->refused = framework_refusal(&e->in->c, &e->layout);
+    e->refused = rh_framework_refused(&e->in->c, &e->layout);
     e->other = rh_result_rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/data.h"
+#include "base/error.h"
 #include "base/json.h"
 #include "strategies/knobs.h"
 #include "workloads/operators/operator.h"
@@ -210,16 +211,59 @@ static bool holds(const RhRuleTerm *term, const RhCase *c, const RhLayout *l)
     return false;
 }
 
+bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const RhLayout *l)
+{
+    int32_t k = 0;
+    while (k < rule->terms_count && holds(&rule->terms[k], c, l))
+        k++;
+    return k == rule->terms_count;
+}
+
 const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
                                             const RhLayout *l)
 {
-    for (int32_t i = 0; rules && i < rules->rules_count; i++) {
-        const RhFrameworkRule *rule = &rules->rules[i];
-        int32_t k = 0;
-        while (k < rule->terms_count && holds(&rule->terms[k], c, l))
-            k++;
-        if (k == rule->terms_count)
-            return rule;
-    }
+    for (int32_t i = 0; rules && i < rules->rules_count; i++)
+        if (rh_framework_refuses(&rules->rules[i], c, l))
+            return &rules->rules[i];
     return NULL;
+}
+
+static bool looks_at(const RhFrameworkRule *rule, const RhKnob *knob)
+{
+    for (int32_t k = 0; k < rule->terms_count; k++)
+        if (rule->terms[k].left.knob == knob || rule->terms[k].right.knob == knob)
+            return true;
+    return false;
+}
+
+const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,
+                                               const RhLayout *l, const char *key)
+{
+    const RhKnob *knob = rh_knob_find(key, strlen(key));
+    for (int32_t i = 0; rules && i < rules->rules_count; i++)
+        if (looks_at(&rules->rules[i], knob) && rh_framework_refuses(&rules->rules[i], c, l))
+            return &rules->rules[i];
+    return NULL;
+}
+
+/* --- saying --- */
+
+char *rh_framework_refusal_text(const RhFrameworkRules *rules, const RhFrameworkRule *rule)
+{
+    return g_strdup_printf("%s %s (%s of %s)", rules->title, rule->why, rule->where,
+                           rules->project);
+}
+
+char *rh_framework_refused(const RhCase *c, const RhLayout *l)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
+    const RhFrameworkRule *rule = rh_framework_refusal(rules, c, l);
+    return rule ? rh_framework_refusal_text(rules, rule) : NULL;
+}
+
+bool rh_framework_fail(const RhFrameworkRules *rules, const RhFrameworkRule *rule,
+                       const char *notes, GError **error)
+{
+    return rh_fail(error, RH_ERROR_USAGE, "%s %s\nnote: %s: %s\n%shelp: plan with %s", rules->title,
+                   rule->why, rules->project, rule->where, notes, rule->help);
 }

@@ -27,6 +27,18 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFrameworkRules, rh_framework_rules_free)
 const RhFrameworkRules *rh_framework_rules(const char *name, GError **error);
 const char *const *rh_framework_rules_names(void);
 
+bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const RhLayout *layout);
 /* The first rule that the layout breaks; NULL: none, or no rules. Some tens of nanoseconds. */
 const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
                                             const RhLayout *layout);
+/* Of those that it breaks, the first that looks at this key ("zero"). */
+const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,
+                                               const RhLayout *layout, const char *key);
+/* "Megatron-LM repeats no key-value heads: tp does not divide them (megatron/core/x.py:758 of NVIDIA/...)". Caller
+ * frees. */
+char *rh_framework_refusal_text(const RhFrameworkRules *rules, const RhFrameworkRule *rule);
+/* So of the framework of the case's stack; NULL: it runs the layout, or there is none. Caller frees. */
+char *rh_framework_refused(const RhCase *c, const RhLayout *layout);
+/* The same as an error, with the rule's help; `notes`: further lines before that, or "". RH_ERROR_USAGE; false. */
+bool rh_framework_fail(const RhFrameworkRules *rules, const RhFrameworkRule *rule,
+                       const char *notes, GError **error);

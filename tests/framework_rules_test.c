@@ -36,6 +36,8 @@ static void terms_mean_what_they_say(void)
         const char *framework, *model, *layout, *where;
     } cases[] = {
         {"megatron", "llama-3.1-8b", "tp8", NULL},
+        {"megatron", "llama-3.1-8b", "pp2,dp8,zero1", NULL},
+        {"megatron", "llama-3.1-8b", "pp2,dp8,zero2", "mcore_fsdp_adapter.py:242"},
         {"megatron", "qwen3-30b-a3b", "tp4,ep4", NULL},
         {"megatron", "qwen3-30b-a3b", "tp8,dp2", "transformer_config.py:758"},
         {"megatron", "qwen3.5-27b", "tp8,dp2", "transformer_config.py:758"}, /* gated */
@@ -71,6 +73,21 @@ static void terms_mean_what_they_say(void)
         CU_ASSERT_EQUAL(where != NULL, cases[i].where != NULL);
         CU_ASSERT_TRUE(!where || !cases[i].where || g_str_has_suffix(where, cases[i].where));
     }
+}
+
+/* Not the first that is broken, where the question is of one key. */
+static void a_key_finds_its_own_rule(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 64, 4096);
+    const RhFrameworkRules *rules = rh_framework_rules("torchtitan", NULL);
+    RhLayout l = train_layout(&k, "pp2,dp8,zero1,order=tp-pp-dp");
+    const RhFrameworkRule *zero = rh_framework_refusal_by(rules, &k.c, &l, "zero");
+    const RhFrameworkRule *order = rh_framework_refusal_by(rules, &k.c, &l, "order");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(zero);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(order);
+    CU_ASSERT_TRUE(g_str_has_suffix(zero->where, "parallelize.py:287"));
+    CU_ASSERT_TRUE(g_str_has_suffix(order->where, "parallel_dims.py:92"));
+    CU_ASSERT_PTR_NULL(rh_framework_refusal_by(rules, &k.c, &l, "cp"));
 }
 
 /* And leaves something, whatever the framework. */
@@ -112,6 +129,7 @@ int main(void)
         "what frameworks run",
         (RhTest[]){{"every_file_is_right", every_file_is_right},
                    {"terms_mean_what_they_say", terms_mean_what_they_say},
+                   {"a_key_finds_its_own_rule", a_key_finds_its_own_rule},
                    {"the_search_proposes_what_they_run", the_search_proposes_what_they_run},
                    {"launches_say_where_it_stands", launches_say_where_it_stands},
                    {0}});

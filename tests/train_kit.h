@@ -38,6 +38,7 @@ static inline void train_kit_runs_all(TrainKit *k)
     k->stack->zero_unstaged = 0;
     k->stack->second_shards = true;
     k->stack->schedules = 0;
+    k->stack->framework = NULL;
     k->c.stack = k->stack;
 }
 

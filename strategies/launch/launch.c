@@ -115,8 +115,7 @@ static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
         return false;
     const RhFrameworkRule *broken = rh_framework_refusal(rules, t->c, t->layout);
     if (broken)
-        return rh_fail(error, RH_ERROR_USAGE, "%s %s\nnote: %s: %s\nhelp: plan with %s", f->title,
-                       broken->why, rules->project, broken->where, broken->help);
+        return rh_framework_fail(rules, broken, "", error);
     if (!f->check(t->c, t->layout, error))
         return false;
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)

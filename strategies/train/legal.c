@@ -147,6 +147,15 @@ static char *zeros_text(const RhStack *stack, int32_t pp)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
+/* "note: DeepSpeed has ZeRO-2 and 3 without ...", where the stack's framework itself says so of this key; else "". */
+static char *framework_note(const RhCase *c, const RhLayout *l, const char *key)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
+    const RhFrameworkRule *rule = rh_framework_refusal_by(rules, c, l, key);
+    g_autofree char *text = rule ? rh_framework_refusal_text(rules, rule) : NULL;
+    return text ? g_strdup_printf("note: %s\n", text) : g_strdup("");
+}
+
 static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     if (l->partition != RH_PARTITION_EVEN && c->stack->even_stages)
@@ -164,11 +173,12 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
     int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
         g_autofree char *legal = error ? zeros_text(c->stack, l->pp) : NULL;
+        g_autofree char *note = error ? framework_note(c, l, "zero") : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "zero=%d, pp=%d: the stack %s does not run this degree of ZeRO with "
                        "pipeline stages\nnote: legal zero with stages: %s\n"
-                       "help: the stack bare runs all of them",
-                       zero, l->pp, c->stack->name, legal);
+                       "%shelp: the stack bare runs all of them",
+                       zero, l->pp, c->stack->name, legal, note);
     }
     if (zero == 3 && rh_model_shares_layers(c->model))
         return rh_fail(error, RH_ERROR_USAGE,

@@ -5,7 +5,7 @@ rehearse plan "${job[@]}" --fix tp=2 --fix pp=2 --fix vpp=1 --fix mb=4 --fix zer
     --fix recompute=full --fix schedule=1f1b --fix order=tp-pp-dp --emit megatron |
     sed -n '/^# launch #1/,$p'
 rehearse plan "${job[@]}" --fix tp=2 --fix pp=2 --limit 'zero>=1' --stack bare --top 20 --emit megatron |
-    grep -A 3 '^#1 is not launched'
+    grep -A 5 '^#1 is not launched'
 rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --stack bare --emit megatron >/dev/null
 echo exit $?
 rehearse plan "${job[@]}" --fix pp=4 --fix zero=2 --stack bare --top 1 --json |
