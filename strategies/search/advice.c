@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "strategies/framework_rules.h"
 #include "strategies/search/room.h"
 #include "strategies/search/screen.h"
 
@@ -75,6 +76,77 @@ static bool count_one(const RhLayout *layout, void *user)
     return true;
 }
 
+/* What the framework of the stack makes of layouts that are legal but for it. */
+typedef struct {
+    const RhCase *c;
+    const RhFrameworkRules *rules;
+    int64_t *refused_counts; /* of each rule */
+    int64_t count;
+} Refusals;
+
+static bool count_refusals(const RhLayout *layout, void *user)
+{
+    Refusals *r = user;
+    for (int32_t i = 0; i < r->rules->rules_count; i++)
+        r->refused_counts[i] += rh_framework_refuses(&r->rules->rules[i], r->c, layout);
+    r->count++;
+    return true;
+}
+
+/* The next in turn of those that refuse most; NULL: none is left. */
+static const RhFrameworkRule *take_rule(Refusals *r, int64_t *refused_count)
+{
+    int32_t most = 0;
+    for (int32_t i = 1; i < r->rules->rules_count; i++)
+        if (r->refused_counts[i] > r->refused_counts[most])
+            most = i;
+    *refused_count = r->refused_counts[most];
+    r->refused_counts[most] = 0;
+    return *refused_count > 0 ? &r->rules->rules[most] : NULL;
+}
+
+/* The rule that leaves nothing; where none does that alone, the three that refuse most. False: none refuses
+ * anything. */
+static bool fail_by_rules(Refusals *r, const char *which, GError **error)
+{
+    int64_t refused;
+    const RhFrameworkRule *first = take_rule(r, &refused), *other = NULL;
+    g_autoptr(GString) notes = g_string_new(NULL);
+    if (!first)
+        return false;
+    if (refused == r->count)
+        g_string_printf(notes, "note: that refuses all %" G_GINT64_FORMAT " layouts%s\n", r->count,
+                        which);
+    else
+        g_string_printf(notes,
+                        "note: that refuses %" G_GINT64_FORMAT " of the %" G_GINT64_FORMAT
+                        " layouts%s\n",
+                        refused, r->count, which);
+    for (int i = 0; i < 2 && refused < r->count && (other = take_rule(r, &refused)); i++)
+        g_string_append_printf(notes, "note: %" G_GINT64_FORMAT " of them as it %s: %s\n", refused,
+                               other->why, other->where);
+    rh_framework_fail(r->rules, first, notes->str, error);
+    return true;
+}
+
+/* False: it is not the framework that leaves nothing. */
+static bool blame_framework(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                            GError **error)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
+    if (!rules)
+        return false;
+    RhStack unruled = *c->stack;
+    unruled.framework = NULL;
+    unruled.zero_unstaged = 0; /* of which a rule tells where it stands */
+    RhCase all = *c;
+    all.stack = &unruled;
+    g_autofree int64_t *counts = g_new0(int64_t, MAX(1, rules->rules_count));
+    Refusals r = {c, rules, counts, 0};
+    rh_space_walk(&all, o->constraints, o->constraints_count, deadline, count_refusals, &r);
+    return fail_by_rules(&r, o->constraints_count ? " that meet these constraints" : "", error);
+}
+
 void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
                          GError **error)
 {
@@ -92,6 +164,8 @@ void rh_advice_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline dea
         rh_fail(error, RH_ERROR_USAGE, "%s", why->message);
         return;
     }
+    if (blame_framework(c, o, deadline, error))
+        return;
     if (legal > 0) {
         rh_fail(
             error, RH_ERROR_USAGE,

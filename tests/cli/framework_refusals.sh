@@ -8,3 +8,9 @@ try() {
 }
 try simulate --stack deepspeed -s pp2,zero2
 try simulate --stack megatron -s pp4,dp2,zero3
+echo 'where the rules leave no layout at all, plan names the one, or those that refuse most:'
+try plan --stack deepspeed --fix pp=2
+try plan --stack torchtitan --fix zero=1
+try plan --stack megatron --fix pp=2 --limit 'zero>=2'
+try plan --stack torchtitan --fix tp=2 --limit 'zero<=1' --limit 'dp>=2'
+try plan --stack bare --fix pp=4 --limit 'dp>=4'
