@@ -52,6 +52,8 @@ char *rh_report_odds(const RhRehearsal *r);
 void rh_report_trust(GString *out, const RhRehearsal *r);
 /* As it is said on the command line: "--gpus 128", "without --limit memory<=50%". Caller frees. */
 char *rh_report_change(const RhSmallestChange *change);
+/* A layout that the framework of the stack does not run. */
+void rh_report_watch_refused(GString *out, const RhCase *c, const RhLayout *layout);
 /* A sequence longer than the model was made for. */
 void rh_report_watch_positions(GString *out, const RhCase *c);
 /* Linear layers in a 16-bit format that the device has no units for, and the other one has. */

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "strategies/framework_rules.h"
 
 #define CLOCK_S 1e-12 /* less is what the clock rounds */
 /* The other 16-bit format has matrix units where it is so much quicker: 8 times on V100 and T4, 2 on an
@@ -122,6 +123,15 @@ void rh_report_trust(GString *out, const RhRehearsal *r)
         return;
     g_autofree char *second = g_strconcat("odds: ", odds, NULL);
     rh_text_wrap(out, second, 6, 79);
+}
+
+void rh_report_watch_refused(GString *out, const RhCase *c, const RhLayout *layout)
+{
+    g_autofree char *refused = rh_framework_refused(c, layout);
+    g_autofree char *line =
+        refused ? g_strdup_printf("watch: rehearsed as if it were run: %s", refused) : NULL;
+    if (line)
+        rh_text_wrap(out, line, 7, 79);
 }
 
 void rh_report_watch_positions(GString *out, const RhCase *c)

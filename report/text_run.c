@@ -151,6 +151,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     append_memory(out, q->c, r);
     append_energy(out, q, r);
     rh_report_trust(out, r);
+    rh_report_watch_refused(out, q->c, &r->layout);
     rh_report_watch_positions(out, q->c);
     rh_report_watch_format(out, q->c);
     rh_report_watch_mfu(out, r);

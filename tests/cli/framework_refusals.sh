@@ -14,3 +14,11 @@ try plan --stack torchtitan --fix zero=1
 try plan --stack megatron --fix pp=2 --limit 'zero>=2'
 try plan --stack torchtitan --fix tp=2 --limit 'zero<=1' --limit 'dp>=2'
 try plan --stack bare --fix pp=4 --limit 'dp>=4'
+echo 'simulate performs what a framework does not run all the same, and says so:'
+watch() {
+    echo "\$ rehearse simulate $*"
+    rehearse simulate "${job[@]}" "$@" | grep -E -A 4 '^watch: rehearsed as if|/step'
+}
+watch --stack torchtitan -s pp2,zero1
+watch --stack torchtitan -s pp2,zero2
+watch --stack deepspeed -s tp2,zero1
