@@ -14,6 +14,7 @@
 #include "report/format.h"
 #include "report/json_show.h"
 #include "report/text_device.h"
+#include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/stack.h"
 #include "workloads/recipe.h"
@@ -189,6 +190,25 @@ static void append_fact(GString *out, const char *name, const RhFact *fact, RhQu
     rh_text_wrap(out, fact->source, 6, 79);
 }
 
+/* What runs it, of which version, and what that refuses. */
+static void append_framework(GString *out, const RhStack *s)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(s->framework, NULL);
+    if (!rules)
+        return;
+    g_autofree char *head = g_strdup_printf("run by %s: %s", rules->title, rules->project);
+    rh_text_wrap(out, head, 2, 79);
+    g_string_append(out, "which refuses\n");
+    for (int32_t i = 0; i < rules->rules_count; i++) {
+        const RhFrameworkRule *rule = &rules->rules[i];
+        g_auto(GStrv) terms = g_strsplit(rule->when, ",", -1);
+        g_autofree char *when = g_strjoinv(", ", terms);
+        g_autofree char *line = g_strdup_printf("%s: it %s (%s)", when, rule->why, rule->where);
+        g_string_append(out, "  ");
+        rh_text_wrap(out, line, 4, 79);
+    }
+}
+
 static bool show_stack(const RhArguments *a, const char *name, GError **error)
 {
     const RhStack *s = rh_stack_by_name(name, error);
@@ -212,6 +232,7 @@ static bool show_stack(const RhArguments *a, const char *name, GError **error)
     append_fact(out, "Adam, bytes/param", &s->optimizer_bytes, RH_QUANTITY_COUNT);
     append_fact(out, "bucket, params", &s->bucket_params, RH_QUANTITY_COUNT);
     append_fact(out, "memory reserve", &s->reserve_bytes, RH_QUANTITY_BYTES);
+    append_framework(out, s);
     fputs(out->str, stdout);
     return true;
 }

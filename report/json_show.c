@@ -2,6 +2,7 @@
 
 #include "platforms/facts.h"
 #include "report/json_common.h"
+#include "strategies/framework_rules.h"
 #include "workloads/recipe.h"
 
 static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact)
@@ -178,6 +179,32 @@ static void put_strategy(RhJsonWriter *w, const RhShown *shown, const void *item
     rh_put_layout(w, "layout", l);
 }
 
+/* null: nobody launches it, or its rules are not known. */
+static void put_framework(RhJsonWriter *w, const char *name)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(name, NULL);
+    if (!rules) {
+        rh_json_put_null(w, "framework");
+        return;
+    }
+    rh_json_begin_object(w, "framework");
+    rh_json_put_string(w, "name", rules->name);
+    rh_json_put_string(w, "title", rules->title);
+    rh_json_put_string(w, "project", rules->project);
+    rh_json_begin_array(w, "refuses");
+    for (int32_t i = 0; i < rules->rules_count; i++) {
+        const RhFrameworkRule *rule = &rules->rules[i];
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "when", rule->when);
+        rh_json_put_string(w, "why", rule->why);
+        rh_json_put_string(w, "help", rule->help);
+        rh_json_put_string(w, "where", rule->where);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}
+
 static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
 {
     const RhStack *s = item;
@@ -193,6 +220,7 @@ static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
     put_fact(w, "optimizer_bytes", &s->optimizer_bytes);
     put_fact(w, "bucket_params_count", &s->bucket_params);
     put_fact(w, "reserve_bytes", &s->reserve_bytes);
+    put_framework(w, s->framework);
 }
 
 static void put_recipe(RhJsonWriter *w, const RhShown *shown, const void *item)

@@ -83,7 +83,8 @@ static bool read_term(const char *text, RhRuleTerm *out)
 static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule)
 {
     const char *when = rh_json_word(doc, node, "when");
-    *rule = (RhFrameworkRule){.why = rh_json_word(doc, node, "why"),
+    *rule = (RhFrameworkRule){.when = when,
+                              .why = rh_json_word(doc, node, "why"),
                               .help = rh_json_word(doc, node, "help"),
                               .where = rh_json_word(doc, node, "where")};
     g_auto(GStrv) terms = g_strsplit(when, ",", -1);

@@ -5,6 +5,7 @@
 #include "strategies/layout.h"
 
 typedef struct {
+    const char *when;  /* "zero>=2,pp>1" */
     const char *why;   /* "has ZeRO-2 without a pipeline only"; interned, as all */
     const char *help;  /* words of plan that go around it */
     const char *where; /* file:line of the project */
