@@ -232,6 +232,32 @@ static void append_note(GString *out, const char *note)
         g_string_append_printf(out, "# %s\n", *line);
 }
 
+/* The stack that this framework runs; NULL: none. */
+static const RhStack *stack_of(const char *framework)
+{
+    for (const char *const *name = rh_stack_names(); *name; name++) {
+        const RhStack *stack = rh_stack_by_name(*name, NULL);
+        if (stack && g_strcmp0(stack->framework, framework) == 0)
+            return stack;
+    }
+    return NULL;
+}
+
+/* A launch of one framework behind the seconds of another's stack. */
+static void append_other_stack(GString *out, const RhArguments *a, const RhStack *stack,
+                               const char *title)
+{
+    g_autofree char *framework = framework_of(a, stack);
+    const RhStack *own = stack_of(framework);
+    if (!own || g_strcmp0(stack->framework, framework) == 0)
+        return;
+    g_autofree char *note =
+        g_strdup_printf("seconds and memory above are of the stack %s: --stack %s plans with %s's "
+                        "own",
+                        stack->name, own->name, title);
+    append_note(out, note);
+}
+
 static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                          GError **error)
 {
@@ -244,6 +270,7 @@ static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan 
     print_script(a, launch, row);
     g_auto(GStrv) notes = g_strsplit(launch->notes, "\n", -1);
     g_autoptr(GString) out = g_string_new(NULL);
+    append_other_stack(out, a, in->c.stack, launch->title);
     for (char **note = notes; *note; note++)
         append_note(out, *note);
     fputs(out->str, stdout);
