@@ -150,8 +150,16 @@ static const RhStack stacks[] = {
     },
 };
 
+/* A stack may be called as what people call its framework. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {{"nemo", "megatron-bridge"}};
+
 const RhStack *rh_stack_by_name(const char *name, GError **error)
 {
+    for (size_t i = 0; i < G_N_ELEMENTS(aliases); i++)
+        if (strcmp(aliases[i].alias, name) == 0)
+            name = aliases[i].name;
     for (size_t i = 0; i < G_N_ELEMENTS(stacks); i++)
         if (strcmp(stacks[i].name, name) == 0)
             return &stacks[i];

@@ -4,6 +4,7 @@ for stack in megatron deepspeed bare; do
     rehearse show stacks "$stack" | sed -n '/memory reserve/,$p'
 done
 rehearse show stacks deepspeed --json | sed -n '/"framework"/,$p'
+rehearse show stacks nemo | head -n 1
 # Every rule of every framework is shown.
 for stack in megatron torchtitan deepspeed maxtext megatron-bridge; do
     rehearse show stacks "$stack" --json >shown.json
