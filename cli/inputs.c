@@ -20,10 +20,15 @@
 /* Options and the words of one-line platforms, as keys. */
 static const struct {
     const char *word, *key;
-} aliases[] = {{"seq", "sequence"},       {"global-batch", "global_batch"},
-               {"ib", "nic.bandwidth"},   {"eth", "nic.bandwidth"},
-               {"roce", "nic.bandwidth"}, {"nvlink", "nvlink.bandwidth"},
-               {"nics", "nics_per_node"}, {"price", "price_per_gpu_hour"}};
+} aliases[] = {{"seq", "sequence"},
+               {"global-batch", "global_batch"},
+               {"batch", "global_batch"},
+               {"ib", "nic.bandwidth"},
+               {"eth", "nic.bandwidth"},
+               {"roce", "nic.bandwidth"},
+               {"nvlink", "nvlink.bandwidth"},
+               {"nics", "nics_per_node"},
+               {"price", "price_per_gpu_hour"}};
 
 static const char *key_of_word(const char *word)
 {
@@ -44,6 +49,16 @@ static char *names_below(const char *prefix, const char *const *names)
     return found->len > 1 ? g_strjoinv(", ", (char **)found->pdata) : NULL;
 }
 
+/* What the model says of a key that is nobody's, with the job's keys among its notes. */
+static bool fail_with_job_keys(const GError *unknown, GError **error)
+{
+    g_autofree char *keys = g_strjoinv(", ", (char **)rh_job_keys());
+    const char *help = strstr(unknown->message, "\nhelp: ");
+    int facts = help ? (int)(help - unknown->message) : (int)strlen(unknown->message);
+    return rh_fail(error, RH_ERROR_USAGE, "%.*s\nnote: of the job: %s%s", facts, unknown->message,
+                   keys, help ? help : "");
+}
+
 /* A key of nobody's: what is near among the fields of all. */
 static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknown, GError **error)
 {
@@ -60,11 +75,9 @@ static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknow
     g_autofree char *below = g_strconcat(key, ".", NULL), *near = names_below(below, known);
     if (!near)
         near = rh_names_similar(key, known);
-    if (!near || strstr(unknown->message, "\nhelp: ")) {
-        g_propagate_error(error, unknown);
-        return false;
-    }
-    g_error_free(unknown);
+    g_autoptr(GError) of_model = unknown;
+    if (!near || strstr(unknown->message, "\nhelp: "))
+        return fail_with_job_keys(of_model, error);
     return rh_fail(error, RH_ERROR_USAGE,
                    "--set: neither the job, the platform nor the model has a \"%s\"\n"
                    "help: similar: %s",

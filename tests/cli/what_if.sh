@@ -11,6 +11,8 @@ ask --what-if price=3USD
 ask --what-if nic.bandwidth=10Gb/s
 ask --what-if nic.bandwidth=10Gb/s --replan
 ask --what-if nodes=4 --what-if global_batch=256
+ask --what-if batch=128
+ask --what-if zzz=128
 ask --what-if sequence=2048
 ask --what-if device.power=350W
 ask --what-if layers=16
