@@ -46,24 +46,40 @@ static void keep(RhRelief *place, const RhRelief *found)
     place->change = g_strdup(found->change);
 }
 
+/* Of one knob's values. */
+typedef struct {
+    RhRelief quickest, least;
+} Best;
+
+static void try_value(const Search *s, const RhKnob *knob, int32_t value, Best *best)
+{
+    RhRelief found;
+    if (value == rh_knob_value(knob, s->layout) || !turn(s, knob, value, &found))
+        return;
+    if (!best->quickest.change || found.segment_s < best->quickest.segment_s)
+        keep(&best->quickest, &found);
+    if (!best->least.change || found.peak_bytes < best->least.peak_bytes)
+        keep(&best->least, &found);
+    g_free(found.change);
+}
+
+/* The values that the search tries, and the lowest: of a pipeline with chunks it tries no single
+ * one, which is another schedule's. */
 static void turn_knob(Search *s, const RhKnob *knob)
 {
-    RhRelief quickest = {0}, least = {0}, found;
-    for (int32_t value = knob->low - 1; knob->next(knob, s->c, s->layout, &value);) {
-        if (value == rh_knob_value(knob, s->layout) || !turn(s, knob, value, &found))
-            continue;
-        if (!quickest.change || found.segment_s < quickest.segment_s)
-            keep(&quickest, &found);
-        if (!least.change || found.peak_bytes < least.peak_bytes)
-            keep(&least, &found);
-        g_free(found.change);
-    }
-    if (quickest.change)
-        g_array_append_val(s->out, quickest);
-    if (least.change && strcmp(least.change, quickest.change) != 0)
-        g_array_append_val(s->out, least);
+    Best best = {0};
+    int32_t value = knob->low - 1;
+    bool more = knob->next(knob, s->c, s->layout, &value);
+    if (!more || value > knob->low)
+        try_value(s, knob, knob->low, &best);
+    for (; more; more = knob->next(knob, s->c, s->layout, &value))
+        try_value(s, knob, value, &best);
+    if (best.quickest.change)
+        g_array_append_val(s->out, best.quickest);
+    if (best.least.change && strcmp(best.least.change, best.quickest.change) != 0)
+        g_array_append_val(s->out, best.least);
     else
-        g_free(least.change);
+        g_free(best.least.change);
 }
 
 static void try_format(Search *s, const RhCase *changed, const char *change)

@@ -9,7 +9,7 @@ typedef struct {
     double peak_bytes, segment_s; /* then; the step's lower bound (segment graph) */
 } RhRelief;
 
-/* RhRelief, that which frees most first: of every knob the change that is quickest, and that which needs
- * least, if these are legal and free at least one part in `least_frac` of the peak; and formats of states.
+/* RhRelief, that which frees most first: of every knob, over the values that the search tries and the lowest, the change that is quickest, and
+ * that which needs least, if these are legal and free at least one part in `least_frac` of the peak; and formats of states.
  * Caller unrefs. */
 GArray *rh_relief_new(const RhCase *c, const RhLayout *layout, double least_frac);

@@ -11,3 +11,7 @@ rehearse explain run.json --term memory --json | sed -n '/"memory_term"/,/"activ
 echo 'mixture, latent attention, sharded twice over:'
 rehearse simulate -w deepseek-v2 -p dgx-h100:16 --global-batch 512 --seq 4096 -s pp8,ep8,mb1,zero1 -o run.json -q 2>/dev/null >/dev/null
 rehearse explain run.json --term memory 2>/dev/null | sed -n '/^what stage/,/recompute/p'
+echo 'an interleaved pipeline, and one without chunks:'
+rehearse simulate "${job[@]}" -s tp2,pp2,vpp2,mb4 -o run.json >/dev/null
+rehearse explain run.json --term memory | grep '^  vpp='
+rehearse explain run.json --what-if vpp=1 | grep -o 'memory: [0-9.]* GiB'
