@@ -343,8 +343,31 @@ static void append_sensitive(GString *text, double frac)
         100 * frac);
 }
 
+static bool is_asked_for(const RhPlanOptions *options, const char *key)
+{
+    for (int32_t i = 0; i < options->constraints_count; i++)
+        if (options->constraints[i].knob == rh_knob_find(key, strlen(key)))
+            return true;
+    return false;
+}
+
+/* What no search goes through unasked, where this job leaves room for it: the proof is not of that. */
+static void append_untried(GString *text, const RhCase *c, const RhPlanOptions *options)
+{
+    int32_t most = rh_knobs_context_most(c);
+    bool pictures = rh_model_sees_pictures(c->model);
+    g_string_append(text, "; not tried: ");
+    if (!pictures && most < c->job.gpus && !is_asked_for(options, "cp"))
+        g_string_append_printf(text, "cp above %d, ", most);
+    if (!pictures && !is_asked_for(options, "recompute"))
+        g_string_append_printf(text, "recomputation of %smodules, ",
+                               c->stack->recomputes[0] ? "other " : "single ");
+    g_string_append(text, "another --dtype");
+}
+
 /* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
-static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+static void append_proved(GString *text, const RhCase *c, const RhPlan *plan,
+                          const RhPlanOptions *options)
 {
     double sensitive = rh_plan_sensitive_frac(plan);
     g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
@@ -356,15 +379,17 @@ static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions
         append_sensitive(text, sensitive);
         g_string_append(text, ": rows no further apart than that may change places");
     }
+    append_untried(text, c, options);
 }
 
-static void append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+static void append_proof(GString *text, const RhCase *c, const RhPlan *plan,
+                         const RhPlanOptions *options)
 {
     double sensitive = rh_plan_sensitive_frac(plan);
     if (options->quick)
         g_string_append(text, "not proved: --quick chooses by lower bounds");
     else if (plan->proved)
-        append_proved(text, plan, options);
+        append_proved(text, c, plan, options);
     else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
         g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
                                rh_objective_name(options->objective));
@@ -404,8 +429,8 @@ static void append_lost(GString *out, const RhPlan *plan)
                                plan->unperformed_count);
 }
 
-static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options,
-                          bool timeless)
+static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
+                          const RhPlanOptions *options, bool timeless)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *fit = rh_text_count(plan->fit_count);
@@ -426,7 +451,7 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
                     timeless ? "" : "\u00a0s");
     append_too_large(text, plan);
     append_lost(text, plan);
-    append_proof(text, plan, options);
+    append_proof(text, c, plan, options);
     g_autoptr(GString) wrapped = g_string_new(NULL);
     append_labelled(wrapped, "layouts", text->str);
     g_string_replace(wrapped, reserved, spent, 1);
@@ -577,7 +602,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_near_misses(out, plan);
     if (style->verbosity > 0)
         append_layouts(out, plan);
-    append_counts(out, plan, options, style->timeless);
+    append_counts(out, q->c, plan, options, style->timeless);
     rh_report_sources(out, q->c, q->hardware);
     append_next(out, style);
     return g_string_free(out, FALSE);

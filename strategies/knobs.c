@@ -225,12 +225,16 @@ static bool next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l
 /* Where the search for longer rings ends. Assumed, to keep the space small: nothing was measured. */
 #define CONTEXT_TOKENS_MIN 8192
 
+int32_t rh_knobs_context_most(const RhCase *c)
+{
+    return (int32_t)CLAMP(c->job.sequence / CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
+}
+
 static bool next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
     int32_t gpus = c->job.gpus / (l->tp * l->pp);
-    int64_t most = MAX(1, c->job.sequence / CONTEXT_TOKENS_MIN);
-    while (++*value <= MIN(gpus, most))
+    while (++*value <= MIN(gpus, rh_knobs_context_most(c)))
         if (gpus % *value == 0)
             return true;
     return false;

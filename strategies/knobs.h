@@ -77,6 +77,8 @@ typedef struct RhKnob {
 extern const RhKnob rh_knobs[];
 
 /* NULL when no key is `length` bytes of `key`. */
+/* More context ranks the search does not try: each keeps 8,192 tokens of a sequence. */
+int32_t rh_knobs_context_most(const RhCase *c);
 const RhKnob *rh_knob_find(const char *key, size_t length);
 /* Every key, NULL-ended. */
 const char *const *rh_knob_keys(void);
