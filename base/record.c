@@ -18,6 +18,9 @@ RhRecord *rh_record_new(void)
     record->bars = g_array_new(FALSE, TRUE, sizeof(RhErrorBar));
     record->odds = g_ptr_array_new_with_free_func(odds_free);
     record->usual = g_array_new(FALSE, TRUE, sizeof(RhUsualMfu));
+    record->serving.made_on = g_strdup("");
+    record->serving.file = g_strdup("");
+    record->serving.bars = g_array_new(FALSE, TRUE, sizeof(RhServedBar));
     return record;
 }
 
@@ -29,6 +32,9 @@ void rh_record_free(RhRecord *record)
     g_array_unref(record->bars);
     g_ptr_array_unref(record->odds);
     g_array_unref(record->usual);
+    g_free(record->serving.made_on);
+    g_free(record->serving.file);
+    g_array_unref(record->serving.bars);
     g_free(record);
 }
 
@@ -92,6 +98,18 @@ const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like)
 {
     const RhErrorBar *bar = bar_alike(record, like);
     return bar != NULL && like->assumed ? widest(record, bar, like->kind) : bar;
+}
+
+const RhServedBar *rh_record_served(const RhRecord *record, const RhLikeness *like)
+{
+    for (guint i = 0; like->generation && i < record->serving.bars->len; i++) {
+        const RhServedBar *bar = &g_array_index(record->serving.bars, RhServedBar, i);
+        if (bar->scheduler == like->stack && agrees(bar->device, like->device) &&
+            bar->generation == like->generation && bar->kind == like->kind &&
+            bar->apart == like->apart && bar->starved == like->starved)
+            return bar;
+    }
+    return NULL;
 }
 
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like)

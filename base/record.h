@@ -46,6 +46,23 @@ typedef struct {
     int32_t steps, groups;
 } RhUsualMfu;
 
+/* How far off the mean time to the first token, and of each further one, were in services alike. */
+typedef struct {
+    const char *scheduler, *device, *generation,
+        *kind;           /* interned; device NULL: any of the generation */
+    bool apart, starved; /* as of RhLikeness */
+    /* |measured / predicted - 1| of RH_RECORD_SHARE of the rows is at most this */
+    double ttft_frac, tpot_frac;
+    int32_t rows, fitted; /* that give both; of these, such as a constant was fitted to */
+    int32_t models;       /* that were measured */
+} RhServedBar;
+
+typedef struct {
+    char *made_on, *file; /* owned; "": nothing was judged */
+    int32_t rows;
+    GArray *bars; /* RhServedBar */
+} RhServingRecord;
+
 typedef struct {
     char *made_on;                /* owned: "2026-11-22" */
     int32_t steps, failed;        /* runs it was made from: with a time, out of memory */
@@ -54,6 +71,7 @@ typedef struct {
     GArray *bars;                 /* RhErrorBar */
     GPtrArray *odds;              /* RhOdds*, owned */
     GArray *usual;                /* RhUsualMfu */
+    RhServingRecord serving;
 } RhRecord;
 
 RhRecord *rh_record_new(void);
@@ -65,6 +83,11 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRecord, rh_record_free)
  * kernels, and of all; bands begin at multiples of 5 %, and neighbours are told apart by their
  * runs (95 %). */
 RhRecord *rh_record_make(const RhJudged *judged);
+/* Of judged services: what they lived through, in place of the record's own; bars need at least 15 rows. Rows without a
+ * `generation` are like nothing. False: there is no such row, and the record is as it was. */
+bool rh_record_serve(RhRecord *record, const RhJudged *judged);
+/* The part of services, from another record. */
+void rh_record_take_serving(RhRecord *record, const RhRecord *other);
 /* Into each row's `bar_frac` what its bar would be if there were no run of its own table; 0: none. */
 void rh_record_hold_out(RhJudged *judged);
 
@@ -81,6 +104,8 @@ bool rh_error_bar_spans(const RhErrorBar *bar, double params);
  * device's constants are assumed, the widest of this and of those that generations have, stacks together,
  * for this kind of model. */
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like);
+/* Of a service: its device's, else its generation's; NULL: nothing like it was measured. */
+const RhServedBar *rh_record_served(const RhRecord *record, const RhLikeness *like);
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like);
 /* NULL: no such steps were measured on the device, or only of smaller or only of larger models. */
 const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhLikeness *like);

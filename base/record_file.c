@@ -65,6 +65,37 @@ static void read_usual(RhJson *doc, const RhJsonNode *node, GArray *list)
     g_array_append_val(list, usual);
 }
 
+static void read_served_bar(RhJson *doc, const RhJsonNode *node, GArray *bars)
+{
+    RhServedBar bar = {.scheduler = rh_json_string(doc, node, "scheduler"),
+                       .device = rh_json_string_or(doc, node, "device", NULL),
+                       .generation = rh_json_string(doc, node, "generation"),
+                       .kind = rh_json_string(doc, node, "kind"),
+                       .apart = rh_json_bool_or(doc, node, "apart", false),
+                       .starved = rh_json_bool_or(doc, node, "starved", false),
+                       .ttft_frac = rh_json_number(doc, node, "ttft_error_frac", 0, 1e6),
+                       .tpot_frac = rh_json_number(doc, node, "tpot_error_frac", 0, 1e6),
+                       .rows = (int32_t)rh_json_int(doc, node, "rows", 1, RUNS_MOST),
+                       .fitted = (int32_t)rh_json_int(doc, node, "fitted", 0, RUNS_MOST),
+                       .models = (int32_t)rh_json_int(doc, node, "models", 1, RUNS_MOST)};
+    g_array_append_val(bars, bar);
+}
+
+/* Records of training alone have none. */
+static void read_serving(RhJson *doc, const RhJsonNode *node, RhServingRecord *serving)
+{
+    if (!node)
+        return;
+    const RhJsonNode *bars = rh_json_array(doc, node, "bars");
+    g_free(serving->made_on);
+    serving->made_on = g_strdup(rh_json_string(doc, node, "made_on"));
+    g_free(serving->file);
+    serving->file = g_strdup(rh_json_string(doc, node, "file"));
+    serving->rows = (int32_t)rh_json_int(doc, node, "rows", 0, RUNS_MOST);
+    for (const RhJsonNode *n = bars ? rh_json_first(bars) : NULL; n; n = rh_json_next(n))
+        read_served_bar(doc, n, serving->bars);
+}
+
 static RhRecord *read_record(RhJson *doc, GError **error)
 {
     g_autoptr(RhRecord) record = rh_record_new();
@@ -88,6 +119,7 @@ static RhRecord *read_record(RhJson *doc, GError **error)
         read_odds(doc, n, record->odds);
     for (const RhJsonNode *n = usual ? rh_json_first(usual) : NULL; n; n = rh_json_next(n))
         read_usual(doc, n, record->usual);
+    read_serving(doc, rh_json_object_or_null(doc, root, "serving"), &record->serving);
     return rh_json_finish(doc, error) ? g_steal_pointer(&record) : NULL;
 }
 
@@ -157,6 +189,40 @@ static void put_usual(RhJsonWriter *w, const RhUsualMfu *usual)
     rh_json_end_object(w);
 }
 
+static void put_served_bar(RhJsonWriter *w, const RhServedBar *bar)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "scheduler", bar->scheduler);
+    put_name(w, "device", bar->device);
+    rh_json_put_string(w, "generation", bar->generation);
+    rh_json_put_string(w, "kind", bar->kind);
+    if (bar->apart)
+        rh_json_put_bool(w, "apart", true);
+    if (bar->starved)
+        rh_json_put_bool(w, "starved", true);
+    rh_json_put_number(w, "ttft_error_frac", bar->ttft_frac);
+    rh_json_put_number(w, "tpot_error_frac", bar->tpot_frac);
+    rh_json_put_int(w, "rows", bar->rows);
+    rh_json_put_int(w, "fitted", bar->fitted);
+    rh_json_put_int(w, "models", bar->models);
+    rh_json_end_object(w);
+}
+
+static void put_serving(RhJsonWriter *w, const RhServingRecord *serving)
+{
+    if (serving->rows == 0)
+        return;
+    rh_json_begin_object(w, "serving");
+    rh_json_put_string(w, "made_on", serving->made_on);
+    rh_json_put_string(w, "file", serving->file);
+    rh_json_put_int(w, "rows", serving->rows);
+    rh_json_begin_array(w, "bars");
+    for (guint i = 0; i < serving->bars->len; i++)
+        put_served_bar(w, &g_array_index(serving->bars, RhServedBar, i));
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+}
+
 char *rh_record_json(const RhRecord *record, const char *made_by)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -181,6 +247,7 @@ char *rh_record_json(const RhRecord *record, const char *made_by)
     for (guint i = 0; i < record->usual->len; i++)
         put_usual(w, &g_array_index(record->usual, RhUsualMfu, i));
     rh_json_end_array(w);
+    put_serving(w, &record->serving);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -34,8 +34,8 @@ static int32_t size_of(int32_t gpus)
 
 static bool is_step(const RhJudgedRow *row)
 {
-    return !row->skipped && row->standing == RH_STANDING_MEASURED && row->measured_s > 0 &&
-           row->predicted_s > 0;
+    return !row->skipped && !row->metric && row->standing == RH_STANDING_MEASURED &&
+           row->measured_s > 0 && row->predicted_s > 0;
 }
 
 static bool alike(const RhLikeness *a, const RhLikeness *b, Like like)

@@ -39,7 +39,7 @@ typedef struct {
     int64_t concurrency, count;
     double turnaround_s;
     bool skip_bad, find_rate;
-    const char *mode;
+    const char *mode, *error_bar;
     /* capacity */
     GPtrArray *platforms, *prices; /* const char* */
     const char *sizes, *batches;

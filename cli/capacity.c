@@ -268,8 +268,9 @@ static int answer(Asking *q, GError **error)
 static const char *const of_runs[] = {"--global-batch", "--seq",  "--stack",
                                       "--gap",          "--risk", NULL};
 static const char *const of_services[] = {
-    "--strategy", "--mode", "--rate", "--concurrency", "--turnaround", "--arrivals", "--count",
-    "--skip-bad", "--ttft", "--tpot", "--tbt",         "--e2e",        NULL};
+    "--strategy",   "--mode",     "--error-bar", "--rate",     "--concurrency",
+    "--turnaround", "--arrivals", "--count",     "--skip-bad", "--ttft",
+    "--tpot",       "--tbt",      "--e2e",       NULL};
 
 static bool check_kind(const RhArguments *a, bool service, GError **error)
 {

@@ -208,9 +208,12 @@ static int show(const Asking *q, GError **error)
     for (guint i = 0; i < count; i++) {
         const Offered *o = g_ptr_array_index(q->all, i);
         const RhPlatform *hardware = o->asking.in->hardware;
-        offers[i] =
-            (RhServiceOffer){o->words.platform, o->plan, o->why,
-                             hardware->price_usd_per_gpu_hour.value, hardware->gpus_per_node};
+        offers[i] = (RhServiceOffer){o->words.platform,
+                                     o->plan,
+                                     o->why,
+                                     hardware->price_usd_per_gpu_hour.value,
+                                     hardware->gpus_per_node,
+                                     o->asking.options.allowances[0]};
         questions[i] = &o->asking.in->question;
         rh_service_cells(&offers[i], q->sizes, cells);
     }

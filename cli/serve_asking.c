@@ -15,6 +15,9 @@ const RhOption rh_options_deployment[] = {
     RH_OPTION(mode, "mode", 0, RH_OPTION_CHOICE, "MODE",
               "prompts and tokens on the same servers, or on two pools",
               .choices = "colocated|disagg|both", .otherwise = "colocated"),
+    RH_OPTION(error_bar, "error-bar", 0, RH_OPTION_CHOICE, "WHAT",
+              "levels are kept at its upper end, or whatever it is", .choices = "keep|none",
+              .otherwise = "keep"),
     {0}};
 
 static RhServeMode mode_of(const char *word)
@@ -64,6 +67,29 @@ static bool check_once(RhServeAsking *p, GError **error)
     return true;
 }
 
+RhServing rh_serve_asking_serving(const RhServeAsking *p)
+{
+    return (RhServing){.model = p->in->model,
+                       .recipe = p->in->c.job.recipe,
+                       .platform = p->in->hardware,
+                       .server = p->server,
+                       .load = &p->in->c.job.load};
+}
+
+/* Of deployments of one pool, and of two: what nobody measured must not look better for it. */
+static void set_allowances(RhServeAsking *p)
+{
+    RhServing serving = rh_serve_asking_serving(p);
+    RhDeployment deployment = p->given;
+    deployment.pools[1] = deployment.pools[0];
+    for (int two = 0; two < 2 && strcmp(p->a->error_bar, "none") != 0; two++) {
+        deployment.pools_count = 1 + two;
+        p->options.allowances[two] = rh_served_allowance(&serving, &deployment);
+    }
+    if (!rh_slo_allows(&p->options.allowances[1]))
+        p->options.allowances[1] = p->options.allowances[0];
+}
+
 bool rh_serve_asking_load(RhServeAsking *p, GError **error)
 {
     RhArguments words = *p->a;
@@ -88,16 +114,14 @@ bool rh_serve_asking_load(RhServeAsking *p, GError **error)
     p->options.jobs = (int32_t)p->a->jobs;
     p->options.timeout_s = rh_terminal_left_s(p->a->timeout_s);
     p->options.progress = rh_terminal_progress;
+    if (p->server)
+        set_allowances(p);
     return p->server != NULL;
 }
 
 RhServePlan *rh_serve_asking_plan(const RhServeAsking *p, GError **error)
 {
-    RhServing serving = {.model = p->in->model,
-                         .recipe = p->in->c.job.recipe,
-                         .platform = p->in->hardware,
-                         .server = p->server,
-                         .load = &p->in->c.job.load};
+    RhServing serving = rh_serve_asking_serving(p);
     RhServePlan *plan =
         rh_serve_plan(&serving, p->given.server, p->asked->list, &p->options, error);
     rh_terminal_progress_end();

@@ -5,6 +5,7 @@
 #include "cli/serve_requests.h"
 #include "report/serve.h"
 #include "strategies/search/serve_plan.h"
+#include "strategies/search/served_trust.h"
 #include "strategies/serve/server.h"
 
 typedef struct {
@@ -20,6 +21,7 @@ typedef struct {
 bool rh_serve_asking_given(RhServeAsking *asking, GError **error);
 /* Loads the rest. `rate_per_s` of the options is that of --rate, 0 where it is not given. */
 bool rh_serve_asking_load(RhServeAsking *asking, GError **error);
+RhServing rh_serve_asking_serving(const RhServeAsking *asking); /* borrows from it */
 /* Caller frees. As rh_serve_plan(). */
 RhServePlan *rh_serve_asking_plan(const RhServeAsking *asking, GError **error);
 /* Borrows from `asking`; of `arrivals` in words. */

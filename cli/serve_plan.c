@@ -58,6 +58,16 @@ static bool write_files(const RhServeAsking *p, const RhServeQuestion *q, const 
     return true;
 }
 
+/* Of the best. */
+static RhServedTrust trust_of(const RhServeAsking *p, const RhServePlan *plan)
+{
+    RhServing serving = rh_serve_asking_serving(p);
+    if (plan->entries->len == 0)
+        return (RhServedTrust){0};
+    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
+    return rh_served_trust(&serving, &best->deployment, best->outcome.preempted_count);
+}
+
 static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error)
 {
     const RhArguments *a = p->a;
@@ -68,6 +78,8 @@ static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error
     g_auto(GStrv) words = rh_serve_asking_words(p, true);
     RhServeQuestion q = rh_serve_asking_question(p, arrivals ? arrivals : p->asked->arrivals);
     q.words = (const char *const *)words;
+    g_auto(RhServedTrust) trust = trust_of(p, plan);
+    q.trust = plan->entries->len > 0 ? &trust : NULL;
     RhReportStyle style = {.colored = rh_terminal_colored()};
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
     g_autofree char *text =
@@ -123,8 +135,11 @@ const RhCommand rh_command_serve_plan = {
              "that are looked for; of several platforms `capacity` asks the same, for money.\n\n"
              "A level counts as kept when the bad end of its 95 % interval keeps it, and when\n"
              "19 further draws of the requests keep it, which lower the rate until all do\n"
-             "(not of a trace as recorded): what chance in arrivals and lengths may do is\n"
-             "allowed for, what the model of the server has wrong is not.\n",
+             "(not of a trace as recorded), in each with every time longer by the error bar,\n"
+             "which 80 % of published runs alike were within: what chance in arrivals and\n"
+             "lengths may do is allowed for, and what the model of the server may have wrong.\n"
+             "--error-bar none allows for chance alone, as is done (and said) where nothing\n"
+             "alike was measured.\n",
     .examples = "rehearse serve-plan -w llama-3.1-70b -p dgx-h100 --find-rate \\\n"
                 "    --lengths in=1024,out=256,spread=0.8 --ttft 'p99<2s' --tpot 'p99<40ms'\n"
                 "rehearse serve-plan -w llama-3.1-8b -p dgx-h100 --rate 30/s \\\n"

@@ -102,12 +102,15 @@ static int run(const RhArguments *a, GError **error)
     if (!result)
         return 3;
     g_autofree char *text = rh_deployment_format(&deployment);
+    g_auto(RhServedTrust) trust = rh_served_trust(&serving, &deployment, rh_put_out_count(result));
     RhServeQuestion question = {.q = &in->question,
                                 .deployment = text,
                                 .requests = asked->spec,
                                 .arrivals = asked->arrivals,
                                 .list = asked->list,
-                                .slos = &asked->slos};
+                                .slos = &asked->slos,
+                                .trust = &trust};
+    asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result};
     return answer(a, &question, &played, error);
 }

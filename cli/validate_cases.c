@@ -128,12 +128,19 @@ static bool write_files(const RhArguments *a, const RhJudged *judged, const RhRe
     return true;
 }
 
-/* What plans read error bars and odds from. */
-static bool write_record(const RhArguments *a, const RhRecord *record, GError **error)
+/* What plans read error bars and odds from. Of a record that is there the other part stays: that of services, or
+ * that of training. */
+static bool write_record(const RhArguments *a, const RhJudged *judged, RhRecord *record,
+                         GError **error)
 {
     if (!a->record)
         return true;
-    g_autofree char *text = rh_record_json(record, "rehearse validate --record FILE");
+    g_autoptr(RhRecord) there = rh_record_load(a->record, NULL);
+    bool serves = rh_record_serve(there ? there : record, judged);
+    if (there && !serves)
+        rh_record_take_serving(record, there);
+    g_autofree char *text =
+        rh_record_json(there && serves ? there : record, "rehearse validate --record FILE");
     return rh_output_write(a->record, text, error);
 }
 
@@ -184,7 +191,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     for (guint i = 0; i < missed->len && !a->json; i++)
         printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
     rh_output_answered();
-    if (!write_files(a, judged, record, missed, error) || !write_record(a, record, error))
+    if (!write_files(a, judged, record, missed, error) || !write_record(a, judged, record, error))
         return 3;
     return missed->len > 0 || !any_said(judged) ? 1 : 0;
 }

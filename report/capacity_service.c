@@ -284,6 +284,29 @@ static void append_next(GString *out, const RhServiceCapacity *a)
     g_string_append_c(out, '\n');
 }
 
+/* With what air levels are kept, and where with none. */
+static void append_kept(GString *out, const RhServiceCapacity *a)
+{
+    g_autofree char *chance = rh_report_chance(a->options);
+    g_autoptr(GString) line = g_string_new(
+        "of each size the quickest deployment of those that keep the levels, each on the fewest "
+        "GPUs that do; ");
+    g_string_append(line, chance);
+    g_autoptr(GString) bare = g_string_new(NULL);
+    guint bare_count = 0;
+    for (guint i = 0; i < a->offers_count; i++)
+        if (!rh_slo_allows(&a->offers[i].allowance)) {
+            g_string_append_printf(bare, "%s%s", bare_count++ ? ", " : "", a->offers[i].platform);
+        }
+    if (bare_count < a->offers_count)
+        g_string_append(
+            line, ", and at the upper end of the error bar (--error-bar none: of chance alone)");
+    if (bare_count > 0)
+        g_string_append_printf(
+            line, "; on %s nothing is allowed for the error of the server's own model", bare->str);
+    rh_text_wrap(out, line->str, 2, 79);
+}
+
 char *rh_report_service_capacity_text(const RhServiceCapacity *a, const RhReportStyle *style)
 {
     GString *out = g_string_new(NULL);
@@ -304,12 +327,7 @@ char *rh_report_service_capacity_text(const RhServiceCapacity *a, const RhReport
     if (cut_short(a))
         g_string_append(out, "TIME WAS UP before all deployments were looked at: another may cost "
                              "less\n");
-    g_autofree char *chance = rh_report_chance(a->options);
-    g_autofree char *line = g_strconcat(
-        "of each size the quickest deployment of those that keep the levels, each on the fewest "
-        "GPUs that do; ",
-        chance, NULL);
-    rh_text_wrap(out, line, 2, 79);
+    append_kept(out, a);
     append_next(out, a);
     return g_string_free(out, FALSE);
 }

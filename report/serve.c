@@ -5,6 +5,7 @@
 
 #include "base/table.h"
 #include "report/format.h"
+#include "report/serve_words.h"
 
 static char *seconds(double value_s)
 {
@@ -64,9 +65,10 @@ static void append_levels(GString *out, const RhOutcome *o, const RhSlos *slos)
         g_autofree char *within = mean ? g_strdup_printf("the mean is %s", mean)
                                        : g_strdup_printf("%.4g %% are within", 100 * v->measured);
         rh_table_rowf(t, "%s|%s|%s", level,
-                      v->kept_surely ? "kept"
-                      : v->kept      ? "kept, perhaps by luck"
-                                     : "BROKEN",
+                      v->kept_surely   ? "kept"
+                      : v->kept_likely ? "kept, if not so far off as the error bar"
+                      : v->kept        ? "kept, perhaps by luck"
+                                       : "BROKEN",
                       isnan(v->measured) ? "nothing to judge by" : within);
     }
     if (slos->count > 0)
@@ -244,9 +246,11 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     append_energy(out, o);
     rh_report_watch_format(out, q->q->c);
     append_beyond(out, q, r);
-    if (o->completed_count > 0)
+    if (o->completed_count > 0) {
         g_string_append(
             out, "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
+        rh_report_served_trust(out, q->trust);
+    }
     if (!style->saved_as)
         g_string_append(out,
                         "next: the same with -o requests.csv: what each request lived through\n");

@@ -3,6 +3,7 @@
  * caller frees. Words are defined in docs/model-serving.md. */
 #include "report/report.h"
 #include "strategies/search/serve_plan.h"
+#include "strategies/search/served_trust.h"
 #include "strategies/serve/outcome.h"
 #include "workloads/requests.h"
 
@@ -16,6 +17,8 @@ typedef struct {
     const RhSlos *slos;
     const char *const
         *words; /* of a plan: what serve-simulate takes of the command line; NULL-ended */
+    const RhServedTrust
+        *trust; /* how far off it may be, of a plan the best; NULL: nothing is said of it */
 } RhServeQuestion;
 
 char *rh_report_serve_text(const RhServeQuestion *question, const RhServiceResult *result,

@@ -3,6 +3,7 @@
 
 #include "report/json_common.h"
 #include "report/serve.h"
+#include "report/serve_words.h"
 
 static void put_or_null(RhJsonWriter *w, const char *key, double value)
 {
@@ -128,6 +129,7 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_int(w, "replicas_most_count", r->replicas_most);
     rh_json_put_int(w, "starts_count", r->starts);
     rh_put_outcome(w, o, question->slos);
+    rh_put_served_trust(w, question->trust);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
     rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);
     rh_json_end_object(w);

@@ -206,8 +206,7 @@ char *rh_report_chance(const RhServePlanOptions *o)
     g_autofree char *draws =
         g_strdup_printf(", and in each of %d further draws: in another %d times of %d",
                         RH_SERVE_DRAWS, RH_SERVE_DRAWS, RH_SERVE_DRAWS + 1);
-    return g_strdup_printf("levels are kept at the bad end of 95 %% intervals of chance%s; the "
-                           "model of the server adds its own error: `rehearse validate`",
+    return g_strdup_printf("levels are kept at the bad end of 95 %% intervals of chance%s",
                            o->drawn ? draws : "");
 }
 
@@ -241,9 +240,20 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     append_binding(out, plan, &o->slos, top);
     rh_report_watch_format(out, q->q->c);
     append_counts(out, q, plan);
+    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
+    rh_report_served_trust(out, q->trust);
     g_autofree char *chance = rh_report_chance(o);
-    rh_text_wrap(out, chance, 0, 79);
-    append_next(out, q, &g_array_index(plan->entries, RhServeEntry, 0), o);
+    g_autofree char *kept = g_strconcat(
+        chance,
+        !rh_slo_allows(&o->allowances[best->deployment.pools_count > 1])
+            ? "; the model of the server adds its own error, for which nothing is allowed"
+        : q->trust && q->trust->bar
+            ? ", and at the upper end of the error bar (--error-bar none: of chance alone)"
+            : ", and at the upper end of the error bar that one pool has whose cache is not full "
+              "(--error-bar none: of chance alone)",
+        NULL);
+    rh_text_wrap(out, kept, 0, 79);
+    append_next(out, q, best, o);
     return g_string_free(out, FALSE);
 }
 
@@ -309,6 +319,8 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
         rh_put_serve_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
     rh_json_end_array(w);
     rh_put_serve_nearest(w, plan, &o->slos);
+    rh_put_served_trust(w, q->trust);
+    rh_put_allowances(w, o);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -9,10 +9,15 @@ char *rh_report_servers(const RhDeployment *deployment);
 char *rh_report_limits(const RhServeEntry *entry);
 /* The level that breaks next, or "speed". Caller frees. */
 char *rh_report_serve_binds(const RhServeEntry *entry, const RhSlos *slos);
-/* How surely levels are kept. Caller frees. */
+/* How surely levels are kept, as far as chance goes. Caller frees. */
 char *rh_report_chance(const RhServePlanOptions *options);
 /* "ttft p99<1 s, tpot p99<30 ms" */
 void rh_report_levels(GString *out, const RhSlos *slos);
+/* "error bar: ...", and member "error_bar" of the open object; NULL: nothing, and null. */
+void rh_report_served_trust(GString *out, const RhServedTrust *trust);
+void rh_put_served_trust(RhJsonWriter *w, const RhServedTrust *trust);
+/* Members "ttft_allowance_frac", "tpot_allowance_frac": how much longer times might be in one pool, and levels kept. */
+void rh_put_allowances(RhJsonWriter *w, const RhServePlanOptions *options);
 /* Where nothing keeps the levels: lines on the deployment that comes nearest. */
 void rh_report_serve_nearest(GString *out, const RhServePlan *plan,
                              const RhServePlanOptions *options);

@@ -113,6 +113,32 @@ static void what_was_refused_breaks_levels_and_no_mean(void)
     CU_ASSERT_FALSE(isnan(fewer.metrics[RH_METRIC_TTFT].mean.value));
 }
 
+/* Requests took 10 ms to 1 s to the first token, and as long again, as they are made here. */
+static void a_level_is_kept_with_the_allowance(void)
+{
+    g_autoptr(RhServiceResult) result = hundred();
+    RhSlos slos = {0};
+    CU_ASSERT_TRUE(rh_slos_parse(&slos, RH_METRIC_TTFT, "mean<600ms,p50<1.05s", NULL));
+    RhOutcome bare = rh_outcome(result, &slos);
+    CU_ASSERT_TRUE(bare.slos_kept_surely);
+    RH_CHECK_CLOSE(bare.verdicts[0].allowed, bare.verdicts[0].measured, 1e-12);
+    slos.allowance.tpot_frac = 9; /* of another measure */
+    CU_ASSERT_TRUE(rh_outcome(result, &slos).slos_kept_surely);
+    slos.allowance.ttft_frac = 0.25;
+    RhOutcome aired = rh_outcome(result, &slos);
+    RH_CHECK_CLOSE(aired.verdicts[0].allowed, 1.25 * bare.verdicts[0].measured, 1e-9);
+    CU_ASSERT_TRUE(aired.verdicts[0].kept && aired.verdicts[0].kept_likely);
+    CU_ASSERT_FALSE(aired.verdicts[0].kept_allowed || aired.verdicts[0].kept_surely);
+    CU_ASSERT_FALSE(aired.slos_kept_allowed);
+    CU_ASSERT_TRUE(aired.verdicts[1].kept_surely); /* 84 of 100 are within, still */
+    CU_ASSERT_TRUE(rh_slos_parse(&slos, RH_METRIC_E2E, "mean<5s", NULL));
+    RhSloVerdict whole = rh_outcome(result, &slos).verdicts[2]; /* 0.505 s, then 0.2 s */
+    RH_CHECK_CLOSE(whole.allowed, 0.505 * 1.25 + 0.2 * 10, 1e-9);
+    slos.allowance.ttft_frac = 1;
+    CU_ASSERT_FALSE(rh_outcome(result, &slos).verdicts[1].kept_surely); /* 52 of 100 */
+    CU_ASSERT_TRUE(rh_outcome(result, &slos).verdicts[1].kept_likely);
+}
+
 static void an_empty_result_has_no_figures(void)
 {
     g_autoptr(RhServiceResult) result = result_new(0);
@@ -214,6 +240,7 @@ static const RhTest tests[] = {
     {"the parts of the first token sum to it", the_parts_of_the_first_token_sum_to_it},
     {"a single token has no gap", a_single_token_has_no_gap},
     {"what was refused breaks levels and no mean", what_was_refused_breaks_levels_and_no_mean},
+    {"a level is kept with the allowance", a_level_is_kept_with_the_allowance},
     {"an empty result has no figures", an_empty_result_has_no_figures},
     {"levels are read as written", levels_are_read_as_written},
     {"intervals hold the truth as often as they say",

@@ -176,12 +176,81 @@ static void odds_grow_and_are_told_apart(void)
                        rh_odds_risk(rh_odds_band(odds, share + 0.01)));
 }
 
+/* Of services: a row that was measured gives both times. */
+static void add_served(RhJudged *judged, const char *device, double ttft_frac, double tpot_frac)
+{
+    static const char *const metrics[] = {"ttft", "tpot"};
+    for (int i = 0; i < 2; i++) {
+        RhJudgedRow *row = add_row(judged, "t", "a");
+        row->metric = metrics[i];
+        row->like.device = g_intern_string(device);
+        row->predicted_s = 1;
+        row->measured_s = 1 + (i ? tpot_frac : ttft_frac);
+    }
+}
+
+/* Of 20 rows 16 are within. */
+static void services_have_bars_of_their_own(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("folder/t.csv");
+    for (int i = 1; i <= 20; i++)
+        add_served(judged, "d", (i % 2 ? 0.01 : -0.01) * i, 0.001 * i);
+    for (int i = 1; i <= 14; i++)
+        add_served(judged, "few", 3, 3);
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    CU_ASSERT_EQUAL(record->bars->len, 0); /* they are no steps */
+    CU_ASSERT_TRUE(rh_record_serve(record, judged));
+    CU_ASSERT_STRING_EQUAL(record->serving.file, "t.csv");
+    CU_ASSERT_EQUAL(record->serving.rows, 34);
+    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like, other = like;
+    const RhServedBar *bar = rh_record_served(record, &like);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
+    RH_CHECK_CLOSE(bar->ttft_frac, 0.16, 1e-9);
+    RH_CHECK_CLOSE(bar->tpot_frac, 0.016, 1e-9);
+    CU_ASSERT_EQUAL(bar->rows, 20);
+    other.device = g_intern_string("few"); /* its generation's: 28 of 34 are within */
+    bar = rh_record_served(record, &other);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
+    CU_ASSERT_PTR_NULL(bar->device);
+    CU_ASSERT_EQUAL(bar->rows, 34);
+    RH_CHECK_CLOSE(bar->ttft_frac, 3, 1e-9);
+}
+
+static void services_unlike_the_measured_have_none(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    for (int i = 0; i < 14; i++)
+        add_served(judged, "d", 0.1, 0.1);
+    g_autoptr(RhRecord) record = rh_record_new();
+    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like;
+    CU_ASSERT_TRUE(rh_record_serve(record, judged));
+    CU_ASSERT_PTR_NULL(rh_record_served(record, &like)); /* 14 are too few */
+    add_served(judged, "d", 0.1, 0.1);
+    CU_ASSERT_TRUE(rh_record_serve(record, judged));
+    CU_ASSERT_PTR_NOT_NULL(rh_record_served(record, &like));
+    RhLikeness others[] = {like, like, like, like, like};
+    others[0].stack = g_intern_string("another");
+    others[1].kind = g_intern_string("mixture");
+    others[2].apart = true;
+    others[3].starved = true;
+    others[4].generation = NULL; /* no table of kernels */
+    for (guint i = 0; i < G_N_ELEMENTS(others); i++)
+        CU_ASSERT_PTR_NULL(rh_record_served(record, &others[i]));
+    g_autoptr(RhJudged) nothing = rh_judged_new("t.csv");
+    CU_ASSERT_FALSE(rh_record_serve(record, nothing)); /* it stays as it was */
+    CU_ASSERT_EQUAL(record->serving.bars->len, 2);
+    g_autoptr(RhRecord) taken = rh_record_new();
+    rh_record_take_serving(taken, record);
+    CU_ASSERT_PTR_NOT_NULL(rh_record_served(taken, &like));
+}
+
 /* The tree's own reads as it was written, and says how right its bars are. */
 static void the_shipped_record_reads_back(void)
 {
     const RhRecord *record = rh_record_shipped();
     CU_ASSERT_TRUE(record->steps >= 400 && record->failed >= 400);
     CU_ASSERT_TRUE(record->bars->len > 0 && record->odds->len > 0 && record->usual->len > 0);
+    CU_ASSERT_TRUE(record->serving.rows >= 1000 && record->serving.bars->len > 0);
     double within = (double)record->within / record->barred;
     CU_ASSERT_TRUE(within >= 0.75 && within <= 0.85);
     g_autofree char *text = rh_record_json(record, "rehearse validate --record FILE");
@@ -205,6 +274,8 @@ int main(void)
          a_bar_that_is_judged_knows_nothing_of_its_own_table},
         {"usual_mfus_are_of_steps_on_the_device", usual_mfus_are_of_steps_on_the_device},
         {"odds_grow_and_are_told_apart", odds_grow_and_are_told_apart},
+        {"services_have_bars_of_their_own", services_have_bars_of_their_own},
+        {"services_unlike_the_measured_have_none", services_unlike_the_measured_have_none},
         {"the_shipped_record_reads_back", the_shipped_record_reads_back},
         {0}};
     return rh_test_main("record", tests);

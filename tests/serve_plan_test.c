@@ -125,6 +125,15 @@ static void a_rate_is_kept_and_a_higher_one_broken(void)
     RhServeEntry again = *e;
     CU_ASSERT_TRUE(rh_serve_keeps(service, k.requests, &options, e->rate_per_s, &again));
     CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, e->broken_per_s, &again));
+    options.allowances[1].tpot_frac = 9; /* of two pools */
+    CU_ASSERT_TRUE(rh_serve_keeps(service, k.requests, &options, e->rate_per_s, &again));
+    /* Were tokens so much slower, half of the answers would be too slow. */
+    options.allowances[0].tpot_frac =
+        1.01 * 4e-3 / e->outcome.metrics[RH_METRIC_TPOT].p50.value - 1;
+    again = *e;
+    again.broken_per_s = 0;
+    CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, e->rate_per_s, &again));
+    CU_ASSERT_EQUAL(again.binding, 1);
 }
 
 /* What is found with one draw alone is broken by many others; what further draws were asked, by few. */

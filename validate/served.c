@@ -5,12 +5,14 @@
 #include <time.h>
 
 #include "base/deadline.h"
+#include "strategies/search/likeness.h"
 
 #define PASSES 3 /* forward, and twice as much backward: what a training FLOP count has */
 
 typedef struct {
     double ttft_s, tpot_s, tokens_per_s;
     double capacity_bytes, peak_bytes;
+    bool starved;
 } Prediction;
 
 typedef struct {
@@ -68,6 +70,7 @@ static bool predict(const RhServedCase *c, Prediction *p, GError **error)
     RhServiceRoom room = rh_service_room(service, 0);
     rh_served_means(result, &p->ttft_s, &p->tpot_s);
     p->tokens_per_s = rh_served_tokens_per_s(result);
+    p->starved = rh_put_out_count(result) > 0;
     p->capacity_bytes = room.capacity_bytes;
     p->peak_bytes = room.weight_bytes + room.activation_bytes + room.reserve_bytes +
                     room.state_bytes + result->kv_peak_frac * room.cache_bytes;
@@ -188,6 +191,8 @@ static void add_rows(RhJudged *judged, const RhCaseRow *row, const RhServedCase 
             r.stack = c->serving.server->name;
             r.platform = c->serving.platform->name;
             r.stands_in = g_strdup(c->stands_in);
+            r.like = rh_likeness_of_service(&c->serving, &c->deployment, NULL);
+            r.like.starved = p->starved;
             r.predicted_s = at_offset(p, metrics[i].predicted);
             r.peak_bytes = p->peak_bytes;
             r.capacity_bytes = p->capacity_bytes;

@@ -1,5 +1,7 @@
 #include "strategies/search/likeness.h"
 
+#include "strategies/serve/scheduler.h"
+
 /* "pictures" are no tokens; "mixture" has experts; "hybrid" mixes tokens by something that keeps a state, in some layers. */
 static const char *kind_of(const RhModel *model)
 {
@@ -41,4 +43,42 @@ RhLikeness rh_likeness_of(const RhCase *c)
                         .gpus = c->job.gpus,
                         .assumed = is_assumed(c->platform->device),
                         .params = (double)rh_model_params(c->model)};
+}
+
+/* No row that was judged is of these. Caller frees; NULL: none of them. */
+static char *beyond_rows(const RhServing *s, const RhDeployment *d)
+{
+    const RhPlatform *p = s->platform;
+    if (!rh_model_makes_tokens(s->model))
+        return g_strdup("no service of a model that makes no tokens was measured");
+    if (rh_platform_devices_count(p) > 1)
+        return g_strdup("no service on GPUs of more than one kind was measured");
+    if (!p->profile && !rh_server_profile(&s->server->profiles, p->device->name))
+        return g_strdup_printf("no table of kernels for %s and %s", p->device->name,
+                               s->server->name);
+    for (int32_t i = 0; i < d->pools_count; i++) {
+        if (d->pools[i].draft > 0)
+            return g_strdup(
+                "tokens are guessed, and no row that was measured says how many were right");
+        if (d->pools[i].weights != RH_WEIGHTS_GPU)
+            return g_strdup("no service with streamed weights was measured");
+    }
+    return NULL;
+}
+
+RhLikeness rh_likeness_of_service(const RhServing *s, const RhDeployment *d, char **why_not)
+{
+    g_autofree char *why = beyond_rows(s, d);
+    const RhDevice *device = s->platform->device;
+    RhLikeness like = {.stack = g_intern_string(s->server->scheduler->name),
+                       .generation = why ? NULL : g_intern_string(device->generation),
+                       .kind = g_intern_string(kind_of(s->model)),
+                       .device = g_intern_string(device->name),
+                       .dtype = g_intern_string(rh_dtype_name(s->recipe->linear)),
+                       .gpus = rh_deployment_gpus(d),
+                       .apart = d->pools_count > 1,
+                       .params = (double)rh_model_params(s->model)};
+    if (why_not)
+        *why_not = g_steal_pointer(&why);
+    return like;
 }

@@ -11,7 +11,8 @@
 typedef enum { RH_SERVE_COLOCATED = 1, RH_SERVE_DISAGGREGATED = 2, RH_SERVE_BOTH = 3 } RhServeMode;
 
 typedef struct {
-    RhSlos slos;       /* at least one, unless a rate is given */
+    RhSlos slos; /* at least one, unless a rate is given; their allowance is one of these: */
+    RhSloAllowance allowances[2]; /* of one pool, of two */
     double rate_per_s; /* the fewest GPUs that keep the levels at this rate; 0: the highest rate */
     int32_t gpus;      /* at most */
     RhServeMode mode;

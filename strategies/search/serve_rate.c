@@ -64,8 +64,8 @@ static int32_t worst_level(const RhSlos *slos, const RhOutcome *o)
     for (int32_t k = 0; k < slos->count; k++) {
         const RhSlo *slo = &slos->list[k];
         const RhSloVerdict *v = &o->verdicts[k];
-        double by = slo->share > 0 ? (slo->share - v->measured) / (1 - slo->share)
-                                   : v->measured / slo->limit_s - 1;
+        double by = slo->share > 0 ? (slo->share - v->allowed) / (1 - slo->share)
+                                   : v->allowed / slo->limit_s - 1;
         if (!v->kept_surely && by > most) {
             most = by;
             worst = k;
@@ -116,11 +116,13 @@ static bool play(RhService *service, const RhRequests *requests, const RhServePl
     g_autoptr(RhServiceResult) result = rh_service_run(service, list, &open, NULL);
     g_return_val_if_fail(result != NULL, false);
     drop_warm_up(result);
+    RhSlos slos = options->slos;
+    slos.allowance = options->allowances[entry->deployment.pools_count > 1];
     entry->rate_per_s = rate_per_s;
-    entry->outcome = rh_outcome(result, &options->slos);
+    entry->outcome = rh_outcome(result, &slos);
     entry->kv_peak_frac = result->kv_peak_frac;
     entry->busy_frac = result->busy_frac;
-    return keeps_up(result, &options->slos, &entry->outcome);
+    return keeps_up(result, &slos, &entry->outcome);
 }
 
 /* What broke there, where no lower rate is known to be broken. */
@@ -168,7 +170,7 @@ bool rh_serve_keeps_too(RhService *service, const RhRequests *requests,
 {
     RhServeEntry tried = *entry;
     play(service, requests, options, rate_per_s, &tried);
-    if (tried.outcome.slos_kept)
+    if (tried.outcome.slos_kept_allowed)
         return true;
     note_broken(options, &tried, entry);
     return false;

@@ -242,6 +242,7 @@ RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
     RhOutcome out = {.once = result->once,
                      .duration_s = result->duration_s,
                      .slos_kept = true,
+                     .slos_kept_allowed = true,
                      .slos_kept_surely = true};
     double per_s = result->duration_s > 0 ? 1 / result->duration_s : 0;
     slos = slos ? slos : &no_slos;
@@ -265,8 +266,9 @@ RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
     for (int p = 0; p < RH_TTFT_LAST; p++)
         out.ttft_parts[p] = spread_of(result, part_of, p);
     for (int32_t k = 0; k < slos->count; k++) {
-        out.verdicts[k] = rh_slo_judge(&slos->list[k], result);
+        out.verdicts[k] = rh_slo_judge(&slos->list[k], &slos->allowance, result);
         out.slos_kept &= out.verdicts[k].kept;
+        out.slos_kept_allowed &= out.verdicts[k].kept_allowed;
         out.slos_kept_surely &= out.verdicts[k].kept_surely;
     }
     return out;

@@ -52,10 +52,16 @@ typedef struct {
     double limit_s;
 } RhSlo;
 
+/* By what times may be longer than they are said to be: to the first token, and of each further one. */
+typedef struct {
+    double ttft_frac, tpot_frac;
+} RhSloAllowance;
+
 #define RH_SLOS_MAX 16
 typedef struct {
     int32_t count;
     RhSlo list[RH_SLOS_MAX];
+    RhSloAllowance allowance; /* what levels are kept with, to be kept surely */
 } RhSlos;
 
 /* Appends what "p99<5s" or "p90<300ms,mean<200ms" says. RH_ERROR_USAGE; *slos is then as it was. */
@@ -64,14 +70,18 @@ char *rh_slo_text(const RhSlo *slo); /* "ttft p99<5 s"; caller frees */
 
 /* How a level was kept. */
 typedef struct {
-    double measured;  /* share within the limit, or the mean, s; NaN: nothing to judge by */
-    double margin;    /* 95 %: half the width of what `measured` may be */
-    bool kept;        /* as measured */
-    bool kept_surely; /* also at the bad end of its interval */
+    double measured;   /* share within the limit, or the mean, s; NaN: nothing to judge by */
+    double margin;     /* 95 %: half the width of what `measured` may be */
+    double allowed;    /* as `measured`, were every time longer by the allowance */
+    bool kept;         /* as measured */
+    bool kept_likely;  /* also at the bad end of its interval */
+    bool kept_allowed; /* as measured, with the allowance */
+    bool kept_surely;  /* at the bad end, with the allowance */
 } RhSloVerdict;
 
 /* Requests that were refused or left unfinished break every quantile; a mean is of those done. */
-RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhServiceResult *result);
+RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhSloAllowance *allowance,
+                          const RhServiceResult *result);
 
 typedef struct {
     bool once; /* the model makes no tokens: figures of tokens are 0, or NaN */
@@ -90,7 +100,7 @@ typedef struct {
     RhServedSpread metrics[RH_METRIC_LAST];
     RhServedSpread ttft_parts[RH_TTFT_LAST];
     RhSloVerdict verdicts[RH_SLOS_MAX]; /* of the levels, in their order */
-    bool slos_kept, slos_kept_surely;
+    bool slos_kept, slos_kept_allowed, slos_kept_surely;
 } RhOutcome;
 
 RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos);

@@ -21,6 +21,14 @@ double rh_found_frac(const RhServiceResult *result)
     return result->remembers && prompts > 0 ? (double)result->tokens_found / prompts : (double)NAN;
 }
 
+int64_t rh_put_out_count(const RhServiceResult *result)
+{
+    int64_t count = 0;
+    for (guint i = 0; i < result->served->len; i++)
+        count += g_array_index(result->served, RhServed, i).preempted_count;
+    return count;
+}
+
 int32_t rh_gap_bin(double gap_s)
 {
     if (!(gap_s > RH_GAP_LEAST_S))

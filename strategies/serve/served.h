@@ -83,6 +83,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServiceResult, rh_service_result_free)
 /* Of the tokens of prompts, those that a cache had; NaN: none remembers any. */
 double rh_found_frac(const RhServiceResult *result);
 
+/* How often a request was put out of a full cache, to begin again. */
+int64_t rh_put_out_count(const RhServiceResult *result);
+
 /* The bin of a gap; and the gap in the middle of a bin. */
 int32_t rh_gap_bin(double gap_s);
 double rh_gap_s(int32_t bin);

@@ -82,59 +82,120 @@ char *rh_slo_text(const RhSlo *slo)
     return g_strdup_printf("%s p%.4g<%s", rh_metric_name(slo->metric), 100 * slo->share, limit);
 }
 
-/* So many of so many are within. A share's interval is Wilson's (1927). */
-static RhSloVerdict judge_share(const RhSlo *slo, double within, double count)
+/* Nothing to judge by. */
+static const RhSloVerdict nothing = {.measured = (double)NAN,
+                                     .margin = (double)NAN,
+                                     .allowed = (double)NAN,
+                                     .kept = true,
+                                     .kept_likely = true,
+                                     .kept_allowed = true,
+                                     .kept_surely = true};
+
+/* Times of requests, or gaps, as they are and with the allowance. */
+typedef struct {
+    double count, done; /* unfinished ones too; those that have a time */
+    double within[2];
+    double sum_s[2], squares[2];
+} Times;
+
+static void add_time(Times *t, const RhSlo *slo, double x_s, double allowed_s, double count)
 {
-    double share = within / count, z = RH_Z95;
+    double times_s[] = {x_s, allowed_s};
+    t->count += count;
+    t->done += count;
+    for (int i = 0; i < 2; i++) {
+        t->within[i] += times_s[i] <= slo->limit_s ? count : 0;
+        t->sum_s[i] += count * times_s[i];
+        t->squares[i] += count * times_s[i] * times_s[i];
+    }
+}
+
+/* Half the width of a share's interval, and its bad end: Wilson's (1927). */
+static double share_half(double share, double count, double *bad)
+{
+    double z = RH_Z95;
     double half =
         z / (1 + z * z / count) * sqrt(share * (1 - share) / count + z * z / (4 * count * count));
-    double middle = (share + z * z / (2 * count)) / (1 + z * z / count);
-    return (RhSloVerdict){share, half, share >= slo->share, middle - half >= slo->share};
+    *bad = (share + z * z / (2 * count)) / (1 + z * z / count) - half;
+    return half;
 }
 
-static RhSloVerdict judge_gaps(const RhSlo *slo, const RhServiceResult *result)
+static RhSloVerdict judge_share(const RhSlo *slo, const Times *t)
 {
-    double within = 0, count = 0, sum_s = 0;
+    double share = t->within[0] / t->count, allowed = t->within[1] / t->count, bad, bad_allowed;
+    double half = share_half(share, t->count, &bad);
+    share_half(allowed, t->count, &bad_allowed);
+    return (RhSloVerdict){.measured = share,
+                          .margin = half,
+                          .allowed = allowed,
+                          .kept = share >= slo->share,
+                          .kept_likely = bad >= slo->share,
+                          .kept_allowed = allowed >= slo->share,
+                          .kept_surely = bad_allowed >= slo->share};
+}
+
+static double mean_half_s(const Times *t, int i)
+{
+    double mean_s = t->sum_s[i] / t->done;
+    return RH_Z95 * sqrt(fmax(0, t->squares[i] / t->done - mean_s * mean_s) / t->done);
+}
+
+/* `chance`: its interval counts; so many gaps have none. */
+static RhSloVerdict judge_mean(const RhSlo *slo, const Times *t, bool chance)
+{
+    double mean_s = t->sum_s[0] / t->done, allowed_s = t->sum_s[1] / t->done;
+    double half_s = chance ? mean_half_s(t, 0) : 0, allowed_half_s = chance ? mean_half_s(t, 1) : 0;
+    return (RhSloVerdict){.measured = mean_s,
+                          .margin = half_s,
+                          .allowed = allowed_s,
+                          .kept = mean_s <= slo->limit_s,
+                          .kept_likely = mean_s + half_s <= slo->limit_s,
+                          .kept_allowed = allowed_s <= slo->limit_s,
+                          .kept_surely = allowed_s + allowed_half_s <= slo->limit_s};
+}
+
+static RhSloVerdict judge_gaps(const RhSlo *slo, const RhSloAllowance *a,
+                               const RhServiceResult *result)
+{
+    Times times = {0};
     for (int32_t bin = 0; bin < RH_GAP_BINS; bin++) {
-        double gaps = (double)result->gaps[bin], gap_s = rh_gap_s(bin);
-        count += gaps;
-        sum_s += gaps * gap_s;
-        within += gap_s <= slo->limit_s ? gaps : 0;
+        double gap_s = rh_gap_s(bin);
+        add_time(&times, slo, gap_s, gap_s * (1 + a->tpot_frac), (double)result->gaps[bin]);
     }
-    if (count <= 0)
-        return (RhSloVerdict){(double)NAN, (double)NAN, true, true};
-    if (slo->share > 0)
-        return judge_share(slo, within, count);
-    return (RhSloVerdict){sum_s / count, 0, sum_s / count <= slo->limit_s,
-                          sum_s / count <= slo->limit_s};
+    if (times.count <= 0)
+        return nothing;
+    return slo->share > 0 ? judge_share(slo, &times) : judge_mean(slo, &times, false);
 }
 
-RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhServiceResult *result)
+/* A request's time with the allowance: its first token's, and that of what comes after. */
+static double allowed_s(const RhServed *s, RhMetric metric, const RhSloAllowance *a)
 {
-    double within = 0, count = 0, sum_s = 0, squares = 0, done = 0;
+    double x_s = rh_served_metric_s(s, metric);
+    if (metric == RH_METRIC_TPOT)
+        return x_s * (1 + a->tpot_frac);
+    double first_s = rh_served_metric_s(s, RH_METRIC_TTFT);
+    return x_s + a->ttft_frac * first_s + a->tpot_frac * fmax(0, x_s - first_s);
+}
+
+RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhSloAllowance *a, const RhServiceResult *result)
+{
+    Times times = {0};
     if (slo->metric == RH_METRIC_TBT)
-        return judge_gaps(slo, result);
+        return judge_gaps(slo, a, result);
     for (guint i = 0; i < result->served->len; i++) {
         const RhServed *s = &g_array_index(result->served, RhServed, i);
-        double x = rh_served_metric_s(s, slo->metric);
-        bool ended = s->outcome == RH_SERVED_DONE;
-        if (ended && isnan(x))
-            continue; /* a single token has no gap */
-        count++;
-        if (!ended)
-            continue;
-        done++;
-        within += x <= slo->limit_s;
-        sum_s += x;
-        squares += x * x;
+        double x_s = rh_served_metric_s(s, slo->metric);
+        if (s->outcome != RH_SERVED_DONE)
+            times.count++;
+        else if (!isnan(x_s)) /* a single token has no gap */
+            add_time(&times, slo, x_s, allowed_s(s, slo->metric, a), 1);
     }
-    if (count <= 0)
-        return (RhSloVerdict){(double)NAN, (double)NAN, true, true};
+    if (times.count <= 0)
+        return nothing;
     if (slo->share > 0)
-        return judge_share(slo, within, count);
-    if (done <= 0)
-        return (RhSloVerdict){(double)NAN, (double)NAN, false, false};
-    double mean_s = sum_s / done, variance = fmax(0, squares / done - mean_s * mean_s);
-    double half_s = RH_Z95 * sqrt(variance / done);
-    return (RhSloVerdict){mean_s, half_s, mean_s <= slo->limit_s, mean_s + half_s <= slo->limit_s};
+        return judge_share(slo, &times);
+    if (times.done <= 0)
+        return (RhSloVerdict){
+            .measured = (double)NAN, .margin = (double)NAN, .allowed = (double)NAN};
+    return judge_mean(slo, &times, true);
 }

@@ -24,6 +24,18 @@ echo "exit $?"
 printf 'source,model,gpu,gpus,isl,osl\n' >serving.csv
 rehearse validate --cases serving.csv 2>&1
 echo "exit $?"
+# A record keeps the part that is not judged: that of services, and that of training.
+{
+    echo source,model,gpu,gpus,tp,precision,isl,osl,batch_or_concurrency,ttft_ms,tpot_ms,note
+    echo 'aiconfigurator silicon_sample (InferenceX etc.),meta-llama/Llama-3.1-70B,h200_sxm,8,8,fp8,1024,1024,4,100,8,trtllm 1.0.0rc3'
+} >served.csv
+rehearse validate --cases served.csv --record record.json -q 2>&1 | head -n 3
+rehearse validate --cases runs.csv --record record.json >out.txt
+grep -A 3 '"serving"' record.json | grep -v made_on
+grep -c '"steps": 0' record.json
+cp record.json before.json
+rehearse validate --cases served.csv --record record.json >out.txt
+cmp before.json record.json && echo same
 rehearse validate --suite mpi-quick --tolerance 10% 2>&1
 echo "exit $?"
 rehearse validate --only SimuMax -o scatter.svg 2>&1

@@ -1,0 +1,35 @@
+#include "strategies/search/served_trust.h"
+
+#include "strategies/search/likeness.h"
+
+RhServedTrust rh_served_trust(const RhServing *serving, const RhDeployment *deployment,
+                              int64_t put_out)
+{
+    RhServedTrust trust = {0};
+    RhLikeness like = rh_likeness_of_service(serving, deployment, &trust.why_not);
+    like.starved = put_out > 0;
+    trust.bar = rh_record_served(rh_record_shipped(), &like);
+    if (trust.bar || trust.why_not)
+        return trust;
+    trust.why_not =
+        put_out > 0
+            ? g_strdup_printf("the cache was full: %" G_GINT64_FORMAT
+                              " time%s a request was put out",
+                              put_out, put_out == 1 ? "" : "s")
+            : g_strdup_printf("nothing alike was measured (%s, %s, %s models%s)", like.stack,
+                              like.generation, like.kind, like.apart ? ", two pools" : "");
+    return trust;
+}
+
+void rh_served_trust_clear(RhServedTrust *trust)
+{
+    g_free(trust->why_not);
+    *trust = (RhServedTrust){0};
+}
+
+RhSloAllowance rh_served_allowance(const RhServing *serving, const RhDeployment *deployment)
+{
+    RhLikeness like = rh_likeness_of_service(serving, deployment, NULL);
+    const RhServedBar *bar = rh_record_served(rh_record_shipped(), &like);
+    return bar ? (RhSloAllowance){bar->ttft_frac, bar->tpot_frac} : (RhSloAllowance){0};
+}

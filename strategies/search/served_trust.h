@@ -1,0 +1,22 @@
+#pragma once
+/* How far off what a service is said to do may be: what came of published runs alike (base/record.h). */
+#include "base/record.h"
+#include "strategies/serve/outcome.h"
+#include "strategies/serve/service.h"
+
+typedef struct {
+    const RhServedBar *bar; /* borrowed, for ever; NULL: not known */
+    char *why_not;          /* owned; NULL where it is known */
+} RhServedTrust;
+
+/* `put_out`: so often requests were put out of a full cache. Clear the answer. */
+RhServedTrust rh_served_trust(const RhServing *serving, const RhDeployment *deployment,
+                              int64_t put_out);
+void rh_served_trust_clear(RhServedTrust *trust);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhServedTrust, rh_served_trust_clear)
+/* The upper end of the error bar, of a cache that is not full; none where nothing is known. */
+RhSloAllowance rh_served_allowance(const RhServing *serving, const RhDeployment *deployment);
+static inline bool rh_slo_allows(const RhSloAllowance *allowance)
+{
+    return allowance->ttft_frac > 0 || allowance->tpot_frac > 0;
+}
