@@ -1,0 +1,81 @@
+#include "report/text_proof.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "strategies/knobs.h"
+
+/* "A printed step is sensitive: ..., move it by up to 1 %" */
+static void append_sensitive(GString *text, double frac)
+{
+    g_string_append_printf(
+        text,
+        "a printed step is sensitive: kernels longer by 1e-10, or flows for idle "
+        "timers, move it by up to %.1g %%",
+        100 * frac);
+}
+
+static bool is_asked_for(const RhPlanOptions *options, const char *key)
+{
+    for (int32_t i = 0; i < options->constraints_count; i++)
+        if (options->constraints[i].knob == rh_knob_find(key, strlen(key)))
+            return true;
+    return false;
+}
+
+/* What no search goes through unasked, where this job leaves room for it: the proof is not of that. */
+static void append_untried(GString *text, const RhCase *c, const RhPlanOptions *options)
+{
+    int32_t most = rh_knobs_context_most(c);
+    bool pictures = rh_model_sees_pictures(c->model);
+    g_string_append(text, "; not tried: ");
+    if (!pictures && most < c->job.gpus && !is_asked_for(options, "cp"))
+        g_string_append_printf(text, "cp above %d, ", most);
+    if (!pictures && !is_asked_for(options, "recompute"))
+        g_string_append_printf(text, "recomputation of %smodules, ",
+                               c->stack->recomputes[0] ? "other " : "single ");
+    g_string_append(text, "another --dtype");
+}
+
+/* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
+static void append_proved(GString *text, const RhCase *c, const RhPlan *plan,
+                          const RhPlanOptions *options)
+{
+    double sensitive = rh_plan_sensitive_frac(plan);
+    g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
+    g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
+                           options->variants ? "layout" : "kind",
+                           plan->beside ? (guint)options->top : plan->entries->len, gap);
+    if (sensitive > 0) {
+        g_string_append(text, "; ");
+        append_sensitive(text, sensitive);
+        g_string_append(text, ": rows no further apart than that may change places");
+    }
+    append_untried(text, c, options);
+}
+
+void rh_report_append_proof(GString *text, const RhCase *c, const RhPlan *plan,
+                            const RhPlanOptions *options)
+{
+    double sensitive = rh_plan_sensitive_frac(plan);
+    if (options->quick)
+        g_string_append(text, "not proved: --quick chooses by lower bounds");
+    else if (plan->proved)
+        append_proved(text, c, plan, options);
+    else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
+        g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
+                               rh_objective_name(options->objective));
+    else if (plan->estimated && !plan->timed_out)
+        g_string_append(text, "not proved: where messages go over TCP the bounds are estimates");
+    else if (sensitive > 0) {
+        g_string_append(text, "not proved: ");
+        append_sensitive(text, sensitive);
+    } else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
+        g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
+                               plan->proof_bound_s);
+    else
+        g_string_append(text, "not proved");
+    if (plan->timed_out)
+        g_string_append(text, "; stopped by --timeout");
+}
