@@ -24,7 +24,7 @@ echo "exit $?"
 # Published tables: of collectives, and of a GPU's operators.
 {
     echo framework,version,device,op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency
-    LC_ALL=C awk 'BEGIN {
+    awk 'BEGIN {
         for (ranks = 2; ranks <= 8; ranks *= 2)
             for (size = 256; size <= 2 ^ 28; size *= 4)
                 printf "TRTLLM,2.29.2,NVIDIA H100 80GB HBM3,all_gather,NCCL,half,%d,%d,%.3g\n", ranks, size,

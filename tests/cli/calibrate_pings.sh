@@ -2,7 +2,7 @@
 # Ping-pong: between two nodes of a GPU cluster, and in a lab that only writes down what it is asked.
 pings() { # LATENCY PER_BYTE [SOURCE DESTINATION]
     echo kind,source,destination,bytes,seconds
-    LC_ALL=C awk -v latency="$1" -v per_byte="$2" -v pair="${3:-0},${4:-8}" 'BEGIN {
+    awk -v latency="$1" -v per_byte="$2" -v pair="${3:-0},${4:-8}" 'BEGIN {
         for (bytes = 4; bytes <= 1048576; bytes *= 4)
             for (i = 0; i < 5; i++)
                 printf "trip,%s,%d,%.6g\n", pair, bytes, latency + per_byte * bytes }'

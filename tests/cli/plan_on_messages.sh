@@ -6,7 +6,7 @@ job=(-w lab-gpt.json -p lab-2x4 --stack lab --global-batch 16 --seq 256)
 rehearse plan "${job[@]}" --top 3 | head -n 15
 printf '%s\n' 'kind,source,destination,bytes,seconds' >pings.csv
 for bytes in 4 64 1024 8192 65536 262144 1048576; do
-    printf 'trip,0,4,%d,%s\n' "$bytes" "$(LC_ALL=C awk -v n="$bytes" 'BEGIN { print 2e-4 + n / 12.4e6 }')"
+    printf 'trip,0,4,%d,%s\n' "$bytes" "$(awk -v n="$bytes" 'BEGIN { print 2e-4 + n / 12.4e6 }')"
 done >>pings.csv
 rehearse calibrate -p lab-star --from pings.csv -o profile.json
 rehearse simulate "${job[@]}" -s tp2,pp2 --profile profile.json -o a.trace.json.gz | head -n 2
