@@ -3,19 +3,39 @@
 #
 #   tests/browser_test.sh REHEARSE [--update]
 #
-# Skipped (77) where there is no Chromium. The look is compared as 16 x 20 cells of grey, which fonts of
+# Skipped (77) where there is no Chromium, or one that shows nothing. The look is compared as 16 x 20 cells of grey, which fonts of
 # other machines hardly change (tests/data/report-look.txt).
 set -euo pipefail
 tree=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 rehearse=$(realpath -- "$1")
-browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
-    echo 'skipped: no chromium here (Debian: apt-get install chromium)'
+browser=
+for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    browser=$(command -v "$name") && break
+done
+[ -n "$browser" ] || {
+    echo 'skipped: no chromium here (Debian: apt-get install chromium-headless-shell)'
     exit 77
 }
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
 export REHEARSE_DATA=$tree
 cd -- "$scratch"
+# browse PAGE [OPTION...]: what it logs is in log.
+browse() {
+    local page=$1
+    shift
+    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --hide-scrollbars --no-first-run \
+        --user-data-dir="$scratch/profile" --force-device-scale-factor=1 --enable-logging=stderr \
+        --virtual-time-budget=5000 "$@" "file://$scratch/$page" 2>log
+}
+
+echo '<!doctype html><title>empty</title><p id="here">here</p>' >empty.html
+browse empty.html --dump-dom >dom || true
+grep -q 'id="here"' dom || {
+    echo "skipped: $browser shows no page here"
+    tail -n 3 log
+    exit 77
+}
 cp "$tree/tests/cli/inputs/tiny-llama.json" "$tree/tests/cli/inputs/two-nodes.json" .
 job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
 "$rehearse" plan "${job[@]}" --top 8 -q -o plan.json -o plan.html -o plan-pareto.svg -o plan-gantt.svg \
@@ -31,15 +51,6 @@ failed=0
 fail() {
     echo "FAILED: $*"
     failed=1
-}
-
-# browse PAGE [OPTION...]: what it logs is in log.
-browse() {
-    local page=$1
-    shift
-    timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --no-first-run \
-        --user-data-dir="$scratch/profile" --force-device-scale-factor=1 --enable-logging=stderr \
-        --virtual-time-budget=5000 "$@" "file://$scratch/$page" 2>log
 }
 
 # No error of a script, nothing that the policy refused, and the script came to its end.
