@@ -37,6 +37,13 @@ static void put_quantity(RhJsonWriter *w, const char *key, double value, RhQuant
     rh_json_put_string(w, key, text);
 }
 
+char *rh_fitted_value_text(const RhFittedFact *f, double value)
+{
+    if (f->kind == RH_QUANTITY_FRAC || f->kind == RH_QUANTITY_COUNT)
+        return g_strdup_printf("%.4g", value);
+    return rh_quantity_format(value, f->kind, 4);
+}
+
 void rh_fitted_fact_put(RhJsonWriter *w, const RhFittedFact *f)
 {
     rh_json_begin_object(w, f->key);

@@ -12,6 +12,8 @@ typedef struct {
 
 /* Of RhFittedFact, which it owns; caller unrefs. */
 GArray *rh_fitted_facts_new(void);
+/* A value of it as people read it: "3.2us", "0.67". Caller frees. */
+char *rh_fitted_value_text(const RhFittedFact *f, double value);
 /* "nic.latency": {"value": ..., "low": ..., "high": ..., "tag": ..., "source": ..., "date": ...} */
 void rh_fitted_fact_put(RhJsonWriter *w, const RhFittedFact *f);
 /* null without rows. */

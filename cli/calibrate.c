@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/warden.h"
 #include "calibrate/pingpong.h"
+#include "cli/calibrate_exchanges.h"
 #include "cli/calibrate_kernels.h"
 #include "cli/calibrate_links.h"
 #include "cli/calibrate_served.h"
@@ -134,6 +135,8 @@ static int run_from(const RhArguments *a, GError **error)
     }
     if (kinds[RH_CALIBRATE_LINKS] == paths->len)
         return rh_calibrate_links(a, paths, error);
+    if (kinds[RH_CALIBRATE_EXCHANGES] == paths->len)
+        return rh_calibrate_exchanges(a, paths, error);
     if (kinds[RH_CALIBRATE_STEPS] == 1 && paths->len == 1)
         return rh_calibrate_steps(a, g_ptr_array_index(paths, 0), error);
     if (kinds[RH_CALIBRATE_SERVED] == 1 && paths->len == 1)
@@ -142,9 +145,11 @@ static int run_from(const RhArguments *a, GError **error)
         return run_pings(a, g_ptr_array_index(paths, 0), error);
     rh_fail(
         error, RH_ERROR_USAGE,
-        "--from: %u of %u files are samples of kernels, %u logs of links\nhelp: give several of "
-        "one of these, or one ping-pong, one table of steps or one of serving runs",
-        kinds[RH_CALIBRATE_KERNELS], paths->len, kinds[RH_CALIBRATE_LINKS]);
+        "--from: %u of %u files are samples of kernels, %u logs of links, %u tables of exchanges\n"
+        "help: give several of one of these, or one ping-pong, one table of steps or one of "
+        "serving runs",
+        kinds[RH_CALIBRATE_KERNELS], paths->len, kinds[RH_CALIBRATE_LINKS],
+        kinds[RH_CALIBRATE_EXCHANGES]);
     return 2;
 }
 
@@ -204,8 +209,9 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FILE",
-              "fit these: raw samples of kernels, or logs of links (also more files), a "
-              "ping-pong, or a table of published steps or serving runs"),
+              "fit these: raw samples of kernels, logs of links, or tables of exchanges between "
+              "experts (also more files), a ping-pong, or a table of published steps or serving "
+              "runs"),
     RH_OPTION(tables, "tables", 0, RH_OPTION_LIST, "FILE",
               "fit these: published tables of a serving engine's kernels (also more files)"),
     RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "WHAT",
@@ -221,7 +227,8 @@ static const RhOption own[] = {
               "the server whose constants a table of serving runs is to tell (that of its rows)",
               .names = rh_server_names),
     RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
-              "of a table of serving runs, rows whose source, model or note holds this"),
+              "of a table of serving runs or exchanges, rows whose source, model or note holds "
+              "this"),
     RH_OPTION(holdout_frac, "holdout", 0, RH_OPTION_QUANTITY, "20%",
               "shapes and sizes to keep out of the fit and judge it by",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "20%"),
@@ -258,7 +265,11 @@ const RhCommand rh_command_calibrate = {
              "A server: what its host and clients take beside the kernels, from a table of\n"
              "published serving runs (as `validate --cases` reads it), by serving each row\n"
              "over and over; with intervals and the error of rows held out. Minutes. The\n"
-             "values belong in strategies/serve/servers/NAME.json.\n",
+             "values belong in strategies/serve/servers/NAME.json.\n\n"
+             "Exchanges between experts: the constants of the kernels that send tokens there\n"
+             "and back (DeepEP, pplx-kernels), from tables of their times as `validate\n"
+             "--cases` reads them, aiconfigurator's among them; with the error of sizes held\n"
+             "out. The values belong in strategies/exchangers/NAME.json.\n",
     .examples = "rehearse calibrate --run -o gpu.json\n"
                 "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
                 "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"
@@ -267,6 +278,7 @@ const RhCommand rh_command_calibrate = {
                 "rehearse calibrate -p lab-star --from pingpong.csv -o lab.json\n"
                 "rehearse calibrate -p dgx-h100:2 --from all_reduce.log -o links.json\n"
                 "rehearse calibrate --stack megatron --from published-steps.csv -o fit.json\n"
+                "rehearse calibrate --from wideep_deepep_ll_perf.csv -o exchanges.json\n"
                 "rehearse calibrate --server vllm-0.12 --from runs.csv --holdout 50%",
     .tables = tables,
     .run = run,

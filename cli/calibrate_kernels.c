@@ -14,25 +14,35 @@
 #include "calibrate/kernels_fit.h"
 #include "calibrate/measured.h"
 #include "calibrate/steps.h"
-#include "cli/calibrate_served.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/format.h"
+#include "validate/cases_table.h"
 
 #define PROGRAM "rehearse-kernels"
 
 /* Of the program, beyond 0: see its --help. */
 enum { STATUS_STOPPED_EARLY = 1, STATUS_NO_GPU = 4 };
 
+/* What nothing else is, is taken for a ping-pong, whose reader then says what is wrong. */
+static RhCalibrateKind kind_of_cases(const char *path)
+{
+    RhCaseKind kind;
+    if (!rh_case_table_peek(path, &kind))
+        return RH_CALIBRATE_PINGS;
+    return kind == RH_CASE_SERVING     ? RH_CALIBRATE_SERVED
+           : kind == RH_CASE_EXCHANGES ? RH_CALIBRATE_EXCHANGES
+                                       : RH_CALIBRATE_PINGS;
+}
+
 RhCalibrateKind rh_calibrate_kind(const char *path, GError **error)
 {
     g_autofree char *text = rh_text_load(path, error);
-    return !text                          ? RH_CALIBRATE_NONE
-           : rh_raw_begins(text)          ? RH_CALIBRATE_KERNELS
-           : rh_steps_begin(text)         ? RH_CALIBRATE_STEPS
-           : rh_measured_begins(text)     ? RH_CALIBRATE_LINKS
-           : rh_calibrate_is_served(path) ? RH_CALIBRATE_SERVED
-                                          : RH_CALIBRATE_PINGS;
+    return !text                      ? RH_CALIBRATE_NONE
+           : rh_raw_begins(text)      ? RH_CALIBRATE_KERNELS
+           : rh_steps_begin(text)     ? RH_CALIBRATE_STEPS
+           : rh_measured_begins(text) ? RH_CALIBRATE_LINKS
+                                      : kind_of_cases(path);
 }
 
 /* --- measuring --- */
@@ -175,21 +185,15 @@ static void append_classes(GString *out, const RhKernelsFit *fit)
     }
 }
 
-static char *value_text(const RhFittedFact *f, double value)
-{
-    if (f->kind == RH_QUANTITY_FRAC || f->kind == RH_QUANTITY_COUNT)
-        return g_strdup_printf("%.4g", value);
-    return rh_quantity_format(value, f->kind, 4);
-}
-
 static void append_facts(GString *out, const RhKernelsFit *fit)
 {
     g_autoptr(RhTable) table = rh_table_new("<>><");
     rh_table_rowf(table, "constant|value|95 %% from|to");
     for (guint i = 0; i < fit->facts->len; i++) {
         const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, i);
-        g_autofree char *value = value_text(f, f->fact.value), *low = value_text(f, f->fact.low),
-                        *high = value_text(f, f->fact.high);
+        g_autofree char *value = rh_fitted_value_text(f, f->fact.value),
+                        *low = rh_fitted_value_text(f, f->fact.low),
+                        *high = rh_fitted_value_text(f, f->fact.high);
         bool known = f->fact.low != 0 || f->fact.high != 0;
         rh_table_rowf(table, "  %s|%s|%s|%s%s", f->key, value, known ? low : "-", known ? high : "",
                       f->on_bound ? "  on its bound" : "");

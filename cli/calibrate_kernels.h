@@ -5,10 +5,11 @@
 /* What a file for `--from` holds, by its first line. NONE with an error when it cannot be read. */
 typedef enum {
     RH_CALIBRATE_NONE,
-    RH_CALIBRATE_KERNELS, /* raw samples of kernels */
-    RH_CALIBRATE_STEPS,   /* published training steps */
-    RH_CALIBRATE_LINKS,   /* what benchmarks of links print */
-    RH_CALIBRATE_SERVED,  /* published serving runs */
+    RH_CALIBRATE_KERNELS,   /* raw samples of kernels */
+    RH_CALIBRATE_STEPS,     /* published training steps */
+    RH_CALIBRATE_LINKS,     /* what benchmarks of links print */
+    RH_CALIBRATE_SERVED,    /* published serving runs */
+    RH_CALIBRATE_EXCHANGES, /* tables of tokens sent to experts and back */
     RH_CALIBRATE_PINGS,
 } RhCalibrateKind;
 RhCalibrateKind rh_calibrate_kind(const char *path, GError **error);

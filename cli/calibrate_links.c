@@ -36,20 +36,15 @@ static void append_classes(GString *out, const RhLinksFit *fit)
     rh_table_append(table, out, "");
 }
 
-static char *value_text(const RhFittedFact *f, double value)
-{
-    return f->kind == RH_QUANTITY_FRAC ? g_strdup_printf("%.4g", value)
-                                       : rh_quantity_format(value, f->kind, 4);
-}
-
 static void append_facts(GString *out, const RhLinksFit *fit)
 {
     g_autoptr(RhTable) table = rh_table_new("<>><");
     rh_table_rowf(table, "constant|value|95 %% from|to");
     for (guint i = 0; i < fit->facts->len; i++) {
         const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, i);
-        g_autofree char *value = value_text(f, f->fact.value), *low = value_text(f, f->fact.low),
-                        *high = value_text(f, f->fact.high);
+        g_autofree char *value = rh_fitted_value_text(f, f->fact.value),
+                        *low = rh_fitted_value_text(f, f->fact.low),
+                        *high = rh_fitted_value_text(f, f->fact.high);
         rh_table_rowf(table, "  %s|%s|%s|%s%s", f->key, value, low, high,
                       f->on_bound ? "  on its bound" : "");
     }

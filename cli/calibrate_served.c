@@ -10,12 +10,6 @@
 #include "cli/terminal.h"
 #include "validate/served_fit.h"
 
-bool rh_calibrate_is_served(const char *path)
-{
-    g_autoptr(RhCaseTable) table = rh_case_table_load(path, NULL);
-    return table && table->kind == RH_CASE_SERVING;
-}
-
 static char *value_text(const RhServedConstant *c, double value)
 {
     return c->fraction ? g_strdup_printf("%.3g", value)

@@ -2,7 +2,5 @@
 /* The part of `calibrate` that is about a serving engine: published runs to its constants. */
 #include "cli/arguments.h"
 
-/* Is this a table of serving runs? */
-bool rh_calibrate_is_served(const char *path);
 /* Fits the table at `path`, reports, writes -o FILE.json. Exit status. */
 int rh_calibrate_served(const RhArguments *a, const char *path, GError **error);

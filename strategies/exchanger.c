@@ -19,19 +19,31 @@ double rh_exchange_copies(const RhExchangeLoad *load, int32_t parts)
 
 typedef struct {
     double nic_bytes, peer_bytes;
+    double copies_bytes; /* that SMs handle: every copy, those that stay on their rank too */
 } Traffic;
 
 static Traffic traffic_of(const RhExchanger *x, const RhExchangeLoad *load, int32_t each,
                           int32_t nodes)
 {
     double bytes = load->tokens * load->token_bytes, ranks = load->ranks;
-    if (x->once)
-        return (Traffic){bytes * rh_exchange_copies(load, nodes) * (nodes - 1) / nodes,
-                         bytes * rh_exchange_copies(load, load->ranks) * (each - 1) / each};
+    if (x->once) {
+        double nic = bytes * rh_exchange_copies(load, nodes) * (nodes - 1) / nodes,
+               all = bytes * rh_exchange_copies(load, load->ranks);
+        return (Traffic){nic, all * (each - 1) / each, all + nic};
+    }
     bytes *= load->routing.chosen;
     if (x->alone)
-        return (Traffic){bytes * (ranks - 1) / ranks, 0};
-    return (Traffic){bytes * (ranks - each) / ranks, bytes * (each - 1) / ranks};
+        return (Traffic){bytes * (ranks - 1) / ranks, 0, bytes};
+    return (Traffic){bytes * (ranks - each) / ranks, bytes * (each - 1) / ranks, bytes};
+}
+
+static double sms_s(const RhExchanger *x, const RhExchangerPart *part, const RhExchangeLoad *load,
+                    int32_t nodes, double copies_bytes)
+{
+    int32_t sms = load->sms_count > 0 ? load->sms_count : x->sms_count;
+    double each = (nodes > 1 ? &part->sm_inter_bytes_per_s : &part->sm_bytes_per_s)->value,
+           own_bytes = part->own_count.value * load->tokens * load->token_bytes;
+    return sms > 0 && each > 0 ? (own_bytes + copies_bytes) / (sms * each) : 0;
 }
 
 double rh_exchanger_s(const RhExchanger *x, const RhExchangerPart *part, const RhPlatform *p,
@@ -47,7 +59,8 @@ double rh_exchanger_s(const RhExchanger *x, const RhExchangerPart *part, const R
            peer_s = t.peer_bytes / (p->nvlink_bytes_per_s.value * part->peer_frac.value),
            slots = load->tokens * load->routing.experts / load->ranks;
     return part->base_s.value + (nodes > 1 ? part->inter_s.value : 0) +
-           part->node_s.value * log2(nodes) + part->slot_s.value * slots + fmax(nic_s, peer_s);
+           part->node_s.value * log2(nodes) + part->slot_s.value * slots +
+           fmax(fmax(nic_s, peer_s), sms_s(x, part, load, nodes, t.copies_bytes));
 }
 
 /* --- Files --- */
@@ -68,6 +81,10 @@ static const struct {
     {"slot", RH_QUANTITY_S, offsetof(RhExchangerPart, slot_s), 1e-12, 1, false},
     {"nic", RH_QUANTITY_FRAC, offsetof(RhExchangerPart, nic_frac), 0.001, 1, true},
     {"peer", RH_QUANTITY_FRAC, offsetof(RhExchangerPart, peer_frac), 0.001, 1, true},
+    {"sm", RH_QUANTITY_BYTES_PER_S, offsetof(RhExchangerPart, sm_bytes_per_s), 1e8, 1e12, false},
+    {"sm_inter", RH_QUANTITY_BYTES_PER_S, offsetof(RhExchangerPart, sm_inter_bytes_per_s), 1e8,
+     1e12, false},
+    {"own", RH_QUANTITY_COUNT, offsetof(RhExchangerPart, own_count), 0.01, 100, false},
 };
 
 /* What both directions share stands beside them. */
@@ -95,6 +112,7 @@ RhExchanger *rh_exchanger_load(const char *name, GError **error)
     x->about = rh_json_string(doc, root, "about");
     x->once = rh_json_bool_or(doc, root, "once", false);
     x->alone = rh_json_bool_or(doc, root, "alone", false);
+    x->sms_count = (int32_t)rh_json_int_or(doc, root, "sms", 1, 1024, 0);
     read_part(doc, root, "dispatch", &x->dispatch);
     read_part(doc, root, "combine", &x->combine);
     if (strcmp(x->name, name) != 0)

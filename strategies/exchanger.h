@@ -4,7 +4,7 @@
  * each GPU beyond, both at the same time:
  *
  *   T = base + inter [more than one node] + node log2(nodes) + slot tokens experts/ranks
- *         + max(NIC bytes / (nic bandwidth), NVLink bytes / (peer bandwidth))
+ *         + max(NIC bytes / (nic bandwidth), NVLink bytes / (peer bandwidth), handled bytes / (sm SMs))
  *
  * Formulas and how far off: docs/model-serving.md. */
 #include <stdbool.h>
@@ -22,6 +22,10 @@ typedef struct {
     RhFact slot_s;    /* for each token and expert of a rank: of buffers that have room for all */
     RhFact nic_frac;  /* of the NIC's bandwidth */
     RhFact peer_frac; /* of NVLink's */
+    /* What one SM handles inside a node, and where others are beyond it (other kernels, whose SMs hand on too): all
+     * copies of a token, its own rank's and those for the NIC included, and `own` more for the token itself, that
+     * is read or written once. 0: SMs never are the limit. */
+    RhFact sm_bytes_per_s, sm_inter_bytes_per_s, own_count;
 } RhExchangerPart;
 
 typedef struct {
@@ -29,7 +33,8 @@ typedef struct {
     /* a token goes once to a node, and there once to a rank, however many of its experts are there;
      * else once for each expert */
     bool once;
-    bool alone; /* all of it goes through the NIC, what stays in the node too */
+    bool alone;        /* all of it goes through the NIC, what stays in the node too */
+    int32_t sms_count; /* that the kernels run on where nobody says otherwise; 0: not said */
     RhExchangerPart dispatch, combine;
 } RhExchanger;
 
@@ -38,6 +43,7 @@ typedef struct {
     int32_t ranks;
     double tokens;
     double token_bytes; /* of a token, once */
+    int32_t sms_count;  /* 0: as the exchanger says */
     RhRouting routing;  /* experts and chosen at least 1 */
 } RhExchangeLoad;
 

@@ -11,10 +11,12 @@ static void exchanges_are_counted(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_PTR_NOT_NULL_FATAL(each);
     CU_ASSERT_PTR_NOT_NULL_FATAL(once);
-    RhExchangeLoad load = {16, 128, 7392, {256, 8, 1, 1, 0, 0}};
+    RhExchangeLoad load = {16, 128, 7392, 0, {256, 8, 1, 1, 0, 0}};
     double nic = 50e9 * each->dispatch.nic_frac.value;
     RH_CHECK_CLOSE(rh_exchanger_s(each, &each->dispatch, p, &load),
-                   each->dispatch.base_s.value + 128 * 8 * 7392 / 2.0 / nic, 1e-9);
+                   each->dispatch.base_s.value + each->dispatch.inter_s.value +
+                       each->dispatch.node_s.value + 128 * 8 * 7392 / 2.0 / nic,
+                   1e-9);
     RH_CHECK_CLOSE(rh_exchange_copies(&load, 2), 2, 0.01);
     load.ranks = 8;
     RH_CHECK_CLOSE(rh_exchanger_s(each, &each->dispatch, p, &load),

@@ -5,6 +5,7 @@
 #include "base/data.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "validate/exchanges_table.h"
 #include "workloads/routing.h"
 
 static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
@@ -36,6 +37,7 @@ static const struct {
               {RH_CASE_TOPK, 1 << 20},
               {RH_CASE_EXPERTS, RH_ROUTING_EXPERTS_MAX},
               {RH_CASE_EP, 1 << 20},
+              {RH_CASE_SMS, 1024},
               {RH_CASE_MICROBATCH, 1 << 20},
               {RH_CASE_GLOBAL_BATCH, 1 << 30}};
 
@@ -141,7 +143,7 @@ static RhCaseKind kind_of(const RhCsv *csv)
     if (rh_csv_column(csv, names[RH_CASE_KV_TOKENS]) >= 0 ||
         rh_csv_column(csv, names[RH_CASE_KV_GIB]) >= 0)
         return RH_CASE_CACHES;
-    if (rh_csv_column(csv, names[RH_CASE_LATENCY_US]) >= 0)
+    if (rh_csv_column(csv, names[RH_CASE_LATENCY_US]) >= 0 || rh_exchange_table_is(csv))
         return RH_CASE_EXCHANGES;
     return rh_csv_column(csv, names[RH_CASE_ISL]) >= 0 ? RH_CASE_SERVING : RH_CASE_TRAINING;
 }
@@ -154,6 +156,8 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
     table->csv = csv;
     table->rows = g_array_new(FALSE, TRUE, sizeof(RhCaseRow));
     table->kind = kind_of(csv);
+    if (rh_exchange_table_is(csv))
+        return rh_exchange_table_read(table, error) ? g_steal_pointer(&table) : NULL;
     if (!check_header(csv, table->kind, error))
         return NULL;
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
@@ -166,6 +170,15 @@ static RhCaseTable *table_of(RhCsv *csv, GError **error)
         g_array_append_val(table->rows, row);
     }
     return g_steal_pointer(&table);
+}
+
+bool rh_case_table_peek(const char *path, RhCaseKind *kind)
+{
+    g_autoptr(RhCsv) csv = rh_csv_load(path, NULL);
+    if (!csv)
+        return false;
+    *kind = kind_of(csv);
+    return *kind != RH_CASE_TRAINING || check_header(csv, *kind, NULL);
 }
 
 RhCaseTable *rh_case_table_load(const char *path, GError **error)

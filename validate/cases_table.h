@@ -50,6 +50,7 @@
     ROW(TOPK, "topk")                                                                              \
     ROW(EXPERTS, "experts")                                                                        \
     ROW(DTYPE, "dtype")                                                                            \
+    ROW(SMS, "sms")                                                                                \
     ROW(LATENCY_US, "latency_us")                                                                  \
     ROW(STDEV_US, "stdev_us")                                                                      \
     ROW(BANDWIDTH, "bandwidth_GBps")                                                               \
@@ -90,6 +91,8 @@ typedef struct {
     RhCaseKind kind;        /* what its rows are of: told by columns that such tables alone have */
 } RhCaseTable;
 
+/* What a file is a table of, by its header; false: not of runs, or no table at all. */
+bool rh_case_table_peek(const char *path, RhCaseKind *kind);
 /* A file, or the name of one of the tree's own tables, "published-caches". RH_ERROR_INPUT with file:line:col
  * and how to mend it; RH_ERROR_IO. */
 RhCaseTable *rh_case_table_load(const char *path, GError **error);

@@ -1,0 +1,18 @@
+#pragma once
+/* A row of measured exchanges between experts as a question to strategies/exchanger.h. Private to validate/. */
+#include "strategies/exchanger.h"
+#include "validate/cases_way.h"
+
+typedef struct {
+    RhCaseWay way;
+    GHashTable *platforms; /* name to RhPlatform, of a whole table; rh_exchange_platforms_new() */
+    const RhExchanger *exchanger;
+    const RhPlatform *platform;
+    RhExchangeLoad load;
+    bool combine;
+} RhExchangeCase;
+
+/* Caller unrefs; owns its platforms. */
+GHashTable *rh_exchange_platforms_new(void);
+/* From `way` and `platforms`; false: it cannot be said, and way.why tells it. */
+bool rh_exchange_case_translate(RhExchangeCase *c);
