@@ -78,7 +78,8 @@ static GByteArray *meet_noted_fate(const void *item, void *user, GError **error)
     return meet_fate(*(const int32_t *)item, user, error);
 }
 
-static void every_fate_is_told(int32_t jobs, bool in_nursery)
+/* Of a nursery the first `begun` before the call. */
+static void every_fate_is_told(int32_t jobs, bool in_nursery, int32_t begun)
 {
     Record r;
     record_init(&r);
@@ -87,6 +88,8 @@ static void every_fate_is_told(int32_t jobs, bool in_nursery)
     g_autoptr(RhNursery) nursery = rh_nursery_new(
         &(RhNurseryWork){.perform = meet_noted_fate, .note_bytes = sizeof(int32_t), .user = &r});
     static const int32_t notes[ITEMS] = {0, 1, 2, 3, 4, 5};
+    for (int32_t i = 0; i < begun; i++)
+        rh_nursery_begin(nursery, jobs - 1, 0, &notes[i], NULL);
     if (in_nursery)
         rh_nursery_run(nursery, &workers, notes, NULL);
     else
@@ -110,14 +113,22 @@ static void every_fate_is_told(int32_t jobs, bool in_nursery)
 
 static void fates_do_not_depend_on_jobs(void)
 {
-    every_fate_is_told(1, false);
-    every_fate_is_told(4, false);
+    every_fate_is_told(1, false, 0);
+    every_fate_is_told(4, false, 0);
 }
 
 static void fates_in_a_nursery_are_the_same(void)
 {
-    every_fate_is_told(1, true);
-    every_fate_is_told(4, true);
+    every_fate_is_told(1, true, 0);
+    every_fate_is_told(4, true, 0);
+}
+
+static void what_is_begun_before_its_call_is_answered_in_it(void)
+{
+    static const int32_t jobs[] = {1, 2, 4};
+    for (size_t i = 0; i < G_N_ELEMENTS(jobs); i++)
+        for (int32_t begun = 1; begun <= ITEMS; begun++)
+            every_fate_is_told(jobs[i], true, begun);
 }
 
 /* What a nursery was told, and whether it is to be lost. */
@@ -171,6 +182,54 @@ static void a_nursery_is_told_news_and_may_be_lost(void)
     *n.lost = false;
     nursery_round(nursery, "lost", "9 nothing"); /* what the caller knew itself */
     munmap(n.lost, sizeof(bool));
+}
+
+static GByteArray *mark_begun(const void *item, void *user, GError **error)
+{
+    ((int32_t *)user)[*(const int32_t *)item] = 1;
+    return meet_noted_fate(item, &(Record){.tries = user}, error);
+}
+
+/* Is it so within ten seconds? */
+static bool comes_to_be(const volatile int32_t *what, int32_t value)
+{
+    for (int i = 0; i < 1000 && *what != value; i++)
+        g_usleep(10000);
+    return *what == value;
+}
+
+static void what_is_begun_does_not_wait_for_its_call(void)
+{
+    Record r;
+    record_init(&r);
+    static const int32_t notes[] = {DOES_WELL, REFUSES};
+    g_autoptr(RhNursery) nursery = rh_nursery_new(
+        &(RhNurseryWork){.perform = mark_begun, .note_bytes = sizeof(int32_t), .user = r.tries});
+    rh_nursery_begin(nursery, 1, 0, &notes[0], NULL);
+    CU_ASSERT_TRUE(comes_to_be(&r.tries[DOES_WELL], 2)); /* marked and counted */
+    rh_nursery_begin(nursery, 1, 0, &notes[1], NULL);
+    CU_ASSERT_TRUE(comes_to_be(&r.tries[REFUSES], 2)); /* behind the first, which has ended */
+    CU_ASSERT_EQUAL(r.answers, 0);
+    rh_nursery_run(nursery, &(RhWorkers){.count = 2, .jobs = 1, .answer = note, .user = &r}, notes,
+                   NULL);
+    CU_ASSERT_EQUAL(r.answers, 2);
+    CU_ASSERT_STRING_EQUAL(r.texts[0], "item 0");
+    CU_ASSERT_EQUAL(r.codes[1], RH_ERROR_INPUT);
+    record_clear(&r);
+}
+
+static void what_is_begun_may_be_forgotten(void)
+{
+    bool lost = true;
+    Nursed n = {"nothing", &lost};
+    static const int32_t seven = 7;
+    g_autoptr(RhNursery) nursery = rh_nursery_new(&(RhNurseryWork){
+        .perform = say_told, .note_bytes = sizeof(int32_t), .hear = hear, .user = &n});
+    rh_nursery_forget(nursery);
+    nursery_round(nursery, "news", "9 news"); /* nothing was begun: it is there */
+    rh_nursery_begin(nursery, 1, 0, &seven, NULL);
+    rh_nursery_forget(nursery);
+    nursery_round(nursery, "more", "9 nothing"); /* by the caller's own */
 }
 
 /* What a nursery began with. */
@@ -313,6 +372,10 @@ int main(void)
         (const RhTest[]){
             {"fates_do_not_depend_on_jobs", fates_do_not_depend_on_jobs},
             {"fates_in_a_nursery_are_the_same", fates_in_a_nursery_are_the_same},
+            {"what_is_begun_before_its_call_is_answered_in_it",
+             what_is_begun_before_its_call_is_answered_in_it},
+            {"what_is_begun_does_not_wait_for_its_call", what_is_begun_does_not_wait_for_its_call},
+            {"what_is_begun_may_be_forgotten", what_is_begun_may_be_forgotten},
             {"a_nursery_is_told_news_and_may_be_lost", a_nursery_is_told_news_and_may_be_lost},
             {"a_nursery_begins_once", a_nursery_begins_once},
             {"without_descriptors_the_answer_names_them",

@@ -177,6 +177,26 @@ void rh_apart_free(RhApart *apart)
     g_free(apart);
 }
 
+static void add_note(const RhApart *a, GByteArray *notes, const RhEngineOptions *options,
+                     const void *note)
+{
+    g_byte_array_append(notes, (const guint8 *)options, sizeof *options);
+    g_byte_array_append(notes, note, (guint)a->note_bytes);
+}
+
+void rh_apart_begin(RhApart *a, int32_t jobs, const void *note, const RhEngineOptions *options)
+{
+    g_return_if_fail(a && note && options && jobs > 0);
+    g_autoptr(GByteArray) whole = g_byte_array_new(), news = news_of(a);
+    add_note(a, whole, options, note);
+    rh_nursery_begin(a->nursery, jobs - 1, options->timeout_s, whole->data, news);
+}
+
+void rh_apart_forget(RhApart *a)
+{
+    rh_nursery_forget(a->nursery);
+}
+
 void rh_apart_run_each(RhApart *a, int32_t count, int32_t jobs, const void *notes,
                        const RhEngineOptions *options, RhRun **out, GError **errors,
                        void (*progress)(int32_t done, void *user), void *user)
@@ -191,11 +211,8 @@ void rh_apart_run_each(RhApart *a, int32_t count, int32_t jobs, const void *note
                          .waiting = tell,
                          .user = &many};
     g_autoptr(GByteArray) all = g_byte_array_new(), news = news_of(a);
-    for (int32_t i = 0; i < count; i++) {
-        g_byte_array_append(all, (const guint8 *)&options[i], sizeof *options);
-        g_byte_array_append(all, (const guint8 *)notes + (size_t)i * a->note_bytes,
-                            (guint)a->note_bytes);
-    }
+    for (int32_t i = 0; i < count; i++)
+        add_note(a, all, &options[i], (const uint8_t *)notes + (size_t)i * a->note_bytes);
     rh_nursery_run(a->nursery, &workers, all->data, news);
 }
 

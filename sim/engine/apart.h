@@ -31,6 +31,11 @@ RhApart *rh_apart_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform
                       RhAloneTimes *alone, RhFoldedTable *folded, void *user);
 void rh_apart_free(RhApart *apart);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhApart, rh_apart_free)
+/* The first items of the next rh_apart_run_each, one by one: begun at once where fewer than jobs - 1 are at work, as
+ * the caller is at work itself. Their time counts from the first of them. */
+void rh_apart_begin(RhApart *apart, int32_t jobs, const void *note, const RhEngineOptions *options);
+/* There will be no such call. What is run later takes its processes from the caller. */
+void rh_apart_forget(RhApart *apart);
 /* As rh_rehearse_apart_many, of programs from `notes`, one behind another; the options' tables are those
  * that `apart` was made with. `user` is progress's. */
 void rh_apart_run(RhApart *apart, int32_t count, int32_t jobs, const void *notes,

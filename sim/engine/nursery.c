@@ -12,8 +12,9 @@
 
 struct RhNursery {
     RhNurseryWork work;
-    pid_t pid;  /* 0: none, or lost */
-    int socket; /* to the other process */
+    pid_t pid;     /* 0: none, or lost */
+    int socket;    /* to the other process */
+    int32_t begun; /* items of the call to come */
 };
 
 /* What the caller asks for; notes and news follow. Without gaps, as it is sent as it lies in memory. */
@@ -21,7 +22,8 @@ typedef struct {
     int32_t count, jobs;
     double timeout_s;
     uint32_t news_bytes;
-    int32_t waits; /* 1: wants to hear each second */
+    uint16_t waits; /* 1: wants to hear each second */
+    uint16_t more;  /* 1: of the same call, and until its last request the caller does not listen */
 } Request;
 G_STATIC_ASSERT(sizeof(Request) == 4 * sizeof(int32_t) + sizeof(double));
 
@@ -70,6 +72,10 @@ typedef struct {
     const RhNursery *nursery;
     const uint8_t *notes;
     const RhWorkers *caller; /* NULL in the nursery */
+    /* There alone: */
+    GByteArray *all;  /* notes */
+    GByteArray *held; /* replies until the caller listens */
+    bool listens, waits;
 } Call;
 
 static GByteArray *perform(int32_t item, void *user, GError **error)
@@ -83,9 +89,14 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
 
 static void reply(const Call *call, Reply head, const void *bytes)
 {
-    int fd = call->nursery->socket;
-    if (!send_all(fd, &head, sizeof head) || !send_all(fd, bytes, head.length))
+    g_byte_array_append(call->held, (const guint8 *)&head, sizeof head);
+    if (head.length > 0)
+        g_byte_array_append(call->held, bytes, head.length);
+    if (!call->listens)
+        return;
+    if (!send_all(call->nursery->socket, call->held->data, call->held->len))
         _exit(1);
+    g_byte_array_set_size(call->held, 0);
 }
 
 static void reply_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
@@ -99,30 +110,64 @@ static void reply_answer(int32_t item, const GByteArray *bytes, const GError *er
 
 static void reply_waiting(void *user)
 {
-    reply(user, (Reply){.word = SAYS_WAITING}, NULL);
+    const Call *call = user;
+    if (call->waits && call->listens)
+        reply(user, (Reply){.word = SAYS_WAITING}, NULL);
 }
 
-static void serve(const RhNursery *nursery)
+/* Notes behind those that are there. False: nobody asks. */
+static bool take_request(Call *call, Request *request)
 {
-    const RhNurseryWork *work = &nursery->work;
+    const RhNursery *nursery = call->nursery;
+    if (!receive_all(nursery->socket, request, sizeof *request))
+        return false;
+    size_t had = call->all->len, length = (size_t)request->count * nursery->work.note_bytes;
+    g_autofree uint8_t *news = g_malloc(request->news_bytes + 1);
+    g_byte_array_set_size(call->all, (guint)(had + length));
+    call->notes = call->all->data;
+    call->listens = !request->more;
+    call->waits = request->waits;
+    if (!receive_all(nursery->socket, call->all->data + had, length) ||
+        !receive_all(nursery->socket, news, request->news_bytes))
+        return false;
+    if (nursery->work.hear)
+        nursery->work.hear(news, request->news_bytes, nursery->work.user);
+    return true;
+}
+
+static bool more(int32_t *count, int32_t *jobs, void *user)
+{
+    Call *call = user;
     Request request;
-    while (receive_all(nursery->socket, &request, sizeof request)) {
-        size_t length = (size_t)request.count * work->note_bytes;
-        g_autofree uint8_t *notes = g_malloc(length), *news = g_malloc(request.news_bytes + 1);
-        if (!receive_all(nursery->socket, notes, length) ||
-            !receive_all(nursery->socket, news, request.news_bytes))
-            return;
-        if (work->hear)
-            work->hear(news, request.news_bytes, work->user);
-        Call call = {nursery, notes, NULL};
-        rh_workers_run(&(RhWorkers){.count = request.count,
-                                    .jobs = request.jobs,
-                                    .timeout_s = request.timeout_s,
-                                    .perform = perform,
-                                    .answer = reply_answer,
-                                    .waiting = request.waits ? reply_waiting : NULL,
-                                    .user = &call});
-    }
+    if (!take_request(call, &request))
+        _exit(1);
+    *count += request.count;
+    *jobs = request.jobs;
+    if (call->listens && !send_all(call->nursery->socket, call->held->data, call->held->len))
+        _exit(1);
+    if (call->listens)
+        g_byte_array_set_size(call->held, 0);
+    return request.more;
+}
+
+/* One call. False: nobody calls any more. */
+static bool serve_call(const RhNursery *nursery)
+{
+    g_autoptr(GByteArray) notes = g_byte_array_new(), held = g_byte_array_new();
+    Call call = {.nursery = nursery, .all = notes, .held = held};
+    Request request;
+    if (!take_request(&call, &request))
+        return false;
+    rh_workers_run(&(RhWorkers){.count = request.count,
+                                .jobs = request.jobs,
+                                .timeout_s = request.timeout_s,
+                                .perform = perform,
+                                .answer = reply_answer,
+                                .waiting = reply_waiting,
+                                .more = request.more ? more : NULL,
+                                .more_fd = nursery->socket,
+                                .user = &call});
+    return true;
 }
 
 /* --- in the caller --- */
@@ -143,7 +188,8 @@ RhNursery *rh_nursery_new(const RhNurseryWork *work)
         nursery->socket = ends[1];
         if (work->begin && !work->begin(work->user))
             _exit(1);
-        serve(nursery);
+        while (serve_call(nursery))
+            ;
         _exit(0);
     }
     close(ends[1]);
@@ -161,6 +207,7 @@ static void part(RhNursery *nursery)
     if (nursery->pid == 0)
         return;
     shutdown(nursery->socket, SHUT_RDWR); /* the end of its requests, whoever else has the socket */
+    nursery->begun = 0;
     close(nursery->socket);
     while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
         ;
@@ -175,17 +222,25 @@ void rh_nursery_free(RhNursery *nursery)
     g_free(nursery);
 }
 
-static bool ask(const RhNursery *nursery, const RhWorkers *workers, const void *notes,
+static bool ask(const RhNursery *nursery, Request request, const void *notes,
                 const GByteArray *news)
 {
-    Request request = {.count = workers->count,
+    request.news_bytes = news ? news->len : 0;
+    return nursery->pid != 0 && send_all(nursery->socket, &request, sizeof request) &&
+           send_all(nursery->socket, notes, (size_t)request.count * nursery->work.note_bytes) &&
+           (request.news_bytes == 0 || send_all(nursery->socket, news->data, news->len));
+}
+
+/* All items but those that were begun. */
+static bool ask_rest(const RhNursery *nursery, const RhWorkers *workers, const void *notes,
+                     const GByteArray *news)
+{
+    Request request = {.count = workers->count - nursery->begun,
                        .jobs = workers->jobs,
                        .timeout_s = workers->timeout_s,
-                       .news_bytes = news ? news->len : 0,
                        .waits = workers->waiting != NULL};
-    return nursery->pid != 0 && send_all(nursery->socket, &request, sizeof request) &&
-           send_all(nursery->socket, notes, (size_t)workers->count * nursery->work.note_bytes) &&
-           (request.news_bytes == 0 || send_all(nursery->socket, news->data, news->len));
+    return ask(nursery, request,
+               (const uint8_t *)notes + (size_t)nursery->begun * nursery->work.note_bytes, news);
 }
 
 /* The next thing that the nursery says; false: it is gone. */
@@ -256,7 +311,7 @@ static void run_left(const RhNursery *nursery, const RhWorkers *workers, const v
                      const bool *answered)
 {
     for (int32_t item = 0; item < workers->count; item++) {
-        Left left = {{nursery, notes, workers}, item};
+        Left left = {{.nursery = nursery, .notes = notes, .caller = workers}, item};
         if (!answered[item])
             rh_workers_run(&(RhWorkers){.count = 1,
                                         .jobs = 1,
@@ -268,13 +323,30 @@ static void run_left(const RhNursery *nursery, const RhWorkers *workers, const v
     }
 }
 
+void rh_nursery_begin(RhNursery *nursery, int32_t jobs, double timeout_s, const void *note,
+                      const GByteArray *news)
+{
+    g_return_if_fail(nursery && jobs >= 0);
+    Request request = {.count = 1, .jobs = jobs, .timeout_s = timeout_s, .more = 1};
+    if (ask(nursery, request, note, news))
+        nursery->begun++;
+    else
+        part(nursery);
+}
+
+void rh_nursery_forget(RhNursery *nursery)
+{
+    if (nursery && nursery->begun > 0)
+        part(nursery);
+}
+
 void rh_nursery_run(RhNursery *nursery, const RhWorkers *workers, const void *notes,
                     const GByteArray *news)
 {
-    g_return_if_fail(nursery && workers && workers->jobs > 0);
+    g_return_if_fail(nursery && workers && workers->jobs > 0 && workers->count >= nursery->begun);
     g_autofree bool *answered = g_new0(bool, workers->count + 1);
     if (nursery->pid == 0) {
-        Call call = {nursery, notes, workers};
+        Call call = {.nursery = nursery, .notes = notes, .caller = workers};
         rh_workers_run(&(RhWorkers){.count = workers->count,
                                     .jobs = workers->jobs,
                                     .timeout_s = workers->timeout_s,
@@ -284,7 +356,8 @@ void rh_nursery_run(RhNursery *nursery, const RhWorkers *workers, const void *no
                                     .user = &call});
         return;
     }
-    bool there = ask(nursery, workers, notes, news);
+    bool there = ask_rest(nursery, workers, notes, news);
+    nursery->begun = 0;
     for (int32_t left = workers->count; left > 0 && there;) {
         there = take_reply(nursery, workers, answered);
         left = 0;

@@ -26,7 +26,14 @@ typedef struct RhNursery RhNursery;
 RhNursery *rh_nursery_new(const RhNurseryWork *work);
 void rh_nursery_free(RhNursery *nursery);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhNursery, rh_nursery_free)
+/* The next item of the rh_nursery_run to come: begun at once where fewer than `jobs` are at work, while the caller
+ * is at something else. The time counts from the first of the call. */
+void rh_nursery_begin(RhNursery *nursery, int32_t jobs, double timeout_s, const void *note,
+                      const GByteArray *news);
+/* There will be no such call: what was begun ends, and with it the nursery. */
+void rh_nursery_forget(RhNursery *nursery);
 /* rh_workers_run with the nursery's work in place of workers->perform; answers and waiting are the
- * caller's as there. `notes` has one for each item, one behind another. */
+ * caller's as there. `notes` has one for each item, one behind another, those
+ * that were begun first. */
 void rh_nursery_run(RhNursery *nursery, const RhWorkers *workers, const void *notes,
                     const GByteArray *news);

@@ -30,12 +30,37 @@ typedef struct {
     const RhWorkers *what;
     RhDeadline deadline;
     Worker *workers;
+    int32_t workers_count;
     int32_t jobs;    /* that the machine lends */
+    int32_t count;   /* of items so far */
+    bool open;       /* more may come */
     uint8_t *tries;  /* per item */
     GArray *waiting; /* int32_t: items to do, the next one last */
 } Pool;
 
 enum { ANSWER_BYTES = 'B', ANSWER_ERROR = 'E' };
+
+static void pool_clear(Pool *pool)
+{
+    g_array_unref(pool->waiting);
+    g_free(pool->workers);
+    g_free(pool->tries);
+}
+
+/* Room for so many items and workers, and the items into those to do, behind the others. */
+static void pool_grow(Pool *pool, int32_t count, int32_t jobs)
+{
+    int32_t workers = MAX(jobs, pool->workers_count);
+    pool->tries = g_renew(uint8_t, pool->tries, count + 1);
+    pool->workers = g_renew(Worker, pool->workers, workers + 1);
+    memset(pool->tries + pool->count, 0, (size_t)(count - pool->count) + 1);
+    memset(pool->workers + pool->workers_count, 0,
+           (size_t)(workers - pool->workers_count + 1) * sizeof(Worker));
+    for (; pool->count < count; pool->count++)
+        g_array_prepend_val(pool->waiting, pool->count);
+    pool->workers_count = workers;
+    pool->jobs = jobs;
+}
 
 /* --- in the child --- */
 
@@ -71,12 +96,10 @@ static void perform(const RhWorkers *what, int32_t item, int fd)
 /* What its parent keeps of all workers is none of the child's. */
 static void forget(Pool *pool)
 {
-    for (int32_t i = 0; i < pool->what->jobs; i++)
+    for (int32_t i = 0; i < pool->workers_count; i++)
         if (pool->workers[i].pid)
             g_byte_array_unref(pool->workers[i].bytes);
-    g_array_unref(pool->waiting);
-    g_free(pool->workers);
-    g_free(pool->tries);
+    pool_clear(pool);
 }
 
 /* --- starting --- */
@@ -249,7 +272,7 @@ static int until_next_word_ms(const Pool *pool, int wait_ms)
 
 static void kill_all(Pool *pool)
 {
-    for (int32_t i = 0; i < pool->what->jobs; i++) {
+    for (int32_t i = 0; i < pool->workers_count; i++) {
         Worker *worker = &pool->workers[i];
         if (!worker->pid || worker->late)
             continue;
@@ -258,10 +281,18 @@ static void kill_all(Pool *pool)
     }
 }
 
-/* Reads from all workers until one has ended; returns it. */
+/* Adds the items that have come. */
+static void take_more(Pool *pool)
+{
+    int32_t count = pool->count, jobs = pool->jobs;
+    pool->open = pool->what->more(&count, &jobs, pool->what->user);
+    pool_grow(pool, count, jobs);
+}
+
+/* Reads from all workers until one has ended, which it returns, or more items have come: NULL. */
 static Worker *next_ended(Pool *pool)
 {
-    int32_t count = pool->what->jobs;
+    int32_t count = pool->workers_count;
     g_autofree struct pollfd *fds = g_new0(struct pollfd, count + 1);
     for (;;) {
         int wait_ms = time_left_ms(pool);
@@ -272,7 +303,8 @@ static Worker *next_ended(Pool *pool)
         for (int32_t i = 0; i < count; i++)
             fds[i] = (struct pollfd){.fd = pool->workers[i].pid ? pool->workers[i].pipe : -1,
                                      .events = POLLIN};
-        int some = poll(fds, (nfds_t)count, until_next_word_ms(pool, wait_ms));
+        fds[count] = (struct pollfd){.fd = pool->open ? pool->what->more_fd : -1, .events = POLLIN};
+        int some = poll(fds, (nfds_t)count + 1, until_next_word_ms(pool, wait_ms));
         if (some == 0 && pool->what->waiting)
             pool->what->waiting(pool->what->user);
         if (some <= 0)
@@ -280,13 +312,17 @@ static Worker *next_ended(Pool *pool)
         for (int32_t i = 0; i < count; i++)
             if (fds[i].revents && !read_some(&pool->workers[i]))
                 return &pool->workers[i];
+        if (fds[count].revents) {
+            take_more(pool);
+            return NULL;
+        }
     }
 }
 
 static int32_t busy(const Pool *pool)
 {
     int32_t count = 0;
-    for (int32_t i = 0; i < pool->what->jobs; i++)
+    for (int32_t i = 0; i < pool->workers_count; i++)
         count += pool->workers[i].pid != 0;
     return count;
 }
@@ -319,19 +355,18 @@ static bool start_next(Pool *pool)
 
 void rh_workers_run(const RhWorkers *what)
 {
-    g_return_if_fail(what && what->perform && what->answer && what->jobs > 0);
-    Pool pool = {.what = what, .jobs = what->jobs, .deadline = rh_deadline_in(what->timeout_s)};
-    g_autofree Worker *workers = g_new0(Worker, what->jobs);
-    g_autofree uint8_t *tries = g_new0(uint8_t, what->count + 1);
-    pool.workers = workers;
-    pool.tries = tries;
-    g_autoptr(GArray) waiting = pool.waiting = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    for (int32_t item = what->count - 1; item >= 0; item--)
-        g_array_append_val(waiting, item);
-    for (int32_t answered = 0; answered < what->count;) {
-        while (waiting->len > 0 && busy(&pool) < pool.jobs)
+    g_return_if_fail(what && what->perform && what->answer && (what->jobs > 0 || what->more));
+    Pool pool = {.what = what,
+                 .deadline = rh_deadline_in(what->timeout_s),
+                 .open = what->more != NULL,
+                 .waiting = g_array_new(FALSE, FALSE, sizeof(int32_t))};
+    pool_grow(&pool, what->count, what->jobs);
+    for (int32_t answered = 0; answered < pool.count || pool.open;) {
+        while (pool.waiting->len > 0 && busy(&pool) < pool.jobs)
             answered += start_next(&pool);
-        if (busy(&pool) > 0)
-            answered += end(&pool, next_ended(&pool));
+        Worker *ended = busy(&pool) > 0 || pool.open ? next_ended(&pool) : NULL;
+        if (ended)
+            answered += end(&pool, ended);
     }
+    pool_clear(&pool);
 }

@@ -33,6 +33,7 @@ typedef struct {
     GArray *aside;       /* RhCandidate: too large for a quick rehearsal */
     GArray *batch;       /* int32_t layouts */
     GArray *bounds;      /* double: segment bound of each of the batch */
+    GArray *options;     /* RhEngineOptions: what each of it was begun with */
     GArray *foreseen;    /* RhForeseen: the entries, and what the batch is expected to bring */
     GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
     RhDeadline deadline;
@@ -93,7 +94,7 @@ void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */
 
-/* Into the batch, and what may come of it into what is foreseen. */
+/* Into the batch, whose rehearsals begin while it is filled, and what may come of it into what is foreseen. */
 void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s);
 /* Is the candidate better asked for when the batch is done? */
 bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c);

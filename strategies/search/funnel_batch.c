@@ -9,11 +9,32 @@
 
 /* --- a batch --- */
 
-/* Quick answers, energies and peaks are taken by whole batches: nothing is foreseen of them. */
-void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
+/* What is left of the search's time, for one call of the engine. */
+static double rehearsal_timeout_s(const RhFunnel *f)
 {
-    g_array_append_val(f->batch, c->layout);
-    g_array_append_val(f->bounds, bound_s);
+    return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
+}
+
+static RhEngineOptions rehearsal_options(const RhFunnel *f, double enough_s)
+{
+    return (RhEngineOptions){.timeout_s = rehearsal_timeout_s(f),
+                             .enough_s = isfinite(enough_s) ? enough_s : 0};
+}
+
+/* Of one of the batch: the entries by which it may be in vain stay as they are until it is over. */
+static RhEngineOptions batch_options(const RhFunnel *f, const RhLayout *l)
+{
+    return rehearsal_options(f, rh_funnel_in_vain_from_s(f, l) / rh_straggler_factor(f->c));
+}
+
+static int32_t jobs_of(const RhFunnel *f)
+{
+    return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
+}
+
+/* Quick answers, energies and peaks are taken by whole batches: nothing is foreseen of them. */
+static void foresee(RhFunnel *f, const RhLayout *l, double bound_s)
+{
     if (f->o->exhaustive || f->o->quick || rh_funnel_by_memory(f) || rh_funnel_by_energy(f))
         return;
     const GPtrArray *entries = f->race->entries;
@@ -22,10 +43,20 @@ void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
         double worth = rh_funnel_worth_of(f, r) * rh_funnel_handicap(f, &r->layout);
         rh_foresee(f->foreseen, &r->layout, worth, f->o->variants);
     }
-    RhLayout l = rh_funnel_layout(f, c->layout);
     double worth = rh_funnel_worth_of_step(f, bound_s * RH_FORESEEN_OVER_BOUND);
-    rh_foresee(f->foreseen, &l, worth * rh_funnel_handicap(f, &l), f->o->variants);
+    rh_foresee(f->foreseen, l, worth * rh_funnel_handicap(f, l), f->o->variants);
     f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
+}
+
+void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
+{
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    RhEngineOptions options = batch_options(f, &l);
+    g_array_append_val(f->batch, c->layout);
+    g_array_append_val(f->bounds, bound_s);
+    g_array_append_val(f->options, options);
+    rh_apart_begin(f->apart, jobs_of(f), &l, &options);
+    foresee(f, &l, bound_s);
 }
 
 bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
@@ -38,9 +69,10 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
 
 void rh_funnel_leave_batch(RhFunnel *f)
 {
+    rh_apart_forget(f->apart);
     for (guint i = 0; i < f->waiting->len; i++)
         rh_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
-    GArray *all[] = {f->batch, f->bounds, f->foreseen, f->waiting};
+    GArray *all[] = {f->batch, f->bounds, f->options, f->foreseen, f->waiting};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         g_array_set_size(all[i], 0);
     f->race->foreseen = (double)INFINITY;
@@ -56,18 +88,6 @@ static bool is_lost(RhFunnel *f, const GError *error, double bound_s)
     if (!f->lost)
         f->lost = g_error_copy(error);
     return true;
-}
-
-/* What is left of the search's time, for one call of the engine. */
-static double rehearsal_timeout_s(const RhFunnel *f)
-{
-    return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
-}
-
-static RhEngineOptions rehearsal_options(const RhFunnel *f, double enough_s)
-{
-    return (RhEngineOptions){.timeout_s = rehearsal_timeout_s(f),
-                             .enough_s = isfinite(enough_s) ? enough_s : 0};
 }
 
 /* Is it known that the layout was rehearsed in vain? One that was left too early is rehearsed to its end: what was
@@ -113,11 +133,6 @@ static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
     }
 }
 
-static int32_t jobs_of(const RhFunnel *f)
-{
-    return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
-}
-
 static void report_item(int32_t done, void *user)
 {
     const RhFunnel *f = user;
@@ -131,14 +146,10 @@ void rh_funnel_rehearse_batch(RhFunnel *f)
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree GError **errors = g_new0(GError *, n);
     g_autofree RhLayout *layouts = g_new(RhLayout, n);
-    g_autofree RhEngineOptions *options = g_new(RhEngineOptions, n);
-    for (guint i = 0; i < n; i++) {
+    for (guint i = 0; i < n; i++)
         layouts[i] = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
-        double vain_s = rh_funnel_in_vain_from_s(f, &layouts[i]);
-        options[i] = rehearsal_options(f, vain_s / rh_straggler_factor(f->c));
-    }
-    rh_apart_run_each(f->apart, (int32_t)n, jobs_of(f), layouts, options, runs, errors, report_item,
-                      f);
+    rh_apart_run_each(f->apart, (int32_t)n, jobs_of(f), layouts,
+                      &g_array_index(f->options, RhEngineOptions, 0), runs, errors, report_item, f);
     account_batch(f, runs, errors);
     for (guint i = 0; i < n; i++) {
         rh_run_free(runs[i]);

@@ -252,6 +252,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     g_autoptr(GArray) aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     g_autoptr(GArray) batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autoptr(GArray) bounds = g_array_new(FALSE, FALSE, sizeof(double));
+    g_autoptr(GArray) options_begun = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions));
     g_autoptr(GArray) foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
     g_autoptr(GArray) waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     RhFunnel f = {
@@ -278,6 +279,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         .aside = aside,
         .batch = batch,
         .bounds = bounds,
+        .options = options_begun,
         .foreseen = foreseen,
         .waiting = waiting,
         .deadline = deadline};
