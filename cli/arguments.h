@@ -37,7 +37,9 @@ typedef struct {
     /* serve-simulate, serve-plan */
     const char *requests, *lengths, *rate, *arrivals, *ttft, *tpot, *tbt, *e2e;
     int64_t concurrency, count;
-    double turnaround_s;
+    const char *fail;
+    int64_t retries;
+    double turnaround_s, ttft_timeout_s, e2e_timeout_s, mtbf_s, restart_s;
     bool skip_bad, find_rate;
     const char *mode, *error_bar;
     /* capacity */

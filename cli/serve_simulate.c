@@ -57,6 +57,45 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Pl
     return true;
 }
 
+/* What --fail, --mtbf and the like say. */
+static bool read_failures(const RhArguments *a, const RhDeployment *deployment, RhFailures *f,
+                          GArray **list, GError **error)
+{
+    static const char *const options[] = {"--restart", "--retries"};
+    bool fails = a->fail || a->mtbf_s > 0;
+    *f = (RhFailures){.mtbf_s = a->mtbf_s,
+                      .restart_s = a->restart_s,
+                      .retries = (int32_t)a->retries,
+                      .seed = (uint64_t)a->seed};
+    for (size_t i = 0; !fails && i < G_N_ELEMENTS(options); i++)
+        if (rh_arguments_given(a, options[i]))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "%s: no server fails\nhelp: --fail 0@30s, or --mtbf 30d", options[i]);
+    if (a->fail && !(*list = rh_failures_parse(a->fail, error))) {
+        g_prefix_error(error, "--fail: ");
+        return false;
+    }
+    f->list = *list;
+    if (rh_failures_check(f, deployment, error))
+        return true;
+    g_prefix_error(error, "--fail: ");
+    return false;
+}
+
+/* With failures, and without: what they cost. */
+static RhServiceResult *play(RhService *service, RhAsked *asked, const RhFailures *failures,
+                             RhServiceResult **unharmed, GError **error)
+{
+    bool fails = failures->list || failures->mtbf_s > 0;
+    asked->client.failures = fails ? failures : NULL;
+    g_autoptr(RhServiceResult) result = rh_service_run(service, asked->list, &asked->client, error);
+    asked->client.failures = NULL;
+    if (!result || !fails)
+        return g_steal_pointer(&result);
+    *unharmed = rh_service_run(service, asked->list, &asked->client, error);
+    return *unharmed ? g_steal_pointer(&result) : NULL;
+}
+
 /* The exit status: a level that is broken is a "no", and so is a run of which nothing is answered. */
 static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *p, GError **error)
 {
@@ -74,13 +113,27 @@ static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *
     return o.slos_kept && o.completed_count > 0 ? 0 : 1;
 }
 
+/* Nobody gives up in a program, and no rank fails. */
+static bool check_program(const RhArguments *a, GError **error)
+{
+    bool troubles = a->fail || a->mtbf_s > 0 || a->ttft_timeout_s > 0 || a->e2e_timeout_s > 0;
+    return !troubles || !rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM)
+               ? true
+               : rh_fail(error, RH_ERROR_USAGE,
+                         "a program knows no failures and no clients that give up\n"
+                         "help: leave out --fail, --mtbf, --ttft-timeout and --e2e-timeout");
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_TRACE,
                                      RH_OUTPUT_PROGRAM, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     RhDeployment deployment = rh_deployment_default();
+    RhFailures failures;
+    g_autoptr(GArray) list = NULL;
     if (!rh_outputs_check(a->outputs, kinds, error) ||
-        !rh_deployment_parse(a->strategy, &deployment, error))
+        !rh_deployment_parse(a->strategy, &deployment, error) ||
+        !read_failures(a, &deployment, &failures, &list, error) || !check_program(a, error))
         return 2;
     g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
     g_autoptr(RhAsked) asked = in ? rh_asked_of(a, false, error) : NULL;
@@ -97,8 +150,11 @@ static int run(const RhArguments *a, GError **error)
     asked->client.each_iteration = rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM) != NULL;
     asked->client.timeline =
         asked->client.each_iteration || rh_outputs_find(a->outputs, RH_OUTPUT_TRACE) != NULL;
+    asked->client.ttft_patience_s = a->ttft_timeout_s;
+    asked->client.e2e_patience_s = a->e2e_timeout_s;
+    g_autoptr(RhServiceResult) unharmed = NULL;
     g_autoptr(RhServiceResult) result =
-        service ? rh_service_run(service, asked->list, &asked->client, error) : NULL;
+        service ? play(service, asked, &failures, &unharmed, error) : NULL;
     if (!result)
         return 3;
     g_autofree char *text = rh_deployment_format(&deployment);
@@ -109,6 +165,8 @@ static int run(const RhArguments *a, GError **error)
                                 .arrivals = asked->arrivals,
                                 .list = asked->list,
                                 .slos = &asked->slos,
+                                .unharmed = unharmed,
+                                .client = &asked->client,
                                 .trust = &trust};
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result};
@@ -120,8 +178,28 @@ static const RhOption own[] = {
               "how it is served, like tp4,replicas=2,batch=256 or server=sglang,tp8",
               .required = true),
     {0}};
+static const RhOption own_troubles[] = {
+    RH_OPTION(ttft_timeout_s, "ttft-timeout", 0, RH_OPTION_QUANTITY, "10s",
+              "a client that has no first token so long after sending gives up",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(e2e_timeout_s, "e2e-timeout", 0, RH_OPTION_QUANTITY, "60s",
+              "one that has no last token so long after sending gives up",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(fail, "fail", 0, RH_OPTION_TEXT, "0@30s",
+              "servers that fail, numbered from 0, and when; several with commas: 0@30s,1@2min"),
+    RH_OPTION(mtbf_s, "mtbf", 0, RH_OPTION_QUANTITY, "30d",
+              "each server fails so often in the mean, at times drawn from the seed",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(restart_s, "restart", 0, RH_OPTION_QUANTITY, "2min",
+              "until a server that failed serves again (what it takes to start)",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(retries, "retries", 0, RH_OPTION_INTEGER, "N",
+              "times that the router sends a request again whose server failed; then it is lost",
+              .otherwise = "5", .low = 0, .high = 1000),
+    {0}};
 static const RhOption *const tables[] = {
-    rh_options_served, own, rh_options_requests, rh_options_shared, rh_options_help, NULL};
+    rh_options_served, own, rh_options_requests, own_troubles, rh_options_shared,
+    rh_options_help,   NULL};
 
 const RhCommand rh_command_serve_simulate = {
     .name = "serve-simulate",
@@ -139,6 +217,9 @@ const RhCommand rh_command_serve_simulate = {
              "the prompt, behind others' prompts; the time per further token, a request's\n"
              "mean; the gaps between tokens; the time to the last. With service levels\n"
              "(--ttft p99<5s) the exit status is 1 when one is broken.\n\n"
+             "Clients may give up (--ttft-timeout, --e2e-timeout), and servers fail (--fail,\n"
+             "--mtbf): what they had is sent again or lost, and the answer says what that\n"
+             "costs beside the same requests without failures.\n\n"
              "-o day.trace.json.gz: what each server did when, and each request, for Perfetto.\n"
              "-o day.program.json: the iterations as a program of waits, collectives and\n"
              "messages, for `rehearse simulate --program` and for MPI (rehearse-perform).\n\n"

@@ -76,6 +76,23 @@ static void append_levels(GString *out, const RhOutcome *o, const RhSlos *slos)
     rh_table_append(t, out, "");
 }
 
+/* "; 12 given up by their clients (no first token in 10 s)" */
+static void append_given_up(GString *line, const RhServeQuestion *q, const RhOutcome *o)
+{
+    if (o->timed_out_count == 0)
+        return;
+    double first_s = q->client->ttft_patience_s, end_s = q->client->e2e_patience_s;
+    g_autofree char *first = seconds(first_s), *end = seconds(end_s);
+    g_string_append_printf(line, "; %" G_GINT64_FORMAT " given up by %s client%s (",
+                           o->timed_out_count, o->timed_out_count == 1 ? "its" : "their",
+                           o->timed_out_count == 1 ? "" : "s");
+    if (first_s > 0)
+        g_string_append_printf(line, "no first token in %s", first);
+    if (end_s > 0)
+        g_string_append_printf(line, "%sno last one in %s", first_s > 0 ? ", or " : "", end);
+    g_string_append_c(line, ')');
+}
+
 static void append_counts(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
                           const RhOutcome *o)
 {
@@ -101,10 +118,44 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
             o->refused_count);
     if (o->unfinished_count > 0)
         g_string_append_printf(line, "; %" G_GINT64_FORMAT " unfinished", o->unfinished_count);
+    append_given_up(line, q, o);
+    if (r->tokens_lost > 0 && !o->once) {
+        g_autofree char *lost = rh_text_large((double)r->tokens_lost);
+        g_string_append_printf(line, "; %s tokens made in vain", lost);
+    }
     if (o->preempted_count > 0)
         g_string_append_printf(line, "; %" G_GINT64_FORMAT " times one was put out and begun again",
                                o->preempted_count);
     g_string_append(out, "done:     ");
+    rh_text_wrap(out, line->str, 10, 79);
+}
+
+/* What failures cost: the same requests without them. */
+static void append_failures(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
+                            const RhOutcome *o)
+{
+    if (!r->fails)
+        return;
+    RhOutcome u = rh_outcome(q->unharmed, q->slos);
+    g_autofree char *down = seconds(r->failures_count > 0 ? r->down_s / r->failures_count : 0);
+    g_autofree char *mean = seconds(o->metrics[RH_METRIC_TTFT].mean.value),
+                    *mean_u = seconds(u.metrics[RH_METRIC_TTFT].mean.value),
+                    *p99 = seconds(o->metrics[RH_METRIC_TTFT].p99.value),
+                    *p99_u = seconds(u.metrics[RH_METRIC_TTFT].p99.value);
+    g_autofree char *good = rh_text_number(o->goodput_per_s, 3),
+                    *good_u = rh_text_number(u.goodput_per_s, 3);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line, "%d", r->failures_count);
+    if (r->failures_count > 0)
+        g_string_append_printf(line, ", the server away for %s%s", down,
+                               r->failures_count > 1 ? " each time" : "");
+    g_string_append_printf(line,
+                           "; %" G_GINT64_FORMAT " request%s sent again, %" G_GINT64_FORMAT
+                           " lost. First tokens take %s in the mean and %s at p99, without "
+                           "failures %s and %s; goodput is %s requests/s, without them %s",
+                           o->resent_count, o->resent_count == 1 ? "" : "s", o->lost_count, mean,
+                           p99, mean_u, p99_u, good, good_u);
+    g_string_append(out, "failures: ");
     rh_text_wrap(out, line->str, 10, 79);
 }
 
@@ -243,6 +294,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     else
         append_servers(out, r);
     append_scaling(out, r);
+    append_failures(out, q, r, o);
     append_energy(out, o);
     rh_report_watch_format(out, q->q->c);
     append_beyond(out, q, r);

@@ -5,6 +5,7 @@
 #include "strategies/search/serve_plan.h"
 #include "strategies/search/served_trust.h"
 #include "strategies/serve/outcome.h"
+#include "strategies/serve/service.h"
 #include "workloads/requests.h"
 
 /* What a service was asked; all borrowed. */
@@ -15,6 +16,8 @@ typedef struct {
     const char *arrivals;   /* "Poisson, 5/s", "as recorded", "64 at a time" */
     const RhRequests *list;
     const RhSlos *slos;
+    const RhClient *client;          /* when it gives up; NULL: never */
+    const RhServiceResult *unharmed; /* the same without failures; NULL: there are none */
     const char *const
         *words; /* of a plan: what serve-simulate takes of the command line; NULL-ended */
     const RhServedTrust

@@ -67,6 +67,9 @@ void rh_put_outcome(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
     rh_json_put_int(w, "completed_count", o->completed_count);
     rh_json_put_int(w, "refused_count", o->refused_count);
     rh_json_put_int(w, "unfinished_count", o->unfinished_count);
+    rh_json_put_int(w, "timed_out_count", o->timed_out_count);
+    rh_json_put_int(w, "lost_count", o->lost_count);
+    rh_json_put_int(w, "resent_count", o->resent_count);
     rh_json_put_int(w, "preempted_count", o->preempted_count);
     rh_json_put_number(w, "duration_s", o->duration_s);
     rh_json_put_number(w, "throughput_tokens_per_s", o->tokens_per_s);
@@ -111,6 +114,23 @@ void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question)
     rh_json_end_object(w);
 }
 
+/* null: no server can fail. */
+static void put_failures(RhJsonWriter *w, const RhServeQuestion *question, const RhServiceResult *r)
+{
+    if (!r->fails) {
+        rh_json_put_null(w, "failures");
+        return;
+    }
+    RhOutcome unharmed = rh_outcome(question->unharmed, question->slos);
+    rh_json_begin_object(w, "failures");
+    rh_json_put_int(w, "count", r->failures_count);
+    rh_json_put_number(w, "down_s", r->down_s);
+    put_spread(w, "ttft_without_s", &unharmed.metrics[RH_METRIC_TTFT]);
+    rh_json_put_number(w, "slo_met_without_frac", unharmed.slo_met_frac);
+    rh_json_put_number(w, "goodput_without_per_s", unharmed.goodput_per_s);
+    rh_json_end_object(w);
+}
+
 char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *r,
                            const RhOutcome *o)
 {
@@ -128,6 +148,8 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_number(w, "gpu_s", r->gpu_s);
     rh_json_put_int(w, "replicas_most_count", r->replicas_most);
     rh_json_put_int(w, "starts_count", r->starts);
+    rh_json_put_int(w, "tokens_lost_count", r->tokens_lost);
+    put_failures(w, question, r);
     rh_put_outcome(w, o, question->slos);
     rh_put_served_trust(w, question->trust);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
@@ -149,14 +171,16 @@ char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult
 {
     static const char *const outcomes[] = {[RH_SERVED_UNFINISHED] = "unfinished",
                                            [RH_SERVED_DONE] = "done",
-                                           [RH_SERVED_REFUSED] = "refused"};
+                                           [RH_SERVED_REFUSED] = "refused",
+                                           [RH_SERVED_TIMED_OUT] = "timed_out",
+                                           [RH_SERVED_LOST] = "lost"};
     GString *out =
         g_string_new("request,session,input_tokens,found_tokens,output_tokens,outcome,replica,"
                      "preempted,arrive_s,admit_s,first_s,end_s,ttft_s,tpot_s,tbt_max_s,"
                      "e2e_s");
     for (int p = 0; p < RH_TTFT_LAST; p++)
         g_string_append_printf(out, ",%s_s", rh_ttft_part_name((RhTtftPart)p));
-    g_string_append_c(out, '\n');
+    g_string_append(out, ",resent,lost_tokens\n");
     for (guint i = 0; i < r->served->len; i++) {
         const RhServed *s = &g_array_index(r->served, RhServed, i);
         const RhRequest *q = &g_array_index(question->list->list, RhRequest, i);
@@ -174,7 +198,7 @@ char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult
             append_seconds(out, done ? rh_served_metric_s(s, metrics[m]) : (double)NAN);
         for (int p = 0; p < RH_TTFT_LAST; p++)
             append_seconds(out, done ? rh_served_ttft_part_s(s, (RhTtftPart)p) : (double)NAN);
-        g_string_append_c(out, '\n');
+        g_string_append_printf(out, ",%d,%d\n", s->resent_count, s->lost_tokens);
     }
     return g_string_free(out, FALSE);
 }

@@ -22,7 +22,7 @@ const char *rh_metric_about(RhMetric metric)
 
 const char *rh_ttft_part_name(RhTtftPart part)
 {
-    static const char *const names[] = {"queue", "prefill", "interference", "transfer"};
+    static const char *const names[] = {"queue", "prefill", "interference", "transfer", "failures"};
     return names[part];
 }
 
@@ -48,13 +48,15 @@ double rh_served_ttft_part_s(const RhServed *s, RhTtftPart part)
 {
     switch (part) {
     case RH_TTFT_QUEUE:
-        return s->t_admit_s - s->t_arrive_s + s->t_slot_s;
+        return s->t_admit_s - s->t_arrive_s - s->t_lost_s + s->t_slot_s;
     case RH_TTFT_PREFILL:
         return s->t_first_s - s->t_admit_s - s->t_stall_s - s->t_transfer_s - s->t_slot_s;
     case RH_TTFT_INTERFERENCE:
         return s->t_stall_s;
     case RH_TTFT_TRANSFER:
         return s->t_transfer_s;
+    case RH_TTFT_FAILURES:
+        return s->t_lost_s;
     case RH_TTFT_LAST:
         break;
     }
@@ -227,6 +229,9 @@ static void count_requests(const RhServiceResult *result, const RhSlos *slos, Rh
         out->completed_count += s->outcome == RH_SERVED_DONE;
         out->refused_count += s->outcome == RH_SERVED_REFUSED;
         out->unfinished_count += s->outcome == RH_SERVED_UNFINISHED;
+        out->timed_out_count += s->outcome == RH_SERVED_TIMED_OUT;
+        out->lost_count += s->outcome == RH_SERVED_LOST;
+        out->resent_count += s->resent_count;
         out->preempted_count += s->preempted_count;
         out->tokens_in += s->outcome == RH_SERVED_DONE ? s->input_tokens : 0;
         out->tokens_out += s->outcome == RH_SERVED_DONE && !out->once ? s->output_tokens : 0;

@@ -22,10 +22,11 @@ const char *rh_metric_about(RhMetric metric); /* "time to the first token" */
 
 /* Of the time to the first token; they sum to it. */
 typedef enum {
-    RH_TTFT_QUEUE,        /* sent until first scheduled */
+    RH_TTFT_QUEUE,        /* sent (for the last time) until first scheduled */
     RH_TTFT_PREFILL,      /* iterations that worked on its prompt */
     RH_TTFT_INTERFERENCE, /* iterations that did not, once it was scheduled */
     RH_TTFT_TRANSFER,     /* keys and values on their way */
+    RH_TTFT_FAILURES,     /* sent until sent again for the last time, as servers failed */
     RH_TTFT_LAST
 } RhTtftPart;
 const char *rh_ttft_part_name(RhTtftPart part);
@@ -86,6 +87,8 @@ RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhSloAllowance *allowance,
 typedef struct {
     bool once; /* the model makes no tokens: figures of tokens are 0, or NaN */
     int64_t requests_count, completed_count, refused_count, unfinished_count, preempted_count;
+    int64_t timed_out_count, lost_count;
+    int64_t resent_count;          /* times that a request was sent again */
     int64_t tokens_in, tokens_out; /* of completed requests */
     double duration_s;
     double tokens_per_s; /* generated */

@@ -1,14 +1,10 @@
-/* Sequences and blocks: who waits, is in, is put out. What an iteration does is in replica_run.c. */
+/* Sequences and blocks: who waits and is in. What an iteration does is in replica_run.c, who goes before its end in
+ * replica_out.c. */
 #include <math.h>
 
 #include "strategies/serve/replica_private.h"
 #include "strategies/serve/scheduler.h"
 #include "strategies/serve/speculation.h"
-
-typedef struct {
-    int64_t admission;
-    int32_t sequence;
-} Admitted;
 
 RhReplica *rh_replica_new(const RhReplicaSpec *spec)
 {
@@ -19,18 +15,16 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec)
     g_queue_init(&r->waiting);
     r->reading = g_array_new(FALSE, FALSE, sizeof(int32_t));
     r->endings = g_array_new(FALSE, FALSE, sizeof(RhEnding));
-    r->admitted = g_array_new(FALSE, FALSE, sizeof(Admitted));
+    r->admitted = g_array_new(FALSE, FALSE, sizeof(RhAdmitted));
     r->planned = g_array_new(FALSE, FALSE, sizeof(RhPlanned));
     r->chunks = g_array_new(FALSE, FALSE, sizeof(RhChunk));
     r->waves = g_array_new(FALSE, FALSE, sizeof(RhLatest));
     r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongestGap));
     r->late = g_array_new(FALSE, FALSE, sizeof(RhLate));
+    r->leaving = g_array_new(FALSE, FALSE, sizeof(int32_t));
     r->crossing = g_new0(int32_t, spec->server->block_tokens);
     r->given = rh_pool_given(&spec->pool);
-    if (spec->prompts)
-        rh_replica_begin_memory(r);
-    else if (spec->finds_again && spec->server->scheduler->finds_again)
-        r->freed = rh_freed_new();
+    rh_replica_begin_memory(r);
     return r;
 }
 
@@ -42,13 +36,11 @@ void rh_replica_free(RhReplica *r)
         if (rh_replica_sequence(r, (int32_t)i)->units)
             g_ptr_array_unref(rh_replica_sequence(r, (int32_t)i)->units);
     GArray *arrays[] = {r->sequences, r->reading, r->endings, r->admitted, r->planned,
-                        r->chunks,    r->waves,   r->longest, r->late};
+                        r->chunks,    r->waves,   r->longest, r->late,     r->leaving};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     g_queue_clear(&r->waiting);
-    rh_prefixes_free(r->prefixes);
-    rh_tiers_free(r->tiers);
-    rh_freed_free(r->freed);
+    rh_replica_end_memory(r);
     g_free(r->crossing);
     g_free(r);
 }
@@ -302,7 +294,7 @@ bool rh_replica_admit(RhReplica *r, int32_t tokens)
     s->blocks = blocks_at_first(r, s);
     rh_replica_use(r, s->blocks - held);
     s->admission = ++r->admissions;
-    Admitted entry = {s->admission, i};
+    RhAdmitted entry = {s->admission, i};
     g_array_append_val(r->admitted, entry);
     r->running++;
     RhServed *served = rh_replica_served(r, i);
@@ -435,86 +427,4 @@ void rh_replica_forget_late(RhReplica *r)
 {
     g_array_set_size(r->late, 0);
     r->late_blocks = 0;
-}
-
-/* --- Put out --- */
-
-/* The one that came in last; -1: none is in. */
-static int32_t latest(RhReplica *r)
-{
-    while (r->admitted->len > 0) {
-        Admitted *entry = &g_array_index(r->admitted, Admitted, r->admitted->len - 1);
-        if (rh_replica_sequence(r, entry->sequence)->admission == entry->admission)
-            return entry->sequence;
-        g_array_set_size(r->admitted, r->admitted->len - 1);
-    }
-    return -1;
-}
-
-static void forget_wave(RhReplica *r)
-{
-    RhLatest *last = &g_array_index(r->waves, RhLatest, r->waves->len - 1);
-    if (--last->count == 0)
-        g_array_set_size(r->waves, r->waves->len - 1);
-}
-
-/* Recomputed later: what it has made becomes part of its prompt. */
-static void put_out(RhReplica *r, int32_t sequence)
-{
-    RhSequence *s = rh_replica_sequence(r, sequence);
-    int32_t blocks = rh_replica_held_blocks(r, s);
-    int32_t tokens = s->continued ? (int32_t)(s->base + r->steps) : s->read;
-    if (s->continued) {
-        s->tbt_max_s = rh_replica_longest_gap_s(r, s);
-        s->t_joined_s = MAX(s->t_joined_s, g_array_index(r->waves, RhLatest, 0).t_s);
-        for (guint i = 0; i < r->endings->len; i++)
-            if (ending(r, i)->sequence == sequence) {
-                s->made = s->output - (int32_t)(ending(r, i)->last - r->steps);
-                rh_replica_drop_ending(r, i);
-                break;
-            }
-        rh_replica_remember(r, sequence, tokens);
-        rh_replica_part(r, sequence);
-        forget_wave(r);
-        s->prompt = s->input + s->made;
-    } else {
-        rh_replica_stop_reading(r, sequence);
-    }
-    rh_replica_leave(r, sequence, blocks);
-    rh_replica_let_go(r, sequence, blocks, tokens);
-    s->read = 0;
-    s->looked_up = 0;
-    s->fetched = false;
-    s->was_out = true;
-    rh_replica_served(r, sequence)->preempted_count++;
-    r->counts.preempted++;
-    g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));
-}
-
-/* Of those that have ended without the plan knowing, the one that came in last, if it came behind a sequence: it is
- * put out in vain. */
-static bool put_out_late(RhReplica *r, int32_t sequence)
-{
-    guint last = 0;
-    for (guint i = 1; i < r->late->len; i++)
-        if (g_array_index(r->late, RhLate, i).admission >
-            g_array_index(r->late, RhLate, last).admission)
-            last = i;
-    if (r->late->len == 0 || g_array_index(r->late, RhLate, last).admission <
-                                 rh_replica_sequence(r, sequence)->admission)
-        return false;
-    r->late_blocks -= g_array_index(r->late, RhLate, last).blocks;
-    g_array_remove_index_fast(r->late, last);
-    return true;
-}
-
-void rh_replica_make_room(RhReplica *r)
-{
-    r->put_out = false;
-    while (rh_replica_free_blocks(r) < 0) {
-        int32_t sequence = latest(r);
-        if (!put_out_late(r, sequence))
-            put_out(r, sequence);
-        r->put_out = true;
-    }
 }

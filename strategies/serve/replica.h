@@ -44,6 +44,15 @@ void rh_replica_expect(RhReplica *replica, int32_t request);
 /* One that was expected comes, to be read from its first token on; or, `read`, with its prompt in the cache of
  * another and its first token made. False: it never fits the cache. */
 bool rh_replica_take(RhReplica *replica, int32_t request, bool read, double t_s);
+/* One that was expected does not come. */
+void rh_replica_forget(RhReplica *replica, int32_t request);
+/* One that has come is given up: it goes at once, or with the end of the iteration under way. False: it is not here. */
+bool rh_replica_drop(RhReplica *replica, int32_t request);
+/* The server fails: the iteration under way is void, all that came is appended to `dropped` (int32_t), in the order in
+ * which it came, and the cache is empty. */
+void rh_replica_fail(RhReplica *replica, double t_s, GArray *dropped);
+/* Of a request's answer, tokens that were made here, or that it came with and are told, until t_s; 0: it is not here. */
+int32_t rh_replica_told_tokens(const RhReplica *replica, int32_t request, double t_s);
 /* Begins work; the time until its end, or 0 when there is nothing to do. */
 double rh_replica_begin(RhReplica *replica, double t_s);
 /* A request came at t_s: a run ends with the iteration that is under way then. The time from the run's

@@ -1,7 +1,8 @@
 /* What a replica's cache remembers of prompts, and what slower memory behind it does. */
 #include "strategies/serve/replica_private.h"
+#include "strategies/serve/scheduler.h"
 
-void rh_replica_begin_memory(RhReplica *r)
+static void begin_prefixes(RhReplica *r)
 {
     int64_t units[RH_CACHE_TIER_LAST], all = 0;
     r->unit_tokens = rh_prompts_unit_tokens(r->spec.prompts);
@@ -12,6 +13,21 @@ void rh_replica_begin_memory(RhReplica *r)
         r->tiers = rh_tiers_new(units);
     int32_t groups = MAX(rh_iterations_pool(r->spec.iterations)->dp, 1);
     r->prefixes = rh_prefixes_new(r->spec.prompts, groups, r->tiers);
+}
+
+void rh_replica_begin_memory(RhReplica *r)
+{
+    if (r->spec.prompts)
+        begin_prefixes(r);
+    else if (r->spec.finds_again && r->spec.server->scheduler->finds_again)
+        r->freed = rh_freed_new();
+}
+
+void rh_replica_end_memory(RhReplica *r)
+{
+    g_clear_pointer(&r->prefixes, rh_prefixes_free);
+    g_clear_pointer(&r->tiers, rh_tiers_free);
+    g_clear_pointer(&r->freed, rh_freed_free);
 }
 
 /* Units of a prompt that may be found: one token at least is always read, for the next one follows from it. */

@@ -42,6 +42,11 @@ typedef struct {
     int32_t count;
 } RhLatest;
 
+typedef struct {
+    int64_t admission;
+    int32_t sequence;
+} RhAdmitted;
+
 /* Ended with the last iteration, of which the plan of the next one does not know yet: what it held is not free. */
 typedef struct {
     int64_t admission;
@@ -66,12 +71,13 @@ struct RhReplica {
     GQueue waiting;                   /* GINT_TO_POINTER(sequence) */
     GArray *reading;                  /* int32_t, in the order of admission */
     GArray *endings;                  /* RhEnding: a heap, first the one that ends first */
-    GArray *admitted;  /* {admission, sequence}: old entries stay until they are met */
-    GArray *planned;   /* RhPlanned: chunks of the iteration */
-    GArray *chunks;    /* RhChunk: the same, for its time */
-    GArray *waves;     /* RhLatest */
-    GArray *longest;   /* RhLongestGap */
-    GArray *late;      /* RhLate */
+    GArray *admitted;                 /* RhAdmitted: old entries stay until they are met */
+    GArray *planned;                  /* RhPlanned: chunks of the iteration */
+    GArray *chunks;                   /* RhChunk: the same, for its time */
+    GArray *waves;                    /* RhLatest */
+    GArray *longest;                  /* RhLongestGap */
+    GArray *late;                     /* RhLate */
+    GArray *leaving;   /* int32_t: requests that go when the iteration under way has ended */
     int32_t *crossing; /* per place in a block: continued sequences that begin a block when `steps`
                             is there */
     double given;      /* tokens of an iteration, in the mean */
@@ -108,6 +114,8 @@ static inline double rh_run_s(const RhDecodeRun *run, int32_t steps)
     return steps * (run->first_s + 0.5 * (steps - 1) * run->growth_s);
 }
 
+/* Of the run under way, the fewest iterations that last until then. */
+int32_t rh_replica_steps_until(const RhReplica *r, double t_s);
 /* Its prompt is in the cache: it is continued from now on. */
 void rh_replica_join(RhReplica *r, int32_t sequence, double t_s);
 /* The longest gap between its tokens so far. */
@@ -129,14 +137,18 @@ int32_t rh_replica_next_blocks(const RhReplica *r);
 /* Of a request, when it is whole, guesses included: more than all there are, where it is longer than the model can read. */
 int64_t rh_replica_whole_blocks(const RhReplica *r, int32_t request);
 int32_t rh_replica_held_blocks(const RhReplica *r, const RhSequence *s);
+/* An empty memory of prompts, and none (replica_memory.c). */
 void rh_replica_begin_memory(RhReplica *r);
+void rh_replica_end_memory(RhReplica *r);
 /* Of a sequence that waits, and of one that comes in (replica_memory.c). */
 void rh_replica_look_up(RhReplica *r, RhSequence *s);
 void rh_replica_hold_found(RhReplica *r, RhSequence *s);
 /* Those that wait, in the pool's order; at the beginning of an iteration. */
 void rh_replica_order_waiting(RhReplica *r);
-/* Puts out those that came last until all others can have one token more. */
+/* Puts out those that came last until all others can have one token more (replica_out.c). */
 void rh_replica_make_room(RhReplica *r);
+/* Those that were given up during the iteration go (replica_out.c). */
+void rh_replica_drop_leaving(RhReplica *r);
 /* What ended with the last iteration is known to the next plan. */
 void rh_replica_forget_late(RhReplica *r);
 /* Blocks that it held are free, the last of `tokens` first (replica_memory.c). */

@@ -131,18 +131,23 @@ double rh_replica_begin(RhReplica *r, double t_s)
     return rh_run_s(&r->run, r->run.steps);
 }
 
-double rh_replica_cut(RhReplica *r, double t_s)
+int32_t rh_replica_steps_until(const RhReplica *r, double t_s)
 {
     int32_t low = 1, high = r->run.steps;
-    while (low < high) { /* the fewest that last until then */
+    while (low < high) {
         int32_t middle = low + (high - low) / 2;
         if (r->t_begin_s + rh_run_s(&r->run, middle) >= t_s)
             high = middle;
         else
             low = middle + 1;
     }
-    r->run.steps = low;
-    return rh_run_s(&r->run, low);
+    return low;
+}
+
+double rh_replica_cut(RhReplica *r, double t_s)
+{
+    r->run.steps = rh_replica_steps_until(r, t_s);
+    return rh_run_s(&r->run, r->run.steps);
 }
 
 double rh_replica_latest_s(const RhReplica *r)
@@ -237,6 +242,10 @@ static void finish(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *
     r->promised -= rh_replica_whole_blocks(r, s->request);
     g_array_append_val(ended, s->request);
     served->replica = r->spec.number;
+    if (served->outcome != RH_SERVED_UNFINISHED) { /* nobody waits for it any more */
+        served->lost_tokens += s->made;
+        return;
+    }
     if (r->spec.prompts_only && served->output_tokens > 1)
         return;
     served->outcome = RH_SERVED_DONE;
@@ -371,6 +380,7 @@ void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
     if (r->spec.works)
         keep_work(r, t_s, continued, (int32_t)(r->counts.tokens_in - read_before));
     r->busy = false;
+    rh_replica_drop_leaving(r);
 }
 
 bool rh_replica_busy(const RhReplica *r)

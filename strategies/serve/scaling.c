@@ -93,7 +93,8 @@ RhScaling *rh_scaling_new(RhReplica *const *replicas, const RhPool *pool, double
     s->serving = g_ptr_array_new();
     s->places = g_array_new(FALSE, FALSE, sizeof(int32_t));
     s->loads = g_array_new(FALSE, FALSE, sizeof(double));
-    for (int32_t i = 0; i < MIN(pool->least, pool->replicas); i++)
+    int32_t there = pool->scale > 0 ? MIN(pool->least, pool->replicas) : pool->replicas;
+    for (int32_t i = 0; i < there; i++)
         s->states[i] = SERVES;
     list_serving(s);
     s->scaled.most = (int32_t)s->serving->len;
@@ -197,6 +198,22 @@ void rh_scaling_started(RhScaling *s, int32_t place)
 {
     s->states[place] = SERVES;
     list_serving(s);
+}
+
+bool rh_scaling_works(const RhScaling *s, int32_t place)
+{
+    return s->states[place] == SERVES || s->states[place] == EMPTIES;
+}
+
+bool rh_scaling_fail(RhScaling *s, int32_t place, double t_s)
+{
+    bool again = s->states[place] == SERVES;
+    if (again)
+        s->states[place] = STARTS;
+    else
+        go_away(s, place, t_s);
+    list_serving(s);
+    return again;
 }
 
 RhScaled rh_scaling_end(RhScaling *s, double t_s)

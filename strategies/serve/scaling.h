@@ -24,7 +24,7 @@ typedef struct RhScaling RhScaling;
 
 /* RH_ERROR_USAGE: keys of scaling that say nothing, or more replicas at least than there can be. */
 bool rh_scaling_check(const RhPool *pool, GError **error);
-/* Of a pool with a scaler; the first `least` replicas are there at 0. Borrows the replicas. */
+/* The first `least` replicas of a pool with a scaler are there at 0, all of one without. Borrows the replicas. */
 RhScaling *rh_scaling_new(RhReplica *const *replicas, const RhPool *pool, double start_s);
 void rh_scaling_free(RhScaling *scaling);
 /* Those that take requests; *places: their numbers in the pool. Both borrowed, until the next change. */
@@ -34,6 +34,10 @@ double rh_scaling_look_s(const RhScaling *scaling); /* between looks */
 /* A look. Those that begin to start now are appended to `starting` (int32_t): they serve start_s later. */
 void rh_scaling_look(RhScaling *scaling, double t_s, GArray *starting);
 void rh_scaling_started(RhScaling *scaling, int32_t place);
+/* Does it work, taking requests or ending those that it has? */
+bool rh_scaling_works(const RhScaling *scaling, int32_t place);
+/* One that works fails. True: it starts again (rh_scaling_started); false: it was to go, and is gone. */
+bool rh_scaling_fail(RhScaling *scaling, int32_t place, double t_s);
 
 typedef struct {
     double replica_s; /* that replicas were there, starting and emptying included, until the end */

@@ -9,7 +9,9 @@
 typedef enum {
     RH_SERVED_UNFINISHED,
     RH_SERVED_DONE,
-    RH_SERVED_REFUSED, /* longer than what the model or its cache can hold */
+    RH_SERVED_REFUSED,   /* longer than what the model or its cache can hold */
+    RH_SERVED_TIMED_OUT, /* the client gave up */
+    RH_SERVED_LOST,      /* servers that had it failed, more often than it is sent again */
 } RhServedOutcome;
 
 /* Seconds from the beginning of the simulation. */
@@ -21,9 +23,13 @@ typedef struct {
     double t_stall_s;    /* of the time to the first token: behind others' prompts, once admitted */
     double t_transfer_s; /* of it: keys and values on their way to where tokens are decoded */
     double t_slot_s;     /* of it: in the queue of the pool where tokens are decoded */
+    double t_lost_s;     /* of it: until it was sent for the last time, as servers failed */
     double tbt_max_s;    /* the longest gap between two of its tokens */
     int32_t input_tokens, output_tokens, preempted_count, replica;
     int32_t found_tokens; /* of the prompt, in the cache when it was first scheduled */
+    int32_t resent_count;
+    int32_t
+        lost_tokens; /* made of its answer in vain: by servers that failed, or before it was given up */
     RhServedOutcome outcome;
 } RhServed;
 
@@ -71,9 +77,13 @@ typedef struct {
     double gpu_s;        /* that GPUs were there */
     bool scales;         /* replicas came and went: */
     int32_t replicas_most, starts;
-    double start_s;  /* of a replica, the slowest pool's */
-    double energy_j; /* of these GPUs and what belongs to them; 0: unknown */
-    double cost_usd; /* of these GPUs for so long; NaN: the platform has no price */
+    double start_s; /* of a replica, the slowest pool's */
+    bool fails;     /* servers may fail: */
+    int32_t failures_count;
+    double down_s;       /* that servers were away for, all together */
+    int64_t tokens_lost; /* of tokens_out: made in vain */
+    double energy_j;     /* of these GPUs and what belongs to them; 0: unknown */
+    double cost_usd;     /* of these GPUs for so long; NaN: the platform has no price */
     int64_t gaps[RH_GAP_BINS];
 } RhServiceResult;
 

@@ -147,8 +147,7 @@ static void begin_next(RhServiceClock *c, double t_s)
         send(c, c->next++, t_s);
 }
 
-/* It was answered, or refused: whoever waits for that goes on. */
-static void on_over(RhServiceClock *c, int32_t request, double t_s)
+void rh_service_over(RhServiceClock *c, int32_t request, double t_s)
 {
     int32_t next = c->next_turn[request];
     bool closed = c->client->at_once > 0;
@@ -172,20 +171,33 @@ static void work(RhServiceClock *c, int32_t number, double t_s)
 static void refuse(RhServiceClock *c, int32_t request, double t_s)
 {
     rh_service_served(c, request)->outcome = RH_SERVED_REFUSED;
-    on_over(c, request, t_s);
+    rh_service_over(c, request, t_s);
 }
 
-static void choose(RhServiceClock *c, int32_t request, int32_t pool)
+/* False: no server of the pool is there. */
+static bool choose(RhServiceClock *c, int32_t request, int32_t pool)
 {
     RhServiceStage *stage = &c->service->stages[pool];
     int32_t count = stage->pool.replicas;
     const int32_t *places = NULL;
     RhReplica *const *serving =
         stage->scaling ? rh_scaling_serving(stage->scaling, &count, &places) : stage->replicas;
+    if (count == 0)
+        return false;
     int32_t chosen = c->service->router->choose(serving, count, stage->turn++, request);
     chosen = places ? places[chosen] : chosen;
     rh_replica_expect(stage->replicas[chosen], request);
     c->request_at[request] = chosen + (pool > 0 ? c->service->stages[0].pool.replicas : 0);
+    return true;
+}
+
+void rh_service_route(RhServiceClock *c, int32_t request, double t_s)
+{
+    if (choose(c, request, 0))
+        rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, RH_SERVICE_COMES,
+                      request);
+    else
+        rh_service_strand(c, request, 0);
 }
 
 /* Nobody goes on with a talk before the answer is there. */
@@ -206,9 +218,8 @@ static void on_sent(RhServiceClock *c, int32_t request, double t_s)
     if (comes_too_early(c, request, t_s))
         return;
     rh_service_served(c, request)->t_arrive_s = t_s;
-    choose(c, request, 0);
-    rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, RH_SERVICE_COMES,
-                  request);
+    rh_service_patience(c, request, t_s);
+    rh_service_route(c, request, t_s);
 }
 
 /* A run under way ends with its current iteration, so that the newcomer is seen after it. */
@@ -216,6 +227,8 @@ static void on_comes(RhServiceClock *c, int32_t request, double t_s, bool read)
 {
     int32_t number = c->request_at[request];
     RhReplica *r = rh_service_replica(c, number);
+    if (rh_service_in_vain(c, request, read, t_s))
+        return;
     if (!rh_replica_take(r, request, read, t_s)) {
         refuse(c, request, t_s);
         return;
@@ -250,6 +263,8 @@ static bool move(RhServiceClock *c, int32_t request, double t_s, GError **error)
                          *target = rh_service_stage(c, to, &inside);
     int32_t ranks = rh_pool_gpus(&source->pool), there = rh_pool_gpus(&target->pool);
     double bytes = moved_bytes(c, request);
+    if (rh_service_in_vain(c, request, true, t_s))
+        return true;
     rh_service_wires_met(c, request, t_s);
     for (int32_t i = 0; i < ranks; i++)
         if (!c->carrier->start(c->carrier->self, t_s, rh_service_first_gpu(c, from) + i,
@@ -278,20 +293,43 @@ static void on_flow(RhServiceClock *c, const RhCarried *carried)
     on_comes(c, request, carried->t_s, true);
 }
 
+void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s)
+{
+    if (!choose(c, request, 1)) {
+        rh_service_strand(c, request, 1);
+        return;
+    }
+    int32_t from = rh_service_served(c, request)->replica;
+    double latency_s = c->carrier->latency_s(c->carrier->self, rh_service_first_gpu(c, from),
+                                             rh_service_first_gpu(c, c->request_at[request]));
+    rh_events_add(c->events, t_s + latency_s, RH_SERVICE_MOVES, request);
+}
+
+/* It is done; to its client too late, perhaps. */
+static void on_done(RhServiceClock *c, int32_t request, double t_s)
+{
+    RhServed *served = rh_service_served(c, request);
+    double too_late_s = rh_service_too_late_s(c, request, t_s);
+    if (isfinite(too_late_s)) {
+        served->outcome = RH_SERVED_TIMED_OUT;
+        served->lost_tokens += served->output_tokens;
+    }
+    rh_service_over(c, request, fmin(served->t_end_s, too_late_s));
+}
+
 static void on_left(RhServiceClock *c, int32_t request, int32_t number, double t_s)
 {
     RhServed *served = rh_service_served(c, request);
+    if (served->outcome == RH_SERVED_TIMED_OUT)
+        return; /* over since then */
     bool moves = number < c->service->stages[0].pool.replicas &&
                  c->service->deployment.pools_count > 1 && served->output_tokens > 1;
     if (moves) {
         served->t_transfer_s = -t_s; /* until it is there */
         served->replica = number;
-        choose(c, request, 1);
-        double latency_s = c->carrier->latency_s(c->carrier->self, rh_service_first_gpu(c, number),
-                                                 rh_service_first_gpu(c, c->request_at[request]));
-        rh_events_add(c->events, t_s + latency_s, RH_SERVICE_MOVES, request);
+        rh_service_hand_over(c, request, t_s);
     } else {
-        on_over(c, request, served->t_end_s);
+        on_done(c, request, t_s);
     }
 }
 
@@ -342,10 +380,11 @@ static void on_started(RhServiceClock *c, int32_t number)
 static void open_scaling(RhServiceClock *c, int32_t pool)
 {
     RhServiceStage *stage = &c->service->stages[pool];
-    if (stage->pool.scale == 0)
+    if (stage->pool.scale == 0 && !c->client->failures)
         return;
     stage->scaling = rh_scaling_new(stage->replicas, &stage->pool, stage->room.start_s);
-    rh_events_add(c->events, rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
+    if (stage->pool.scale > 0)
+        rh_events_add(c->events, rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
 }
 
 static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **error)
@@ -364,6 +403,12 @@ static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **erro
         on_started(c, event->who);
     else if (event->kind == RH_SERVICE_WAKES)
         on_wakes(c, event->who, event->t_s);
+    else if (event->kind == RH_SERVICE_GIVES_UP || event->kind == RH_SERVICE_GIVES_UP_FIRST)
+        rh_service_gives_up(c, event);
+    else if (event->kind == RH_SERVICE_FAILS || event->kind == RH_SERVICE_FAILS_DRAWN)
+        rh_service_fails(c, event);
+    else if (event->kind == RH_SERVICE_IS_BACK)
+        rh_service_is_back(c, event->who, event->t_s);
     else
         on_comes(c, event->who, event->t_s, false);
     return true;
@@ -521,7 +566,8 @@ bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError *
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error)
 {
-    if (!rh_service_takes(service->serving.model, requests, error))
+    if (!rh_service_takes(service->serving.model, requests, error) ||
+        (client->failures && !rh_failures_check(client->failures, &service->deployment, error)))
         return NULL;
     RhDeadline deadline = rh_deadline_in(client->timeout_s);
     RhServiceResult *result = g_new0(RhServiceResult, 1);
@@ -557,9 +603,11 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
     link_turns(&c);
     open_replicas(&c);
     rh_service_wires_open(&c);
+    rh_service_failures_open(&c);
     begin(&c);
     bool whole = run_events(&c, error);
     rh_service_sum_up(&c);
+    rh_service_failures_close(&c);
     g_free(c.end_of);
     g_free(c.wires);
     if (!whole)

@@ -4,6 +4,7 @@
  * One simulated clock: arrivals, ends of iterations and of transfers are events (sim/events.h) that drive
  * schedulers, which are policies. The same inputs give the same bytes. */
 #include "strategies/serve/carrier.h"
+#include "strategies/serve/failures.h"
 #include "strategies/serve/room.h"
 #include "strategies/serve/served.h"
 #include "workloads/requests.h"
@@ -17,10 +18,13 @@ typedef struct RhService RhService;
 typedef struct {
     int32_t at_once;
     double turnaround_s;
-    double timeout_s;   /* of the computation; 0: none */
-    double stagger_s;   /* each begins so much after the one before; 0: all at once */
-    RhCarrier *carrier; /* between its pools; NULL: links of its own */
-    bool timeline;      /* what replicas do is kept: RhServiceResult.works */
+    double timeout_s; /* of the computation; 0: none */
+    double stagger_s; /* each begins so much after the one before; 0: all at once */
+    /* who has no first, or no last token so long after sending gives up; 0: never */
+    double ttft_patience_s, e2e_patience_s;
+    const RhFailures *failures; /* borrowed; NULL: no server fails */
+    RhCarrier *carrier;         /* between its pools; NULL: links of its own */
+    bool timeline;              /* what replicas do is kept: RhServiceResult.works */
     /* is performed, and none is told by the closed form of a run: for checks */
     bool each_iteration;
 } RhClient;
@@ -35,7 +39,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhService, rh_service_free)
  * does not make, or say none that it makes, or are no pictures of its size. */
 bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError **error);
 /* All requests, from an empty service until the last has ended. Caller frees. RH_ERROR_NO_ANSWER: not
- * within the client's timeout. RH_ERROR_INPUT: rh_service_takes(). */
+ * within the client's timeout. RH_ERROR_INPUT: rh_service_takes(). RH_ERROR_USAGE: rh_failures_check(). */
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error);
 

@@ -24,7 +24,8 @@ static double close_scaling(RhServiceClock *c, RhServiceStage *stage, double end
 {
     RhServiceResult *r = c->result;
     int32_t gpus = rh_pool_gpus(&stage->pool);
-    if (!stage->scaling) {
+    if (stage->pool.scale == 0) {
+        g_clear_pointer(&stage->scaling, rh_scaling_free);
         r->replicas_most += stage->pool.replicas;
         return r->duration_s * gpus * stage->pool.replicas;
     }
@@ -92,6 +93,7 @@ void rh_service_sum_up(RhServiceClock *c)
         first_s = fmin(first_s, served->t_arrive_s);
         if (served->outcome == RH_SERVED_DONE)
             last_s = fmax(last_s, served->t_end_s);
+        c->result->tokens_lost += served->lost_tokens;
     }
     c->result->duration_s = fmax(last_s - first_s, 0);
     c->result->gpus = rh_deployment_gpus(&c->service->deployment);

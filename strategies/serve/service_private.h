@@ -18,6 +18,11 @@ typedef enum {
     RH_SERVICE_STARTS,
     RH_SERVICE_WAKES,
     RH_SERVICE_EXCHANGES, /* the work of a part of an iteration is done */
+    RH_SERVICE_GIVES_UP_FIRST,
+    RH_SERVICE_GIVES_UP,
+    RH_SERVICE_FAILS,
+    RH_SERVICE_FAILS_DRAWN,
+    RH_SERVICE_IS_BACK,
 } RhServiceEvent;
 
 typedef struct {
@@ -44,7 +49,8 @@ typedef struct {
     int32_t met;    /* caches on its links */
     bool plays;     /* its iteration goes part by part, through all of them so many times: */
     int32_t rounds, part, flows;
-    double left_frac; /* of the part's flows, that are still to be sent */
+    int32_t flows_void; /* under way, of an iteration that a failure ended */
+    double left_frac;   /* of the part's flows, that are still to be sent */
     int32_t tokens, sequences;
     double t_end_s;                /* when it would end by itself */
     double iteration_s, work_s;    /* of each part, its work */
@@ -69,9 +75,12 @@ typedef struct {
     GArray *ended;       /* int32_t: work space */
     const RhCarrier *carrier; /* of keys and values between pools */
     int32_t *flows_of;        /* by request: how many of its are under way */
-    int32_t flows;            /* of all */
-    guint over;               /* requests */
-    RhServiceWire *wires;     /* by replica; NULL: nothing of theirs meets others */
+    bool *broken; /* by request: who has sent its cache, or was to have it, has failed since */
+    GArray *stranded[RH_POOLS_MAX]; /* int32_t: requests for which no server of the pool is there */
+    int32_t *drawn_of;              /* by replica: failures that were drawn; NULL: none fails */
+    int32_t flows;                  /* of all */
+    guint over;                     /* requests */
+    RhServiceWire *wires;           /* by replica; NULL: nothing of theirs meets others */
     int32_t replicas;
 } RhServiceClock;
 
@@ -101,6 +110,34 @@ static inline int32_t rh_service_first_gpu(const RhServiceClock *c, int32_t repl
     return rh_deployment_first_gpu(&c->service->deployment, replica);
 }
 
+/* --- service.c --- */
+
+/* Its beginning, or its beginning anew: to a server of the first pool. */
+void rh_service_route(RhServiceClock *c, int32_t request, double t_s);
+/* Its prompt is read, and its cache goes to a server of the second. */
+void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s);
+/* It has an outcome: whoever waits for that goes on. */
+void rh_service_over(RhServiceClock *c, int32_t request, double t_s);
+
+/* --- service_patience.c --- */
+
+/* It was sent: when does its client give up? */
+void rh_service_patience(RhServiceClock *c, int32_t request, double t_s);
+void rh_service_gives_up(RhServiceClock *c, const RhTimedEvent *event);
+/* Of one that is done at t_s: when its client gave up before it had all, or HUGE_VAL. */
+double rh_service_too_late_s(const RhServiceClock *c, int32_t request, double t_s);
+
+/* --- service_failures.c --- */
+
+void rh_service_failures_open(RhServiceClock *c);
+void rh_service_failures_close(RhServiceClock *c);
+void rh_service_fails(RhServiceClock *c, const RhTimedEvent *event);
+void rh_service_is_back(RhServiceClock *c, int32_t number, double t_s);
+/* It waits for a server of the pool. */
+void rh_service_strand(RhServiceClock *c, int32_t request, int32_t pool);
+/* On its way (`read`: its cache): given up since, or who has or had it has failed. It is seen to, then. */
+bool rh_service_in_vain(RhServiceClock *c, int32_t request, bool read, double t_s);
+
 /* --- service_wires.c --- */
 
 void rh_service_wires_open(RhServiceClock *c);
@@ -108,6 +145,8 @@ void rh_service_wires_open(RhServiceClock *c);
 void rh_service_wires_begin(RhServiceClock *c, int32_t number, double t_s);
 bool rh_service_wires_play(const RhServiceClock *c, int32_t number);
 bool rh_service_wires_exchange(RhServiceClock *c, const RhTimedEvent *event, GError **error);
+/* Its server has failed. */
+void rh_service_wires_fail(RhServiceClock *c, int32_t number);
 /* One of its flows is there. */
 void rh_service_wires_carried(RhServiceClock *c, int32_t number, double t_s);
 /* A request's cache sets out, and is there. */

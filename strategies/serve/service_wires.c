@@ -153,8 +153,20 @@ bool rh_service_wires_exchange(RhServiceClock *c, const RhTimedEvent *event, GEr
 
 void rh_service_wires_carried(RhServiceClock *c, int32_t number, double t_s)
 {
-    if (--c->wires[number].flows == 0)
+    if (c->wires[number].flows_void > 0)
+        c->wires[number].flows_void--;
+    else if (--c->wires[number].flows == 0)
         go_on(c, number, &c->wires[number], t_s);
+}
+
+void rh_service_wires_fail(RhServiceClock *c, int32_t number)
+{
+    RhServiceWire *w = wire_of(c, number);
+    if (!w)
+        return;
+    w->flows_void += w->flows;
+    w->flows = 0;
+    w->plays = false;
 }
 
 /* --- who meets whom --- */
