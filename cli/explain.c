@@ -92,7 +92,7 @@ static void append_tree(Explanation *e)
     g_autofree char *segment = rh_quantity_format(e->r->bound_segment_s, RH_QUANTITY_S, 4);
     g_string_append_printf(e->out, "lower bounds: closed form %s, segment graph %s\n", closed,
                            segment);
-    rh_report_sources(e->out, &e->in->c, e->in->hardware);
+    rh_report_sources(e->out, &e->in->question);
     g_autofree char *path = rh_text_path(e->result->path);
     g_string_append_printf(
         e->out, "next: rehearse explain %s#%" G_GINT64_FORMAT " --term compute\n", path, e->rank);

@@ -83,5 +83,5 @@ void rh_report_versus_trees(GString *out, const char *heading, const char *whole
 /* One or two clauses: what `a` does faster than `b`, and what it pays for it; NULL when a tree is
  * missing. */
 char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *name_b);
-/* "numbers: GEMM f, ..." */
-void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware);
+/* "stack: megatron (default); ..." and "numbers: GEMM f, ...": what an answer stands on. */
+void rh_report_sources(GString *out, const RhQuestion *q);

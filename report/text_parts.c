@@ -380,12 +380,38 @@ void rh_report_links(GString *out, const GArray *links)
     rh_text_wrap(out, line->str, 15, 79);
 }
 
-void rh_report_sources(GString *out, const RhCase *c, const RhPlatform *hardware)
+/* Who chose the stack, as the recorded words say. */
+static const char *stack_chosen(const RhQuestion *q)
 {
+    if (!q->argv)
+        return "";
+    for (const char *const *word = q->argv; *word; word++)
+        if (strcmp(*word, "--stack") == 0)
+            return g_strcmp0(word[1], "any") == 0 ? " (best of any)" : "";
+    return " (default)";
+}
+
+/* What the numbers stand on besides hardware. */
+static void append_stack(GString *out, const RhQuestion *q)
+{
+    bool changed = false;
+    for (const char *const *set = q->sets; set && *set; set++)
+        changed |= g_str_has_prefix(*set, "stack.");
+    g_autofree char *line =
+        g_strdup_printf("stack: %s%s%s; see rehearse show stacks %s", q->c->stack->name,
+                        stack_chosen(q), changed ? ", changed by --set" : "", q->c->stack->name);
+    rh_text_wrap(out, line, 7, 79);
+}
+
+void rh_report_sources(GString *out, const RhQuestion *q)
+{
+    const RhCase *c = q->c;
+    const RhPlatform *hardware = q->hardware;
     const RhDeviceCurves *curves = &hardware->device->curves;
     const RhFact *gemm = &curves->gemm_peak_frac[c->job.recipe->linear];
     if (gemm->value == 0)
         gemm = &curves->gemm_peak_frac[RH_DTYPE_BF16];
+    append_stack(out, q);
     g_string_append_printf(
         out,
         "numbers: GEMM %c, attention %c, memory %c, NVLink %c x %c, NIC %c x %c, gaps %c\n"

@@ -530,7 +530,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     if (style->verbosity > 0)
         append_layouts(out, plan);
     append_counts(out, q->c, plan, options, style->timeless);
-    rh_report_sources(out, q->c, q->hardware);
+    rh_report_sources(out, q);
     append_next(out, style);
     return g_string_free(out, FALSE);
 }

@@ -158,7 +158,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     rh_report_links(out, r->links);
     g_string_append_c(out, '\n');
     append_engine(out, q, r);
-    rh_report_sources(out, q->c, q->hardware);
+    rh_report_sources(out, q);
     g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
     if (path)
         g_string_append_printf(out, "next: rehearse explain %s\n", path);

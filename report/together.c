@@ -183,7 +183,7 @@ char *rh_report_together_text(const RhTogetherQuestion *q, const RhNeighbourhood
         g_autofree char *why = g_strdup_printf("approximate: %s", own->beside->approximate_why);
         rh_text_wrap(out, why, 13, 79);
     }
-    rh_report_sources(out, q->q->c, q->q->hardware);
+    rh_report_sources(out, q->q);
     return g_string_free(out, FALSE);
 }
 
