@@ -1,5 +1,5 @@
 #pragma once
-/* A scheduler: which sequences an iteration works on. A function and a row each in schedulers.c; states and
+/* A scheduler: which sequences an iteration works on. A file and a row each in schedulers/; states and
  * moves of sequences are the replica's (replica.h). */
 #include "strategies/serve/replica.h"
 

@@ -1,0 +1,19 @@
+/* All of a batch begin together, and the next begins when the last of it has ended; where there is a window, not
+ * before it is full or its first request has waited so long (dynamic batching: Triton's max_queue_delay_microseconds,
+ * docs.nvidia.com, "Dynamic Batcher"). */
+#include "strategies/serve/schedulers/schedulers.h"
+
+static bool plan(RhReplica *r)
+{
+    if (rh_replica_running(r) > 0 && rh_replica_reading(r, 0) < 0)
+        return true;
+    if (!rh_replica_gathers(r))
+        rh_scheduler_read_prompts(r, INT32_MAX, true);
+    return false;
+}
+
+const RhScheduler rh_scheduler_static = {.name = "static",
+                                         .about = "a batch begins when the one before it has ended",
+                                         .plan = plan,
+                                         .reserves = true,
+                                         .gathers = true};

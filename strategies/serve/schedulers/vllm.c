@@ -1,0 +1,10 @@
+/* vLLM v1: all that run have a token, prompts have what the budget leaves, cut where it ends; first
+ * come, first served (docs.vllm.ai, "Optimization and Tuning", chunked prefill). */
+#include "strategies/serve/schedulers/schedulers.h"
+
+const RhScheduler rh_scheduler_vllm = {
+    .name = "vllm",
+    .about = "tokens of all that run, and chunks of prompts beside them",
+    .plan = rh_scheduler_plan_mixed,
+    .closes_door = true,
+    .finds_again = true};
