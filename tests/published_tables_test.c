@@ -39,6 +39,29 @@ static void gemms_of_a_table_are_raw_samples(void)
     CU_ASSERT_EQUAL(row->line, 2);
 }
 
+/* Llama-2-70B on four ranks: a line holds the four products of a layer; one of 12 us, told in whole ones, says too
+ * little. */
+static void products_of_a_layer_are_raw_samples(void)
+{
+    g_autoptr(RhRaw) raw = rh_raw_parse("mlp.csv",
+                                        "time_stats.attn_pre_proj.median,time_stats.attn_post_proj."
+                                        "median,time_stats.mlp_up_proj.median,time_stats.mlp_down_"
+                                        "proj.median,n_head,n_kv_head,n_embd,n_expanded_embd,use_"
+                                        "gated_mlp,num_tokens,num_tensor_parallel_workers\n"
+                                        "0.111,0.012,0.551,0.246,64,8,8192,28672,True,168,4\n",
+                                        NULL);
+    CU_ASSERT_TRUE_FATAL(raw && raw->rows->len == 3 && raw->unknown_count == 1 && !raw->cut);
+    static const int64_t sizes[3][2] = {{2048 + 2 * 256, 8192}, {2 * 7168, 8192}, {8192, 7168}};
+    static const double seconds[] = {111e-6, 551e-6, 246e-6};
+    for (guint i = 0; i < 3; i++) {
+        const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, i);
+        CU_ASSERT_TRUE(row->kernel.cls == RH_KERNEL_GEMM && row->kernel.dtype == RH_DTYPE_FP16);
+        CU_ASSERT_TRUE(row->kernel.m == 168 && row->kernel.n == sizes[i][0] &&
+                       row->kernel.k == sizes[i][1]);
+        RH_CHECK_CLOSE(row->seconds, seconds[i], 1e-12);
+    }
+}
+
 static void attention_of_training_is_taken_without_its_cache(void)
 {
     g_autoptr(RhRaw) raw = rh_raw_parse("context.csv",
@@ -136,6 +159,7 @@ int main(void)
 {
     static const RhTest tests[] = {
         {"gemms of a table are raw samples", gemms_of_a_table_are_raw_samples},
+        {"products of a layer are raw samples", products_of_a_layer_are_raw_samples},
         {"attention of training is taken without its cache",
          attention_of_training_is_taken_without_its_cache},
         {"collectives of tables have their place and bytes",
