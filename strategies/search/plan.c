@@ -226,83 +226,136 @@ static RhProgram *build_noted(const void *layout, void *user, GError **error)
     return rh_train_build(user, layout, error);
 }
 
-RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
+/* --- a search from its beginning to its end --- */
+
+typedef struct {
+    RhPlanOptions o;
+    RhAloneTimes *alone; /* NULL: rehearsals take the screen's */
+    RhFoldedTable *folded;
+    RhFunnel f;
+} Search;
+
+static RhPlanOptions settled(const RhPlanOptions *asked)
 {
-    RhPlanOptions o = *options;
+    RhPlanOptions o = *asked;
     o.top = o.top > 0 ? o.top : 5;
     o.risk_frac = o.risk_frac > 0 ? o.risk_frac : RH_RISK_FRAC;
-    RhDeadline deadline = rh_deadline_in(SEARCH_FRAC * o.timeout_s);
+    return o;
+}
+
+static RhRace race_new(GPtrArray *entries, int32_t top, int32_t batch, double worth)
+{
+    return (RhRace){.heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate)),
+                    .entries = entries,
+                    .top = top,
+                    .batch = batch,
+                    .worth = worth,
+                    .foreseen = (double)INFINITY};
+}
+
+static void races_begin(RhFunnel *f)
+{
+    const RhPlanOptions *o = f->o;
+    double worth = o->worth_s > 0 ? o->worth_s / rh_straggler_factor(f->c) : (double)INFINITY;
+    GDestroyNotify free_entry = (GDestroyNotify)rh_rehearsal_free;
+    f->main = race_new(f->plan->entries, o->top, o->best_alone ? ALONE_BATCH : BATCH, worth);
+    f->fuller = race_new(g_ptr_array_new_with_free_func(free_entry), 1, ALONE_BATCH, INFINITY);
+    f->behind = g_ptr_array_new_with_free_func(free_entry);
+}
+
+/* Where rehearsals run, forked while this process is small. */
+static void apart_begin(Search *s)
+{
+    const RhCase *c = s->f.c;
+    RhScreen *screen = s->f.screen;
+    rh_train_job_legal(c, NULL); /* reads what files builders ask, once for all */
+    if (screen->c != c) {        /* its tables are of other links */
+        s->alone = rh_alone_times_new(c->platform);
+        s->folded = rh_folded_table_new();
+    }
+    s->f.apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform,
+                              s->alone ? s->alone : screen->alone,
+                              s->folded ? s->folded : screen->folded, (void *)(uintptr_t)c);
+}
+
+static void search_begin(Search *s, const RhCase *c, const RhPlanOptions *options, RhPlan *plan)
+{
+    RhDeadline deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s);
+    *s = (Search){.o = settled(options)};
+    s->f = (RhFunnel){.c = c, .o = &s->o, .plan = plan, .deadline = deadline};
+    RhFunnel *f = &s->f;
+    f->screen = rh_screen_new(c);
+    f->screen->deadline = deadline;
+    apart_begin(s);
+    f->space = rh_kept_new();
+    f->room = rh_room(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
+    races_begin(f);
+    f->aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    f->waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    f->batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    f->bounds = g_array_new(FALSE, FALSE, sizeof(double));
+    f->options = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions));
+    f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
+}
+
+static void search_clear(Search *s)
+{
+    RhFunnel *f = &s->f;
+    GArray *arrays[] = {f->main.heap, f->fuller.heap, f->aside,   f->waiting,
+                        f->batch,     f->bounds,      f->options, f->foreseen};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+    g_ptr_array_unref(f->fuller.entries);
+    g_ptr_array_unref(f->behind);
+    rh_kept_free(f->space);
+    rh_apart_free(f->apart);
+    rh_folded_table_free(s->folded);
+    rh_alone_times_free(s->alone);
+    rh_screen_free(f->screen);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Search, search_clear)
+
+/* False where there is no answer. */
+static bool search_all(RhFunnel *f, GError **error)
+{
+    screen_all(f);
+    if (f->plan->legal_count == 0 && !rh_funnel_out_of_time(f)) {
+        rh_advice_no_layout(f->c, f->o, f->deadline, error);
+        return false;
+    }
+    search(f);
+    rh_funnel_search_families(f);
+    search_fuller(f);
+    if (!f->failed && f->plan->entries->len == 0 && !f->plan->timed_out)
+        f->failed = g_steal_pointer(&f->lost); /* nothing else to tell */
+    g_clear_error(&f->lost);
+    if (f->failed)
+        g_propagate_error(error, f->failed);
+    return !f->failed;
+}
+
+/* What stands beside the rows: layouts that nearly fit, and what would let some fit. */
+static void advise(const RhFunnel *f)
+{
+    RhPlan *plan = f->plan;
+    if (plan->timed_out || f->o->best_alone)
+        return;
+    if (plan->entries->len > 0 && !rh_funnel_by_memory(f))
+        rh_near_misses(f->c, f->screen, f->space, f->room.most_bytes, plan);
+    if (plan->fit_count == 0 || plan->unsafe)
+        rh_advice_smallest_change(f->c, f->o, f->deadline, plan);
+}
+
+RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
+{
     gint64 started_us = g_get_monotonic_time();
     g_autoptr(RhPlan) plan = rh_plan_new();
-    g_autoptr(RhScreen) screen = rh_screen_new(c);
-    screen->deadline = deadline;
-    rh_train_job_legal(
-        c, NULL); /* reads what files builders ask: before processes are forked that build */
-    bool shared = screen->c == c; /* else its tables are of other links */
-    g_autoptr(RhAloneTimes) alone = shared ? NULL : rh_alone_times_new(c->platform);
-    g_autoptr(RhFoldedTable) folded = shared ? NULL : rh_folded_table_new();
-    g_autoptr(RhApart) apart =
-        rh_apart_new(build_noted, sizeof(RhLayout), c->platform, shared ? screen->alone : alone,
-                     shared ? screen->folded : folded, (void *)(uintptr_t)c);
-    g_autoptr(RhKept) space = rh_kept_new();
-    g_autoptr(GArray) heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    g_autoptr(GArray) fuller_heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    g_autoptr(GPtrArray) behind = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
-    g_autoptr(GPtrArray) fuller = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
-    g_autoptr(GArray) aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    g_autoptr(GArray) batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    g_autoptr(GArray) bounds = g_array_new(FALSE, FALSE, sizeof(double));
-    g_autoptr(GArray) options_begun = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions));
-    g_autoptr(GArray) foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
-    g_autoptr(GArray) waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    RhFunnel f = {
-        .c = c,
-        .o = &o,
-        .plan = plan,
-        .space = space,
-        .screen = screen,
-        .apart = apart,
-        .room = rh_room(c, o.constraints, o.constraints_count, o.risk_frac),
-        .main = {.heap = heap,
-                 .entries = plan->entries,
-                 .top = o.top,
-                 .batch = o.best_alone ? ALONE_BATCH : BATCH,
-                 .worth = o.worth_s > 0 ? o.worth_s / rh_straggler_factor(c) : (double)INFINITY,
-                 .foreseen = (double)INFINITY},
-        .fuller = {.heap = fuller_heap,
-                   .entries = fuller,
-                   .top = 1,
-                   .batch = ALONE_BATCH,
-                   .worth = (double)INFINITY,
-                   .foreseen = (double)INFINITY},
-        .behind = behind,
-        .aside = aside,
-        .batch = batch,
-        .bounds = bounds,
-        .options = options_begun,
-        .foreseen = foreseen,
-        .waiting = waiting,
-        .deadline = deadline};
-    screen_all(&f);
-    if (plan->legal_count == 0 && !rh_funnel_out_of_time(&f)) {
-        rh_advice_no_layout(c, &o, deadline, error);
+    g_auto(Search) s;
+    search_begin(&s, c, options, plan);
+    if (!search_all(&s.f, error))
         return NULL;
-    }
-    search(&f);
-    rh_funnel_search_families(&f);
-    search_fuller(&f);
-    if (!f.failed && plan->entries->len == 0 && !plan->timed_out)
-        f.failed = g_steal_pointer(&f.lost); /* nothing else to tell */
-    g_clear_error(&f.lost);
-    if (f.failed) {
-        g_propagate_error(error, f.failed);
-        return NULL;
-    }
-    if (plan->entries->len > 0 && !rh_funnel_by_memory(&f) && !plan->timed_out && !o.best_alone)
-        rh_near_misses(c, screen, space, f.room.most_bytes, plan);
-    if ((plan->fit_count == 0 || plan->unsafe) && !plan->timed_out && !o.best_alone)
-        rh_advice_smallest_change(c, &o, deadline, plan);
-    plan->ranked_bytes = f.room.ranked_bytes;
+    advise(&s.f);
+    plan->ranked_bytes = s.f.room.ranked_bytes;
     plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;
     return g_steal_pointer(&plan);
 }

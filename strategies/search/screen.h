@@ -431,7 +431,6 @@ double rh_screen_pair_s(RhScreen *screen, RhShardCost *shard, const RhNet *net, 
                         int32_t forward, int32_t backward);
 void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at,
                        RhItemTimes *times, const RhItems *items);
-double rh_item_kernels_s(const RhItemPass *pass); /* of all of them, one after another */
 
 /* screen_time.c: idle seconds of collectives. Inside a block, and of the group that holds a
  * stage's parameters; the algorithm is the builder's. */
@@ -505,6 +504,14 @@ void rh_prices_free(RhPrices *prices); /* all of a span */
 void rh_flows_fill(RhScreen *screen, RhFlowSet *set, const RhLayout *layout);
 void rh_flows_forget(RhFlowSet *set);
 void rh_flows_free(void *set);
+/* screen_items.c */
+double rh_task_kernels_s(const RhItemTask *task);
+double rh_item_kernels_s(const RhItemPass *pass); /* of all of them, one after another */
+/* A kernel's seconds from t on: every lane of an item that has been busy since before holds SMs until it is free.
+ * Solves end = t + work + held x (time that each lane is busy meanwhile), nearest end of a lane first. Both times
+ * by lane; *most is raised to the lanes beside it. */
+double rh_screen_beside_s(const RhScreen *screen, const double *free_s, const double *since_s,
+                          double t, double work_s, int *most);
 /* Blocks run one after another; the last output alone may still be on its way when the lane is
  * free. */
 RhItemTime rh_item_time_add(RhItemTime first, RhItemTime then, double times);

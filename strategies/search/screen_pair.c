@@ -1,24 +1,8 @@
 /* Pairs, task by task: when each starts and ends in a stage whose lanes and inputs are as they are. The
- * same walk as of an item alone (screen_time.c), for two halves that wait for their own. */
+ * same walk as of an item alone (screen_items.c), for two halves that wait for their own. */
 #include <math.h>
 
 #include "strategies/search/screen.h"
-
-static double kernels_s(const RhItemTask *task)
-{
-    double sum = 0;
-    for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
-        sum += task->parts[i]->seconds;
-    return sum;
-}
-
-double rh_item_kernels_s(const RhItemPass *pass)
-{
-    double sum = 0;
-    for (guint i = 0; pass->tasks && i < pass->tasks->len; i++)
-        sum += kernels_s(&g_array_index(pass->tasks, RhItemTask, i));
-    return sum;
-}
 
 typedef struct {
     RhScreen *screen;
@@ -35,7 +19,7 @@ static void add_list(const Timer *t, GArray *tasks)
     for (guint i = 0; i < tasks->len; i++) {
         const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
         seconds[i] = task->lane == RH_LANE_COMPUTE
-                         ? kernels_s(task)
+                         ? rh_task_kernels_s(task)
                          : rh_screen_block_s(t->screen, t->net, t->at, task);
     }
     g_hash_table_insert(t->times->task_s, tasks, seconds);
@@ -58,29 +42,13 @@ void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at
             add_list(&t, items->pair[f][b].tasks);
 }
 
-/* A kernel's seconds from t on: every lane that has been busy since before holds SMs until it is free,
- * nearest end first. */
-static double beside_s(const RhScreen *screen, const RhTurns *turns, double t, double work_s)
+/* A kernel's seconds from t on, where lanes hold SMs. */
+static double kernel_s(const RhScreen *screen, const RhTurns *turns, double t, double work_s)
 {
-    double now = t, left = work_s;
-    if (!turns->since_s)
-        return work_s;
-    while (left > 0) {
-        double next = (double)INFINITY;
-        int busy = 0;
-        for (int lane = RH_LANE_TP; lane < RH_LANE_DP; lane++)
-            if (turns->free_s[lane] > now && turns->since_s[lane] <= t) {
-                next = rh_earlier(next, turns->free_s[lane]);
-                busy++;
-            }
-        double speed = rh_screen_kept_frac(screen, busy);
-        double end = now + left / speed;
-        if (end <= next)
-            return end - t;
-        left -= (next - now) * speed;
-        now = next;
-    }
-    return now - t;
+    int most = 0;
+    return turns->since_s
+               ? rh_screen_beside_s(screen, turns->free_s, turns->since_s, t, work_s, &most)
+               : work_s;
 }
 
 static double start_s(const RhTurns *turns, const RhItemTask *task, int half, const double *ends_s)
@@ -109,7 +77,7 @@ static void run_list(const RhScreen *screen, const RhItemTimes *times, GArray *t
         double start = start_s(turns, task, half, ends_s);
         double *free_s = &turns->free_s[task->lane];
         if (task->lane == RH_LANE_COMPUTE) {
-            ends_s[i] = last_s[half] = start + beside_s(screen, turns, start, seconds[i]);
+            ends_s[i] = last_s[half] = start + kernel_s(screen, turns, start, seconds[i]);
         } else {
             if (turns->since_s)
                 turns->since_s[task->lane] =
