@@ -136,7 +136,7 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *
         g_autofree char *text =
             kind == RH_OUTPUT_JSON       ? rh_report_plan_json(&in->question, plan, options)
             : kind == RH_OUTPUT_CSV      ? rh_report_plan_csv(plan)
-            : kind == RH_OUTPUT_MARKDOWN ? rh_report_plan_markdown(&in->question, plan)
+            : kind == RH_OUTPUT_MARKDOWN ? rh_report_plan_markdown(&in->question, plan, options)
             : kind == RH_OUTPUT_HTML     ? page_of(in, plan, options, &pictures)
                                          : g_strdup(rh_pictures_of(&pictures, kind));
         if (text && !rh_output_write(path, text, error))

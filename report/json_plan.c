@@ -3,6 +3,7 @@
 #include "report/families.h"
 #include "report/json_common.h"
 #include "report/neighbours_answer.h"
+#include "report/watches.h"
 #include "strategies/launch/launch.h"
 
 static void put_counts(RhJsonWriter *w, const RhPlan *plan)
@@ -203,6 +204,21 @@ static void put_others(RhJsonWriter *w, const RhPlan *plan)
     rh_json_end_array(w);
 }
 
+/* What no search goes through unasked. */
+static void put_untried(RhJsonWriter *w, const RhCase *c, const RhPlanOptions *options)
+{
+    g_autoptr(GPtrArray) untried = rh_report_untried(c, options);
+    rh_json_begin_array(w, "not_tried");
+    for (guint i = 0; i < untried->len; i++) {
+        const RhUntried *u = g_ptr_array_index(untried, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "key", u->key);
+        rh_json_put_string(w, "text", u->text);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -223,6 +239,9 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     put_fuller(w, q, plan);
     put_near_misses(w, plan);
     put_changes(w, plan);
+    g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
+    rh_put_watches(w, watches);
+    put_untried(w, q->c, options);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

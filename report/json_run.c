@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "report/json_common.h"
+#include "report/watches.h"
 #include "strategies/knobs.h"
 #include "strategies/stages.h"
 
@@ -206,12 +207,27 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_put_links(w, r->links);
 }
 
+void rh_put_watches(RhJsonWriter *w, const GPtrArray *watches)
+{
+    rh_json_begin_array(w, "watch");
+    for (guint i = 0; i < watches->len; i++) {
+        const RhWatch *watch = g_ptr_array_index(watches, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "kind", watch->kind);
+        rh_json_put_string(w, "text", watch->text);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
 char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);
     rh_put_head(w, "rehearse.simulate/1", q);
     rh_put_rehearsal(w, r);
+    g_autoptr(GPtrArray) watches = rh_report_run_watches(q, r);
+    rh_put_watches(w, watches);
     rh_put_known(w, "memory_safe_bytes", q->safe_bytes);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

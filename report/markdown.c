@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "report/watches.h"
 
 static const char table_head[] =
     "| # | layout | step s | MFU % | GiB/GPU | bubble % | exposed comm. % |\n"
@@ -37,15 +38,29 @@ static void append_trust(GString *out, const RhRehearsal *r)
         g_string_append_printf(out, "Odds: %s.\n", odds);
 }
 
-char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan)
+/* What this job leaves room for, and the search did not go through. */
+static void append_untried(GString *out, const RhCase *c, const RhPlanOptions *options)
+{
+    g_autoptr(GPtrArray) untried = rh_report_untried(c, options);
+    for (guint i = 0; i < untried->len; i++)
+        g_string_append_printf(out, "%s%s", i == 0 ? "Not tried: " : ", ",
+                               ((const RhUntried *)g_ptr_array_index(untried, i))->text);
+    g_string_append(out, ".\n");
+}
+
+char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
 {
     GString *out = g_string_new(NULL);
     append_question(out, q);
     g_string_append(out, table_head);
     for (guint i = 0; i < plan->entries->len; i++)
         append_row(out, i + 1, g_ptr_array_index(plan->entries, i));
-    if (plan->entries->len > 0)
-        append_trust(out, g_ptr_array_index(plan->entries, 0));
+    if (plan->entries->len == 0)
+        return g_string_free(out, FALSE);
+    g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
+    append_trust(out, g_ptr_array_index(plan->entries, 0));
+    rh_report_watches_markdown(out, watches);
+    append_untried(out, q->c, options);
     return g_string_free(out, FALSE);
 }
 
@@ -56,5 +71,7 @@ char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r)
     g_string_append(out, table_head);
     append_row(out, 1, r);
     append_trust(out, r);
+    g_autoptr(GPtrArray) watches = rh_report_run_watches(q, r);
+    rh_report_watches_markdown(out, watches);
     return g_string_free(out, FALSE);
 }

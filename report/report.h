@@ -21,7 +21,8 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
                           const RhReportStyle *style);
 char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options);
 char *rh_report_plan_csv(const RhPlan *plan);
-char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan);
+char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan,
+                              const RhPlanOptions *options);
 
 /* `run` may be NULL (closed forms). */
 char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
@@ -52,15 +53,6 @@ char *rh_report_odds(const RhRehearsal *r);
 void rh_report_trust(GString *out, const RhRehearsal *r);
 /* As it is said on the command line: "--gpus 128", "without --limit memory<=50%". Caller frees. */
 char *rh_report_change(const RhSmallestChange *change);
-/* A layout that the framework of the stack does not run. */
-void rh_report_watch_refused(GString *out, const RhCase *c, const RhLayout *layout);
-/* A sequence longer than the model was made for. */
-void rh_report_watch_positions(GString *out, const RhCase *c);
-/* Linear layers in a 16-bit format that the device has no units for, and the other one has. */
-void rh_report_watch_format(GString *out, const RhCase *c);
-/* An MFU below what nine in ten measured steps on the device have, even were the step as much quicker as its
- * error bar allows. */
-void rh_report_watch_mfu(GString *out, const RhRehearsal *r);
 /* Top terms of a tree, with the rank that waits longest for each; `run` may be NULL. */
 void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhRun *run);
 /* "busiest links: ...", RhLinkUse; nothing where there are none. */

@@ -6,6 +6,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/serve_words.h"
+#include "report/watches.h"
 
 static char *seconds(double value_s)
 {

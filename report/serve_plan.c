@@ -7,6 +7,7 @@
 #include "report/json_common.h"
 #include "report/serve.h"
 #include "report/serve_words.h"
+#include "report/watches.h"
 
 static char *number_or_dash(double value, RhQuantity kind)
 {

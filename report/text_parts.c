@@ -5,12 +5,8 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
-#include "strategies/framework_rules.h"
 
 #define CLOCK_S 1e-12 /* less is what the clock rounds */
-/* The other 16-bit format has matrix units where it is so much quicker: 8 times on V100 and T4, 2 on an
- * MI100; a device that has both for all it does has equal figures. */
-#define OTHER_FORMAT_TIMES 2
 
 double rh_report_share(const RhRehearsal *r, const char *name)
 {
@@ -123,56 +119,6 @@ void rh_report_trust(GString *out, const RhRehearsal *r)
         return;
     g_autofree char *second = g_strconcat("odds: ", odds, NULL);
     rh_text_wrap(out, second, 6, 79);
-}
-
-void rh_report_watch_refused(GString *out, const RhCase *c, const RhLayout *layout)
-{
-    g_autofree char *refused = rh_framework_refused(c, layout);
-    g_autofree char *line =
-        refused ? g_strdup_printf("watch: rehearsed as if it were run: %s", refused) : NULL;
-    if (line)
-        rh_text_wrap(out, line, 7, 79);
-}
-
-void rh_report_watch_positions(GString *out, const RhCase *c)
-{
-    if (c->model->positions <= 0 || c->job.sequence <= c->model->positions)
-        return;
-    g_autofree char *asked = rh_text_count(c->job.sequence);
-    g_autofree char *named = rh_text_count(c->model->positions);
-    g_autofree char *line = g_strdup_printf(
-        "watch: sequences of %s tokens; the model's positions end at %s", asked, named);
-    rh_text_wrap(out, line, 7, 79);
-}
-
-void rh_report_watch_format(GString *out, const RhCase *c)
-{
-    const RhDevice *d = c->platform->device;
-    RhDtype asked = c->job.recipe->linear;
-    RhDtype other = asked == RH_DTYPE_BF16 ? RH_DTYPE_FP16 : RH_DTYPE_BF16;
-    if (rh_dtype_bytes(asked) != rh_dtype_bytes(other))
-        return;
-    double rate = d->peak_flops_per_s[asked].value, other_rate = d->peak_flops_per_s[other].value;
-    if (rate * OTHER_FORMAT_TIMES > other_rate)
-        return;
-    g_autofree char *here = rh_text_amount(rate, "FLOP/s");
-    g_autofree char *there = rh_text_amount(other_rate, "FLOP/s");
-    g_autofree char *line =
-        g_strdup_printf("watch: %s has no matrix units for %s: %s, where %s has %s", d->name,
-                        rh_dtype_name(asked), here, rh_dtype_name(other), there);
-    rh_text_wrap(out, line, 7, 79);
-}
-
-void rh_report_watch_mfu(GString *out, const RhRehearsal *r)
-{
-    const RhUsualMfu *u = r->usual;
-    if (!u || r->mfu_frac * (1 + rh_report_error_frac(r)) >= u->low_frac)
-        return;
-    g_autofree char *line = g_strdup_printf(
-        "watch: %.1f %% MFU; %.0f %% of %d measured steps on %s have %.0f to %.0f %% (%s models, %s)",
-        100 * r->mfu_frac, 100 * RH_RECORD_SHARE, u->steps, u->device, 100 * u->low_frac,
-        100 * u->high_frac, u->kind, u->dtype);
-    rh_text_wrap(out, line, 7, 79);
 }
 
 /* --- trees --- */

@@ -9,6 +9,7 @@
 #include "report/neighbours_answer.h"
 #include "report/report.h"
 #include "report/text_proof.h"
+#include "report/watches.h"
 #include "strategies/knobs.h"
 #include "strategies/search/room.h"
 
@@ -459,39 +460,6 @@ static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan
     append_changes(out, plan);
 }
 
-/* Nothing fits as surely as was asked: the odds are said above, here what would be safer. */
-static void append_unsafe(GString *out, const RhPlan *plan, const RhPlanOptions *options)
-{
-    if (!plan->unsafe)
-        return;
-    const RhSmallestChange *change =
-        plan->changes->len > 0 ? g_ptr_array_index(plan->changes, 0) : NULL;
-    g_autofree char *text = change ? rh_report_change(change) : NULL;
-    const char *with = text && !g_str_has_prefix(text, "without") ? "with " : "";
-    g_autofree char *safer =
-        change ? g_strdup_printf("; something does %s%s (%s)", with, text, change->effect)
-               : g_strdup("");
-    g_autofree char *line = g_strdup_printf("nothing fits as surely as --risk %.3g%% asks%s",
-                                            100 * options->risk_frac, safer);
-    append_labelled(out, "watch", line);
-}
-
-/* A job that its GPUs are too many for: even in the best layout they wait for longer than they work. */
-static void append_waiting(GString *out, const RhCase *c, const RhRehearsal *r)
-{
-    double bubble = rh_report_bubble_frac(r), exposed = rh_report_exposed_frac(r);
-    if (bubble + exposed <= 0.5)
-        return;
-    g_autofree char *gpus = rh_text_count(c->job.gpus);
-    g_autofree char *tokens = rh_text_count(c->job.global_batch * c->job.sequence);
-    g_autofree char *line = g_strdup_printf(
-        "watch: GPUs wait for %.0f %% of the step, %.0f %% for other stages and %.0f %% for "
-        "communication: %s %s a step are few for %s GPUs",
-        100 * (bubble + exposed), 100 * bubble, 100 * exposed, tokens,
-        r->pictures ? "pictures" : "tokens", gpus);
-    rh_text_wrap(out, line, 7, 79);
-}
-
 char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
                           const RhReportStyle *style)
 {
@@ -505,6 +473,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
             append_no_plan(out, q, plan, options, style);
         return g_string_free(out, FALSE);
     }
+    g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
     if (plan->beside)
         rh_report_append_beside(out, plan, options->gap_frac);
     append_best(out,
@@ -520,11 +489,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_why(out, plan);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
     append_fuller(out, plan);
-    append_unsafe(out, plan, options);
-    rh_report_watch_positions(out, q->c);
-    rh_report_watch_format(out, q->c);
-    rh_report_watch_mfu(out, g_ptr_array_index(plan->entries, 0));
-    append_waiting(out, q->c, g_ptr_array_index(plan->entries, 0));
+    rh_report_watches_text(out, watches);
     append_approximate(out, plan);
     append_near_misses(out, plan);
     if (style->verbosity > 0)

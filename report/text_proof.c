@@ -1,10 +1,9 @@
 #include "report/text_proof.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "report/format.h"
-#include "strategies/knobs.h"
+#include "report/watches.h"
 
 /* "A printed step is sensitive: ..., move it by up to 1 %" */
 static void append_sensitive(GString *text, double frac)
@@ -16,26 +15,13 @@ static void append_sensitive(GString *text, double frac)
         100 * frac);
 }
 
-static bool is_asked_for(const RhPlanOptions *options, const char *key)
-{
-    for (int32_t i = 0; i < options->constraints_count; i++)
-        if (options->constraints[i].knob == rh_knob_find(key, strlen(key)))
-            return true;
-    return false;
-}
-
 /* What no search goes through unasked, where this job leaves room for it: the proof is not of that. */
 static void append_untried(GString *text, const RhCase *c, const RhPlanOptions *options)
 {
-    int32_t most = rh_knobs_context_most(c);
-    bool pictures = rh_model_sees_pictures(c->model);
-    g_string_append(text, "; not tried: ");
-    if (!pictures && most < c->job.gpus && !is_asked_for(options, "cp"))
-        g_string_append_printf(text, "cp above %d, ", most);
-    if (!pictures && !is_asked_for(options, "recompute"))
-        g_string_append_printf(text, "recomputation of %smodules, ",
-                               c->stack->recomputes[0] ? "other " : "single ");
-    g_string_append(text, "another --dtype");
+    g_autoptr(GPtrArray) untried = rh_report_untried(c, options);
+    for (guint i = 0; i < untried->len; i++)
+        g_string_append_printf(text, "%s%s", i == 0 ? "; not tried: " : ", ",
+                               ((const RhUntried *)g_ptr_array_index(untried, i))->text);
 }
 
 /* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */

@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "report/watches.h"
 
 static double gib(double bytes)
 {
@@ -132,6 +133,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_autofree char *title = rh_layout_title(&r->layout);
     g_autofree char *tokens = rh_text_count(llround(r->tokens_per_s_per_gpu));
     g_autofree char *fit = verdict(q, r);
+    g_autoptr(GPtrArray) watches = rh_report_run_watches(q, r);
     g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
                            style->colored ? "\033[0m" : "");
     if (rh_report_error_frac(r) > 0) {
@@ -151,10 +153,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     append_memory(out, q->c, r);
     append_energy(out, q, r);
     rh_report_trust(out, r);
-    rh_report_watch_refused(out, q->c, &r->layout);
-    rh_report_watch_positions(out, q->c);
-    rh_report_watch_format(out, q->c);
-    rh_report_watch_mfu(out, r);
+    rh_report_watches_text(out, watches);
     rh_report_links(out, r->links);
     g_string_append_c(out, '\n');
     append_engine(out, q, r);

@@ -1,0 +1,200 @@
+#include "report/watches.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "report/format.h"
+#include "strategies/framework_rules.h"
+#include "strategies/knobs.h"
+
+/* The other 16-bit format has matrix units where it is so much quicker: 8 times on V100 and T4, 2 on an
+ * MI100; a device that has both for all it does has equal figures. */
+#define OTHER_FORMAT_TIMES 2
+
+static void watch_free(gpointer data)
+{
+    RhWatch *watch = data;
+    g_free(watch->text);
+    g_free(watch);
+}
+
+/* Takes `text`; NULL is none. */
+static void add(GPtrArray *watches, const char *kind, char *text)
+{
+    if (!text)
+        return;
+    RhWatch *watch = g_new(RhWatch, 1);
+    *watch = (RhWatch){kind, text};
+    g_ptr_array_add(watches, watch);
+}
+
+/* --- what there is to watch: a sentence that the caller frees, or NULL --- */
+
+/* A layout that the framework of the stack does not run. */
+static char *refused(const RhCase *c, const RhLayout *layout)
+{
+    g_autofree char *why = rh_framework_refused(c, layout);
+    return why ? g_strdup_printf("rehearsed as if it were run: %s", why) : NULL;
+}
+
+/* A sequence longer than the model was made for. */
+static char *beyond_positions(const RhCase *c)
+{
+    if (c->model->positions <= 0 || c->job.sequence <= c->model->positions)
+        return NULL;
+    g_autofree char *asked = rh_text_count(c->job.sequence);
+    g_autofree char *named = rh_text_count(c->model->positions);
+    return g_strdup_printf("sequences of %s tokens; the model's positions end at %s", asked, named);
+}
+
+/* Linear layers in a 16-bit format that the device has no units for, and the other one has. */
+static char *wrong_format(const RhCase *c)
+{
+    const RhDevice *d = c->platform->device;
+    RhDtype asked = c->job.recipe->linear;
+    RhDtype other = asked == RH_DTYPE_BF16 ? RH_DTYPE_FP16 : RH_DTYPE_BF16;
+    if (rh_dtype_bytes(asked) != rh_dtype_bytes(other))
+        return NULL;
+    double rate = d->peak_flops_per_s[asked].value, other_rate = d->peak_flops_per_s[other].value;
+    if (rate * OTHER_FORMAT_TIMES > other_rate)
+        return NULL;
+    g_autofree char *here = rh_text_amount(rate, "FLOP/s");
+    g_autofree char *there = rh_text_amount(other_rate, "FLOP/s");
+    return g_strdup_printf("%s has no matrix units for %s: %s, where %s has %s", d->name,
+                           rh_dtype_name(asked), here, rh_dtype_name(other), there);
+}
+
+/* An MFU below what nine in ten measured steps on the device have, even were the step as much quicker as its
+ * error bar allows. */
+static char *low_mfu(const RhRehearsal *r)
+{
+    const RhUsualMfu *u = r->usual;
+    if (!u || r->mfu_frac * (1 + rh_report_error_frac(r)) >= u->low_frac)
+        return NULL;
+    return g_strdup_printf(
+        "%.1f %% MFU; %.0f %% of %d measured steps on %s have %.0f to %.0f %% (%s models, %s)",
+        100 * r->mfu_frac, 100 * RH_RECORD_SHARE, u->steps, u->device, 100 * u->low_frac,
+        100 * u->high_frac, u->kind, u->dtype);
+}
+
+/* Nothing fits as surely as was asked: the odds are said beside, here what would be safer. */
+static char *unsafe(const RhPlan *plan, const RhPlanOptions *options)
+{
+    if (!plan->unsafe)
+        return NULL;
+    const RhSmallestChange *change =
+        plan->changes->len > 0 ? g_ptr_array_index(plan->changes, 0) : NULL;
+    g_autofree char *text = change ? rh_report_change(change) : NULL;
+    const char *with = text && !g_str_has_prefix(text, "without") ? "with " : "";
+    g_autofree char *safer =
+        change ? g_strdup_printf("; something does %s%s (%s)", with, text, change->effect)
+               : g_strdup("");
+    return g_strdup_printf("nothing fits as surely as --risk %.3g%% asks%s",
+                           100 * options->risk_frac, safer);
+}
+
+/* A job that its GPUs are too many for: even in the best layout they wait for longer than they work. */
+static char *waiting(const RhCase *c, const RhRehearsal *r)
+{
+    double bubble = rh_report_bubble_frac(r), exposed = rh_report_exposed_frac(r);
+    if (bubble + exposed <= 0.5)
+        return NULL;
+    g_autofree char *gpus = rh_text_count(c->job.gpus);
+    g_autofree char *tokens = rh_text_count(c->job.global_batch * c->job.sequence);
+    return g_strdup_printf(
+        "GPUs wait for %.0f %% of the step, %.0f %% for other stages and %.0f %% "
+        "for communication: %s %s a step are few for %s GPUs",
+        100 * (bubble + exposed), 100 * bubble, 100 * exposed, tokens,
+        r->pictures ? "pictures" : "tokens", gpus);
+}
+
+GPtrArray *rh_report_run_watches(const RhQuestion *q, const RhRehearsal *r)
+{
+    GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
+    add(watches, "framework", refused(q->c, &r->layout));
+    add(watches, "positions", beyond_positions(q->c));
+    add(watches, "format", wrong_format(q->c));
+    add(watches, "mfu", low_mfu(r));
+    return watches;
+}
+
+GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
+                                  const RhPlanOptions *options)
+{
+    GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
+    if (plan->entries->len == 0)
+        return watches;
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    add(watches, "memory", unsafe(plan, options));
+    add(watches, "positions", beyond_positions(q->c));
+    add(watches, "format", wrong_format(q->c));
+    add(watches, "mfu", low_mfu(best));
+    add(watches, "waiting", waiting(q->c, best));
+    return watches;
+}
+
+/* --- what was not tried --- */
+
+static void untried_free(gpointer data)
+{
+    RhUntried *untried = data;
+    g_free(untried->text);
+    g_free(untried);
+}
+
+static bool is_asked_for(const RhPlanOptions *options, const char *key)
+{
+    for (int32_t i = 0; i < options->constraints_count; i++)
+        if (options->constraints[i].knob == rh_knob_find(key, strlen(key)))
+            return true;
+    return false;
+}
+
+static void add_untried(GPtrArray *all, const char *key, char *text)
+{
+    RhUntried *untried = g_new(RhUntried, 1);
+    *untried = (RhUntried){key, text};
+    g_ptr_array_add(all, untried);
+}
+
+GPtrArray *rh_report_untried(const RhCase *c, const RhPlanOptions *options)
+{
+    GPtrArray *all = g_ptr_array_new_with_free_func(untried_free);
+    int32_t most = rh_knobs_context_most(c);
+    bool pictures = rh_model_sees_pictures(c->model);
+    if (!pictures && most < c->job.gpus && !is_asked_for(options, "cp"))
+        add_untried(all, "cp", g_strdup_printf("cp above %d", most));
+    if (!pictures && !is_asked_for(options, "recompute"))
+        add_untried(all, "recompute",
+                    g_strdup_printf("recomputation of %smodules",
+                                    c->stack->recomputes[0] ? "other " : "single "));
+    add_untried(all, "dtype", g_strdup("another --dtype"));
+    return all;
+}
+
+/* --- as text --- */
+
+void rh_report_watches_text(GString *out, const GPtrArray *watches)
+{
+    for (guint i = 0; i < watches->len; i++) {
+        const RhWatch *watch = g_ptr_array_index(watches, i);
+        g_autofree char *line = g_strdup_printf("watch: %s", watch->text);
+        rh_text_wrap(out, line, 7, 79);
+    }
+}
+
+void rh_report_watch_format(GString *out, const RhCase *c)
+{
+    g_autoptr(GPtrArray) watches = g_ptr_array_new_with_free_func(watch_free);
+    add(watches, "format", wrong_format(c));
+    rh_report_watches_text(out, watches);
+}
+
+void rh_report_watches_markdown(GString *out, const GPtrArray *watches)
+{
+    for (guint i = 0; i < watches->len; i++) {
+        const RhWatch *watch = g_ptr_array_index(watches, i);
+        g_autofree char *text = rh_text_markdown(watch->text);
+        g_string_append_printf(out, "Watch (%s): %s.\n", watch->kind, text);
+    }
+}

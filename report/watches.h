@@ -1,0 +1,29 @@
+#pragma once
+/* What of an answer is to be watched: each has a kind, a word that stays, and a sentence. Texts print them as
+ * `watch:` lines, JSON as the list "watch". And what a search does not go through unasked. */
+#include "report/report.h"
+
+typedef struct {
+    const char *kind; /* "memory", "framework", "positions", "format", "mfu" or "waiting" */
+    char *text;
+} RhWatch;
+
+/* Of one rehearsed layout, and of the best of a plan: RhWatch, caller frees. A plan without layouts has
+ * none. */
+GPtrArray *rh_report_run_watches(const RhQuestion *q, const RhRehearsal *r);
+GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
+                                  const RhPlanOptions *options);
+/* Of a service's formats alone, as a line. */
+void rh_report_watch_format(GString *out, const RhCase *c);
+
+typedef struct {
+    const char *key; /* "cp", "recompute" or "dtype" */
+    char *text;      /* "cp above 8" */
+} RhUntried;
+
+/* What this job leaves room for and no search goes through unasked: RhUntried, caller frees. */
+GPtrArray *rh_report_untried(const RhCase *c, const RhPlanOptions *options);
+
+/* A line each. */
+void rh_report_watches_text(GString *out, const GPtrArray *watches);
+void rh_report_watches_markdown(GString *out, const GPtrArray *watches);
