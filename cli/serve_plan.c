@@ -26,7 +26,8 @@ static bool check_question(const RhArguments *a, GError **error)
 static bool print_launch(const RhServeAsking *p, const RhServePlan *plan, GError **error)
 {
     const RhDeployment *best = &g_array_index(plan->entries, RhServeEntry, 0).deployment;
-    g_autofree char *text = rh_report_serve_launch(best, p->a->workload);
+    g_autofree char *text =
+        rh_report_serve_launch(best, &(RhLaunchedModel){p->a->workload, p->in->c.job.recipe->name});
     if (!text)
         return rh_fail(error, RH_ERROR_USAGE, "--emit: no words of %s are known", best->server);
     fputs("\n", stdout);

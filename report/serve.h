@@ -41,5 +41,9 @@ char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePl
 char *rh_report_serve_plan_json(const RhServeQuestion *question, const RhServePlan *plan,
                                 const RhServePlanOptions *options, int32_t top);
 char *rh_report_serve_plan_csv(const RhServePlan *plan);
+typedef struct {
+    const char *name;   /* for its server: a path, or a name that it loads by */
+    const char *recipe; /* its numbers (workloads/recipe.h) */
+} RhLaunchedModel;
 /* A command for each pool; NULL: none is known of this server. */
-char *rh_report_serve_launch(const RhDeployment *deployment, const char *model);
+char *rh_report_serve_launch(const RhDeployment *deployment, const RhLaunchedModel *model);

@@ -3,6 +3,14 @@
 #include <string.h>
 
 #include "report/serve.h"
+#include "workloads/recipe.h"
+
+#define RECIPES_MAX 4
+
+/* Of weights in 16 bits, which the server makes narrow when it loads them. */
+typedef struct {
+    const char *recipe, *word;
+} Quantized;
 
 typedef struct {
     const char *server, *command;
@@ -15,9 +23,14 @@ typedef struct {
     const char *dp_line; /* of a configuration file: each tensor rank is a group */
     const char *config;  /* followed by that file */
     const char *batch, *chunk;
+    const char *chunked;                              /* switch; NULL: prompts are cut by default */
     const char *cache_fp8, *forgets, *longest_prefix; /* switches; NULL: it cannot be said */
     const char *blocks;
-    const char *memory; /* followed by a fraction */
+    const char *memory;                   /* followed by a fraction */
+    const char *roles[RH_POOLS_MAX];      /* of two pools: reads prompts, makes tokens */
+    const char *role_lines[RH_POOLS_MAX]; /* of a configuration file, the same */
+    const char *router;                   /* in front of two pools: a comment */
+    Quantized quantized[RECIPES_MAX];
 } Words;
 
 static const Words all[] = {
@@ -33,7 +46,14 @@ static const Words all[] = {
      .cache_fp8 = "--kv-cache-dtype fp8",
      .forgets = "--no-enable-prefix-caching",
      .blocks = "--num-gpu-blocks-override",
-     .memory = "--gpu-memory-utilization"},
+     .memory = "--gpu-memory-utilization",
+     .roles = {"--kv-transfer-config "
+               "'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_producer\"}'",
+               "--kv-transfer-config "
+               "'{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_consumer\"}'"},
+     .router = "a proxy sends prompts to the first and takes answers from the second pool, like "
+               "tests/v1/kv_connector/nixl_integration/toy_proxy_server.py of the project",
+     .quantized = {{"fp8", "--quantization fp8"}}},
     {.server = "sglang",
      .command = "python -m sglang.launch_server --model-path",
      .title = "SGLang 001067ff",
@@ -48,7 +68,11 @@ static const Words all[] = {
      .forgets = "--disable-radix-cache",
      .longest_prefix = "--schedule-policy lpm",
      .blocks = "--max-total-tokens", /* blocks of one */
-     .memory = "--mem-fraction-static"},
+     .memory = "--mem-fraction-static",
+     .roles = {"--disaggregation-mode prefill", "--disaggregation-mode decode"},
+     .router = "a router sends prompts to the first and takes answers from the second pool: "
+               "sglang_router.launch_router of the project, with the addresses of both",
+     .quantized = {{"fp8", "--quantization fp8"}, {"mxfp8", "--quantization mxfp8"}}},
     {.server = "trtllm",
      .command = "trtllm-serve",
      .title = "TensorRT-LLM 00209af1",
@@ -59,7 +83,13 @@ static const Words all[] = {
      .config = "--config",
      .batch = "--max_batch_size",
      .chunk = "--max_num_tokens",
-     .memory = "--free_gpu_memory_fraction"},
+     .chunked = "--enable_chunked_prefill",
+     .memory = "--free_gpu_memory_fraction",
+     .role_lines = {"disable_overlap_scheduler: true\ncache_transceiver_config:\n"
+                    "  backend: DEFAULT\n",
+                    "cache_transceiver_config:\n  backend: DEFAULT\n"},
+     .router = "in front of both pools: `trtllm-serve disaggregated -c disagg.yaml`, a file with "
+               "context_servers and generation_servers, num_instances and urls of each"},
 };
 
 static void add_number(GString *out, const char *word, int32_t value, int32_t silent)
@@ -80,15 +110,40 @@ static bool is_configured(const Words *w, const RhPool *pool)
     return pool->dp > 1 && pool->tp == 1 && w->dp_line;
 }
 
-static void append_pool(GString *out, const Words *w, const char *model, const RhPool *pool)
+/* The pool's configuration file, where it needs one: its name; NULL: it needs none. */
+static const char *append_config(GString *out, const Words *w, const RhDeployment *d, int32_t p)
 {
+    static const char *const names[] = {"context.yaml", "generation.yaml"};
+    const char *groups = is_configured(w, &d->pools[p]) ? w->dp_line : NULL;
+    const char *role = d->pools_count > 1 ? w->role_lines[p] : NULL;
+    const char *name = role ? names[p] : "attention-dp.yaml";
+    if (!groups && !role)
+        return NULL;
+    g_string_append_printf(out, "cat >%s <<'END'\n%s%s%sEND\n", name, groups ? groups : "",
+                           groups ? "\n" : "", role ? role : "");
+    return name;
+}
+
+/* "--quantization fp8"; NULL: it is not said. */
+static const char *quantized(const Words *w, const char *recipe)
+{
+    for (int i = 0; i < RECIPES_MAX && w->quantized[i].recipe; i++)
+        if (strcmp(w->quantized[i].recipe, recipe) == 0)
+            return w->quantized[i].word;
+    return NULL;
+}
+
+static void append_pool(GString *out, const Words *w, const RhLaunchedModel *model,
+                        const RhDeployment *d, int32_t p)
+{
+    const RhPool *pool = &d->pools[p];
     bool configured = is_configured(w, pool), switched = pool->dp > 1 && w->dp_switch;
     int32_t apart = switched ? 1 : pool->dp;
-    if (configured)
-        g_string_append_printf(out, "cat >attention-dp.yaml <<'END'\n%s\nEND\n", w->dp_line);
-    g_string_append_printf(out, "%s %s", w->command, model);
-    if (configured)
-        g_string_append_printf(out, " \\\n    %s attention-dp.yaml", w->config);
+    const char *config = append_config(out, w, d, p), *narrow = quantized(w, model->recipe);
+    g_string_append_printf(out, "%s %s", w->command, model->name);
+    if (config)
+        g_string_append_printf(out, " \\\n    %s %s", w->config, config);
+    add_switch(out, narrow, true);
     add_number(out, w->tp, pool->tp * (switched || configured ? pool->dp : 1), 1);
     add_number(out, w->pp, pool->pp, 1);
     add_number(out, w->dp, pool->dp, 1);
@@ -97,6 +152,7 @@ static void append_pool(GString *out, const Words *w, const char *model, const R
     add_switch(out, w->ep_switch, pool->ep > 1);
     add_number(out, w->batch, (pool->batch + apart - 1) / apart, 0);
     add_number(out, w->chunk, (pool->chunk + apart - 1) / apart, 0);
+    add_switch(out, w->chunked, true);
     add_switch(out, w->cache_fp8, pool->cache == RH_CACHE_FP8);
     add_switch(out, w->forgets, pool->prefix == RH_PREFIX_OFF);
     add_switch(out, w->longest_prefix, pool->order == RH_WAITING_LPM);
@@ -104,6 +160,7 @@ static void append_pool(GString *out, const Words *w, const char *model, const R
     if (pool->memory > 0)
         g_string_append_printf(out, " \\\n    %s %d.%02d", w->memory, pool->memory / 100,
                                pool->memory % 100);
+    add_switch(out, w->roles[p], d->pools_count > 1);
     g_string_append_c(out, '\n');
 }
 
@@ -126,12 +183,25 @@ static const char *unsaid(const Words *w, const RhDeployment *d)
             (d->pools[p].blocks > 0 && !w->blocks) || d->pools[p].host > 0 || d->pools[p].nvme > 0)
             return "what the cache holds and remembers goes into the server's configuration file";
     }
-    return d->pools_count > 1 ? "how keys and values move between the pools is the server's own "
-                                "configuration"
-                              : NULL;
+    return d->pools_count > 1 ? w->router : NULL;
 }
 
-char *rh_report_serve_launch(const RhDeployment *d, const char *model)
+/* What the command takes for granted of the model's files; 16 bits of their own kind it need not say. */
+static void append_format(GString *out, const Words *w, const char *recipe)
+{
+    if (quantized(w, recipe))
+        g_string_append_printf(out,
+                               "# the server makes weights of 16 bits %s; files that hold them so "
+                               "say it themselves\n",
+                               recipe);
+    else if (strcmp(recipe, rh_recipe_bf16.name) != 0)
+        g_string_append_printf(out,
+                               "# the model's files hold its weights in %s already, and say so "
+                               "themselves\n",
+                               recipe);
+}
+
+char *rh_report_serve_launch(const RhDeployment *d, const RhLaunchedModel *model)
 {
     const Words *w = NULL;
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
@@ -147,8 +217,9 @@ char *rh_report_serve_launch(const RhDeployment *d, const char *model)
         int32_t count = d->pools[p].replicas;
         g_string_append_printf(out, "# %d server%s%s, each (options as of %s):\n", count,
                                count == 1 ? "" : "s", role, w->title);
-        append_pool(out, w, model, &d->pools[p]);
+        append_pool(out, w, model, d, p);
     }
+    append_format(out, w, model->recipe);
     const char *missing = unsaid(w, d);
     if (missing)
         g_string_append_printf(out, "# %s\n", missing);
