@@ -201,6 +201,16 @@ static void add_rows(RhJudged *judged, const RhCaseRow *row, const RhServedCase 
     }
 }
 
+/* Neither kernels were measured on the row's device, nor constants fitted to rows of its kind: what would be said of it
+ * is known to be wrong by a multiple. Models that make no tokens have kernels of their own. */
+static char *is_unknown(const RhServedCase *c)
+{
+    g_autofree char *why = c->fitted || !rh_model_makes_tokens(c->serving.model)
+                               ? NULL
+                               : rh_likeness_untabled(&c->serving);
+    return why ? g_strdup_printf("%s, and no constants were fitted to it", why) : NULL;
+}
+
 static void judge_row(RhServedTranslator *t, GHashTable *first, const RhCaseRow *row,
                       RhDeadline deadline, RhJudged *judged)
 {
@@ -212,6 +222,8 @@ static void judge_row(RhServedTranslator *t, GHashTable *first, const RhCaseRow 
         why = rh_served_repeats(first, row);
     if (!why)
         why = rh_served_outruns(&c, row);
+    if (!why)
+        why = is_unknown(&c);
     if (!why && rh_deadline_passed(deadline))
         why = g_strdup(RH_JUDGED_LATE);
     if (!why && !predict(&c, &p, &error)) {

@@ -45,6 +45,15 @@ RhLikeness rh_likeness_of(const RhCase *c)
                         .params = (double)rh_model_params(c->model)};
 }
 
+char *rh_likeness_untabled(const RhServing *s)
+{
+    const RhPlatform *p = s->platform;
+    return p->profile || rh_server_profile(&s->server->profiles, p->device->name)
+               ? NULL
+               : g_strdup_printf("no table of kernels for %s and %s", p->device->name,
+                                 s->server->name);
+}
+
 /* No row that was judged is of these. Caller frees; NULL: none of them. */
 static char *beyond_rows(const RhServing *s, const RhDeployment *d)
 {
@@ -53,9 +62,9 @@ static char *beyond_rows(const RhServing *s, const RhDeployment *d)
         return g_strdup("no service of a model that makes no tokens was measured");
     if (rh_platform_devices_count(p) > 1)
         return g_strdup("no service on GPUs of more than one kind was measured");
-    if (!p->profile && !rh_server_profile(&s->server->profiles, p->device->name))
-        return g_strdup_printf("no table of kernels for %s and %s", p->device->name,
-                               s->server->name);
+    char *untabled = rh_likeness_untabled(s);
+    if (untabled)
+        return untabled;
     for (int32_t i = 0; i < d->pools_count; i++) {
         if (d->pools[i].draft > 0)
             return g_strdup(

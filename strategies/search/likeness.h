@@ -12,3 +12,5 @@ RhLikeness rh_likeness_of(const RhCase *c);
  * like it, and *why_not says why (caller frees; NULL: not asked). */
 RhLikeness rh_likeness_of_service(const RhServing *serving, const RhDeployment *deployment,
                                   char **why_not);
+/* Kernels of this server on this device were not measured. Caller frees; NULL: they were. */
+char *rh_likeness_untabled(const RhServing *serving);
