@@ -514,8 +514,13 @@ bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, G
         : is_file ? !rh_layout_load(strategy, &layout, error)
                   : !rh_layout_parse(strategy, &layout, error))
         return false;
-    if (!rh_inputs_settle_layout(in, &layout, error))
-        return false;
+    GError *why = NULL;
+    if (!rh_inputs_settle_layout(in, &layout, &why)) {
+        if (!is_result && !is_file)
+            g_propagate_error(error, why);
+        return is_result ? rh_result_refuse(strategy, why, error)
+                         : is_file && rh_layout_refuse(strategy, why, error);
+    }
     *out = layout;
     return true;
 }

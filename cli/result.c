@@ -287,6 +287,37 @@ bool rh_result_layout(const char *spec, RhLayout *out, GError **error)
     return true;
 }
 
+/* The layout of that rank in the document; NULL: none. */
+static const RhJsonNode *layout_node(const RhJsonNode *root, int64_t rank)
+{
+    const RhJsonNode *plans = member_of(root, "plans"), *plan = root;
+    if (plans) {
+        plan = rh_json_first(plans);
+        for (int64_t i = 1; plan && i < rank; i++)
+            plan = rh_json_next(plan);
+    }
+    return plan ? member_of(plan, "layout") : NULL;
+}
+
+bool rh_result_refuse(const char *spec, GError *why, GError **error)
+{
+    g_autofree char *path = NULL;
+    int64_t rank = 1;
+    g_autoptr(RhJson) doc =
+        rh_result_split(spec, &path, &rank, NULL) ? rh_json_load(path, NULL) : NULL;
+    const RhJsonNode *layout = doc ? layout_node(rh_json_root(doc), rank) : NULL;
+    if (!layout) {
+        g_propagate_error(error, why);
+        return false;
+    }
+    const RhKnob *knob = rh_layout_refused_knob(why);
+    const RhJsonNode *member = knob ? member_of(layout, rh_knob_json_key(knob)) : NULL;
+    rh_json_problem(doc, member ? member : layout, NULL, "%s", why->message);
+    g_error_free(why);
+    rh_json_consume_all(doc, rh_json_root(doc));
+    return rh_json_finish(doc, error);
+}
+
 /* A workload or platform named by a path relative to where the result was made: as it stands, else
  * beside the result. */
 static char *find_again(const RhResult *r, const char *spec)
@@ -336,6 +367,11 @@ bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhAgain *out,
         return false;
     if (changed)
         rh_terminal_hint("warning: an input changed since this result was written");
+    RhLayout settled = out->plan->r.layout;
+    GError *why = NULL;
+    g_autofree char *spec = g_strdup_printf("%s#%" G_GINT64_FORMAT, path, rank);
+    if (!rh_inputs_settle_layout(out->in, &settled, &why))
+        return rh_result_refuse(spec, why, error);
     out->r = rh_result_rehearse(out->in, &out->plan->r.layout, out->result->seed, &out->program,
                                 drawn ? &out->run : NULL, error);
     if (!out->r)

@@ -31,6 +31,9 @@ bool rh_result_split(const char *spec, char **path, int64_t *rank, GError **erro
 const RhResultPlan *rh_result_plan(const RhResult *result, int64_t rank, GError **error);
 /* The layout behind "plan.json#2". */
 bool rh_result_layout(const char *spec, RhLayout *out, GError **error);
+/* That the layout behind it is refused: `why`, at the place where the file says the key at fault. Takes `why`;
+ * RH_ERROR_INPUT; false. */
+bool rh_result_refuse(const char *spec, GError *why, GError **error);
 /* Loads the inputs that the result was made from, with more `--set`s. A file that changed since is
  * a warning, told through *changed. */
 RhInputs *rh_result_inputs(const RhResult *result, const GPtrArray *more_sets, bool *changed,

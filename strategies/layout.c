@@ -143,6 +143,48 @@ bool rh_layout_load(const char *path, RhLayout *layout, GError **error)
     return true;
 }
 
+const RhKnob *rh_layout_refused_knob(const GError *why)
+{
+    return rh_knob_find(why->message, strspn(why->message, "abcdefghijklmnopqrstuvwxyz_"));
+}
+
+/* Line and column of the item of that knob, or of the first item; both from 1. */
+static void find_item(const char *text, const RhKnob *knob, int *line, int *column)
+{
+    int at_line = 1;
+    bool found = false;
+    for (const char *at = text, *start = text; *at; at++) {
+        if (*at == '#')
+            at += strcspn(at, "\n");
+        bool begins = g_ascii_isalpha(*at) && (at == text || strchr(" \t\n,", at[-1]));
+        const char *value;
+        g_autofree char *item = begins ? g_strndup(at, strcspn(at, ",#\n")) : NULL;
+        const RhKnob *of = item ? split_item(item, &value, NULL) : NULL;
+        if (of && (!found || of == knob)) {
+            *line = at_line;
+            *column = (int)(at - start) + 1;
+            found = true;
+        }
+        if (*at == '\n') {
+            at_line++;
+            start = at + 1;
+        }
+        if (!*at || (of && of == knob))
+            return;
+    }
+}
+
+bool rh_layout_refuse(const char *path, GError *why, GError **error)
+{
+    g_autofree char *text = rh_text_load(path, NULL);
+    int line = 1, column = 1;
+    if (text)
+        find_item(text, rh_layout_refused_knob(why), &line, &column);
+    rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: %s", path, line, column, why->message);
+    g_error_free(why);
+    return false;
+}
+
 const char *rh_layout_family(const RhLayout *l)
 {
     bool grouped = l->tp > 1 || l->pp > 1, sharded = l->zero >= 2;

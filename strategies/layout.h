@@ -57,6 +57,11 @@ bool rh_layout_parse(const char *text, RhLayout *layout, GError **error);
 /* The same from a file: lines go on like commas, '#' starts a comment. RH_ERROR_IO, RH_ERROR_INPUT
  * with file:line:column. */
 bool rh_layout_load(const char *path, RhLayout *layout, GError **error);
+/* That a layout of such a file is refused: `why`, whose first word is the key at fault or nearest to it, at the place
+ * where the file says that key (else at its first). Takes `why`; RH_ERROR_INPUT; false. */
+bool rh_layout_refuse(const char *path, GError *why, GError **error);
+/* The row whose key a refusal begins with, as in "tp=3 does not divide ..."; NULL: none. */
+const struct RhKnob *rh_layout_refused_knob(const GError *why);
 /* The text form in full, caller frees. A dp still to be derived (0) has no text and is left out. */
 char *rh_layout_format(const RhLayout *layout);
 /* "tp4 pp8 dp2, micro-batch 1, ZeRO-1, selective recompute", caller frees */

@@ -162,7 +162,7 @@ static void wrong_texts_say_where_and_what(void)
             "x.goal:1:22: a label of this rank must stand here, \"a\" given");
     refused("num_ranks 9 rank 0 { } rank 1 { } rank 2 { } rank 3 { } rank 4 { } rank 5 { }\n"
             "rank 6 { } rank 7 { } rank 8 { }",
-            "the program has 9 ranks, h100-sxm:8x1,nvlink:450GB/s has 8 GPUs");
+            "x.goal: the program has 9 ranks, h100-sxm:8x1,nvlink:450GB/s has 8 GPUs");
 }
 
 /* --- there and back --- */

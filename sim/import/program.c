@@ -334,8 +334,9 @@ static bool check_room(const RhForeign *f, const RhPlatform *platform, GError **
 {
     int32_t ranks = MAX(f->ranks_count, f->alike_count);
     return ranks <= rh_platform_gpus(platform) ||
-           rh_fail(error, RH_ERROR_INPUT, "the program has %d ranks, %s has %d GPUs", ranks,
-                   platform->name, rh_platform_gpus(platform));
+           rh_fail(error, RH_ERROR_INPUT, "%s: the program has %d ranks, %s has %d GPUs",
+                   (const char *)g_ptr_array_index(f->files, 0), ranks, platform->name,
+                   rh_platform_gpus(platform));
 }
 
 static bool put_all(Writer *w, GError **error)
