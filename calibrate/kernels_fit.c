@@ -276,6 +276,15 @@ static RhDtype main_dtype(const Work *w)
     return most;
 }
 
+/* What the constants of a kind of kernel are of from now on. */
+static void note_shapes(const Work *w, RhShapesKind kind, const GArray *rows)
+{
+    RhShapes shapes = {.source = g_intern_string(w->fit->source), .date = w->fit->date};
+    for (guint i = 0; i < rows->len; i++)
+        rh_shapes_hold(&shapes, kind, &g_array_index(rows, RhFitRow, i).sample.kernel);
+    w->fit->device->curves.shapes[kind] = shapes;
+}
+
 /* The form, and where it pays a correction, from the main format. */
 static void fit_gemm_form(const Work *w, RhDtype dtype)
 {
@@ -288,6 +297,7 @@ static void fit_gemm_form(const Work *w, RhDtype dtype)
     add_tiles(params, d);
     if (!fit_constants(w, name, rows, params, FORM_MEDIAN_MOST))
         return;
+    note_shapes(w, RH_SHAPES_GEMM, rows);
     const char *source = g_intern_string(fit->source);
     fit->correction = rh_fit_correction(d, rows, dtype, source, fit->date);
     if (fit->correction.kept) {
@@ -349,7 +359,10 @@ static void fit_attention(const Work *w)
     size_t constants = G_N_ELEMENTS(attention_constants) - (heads_vary(forward) ? 0 : 1);
     g_autoptr(GArray) params = params_of(d, attention_constants, constants);
     g_autoptr(GArray) one = params_of(d, backward_constants, G_N_ELEMENTS(backward_constants));
-    fit_class(w, "attention", forward, params);
+    if (fit_constants(w, "attention", forward, params, FORM_MEDIAN_MOST)) {
+        add_classes(w->fit, "attention", "", forward);
+        note_shapes(w, RH_SHAPES_ATTENTION, forward);
+    }
     fit_class(w, "attention backward", backward, one);
 }
 
@@ -542,6 +555,7 @@ static void fit_all(const Work *w)
     RhFact clock = d->curves.sustained_clock_frac;
     d->curves.sustained_clock_frac.value = 1;
     d->correction = (RhGemmCorrection){0};
+    memset(d->curves.shapes, 0, sizeof d->curves.shapes);
     measure_floor(w);
     rh_device_refresh(d);
     fit_memory(w);

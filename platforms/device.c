@@ -31,6 +31,17 @@ static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
     }
 }
 
+static void read_shapes(RhJson *doc, const RhJsonNode *root, RhDeviceCurves *c)
+{
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++) {
+        const RhJsonNode *part =
+            rh_json_object_or_null(doc, root, rh_shapes_kind_name((RhShapesKind)kind));
+        const RhJsonNode *shapes = part ? rh_json_object_or_null(doc, part, "shapes") : NULL;
+        if (shapes)
+            rh_shapes_read(doc, shapes, (RhShapesKind)kind, &c->shapes[kind]);
+    }
+}
+
 /* The rest of "gemm", which is known to be missing where it is, and may be. */
 static void read_gemm(RhJson *doc, const RhJsonNode *root, RhDevice *d)
 {
@@ -90,6 +101,7 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error)
     g_autofree char *reference = g_steal_pointer(&d->hash);
     rh_facts_read(doc, root, true, reference != NULL, d);
     read_gemm(doc, root, d);
+    read_shapes(doc, root, &d->curves);
     if (!rh_json_finish(doc, error))
         return NULL;
     d->hash = hash_over(rh_json_hash(doc), reference);

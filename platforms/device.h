@@ -20,6 +20,7 @@
 #include "platforms/gemm_correction.h"
 #include "platforms/kernel.h"
 #include "platforms/peer_reduce.h"
+#include "platforms/shapes.h"
 #include "platforms/surface.h"
 
 #define RH_TILES_MAX 8
@@ -66,6 +67,7 @@ typedef struct {
     RhFact sustained_clock_frac;    /* sustained over boost clock in long runs (power) */
     RhFact kernel_floor_s;          /* shortest kernel */
     RhFact power_frac[RH_POWER_LAST]; /* of power_w, drawn in each state; value 0: unknown */
+    RhShapes shapes[RH_SHAPES_LAST];  /* that the constants of GEMMs and attention are of */
 } RhDeviceCurves;
 
 /* What the cost model reads: plain numbers derived from the facts by rh_device_refresh(). */

@@ -15,6 +15,17 @@
 #define KERNELS    "device.kernels"
 #define PEERS      "device.peer_reduce"
 
+/* By kind of kernel: what facts of it begin with, and the key of the shapes that these are of. */
+static const char *const facts_of[] = {
+    [RH_SHAPES_GEMM] = "device.gemm.", [RH_SHAPES_ATTENTION] = "device.attention."};
+static const char *const shapes_of[] = {
+    [RH_SHAPES_GEMM] = "device.gemm.shapes", [RH_SHAPES_ATTENTION] = "device.attention.shapes"};
+
+const char *rh_profile_shapes_key(RhShapesKind kind)
+{
+    return shapes_of[kind];
+}
+
 /* What a profile says: of its facts those that the platform which it was read for has. */
 typedef struct {
     const char *device;           /* interned; "": of none */
@@ -22,6 +33,8 @@ typedef struct {
     GPtrArray *surfaces;          /* RhSurface; NULL: it lists no kernels. Never changed in place */
     RhPeerReduce *peers;          /* NULL: not said */
     RhGemmCorrection *correction; /* likewise */
+    bool fits_kind[RH_SHAPES_LAST];  /* it has constants of that kind of kernel */
+    RhShapes shapes[RH_SHAPES_LAST]; /* that those are of, where it says */
     char *hash;
     const char *note; /* "h200.json: raw.csv: NVIDIA H200, ...": what reports say of it; interned */
 } Profile;
@@ -79,9 +92,25 @@ static void read_kernels(RhJson *doc, const RhJsonNode *facts, Profile *f)
     }
 }
 
+static bool read_shapes(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n, Profile *f)
+{
+    const char *key = rh_json_key(n);
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++) {
+        f->fits_kind[kind] |= g_str_has_prefix(key, facts_of[kind]);
+        if (strcmp(key, shapes_of[kind]) != 0)
+            continue;
+        if (rh_json_object(doc, facts, key))
+            rh_shapes_read(doc, n, (RhShapesKind)kind, &f->shapes[kind]);
+        return true;
+    }
+    return false;
+}
+
 static void read_facts(RhJson *doc, const RhJsonNode *facts, const RhPlatform *p, Profile *f)
 {
     for (const RhJsonNode *n = rh_json_first(facts); n; n = rh_json_next(n)) {
+        if (read_shapes(doc, facts, n, f))
+            continue;
         if (strcmp(rh_json_key(n), KERNELS) == 0)
             read_kernels(doc, facts, f);
         else if (strcmp(rh_json_key(n), PEERS) == 0 && rh_json_object(doc, facts, PEERS))
@@ -186,6 +215,9 @@ static void lay(const Profile *f, RhPlatform *p)
         d->peers = *f->peers;
     if (f->correction)
         d->correction = *f->correction;
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+        if (f->fits_kind[kind])
+            d->curves.shapes[kind] = f->shapes[kind];
     rh_platform_hash_add(p, "profile", f->hash);
     p->profile = f->note;
     rh_device_refresh(d);

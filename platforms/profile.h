@@ -6,8 +6,9 @@
  *                              "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
  *
  * Keys are the paths of `--set`, "device.gemm.correction" (platforms/gemm_correction.h) and
- * "device.kernels", a list (platforms/surface.h), and "device.peer_reduce" (platforms/peer_reduce.h). Facts
- * of a device hold for the one that "device" names. */
+ * "device.kernels", a list (platforms/surface.h), and "device.peer_reduce" (platforms/peer_reduce.h); and
+ * "device.gemm.shapes", "device.attention.shapes" (platforms/shapes.h): a profile with facts of a kind of kernel and
+ * no shapes takes the device's away. Facts of a device hold for the one that "device" names. */
 #include "base/json.h"
 #include "platforms/platform.h"
 
@@ -17,3 +18,5 @@ bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error);
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error);
 /* The device that a profile's facts are of; "" when they are of none. Interned. */
 const char *rh_profile_device(RhJson *doc);
+/* "device.gemm.shapes" */
+const char *rh_profile_shapes_key(RhShapesKind kind);

@@ -6,6 +6,7 @@
 #include "report/format.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
+#include "strategies/search/account.h"
 
 /* The other 16-bit format has matrix units where it is so much quicker: 8 times on V100 and T4, 2 on an
  * MI100; a device that has both for all it does has equal figures. */
@@ -64,6 +65,42 @@ static char *wrong_format(const RhCase *c)
                            rh_dtype_name(asked), here, rh_dtype_name(other), there);
 }
 
+/* "m 131,072 x n 14,336 x k 4,096", "keys 131,072". Caller frees. */
+static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (int axis = 0; rh_shapes_axis_name(kind, axis); axis++) {
+        g_autofree char *at = rh_text_count(rh_shapes_at(kind, kernel, axis));
+        g_string_append_printf(text, "%s%s %s", axis ? " x " : "", rh_shapes_axis_name(kind, axis),
+                               at);
+    }
+    return g_string_free(g_steal_pointer(&text), FALSE);
+}
+
+/* Kernels of shapes that the device's constants are not of, where they take much of the time. */
+static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
+{
+    int axis = rh_shapes_beyond(e->shapes, kind, &e->largest);
+    if (e->share_frac < RH_EXTRAPOLATED_TOLD_FRAC || axis < 0)
+        return NULL;
+    g_autofree char *shape = shape_text(kind, &e->largest);
+    g_autofree char *low = rh_text_count(e->shapes->low[axis]);
+    g_autofree char *high = rh_text_count(e->shapes->high[axis]);
+    return g_strdup_printf(
+        "%.0f %% of the kernels' time is extrapolated: %s of %s, measured were %s from %s to %s "
+        "(%s)",
+        100 * e->share_frac, rh_shapes_kind_name(kind), shape, rh_shapes_axis_name(kind, axis), low,
+        high, e->shapes->source);
+}
+
+static void add_extrapolated(GPtrArray *watches, const RhCase *c, const RhLayout *layout)
+{
+    RhExtrapolated beyond[RH_SHAPES_LAST];
+    rh_account_extrapolated(c, layout, beyond);
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+        add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond[kind]));
+}
+
 /* An MFU below what nine in ten measured steps on the device have, even were the step as much quicker as its
  * error bar allows. */
 static char *low_mfu(const RhRehearsal *r)
@@ -114,6 +151,7 @@ GPtrArray *rh_report_run_watches(const RhQuestion *q, const RhRehearsal *r)
     add(watches, "framework", refused(q->c, &r->layout));
     add(watches, "positions", beyond_positions(q->c));
     add(watches, "format", wrong_format(q->c));
+    add_extrapolated(watches, q->c, &r->layout);
     add(watches, "mfu", low_mfu(r));
     return watches;
 }
@@ -128,6 +166,7 @@ GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
     add(watches, "memory", unsafe(plan, options));
     add(watches, "positions", beyond_positions(q->c));
     add(watches, "format", wrong_format(q->c));
+    add_extrapolated(watches, q->c, &best->layout);
     add(watches, "mfu", low_mfu(best));
     add(watches, "waiting", waiting(q->c, best));
     return watches;

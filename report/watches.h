@@ -4,7 +4,8 @@
 #include "report/report.h"
 
 typedef struct {
-    const char *kind; /* "memory", "framework", "positions", "format", "mfu" or "waiting" */
+    const char *
+        kind; /* "memory", "framework", "positions", "format", "extrapolated", "mfu" or "waiting" */
     char *text;
 } RhWatch;
 

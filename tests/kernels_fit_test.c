@@ -340,6 +340,22 @@ static void a_correction_is_continuous_and_between_its_nodes(void)
 
 /* --- the profile --- */
 
+/* The profile says of which shapes it is, and they are those of the samples. */
+static void check_shapes(const RhKernelsFit *fit, const RhDevice *device)
+{
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++) {
+        const RhShapes *own = &fit->device->curves.shapes[kind],
+                       *read = &device->curves.shapes[kind];
+        CU_ASSERT_PTR_NOT_NULL_FATAL(own->source);
+        CU_ASSERT_STRING_EQUAL(read->source, own->source);
+        for (int axis = 0; rh_shapes_axis_name((RhShapesKind)kind, axis); axis++) {
+            CU_ASSERT_EQUAL(read->low[axis], own->low[axis]);
+            CU_ASSERT_EQUAL(read->high[axis], own->high[axis]);
+            CU_ASSERT_TRUE(own->low[axis] < own->high[axis]);
+        }
+    }
+}
+
 static void a_profile_makes_a_platform_what_was_fitted(void)
 {
     g_autoptr(RhDevice) truth = kit_device();
@@ -370,6 +386,7 @@ static void a_profile_makes_a_platform_what_was_fitted(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(peak->source, "synthetic"));
     CU_ASSERT_STRING_EQUAL(peak->date, "2026-11");
     CU_ASSERT_PTR_NOT_NULL(strstr(p->profile, "gpu.json: synthetic.csv"));
+    check_shapes(fit, p->device);
     g_autoptr(RhJson) again = rh_json_parse("gpu.json", text, strlen(text), NULL);
     g_autoptr(RhPlatform) other = rh_platform_load("dgx-h100", NULL);
     CU_ASSERT_FALSE(rh_platform_apply_profile_json(other, again, &error));

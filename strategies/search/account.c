@@ -152,6 +152,17 @@ static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
     return sums;
 }
 
+void rh_account_extrapolated(const RhCase *c, const RhLayout *l, RhExtrapolated out[RH_SHAPES_LAST])
+{
+    RhKernelSums sums = mean_kernels(c, l);
+    double whole_s = l->pp * (sums.bounds.compute_s + sums.bounds.memory_s);
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+        out[kind] =
+            (RhExtrapolated){.share_frac = whole_s > 0 ? sums.beyond[kind].seconds / whole_s : 0,
+                             .largest = sums.beyond[kind].largest,
+                             .shapes = &c->platform->device->curves.shapes[kind]};
+}
+
 static RhPowerTimes bound_times(const RhCase *c, const RhKernelSums *kernels, double compute_s,
                                 double step_s)
 {

@@ -15,5 +15,17 @@ void rh_account_bound(const RhCase *c, RhRehearsal *r, double step_s);
 RhPowerTimes rh_account_bound_times(const RhCase *c, const RhLayout *layout, double step_s);
 /* Kernels of the mean rank; of several devices, each on that which is quickest at it. */
 double rh_account_kernels_s(const RhCase *c, const RhLayout *layout);
+/* Kernels of one kind of which the device's constants were fitted to no such shape. */
+typedef struct {
+    double share_frac; /* of the mean rank's kernel times */
+    RhKernel largest;  /* of the one that takes longest */
+    const RhShapes *shapes;
+} RhExtrapolated;
+/* A share that is worth a word: below it, times that are off by 20 %, as one in ten of the measured shapes
+ * themselves are (docs/model-calibration.md), move the step by less than the narrowest error bars are wide (5 %). */
+#define RH_EXTRAPOLATED_TOLD_FRAC 0.25
+/* By kind; a share of 0 where there are none, or the device's shapes are not known. */
+void rh_account_extrapolated(const RhCase *c, const RhLayout *layout,
+                             RhExtrapolated out[RH_SHAPES_LAST]);
 /* Slow nodes: the step is longer by this factor, the same for every layout of a job. */
 double rh_straggler_factor(const RhCase *c);

@@ -81,6 +81,11 @@ typedef struct {
     double seconds[RH_PHASE_LAST];
     double flops;
     RhBoundTimes bounds; /* of those seconds */
+    struct {
+        double seconds,
+            largest_s; /* of all such kernels, and of the one that takes longest in a step */
+        RhKernel largest;
+    } beyond[RH_SHAPES_LAST]; /* kernels that lie outside of what the device's constants are of */
 } RhKernelSums;
 void rh_script_add_kernels(const RhScript *script, const RhItems *items, RhKernelSums *sums);
 /* How many tasks the stage's role has in a step of m micro-batches, messages and optimizer

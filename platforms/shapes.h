@@ -1,0 +1,31 @@
+#pragma once
+/* Which shapes of kernels a device's constants were fitted to: beyond them a time is extrapolated.
+ *
+ * Of GEMMs the ranges of m, n and k, of attention that of keys. A device file or a profile has them with
+ * their source, {"m": [1, 32768], "n": [32, 65536], "k": [32, 65536], "source": ..., "date": ...}; where none
+ * are said, nothing is claimed. Knows nothing of what is done with them. */
+#include "base/json.h"
+#include "platforms/kernel.h"
+
+#define RH_SHAPES_AXES 3
+
+typedef enum { RH_SHAPES_GEMM, RH_SHAPES_ATTENTION, RH_SHAPES_LAST } RhShapesKind;
+
+typedef struct {
+    int64_t low[RH_SHAPES_AXES], high[RH_SHAPES_AXES]; /* by axis; axes that a kind lacks are 0 */
+    const char *source, *date;                         /* as of a fact; NULL: not known */
+} RhShapes;
+
+/* RH_SHAPES_LAST: of no such kind. */
+RhShapesKind rh_shapes_kind(const RhKernel *kernel);
+const char *rh_shapes_kind_name(RhShapesKind kind);           /* "gemm" */
+const char *rh_shapes_axis_name(RhShapesKind kind, int axis); /* "m"; NULL: the kind has no more */
+int64_t rh_shapes_at(RhShapesKind kind, const RhKernel *kernel, int axis);
+/* The first axis on which a kernel of the kind lies outside; -1: on none, or no shapes are known. */
+int rh_shapes_beyond(const RhShapes *shapes, RhShapesKind kind, const RhKernel *kernel);
+/* Widens them so that they hold the kernel; the first one makes them. Source and date stay. */
+void rh_shapes_hold(RhShapes *shapes, RhShapesKind kind, const RhKernel *kernel);
+
+/* Problems are collected in the document. */
+void rh_shapes_read(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, RhShapes *out);
+void rh_shapes_write(RhJsonWriter *w, const char *key, RhShapesKind kind, const RhShapes *shapes);
