@@ -293,9 +293,11 @@ static void append_reliefs(GString *out, const RhRehearsal *r, const GArray *rel
     rh_table_append(table, out, "  ");
     if (reliefs->len > RELIEFS_MAX)
         g_string_append_printf(out, "  and %u that free less\n", reliefs->len - RELIEFS_MAX);
-    g_string_append(out,
-                    "  steps are lower bounds (segment graph); of every knob, over the "
-                    "values\n  that plan tries, the quickest change, and that which needs least\n");
+    g_string_append(
+        out,
+        "  steps are lower bounds (segment graph); of every knob, over the "
+        "values\n  that plan tries (of cp, over longer rings too), the quickest change, and that\n"
+        "  which needs least\n");
 }
 
 void rh_explain_append_memory(GString *out, const RhInputs *in, const RhRehearsal *r,

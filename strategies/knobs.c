@@ -230,14 +230,25 @@ int32_t rh_knobs_context_most(const RhCase *c)
     return (int32_t)CLAMP(c->job.sequence / CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
 }
 
-static bool next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+static bool context_up_to(const RhCase *c, const RhLayout *l, int32_t most, int32_t *value)
 {
-    (void)knob;
     int32_t gpus = c->job.gpus / (l->tp * l->pp);
-    while (++*value <= MIN(gpus, rh_knobs_context_most(c)))
+    while (++*value <= MIN(gpus, most))
         if (gpus % *value == 0)
             return true;
     return false;
+}
+
+static bool next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    return context_up_to(c, l, rh_knobs_context_most(c), value);
+}
+
+bool rh_knobs_longer_context(const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    *value = MAX(*value, rh_knobs_context_most(c));
+    return context_up_to(c, l, RH_LAYOUT_DEGREE_MAX, value);
 }
 
 /* The GPUs that are left, where the batch divides among them. */

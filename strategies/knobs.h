@@ -79,6 +79,8 @@ extern const RhKnob rh_knobs[];
 /* NULL when no key is `length` bytes of `key`. */
 /* More context ranks the search does not try: each keeps 8,192 tokens of a sequence. */
 int32_t rh_knobs_context_most(const RhCase *c);
+/* The next degree beyond those, which no search tries unasked; as `next` of a knob. */
+bool rh_knobs_longer_context(const RhCase *c, const RhLayout *l, int32_t *value);
 const RhKnob *rh_knob_find(const char *key, size_t length);
 /* Every key, NULL-ended. */
 const char *const *rh_knob_keys(void);
