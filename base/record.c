@@ -112,6 +112,19 @@ const RhServedBar *rh_record_served(const RhRecord *record, const RhLikeness *li
     return NULL;
 }
 
+void rh_record_served_widest(const RhRecord *record, const char *kind, double *ttft_frac,
+                             double *tpot_frac)
+{
+    *ttft_frac = *tpot_frac = 0;
+    for (guint i = 0; i < record->serving.bars->len; i++) {
+        const RhServedBar *bar = &g_array_index(record->serving.bars, RhServedBar, i);
+        if (bar->kind != kind || bar->apart || bar->starved)
+            continue;
+        *ttft_frac = fmax(*ttft_frac, bar->ttft_frac);
+        *tpot_frac = fmax(*tpot_frac, bar->tpot_frac);
+    }
+}
+
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like)
 {
     for (guint i = 0; i < record->odds->len; i++) {

@@ -106,6 +106,10 @@ bool rh_error_bar_spans(const RhErrorBar *bar, double params);
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like);
 /* Of a service: its device's, else its generation's; NULL: nothing like it was measured. */
 const RhServedBar *rh_record_served(const RhRecord *record, const RhLikeness *like);
+/* Of services with one pool and a cache that is not full, the widest that is known of this kind of models, whatever the
+ * server and the device, in each of both times; 0 where none is. */
+void rh_record_served_widest(const RhRecord *record, const char *kind, double *ttft_frac,
+                             double *tpot_frac);
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like);
 /* NULL: no such steps were measured on the device, or only of smaller or only of larger models. */
 const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhLikeness *like);

@@ -86,7 +86,7 @@ static void set_allowances(RhServeAsking *p)
         deployment.pools_count = 1 + two;
         p->options.allowances[two] = rh_served_allowance(&serving, &deployment);
     }
-    if (!rh_slo_allows(&p->options.allowances[1]))
+    if (p->options.allowances[1].widest_of)
         p->options.allowances[1] = p->options.allowances[0];
 }
 

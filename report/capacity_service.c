@@ -292,15 +292,25 @@ static void append_kept(GString *out, const RhServiceCapacity *a)
         "of each size the quickest deployment of those that keep the levels, each on the fewest "
         "GPUs that do; ");
     g_string_append(line, chance);
-    g_autoptr(GString) bare = g_string_new(NULL);
-    guint bare_count = 0;
-    for (guint i = 0; i < a->offers_count; i++)
-        if (!rh_slo_allows(&a->offers[i].allowance)) {
+    g_autoptr(GString) bare = g_string_new(NULL), wide = g_string_new(NULL);
+    guint bare_count = 0, wide_count = 0;
+    const RhSloAllowance *widest = NULL;
+    for (guint i = 0; i < a->offers_count; i++) {
+        const RhSloAllowance *allowance = &a->offers[i].allowance;
+        if (!rh_slo_allows(allowance)) {
             g_string_append_printf(bare, "%s%s", bare_count++ ? ", " : "", a->offers[i].platform);
+        } else if (allowance->widest_of) {
+            g_string_append_printf(wide, "%s%s", wide_count++ ? ", " : "", a->offers[i].platform);
+            widest = allowance;
         }
+    }
     if (bare_count < a->offers_count)
         g_string_append(
             line, ", and at the upper end of the error bar (--error-bar none: of chance alone)");
+    if (widest) {
+        g_autofree char *words = rh_report_widest(widest);
+        g_string_append_printf(line, "; on %s nothing alike was measured: %s", wide->str, words);
+    }
     if (bare_count > 0)
         g_string_append_printf(
             line, "; on %s nothing is allowed for the error of the server's own model", bare->str);

@@ -263,6 +263,17 @@ static void append_beyond(GString *out, const RhServeQuestion *q, const RhServic
     rh_text_wrap(out, line, 10, 79);
 }
 
+/* By which bar levels are judged that have none of their own. */
+static void append_widest(GString *out, const RhSlos *slos)
+{
+    if (slos->count == 0 || !slos->allowance.widest_of)
+        return;
+    g_autofree char *widest = rh_report_widest(&slos->allowance);
+    g_autofree char *line = g_strconcat("levels are judged by ", widest, NULL);
+    g_string_append(out, "           ");
+    rh_text_wrap(out, line, 11, 79);
+}
+
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,
                            const RhReportStyle *style)
 {
@@ -303,6 +314,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
         g_string_append(
             out, "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
         rh_report_served_trust(out, q->trust);
+        append_widest(out, q->slos);
     }
     if (!style->saved_as)
         g_string_append(out,

@@ -22,6 +22,10 @@ static void put_spread(RhJsonWriter *w, const char *key, const RhServedSpread *s
     put_or_null(w, "p99", s->p99.value);
     put_or_null(w, "mean_low", s->mean.low);
     put_or_null(w, "mean_high", s->mean.high);
+    put_or_null(w, "p50_low", s->p50.low);
+    put_or_null(w, "p50_high", s->p50.high);
+    put_or_null(w, "p90_low", s->p90.low);
+    put_or_null(w, "p90_high", s->p90.high);
     put_or_null(w, "p99_low", s->p99.low);
     put_or_null(w, "p99_high", s->p99.high);
     rh_json_put_int(w, "count", s->count);

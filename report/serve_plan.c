@@ -226,6 +226,21 @@ static void append_next(GString *out, const RhServeQuestion *q, const RhServeEnt
     g_string_append_printf(out, " \\\n      -s %s\n", text);
 }
 
+/* By which bar levels are kept; caller frees. */
+static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
+{
+    static const char chance[] = "(--error-bar none: of chance alone)";
+    if (!rh_slo_allows(a))
+        return g_strdup("; the model of the server adds its own error, for which nothing is "
+                        "allowed");
+    if (!a->widest_of)
+        return g_strdup_printf(
+            ", and at the upper end of the error bar%s %s",
+            q->trust && q->trust->bar ? "" : " that one pool has whose cache is not full", chance);
+    g_autofree char *widest = rh_report_widest(a);
+    return g_strdup_printf(", and at the upper end of %s %s", widest, chance);
+}
+
 char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,
                                 const RhServePlanOptions *o, int32_t top,
                                 const RhReportStyle *style)
@@ -244,15 +259,8 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     rh_report_served_trust(out, q->trust);
     g_autofree char *chance = rh_report_chance(o);
-    g_autofree char *kept = g_strconcat(
-        chance,
-        !rh_slo_allows(&o->allowances[best->deployment.pools_count > 1])
-            ? "; the model of the server adds its own error, for which nothing is allowed"
-        : q->trust && q->trust->bar
-            ? ", and at the upper end of the error bar (--error-bar none: of chance alone)"
-            : ", and at the upper end of the error bar that one pool has whose cache is not full "
-              "(--error-bar none: of chance alone)",
-        NULL);
+    g_autofree char *bar = bar_words(q, &o->allowances[best->deployment.pools_count > 1]);
+    g_autofree char *kept = g_strconcat(chance, bar, NULL);
     rh_text_wrap(out, kept, 0, 79);
     append_next(out, q, best, o);
     return g_string_free(out, FALSE);

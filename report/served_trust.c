@@ -22,6 +22,13 @@ static char *words_of(const RhServedBar *bar)
         bar->apart ? ", two pools" : "", bar->starved ? ", the cache full" : "", fitted);
 }
 
+char *rh_report_widest(const RhSloAllowance *a)
+{
+    g_autofree char *ttft = percent(a->ttft_frac), *tpot = percent(a->tpot_frac);
+    return g_strdup_printf("the widest bar of %s models on any device, ±%s and ±%s", a->widest_of,
+                           ttft, tpot);
+}
+
 void rh_report_served_trust(GString *out, const RhServedTrust *trust)
 {
     if (!trust)
@@ -57,4 +64,5 @@ void rh_put_allowances(RhJsonWriter *w, const RhServePlanOptions *options)
 {
     rh_json_put_number(w, "ttft_allowance_frac", options->allowances[0].ttft_frac);
     rh_json_put_number(w, "tpot_allowance_frac", options->allowances[0].tpot_frac);
+    rh_json_put_string(w, "allowance_widest_of", options->allowances[0].widest_of);
 }

@@ -187,10 +187,10 @@ static void levels_are_read_as_written(void)
 
 /* How often the interval of TRIES samples holds the truth. `memory` 0: independent exponentials of mean
  * 1; else every one is with this probability the one before. */
-static void coverage(double memory, double *mean, double *p90)
+static void coverage(double memory, double *mean, double *p50, double *p90)
 {
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    double held[2] = {0}, truth = -log(0.1);
+    double held[3] = {0}, truth = -log(0.1), middle = -log(0.5);
     double values[DRAWS];
     for (int t = 0; t < TRIES; t++) {
         for (int i = 0; i < DRAWS; i++)
@@ -199,23 +199,27 @@ static void coverage(double memory, double *mean, double *p90)
         RhServedSpread spread = rh_spread(values, DRAWS);
         held[0] += spread.mean.low <= 1 && 1 <= spread.mean.high;
         held[1] += spread.p90.low <= truth && truth <= spread.p90.high;
+        held[2] += spread.p50.low <= middle && middle <= spread.p50.high;
     }
     gsl_rng_free(rng);
     *mean = held[0] / TRIES;
     *p90 = held[1] / TRIES;
+    *p50 = held[2] / TRIES;
 }
 
 /* Of 400 intervals of 95 %, 367 to 393 hold it in all but three cases of a thousand; batches of 100 are
  * a little alike when values are. */
 static void intervals_hold_the_truth_as_often_as_they_say(void)
 {
-    double mean = 0, p90 = 0;
-    coverage(0, &mean, &p90);
+    double mean = 0, p50 = 0, p90 = 0;
+    coverage(0, &mean, &p50, &p90);
     CU_ASSERT_TRUE(mean >= 0.917 && mean <= 0.983);
     CU_ASSERT_TRUE(p90 >= 0.917 && p90 <= 0.995); /* widened by chance alone: a little too wide */
-    coverage(0.8, &mean, &p90);
+    CU_ASSERT_TRUE(p50 >= 0.917 && p50 <= 0.995);
+    coverage(0.8, &mean, &p50, &p90);
     CU_ASSERT_TRUE(mean >= 0.9 && mean <= 0.983);
     CU_ASSERT_TRUE(p90 >= 0.9 && p90 <= 0.995);
+    CU_ASSERT_TRUE(p50 >= 0.9 && p50 <= 0.995);
 }
 
 static void a_wait_is_not_less_than_nothing(void)

@@ -31,5 +31,11 @@ RhSloAllowance rh_served_allowance(const RhServing *serving, const RhDeployment 
 {
     RhLikeness like = rh_likeness_of_service(serving, deployment, NULL);
     const RhServedBar *bar = rh_record_served(rh_record_shipped(), &like);
-    return bar ? (RhSloAllowance){bar->ttft_frac, bar->tpot_frac} : (RhSloAllowance){0};
+    RhSloAllowance widest = {.widest_of = like.kind};
+    if (bar)
+        return (RhSloAllowance){bar->ttft_frac, bar->tpot_frac, NULL};
+    if (rh_model_makes_tokens(serving->model))
+        rh_record_served_widest(rh_record_shipped(), like.kind, &widest.ttft_frac,
+                                &widest.tpot_frac);
+    return rh_slo_allows(&widest) ? widest : (RhSloAllowance){0};
 }

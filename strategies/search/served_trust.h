@@ -14,7 +14,8 @@ RhServedTrust rh_served_trust(const RhServing *serving, const RhDeployment *depl
                               int64_t put_out);
 void rh_served_trust_clear(RhServedTrust *trust);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhServedTrust, rh_served_trust_clear)
-/* The upper end of the error bar, of a cache that is not full; none where nothing is known. */
+/* The upper end of the error bar, of a cache that is not full; where nothing alike was measured, that of the widest bar of
+ * the kind of model; none where no such model was, nor of one that makes no tokens. */
 RhSloAllowance rh_served_allowance(const RhServing *serving, const RhDeployment *deployment);
 static inline bool rh_slo_allows(const RhSloAllowance *allowance)
 {

@@ -56,6 +56,8 @@ typedef struct {
 /* By what times may be longer than they are said to be: to the first token, and of each further one. */
 typedef struct {
     double ttft_frac, tpot_frac;
+    const char
+        *widest_of; /* interned kind of models, of whose bars it is the widest; NULL: its own */
 } RhSloAllowance;
 
 #define RH_SLOS_MAX 16
