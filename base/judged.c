@@ -158,6 +158,27 @@ static void judge_memory(const RhJudgedRow *row, GArray *ran, GArray *failed, Rh
     g_array_append_val(*(row->failed ? &failed : &ran), share);
 }
 
+static RhFigures peaks_of(const RhJudged *judged, RhJudgedBy by, const char *name)
+{
+    g_autofree double *measured = g_new(double, judged->rows->len + 1);
+    g_autofree double *predicted = g_new(double, judged->rows->len + 1);
+    g_autofree guint *places = g_new(guint, judged->rows->len + 1);
+    size_t count = 0;
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhJudgedRow *row = row_at(judged, i);
+        if (!belongs(row, by, name) || row->skipped || row->measured_peak_bytes <= 0 ||
+            row->peak_bytes <= 0)
+            continue;
+        places[count] = i;
+        measured[count] = row->measured_peak_bytes;
+        predicted[count++] = row->peak_bytes;
+    }
+    RhFigures peaks = rh_figures(measured, predicted, count);
+    if (peaks.worst >= 0)
+        peaks.worst = (int32_t)places[peaks.worst];
+    return peaks;
+}
+
 RhJudgedFigures rh_judged_figures(const RhJudged *judged, RhJudgedBy by, const char *name)
 {
     RhJudgedFigures f = {.name = name};
@@ -197,5 +218,6 @@ RhJudgedFigures rh_judged_figures(const RhJudged *judged, RhJudgedBy by, const c
         f.figures.worst = (int32_t)places[f.figures.worst];
     rank(contests, &f);
     f.oom_auc = auc_of(ran, failed);
+    f.peaks = peaks_of(judged, by, name);
     return f;
 }

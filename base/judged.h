@@ -56,6 +56,7 @@ typedef struct {
                                            second); predicted 0: none */
     double measured_mfu_frac;       /* of a step: the model's arithmetic over the peak; 0: none */
     double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
+    double measured_peak_bytes;        /* 0: none */
     RhLikeness like;
     double bar_frac; /* its error bar, were there no run of its own table; 0: none */
     double took_s;   /* processor time of predicting it; not reproducible, so in no report */
@@ -107,6 +108,7 @@ typedef struct {
     double kendall_tau, regret_frac, regret_worst_frac; /* means over groups of rivals; NAN: none */
     int32_t rivals_count;                               /* such groups */
     int32_t ran_and_fits, ran_but_refused, failed_and_refused, failed_but_fits;
+    RhFigures peaks;                    /* of rows with a measured peak of memory; worst as above */
     int32_t within_count, barred_count; /* steps within their error bar, of those that have one */
     double oom_auc; /* chance that a run that failed has a larger predicted share of its memory than
                        one that ran; NAN without both */

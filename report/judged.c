@@ -178,6 +178,25 @@ static void append_memory(GString *out, const RhJudgedFigures *all)
         g_string_append_c(out, '\n');
 }
 
+static double peak_error_frac(const RhJudgedRow *row)
+{
+    return row->peak_bytes / row->measured_peak_bytes - 1;
+}
+
+static void append_peaks(GString *out, const RhJudged *judged, const RhJudgedFigures *all)
+{
+    const RhFigures *f = &all->peaks;
+    if (f->count == 0)
+        return;
+    const RhJudgedRow *worst = row_at(judged, (guint)f->worst);
+    g_string_append_printf(
+        out,
+        "peaks: off by %.1f %% in the median of %d measured; mean %.1f, 90th %.1f, bias %+.1f %%;\n"
+        "       worst %+.1f %% (%s)\n",
+        100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac, 100 * f->p90_abs_error_frac,
+        100 * f->bias_frac, 100 * peak_error_frac(worst), worst->id);
+}
+
 typedef struct {
     const char *why; /* borrowed */
     int32_t count, line;
@@ -220,6 +239,7 @@ char *rh_report_judged_text(const RhJudged *judged, const RhRecord *record, bool
     RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
     append_answer(out, judged, &all);
     append_memory(out, &all);
+    append_peaks(out, judged, &all);
     rh_report_judged_trust(out, judged, record, verbose);
     g_string_append_c(out, '\n');
     if (all.figures.count > 0) {
@@ -272,6 +292,9 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_json_put_string(w, "stands_in", row->stands_in);
     put_or_null(w, "bar_frac", row->bar_frac, row->bar_frac > 0);
     put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
+    bool peaked = said && row->measured_peak_bytes > 0 && row->peak_bytes > 0;
+    put_or_null(w, "memory_peak_measured_bytes", row->measured_peak_bytes, peaked);
+    put_or_null(w, "memory_peak_error_frac", peaked ? peak_error_frac(row) : 0, peaked);
     put_or_null(w, "memory_capacity_bytes", row->capacity_bytes, said && row->capacity_bytes > 0);
     rh_json_end_object(w);
 }
@@ -298,6 +321,19 @@ static void put_figures(RhJsonWriter *w, const RhJudgedFigures *f)
     rh_json_put_int(w, "failed_and_refused", f->failed_and_refused);
     rh_json_put_int(w, "failed_but_fits", f->failed_but_fits);
     put_or_null(w, "auc", f->oom_auc, true);
+    rh_json_end_object(w);
+}
+
+static void put_peaks(RhJsonWriter *w, const RhFigures *f)
+{
+    bool any = f->count > 0;
+    rh_json_begin_object(w, "memory_peaks");
+    rh_json_put_int(w, "count", f->count);
+    put_or_null(w, "median_abs_error_frac", f->median_abs_error_frac, any);
+    put_or_null(w, "mape_frac", f->mape_frac, any);
+    put_or_null(w, "p90_abs_error_frac", f->p90_abs_error_frac, any);
+    put_or_null(w, "worst_abs_error_frac", f->worst_abs_error_frac, any);
+    put_or_null(w, "bias_frac", f->bias_frac, any);
     rh_json_end_object(w);
 }
 
@@ -340,6 +376,7 @@ char *rh_report_judged_json(const RhJudged *judged, const GPtrArray *missed)
     rh_json_end_array(w);
     rh_json_put_int(w, "not_reached_count", late_count(judged));
     put_figures(w, &all);
+    put_peaks(w, &all.peaks);
     put_groups(w, judged);
     put_texts(w, "missed", missed);
     put_texts(w, "notes", judged->notes);
@@ -376,5 +413,6 @@ char *rh_report_judged_markdown(const RhJudged *judged)
     }
     g_string_append_c(out, '\n');
     append_memory(out, &all);
+    append_peaks(out, judged, &all);
     return g_string_free(out, FALSE);
 }

@@ -318,6 +318,24 @@ static void adapters_are_read_from_the_note(void)
 }
 
 /* TFLOP/s a GPU alone are seconds by the model's own FLOPs. */
+/* Of rows that give one, whether or not they give a time as well; the rest count in no figure of peaks. */
+static void peaks_are_judged_where_a_row_has_one(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    for (int i = 0; i < 3; i++)
+        add_row(judged, NULL, 1, 1, 0.5, RH_STANDING_MEASURED);
+    for (guint i = 1; i < 3; i++) {
+        RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        row->measured_peak_bytes = row->peak_bytes / (i == 1 ? 1.1 : 0.6);
+    }
+    RhJudgedFigures f = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    CU_ASSERT_EQUAL(f.figures.count, 3);
+    CU_ASSERT_EQUAL(f.peaks.count, 2);
+    CU_ASSERT_EQUAL(f.peaks.worst, 2);
+    RH_CHECK_CLOSE(f.peaks.worst_abs_error_frac, 0.4, 1e-12);
+    RH_CHECK_CLOSE(f.peaks.bias_frac, -0.15, 1e-12);
+}
+
 static void a_rate_is_a_time(void)
 {
     g_autoptr(RhTranslator) t = rh_translator_new(NULL);
@@ -418,6 +436,7 @@ int main(void)
             {"further_tokens_are_predicted_where_a_recipe_does",
              further_tokens_are_predicted_where_a_recipe_does},
             {"adapters_are_read_from_the_note", adapters_are_read_from_the_note},
+            {"peaks_are_judged_where_a_row_has_one", peaks_are_judged_where_a_row_has_one},
             {"a_rate_is_a_time", a_rate_is_a_time},
             {"what_cannot_be_said_is_not_guessed", what_cannot_be_said_is_not_guessed},
             {"rows_fitted_to_are_said_alike", rows_fitted_to_are_said_alike},

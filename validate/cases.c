@@ -236,6 +236,7 @@ static RhJudgedRow judged_row(const RhCaseRow *row, const RhTranslated *t, char 
     r.measured_s = t->measured_s;
     r.failed = t->measured_s <= 0;
     r.measured_mfu_frac = r.failed ? 0 : rh_mfu_frac(&t->c, t->measured_s / t->rounds);
+    r.measured_peak_bytes = t->peak_bytes;
     r.stands_in = g_strdup(t->stands_in);
     return r;
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/data.h"
+#include "base/units.h"
 #include "strategies/knobs.h"
 #include "validate/cases_table.h"
 
@@ -41,9 +42,12 @@ static const char *bare_name(const RhMeasuredStep *step)
 
 static void say_job(const Typing *t, const RhMeasuredStep *step, const char *title)
 {
+    char peak[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_formatd(peak, sizeof peak, "%.6g", step->peak_bytes / RH_GIB_BYTES);
     g_autofree char *note = g_strdup_printf(
-        "%s; table=%s; attention=%s; norms=%s;", step->apart, step->table,
-        step->flash_attention ? "flash" : "unfused", step->fused_norms ? "fused" : "eager");
+        "%s; table=%s; attention=%s; norms=%s;%s%s", step->apart, step->table,
+        step->flash_attention ? "flash" : "unfused", step->fused_norms ? "fused" : "eager",
+        step->peak_bytes > 0 ? " peak_mem_gib=" : "", step->peak_bytes > 0 ? peak : "");
     t->row->model = step->model;
     t->row->step_s = step->seconds;
     say(t, RH_CASE_SOURCE, title);

@@ -1,8 +1,10 @@
 #include "validate/cases_translate.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "validate/cases_way.h"
 
 struct RhTranslator {
@@ -406,6 +408,15 @@ static double noted_tokens_per_s(const Way *w)
     return at ? g_ascii_strtod(at + strlen(each), NULL) * w->out->c.job.gpus : 0;
 }
 
+/* "peak_mem_gib=66.55" of a note; 0: none. */
+static double noted_peak_bytes(const Way *w)
+{
+    static const char word[] = "peak_mem_gib=";
+    const char *at = strstr(rh_case_cell(&w->way, RH_CASE_NOTE), word);
+    double gib = at ? g_ascii_strtod(at + strlen(word), NULL) : 0;
+    return gib > 0 && isfinite(gib) ? gib * RH_GIB_BYTES : 0;
+}
+
 static bool say_measured(Way *w)
 {
     const RhJob *job = &w->out->c.job;
@@ -413,6 +424,7 @@ static bool say_measured(Way *w)
            tokens_per_s = noted_tokens_per_s(w);
     const char *flops = rh_case_says(&w->way, RH_CASE_SAYS_FLOPS);
     w->out->measured_s = w->way.row->step_s;
+    w->out->peak_bytes = noted_peak_bytes(w);
     if (w->way.row->step_s > 0)
         return true;
     if (tokens_per_s > 0) {

@@ -16,6 +16,7 @@ typedef struct {
     const char *fitted;   /* interned: the constant that was fitted to such rows; NULL */
     RhStanding standing;
     double measured_s; /* 0: the run failed for memory */
+    double peak_bytes; /* measured; 0: none */
     int32_t rounds;    /* of what is asked, in what was measured */
     char *stands_in;   /* owned; NULL */
 } RhTranslated;
