@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "strategies/search/plan_answer.h"
 
 #define SAME_STEPS 1e-9 /* relative: rounding that makes no further step */
 
@@ -85,6 +86,26 @@ static char *first_line(const char *message)
     return g_strndup(message, strcspn(message, "\n"));
 }
 
+/* What is left of the goal's time, from `deadline` on; 0: there is no end. */
+static double left_s(const RhCapacityGoal *goal, RhDeadline deadline)
+{
+    return goal->timeout_s > 0 ? fmax(rh_deadline_left_s(deadline), 1e-3) : 0;
+}
+
+/* Of the batches that were tried the one that is shown is performed as a plan's entries are. */
+static bool perform(RhCapacityCell *cell, const RhPlanOptions *options, GError **error)
+{
+    g_autoptr(RhPlan) shown = rh_plan_new();
+    shown->proved = cell->proved;
+    g_ptr_array_add(shown->entries, g_steal_pointer(&cell->r));
+    if (!rh_plan_perform(&cell->c, options, shown, error))
+        return false;
+    cell->r = g_ptr_array_steal_index(shown->entries, 0);
+    cell->proved = shown->proved;
+    cell->timed_out |= shown->timed_out;
+    return true;
+}
+
 bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCell *out,
                       GError **error)
 {
@@ -94,6 +115,7 @@ bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCel
     RhDeadline deadline = rh_deadline_in(goal->timeout_s);
     RhPlanOptions options = {.top = 1,
                              .best_alone = true,
+                             .unperformed = true,
                              .gap_frac = goal->gap_frac,
                              .risk_frac = goal->risk_frac,
                              .jobs = goal->jobs,
@@ -106,7 +128,7 @@ bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCel
             cut_short(&cell);
             break;
         }
-        options.timeout_s = goal->timeout_s > 0 ? fmax(rh_deadline_left_s(deadline), 1e-3) : 0;
+        options.timeout_s = left_s(goal, deadline);
         options.worth_s = worth_s(&cell, batches[i], goal->gap_frac);
         g_autoptr(RhPlan) plan = rh_plan(&tried, &options, &inner);
         if (plan) {
@@ -118,6 +140,11 @@ bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCel
         } else if (!cell.r && !cell.why) {
             cell.why = first_line(inner->message);
         }
+    }
+    options.timeout_s = left_s(goal, deadline);
+    if (cell.r && !rh_deadline_passed(deadline) && !perform(&cell, &options, error)) {
+        rh_capacity_cell_clear(&cell);
+        return false;
     }
     if (cell.r)
         account(goal, &cell);

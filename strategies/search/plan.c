@@ -201,7 +201,8 @@ static void search(RhFunnel *f)
                       !rh_funnel_by_energy(f) && !f->plan->estimated && out >= rh_funnel_cut_off(f);
     if (f->o->quick)
         fill_with_bounds(f);
-    rh_funnel_perform_printed(f);
+    if (!f->o->unperformed)
+        rh_funnel_perform_printed(f);
 }
 
 /* The quickest of what fits but leaves less room, where it gains anything on the best. */
@@ -344,6 +345,26 @@ static void advise(const RhFunnel *f)
         rh_near_misses(f->c, f->screen, f->space, f->room.most_bytes, plan);
     if (plan->fit_count == 0 || plan->unsafe)
         rh_advice_smallest_change(f->c, f->o, f->deadline, plan);
+}
+
+bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan, GError **error)
+{
+    rh_train_job_legal(c, NULL); /* as apart_begin */
+    g_autoptr(RhAloneTimes) alone = rh_alone_times_new(c->platform);
+    g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
+    g_autoptr(RhApart) apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform, alone,
+                                            folded, (void *)(uintptr_t)c);
+    RhFunnel f = {.c = c,
+                  .o = options,
+                  .plan = plan,
+                  .apart = apart,
+                  .main = {.entries = plan->entries},
+                  .deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s)};
+    f.race = &f.main;
+    rh_funnel_perform_printed(&f);
+    if (f.failed)
+        g_propagate_error(error, f.failed);
+    return !f.failed;
 }
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)

@@ -48,6 +48,7 @@ typedef struct {
                          best of a kind stands for them */
     bool exhaustive;  /* rehearse every fitting layout */
     bool best_alone;  /* neither a fuller one nor near misses nor changes are looked for */
+    bool unperformed; /* entries are left as the search found them: rh_plan_perform */
     double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */
@@ -148,6 +149,9 @@ typedef struct {
 } RhPlan;
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);
+/* The entries of an unperformed plan once more, every byte as a flow, as they are printed; `proved` and
+ * `timed_out` are of both. */
+bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan, GError **error);
 void rh_plan_free(RhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
 /* How far the most sensitive of the printed steps moves when next to nothing changes; 0: none does. What
