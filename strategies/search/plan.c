@@ -260,7 +260,8 @@ static void races_begin(RhFunnel *f)
     double worth = o->worth_s > 0 ? o->worth_s / rh_straggler_factor(f->c) : (double)INFINITY;
     GDestroyNotify free_entry = (GDestroyNotify)rh_rehearsal_free;
     f->main = race_new(f->plan->entries, o->top, o->best_alone ? ALONE_BATCH : BATCH, worth);
-    f->fuller = race_new(g_ptr_array_new_with_free_func(free_entry), 1, ALONE_BATCH, INFINITY);
+    f->fuller =
+        race_new(g_ptr_array_new_with_free_func(free_entry), 1, ALONE_BATCH, (double)INFINITY);
     f->behind = g_ptr_array_new_with_free_func(free_entry);
 }
 
