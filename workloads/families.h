@@ -27,7 +27,9 @@ typedef struct RhConfig {
     int64_t hidden_dropout, attention_dropout;
     int64_t out_gate; /* attention's output is scaled by a sigmoid of as many columns */
     int64_t gate_by_head,
-        gate_by_column;     /* ... or of one for each head; a file's switch between these */
+        gate_by_column; /* ... or of one for each head; a file's switch between these */
+    int64_t near_norms,
+        bare_norms; /* norms of queries and keys in layers with a window alone; without scales */
     int64_t keys_as_values; /* keys before their norm are values, too: no matrix of their own */
     int64_t both_ways;      /* queries see later tokens, too */
     int64_t parallel;       /* attention and ffn of a layer read the same input */
@@ -42,8 +44,9 @@ typedef struct RhConfig {
     int64_t nope_size, rope_size, value_size; /* ... of a key's two parts, and of a value; without
                                                * latents 0: as a key's */
     int64_t index_heads, index_size,
-        index_top; /* a sparse attention's indexer, and how many keys it
+        index_top;          /* a sparse attention's indexer, and how many keys it
                                                  * leaves a query; 0: dense */
+    int64_t index_borrowed; /* ... what it leaves is what a layer before chose */
     int64_t compress, compress_few, compress_many; /* tokens that one compressed key stands for; the
                                                     * figure of a layer, and of two kinds of them */
     int64_t out_rank, out_groups; /* output through a latent of so many columns a group of heads */

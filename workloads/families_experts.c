@@ -145,6 +145,12 @@ static const RhField DEEPSEEK_V32[] = {
     END,
 };
 
+static const RhLayerWord SPARSE_WORDS[] = {
+    {.word = "full_attention"},
+    {.word = "deepseek_sparse_attention"},
+    {0},
+};
+
 /* GLM-4.5 (arXiv 2508.06471): DeepSeek's experts behind grouped queries. */
 static const RhField GLM4_MOE[] = {
     LLAMA_SIZES,
@@ -292,7 +298,7 @@ static const RhField ERNIE4_5_MOE[] = {
 };
 
 /* Llama 4: three layers that look at chunks, one at all; experts in every `interleave`-th; dense
- * layers have a width of their own. */
+ * layers have a width of their own. Queries and keys that are rotated have norms without scales, as chunks' are. */
 static const RhField LLAMA4[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 128),
@@ -301,12 +307,26 @@ static const RhField LLAMA4[] = {
     SIZE("attention_chunk_size", window, TOKENS_MAX, 8192),
     CONSTANT(window_used, 1),
     SIZE("no_rope_layer_interval", full_every, LAYERS_MAX, 4),
+    FLAG("use_qk_norm", near_norms, 1),
+    CONSTANT(bare_norms, 1),
     EXPERTS("num_local_experts"),
     SIZE("intermediate_size_mlp", dense_ffn, WIDTH_MAX, 0),
     SIZE("interleave_moe_layer_step", expert_step, LAYERS_MAX, 1),
     CONSTANT(expert_offset, -1),
     CONSTANT(shared_experts, 1),
     END,
+};
+
+#define CHUNKS(name)                                                                               \
+    {                                                                                              \
+        .word = name, .slides = true, .figures = { {AT(qk_norm), AT(near_norms)} }                 \
+    }
+static const RhLayerWord LLAMA4_WORDS[] = {
+    {.word = "full_attention"},
+    {.word = "attention"},
+    CHUNKS("chunked_attention"),
+    CHUNKS("sliding_attention"),
+    {0},
 };
 
 /* Aria's decoder (arXiv 2410.05993): intermediate_size is an expert's width, also of a shared one. */
@@ -491,6 +511,12 @@ static void settle_longcat(RhConfig *c)
             NULL                                                                                   \
     }
 
+#define SPARSE(name)                                                                               \
+    {                                                                                              \
+        name, RH_NORM_RMS, RH_POSITION_ROTARY, &rh_sparse_attention, &rh_ffn, DEEPSEEK_V32,        \
+            SPARSE_WORDS, "deepseek_sparse_attention", NULL                                        \
+    }
+
 const RhFamily rh_families_experts[] = {
     DECODER("afmoe", rh_attention_gated, AFMOE),
     {"arctic", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, ARCTIC, NULL,
@@ -503,7 +529,7 @@ const RhFamily rh_families_experts[] = {
     DECODER("deepseek", rh_attention, DEEPSEEK),
     DECODER("deepseek_v2", rh_latent_attention, DEEPSEEK_V2),
     DECODER("deepseek_v3", rh_latent_attention, DEEPSEEK_V3),
-    DECODER("deepseek_v32", rh_sparse_attention, DEEPSEEK_V32),
+    SPARSE("deepseek_v32"),
     DECODER("dots1", rh_attention, GLM4_MOE),
     DECODER("ernie4_5_moe", rh_attention, ERNIE4_5_MOE),
     DECODER("exaone_moe", rh_attention, EXAONE_MOE),
@@ -511,7 +537,7 @@ const RhFamily rh_families_experts[] = {
     DECODER("glm4_moe", rh_attention, GLM4_MOE),
     DECODER("glm4_moe_lite", rh_latent_attention, DEEPSEEK_V3),
     DECODER("glm4v_moe_text", rh_attention, GLM4_MOE),
-    DECODER("glm_moe_dsa", rh_sparse_attention, DEEPSEEK_V32),
+    SPARSE("glm_moe_dsa"),
     DECODER("gpt_oss", rh_attention, GPT_OSS),
     DECODER("granitemoe", rh_attention, MIXTRAL),
     DECODER("granitemoeshared", rh_attention, GRANITEMOE_SHARED),
@@ -522,7 +548,8 @@ const RhFamily rh_families_experts[] = {
     DECODER("Klear", rh_attention, KLEAR),
     {"laguna", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention_gated, &rh_ffn, LAGUNA, NULL,
      "sliding_attention", settle_laguna},
-    DECODER("llama4_text", rh_attention, LLAMA4),
+    {"llama4_text", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA4, LLAMA4_WORDS,
+     "sliding_attention", NULL},
     {"longcat_flash", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, LONGCAT, NULL,
      "sliding_attention", settle_longcat},
     DECODER("mellum", rh_attention, MELLUM),

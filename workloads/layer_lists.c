@@ -220,6 +220,25 @@ static void read_text_of_numbers(Lists *l)
     }
 }
 
+/* "full", or "shared": the keys that the last full layer before it chose (GLM-5.2). */
+static void read_indexers(Lists *l)
+{
+    const char *key = "indexer_types";
+    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
+    if (list == NULL || l->config->index_heads == 0 || !fits(l, list, key, rh_json_count(list)))
+        return;
+    int64_t layer = 0;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+         n = rh_json_next(n), layer++) {
+        bool shared = g_str_equal(rh_json_node_string(l->doc, n), "shared");
+        if (shared && layer == 0)
+            rh_json_problem(l->doc, n, "\"full\" first", "%s: no layer before this one chose keys",
+                            key);
+        if (shared)
+            add_figure(l, &l->plans[layer], AT(index_borrowed), 1);
+    }
+}
+
 /* --- Figures --- */
 
 /* Any size may be a list, which says it layer by layer; an empty one was told of as no number. */
@@ -306,6 +325,7 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     read_mixer_switches(&l, "hybrid_layer_pattern", 0);
     read_figures(&l);
     read_blocks(&l);
+    read_indexers(&l);
     if (config->experts > 0) {
         read_ffn_words(&l);
         read_ffn_switches(&l);

@@ -450,7 +450,7 @@ bool rh_model_reads_beside(const RhModel *m)
 {
     bool some = m->layer_inputs > 0;
     for (int i = 0; i < m->kinds_count; i++)
-        some |= m->kinds[i].borrows_keys;
+        some |= m->kinds[i].borrows_keys || m->kinds[i].borrows_index;
     return some;
 }
 

@@ -36,7 +36,9 @@ typedef struct {
     struct {
         int32_t heads, groups, head_size, chunk;
         bool bias;
-    } beside; /* a scan side by side with attention, whose heads are the kind's */
+    } beside;           /* a scan side by side with attention, whose heads are the kind's */
+    bool borrows_index; /* chooses no keys itself: those that a layer before chose */
+    bool bare_norms;    /* norms of queries and keys have no scales */
     bool qk_norm, out_gate, gate_by_head, keys_as_values, both_ways;
     int32_t extra_norms; /* of the hidden state, in each block */
     bool qkv_bias, out_bias;

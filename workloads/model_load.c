@@ -291,15 +291,30 @@ static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
         c->tied = rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tied != 0);
 }
 
-/* The family's fields; of a part of a larger model no size is required that it usually has. The caller frees. */
-static RhField *fields_of(const RhFamily *family, bool is_part)
+/* Layers that a list names one by one, where the file does not count them (Nemotron-3-Ultra); 0: it has none. */
+static int64_t listed_layers(RhJson *doc, const RhJsonNode *root)
 {
+    static const char *const lists[] = {"layers_block_type", "layer_types"};
+    for (size_t i = 0; i < G_N_ELEMENTS(lists); i++)
+        if (rh_json_has(root, lists[i]))
+            return rh_json_count(rh_json_array(doc, root, lists[i]));
+    return 0;
+}
+
+/* The family's fields; of a part of a larger model no size is required that it usually has. The caller frees. */
+static RhField *fields_of(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+{
+    bool is_part = root != rh_json_root(doc);
+    int64_t listed = listed_layers(doc, root);
     size_t count = 1;
     for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
         count++;
     RhField *fields = g_memdup2(family->fields, count * sizeof *fields);
-    for (size_t i = 0; is_part && i + 1 < count; i++) {
-        int64_t usual = rh_family_usual_size(family, fields[i].offset);
+    for (size_t i = 0; i + 1 < count; i++) {
+        bool counts = listed > 0 && fields[i].offset == offsetof(RhConfig, layers);
+        int64_t usual = counts    ? listed
+                        : is_part ? rh_family_usual_size(family, fields[i].offset)
+                                  : 0;
         if (fields[i].type == RH_FIELD_SIZE && usual > 0)
             fields[i].otherwise = usual;
     }
@@ -329,7 +344,7 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
                            const char *name)
 {
     RhConfig c = {0};
-    g_autofree RhField *fields = fields_of(family, root != rh_json_root(doc));
+    g_autofree RhField *fields = fields_of(doc, root, family);
     rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
     check_other_keys(doc, root, family);

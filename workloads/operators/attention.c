@@ -55,6 +55,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->kv_heads = (int32_t)c->kv_heads;
     kind->head_size = (int32_t)c->head_size;
     kind->qk_norm = c->qk_norm != 0;
+    kind->bare_norms = c->bare_norms != 0;
     kind->out_gate = c->out_gate != 0;
     kind->gate_by_head = c->out_gate != 0 && c->gate_by_head != 0;
     kind->value_size = c->value_size != c->head_size ? (int32_t)c->value_size : 0;
@@ -71,9 +72,10 @@ static RhParams params(const RhOps *ops)
     double h = (double)ops->model->hidden;
     return (RhParams){.sharded = h * (double)(w.qkv - w.rank + w.out) + (double)(w.rank * w.q) +
                                  (kind->qkv_bias ? (double)w.qkv : 0),
-                      .replicated =
-                          (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
-                          (kind->qk_norm ? (kind->borrows_keys ? 1.0 : 2.0) * kind->head_size : 0)};
+                      .replicated = (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
+                                    (kind->qk_norm && !kind->bare_norms
+                                         ? (kind->borrows_keys ? 1.0 : 2.0) * kind->head_size
+                                         : 0)};
 }
 
 static RhCore core_of(const RhOps *ops, const Widths *w)

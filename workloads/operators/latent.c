@@ -5,6 +5,7 @@
  * A sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) has an indexer besides, which scores
  * all tokens by a few narrow heads and leaves each query the best of them. Beyond that many tokens its
  * core works on latents, as decoding does, whose rows all heads share; it is held whole by every rank.
+ * A layer may do without one and see the keys that a layer before it chose (GLM-5.2).
  *
  * Training and prompts make whole keys and values; decoding reads the latents alone, with the
  * matrices that would make keys and values multiplied into queries and outputs (section 2.1.2).
@@ -52,12 +53,19 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->index_heads = (int32_t)c->index_heads;
     kind->index_size = (int32_t)c->index_size;
     kind->window_tokens = (int32_t)c->index_top;
+    kind->borrows_index = c->index_borrowed != 0;
 }
 
 /* Are there more keys than a query is left? */
 static bool is_sparse(const RhOps *ops)
 {
     return ops->kind->index_heads > 0 && ops->keys > ops->kind->window_tokens;
+}
+
+/* Has it an indexer of its own? */
+static bool chooses(const RhOps *ops)
+{
+    return ops->kind->index_heads > 0 && !ops->kind->borrows_index;
 }
 
 /* The weight matrices, in the order of a forward pass: rows of the input, columns of the output. */
@@ -75,7 +83,7 @@ static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRIC
     const RhLayerKind *kind = ops->kind;
     int64_t h = ops->model->hidden, queries = (int64_t)kind->index_heads * kind->index_size;
     int n = 0;
-    if (kind->index_heads > 0) {
+    if (chooses(ops)) {
         matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, queries, true};
         matrices[n++] = (Matrix){h, kind->index_size, true};
         matrices[n++] = (Matrix){h, kind->index_heads, true};
@@ -96,7 +104,8 @@ static RhParams params(const RhOps *ops)
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     /* The latents' norms, and scale and shift of the indexer's key. */
-    RhParams p = {.replicated = kind->kv_rank + kind->q_rank + 2.0 * kind->index_size};
+    RhParams p = {.replicated =
+                      kind->kv_rank + kind->q_rank + (chooses(ops) ? 2.0 * kind->index_size : 0)};
     for (int i = 0; i < count; i++) {
         double entries = (double)matrices[i].in * (double)matrices[i].out;
         *(matrices[i].whole ? &p.replicated : &p.sharded) += entries;
@@ -141,7 +150,7 @@ static double index_flops(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     double pair = 2 * (double)kind->index_heads * kind->index_size;
-    return is_sparse(ops) ? pair * index_pairs(ops) : 0;
+    return is_sparse(ops) && chooses(ops) ? pair * index_pairs(ops) : 0;
 }
 
 static RhFlops flops(const RhOps *ops)
@@ -203,7 +212,7 @@ static void over_latents(RhOps *ops, const Widths *w, RhPass pass)
 static void indexer(RhOps *ops, bool backward)
 {
     const RhLayerKind *kind = ops->kind;
-    if (!is_sparse(ops))
+    if (!is_sparse(ops) || !chooses(ops))
         return;
     double chosen = (double)ops->sequences * rh_ops_visible_pairs(ops) / index_pairs(ops);
     RhKernel scores = {
@@ -340,6 +349,8 @@ static double index_bytes(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     double columns = (double)kind->index_heads * (kind->index_size + 1) + kind->index_size;
+    if (!chooses(ops))
+        return 0;
     return ops->element_bytes * columns + (is_sparse(ops) ? RH_FP32 * kind->window_tokens : 0);
 }
 
@@ -373,7 +384,8 @@ static RhCacheBytes cache(const RhOps *ops)
     RhOps all = *ops;
     kind.window_tokens = 0;
     all.kind = &kind;
-    return rh_ops_cached(&all, kind.kv_rank + kind.rope_size + kind.index_size);
+    return rh_ops_cached(&all,
+                         kind.kv_rank + kind.rope_size + (chooses(ops) ? kind.index_size : 0));
 }
 
 /* The input of the block's first matrices is one, kept where either has an adapter; latents behind their

@@ -1,0 +1,103 @@
+/* What files of 2025 and 2026 say in ways of their own: norms without scales, layers that a list alone counts,
+ * indexers that layers share. Figures by hand. */
+#include <string.h>
+
+#include "tests/model_counts.h"
+#include "tests/operators_kit.h"
+
+/* Llama 4 Scout; Nemotron-3-Ultra's shape of three layers; GLM-5.2's attention. */
+#define SCOUT(rest)                                                                                \
+    "{'model_type': 'llama4', 'text_config': {" SHAPE(                                             \
+        "llama4_text", 48, 5120, 40, 8, 8192,                                                      \
+        202048) ", 'intermediate_size_mlp': 16384, 'num_local_experts': 16, "                      \
+                "'num_experts_per_tok': 1, 'interleave_moe_layer_step': 1" rest "}}"
+#define ULTRA(rest)                                                                                \
+    "{'model_type': 'nemotron_h', 'hidden_size': 8192, 'num_attention_heads': 64, "                \
+    "'num_key_value_heads': 2, 'intermediate_size': 5120, 'vocab_size': 131072, "                  \
+    "'mamba_num_heads': 256, 'mamba_head_dim': 64, 'n_groups': 8, 'ssm_state_size': 128, "         \
+    "'n_routed_experts': 512, 'num_experts_per_tok': 22, 'moe_intermediate_size': 5120, "          \
+    "'moe_latent_size': 2048, 'moe_shared_expert_intermediate_size': 10240, "                      \
+    "'layers_block_type': ['mamba', 'moe', 'attention']" rest "}"
+#define GLM(rest)                                                                                  \
+    "{" SHAPE("glm_moe_dsa", 3, 6144, 64, 64, 12288,                                               \
+              154880) ", 'q_lora_rank': 2048, 'kv_lora_rank': 512, 'qk_nope_head_dim': 192, "      \
+                      "'qk_rope_head_dim': 64, 'v_head_dim': 256, 'index_n_heads': 32, "           \
+                      "'index_head_dim': 128, 'index_topk': 2048" rest "}"
+
+/* A kernel more for chunks' queries and keys, and no parameter; the layers that look at all have none. */
+static void norms_may_have_no_scales(void)
+{
+    g_autoptr(RhModel) with = model_load(SCOUT(", 'use_qk_norm': true"));
+    g_autoptr(RhModel) without = model_load(SCOUT(", 'use_qk_norm': false"));
+    g_autoptr(RhModel) unsaid = model_load(SCOUT(""));
+    RhShard shard = shard_of(1, 1024, 1);
+    CU_ASSERT_EQUAL(rh_model_params(with), 107769861120); /* as families_test.c has it */
+    CU_ASSERT_EQUAL(rh_model_params(without), 107769861120);
+    CU_ASSERT_TRUE(rh_model_attention_kind(unsaid)->qk_norm);
+    for (int32_t i = 0; i < 4; i++) {
+        const RhLayerKind *a = &with->kinds[with->kind_of_layer[i]];
+        const RhLayerKind *b = &without->kinds[without->kind_of_layer[i]];
+        g_autoptr(GArray) more = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        g_autoptr(GArray) less = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        rh_block_kernels(with, a, RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &shard, more);
+        rh_block_kernels(without, b, RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &shard, less);
+        CU_ASSERT_EQUAL(a->window_tokens > 0, i < 3);
+        CU_ASSERT_EQUAL(a->qk_norm, i < 3);
+        CU_ASSERT_FALSE(b->qk_norm);
+        CU_ASSERT_EQUAL(more->len > less->len, i < 3);
+    }
+}
+
+static void a_list_counts_layers(void)
+{
+    g_autoptr(RhModel) listed = model_load(ULTRA(""));
+    g_autoptr(RhModel) said = model_load(ULTRA(", 'num_hidden_layers': 3"));
+    CU_ASSERT_EQUAL(listed->layers_count, 3);
+    CU_ASSERT_EQUAL(rh_model_params(listed), rh_model_params(said));
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) other = model_parse(ULTRA(", 'num_hidden_layers': 4"), &error);
+    CU_ASSERT_PTR_NULL(other);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(error);
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "names 3 layers of 4"));
+}
+
+/* A layer that sees the keys which one before it chose: no matrices of an indexer, no norm of its key, no scores
+ * and no key of it in the cache; its core is as sparse. */
+static void indexers_may_be_shared(void)
+{
+    const double entries = 2048.0 * 32 * 128 + 6144.0 * (128 + 32), n = 8192;
+    g_autoptr(RhModel) m = model_load(GLM(", 'indexer_types': ['full', 'shared', 'full']"));
+    g_autoptr(RhModel) all =
+        model_load(GLM(", 'layer_types': ['deepseek_sparse_attention', 'deepseek_sparse_attention',"
+                       " 'deepseek_sparse_attention']"));
+    CU_ASSERT_EQUAL(rh_model_params(all) - rh_model_params(m), entries + 2 * 128);
+    CU_ASSERT_EQUAL(m->kind_of_layer[0], m->kind_of_layer[2]);
+    CU_ASSERT_NOT_EQUAL(m->kind_of_layer[0], m->kind_of_layer[1]);
+    CU_ASSERT_TRUE(rh_model_reads_beside(m));
+    CU_ASSERT_FALSE(rh_model_reads_beside(all));
+    const RhLayerKind *full = &m->kinds[m->kind_of_layer[0]],
+                      *shared = &m->kinds[m->kind_of_layer[1]];
+    RhShard far = shard_of(1, (int32_t)n, 1), near = shard_of(1, 2048, 1);
+    RhFlops f = rh_block_flops(m, full, RH_BLOCK_MIXER, &far);
+    RhFlops s = rh_block_flops(m, shared, RH_BLOCK_MIXER, &far);
+    RH_CHECK_CLOSE(f.weights - s.weights, 2 * n * entries, 1e-14);
+    RH_CHECK_CLOSE(f.pairs - s.pairs, 2 * 32 * 128 * n * n / 2, 1e-12);
+    CU_ASSERT_EQUAL(rh_block_flops(m, full, RH_BLOCK_MIXER, &near).pairs,
+                    rh_block_flops(m, shared, RH_BLOCK_MIXER, &near).pairs);
+    RhCacheBytes a = rh_block_cache_bytes(m, full, RH_BLOCK_MIXER, &near);
+    RhCacheBytes b = rh_block_cache_bytes(m, shared, RH_BLOCK_MIXER, &near);
+    CU_ASSERT_EQUAL(a.token - b.token, 2 * 128);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) first =
+        model_parse(GLM(", 'indexer_types': ['shared', 'full', 'full']"), &error);
+    CU_ASSERT_PTR_NULL(first);
+}
+
+int main(void)
+{
+    return rh_test_main("newer_types",
+                        (RhTest[]){{"norms_may_have_no_scales", norms_may_have_no_scales},
+                                   {"a_list_counts_layers", a_list_counts_layers},
+                                   {"indexers_may_be_shared", indexers_may_be_shared},
+                                   {0}});
+}
