@@ -159,6 +159,11 @@ static bool apply_set(RhInputs *in, const char *text, GError **error)
     return fail_unknown_key(in, key, local, error);
 }
 
+const char *rh_inputs_ignored(const RhInputs *in, const char *key)
+{
+    return rh_stack_ignores(in->c.stack, in->hardware, key);
+}
+
 /* Facts that were changed, and change nothing. */
 static void warn_of_ignored(const RhInputs *in, const RhPlatform *before)
 {
@@ -169,7 +174,7 @@ static void warn_of_ignored(const RhInputs *in, const RhPlatform *before)
                      *is = rh_facts_seen(in->hardware, &rows[i]);
         const char *why = was->value == is->value && was->source == is->source
                               ? NULL
-                              : rh_stack_ignores(in->c.stack, in->hardware, rows[i].key);
+                              : rh_inputs_ignored(in, rows[i].key);
         g_autofree char *line =
             why ? g_strdup_printf("warning: %s is not used: %s", rows[i].key, why) : NULL;
         if (line)
@@ -256,12 +261,47 @@ static bool check_sequence(const RhModel *m, const RhInputsSpec *spec, GError **
         command, command);
 }
 
-RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
+/* A copy that lives as long as the inputs; NULL of NULL. */
+static const char *keep_word(RhInputs *in, const char *word)
+{
+    char *copy = g_strdup(word);
+    if (copy)
+        g_ptr_array_add(in->words, copy);
+    return copy;
+}
+
+static void keep_asked(RhInputs *in, const RhInputsSpec *spec)
 {
     static const char *const none[] = {NULL};
-    g_autoptr(RhInputs) in = g_new0(RhInputs, 1);
+    in->words = g_ptr_array_new_with_free_func(g_free);
     in->workload = g_strdup(spec->workload);
     in->sets = g_strdupv((char **)(spec->sets ? spec->sets : none));
+    in->asked = *spec;
+    in->asked.workload = in->workload;
+    in->asked.platform = keep_word(in, spec->platform);
+    in->asked.dtype = keep_word(in, spec->dtype);
+    in->asked.stack = keep_word(in, spec->stack);
+    in->asked.sets = (const char *const *)in->sets;
+    in->asked.origins = in->asked.argv = NULL;
+}
+
+RhInputs *rh_inputs_without(const RhInputs *inputs, int set, GError **error)
+{
+    g_autoptr(GPtrArray) sets = g_ptr_array_new();
+    for (int i = 0; inputs->sets[i]; i++)
+        if (i != set)
+            g_ptr_array_add(sets, inputs->sets[i]);
+    g_ptr_array_add(sets, NULL);
+    RhInputsSpec spec = inputs->asked;
+    spec.sets = (const char *const *)sets->pdata;
+    spec.silent = true;
+    return rh_inputs_load(&spec, error);
+}
+
+RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
+{
+    g_autoptr(RhInputs) in = g_new0(RhInputs, 1);
+    keep_asked(in, spec);
     if (spec->stack && !load_stack(in, spec->stack, error))
         return NULL;
     in->model = spec->workload ? rh_names_model(spec->workload, error) : NULL;
@@ -296,7 +336,8 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
         return NULL;
     }
     rh_documents_settle(&in->c.job.documents, in->c.job.sequence, (uint64_t)spec->seed);
-    warn_of_ignored(in, before);
+    if (!spec->silent)
+        warn_of_ignored(in, before);
     if (in->c.job.gpus == 0)
         in->c.job.gpus = rh_platform_gpus(in->hardware);
     if (!check_gpus(in, error))
@@ -456,6 +497,7 @@ void rh_inputs_free(RhInputs *in)
     g_free(in->stack);
     g_strfreev(in->sets);
     g_strfreev(in->argv);
+    g_ptr_array_unref(in->words);
     g_free(in->workload);
     g_free(in->platform_spec);
     g_free(in);

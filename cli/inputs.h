@@ -13,6 +13,7 @@ typedef struct {
     const char *const *sets;    /* "KEY=VALUE", NULL-ended; may be NULL */
     const char *const *origins; /* of each: "FILE:LINE:COL", or ""; may be NULL */
     const char *const *argv;    /* recorded words, NULL-ended */
+    bool silent;                /* no warnings: loaded for comparison */
 } RhInputsSpec;
 
 typedef struct {
@@ -24,9 +25,13 @@ typedef struct {
     RhQuestion question; /* borrows from here */
     GStrv sets, argv;
     char *workload, *platform_spec;
+    RhInputsSpec asked; /* what they were loaded from; its words stand in `words` or above */
+    GPtrArray *words;   /* owned: char* */
 } RhInputs;
 
 RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error);
+/* The same inputs with the setting of that number left out, and no warnings. */
+RhInputs *rh_inputs_without(const RhInputs *inputs, int set, GError **error);
 /* From the command line. */
 RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error);
 /* The same without a model: of a program of so many ranks, on a platform that has room for them. The
@@ -37,6 +42,8 @@ RhInputs *rh_inputs_of_service(const RhArguments *arguments, GError **error);
 void rh_inputs_free(RhInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 
+/* Why nothing reads a field of the platform, by its key; NULL: it is read, or none of a platform's. */
+const char *rh_inputs_ignored(const RhInputs *inputs, const char *key);
 /* rh_platform_set for a word of --set, which an error names. */
 bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *value,
                             GError **error);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/idle_words.h"
 #include "cli/inputs.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
@@ -310,6 +311,25 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     return print_launch(a, in, plan, error);
 }
 
+/* Of the rows; those beside neighbours, or of a plan that time cut short, hang on more. */
+static void tell_idle_words(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
+{
+    if (plan->beside || plan->timed_out)
+        return;
+    g_autoptr(GArray) layouts = g_array_new(FALSE, FALSE, sizeof(RhLayout));
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        g_array_append_val(layouts, r->layout);
+    }
+    RhEngineOptions options = {.seed = (uint64_t)a->seed,
+                               .timeout_s = rh_terminal_left_s(a->timeout_s)};
+    RhIdleSteps steps = {.layouts = (const RhLayout *)(const void *)layouts->data,
+                         .count = layouts->len,
+                         .options = a->quick ? NULL : &options};
+    if (layouts->len > 0)
+        rh_idle_words_tell(a, in, rh_idle_words_steps, &steps);
+}
+
 /* 0, or the exit status with the error. */
 static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, RhPlan **plan,
                   GError **error)
@@ -358,6 +378,7 @@ static int run(const RhArguments *a, GError **error)
         return status;
     bool printed = print_plan(a, in, plan, &options, error);
     rh_output_answered();
+    tell_idle_words(a, in, plan);
     bool written = write_files(a, in, plan, &options, printed ? error : NULL);
     return !printed || !written ? 3 : plan->entries->len > 0 ? 0 : 1;
 }

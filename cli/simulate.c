@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/beside.h"
 #include "cli/commands.h"
+#include "cli/idle_words.h"
 #include "cli/inputs.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
@@ -165,6 +166,10 @@ static int run(const RhArguments *a, GError **error)
         return 3;
     print_run(a, in, r, raw);
     rh_output_answered();
+    options.timeline = false;
+    options.timeout_s = rh_terminal_left_s(a->timeout_s);
+    RhIdleSteps steps = {.layouts = &layout, .count = 1, .options = &options};
+    rh_idle_words_tell(a, in, rh_idle_words_steps, &steps);
     return write_files(a, in, r, program, raw, error) ? status_of(a, in, r) : 3;
 }
 

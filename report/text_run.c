@@ -65,6 +65,14 @@ static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *
     rh_text_wrap(out, line, 8, 79);
 }
 
+/* Where a price is known. */
+static void append_cost(GString *out, const RhQuestion *q, const RhRehearsal *r)
+{
+    if (r->cost_usd > 0)
+        g_string_append_printf(out, "cost: %.4g USD a step, at %.4g USD a GPU and hour\n",
+                               r->cost_usd, q->hardware->price_usd_per_gpu_hour.value);
+}
+
 static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
     if (r->events_count == 0) {
@@ -152,6 +160,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
         rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, q->c, r);
     append_energy(out, q, r);
+    append_cost(out, q, r);
     rh_report_trust(out, r);
     rh_report_watches_text(out, watches);
     rh_report_links(out, r->links);

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# A word of --set that changes nothing is told; one that does is not.
+cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
+job=(-w tiny-llama.json -p two-nodes.json --gpus 4 --global-batch 32 --seq 1024)
+try() {
+    echo "\$ $*"
+    { "$@" >/dev/null; } 2>&1
+}
+# One node: no NIC has a part in it. The model as it is. No experts, no documents. Only what is used below a stack.
+for set in ib=50Gb/s layers=8 experts_capacity=1.25 packing=off moments=fp32 model.positions=4096 host.memory=1TB; do
+    try rehearse simulate "${job[@]}" -s tp2 --set "$set"
+done
+for set in nvlink=100GB/s layers=4 price=2USD pue=1.3 gpu.3.speed=0.8 link.nvlink/node0/gpu0/up=0.5 device.power=650W; do
+    try rehearse simulate "${job[@]}" -s tp2 --set "$set"
+done
+try rehearse plan "${job[@]}" --set ib=50Gb/s --set nvlink=100GB/s
+try rehearse plan "${job[@]}" --quick --set ib=50Gb/s --set nvlink=100GB/s
+# Beyond the node the same word counts; and a straggler that has no part in the job does not.
+try rehearse plan -w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024 --set ib=50Gb/s
+try rehearse simulate "${job[@]}" -s tp2 --scenario straggler:node1.gpu2=0.5
+try rehearse simulate "${job[@]}" -s tp2 -q --set ib=50Gb/s
