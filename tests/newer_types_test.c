@@ -93,11 +93,33 @@ static void indexers_may_be_shared(void)
     CU_ASSERT_PTR_NULL(first);
 }
 
+/* 2.8 T as NVIDIA's aiconfigurator says of Kimi K3, attention residuals among them. */
+static void kimi_k3_is_as_large_as_claimed(void)
+{
+    static const ClaimedCount rows[] = {
+        {"{'model_type': 'kimi_k3', 'text_config': {" SHAPE(
+             "kimi_linear", 93, 7168, 96, 96, 33792,
+             163840) ", 'kv_lora_rank': 512, 'q_lora_rank': 1536, 'qk_nope_head_dim': 128, "
+                     "'qk_rope_head_dim': 64, 'v_head_dim': 128, 'num_experts': 896, "
+                     "'num_experts_per_token': 16, 'moe_intermediate_size': 3072, "
+                     "'num_shared_experts': 2, 'first_k_dense_replace': 1, "
+                     "'routed_expert_hidden_size': 3584, 'latent_moe_use_norm': true, "
+                     "'mla_use_output_gate': true, 'linear_attn_config': {'num_heads': 96, "
+                     "'head_dim': 128, 'use_full_rank_gate': true, 'full_attn_layers': [4, 8, 12, "
+                     "16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 84, 88, "
+                     "92, 93]}}}",
+         2.8e12, 0.01},
+    };
+    check_claimed(rows, G_N_ELEMENTS(rows));
+}
+
 int main(void)
 {
-    return rh_test_main("newer_types",
-                        (RhTest[]){{"norms_may_have_no_scales", norms_may_have_no_scales},
-                                   {"a_list_counts_layers", a_list_counts_layers},
-                                   {"indexers_may_be_shared", indexers_may_be_shared},
-                                   {0}});
+    return rh_test_main(
+        "newer_types",
+        (RhTest[]){{"norms_may_have_no_scales", norms_may_have_no_scales},
+                   {"a_list_counts_layers", a_list_counts_layers},
+                   {"indexers_may_be_shared", indexers_may_be_shared},
+                   {"kimi_k3_is_as_large_as_claimed", kimi_k3_is_as_large_as_claimed},
+                   {0}});
 }

@@ -27,6 +27,16 @@
     "'num_experts_per_token': 2, 'moe_intermediate_size': 1024, 'first_k_dense_replace': 1, "      \
     "'linear_attn_config': {'num_heads': 32, 'head_dim': 128, 'full_attn_layers': [3, 4]}}"
 
+/* Kimi K3's, of two layers: a gate from the hidden state, a scaled output, experts in a latent. */
+#define K3                                                                                         \
+    "{'model_type': 'kimi_linear', 'num_hidden_layers': 2, 'hidden_size': 7168, "                  \
+    "'num_attention_heads': 96, 'intermediate_size': 33792, 'vocab_size': 1024, 'kv_lora_rank': "  \
+    "512, 'q_lora_rank': 1536, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': "    \
+    "128, 'num_experts': 896, 'num_experts_per_token': 16, 'moe_intermediate_size': 3072, "        \
+    "'num_shared_experts': 2, 'routed_expert_hidden_size': 3584, 'latent_moe_use_norm': true, "    \
+    "'mla_use_output_gate': true, 'linear_attn_config': {'num_heads': 96, 'head_dim': 128, "       \
+    "'use_full_rank_gate': true, 'full_attn_layers': [2]}}"
+
 static const double N = 2048, H = 2560, D = 5120, R = 160, S = 16;
 
 static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
@@ -165,6 +175,39 @@ static void side_by_side_is_both(void)
     CU_ASSERT_EQUAL(u.sequence, s.sequence + t.sequence);
 }
 
+static void kimi_k3_gates_by_matrices(void)
+{
+    const double h = 7168, k = 96 * 128, latent = 3584, f = 3072;
+    g_autoptr(RhModel) m = load(K3);
+    RhShard one = shard_of(1, 2048, 1), two = shard_of(2, 2048, 1);
+    double delta = h * (4 * k + 96 + 128) + 128 * k + k * h, taps = 4 * 3 * k;
+    double attention = h * (1536 + 512 + 64) + 1536 * 96.0 * 192 + 512 * 96.0 * 256 + 2 * k * h;
+    double experts = 896 * 3 * latent * f, beside = h * 896 + 2 * h * latent + 3 * h * 2 * f;
+    double pairs = 96 * 2 * (192 + 128) * N * N / 2;
+    const struct {
+        int kind;
+        RhBlock block;
+        double params, weights, pairs;
+    } rows[] = {
+        {0, RH_BLOCK_MIXER, delta + taps + 96 + k + 128 + h, delta + taps, N * 6 * k * 128},
+        {1, RH_BLOCK_MIXER, attention + 512 + 1536 + h, attention, pairs},
+        {0, RH_BLOCK_FFN, experts + beside + 896 + latent + h, beside + experts / 896 * 16, 0},
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        const RhLayerKind *kind = &m->kinds[rows[i].kind];
+        RhParams p = rh_block_params(m, kind, rows[i].block, &one);
+        RhParams q = rh_block_params(m, kind, rows[i].block, &two);
+        RhFlops needed = rh_block_flops(m, kind, rows[i].block, &one);
+        CU_ASSERT_EQUAL(p.sharded + p.replicated + p.experts, rows[i].params);
+        CU_ASSERT_EQUAL(2 * q.sharded, p.sharded);
+        CU_ASSERT_EQUAL(needed.weights, 2 * N * rows[i].weights);
+        RH_CHECK_CLOSE(needed.pairs, rows[i].pairs, 1e-14);
+    }
+    CU_ASSERT_EQUAL(flops_of(m, 0, RH_PASS_BACKWARD_WEIGHT, &one), 2 * N * (delta + taps));
+    CU_ASSERT_EQUAL(flops_of(m, 1, RH_PASS_BACKWARD_WEIGHT, &one), 2 * N * attention);
+    CU_ASSERT_EQUAL(flops_of(m, 1, RH_PASS_FORWARD, &one), 2 * N * attention + pairs);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -173,6 +216,7 @@ int main(void)
             {"a_selective_scan_has_these_figures", a_selective_scan_has_these_figures},
             {"a_selective_scan_keeps_three_tensors", a_selective_scan_keeps_three_tensors},
             {"kimi_delta_attention_has_these_figures", kimi_delta_attention_has_these_figures},
+            {"kimi_k3_gates_by_matrices", kimi_k3_gates_by_matrices},
             {"cutting_conserves_channels", cutting_conserves_channels},
             {"jamba_counts_from_an_offset", jamba_counts_from_an_offset},
             {"side_by_side_is_both", side_by_side_is_both},

@@ -54,10 +54,11 @@ typedef struct RhConfig {
     int64_t scan_heads, scan_head_size; /* a linear mixer's: heads of values, columns of one */
     int64_t scan_groups, state_size;    /* heads of keys (groups), columns of one */
     int64_t conv_size, conv_bias,
-        chunk;                     /* taps of its convolution; tokens that a scan takes at once */
-    int64_t scan_bias;             /* of its matrices */
-    int64_t scan_width;            /* columns of all its heads; 0: the hidden state's */
-    int64_t scan_expand;           /* its values are so many times as wide as the hidden state */
+        chunk;           /* taps of its convolution; tokens that a scan takes at once */
+    int64_t scan_bias;   /* of its matrices */
+    int64_t scan_width;  /* columns of all its heads; 0: the hidden state's */
+    int64_t scan_expand; /* its values are so many times as wide as the hidden state */
+    int64_t full_gate;   /* a scan's gate comes from the hidden state, and from no latent */
     int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t experts_per_token; /* of these, a token's */
@@ -68,6 +69,7 @@ typedef struct RhConfig {
     int64_t shared_ffn; /* width of these together; 0: each as wide as a routed one */
     int64_t shared_gate;
     int64_t expert_latent; /* columns of the latent in which experts work; 0: none */
+    int64_t latent_norm;   /* ... which is normed before they hand it back */
     int64_t router_bias;
     int64_t expert_step;            /* every how many layers have experts: 1 */
     int64_t expert_offset;          /* ... which of such a turn, from 0 on; -1: its last */
@@ -165,7 +167,7 @@ typedef struct {
 
 /* The rows, by kind of model; ended by a row without name. */
 extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
-    rh_families_experts[], rh_families_mixed[], rh_families_crossed[];
+    rh_families_experts[], rh_families_mixed[], rh_families_scans[], rh_families_crossed[];
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
 /* Is it our own form, which lists layers? */

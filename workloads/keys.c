@@ -159,9 +159,9 @@ static const char *const SHARED_EXPERTS[] = {
     "num_shared_experts",       "shared_expert_intermediate_size",
     "shared_intermediate_size", NULL};
 
-static const RhFamily *const TABLES[] = {rh_families_dense,    rh_families_gpt,
-                                         rh_families_encoders, rh_families_experts,
-                                         rh_families_mixed,    rh_families_crossed};
+static const RhFamily *const TABLES[] = {
+    rh_families_dense, rh_families_gpt,   rh_families_encoders, rh_families_experts,
+    rh_families_mixed, rh_families_scans, rh_families_crossed};
 
 const char *const *rh_key_aliases(const char *key)
 {

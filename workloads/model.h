@@ -32,6 +32,7 @@ typedef struct {
     int32_t state_size, conv_size;                     /* linear mixers: columns of a key, taps */
     bool conv_bias;
     int32_t step_rank; /* a selective scan's latent of steps' lengths; 0: none */
+    bool full_gate;    /* its gate comes from the hidden state, and from no latent */
     bool step_norms;   /* ... of what tells a step */
     struct {
         int32_t heads, groups, head_size, chunk;
@@ -46,6 +47,7 @@ typedef struct {
     int64_t shared_width;               /* of a mixture's shared experts together; 0: none */
     bool shared_gate;                   /* ... whose output is scaled, token by token */
     int32_t expert_latent;              /* columns of the latent that experts work in; 0: none */
+    bool latent_norm;                   /* ... which is normed before it is made wide */
     int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
     int32_t expert_groups, expert_groups_chosen; /* of so many of these groups; 1, 1: wherever */
     bool router_bias;

@@ -17,14 +17,6 @@ typedef struct {
     int64_t rank;     /* of the latent that queries come from; 0: none */
 } Widths;
 
-/* Per element of the output: read it and its gate, write it; backward reads both and the gradient, and
- * writes two. Eager: sigmoid, then product. */
-#define GATE_FORWARD  (2 * RH_READ + RH_WRITE)
-#define GATE_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
-#define SIGMOID       (RH_READ + RH_WRITE)
-static const RhStream GATE = {GATE_FORWARD, GATE_BACKWARD, SIGMOID + GATE_FORWARD,
-                              SIGMOID + RH_READ + GATE_BACKWARD, 2};
-
 static int64_t value_size(const RhLayerKind *kind)
 {
     return kind->value_size > 0 ? kind->value_size : kind->head_size;
@@ -127,8 +119,7 @@ static void from_latent(RhOps *ops, const Widths *w, bool backward)
 static void scale(RhOps *ops, const Widths *w, bool backward)
 {
     if (w->scaled > 0)
-        rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GATE,
-                           (double)ops->tokens * (double)w->scaled, backward);
+        rh_ops_gate(ops, (double)ops->tokens * (double)w->scaled, backward);
 }
 
 static void weight_gradients(RhOps *ops, const Widths *w)

@@ -7,14 +7,15 @@
  *
  * Kimi delta attention (arXiv 2510.26692, section 3) has a decay for each column of a key and not for each
  * head; decays and gate come from latents of R columns, which every rank makes whole. Its chunks read the
- * decays besides. */
+ * decays besides. Kimi K3's gate comes from the hidden state, as DeltaNet's. */
 #include "workloads/operators/scan.h"
 
 /* One rank's columns: of values, of keys, of these repeated, of the convolution, of the first matrix. */
 typedef struct {
     RhScan scan;
     int64_t values, keys, repeated, channels, in;
-    int64_t rank, decays; /* of a latent; columns that decay, where there are latents, else 0 */
+    int64_t rank, decays;  /* of a latent; columns that decay, where there are latents, else 0 */
+    int64_t latents, gate; /* how many there are; columns of a gate that comes from one */
 } Widths;
 
 static Widths widths_of(const RhOps *ops)
@@ -31,8 +32,11 @@ static Widths widths_of(const RhOps *ops)
     w.channels = w.values + 2 * w.keys;
     w.rank = kind->step_rank;
     w.decays = w.rank > 0 ? w.repeated : 0;
-    w.in = w.rank > 0 ? w.channels + w.scan.heads + 2 * w.rank    /* a rate a head, two latents */
-                      : w.channels + w.values + 2 * w.scan.heads; /* the gate; also a decay */
+    w.latents = w.rank == 0 ? 0 : kind->full_gate ? 1 : 2;
+    w.gate = w.latents == 2 ? w.values : 0;
+    w.in = w.channels + w.scan.heads + w.latents * w.rank; /* a rate a head */
+    w.in += w.latents == 2 ? 0 : w.values;                 /* the gate */
+    w.in += w.latents == 0 ? w.scan.heads : 0;             /* a decay a head */
     return w;
 }
 
@@ -50,12 +54,13 @@ static void kimi_shape(const RhConfig *c, RhLayerKind *kind)
 {
     shape(c, kind);
     kind->step_rank = (int32_t)c->step_rank;
+    kind->full_gate = c->full_gate != 0;
 }
 
 /* Entries of the matrices from latents. */
 static double latent_entries(const Widths *w)
 {
-    return w->rank > 0 ? (double)(w->rank * (w->decays + w->values)) : 0;
+    return (double)(w->rank * (w->decays + w->gate));
 }
 
 /* Beside matrices and taps: of each head a decay and a step's bias, or a bias of each decay; the norm's
@@ -65,10 +70,11 @@ static RhParams params(const RhOps *ops)
     Widths w = widths_of(ops);
     double h = (double)ops->model->hidden;
     double heads = (double)w.scan.heads;
-    return (RhParams){.sharded = h * (double)(w.in - 2 * w.rank + w.values) + latent_entries(&w) +
+    return (RhParams){.sharded = h * (double)(w.in - w.latents * w.rank + w.values) +
+                                 latent_entries(&w) +
                                  rh_scan_convolution_params(ops, (double)w.channels) + heads +
                                  (w.rank > 0 ? (double)w.decays : heads),
-                      .replicated = (double)w.scan.value + 2 * h * (double)w.rank};
+                      .replicated = (double)w.scan.value + h * (double)(w.latents * w.rank)};
 }
 
 /* Of the recurrence, a token: what the state holds under its key, the update, and the output. */
@@ -111,10 +117,11 @@ static void steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
 /* From latents: the decays and the gate; backward, their gradients. */
 static void latents(RhOps *ops, const Widths *w, bool backward)
 {
-    if (w->rank == 0)
-        return;
-    rh_ops_linear(ops, ops->tokens, backward ? w->rank : w->decays, backward ? w->decays : w->rank);
-    rh_ops_linear(ops, ops->tokens, backward ? w->rank : w->values, backward ? w->values : w->rank);
+    const int64_t columns[] = {w->decays, w->gate};
+    for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
+        if (columns[i] > 0)
+            rh_ops_linear(ops, ops->tokens, backward ? w->rank : columns[i],
+                          backward ? columns[i] : w->rank);
 }
 
 static void forward(RhOps *ops, const Widths *w, RhPass pass)
@@ -156,10 +163,10 @@ static void weight_gradients(RhOps *ops, const Widths *w)
 {
     rh_ops_linear_gradient(ops, ops->model->hidden, w->values);
     rh_scan_taps_gradient(ops, (double)w->channels);
-    if (w->rank > 0) {
+    if (w->decays > 0)
         rh_ops_linear_gradient(ops, w->decays, w->rank);
-        rh_ops_linear_gradient(ops, w->values, w->rank);
-    }
+    if (w->gate > 0)
+        rh_ops_linear_gradient(ops, w->gate, w->rank);
     rh_ops_linear_gradient(ops, w->in, ops->model->hidden);
 }
 
@@ -183,7 +190,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
     double inverse = (double)(w.scan.chunk * w.scan.heads);
-    int64_t told = w.rank > 0 ? w.decays + w.values : 0;
+    int64_t told = w.decays + w.gate;
     double columns = (double)(w.in + w.channels + 2 * w.repeated + 2 * w.values + told) + inverse;
     double copies = rh_ops_norm_copies(ops) * (double)(w.values + 2 * w.keys);
     double states = n * rh_scan_state_bytes(&w.scan) * e / RH_FP32;

@@ -253,6 +253,18 @@ void rh_ops_rotary(RhOps *ops, double elements, bool backward)
     rh_ops_elementwise(ops, RH_KERNEL_ROTARY, &ROTARY, elements, backward);
 }
 
+/* Eager: sigmoid, then product. */
+#define GATE_FORWARD  (2 * RH_READ + RH_WRITE)
+#define GATE_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
+#define SIGMOID       (RH_READ + RH_WRITE)
+static const RhStream GATE = {GATE_FORWARD, GATE_BACKWARD, SIGMOID + GATE_FORWARD,
+                              SIGMOID + RH_READ + GATE_BACKWARD, 2};
+
+void rh_ops_gate(RhOps *ops, double elements, bool backward)
+{
+    rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &GATE, elements, backward);
+}
+
 void rh_ops_exchange(RhOps *ops, RhExchange exchange)
 {
     exchange.kernel = (int32_t)ops->out->len;

@@ -5,7 +5,8 @@
  * A sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) has an indexer besides, which scores
  * all tokens by a few narrow heads and leaves each query the best of them. Beyond that many tokens its
  * core works on latents, as decoding does, whose rows all heads share; it is held whole by every rank.
- * A layer may do without one and see the keys that a layer before it chose (GLM-5.2).
+ * A layer may do without one and see the keys that a layer before it chose (GLM-5.2). The output may be scaled
+ * by a sigmoid of as many columns (Kimi K3).
  *
  * Training and prompts make whole keys and values; decoding reads the latents alone, with the
  * matrices that would make keys and values multiplied into queries and outputs (section 2.1.2).
@@ -53,6 +54,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->index_heads = (int32_t)c->index_heads;
     kind->index_size = (int32_t)c->index_size;
     kind->window_tokens = (int32_t)c->index_top;
+    kind->out_gate = c->out_gate != 0;
     kind->borrows_index = c->index_borrowed != 0;
 }
 
@@ -74,10 +76,10 @@ typedef struct {
     bool whole; /* on every rank */
 } Matrix;
 
-#define MATRICES_MAX 8
+#define MATRICES_MAX 9
 
 /* The indexer's: its queries, its one key, a weight a head. Into the queries' latent and out of it, or
- * straight; into the keys' and out of it; the output. */
+ * straight; what scales the output; into the keys' latent and out of it; the output. */
 static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRICES_MAX])
 {
     const RhLayerKind *kind = ops->kind;
@@ -91,6 +93,8 @@ static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRIC
     if (kind->q_rank > 0)
         matrices[n++] = (Matrix){h, kind->q_rank, true};
     matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, w->q, false};
+    if (kind->out_gate)
+        matrices[n++] = (Matrix){h, w->v, false};
     matrices[n++] = (Matrix){h, w->down, true};
     matrices[n++] = (Matrix){kind->kv_rank, w->up, false};
     matrices[n++] = (Matrix){w->v, h, false};
@@ -178,7 +182,8 @@ static void latent_norms(RhOps *ops, bool backward)
 static void rotation(RhOps *ops, const Widths *w, bool backward)
 {
     double columns = (double)((w->heads + 1) * ops->kind->rope_size);
-    rh_ops_rotary(ops, (double)ops->tokens * columns, backward);
+    if (ops->model->position == RH_POSITION_ROTARY)
+        rh_ops_rotary(ops, (double)ops->tokens * columns, backward);
 }
 
 static void assembly(RhOps *ops, const Widths *w, bool backward)
@@ -233,6 +238,12 @@ static void indexer(RhOps *ops, bool backward)
         rh_ops_stream(ops, RH_KERNEL_REDUCE, 2 * RH_FP32 * index_pairs(ops), 1);
 }
 
+static void scale(RhOps *ops, const Widths *w, bool backward)
+{
+    if (ops->kind->out_gate)
+        rh_ops_gate(ops, (double)(ops->tokens * w->v), backward);
+}
+
 /* The last two matrices come out of the keys' latent, and out of the operator. */
 static void forward(RhOps *ops, RhPass pass)
 {
@@ -250,6 +261,7 @@ static void forward(RhOps *ops, RhPass pass)
     else
         over_keys(ops, &w, pass);
     rh_ops_mark_core(ops, core);
+    scale(ops, &w, false);
     rh_ops_linear_summed(ops, ops->model->hidden, w.v);
 }
 
@@ -260,6 +272,7 @@ static void backward(RhOps *ops)
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     rh_ops_linear_gathered(ops, w.v, ops->model->hidden);
+    scale(ops, &w, true);
     rh_core_kernels(ops, &core, RH_PASS_BACKWARD_DATA);
     indexer(ops, true);
     if (!is_sparse(ops))
@@ -363,7 +376,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
     RhCore core = core_as_used(ops, &w);
     double e = ops->element_bytes, of_core = rh_core_kept_bytes(ops, &core);
     double normed = (double)(kind->kv_rank + kind->q_rank);
-    double columns = normed + kind->rope_size + core_columns(ops, &w);
+    double columns = normed + kind->rope_size + core_columns(ops, &w) +
+                     (kind->out_gate ? 2 * (double)w.v : 0); /* the gate, and what is scaled */
     double row = e * columns + (rh_ops_kept_bytes(ops) + rh_ops_norm_copies(ops)) * normed +
                  rh_ops_kept_copy_bytes(ops) * (double)w.v + index_bytes(ops);
     double up = up_columns(ops, &w);

@@ -99,6 +99,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->shared_width = c->shared_ffn > 0 ? c->shared_ffn : c->shared_experts * kind->ffn_width;
     kind->shared_gate = c->shared_gate != 0 && kind->shared_width > 0;
     kind->expert_latent = (int32_t)c->expert_latent;
+    kind->latent_norm = c->latent_norm != 0 && kind->expert_latent > 0;
     kind->router_bias = c->router_bias != 0;
 }
 
@@ -120,7 +121,8 @@ static RhParams params(const RhOps *ops)
     double in = (double)r.in, experts = (double)r.experts;
     double cut = experts * in * (double)(r.up + r.down), biases = 0;
     RhParams p = {.replicated = whole_entries(ops) +
-                                (ops->kind->router_bias ? (double)ops->kind->experts : 0)};
+                                (ops->kind->router_bias ? (double)ops->kind->experts : 0) +
+                                (ops->kind->latent_norm ? (double)ops->kind->expert_latent : 0)};
     if (ops->kind->ffn_bias) {
         cut += experts * (double)r.up;
         biases += experts * in;
@@ -326,6 +328,13 @@ static void experts_forward(RhOps *ops, const Routed *r)
     grouped_gemm(ops, r, r->in, r->down);
 }
 
+/* Of what experts hand back, before it is made wide. */
+static void latent_norm(RhOps *ops, bool backward)
+{
+    if (ops->kind->latent_norm)
+        rh_ops_norm(ops, ops->sequence_rows * (double)ops->kind->expert_latent, backward);
+}
+
 static void forward(RhOps *ops, const Routed *r, const Beside beside[2])
 {
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
@@ -335,6 +344,7 @@ static void forward(RhOps *ops, const Routed *r, const Beside beside[2])
     to_experts(ops, r, &beside[0]);
     experts_forward(ops, r);
     from_experts(ops, r, &beside[1]);
+    latent_norm(ops, false);
     whole_gemm(ops, h, latent);
     gate(ops, false);
 }
@@ -344,6 +354,7 @@ static void backward_data(RhOps *ops, const Routed *r, const Beside beside[2])
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     gate(ops, true);
     whole_gemm(ops, latent, h);
+    latent_norm(ops, true);
     to_experts(ops, r, &beside[0]);
     grouped_gemm(ops, r, r->down, r->in);
     rh_ops_widen_gate(ops, (double)r->tokens * (double)r->up);
@@ -474,6 +485,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double n = (double)r.tokens, e = ops->element_bytes;
     double up = n * (double)r.up, down = n * (double)r.down, copies = n * (double)r.in;
     double latent = ops->sequence_rows * ops->kind->expert_latent;
+    double normed = ops->kind->latent_norm ? latent * (e + rh_ops_norm_copies(ops)) : 0;
     double gated = ops->kind->shared_gate ? rh_ops_sequence_elements(ops) : 0;
     double wide = r.spread ? r.come * (double)r.in : rh_ops_hidden_elements(ops);
     double gathered = r.spread ? 0 : rh_ops_gathered_bytes(ops);
@@ -483,8 +495,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double wide_input = (e - operand) * rh_ops_sequence_elements(ops);
     choice += wide_input;
     double activated = operand * down + (eager_gate ? e * down : 0);
-    double rest =
-        choice + operand * copies + rh_ops_kept_gate_bytes(ops) * up + e * (latent + gated);
+    double rest = choice + operand * copies + rh_ops_kept_gate_bytes(ops) * up +
+                  e * (latent + gated) + normed;
     bool again = rh_ops_replays(ops, RH_RECOMPUTE_EXPERT_ACTIVATION);
     bool input_again = rh_ops_replays(ops, RH_RECOMPUTE_NORM);
     RhOperatorBytes b = {.kept = rest + activated,

@@ -206,6 +206,9 @@ void rh_ffn_activation(RhOps *ops, double elements, bool backward);
 void rh_ops_exchange(RhOps *ops, RhExchange exchange);
 /* Rotation of so many elements of queries and keys. */
 void rh_ops_rotary(RhOps *ops, double elements, bool backward);
+/* Elements of an output, each scaled by the sigmoid of one beside it: read both, write one; backward reads both
+ * and the gradient, and writes two. */
+void rh_ops_gate(RhOps *ops, double elements, bool backward);
 
 /* Adapters beside an operator's linear layers (adapter.c): parameters of this rank; kernels of a pass;
  * bytes that are kept more, or, below 0, less. All 0 where weights are trained. */

@@ -1,0 +1,253 @@
+/* Families with scans of Mamba's kind: alone, with attention in turn or beside it, in patterns of letters. Keys and
+ * defaults as in families_dense.c. */
+#include <glib.h>
+
+#include "workloads/fields.h"
+#include "workloads/operators/operator.h"
+
+/* --- Mamba-2, attention and feed-forward layers in a pattern (Nemotron-H) --- */
+
+#define MAMBA_SIZES                                                                                \
+    SIZE("mamba_num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),                             \
+        SIZE("mamba_head_dim", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                  \
+        SIZE("n_groups", scan_groups, HEADS_MAX, RH_FIELD_REQUIRED),                               \
+        SIZE("ssm_state_size", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                      \
+        SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),                                          \
+        SIZE("chunk_size", chunk, TOKENS_MAX, 256)
+
+/* Attention without positions, squared ReLU. Nemotron-3's experts may work in a latent. */
+static const RhField NEMOTRON_H[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(4096),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    MAMBA_SIZES,
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("use_conv_bias", conv_bias, 1),
+    COUNT("n_routed_experts", experts, EXPERTS_MAX, 0),
+    COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),
+    COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    COUNT("moe_shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    COUNT("moe_latent_size", expert_latent, WIDTH_MAX, 0),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+static const RhLayerWord NEMOTRON_H_WORDS[] = {
+    {.word = "mamba", .letter = 'M', .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
+    {.word = "attention", .letter = '*', .ffn = RH_FFN_ABSENT},
+    {.word = "mlp", .letter = '-', .no_mixer = true, .ffn = RH_FFN_DENSE},
+    {.word = "moe", .letter = 'E', .no_mixer = true, .ffn = RH_FFN_EXPERTS},
+    {0},
+};
+
+/* Granite 4: Mamba-2 or attention, each with experts or a dense network behind. */
+static const RhField GRANITE_HYBRID[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    ATTENTION_BIAS(0),
+    MAMBA_SIZES,
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("mamba_conv_bias", conv_bias, 1),
+    FLAG("tie_word_embeddings", tied, 1),
+    COUNT("num_local_experts", experts, EXPERTS_MAX, 0),
+    COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),
+    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    END,
+};
+
+static const RhLayerWord MAMBA_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_mamba},
+    {.word = "mamba2", .mixer = &rh_mamba},
+    ATTENTION_WORDS,
+    {0},
+};
+
+/* Mamba-2 alone (arXiv 2405.21060): every layer is one, nothing stands behind it. */
+static const RhField MAMBA2[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_groups", scan_groups, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("state_size", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),
+    SIZE("chunk_size", chunk, TOKENS_MAX, 256),
+    FLAG("use_bias", scan_bias, 0),
+    FLAG("use_conv_bias", conv_bias, 1),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(full_every, LAYERS_MAX + 1),
+    CONSTANT(positions, TOKENS_MAX),
+    END,
+};
+
+static const RhLayerWord MAMBA2_WORDS[] = {
+    {.word = "mamba2", .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
+    {0},
+};
+
+/* What splits attention's heads and an ffn's columns has those of the scan. */
+static void settle_mamba2(RhConfig *c)
+{
+    c->heads = c->kv_heads = c->scan_heads;
+    c->head_size = c->scan_head_size;
+    c->ffn = c->scan_heads * c->scan_head_size;
+}
+
+/* Mamba's first form alone (arXiv 2312.00752), whose channels are its heads. Falcon-Mamba says a figure in
+ * `expand` that its own code does not read, so a width in the file goes before it. mamba_ssm keeps states
+ * every 2,048 tokens. */
+static const RhField MAMBA1[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    SIZE("expand", scan_expand, 64, 2),
+    SIZE("state_size", state_size, HEAD_SIZE_MAX, 16),
+    SIZE("time_step_rank", step_rank, WIDTH_MAX, 0),
+    SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),
+    FLAG("use_bias", scan_bias, 0),
+    FLAG("use_conv_bias", conv_bias, 1),
+    FLAG("tie_word_embeddings", tied, 1),
+    CONSTANT(full_every, LAYERS_MAX + 1),
+    CONSTANT(positions, TOKENS_MAX),
+    CONSTANT(chunk, 2048),
+    CONSTANT(scan_groups, 1),
+    CONSTANT(scan_head_size, 1),
+    END,
+};
+
+static const RhLayerWord MAMBA1_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_selective_scan, .ffn = RH_FFN_ABSENT},
+    {0},
+};
+
+static void settle_steps(RhConfig *c)
+{
+    if (c->step_rank == 0)
+        c->step_rank = (c->hidden + 15) / 16;
+}
+
+static void settle_mamba1(RhConfig *c)
+{
+    if (c->ffn == 0)
+        c->ffn = c->scan_expand * c->hidden;
+    c->scan_heads = c->heads = c->kv_heads = c->ffn;
+    c->head_size = 1;
+    settle_steps(c);
+}
+
+/* RecurrentGemma (arXiv 2404.07839): Griffin's recurrent blocks, two of three, and attention in a window; each with a
+ * bias where it puts out, as the network. `intermediate_size` is of both its matrices. */
+static const RhField RECURRENT_GEMMA[] = {
+    STACK_SIZES,
+    SIZE("intermediate_size", ffn_both, 2 * WIDTH_MAX, RH_FIELD_REQUIRED),
+    HEADS(1, 0),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("attention_bias", qkv_bias, 0),
+    CONSTANT(out_bias, 1),
+    CONSTANT(ffn_bias, 1),
+    CONSTANT(ffn_gated, 1),
+    SIZE("attention_window_size", window, TOKENS_MAX, 2048),
+    CONSTANT(window_used, 1),
+    SIZE("lru_width", scan_width, WIDTH_MAX, 0),
+    SIZE("conv1d_width", conv_size, HEAD_SIZE_MAX, 4),
+    CONSTANT(conv_bias, 1),
+    CONSTANT(scan_bias, 1),
+    CONSTANT(chunk, 2048),
+    CONSTANT(full_every, 3),
+    END,
+};
+
+static const RhLayerWord GRIFFIN_WORDS[] = {
+    {.word = "recurrent", .mixer = &rh_rg_lru},
+    {.word = "attention", .slides = true},
+    {.word = "full_attention", .slides = true},
+    {0},
+};
+
+static void settle_recurrent_gemma(RhConfig *c)
+{
+    if (c->ffn == 0)
+        c->ffn = MAX(c->ffn_both / 2, 1);
+    c->scan_heads = MAX(c->heads, 1);
+    c->scan_head_size = (c->scan_width > 0 ? c->scan_width : c->hidden) / c->scan_heads;
+}
+
+/* Jamba (arXiv 2403.19887): attention without positions in one of eight layers, experts in every second;
+ * what tells a step goes through norms. */
+static const RhField JAMBA[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(262144),
+    SIZE("attn_layer_period", full_every, LAYERS_MAX, 8),
+    COUNT("attn_layer_offset", full_offset, LAYERS_MAX, 4),
+    SIZE("expert_layer_period", expert_step, LAYERS_MAX, 2),
+    COUNT("expert_layer_offset", expert_offset, LAYERS_MAX, 1),
+    EXPERTS("num_experts"),
+    SIZE("mamba_expand", scan_expand, 64, 2),
+    SIZE("mamba_d_state", state_size, HEAD_SIZE_MAX, 16),
+    SIZE("mamba_dt_rank", step_rank, WIDTH_MAX, 0),
+    SIZE("mamba_d_conv", conv_size, HEAD_SIZE_MAX, 4),
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("mamba_conv_bias", conv_bias, 1),
+    CONSTANT(step_norms, 1),
+    CONSTANT(chunk, 2048),
+    CONSTANT(scan_groups, 1),
+    CONSTANT(scan_head_size, 1),
+    END,
+};
+
+static const RhLayerWord JAMBA_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_selective_scan},
+    ATTENTION_WORDS,
+    {0},
+};
+
+/* One expert is a dense network. */
+static void settle_jamba(RhConfig *c)
+{
+    if (c->experts == 1)
+        c->experts = c->experts_per_token = 0;
+    c->scan_heads = c->scan_expand * c->hidden;
+    c->full_at = c->full_offset + 1;
+    settle_steps(c);
+}
+
+/* Falcon-H1 (arXiv 2507.22448): Mamba-2 beside attention in every layer. */
+static const RhField FALCON_H1[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(8192),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    MAMBA_SIZES,
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("mamba_conv_bias", conv_bias, 1),
+    END,
+};
+
+#define MIXED(name, position, mixer, fields, words, between, settle)                               \
+    {                                                                                              \
+        name, RH_NORM_RMS, RH_POSITION_##position, &mixer, &rh_ffn, fields, words, between, settle \
+    }
+
+const RhFamily rh_families_scans[] = {
+    MIXED("bamba", ROTARY, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("falcon_h1", ROTARY, rh_attention_beside_mamba, FALCON_H1, NULL, "sliding_attention",
+          NULL),
+    MIXED("falcon_mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
+    MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("jamba", NONE, rh_attention, JAMBA, JAMBA_WORDS, "mamba", settle_jamba),
+    MIXED("mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
+    MIXED("mamba2", NONE, rh_attention, MAMBA2, MAMBA2_WORDS, "mamba2", settle_mamba2),
+    MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
+    MIXED("recurrent_gemma", ROTARY, rh_attention, RECURRENT_GEMMA, GRIFFIN_WORDS, "recurrent",
+          settle_recurrent_gemma),
+    {0},
+};
