@@ -29,6 +29,7 @@ typedef struct {
     RhServePlan *plan;
     GArray *found; /* Found, by kind */
     RhDeadline deadline;
+    int32_t hardest; /* of a kind: the draw that broke a rate last, from 0 */
     int32_t done;
     GError *failed; /* what else than "it does not fit" went wrong; owned */
 } Search;
@@ -77,7 +78,6 @@ static bool find_rate(Search *s, RhService *service, double least, RhServeEntry 
                       Found *found)
 {
     double low = fmax(least, LOWEST * entry->bound_per_s), high = entry->bound_per_s;
-    found->simulated++;
     found->runs++;
     if (!rh_serve_keeps(service, s->requests, s->options, low, entry))
         return false;
@@ -96,17 +96,17 @@ static bool find_rate(Search *s, RhService *service, double least, RhServeEntry 
     return true;
 }
 
-/* Do other draws keep the rate? Each as many times as it takes: `lowers` lets them lower it, by steps. */
-static bool draws_keep(Search *s, RhService *service, bool lowers, RhServeEntry *entry,
+/* Do other draws keep the rate? Each as many times as it takes: they lower it, by steps, no further than `least`. */
+static bool draws_keep(Search *s, RhService *service, double least, RhServeEntry *entry,
                        Found *found)
 {
-    double rate = entry->rate_per_s, least = rate * CHANCE_LEAST;
+    double rate = entry->rate_per_s;
     for (int32_t k = 1; s->options->drawn && k <= RH_SERVE_DRAWS; k++) {
         g_autoptr(RhRequests) draw = rh_serve_draw(s->requests, s->options, k);
         for (found->runs++; !rh_serve_keeps_too(service, draw, s->options, rate, entry);
              found->runs++) {
             rate /= 1 + RATE_STEP;
-            if (!lowers || rate < least)
+            if (rate < least)
                 return false;
         }
     }
@@ -117,17 +117,25 @@ static bool draws_keep(Search *s, RhService *service, bool lowers, RhServeEntry 
     return true;
 }
 
-/* The best of a kind is the best of many by chance, too: what it keeps is asked of other draws. */
-static void confirm(Search *s, Found *found)
+/* Do all draws keep a rate? That which broke the last one is asked first: they are of the same random numbers, and
+ * what is hard for one deployment is for its neighbours. */
+static bool all_keep(Search *s, RhService *service, double rate_per_s, RhServeEntry *entry,
+                     Found *found)
 {
-    if (!found->there)
-        return;
-    g_autoptr(RhService) service = rh_service_new(s->serving, &found->best.deployment, NULL);
-    found->there = draws_keep(s, service, true, &found->best, found);
-    if (!found->there)
-        found->best.rate_per_s = 0;
+    for (int32_t i = 0; s->options->drawn && i < RH_SERVE_DRAWS; i++) {
+        int32_t k = 1 + (s->hardest + i) % RH_SERVE_DRAWS;
+        g_autoptr(RhRequests) draw = rh_serve_draw(s->requests, s->options, k);
+        found->runs++;
+        if (!rh_serve_keeps_too(service, draw, s->options, rate_per_s, entry)) {
+            s->hardest = k - 1;
+            return false;
+        }
+    }
+    return true;
 }
 
+/* The rate that this one keeps, of other draws too, if it is higher than the best so far. The best by one draw is the
+ * luckiest as well: so who would go ahead is asked of all draws, and nobody stands ahead by luck. */
 static void try_rate(Search *s, const RhDeployment *d, double bound_per_s, Found *found)
 {
     double least = found->there ? found->best.rate_per_s * (1 + RATE_STEP) : 0;
@@ -135,12 +143,16 @@ static void try_rate(Search *s, const RhDeployment *d, double bound_per_s, Found
         return;
     g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
     RhServeEntry entry = entry_of(d, bound_per_s);
-    if (service && find_rate(s, service, least, &entry, found)) {
-        found->best = entry;
-        found->there = true;
-    } else if (!found->there && found->best.broken_per_s <= 0) {
-        found->best = entry;
+    found->simulated++;
+    bool kept = service && (least <= 0 || all_keep(s, service, least, &entry, found)) &&
+                find_rate(s, service, least, &entry, found);
+    if (kept) {
+        kept = draws_keep(s, service, fmax(least, CHANCE_LEAST * entry.rate_per_s), &entry, found);
+        entry.rate_per_s = kept ? entry.rate_per_s : 0;
     }
+    if (kept || (!found->there && found->best.broken_per_s <= 0))
+        found->best = entry;
+    found->there |= kept;
 }
 
 /* Does it keep the rate that was given? */
@@ -155,7 +167,7 @@ static void try_given(Search *s, const RhDeployment *d, double bound_per_s, Foun
     found->there =
         service &&
         rh_serve_keeps(service, s->requests, s->options, s->options->rate_per_s, &entry) &&
-        draws_keep(s, service, false, &entry, found);
+        draws_keep(s, service, s->options->rate_per_s, &entry, found);
     if (found->there || found->best.broken_per_s <= 0)
         found->best = entry;
 }
@@ -175,7 +187,7 @@ static void try_replicas(Search *s, const RhDeployment *d, double bound_per_s, F
         found->runs++;
         found->simulated += n <= fmax(1, ceil(rate / each));
         bool kept = service && rh_serve_keeps(service, s->requests, s->options, rate, &entry) &&
-                    draws_keep(s, service, false, &entry, found);
+                    draws_keep(s, service, rate, &entry, found);
         if (kept && before.broken_per_s > 0) {
             entry.fewer_broke = true;
             entry.binding = before.binding;
@@ -237,6 +249,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     (void)error;
     Search *s = user;
     Found found = {0};
+    s->hardest = 0;
     g_autoptr(GArray) screened = screen(s, g_array_index(s->kinds, Kind, item), &found);
     if (screened->len > 0) {
         const Screened *first = &g_array_index(screened, Screened, 0);
@@ -251,8 +264,6 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
          : d->pools_count == 1 ? try_replicas
                                : try_given)(s, d, next->bound_per_s, &found);
     }
-    if (!fixed)
-        confirm(s, &found);
     GByteArray *bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
     return bytes;
