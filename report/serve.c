@@ -94,6 +94,19 @@ static void append_given_up(GString *line, const RhServeQuestion *q, const RhOut
     g_string_append_c(line, ')');
 }
 
+static void append_in_vain(GString *line, const RhServiceResult *r)
+{
+    g_autofree char *read = rh_text_large((double)r->prompt_tokens_lost),
+                    *made = rh_text_large((double)r->tokens_lost);
+    bool makes = r->tokens_lost > 0 && !r->once;
+    if (r->prompt_tokens_lost > 0 && makes)
+        g_string_append_printf(line, "; %s tokens read and %s made in vain", read, made);
+    else if (r->prompt_tokens_lost > 0)
+        g_string_append_printf(line, "; %s tokens read in vain", read);
+    else if (makes)
+        g_string_append_printf(line, "; %s tokens made in vain", made);
+}
+
 static void append_counts(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
                           const RhOutcome *o)
 {
@@ -120,10 +133,7 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
     if (o->unfinished_count > 0)
         g_string_append_printf(line, "; %" G_GINT64_FORMAT " unfinished", o->unfinished_count);
     append_given_up(line, q, o);
-    if (r->tokens_lost > 0 && !o->once) {
-        g_autofree char *lost = rh_text_large((double)r->tokens_lost);
-        g_string_append_printf(line, "; %s tokens made in vain", lost);
-    }
+    append_in_vain(line, r);
     if (o->preempted_count > 0)
         g_string_append_printf(line, "; %" G_GINT64_FORMAT " times one was put out and begun again",
                                o->preempted_count);

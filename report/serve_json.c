@@ -153,6 +153,7 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_int(w, "replicas_most_count", r->replicas_most);
     rh_json_put_int(w, "starts_count", r->starts);
     rh_json_put_int(w, "tokens_lost_count", r->tokens_lost);
+    rh_json_put_int(w, "prompt_tokens_lost_count", r->prompt_tokens_lost);
     put_failures(w, question, r);
     rh_put_outcome(w, o, question->slos);
     rh_put_served_trust(w, question->trust);
@@ -184,7 +185,7 @@ char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult
                      "e2e_s");
     for (int p = 0; p < RH_TTFT_LAST; p++)
         g_string_append_printf(out, ",%s_s", rh_ttft_part_name((RhTtftPart)p));
-    g_string_append(out, ",resent,lost_tokens\n");
+    g_string_append(out, ",resent,lost_tokens,lost_prompt_tokens\n");
     for (guint i = 0; i < r->served->len; i++) {
         const RhServed *s = &g_array_index(r->served, RhServed, i);
         const RhRequest *q = &g_array_index(question->list->list, RhRequest, i);
@@ -202,7 +203,8 @@ char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult
             append_seconds(out, done ? rh_served_metric_s(s, metrics[m]) : (double)NAN);
         for (int p = 0; p < RH_TTFT_LAST; p++)
             append_seconds(out, done ? rh_served_ttft_part_s(s, (RhTtftPart)p) : (double)NAN);
-        g_string_append_printf(out, ",%d,%d\n", s->resent_count, s->lost_tokens);
+        g_string_append_printf(out, ",%d,%d,%" G_GINT64_FORMAT "\n", s->resent_count,
+                               s->lost_tokens, s->lost_prompt_tokens);
     }
     return g_string_free(out, FALSE);
 }

@@ -25,7 +25,7 @@ static GArray *failing(const char *text)
 static void check_books(const RhServiceResult *r, int32_t *timed_out, int32_t *lost,
                         int32_t *resent)
 {
-    int64_t answered = 0, vain = 0;
+    int64_t answered = 0, vain = 0, read = 0, read_in_vain = 0;
     *timed_out = *lost = *resent = 0;
     for (guint i = 0; i < r->served->len; i++) {
         const RhServed *q = at(r, i);
@@ -35,8 +35,12 @@ static void check_books(const RhServiceResult *r, int32_t *timed_out, int32_t *l
         *lost += q->outcome == RH_SERVED_LOST;
         *resent += q->resent_count;
         vain += q->lost_tokens;
+        read += q->read_tokens;
+        read_in_vain += q->lost_prompt_tokens;
         if (q->outcome != RH_SERVED_DONE)
             continue;
+        if (q->preempted_count == 0)
+            CU_ASSERT_EQUAL(q->read_tokens, q->input_tokens - q->found_tokens);
         answered += q->output_tokens;
         double sum_s = 0;
         for (int p = 0; p < RH_TTFT_LAST; p++) {
@@ -47,6 +51,8 @@ static void check_books(const RhServiceResult *r, int32_t *timed_out, int32_t *l
     }
     CU_ASSERT_EQUAL(r->tokens_out, answered + vain);
     CU_ASSERT_EQUAL(r->tokens_lost, vain);
+    CU_ASSERT_EQUAL(r->tokens_in, read + read_in_vain);
+    CU_ASSERT_EQUAL(r->prompt_tokens_lost, read_in_vain);
     CU_ASSERT_EQUAL(r->blocks_left, 0);
 }
 
@@ -125,6 +131,7 @@ static void runs_are_iterations(void)
         for (guint k = 0; k < runs->served->len; k++) {
             CU_ASSERT_EQUAL(at(runs, k)->outcome, at(each, k)->outcome);
             CU_ASSERT_EQUAL(at(runs, k)->lost_tokens, at(each, k)->lost_tokens);
+            CU_ASSERT_EQUAL(at(runs, k)->lost_prompt_tokens, at(each, k)->lost_prompt_tokens);
             if (at(runs, k)->outcome == RH_SERVED_DONE)
                 CU_ASSERT_DOUBLE_EQUAL(at(runs, k)->t_end_s, at(each, k)->t_end_s, close_s);
         }

@@ -285,6 +285,7 @@ static void end_chunks(RhReplica *r, double t_s, GArray *ended)
         s->read += p.tokens;
         s->own_s += t_s - r->t_begin_s;
         r->counts.tokens_in += p.tokens;
+        rh_replica_served(r, p.sequence)->read_tokens += p.tokens;
         rh_replica_remember(r, p.sequence, s->read);
         if (s->read == s->prompt)
             end_prompt(r, p.sequence, t_s, ended);

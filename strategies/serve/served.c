@@ -15,6 +15,12 @@ void rh_service_result_free(RhServiceResult *result)
     g_free(result);
 }
 
+void rh_served_read_in_vain(RhServed *served)
+{
+    served->lost_prompt_tokens += served->read_tokens;
+    served->read_tokens = 0;
+}
+
 double rh_found_frac(const RhServiceResult *result)
 {
     double prompts = (double)(result->tokens_in + result->tokens_found);

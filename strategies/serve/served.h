@@ -30,6 +30,8 @@ typedef struct {
     int32_t resent_count;
     int32_t
         lost_tokens; /* made of its answer in vain: by servers that failed, or before it was given up */
+    /* Read for it since it was last sent, what had been put out again included; and in vain, as above. */
+    int64_t read_tokens, lost_prompt_tokens;
     RhServedOutcome outcome;
 } RhServed;
 
@@ -80,15 +82,19 @@ typedef struct {
     double start_s; /* of a replica, the slowest pool's */
     bool fails;     /* servers may fail: */
     int32_t failures_count;
-    double down_s;       /* that servers were away for, all together */
-    int64_t tokens_lost; /* of tokens_out: made in vain */
-    double energy_j;     /* of these GPUs and what belongs to them; 0: unknown */
-    double cost_usd;     /* of these GPUs for so long; NaN: the platform has no price */
+    double down_s;              /* that servers were away for, all together */
+    int64_t tokens_lost;        /* of tokens_out: made in vain */
+    int64_t prompt_tokens_lost; /* of tokens_in: read in vain */
+    double energy_j;            /* of these GPUs and what belongs to them; 0: unknown */
+    double cost_usd;            /* of these GPUs for so long; NaN: the platform has no price */
     int64_t gaps[RH_GAP_BINS];
 } RhServiceResult;
 
 void rh_service_result_free(RhServiceResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServiceResult, rh_service_result_free)
+
+/* What was read for it so far is of no use any more. */
+void rh_served_read_in_vain(RhServed *served);
 
 /* Of the tokens of prompts, those that a cache had; NaN: none remembers any. */
 double rh_found_frac(const RhServiceResult *result);

@@ -89,11 +89,14 @@ void rh_service_sum_up(RhServiceClock *c)
 {
     double first_s = HUGE_VAL, last_s = 0;
     for (guint i = 0; i < c->result->served->len; i++) {
-        const RhServed *served = rh_service_served(c, (int32_t)i);
+        RhServed *served = rh_service_served(c, (int32_t)i);
+        if (served->outcome == RH_SERVED_TIMED_OUT)
+            rh_served_read_in_vain(served);
         first_s = fmin(first_s, served->t_arrive_s);
         if (served->outcome == RH_SERVED_DONE)
             last_s = fmax(last_s, served->t_end_s);
         c->result->tokens_lost += served->lost_tokens;
+        c->result->prompt_tokens_lost += served->lost_prompt_tokens;
     }
     c->result->duration_s = fmax(last_s - first_s, 0);
     c->result->gpus = rh_deployment_gpus(&c->service->deployment);

@@ -61,6 +61,7 @@ static void try_again(RhServiceClock *c, int32_t request, double t_s)
 {
     RhServed *served = rh_service_served(c, request);
     c->broken[request] = false;
+    rh_served_read_in_vain(served);
     if (served->resent_count >= failures_of(c)->retries) {
         served->outcome = RH_SERVED_LOST;
         rh_service_over(c, request, t_s);

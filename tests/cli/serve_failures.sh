@@ -3,9 +3,10 @@
 on=(-w llama-3.1-8b -p dgx-h100:1 -s "tp1,replicas=2" --lengths "in=1024,out=128,spread=0.8" --rate 20/s -q)
 rehearse serve-simulate "${on[@]}" --count 2000 --fail 0@30s --ttft-timeout 10s --ttft 'p99<2s' -o a.json -o a.csv
 echo "exit $?"
-sed -n '/"timed_out_count"/,/"resent_count"/p; /"tokens_lost_count"/p; /"failures": {/,/}/p' a.json
+sed -n '/"timed_out_count"/,/"resent_count"/p; /"tokens_lost_count"/p; /"prompt_tokens_lost_count"/p; /"failures": {/,/}/p' a.json
 head -n 1 a.csv
-awk -F, 'NR > 1 && $(NF - 1) > 0 { n++; lost += $NF } END { print n, "sent again,", lost, "tokens in vain" }' a.csv
+awk -F, 'NR > 1 && $(NF - 2) > 0 { n++; made += $(NF - 1); read += $NF }
+    END { print n, "sent again,", read, "tokens read and", made, "made in vain" }' a.csv
 # Lost where nobody sends again; both servers away at once: who waits gives up.
 rehearse serve-simulate "${on[@]}" --count 1000 --mtbf 20s --restart 5s --retries 0 -o b.csv | sed -n '/^done/,/^energy/p'
 rehearse serve-simulate "${on[@]}" --count 1000 --fail 0@10s,1@12s --restart 20s --ttft-timeout 5s --e2e-timeout 1min | sed -n '/^done/,/^energy/p'
