@@ -174,12 +174,9 @@ static double mean_message_s(const Terms *t)
     return sum / (2 * t->p);
 }
 
-/* The longest path where a message takes so long, at what its own messages take. */
-static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
+/* What follows along a path, at what its own messages take. */
+static double along_s(const Terms *t, const RhLayout *l, const RhPath *path)
 {
-    double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->screen->held_frac : 0;
-    const RhPath *path =
-        rh_screen_path(t->spans, t->shape, t->prices, message_s, last_frac, !t->net->uniform);
     if (!path)
         return 0;
     const RhPathSlot *end = &g_array_index(path->slots, RhPathSlot, path->slots->len - 1);
@@ -187,13 +184,36 @@ static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
            t->flows[end->stage]->optimizer_s;
 }
 
-/* Where replicas lie otherwise messages differ, and of two paths the longer one counts: along which they are at
- * their least, or as they are in the mean. */
+/* The longest path where a message takes so long. */
+static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
+{
+    double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->screen->held_frac : 0;
+    return along_s(
+        t, l,
+        rh_screen_path(t->spans, t->shape, t->prices, message_s, last_frac, !t->net->uniform));
+}
+
+/* The longest where messages keep back the collectives of slots behind them, too. */
+static double path_beside_s(const Terms *t, const RhLayout *l, double message_s)
+{
+    g_autofree double *behind_s = rh_screen_path_behind_s(t->screen, l, t->net);
+    RhPath *path =
+        behind_s ? rh_screen_path_find(t->spans, t->shape, message_s, 0, true, behind_s) : NULL;
+    double seconds = along_s(t, l, path);
+    if (path)
+        rh_path_free(path);
+    return seconds;
+}
+
+/* Where replicas lie otherwise messages differ, and of several paths the longest counts: along which they are at
+ * their least, as they are in the mean, and with what they do to collectives. */
 static double path_s(const Terms *t, const RhLayout *l)
 {
     double least = path_at_s(t, l, t->next_s);
-    bool differ = !t->net->uniform && t->p > 1;
-    return differ ? rh_later(least, path_at_s(t, l, mean_message_s(t))) : least;
+    if (t->net->uniform || t->p == 1)
+        return least;
+    double mean = mean_message_s(t);
+    return rh_later(rh_later(least, path_at_s(t, l, mean)), path_beside_s(t, l, mean));
 }
 
 /* The same for every layout with these prices and flows. */

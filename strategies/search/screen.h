@@ -183,9 +183,6 @@ typedef struct {
     double s_per_byte, most_s, fixed_s;
 } RhShare;
 
-/* What replicas do meanwhile: anything, gather parameters, nothing. */
-typedef enum { RH_CALM_NOT, RH_CALM_GATHERS, RH_CALM, RH_CALM_LAST } RhCalm;
-
 /* Seconds of bytes on a link, and flows at one time, at most. */
 typedef struct {
     RhLink link;
@@ -400,6 +397,9 @@ RhPrices *rh_screen_prices(RhScreen *screen, RhSpans *spans, const RhShape *shap
  * sums lose `last_frac` to them, with all of its slots or those at ends; NULL: none is known. */
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
                              double message_s, double last_frac, bool all);
+/* The same, not kept, with RhPathCosts.behind_s; the caller frees it. */
+RhPath *rh_screen_path_find(const RhSpans *spans, const RhShape *shape, double message_s,
+                            double last_frac, bool all, const double *behind_s);
 /* rh_screen_segment_s with every message alone on its links, for which no ranks need to be told apart:
  * on a hundred thousand of them that takes the most time. rh_screen_segment_s is never below. */
 double rh_screen_graph_s(RhScreen *screen, const RhLayout *layout);
@@ -407,6 +407,8 @@ double rh_screen_graph_s(RhScreen *screen, const RhLayout *layout);
  * their chunk's first or last and behind these, behind the end. (segment.c) */
 double rh_screen_path_late_s(RhScreen *screen, const RhLayout *layout, const RhNet *net,
                              const RhPath *path); /* net: the layout's, or one of its others */
+/* RhPathCosts.behind_s of the net, as messages beside collectives say; NULL: none is known. The caller frees it. */
+double *rh_screen_path_behind_s(RhScreen *screen, const RhLayout *layout, const RhNet *net);
 /* Its flows are there until those of another layout are asked for. */
 const RhFlowSet *rh_screen_flow_set(RhScreen *screen, const RhLayout *layout);
 RhFlows *const *rh_screen_flows(RhScreen *screen, const RhLayout *layout);
@@ -478,14 +480,12 @@ const GArray *rh_screen_loads(const RhScreen *screen, const RhNet *net, const Rh
 /* Would the engine merge ranks even if no two were alike? */
 bool rh_screen_may_merge(RhScreen *screen, const RhLayout *layout);
 /* screen_share.c: [2 stage + back], of messages to the next stage (the last wraps to 0) and to the one
- * before; of all stages for each RhCalm. 0 where nothing is claimed, NULL where nothing is claimed of any. */
+ * before; of all stages for each RhSlotStand. 0 where nothing is claimed, NULL where nothing is claimed of any. */
 const RhShare *rh_screen_shares(RhScreen *screen, const RhLayout *layout);
 int32_t
 rh_shares_count(const RhLayout *layout); /* of the net; those of its others follow, one by one */
 /* How long behind a message's beginning the next collective may not begin, as it were; below 0: at once. */
 double rh_share_s(const RhShare *share, double bytes);
-/* Behind the stage's slot `at`; no slots: not known. */
-RhCalm rh_share_calm(const RhSlot *slots, int64_t at, int64_t total);
 /* screen_step.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
  * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);

@@ -28,8 +28,8 @@ static double price_stage(const RhSpans *spans, const RhShape *shape, int32_t s)
     return sum;
 }
 
-static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double message_s,
-                         double last_frac, bool all)
+RhPath *rh_screen_path_find(const RhSpans *spans, const RhShape *shape, double message_s,
+                            double last_frac, bool all, const double *behind_s)
 {
     int32_t entries = shape->p * shape->v * RH_SLOT_PASSES;
     g_autofree double *busy_s = g_new(double, entries), *out_s = g_new(double, entries);
@@ -39,7 +39,7 @@ static RhPath *find_path(const RhSpans *spans, const RhShape *shape, double mess
         out_s[i] = chunk->least[i % RH_SLOT_PASSES].out_s;
     }
     return rh_path_find(shape->schedule, shape->p, shape->v, shape->m,
-                        &(RhPathCosts){busy_s, out_s, message_s, last_frac, all});
+                        &(RhPathCosts){busy_s, out_s, message_s, last_frac, all, behind_s});
 }
 
 const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrices *prices,
@@ -50,7 +50,7 @@ const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrice
         if (known->message_s == message_s && known->last_frac == last_frac && known->all == all)
             return known;
     }
-    RhPath *path = find_path(spans, shape, message_s, last_frac, all);
+    RhPath *path = rh_screen_path_find(spans, shape, message_s, last_frac, all, NULL);
     if (path && !prices->paths)
         prices->paths = g_ptr_array_new_with_free_func((GDestroyNotify)rh_path_free);
     if (path)

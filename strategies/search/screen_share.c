@@ -120,7 +120,7 @@ static RhShare share_of(const RhCrowdedLinks *links, int32_t stage, bool back)
 
 int32_t rh_shares_count(const RhLayout *l)
 {
-    return RH_CALM_LAST * 2 * l->pp;
+    return RH_STANDS * 2 * l->pp;
 }
 
 static void fill(const RhCrowdedLinks *links, RhShare *shares)
@@ -129,6 +129,8 @@ static void fill(const RhCrowdedLinks *links, RhShare *shares)
         shares[i] = share_of(links, i / 2, i % 2);
 }
 
+/* Replicas do anything meanwhile where no forward is to come. While one is, there are no gradients of the last
+ * micro-batch; once a backward has run, all chunks of the model have, and their parameters are there. */
 static RhShare *shares_new(RhScreen *screen, const RhLayout *l, const RhNet *net,
                            RhShardCost *shard)
 {
@@ -137,10 +139,10 @@ static RhShare *shares_new(RhScreen *screen, const RhLayout *l, const RhNet *net
     RhShare *shares = g_new(RhShare, (net->others_count + 1) * each);
     bool known = rh_crowd_is_calm(l, links.flows);
     uint32_t calm = known ? RH_LANES_OF_ITEMS : RH_LANES_ALL;
-    uint32_t lanes[RH_CALM_LAST] = {[RH_CALM_NOT] = RH_LANES_ALL,
-                                    [RH_CALM_GATHERS] = calm | RH_LANE_BIT(RH_LANE_GATHER),
-                                    [RH_CALM] = calm};
-    for (int i = 0; i < RH_CALM_LAST; i++) {
+    uint32_t lanes[RH_STANDS] = {[RH_STAND_DRAINS] = RH_LANES_ALL,
+                                 [RH_STAND_FILLS] = calm | RH_LANE_BIT(RH_LANE_GATHER),
+                                 [RH_STAND_AMIDST] = calm};
+    for (int i = 0; i < RH_STANDS; i++) {
         rh_crowd_fill(&links, lanes[i]);
         for (int32_t n = 0; n <= net->others_count; n++) {
             links.net = n == 0 ? net : &net->others[n - 1];
@@ -150,19 +152,6 @@ static RhShare *shares_new(RhScreen *screen, const RhLayout *l, const RhNet *net
     }
     g_free(links.crowd);
     return shares;
-}
-
-/* While a forward is to come, there are no gradients of the last micro-batch; once a backward has run, all
- * chunks of the model have, and their parameters are there. */
-RhCalm rh_share_calm(const RhSlot *slots, int64_t at, int64_t total)
-{
-    bool behind = false;
-    for (int64_t i = at + 1; slots && i < total && !behind; i++)
-        behind = slots[i].pass == RH_SLOT_FORWARD;
-    for (int64_t i = at; behind && i >= 0; i--)
-        if (rh_slot_goes_back(slots[i].pass))
-            return RH_CALM;
-    return behind ? RH_CALM_GATHERS : RH_CALM_NOT;
 }
 
 double rh_share_s(const RhShare *with, double bytes)

@@ -211,7 +211,7 @@ double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t st
         message_s = rh_later(message_s, rh_hop_s(&g->messages[2 * stage + down], bytes));
     *lane = rh_later(*lane, rh_later(s->compute_s, s->pending_s)) + message_s;
     if (g->shares && s->tail_s >= 0) {
-        const RhShare *with = g->shares + 2 * g->l->pp * rh_share_calm(s->slots, s->next, g->total);
+        const RhShare *with = g->shares + 2 * g->l->pp * (int32_t)s->stand;
         double *met_s = &s->lane_s[RH_LANE_TP];
         *met_s = rh_later(*met_s, leaves_s(s) + rh_share_s(&with[2 * stage + down], bytes));
     }
@@ -230,6 +230,7 @@ int32_t rh_segment_receiver_of(const RhSegmentGraph *g, const RhSlot *slot, int3
 static void send(RhSegmentGraph *g, int32_t stage, const RhSlot *slot, int32_t at)
 {
     int32_t to = rh_segment_receiver_of(g, slot, at);
+    g->stages[stage].stand = rh_slot_stand(&g->stages[stage].turn, g->stages[stage].next);
     if (to >= 0)
         g->arrival[rh_slot_goes_back(slot->pass)][(int64_t)to * g->m + slot->microbatch] =
             rh_segment_hand_on(g, &g->stages[stage], stage, slot, to);
@@ -358,6 +359,7 @@ static void stage_init(RhSegmentGraph *g, int32_t stage, RhShardCost *shard, con
     s->begin_s = g_new(double, flows->script->begin.count + flows->script->ahead_most + 1);
     s->sent_s = s->begin_s + flows->script->begin.count;
     g->schedule->order(g->l->pp, g->l->vpp, g->m, stage, slots);
+    s->turn = rh_slot_turn(slots, g->total);
     rh_segment_run_steps(g, s, flows->script->begin);
     s->begun = true;
     s->called = g->sums ? g_array_new(FALSE, FALSE, sizeof(RhSumCalled)) : NULL;

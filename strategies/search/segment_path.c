@@ -86,6 +86,7 @@ static double late_s(const Ends *e, const PathRun *r)
                 to = rh_segment_receiver_of(e->g, &slot, at);
         const RhItemTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
         RhSteps steps = rh_script_slot(s.flows->script, kind);
+        s.stand = r->slots[i].stand;
         if (steps.count == 0)
             rh_segment_run(e->g, &s, alone);
         else
@@ -97,12 +98,16 @@ static double late_s(const Ends *e, const PathRun *r)
     return rh_later(0, run_end_s(e, &s, r) - alone_s);
 }
 
+static RhSegmentGraph graph_of(RhScreen *screen, const RhLayout *l, const RhNet *net)
+{
+    RhSegmentGraph g = rh_segment_graph_of(screen, l);
+    return net == g.net ? g : rh_segment_graph_beside(&g, (int32_t)(net - g.net->others));
+}
+
 double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhNet *net,
                              const RhPath *path)
 {
-    RhSegmentGraph g = rh_segment_graph_of(screen, l);
-    if (net != g.net)
-        g = rh_segment_graph_beside(&g, (int32_t)(net - g.net->others));
+    RhSegmentGraph g = graph_of(screen, l, net);
     Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
     const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
     double sum = 0;
@@ -115,4 +120,72 @@ double rh_screen_path_late_s(RhScreen *screen, const RhLayout *l, const RhNet *n
     }
     g_free(g.messages_bytes);
     return sum;
+}
+
+/* --- what a message does to the slot behind --- */
+
+static const RhItemTime *slot_time(const Ends *e, int32_t stage, const RhSlot *slot)
+{
+    return &e->g->spans->chunk[rh_segment_place_of(e->g, stage, slot)]->of[slot->pass];
+}
+
+/* The stage's first slot that sends up, or down. False: there is none. */
+static bool find_sender(const Ends *e, int32_t stage, bool down, RhSlot *out)
+{
+    const RhPipelineSchedule *schedule = e->g->schedule;
+    for (int32_t i = 0; i < e->g->l->vpp * RH_SLOT_BACKWARD_WEIGHT; i++) {
+        *out = (RhSlot){.chunk = i / RH_SLOT_BACKWARD_WEIGHT,
+                        .pass = (RhSlotPass)(i % RH_SLOT_BACKWARD_WEIGHT)};
+        int32_t to = rh_segment_receiver_of(e->g, out, rh_segment_place_of(e->g, stage, out));
+        if (to >= 0 && rh_pipeline_stage(schedule, e->g->l->pp, to) != stage &&
+            rh_slot_goes_down(schedule, out) == down)
+            return true;
+    }
+    return false;
+}
+
+/* How much later a slot is over right behind the sender than the stage would be free. */
+static double behind_s(const Ends *e, RhSegmentStage s, const RhItemTime *time)
+{
+    double free_s = s.compute_s;
+    rh_segment_run(e->g, &s, time);
+    return rh_later(0, s.compute_s - free_s - time->busy_s);
+}
+
+/* Of all cells of the stage, for what was sent so. */
+static void fill_behind(const Ends *e, int32_t stage, RhSlotStand stand, bool down, double *of_cell)
+{
+    RhSlot sender;
+    if (!find_sender(e, stage, down, &sender))
+        return;
+    g_autofree double *room = stage_room(e->flows[stage]);
+    RhSegmentStage s = stage_at_rest(e, stage, room);
+    int32_t at = rh_segment_place_of(e->g, stage, &sender);
+    const RhItemTime *known = NULL;
+    double known_s = 0;
+    s.stand = stand;
+    rh_segment_run(e->g, &s, slot_time(e, stage, &sender));
+    rh_segment_hand_on(e->g, &s, stage, &sender, rh_segment_receiver_of(e->g, &sender, at));
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+        for (int32_t chunk = 0; chunk < e->g->l->vpp; chunk++) {
+            RhSlot slot = {.chunk = chunk, .pass = (RhSlotPass)pass};
+            const RhItemTime *time = slot_time(e, stage, &slot);
+            if (time != known)
+                known_s = behind_s(e, s, time);
+            known = time;
+            of_cell[rh_segment_place_of(e->g, stage, &slot) * RH_SLOT_PASSES + pass] = known_s;
+        }
+}
+
+double *rh_screen_path_behind_s(RhScreen *screen, const RhLayout *l, const RhNet *net)
+{
+    RhSegmentGraph g = graph_of(screen, l, net);
+    Ends e = {&g, rh_screen_shard(screen, l), rh_screen_flows(screen, l)};
+    int32_t cells = g.chunks * RH_SLOT_PASSES;
+    double *behind = g.shares ? g_new0(double, 2 * RH_STANDS * cells) : NULL;
+    for (int32_t i = 0; behind && i < 2 * RH_STANDS * l->pp; i++)
+        fill_behind(&e, i / (2 * RH_STANDS), (RhSlotStand)(i / 2 % RH_STANDS), i % 2,
+                    behind + i % (2 * RH_STANDS) * cells);
+    g_free(g.messages_bytes);
+    return behind;
 }

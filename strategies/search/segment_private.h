@@ -7,13 +7,15 @@ typedef struct {
     const RhFlows *flows;
     const RhItemTimes *times;
     const RhSlot *slots;
-    int64_t next;     /* slot to run */
-    int32_t *done;    /* per chunk and pass */
-    double compute_s; /* the compute lane is free */
-    double pending_s; /* what the next run waits for besides */
-    double held_s;    /* of the latest run: RhItemTime */
-    double tail_s;    /* likewise, where nothing is waited for since */
-    double sending_s; /* from compute_s on something holds SMs so long: what the slot before left
+    int64_t next; /* slot to run */
+    RhSlotTurn turn;
+    RhSlotStand stand; /* of the slot that runs */
+    int32_t *done;     /* per chunk and pass */
+    double compute_s;  /* the compute lane is free */
+    double pending_s;  /* what the next run waits for besides */
+    double held_s;     /* of the latest run: RhItemTime */
+    double tail_s;     /* likewise, where nothing is waited for since */
+    double sending_s;  /* from compute_s on something holds SMs so long: what the slot before left
                          under way, then its message */
     double lane_s[RH_LANE_LAST];
     double copy_before_s;         /* the copy out before the latest is done */

@@ -16,6 +16,7 @@ typedef struct {
     int32_t slots_count; /* of one stage */
     RhSlot *slots;       /* p x slots_count */
     RhSlotKind *kinds;   /* of the slots */
+    RhSlotTurn *turns;   /* per stage */
     Node *nodes;         /* likewise */
     int32_t *next;       /* per stage: position of the slot to run */
     int32_t *input[2];   /* [backward][chunk * m + micro-batch]: node that sends it, -1 not yet */
@@ -61,6 +62,23 @@ static int32_t cell_of(const Finder *f, int32_t node)
     return place_of(f, slot, node / f->slots_count) * RH_SLOT_PASSES + (int32_t)slot->pass;
 }
 
+/* When the stage is free for the node: what it sent just before may keep it back. */
+static double free_s(const Finder *f, int32_t node, int32_t stage)
+{
+    int32_t here = node % f->slots_count;
+    double end = here ? f->nodes[node - 1].end : 0;
+    if (here == 0 || !f->costs->behind_s || f->slots[node].beside)
+        return end;
+    const RhSlot *before = &f->slots[node - 1];
+    int32_t at = place_of(f, before, stage), to = rh_slot_goes_back(before->pass) ? at - 1 : at + 1;
+    bool sends = before->pass != RH_SLOT_BACKWARD_WEIGHT && to >= 0 && to < f->p * f->v &&
+                 rh_pipeline_stage(f->schedule, f->p, to) != stage;
+    int32_t stand = (int32_t)rh_slot_stand(&f->turns[stage], here - 1);
+    int32_t kind = stand * 2 + rh_slot_goes_down(f->schedule, before);
+    int32_t cells = f->p * f->v * RH_SLOT_PASSES;
+    return end + (sends ? f->costs->behind_s[kind * cells + cell_of(f, node)] : 0);
+}
+
 /* A slot, or a pair: each half has its own latest input, and they end together. */
 static bool advance(Finder *f, int32_t stage)
 {
@@ -70,7 +88,7 @@ static bool advance(Finder *f, int32_t stage)
     int32_t node = stage * f->slots_count + here;
     const RhSlot *slots = &f->slots[node];
     int32_t count = 1 + slots->beside;
-    double before = here ? f->nodes[node - 1].end : 0, start = before, more = 0;
+    double before = free_s(f, node, stage), start = before, more = 0;
     for (int32_t i = 0; i < count; i++) {
         int32_t input = input_of(f, &slots[i], place_of(f, &slots[i], stage));
         if (input == -2)
@@ -194,7 +212,9 @@ static void list_slots(const Finder *f, RhPath *path)
         const Step *step = &g_array_index(f->steps, Step, left - 1);
         const RhSlotKind *kind = &f->kinds[step->node];
         bool ends = left == 1 || left == f->steps->len;
-        RhPathSlot slot = {step->node / f->slots_count, *kind, behind && !step->pair, step->sent};
+        int32_t stage = step->node / f->slots_count;
+        RhSlotStand stand = rh_slot_stand(&f->turns[stage], step->node % f->slots_count);
+        RhPathSlot slot = {stage, *kind, behind && !step->pair, step->sent, stand};
         bool listed =
             slot.follows || f->costs->all || (!step->pair && (kind->first || kind->last)) || ends;
         if (listed)
@@ -221,13 +241,17 @@ static void finder_fill(Finder *f)
     gsize cells = (gsize)f->p * (gsize)f->v * (gsize)f->m;
     f->slots = g_new(RhSlot, nodes);
     f->kinds = g_new(RhSlotKind, nodes);
+    f->turns = g_new(RhSlotTurn, f->p);
     f->nodes = g_new(Node, nodes);
     f->next = g_new(int32_t, f->p);
     f->input[0] = g_new(int32_t, 2 * cells);
     f->input[1] = f->input[0] + cells;
     f->steps = g_array_new(FALSE, FALSE, sizeof(Step));
-    for (int32_t stage = 0; stage < f->p; stage++)
-        f->schedule->order(f->p, f->v, f->m, stage, f->slots + stage * f->slots_count);
+    for (int32_t stage = 0; stage < f->p; stage++) {
+        RhSlot *slots = f->slots + stage * f->slots_count;
+        f->schedule->order(f->p, f->v, f->m, stage, slots);
+        f->turns[stage] = rh_slot_turn(slots, f->slots_count);
+    }
     list_kinds(f);
 }
 
@@ -235,6 +259,7 @@ static void finder_clear(Finder *f)
 {
     g_free(f->slots);
     g_free(f->kinds);
+    g_free(f->turns);
     g_free(f->nodes);
     g_free(f->next);
     g_free(f->input[0]);

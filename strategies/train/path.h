@@ -17,6 +17,7 @@ typedef struct {
     RhSlotKind kind;
     bool follows; /* the slot before it on its stage is the one listed before */
     bool leaves;  /* the path goes on with its message */
+    RhSlotStand stand;
 } RhPathSlot;
 
 typedef struct {
@@ -36,6 +37,9 @@ typedef struct {
     const double *busy_s, *out_s;
     double message_s, last_frac;
     bool all; /* every slot of the path is listed */
+    /* How much longer a slot takes right behind one of its stage that sends, that stands so and whose message goes
+     * up or down, while the path is looked for: [(stand * 2 + down) * cells + cell]; NULL: no longer. */
+    const double *behind_s;
 } RhPathCosts;
 
 /* The longest path under these costs, from the first slot to the one that ends last. NULL: the schedule

@@ -88,6 +88,30 @@ static inline bool rh_slot_ends(RhSlotPass pass)
     return pass == RH_SLOT_BACKWARD || pass == RH_SLOT_BACKWARD_WEIGHT;
 }
 
+/* Where a slot stands among those of its stage: no forward is to come behind it; there is one, and
+ * nothing was handed back so far; neither. */
+typedef enum { RH_STAND_DRAINS, RH_STAND_FILLS, RH_STAND_AMIDST, RH_STANDS } RhSlotStand;
+/* What tells them of a stage: the first slot that hands gradients on, the last forward. */
+typedef struct {
+    int64_t first_back, last_forward;
+} RhSlotTurn;
+static inline RhSlotTurn rh_slot_turn(const RhSlot *slots, int64_t count)
+{
+    RhSlotTurn turn = {count, -1};
+    for (int64_t i = 0; i < count; i++)
+        if (slots[i].pass == RH_SLOT_FORWARD)
+            turn.last_forward = i;
+        else if (rh_slot_goes_back(slots[i].pass) && turn.first_back == count)
+            turn.first_back = i;
+    return turn;
+}
+static inline RhSlotStand rh_slot_stand(const RhSlotTurn *turn, int64_t at)
+{
+    if (at >= turn->last_forward)
+        return RH_STAND_DRAINS;
+    return at < turn->first_back ? RH_STAND_FILLS : RH_STAND_AMIDST;
+}
+
 /* Slots of one kind are alike: all of a chunk and pass, but for the first and the last. */
 typedef struct {
     int32_t chunk; /* of the stage */
