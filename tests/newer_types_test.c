@@ -24,6 +24,16 @@
                       "'qk_rope_head_dim': 64, 'v_head_dim': 256, 'index_n_heads': 32, "           \
                       "'index_head_dim': 128, 'index_topk': 2048" rest "}"
 
+/* MiniMax-M3's shape of two layers: the second sees blocks. */
+#define M3                                                                                          \
+    "{'model_type': 'minimax_m3_vl', 'text_config': {'num_hidden_layers': 2, 'hidden_size': 6144, " \
+    "'num_attention_heads': 64, 'num_key_value_heads': 4, 'head_dim': 128, 'intermediate_size': "   \
+    "3072, 'dense_intermediate_size': 12288, 'shared_intermediate_size': 3072, "                    \
+    "'n_shared_experts': 1, 'num_local_experts': 128, 'num_experts_per_tok': 4, 'vocab_size': "     \
+    "200064, 'use_qk_norm': true, 'use_routing_bias': true, 'moe_layer_freq': [0, 1], "             \
+    "'sparse_attention_config': {'sparse_num_index_heads': 4, 'sparse_index_dim': 128, "            \
+    "'sparse_topk_blocks': 16, 'sparse_block_size': 128, 'sparse_attention_freq': [0, 1]}}}"
+
 /* A kernel more for chunks' queries and keys, and no parameter; the layers that look at all have none. */
 static void norms_may_have_no_scales(void)
 {
@@ -93,6 +103,61 @@ static void indexers_may_be_shared(void)
     CU_ASSERT_PTR_NULL(first);
 }
 
+static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
+{
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    double flops = 0;
+    rh_block_kernels(m, &m->kinds[kind], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, kernels);
+    for (guint i = 0; i < kernels->len; i++)
+        flops += g_array_index(kernels, RhKernel, i).flops;
+    return flops;
+}
+
+/* Four narrow heads and a key of 128 columns score all tokens before; a query sees sixteen blocks of 128 keys. */
+static void blocks_of_keys_are_chosen(void)
+{
+    const double h = 6144, n = 16384, k = 2048, index = 2 * 4 * 128;
+    double attention = h * (64 + 8) * 128 + 64 * 128 * h, indexer = h * 5 * 128;
+    double seen = n * k - k * k / 2, pairs = 64 * 4 * 128 * seen;
+    g_autoptr(RhModel) m = model_load(M3);
+    RhShard far = shard_of(1, (int32_t)n, 1), near = shard_of(1, (int32_t)k, 1), cut = far;
+    cut.tp = 4;
+    CU_ASSERT_EQUAL(m->kinds_count, 2);
+    CU_ASSERT_EQUAL(m->kinds[0].ffn_width, 12288);
+    CU_ASSERT_EQUAL(m->kinds[1].shared_width, 3072);
+    RhParams p = rh_block_params(m, &m->kinds[1], RH_BLOCK_MIXER, &far);
+    RhParams q = rh_block_params(m, &m->kinds[1], RH_BLOCK_MIXER, &cut);
+    CU_ASSERT_EQUAL(p.sharded + p.replicated, attention + indexer + 4 * 128 + h);
+    CU_ASSERT_EQUAL(4 * q.sharded, p.sharded);
+    CU_ASSERT_EQUAL(q.replicated, h * 128 + 4 * 128 + h);
+    RhFlops f = rh_block_flops(m, &m->kinds[1], RH_BLOCK_MIXER, &far);
+    RH_CHECK_CLOSE(f.weights, 2 * n * (attention + indexer), 1e-14);
+    RH_CHECK_CLOSE(f.pairs, pairs + index * n * n / 2, 1e-14);
+    RH_CHECK_CLOSE(rh_block_flops(m, &m->kinds[1], RH_BLOCK_MIXER, &near).pairs,
+                   64 * 4 * 128 * k * k / 2, 1e-14);
+    RH_CHECK_CLOSE(flops_of(m, 1, RH_PASS_FORWARD, &far), f.weights + f.pairs, 1e-14);
+    RH_CHECK_CLOSE(flops_of(m, 1, RH_PASS_BACKWARD_WEIGHT, &far), f.weights, 1e-14);
+    RH_CHECK_CLOSE(flops_of(m, 1, RH_PASS_BACKWARD_DATA, &far),
+                   f.weights + 2.5 * pairs + 2 * index * n * 16, 1e-14);
+    RhCacheBytes a = rh_block_cache_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &near);
+    RhCacheBytes b = rh_block_cache_bytes(m, &m->kinds[1], RH_BLOCK_MIXER, &near);
+    CU_ASSERT_EQUAL(b.token - a.token, 2 * 128);
+    CU_ASSERT_EQUAL(b.sequence, 0);
+    CU_ASSERT_TRUE(rh_block_activation_bytes(m, &m->kinds[1], RH_BLOCK_MIXER, &far).kept >
+                   rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &far).kept);
+}
+
+/* A decoder's part that does not say its type. */
+static void parts_have_the_type_of_their_whole(void)
+{
+    g_autoptr(RhModel) m = model_load(
+        "{'model_type': 'qwen3_asr', 'thinker_config': {'text_config': {'num_hidden_layers': 28, "
+        "'hidden_size': 2048, 'num_attention_heads': 16, 'num_key_value_heads': 8, 'head_dim': "
+        "128, 'intermediate_size': 6144, 'vocab_size': 151936, 'tie_word_embeddings': true}}}");
+    CU_ASSERT_STRING_EQUAL(m->family, "qwen3");
+    CU_ASSERT_EQUAL(rh_model_params(m), 1720574976); /* Qwen3-1.7B's */
+}
+
 /* 2.8 T as NVIDIA's aiconfigurator says of Kimi K3, attention residuals among them. */
 static void kimi_k3_is_as_large_as_claimed(void)
 {
@@ -120,6 +185,8 @@ int main(void)
         (RhTest[]){{"norms_may_have_no_scales", norms_may_have_no_scales},
                    {"a_list_counts_layers", a_list_counts_layers},
                    {"indexers_may_be_shared", indexers_may_be_shared},
+                   {"blocks_of_keys_are_chosen", blocks_of_keys_are_chosen},
+                   {"parts_have_the_type_of_their_whole", parts_have_the_type_of_their_whole},
                    {"kimi_k3_is_as_large_as_claimed", kimi_k3_is_as_large_as_claimed},
                    {0}});
 }

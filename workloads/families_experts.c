@@ -67,6 +67,31 @@ static const RhField MINIMAX_M2[] = {
     END,
 };
 
+/* MiniMax-M3: sees blocks that an indexer chooses in layers that `sparse_attention_freq` says; dense layers have a
+ * width of their own. */
+static const RhField MINIMAX_M3[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(524288),
+    FLAG("use_qk_norm", qk_norm, 1),
+    FLAG("attention_output_gate", out_gate, 0),
+    COUNT("sparse_attention_config.sparse_num_index_heads", index_heads, HEADS_MAX, 0),
+    COUNT("sparse_attention_config.sparse_index_dim", index_size, HEAD_SIZE_MAX, 0),
+    COUNT("sparse_attention_config.sparse_topk_blocks", sparse_near, TOKENS_MAX, 0),
+    COUNT("sparse_attention_config.sparse_block_size", sparse_block, TOKENS_MAX, 128),
+    EXPERTS("num_local_experts"),
+    SIZE("dense_intermediate_size", dense_ffn, WIDTH_MAX, 0),
+    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    FLAG("use_routing_bias", router_bias, 1),
+    END,
+};
+
+static const RhLayerWord MINIMAX_M3_WORDS[] = {
+    {.word = "full_attention"},
+    {.word = "minimax_m3_sparse", .mixer = &rh_attention_by_blocks},
+    {0},
+};
+
 /* One attention sink a head is left out. */
 static const RhField GPT_OSS[] = {
     LLAMA_SIZES,
@@ -517,6 +542,12 @@ static void settle_longcat(RhConfig *c)
             SPARSE_WORDS, "deepseek_sparse_attention", NULL                                        \
     }
 
+#define MINIMAX_M3_ROW(name)                                                                       \
+    {                                                                                              \
+        name, RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MINIMAX_M3,                 \
+            MINIMAX_M3_WORDS, "minimax_m3_sparse", NULL                                            \
+    }
+
 const RhFamily rh_families_experts[] = {
     DECODER("afmoe", rh_attention_gated, AFMOE),
     {"arctic", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, ARCTIC, NULL,
@@ -556,6 +587,8 @@ const RhFamily rh_families_experts[] = {
     {"mimo_v2_flash", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MIMO_V2, NEAR_WORDS,
      "sliding_attention", NULL},
     DECODER("minimax_m2", rh_attention, MINIMAX_M2),
+    MINIMAX_M3_ROW("minimax_m3"),
+    MINIMAX_M3_ROW("minimax_m3_vl_text"),
     DECODER("mistral4", rh_latent_attention, DEEPSEEK_V2),
     DECODER("mixtral", rh_attention, MIXTRAL),
     DECODER("olmoe", rh_attention, OLMOE),

@@ -143,8 +143,9 @@ static void read_ffn_switches(Lists *l)
 /* One of 0 and 1 for each layer: what stands between, or full attention, which the list says as `full`. */
 static void read_mixer_switches(Lists *l, const char *key, int64_t full)
 {
-    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
-    if (list == NULL || l->family->between == NULL || !fits(l, list, key, rh_json_count(list)))
+    const RhJsonNode *list = rh_json_find(l->root, key, NULL, NULL);
+    if (list == NULL || rh_json_kind(list) != RH_JSON_ARRAY || l->family->between == NULL ||
+        !fits(l, list, key, rh_json_count(list)))
         return;
     int64_t layer = 0;
     for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
@@ -323,6 +324,7 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     read_letters(&l, "hybrid_override_pattern");
     read_mixer_switches(&l, "attn_type_list", 1);
     read_mixer_switches(&l, "hybrid_layer_pattern", 0);
+    read_mixer_switches(&l, "sparse_attention_config.sparse_attention_freq", 0);
     read_figures(&l);
     read_blocks(&l);
     read_indexers(&l);

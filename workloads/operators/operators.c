@@ -8,6 +8,7 @@ const RhOperator *const rh_operators[] = {
     &rh_attention_disentangled,
     &rh_latent_attention,
     &rh_compressed_attention,
+    &rh_attention_by_blocks,
     &rh_mamba,
     &rh_delta_net,
     &rh_lightning,
