@@ -4,6 +4,7 @@
 
 #include "report/format.h"
 #include "report/report.h"
+#include "strategies/knobs.h"
 
 #define SHOWN_LEAST_FRAC 0.0005 /* less would be 0.0 % */
 
@@ -106,17 +107,48 @@ static void append_ties(GString *out, const RhPlan *plan)
     append_line(out, "tie", text);
 }
 
+char *rh_report_variant_knobs(void)
+{
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->variant)
+            g_ptr_array_add(keys, (void *)knob->key);
+    const char *last = g_ptr_array_steal_index(keys, keys->len - 1);
+    g_ptr_array_add(keys, NULL);
+    g_autofree char *others = g_strjoinv(", ", (char **)keys->pdata);
+    return *others ? g_strdup_printf("%s and %s", others, last) : g_strdup(last);
+}
+
+/* More than the row itself, and slower ones. */
+static bool tells(const RhPlanVariants *v)
+{
+    return v->count > 1 && v->more_frac >= SHOWN_LEAST_FRAC;
+}
+
+bool rh_report_has_variants(const RhPlan *plan)
+{
+    for (guint i = 0; i < plan->variants->len; i++)
+        if (tells(&g_array_index(plan->variants, RhPlanVariants, i)))
+            return true;
+    return false;
+}
+
+/* Of how many each row is the best, and how far behind the slowest is by its bound. */
 static void append_variants(GString *out, const RhPlan *plan)
 {
+    g_autofree char *varied = rh_report_variant_knobs();
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint i = 0; i < plan->variants->len; i++) {
         const RhPlanVariants *v = &g_array_index(plan->variants, RhPlanVariants, i);
-        if (v->count > 1 && v->more_frac >= SHOWN_LEAST_FRAC)
-            g_string_append_printf(text, "%s#%u %d (to +%.1f %%)", text->len ? ", " : "", i + 1,
-                                   v->count, 100 * v->more_frac);
+        if (!tells(v))
+            continue;
+        if (text->len == 0)
+            g_string_printf(text, "layouts a row is the best of, by %s: ", varied);
+        else
+            g_string_append(text, ", ");
+        double more = 100 * v->more_frac;
+        g_string_append_printf(text, "#%u %d (to +%.*f %%)", i + 1, v->count, more < 10, more);
     }
-    if (text->len > 0)
-        g_string_prepend(text, "layouts that a row is the best of, the slowest by its bound: ");
     append_line(out, "within", text);
 }
 

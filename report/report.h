@@ -49,6 +49,8 @@ char *rh_report_worth(RhObjective objective, const RhRehearsal *r);
 /* How surely the memory suffices: "98 % that the memory suffices: of 89 measured runs ..."; NULL where
  * no such runs are known. Caller frees. */
 char *rh_report_odds(const RhRehearsal *r);
+/* The same without what it is of: "98 % that the memory suffices". */
+char *rh_report_odds_brief(const RhRehearsal *r);
 /* Both, as lines. */
 void rh_report_trust(GString *out, const RhRehearsal *r);
 /* As it is said on the command line: "--gpus 128", "without --limit memory<=50%". Caller frees. */

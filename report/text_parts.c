@@ -48,11 +48,17 @@ char *rh_report_worth(RhObjective objective, const RhRehearsal *r)
     return g_strconcat(step, "/step", NULL);
 }
 
-/* "8.03B". Caller frees. */
+/* "8.03B", "1.03T". Caller frees. */
 static char *params_text(double params)
 {
-    bool large = params >= 1e9;
-    return g_strdup_printf("%.3g%c", params / (large ? 1e9 : 1e6), large ? 'B' : 'M');
+    static const struct {
+        double from, unit; /* what rounds to 1000 of one is 1 of the next */
+        char letter;
+    } units[] = {{999.5e9, 1e12, 'T'}, {999.5e6, 1e9, 'B'}, {0, 1e6, 'M'}};
+    int i = 0;
+    while (params < units[i].from)
+        i++;
+    return g_strdup_printf("%.3g%c", params / units[i].unit, units[i].letter);
 }
 
 /* "megatron on hopper, dense, 8.03B to 70.6B, 65 to 512 GPUs" */
@@ -98,15 +104,19 @@ char *rh_report_odds(const RhRehearsal *r)
 {
     if (!r->band)
         return NULL;
-    g_autofree char *band = band_name(r->odds, r->band);
+    g_autofree char *band = band_name(r->odds, r->band), *brief = rh_report_odds_brief(r);
     const char *of = r->odds->stack     ? r->odds->stack
                      : r->odds->kernels ? r->odds->kernels
                                         : "all there are";
-    return g_strdup_printf(
-        "%.0f %% that the memory suffices: of %d measured runs predicted %s full "
-        "(%s) %d ran out",
-        100 * (1 - rh_odds_risk(r->band)), r->band->ran + r->band->failed, band, of,
-        r->band->failed);
+    return g_strdup_printf("%s: of %d measured runs predicted %s full (%s) %d ran out", brief,
+                           r->band->ran + r->band->failed, band, of, r->band->failed);
+}
+
+char *rh_report_odds_brief(const RhRehearsal *r)
+{
+    return r->band ? g_strdup_printf("%.0f %% that the memory suffices",
+                                     100 * (1 - rh_odds_risk(r->band)))
+                   : NULL;
 }
 
 void rh_report_trust(GString *out, const RhRehearsal *r)

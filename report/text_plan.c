@@ -120,30 +120,16 @@ static guint count_rehearsed(const RhPlan *plan)
     return count;
 }
 
-/* "vpp and order" */
-static char *variants_text(void)
-{
-    g_autoptr(GPtrArray) keys = g_ptr_array_new();
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (knob->variant)
-            g_ptr_array_add(keys, (void *)knob->key);
-    const char *last = g_ptr_array_steal_index(keys, keys->len - 1);
-    g_ptr_array_add(keys, NULL);
-    g_autofree char *others = g_strjoinv(", ", (char **)keys->pdata);
-    return *others ? g_strdup_printf("%s and %s", others, last) : g_strdup(last);
-}
-
 static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptions *options)
 {
     guint rehearsed = count_rehearsed(plan);
     if (rehearsed > 0)
-        g_string_append(out,
-                        "   bubble: waiting for other stages, % of the step; comm: communication\n"
-                        "   that no kernel hides, % of the step\n");
+        g_string_append(
+            out, "   bubble, comm: % of the step that waits for stages, for communication\n");
     if (rehearsed < plan->entries->len)
         g_string_append(out, "   >=: a lower bound of the step; that layout was not rehearsed\n");
-    if (!options->variants && plan->entries->len > 1) {
-        g_autofree char *varied = variants_text();
+    if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan)) {
+        g_autofree char *varied = rh_report_variant_knobs();
         g_string_append_printf(out, "   a row is the best of its kind: %s are varied within\n",
                                varied);
     }
@@ -220,6 +206,17 @@ static void append_objective(GString *out, const RhRehearsal *best, RhObjective 
         g_string_append_printf(out, "      %s a step\n", energy);
 }
 
+/* The first line, wrapped where a layout needs many words. */
+static void append_title(GString *out, const char *label, const char *title,
+                         const RhReportStyle *style)
+{
+    g_autofree char *line = g_strdup_printf("%s: %s", label, title);
+    g_autoptr(GString) wrapped = g_string_new(NULL);
+    rh_text_wrap(wrapped, line, 6, 79);
+    g_string_truncate(wrapped, wrapped->len - 1); /* its newline */
+    g_string_append_printf(out, "%s%s%s\n", BOLD(style), wrapped->str, PLAIN(style));
+}
+
 /* The answer is what stands first: `label`, or what is best beside others. */
 static void append_best(GString *out, const char *label, const RhRehearsal *best,
                         RhObjective objective, const RhReportStyle *style)
@@ -227,7 +224,7 @@ static void append_best(GString *out, const char *label, const RhRehearsal *best
     g_autofree char *title = rh_layout_title(&best->layout);
     g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
-    g_string_append_printf(out, "%s%s: %s%s\n", BOLD(style), label, title, PLAIN(style));
+    append_title(out, label, title, style);
     bool known = best->events_count > 0;
     g_autofree char *number = rh_text_number(100 * rh_report_error_frac(best), 2);
     g_autofree char *error =
@@ -308,8 +305,8 @@ static void append_approximate(GString *out, const RhPlan *plan)
     append_labelled(out, "approximate", text->str);
 }
 
-/* The quickest that is less sure to fit: what it would gain, and what such runs came to. */
-static void append_fuller(GString *out, const RhPlan *plan)
+/* The quickest that is less sure to fit: what it would gain, and its odds; -v: what these are of. */
+static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle *style)
 {
     const RhRehearsal *r = plan->fuller;
     if (!r)
@@ -317,7 +314,7 @@ static void append_fuller(GString *out, const RhPlan *plan)
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
     g_autofree char *title = rh_layout_title(&r->layout);
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
-    g_autofree char *odds = rh_report_odds(r);
+    g_autofree char *odds = style->verbosity > 0 ? rh_report_odds(r) : rh_report_odds_brief(r);
     g_autofree char *line = g_strdup_printf(
         "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB; %s; --risk %.0f%% ranks it", title, step,
         100 * (1 - r->step_time_s / best->step_time_s), gib(r->memory.peak_bytes),
@@ -325,9 +322,9 @@ static void append_fuller(GString *out, const RhPlan *plan)
     append_labelled(out, "fuller", line);
 }
 
-static void append_near_misses(GString *out, const RhPlan *plan)
+static void append_near_misses(GString *out, const RhPlan *plan, guint most)
 {
-    for (guint i = 0; i < plan->near_misses->len; i++) {
+    for (guint i = 0; i < MIN(plan->near_misses->len, most); i++) {
         const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
         g_autofree char *title = rh_layout_title(&miss->layout);
         g_autofree char *line = g_strdup_printf("%s: %s", title, miss->reason);
@@ -358,7 +355,7 @@ static void append_lost(GString *out, const RhPlan *plan)
 }
 
 static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
-                          const RhPlanOptions *options, bool timeless)
+                          const RhPlanOptions *options, const RhReportStyle *style)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *fit = rh_text_count(plan->fit_count);
@@ -366,7 +363,7 @@ static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
     g_autofree char *rehearsed = rh_text_count(plan->rehearsed_count);
     double capacity =
         ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->memory_capacity_bytes;
-    g_autofree char *within = plan->roomy_count == plan->fit_count
+    g_autofree char *within = plan->roomy_count == plan->fit_count || style->verbosity == 0
                                   ? g_strdup("")
                                   : g_strdup_printf(", %s within %.0f %% of the memory", roomy,
                                                     100 * plan->ranked_bytes / capacity);
@@ -375,8 +372,8 @@ static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
     static const char reserved[] = "9999.9";
     g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
     g_string_printf(text, "%s legal, %s fit%s, %s rehearsed%s%s%s; ", legal, fit, within, rehearsed,
-                    timeless ? "" : " in\u00a0", timeless ? "" : reserved,
-                    timeless ? "" : "\u00a0s");
+                    style->timeless ? "" : " in\u00a0", style->timeless ? "" : reserved,
+                    style->timeless ? "" : "\u00a0s");
     append_too_large(text, plan);
     append_lost(text, plan);
     rh_report_append_proof(text, c, plan, options);
@@ -456,7 +453,7 @@ static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan
         g_string_append_printf(out, "; the training states\nof %s alone are %s GiB, %.1f GiB a GPU",
                                c->model->name, states, gib(plan->states_bytes) / c->job.gpus);
     g_string_append_printf(out, "\nlayouts: %s legal, 0 fit\n", legal);
-    append_near_misses(out, plan);
+    append_near_misses(out, plan, G_MAXUINT);
     append_changes(out, plan);
 }
 
@@ -488,13 +485,13 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_report_append_families(out, plan);
     append_why(out, plan);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
-    append_fuller(out, plan);
+    append_fuller(out, plan, style);
     rh_report_watches_text(out, watches);
     append_approximate(out, plan);
-    append_near_misses(out, plan);
+    append_near_misses(out, plan, style->verbosity > 0 ? G_MAXUINT : 1);
     if (style->verbosity > 0)
         append_layouts(out, plan);
-    append_counts(out, q->c, plan, options, style->timeless);
+    append_counts(out, q->c, plan, options, style);
     rh_report_sources(out, q);
     append_next(out, style);
     return g_string_free(out, FALSE);
