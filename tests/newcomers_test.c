@@ -258,7 +258,7 @@ static void a_missing_number_of_layers_is_told_once(void)
     static const char *const configs[] = {
         "{'model_type': 'gemma3n_text', 'hidden_size': 256, 'num_attention_heads': 8, "
         "'num_key_value_heads': 2, 'intermediate_size': 512, 'vocab_size': 1000, "
-        "'num_kv_shared_layers': 2, 'layer_types': ['full_attention', 'full_attention']}",
+        "'num_kv_shared_layers': 2}",
         "{'model_type': 'albert', 'hidden_size': 256, 'num_attention_heads': 8, "
         "'intermediate_size': 512, 'vocab_size': 1000, 'num_hidden_groups': 2}"};
     for (size_t i = 0; i < G_N_ELEMENTS(configs); i++) {
