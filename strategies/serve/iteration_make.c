@@ -210,6 +210,7 @@ static bool check_once(const RhServing *s, const RhPool *pool, GError **error)
 
 static RhShard shard_of(const RhServing *s, const RhPool *pool)
 {
+    const RhLayerKind *mixture = rh_model_experts_kind(s->model);
     RhCacheFormat cache =
         pool->cache != RH_CACHE_AUTO ? (RhCacheFormat)pool->cache : s->server->cache;
     return (RhShard){.tp = pool->tp,
@@ -217,6 +218,7 @@ static RhShard shard_of(const RhServing *s, const RhPool *pool)
                      .etp = pool->ep > 1 ? 1 : 0,
                      .sequence = 1,
                      .by_chance = true,
+                     .shared_inside = mixture && mixture->experts == s->server->shared_inside,
                      .load = s->load,
                      .microbatch = 1,
                      .dtype = s->recipe->dtype,

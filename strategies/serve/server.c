@@ -39,6 +39,7 @@ static const struct {
     {"chunk", offsetof(RhServer, chunk), 1, 1 << 24},
     {"stream", offsetof(RhServer, stream_tokens), 1, 1 << 20},
     {"receive", offsetof(RhServer, receive), 1, 1 << 20},
+    {"shared_inside", offsetof(RhServer, shared_inside), 1, 1 << 20},
 };
 
 static const struct {

@@ -85,6 +85,9 @@ typedef struct {
     bool host_each;            /* each group of attention has a host of its own */
     bool host_beside;          /* the host works beside the kernels: the slower of the two counts */
     RhServerProfiles profiles; /* of all kernels */
+    /* Models of so many routed experts have a shared one that is as wide in the same grouped products, where each is cut
+     * (not spread); 0: none */
+    int32_t shared_inside;
     /* of experts' grouped products, where these kernels are another software's: experts that every rank has a part
      * of (cut), and whole ones on some of the ranks (spread) */
     RhServerProfiles experts_cut, experts_spread;

@@ -28,6 +28,7 @@
  * much as in the mean. */
 typedef struct {
     int64_t experts, tokens, in, up, down;
+    int64_t shared; /* of the tokens, those of a shared expert, which is one of the products */
     double from, sent, come, busiest;
     bool spread; /* over ranks: tokens travel */
     bool once;   /* ... to each rank once, whose experts share what came */
@@ -42,6 +43,14 @@ static int32_t expert_tensor_of(const RhShard *shard)
 static bool is_spread(const RhShard *shard)
 {
     return shard->ep > 1 || expert_tensor_of(shard) != MAX(shard->tp, 1);
+}
+
+/* The shared expert, asked by every token, is in the experts' grouped products: forward alone, as a server has it. */
+static bool shares_inside(const RhOps *ops)
+{
+    const RhLayerKind *kind = ops->kind;
+    return ops->shard->shared_inside && !is_spread(ops->shard) && !kind->shared_gate &&
+           kind->shared_width > 0 && kind->shared_width == kind->ffn_width;
 }
 
 static Routed routed_of(const RhOps *ops)
@@ -75,6 +84,16 @@ static Routed routed_of(const RhOps *ops)
                                                        : ops->model->hidden,
                     .up = (ops->kind->ffn_gated ? 2 : 1) * f,
                     .down = f};
+}
+
+static Routed with_shared(Routed r)
+{
+    r.shared = (int64_t)r.from;
+    r.tokens += r.shared;
+    r.sent += r.from;
+    r.come += r.from;
+    r.experts++;
+    return r;
 }
 
 /* The shared expert is a dense network of its own width. */
@@ -160,13 +179,14 @@ static RhFlops flops(const RhOps *ops)
  * experts, evenly: one of them has none of T tokens with probability (1 - k/E)^T. */
 static int64_t busy_experts(const Routed *r)
 {
-    double tokens = (double)r->tokens, experts = (double)r->experts;
+    double tokens = (double)(r->tokens - r->shared),
+           experts = (double)(r->experts - (r->shared > 0));
     if (r->routing.experts == 0) /* spread evenly, as it was said */
         return MAX(MIN(r->experts, r->tokens), 1);
     double asked = MIN((double)r->routing.chosen / r->routing.experts, 1);
     double of_each = tokens / experts; /* T k/E */
     double busy = experts * (1 - pow(1 - asked, of_each / asked));
-    return MAX(MIN((int64_t)round(busy), r->tokens), 1);
+    return MAX(MIN((int64_t)round(busy), r->tokens - r->shared), 1) + (r->shared > 0);
 }
 
 static int64_t rows_of_each(const Routed *r)
@@ -424,7 +444,10 @@ static void kernels(RhOps *ops, RhPass asked)
     g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     bool overlaps = r.spread && ops->shard->shared_beside && pass != RH_PASS_BACKWARD_WEIGHT &&
                     pass != RH_PASS_NONE;
-    if (shared_of(ops, &kind, &shared)) {
+    bool inside = rh_pass_is_forward(pass) && shares_inside(ops);
+    if (inside)
+        r = with_shared(r);
+    if (!inside && shared_of(ops, &kind, &shared)) {
         shared.out = own;
         rh_ffn.kernels(&shared, replay_of(ops, asked, RH_RECOMPUTE_SHARED));
     }
