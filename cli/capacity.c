@@ -12,9 +12,9 @@
 #include "cli/prices.h"
 #include "cli/terminal.h"
 #include "report/capacity.h"
+#include "report/capacity_page.h"
 #include "report/capacity_picture.h"
 #include "report/json_facts.h"
-#include "report/page.h"
 
 #define TOKENS_MAX                                                                                 \
     INT64_C(10000000000000000) /* a thousand times what the largest runs read: a typing error */
@@ -69,10 +69,7 @@ static bool read_question(Asking *q, GError **error)
 static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32_t gpus_per_node,
                       GError **error)
 {
-    g_autoptr(GPtrArray) sets = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < q->a->sets->len; i++)
-        g_ptr_array_add(sets, g_strdup(g_ptr_array_index(q->a->sets, i)));
-    rh_prices_set(q->a->prices, platform, sets);
+    g_autoptr(GPtrArray) sets = rh_prices_sets(q->a, platform);
     g_ptr_array_add(sets, g_strdup_printf("nodes=%" G_GINT64_FORMAT, gpus / gpus_per_node));
     g_ptr_array_add(sets, NULL);
     g_auto(GStrv) argv = rh_arguments_words(q->a->recorded);
@@ -192,20 +189,13 @@ static char *page_of(const RhCapacityAnswer *answer)
     g_autofree char *text = rh_report_capacity_text(answer, &plain);
     g_autofree char *json = rh_report_capacity_json(answer);
     g_autofree char *svg = rh_report_capacity_svg(answer);
-    RhPagePicture picture = {
-        .id = "days",
-        .title = "Days against money",
-        .caption =
-            "A line for each platform, a point for each number of GPUs. Left is sooner, down is cheaper; "
-            "nothing is as good as the large points by days, money and energy.",
-        .svg = svg};
-    RhPage page = {.command = "capacity",
-                   .answer = text,
-                   .json = json,
-                   .facts = facts,
-                   .pictures = &picture,
-                   .pictures_count = svg ? 1 : 0};
-    return rh_report_page(&page);
+    return rh_report_capacity_page(&(RhCapacityPage){.text = text,
+                                                     .json = json,
+                                                     .facts = facts,
+                                                     .id = "days",
+                                                     .title = "Days against money",
+                                                     .by = "days, money and energy",
+                                                     .svg = svg});
 }
 
 static bool write_files(const Asking *q, const RhCapacityAnswer *answer, GError **error)

@@ -8,11 +8,11 @@
 #include "cli/prices.h"
 #include "cli/serve_asking.h"
 #include "cli/terminal.h"
+#include "report/capacity_page.h"
 #include "report/capacity_service.h"
 #include "report/capacity_service_picture.h"
 #include "report/format.h"
 #include "report/json_facts.h"
-#include "report/page.h"
 
 /* One platform: its question and its answer. */
 typedef struct {
@@ -76,10 +76,7 @@ static Offered *offered_new(const RhArguments *a, const char *platform)
     o->words = *a;
     o->words.platform = platform;
     o->words.gpus = 0;
-    o->words.sets = g_ptr_array_new_with_free_func(g_free);
-    for (guint i = 0; i < a->sets->len; i++)
-        g_ptr_array_add(o->words.sets, g_strdup(g_ptr_array_index(a->sets, i)));
-    rh_prices_set(a->prices, platform, o->words.sets);
+    o->words.sets = rh_prices_sets(a, platform);
     o->asking.a = &o->words;
     return o;
 }
@@ -164,20 +161,14 @@ static char *page_of(const Asking *q, const RhServiceCapacity *answer, GError **
     g_autofree char *text = rh_report_service_capacity_text(answer, &plain);
     g_autofree char *json = rh_report_service_capacity_json(answer);
     g_autofree char *svg = rh_report_service_capacity_svg(answer);
-    RhPagePicture picture = {
-        .id = "money",
-        .title = "Money against time to the answer",
-        .caption =
-            "A line for each platform, a point for each number of GPUs. Left is sooner, down is "
-            "cheaper; nothing is as good as the large points by both.",
-        .svg = svg};
-    RhPage page = {.command = "capacity",
-                   .answer = text,
-                   .json = json,
-                   .facts = facts,
-                   .pictures = &picture,
-                   .pictures_count = svg ? 1 : 0};
-    return facts ? rh_report_page(&page) : NULL;
+    RhCapacityPage page = {.text = text,
+                           .json = json,
+                           .facts = facts,
+                           .id = "money",
+                           .title = "Money against time to the answer",
+                           .by = "both",
+                           .svg = svg};
+    return facts ? rh_report_capacity_page(&page) : NULL;
 }
 
 static bool write_files(const Asking *q, const RhServiceCapacity *answer, GError **error)

@@ -103,12 +103,16 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **e
     return true;
 }
 
-void rh_prices_set(const GPtrArray *prices, const char *platform, GPtrArray *sets)
+GPtrArray *rh_prices_sets(const RhArguments *a, const char *platform)
 {
-    const char *price = price_word(prices, platform);
+    GPtrArray *sets = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < a->sets->len; i++)
+        g_ptr_array_add(sets, g_strdup(g_ptr_array_index(a->sets, i)));
+    const char *price = price_word(a->prices, platform);
     g_autofree char *usd = price ? g_strndup(price, strcspn(price, "@")) : NULL;
     if (usd)
         g_ptr_array_add(sets, g_strdup_printf("price_per_gpu_hour=%s", usd));
+    return sets;
 }
 
 void rh_prices_date(const GPtrArray *prices, const char *platform, RhInputs *in)

@@ -7,7 +7,8 @@
 bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **error);
 /* RH_ERROR_USAGE: no price, no month, or of a platform that is not named. */
 bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **error);
-/* Appends to `sets` (owned strings) what sets this platform's price, where one is given. */
-void rh_prices_set(const GPtrArray *prices, const char *platform, GPtrArray *sets);
+/* The settings of a command, and behind them what sets this platform's price, where one is given: char*, which the
+ * array owns; caller unrefs. */
+GPtrArray *rh_prices_sets(const RhArguments *arguments, const char *platform);
 /* The month that the price was said to be of, onto the fact. */
 void rh_prices_date(const GPtrArray *prices, const char *platform, RhInputs *inputs);
