@@ -61,6 +61,19 @@ int rh_name_edits(const char *a, const char *b)
     return last[lb];
 }
 
+/* The shortest name that has `word` between its dashes and dots, as "dgx-h100" has "h100"; NULL: none. */
+static const char *name_with_part(const char *word, const char *const *names)
+{
+    const char *best = NULL;
+    for (int i = 0; names[i]; i++) {
+        g_auto(GStrv) parts = g_strsplit_set(names[i], "-._", -1);
+        if (g_strv_contains((const char *const *)parts, word) &&
+            (!best || strlen(names[i]) < strlen(best)))
+            best = names[i];
+    }
+    return best;
+}
+
 const char *rh_nearest_name(const char *word, const char *const *names)
 {
     const char *best = NULL;
@@ -74,7 +87,7 @@ const char *rh_nearest_name(const char *word, const char *const *names)
             best = names[i];
         }
     }
-    return best;
+    return best ? best : name_with_part(word, names);
 }
 
 bool rh_fail_unknown(GError **error, const char *noun, const char *name, const char *const *names)

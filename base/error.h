@@ -38,7 +38,7 @@ void rh_error_help(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 int rh_name_edits(const char *a, const char *b);
 
 /* The name in `names` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near
- * enough to be a typing error. Borrowed from `names`. */
+ * enough to be a typing error; else the shortest that has it as a part, as "dgx-h100" has "h100". Borrowed from `names`. */
 const char *rh_nearest_name(const char *word, const char *const *names);
 
 /* `there is no NOUN "NAME"`, the `names` there are (NULL-ended), and the nearest. RH_ERROR_USAGE; false. */

@@ -148,14 +148,23 @@ static bool find_rank(Explanation *e, GError **error)
     return e->other != NULL;
 }
 
+/* "  #1: tp2 pp1 ...", wrapped. */
+static void append_layout(Explanation *e, const char *name, const RhLayout *layout,
+                          const char *more)
+{
+    g_autofree char *title = rh_layout_title(layout);
+    g_autofree char *line = g_strdup_printf("%s: %s%s", name, title, more);
+    g_string_append(e->out, "  ");
+    rh_text_wrap(e->out, line, 4, 79);
+}
+
 static void append_rank(Explanation *e)
 {
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
     g_autofree char *b = g_strdup_printf("#%" G_GINT64_FORMAT, e->a->versus);
     append_versus(e, a, e->r, b, e->other);
-    g_autofree char *title_a = rh_layout_title(&e->r->layout);
-    g_autofree char *title_b = rh_layout_title(&e->other->layout);
-    g_string_append_printf(e->out, "  %s: %s\n  %s: %s\n", a, title_a, b, title_b);
+    append_layout(e, a, &e->r->layout, "");
+    append_layout(e, b, &e->other->layout, "");
 }
 
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
@@ -202,10 +211,9 @@ static void append_why_not(Explanation *e)
                                (r->memory.peak_bytes - r->memory_capacity_bytes) / RH_GIB_BYTES);
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
     append_versus(e, a, e->r, r->fits ? "it" : "it (if it fitted)", r);
-    g_string_append_printf(e->out,
-                           "  it: %s\n  its lower bound: %.4g s closed form, %.4g s segment "
-                           "graph\n",
-                           title, r->bound_closed_s, r->bound_segment_s);
+    append_layout(e, "it", &e->layout, "");
+    g_string_append_printf(e->out, "  its lower bound: %.4g s closed form, %.4g s segment graph\n",
+                           r->bound_closed_s, r->bound_segment_s);
 }
 
 /* More nodes, or other ones, without a word on the job's GPUs. */
@@ -316,9 +324,11 @@ static bool find_what_if(Explanation *e, GError **error)
         else if (!rh_train_change(&e->in->c, &e->layout, text, error))
             return false;
     }
-    /* A job over the whole platform stays one when the platform grows. */
+    /* A job over the whole platform stays one when the platform grows; a bare name of the catalogue has as many
+     * nodes as the job needs. */
     bool whole = e->in->c.job.gpus == rh_platform_gpus(e->in->hardware);
-    if (whole && (moved || changes_size(sets)))
+    bool sized = moved && !g_strv_contains(rh_platform_names(), e->result->platform);
+    if (whole && (sized || changes_size(sets)))
         e->result->gpus = 0;
     g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
     if (!in)
@@ -416,9 +426,7 @@ static void append_what_if(Explanation *e)
     append_instead(e);
     append_versus(e, e->replanned ? "planned anew" : "changed", e->other, "before", e->r);
     append_token(e);
-    g_autofree char *title = rh_layout_title(&e->layout);
-    g_string_append_printf(e->out, "  changed: %s%s\n", title,
-                           e->other->fits ? "" : "; it does not fit in memory");
+    append_layout(e, "changed", &e->layout, e->other->fits ? "" : "; it does not fit in memory");
     if (e->other->fits && !e->other_safe && !e->replanned && e->other->band)
         g_string_append_printf(e->out, "  it may run out of memory: %.0f %% of runs as full do\n",
                                100 * rh_odds_failed_frac(e->other->band));

@@ -12,6 +12,7 @@
 #include "platforms/facts.h"
 #include "platforms/power.h"
 #include "platforms/profile.h"
+#include "strategies/knobs.h"
 #include "strategies/stack_file.h"
 #include "strategies/train/least.h"
 
@@ -59,9 +60,18 @@ static bool fail_with_job_keys(const GError *unknown, GError **error)
                    keys, help ? help : "");
 }
 
-/* A key of nobody's: what is near among the fields of all. */
+/* A key of nobody's: what is near among the fields of all; one of a layout is said elsewhere. */
 static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknown, GError **error)
 {
+    if (rh_knob_find(key, strlen(key))) {
+        g_error_free(unknown);
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "--set %s: that is of a layout, --set changes the model, the platform and the job\n"
+            "help: --fix %s=... of `rehearse plan`, -s of `rehearse simulate`, "
+            "--what-if %s=... of `rehearse explain`",
+            key, key, key);
+    }
     g_auto(GStrv) platform = rh_platform_keys(in->hardware);
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (const char *const *name = rh_job_keys(); *name; name++)

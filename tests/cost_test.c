@@ -99,7 +99,8 @@ static void a_failure_carries_code_and_message(void)
 
 static void typing_errors_find_their_name(void)
 {
-    const char *names[] = {"bandwidth", "node", "latency", "tp", "pp", NULL};
+    const char *names[] = {"bandwidth", "node",     "latency",      "tp",
+                           "pp",        "dgx-h100", "global-batch", NULL};
     const struct {
         const char *word, *name;
     } cases[] = {{"bandwith", "bandwidth"},
@@ -110,6 +111,10 @@ static void typing_errors_find_their_name(void)
                  {"letancy", "latency"},
                  {"t", "tp"},
                  {"vpp", "pp"},
+                 {"h100", "dgx-h100"},
+                 {"batch", "global-batch"},
+                 {"dgx", "dgx-h100"},
+                 {"h10", NULL},
                  {"hidden", NULL},
                  {"x", NULL},
                  {"", NULL}};

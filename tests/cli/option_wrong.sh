@@ -41,6 +41,8 @@ try plan "${job[@]}" --dtype FP8
 try plan "${job[@]}" --set weights=narrow
 try capacity -w llama-3.2-1b --tokens 1T --seq 1024 -p dgx-h100 --gpus 8 --price 0USD
 try plan "${job[@]}" --set layer=4
+try plan "${job[@]}" --set tp=4
+try plan "${job[@]}" --batch 64
 try plan "${job[@]}" --set sequ=4
 try plan "${job[@]}" --set nodse=4
 try plan "${job[@]}" --set dtpye=fp8
