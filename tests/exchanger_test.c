@@ -35,7 +35,7 @@ static void exchanges_are_counted(void)
 /* Both ways in each of DeepSeek-V3's 58 layers of experts: 10 us more a way are 1.16 ms of an iteration. */
 static void servers_exchange_by_their_kernels(void)
 {
-    Setting s = setting_of("deepseek-v3", "dgx-h200:2", "server=sglang,dp16,ep16,batch=64");
+    Setting s = setting_of("deepseek-v3", "dgx-h200:2", "server=sglang-deepep,dp16,ep16,batch=64");
     RhBatch batch = {.decodes = 16 * 64, .contexts = 16 * 64 * 1000};
     s.serving.recipe = &rh_recipe_fp8_block;
     g_autoptr(RhIterations) own = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
@@ -77,7 +77,10 @@ static void tokens_are_gathered(void)
         }
     }
     CU_ASSERT_TRUE(rh_server_by_name("vllm", NULL)->gather &&
+                   rh_server_by_name("sglang", NULL)->gather &&
                    rh_server_by_name("trtllm", NULL)->gather);
+    CU_ASSERT_PTR_NULL(rh_server_by_name("sglang", NULL)->exchange_few); /* unless it is told to */
+    CU_ASSERT_PTR_NOT_NULL(rh_server_by_name("sglang-deepep", NULL)->exchange_few);
     close_setting(&s);
 }
 

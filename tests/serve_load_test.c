@@ -32,7 +32,7 @@ static const struct {
 } served[] = {{"mixtral-8x7b", "tp1,dp8,ep8"},
               {"mixtral-8x7b", "tp8,ep8"},
               {"qwen3-30b-a3b", "tp1,dp8,ep8"},
-              {"qwen3-30b-a3b", "tp2,dp4,ep8,server=sglang"},
+              {"qwen3-30b-a3b", "tp2,dp4,ep8,server=sglang-deepep"},
               {"deepseek-v3", "tp8,ep8,server=trtllm"}};
 static const int32_t batches[][2] = {{1, 0},  {8, 0},    {64, 0},  {512, 0},
                                      {0, 37}, {0, 8192}, {64, 900}};
