@@ -105,6 +105,28 @@ bool rh_funnel_beaten(const RhFunnel *f, const RhCandidate *c)
     return false;
 }
 
+bool rh_funnel_cannot_enter(const RhFunnel *f, const RhCandidate *c)
+{
+    const GPtrArray *entries = f->race->entries;
+    if (f->o->exhaustive || f->o->variants || rh_funnel_by_energy(f) ||
+        (int32_t)entries->len < f->race->top)
+        return false;
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    const RhRehearsal *last = entries->pdata[entries->len - 1];
+    double worth = rh_funnel_worth_of(f, last);
+    if (c->key < worth ||
+        c->key * rh_funnel_handicap(f, &l) < worth * rh_funnel_handicap(f, &last->layout))
+        return false;
+    for (guint i = 0; i < entries->len; i++) {
+        const RhRehearsal *r = entries->pdata[i];
+        if (rh_layout_same_but_recomputed(&r->layout, &l) &&
+            (c->kind < RH_KEY_SEGMENT || rh_layout_same_kind(&r->layout, &l) ||
+             folds(f, &l, &r->layout, r->memory.peak_bytes)))
+            return false;
+    }
+    return true;
+}
+
 /* No entry, or none any more: it may still be the best of its family. */
 static void leave(RhFunnel *f, RhRehearsal *r)
 {

@@ -63,6 +63,10 @@ double rh_funnel_in_vain_from_s(const RhFunnel *f, const RhLayout *l);
 /* Can the candidate do no better than the entry of its kind, or than one that runs less again and holds no more?
  * Variants whose chunks are not alike must gain 1 % on others of the kind. */
 bool rh_funnel_beaten(const RhFunnel *f, const RhCandidate *c);
+/* Is the candidate's bound no better than the worth of the K-th best, with and without the handicaps of both, and
+ * is it neither a variant of an entry nor one that runs other layers again, which could take that entry's place all
+ * the same? */
+bool rh_funnel_cannot_enter(const RhFunnel *f, const RhCandidate *c);
 /* 1, or more for a variant whose chunks are not alike: what its time counts for among its kind. */
 double rh_funnel_handicap(const RhFunnel *f, const RhLayout *l);
 /* Times that moved may have changed places: best first again, equal ones as they were. */

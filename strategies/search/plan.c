@@ -125,7 +125,7 @@ static void take(RhFunnel *f, RhCandidate c)
     RhLayout l = rh_funnel_layout(f, c.layout);
     if (c.kind >= RH_KEY_CLOSED && rh_funnel_beaten(f, &c))
         return;
-    if (c.kind >= RH_KEY_CLOSED && rh_funnel_waits(f, &c)) {
+    if (c.kind >= RH_KEY_CLOSED && (rh_funnel_waits(f, &c) || rh_funnel_cannot_enter(f, &c))) {
         g_array_append_val(f->waiting, c);
     } else if (is_too_large(f, &c)) {
         if (f->o->quick)
