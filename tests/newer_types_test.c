@@ -103,6 +103,12 @@ static void indexers_may_be_shared(void)
     CU_ASSERT_PTR_NULL(first);
 }
 
+/* As often, with commas between. */
+#define TIMES_3(x)  x ", " x ", " x
+#define TIMES_9(x)  TIMES_3(x) ", " TIMES_3(x) ", " TIMES_3(x)
+#define TIMES_27(x) TIMES_9(x) ", " TIMES_9(x) ", " TIMES_9(x)
+#define TIMES_57(x) TIMES_27(x) ", " TIMES_27(x) ", " TIMES_3(x)
+
 static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
 {
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
@@ -147,6 +153,21 @@ static void blocks_of_keys_are_chosen(void)
                    rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &far).kept);
 }
 
+/* The first of every four layers looks at all. */
+static void granite_looks_at_all_first(void)
+{
+    static const char *const configs[] = {
+        "{" SHAPE("granite_swa", 8, 2560, 20, 4, 8192, 100352) "}",
+        "{" SHAPE("granitemoe_swa", 8, 1536, 24, 8, 512,
+                  49155) ", 'num_local_experts': 40, 'num_experts_per_tok': 8}"};
+    for (size_t i = 0; i < G_N_ELEMENTS(configs); i++) {
+        g_autoptr(RhModel) m = model_load(configs[i]);
+        for (int32_t l = 0; l < m->layers_count; l++)
+            CU_ASSERT_EQUAL(m->kinds[m->kind_of_layer[l]].window_tokens, l % 4 == 0 ? 0 : 128);
+        CU_ASSERT_EQUAL(m->tied_embeddings, i == 0);
+    }
+}
+
 /* A decoder's part that does not say its type. */
 static void parts_have_the_type_of_their_whole(void)
 {
@@ -158,8 +179,19 @@ static void parts_have_the_type_of_their_whole(void)
     CU_ASSERT_EQUAL(rh_model_params(m), 1720574976); /* Qwen3-1.7B's */
 }
 
-/* 2.8 T as NVIDIA's aiconfigurator says of Kimi K3, attention residuals among them. */
-static void kimi_k3_is_as_large_as_claimed(void)
+/* Totals of published weights, as remembered: MiniCPM-2B, StableLM-3B-4E1T. */
+static void parameters_equal_the_published_counts(void)
+{
+    static const ExactCount rows[] = {
+        {"{" SHAPE("minicpm", 40, 2304, 36, 36, 5760, 122753) ", 'scale_emb': 12}", 2724880896},
+        {"{" SHAPE("stablelm_epoch", 32, 2560, 32, 32, 6912, 50304) "}", 2795443200},
+    };
+    check_exact(rows, G_N_ELEMENTS(rows));
+}
+
+/* What is claimed: Kimi K3 2.8 T (NVIDIA's aiconfigurator), MiniMax-M3 428 G with its pictures' encoder (NVIDIA's
+ * Megatron-Bridge), Grok-2 270 G, A.X K1 519 G. */
+static void parameters_are_near_the_claim(void)
 {
     static const ClaimedCount rows[] = {
         {"{'model_type': 'kimi_k3', 'text_config': {" SHAPE(
@@ -174,6 +206,29 @@ static void kimi_k3_is_as_large_as_claimed(void)
                      "16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 84, 88, "
                      "92, 93]}}}",
          2.8e12, 0.01},
+        {"{" SHAPE("minimax_m3", 60, 6144, 64, 4, 3072,
+                   200064) ", 'head_dim': 128, 'dense_intermediate_size': 12288, "
+                           "'shared_intermediate_size': 3072, 'num_local_experts': 128, "
+                           "'num_experts_per_tok': 4, 'moe_layer_freq': [0, 0, 0, " TIMES_57(
+                               "1") "], "
+                                    "'sparse_attention_config': {'sparse_num_index_heads': 4, "
+                                    "'sparse_index_dim': 128, 'sparse_topk_blocks': 16, "
+                                    "'sparse_attention_freq': [0, 0, 0, " TIMES_57("1") "]}}",
+         428e9, 0.01},
+        {"{'architectures': ['Grok1ForCausalLM'], " SHAPE("git", 64, 8192, 64, 8, 32768,
+                                                          131072) ", 'head_dim': 128, "
+                                                                  "'moe_intermediate_size': 16384, "
+                                                                  "'num_local_experts': 8, "
+                                                                  "'num_experts_per_tok': 2, "
+                                                                  "'residual_moe': true}",
+         270e9, 0.01},
+        {"{" SHAPE("axk1", 61, 7168, 64, 64, 18432,
+                   163840) ", 'moe_intermediate_size': 2048, 'n_shared_experts': 1, "
+                           "'n_routed_experts': 192, 'kv_lora_rank': 512, 'q_lora_rank': 1536, "
+                           "'qk_rope_head_dim': 64, 'v_head_dim': 128, 'qk_nope_head_dim': 128, "
+                           "'n_group': 8, 'topk_group': 4, 'num_experts_per_tok': 8, "
+                           "'first_k_dense_replace': 1}",
+         519e9, 1e-3},
     };
     check_claimed(rows, G_N_ELEMENTS(rows));
 }
@@ -186,7 +241,9 @@ int main(void)
                    {"a_list_counts_layers", a_list_counts_layers},
                    {"indexers_may_be_shared", indexers_may_be_shared},
                    {"blocks_of_keys_are_chosen", blocks_of_keys_are_chosen},
+                   {"granite_looks_at_all_first", granite_looks_at_all_first},
                    {"parts_have_the_type_of_their_whole", parts_have_the_type_of_their_whole},
-                   {"kimi_k3_is_as_large_as_claimed", kimi_k3_is_as_large_as_claimed},
+                   {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
+                   {"parameters_are_near_the_claim", parameters_are_near_the_claim},
                    {0}});
 }

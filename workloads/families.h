@@ -167,7 +167,8 @@ typedef struct {
 
 /* The rows, by kind of model; ended by a row without name. */
 extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
-    rh_families_experts[], rh_families_mixed[], rh_families_scans[], rh_families_crossed[];
+    rh_families_experts[], rh_families_listed[], rh_families_mixed[], rh_families_scans[],
+    rh_families_crossed[];
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
 /* Is it our own form, which lists layers? */

@@ -116,6 +116,38 @@ static const RhField HUNYUAN[] = {
     LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), CONSTANT(qk_norm, 1), END,
 };
 
+/* HunyuanOCR's decoder: the same, tied. */
+static const RhField HUNYUAN_VL[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    CONSTANT(qk_norm, 1),
+    END,
+};
+
+/* MiniCPM (arXiv 2404.06395): a llama whose embeddings are tied unless it says not. */
+static const RhField MINICPM[] = {
+    LLAMA_SIZES,       HEADS(0, 0), POSITIONS(2048), FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0), END,
+};
+
+/* Granite with windows (IBM, 2026): the first of every four layers looks at all; attention sinks are left out. */
+static const RhField GRANITE_SWA[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    WINDOW(128),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 4),
+    CONSTANT(full_at, 1),
+    END,
+};
+
 /* OLMo 2 and 3: norms behind the blocks and not before, and of all heads of queries and keys together.
  */
 static const RhField OLMO2[] = {
@@ -367,6 +399,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("cohere2", LAYER, ROTARY, COHERE),
     DECODER("cwm", RMS, ROTARY, PHI3),
     DECODER("deci", RMS, ROTARY, DECI),
+    DECODER("dots_ocr", RMS, ROTARY, QWEN2),
     DECODER("emu3_text_model", RMS, ROTARY, LLAMA),
     DECODER("ernie4_5", RMS, ROTARY, ERNIE4_5),
     DECODER("exaone", RMS, ROTARY, LLAMA),
@@ -381,8 +414,11 @@ const RhFamily rh_families_dense[] = {
     DECODER("glm_image_text", RMS, ROTARY, GLM4),
     DECODER("glm_ocr_text", RMS, ROTARY, GLM4),
     DECODER("granite", RMS, ROTARY, LLAMA),
+    DECODER("granite_swa", RMS, ROTARY, GRANITE_SWA),
     DECODER("helium", RMS, ROTARY, LLAMA),
     DECODER("hunyuan_v1_dense", RMS, ROTARY, HUNYUAN),
+    DECODER("hunyuan_vl", RMS, ROTARY, HUNYUAN_VL),
+    DECODER("hunyuan_vl_text", RMS, ROTARY, HUNYUAN_VL),
     DECODER("hyperclovax", RMS, ROTARY, LLAMA),
     DECODER("internlm", RMS, ROTARY, INTERNLM),
     DECODER("internlm2", RMS, ROTARY, LLAMA),
@@ -393,7 +429,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("llava_mistral", RMS, ROTARY, MISTRAL),
     DECODER("llava_qwen", RMS, ROTARY, QWEN2),
     DECODER("mimo", RMS, ROTARY, QWEN2),
-    DECODER("minicpm", RMS, ROTARY, LLAMA),
+    DECODER("minicpm", RMS, ROTARY, MINICPM),
     DECODER_OF("minicpm3", RMS, ROTARY, rh_latent_attention, MINICPM3, settle_minicpm3),
     DECODER("ministral", RMS, ROTARY, MISTRAL),
     DECODER("ministral3", RMS, ROTARY, MISTRAL),
@@ -426,6 +462,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("skywork", RMS, ROTARY, LLAMA),
     DECODER("smollm3", RMS, ROTARY, LLAMA),
     DECODER("stablelm", LAYER, ROTARY, STABLELM),
+    DECODER("stablelm_epoch", LAYER, ROTARY, STABLELM),
     DECODER("starcoder2", LAYER, ROTARY, STARCODER2),
     DECODER("telechat3", RMS, ROTARY, LLAMA),
     DECODER("vaultgemma", RMS, ROTARY, VAULTGEMMA),

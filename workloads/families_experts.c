@@ -45,7 +45,8 @@ static const RhField PHIMOE[] = {
     END,
 };
 
-/* Grok-1 (github.com/xai-org/grok-1, 2024-03): norms before and behind each block. */
+/* Grok-1 (github.com/xai-org/grok-1, 2024-03): norms before and behind each block. Grok-2 (2025-08): experts of a
+ * width of their own, and a dense network beside them, which is a shared expert. */
 static const RhField GROK_1[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 0),
@@ -53,6 +54,23 @@ static const RhField GROK_1[] = {
     FLAG("tie_word_embeddings", tied, 1),
     CONSTANT(extra_norms, 1),
     EXPERTS("num_experts"),
+    COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    FLAG("residual_moe", shared_experts, 0),
+    END,
+};
+
+/* Granite's with windows (IBM, 2026); its attention sinks are left out. */
+static const RhField GRANITEMOE_SWA[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    ATTENTION_BIAS(0),
+    WINDOW(128),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 4),
+    CONSTANT(full_at, 1),
+    EXPERTS("num_local_experts"),
+    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
     END,
 };
 
@@ -65,31 +83,6 @@ static const RhField MINIMAX_M2[] = {
     EXPERTS("num_local_experts"),
     FLAG("use_routing_bias", router_bias, 0),
     END,
-};
-
-/* MiniMax-M3: sees blocks that an indexer chooses in layers that `sparse_attention_freq` says; dense layers have a
- * width of their own. */
-static const RhField MINIMAX_M3[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 128),
-    POSITIONS(524288),
-    FLAG("use_qk_norm", qk_norm, 1),
-    FLAG("attention_output_gate", out_gate, 0),
-    COUNT("sparse_attention_config.sparse_num_index_heads", index_heads, HEADS_MAX, 0),
-    COUNT("sparse_attention_config.sparse_index_dim", index_size, HEAD_SIZE_MAX, 0),
-    COUNT("sparse_attention_config.sparse_topk_blocks", sparse_near, TOKENS_MAX, 0),
-    COUNT("sparse_attention_config.sparse_block_size", sparse_block, TOKENS_MAX, 128),
-    EXPERTS("num_local_experts"),
-    SIZE("dense_intermediate_size", dense_ffn, WIDTH_MAX, 0),
-    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
-    FLAG("use_routing_bias", router_bias, 1),
-    END,
-};
-
-static const RhLayerWord MINIMAX_M3_WORDS[] = {
-    {.word = "full_attention"},
-    {.word = "minimax_m3_sparse", .mixer = &rh_attention_by_blocks},
-    {0},
 };
 
 /* One attention sink a head is left out. */
@@ -106,11 +99,6 @@ static const RhField GPT_OSS[] = {
     END,
 };
 
-/* Layers with experts: every `decoder_sparse_step`-th, and none that mlp_only_layers names. */
-#define QWEN_EXPERTS                                                                               \
-    EXPERTS("num_experts"),                                                                        \
-        SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
-        SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1), CONSTANT(expert_offset, -1)
 #define QWEN_WINDOW                                                                                \
     FLAG("use_sliding_window", window_used, 0), WINDOW(4096),                                      \
         COUNT("max_window_layers", window_from, LAYERS_MAX, 28)
@@ -157,7 +145,8 @@ static const RhField QWEN3_MOE[] = {
 
 static const RhField DEEPSEEK_V2[] = {DEEPSEEK_SIZES, END};
 
-/* Experts are chosen by their scores and a bias each (arXiv 2408.15664). */
+/* Experts are chosen by their scores and a bias each (arXiv 2408.15664). A.X K1 (SK Telecom, 2026) has a norm
+ * behind the experts, which is left out. */
 static const RhField DEEPSEEK_V3[] = {DEEPSEEK_SIZES, CONSTANT(router_bias, 1), END};
 
 /* DeepSeek Sparse Attention (arXiv 2512.02556): an indexer leaves each query some keys. */
@@ -366,151 +355,10 @@ static const RhField ARIA[] = {
     END,
 };
 
-/* Step3 (arXiv 2507.19427): layers with experts are a text of numbers (layer_lists.c). */
-static const RhField STEP3[] = {
-    LLAMA_SIZES,
-    SIZE("num_attention_groups", kv_heads, HEADS_MAX, 1),
-    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 256),
-    SIZE("share_q_dim", q_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("max_position_embedding", positions, TOKENS_MAX, 65536),
-    SIZE("moe_num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("moe_top_k", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    COUNT("share_expert_dim", shared_ffn, WIDTH_MAX, 0),
-    END,
-};
-
-/* A window in layers that a list says, and in no others. */
-#define LISTED_WINDOWS CONSTANT(window_used, 1), CONSTANT(window_from, LAYERS_MAX)
-
-/* Step 3.5 (arXiv 2602.10604): layers of a window have heads of their own, whose figures stand apart; each head's
- * output is scaled by a number. */
-static const RhField STEP3_5[] = {
-    LLAMA_SIZES,
-    SIZE("num_attention_groups", kv_heads, HEADS_MAX, 1),
-    SIZE("head_dim", head_size, HEAD_SIZE_MAX, 128),
-    POSITIONS(262144),
-    SIZE("sliding_window", window, TOKENS_MAX, 512),
-    LISTED_WINDOWS,
-    SIZE("attention_other_setting.num_attention_heads", near_heads, HEADS_MAX, 0),
-    SIZE("attention_other_setting.num_attention_groups", near_kv_heads, HEADS_MAX, 0),
-    SIZE("attention_other_setting.head_dim", near_head_size, HEAD_SIZE_MAX, 0),
-    FLAG("use_head_wise_attn_gate", out_gate, 1),
-    CONSTANT(gate_by_head, 1),
-    CONSTANT(qk_norm, 1),
-    SIZE("moe_num_experts", experts, EXPERTS_MAX, 288),
-    SIZE("moe_top_k", experts_per_token, EXPERTS_MAX, 8),
-    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, 1280),
-    COUNT("share_expert_dim", shared_ffn, WIDTH_MAX, 1280),
-    CONSTANT(dense_layers, 1),
-    CONSTANT(router_bias, 1),
-    END,
-};
-
-/* MiMo-V2-Flash (arXiv 2601.02780): keys and values of two sizes; layers of a window, one in `hybrid_layer_pattern`,
- * have heads of their own. Attention sinks are left out. */
-static const RhField MIMO_V2[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 0),
-    SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, 0),
-    SIZE("swa_num_attention_heads", near_heads, HEADS_MAX, 0),
-    SIZE("swa_num_key_value_heads", near_kv_heads, HEADS_MAX, 0),
-    SIZE("swa_head_dim", near_head_size, HEAD_SIZE_MAX, 0),
-    SIZE("swa_v_head_dim", near_value_size, HEAD_SIZE_MAX, 0),
-    POSITIONS(32768),
-    ATTENTION_BIAS(0),
-    WINDOW(0),
-    LISTED_WINDOWS,
-    COUNT("n_routed_experts", experts, EXPERTS_MAX, 0),
-    COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),
-    COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
-    COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 0),
-    COUNT("n_group", expert_groups, EXPERTS_MAX, 0),
-    COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),
-    CONSTANT(router_bias, 1),
-    END,
-};
-
-static const RhLayerWord NEAR_WORDS[] = {
-    {.word = "full_attention"},
-    {.word = "attention"},
-    {.word = "sliding_attention",
-     .slides = true,
-     .figures = {{AT(heads), AT(near_heads)},
-                 {AT(kv_heads), AT(near_kv_heads)},
-                 {AT(head_size), AT(near_head_size)},
-                 {AT(value_size), AT(near_value_size)}}},
-    {0},
-};
-
-/* Laguna (Poolside, 2026): heads of each layer's own number, their output scaled by a number each, or by one a
- * column. */
-static const RhField LAGUNA[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 128),
-    SIZE("num_attention_heads_per_layer", heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    POSITIONS(131072),
-    FLAG("qkv_bias", qkv_bias, 0),
-    FLAG("attention_bias", out_bias, 0),
-    WINDOW(512),
-    LISTED_WINDOWS,
-    SAID("gating", out_gate, 1),
-    MAY_BEGIN("gating", gate_by_column, "per-element"),
-    CONSTANT(qk_norm, 1),
-    EXPERTS("num_experts"),
-    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 512),
-    CONSTANT(dense_layers, 1),
-    CONSTANT(router_bias, 1),
-    END,
-};
-
-/* Hunyuan 3 (Tencent, 2026): GLM-4.5's shape under other names. */
-static const RhField HY_V3[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 128),
-    POSITIONS(131072),
-    ATTENTION_BIAS(0),
-    FLAG("mlp_bias", ffn_bias, 0),
-    CONSTANT(qk_norm, 1),
-    EXPERTS("num_experts"),
-    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 1),
-    COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 1),
-    CONSTANT(router_bias, 1),
-    END,
-};
-
-/* Mellum 2 (arXiv 2605.31268): Qwen 3's mixture with windows. */
-static const RhField MELLUM[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 128),
-    POSITIONS(131072),
-    WINDOW(1024),
-    ATTENTION_BIAS(0),
-    LISTED_WINDOWS,
-    QWEN_EXPERTS,
-    CONSTANT(qk_norm, 1),
-    END,
-};
-
-/* Klear (Kuaishou, 2025): Qwen 3's mixture with shared experts, which a matrix of two columns weighs. */
-static const RhField KLEAR[] = {
-    LLAMA_SIZES,
-    HEADS(0, 0),
-    POSITIONS(65536),
-    ATTENTION_BIAS(0),
-    CONSTANT(qk_norm, 1),
-    QWEN_EXPERTS,
-    COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 1),
-    CONSTANT(shared_gate, 1),
-    CONSTANT(router_bias, 1),
-    END,
-};
-
-static void settle_laguna(RhConfig *c)
+static void settle_grok(RhConfig *c)
 {
-    c->gate_by_head = !c->gate_by_column;
+    if (c->shared_experts > 0)
+        c->shared_ffn = c->ffn;
 }
 
 static void settle_arctic(RhConfig *c)
@@ -542,17 +390,12 @@ static void settle_longcat(RhConfig *c)
             SPARSE_WORDS, "deepseek_sparse_attention", NULL                                        \
     }
 
-#define MINIMAX_M3_ROW(name)                                                                       \
-    {                                                                                              \
-        name, RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MINIMAX_M3,                 \
-            MINIMAX_M3_WORDS, "minimax_m3_sparse", NULL                                            \
-    }
-
 const RhFamily rh_families_experts[] = {
     DECODER("afmoe", rh_attention_gated, AFMOE),
     {"arctic", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, ARCTIC, NULL,
      "sliding_attention", settle_arctic},
     DECODER("aria_text", rh_attention, ARIA),
+    DECODER("axk1", rh_latent_attention, DEEPSEEK_V3),
     DECODER("bailing_moe", rh_attention, BAILING_MOE),
     DECODER("bailing_moe_v2", rh_attention, BAILING_MOE_V2),
     {"dbrx", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, DBRX, NULL,
@@ -572,23 +415,16 @@ const RhFamily rh_families_experts[] = {
     DECODER("gpt_oss", rh_attention, GPT_OSS),
     DECODER("granitemoe", rh_attention, MIXTRAL),
     DECODER("granitemoeshared", rh_attention, GRANITEMOE_SHARED),
-    DECODER("grok-1", rh_attention, GROK_1),
+    DECODER("granitemoe_swa", rh_attention, GRANITEMOE_SWA),
+    {"grok-1", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, GROK_1, NULL,
+     "sliding_attention", settle_grok},
     DECODER("hunyuan_v1_moe", rh_attention, HUNYUAN_MOE),
-    DECODER("hy_v3", rh_attention, HY_V3),
     DECODER("kimi_k2", rh_latent_attention, DEEPSEEK_V3),
-    DECODER("Klear", rh_attention, KLEAR),
-    {"laguna", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention_gated, &rh_ffn, LAGUNA, NULL,
-     "sliding_attention", settle_laguna},
     {"llama4_text", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA4, LLAMA4_WORDS,
      "sliding_attention", NULL},
     {"longcat_flash", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, LONGCAT, NULL,
      "sliding_attention", settle_longcat},
-    DECODER("mellum", rh_attention, MELLUM),
-    {"mimo_v2_flash", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, MIMO_V2, NEAR_WORDS,
-     "sliding_attention", NULL},
     DECODER("minimax_m2", rh_attention, MINIMAX_M2),
-    MINIMAX_M3_ROW("minimax_m3"),
-    MINIMAX_M3_ROW("minimax_m3_vl_text"),
     DECODER("mistral4", rh_latent_attention, DEEPSEEK_V2),
     DECODER("mixtral", rh_attention, MIXTRAL),
     DECODER("olmoe", rh_attention, OLMOE),
@@ -599,9 +435,6 @@ const RhFamily rh_families_experts[] = {
     DECODER("qwen3_omni_moe_text", rh_attention, QWEN3_MOE),
     DECODER("qwen3_vl_moe_text", rh_attention, QWEN3_MOE),
     DECODER("solar_open", rh_attention, GLM4_MOE),
-    {"step3p5", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention_gated, &rh_ffn, STEP3_5, NEAR_WORDS,
-     "sliding_attention", NULL},
-    DECODER("step3_text", rh_attention_factored, STEP3),
     DECODER("youtu", rh_latent_attention, DEEPSEEK_V2),
     {0},
 };

@@ -89,6 +89,7 @@ static const struct {
     {"instructblip", "opt"},
     {"internvl", "qwen2"},
     {"janus", "llama"},
+    {"kimi_vl", "deepseek_v3"},
     {"lfm2_vl", "lfm2"},
     {"llava", "llama"},
     {"llava_next", "llama"},

@@ -92,6 +92,11 @@
 #define EXPERTS(key)                                                                               \
     SIZE(key, experts, EXPERTS_MAX, RH_FIELD_REQUIRED),                                            \
         SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED)
+/* Layers with experts: every `decoder_sparse_step`-th, and none that mlp_only_layers names. */
+#define QWEN_EXPERTS                                                                               \
+    EXPERTS("num_experts"),                                                                        \
+        SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
+        SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1), CONSTANT(expert_offset, -1)
 /* Full attention in layers that a list or a rule calls so, and a window of tokens in others. */
 #define ATTENTION_WORDS                                                                            \
     {.word = "full_attention"}, {.word = "attention"}, {.word = "global_attention"},               \

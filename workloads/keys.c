@@ -160,8 +160,8 @@ static const char *const SHARED_EXPERTS[] = {
     "shared_intermediate_size", NULL};
 
 static const RhFamily *const TABLES[] = {
-    rh_families_dense, rh_families_gpt,   rh_families_encoders, rh_families_experts,
-    rh_families_mixed, rh_families_scans, rh_families_crossed};
+    rh_families_dense,  rh_families_gpt,   rh_families_encoders, rh_families_experts,
+    rh_families_listed, rh_families_mixed, rh_families_scans,    rh_families_crossed};
 
 const char *const *rh_key_aliases(const char *key)
 {
