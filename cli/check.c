@@ -313,7 +313,7 @@ static const RhOption own[] = {
     RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
               .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, rh_options_help, NULL};
+static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};
 
 const RhCommand rh_command_check = {
     .name = "check",

@@ -61,6 +61,14 @@ const RhOption rh_options_job[] = {
     DTYPE_ROW,
     {0}};
 
+#define TERMINAL_ROWS                                                                              \
+    RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no progress, no hints",                  \
+              .neutral = true),                                                                    \
+        RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",                  \
+                  .choices = "auto|always|never", .otherwise = "auto", .neutral = true)
+
+const RhOption rh_options_terminal[] = {TERMINAL_ROWS, {0}};
+
 const RhOption rh_options_shared[] = {
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "also write the result; the ending decides the format", .neutral = true),
@@ -74,9 +82,7 @@ const RhOption rh_options_shared[] = {
     RH_OPTION(timeout_s, "timeout", 0, RH_OPTION_QUANTITY, "30s",
               "stop after this long, with what is known by then", .quantity = RH_QUANTITY_S),
     RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "say more", .neutral = true),
-    RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no progress, no hints", .neutral = true),
-    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
-              .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
+    TERMINAL_ROWS,
     RH_OPTION(progress_disabled, "no-progress", 0, RH_OPTION_FLAG, NULL, "no progress on stderr",
               .neutral = true),
     {0}};

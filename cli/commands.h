@@ -6,6 +6,7 @@
 
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
 extern const RhOption rh_options_help[];       /* -h and --help: of every command, the last */
+extern const RhOption rh_options_terminal[];   /* of commands that need no more: -q and --color */
 extern const RhOption rh_options_clusters[];   /* inputs of several clusters */
 extern const RhOption rh_options_served[];     /* inputs of a service */
 extern const RhOption rh_options_requests[];   /* serve_requests.c */

@@ -263,7 +263,7 @@ static const RhOption own[] = {
     RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "one JSON document on stdout, nothing else",
               .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, rh_options_help, NULL};
+static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};
 
 const RhCommand rh_command_compare = {
     .name = "compare",

@@ -179,7 +179,7 @@ static const RhOption own[] = {RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST,
                                          "x.html, or of a plan or a run gantt.svg and memory.svg",
                                          .neutral = true),
                                {0}};
-static const RhOption *const tables[] = {own, rh_options_help, NULL};
+static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};
 
 const RhCommand rh_command_report = {
     .name = "report",

@@ -427,7 +427,7 @@ static const RhOption own[] = {
     RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "every number's source",
               .neutral = true),
     {0}};
-static const RhOption *const tables[] = {own, rh_options_help, NULL};
+static const RhOption *const tables[] = {own, rh_options_terminal, rh_options_help, NULL};
 
 static const RhTopic words[] = {{"platforms", rh_platform_names},
                                 {"devices", rh_device_names},

@@ -12,7 +12,7 @@ rehearse compare eight.json four.json --json | grep -E '"(gpu_s_per_token|tokens
 echo 'no price of one of them:'
 rehearse compare eight.json halves.json | head -n 2
 echo 'of one size:'
-rehearse compare four.json halves.json | head -n 1
+rehearse compare four.json halves.json -q --color never | head -n 1
 # A file of before there were joules and dollars.
 grep -vE '^  "(energy_j|cost_usd)"' four.json >older.json
 rehearse compare eight.json older.json | grep -E 'A takes|tok/USD'
