@@ -274,6 +274,37 @@ static void a_row_counts_the_run_with_every_byte_as_a_flow(void)
     }
 }
 
+/* The last word of each stage. */
+typedef struct {
+    int64_t rehearsed, performed;
+    int64_t performed_of;
+} Heard;
+
+static void hear(const char *stage, int64_t done, int64_t total, double best_s, void *user)
+{
+    Heard *heard = user;
+    CU_ASSERT_TRUE(best_s >= 0);
+    if (g_str_equal(stage, "rehearse"))
+        heard->rehearsed = done;
+    if (g_str_equal(stage, "perform")) {
+        heard->performed = done;
+        heard->performed_of = total;
+    }
+}
+
+/* Who waits hears of the rows that are performed again, too, which may take most of the time. */
+static void every_stage_that_takes_long_is_heard_of(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 8192);
+    Heard heard = {0};
+    RhPlanOptions o = {.gap_frac = 0.002, .top = 2, .progress = hear, .user = &heard};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_EQUAL(plan->entries->len, 2);
+    CU_ASSERT_TRUE(heard.rehearsed >= 2);
+    CU_ASSERT_EQUAL(heard.performed, 2);
+    CU_ASSERT_EQUAL(heard.performed_of, 2);
+}
+
 static void what_does_not_fit_names_the_smallest_change(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:1", "megatron", 8, 8192);
@@ -449,34 +480,36 @@ int main(void)
 {
     return rh_test_main(
         "search",
-        (RhTest[]){{"the_plan_does_not_depend_on_the_number_of_jobs",
-                    the_plan_does_not_depend_on_the_number_of_jobs},
-                   {"what_is_ranked_leaves_room_and_the_fuller_stands_apart",
-                    what_is_ranked_leaves_room_and_the_fuller_stands_apart},
-                   {"where_nothing_leaves_room_all_that_fits_is_ranked",
-                    where_nothing_leaves_room_all_that_fits_is_ranked},
-                   {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
-                   {"each_other_family_has_its_best_beside", each_other_family_has_its_best_beside},
-                   {"recomputation_that_saves_nothing_is_folded",
-                    recomputation_that_saves_nothing_is_folded},
-                   {"chunks_alike_win_a_near_tie", chunks_alike_win_a_near_tie},
-                   {"a_near_miss_is_near", a_near_miss_is_near},
-                   {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
-                   {"a_row_counts_the_run_with_every_byte_as_a_flow",
-                    a_row_counts_the_run_with_every_byte_as_a_flow},
-                   {"what_does_not_fit_names_the_smallest_change",
-                    what_does_not_fit_names_the_smallest_change},
-                   {"changes_come_smallest_first", changes_come_smallest_first},
-                   {"changes_are_safe", changes_are_safe},
-                   {"uneven_chunks_are_no_reason_to_rehearse_others",
-                    uneven_chunks_are_no_reason_to_rehearse_others},
-                   {"a_change_keeps_the_limits_it_does_not_name",
-                    a_change_keeps_the_limits_it_does_not_name},
-                   {"what_memory_runs_out_for_is_left_out", what_memory_runs_out_for_is_left_out},
-                   {"a_deadline_holds_in_every_stage", a_deadline_holds_in_every_stage},
-                   {"no_legal_layout_is_an_error_with_a_reason",
-                    no_legal_layout_is_an_error_with_a_reason},
-                   {"a_sequence_without_positions_is_the_reason",
-                    a_sequence_without_positions_is_the_reason},
-                   {0}});
+        (RhTest[]){
+            {"the_plan_does_not_depend_on_the_number_of_jobs",
+             the_plan_does_not_depend_on_the_number_of_jobs},
+            {"what_is_ranked_leaves_room_and_the_fuller_stands_apart",
+             what_is_ranked_leaves_room_and_the_fuller_stands_apart},
+            {"where_nothing_leaves_room_all_that_fits_is_ranked",
+             where_nothing_leaves_room_all_that_fits_is_ranked},
+            {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
+            {"each_other_family_has_its_best_beside", each_other_family_has_its_best_beside},
+            {"recomputation_that_saves_nothing_is_folded",
+             recomputation_that_saves_nothing_is_folded},
+            {"chunks_alike_win_a_near_tie", chunks_alike_win_a_near_tie},
+            {"a_near_miss_is_near", a_near_miss_is_near},
+            {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
+            {"a_row_counts_the_run_with_every_byte_as_a_flow",
+             a_row_counts_the_run_with_every_byte_as_a_flow},
+            {"every_stage_that_takes_long_is_heard_of", every_stage_that_takes_long_is_heard_of},
+            {"what_does_not_fit_names_the_smallest_change",
+             what_does_not_fit_names_the_smallest_change},
+            {"changes_come_smallest_first", changes_come_smallest_first},
+            {"changes_are_safe", changes_are_safe},
+            {"uneven_chunks_are_no_reason_to_rehearse_others",
+             uneven_chunks_are_no_reason_to_rehearse_others},
+            {"a_change_keeps_the_limits_it_does_not_name",
+             a_change_keeps_the_limits_it_does_not_name},
+            {"what_memory_runs_out_for_is_left_out", what_memory_runs_out_for_is_left_out},
+            {"a_deadline_holds_in_every_stage", a_deadline_holds_in_every_stage},
+            {"no_legal_layout_is_an_error_with_a_reason",
+             no_legal_layout_is_an_error_with_a_reason},
+            {"a_sequence_without_positions_is_the_reason",
+             a_sequence_without_positions_is_the_reason},
+            {0}});
 }

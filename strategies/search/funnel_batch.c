@@ -198,6 +198,12 @@ static void judge_apart(RhFunnel *f, const RhRehearsal *performed, double found_
             text, 1 + apart_frac);
 }
 
+static void report_performed(int32_t done, void *user)
+{
+    const RhFunnel *f = user;
+    rh_funnel_report(f, "perform", done, f->race->entries->len);
+}
+
 void rh_funnel_perform_printed(RhFunnel *f)
 {
     guint n = f->race->entries->len;
@@ -209,7 +215,8 @@ void rh_funnel_perform_printed(RhFunnel *f)
     for (guint i = 0; i < n; i++)
         layouts[i] = ((const RhRehearsal *)f->race->entries->pdata[i])->layout;
     RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
-    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors, NULL, f);
+    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors,
+                 report_performed, f);
     for (guint i = 0; i < n; i++) {
         if (runs[i]) {
             double found_s = ((const RhRehearsal *)f->race->entries->pdata[i])->step_time_s;
