@@ -12,4 +12,4 @@ done 2>&1
 for file in whole.json short.json; do
     rehearse explain $file | sed -n '1s/.*#1/#1/p'
 done
-rehearse explain whole.json --what-if recompute=full | grep '^  changed: '
+rehearse explain whole.json --what-if recompute=full | grep -A 1 '^  changed: '
