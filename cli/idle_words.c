@@ -7,7 +7,9 @@
 /* NULL: no answer, which differs from any. */
 static bool same(const GArray *a, const GArray *b)
 {
-    return a && b && a->len == b->len &&
+    if (!a || !b || a->len != b->len)
+        return false;
+    return a->len == 0 ||
            memcmp(a->data, b->data, a->len * g_array_get_element_size((GArray *)a)) == 0;
 }
 
