@@ -61,17 +61,23 @@ static bool ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError *
     return pings && rh_pings_fit(pings, star, 0, out, error);
 }
 
-/* The least disturbed of some. */
+/* The least disturbed of some. One that cannot be fitted was disturbed more than any: another is tried, and
+ * its error told where none can. */
 static bool best_ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *best, GError **error)
 {
-    for (int i = 0; i < PINGS_MAX; i++) {
+    bool found = false;
+    for (int i = 0; i < PINGS_MAX && !(found && best->disturbance_frac < CALM_FRAC); i++) {
         RhPingFit fit;
-        if (!ping(s, star, &fit, error))
+        g_autoptr(GError) unfit = NULL;
+        if (ping(s, star, &fit, &unfit)) {
+            if (!found || fit.disturbance_frac < best->disturbance_frac)
+                *best = fit;
+            found = true;
+        } else if (!g_error_matches(unfit, RH_ERROR, RH_ERROR_INPUT) ||
+                   (!found && i == PINGS_MAX - 1)) {
+            g_propagate_error(error, g_steal_pointer(&unfit));
             return false;
-        if (i == 0 || fit.disturbance_frac < best->disturbance_frac)
-            *best = fit;
-        if (best->disturbance_frac < CALM_FRAC)
-            break;
+        }
     }
     return true;
 }
