@@ -34,6 +34,8 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
     [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
+    [RH_GROUP_EXPERT_SHARD] = {.label = "expert shard"},
+    [RH_GROUP_SAME_EXPERT_SHARE] = {.label = "same expert share"},
     [RH_GROUP_TWINS] = {.label = "twins"},
     [RH_GROUP_TIED] = {.label = "tied", .joins = true, .ends = true},
     [RH_GROUP_MODEL] = {.label = "model", .joins = true},
@@ -43,6 +45,18 @@ static const Kind kinds[RH_GROUP_LAST] = {
 typedef struct {
     int32_t low, size;
 } Interval;
+
+/* That hold all experts between them. */
+static int32_t expert_ranks(const RhLayout *l)
+{
+    return rh_train_expert_tensor(l) * l->ep;
+}
+
+/* Do experts have groups of their own in which states are shared out? */
+static bool experts_share(const RhLayout *l)
+{
+    return l->shard > 0 && rh_train_spreads_experts(l);
+}
 
 /* Asked for millions of layouts: one kind at a time. */
 static Interval interval_of(const RhLayout *l, RhGroupKind kind)
@@ -67,14 +81,17 @@ static Interval interval_of(const RhLayout *l, RhGroupKind kind)
         return (Interval){1, rh_train_spreads_experts(l) ? rh_train_expert_tensor(l) : 1};
     case RH_GROUP_EXPERT:
         return (Interval){rh_train_expert_tensor(l), l->ep};
-    case RH_GROUP_EXPERT_DATA: {
-        int32_t both = rh_train_expert_tensor(l) * l->ep;
-        return (Interval){both, rh_train_spreads_experts(l) ? l->tp * l->cp * l->dp / both : 1};
-    }
-    case RH_GROUP_MODEL: {
-        int32_t both = rh_train_expert_tensor(l) * l->ep;
-        return (Interval){1, MAX(l->tp, rh_train_spreads_experts(l) ? both : 1)};
-    }
+    case RH_GROUP_EXPERT_DATA:
+        return (Interval){expert_ranks(l), rh_train_spreads_experts(l)
+                                               ? l->tp * l->cp * l->dp / expert_ranks(l)
+                                               : 1};
+    case RH_GROUP_EXPERT_SHARD:
+        return experts_share(l) ? (Interval){expert_ranks(l), l->tp * l->shard / expert_ranks(l)}
+                                : (Interval){1, 1};
+    case RH_GROUP_SAME_EXPERT_SHARE:
+        return experts_share(l) ? interval_of(l, RH_GROUP_SAME_SHARE) : (Interval){1, 1};
+    case RH_GROUP_MODEL:
+        return (Interval){1, MAX(l->tp, rh_train_spreads_experts(l) ? expert_ranks(l) : 1)};
     case RH_GROUP_TWINS:
         return rh_pipeline_of(l)->crosses ? (Interval){l->tp * l->cp * l->dp / 2, 2}
                                           : (Interval){1, 1};
@@ -184,8 +201,19 @@ bool rh_params_exchanged(const RhCase *c, const RhLayout *l, RhParamsClass cls)
 
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls)
 {
-    bool apart = layout->shard > 0 && cls == RH_PARAMS_COMMON;
-    return apart ? RH_GROUP_SHARD : rh_params_group(cls);
+    if (layout->shard == 0)
+        return rh_params_group(cls);
+    return cls == RH_PARAMS_EXPERTS ? RH_GROUP_EXPERT_SHARD : RH_GROUP_SHARD;
+}
+
+RhGroupKind rh_params_same_share_group(RhParamsClass cls)
+{
+    return cls == RH_PARAMS_EXPERTS ? RH_GROUP_SAME_EXPERT_SHARE : RH_GROUP_SAME_SHARE;
+}
+
+int32_t rh_params_zero(const RhCase *c, const RhLayout *l, RhParamsClass cls)
+{
+    return rh_params_exchanged(c, l, cls) && rh_params_shards(l, cls) > 1 ? l->zero : 0;
 }
 
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls)

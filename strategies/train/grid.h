@@ -29,8 +29,10 @@ typedef enum {
     RH_GROUP_EXPERT_TENSOR,
     RH_GROUP_EXPERT,
     RH_GROUP_EXPERT_DATA,
-    RH_GROUP_TWINS, /* two replicas that feed one pipeline from both its ends */
-    RH_GROUP_TIED,  /* first and last stage: both hold a tied model's matrix */
+    RH_GROUP_EXPERT_SHARD,      /* of these the ones that share out states, and */
+    RH_GROUP_SAME_EXPERT_SHARE, /* those that have the same share */
+    RH_GROUP_TWINS,             /* two replicas that feed one pipeline from both its ends */
+    RH_GROUP_TIED,              /* first and last stage: both hold a tied model's matrix */
     RH_GROUP_MODEL, /* of all stages, the ranks that hold one replica of the model between them */
     RH_GROUP_ALL,   /* every rank */
     RH_GROUP_LAST
@@ -76,9 +78,12 @@ RhGroupKind rh_params_group(RhParamsClass cls);
 int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls);
 /* Do they exchange gradients and parameters in a step? */
 bool rh_params_exchanged(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
-/* Of these the ones among whom ZeRO shares states out, and how many they are. */
+/* Of these the ones among whom ZeRO shares states out, how many they are, and who have the same share. */
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls);
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls);
+RhGroupKind rh_params_same_share_group(RhParamsClass cls);
+/* The degree of ZeRO by which a class is shared out: 0 where those of a group all hold other parameters. */
+int32_t rh_params_zero(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
 static inline double rh_held_sum(const RhHeld *held)
 {
     return held->of[RH_PARAMS_COMMON] + held->of[RH_PARAMS_EXPERTS];

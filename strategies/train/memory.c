@@ -293,7 +293,7 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
     double width = each ? rh_weight_bytes(pieces->c) : rh_gradient_bytes(pieces->c);
     double scattered = 0, gathered = 0; /* of the largest items */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        int32_t zero = rh_params_exchanged(pieces->c, l, (RhParamsClass)cls) ? l->zero : 0;
+        int32_t zero = rh_params_zero(pieces->c, l, (RhParamsClass)cls);
         scattered += zero >= 2 || (zero == 1 && stack->frees_gradients) ? largest->of[cls] : 0;
         gathered += zero >= 3 ? largest->of[cls] : 0;
     }

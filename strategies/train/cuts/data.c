@@ -9,7 +9,9 @@
 static bool acts(const RhScriptWriter *w, int cls)
 {
     const RhLayout *l = w->script->layout;
-    return rh_params_exchanged(w->script->pieces->c, l, (RhParamsClass)cls) && l->zero == 0;
+    const RhCase *c = w->script->pieces->c;
+    return rh_params_exchanged(c, l, (RhParamsClass)cls) &&
+           rh_params_zero(c, l, (RhParamsClass)cls) == 0;
 }
 
 static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)

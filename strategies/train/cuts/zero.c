@@ -12,7 +12,9 @@
  *
  * Shares may go over some replicas and be the same in all groups of so many: then the gradients of a
  * share are all-reduced once a step among those who have it (FSDP's hybrid sharding, section 3.2.2;
- * Megatron-LM's num_distributed_optimizer_instances). And weights may be shared out a second time over
+ * Megatron-LM's num_distributed_optimizer_instances). Experts that are spread over ranks are shared out in
+ * the same groups, among the ranks that have the same ones; where a group has each expert once, they are whole
+ * there, and replicas of groups sum their gradients. And weights may be shared out a second time over
  * few replicas, among whom backward gathers them (hpZ of ZeRO++, Wang et al. 2023, arXiv 2306.10209,
  * section 3.2). */
 #include "base/error.h"
@@ -21,8 +23,7 @@
 
 static int32_t stage_of_sharding(const RhScriptWriter *w, int cls)
 {
-    const RhLayout *l = w->script->layout;
-    return rh_params_exchanged(w->script->pieces->c, l, (RhParamsClass)cls) ? l->zero : 0;
+    return rh_params_zero(w->script->pieces->c, w->script->layout, (RhParamsClass)cls);
 }
 
 static void gather(RhScriptWriter *w, RhGroupKind group, double bytes, int32_t ahead,
@@ -187,6 +188,19 @@ static bool group_legal(const RhLayout *l, const char *key, int32_t size, int32_
                    key, size, within, l->cp, l->dp);
 }
 
+/* Every group of shares has all experts as often. */
+static bool experts_legal(const RhLayout *l, GError **error)
+{
+    int32_t experts = l->ep * rh_train_expert_tensor(l);
+    if (!rh_train_spreads_experts(l) || l->tp * l->shard % experts == 0)
+        return true;
+    return rh_fail(
+        error, RH_ERROR_USAGE,
+        "shard=%d with ep=%d: experts spread over %d ranks do not fit into groups of %d\n"
+        "note: tp x shard must be a multiple of ep x etp",
+        l->shard, l->ep, experts, l->tp * l->shard);
+}
+
 static bool legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     int32_t replicas = rh_train_replicas(l);
@@ -194,9 +208,11 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return false;
     if (l->hpz > 0 && !group_legal(l, "hpz", l->hpz, l->shard > 0 ? l->shard : replicas, error))
         return false;
-    if (rh_train_shares_in_groups(l) && rh_train_spreads_experts(l))
-        return rh_fail(error, RH_ERROR_USAGE, "%s=%d with ep=%d is not in this version",
-                       l->shard > 0 ? "shard" : "hpz", l->shard > 0 ? l->shard : l->hpz, l->ep);
+    if (l->shard > 0 && !experts_legal(l, error))
+        return false;
+    if (l->hpz > 0 && rh_train_spreads_experts(l))
+        return rh_fail(error, RH_ERROR_USAGE, "hpz=%d with ep=%d is not in this version", l->hpz,
+                       l->ep);
     if (l->hpz > 0 && !c->stack->second_shards)
         return rh_fail(error, RH_ERROR_USAGE,
                        "hpz=%d: the stack %s does not share weights out a second time\n"
