@@ -1,11 +1,11 @@
 #include "calibrate/kernels_fit.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "calibrate/fit_enough.h"
 #include "calibrate/kernels_files.h"
+#include "calibrate/kernels_predict.h"
 #include "platforms/facts.h"
 
 /* Median error beyond which constants do not describe such times: of a format's one peak, of a
@@ -49,7 +49,7 @@ static const Constant backward_constants[] = {
 typedef struct {
     const GPtrArray *raws;
     RhKernelsFit *fit;
-    int64_t t_end_us; /* 0: none */
+    RhDeadline deadline;
 } Work;
 
 /* --- parameters --- */
@@ -209,7 +209,7 @@ static bool solve(const Work *w, const char *name, const GArray *rows, GArray *p
     copy_values(params, before, false);
     if (!rh_fit_solve(fit->device, (RhFitParam *)(void *)params->data, params->len,
                       (const RhFitSample *)(const void *)samples->data, samples->len,
-                      w->t_end_us)) {
+                      w->deadline.t_end_us)) {
         note(fit, "%s: the times of its %u rows cannot be fitted", name, samples->len);
         return false;
     }
@@ -429,89 +429,6 @@ static void measure_host(const Work *w)
     add_fact(w->fit, "host.bandwidth", RH_QUANTITY_BYTES_PER_S, &host, false);
 }
 
-/* --- predicted --- */
-
-static void add_errors(const Work *w, const char *name, GArray *errors, const RhRawRow *worst)
-{
-    RhFitClass c = {.name = g_strdup(name), .predicted = true};
-    if (errors->len == 0) {
-        g_free(c.name);
-        return;
-    }
-    rh_fit_figures_of((double *)(void *)errors->data, errors->len, &c.held_out);
-    c.held_out.worst = rh_raw_describe(worst);
-    g_array_append_val(w->fit->classes, c);
-}
-
-static bool is_late(const Work *w)
-{
-    return w->t_end_us && g_get_monotonic_time() > w->t_end_us;
-}
-
-/* Seconds that the model gives a row; 0 when it has no word on it. */
-typedef double (*PredictFunc)(const Work *w, const RhRawRow *row);
-
-static double predict_grouped(const Work *w, const RhRawRow *row)
-{
-    if (row->kind != RH_RAW_GROUPED_GEMM || row->kernel.batch < 1)
-        return 0;
-    RhKernel k = row->kernel;
-    k.cls = RH_KERNEL_GEMM;
-    k.m = MAX(k.m / k.batch, 1);
-    return rh_kernel_time_s(w->fit->device, &k);
-}
-
-static const RhRawRow *gemm_alone(const Work *w, const RhKernel *k)
-{
-    for (guint i = 0; i < w->raws->len; i++) {
-        const RhRaw *raw = g_ptr_array_index(w->raws, i);
-        for (guint r = 0; r < raw->rows->len; r++) {
-            const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, r);
-            bool alone = (row->kind == RH_RAW_KERNEL && row->kernel.cls == RH_KERNEL_GEMM) ||
-                         (row->kind == RH_RAW_GEMM_BESIDE_COPY && row->kernel.heads == 0);
-            if (alone && row->kernel.dtype == k->dtype && row->kernel.m == k->m &&
-                row->kernel.n == k->n && row->kernel.k == k->k &&
-                MAX(row->kernel.batch, 1) == MAX(k->batch, 1))
-                return row;
-        }
-    }
-    return NULL;
-}
-
-/* The rehearsal runs kernels at (sms - held) / sms beside communication: against the same GEMM's
- * own time, so that the GEMM model's error stays out. */
-static double predict_contention(const Work *w, const RhRawRow *row)
-{
-    double sms = w->fit->device->sms_count, held = row->kernel.heads;
-    const RhRawRow *alone = NULL;
-    if (row->kind == RH_RAW_GEMM_BESIDE_COPY && held > 0 && held < sms)
-        alone = gemm_alone(w, &row->kernel);
-    return alone ? alone->seconds * sms / (sms - held) : 0;
-}
-
-static void predict(const Work *w, const char *name, PredictFunc seconds_of)
-{
-    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-    const RhRawRow *worst = NULL;
-    double worst_frac = -1;
-    for (guint i = 0; i < w->raws->len; i++) {
-        const RhRaw *raw = g_ptr_array_index(w->raws, i);
-        for (guint k = 0; k < raw->rows->len; k++) {
-            const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, k);
-            double seconds = is_late(w) ? 0 : seconds_of(w, row);
-            if (seconds <= 0)
-                continue;
-            double off = seconds / row->seconds - 1;
-            g_array_append_val(errors, off);
-            if (fabs(off) > worst_frac) {
-                worst_frac = fabs(off);
-                worst = row;
-            }
-        }
-    }
-    add_errors(w, name, errors, worst);
-}
-
 /* --- the whole --- */
 
 static void note_files(RhKernelsFit *fit, const GPtrArray *raws)
@@ -562,8 +479,7 @@ static void fit_all(const Work *w)
     fit_gemm(w);
     fit_attention(w);
     measure_host(w);
-    predict(w, "grouped gemm", predict_grouped);
-    predict(w, "gemm beside SMs held", predict_contention);
+    rh_kernels_predict(w->fit, w->raws, w->deadline);
     d->curves.sustained_clock_frac = clock;
     rh_device_refresh(d);
 }
@@ -575,12 +491,10 @@ RhKernelsFit *rh_kernels_fit(const GPtrArray *raws, const RhDevice *device, doub
     if (!rh_kernels_files_check(raws, device, error))
         return NULL;
     g_autoptr(RhKernelsFit) fit = fit_new(raws, device, holdout_frac, today);
-    Work work = {raws, fit, 0};
-    if (timeout_s > 0)
-        work.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
+    Work work = {raws, fit, rh_deadline_in(timeout_s)};
     note_files(fit, raws);
     fit_all(&work);
-    if (is_late(&work)) {
+    if (rh_deadline_passed(work.deadline)) {
         rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
         return NULL;
     }
