@@ -7,94 +7,20 @@
  * back. Tensor parallelism cuts every expert's width, as it does a dense network's; expert
  * parallelism spreads whole experts, or parts of them, over ranks, which send one another the tokens
  * of their sequence part (GShard, Lepikhin et al. 2020, arXiv 2006.16668; Megatron-Core's all-to-all
- * dispatcher). The router is whole on every rank. How evenly experts are asked is a fact of the job (workloads/load.h).
- * Assumed: the router's weights are applied with the activation (as
- * Megatron-Core's grouped experts do), so that the experts' outputs need not be kept. */
+ * dispatcher). Who is given what, routed.h knows. The router is whole on every rank. Assumed: its
+ * weights are applied with the activation (as Megatron-Core's grouped experts do), so that the
+ * experts' outputs need not be kept. */
 #include "workloads/operators/mixture.h"
 
 #include <math.h>
 
 #include "workloads/operators/operator.h"
+#include "workloads/operators/routed.h"
 
 /* A probability: read the logit, write in fp32, read to choose; backward reads it and its gradient
  * and writes the logit's. */
 #define CHOICE_FORWARD  (RH_READ + 2 * RH_FP32)
 #define CHOICE_BACKWARD (2 * RH_FP32 + RH_WRITE)
-
-/* A rank's experts and the tokens that they are given, one for each expert asked; columns of what an
- * expert is given (the hidden state, or a latent of it), and of its matrices up and down. `sent` of
- * the rank's own tokens leave for experts, from `from` tokens that it has, and `come` to it. Where
- * experts are asked unevenly all this is the busiest rank's, to which others send `busiest` times as
- * much as in the mean. */
-typedef struct {
-    int64_t experts, tokens, in, up, down;
-    int64_t shared; /* of the tokens, those of a shared expert, which is one of the products */
-    double from, sent, come, busiest;
-    bool spread; /* over ranks: tokens travel */
-    bool once;   /* ... to each rank once, whose experts share what came */
-    RhRouting routing;
-} Routed;
-
-static int32_t expert_tensor_of(const RhShard *shard)
-{
-    return MAX(shard->etp > 0 ? shard->etp : shard->tp, 1);
-}
-
-static bool is_spread(const RhShard *shard)
-{
-    return shard->ep > 1 || expert_tensor_of(shard) != MAX(shard->tp, 1);
-}
-
-/* The shared expert, asked by every token, is in the experts' grouped products: forward alone, as a server has it. */
-static bool shares_inside(const RhOps *ops)
-{
-    const RhLayerKind *kind = ops->kind;
-    return ops->shard->shared_inside && !is_spread(ops->shard) && !kind->shared_gate &&
-           kind->shared_width > 0 && kind->shared_width == kind->ffn_width;
-}
-
-static Routed routed_of(const RhOps *ops)
-{
-    int32_t ep = MAX(ops->shard->ep, 1), etp = expert_tensor_of(ops->shard);
-    int64_t f = (ops->kind->ffn_width + etp - 1) / etp;
-    bool spread = is_spread(ops->shard), once = spread && ops->shard->sends_once;
-    double from = spread ? ops->sequence_rows : (double)ops->tokens;
-    double asked = from * ops->kind->experts_per_token;
-    RhRouting routing = {ops->kind->experts,           ops->kind->experts_per_token,
-                         ops->kind->expert_groups,     ops->kind->expert_groups_chosen,
-                         ops->shard->once_nvlink_frac, ops->shard->once_nic_frac};
-    double busiest = spread ? rh_expert_load_busiest(ops->shard->load, ops->kind->experts, ep) : 1;
-    int64_t tokens = (int64_t)ceil(asked * (spread ? etp : 1) * busiest);
-    if (ops->shard->by_chance &&
-        spread) { /* an expectation, rounded; no less than what is certain */
-        busiest *= rh_routing_busiest(&routing, ep, from * ep);
-        tokens = MAX(tokens, llround(asked * etp * busiest));
-    }
-    double sent = once ? from * rh_routing_parts(&routing, ep) : asked;
-    return (Routed){.experts = ops->kind->experts / ep,
-                    .tokens = tokens,
-                    .from = from,
-                    .sent = sent,
-                    .come = (once ? sent * etp : sent) * busiest,
-                    .busiest = busiest,
-                    .spread = spread,
-                    .once = once,
-                    .routing = routing,
-                    .in = ops->kind->expert_latent > 0 ? ops->kind->expert_latent
-                                                       : ops->model->hidden,
-                    .up = (ops->kind->ffn_gated ? 2 : 1) * f,
-                    .down = f};
-}
-
-static Routed with_shared(Routed r)
-{
-    r.shared = (int64_t)r.from;
-    r.tokens += r.shared;
-    r.sent += r.from;
-    r.come += r.from;
-    r.experts++;
-    return r;
-}
 
 /* The shared expert is a dense network of its own width. */
 static bool shared_of(const RhOps *ops, RhLayerKind *kind, RhOps *shared)
@@ -134,7 +60,7 @@ static double whole_entries(const RhOps *ops)
 
 static RhParams params(const RhOps *ops)
 {
-    Routed r = routed_of(ops);
+    RhRouted r = rh_routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
     double in = (double)r.in, experts = (double)r.experts;
@@ -162,7 +88,7 @@ static RhParams params(const RhOps *ops)
 
 static RhFlops flops(const RhOps *ops)
 {
-    Routed r = routed_of(ops);
+    RhRouted r = rh_routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
     double entries = (double)r.in * (double)(r.up + r.down);
@@ -175,36 +101,16 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* Experts that have tokens, and what each has of them, in whole rows. Each token asks for k of all E
- * experts, evenly: one of them has none of T tokens with probability (1 - k/E)^T. */
-static int64_t busy_experts(const Routed *r)
-{
-    double tokens = (double)(r->tokens - r->shared),
-           experts = (double)(r->experts - (r->shared > 0));
-    if (r->routing.experts == 0) /* spread evenly, as it was said */
-        return MAX(MIN(r->experts, r->tokens), 1);
-    double asked = MIN((double)r->routing.chosen / r->routing.experts, 1);
-    double of_each = tokens / experts; /* T k/E */
-    double busy = experts * (1 - pow(1 - asked, of_each / asked));
-    return MAX(MIN((int64_t)round(busy), r->tokens - r->shared), 1) + (r->shared > 0);
-}
-
-static int64_t rows_of_each(const Routed *r)
-{
-    int64_t busy = busy_experts(r);
-    return MAX((r->tokens + busy - 1) / busy, 1);
-}
-
 /* For each expert (its tokens x k) (k x n), as one kernel; every expert's matrix is read. */
-static void grouped_gemm(RhOps *ops, const Routed *r, int64_t n, int64_t k)
+static void grouped_gemm(RhOps *ops, const RhRouted *r, int64_t n, int64_t k)
 {
-    int64_t busy = busy_experts(r);
+    int64_t busy = rh_routed_busy(r);
     double tokens = (double)r->tokens, entries = (double)n * (double)k;
     RhKernel kernel = {.cls = RH_KERNEL_GEMM,
                        .dtype = (uint8_t)rh_ops_linear_dtype(ops),
                        .grouped = true,
                        .batch = busy,
-                       .m = rows_of_each(r),
+                       .m = rh_routed_rows(r),
                        .n = n,
                        .k = k,
                        .flops = 2 * tokens * entries,
@@ -218,9 +124,9 @@ static void grouped_gemm(RhOps *ops, const Routed *r, int64_t n, int64_t k)
 
 /* Gradients of all experts' matrices (rows x columns), added into fp32 main gradients as
  * rh_ops_weight_gradient() does. */
-static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t columns)
+static void grouped_gradient(RhOps *ops, const RhRouted *r, int64_t rows, int64_t columns)
 {
-    int64_t busy = busy_experts(r);
+    int64_t busy = rh_routed_busy(r);
     double tokens = (double)r->tokens, entries = (double)busy * (double)rows * (double)columns;
     bool fused = ops->shard->fused_elementwise;
     RhKernel kernel = {.cls = RH_KERNEL_GEMM,
@@ -229,7 +135,7 @@ static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t 
                        .batch = busy,
                        .m = rows,
                        .n = columns,
-                       .k = rows_of_each(r),
+                       .k = rh_routed_rows(r),
                        .flops = 2 * tokens * (double)rows * (double)columns,
                        .bytes = rh_ops_operand_bytes(ops) * tokens * (double)(rows + columns) +
                                 (fused ? rh_ops_added_gradient_bytes(ops) : ops->element_bytes) *
@@ -241,26 +147,26 @@ static void grouped_gradient(RhOps *ops, const Routed *r, int64_t rows, int64_t 
 }
 
 /* Gradients of all experts' biases of so many columns: read their tokens', add to main gradients. */
-static void bias_gradient(RhOps *ops, const Routed *r, int64_t columns)
+static void bias_gradient(RhOps *ops, const RhRouted *r, int64_t columns)
 {
     double entries = (double)r->tokens * ops->element_bytes +
-                     rh_ops_added_gradient_bytes(ops) * (double)busy_experts(r);
+                     rh_ops_added_gradient_bytes(ops) * (double)rh_routed_busy(r);
     rh_ops_stream(ops, RH_KERNEL_REDUCE, entries * (double)columns, 1);
 }
 
-static void copy_rows(RhOps *ops, const Routed *r, double rows)
+static void copy_rows(RhOps *ops, const RhRouted *r, double rows)
 {
     rh_ops_stream(ops, RH_KERNEL_ADD, ops->element_bytes * rows * (double)r->in, 1);
 }
 
 /* Between the order of tokens and that of experts: one of them is read, the other written. */
-static void copy_tokens(RhOps *ops, const Routed *r)
+static void copy_tokens(RhOps *ops, const RhRouted *r)
 {
     copy_rows(ops, r, r->from + r->sent);
 }
 
 /* Tokens come in the order of ranks; several experts want them in theirs, a copy each, and back. */
-static void sort_tokens(RhOps *ops, const Routed *r)
+static void sort_tokens(RhOps *ops, const RhRouted *r)
 {
     if (r->spread && r->experts > 1)
         copy_rows(ops, r, (r->once ? r->come : (double)r->tokens) + (double)r->tokens);
@@ -281,7 +187,7 @@ static void run_beside(RhOps *ops, const Beside *beside)
     rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_ARRIVE});
 }
 
-static void travel(RhOps *ops, const Routed *r, RhExchangeKind kind, const Beside *beside)
+static void travel(RhOps *ops, const RhRouted *r, RhExchangeKind kind, const Beside *beside)
 {
     const RhRecipe *recipe = ops->shard->recipe;
     double element =
@@ -299,7 +205,7 @@ static void travel(RhOps *ops, const Routed *r, RhExchangeKind kind, const Besid
 
 /* To the experts, in their order; and back, in that of the tokens. What sends a token once reads it
  * where it lies, and sums where it brings it back (DeepEP). */
-static void to_experts(RhOps *ops, const Routed *r, const Beside *beside)
+static void to_experts(RhOps *ops, const RhRouted *r, const Beside *beside)
 {
     if (!r->once)
         copy_tokens(ops, r);
@@ -307,7 +213,7 @@ static void to_experts(RhOps *ops, const Routed *r, const Beside *beside)
     sort_tokens(ops, r);
 }
 
-static void from_experts(RhOps *ops, const Routed *r, const Beside *beside)
+static void from_experts(RhOps *ops, const RhRouted *r, const Beside *beside)
 {
     sort_tokens(ops, r);
     travel(ops, r, RH_EXCHANGE_COMBINE, beside);
@@ -340,7 +246,7 @@ static void choose(RhOps *ops, double bytes)
                   bytes * ops->sequence_rows * (double)ops->kind->experts, 1);
 }
 
-static void experts_forward(RhOps *ops, const Routed *r)
+static void experts_forward(RhOps *ops, const RhRouted *r)
 {
     grouped_gemm(ops, r, r->up, r->in);
     rh_ops_keep_gate(ops, (double)r->tokens * (double)r->up);
@@ -355,7 +261,7 @@ static void latent_norm(RhOps *ops, bool backward)
         rh_ops_norm(ops, ops->sequence_rows * (double)ops->kind->expert_latent, backward);
 }
 
-static void forward(RhOps *ops, const Routed *r, const Beside beside[2])
+static void forward(RhOps *ops, const RhRouted *r, const Beside beside[2])
 {
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, ops->kind->experts, h);
@@ -369,7 +275,7 @@ static void forward(RhOps *ops, const Routed *r, const Beside beside[2])
     gate(ops, false);
 }
 
-static void backward_data(RhOps *ops, const Routed *r, const Beside beside[2])
+static void backward_data(RhOps *ops, const RhRouted *r, const Beside beside[2])
 {
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     gate(ops, true);
@@ -386,7 +292,7 @@ static void backward_data(RhOps *ops, const Routed *r, const Beside beside[2])
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, h, ops->kind->experts);
 }
 
-static void backward_weight(RhOps *ops, const Routed *r)
+static void backward_weight(RhOps *ops, const RhRouted *r)
 {
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     RhOps whole = *ops;
@@ -427,7 +333,7 @@ static RhPass replay_of(const RhOps *ops, RhPass pass, RhRecompute module)
                                                : RH_PASS_NONE;
 }
 
-static void replay_activation(RhOps *ops, const Routed *r)
+static void replay_activation(RhOps *ops, const RhRouted *r)
 {
     double elements = (double)r->tokens * (double)r->down;
     rh_ffn_activation(ops, elements, false);
@@ -437,16 +343,16 @@ static void replay_activation(RhOps *ops, const Routed *r)
 static void kernels(RhOps *ops, RhPass asked)
 {
     RhPass pass = replay_of(ops, asked, RH_RECOMPUTE_NONE);
-    Routed r = routed_of(ops);
+    RhRouted r = rh_routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
     Beside beside[2] = {{0}};
     g_autoptr(GArray) own = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     bool overlaps = r.spread && ops->shard->shared_beside && pass != RH_PASS_BACKWARD_WEIGHT &&
                     pass != RH_PASS_NONE;
-    bool inside = rh_pass_is_forward(pass) && shares_inside(ops);
+    bool inside = rh_pass_is_forward(pass) && rh_experts_share_inside(ops);
     if (inside)
-        r = with_shared(r);
+        r = rh_routed_with_shared(r);
     if (!inside && shared_of(ops, &kind, &shared)) {
         shared.out = own;
         rh_ffn.kernels(&shared, replay_of(ops, asked, RH_RECOMPUTE_SHARED));
@@ -482,13 +388,13 @@ void rh_experts_kernels(const RhExperts *e, GArray *out)
                  .tokens = e->tokens,
                  .element_bytes = rh_dtype_bytes(e->dtype),
                  .out = out};
-    Routed r = {.experts = e->experts,
-                .tokens = e->tokens,
-                .in = e->hidden,
-                .from = (double)e->tokens,
-                .sent = (double)e->tokens,
-                .up = 2 * e->ffn,
-                .down = e->ffn};
+    RhRouted r = {.experts = e->experts,
+                  .tokens = e->tokens,
+                  .in = e->hidden,
+                  .from = (double)e->tokens,
+                  .sent = (double)e->tokens,
+                  .up = 2 * e->ffn,
+                  .down = e->ffn};
     experts_forward(&ops, &r);
 }
 
@@ -498,11 +404,11 @@ void rh_experts_kernels(const RhExperts *e, GArray *out)
  * GEMM; an eager gate keeps SiLU's output as well; where experts work in a latent, their sum before
  * it is made wide; a gated shared expert's output. Working, as of a dense network, with a copy of a
  * token for each of its experts. Tokens that travel are held where they are and where they come to,
- * on either way; they are not gathered over a tensor group. Routed experts and the shared one work
+ * on either way; they are not gathered over a tensor group. RhRouted experts and the shared one work
  * one after the other. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
-    Routed r = routed_of(ops);
+    RhRouted r = rh_routed_of(ops);
     RhLayerKind kind;
     RhOps one;
     double n = (double)r.tokens, e = ops->element_bytes;
@@ -545,7 +451,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
 }
 
 /* A linear layer of the routed experts. */
-static RhLinear of_experts(const RhOps *ops, const Routed *r, RhLinearName name, int64_t in,
+static RhLinear of_experts(const RhOps *ops, const RhRouted *r, RhLinearName name, int64_t in,
                            int64_t out)
 {
     return (RhLinear){.name = name,
@@ -554,9 +460,9 @@ static RhLinear of_experts(const RhOps *ops, const Routed *r, RhLinearName name,
                       .by_columns = name == RH_LINEAR_FC1,
                       .again = RH_RECOMPUTE_MIXTURE,
                       .experts = r->experts,
-                      .parts = expert_tensor_of(ops->shard),
-                      .busy = busy_experts(r),
-                      .rows = rows_of_each(r),
+                      .parts = rh_expert_tensor_of(ops->shard),
+                      .busy = rh_routed_busy(r),
+                      .rows = rh_routed_rows(r),
                       .tokens = r->tokens,
                       .spread = r->spread};
 }
@@ -565,7 +471,7 @@ static RhLinear of_experts(const RhOps *ops, const Routed *r, RhLinearName name,
  * router reads, is kept for its gradient alone, and the router has no adapter. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
-    Routed r = routed_of(ops);
+    RhRouted r = rh_routed_of(ops);
     RhLayerKind kind;
     RhOps shared;
     double operand = rh_ops_kept_bytes(ops), n = (double)r.tokens;
@@ -590,7 +496,7 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 /* The shared expert is cut as a dense network is. */
 static bool takes_whole(const RhOps *ops)
 {
-    return !is_spread(ops->shard) || ops->kind->shared_width > 0;
+    return !rh_experts_are_spread(ops->shard) || ops->kind->shared_width > 0;
 }
 
 const RhOperator rh_mixture = {.name = "experts",
