@@ -1,8 +1,11 @@
 #pragma once
 /* A case from catalogue names, for tests of strategies. */
+#include <string.h>
+
 #include "strategies/search/plan.h"
 #include "strategies/train/build.h"
 #include "strategies/train/train.h"
+#include "tests/testkit.h"
 
 typedef struct {
     RhModel *model;
@@ -84,4 +87,51 @@ static inline RhProgram *train_build(const TrainKit *k, const char *layout)
     g_assert_no_error(error);
     g_assert(fine);
     return p;
+}
+
+/* A layout of two nodes, and a part of the reason why it is refused. */
+typedef struct {
+    const char *model, *stack, *layout, *why; /* why: NULL: it is legal */
+} TrainJudged;
+
+static inline void train_check_judged(const TrainJudged *row)
+{
+    g_auto(TrainKit) k = train_kit(row->model, "dgx-h100:2", row->stack, 48, 2048);
+    RhLayout l = rh_train_default(&k.c);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE_FATAL(rh_layout_parse(row->layout, &l, NULL));
+    rh_train_complete(&k.c, &l);
+    CU_ASSERT_EQUAL(rh_train_legal(&k.c, &l, &error), row->why == NULL);
+    bool said = !row->why == !error && (!error || strstr(error->message, row->why));
+    CU_ASSERT_TRUE(said);
+    if (!said)
+        g_printerr("  %s: %s\n", row->layout, error ? error->message : "legal");
+}
+
+/* Bytes of a role's collectives on a lane, as buffers. */
+static inline double train_buffers(const RhProgram *p, int32_t role, RhLane lane, RhOp op)
+{
+    const RhRole *r = rh_program_role(p, role);
+    double sum = 0;
+    for (int32_t i = r->tasks_first; i < r->tasks_first + r->tasks_count; i++) {
+        const RhTask *t = rh_program_task(p, i);
+        if (t->kind == RH_TASK_COLLECTIVE && t->lane == lane && (RhOp)t->op == op)
+            sum += t->bytes;
+    }
+    return sum;
+}
+
+/* Of all its kernels of a class. */
+static inline double train_kernel_flops(const RhProgram *p, RhKernelClass cls)
+{
+    double sum = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *t = rh_program_task(p, (int32_t)i);
+        const RhBundle *b = t->bundle >= 0 ? &g_array_index(p->bundles, RhBundle, t->bundle) : NULL;
+        for (int32_t k = 0; b && k < b->count; k++) {
+            const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + k);
+            sum += kernel->cls == cls ? kernel->flops : 0;
+        }
+    }
+    return sum;
 }
