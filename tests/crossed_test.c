@@ -5,6 +5,7 @@
 #include "strategies/launch/launch.h"
 #include "strategies/train/pieces.h"
 #include "tests/model_counts.h"
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 #include "workloads/operators/operator.h"
@@ -136,17 +137,13 @@ static void kernels_do_the_flops_of_their_rows(void)
                              .flash = true};
             static const RhPass passes[] = {RH_PASS_FORWARD, RH_PASS_BACKWARD_DATA,
                                             RH_PASS_BACKWARD_WEIGHT};
-            double done[3] = {0};
+            double done[3];
             RhShard whole = shard;
             whole.tp = 1;
             RhFlops cut = rh_block_flops(m, kind, block, &shard);
             RhFlops all = rh_block_flops(m, kind, block, &whole);
-            for (int p = 0; p < 3; p++) {
-                g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-                rh_block_kernels(m, kind, block, RH_PART_TENSOR, passes[p], &shard, out);
-                for (guint k = 0; k < out->len; k++)
-                    done[p] += g_array_index(out, RhKernel, k).flops;
-            }
+            for (int p = 0; p < 3; p++)
+                done[p] = block_flops(m, kind, block, passes[p], &shard);
             RH_CHECK_CLOSE(done[0], cut.weights + cut.pairs, 1e-14);
             RH_CHECK_CLOSE(done[1], cut.weights + 2.5 * cut.pairs, 1e-14);
             RH_CHECK_CLOSE(done[2], cut.weights, 1e-14);
@@ -158,15 +155,8 @@ static void kernels_do_the_flops_of_their_rows(void)
 static double kept_of(const RhModel *m, const RhLayerKind *kind, RhBlock block,
                       RhRecompute recompute)
 {
-    RhShard shard = {.tp = 1,
-                     .sequence = 448,
-                     .microbatch = 2,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true,
-                     .recompute = recompute};
+    RhShard shard = shard_of(1, 448, 2);
+    shard.recompute = recompute;
     return rh_block_activation_bytes(m, kind, block, &shard).kept;
 }
 

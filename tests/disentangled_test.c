@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "tests/model_counts.h"
+#include "tests/shard_kit.h"
 #include "workloads/operators/operator.h"
 
 /* microsoft/deberta-v3-base's and -large's config.json; -v2-xlarge's sizes without its convolution. */
@@ -31,39 +32,24 @@ static void parameters_equal_the_published_counts(void)
     CU_ASSERT_EQUAL(m->kinds[0].around, 512);
 }
 
-static RhShard shard_of(int32_t tp)
-{
-    return (RhShard){.tp = tp,
-                     .sequence = 384,
-                     .microbatch = 4,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
-}
-
+/* No kernel is fused attention, though the shard has it. */
 static double flops_of(const RhModel *m, RhPass pass, const RhShard *shard)
 {
-    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    double sum = 0;
-    rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, out);
-    for (guint i = 0; i < out->len; i++) {
-        sum += g_array_index(out, RhKernel, i).flops;
-        CU_ASSERT_NOT_EQUAL(g_array_index(out, RhKernel, i).cls, RH_KERNEL_ATTENTION);
-    }
-    return sum;
+    g_autoptr(GArray) kernels = block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, pass, shard);
+    for (guint i = 0; i < kernels->len; i++)
+        CU_ASSERT_NOT_EQUAL(g_array_index(kernels, RhKernel, i).cls, RH_KERNEL_ATTENTION);
+    return kernels_flops(kernels);
 }
 
 /* n tokens by four matrices, 512 positions by two; pairs of contents, and of 512 positions with queries and keys.
- * Each product has two gradients. No kernel is fused attention, though the shard has it. */
+ * Each product has two gradients. */
 static void kernels_do_the_flops_counted_by_hand(void)
 {
     const double h = 768, n = 4 * 384, s = 384, R = 512;
     double weights = 2 * n * 4 * h * h + 2 * 2 * R * h * h, pairs = 2 * n * h * (2 * s + 2 * R);
     g_autoptr(RhModel) m = model_load(BASE);
     for (int32_t tp = 1; tp <= 4; tp *= 2) {
-        RhShard shard = shard_of(tp);
+        RhShard shard = shard_of(tp, 384, 4);
         RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
         RH_CHECK_CLOSE(tp * f.weights, weights, 1e-14);
         RH_CHECK_CLOSE(tp * f.pairs, pairs, 1e-14);
@@ -80,7 +66,7 @@ static void scores_are_kept(void)
 {
     const double h = 768, n = 4 * 384, s = 384, R = 512;
     g_autoptr(RhModel) m = model_load(BASE);
-    RhShard shard = shard_of(1);
+    RhShard shard = shard_of(1, 384, 4);
     double kept = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &shard).kept;
     double sequence = n * h * (2 + 2 + 1); /* in and out of the norm, the mask before the sum */
     RH_CHECK_CLOSE(kept, sequence + 2 * 4 * n * h + n * 12 * s * (2 * 2 + 1) + 2 * 2 * R * h,
@@ -108,7 +94,7 @@ static void positions_are_as_many_as_the_file_says(void)
     g_autoptr(RhModel) none = model_load("{" SHAPE("deberta", 2, 256, 4, 4, 512, 1000) "}");
     g_autoptr(RhModel) bert = model_load("{" SHAPE(
         "bert", 2, 256, 4, 4, 512, 1000) ", 'max_position_embeddings': 1, 'type_vocab_size': 0}");
-    RhShard shard = shard_of(1);
+    RhShard shard = shard_of(1, 384, 4);
     CU_ASSERT_EQUAL(none->kinds[0].around, 0);
     CU_ASSERT_EQUAL(rh_model_params(none), rh_model_params(bert) - 256);
     RH_CHECK_CLOSE(rh_block_activation_bytes(none, &none->kinds[0], RH_BLOCK_MIXER, &shard).kept,

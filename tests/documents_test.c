@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "strategies/train/pieces.h"
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -87,12 +88,7 @@ static void masks_leave_each_document_its_own_pairs(void)
 
 static double flops_of(const RhModel *m, RhPass pass, const RhShard *shard)
 {
-    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    double sum = 0;
-    rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, out);
-    for (guint i = 0; i < out->len; i++)
-        sum += g_array_index(out, RhKernel, i).flops;
-    return sum;
+    return block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, pass, shard);
 }
 
 /* llama-3.1-8b: 32 heads of 128, so 4 x 4,096 FLOPs a pair forward and 10 x 4,096 backward; what
@@ -101,14 +97,7 @@ static void kernels_do_the_flops_of_the_documents_pairs(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
     RhDocuments eight = documents_of("512", false, 4096), one = documents_of("4096", false, 4096);
-    RhShard plain = {.tp = 1,
-                     .sequence = 4096,
-                     .microbatch = 2,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
+    RhShard plain = shard_of(1, 4096, 2);
     RhShard packed = plain, whole = plain;
     packed.documents = &eight;
     whole.documents = &one;

@@ -3,7 +3,6 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
-#include "sim/engine/apart.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -14,22 +13,11 @@ static RhLayout *at(GArray *space, guint i)
 
 /* --- the bounds --- */
 
-static double rehearsed_s(const TrainKit *k, const RhLayout *l)
-{
-    g_autoptr(GError) error = NULL;
-    g_autoptr(RhProgram) p = rh_train_build(&k->c, l, &error);
-    g_assert_no_error(error);
-    RhEngineOptions options = {0};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->platform, &options, &error);
-    g_assert_no_error(error);
-    return run->step_time_s;
-}
-
 #define TOLERANCE 1e-9
 
 static double bound_over_rehearsed(const TrainKit *k, RhScreen *screen, const RhLayout *l)
 {
-    double real = rehearsed_s(k, l), closed = rh_screen_bound_s(screen, l),
+    double real = train_step_s(&k->c, l, false), closed = rh_screen_bound_s(screen, l),
            segment = rh_screen_segment_s(screen, l);
     if (fmax(closed, segment) > real * (1 + TOLERANCE)) {
         g_autofree char *text = rh_layout_format(l);

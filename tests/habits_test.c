@@ -2,25 +2,13 @@
 #include <string.h>
 
 #include "sim/collective/collective.h"
-#include "sim/engine/apart.h"
 #include "sim/engine/traffic.h"
 #include "strategies/partition.h"
-#include "strategies/search/screen.h"
 #include "strategies/train/memory.h"
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 #include "workloads/ops.h"
-
-static double step_s(const TrainKit *k, const RhLayout *l, bool unfolded)
-{
-    RhEngineOptions options = {.unfolded = unfolded};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(RhProgram) p = rh_train_build(&k->c, l, &error);
-    g_assert_no_error(error);
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->c.platform, &options, &error);
-    g_assert_no_error(error);
-    return run->step_time_s;
-}
 
 /* All exchanges of a lane in role 0, one after another, nothing else under way; their bytes. */
 static double exchanges_s(const TrainKit *k, const RhProgram *p, RhLane lane, RhOp op,
@@ -59,8 +47,8 @@ static void a_late_exchange_is_borne_whole(void)
         exchange_s += exchanges_s(&k, p, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
         RH_CHECK_CLOSE(sent, 4 * psi, 1e-12);
         RH_CHECK_CLOSE(brought, l.zero * 2 * psi, 1e-12);
-        double late_s = step_s(&k, &l, false);
-        RH_CHECK_CLOSE(late_s, step_s(&k, &l, true), 1e-6);
+        double late_s = train_step_s(&k.c, &l, false);
+        RH_CHECK_CLOSE(late_s, train_step_s(&k.c, &l, true), 1e-6);
         g_autoptr(RhPlatform) quick = rh_platform_copy(k.platform);
         CU_ASSERT_TRUE(rh_platform_set(quick, "nic.bandwidth", "1000TB/s", NULL));
         CU_ASSERT_TRUE(rh_platform_set(quick, "nvlink.bandwidth", "1000TB/s", NULL));
@@ -69,10 +57,10 @@ static void a_late_exchange_is_borne_whole(void)
         k.c.platform = quick;
         double rest_s = exchanges_s(&k, p, RH_LANE_DP, RH_OP_ALL_REDUCE, &sent) +
                         exchanges_s(&k, p, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
-        RH_CHECK_CLOSE(late_s - step_s(&k, &l, false), exchange_s - rest_s, 1e-6);
+        RH_CHECK_CLOSE(late_s - train_step_s(&k.c, &l, false), exchange_s - rest_s, 1e-6);
         k.c.platform = k.platform;
         k.stack->late_exchange = false;
-        CU_ASSERT_TRUE(step_s(&k, &l, false) < late_s - exchange_s / 4);
+        CU_ASSERT_TRUE(train_step_s(&k.c, &l, false) < late_s - exchange_s / 4);
     }
 }
 
@@ -86,12 +74,12 @@ static void what_only_accumulates_exchanges_nothing(void)
         k.stack->late_exchange = true;
         RhLayout l = train_layout(&k, layouts[i]);
         g_autoptr(RhProgram) whole = rh_train_build(&k.c, &l, NULL);
-        double sent = 0, brought = 0, whole_s = step_s(&k, &l, false);
+        double sent = 0, brought = 0, whole_s = train_step_s(&k.c, &l, false);
         double exchange_s = exchanges_s(&k, whole, RH_LANE_DP, RH_OP_ALL_REDUCE, &sent);
         exchange_s += exchanges_s(&k, whole, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
         CU_ASSERT_TRUE(exchange_s > 0);
         k.c.job.accumulates = true;
-        RH_CHECK_CLOSE(whole_s - step_s(&k, &l, false), exchange_s, 1e-6);
+        RH_CHECK_CLOSE(whole_s - train_step_s(&k.c, &l, false), exchange_s, 1e-6);
     }
 }
 
@@ -121,33 +109,16 @@ static void uniform_chunks_count_the_ends(void)
     }
 }
 
-static RhShard shard_of(int32_t tp)
-{
-    return (RhShard){.tp = tp,
-                     .sequence = 2048,
-                     .microbatch = 2,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
-}
-
 static double flops_of(const RhModel *m, RhPass pass, const RhShard *shard)
 {
-    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    double sum = 0;
-    rh_block_pass(m, &m->kinds[0], RH_BLOCK_FFN, RH_PART_TENSOR, pass, shard, kernels, NULL);
-    for (guint i = 0; i < kernels->len; i++)
-        sum += g_array_index(kernels, RhKernel, i).flops;
-    return sum;
+    return block_flops(m, &m->kinds[0], RH_BLOCK_FFN, pass, shard);
 }
 
 /* Without its last GEMM: of a gated network a third of the multiplications. */
 static void recomputation_may_stop_early(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-3.2-1b", NULL);
-    RhShard shard = shard_of(1);
+    RhShard shard = shard_of(1, 2048, 2);
     double forward = flops_of(m, RH_PASS_FORWARD, &shard), tokens = 2 * 2048;
     CU_ASSERT_EQUAL(flops_of(m, RH_PASS_RECOMPUTE_FULL, &shard), forward);
     shard.stops_early = true;
@@ -158,10 +129,10 @@ static void recomputation_may_stop_early(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-a100:1", "bare", 16, 1024);
     train_kit_runs_all(&k);
     RhLayout full = train_layout(&k, "dp8,recompute=full"), none = train_layout(&k, "dp8");
-    double whole_s = step_s(&k, &full, false), kept_s = step_s(&k, &none, false);
+    double whole_s = train_step_s(&k.c, &full, false), kept_s = train_step_s(&k.c, &none, false);
     k.stack->stops_early = true;
-    CU_ASSERT_TRUE(step_s(&k, &full, false) < whole_s);
-    CU_ASSERT_EQUAL(step_s(&k, &none, false), kept_s);
+    CU_ASSERT_TRUE(train_step_s(&k.c, &full, false) < whole_s);
+    CU_ASSERT_EQUAL(train_step_s(&k.c, &none, false), kept_s);
 }
 
 /* A head's bytes: cut logits as softmax in fp32, 4 B; gathered ones 6 B of all words, 14 B at the peak of
@@ -169,7 +140,7 @@ static void recomputation_may_stop_early(void)
 static void losses_keep_what_their_kernels_need(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
-    RhShard cut = shard_of(4), whole = cut, fused = cut;
+    RhShard cut = shard_of(4, 2048, 2), whole = cut, fused = cut;
     whole.whole_logits = true;
     fused.fused_loss = true;
     double tokens = 2 * 2048, V = 32256 /* 32,000 padded to 4 x 128 */,
@@ -202,7 +173,7 @@ static double gathers_of(const TrainKit *k, const RhLayout *l)
 static void what_is_gathered_may_be_kept(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
-    RhShard parts = shard_of(4);
+    RhShard parts = shard_of(4, 2048, 2);
     parts.sequence_parallel = true;
     RhShard whole = parts;
     whole.keeps_gathered = true;
@@ -226,7 +197,7 @@ static void what_is_gathered_may_be_kept(void)
 static void rotation_leaves_what_it_read(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
-    RhShard fused = shard_of(4), eager = fused;
+    RhShard fused = shard_of(4, 2048, 2), eager = fused;
     eager.fused_elementwise = false;
     RhActivation f = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &fused);
     RhActivation e = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &eager);

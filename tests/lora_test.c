@@ -7,6 +7,7 @@
 #include "strategies/train/pieces.h"
 #include "strategies/train/script.h"
 #include "tests/model_counts.h"
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -17,18 +18,12 @@
 
 static const uint32_t ATTENTION = RH_LINEAR_QKV | RH_LINEAR_PROJ;
 
-static RhShard shard_of(int32_t tp, RhLora lora)
+static RhShard tuned_by(int32_t tp, RhLora lora)
 {
-    return (RhShard){.tp = tp,
-                     .sequence = 1024,
-                     .microbatch = 1,
-                     .lora = lora,
-                     .sequence_parallel = tp > 1,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
+    RhShard shard = shard_of(tp, 1024, 1);
+    shard.lora = lora;
+    shard.sequence_parallel = tp > 1;
+    return shard;
 }
 
 static RhModel *llama(void)
@@ -52,8 +47,8 @@ static void adapters_have_r_times_rows_and_columns(void)
     g_autoptr(RhModel) m = llama();
     const RhLayerKind *kind = &m->kinds[0];
     for (int32_t tp = 1; tp <= 8; tp *= 2) {
-        RhShard all = shard_of(tp, (RhLora){16, 0}), some = shard_of(tp, (RhLora){16, ATTENTION});
-        RhShard none = shard_of(tp, (RhLora){0});
+        RhShard all = tuned_by(tp, (RhLora){16, 0}), some = tuned_by(tp, (RhLora){16, ATTENTION});
+        RhShard none = tuned_by(tp, (RhLora){0});
         double attention = R * (H + QKV) + R * (H + H), network = R * (H + 2 * F) + R * (F + H);
         RH_CHECK_CLOSE(tp * params_of(m, kind, RH_BLOCK_MIXER, &all), attention, 1e-14);
         RH_CHECK_CLOSE(tp * params_of(m, kind, RH_BLOCK_FFN, &all), network, 1e-14);
@@ -68,7 +63,7 @@ static void adapters_have_r_times_rows_and_columns(void)
 static void the_benchmark_of_mlperf_trains_44_million(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-2-70b", NULL);
-    RhShard shard = shard_of(1, (RhLora){16, ATTENTION});
+    RhShard shard = tuned_by(1, (RhLora){16, ATTENTION});
     double layer = params_of(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
     CU_ASSERT_EQUAL(80 * layer, 44564480);
 }
@@ -77,12 +72,9 @@ static double flops_of_kind(const RhModel *m, const RhLayerKind *kind, RhBlock b
                             const RhShard *shard)
 {
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    double sum = 0;
     for (RhPart part = RH_PART_SEQUENCE; part <= RH_PART_TENSOR; part++)
         rh_block_kernels(m, kind, block, part, pass, shard, out);
-    for (guint i = 0; i < out->len; i++)
-        sum += g_array_index(out, RhKernel, i).flops;
-    return sum;
+    return kernels_flops(out);
 }
 
 static double flops_of(const RhModel *m, RhBlock block, RhPass pass, const RhShard *shard)
@@ -96,7 +88,7 @@ static void frozen_weights_have_no_gradients_of_their_own(void)
     g_autoptr(RhModel) m = llama();
     const double n = 1024;
     for (int32_t tp = 1; tp <= 8; tp *= 2) {
-        RhShard full = shard_of(tp, (RhLora){0}), tuned = shard_of(tp, (RhLora){16, 0});
+        RhShard full = tuned_by(tp, (RhLora){0}), tuned = tuned_by(tp, (RhLora){16, 0});
         const struct {
             RhBlock block;
             double adapters; /* entries */
@@ -133,7 +125,7 @@ static void experts_have_adapters_of_their_own(void)
     g_autoptr(RhModel) m = rh_model_load("mixtral-8x7b", NULL);
     const RhLayerKind *kind = &m->kinds[0];
     const double expert = R * (H + 2 * F) + R * (F + H), n = 1024;
-    RhShard whole = shard_of(1, (RhLora){16, 0}), cut = shard_of(2, (RhLora){16, 0});
+    RhShard whole = tuned_by(1, (RhLora){16, 0}), cut = tuned_by(2, (RhLora){16, 0});
     RhShard spread = whole, both = cut;
     spread.ep = 4;
     both.ep = 2;
@@ -146,7 +138,7 @@ static void experts_have_adapters_of_their_own(void)
     CU_ASSERT_TRUE(b.sharded == 8 * expert / 2 && b.experts == 0);
     CU_ASSERT_TRUE(c.experts == 2 * expert && c.sharded == 0);
     CU_ASSERT_TRUE(d.experts == 4 * expert / 2 && d.sharded == 0);
-    RhShard full = shard_of(1, (RhLora){0});
+    RhShard full = tuned_by(1, (RhLora){0});
     double more = 2 * (2 * n) * expert; /* of both experts that a token goes to */
     RH_CHECK_CLOSE(flops_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &whole),
                    flops_of(m, RH_BLOCK_FFN, RH_PASS_FORWARD, &full) + more, 1e-12);
@@ -170,7 +162,7 @@ static void frozen_experts_do_not_keep_their_input(void)
                 {RH_LINEAR_ALL, 0, -2 * H + 2 * 2 * (2 * R)},
                 {RH_LINEAR_FC1, RH_RECOMPUTE_EXPERT_ACTIVATION, -2 * H + 2 * 2 * R}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        RhShard full = shard_of(1, (RhLora){0}), tuned = shard_of(1, (RhLora){16, rows[i].modules});
+        RhShard full = tuned_by(1, (RhLora){0}), tuned = tuned_by(1, (RhLora){16, rows[i].modules});
         full.recompute = tuned.recompute = rows[i].modules_again;
         double more = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, &tuned).kept -
                       rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_FFN, &full).kept;
@@ -188,7 +180,7 @@ static void latents_have_adapters(void)
     double whole = R * (h + 1536) + R * (h + 576);
     double sharded = R * (1536 + q) + R * (512 + up) + R * (v + h);
     for (int32_t tp = 1; tp <= 4; tp *= 2) {
-        RhShard all = shard_of(tp, (RhLora){16, 0}), full = shard_of(tp, (RhLora){0});
+        RhShard all = tuned_by(tp, (RhLora){16, 0}), full = tuned_by(tp, (RhLora){0});
         RhParams p = rh_block_adapter_params(m, kind, RH_BLOCK_MIXER, &all);
         CU_ASSERT_TRUE(p.replicated == whole && p.experts == 0);
         RH_CHECK_CLOSE(p.sharded * tp, sharded, 1e-12);
@@ -197,7 +189,7 @@ static void latents_have_adapters(void)
                        flops_of(m, RH_BLOCK_MIXER, RH_PASS_FORWARD, &full) + more, 1e-12);
         RH_CHECK_CLOSE(flops_of(m, RH_BLOCK_MIXER, RH_PASS_BACKWARD_WEIGHT, &all), more, 1e-12);
     }
-    RhShard out = shard_of(1, (RhLora){16, RH_LINEAR_PROJ}), full = shard_of(1, (RhLora){0});
+    RhShard out = tuned_by(1, (RhLora){16, RH_LINEAR_PROJ}), full = tuned_by(1, (RhLora){0});
     double fewer = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &full).kept -
                    rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &out).kept;
     /* the norm's output and both latents behind their norms, less 2 r */
@@ -237,7 +229,7 @@ static void frozen_layers_do_not_keep_their_input(void)
                 {ATTENTION | RH_LINEAR_FC1, 3 * 2 * R - 2 * F},
                 {RH_LINEAR_FC2, 2 * R - 4 * H}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        RhShard full = shard_of(1, (RhLora){0}), tuned = shard_of(1, (RhLora){16, rows[i].modules});
+        RhShard full = tuned_by(1, (RhLora){0}), tuned = tuned_by(1, (RhLora){16, rows[i].modules});
         double more = 0;
         for (RhBlock b = RH_BLOCK_MIXER; b <= RH_BLOCK_FFN; b++)
             more += rh_block_activation_bytes(m, &m->kinds[0], b, &tuned).kept -
@@ -289,8 +281,8 @@ static void adapters_look_at_an_encoder_too(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     const double h = 1280, n = 448, others = 1500;
     const RhLayerKind *last = &m->kinds[1], *cross = &m->kinds[3];
-    RhShard tuned = shard_of(1, (RhLora){16, 0}), full = shard_of(1, (RhLora){0});
-    RhShard proj = shard_of(1, (RhLora){16, RH_LINEAR_PROJ});
+    RhShard tuned = tuned_by(1, (RhLora){16, 0}), full = tuned_by(1, (RhLora){0});
+    RhShard proj = tuned_by(1, (RhLora){16, RH_LINEAR_PROJ});
     tuned.sequence = full.sequence = proj.sequence = 448;
     RH_CHECK_CLOSE(params_of(m, cross, RH_BLOCK_MIXER, &tuned), R * (2 * h + 3 * h + 2 * h), 1e-14);
     RH_CHECK_CLOSE(params_of(m, last, RH_BLOCK_FFN, &tuned), R * 2 * (h + 4 * h), 1e-14);
@@ -322,8 +314,8 @@ static void linear_mixers_have_adapters(void)
         g_autoptr(RhModel) m = rh_model_load(rows[i].model, NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(m);
         const RhLayerKind *kind = &m->kinds[0];
-        RhShard all = shard_of(1, (RhLora){16, 0}), none = shard_of(1, (RhLora){16, RH_LINEAR_FC1});
-        RhShard full = shard_of(1, (RhLora){0});
+        RhShard all = tuned_by(1, (RhLora){16, 0}), none = tuned_by(1, (RhLora){16, RH_LINEAR_FC1});
+        RhShard full = tuned_by(1, (RhLora){0});
         double entries = R * (rows[i].h + rows[i].in) + R * (rows[i].values + rows[i].h), n = 1024;
         RH_CHECK_CLOSE(params_of(m, kind, RH_BLOCK_MIXER, &all), entries, 1e-14);
         CU_ASSERT_EQUAL(params_of(m, kind, RH_BLOCK_MIXER, &none), 0);
@@ -351,9 +343,9 @@ static void side_by_side_one_input_is_kept(void)
                    "'num_attention_heads': 128, 'num_kv_heads': 8, 'vocab_size': 65024, "
                    "'new_decoder_architecture': true, 'bias': false}");
     const RhLayerKind *kind = &m->kinds[0];
-    RhShard full = shard_of(1, (RhLora){0});
+    RhShard full = tuned_by(1, (RhLora){0});
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        RhShard tuned = shard_of(1, (RhLora){16, rows[i].modules});
+        RhShard tuned = tuned_by(1, (RhLora){16, rows[i].modules});
         double adapters = rows[i].modules == (RH_LINEAR_QKV | RH_LINEAR_FC1) ? 2 : 1;
         double fewer = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &full).kept -
                        rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &tuned).kept;
@@ -372,7 +364,7 @@ static void layers_that_are_one_have_one_adapter(void)
     RhStageMemory m = rh_stage_memory(pieces, &l, 0);
     const double h = 4096, f = 16384;
     RH_CHECK_CLOSE(rh_held_sum(&m.params), R * (h + 3 * h + 2 * h + 2 * (h + f)), 1e-14);
-    RhShard shard = shard_of(1, k.c.job.lora);
+    RhShard shard = tuned_by(1, k.c.job.lora);
     shard.sequence = 512;
     for (int i = 0; i < k.model->kinds_count; i++)
         RH_CHECK_CLOSE(flops_of_kind(k.model, &k.model->kinds[i], RH_BLOCK_FFN,

@@ -53,25 +53,9 @@
               24576) ", 'lru_width': 4096, 'block_types': ['recurrent', 'attention']}"
 #define ENCODER "{" SIZES("bert", 768, 12, 12, 3072) "}"
 
-static GArray *mixer_kernels(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
-{
-    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    rh_block_kernels(m, &m->kinds[kind], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, out);
-    return out;
-}
-
-static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
-{
-    g_autoptr(GArray) kernels = mixer_kernels(m, kind, pass, shard);
-    double flops = 0;
-    for (guint i = 0; i < kernels->len; i++)
-        flops += g_array_index(kernels, RhKernel, i).flops;
-    return flops;
-}
-
 static double scan_bytes_of(const RhModel *m, RhPass pass, const RhShard *shard)
 {
-    g_autoptr(GArray) kernels = mixer_kernels(m, 0, pass, shard);
+    g_autoptr(GArray) kernels = block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, pass, shard);
     double bytes = 0;
     for (guint i = 0; i < kernels->len; i++)
         if (g_array_index(kernels, RhKernel, i).cls == RH_KERNEL_SCAN)

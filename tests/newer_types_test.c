@@ -109,16 +109,6 @@ static void indexers_may_be_shared(void)
 #define TIMES_27(x) TIMES_9(x) ", " TIMES_9(x) ", " TIMES_9(x)
 #define TIMES_57(x) TIMES_27(x) ", " TIMES_27(x) ", " TIMES_3(x)
 
-static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
-{
-    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    double flops = 0;
-    rh_block_kernels(m, &m->kinds[kind], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, kernels);
-    for (guint i = 0; i < kernels->len; i++)
-        flops += g_array_index(kernels, RhKernel, i).flops;
-    return flops;
-}
-
 /* Four narrow heads and a key of 128 columns score all tokens before; a query sees sixteen blocks of 128 keys. */
 static void blocks_of_keys_are_chosen(void)
 {

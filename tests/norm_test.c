@@ -1,6 +1,5 @@
 /* The gradient norm: who sums it, what it reads, and what a step with it takes. */
 #include "sim/collective/collective.h"
-#include "sim/engine/apart.h"
 #include "sim/engine/traffic.h"
 #include "strategies/search/screen.h"
 #include "strategies/train/memory.h"
@@ -81,23 +80,6 @@ static void ranks_with_other_experts_take_part(void)
     CU_ASSERT_EQUAL(count_norms(p, 16), 2);
 }
 
-static double step_s(const TrainKit *k, const RhLayout *l, bool unfolded)
-{
-    RhEngineOptions options = {.unfolded = unfolded};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(RhProgram) p = rh_train_build(&k->c, l, &error);
-    g_assert_no_error(error);
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->c.platform, &options, &error);
-    g_assert_no_error(error);
-    return run->step_time_s;
-}
-
-static double segment_s(const TrainKit *k, const RhLayout *l)
-{
-    g_autoptr(RhScreen) screen = rh_screen_new(&k->c);
-    return rh_screen_segment_s(screen, l);
-}
-
 /* Of the norm among these ranks, nothing else under way. */
 static double sum_s(const TrainKit *k, const RhLayout *l)
 {
@@ -145,11 +127,11 @@ static void a_step_is_longer_by_reading_and_summing(void)
         RhLayout l = train_layout(&k, rows[i].layout);
         RhStageMemory held = states(&k, &l, 0);
         double gradients = rh_held_sum(&held.params) / rows[i].share;
-        double before = step_s(&k, &l, false), segment = segment_s(&k, &l);
+        double before = train_step_s(&k.c, &l, false), segment = train_segment_s(&k.c, &l);
         clip(&k, true);
-        double longer = step_s(&k, &l, false) - before;
+        double longer = train_step_s(&k.c, &l, false) - before;
         RH_CHECK_CLOSE(longer, read_s(&k, gradients) + sum_s(&k, &l), 1e-6);
-        RH_CHECK_CLOSE(segment_s(&k, &l) - segment, longer, 1e-6);
+        RH_CHECK_CLOSE(train_segment_s(&k.c, &l) - segment, longer, 1e-6);
     }
 }
 
@@ -162,9 +144,9 @@ static void the_slowest_optimizer_begins_behind_the_latest_gradients(void)
     k.model->tied_embeddings = false;
     RhLayout l = train_layout(&k, "pp2,stages=15-1"); /* the first is the last to end */
     RhStageMemory first = states(&k, &l, 0);
-    double before = step_s(&k, &l, false);
+    double before = train_step_s(&k.c, &l, false);
     clip(&k, true);
-    RH_CHECK_CLOSE(step_s(&k, &l, false) - before,
+    RH_CHECK_CLOSE(train_step_s(&k.c, &l, false) - before,
                    read_s(&k, rh_held_sum(&first.params)) + sum_s(&k, &l), 1e-6);
     /* The last stage has more to optimize, and its gradients are in first. */
     l = train_layout(&k, "pp2,stages=1-15");
@@ -176,7 +158,7 @@ static void the_slowest_optimizer_begins_behind_the_latest_gradients(void)
         RhKernel adam = rh_optimizer_kernel(&k.c, &l, &most);
         g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
         optimizer_s[i] = rh_piece_kernel_s(&k.c, &adam);
-        end_s[i] = step_s(&k, &l, false);
+        end_s[i] = train_step_s(&k.c, &l, false);
         bound_s[i] = rh_screen_bound_s(screen, &l);
         CU_ASSERT_TRUE(rh_screen_segment_s(screen, &l) > 0.999 * end_s[i]);
     }
@@ -196,7 +178,7 @@ static void folded_agrees_with_unfolded(void)
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", rows[i].platform, "megatron", 24, 512);
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
-        RH_CHECK_CLOSE(step_s(&k, &l, false), step_s(&k, &l, true), 1e-6);
+        RH_CHECK_CLOSE(train_step_s(&k.c, &l, false), train_step_s(&k.c, &l, true), 1e-6);
     }
 }
 

@@ -2,6 +2,7 @@
 /* Models of every family, and what their operators ask for, for tests of operators. */
 #include <string.h>
 
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "workloads/operators/operator.h"
 
@@ -86,18 +87,6 @@ static inline RhModel *load(const char *name)
     return m;
 }
 
-static inline RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch)
-{
-    return (RhShard){.tp = tp,
-                     .sequence = sequence,
-                     .microbatch = microbatch,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
-}
-
 static inline const RhLayerKind *kind_for(const RhModel *m, RhBlock block)
 {
     return block == RH_BLOCK_MIXER || block == RH_BLOCK_FFN ? &m->kinds[0] : NULL;
@@ -130,4 +119,10 @@ static inline RhKernel attention_of(const RhModel *m, RhPass pass, const RhShard
             return g_array_index(kernels, RhKernel, i);
     CU_FAIL_FATAL("no attention");
     return (RhKernel){0};
+}
+
+/* Of a mixer's kernels, by the number of the layer's kind. */
+static inline double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
+{
+    return block_flops(m, &m->kinds[kind], RH_BLOCK_MIXER, pass, shard);
 }

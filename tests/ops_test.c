@@ -4,30 +4,13 @@
 
 #include <gsl/gsl_rng.h>
 
-#include "tests/testkit.h"
+#include "tests/operators_kit.h"
 
-typedef struct {
-    double flops, bytes;
-    guint kernels;
-} Sum;
-
-static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FFN, RH_BLOCK_HEAD};
-
-static RhShard shard_of(int32_t tp, int64_t sequence, int64_t microbatch, bool flash)
+static RhShard core_of(int32_t tp, int64_t sequence, int64_t microbatch, bool flash)
 {
-    return (RhShard){.tp = tp,
-                     .sequence = sequence,
-                     .microbatch = microbatch,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = flash,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
-}
-
-static const RhLayerKind *kind_for(const RhModel *m, RhBlock block)
-{
-    return block == RH_BLOCK_MIXER || block == RH_BLOCK_FFN ? &m->kinds[0] : NULL;
+    RhShard shard = shard_of(tp, sequence, microbatch);
+    shard.flash = flash;
+    return shard;
 }
 
 static Sum sum_part(const RhModel *m, RhBlock block, RhPart part, RhPass pass, const RhShard *shard)
@@ -86,7 +69,7 @@ static void full_recompute_of_gpt_costs_equation_3_of_narayanan(void)
             rh_model_gpt("gpt", layers, hidden, NARAYANAN_TABLE_1[i].heads, 0, 51200, 2048);
         double paper = 96 * B * s * l * h * h * (1 + s / (6 * h) + V / (16 * l * h));
         for (int32_t tp = 1; tp <= 8; tp *= 2) {
-            RhShard shard = shard_of(tp, 2048, 4, false);
+            RhShard shard = core_of(tp, 2048, 4, false);
             RH_CHECK_CLOSE(flops_of_model(m, &shard, RH_PASS_RECOMPUTE_FULL), paper, 1e-12);
         }
     }
@@ -96,7 +79,7 @@ static void full_recompute_of_gpt_costs_equation_3_of_narayanan(void)
 static void model_flops_count_what_the_unfused_kernels_do_less_the_masked_half(void)
 {
     g_autoptr(RhModel) m = rh_model_gpt("gpt", 6, 1024, 16, 0, 51200, 2048);
-    RhShard shard = shard_of(2, 2048, 2, false);
+    RhShard shard = core_of(2, 2048, 2, false);
     double tokens = 2 * 2048, masked = 3 * 6 * 2.0 * 1024 * 2048 * tokens;
     RH_CHECK_CLOSE(flops_of_model(m, &shard, RH_PASS_NONE),
                    rh_model_flops_per_token(m, 2048) * tokens + masked, 1e-12);
@@ -120,7 +103,7 @@ static void flash_attention_adds_half_a_forward_to_the_model_flops(void)
 {
     g_autoptr(RhModel) m = llama_like();
     for (int32_t tp = 1; tp <= 4; tp *= 2) {
-        RhShard shard = shard_of(tp, 4096, 1, true);
+        RhShard shard = core_of(tp, 4096, 1, true);
         double forward = 4 * (4.0 * 4096 * 2048 * 4096) / 2; /* layers x 4 s h s / 2 */
         RH_CHECK_CLOSE(flops_of_model(m, &shard, RH_PASS_NONE),
                        rh_model_flops_per_token(m, 4096) * 4096 + 0.5 * forward, 1e-12);
@@ -130,7 +113,7 @@ static void flash_attention_adds_half_a_forward_to_the_model_flops(void)
 static void selective_recompute_replays_the_core_of_attention_alone(void)
 {
     g_autoptr(RhModel) m = llama_like();
-    RhShard shard = shard_of(2, 4096, 1, true);
+    RhShard shard = core_of(2, 4096, 1, true);
     RhPass pass = RH_PASS_RECOMPUTE_SELECTIVE;
     shard.recompute = RH_RECOMPUTE_SELECTIVE;
     Sum core = sum_part(m, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, &shard);
@@ -148,7 +131,7 @@ static void selective_recompute_replays_the_core_of_attention_alone(void)
 static void full_recompute_replays_the_forward_pass(void)
 {
     g_autoptr(RhModel) m = llama_like();
-    RhShard shard = shard_of(2, 4096, 1, true);
+    RhShard shard = core_of(2, 4096, 1, true);
     for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
         Sum forward = sum_block(m, block, RH_PASS_FORWARD, &shard);
         Sum again = sum_block(m, block, RH_PASS_RECOMPUTE_FULL, &shard);
@@ -176,7 +159,7 @@ static void shapes_of_llama_70b_at_tp8_are_those_of_megatron(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-3.1-70b", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-    RhShard shard = shard_of(8, 4096, 1, true);
+    RhShard shard = core_of(8, 4096, 1, true);
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &shard, out);
     CU_ASSERT_EQUAL_FATAL(out->len, 4);
@@ -202,7 +185,7 @@ static void shapes_of_llama_70b_at_tp8_are_those_of_megatron(void)
 static void key_value_heads_are_replicated_where_there_are_fewer_than_ranks(void)
 {
     g_autoptr(RhModel) m = llama_like(); /* 16 heads of 128, 4 kv heads */
-    RhShard shard = shard_of(8, 1024, 1, true);
+    RhShard shard = core_of(8, 1024, 1, true);
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &shard, out);
     check_gemm(kernel_at(out, 0), 1024, (2 + 1 + 1) * 128, 2048);
@@ -243,7 +226,7 @@ static void parameters_of_the_blocks_sum_to_those_of_the_model(void)
 static void a_window_costs_what_the_mask_leaves(void)
 {
     g_autoptr(RhModel) m = llama_like();
-    RhShard shard = shard_of(1, 8192, 1, true);
+    RhShard shard = core_of(1, 8192, 1, true);
     shard.recompute = RH_RECOMPUTE_SELECTIVE;
     double full =
         sum_part(m, RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_RECOMPUTE_SELECTIVE, &shard).flops;
@@ -262,7 +245,7 @@ static void a_window_costs_what_the_mask_leaves(void)
 static void sequence_parallelism_divides_the_sequence_part_alone(void)
 {
     g_autoptr(RhModel) m = llama_like();
-    RhShard plain = shard_of(4, 4096, 1, true), sp = plain;
+    RhShard plain = core_of(4, 4096, 1, true), sp = plain;
     sp.sequence_parallel = true;
     for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_DATA; pass++)
         for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_HEAD; block++) {
@@ -278,7 +261,7 @@ static void sequence_parallelism_divides_the_sequence_part_alone(void)
 static void eager_frameworks_launch_more_kernels_and_move_more_bytes(void)
 {
     g_autoptr(RhModel) m = llama_like();
-    RhShard fused = shard_of(1, 2048, 1, true), eager = fused;
+    RhShard fused = core_of(1, 2048, 1, true), eager = fused;
     eager.fused_norms = eager.fused_softmax = eager.fused_elementwise = false;
     Sum f = {0}, e = {0};
     for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
@@ -312,7 +295,7 @@ static void activation_bytes_of_gpt_are_equations_1_to_6_of_korthikanti(void)
     g_autoptr(RhModel) m = rh_model_gpt("gpt", 40, 6144, 48, 0, 51200, 2048);
     for (int32_t tp = 1; tp <= 8; tp *= 2) {
         double t = tp;
-        RhShard shard = shard_of(tp, 2048, 2, false);
+        RhShard shard = core_of(tp, 2048, 2, false);
         /* Equation 1 at t = 1, equation 2. */
         RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_NONE, &shard), sbh * (10 + 24 / t + scores / t),
                        1e-14);
@@ -332,7 +315,7 @@ static void activation_bytes_of_llama_have_the_form_of_fused_kernels(void)
     g_autoptr(RhModel) m = llama_like();
     const double h = 2048, f = 5632, s = 4096;
     for (int32_t tp = 1; tp <= 4; tp *= 2) {
-        RhShard shard = shard_of(tp, 4096, 1, true);
+        RhShard shard = core_of(tp, 4096, 1, true);
         shard.sequence_parallel = tp > 1;
         double form = s * (h * (12 + 4.0 * 4 / 16 + 6 * f / h) + 4.0 * 16) / tp;
         RH_CHECK_CLOSE(layer_kept(m, RH_RECOMPUTE_NONE, &shard), form, 1e-14);
@@ -352,7 +335,7 @@ static void the_edges_keep_what_section_4_3_says(void)
     const double s = 2048, b = 2, h = 6144, V = 51200;
     g_autoptr(RhModel) m = rh_model_gpt("gpt", 40, 6144, 48, 0, 51200, 2048);
     for (int32_t tp = 1; tp <= 8; tp *= 2) {
-        RhShard shard = shard_of(tp, 2048, 2, true);
+        RhShard shard = core_of(tp, 2048, 2, true);
         shard.sequence_parallel = true;
         shard.recompute = RH_RECOMPUTE_FULL; /* layers alone */
         RhActivation head = rh_block_activation_bytes(m, NULL, RH_BLOCK_HEAD, &shard);
@@ -363,7 +346,7 @@ static void the_edges_keep_what_section_4_3_says(void)
         RH_CHECK_CLOSE(embedding.kept, s * b * h / tp, 1e-14);
     }
     m->hidden_dropout = false;
-    RhShard shard = shard_of(1, 2048, 2, true);
+    RhShard shard = core_of(1, 2048, 2, true);
     CU_ASSERT_EQUAL(rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, &shard).kept, 0);
 }
 
@@ -372,7 +355,7 @@ static void recompute_moves_bytes_from_kept_to_working(void)
 {
     g_autoptr(RhModel) m = rh_model_gpt("gpt", 4, 1024, 16, 0, 51200, 2048);
     for (int form = 0; form < 4; form++) {
-        RhShard shard = shard_of(2, 2048, 1, (form & 1) != 0);
+        RhShard shard = core_of(2, 2048, 1, (form & 1) != 0);
         shard.sequence_parallel = (form & 2) != 0;
         for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
             double at_forward[RH_RECOMPUTE_LAST], at_backward[RH_RECOMPUTE_LAST];
@@ -403,7 +386,7 @@ static void cutting_conserves_flops_and_never_adds_bytes(void)
         g_autoptr(RhModel) m = rh_model_gpt("any", 2, hidden, heads, ffn, 1024 * 50, 4096);
         m->kinds[0].kv_heads = 8;
         m->kinds[0].ffn_gated = gsl_rng_uniform_int(rng, 2) != 0;
-        RhShard one = shard_of(1, 512, 1, gsl_rng_uniform_int(rng, 2)), eight = one;
+        RhShard one = core_of(1, 512, 1, gsl_rng_uniform_int(rng, 2)), eight = one;
         eight.tp = 8;
         eight.sequence_parallel = gsl_rng_uniform_int(rng, 2) != 0;
         RH_CHECK_CLOSE(flops_of_model(m, &one, RH_PASS_RECOMPUTE_FULL),
@@ -421,7 +404,7 @@ static void cutting_conserves_flops_and_never_adds_bytes(void)
 static void boundaries_carry_one_hidden_state(void)
 {
     g_autoptr(RhModel) m = llama_like();
-    RhShard shard = shard_of(4, 4096, 2, true);
+    RhShard shard = core_of(4, 4096, 2, true);
     shard.sequence_parallel = true;
     CU_ASSERT_EQUAL(rh_boundary_bytes(m, &shard), 2.0 * 2 * 4096 * 2048);
 }

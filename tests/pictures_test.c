@@ -7,6 +7,7 @@
 #include "sim/engine/apart.h"
 #include "sim/ledger.h"
 #include "strategies/search/screen.h"
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 #include "workloads/ops.h"
@@ -25,16 +26,12 @@ static RhModel *catalogue(const char *name)
     return m;
 }
 
-static RhShard shard_of(int64_t pictures, bool fused)
+static RhShard pictures_of(int64_t pictures, bool fused)
 {
-    return (RhShard){.tp = 1,
-                     .sequence = 1,
-                     .microbatch = pictures,
-                     .dtype = RH_DTYPE_FP16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = fused};
+    RhShard shard = shard_of(1, 1, pictures);
+    shard.dtype = RH_DTYPE_FP16;
+    shard.fused_elementwise = fused;
+    return shard;
 }
 
 /* Parameters of torchvision's resnet18, resnet50, vgg16 and shufflenet_v2_x1_0, and their multiply-adds
@@ -92,15 +89,10 @@ static void pictures_keep_their_height_and_width(void)
 
 static double flops_of(const RhModel *m, const RhLayerKind *kind, RhPass pass, const RhShard *shard)
 {
-    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    double flops = 0;
-    rh_block_kernels(m, kind, RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, kernels);
-    for (guint i = 0; i < kernels->len; i++) {
-        const RhKernel *k = &g_array_index(kernels, RhKernel, i);
-        CU_ASSERT_TRUE(k->bytes > 0);
-        flops += k->flops;
-    }
-    return flops;
+    g_autoptr(GArray) kernels = block_kernels(m, kind, RH_BLOCK_MIXER, pass, shard);
+    for (guint i = 0; i < kernels->len; i++)
+        CU_ASSERT_TRUE(g_array_index(kernels, RhKernel, i).bytes > 0);
+    return kernels_flops(kernels);
 }
 
 /* Forward, gradients of weights, and gradients of inputs, but for the picture's own, are as many. */
@@ -110,7 +102,7 @@ static void kernels_do_the_products_of_the_net(void)
                                         "shufflenet-v2", "amoebanet-d", "vgg-16"};
     for (size_t i = 0; i < G_N_ELEMENTS(names); i++) {
         g_autoptr(RhModel) m = catalogue(names[i]);
-        RhShard shard = shard_of(8, i % 2);
+        RhShard shard = pictures_of(8, i % 2);
         for (int k = 0; k < m->kinds_count; k++) {
             RhFlops f = rh_block_flops(m, &m->kinds[k], RH_BLOCK_MIXER, &shard);
             double data = flops_of(m, &m->kinds[k], RH_PASS_BACKWARD_DATA, &shard);
@@ -127,7 +119,7 @@ static void kernels_do_the_products_of_the_net(void)
 static void a_bottleneck_keeps_what_its_backward_reads(void)
 {
     g_autoptr(RhModel) m = catalogue("resnet-50");
-    RhShard shard = shard_of(4, true);
+    RhShard shard = pictures_of(4, true);
     const RhLayerKind *kind = &m->kinds[m->kind_of_layer[2]];
     double place = 4 * 56 * 56 * 2.0;
     RhActivation bytes = rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &shard);
@@ -144,7 +136,7 @@ static void a_bottleneck_keeps_what_its_backward_reads(void)
 static void a_bottleneck_moves_the_bytes_counted_by_hand(void)
 {
     g_autoptr(RhModel) m = catalogue("resnet-50");
-    RhShard shard = shard_of(4, true);
+    RhShard shard = pictures_of(4, true);
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     rh_block_kernels(m, &m->kinds[m->kind_of_layer[2]], RH_BLOCK_MIXER, RH_PART_TENSOR,
                      RH_PASS_FORWARD, &shard, kernels);
@@ -162,7 +154,7 @@ static void a_bottleneck_moves_the_bytes_counted_by_hand(void)
 static void convolutions_fill_channels_and_write_whole_gradients(void)
 {
     g_autoptr(RhModel) m = catalogue("resnet-50");
-    RhShard shard = shard_of(4, true);
+    RhShard shard = pictures_of(4, true);
     g_autoptr(GArray) stem = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR, RH_PASS_FORWARD, &shard,
                      stem);

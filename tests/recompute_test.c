@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "strategies/train/pieces.h"
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -14,17 +15,11 @@ static RhModel *load(const char *name)
     return m;
 }
 
-static RhShard shard_of(int64_t sequence, const RhRecipe *recipe)
+static RhShard one_of(int64_t sequence, const RhRecipe *recipe)
 {
-    return (RhShard){.tp = 1,
-                     .sequence = sequence,
-                     .microbatch = 1,
-                     .dtype = RH_DTYPE_BF16,
-                     .recipe = recipe,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true};
+    RhShard shard = shard_of(1, sequence, 1);
+    shard.recipe = recipe;
+    return shard;
 }
 
 static const RhBlock BLOCKS[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};
@@ -103,7 +98,7 @@ static void modules_drop_and_replay_what_is_counted_by_hand(void)
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(RhModel) m = load(rows[i].model);
-        RhShard shard = shard_of(1024, NULL);
+        RhShard shard = one_of(1024, NULL);
         int kind = m->kind_of_layer[rows[i].layer];
         RH_CHECK_CLOSE(dropped(m, kind, rows[i].modules, &shard), rows[i].bytes, 1e-12);
         Sum again = replayed(m, kind, rows[i].modules, &shard);
@@ -122,7 +117,7 @@ static void a_block_that_is_run_again_runs_its_forward_pass(void)
     } rows[] = {{"llama-3.1-8b", RH_RECOMPUTE_FFN}, {"mixtral-8x7b", RH_RECOMPUTE_MIXTURE}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(RhModel) m = load(rows[i].model);
-        RhShard shard = shard_of(1024, &rh_recipe_mxfp8);
+        RhShard shard = one_of(1024, &rh_recipe_mxfp8);
         g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
         rh_block_kernels(m, &m->kinds[0], RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_FORWARD, &shard,
                          out);
@@ -141,7 +136,7 @@ static void a_block_that_is_run_again_runs_its_forward_pass(void)
 static void a_block_that_is_run_again_keeps_its_input_wide(void)
 {
     g_autoptr(RhModel) m = load("llama-3.1-8b");
-    RhShard shard = shard_of(1024, &rh_recipe_mxfp8);
+    RhShard shard = one_of(1024, &rh_recipe_mxfp8);
     const double n = 1024, h = 4096, f = 14336, narrow = rh_recipe_mxfp8.kept_bytes;
     double network = n * f * (2 * 2 + narrow), norms = 2 * n * h * narrow;
     RH_CHECK_CLOSE(dropped(m, 0, RH_RECOMPUTE_FFN, &shard), network - n * h * (2 - narrow), 1e-12);
@@ -165,7 +160,7 @@ static void sets_of_modules_drop_the_sum_of_theirs(void)
             for (uint32_t set = 1; set <= all; set++) {
                 if ((set & all) != set)
                     continue;
-                RhShard shard = shard_of(512, NULL), again = shard;
+                RhShard shard = one_of(512, NULL), again = shard;
                 double bytes = 0, flops = 0;
                 for (uint32_t bit = 1; bit <= set; bit <<= 1) {
                     bytes += set & bit ? dropped(m, kind, bit, &shard) : 0;

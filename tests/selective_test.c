@@ -39,16 +39,6 @@
 
 static const double N = 2048, H = 2560, D = 5120, R = 160, S = 16;
 
-static double flops_of(const RhModel *m, int kind, RhPass pass, const RhShard *shard)
-{
-    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    double flops = 0;
-    rh_block_kernels(m, &m->kinds[kind], RH_BLOCK_MIXER, RH_PART_TENSOR, pass, shard, kernels);
-    for (guint i = 0; i < kernels->len; i++)
-        flops += g_array_index(kernels, RhKernel, i).flops;
-    return flops;
-}
-
 static RhShard eager_of(RhShard shard)
 {
     shard.fused_norms = shard.fused_softmax = shard.fused_elementwise = false;

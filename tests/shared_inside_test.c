@@ -3,6 +3,7 @@
 
 #include "strategies/serve/server.h"
 #include "tests/serve_kit.h"
+#include "tests/shard_kit.h"
 #include "workloads/ops.h"
 
 #define TOKENS 64
@@ -16,17 +17,10 @@ static Work work_of(const char *name, int32_t tp, int32_t ep, bool inside)
 {
     g_autoptr(RhModel) model = rh_model_load(name, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(model);
-    RhShard shard = {.tp = tp,
-                     .ep = ep,
-                     .etp = ep > 1 ? 1 : 0,
-                     .microbatch = 1,
-                     .sequence = TOKENS,
-                     .dtype = RH_DTYPE_BF16,
-                     .flash = true,
-                     .fused_norms = true,
-                     .fused_softmax = true,
-                     .fused_elementwise = true,
-                     .shared_inside = inside};
+    RhShard shard = shard_of(tp, TOKENS, 1);
+    shard.ep = ep;
+    shard.etp = ep > 1 ? 1 : 0;
+    shard.shared_inside = inside;
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
                       exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     rh_block_pass(model, rh_model_experts_kind(model), RH_BLOCK_FFN, RH_PART_TENSOR,

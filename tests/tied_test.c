@@ -2,8 +2,6 @@
 #include <math.h>
 
 #include "sim/collective/collective.h"
-#include "sim/engine/apart.h"
-#include "strategies/search/screen.h"
 #include "strategies/train/memory.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -75,23 +73,6 @@ static void a_stage_with_both_ends_has_nobody_to_exchange_with(void)
     }
 }
 
-static double step_s(const TrainKit *k, const RhLayout *l)
-{
-    RhEngineOptions options = {0};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(RhProgram) p = rh_train_build(&k->c, l, &error);
-    g_assert_no_error(error);
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->c.platform, &options, &error);
-    g_assert_no_error(error);
-    return run->step_time_s;
-}
-
-static double segment_s(const TrainKit *k, const RhLayout *l)
-{
-    g_autoptr(RhScreen) screen = rh_screen_new(&k->c);
-    return rh_screen_segment_s(screen, l);
-}
-
 /* The first stage has the last gradients, and waits for nobody: a tied model's step is longer by the
  * exchange, which has the network for itself. Both directions of a link carry the matrix at once, so
  * it is the latencies, and its bytes once. */
@@ -115,11 +96,11 @@ static void the_exchange_is_what_a_tied_step_takes_longer(void)
         double rate = rows[i].inside ? p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value
                                      : p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
         double moving = matrix * rows[i].neighbours / rate;
-        double tied = step_s(&k, &l), segment = segment_s(&k, &l);
+        double tied = train_step_s(&k.c, &l, false), segment = train_segment_s(&k.c, &l);
         k.model->tied_embeddings = false;
-        double longer = tied - step_s(&k, &l);
+        double longer = tied - train_step_s(&k.c, &l, false);
         CU_ASSERT_TRUE(longer > moving && longer < 1.005 * moving + 50e-6);
-        RH_CHECK_CLOSE(segment - segment_s(&k, &l), longer, 1e-6);
+        RH_CHECK_CLOSE(segment - train_segment_s(&k.c, &l), longer, 1e-6);
     }
 }
 

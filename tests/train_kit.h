@@ -2,7 +2,9 @@
 /* A case from catalogue names, for tests of strategies. */
 #include <string.h>
 
+#include "sim/engine/apart.h"
 #include "strategies/search/plan.h"
+#include "strategies/search/screen.h"
 #include "strategies/train/build.h"
 #include "strategies/train/train.h"
 #include "tests/testkit.h"
@@ -87,6 +89,24 @@ static inline RhProgram *train_build(const TrainKit *k, const char *layout)
     g_assert_no_error(error);
     g_assert(fine);
     return p;
+}
+
+/* As it is rehearsed, and the bound of its segment graph. */
+static inline double train_step_s(const RhCase *c, const RhLayout *l, bool unfolded)
+{
+    RhEngineOptions options = {.unfolded = unfolded};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhProgram) p = rh_train_build(c, l, &error);
+    g_assert_no_error(error);
+    g_autoptr(RhRun) run = rh_rehearse_apart(p, c->platform, &options, &error);
+    g_assert_no_error(error);
+    return run->step_time_s;
+}
+
+static inline double train_segment_s(const RhCase *c, const RhLayout *l)
+{
+    g_autoptr(RhScreen) screen = rh_screen_new(c);
+    return rh_screen_segment_s(screen, l);
 }
 
 /* A layout of two nodes, and a part of the reason why it is refused. */

@@ -7,6 +7,7 @@
 #include "sim/ledger.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/pieces.h"
+#include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -59,14 +60,7 @@ static void whole_weights_have_no_masters(void)
 static void whole_elements_are_kept_and_moved_whole(void)
 {
     g_autoptr(RhModel) m = rh_model_load("llama-3.1-8b", NULL);
-    RhShard half = {.tp = 1,
-                    .sequence = 1024,
-                    .microbatch = 1,
-                    .dtype = RH_DTYPE_BF16,
-                    .flash = true,
-                    .fused_norms = true,
-                    .fused_softmax = true,
-                    .fused_elementwise = true};
+    RhShard half = shard_of(1, 1024, 1);
     RhShard whole = half;
     whole.dtype = RH_DTYPE_TF32;
     const double statistics =
