@@ -321,21 +321,25 @@ static void a_lone_chain_takes_its_dry_time(void)
 
 /* --- runs --- */
 
+static RhProgram *rings_of(int32_t tp, int32_t dp, int32_t pp, int32_t microbatches, int32_t layers)
+{
+    return kit_step((KitStep){.tp = tp,
+                              .dp = dp,
+                              .pp = pp,
+                              .microbatches = microbatches,
+                              .layers = layers,
+                              .tp_algo = RH_ALGO_RING,
+                              .dp_algo = RH_ALGO_RING,
+                              .kernel_s = 1e-3,
+                              .tp_bytes = 1e7,
+                              .dp_bytes = 1e8,
+                              .message_bytes = 1e7});
+}
+
 static void two_steps_take_twice_one_on_average(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform(kit_clusters[1]);
-    KitStep k = {.tp = 2,
-                 .dp = 4,
-                 .pp = 2,
-                 .microbatches = 3,
-                 .layers = 2,
-                 .tp_algo = RH_ALGO_RING,
-                 .dp_algo = RH_ALGO_RING,
-                 .kernel_s = 1e-3,
-                 .tp_bytes = 1e7,
-                 .dp_bytes = 1e8,
-                 .message_bytes = 1e7};
-    g_autoptr(RhProgram) p = kit_step(k);
+    g_autoptr(RhProgram) p = rings_of(2, 4, 2, 3, 2);
     RhEngineOptions three = {.steps = 3};
     g_autoptr(RhRun) run = kit_run(p, platform, three);
     RH_CHECK_CLOSE(run->step_time_s, kit_time_s(p, platform, plain), 1e-6);
@@ -385,18 +389,7 @@ static void many_runs_do_not_depend_on_jobs(void)
 static void a_run_out_of_time_is_an_error(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform(kit_clusters[0]);
-    KitStep k = {.tp = 8,
-                 .dp = 4,
-                 .pp = 4,
-                 .microbatches = 2000,
-                 .layers = 10,
-                 .tp_algo = RH_ALGO_RING,
-                 .dp_algo = RH_ALGO_RING,
-                 .kernel_s = 1e-3,
-                 .tp_bytes = 1e7,
-                 .dp_bytes = 1e8,
-                 .message_bytes = 1e7};
-    g_autoptr(RhProgram) p = kit_step(k);
+    g_autoptr(RhProgram) p = rings_of(8, 4, 4, 2000, 10);
     RhEngineOptions hasty = {.timeout_s = 0.01};
     g_autoptr(GError) error = NULL;
     CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &hasty, &error));
@@ -406,18 +399,7 @@ static void a_run_out_of_time_is_an_error(void)
 static void the_timeline_holds_every_task_and_is_gzipped(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform(kit_clusters[1]);
-    KitStep k = {.tp = 2,
-                 .dp = 2,
-                 .pp = 2,
-                 .microbatches = 2,
-                 .layers = 2,
-                 .tp_algo = RH_ALGO_RING,
-                 .dp_algo = RH_ALGO_RING,
-                 .kernel_s = 1e-3,
-                 .tp_bytes = 1e7,
-                 .dp_bytes = 1e8,
-                 .message_bytes = 1e7};
-    g_autoptr(RhProgram) p = kit_step(k);
+    g_autoptr(RhProgram) p = rings_of(2, 2, 2, 2, 2);
     RhEngineOptions options = {.timeline = true};
     g_autoptr(RhRun) run = kit_run(p, platform, options);
     uint32_t tasks = 0;

@@ -9,18 +9,6 @@
 #include "tests/testkit.h"
 #include "workloads/ops.h"
 
-static void check_refused(const char *text, const char *expected)
-{
-    g_autoptr(GError) error = NULL;
-    g_autoptr(RhModel) m = model_parse(text, &error);
-    CU_ASSERT_PTR_NULL(m);
-    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
-    bool found = error != NULL && strstr(error->message, expected) != NULL;
-    CU_ASSERT_TRUE(found);
-    if (!found)
-        g_printerr("  \"%s\" not in: %s\n", expected, error == NULL ? "" : error->message);
-}
-
 #define ENCODER(type, rest)                                                                        \
     "{'model_type': '" type "', 'num_hidden_layers': 12, 'hidden_size': 768, "                     \
     "'num_attention_heads': 12, 'intermediate_size': 3072, " rest "}"

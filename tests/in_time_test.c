@@ -14,24 +14,16 @@ static double now_s(void)
 static void building_ends_with_the_time_given(void)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhModel) model = rh_model_load("llama-3.1-405b", &error);
-    g_autoptr(RhPlatform) hardware = rh_platform_load("llama3-roce:128", &error);
-    g_assert_no_error(error);
-    const RhStack *stack = rh_stack_by_name("bare", NULL);
-    g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
-    RhCase c = {model,
-                platform,
-                stack,
-                {.global_batch = 8192, .sequence = 1024, .gpus = 1024, .recipe = &rh_recipe_bf16}};
+    g_auto(TrainKit) k = train_kit("llama-3.1-405b", "llama3-roce:128", "bare", 8192, 1024);
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp8,pp16,dp8,vpp2", &layout, NULL));
     double t_start_s = now_s();
-    rh_program_free(rh_train_build(&c, &layout, &error));
+    rh_program_free(rh_train_build(&k.c, &layout, &error));
     g_assert_no_error(error);
     double build_s = now_s() - t_start_s;
     RhEngineOptions hasty = {.timeout_s = build_s / 20};
     t_start_s = now_s();
-    CU_ASSERT_PTR_NULL(rh_rehearse(&c, &layout, &hasty, NULL, NULL, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse(&k.c, &layout, &hasty, NULL, NULL, &error));
     CU_ASSERT_TRUE(now_s() - t_start_s < build_s / 2);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
     printf("    built in %.3f s\n", build_s);
@@ -40,21 +32,13 @@ static void building_ends_with_the_time_given(void)
 static void in_time_the_answer_is_the_same(void)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhModel) model = rh_model_load("llama-3.2-1b", &error);
-    g_autoptr(RhPlatform) hardware = rh_platform_load("dgx-h100:2", &error);
-    g_assert_no_error(error);
-    const RhStack *stack = rh_stack_by_name("megatron", NULL);
-    g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
-    RhCase c = {model,
-                platform,
-                stack,
-                {.global_batch = 16, .sequence = 2048, .gpus = 16, .recipe = &rh_recipe_bf16}};
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 16, 2048);
     RhLayout layout = rh_layout_default();
     CU_ASSERT_TRUE_FATAL(rh_layout_parse("tp2,dp8", &layout, NULL));
     RhEngineOptions patient = {.timeout_s = 600}, timeless = {0}, endless = {.timeout_s = 1e15};
-    g_autoptr(RhRehearsal) a = rh_rehearse(&c, &layout, &patient, NULL, NULL, &error);
-    g_autoptr(RhRehearsal) b = rh_rehearse(&c, &layout, &timeless, NULL, NULL, &error);
-    g_autoptr(RhRehearsal) longest = rh_rehearse(&c, &layout, &endless, NULL, NULL, &error);
+    g_autoptr(RhRehearsal) a = rh_rehearse(&k.c, &layout, &patient, NULL, NULL, &error);
+    g_autoptr(RhRehearsal) b = rh_rehearse(&k.c, &layout, &timeless, NULL, NULL, &error);
+    g_autoptr(RhRehearsal) longest = rh_rehearse(&k.c, &layout, &endless, NULL, NULL, &error);
     g_assert_no_error(error);
     CU_ASSERT_EQUAL(a->step_time_s, b->step_time_s);
     CU_ASSERT_EQUAL(longest->step_time_s, b->step_time_s);

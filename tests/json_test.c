@@ -3,20 +3,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "tests/json_kit.h"
 #include "tests/testkit.h"
 
 /* --- helpers --- */
-
-static RhJson *parse(const char *text)
-{
-    g_autoptr(GError) error = NULL;
-    RhJson *doc = rh_json_parse("t.json", text, strlen(text), &error);
-    if (!doc) {
-        fprintf(stderr, "%s\n", error->message);
-        CU_FAIL_FATAL("the text should parse");
-    }
-    return doc;
-}
 
 /* The message of a text that must not parse. */
 static char *refused_bytes(const char *text, size_t length)
@@ -32,25 +22,6 @@ static char *refused_bytes(const char *text, size_t length)
 static char *refused(const char *text)
 {
     return refused_bytes(text, strlen(text));
-}
-
-/* The message rh_json_finish() gives, or NULL. */
-static char *finish(RhJson *doc)
-{
-    g_autoptr(GError) error = NULL;
-    bool fine = rh_json_finish(doc, &error);
-    CU_ASSERT_EQUAL(fine, error == NULL);
-    if (error)
-        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
-    return error ? g_strdup(error->message) : NULL;
-}
-
-static void has(const char *text, const char *part)
-{
-    bool found = text && strstr(text, part);
-    if (!found)
-        fprintf(stderr, "  no \"%s\" in:\n%s\n", part, text ? text : "(nothing)");
-    CU_ASSERT_TRUE(found);
 }
 
 static void has_not(const char *text, const char *part)

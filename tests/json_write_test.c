@@ -15,39 +15,10 @@
 
 #include "base/error.h"
 #include "base/json_internal.h"
+#include "tests/json_kit.h"
 #include "tests/testkit.h"
 
 /* --- helpers --- */
-
-static RhJson *parse(const char *text)
-{
-    g_autoptr(GError) error = NULL;
-    RhJson *doc = rh_json_parse("t.json", text, strlen(text), &error);
-    if (!doc) {
-        fprintf(stderr, "%s\n", error->message);
-        CU_FAIL_FATAL("the text should parse");
-    }
-    return doc;
-}
-
-/* The message rh_json_finish() gives, or NULL. */
-static char *finish(RhJson *doc)
-{
-    g_autoptr(GError) error = NULL;
-    bool fine = rh_json_finish(doc, &error);
-    CU_ASSERT_EQUAL(fine, error == NULL);
-    if (error)
-        CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
-    return error ? g_strdup(error->message) : NULL;
-}
-
-static void has(const char *text, const char *part)
-{
-    bool found = text && strstr(text, part);
-    if (!found)
-        fprintf(stderr, "  no \"%s\" in:\n%s\n", part, text ? text : "(nothing)");
-    CU_ASSERT_TRUE(found);
-}
 
 /* --- files --- */
 

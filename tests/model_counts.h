@@ -2,6 +2,7 @@
 /* Models typed as configurations, in single quotes, beside the counts that are published of them. */
 #include <string.h>
 
+#include "base/error.h"
 #include "tests/testkit.h"
 #include "workloads/model.h"
 #include "workloads/ops.h"
@@ -37,6 +38,16 @@ static inline RhModel *model_load(const char *text)
         g_printerr("  %s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     return m;
+}
+
+/* As bad input, with words that hold `expected`. */
+static inline void check_refused(const char *text, const char *expected)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) m = model_parse(text, &error);
+    CU_ASSERT_PTR_NULL(m);
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(rh_test_says(error ? error->message : NULL, expected));
 }
 
 static inline void check_exact(const ExactCount *rows, size_t count)

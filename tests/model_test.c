@@ -6,34 +6,9 @@
 
 #include "base/data.h"
 #include "base/error.h"
+#include "tests/model_counts.h"
 #include "tests/testkit.h"
 #include "workloads/families.h"
-
-static RhModel *parse(const char *text, GError **error)
-{
-    g_autoptr(RhJson) doc = rh_json_parse("config.json", text, strlen(text), error);
-    return doc == NULL ? NULL : rh_model_parse(doc, "test", error);
-}
-
-/* Parses `text` with single quotes for double ones. */
-static RhModel *parse_quoted(const char *text, GError **error)
-{
-    g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
-    return parse(json, error);
-}
-
-/* The text must be refused as bad input, and the message must hold `expected`. */
-static void check_refused(const char *text, const char *expected)
-{
-    g_autoptr(GError) error = NULL;
-    g_autoptr(RhModel) m = parse_quoted(text, &error);
-    CU_ASSERT_PTR_NULL(m);
-    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
-    bool found = error != NULL && strstr(error->message, expected) != NULL;
-    CU_ASSERT_TRUE(found);
-    if (!found)
-        g_printerr("  \"%s\" not in: %s\n", expected, error == NULL ? "" : error->message);
-}
 
 #define LLAMA(rest)                                                                                \
     "{'model_type': 'llama', 'num_hidden_layers': 2, 'hidden_size': 256, 'num_attention_heads': "  \
@@ -173,7 +148,7 @@ static void mixtures_have_the_parameters_that_were_published(void)
          30532122624, 3.04e9},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = parse_quoted(rows[i].config, NULL);
+        g_autoptr(RhModel) m = model_parse(rows[i].config, NULL);
         CU_ASSERT_PTR_NOT_NULL_FATAL(m);
         CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
         RH_CHECK_CLOSE(rh_model_flops_per_token(m, 1), 6 * rows[i].active, 0.01);
@@ -184,9 +159,9 @@ static void a_mixture_says_which_layers_have_experts(void)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(RhModel) m =
-        parse_quoted(V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, "
-                             "'moe_intermediate_size': 1408, 'first_k_dense_replace': 3"),
-                     &error);
+        model_parse(V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, "
+                            "'moe_intermediate_size': 1408, 'first_k_dense_replace': 3"),
+                    &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_EQUAL(m->kinds_count, 2);
     for (int32_t i = 0; i < m->layers_count; i++) {
@@ -207,7 +182,7 @@ static void a_mixture_says_which_layers_have_experts(void)
 static void a_decoder_may_be_a_part_of_a_larger_model(void)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhModel) m = parse_quoted(
+    g_autoptr(RhModel) m = model_parse(
         "{'model_type': 'qwen3_vl', 'vision_config': {'depth': 24, 'model_type': 'qwen3_vl'}, "
         "'text_config': {'model_type': 'qwen3_vl_text', 'num_hidden_layers': 36, "
         "'hidden_size': 4096, 'num_attention_heads': 32, 'num_key_value_heads': 8, "
@@ -223,12 +198,12 @@ static void a_decoder_may_be_a_part_of_a_larger_model(void)
 /* gpt-oss-20b's published weights, less its 64 attention sinks a layer. */
 static void experts_may_have_biases(void)
 {
-    g_autoptr(RhModel) m = parse_quoted(
-        "{'model_type': 'gpt_oss', 'num_hidden_layers': 24, 'hidden_size': 2880, "
-        "'num_attention_heads': 64, 'num_key_value_heads': 8, 'head_dim': 64, "
-        "'intermediate_size': 2880, 'num_local_experts': 32, 'num_experts_per_tok': 4, "
-        "'vocab_size': 201088}",
-        NULL);
+    g_autoptr(RhModel) m =
+        model_parse("{'model_type': 'gpt_oss', 'num_hidden_layers': 24, 'hidden_size': 2880, "
+                    "'num_attention_heads': 64, 'num_key_value_heads': 8, 'head_dim': 64, "
+                    "'intermediate_size': 2880, 'num_local_experts': 32, 'num_experts_per_tok': 4, "
+                    "'vocab_size': 201088}",
+                    NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_EQUAL(rh_model_params(m) + 24 * 64, 20914757184);
 }
@@ -236,7 +211,7 @@ static void experts_may_have_biases(void)
 static void figures_that_follow_from_others_cannot_be_set(void)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhModel) m = parse_quoted(V2_LITE(), NULL);
+    g_autoptr(RhModel) m = model_parse(V2_LITE(), NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_EQUAL(m->kinds[0].head_size, 192);
     CU_ASSERT_FALSE(rh_model_set(m, "head_size", "128", &error));
@@ -275,7 +250,7 @@ static void flops_per_token_are_six_per_parameter_and_attention(void)
 
 static void defaults_are_those_of_the_family(void)
 {
-    g_autoptr(RhModel) m = parse_quoted(LLAMA(), NULL);
+    g_autoptr(RhModel) m = model_parse(LLAMA(), NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_EQUAL(m->kinds[0].kv_heads, 8);
     CU_ASSERT_EQUAL(m->kinds[0].head_size, 32);
@@ -283,9 +258,9 @@ static void defaults_are_those_of_the_family(void)
     CU_ASSERT_FALSE(m->tied_embeddings || m->hidden_dropout || m->kinds[0].qkv_bias);
     CU_ASSERT_EQUAL(m->norm, RH_NORM_RMS);
     CU_ASSERT_EQUAL(m->position, RH_POSITION_ROTARY);
-    g_autoptr(RhModel) gpt = parse_quoted("{'model_type': 'gpt2', 'n_layer': 3, 'n_embd': 64, "
-                                          "'n_head': 4, 'n_inner': null, 'vocab_size': 100}",
-                                          NULL);
+    g_autoptr(RhModel) gpt = model_parse("{'model_type': 'gpt2', 'n_layer': 3, 'n_embd': 64, "
+                                         "'n_head': 4, 'n_inner': null, 'vocab_size': 100}",
+                                         NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(gpt);
     CU_ASSERT_EQUAL(gpt->kinds[0].ffn_width, 256);
     CU_ASSERT_FALSE(gpt->kinds[0].ffn_gated);
@@ -296,7 +271,7 @@ static void defaults_are_those_of_the_family(void)
 
 static void switches_of_llama_are_read(void)
 {
-    g_autoptr(RhModel) m = parse_quoted(
+    g_autoptr(RhModel) m = model_parse(
         LLAMA(", 'num_key_value_heads': 2, 'head_dim': 64, 'attention_bias': true, 'mlp_bias': "
               "true, 'tie_word_embeddings': true, 'attention_dropout': 0.1"),
         NULL);
@@ -333,14 +308,14 @@ static void sliding_windows_make_kinds_of_layers(void)
     g_autoptr(RhModel) mistral = rh_model_load("mistral-7b", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(mistral);
     CU_ASSERT_EQUAL(mistral->kinds[0].window_tokens, 4096);
-    g_autoptr(RhModel) silent = parse_quoted(MISTRAL(""), NULL);
-    g_autoptr(RhModel) null = parse_quoted(MISTRAL(", 'sliding_window': null"), NULL);
+    g_autoptr(RhModel) silent = model_parse(MISTRAL(""), NULL);
+    g_autoptr(RhModel) null = model_parse(MISTRAL(", 'sliding_window': null"), NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(silent);
     CU_ASSERT_PTR_NOT_NULL_FATAL(null);
     CU_ASSERT_EQUAL(silent->kinds[0].window_tokens, 4096);
     CU_ASSERT_EQUAL(null->kinds[0].window_tokens, 0);
-    g_autoptr(RhModel) a = parse_quoted(SLIDING("'max_window_layers': 3"), NULL);
-    g_autoptr(RhModel) b = parse_quoted(
+    g_autoptr(RhModel) a = model_parse(SLIDING("'max_window_layers': 3"), NULL);
+    g_autoptr(RhModel) b = model_parse(
         SLIDING("'layer_types': ['sliding_attention', 'full_attention', 'sliding_attention', "
                 "'full_attention']"),
         NULL);
@@ -361,7 +336,7 @@ static void sliding_windows_make_kinds_of_layers(void)
 
 static void foreign_keys_of_published_files_are_ignored(void)
 {
-    g_autoptr(RhModel) m = parse_quoted(
+    g_autoptr(RhModel) m = model_parse(
         LLAMA(
             ", 'architectures': ['LlamaForCausalLM'], 'bos_token_id': 1, 'rope_scaling': {'type': "
             "'linear', 'factor': 2.0}, 'torch_dtype': 'bfloat16', 'quantization_config': null, "
@@ -490,7 +465,7 @@ static void set_changes_one_figure_and_what_follows_from_it(void)
 
 static void set_moves_the_first_sliding_layer(void)
 {
-    g_autoptr(RhModel) m = parse_quoted(SLIDING("'max_window_layers': 3"), NULL);
+    g_autoptr(RhModel) m = model_parse(SLIDING("'max_window_layers': 3"), NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_TRUE(rh_model_set(m, "layers", "6", NULL)); /* added layers are as the last */
     CU_ASSERT_EQUAL(memcmp(m->kind_of_layer, (uint8_t[]){0, 0, 0, 1, 1, 1}, 6), 0);

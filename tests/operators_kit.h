@@ -2,6 +2,7 @@
 /* Models of every family, and what their operators ask for, for tests of operators. */
 #include <string.h>
 
+#include "tests/model_counts.h"
 #include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "workloads/operators/operator.h"
@@ -79,10 +80,7 @@ typedef struct {
 /* Of the catalogue, or a text with single quotes for double ones. */
 static inline RhModel *load(const char *name)
 {
-    g_autofree char *text = g_strdelimit(g_strdup(name), "'", '"');
-    g_autoptr(RhJson) doc =
-        *name == '{' ? rh_json_parse("config.json", text, strlen(text), NULL) : NULL;
-    RhModel *m = doc != NULL ? rh_model_parse(doc, "test", NULL) : rh_model_load(name, NULL);
+    RhModel *m = *name == '{' ? model_parse(name, NULL) : rh_model_load(name, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     return m;
 }

@@ -5,6 +5,7 @@
 #include <gsl/gsl_errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 bool rh_test_close(double a, double b, double relative)
 {
@@ -14,6 +15,14 @@ bool rh_test_close(double a, double b, double relative)
         fprintf(stderr, "  %.12g and %.12g differ by %.3g (allowed %.3g)\n", a, b,
                 scale > 0 ? fabs(a - b) / scale : 0.0, relative);
     return close;
+}
+
+bool rh_test_says(const char *text, const char *part)
+{
+    bool says = text && strstr(text, part);
+    if (!says)
+        fprintf(stderr, "  no \"%s\" in:\n%s\n", part, text ? text : "(nothing)");
+    return says;
 }
 
 int rh_test_main(const char *suite, const RhTest *tests)
