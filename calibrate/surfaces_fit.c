@@ -1,29 +1,19 @@
 #include "calibrate/surfaces_fit.h"
 
-#include <gsl/gsl_sort.h>
-#include <gsl/gsl_statistics.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "calibrate/fit_peers.h"
 #include "calibrate/fit_surface.h"
 #include "calibrate/kernels_files.h"
+#include "calibrate/surfaces_samples.h"
 
 #define ROWS_LEAST 200 /* fewer tell no surface */
 /* The roofline that factors are relative to: round numbers, which the factors undo. */
 #define ROOF_LAUNCH_S 3e-6
 #define ROOF_COMPUTE  0.7
 #define ROOF_MEMORY   0.8
-/* A table whose small products take longer than this in the median was timed as a host launches
- * kernels one by one, not as a graph does: vLLM's fp8_block, 58 to 83 us where others take 5 to 10. */
-#define LAUNCH_BOUND_S       30e-6
-#define SMALL_ROWS           64
-#define SMALL_ENTRIES        1048576.0
-#define CACHE_LARGE_BYTES    2.5e8 /* beyond any cache on a GPU */
-#define IMPOSSIBLE_MOST_FRAC 0.1   /* of the large rows of a table that is otherwise used */
-#define CAST_MOST_FRAC       0.9   /* of a time: what is left beside would be noise */
 
 /* --- the axes of each kind --- */
 
@@ -62,253 +52,10 @@ static const struct {
 };
 static const int64_t heads[] = {0, 64, 128, 192, 256}; /* that surfaces are made for; 0: of GEMMs */
 
-/* --- samples --- */
-
-typedef struct {
-    const RhKernelTables *table;
-    const RhTabled *row;
-    double seconds; /* less its casts, where these are known */
-    bool held_out;
-} Sample;
-
-typedef struct {
-    const GPtrArray *tables;
-    const RhDevice *device;
-    RhSurfacesFit *fit;
-    double holdout_frac;
-    const char *date;
-    int64_t t_end_us; /* 0: none */
-} Work;
-
-/* What surfaces are kept apart by. */
-typedef struct {
-    RhSurfaceKind kind;
-    RhDtype dtype;
-    const char *format; /* interned */
-    int64_t head;
-} Kind;
-
-G_GNUC_PRINTF(2, 3)
-static void note(const Work *w, const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    g_ptr_array_add(w->fit->notes, g_strdup_vprintf(format, values));
-    va_end(values);
-}
-
-static bool is_of(const Kind *kind, const RhTabled *row)
-{
-    return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
-           row->format == kind->format && row->kernel.dtype == kind->dtype &&
-           (kind->head == 0 || row->kernel.k == kind->head);
-}
-
-static char *name_of(const Kind *kind)
-{
-    return kind->head == 0
-               ? g_strdup_printf("%s %s", rh_surface_kind_name(kind->kind), kind->format)
-               : g_strdup_printf("%s d%d, cache %s", rh_surface_kind_name(kind->kind),
-                                 (int)kind->head, kind->format);
-}
-
-static gint64 shape_key(const RhKernel *k)
-{
-    return (gint64)(((guint64)k->m << 32) ^ (guint64)k->k);
-}
-
-/* Seconds of casts by the shape of what they cast: GHashTable of int64 to double. */
-static GHashTable *casts_of(const Work *w, const char *library, RhTabledRole role)
-{
-    GHashTable *out = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
-    for (guint i = 0; i < w->tables->len; i++) {
-        const RhKernelTables *t = g_ptr_array_index(w->tables, i);
-        for (guint k = 0; t->library == library && k < t->rows->len; k++) {
-            const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
-            if (row->role != role)
-                continue;
-            gint64 *key = g_new(gint64, 1);
-            *key = shape_key(&row->kernel);
-            g_hash_table_insert(out, key, (gpointer)&row->seconds);
-        }
-    }
-    return out;
-}
-
-static double cast_s(GHashTable *casts, const RhKernel *k)
-{
-    gint64 key = shape_key(k);
-    const double *seconds = g_hash_table_lookup(casts, &key);
-    return seconds ? *seconds : HUGE_VAL; /* more than any time */
-}
-
-/* Whole linear layers: where the casts were timed, too, they are taken off. 4-bit ones are cast in the
- * layer before, but for their scale. */
-static void take_casts_off(const Work *w, const Kind *kind, GArray *samples)
-{
-    const Sample *first = &g_array_index(samples, Sample, 0);
-    bool four = kind->dtype == RH_DTYPE_FP4, plain = strcmp(kind->format, "fp8") == 0;
-    g_autoptr(GHashTable) scales = casts_of(w, first->table->library, RH_TABLED_SCALE);
-    g_autoptr(GHashTable) casts = casts_of(w, first->table->library, RH_TABLED_CAST);
-    if (!first->row->casts_inside || !(four || plain) || g_hash_table_size(scales) == 0)
-        return;
-    guint kept = 0;
-    for (guint i = 0; i < samples->len; i++) {
-        Sample s = g_array_index(samples, Sample, i);
-        double off = cast_s(scales, &s.row->kernel) + (four ? 0 : cast_s(casts, &s.row->kernel));
-        if (!(off <= CAST_MOST_FRAC * s.seconds))
-            continue;
-        s.seconds -= off;
-        g_array_index(samples, Sample, kept++) = s;
-    }
-    if (kept < samples->len)
-        note(w, "gemm %s: %u of %u rows take hardly longer than their casts, or these are unknown",
-             kind->format, samples->len - kept, samples->len);
-    g_array_set_size(samples, kept);
-}
-
-static double stream_s(const Work *w, double bytes)
-{
-    RhKernel k = {.cls = RH_KERNEL_ADD, .bytes = bytes};
-    return rh_kernel_time_s(w->device, &k);
-}
-
-/* What operators have as kernels of their own: tokens copied into the order of experts and back, the
- * activation between (workloads/operators/mixture.c). What is left is at least half. */
-static void take_streams_off(const Work *w, GArray *samples)
-{
-    for (guint i = 0; i < samples->len; i++) {
-        Sample *s = &g_array_index(samples, Sample, i);
-        const RhKernel *k = &s->row->kernel;
-        double rows = k->flops / (2 * (double)k->n * (double)k->k);
-        double off = 2 * stream_s(w, 2 * 2 * rows * (double)k->k) +
-                     stream_s(w, 2 * 1.5 * rows * (double)k->n);
-        s->seconds = fmax(s->seconds - off, 0.5 * s->seconds);
-    }
-}
-
-static bool is_launch_bound(const GArray *samples)
-{
-    g_autoptr(GArray) small = g_array_new(FALSE, FALSE, sizeof(double));
-    for (guint i = 0; i < samples->len; i++) {
-        const Sample *s = &g_array_index(samples, Sample, i);
-        const RhKernel *k = &s->row->kernel;
-        if (k->m <= SMALL_ROWS && (double)k->n * (double)k->k <= SMALL_ENTRIES)
-            g_array_append_val(small, s->seconds);
-    }
-    if (small->len == 0)
-        return false;
-    gsl_sort((double *)(void *)small->data, 1, small->len);
-    return gsl_stats_median_from_sorted_data((double *)(void *)small->data, 1, small->len) >
-           LAUNCH_BOUND_S;
-}
-
-/* All m of one matrix, and all lengths of some sequences, belong together. */
-static bool is_held_out(const Work *w, const RhKernel *k)
-{
-    const int64_t matrix[] = {k->n, k->k}, sequences[] = {k->heads, k->kv_heads, k->batch, k->k};
-    bool gemm = k->cls == RH_KERNEL_GEMM;
-    return rh_fit_is_held_out(gemm ? rh_fit_cluster(matrix, G_N_ELEMENTS(matrix))
-                                   : rh_fit_cluster(sequences, G_N_ELEMENTS(sequences)),
-                              w->holdout_frac);
-}
-
-/* A cache that no level between holds, read faster than memory allows: such tables shared blocks
- * between sequences (TensorRT-LLM 1.0.0 on A100 has 291 of 570 such rows). */
-static double cache_bytes(const RhKernel *k)
-{
-    double element = k->kv_dtype == RH_DTYPE_FP8 ? 1 : 2;
-    return 2 * element * (double)k->batch * k->kv_heads * (double)k->k * (double)k->n;
-}
-
-static bool is_large(const RhTabled *row)
-{
-    return row->kind == RH_SURFACE_DECODE && cache_bytes(&row->kernel) > CACHE_LARGE_BYTES;
-}
-
-static bool is_impossible(const Work *w, const RhTabled *row)
-{
-    return is_large(row) &&
-           row->seconds < cache_bytes(&row->kernel) * w->device->rates.hbm_s_per_byte;
-}
-
-/* An engine has several kernels for one shape and takes one: that of which there are most rows. Of
- * GEMMs, the shape decides, and all count. */
-static const char *main_source(const RhKernelTables *t, const Kind *kind)
-{
-    g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
-    const char *most = NULL;
-    int most_count = 0;
-    for (guint k = 0; kind->kind != RH_SURFACE_GEMM && k < t->rows->len; k++) {
-        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
-        if (!is_of(kind, row))
-            continue;
-        int count = GPOINTER_TO_INT(g_hash_table_lookup(counts, row->source)) + 1;
-        g_hash_table_insert(counts, (gpointer)row->source, GINT_TO_POINTER(count));
-        if (count > most_count) {
-            most_count = count;
-            most = row->source;
-        }
-    }
-    return most;
-}
-
-static void add_samples(const Work *w, const Kind *kind, const RhKernelTables *t, GArray *out,
-                        int *large, int *impossible)
-{
-    const char *source = main_source(t, kind);
-    for (guint k = 0; k < t->rows->len; k++) {
-        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
-        if (!is_of(kind, row) || (source && row->source != source))
-            continue;
-        *large += is_large(row);
-        if (is_impossible(w, row)) {
-            ++*impossible;
-            continue;
-        }
-        Sample s = {t, row, row->seconds, is_held_out(w, &row->kernel)};
-        g_array_append_val(out, s);
-    }
-}
-
-/* What is wrong with a file's rows of this kind; NULL: nothing. */
-static const char *fault_of(const Kind *kind, const GArray *samples, int large, int impossible)
-{
-    if (impossible > IMPOSSIBLE_MOST_FRAC * large)
-        return "read caches faster than memory allows";
-    if (kind->kind == RH_SURFACE_GEMM && is_launch_bound(samples))
-        return "were timed with the host's launches";
-    return NULL;
-}
-
-/* Of the first file that has rows of the kind which can be used. */
-static GArray *samples_of(const Work *w, const Kind *kind)
-{
-    GArray *out = g_array_new(FALSE, FALSE, sizeof(Sample));
-    for (guint i = 0; i < w->tables->len && out->len == 0; i++) {
-        const RhKernelTables *t = g_ptr_array_index(w->tables, i);
-        int large = 0, impossible = 0;
-        add_samples(w, kind, t, out, &large, &impossible);
-        const char *fault = fault_of(kind, out, large, impossible);
-        g_autofree char *name = name_of(kind);
-        if (fault) {
-            note(w, "%s: rows of %s %s; none is used", t->name, name, fault);
-            g_array_set_size(out, 0);
-        } else if (impossible > 0) {
-            note(w, "%s: %d of %u rows of %s read caches faster than memory allows", t->name,
-                 impossible, out->len + (guint)impossible, name);
-        }
-    }
-    if (out->len > 0 && kind->kind == RH_SURFACE_GEMM)
-        take_casts_off(w, kind, out);
-    if (kind->kind == RH_SURFACE_EXPERTS)
-        take_streams_off(w, out);
-    return out;
-}
-
 /* --- one surface --- */
 
-static RhSurface *surface_new(const Work *w, const Kind *kind, const Sample *first, bool casts)
+static RhSurface *surface_new(const RhSurfacesWork *w, const RhSurfaceSort *kind,
+                              const RhSurfaceSample *first, bool casts)
 {
     const double *nodes[3];
     int counts[3];
@@ -344,12 +91,12 @@ static RhKernel second_of(const RhKernel *up)
     return down;
 }
 
-static RhSurfacePoint *points_of(const Work *w, const RhSurface *s, const GArray *samples)
+static RhSurfacePoint *points_of(const RhSurfacesWork *w, const RhSurface *s, const GArray *samples)
 {
     RhSurfacePoint *points = g_new0(RhSurfacePoint, samples->len);
     const RhDeviceRates *rates = &w->device->rates;
     for (guint i = 0; i < samples->len; i++) {
-        const Sample *sample = &g_array_index(samples, Sample, i);
+        const RhSurfaceSample *sample = &g_array_index(samples, RhSurfaceSample, i);
         const RhKernel *k = &sample->row->kernel;
         double roof_s =
             rh_surface_roof_s(s, k, rates->peak_s_per_flop[s->dtype], rates->hbm_s_per_byte);
@@ -407,10 +154,10 @@ static void figures_of(const RhSurface *s, const GArray *samples, const RhSurfac
                        double from, double to, bool held_out, RhFitFigures *out)
 {
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-    const Sample *worst = NULL;
+    const RhSurfaceSample *worst = NULL;
     double worst_frac = -1;
     for (guint i = 0; i < samples->len; i++) {
-        const Sample *sample = &g_array_index(samples, Sample, i);
+        const RhSurfaceSample *sample = &g_array_index(samples, RhSurfaceSample, i);
         double x = along_range(&sample->row->kernel);
         if (sample->held_out != held_out || x < from || x > to)
             continue;
@@ -438,10 +185,10 @@ static void add_class(RhSurfacesFit *fit, const RhSurface *s, const GArray *samp
     g_array_append_val(fit->classes, c);
 }
 
-static void judge(RhSurfacesFit *fit, RhSurface *s, const Kind *kind, const GArray *samples,
-                  const RhSurfacePoint *points)
+static void judge(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceSort *kind,
+                  const GArray *samples, const RhSurfacePoint *points)
 {
-    g_autofree char *name = name_of(kind);
+    g_autofree char *name = rh_surface_sort_name(kind);
     add_class(fit, s, samples, points, g_strdup(name), 0, HUGE_VAL);
     const RhFitFigures *all =
         &g_array_index(fit->classes, RhSurfaceClass, fit->classes->len - 1).held_out;
@@ -453,29 +200,24 @@ static void judge(RhSurfacesFit *fit, RhSurface *s, const Kind *kind, const GArr
                       ranges[i].from, ranges[i].to);
 }
 
-static bool is_late(const Work *w)
+static void fit_kind(const RhSurfacesWork *w, const RhSurfaceSort *kind)
 {
-    return w->t_end_us > 0 && g_get_monotonic_time() > w->t_end_us;
-}
-
-static void fit_kind(const Work *w, const Kind *kind)
-{
-    if (is_late(w))
+    if (rh_deadline_passed(w->deadline))
         return;
-    g_autoptr(GArray) samples = samples_of(w, kind);
-    g_autofree char *name = name_of(kind);
+    g_autoptr(GArray) samples = rh_surface_samples(w, kind);
+    g_autofree char *name = rh_surface_sort_name(kind);
     if (samples->len == 0)
         return;
     if (samples->len < ROWS_LEAST) {
-        note(w, "%s: %u rows are too few", name, samples->len);
+        rh_surfaces_note(w, "%s: %u rows are too few", name, samples->len);
         return;
     }
-    const Sample *first = &g_array_index(samples, Sample, 0);
+    const RhSurfaceSample *first = &g_array_index(samples, RhSurfaceSample, 0);
     bool casts = first->row->casts_inside && first->seconds == first->row->seconds;
     g_autoptr(RhSurface) s = surface_new(w, kind, first, casts);
     g_autofree RhSurfacePoint *points = points_of(w, s, samples);
     if (!solve(s, points, samples->len, false)) {
-        note(w, "%s: the times of its %u rows cannot be fitted", name, samples->len);
+        rh_surfaces_note(w, "%s: the times of its %u rows cannot be fitted", name, samples->len);
         return;
     }
     judge(w->fit, s, kind, samples, points);
@@ -485,7 +227,7 @@ static void fit_kind(const Work *w, const Kind *kind)
 
 /* --- the whole --- */
 
-static const Kind kinds[] = {
+static const RhSurfaceSort kinds[] = {
     {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0},
     {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8", 0},
     {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8_block", 0},
@@ -499,11 +241,11 @@ static const Kind kinds[] = {
     {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8_block", 0},
 };
 
-static void fit_all(const Work *w)
+static void fit_all(const RhSurfacesWork *w)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
         for (size_t h = 0; h < G_N_ELEMENTS(heads); h++) {
-            Kind kind = kinds[i];
+            RhSurfaceSort kind = kinds[i];
             kind.format = g_intern_string(kind.format);
             kind.head = heads[h];
             bool attention = kind.kind == RH_SURFACE_DECODE || kind.kind == RH_SURFACE_PREFILL;
@@ -512,7 +254,7 @@ static void fit_all(const Work *w)
         }
 }
 
-static void fit_peers(const Work *w)
+static void fit_peers(const RhSurfacesWork *w)
 {
     RhSurfaceClass c = {0};
     if (!rh_fit_peers(w->tables, w->date, &w->fit->peers, &c.held_out))
@@ -521,7 +263,7 @@ static void fit_peers(const Work *w)
     g_array_append_val(w->fit->classes, c);
 }
 
-static void note_files(const Work *w)
+static void note_files(const RhSurfacesWork *w)
 {
     for (guint i = 0; i < w->tables->len; i++) {
         const RhKernelTables *t = g_ptr_array_index(w->tables, i);
@@ -530,8 +272,8 @@ static void note_files(const Work *w)
             g_string_append_printf(names, "%s%s", k ? ", " : "",
                                    (const char *)g_ptr_array_index(t->unknown, k));
         if (t->unknown_count > 0)
-            note(w, "%s: %d row%s left out: %s", t->name, t->unknown_count,
-                 t->unknown_count == 1 ? "" : "s", names->str);
+            rh_surfaces_note(w, "%s: %d row%s left out: %s", t->name, t->unknown_count,
+                             t->unknown_count == 1 ? "" : "s", names->str);
     }
 }
 
@@ -565,13 +307,12 @@ RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, 
     fit->classes = g_array_new(FALSE, FALSE, sizeof(RhSurfaceClass));
     g_array_set_clear_func(fit->classes, clear_class);
     fit->notes = g_ptr_array_new_with_free_func(g_free);
-    Work w = {tables, device, fit, holdout_frac, g_intern_string(date), 0};
-    if (timeout_s > 0)
-        w.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
+    RhSurfacesWork w = {
+        tables, device, fit, holdout_frac, g_intern_string(date), rh_deadline_in(timeout_s)};
     note_files(&w);
     fit_all(&w);
     fit_peers(&w);
-    if (is_late(&w)) {
+    if (rh_deadline_passed(w.deadline)) {
         rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
         return NULL;
     }
