@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/inputs_set.h"
 #include "cli/terminal.h"
 
 /* NULL: no answer, which differs from any. */

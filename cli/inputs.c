@@ -3,194 +3,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/job_keys.h"
+#include "cli/inputs_set.h"
 #include "cli/names.h"
-#include "cli/output.h"
-#include "cli/result.h"
 #include "cli/scenario.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
 #include "platforms/power.h"
-#include "platforms/profile.h"
-#include "strategies/knobs.h"
-#include "strategies/stack_file.h"
-#include "strategies/train/least.h"
-
-/* --- --set --- */
-
-/* Options and the words of one-line platforms, as keys. */
-static const struct {
-    const char *word, *key;
-} aliases[] = {{"seq", "sequence"},
-               {"global-batch", "global_batch"},
-               {"batch", "global_batch"},
-               {"ib", "nic.bandwidth"},
-               {"eth", "nic.bandwidth"},
-               {"roce", "nic.bandwidth"},
-               {"nvlink", "nvlink.bandwidth"},
-               {"nics", "nics_per_node"},
-               {"price", "price_per_gpu_hour"}};
-
-static const char *key_of_word(const char *word)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(aliases); i++)
-        if (strcmp(aliases[i].word, word) == 0)
-            return aliases[i].key;
-    return word;
-}
-
-/* Those that begin so, as "lora.rank" below "lora."; NULL: none. The caller frees. */
-static char *names_below(const char *prefix, const char *const *names)
-{
-    g_autoptr(GPtrArray) found = g_ptr_array_new();
-    for (; *names; names++)
-        if (g_str_has_prefix(*names, prefix))
-            g_ptr_array_add(found, (void *)*names);
-    g_ptr_array_add(found, NULL);
-    return found->len > 1 ? g_strjoinv(", ", (char **)found->pdata) : NULL;
-}
-
-/* What the model says of a key that is nobody's, with the job's keys among its notes. */
-static bool fail_with_job_keys(const GError *unknown, GError **error)
-{
-    g_autofree char *keys = g_strjoinv(", ", (char **)rh_job_keys());
-    const char *help = strstr(unknown->message, "\nhelp: ");
-    int facts = help ? (int)(help - unknown->message) : (int)strlen(unknown->message);
-    return rh_fail(error, RH_ERROR_USAGE, "%.*s\nnote: of the job: %s%s", facts, unknown->message,
-                   keys, help ? help : "");
-}
-
-/* A key of nobody's: what is near among the fields of all; one of a layout is said elsewhere. */
-static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknown, GError **error)
-{
-    if (rh_knob_find(key, strlen(key))) {
-        g_error_free(unknown);
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "--set %s: that is of a layout, --set changes the model, the platform and the job\n"
-            "help: --fix %s=... of `rehearse plan`, -s of `rehearse simulate`, "
-            "--what-if %s=... of `rehearse explain`",
-            key, key, key);
-    }
-    g_auto(GStrv) platform = rh_platform_keys(in->hardware);
-    g_autoptr(GPtrArray) names = g_ptr_array_new();
-    for (const char *const *name = rh_job_keys(); *name; name++)
-        g_ptr_array_add(names, (void *)*name);
-    for (size_t i = 0; i < G_N_ELEMENTS(aliases); i++)
-        g_ptr_array_add(names, (void *)aliases[i].word);
-    for (char **name = platform; *name; name++)
-        g_ptr_array_add(names, *name);
-    g_ptr_array_add(names, NULL);
-    const char *const *known = (const char *const *)names->pdata;
-    g_autofree char *below = g_strconcat(key, ".", NULL), *near = names_below(below, known);
-    if (!near)
-        near = rh_names_similar(key, known);
-    g_autoptr(GError) of_model = unknown;
-    if (!near || strstr(unknown->message, "\nhelp: "))
-        return fail_with_job_keys(of_model, error);
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "--set: neither the job, the platform nor the model has a \"%s\"\n"
-                   "help: similar: %s",
-                   key, near);
-}
-
-/* Whose field a key is: "model.", "platform." and "job." say it; else the platform's keys have a
- * dot or stand in this list, and the model has the rest. */
-static bool is_platform_key(const char *key)
-{
-    static const char *const plain[] = {
-        "nodes", "gpus_per_node", "nics_per_node", "price_per_gpu_hour", "pue", NULL};
-    return strchr(key, '.') || g_strv_contains(plain, key);
-}
-
-bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *value,
-                            GError **error)
-{
-    if (rh_platform_set(platform, key, value, error))
-        return true;
-    g_prefix_error(error, "--set ");
-    return false;
-}
-
-static bool set_stack(RhInputs *in, const char *key, const char *value, GError **error)
-{
-    if (!in->stack)
-        in->stack = g_memdup2(in->c.stack, sizeof *in->stack);
-    in->c.stack = in->stack;
-    if (rh_stack_set(in->stack, key, value, error))
-        return true;
-    g_prefix_error(error, "--set: ");
-    return false;
-}
-
-/* --profile FILE is --set profile=FILE, so that results record it like any other change. */
-static bool apply_set(RhInputs *in, const char *text, GError **error)
-{
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || !equals[1])
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "--set needs KEY=VALUE, \"%s\" given\nhelp: for example --set layers=4, "
-                       "--set nic.bandwidth=200Gb/s",
-                       text);
-    g_autofree char *word = g_strndup(text, (gsize)(equals - text));
-    const char *key = key_of_word(word), *value = equals + 1;
-    bool known = false;
-    if (in->model && g_str_has_prefix(key, "model."))
-        return rh_model_set(in->model, key + strlen("model."), value, error);
-    if (g_str_has_prefix(key, "stack."))
-        return set_stack(in, key + strlen("stack."), value, error);
-    if (g_str_has_prefix(key, "platform."))
-        return rh_inputs_set_platform(in->hardware, key + strlen("platform."), value, error);
-    bool profile = strcmp(key, "profile") == 0;
-    bool others = g_str_has_prefix(key, "model.") || g_str_has_prefix(key, "job.");
-    if (!in->model && (others || (!profile && !is_platform_key(key))))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "--set %s: with --program there is neither model nor job\nnote: keys are "
-                       "those of the platform",
-                       key);
-    if (profile)
-        return rh_platform_apply_profile(in->hardware, value, error);
-    const char *job_key = g_str_has_prefix(key, "job.") ? key + strlen("job.") : key;
-    if (!rh_job_set(&in->c.job, job_key, value, &known, error))
-        return false;
-    if (known)
-        return true;
-    if (job_key != key) {
-        g_autofree char *keys = g_strjoinv(", ", (char **)rh_job_keys());
-        return rh_fail(error, RH_ERROR_USAGE, "--set: no \"%s\" in a job\nnote: %s", job_key, keys);
-    }
-    if (is_platform_key(key))
-        return rh_inputs_set_platform(in->hardware, key, value, error);
-    GError *local = NULL;
-    if (rh_model_set(in->model, key, value, &local))
-        return true;
-    if (!g_str_has_prefix(local->message, "unknown key"))
-        return g_propagate_error(error, local), false;
-    return fail_unknown_key(in, key, local, error);
-}
-
-const char *rh_inputs_ignored(const RhInputs *in, const char *key)
-{
-    return rh_stack_ignores(in->c.stack, in->hardware, key);
-}
-
-/* Facts that were changed, and change nothing. */
-static void warn_of_ignored(const RhInputs *in, const RhPlatform *before)
-{
-    size_t count = 0;
-    const RhFactRow *rows = rh_facts(&count);
-    for (size_t i = 0; i < count; i++) {
-        const RhFact *was = rh_facts_seen(before, &rows[i]),
-                     *is = rh_facts_seen(in->hardware, &rows[i]);
-        const char *why = was->value == is->value && was->source == is->source
-                              ? NULL
-                              : rh_inputs_ignored(in, rows[i].key);
-        g_autofree char *line =
-            why ? g_strdup_printf("warning: %s is not used: %s", rows[i].key, why) : NULL;
-        if (line)
-            rh_terminal_hint(line);
-    }
-}
 
 /* --- loading --- */
 
@@ -308,46 +126,54 @@ RhInputs *rh_inputs_without(const RhInputs *inputs, int set, GError **error)
     return rh_inputs_load(&spec, error);
 }
 
+static bool load_parts(RhInputs *in, const RhInputsSpec *spec, GError **error)
+{
+    if (spec->stack && !load_stack(in, spec->stack, error))
+        return false;
+    in->model = spec->workload ? rh_names_model(spec->workload, error) : NULL;
+    if ((spec->workload && !in->model) || !load_platform(in, spec, error))
+        return false;
+    if (!spec->stack && !load_stack(in, default_stack(in->hardware), error))
+        return false;
+    if (!rh_recipe_by_name(spec->dtype))
+        return rh_fail(error, RH_ERROR_INPUT, "dtype \"%s\" is none of %s", spec->dtype,
+                       RH_RECIPE_CHOICES);
+    return !spec->workload || check_sequence(in->model, spec, error);
+}
+
+static bool apply_sets(RhInputs *in, const RhInputsSpec *spec, GError **error)
+{
+    for (int i = 0; in->sets[i]; i++)
+        if (!rh_inputs_apply_set(in, in->sets[i], error)) {
+            rh_scenario_blame(spec->origins ? spec->origins[i] : "", error);
+            return false;
+        }
+    if (!rh_power_of_host_agrees(in->hardware, error)) {
+        g_prefix_error(error, "--set: ");
+        return false;
+    }
+    if (in->model && rh_model_sees_pictures(in->model) && in->c.job.sequence != 1)
+        return rh_fail(error, RH_ERROR_USAGE, "--set sequence: a sample of %s is one picture",
+                       in->model->name);
+    return true;
+}
+
 RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
 {
     g_autoptr(RhInputs) in = g_new0(RhInputs, 1);
     keep_asked(in, spec);
-    if (spec->stack && !load_stack(in, spec->stack, error))
-        return NULL;
-    in->model = spec->workload ? rh_names_model(spec->workload, error) : NULL;
-    if ((spec->workload && !in->model) || !load_platform(in, spec, error))
-        return NULL;
-    if (!spec->stack && !load_stack(in, default_stack(in->hardware), error))
-        return NULL;
-    if (!rh_recipe_by_name(spec->dtype)) {
-        rh_fail(error, RH_ERROR_INPUT, "dtype \"%s\" is none of %s", spec->dtype,
-                RH_RECIPE_CHOICES);
-        return NULL;
-    }
-    if (spec->workload && !check_sequence(in->model, spec, error))
+    if (!load_parts(in, spec, error))
         return NULL;
     in->c.job = (RhJob){.global_batch = spec->global_batch,
                         .sequence = MAX(spec->sequence, 1),
                         .gpus = (int32_t)spec->gpus,
                         .recipe = rh_recipe_by_name(spec->dtype)};
     g_autoptr(RhPlatform) before = rh_platform_copy(in->hardware);
-    for (int i = 0; in->sets[i]; i++)
-        if (!apply_set(in, in->sets[i], error)) {
-            rh_scenario_blame(spec->origins ? spec->origins[i] : "", error);
-            return NULL;
-        }
-    if (!rh_power_of_host_agrees(in->hardware, error)) {
-        g_prefix_error(error, "--set: ");
+    if (!apply_sets(in, spec, error))
         return NULL;
-    }
-    if (in->model && rh_model_sees_pictures(in->model) && in->c.job.sequence != 1) {
-        rh_fail(error, RH_ERROR_USAGE, "--set sequence: a sample of %s is one picture",
-                in->model->name);
-        return NULL;
-    }
     rh_documents_settle(&in->c.job.documents, in->c.job.sequence, (uint64_t)spec->seed);
     if (!spec->silent)
-        warn_of_ignored(in, before);
+        rh_inputs_warn_ignored(in, before);
     if (in->c.job.gpus == 0)
         in->c.job.gpus = rh_platform_gpus(in->hardware);
     if (!check_gpus(in, error))
@@ -358,6 +184,8 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
     fill_question(in, spec);
     return g_steal_pointer(&in);
 }
+
+/* --- the command line --- */
 
 /* What --profile, --set and --scenario say, in this order, as settings; where each stands in a file, or ""; and the
  * recorded words. Each NULL-ended. */
@@ -398,7 +226,7 @@ static char *field_of_set(const char *set)
         if (g_str_has_prefix(set, owners[i]))
             set += strlen(owners[i]);
     g_autofree char *word = g_strndup(set, strcspn(set, "="));
-    return g_strdup(key_of_word(word));
+    return g_strdup(rh_inputs_key(word));
 }
 
 /* What the command line says twice, by --set and its own option or by two of --set. */
@@ -439,23 +267,30 @@ static void hint_stack(const RhArguments *a, const RhInputs *in)
         rh_terminal_hint(line);
 }
 
+/* What every question says; false: it says something twice. */
+static bool spec_of(const RhArguments *a, Words *words, RhInputsSpec *spec, GError **error)
+{
+    if (!words_of(a, words, error) || !check_sets(a, (const char *const *)words->sets, error))
+        return false;
+    *spec = (RhInputsSpec){.workload = a->workload,
+                           .platform = a->platform,
+                           .stack = a->stack,
+                           .dtype = a->dtype,
+                           .global_batch = a->global_batch,
+                           .sequence = a->sequence,
+                           .gpus = a->gpus,
+                           .seed = a->seed,
+                           .sets = (const char *const *)words->sets,
+                           .origins = (const char *const *)words->origins,
+                           .argv = (const char *const *)words->argv};
+    return true;
+}
+
 RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 {
     g_auto(Words) words = {0};
-    if (!words_of(a, &words, error) || !check_sets(a, (const char *const *)words.sets, error))
-        return NULL;
-    RhInputsSpec spec = {.workload = a->workload,
-                         .platform = a->platform,
-                         .stack = a->stack,
-                         .dtype = a->dtype,
-                         .global_batch = a->global_batch,
-                         .sequence = a->sequence,
-                         .gpus = a->gpus,
-                         .seed = a->seed,
-                         .sets = (const char *const *)words.sets,
-                         .origins = (const char *const *)words.origins,
-                         .argv = (const char *const *)words.argv};
-    RhInputs *in = rh_inputs_load(&spec, error);
+    RhInputsSpec spec;
+    RhInputs *in = spec_of(a, &words, &spec, error) ? rh_inputs_load(&spec, error) : NULL;
     if (in)
         hint_stack(a, in);
     return in;
@@ -464,16 +299,13 @@ RhInputs *rh_inputs_of(const RhArguments *a, GError **error)
 RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **error)
 {
     g_auto(Words) words = {0};
-    if (!words_of(a, &words, error) || !check_sets(a, (const char *const *)words.sets, error))
+    RhInputsSpec spec;
+    if (!spec_of(a, &words, &spec, error))
         return NULL;
-    RhInputsSpec spec = {.platform = a->platform,
-                         .stack = a->stack ? a->stack : "bare",
-                         .dtype = a->dtype,
-                         .gpus = ranks,
-                         .seed = a->seed,
-                         .sets = (const char *const *)words.sets,
-                         .origins = (const char *const *)words.origins,
-                         .argv = (const char *const *)words.argv};
+    spec.workload = NULL;
+    spec.stack = a->stack ? a->stack : "bare";
+    spec.global_batch = spec.sequence = 0;
+    spec.gpus = ranks;
     return rh_inputs_load(&spec, error);
 }
 
@@ -481,19 +313,11 @@ RhInputs *rh_inputs_of_program(const RhArguments *a, int32_t ranks, GError **err
 RhInputs *rh_inputs_of_service(const RhArguments *a, GError **error)
 {
     g_auto(Words) words = {0};
-    if (!words_of(a, &words, error) || !check_sets(a, (const char *const *)words.sets, error))
+    RhInputsSpec spec;
+    if (!spec_of(a, &words, &spec, error))
         return NULL;
-    RhInputsSpec spec = {.workload = a->workload,
-                         .platform = a->platform,
-                         .stack = "bare",
-                         .dtype = a->dtype,
-                         .global_batch = 1,
-                         .sequence = 1,
-                         .gpus = a->gpus,
-                         .seed = a->seed,
-                         .sets = (const char *const *)words.sets,
-                         .origins = (const char *const *)words.origins,
-                         .argv = (const char *const *)words.argv};
+    spec.stack = "bare";
+    spec.global_batch = spec.sequence = 1;
     return rh_inputs_load(&spec, error);
 }
 
@@ -511,68 +335,4 @@ void rh_inputs_free(RhInputs *in)
     g_free(in->workload);
     g_free(in->platform_spec);
     g_free(in);
-}
-
-/* --- layouts --- */
-
-/* Degrees whose product no machine has; products below stay far inside 32 bits. */
-static bool check_ranks(const RhLayout *l, GError **error)
-{
-    double ranks = (double)l->tp * l->pp * l->cp * MAX(l->dp, 1);
-    if (ranks <= 1 << 24)
-        return true;
-    return rh_fail(error, RH_ERROR_USAGE, "tp%d x pp%d x cp%d x dp%d are %.0f ranks", l->tp, l->pp,
-                   l->cp, MAX(l->dp, 1), ranks);
-}
-
-bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GError **error)
-{
-    RhLayout l = *layout;
-    RhCase fitting = in->c;
-    rh_train_complete(&in->c, &l);
-    if (layout->dp == 0) {
-        l.dp = MIN(l.dp, rh_train_least_replicas(&l));
-        fitting.job.global_batch *= l.dp; /* nobody said that so many divide it */
-    }
-    if (!check_ranks(&l, error))
-        return false;
-    fitting.job.gpus = l.tp * l.pp * l.cp * l.dp;
-    return rh_train_legal(&fitting, &l, error);
-}
-
-bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **error)
-{
-    RhLayout l = *layout;
-    if (!check_ranks(&l, error))
-        return false;
-    if (l.tp == 1)
-        l.sequence_parallel = false;
-    if (l.dp == 0 && !rh_inputs_fits_some_machine(in, &l, error))
-        return false;
-    rh_train_complete(&in->c, &l);
-    if (!rh_train_legal(&in->c, &l, error))
-        return false;
-    *layout = rh_train_canonical(&in->c, &l);
-    rh_train_settle(&in->c, layout);
-    return true;
-}
-
-bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, GError **error)
-{
-    RhLayout layout = rh_train_default(&in->c);
-    bool is_result = strchr(strategy, '#') || g_str_has_suffix(strategy, ".json");
-    bool is_file = !is_result && g_file_test(strategy, G_FILE_TEST_IS_REGULAR);
-    if (is_result ? !rh_result_layout(strategy, &layout, error)
-        : is_file ? !rh_layout_load(strategy, &layout, error)
-                  : !rh_layout_parse(strategy, &layout, error))
-        return false;
-    GError *why = NULL;
-    if (!rh_inputs_settle_layout(in, &layout, &why)) {
-        if (!is_result && !is_file)
-            g_propagate_error(error, why);
-        return is_result ? rh_result_refuse(strategy, why, error)
-                         : is_file && rh_layout_refuse(strategy, why, error);
-    }
-    *out = layout;
-    return true;
 }

@@ -42,12 +42,6 @@ RhInputs *rh_inputs_of_service(const RhArguments *arguments, GError **error);
 void rh_inputs_free(RhInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 
-/* Why nothing reads a field of the platform, by its key; NULL: it is read, or none of a platform's. */
-const char *rh_inputs_ignored(const RhInputs *inputs, const char *key);
-/* rh_platform_set for a word of --set, which an error names. */
-bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *value,
-                            GError **error);
-
 /* `-s`: a layout in text, a file holding one, or RESULT.json#RANK. Completed, canonical, legal. */
 bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
 /* The same from a layout at hand. */

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/inputs.h"
+#include "cli/inputs_set.h"
 #include "cli/output.h"
 #include "cli/show_machine.h"
 #include "cli/show_workload.h"
