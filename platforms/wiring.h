@@ -1,5 +1,5 @@
 #pragma once
-/* Links that are neither a node's switch nor a tree of switches: a row and a file for each kind.
+/* Links that are neither a node's switch nor a tree of switches: a file for each kind.
  *
  * A wiring numbers its directed links from 0. Inside a node its links lie between the ports of two
  * GPUs, outside between the NICs of two nodes. Knows places and links; fabric.c gives the links their
@@ -28,8 +28,6 @@ struct RhWiring {
     int64_t (*link_named)(const RhPlatform *p, const char *name);
 };
 
-/* NULL-ended: islands, mesh, torus, dragonfly. */
-extern const RhWiring *const rh_wirings[];
 extern const RhWiring rh_wiring_islands, rh_wiring_mesh, rh_wiring_torus, rh_wiring_dragonfly;
 
 /* Numbers the links of a platform's mesh among the GPUs that a node has, and finds who relays. */

@@ -43,6 +43,3 @@ const RhWiring rh_wiring_islands = {
     .link_name = link_name,
     .link_named = link_named,
 };
-
-const RhWiring *const rh_wirings[] = {&rh_wiring_islands, &rh_wiring_mesh, &rh_wiring_torus,
-                                      &rh_wiring_dragonfly, NULL};

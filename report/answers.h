@@ -82,7 +82,6 @@ typedef struct {
 /* Do both train as many tokens a step on as many GPUs? Else steps do not compare, tokens do. */
 bool rh_compared_alike(const RhComparedSide *a, const RhComparedSide *b);
 double rh_compared_step_tokens(const RhComparedSide *side);
-double rh_compared_gpu_s_per_token(const RhComparedSide *side);
 /* 0: its price is not known, or its power. */
 double rh_compared_tokens_per_usd(const RhComparedSide *side);
 double rh_compared_tokens_per_kwh(const RhComparedSide *side);

@@ -213,7 +213,7 @@ double rh_compared_step_tokens(const RhComparedSide *side)
     return side->r->tokens_per_s_per_gpu * (double)side->gpus * side->r->step_time_s;
 }
 
-double rh_compared_gpu_s_per_token(const RhComparedSide *side)
+static double gpu_s_per_token(const RhComparedSide *side)
 {
     return side->r->tokens_per_s_per_gpu > 0 ? 1 / side->r->tokens_per_s_per_gpu : 0;
 }
@@ -255,8 +255,7 @@ char *rh_report_token_shares(const RhComparedSide *a, const RhComparedSide *b, c
     g_autoptr(GString) out = g_string_new(NULL);
     g_autofree char *fewer = g_strdup_printf("fewer GPU-seconds a token%s", than);
     g_autofree char *more = g_strdup_printf("more GPU-seconds a token%s", than);
-    bool differs = add_share(
-        out, beyond(rh_compared_gpu_s_per_token(a), rh_compared_gpu_s_per_token(b)), fewer, more);
+    bool differs = add_share(out, beyond(gpu_s_per_token(a), gpu_s_per_token(b)), fewer, more);
     differs |= add_share(out, beyond(rh_compared_tokens_per_usd(b), rh_compared_tokens_per_usd(a)),
                          "less money", "more money");
     differs |= add_share(out, beyond(rh_compared_tokens_per_kwh(b), rh_compared_tokens_per_kwh(a)),
@@ -293,7 +292,7 @@ static void put_side(RhJsonWriter *w, const char *key, const RhComparedSide *sid
     rh_put_layout(w, "layout", &r->layout);
     rh_json_put_number(w, "step_time_s", r->step_time_s);
     rh_json_put_number(w, rh_report_rate_key(r->pictures), r->tokens_per_s_per_gpu);
-    rh_json_put_number(w, "gpu_s_per_token", rh_compared_gpu_s_per_token(side));
+    rh_json_put_number(w, "gpu_s_per_token", gpu_s_per_token(side));
     rh_put_known(w, "tokens_per_usd", rh_compared_tokens_per_usd(side));
     rh_put_known(w, "tokens_per_kwh", rh_compared_tokens_per_kwh(side));
     rh_json_put_number(w, "mfu_frac", r->mfu_frac);

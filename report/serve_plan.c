@@ -40,7 +40,8 @@ char *rh_report_servers(const RhDeployment *d)
     return g_string_free(out, FALSE);
 }
 
-char *rh_report_serve_binds(const RhServeEntry *e, const RhSlos *slos)
+/* The level that breaks next, or "speed". Caller frees. */
+static char *binds(const RhServeEntry *e, const RhSlos *slos)
 {
     if (e->binding < 0)
         return g_strdup("speed");
@@ -96,7 +97,7 @@ static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *
     g_autoptr(GString) line = g_string_new(NULL);
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        g_autofree char *what = rh_report_serve_binds(e, slos);
+        g_autofree char *what = binds(e, slos);
         if (e->broken_per_s > 0 || e->fewer_broke)
             g_string_append_printf(line, "%s%u %s", line->len ? "; " : "", i + 1, what);
     }
@@ -162,8 +163,7 @@ void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServ
 {
     const RhServeEntry *e = &plan->nearest;
     if (e->bound_per_s > 0) {
-        g_autofree char *text = rh_deployment_format(&e->deployment),
-                        *what = rh_report_serve_binds(e, &o->slos),
+        g_autofree char *text = rh_deployment_format(&e->deployment), *what = binds(e, &o->slos),
                         *rate = rh_text_number(e->bound_per_s, 3);
         g_string_append_printf(out, "nearest: %s\n         at most %s/s in closed form", text,
                                rate);

@@ -7,8 +7,6 @@
 char *rh_report_servers(const RhDeployment *deployment);
 /* "batch 64, chunk 8192"; of models that are asked once "batch 32, window 5 ms". Caller frees. */
 char *rh_report_limits(const RhServeEntry *entry);
-/* The level that breaks next, or "speed". Caller frees. */
-char *rh_report_serve_binds(const RhServeEntry *entry, const RhSlos *slos);
 /* How surely levels are kept, as far as chance goes. Caller frees. */
 char *rh_report_chance(const RhServePlanOptions *options);
 /* "ttft p99<1 s, tpot p99<30 ms" */

@@ -19,13 +19,6 @@ typedef struct {
     double t_end_s; /* of the last kernel */
 } Walk;
 
-const char *rh_course_piece_name(RhCoursePieceKind kind)
-{
-    static const char *const names[] = {"idle", "forward", "backward", "optimizer",
-                                        "other kernels"};
-    return names[kind];
-}
-
 /* --- causes --- */
 
 static const RhTask *task_of(const RhSpanIndex *x, int32_t span)

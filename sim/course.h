@@ -11,7 +11,6 @@ typedef enum {
     RH_PIECE_OTHER, /* kernels of no micro-batch */
     RH_PIECE_LAST,
 } RhCoursePieceKind;
-const char *rh_course_piece_name(RhCoursePieceKind kind);
 
 typedef struct {
     uint8_t kind, wait; /* RhCoursePieceKind; RhWait of RH_PIECE_IDLE */

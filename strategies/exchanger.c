@@ -100,7 +100,7 @@ static void read_part(RhJson *doc, const RhJsonNode *root, const char *key, RhEx
     }
 }
 
-RhExchanger *rh_exchanger_load(const char *name, GError **error)
+static void *load(const char *name, GError **error)
 {
     g_autofree char *path = rh_data_shelf_path(&shelf, name);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
@@ -118,11 +118,6 @@ RhExchanger *rh_exchanger_load(const char *name, GError **error)
     if (strcmp(x->name, name) != 0)
         rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", x->name, name);
     return rh_json_finish(doc, error) ? g_steal_pointer(&x) : NULL;
-}
-
-static void *load(const char *name, GError **error)
-{
-    return rh_exchanger_load(name, error);
 }
 
 const RhExchanger *rh_exchanger_by_name(const char *name, GError **error)

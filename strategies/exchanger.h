@@ -55,8 +55,7 @@ double rh_exchange_copies(const RhExchangeLoad *load, int32_t parts);
 /* Those that training's `dispatch=deepep` means. */
 #define RH_EXCHANGER_ONCE "deepep"
 
-/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_exchanger_load(). */
+/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT with positions: its file is
+ * wrong. */
 const RhExchanger *rh_exchanger_by_name(const char *name, GError **error);
-/* The same with what is wrong: RH_ERROR_INPUT with positions. */
-RhExchanger *rh_exchanger_load(const char *name, GError **error);
 const char *const *rh_exchanger_names(void); /* sorted, NULL-ended */

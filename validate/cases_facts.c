@@ -79,7 +79,7 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, GArray *rules)
     g_array_append_val(rules, rule);
 }
 
-RhCaseFacts *rh_case_facts_parse(RhJson *doc, GError **error)
+static RhCaseFacts *facts_of(RhJson *doc, GError **error)
 {
     g_autoptr(RhCaseFacts) facts = g_new0(RhCaseFacts, 1);
     const RhJsonNode *rules = rh_json_array(doc, rh_json_root(doc), "rules");
@@ -95,7 +95,7 @@ RhCaseFacts *rh_case_facts_load(bool serving, GError **error)
     g_autofree char *path = g_build_filename(rh_data_dir(), "validate", "data",
                                              serving ? "served.json" : "published.json", NULL);
     g_autoptr(RhJson) doc = rh_json_load(path, error);
-    return doc ? rh_case_facts_parse(doc, error) : NULL;
+    return doc ? facts_of(doc, error) : NULL;
 }
 
 void rh_case_facts_free(RhCaseFacts *facts)

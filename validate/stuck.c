@@ -3,7 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-GHashTable *rh_stuck_parse(const char *text)
+/* Task by rank, of any text that has such lines; caller unrefs. */
+static GHashTable *tasks_of(const char *text)
 {
     GHashTable *task_of = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (const char *at = strstr(text, "rank "); at; at = strstr(at + 1, "rank ")) {
@@ -35,8 +36,8 @@ char *rh_stuck_compare(const char *rehearsed, const char *performed, int32_t ran
                         : NULL;
     if (*why)
         return NULL;
-    g_autoptr(GHashTable) foreseen = rh_stuck_parse(rehearsed);
-    g_autoptr(GHashTable) seen = rh_stuck_parse(performed);
+    g_autoptr(GHashTable) foreseen = tasks_of(rehearsed);
+    g_autoptr(GHashTable) seen = tasks_of(performed);
     int32_t alike = 0;
     for (int32_t rank = 1; rank <= ranks_count; rank++)
         alike += g_hash_table_contains(seen, GINT_TO_POINTER(rank)) &&

@@ -5,8 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Task by rank, of any text that has such lines; caller unrefs. */
-GHashTable *rh_stuck_parse(const char *text);
 /* All that the ranks of a run left as FOLDER/NAME.stuck.RANK, joined; NULL when none did. Owned. */
 char *rh_stuck_collect(const char *folder, const char *name, int32_t ranks_count);
 /* "both stop: ..." when both sides tell of ranks that wait, and how many of them wait in the same

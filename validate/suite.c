@@ -205,7 +205,8 @@ static bool run(RhSuiteRun *s, GError **error)
     return true;
 }
 
-const char *const *rh_suite_names(void)
+/* NULL-ended. */
+static const char *const *names_of_suites(void)
 {
     static const char *names[8];
     for (size_t i = 0; rh_suites[i].name && i + 1 < G_N_ELEMENTS(names); i++)
@@ -218,7 +219,7 @@ static const RhSuite *suite_by_name(const char *name, GError **error)
     for (const RhSuite *suite = rh_suites; suite->name; suite++)
         if (strcmp(suite->name, name) == 0)
             return suite;
-    rh_fail_unknown(error, "suite", name, rh_suite_names());
+    rh_fail_unknown(error, "suite", name, names_of_suites());
     return NULL;
 }
 

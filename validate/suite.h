@@ -18,8 +18,6 @@ typedef struct {
     void *user;
 } RhSuiteOptions;
 
-/* NULL-ended. */
-const char *const *rh_suite_names(void);
 /* RH_ERROR_USAGE with the names when there is no such suite. */
 bool rh_suite_known(const char *name, GError **error);
 /* Cases that could not be run are in the result, skipped, with their reason. RH_ERROR_USAGE for an

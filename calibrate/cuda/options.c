@@ -33,7 +33,8 @@ const char *rk_options_help(void)
     return HELP;
 }
 
-double rk_seconds_parse(const char *text)
+/* "5m", "90s", "1.5m", "90": seconds; a negative number when `text` is no time. */
+static double seconds_of(const char *text)
 {
     long whole, tenths = 0;
     char *end;
@@ -106,7 +107,7 @@ static bool take(RkOptions *o, const char *flag, const char *value, char *why, s
     if (strcmp(flag, "--run") == 0)
         return parse_classes(o, value, why, why_size);
     if (strcmp(flag, "--budget") == 0) {
-        o->budget_s = rk_seconds_parse(value);
+        o->budget_s = seconds_of(value);
         if (o->budget_s > 0)
             return true;
         snprintf(why, why_size, "--budget %s: a time above 0 is wanted, as in 90s or 5m", value);

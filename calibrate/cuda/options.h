@@ -33,9 +33,6 @@ typedef struct {
 /* False when an option is wrong; `why` then says which and how. */
 bool rk_options_parse(int argc, char *const *argv, RkOptions *out, char *why, size_t why_size);
 
-/* "5m", "90s", "1.5m", "90": seconds; a negative number when `text` is no time. */
-double rk_seconds_parse(const char *text);
-
 const char *rk_options_help(void);
 
 #ifdef __cplusplus

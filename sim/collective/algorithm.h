@@ -171,9 +171,8 @@ RhGroupPlace rh_placement_of(int32_t members, const int32_t *node_of);
  * Teams of the same size work side by side: place i of team j is member i * teams + j, and the
  * team's chunks are the j-th of `teams` equal parts of the buffer. */
 
-/* Largest power of two up to n, and its logarithm. */
+/* Largest power of two up to n, and the logarithm of the least that is no less. */
 int32_t rh_power_below(int32_t n);
-int32_t rh_log2_below(int32_t n);
 int32_t rh_log2_above(int32_t n);
 /* With n = 2^K + r the first 2 r places pair up: the even ones hand their part to the odd ones, or
  * take the result back. */

@@ -4,12 +4,7 @@
  * buffer to the odd ones before and take the result after; the 2^K others work. */
 #include "sim/collective/algorithm.h"
 
-int32_t rh_power_below(int32_t n)
-{
-    return 1 << rh_log2_below(n);
-}
-
-int32_t rh_log2_below(int32_t n)
+static int32_t log2_below(int32_t n)
 {
     int32_t steps = 0;
     while (n >> (steps + 1))
@@ -17,9 +12,14 @@ int32_t rh_log2_below(int32_t n)
     return steps;
 }
 
+int32_t rh_power_below(int32_t n)
+{
+    return 1 << log2_below(n);
+}
+
 int32_t rh_log2_above(int32_t n)
 {
-    return n > 1 ? rh_log2_below(n - 1) + 1 : 0;
+    return n > 1 ? log2_below(n - 1) + 1 : 0;
 }
 
 int32_t rh_places_inside(const RhLoads *l)
@@ -149,7 +149,7 @@ static void cost(RhLoads *l, RhOp op, double bytes)
         return;
     }
     rh_loads_add_all(l, n > rh_power_below(n) ? 2 : 0, bytes);
-    rh_loads_add(l, rh_log2_below(inside), bytes, 0, 0);
+    rh_loads_add(l, log2_below(inside), bytes, 0, 0);
     for (int32_t distance = inside; 2 * distance <= n; distance *= 2) {
         rh_loads_add_all(l, 1, bytes);
         rh_loads_reach(l, distance);

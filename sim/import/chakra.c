@@ -37,7 +37,7 @@ int64_t rh_chakra_type_by_name(const char *name)
     return -1;
 }
 
-int64_t rh_chakra_collective_by_name(const char *name)
+static int64_t collective_by_name(const char *name)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(collectives); i++)
         if (strcmp(collectives[i].name, name) == 0)
@@ -62,7 +62,7 @@ void rh_chakra_attribute(RhChakraNode *n, const char *name, double number, const
     if (strcmp(name, "is_cpu_op") == 0)
         n->host = number != 0;
     else if (strcmp(name, "comm_type") == 0)
-        n->comm_type = text ? rh_chakra_collective_by_name(text) : whole(number);
+        n->comm_type = text ? collective_by_name(text) : whole(number);
     else if (strcmp(name, "comm_size") == 0)
         n->comm_bytes = number;
     else if (strcmp(name, "comm_src") == 0)

@@ -37,9 +37,8 @@ RhChakraNode rh_chakra_node(void);
 /* An attribute by its name, as a number or a text (else NULL). Those that say nothing of time are passed
  * over. */
 void rh_chakra_attribute(RhChakraNode *node, const char *name, double number, const char *text);
-/* "COMP_NODE" -> 4, "ALL_REDUCE" -> 0; -1 when it is none. */
+/* "COMP_NODE" -> 4; -1 when it is none. */
 int64_t rh_chakra_type_by_name(const char *name);
-int64_t rh_chakra_collective_by_name(const char *name);
 /* The node as an operation; its waits are added to r->waits by the caller, with op r->f->ops->len - 1.
  * RH_ERROR_INPUT. */
 bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *node, GError **error);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "strategies/serve/router.h"
+#include "strategies/serve/scaling.h"
 #include "strategies/serve/server.h"
 
 static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
@@ -14,11 +15,17 @@ static const char *const prefix_names[] = {"auto", "off", "on", NULL};
 #define DEGREE_MAX 1024
 #define COUNT_MAX  (1 << 20)
 
-/* rh_scalers, in their order. */
-static const char *const scale_names[] = {"off", "ongoing", NULL};
 static const char *const weights_names[] = {"gpu", "host", "nvme", NULL};
 
-const RhPoolKey rh_pool_keys[] = {
+typedef struct {
+    const char *key, *example, *about;
+    int32_t low, high, otherwise;
+    size_t offset;            /* in RhPool */
+    const char *const *names; /* of values; NULL: a number */
+} PoolKey;
+
+/* NULL-ended. */
+static const PoolKey pool_keys[] = {
     {"tp", "tp4", "tensor parallel: each matrix over 4 GPUs", 1, DEGREE_MAX, 1,
      offsetof(RhPool, tp), NULL},
     {"pp", "pp2", "pipeline parallel: the layers over 2 stages", 1, DEGREE_MAX, 1,
@@ -63,7 +70,7 @@ const RhPoolKey rh_pool_keys[] = {
      0, offsetof(RhPool, window), NULL},
     {"scale", "scale=ongoing",
      "whether replicas come and go with the load; ongoing: by requests under way (Ray Serve)", 0, 1,
-     0, offsetof(RhPool, scale), scale_names},
+     0, offsetof(RhPool, scale), rh_scaler_names},
     {"least", "least=2", "replicas that are there at all times, with scale", 1, COUNT_MAX, 1,
      offsetof(RhPool, least), NULL},
     {"target", "target=16", "requests of a replica, with scale (target_ongoing_requests)", 0,
@@ -75,7 +82,7 @@ const RhPoolKey rh_pool_keys[] = {
      offsetof(RhPool, nvme), NULL},
     {0}};
 
-static int32_t *field_of(RhPool *pool, const RhPoolKey *key)
+static int32_t *field_of(RhPool *pool, const PoolKey *key)
 {
     return (int32_t *)(void *)((char *)pool + key->offset);
 }
@@ -85,16 +92,16 @@ RhDeployment rh_deployment_default(void)
     RhDeployment d = {
         .server = g_intern_static_string("vllm"), .router = rh_routers[0]->name, .pools_count = 1};
     for (int p = 0; p < RH_POOLS_MAX; p++)
-        for (const RhPoolKey *key = rh_pool_keys; key->key; key++)
+        for (const PoolKey *key = pool_keys; key->key; key++)
             *field_of(&d.pools[p], key) = key->otherwise;
     return d;
 }
 
 static bool fail_key(const char *word, GError **error)
 {
-    static const char *keys[G_N_ELEMENTS(rh_pool_keys) + 2] = {"server", "router"};
-    for (size_t i = 0; rh_pool_keys[i].key; i++)
-        keys[i + 2] = rh_pool_keys[i].key;
+    static const char *keys[G_N_ELEMENTS(pool_keys) + 2] = {"server", "router"};
+    for (size_t i = 0; pool_keys[i].key; i++)
+        keys[i + 2] = pool_keys[i].key;
     const char *near = rh_nearest_name(word, keys);
     g_autofree char *list = g_strjoinv(" ", (char **)keys);
     return rh_fail(error, RH_ERROR_USAGE,
@@ -103,7 +110,7 @@ static bool fail_key(const char *word, GError **error)
                    near ? "\"" : "", list);
 }
 
-static bool read_name(const RhPoolKey *key, const char *text, int32_t *value, GError **error)
+static bool read_name(const PoolKey *key, const char *text, int32_t *value, GError **error)
 {
     for (int32_t i = 0; key->names[i]; i++)
         if (strcmp(key->names[i], text) == 0) {
@@ -115,7 +122,7 @@ static bool read_name(const RhPoolKey *key, const char *text, int32_t *value, GE
                    legal);
 }
 
-static bool read_value(const RhPoolKey *key, const char *text, int32_t *value, GError **error)
+static bool read_value(const PoolKey *key, const char *text, int32_t *value, GError **error)
 {
     char *end;
     errno = 0;
@@ -154,10 +161,10 @@ static bool read_item(char *item, RhDeployment *d, RhPool *pool, uint32_t *seen,
     bool taken;
     if (!read_word(word, text, d, &taken, error) || taken)
         return taken && !(error && *error);
-    for (const RhPoolKey *key = rh_pool_keys; key->key; key++) {
+    for (const PoolKey *key = pool_keys; key->key; key++) {
         if (strcmp(key->key, word) != 0)
             continue;
-        uint32_t bit = 1u << (key - rh_pool_keys);
+        uint32_t bit = 1u << (key - pool_keys);
         if (*seen & bit)
             return rh_fail(error, RH_ERROR_USAGE, "%s is given twice", word);
         *seen |= bit;
@@ -217,11 +224,11 @@ char *rh_deployment_format(const RhDeployment *d)
         if (p > 0)
             g_string_append_c(s, '/');
         RhPool pool = d->pools[p];
-        for (const RhPoolKey *key = rh_pool_keys; key->key; key++) {
+        for (const PoolKey *key = pool_keys; key->key; key++) {
             int32_t value = *field_of(&pool, key);
             g_autofree char *number = g_strdup_printf("%d", value);
             bool degree = g_ascii_isdigit(key->example[strlen(key->key)]);
-            if (value != key->otherwise || key == rh_pool_keys)
+            if (value != key->otherwise || key == pool_keys)
                 put(s, key->key, !degree, key->names ? key->names[value] : number);
         }
     }

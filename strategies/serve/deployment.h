@@ -39,7 +39,7 @@ typedef struct {
     int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */
     int32_t blocks;   /* of a replica's cache, at most; 0: what the memory leaves */
     int32_t window;   /* ms that a batch waits for more requests, where it begins and ends as one */
-    int32_t scale;    /* of rh_scalers (scaling.h) */
+    int32_t scale;    /* of rh_scaler_names (scaling.h) */
     int32_t least;    /* replicas that are there at all times, with a scaler */
     int32_t target;   /* requests of a replica that a scaler wants; 0: its default */
     int32_t weights;  /* RhWeightsIn */
@@ -68,12 +68,3 @@ static inline int32_t rh_pool_gpus(const RhPool *pool)
 {
     return pool->tp * pool->pp * pool->dp; /* of one replica */
 }
-
-/* The keys, for help and completions: NULL-ended. */
-typedef struct {
-    const char *key, *example, *about;
-    int32_t low, high, otherwise;
-    size_t offset;            /* in RhPool */
-    const char *const *names; /* of values; NULL: a number */
-} RhPoolKey;
-extern const RhPoolKey rh_pool_keys[];

@@ -349,20 +349,3 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
     }
     return run;
 }
-
-RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch)
-{
-    Parts p = parts_of(it, batch);
-    RhCost *root = rh_cost_new("iteration", rh_iteration_s(it, batch), "");
-    rh_cost_add(root, "every token", every_token_s(it, &p), "kernels and sums of all layers");
-    rh_cost_add(root, "attention of prompts", chunks_s(it, &p), "");
-    rh_cost_add(root, "attention of tokens", p.decode_s, "");
-    rh_cost_add(root, "logits", p.logits_s, "");
-    if (p.draft_s > 0)
-        rh_cost_add(root, "guesses", p.draft_s, "");
-    double device = device_s(it, &p), streamed_s = fmax(it->stream_s - device, 0);
-    if (it->stream_s > 0)
-        rh_cost_add(root, "weights on their way", streamed_s, it->server->stream_host_frac.source);
-    rh_cost_add(root, "host", root->value_s - device - streamed_s, it->server->step_s.source);
-    return root;
-}

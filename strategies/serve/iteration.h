@@ -76,8 +76,6 @@ double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequen
 double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens);
 /* What it takes, alone. */
 double rh_served_exchange_s(RhIterations *it, const RhServedExchange *exchange);
-/* The same number as rh_iteration_s, as a tree. Caller frees. */
-RhCost *rh_iteration_explain(RhIterations *it, const RhBatch *batch);
 
 const RhPool *rh_iterations_pool(const RhIterations *it);
 /* One rank: bytes of weights; of keys and values of one token; and for a sequence however long (states

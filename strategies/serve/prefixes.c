@@ -115,11 +115,6 @@ void rh_prefixes_shrink(RhPrefixes *p, int64_t left)
     }
 }
 
-int64_t rh_prefixes_idle(const RhPrefixes *p)
-{
-    return p->idle.length;
-}
-
 int64_t rh_prefixes_version(const RhPrefixes *p)
 {
     return p->version;

@@ -29,6 +29,5 @@ bool rh_prefixes_add(RhPrefixes *prefixes, int32_t request, int32_t unit, GPtrAr
 int32_t rh_prefixes_release(RhPrefixes *prefixes, GPtrArray *units);
 /* Forgets units that nobody holds until so many are left. */
 void rh_prefixes_shrink(RhPrefixes *prefixes, int64_t left);
-int64_t rh_prefixes_idle(const RhPrefixes *prefixes); /* units that nobody holds */
 /* Another number whenever what rh_prefixes_find() says may be another. */
 int64_t rh_prefixes_version(const RhPrefixes *prefixes);

@@ -97,12 +97,6 @@ static int32_t place_of(const RhReplica *r, int64_t base)
 
 /* --- Coming and waiting --- */
 
-int32_t rh_replica_longest(const RhReplica *r, int32_t sequence)
-{
-    const RhSequence *s = rh_replica_sequence(r, sequence);
-    return s->input + s->output;
-}
-
 static int32_t output_of(const RhReplica *r, const RhServed *served)
 {
     return r->spec.prompts_only ? 1 : served->output_tokens;

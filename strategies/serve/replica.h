@@ -98,9 +98,8 @@ int32_t rh_replica_running(const RhReplica *replica);   /* sequences that are in
 int32_t rh_replica_continued(const RhReplica *replica); /* of these, with their prompt read */
 int32_t
 rh_replica_judged(const RhReplica *replica); /* tokens that an iteration goes through of theirs */
-/* Tokens of its prompt that are still to be read; and all it will ever have in the cache. */
+/* Tokens of its prompt that are still to be read. */
 int32_t rh_replica_unread(const RhReplica *replica, int32_t sequence);
-int32_t rh_replica_longest(const RhReplica *replica, int32_t sequence);
 int32_t rh_replica_free_blocks(const RhReplica *replica);
 /* Blocks for so many tokens. */
 int32_t rh_replica_blocks_of(const RhReplica *replica, int32_t tokens);

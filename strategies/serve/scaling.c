@@ -9,8 +9,21 @@
 
 typedef enum { AWAY, STARTS, SERVES, EMPTIES } State;
 
+/* What a policy sees. */
+typedef struct {
+    double outstanding; /* requests in the pool, waiting ones too, the mean of the latest looks */
+    int32_t replicas;   /* that serve or start */
+    double target;      /* requests of one */
+} PoolLoad;
+
+/* Delays in seconds: between looks, over which loads are averaged, before replicas are added, taken away. */
+typedef struct {
+    double look_s, mean_s, up_s, down_s;
+    int32_t (*wanted)(const PoolLoad *load);
+} Scaler;
+
 struct RhScaling {
-    const RhScaler *scaler;
+    const Scaler *scaler;
     RhReplica *const *replicas;
     RhPool pool;
     double start_s;
@@ -25,27 +38,17 @@ struct RhScaling {
 
 /* --- policies --- */
 
-static int32_t by_outstanding(const RhPoolLoad *load)
+static int32_t by_outstanding(const PoolLoad *load)
 {
     return (int32_t)fmin(ceil(load->outstanding / load->target - 1e-9), 1 << 20);
 }
 
-/* Ray Serve's defaults (docs.ray.io, serve/api, AutoscalingConfig): metrics_interval_s, look_back_period_s,
- * upscale_delay_s, downscale_delay_s; target_ongoing_requests is the deployment's. */
-static const RhScaler rows[] = {
-    {"off", "all replicas are there all the time", 0, 0, 0, 0, NULL},
-    {"ongoing", "so many that each has `target` requests, as Ray Serve", 10, 30, 30, 600,
-     by_outstanding},
-};
-const RhScaler *const rh_scalers[] = {&rows[0], &rows[1], NULL};
+const char *const rh_scaler_names[] = {"off", "ongoing", NULL};
 
-const char *const *rh_scaler_names(void)
-{
-    static const char *names[G_N_ELEMENTS(rh_scalers)];
-    for (int i = 0; rh_scalers[i]; i++)
-        names[i] = rh_scalers[i]->name;
-    return names;
-}
+/* In the order of their names: all replicas are there all the time; so many that each has `target` requests, as
+ * Ray Serve. Its defaults (docs.ray.io, serve/api, AutoscalingConfig): metrics_interval_s, look_back_period_s,
+ * upscale_delay_s, downscale_delay_s; target_ongoing_requests is the deployment's. */
+static const Scaler rows[] = {{0}, {10, 30, 30, 600, by_outstanding}};
 
 /* --- replicas --- */
 
@@ -84,7 +87,7 @@ bool rh_scaling_check(const RhPool *pool, GError **error)
 RhScaling *rh_scaling_new(RhReplica *const *replicas, const RhPool *pool, double start_s)
 {
     RhScaling *s = g_new0(RhScaling, 1);
-    s->scaler = rh_scalers[pool->scale];
+    s->scaler = &rows[pool->scale];
     s->replicas = replicas;
     s->pool = *pool;
     s->start_s = start_s;
@@ -178,7 +181,7 @@ void rh_scaling_look(RhScaling *s, double t_s, GArray *starting)
         if (s->states[i] == EMPTIES && rh_replica_outstanding(s->replicas[i]) == 0)
             go_away(s, i, t_s);
     int32_t there = count(s, STARTS, SERVES);
-    RhPoolLoad load = {mean_load(s), there, s->pool.target > 0 ? s->pool.target : TARGET};
+    PoolLoad load = {mean_load(s), there, s->pool.target > 0 ? s->pool.target : TARGET};
     int32_t wanted = CLAMP(s->scaler->wanted(&load), s->pool.least, s->pool.replicas);
     s->looks_above = wanted > there ? s->looks_above + 1 : 0;
     s->looks_below = wanted < there ? s->looks_below + 1 : 0;

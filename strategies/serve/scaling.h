@@ -4,21 +4,8 @@
  * to get ready; when it has wanted fewer for longer, some get no more requests, and go when theirs have ended. */
 #include "strategies/serve/replica.h"
 
-/* What a policy sees. */
-typedef struct {
-    double outstanding; /* requests in the pool, waiting ones too, the mean of the latest looks */
-    int32_t replicas;   /* that serve or start */
-    double target;      /* requests of one */
-} RhPoolLoad;
-
-/* Delays in seconds: between looks, over which loads are averaged, before replicas are added, taken away. */
-typedef struct {
-    const char *name, *about;
-    double look_s, mean_s, up_s, down_s;
-    int32_t (*wanted)(const RhPoolLoad *load);
-} RhScaler;
-extern const RhScaler *const rh_scalers[]; /* NULL-ended; the first one is none: all are there */
-const char *const *rh_scaler_names(void);  /* NULL-ended */
+/* Policies, as a deployment's text names them: NULL-ended; the first one is none: all are there. */
+extern const char *const rh_scaler_names[];
 
 typedef struct RhScaling RhScaling;
 

@@ -16,7 +16,9 @@ static uint32_t joining(const RhCase *c)
     return (uint32_t)c->model->tied_embeddings << RH_GROUP_TIED;
 }
 
-uint32_t rh_train_joining(const RhCase *c)
+/* All that join stages in a skeleton, whichever degree of ZeRO and schedule: who sums the norm, and whether two
+ * stages hold a tied matrix, is all these would change. */
+static uint32_t joining_at_all(const RhCase *c)
 {
     uint32_t norm = c->stack->gradient_norm ? 1U << RH_GROUP_MODEL | 1U << RH_GROUP_ALL : 0;
     return joining(c) | norm;
@@ -32,7 +34,7 @@ RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[
 {
     RhProgram *p = rh_program_new(c->job.gpus);
     RhGrid grid = rh_grid(l);
-    rh_grid_add_groups(&grid, p, rh_train_joining(c), groups);
+    rh_grid_add_groups(&grid, p, joining_at_all(c), groups);
     for (int32_t stage = 0; stage < l->pp; stage++) {
         rh_grid_begin_stage(&grid, p, stage);
         rh_program_end_role(p);
@@ -40,7 +42,8 @@ RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[
     return p;
 }
 
-int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group, int32_t rank)
+/* Node of every member of the group that holds `rank`; caller frees. */
+static int32_t *group_nodes(const RhCase *c, const RhProgram *p, int32_t group, int32_t rank)
 {
     const RhGroup *g = rh_program_group(p, group);
     int32_t *nodes = g_new(int32_t, g->size);
@@ -72,13 +75,13 @@ RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, Rh
 {
     const RhGroup *g = rh_program_group(p, group);
     const RhRouting *once = routing->experts > 0 ? routing : NULL;
-    g_autofree int32_t *nodes = rh_train_group_nodes(c, p, group, 0);
+    g_autofree int32_t *nodes = group_nodes(c, p, group, 0);
     RhAlgo algo = rh_collective_choose_routed(op, g->size, nodes, bytes, once, c->platform, NULL);
     int32_t first, ranks = instances_lie_alike(g, c->platform->gpus_per_node) ? 0 : p->ranks_count;
     for (int32_t rank = 0; rank < ranks; rank++) {
         if (rh_group_place(g, rank, &first) != 0)
             continue;
-        g_autofree int32_t *other = rh_train_group_nodes(c, p, group, rank);
+        g_autofree int32_t *other = group_nodes(c, p, group, rank);
         if (!rh_collective_lies_well(algo, g->size, other))
             return rh_collective_choose_routed(op, g->size, other, bytes, once, c->platform, NULL);
         if (rh_is_between(g->size, other) != rh_is_between(g->size, nodes))

@@ -9,17 +9,12 @@
  * frees. */
 RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *layout,
                              int32_t groups[RH_GROUP_LAST]);
-/* Node of every member of the group that holds `rank`; caller frees. */
-int32_t *rh_train_group_nodes(const RhCase *c, const RhProgram *p, int32_t group, int32_t rank);
 /* The algorithm the builder takes for this group, operation and size; `routing` of no experts:
  * nothing is sent once. */
 RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op, double bytes,
                           const RhRouting *routing);
 
-/* Kinds of groups that join stages in the skeleton, bits of RhGroupKind: whichever degree of ZeRO and
- * schedule, as who sums the norm, and whether two stages hold a tied matrix, is all these would change. */
-uint32_t rh_train_joining(const RhCase *c);
-/* Those of one layout's program. */
+/* Kinds of groups that join stages in one layout's program, bits of RhGroupKind. */
 uint32_t rh_train_joined(const RhPieces *pieces, const RhLayout *layout);
 
 /* Lanes of a slot's messages: a stream has one peer and one direction, so none waits behind another. */
