@@ -1,28 +1,11 @@
 /* ZeRO's shares in groups of replicas where experts are spread over ranks: experts are shared out among the
  * ranks of a group that have the same ones. */
-#include <string.h>
-
 #include "sim/engine/apart.h"
 #include "strategies/train/memory.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
 #define MODEL "qwen3-30b-a3b" /* 128 experts */
-
-/* Collectives of one kind of group. */
-static double group_bytes(const RhProgram *p, const char *label, RhOp op)
-{
-    double sum = 0;
-    for (guint i = 0; i < p->tasks->len; i++) {
-        const RhTask *t = rh_program_task(p, (int32_t)i);
-        if (t->kind != RH_TASK_COLLECTIVE || t->op != op)
-            continue;
-        int32_t of = rh_program_group(p, t->group)->label;
-        if (strcmp(p->labels->pdata[of], label) == 0)
-            sum += t->bytes;
-    }
-    return sum;
-}
 
 static RhHeld held(const TrainKit *k, const char *layout)
 {
@@ -38,10 +21,10 @@ static void experts_of_a_group_are_shared_out_in_it(void)
     g_auto(TrainKit) k = train_kit(MODEL, "dgx-h100:2", "bare", 32, 2048);
     g_autoptr(RhProgram) p = train_build(&k, "dp16,ep4,zero3,shard8");
     double m = 2, psi = held(&k, "dp16,ep4,zero3,shard8").of[RH_PARAMS_EXPERTS];
-    RH_CHECK_CLOSE(group_bytes(p, "expert shard", RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-9);
-    RH_CHECK_CLOSE(group_bytes(p, "expert shard", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-9);
-    RH_CHECK_CLOSE(group_bytes(p, "same expert share", RH_OP_ALL_REDUCE), 4 * psi / 2, 1e-9);
-    CU_ASSERT_EQUAL(group_bytes(p, "edp", RH_OP_ALL_REDUCE), 0);
+    RH_CHECK_CLOSE(train_group_bytes(p, "expert shard", RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-9);
+    RH_CHECK_CLOSE(train_group_bytes(p, "expert shard", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-9);
+    RH_CHECK_CLOSE(train_group_bytes(p, "same expert share", RH_OP_ALL_REDUCE), 4 * psi / 2, 1e-9);
+    CU_ASSERT_EQUAL(train_group_bytes(p, "edp", RH_OP_ALL_REDUCE), 0);
 }
 
 /* With ep8 a group of eight has each expert once: whole, and all-reduced over the groups once a step. */
@@ -51,10 +34,11 @@ static void experts_that_a_group_has_once_are_whole(void)
     g_autoptr(RhProgram) p = train_build(&k, "dp16,ep8,zero3,shard8");
     double m = 2;
     RhHeld psi = held(&k, "dp16,ep8,zero3,shard8");
-    RH_CHECK_CLOSE(group_bytes(p, "edp", RH_OP_ALL_REDUCE), 4 * psi.of[RH_PARAMS_EXPERTS], 1e-9);
-    RH_CHECK_CLOSE(group_bytes(p, "shard", RH_OP_ALL_GATHER), 2 * 2 * psi.of[RH_PARAMS_COMMON] * m,
+    RH_CHECK_CLOSE(train_group_bytes(p, "edp", RH_OP_ALL_REDUCE), 4 * psi.of[RH_PARAMS_EXPERTS],
                    1e-9);
-    CU_ASSERT_EQUAL(group_bytes(p, "expert shard", RH_OP_ALL_GATHER), 0);
+    RH_CHECK_CLOSE(train_group_bytes(p, "shard", RH_OP_ALL_GATHER),
+                   2 * 2 * psi.of[RH_PARAMS_COMMON] * m, 1e-9);
+    CU_ASSERT_EQUAL(train_group_bytes(p, "expert shard", RH_OP_ALL_GATHER), 0);
 }
 
 /* 2 bytes of weights, 4 of gradients, 12 of states: what each degree shares out, among how many. */

@@ -1,5 +1,7 @@
 #pragma once
 /* A case from catalogue names, for tests of strategies. */
+#include <string.h>
+
 #include "sim/engine/apart.h"
 #include "strategies/search/plan.h"
 #include "strategies/search/screen.h"
@@ -122,6 +124,21 @@ static inline void train_check_judged(const TrainJudged *row)
     CU_ASSERT_EQUAL(rh_train_legal(&k.c, &l, &error), row->why == NULL);
     if (row->why)
         CU_ASSERT_TRUE(rh_test_says(error ? error->message : NULL, row->why));
+}
+
+/* Collectives of one kind of group. */
+static inline double train_group_bytes(const RhProgram *p, const char *label, RhOp op)
+{
+    double sum = 0;
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *t = rh_program_task(p, (int32_t)i);
+        if (t->kind != RH_TASK_COLLECTIVE || t->op != op)
+            continue;
+        int32_t of = rh_program_group(p, t->group)->label;
+        if (strcmp(p->labels->pdata[of], label) == 0)
+            sum += t->bytes;
+    }
+    return sum;
 }
 
 /* Bytes of a role's collectives on a lane, as buffers. */

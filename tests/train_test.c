@@ -161,21 +161,6 @@ static void zero_volume_is_as_published(void)
     RH_CHECK_CLOSE(train_buffers(z3, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-12);
 }
 
-/* Collectives of one kind of group. */
-static double group_bytes(const RhProgram *p, const char *label, RhOp op)
-{
-    double sum = 0;
-    for (guint i = 0; i < p->tasks->len; i++) {
-        const RhTask *t = rh_program_task(p, (int32_t)i);
-        if (t->kind != RH_TASK_COLLECTIVE || t->op != op)
-            continue;
-        int32_t of = rh_program_group(p, t->group)->label;
-        if (strcmp(p->labels->pdata[of], label) == 0)
-            sum += t->bytes;
-    }
-    return sum;
-}
-
 /* Zhao et al. 2023, section 3.2.2: gathers and scatters inside a group of S ranks, and a share of the
  * gradients all-reduced over the groups, once a step: 4 psi / S. Wang et al. 2023, section 3.2: backward
  * gathers among few. States are 18 psi over S, and 2 psi over those few. */
@@ -184,17 +169,17 @@ static void shares_in_groups_move_as_published(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "bare", 32, 2048);
     double psi = (double)rh_model_params(k.model), m = 2;
     g_autoptr(RhProgram) one = train_build(&k, "dp16,zero1,shard8");
-    RH_CHECK_CLOSE(group_bytes(one, "shard", RH_OP_REDUCE_SCATTER), 4 * psi, 1e-3);
-    RH_CHECK_CLOSE(group_bytes(one, "shard", RH_OP_ALL_GATHER), 2 * psi, 1e-3);
-    RH_CHECK_CLOSE(group_bytes(one, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(one, "shard", RH_OP_REDUCE_SCATTER), 4 * psi, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(one, "shard", RH_OP_ALL_GATHER), 2 * psi, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(one, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
     g_autoptr(RhProgram) three = train_build(&k, "dp16,zero3,shard8");
-    RH_CHECK_CLOSE(group_bytes(three, "shard", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
-    RH_CHECK_CLOSE(group_bytes(three, "shard", RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-3);
-    RH_CHECK_CLOSE(group_bytes(three, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(three, "shard", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(three, "shard", RH_OP_ALL_GATHER), 2 * 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(three, "same share", RH_OP_ALL_REDUCE), 4 * psi / 8, 1e-3);
     g_autoptr(RhProgram) again = train_build(&k, "dp16,zero3,hpz8");
-    RH_CHECK_CLOSE(group_bytes(again, "dp", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
-    RH_CHECK_CLOSE(group_bytes(again, "hpz", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
-    RH_CHECK_CLOSE(group_bytes(again, "dp", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(again, "dp", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(again, "hpz", RH_OP_ALL_GATHER), 2 * psi * m, 1e-3);
+    RH_CHECK_CLOSE(train_group_bytes(again, "dp", RH_OP_REDUCE_SCATTER), 2 * psi * m, 1e-3);
     static const struct {
         const char *layout;
         double states; /* bytes a parameter */
