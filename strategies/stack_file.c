@@ -51,6 +51,7 @@ static const struct {
     {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},
+    {"experts_apart", offsetof(RhStack, experts_apart)},
     {"even_stages", offsetof(RhStack, even_stages)},
     {"late_exchange", offsetof(RhStack, late_exchange)},
     {"frees_gradients", offsetof(RhStack, frees_gradients)},

@@ -6,6 +6,45 @@
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
+typedef struct {
+    int32_t products, casts; /* kernels of one forward and backward of the first stage */
+    double flops, bytes;
+} Counted;
+
+/* Of the program's bundles, each once. */
+static Counted count_kernels(const TrainKit *k, const char *layout)
+{
+    Counted n = {0};
+    g_autoptr(RhProgram) p = train_build(k, layout);
+    for (guint i = 0; i < p->kernels->len; i++) {
+        const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, i);
+        n.products += kernel->cls == RH_KERNEL_GEMM;
+        n.casts += kernel->cls == RH_KERNEL_CAST;
+        n.flops += kernel->flops;
+        n.bytes += kernel->bytes;
+    }
+    return n;
+}
+
+/* A rank's 128 / 8 experts: six products (two forward, four backward) are sixteen kernels each, that do and
+ * move as much; so are the casts of what they read. */
+static void experts_apart_do_as_much_in_more_kernels(void)
+{
+    g_auto(TrainKit) k = train_kit("qwen3-30b-a3b", "dgx-h100:1", "bare", 8, 2048);
+    train_kit_runs_all(&k);
+    k.c.job.recipe = rh_recipe_by_name("mxfp8");
+    const char *layout = "dp8,ep8,zero1,recompute=none";
+    Counted one = count_kernels(&k, layout);
+    k.stack->experts_apart = true;
+    Counted apart = count_kernels(&k, layout);
+    CU_ASSERT_TRUE(apart.products > one.products);
+    CU_ASSERT_EQUAL((apart.products - one.products) % (6 * 15), 0);
+    CU_ASSERT_EQUAL((apart.casts - one.casts) % 15, 0);
+    CU_ASSERT_TRUE(apart.casts > one.casts);
+    RH_CHECK_CLOSE(apart.flops, one.flops, 1e-12);
+    RH_CHECK_CLOSE(apart.bytes, one.bytes, 1e-12);
+}
+
 /* Megatron-Core's all-to-all dispatcher: every rank sends each token of its sequence part to k
  * experts and has it back, and so again backward; what full recomputation replays too. Ranks that
  * share an expert gather, and sum, what etp of them were sent. Common parameters are summed over
@@ -209,6 +248,7 @@ int main(void)
         "training programs of experts",
         (RhTest[]){
             {"experts_are_sent_their_tokens", experts_are_sent_their_tokens},
+            {"experts_apart_do_as_much_in_more_kernels", experts_apart_do_as_much_in_more_kernels},
             {"tokens_are_sent_once", tokens_are_sent_once},
             {"a_shared_expert_runs_beside_the_exchange", a_shared_expert_runs_beside_the_exchange},
             {"the_busiest_ranks_experts_set_the_pace", the_busiest_ranks_experts_set_the_pace},

@@ -112,6 +112,7 @@ typedef struct {
     bool keeps_gathered; /* linear layers keep what they read as tensor ranks gathered it */
     bool narrow_gates;   /* what an activation reads is kept as narrow as operands are */
     bool fused_norms;    /* false: each step of a norm is a kernel of its own */
+    bool experts_apart;  /* each expert's products and casts are kernels of their own */
     bool fused_softmax;  /* of unfused attention: mask, scale, softmax and dropout as one kernel */
     /* the same of rotation and activations; and whether gradients of weights are added by the GEMM
      * that makes them */

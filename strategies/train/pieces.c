@@ -272,6 +272,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .keeps_gathered = c->stack->keeps_gathered,
         .narrow_gates = c->stack->narrow_gates,
         .fused_norms = c->stack->fused_norms,
+        .experts_apart = c->stack->experts_apart,
         .fused_softmax = c->stack->fused_softmax,
         .fused_elementwise = c->stack->fused_elementwise};
     p->layers_end =

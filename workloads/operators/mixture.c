@@ -101,7 +101,29 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* For each expert (its tokens x k) (k x n), as one kernel; every expert's matrix is read. */
+/* A product of all experts as one kernel, or one after another with a kernel each. */
+static void push_product(RhOps *ops, RhKernel kernel)
+{
+    int64_t count = ops->shard->experts_apart ? kernel.batch : 1;
+    if (count > 1) {
+        kernel.grouped = false;
+        kernel.batch = 1;
+        kernel.flops /= (double)count;
+        kernel.bytes /= (double)count;
+    }
+    for (int64_t i = 0; i < count; i++)
+        g_array_append_val(ops->out, kernel);
+}
+
+/* What experts read, made narrow: likewise. */
+static void cast_operands(RhOps *ops, const RhRouted *r, double elements)
+{
+    int64_t count = ops->shard->experts_apart ? rh_routed_busy(r) : 1;
+    for (int64_t i = 0; i < count; i++)
+        rh_ops_cast(ops, elements / (double)count);
+}
+
+/* For each expert (its tokens x k) (k x n); every expert's matrix is read. */
 static void grouped_gemm(RhOps *ops, const RhRouted *r, int64_t n, int64_t k)
 {
     int64_t busy = rh_routed_busy(r);
@@ -117,8 +139,8 @@ static void grouped_gemm(RhOps *ops, const RhRouted *r, int64_t n, int64_t k)
                        .bytes = rh_ops_operand_bytes(ops) *
                                     ((double)busy * entries + tokens * (double)k) +
                                 ops->element_bytes * tokens * (double)n};
-    rh_ops_cast(ops, tokens * (double)k);
-    g_array_append_val(ops->out, kernel);
+    cast_operands(ops, r, tokens * (double)k);
+    push_product(ops, kernel);
     rh_ops_narrow_weights(ops, (double)busy * entries);
 }
 
@@ -140,7 +162,7 @@ static void grouped_gradient(RhOps *ops, const RhRouted *r, int64_t rows, int64_
                        .bytes = rh_ops_operand_bytes(ops) * tokens * (double)(rows + columns) +
                                 (fused ? rh_ops_added_gradient_bytes(ops) : ops->element_bytes) *
                                     entries};
-    g_array_append_val(ops->out, kernel);
+    push_product(ops, kernel);
     if (!fused)
         rh_ops_stream(ops, RH_KERNEL_REDUCE,
                       (rh_ops_added_gradient_bytes(ops) + ops->element_bytes) * entries, 1);
@@ -337,7 +359,7 @@ static void replay_activation(RhOps *ops, const RhRouted *r)
 {
     double elements = (double)r->tokens * (double)r->down;
     rh_ffn_activation(ops, elements, false);
-    rh_ops_cast(ops, elements);
+    cast_operands(ops, r, elements);
 }
 
 static void kernels(RhOps *ops, RhPass asked)
