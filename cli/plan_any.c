@@ -102,13 +102,18 @@ static void other_clear(void *other)
     g_free(((RhPlanOther *)other)->refused);
 }
 
-bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GArray *seen,
-                 RhInputs **in, RhPlan **plan, GError **error)
+static RhPlanOther refused(const RhStack *stack, const char *name, const GError *why)
 {
-    g_autoptr(GArray) others = g_array_new(FALSE, TRUE, sizeof(RhPlanOther));
-    g_array_set_clear_func(others, other_clear);
-    Answer best = {0};
-    g_autoptr(GError) first = NULL;
+    return (RhPlanOther){.stack = name,
+                         .framework = stack->framework,
+                         .refused = g_strndup(why->message, strcspn(why->message, "\n"))};
+}
+
+/* Every stack in its share of the time. False: one could not be asked, for another reason than that it runs no
+ * such question; *first: why the first of those is none. */
+static bool ask_all(const RhArguments *arguments, const RhPlanOptions *options, Answer *best,
+                    GArray *others, GError **first, GError **error)
+{
     int32_t left = 0;
     for (const char *const *name = rh_stack_names(); *name; name++)
         left += is_asked(*name);
@@ -121,26 +126,32 @@ bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GAr
         RhPlanOptions o = *options;
         o.timeout_s = share_s(arguments, left--);
         if (stack && ask(arguments, &o, *name, &a, &why)) {
-            take(&best, &a, others, options->objective);
+            take(best, &a, others, options->objective);
             continue;
         }
         answer_clear(&a);
         if (!g_error_matches(why, RH_ERROR, RH_ERROR_USAGE)) {
-            answer_clear(&best);
             g_propagate_error(error, g_steal_pointer(&why));
             return false;
         }
-        RhPlanOther other = {*name,
-                             stack->framework,
-                             g_strndup(why->message, strcspn(why->message, "\n")),
-                             {0},
-                             0,
-                             0,
-                             0,
-                             0};
+        RhPlanOther other = refused(stack, *name, why);
         g_array_append_val(others, other);
-        if (!first)
-            first = g_steal_pointer(&why);
+        if (!*first)
+            *first = g_steal_pointer(&why);
+    }
+    return true;
+}
+
+bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GArray *seen,
+                 RhInputs **in, RhPlan **plan, GError **error)
+{
+    g_autoptr(GArray) others = g_array_new(FALSE, TRUE, sizeof(RhPlanOther));
+    g_array_set_clear_func(others, other_clear);
+    Answer best = {0};
+    g_autoptr(GError) first = NULL;
+    if (!ask_all(arguments, options, &best, others, &first, error)) {
+        answer_clear(&best);
+        return false;
     }
     if (!best.plan) {
         g_propagate_error(error, g_steal_pointer(&first));

@@ -144,6 +144,30 @@ typedef struct {
     bool spoilt;
 } Draws;
 
+/* What the stack does, and what the job is asked for. */
+static void draw_habits(gsl_rng *rng, TrainKit *k, int64_t sequence)
+{
+    k->stack->expert_parallel = true;
+    if (draw(rng, 5) == 0) /* of 80 or 132 SMs, so that few collectives hold all but one */
+        k->platform->collective_sms.value = DRAW(rng, 0, 24, 40, 79);
+    if (draw(rng, 4) == 0 && k->platform->device->peak_flops_per_s[RH_DTYPE_FP8].value > 0)
+        k->c.job.recipe = &rh_recipe_fp8_block;
+    if (takes_adapters(k->model) && draw(rng, 4) == 0)
+        k->c.job.lora = (RhLora){DRAW(rng, 8, 16), (uint32_t)draw(rng, RH_LINEAR_ALL + 1)};
+    if (draw(rng, 5) == 0) {
+        g_assert(rh_documents_parse(draw(rng, 2) ? "40" : "30x5-700x2", &k->c.job.documents, NULL));
+        rh_documents_settle(&k->c.job.documents, sequence, 1);
+    }
+    if (draw(rng, 4) == 0)
+        g_assert(rh_expert_load_parse("power-law:0.5", &k->c.job.load, NULL));
+    k->stack->prefetch_layers = draw(rng, 5);
+    k->stack->frees_gradients = k->stack->prefetch_layers % 2;
+    k->stack->reduces_once = k->stack->prefetch_layers > 2;
+    k->stack->scatters_messages = k->stack->prefetch_layers % 3 == 1;
+    k->c.job.narrow_weights =
+        k->c.job.recipe->weight_copy_bytes > 0 && k->stack->prefetch_layers % 2;
+}
+
 /* One question, some layouts of it. Returns how many were legal; counts those that spread experts. */
 static int32_t ask(gsl_rng *rng, const Draws *of, GArray *closed, GArray *segment, int32_t *spread)
 {
@@ -163,24 +187,7 @@ static int32_t ask(gsl_rng *rng, const Draws *of, GArray *closed, GArray *segmen
         add_protocols(k.platform);
     int32_t slow = of->spoilt ? spoil(rng, k.platform) : 0;
     train_kit_runs_all(&k);
-    k.stack->expert_parallel = true;
-    if (draw(rng, 5) == 0) /* of 80 or 132 SMs, so that few collectives hold all but one */
-        k.platform->collective_sms.value = DRAW(rng, 0, 24, 40, 79);
-    if (draw(rng, 4) == 0 && k.platform->device->peak_flops_per_s[RH_DTYPE_FP8].value > 0)
-        k.c.job.recipe = &rh_recipe_fp8_block;
-    if (takes_adapters(k.model) && draw(rng, 4) == 0)
-        k.c.job.lora = (RhLora){DRAW(rng, 8, 16), (uint32_t)draw(rng, RH_LINEAR_ALL + 1)};
-    if (draw(rng, 5) == 0) {
-        g_assert(rh_documents_parse(draw(rng, 2) ? "40" : "30x5-700x2", &k.c.job.documents, NULL));
-        rh_documents_settle(&k.c.job.documents, sequence, 1);
-    }
-    if (draw(rng, 4) == 0)
-        g_assert(rh_expert_load_parse("power-law:0.5", &k.c.job.load, NULL));
-    k.stack->prefetch_layers = draw(rng, 5);
-    k.stack->frees_gradients = k.stack->prefetch_layers % 2;
-    k.stack->reduces_once = k.stack->prefetch_layers > 2;
-    k.stack->scatters_messages = k.stack->prefetch_layers % 3 == 1;
-    k.c.job.narrow_weights = k.c.job.recipe->weight_copy_bytes > 0 && k.stack->prefetch_layers % 2;
+    draw_habits(rng, &k, sequence);
     question =
         g_strdup_printf("%s of %d layers, %d heads%s, %s, %s, batch %" G_GINT64_FORMAT
                         ", sequence %" G_GINT64_FORMAT ", prefetch %d, %g SMs held%s, %d slow,",

@@ -163,64 +163,86 @@ static inline int32_t kit_groups_across(RhProgram *p, const KitStep *k, int32_t 
     return group;
 }
 
+/* The groups of a step, and its messages by stage and micro-batch. */
+typedef struct {
+    int32_t stage_stride, tp_group, dp_group, shared_group;
+    int32_t *forward_send, *forward_recv, *backward_send, *backward_recv;
+} KitParts;
+
+static inline void kit_forwards(RhProgram *p, const KitStep *k, const KitParts *of, int32_t s)
+{
+    for (int32_t m = 0; m < k->microbatches; m++) {
+        int32_t last = -1, at = s * k->microbatches + m;
+        if (s > 0)
+            last = of->forward_recv[at] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV,
+                                                      -of->stage_stride, k->message_bytes, -1);
+        for (int32_t l = 0; l < k->layers; l++)
+            last = kit_layer(p, k, s, of->tp_group, last);
+        if (s < k->pp - 1)
+            of->forward_send[at] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, of->stage_stride,
+                                               k->message_bytes, last);
+    }
+}
+
+/* `reduced`: by layer, the sums of gradients, which the last micro-batch starts. */
+static inline void kit_backwards(RhProgram *p, const KitStep *k, const KitParts *of, int32_t s,
+                                 int32_t *reduced)
+{
+    for (int32_t m = 0; m < k->microbatches; m++) {
+        int32_t last = -1, at = s * k->microbatches + m;
+        if (s < k->pp - 1)
+            last = of->backward_recv[at] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_NEXT,
+                                                       of->stage_stride, k->message_bytes, -1);
+        for (int32_t l = 0; l < k->layers; l++) {
+            last = kit_layer(p, k, s, of->tp_group, last);
+            last = kit_layer(p, k, s, of->tp_group, last);
+            if (m == k->microbatches - 1 && k->dp > 1)
+                reduced[l] = kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, k->dp_algo,
+                                            of->dp_group, k->dp_bytes, last);
+        }
+        if (s > 0)
+            of->backward_send[at] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_PREV,
+                                                -of->stage_stride, k->message_bytes, last);
+    }
+}
+
+static inline void kit_match(RhProgram *p, const KitStep *k, const KitParts *of)
+{
+    for (int32_t i = 0; i + k->microbatches < k->pp * k->microbatches; i++) {
+        rh_program_match(p, of->forward_send[i], of->forward_recv[i + k->microbatches]);
+        rh_program_match(p, of->backward_send[i + k->microbatches], of->backward_recv[i]);
+    }
+}
+
 static inline RhProgram *kit_step(KitStep k)
 {
     RhProgram *p = rh_program_new(k.tp * k.dp * k.pp);
-    int32_t stage_stride = k.stages_inside ? k.tp : k.tp * k.dp;
-    int32_t replica_stride = k.stages_inside ? k.tp * k.pp : k.tp;
-    RhSpan tp = {1, k.tp}, dp = {replica_stride, k.dp};
-    int32_t tp_group = rh_program_add_group(p, "tp", &tp, 1);
-    int32_t dp_group = rh_program_add_group(p, "dp", &dp, 1);
-    bool across = k.shared_bytes > 0 && k.pp > 1;
-    int32_t shared_group = across ? kit_groups_across(p, &k, stage_stride) : -1;
-    g_autofree int32_t *forward_send = g_new0(int32_t, k.pp * k.microbatches);
-    g_autofree int32_t *forward_recv = g_new0(int32_t, k.pp * k.microbatches);
-    g_autofree int32_t *backward_send = g_new0(int32_t, k.pp * k.microbatches);
-    g_autofree int32_t *backward_recv = g_new0(int32_t, k.pp * k.microbatches);
+    RhSpan spans[] = {{1, k.tp}, {k.stages_inside ? k.tp * k.pp : k.tp, k.dp}};
+    gsize slots = (gsize)k.pp * (gsize)k.microbatches;
+    g_autofree int32_t *messages = g_new0(int32_t, 4 * slots);
     g_autofree int32_t *reduced = g_new0(int32_t, k.layers + 1);
+    KitParts of = {.stage_stride = k.stages_inside ? k.tp : k.tp * k.dp,
+                   .tp_group = rh_program_add_group(p, "tp", &spans[0], 1),
+                   .shared_group = -1,
+                   .forward_send = messages,
+                   .forward_recv = messages + slots,
+                   .backward_send = messages + 2 * slots,
+                   .backward_recv = messages + 3 * slots};
+    of.dp_group = rh_program_add_group(p, "dp", &spans[1], 1);
+    if (k.shared_bytes > 0 && k.pp > 1)
+        of.shared_group = kit_groups_across(p, &k, of.stage_stride);
     for (int32_t s = 0; s < k.pp; s++) {
-        RhSpan spans[] = {tp, dp};
         g_autofree char *name = g_strdup_printf("stage %d", s);
-        rh_program_begin_role(p, name, s * stage_stride, spans, 2);
-        for (int32_t m = 0; m < k.microbatches; m++) {
-            int32_t last = -1, at = s * k.microbatches + m;
-            if (s > 0)
-                last = forward_recv[at] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV,
-                                                      -stage_stride, k.message_bytes, -1);
-            for (int32_t l = 0; l < k.layers; l++)
-                last = kit_layer(p, &k, s, tp_group, last);
-            if (s < k.pp - 1)
-                forward_send[at] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, stage_stride,
-                                               k.message_bytes, last);
-        }
-        for (int32_t m = 0; m < k.microbatches; m++) {
-            int32_t last = -1, at = s * k.microbatches + m;
-            if (s < k.pp - 1)
-                last = backward_recv[at] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_NEXT,
-                                                       stage_stride, k.message_bytes, -1);
-            for (int32_t l = 0; l < k.layers; l++) {
-                last = kit_layer(p, &k, s, tp_group, last);
-                last = kit_layer(p, &k, s, tp_group, last);
-                if (m == k.microbatches - 1 && k.dp > 1)
-                    reduced[l] = kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, k.dp_algo,
-                                                dp_group, k.dp_bytes, last);
-            }
-            if (s > 0)
-                backward_send[at] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_PREV, -stage_stride,
-                                                k.message_bytes, last);
-        }
+        rh_program_begin_role(p, name, s * of.stage_stride, spans, 2);
+        kit_forwards(p, &k, &of, s);
+        kit_backwards(p, &k, &of, s, reduced);
         int32_t awaited = k.dp > 1 ? k.layers : 0;
-        if (across)
-            reduced[awaited++] = kit_across(p, &k, s, shared_group, (int32_t)p->tasks->len - 1);
+        if (of.shared_group >= 0)
+            reduced[awaited++] = kit_across(p, &k, s, of.shared_group, (int32_t)p->tasks->len - 1);
         kit_wait(p, k.kernel_s / 2, reduced, awaited);
         rh_program_end_role(p);
     }
-    for (int32_t i = 0; i < k.pp * k.microbatches; i++) {
-        if (i + k.microbatches < k.pp * k.microbatches) {
-            rh_program_match(p, forward_send[i], forward_recv[i + k.microbatches]);
-            rh_program_match(p, backward_send[i + k.microbatches], backward_recv[i]);
-        }
-    }
+    kit_match(p, &k, &of);
     return p;
 }
 

@@ -234,44 +234,40 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
         *l = drawn;
 }
 
+static const struct {
+    const char *model, *platform, *stack;
+    int64_t batch, sequence;
+    const RhRecipe *recipe;
+    RhLora lora;
+} questions[] = {
+    {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_bf16, {0}},
+    {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
+    {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", "bare", 24, 1024, &rh_recipe_bf16, {0}},
+    {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048, &rh_recipe_bf16, {0}},
+    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {0}},
+    /* long enough for rings */
+    {"llama-3.2-1b", "dgx-h100:2", "bare", 32, 32768, &rh_recipe_bf16, {0}},
+    {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {0}},
+    {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_mxfp8, {0}},
+    {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {0}},
+    {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}},
+    {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_mxfp8, {16, RH_LINEAR_QKV}},
+    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_tf32, {0}},
+    {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {16, 0}},
+    {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {16, 0}},
+    {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}},
+    {"flan-t5-xxl", "dgx-h100:4", "megatron", 64, 512, &rh_recipe_mxfp8, {0}},
+    {"whisper-large-v3", "dgx-a100:2", "bare", 64, 448, &rh_recipe_bf16, {0}},
+    {"llama-3.2-11b-vision", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
+    {"llama-3.1-8b", "dgx-h100:4", "llama3", 64, 8192, &rh_recipe_bf16, {0}},
+    {"llama-3.2-1b", "dgx-h100:2", "llama3", 32, 2048, &rh_recipe_bf16, {0}}, /* tied */
+    {"qwen3-30b-a3b", "dgx-h100:4", "llama3", 64, 4096, &rh_recipe_bf16, {0}},
+    {"llama-3.1-8b", "dgx-h100:2", "torchtitan", 64, 8192, &rh_recipe_bf16, {0}},
+    {"deepseek-v3", "dgx-h100:4", "torchtitan", 64, 4096, &rh_recipe_fp8_block, {0}},
+    {"albert-xxlarge-v2", "dgx-h100:2", "bare", 256, 512, &rh_recipe_bf16, {0}}};
+
 static void the_closed_form_is_the_ledgers_peak(void)
 {
-    static const struct {
-        const char *model, *platform, *stack;
-        int64_t batch, sequence;
-        const RhRecipe *recipe;
-        RhLora lora;
-    } questions[] = {
-        {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_bf16, {0}},
-        {"llama-3.1-8b", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
-        {"gpt2", "h100-sxm:4x2,nvlink:450GB/s,ib:200Gb/s", "bare", 24, 1024, &rh_recipe_bf16, {0}},
-        {"qwen2.5-7b", "dgx-a100:2", "megatron-2021", 48, 2048, &rh_recipe_bf16, {0}},
-        {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {0}},
-        {"llama-3.2-1b",
-         "dgx-h100:2",
-         "bare",
-         32,
-         32768,
-         &rh_recipe_bf16,
-         {0}}, /* long enough for rings */
-        {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {0}},
-        {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_mxfp8, {0}},
-        {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {0}},
-        {"llama-3.1-8b", "dgx-h100:4", "megatron", 32, 65536, &rh_recipe_bf16, {0}},
-        {"llama-3.2-1b", "dgx-h100:2", "megatron", 32, 2048, &rh_recipe_mxfp8, {16, RH_LINEAR_QKV}},
-        {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_tf32, {0}},
-        {"qwen3-30b-a3b", "dgx-h100:4", "megatron", 64, 4096, &rh_recipe_bf16, {16, 0}},
-        {"deepseek-v3", "dgx-h100:4", "bare", 64, 4096, &rh_recipe_fp8_block, {16, 0}},
-        {"llama-3.1-8b", "dgx-h100:2", "bare", 64, 8192, &rh_recipe_bf16, {8, 0}},
-        {"flan-t5-xxl", "dgx-h100:4", "megatron", 64, 512, &rh_recipe_mxfp8, {0}},
-        {"whisper-large-v3", "dgx-a100:2", "bare", 64, 448, &rh_recipe_bf16, {0}},
-        {"llama-3.2-11b-vision", "dgx-h100:4", "megatron", 64, 8192, &rh_recipe_bf16, {0}},
-        {"llama-3.1-8b", "dgx-h100:4", "llama3", 64, 8192, &rh_recipe_bf16, {0}},
-        {"llama-3.2-1b", "dgx-h100:2", "llama3", 32, 2048, &rh_recipe_bf16, {0}}, /* tied */
-        {"qwen3-30b-a3b", "dgx-h100:4", "llama3", 64, 4096, &rh_recipe_bf16, {0}},
-        {"llama-3.1-8b", "dgx-h100:2", "torchtitan", 64, 8192, &rh_recipe_bf16, {0}},
-        {"deepseek-v3", "dgx-h100:4", "torchtitan", 64, 4096, &rh_recipe_fp8_block, {0}},
-        {"albert-xxlarge-v2", "dgx-h100:2", "bare", 256, 512, &rh_recipe_bf16, {0}}};
     int32_t rings = 0, pairs = 0, offloads = 0, again = 0, drawn[RH_PIPELINE_LAST] = {0};
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937), *asked = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, 2026);

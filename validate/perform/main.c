@@ -204,6 +204,24 @@ static int perform(const Stage *stage, const char *path, GError **error)
 
 /* --- the whole --- */
 
+static bool settle_arguments(Arguments *a, GError **error)
+{
+    a->runs = CLAMP(a->runs, 1, RH_STEPS_MAX);
+    if (a->compute && !g_str_equal(a->compute, "timed") && !rh_worker_by_name(a->compute))
+        return rh_fail(error, RH_ERROR_USAGE, "--compute %s: timed, blas or cuda is wanted",
+                       a->compute);
+    const char *wake = a->wake ? a->wake : g_getenv("REHEARSE_WAKE");
+    a->sockets = g_strcmp0(wake, "sockets") == 0;
+    if (wake && !a->sockets && !g_str_equal(wake, "poll"))
+        return rh_fail(error, RH_ERROR_USAGE, "--wake %s: poll or sockets is wanted", wake);
+    if (!a->platform || (!a->pingpong && !a->programs))
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "a platform (-p) and programs, or --pingpong, are needed\nhelp: rehearse simulate ... -o "
+            "NAME.program.json writes one");
+    return true;
+}
+
 static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **error)
 {
     *a = (Arguments){.runs = 3, .timeout_s = 60, .scale = 1};
@@ -238,22 +256,7 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
     g_autoptr(GOptionContext) context =
         g_option_context_new("- performs programs over MPI, one rank per rank of the program");
     g_option_context_add_main_entries(context, entries, NULL);
-    if (!g_option_context_parse(context, argc, argv, error))
-        return false;
-    a->runs = CLAMP(a->runs, 1, RH_STEPS_MAX);
-    if (a->compute && !g_str_equal(a->compute, "timed") && !rh_worker_by_name(a->compute))
-        return rh_fail(error, RH_ERROR_USAGE, "--compute %s: timed, blas or cuda is wanted",
-                       a->compute);
-    const char *wake = a->wake ? a->wake : g_getenv("REHEARSE_WAKE");
-    a->sockets = g_strcmp0(wake, "sockets") == 0;
-    if (wake && !a->sockets && !g_str_equal(wake, "poll"))
-        return rh_fail(error, RH_ERROR_USAGE, "--wake %s: poll or sockets is wanted", wake);
-    if (!a->platform || (!a->pingpong && !a->programs))
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "a platform (-p) and programs, or --pingpong, are needed\nhelp: rehearse simulate ... -o "
-            "NAME.program.json writes one");
-    return true;
+    return g_option_context_parse(context, argc, argv, error) && settle_arguments(a, error);
 }
 
 /* Performs the ping-pong as often as `runs`, the first time and disturbed times in vain; rank 0
