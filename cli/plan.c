@@ -13,6 +13,7 @@
 #include "cli/plan_any.h"
 #include "cli/plan_beside.h"
 #include "cli/terminal.h"
+#include "cli/terms.h"
 #include "report/format.h"
 #include "report/json_facts.h"
 #include "report/pareto.h"
@@ -152,7 +153,8 @@ static void print_refusal(const GError *why)
     if (!why)
         return;
     g_autoptr(GString) out = g_string_new(NULL);
-    g_auto(GStrv) lines = g_strsplit(why->message, "\n", -1);
+    g_autofree char *typed = rh_terms_typed(why->message);
+    g_auto(GStrv) lines = g_strsplit(typed, "\n", -1);
     for (int i = 0; lines[i]; i++) {
         g_autofree char *line = g_strconcat(i == 0 ? "#1 is not launched: " : "", lines[i], NULL);
         g_string_append(out, i == 0 ? "\n" : "  ");

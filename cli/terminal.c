@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "cli/terms.h"
 
 /* The state of the process's terminal; there is one. */
 static struct {
@@ -71,7 +72,8 @@ void rh_terminal_error(const char *message)
 {
     rh_terminal_progress_end();
     bool headed = g_str_has_prefix(message, "error:");
-    g_autofree char *text = g_strconcat(headed ? "" : "error: ", message, NULL);
+    g_autofree char *typed = rh_terms_typed(message);
+    g_autofree char *text = g_strconcat(headed ? "" : "error: ", typed, NULL);
     g_auto(GStrv) lines = g_strsplit(g_strchomp(text), "\n", -1);
     for (char **line = lines; *line; line++)
         print_line(*line);

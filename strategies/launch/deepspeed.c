@@ -178,13 +178,13 @@ static bool check_job(const RhCase *c, const RhLayout *l, GError **error)
                        "DeepSpeed shares out PyTorch's AdamW here, whose moments are fp32");
     if (c->job.recipe != &rh_recipe_bf16 && c->job.recipe->dtype != RH_DTYPE_FP16)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "DeepSpeed's trainer runs no %s\nhelp: --dtype bf16 or fp16",
+                       "DeepSpeed's trainer runs no %s\nhelp: `dtype=bf16` or `dtype=fp16`",
                        c->job.recipe->name);
     if (l->zero == 0 && rh_gradient_bytes(c) == 4)
         return rh_fail(error, RH_ERROR_USAGE,
                        "DeepSpeed without ZeRO keeps gradients in the model's own format, and the "
                        "plan has them in fp32\n"
-                       "help: plan with --limit 'zero>=1', or --set job.gradients=bf16");
+                       "help: plan with `zero>=1`, or `job.gradients=bf16`");
     return true;
 }
 

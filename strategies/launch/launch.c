@@ -48,7 +48,7 @@ bool rh_launch_fail_model(const RhFramework *framework, const RhCase *c, const c
 {
     return rh_fail(error, RH_ERROR_USAGE,
                    "%s: how %s is told of %s is not known here\n"
-                   "help: leave out --emit, or describe the model to it by hand",
+                   "help: plan without a launch, or describe the model to it by hand",
                    c->model->name, framework->title, what);
 }
 
@@ -87,7 +87,7 @@ static bool fail_unsaid(const RhFramework *f, const RhKnob *knob, int32_t value,
 {
     g_autofree char *said = rh_knob_value_text(knob, value);
     g_autofree char *usual = rh_knob_value_text(knob, knob->otherwise);
-    return rh_fail(error, RH_ERROR_USAGE, "%s has no %s=%s\nhelp: plan with --fix %s=%s", f->title,
+    return rh_fail(error, RH_ERROR_USAGE, "%s has no %s=%s\nhelp: plan with `%s=%s`", f->title,
                    knob->key, said, knob->key, usual);
 }
 
@@ -152,7 +152,7 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
     if (gpus > most && gpus % most != 0) {
         rh_fail(error, RH_ERROR_USAGE,
                 "%d GPUs fill no whole nodes of %d: torchrun starts as many ranks on each\n"
-                "help: --gpus %d",
+                "help: `gpus=%d`",
                 gpus, most, gpus / most * most);
         return NULL;
     }

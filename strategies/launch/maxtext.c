@@ -304,22 +304,22 @@ static bool check_formats(const RhCase *c, const RhLayout *l, GError **error)
 {
     const RhRecipe *recipe = c->job.recipe;
     if (!format_of(recipe) || (recipe != &rh_recipe_bf16 && on_tpus(c)))
-        return rh_fail(error, RH_ERROR_USAGE, "MaxText has no %s here\nhelp: --dtype bf16",
+        return rh_fail(error, RH_ERROR_USAGE, "MaxText has no %s here\nhelp: `dtype=bf16`",
                        recipe->name);
     if (recipe != &rh_recipe_bf16 && c->model->kinds[0].ffn == &rh_mixture)
         return rh_fail(error, RH_ERROR_USAGE,
                        "MaxText's %s is of linear layers, and not of experts\n"
-                       "note: src/maxtext/layers/quantizations.py:1159\nhelp: --dtype bf16",
+                       "note: src/maxtext/layers/quantizations.py:1159\nhelp: `dtype=bf16`",
                        recipe->name);
     if (recipe == &rh_recipe_fp8 && l->pp == 1 && rh_train_microbatches(c, l) > 1)
         return rh_fail(error, RH_ERROR_USAGE,
                        "MaxText accumulates no gradients with scales of the past (fp8)\n"
                        "note: src/maxtext/configs/types.py:3880\n"
-                       "help: --dtype fp8-current, or a micro-batch of all samples of a replica");
+                       "help: `dtype=fp8-current`, or a micro-batch of all samples of a replica");
     if (rh_weight_bytes(c) > 2 || c->job.narrow_weights || rh_launch_has_narrow_moments(c))
         return rh_fail(error, RH_ERROR_USAGE,
                        "MaxText launches with weights or moments in other formats are not known "
-                       "here\nhelp: leave out --set weights= and moments=");
+                       "here\nhelp: without weights= and moments=");
     return true;
 }
 
@@ -333,7 +333,7 @@ static bool check_cuts(const RhCase *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "MaxText cuts weights along the width: %" G_GINT64_FORMAT
                        " shares do not divide %" G_GINT64_FORMAT "\n"
-                       "note: src/maxtext/configs/base.yml:605\nhelp: plan with --fix shard=8",
+                       "note: src/maxtext/configs/base.yml:605\nhelp: plan with `shard=8`",
                        shards, c->model->hidden);
     if (c->job.sequence % tokens != 0)
         return rh_fail(error, RH_ERROR_USAGE,

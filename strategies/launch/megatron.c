@@ -462,17 +462,17 @@ static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
                        c->job.lora.rank, c->job.lora.rank);
     if (rh_weight_bytes(c) > 2)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--dtype %s: launches with weights of 4 bytes are not known here\n"
-                       "help: bf16 or fp16",
+                       "%s: launches with weights of 4 bytes are not known here\n"
+                       "help: `dtype=bf16` or `dtype=fp16`",
                        c->job.recipe->name);
     bool aware = rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
     if (c->job.moments == &rh_moments_8bit)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "Megatron-LM has no 8-bit moments in blocks\nhelp: --set moments=bf16");
+                       "Megatron-LM has no 8-bit moments in blocks\nhelp: `moments=bf16`");
     if (aware && l->zero != 1)
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-LM's optimizer has narrow moments and gradients where it is "
-                       "distributed alone\nhelp: --fix zero=1");
+                       "distributed alone\nhelp: `zero=1`");
     return true;
 }
 

@@ -295,14 +295,14 @@ static bool check(const RhCase *c, const RhLayout *l, GError **error)
     if (c->job.moments == &rh_moments_8bit || !precision_of(c))
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-Bridge has no such number formats here\n"
-                       "help: --dtype bf16 or its fp8 kin, --set moments=bf16");
+                       "help: `dtype=bf16` or its fp8 kin, `moments=bf16`");
     if (l->again_layers_count != 0 || l->stage_layers_count != 0 ||
         c->model->layers_count % chunks != 0)
         return rh_fail(
             error, RH_ERROR_USAGE,
             "a recipe is said for stages of as many layers each: %d chunks do not divide "
             "%d layers, or stages and relayers say otherwise\n"
-            "help: plan with --fix partition=even, and pp x vpp that divides the layers",
+            "help: plan with `partition=even`, and pp x vpp that divides the layers",
             chunks, c->model->layers_count);
     if (l->ulysses > 1 && c->model->kinds[0].kv_heads % (l->tp * l->ulysses) != 0)
         return rh_fail(

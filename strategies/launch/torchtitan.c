@@ -55,7 +55,7 @@ static bool say_split(RhLaunchText *t, GError **error)
     return rh_fail(error, RH_ERROR_USAGE,
                    "TorchTitan deals out layers evenly, embedding and head counted as some; this "
                    "split of %d layers over pp%d vpp%d is none of these\n"
-                   "help: plan with --fix partition=uniform, or vpp that divides the layers",
+                   "help: plan with `partition=uniform`, or vpp that divides the layers",
                    count, t->layout->pp, t->layout->vpp);
 }
 
@@ -268,7 +268,7 @@ static bool say_formats(RhLaunchText *t, GError **error)
         rh_launch_say(t, "--model.converters quantize.linear.mx");
     else if (recipe != &rh_recipe_bf16)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "TorchTitan has no %s\nhelp: --dtype bf16, fp8-current or mxfp8",
+                       "TorchTitan has no %s\nhelp: `dtype=bf16`, fp8-current or mxfp8",
                        recipe->name);
     rh_launch_say(t, "--training.mixed_precision_param bfloat16 "
                      "--training.mixed_precision_reduce float32 --compile.enable");
@@ -303,11 +303,11 @@ static bool check_job(const RhCase *c, GError **error)
     if (rh_weight_bytes(c) > 2 || c->job.narrow_weights)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan launches with weights of 4 bytes, or narrow ones, are not known "
-                       "here\nhelp: bf16, without --set weights=");
+                       "here\nhelp: bf16, without weights=");
     if (rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) != 4)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan keeps moments and gradients in fp32\n"
-                       "help: leave out --set moments= and job.gradients=");
+                       "help: without moments= and job.gradients=");
     return true;
 }
 
@@ -321,7 +321,7 @@ static bool check_grid(const RhCase *c, const RhLayout *l, GError **error)
     if (l->pp > 1 && !is_llama(c->model))
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan's qwen3, which this model is said by, has no pipeline\n"
-                       "help: plan with --fix pp=1");
+                       "help: plan with `pp=1`");
     return true;
 }
 

@@ -14,6 +14,11 @@ try plan --stack torchtitan --fix zero=1
 try plan --stack megatron --fix pp=2 --limit 'zero>=2'
 try plan --stack torchtitan --fix tp=2 --limit 'zero<=1' --limit 'dp>=2'
 try plan --stack bare --fix pp=4 --limit 'dp>=4'
+echo 'a launch says formats as options too, and what goes around both:'
+launch() { try plan --quick "$@" | grep -E '^(\$|error:|help|exit)'; }
+launch --emit maxtext --dtype fp16 --fix sp=on
+launch --emit megatron --set moments=8bit
+launch --emit deepspeed --fix zero=0 --fix dp=8
 echo 'simulate performs what a framework does not run all the same, and says so:'
 watch() {
     echo "\$ rehearse simulate $*"
