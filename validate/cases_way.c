@@ -14,9 +14,13 @@ bool rh_case_give_up(RhCaseWay *way, const char *format, ...)
 
 bool rh_case_give_up_with(RhCaseWay *way, const char *what, GError *local)
 {
-    g_auto(GStrv) lines = g_strsplit(local->message, "\n", 2);
+    g_auto(GStrv) lines = g_strsplit(local->message, "\n", -1);
     g_error_free(local);
-    return rh_case_give_up(way, "%s%s", what, lines[0]);
+    const char *place = NULL; /* of a file that is wrong */
+    for (int i = 1; lines[0] && lines[i] && !place; i++)
+        place = g_str_has_prefix(lines[i], " --> ") ? lines[i] + strlen(" --> ") : NULL;
+    return place ? rh_case_give_up(way, "%s%s (%s)", what, lines[0], place)
+                 : rh_case_give_up(way, "%s%s", what, lines[0]);
 }
 
 RhStanding rh_case_standing(const RhCaseWay *way)

@@ -204,6 +204,7 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
     const char *base = rh_json_string_or(doc, root, "derives", NULL);
     GError *why = NULL;
     const RhServer *known = base ? rh_server_by_name(base, &why) : NULL;
+    bool stands = known || !why; /* on what it derives from */
     if (known)
         *s = *known;
     else if (why)
@@ -218,8 +219,8 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
     read_profiles(doc, root, "profiles", &s->profiles);
     read_profiles(doc, root, "experts_cut", &s->experts_cut);
     read_profiles(doc, root, "experts_spread", &s->experts_spread);
-    if (!s->scheduler || s->batch < 1 || s->chunk < 1 || s->block_tokens < 1 ||
-        !s->memory_frac.source || !s->prompt_frac.source)
+    if (stands && (!s->scheduler || s->batch < 1 || s->chunk < 1 || s->block_tokens < 1 ||
+                   !s->memory_frac.source || !s->prompt_frac.source))
         rh_json_problem(doc, root, NULL,
                         "a server needs scheduler, batch, chunk, block, memory and prompt_rate, or "
                         "one to derive from");
