@@ -201,8 +201,7 @@ static void say_optimizer(GString *out, const Stage *s, double bytes)
 static void say_activations(GString *out, const Stage *s, double bytes)
 {
     g_autofree char *kept = rh_quantity_format(s->kept_bytes, RH_QUANTITY_BYTES, 3);
-    g_autofree char *recompute =
-        rh_knob_value_text(rh_knob_find("recompute", strlen("recompute")), s->l->recompute);
+    g_autofree char *recompute = rh_knob_value_text(RH_KNOB_OF(recompute), s->l->recompute);
     if (s->kept_bytes > 0)
         g_string_append_printf(out,
                                "%.3g x %s that a micro-batch keeps in %d layers (recompute=%s)",

@@ -181,10 +181,10 @@ static void untried_free(gpointer data)
     g_free(untried);
 }
 
-static bool is_asked_for(const RhPlanOptions *options, const char *key)
+static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
 {
     for (int32_t i = 0; i < options->constraints_count; i++)
-        if (options->constraints[i].knob == rh_knob_find(key, strlen(key)))
+        if (options->constraints[i].knob == knob)
             return true;
     return false;
 }
@@ -199,14 +199,11 @@ static void add_untried(GPtrArray *all, const char *key, char *text)
 GPtrArray *rh_report_untried(const RhCase *c, const RhPlanOptions *options)
 {
     GPtrArray *all = g_ptr_array_new_with_free_func(untried_free);
-    int32_t most = rh_knobs_context_most(c);
-    bool pictures = rh_model_sees_pictures(c->model);
-    if (!pictures && most < c->job.gpus && !is_asked_for(options, "cp"))
-        add_untried(all, "cp", g_strdup_printf("cp above %d", most));
-    if (!pictures && !is_asked_for(options, "recompute"))
-        add_untried(all, "recompute",
-                    g_strdup_printf("recomputation of %smodules",
-                                    c->stack->recomputes[0] ? "other " : "single "));
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        char *text = knob->untried && !is_asked_for(options, knob) ? knob->untried(c) : NULL;
+        if (text)
+            add_untried(all, knob->key, text);
+    }
     add_untried(all, "dtype", g_strdup("another --dtype"));
     return all;
 }

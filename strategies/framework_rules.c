@@ -238,9 +238,8 @@ static bool looks_at(const RhFrameworkRule *rule, const RhKnob *knob)
 }
 
 const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,
-                                               const RhLayout *l, const char *key)
+                                               const RhLayout *l, const RhKnob *knob)
 {
-    const RhKnob *knob = rh_knob_find(key, strlen(key));
     for (int32_t i = 0; rules && i < rules->rules_count; i++)
         if (looks_at(&rules->rules[i], knob) && rh_framework_refuses(&rules->rules[i], c, l))
             return &rules->rules[i];

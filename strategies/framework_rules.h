@@ -2,6 +2,7 @@
 /* Which layouts a framework runs: what it refuses, by files of data (strategies/frameworks/NAME.json) with the place
  * in its project where that stands. Read by the search, by launches and by whoever explains. */
 #include "strategies/case.h"
+#include "strategies/knobs.h"
 #include "strategies/layout.h"
 
 typedef struct {
@@ -32,9 +33,9 @@ bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const Rh
 /* The first rule that the layout breaks; NULL: none, or no rules. Some tens of nanoseconds. */
 const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
                                             const RhLayout *layout);
-/* Of those that it breaks, the first that looks at this key ("zero"). */
+/* Of those that it breaks, the first that looks at this knob. */
 const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,
-                                               const RhLayout *layout, const char *key);
+                                               const RhLayout *layout, const RhKnob *knob);
 /* "Megatron-LM repeats no key-value heads: tp does not divide them (megatron/core/x.py:758 of NVIDIA/...)". Caller
  * frees. */
 char *rh_framework_refusal_text(const RhFrameworkRules *rules, const RhFrameworkRule *rule);

@@ -19,7 +19,8 @@ RH_KNOB(int32_t, dp, .key = "dp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .about = "data parallel replicas; left out: what the GPUs allow")
 RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 25,
-        .next = next_context, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
+        .next = next_context, .beyond = longer_context, .untried = untried_context,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
         .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring; "
                  "planned while a GPU keeps 8,192 tokens")
 RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
@@ -88,7 +89,7 @@ RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
         .column = RH_COLUMN_ALWAYS, .cell = cell_recompute, .title = title_recompute, .walk = 80,
-        .next = next_recompute,
+        .next = next_recompute, .untried = untried_recompute,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "recompute=selective",
         .about = "none, selective (attention's core), full (whole layers), or modules as "

@@ -132,8 +132,7 @@ static char *cell_recompute(const RhLayout *l)
 {
     bool selective = l->recompute == RH_RECOMPUTE_SELECTIVE;
     return selective ? g_strdup("select")
-                     : rh_knob_value_text(rh_knob_find("recompute", strlen("recompute")),
-                                          (int32_t)l->recompute);
+                     : rh_knob_value_text(RH_KNOB_OF(recompute), (int32_t)l->recompute);
 }
 
 /* Without other ranks' tokens there is nothing to bring. */
@@ -222,10 +221,11 @@ static bool next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l
     return false;
 }
 
-/* Where the search for longer rings ends. Assumed, to keep the space small: nothing was measured. */
+/* Where the search for longer rings ends: each rank keeps so many tokens of a sequence. Assumed, to keep the space
+ * small: nothing was measured. */
 #define CONTEXT_TOKENS_MIN 8192
 
-int32_t rh_knobs_context_most(const RhCase *c)
+static int32_t context_most(const RhCase *c)
 {
     return (int32_t)CLAMP(c->job.sequence / CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
 }
@@ -242,13 +242,30 @@ static bool context_up_to(const RhCase *c, const RhLayout *l, int32_t most, int3
 static bool next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
-    return context_up_to(c, l, rh_knobs_context_most(c), value);
+    return context_up_to(c, l, context_most(c), value);
 }
 
-bool rh_knobs_longer_context(const RhCase *c, const RhLayout *l, int32_t *value)
+static bool longer_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
-    *value = MAX(*value, rh_knobs_context_most(c));
+    (void)knob;
+    *value = MAX(*value, context_most(c));
     return context_up_to(c, l, RH_LAYOUT_DEGREE_MAX, value);
+}
+
+static char *untried_context(const RhCase *c)
+{
+    int32_t most = context_most(c);
+    return rh_model_sees_pictures(c->model) || most >= c->job.gpus
+               ? NULL
+               : g_strdup_printf("cp above %d", most);
+}
+
+static char *untried_recompute(const RhCase *c)
+{
+    return rh_model_sees_pictures(c->model)
+               ? NULL
+               : g_strdup_printf("recomputation of %smodules",
+                                 c->stack->recomputes[0] ? "other " : "single ");
 }
 
 /* The GPUs that are left, where the batch divides among them. */

@@ -25,6 +25,8 @@ enum {
     RH_KNOB_AT_LAST
 };
 #define RH_KNOB_BIT(field) (UINT64_C(1) << RH_KNOB_AT_##field)
+/* The row of a field of RhLayout: whoever means one knob names the field, as its key stands in the row alone. */
+#define RH_KNOB_OF(field) (&rh_knobs[RH_KNOB_AT_##field])
 
 typedef struct RhKnob {
     const char *key;          /* in the text form and on the command line: "mb" */
@@ -66,6 +68,12 @@ typedef struct RhKnob {
     /* RH_KNOB_BIT of those that `next` looks at, where its answers take long: the values are then listed
      * once for all that these say. 0: they are asked for each time. */
     uint64_t given;
+    /* Larger values still, which no search goes through unasked; as `next`. NULL: there are none. */
+    bool (*beyond)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
+                   int32_t *value);
+    /* What of its values no search of this case goes through unasked: "cp above 4". Caller frees; NULL (the function or
+     * what it returns): nothing. */
+    char *(*untried)(const RhCase *c);
 
     const char *example, *about; /* for `show strategies` */
 } RhKnob;
@@ -77,10 +85,6 @@ typedef struct RhKnob {
 extern const RhKnob rh_knobs[];
 
 /* NULL when no key is `length` bytes of `key`. */
-/* More context ranks the search does not try: each keeps 8,192 tokens of a sequence. */
-int32_t rh_knobs_context_most(const RhCase *c);
-/* The next degree beyond those, which no search tries unasked; as `next` of a knob. */
-bool rh_knobs_longer_context(const RhCase *c, const RhLayout *l, int32_t *value);
 const RhKnob *rh_knob_find(const char *key, size_t length);
 /* Every key, NULL-ended. */
 const char *const *rh_knob_keys(void);

@@ -75,17 +75,12 @@ static bool parse_items(const char *text, Reading *r, size_t *at, GError **error
     }
 }
 
-static bool is_given(const Reading *r, const char *key)
-{
-    return (r->seen & bit_of(rh_knob_find(key, strlen(key)))) != 0;
-}
-
 /* The schedule follows vpp, unless it is given; and vpp one that has a single number of chunks. */
 static RhLayout finished(const Reading *r)
 {
     RhLayout l = r->layout;
-    bool given = is_given(r, "schedule");
-    if (given && !is_given(r, "vpp") && rh_pipeline_kind_chunks(l.schedule) > 1)
+    bool given = r->seen & RH_KNOB_BIT(schedule);
+    if (given && !(r->seen & RH_KNOB_BIT(vpp)) && rh_pipeline_kind_chunks(l.schedule) > 1)
         l.vpp = rh_pipeline_kind_chunks(l.schedule);
     if (!given && rh_pipeline_kind_chunked(l.schedule) != (l.vpp > 1))
         l.schedule = l.vpp > 1 ? RH_PIPELINE_INTERLEAVED : RH_PIPELINE_1F1B;
@@ -93,6 +88,12 @@ static RhLayout finished(const Reading *r)
 }
 
 bool rh_layout_parse(const char *text, RhLayout *layout, GError **error)
+{
+    uint64_t given;
+    return rh_layout_change(text, layout, &given, error);
+}
+
+bool rh_layout_change(const char *text, RhLayout *layout, uint64_t *given, GError **error)
 {
     Reading r = {.layout = *layout};
     GError *local = NULL;
@@ -108,6 +109,7 @@ bool rh_layout_parse(const char *text, RhLayout *layout, GError **error)
         return false;
     }
     *layout = finished(&r);
+    *given = r.seen;
     return true;
 }
 

@@ -54,6 +54,8 @@ typedef struct {
 /* Parses the text form; keys left out keep what *layout holds. "pp16" and "pp=16" both work.
  * RH_ERROR_USAGE with near keys and the place; nothing at all and a key given twice are errors. */
 bool rh_layout_parse(const char *text, RhLayout *layout, GError **error);
+/* The same, and which knobs are given: RH_KNOB_BIT of each (knobs.h). */
+bool rh_layout_change(const char *text, RhLayout *layout, uint64_t *given, GError **error);
 /* The same from a file: lines go on like commas, '#' starts a comment. RH_ERROR_IO, RH_ERROR_INPUT
  * with file:line:column. */
 bool rh_layout_load(const char *path, RhLayout *layout, GError **error);

@@ -99,9 +99,9 @@ static void read_recomputes(RhJson *doc, const RhJsonNode *root, RhStack *s)
     for (int i = 0; i < RH_STACK_RECOMPUTES && word; i++, word = rh_json_next(word)) {
         RhLayout l = rh_layout_default();
         const char *text = rh_json_node_string(doc, word);
-        const RhKnob *knob = rh_knob_find("recompute", strlen("recompute"));
         size_t at;
-        if (!rh_knob_read(knob, text, &l, &at, NULL) || l.recompute < RH_RECOMPUTE_LAST)
+        if (!rh_knob_read(RH_KNOB_OF(recompute), text, &l, &at, NULL) ||
+            l.recompute < RH_RECOMPUTE_LAST)
             rh_json_problem(doc, word, "modules, as \"core_attn+layernorm\"",
                             "\"%s\" is no sum of modules", text);
         else

@@ -81,13 +81,13 @@ static void a_key_finds_its_own_rule(void)
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "bare", 64, 4096);
     const RhFrameworkRules *rules = rh_framework_rules("torchtitan", NULL);
     RhLayout l = train_layout(&k, "pp2,dp8,zero1,order=tp-pp-dp");
-    const RhFrameworkRule *zero = rh_framework_refusal_by(rules, &k.c, &l, "zero");
-    const RhFrameworkRule *order = rh_framework_refusal_by(rules, &k.c, &l, "order");
+    const RhFrameworkRule *zero = rh_framework_refusal_by(rules, &k.c, &l, RH_KNOB_OF(zero));
+    const RhFrameworkRule *order = rh_framework_refusal_by(rules, &k.c, &l, RH_KNOB_OF(order));
     CU_ASSERT_PTR_NOT_NULL_FATAL(zero);
     CU_ASSERT_PTR_NOT_NULL_FATAL(order);
     CU_ASSERT_TRUE(g_str_has_suffix(zero->where, "parallelize.py:287"));
     CU_ASSERT_TRUE(g_str_has_suffix(order->where, "parallel_dims.py:92"));
-    CU_ASSERT_PTR_NULL(rh_framework_refusal_by(rules, &k.c, &l, "cp"));
+    CU_ASSERT_PTR_NULL(rh_framework_refusal_by(rules, &k.c, &l, RH_KNOB_OF(cp)));
 }
 
 /* And leaves something, whatever the framework. */

@@ -392,6 +392,22 @@ static void families_are_told_by_how_the_model_is_cut(void)
     }
 }
 
+/* What a change says in words counts, wherever it stands among them. */
+static void a_change_keeps_what_it_says(void)
+{
+    static const struct {
+        const char *change;
+        bool sequence_parallel;
+    } cases[] = {{"tp2", true}, {"tp2,sp=off", false}, {"sp=off,tp2", false}};
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 64, 4096);
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        RhLayout l = train_layout(&k, "dp8,sp=off");
+        CU_ASSERT_TRUE(rh_train_change(&k.c, &l, cases[i].change, NULL));
+        CU_ASSERT_EQUAL(l.sequence_parallel, cases[i].sequence_parallel);
+        CU_ASSERT_EQUAL(l.tp, 2);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -415,6 +431,7 @@ int main(void)
              every_slot_runs_once_and_forward_comes_first},
             {"chunks_hold_every_layer_once", chunks_hold_every_layer_once},
             {"partitions_keep_the_heaviest_chunk_light", partitions_keep_the_heaviest_chunk_light},
+            {"a_change_keeps_what_it_says", a_change_keeps_what_it_says},
             {"illegal_layouts_say_why", illegal_layouts_say_why},
             {"knobs_without_effect_are_canonical", knobs_without_effect_are_canonical},
             {0}});

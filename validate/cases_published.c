@@ -25,9 +25,10 @@ static void say_whole(const Typing *t, RhCaseColumn column, int64_t value)
     say(t, column, text);
 }
 
-static void say_knob(const Typing *t, RhCaseColumn column, const char *key, const RhLayout *layout)
+static void say_knob(const Typing *t, RhCaseColumn column, const RhKnob *knob,
+                     const RhLayout *layout)
 {
-    g_autofree char *text = rh_knob_cell(rh_knob_find(key, strlen(key)), layout);
+    g_autofree char *text = rh_knob_cell(knob, layout);
     say(t, column, text);
 }
 
@@ -71,8 +72,8 @@ static void say_layout(const Typing *t, const RhLayout *layout)
                   {RH_CASE_VPP, layout->vpp}};
     for (size_t i = 0; i < G_N_ELEMENTS(wholes); i++)
         say_whole(t, wholes[i].column, wholes[i].value);
-    say_knob(t, RH_CASE_RECOMPUTE, "recompute", layout);
-    say_knob(t, RH_CASE_ZERO, "zero", layout);
+    say_knob(t, RH_CASE_RECOMPUTE, RH_KNOB_OF(recompute), layout);
+    say_knob(t, RH_CASE_ZERO, RH_KNOB_OF(zero), layout);
     say(t, RH_CASE_SEQPAR, layout->sequence_parallel ? "1" : "0");
 }
 

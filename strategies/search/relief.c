@@ -64,8 +64,7 @@ static void try_value(const Search *s, const RhKnob *knob, int32_t value, Best *
 }
 
 /* The values that the search tries, and the lowest: of a pipeline with chunks it tries no single
- * one, which is another schedule's. And context ranks that keep fewer tokens than the search lets them, which it
- * leaves out to stay small. */
+ * one, which is another schedule's. And those beyond. */
 static void turn_knob(Search *s, const RhKnob *knob)
 {
     Best best = {0};
@@ -75,9 +74,8 @@ static void turn_knob(Search *s, const RhKnob *knob)
         try_value(s, knob, knob->low, &best);
     for (; more; more = knob->next(knob, s->c, s->layout, &value))
         try_value(s, knob, value, &best);
-    if (knob == rh_knob_find("cp", strlen("cp")))
-        for (value = 0; rh_knobs_longer_context(s->c, s->layout, &value);)
-            try_value(s, knob, value, &best);
+    for (value = 0; knob->beyond && knob->beyond(knob, s->c, s->layout, &value);)
+        try_value(s, knob, value, &best);
     if (best.quickest.change)
         g_array_append_val(s->out, best.quickest);
     if (best.least.change && strcmp(best.least.change, best.quickest.change) != 0)

@@ -24,12 +24,13 @@ bool rh_train_change(const RhCase *c, RhLayout *layout, const char *text, GError
 {
     RhLayout changed = *layout;
     changed.dp = 0;
-    if (!rh_layout_parse(text, &changed, error))
+    uint64_t given;
+    if (!rh_layout_change(text, &changed, &given, error))
         return false;
     bool as_many = changed.stage_layers_count == changed.pp * changed.vpp;
-    if (!as_many && !g_str_has_prefix(text, "stages"))
+    if (!as_many && !(given & RH_KNOB_BIT(stage_layers_count)))
         changed.stage_layers_count = 0;
-    if (layout->tp == 1 && changed.tp > 1 && !g_str_has_prefix(text, "sp"))
+    if (layout->tp == 1 && changed.tp > 1 && !(given & RH_KNOB_BIT(sequence_parallel)))
         changed.sequence_parallel = rh_train_default(c).sequence_parallel;
     *layout = changed;
     return true;
@@ -147,11 +148,11 @@ static char *zeros_text(const RhStack *stack, int32_t pp)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
-/* "note: DeepSpeed has ZeRO-2 and 3 without ...", where the stack's framework itself says so of this key; else "". */
-static char *framework_note(const RhCase *c, const RhLayout *l, const char *key)
+/* "note: DeepSpeed has ZeRO-2 and 3 without ...", where the stack's framework itself says so of this knob; else "". */
+static char *framework_note(const RhCase *c, const RhLayout *l, const RhKnob *knob)
 {
     const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
-    const RhFrameworkRule *rule = rh_framework_refusal_by(rules, c, l, key);
+    const RhFrameworkRule *rule = rh_framework_refusal_by(rules, c, l, knob);
     g_autofree char *text = rule ? rh_framework_refusal_text(rules, rule) : NULL;
     return text ? g_strdup_printf("note: %s\n", text) : g_strdup("");
 }
@@ -173,7 +174,7 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
     int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
         g_autofree char *legal = error ? zeros_text(c->stack, l->pp) : NULL;
-        g_autofree char *note = error ? framework_note(c, l, "zero") : NULL;
+        g_autofree char *note = error ? framework_note(c, l, RH_KNOB_OF(zero)) : NULL;
         return rh_fail(error, RH_ERROR_USAGE,
                        "zero=%d, pp=%d: the stack %s does not run this degree of ZeRO with "
                        "pipeline stages\nnote: legal zero with stages: %s\n"
