@@ -209,6 +209,22 @@ static void append_framework(GString *out, const RhStack *s)
     }
 }
 
+/* Of the forms that it runs. */
+static void append_passes(GString *out, const RhStack *s)
+{
+    const RhPasses *t = &s->passes;
+    append_fact(out, "norm, bytes/element", s->fused_norms ? &t->norm_bytes : &t->eager_norm_bytes,
+                RH_QUANTITY_COUNT);
+    append_fact(out, "norms backward, x", &t->backward_excess, RH_QUANTITY_COUNT);
+    if (s->flash_attention)
+        return;
+    if (!s->fused_softmax)
+        append_fact(out, "softmax, bytes", &t->eager_softmax_bytes, RH_QUANTITY_COUNT);
+    append_fact(out, "softmax backward",
+                s->fused_softmax ? &t->softmax_backward_bytes : &t->eager_softmax_backward_bytes,
+                RH_QUANTITY_COUNT);
+}
+
 static bool show_stack(const RhArguments *a, const char *name, GError **error)
 {
     const RhStack *s = rh_stack_by_name(name, error);
@@ -230,6 +246,7 @@ static bool show_stack(const RhArguments *a, const char *name, GError **error)
     append_fact(out, "NIC in training", &s->nic_training_frac, RH_QUANTITY_FRAC);
     append_fact(out, "slow nodes", &s->straggler_frac, RH_QUANTITY_FRAC);
     append_fact(out, "Adam, bytes/param", &s->optimizer_bytes, RH_QUANTITY_COUNT);
+    append_passes(out, s);
     append_fact(out, "bucket, params", &s->bucket_params, RH_QUANTITY_COUNT);
     append_fact(out, "memory reserve", &s->reserve_bytes, RH_QUANTITY_BYTES);
     append_framework(out, s);

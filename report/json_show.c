@@ -218,6 +218,12 @@ static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
     put_fact(w, "nic_training_frac", &s->nic_training_frac);
     put_fact(w, "straggler_frac", &s->straggler_frac);
     put_fact(w, "optimizer_bytes", &s->optimizer_bytes);
+    put_fact(w, "norm_bytes", &s->passes.norm_bytes);
+    put_fact(w, "eager_norm_bytes", &s->passes.eager_norm_bytes);
+    put_fact(w, "backward_excess", &s->passes.backward_excess);
+    put_fact(w, "softmax_backward_bytes", &s->passes.softmax_backward_bytes);
+    put_fact(w, "eager_softmax_bytes", &s->passes.eager_softmax_bytes);
+    put_fact(w, "eager_softmax_backward_bytes", &s->passes.eager_softmax_backward_bytes);
     put_fact(w, "bucket_params_count", &s->bucket_params);
     put_fact(w, "reserve_bytes", &s->reserve_bytes);
     put_framework(w, s->framework);

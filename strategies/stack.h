@@ -77,6 +77,7 @@ typedef struct {
     RhFact optimizer_bytes;   /* memory traffic of Adam per parameter */
     RhFact bucket_params;     /* gradient bucket, parameters per rank */
     double bucket_params_per_replica; /* the bucket is at least this times dp */
+    RhPasses passes;                  /* of passes over tensors */
     RhFact reserve_bytes;             /* context, communication library, fragmentation */
     int32_t prefetch_layers;          /* ZeRO-3: layers gathered ahead */
     int32_t gradient_bytes;           /* per parameter, main gradients */

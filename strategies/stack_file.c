@@ -29,6 +29,12 @@ static const RhStackFact facts[] = {
     FACT("nic", FRAC, nic_training_frac, 0.01, 1),
     FACT("straggler", FRAC, straggler_frac, 0, 0.1),
     FACT("optimizer_bytes", COUNT, optimizer_bytes, 1, 1000),
+    FACT("norm_bytes", COUNT, passes.norm_bytes, 1, 1000),
+    FACT("eager_norm_bytes", COUNT, passes.eager_norm_bytes, 1, 1000),
+    FACT("backward_excess", COUNT, passes.backward_excess, 0.1, 10),
+    FACT("softmax_backward_bytes", COUNT, passes.softmax_backward_bytes, 1, 1000),
+    FACT("eager_softmax_bytes", COUNT, passes.eager_softmax_bytes, 1, 1000),
+    FACT("eager_softmax_backward_bytes", COUNT, passes.eager_softmax_backward_bytes, 1, 1000),
     FACT("bucket_params", COUNT, bucket_params, 1, 1e12),
     FACT("reserve", BYTES, reserve_bytes, 0, 1e12),
 };

@@ -393,6 +393,36 @@ static void a_layer_may_have_one_operator_alone(void)
     CU_ASSERT_STRING_EQUAL(rh_operator_name(m->kinds[0].mixer), "none");
 }
 
+static double norm_bytes(const RhModel *m, const RhShard *shard, RhPass pass)
+{
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    double sum = 0;
+    rh_block_kernels(m, &m->kinds[0], RH_BLOCK_FFN, RH_PART_SEQUENCE, pass, shard, kernels);
+    for (guint i = 0; i < kernels->len; i++)
+        if (g_array_index(kernels, RhKernel, i).cls == RH_KERNEL_NORM)
+            sum += g_array_index(kernels, RhKernel, i).bytes;
+    return sum;
+}
+
+/* What cannot be counted of passes over tensors are facts of the stack; without one the same are assumed. */
+static void passes_move_what_the_stack_says(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-3.2-1b", NULL);
+    RhPasses passes = RH_PASSES_ASSUMED;
+    RhShard fused = {.tp = 1, .sequence = 1024, .microbatch = 1, .fused_norms = true};
+    RhShard said = fused, eager = {.tp = 1, .sequence = 1024, .microbatch = 1};
+    fused.dtype = said.dtype = eager.dtype = RH_DTYPE_BF16;
+    said.passes = eager.passes = &passes;
+    double forward = norm_bytes(m, &fused, RH_PASS_FORWARD);
+    CU_ASSERT_EQUAL(forward, 8.0 * 1024 * 2048);
+    CU_ASSERT_EQUAL(norm_bytes(m, &said, RH_PASS_FORWARD), forward);
+    RH_CHECK_CLOSE(norm_bytes(m, &eager, RH_PASS_FORWARD), 68.0 * 1024 * 2048, 1e-12);
+    passes.norm_bytes.value = 4;
+    passes.backward_excess.value = 1.5;
+    CU_ASSERT_EQUAL(norm_bytes(m, &said, RH_PASS_FORWARD), forward / 2);
+    RH_CHECK_CLOSE(norm_bytes(m, &said, RH_PASS_BACKWARD_DATA), 1.5 * forward / 2, 1e-12);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -410,6 +440,7 @@ int main(void)
                    {"a_recipe_keeps_operands_narrow", a_recipe_keeps_operands_narrow},
                    {"unfused_attention_computes_the_whole_square",
                     unfused_attention_computes_the_whole_square},
+                   {"passes_move_what_the_stack_says", passes_move_what_the_stack_says},
                    {"a_layer_may_have_one_operator_alone", a_layer_may_have_one_operator_alone},
                    {0}});
 }

@@ -18,6 +18,7 @@
 #include "workloads/load.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
+#include "workloads/passes.h"
 #include "workloads/recipe.h"
 
 typedef enum {
@@ -117,7 +118,8 @@ typedef struct {
     /* the same of rotation and activations; and whether gradients of weights are added by the GEMM
      * that makes them */
     bool fused_elementwise;
-    bool sends_once; /* a token goes once to a rank that has several of its experts */
+    const RhPasses *passes; /* NULL: rh_passes_assumed */
+    bool sends_once;        /* a token goes once to a rank that has several of its experts */
     double once_nvlink_frac,
         once_nic_frac;  /* by kernels with these shares of the links (RhRouting) */
     bool shared_beside; /* the shared expert runs while tokens are on their way */

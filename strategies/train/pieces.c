@@ -274,7 +274,8 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .fused_norms = c->stack->fused_norms,
         .experts_apart = c->stack->experts_apart,
         .fused_softmax = c->stack->fused_softmax,
-        .fused_elementwise = c->stack->fused_elementwise};
+        .fused_elementwise = c->stack->fused_elementwise,
+        .passes = &c->stack->passes};
     p->layers_end =
         (layout->again_layers_count != 0 ? RH_LAYER_KINDS_MAX : 0) + c->model->kinds_count;
     p->mixer = g_new0(RhBlockPieces, 2 * p->layers_end);

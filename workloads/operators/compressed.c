@@ -14,7 +14,7 @@
 
 /* The softmax that weighs the tokens of an entry: read keys and weights, write a token's share. */
 #define POOL (2 * RH_READ + RH_WRITE)
-static const RhStream POOLING = {POOL, 2 * POOL, 2 * POOL, 4 * POOL, 2};
+static const RhStream POOLING = {POOL, 2 * POOL, 2 * POOL, 4 * POOL, 2, 0, 0};
 
 /* One rank's heads and groups of them, columns of its queries and of a latent of the output. */
 typedef struct {

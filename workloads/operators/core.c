@@ -5,11 +5,19 @@
 #include "workloads/operators/operator.h"
 
 /* Bytes per score of mask, scale, softmax and dropout. Counted, the fused softmax reads scores and
- * mask and writes, and dropout reads, writes and writes its mask: 5 + 5. Assumed: backward and the
- * seven eager kernels, round numbers that reproduce the runs of the Aleph Alpha layout sweep (arXiv
- * 2311.05610) without a softmax kernel; counted, backward is 5 + 6. */
+ * mask and writes, and dropout reads, writes and writes its mask: 5 + 5. The others are assumed: RhPasses. */
 #define FUSED_SCORES (2 * (RH_READ + RH_WRITE + RH_MASK))
-static const RhStream SCORES = {FUSED_SCORES, 16, 34, 40, 7};
+#define EAGER_STEPS  7
+
+static RhStream scores_stream(const RhOps *ops)
+{
+    const RhPasses *passes = rh_ops_passes(ops);
+    return (RhStream){.fused_forward = FUSED_SCORES,
+                      .fused_backward = passes->softmax_backward_bytes.value,
+                      .eager_forward = passes->eager_softmax_bytes.value,
+                      .eager_backward = passes->eager_softmax_backward_bytes.value,
+                      .eager_steps = EAGER_STEPS};
+}
 
 /* Log-sum-exp, fp32, one a query and head: FlashAttention-2 (arXiv 2307.08691), section 3.1. */
 #define STATISTICS_BYTES 4.0
@@ -98,16 +106,17 @@ static void unfused(RhOps *ops, const RhCore *core, bool backward)
 {
     int64_t queries = ops->queries, keys = ops->keys, batch = ops->sequences * core->heads;
     double scores = (double)batch * (double)queries * (double)keys;
+    RhStream stream = scores_stream(ops);
     if (backward) {
         rh_ops_gemm(ops, batch, queries, keys, core->value); /* d probabilities = d out x v' */
         rh_ops_gemm(ops, batch, keys, core->value, queries); /* d v = probabilities' x d out */
-        rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &SCORES, scores, true);
+        rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &stream, scores, true);
         rh_ops_gemm(ops, batch, queries, core->key, keys); /* d q = d scores x k */
         rh_ops_gemm(ops, batch, keys, core->key, queries); /* d k = d scores' x q */
         return;
     }
     rh_ops_gemm(ops, batch, queries, keys, core->key);
-    rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &SCORES, scores, false);
+    rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &stream, scores, false);
     rh_ops_gemm(ops, batch, queries, core->value, keys);
 }
 

@@ -2,26 +2,25 @@
  */
 #include "workloads/operators/operator.h"
 
-/* Counted, a fused norm reads x and writes y: 4. Assumed: 8, which public step times ask for (Aleph
- * Alpha layout sweep, arXiv 2311.05610, with RMSNorm kernel; NVIDIA's dgxc-benchmarking recipes). */
-#define FUSED_NORM 8.0
-/* Counted, the eight kernels of an eager RMSNorm (cast 2 + 4, square 4 + 4, mean 4, scale 4 + 4,
- * cast 4 + 2, weight 2 + 2; two on statistics) touch 36. Assumed: 68, from the same sweep's runs
- * without the kernel. */
-#define EAGER_RMS_NORM 68.0
-static const RhStream RMS_NORM = {FUSED_NORM, RH_BACKWARD_EXCESS *FUSED_NORM, EAGER_RMS_NORM,
-                                  RH_BACKWARD_EXCESS *EAGER_RMS_NORM, 8};
-/* One kernel in eager frameworks too. */
-static const RhStream LAYER_NORM = {FUSED_NORM, RH_BACKWARD_EXCESS *FUSED_NORM, FUSED_NORM,
-                                    RH_BACKWARD_EXCESS *FUSED_NORM, 1};
+const RhPasses rh_passes_assumed = RH_PASSES_ASSUMED;
+
+const RhPasses *rh_ops_passes(const RhOps *ops)
+{
+    return ops->shard->passes ? ops->shard->passes : &rh_passes_assumed;
+}
+
+#define EAGER_RMS_NORM_STEPS 8 /* those on statistics included */
 
 /* Read and write. Eager, for each of q and k: negate a half, concatenate, two products, a sum; sines
  * and cosines, shared by the heads, are the last half byte. */
 #define FUSED_ROTARY (RH_READ + RH_WRITE)
 #define EAGER_ROTARY                                                                               \
     (0.5 * (RH_READ + RH_WRITE) + 3 * (RH_READ + RH_WRITE) + (2 * RH_READ + RH_WRITE) + 0.5)
-static const RhStream ROTARY = {FUSED_ROTARY, RH_BACKWARD_EXCESS *FUSED_ROTARY, EAGER_ROTARY,
-                                RH_BACKWARD_EXCESS *EAGER_ROTARY, 10};
+static const RhStream ROTARY = {.fused_forward = FUSED_ROTARY,
+                                .eager_forward = EAGER_ROTARY,
+                                .eager_steps = 10,
+                                .fused_summed = FUSED_ROTARY,
+                                .eager_summed = EAGER_ROTARY};
 
 void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k)
 {
@@ -185,8 +184,11 @@ void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, d
     bool fused = cls == RH_KERNEL_NORM      ? shard->fused_norms
                  : cls == RH_KERNEL_SOFTMAX ? shard->fused_softmax
                                             : shard->fused_elementwise;
-    double per_element = fused ? (backward ? stream->fused_backward : stream->fused_forward)
-                               : (backward ? stream->eager_backward : stream->eager_forward);
+    double excess = rh_ops_passes(ops)->backward_excess.value;
+    double back = fused ? excess * stream->fused_summed + stream->fused_backward
+                        : excess * stream->eager_summed + stream->eager_backward;
+    double there = fused ? stream->fused_forward : stream->eager_forward;
+    double per_element = backward ? back : there;
     rh_ops_stream(ops, cls, per_element * elements * ops->element_bytes / 2,
                   fused ? 1 : stream->eager_steps);
 }
@@ -236,9 +238,16 @@ void rh_ops_bias_gradient(RhOps *ops, int64_t columns)
 
 void rh_ops_norm(RhOps *ops, double elements, bool backward)
 {
-    const RhStream *stream = ops->model->norm == RH_NORM_LAYER ? &LAYER_NORM : &RMS_NORM;
+    const RhPasses *passes = rh_ops_passes(ops);
+    bool one = ops->model->norm == RH_NORM_LAYER; /* kernel, in eager frameworks too */
+    double fused = passes->norm_bytes.value, eager = one ? fused : passes->eager_norm_bytes.value;
+    RhStream stream = {.fused_forward = fused,
+                       .eager_forward = eager,
+                       .eager_steps = one ? 1 : EAGER_RMS_NORM_STEPS,
+                       .fused_summed = fused,
+                       .eager_summed = eager};
     if (ops->model->norm != RH_NORM_NONE)
-        rh_ops_elementwise(ops, RH_KERNEL_NORM, stream, elements, backward);
+        rh_ops_elementwise(ops, RH_KERNEL_NORM, &stream, elements, backward);
 }
 
 /* An eager RMSNorm keeps two fp32 copies of its input: the cast one and the normalised one. */
@@ -257,8 +266,13 @@ void rh_ops_rotary(RhOps *ops, double elements, bool backward)
 #define GATE_FORWARD  (2 * RH_READ + RH_WRITE)
 #define GATE_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
 #define SIGMOID       (RH_READ + RH_WRITE)
-static const RhStream GATE = {GATE_FORWARD, GATE_BACKWARD, SIGMOID + GATE_FORWARD,
-                              SIGMOID + RH_READ + GATE_BACKWARD, 2};
+static const RhStream GATE = {GATE_FORWARD,
+                              GATE_BACKWARD,
+                              SIGMOID + GATE_FORWARD,
+                              SIGMOID + RH_READ + GATE_BACKWARD,
+                              2,
+                              0,
+                              0};
 
 void rh_ops_gate(RhOps *ops, double elements, bool backward)
 {

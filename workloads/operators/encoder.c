@@ -34,8 +34,13 @@ const RhOperator rh_look_up_alike = {
 #define STRIDE 2
 
 /* GELU reads and writes; backward reads two and writes one. */
-static const RhStream GELU = {RH_READ + RH_WRITE, 2 * RH_READ + RH_WRITE, RH_READ + RH_WRITE,
-                              2 * RH_READ + RH_WRITE, 1};
+static const RhStream GELU = {RH_READ + RH_WRITE,
+                              2 * RH_READ + RH_WRITE,
+                              RH_READ + RH_WRITE,
+                              2 * RH_READ + RH_WRITE,
+                              1,
+                              0,
+                              0};
 
 /* Frames of the spectrum, h columns each behind the first convolution. */
 static int64_t frames_of(const RhOps *ops)

@@ -11,10 +11,11 @@
 #define TWO_FORWARD  (2 * RH_READ + RH_WRITE)
 #define TWO_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
 /* SwiGLU. Eager: SiLU, then the product. */
-static const RhStream GATED = {TWO_FORWARD, TWO_BACKWARD, ONE_FORWARD + TWO_FORWARD,
-                               ONE_BACKWARD + TWO_BACKWARD, 2};
+static const RhStream GATED = {
+    TWO_FORWARD, TWO_BACKWARD, ONE_FORWARD + TWO_FORWARD, ONE_BACKWARD + TWO_BACKWARD, 2, 0, 0};
 /* GELU, with the bias. Eager: bias, then GELU; backward as much for each. */
-static const RhStream PLAIN = {ONE_FORWARD, ONE_BACKWARD, 2 * ONE_FORWARD, 2 * ONE_BACKWARD, 2};
+static const RhStream PLAIN = {
+    ONE_FORWARD, ONE_BACKWARD, 2 * ONE_FORWARD, 2 * ONE_BACKWARD, 2, 0, 0};
 
 /* One rank's rows of the matrix down, and columns of the one up (twice as many when gated). */
 typedef struct {

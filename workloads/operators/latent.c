@@ -17,7 +17,7 @@
 /* Per element of whole keys and values: read what they are made of, write them; backward adds the
  * same up. Eager: keys, then values. */
 #define COPY (RH_READ + RH_WRITE)
-static const RhStream ASSEMBLY = {COPY, COPY, COPY, COPY, 2};
+static const RhStream ASSEMBLY = {COPY, COPY, COPY, COPY, 2, 0, 0};
 /* One rank's heads, and columns: of queries (as many as of whole keys), of values, of the parts
  * that are rotated, of what comes out of the latent, of what goes into it. */
 typedef struct {

@@ -13,8 +13,13 @@
 /* Read two, write the sum. */
 #define SUM (2 * RH_READ + RH_WRITE)
 /* GELU times the layer's own columns. */
-static const RhStream PRODUCT = {SUM, 3 * RH_READ + 2 * RH_WRITE, SUM + RH_READ + RH_WRITE,
-                                 3 * RH_READ + 2 * RH_WRITE + 2 * RH_READ + RH_WRITE, 2};
+static const RhStream PRODUCT = {SUM,
+                                 3 * RH_READ + 2 * RH_WRITE,
+                                 SUM + RH_READ + RH_WRITE,
+                                 3 * RH_READ + 2 * RH_WRITE + 2 * RH_READ + RH_WRITE,
+                                 2,
+                                 0,
+                                 0};
 
 /* --- The two tables --- */
 

@@ -5,13 +5,21 @@
 
 /* Read x, read f(x), write the sum. */
 #define SUM (2 * RH_READ + RH_WRITE)
-static const RhStream RESIDUAL = {SUM, RH_BACKWARD_EXCESS *SUM, SUM, RH_BACKWARD_EXCESS *SUM, 1};
+static const RhStream RESIDUAL = {.fused_forward = SUM,
+                                  .eager_forward = SUM,
+                                  .eager_steps = 1,
+                                  .fused_summed = SUM,
+                                  .eager_summed = SUM};
 /* A mask is written forward and read backward. Eager: bias and dropout first, 4 + 5 forward; backward
  * dropout alone, 5. */
 #define DROPOUT (RH_READ + RH_WRITE + RH_MASK)
-static const RhStream RESIDUAL_DROPOUT = {SUM + RH_MASK, RH_BACKWARD_EXCESS *SUM + RH_MASK,
-                                          SUM + RH_READ + RH_WRITE + DROPOUT,
-                                          RH_BACKWARD_EXCESS *SUM + DROPOUT, 3};
+static const RhStream RESIDUAL_DROPOUT = {.fused_forward = SUM + RH_MASK,
+                                          .fused_backward = RH_MASK,
+                                          .eager_forward = SUM + RH_READ + RH_WRITE + DROPOUT,
+                                          .eager_backward = DROPOUT,
+                                          .eager_steps = 3,
+                                          .fused_summed = SUM,
+                                          .eager_summed = SUM};
 
 static int32_t norms_of(const RhOps *ops)
 {

@@ -143,10 +143,6 @@ double rh_ops_norm_params(const RhOps *ops);
 #define RH_WRITE 2.0
 #define RH_FP32  4.0
 #define RH_MASK  1.0
-/* Assumed: norms, residual adds and rotation take so much longer backward, their gradients being
- * summed where tensors have two uses; a round number that reproduces public step times of the Aleph
- * Alpha layout sweep (arXiv 2311.05610) and of NVIDIA's dgxc-benchmarking recipes. */
-#define RH_BACKWARD_EXCESS 1.2
 
 /* An elementwise operator: bytes of memory traffic per element of a 2-byte type. `eager_steps`
  * kernels share the eager bytes. */
@@ -154,7 +150,10 @@ typedef struct {
     double fused_forward, fused_backward;
     double eager_forward, eager_backward;
     int eager_steps;
+    double fused_summed, eager_summed; /* move RhPasses's excess more backward; beside the above */
 } RhStream;
+
+const RhPasses *rh_ops_passes(const RhOps *ops);
 
 /* out (m x n) = a (m x k) b (k x n). */
 void rh_ops_gemm(RhOps *ops, int64_t batch, int64_t m, int64_t n, int64_t k);

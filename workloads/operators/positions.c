@@ -3,10 +3,10 @@
 
 /* Read two, write the sum. */
 #define SUM (2 * RH_READ + RH_WRITE)
-static const RhStream POSITIONS = {SUM, 0, SUM, 0, 1};
+static const RhStream POSITIONS = {SUM, 0, SUM, 0, 1, 0, 0};
 /* Read, write, and the mask. */
 #define MASKED (RH_READ + RH_WRITE + RH_MASK)
-static const RhStream DROPOUT = {MASKED, MASKED, MASKED, MASKED, 1};
+static const RhStream DROPOUT = {MASKED, MASKED, MASKED, MASKED, 1, 0, 0};
 
 /* Columns of the table of tokens for each of the hidden state. */
 static double narrowed(const RhOps *ops)

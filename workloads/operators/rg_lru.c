@@ -9,8 +9,13 @@
 #include "workloads/operators/scan.h"
 
 /* The output times the gate's GeLU: read both, write one; backward read three, write two. Eager: GeLU by itself. */
-static const RhStream PRODUCT = {2 * RH_READ + RH_WRITE, 3 * RH_READ + 2 * RH_WRITE,
-                                 3 * RH_READ + 2 * RH_WRITE, 4 * RH_READ + 3 * RH_WRITE, 2};
+static const RhStream PRODUCT = {2 * RH_READ + RH_WRITE,
+                                 3 * RH_READ + 2 * RH_WRITE,
+                                 3 * RH_READ + 2 * RH_WRITE,
+                                 4 * RH_READ + 3 * RH_WRITE,
+                                 2,
+                                 0,
+                                 0};
 
 /* One rank's columns, and heads of so many each. */
 typedef struct {

@@ -3,13 +3,13 @@
 
 /* Of the gate alone, beside the norm's own traffic: read it; backward read it, write its gradient.
  * Eager: SiLU, then the product. */
-static const RhStream GATE = {RH_READ, RH_READ + RH_WRITE, 3 * RH_READ + 2 * RH_WRITE,
-                              4 * RH_READ + 3 * RH_WRITE, 2};
+static const RhStream GATE = {
+    RH_READ, RH_READ + RH_WRITE, 3 * RH_READ + 2 * RH_WRITE, 4 * RH_READ + 3 * RH_WRITE, 2, 0, 0};
 /* A channel of a token: read, write; backward reads it and the gradient, writes one. Eager: the
  * convolution, then SiLU. */
 #define PASS      (RH_READ + RH_WRITE)
 #define PASS_BACK (2 * RH_READ + RH_WRITE)
-static const RhStream CONVOLUTION = {PASS, PASS_BACK, 2 * PASS, 2 * PASS_BACK, 2};
+static const RhStream CONVOLUTION = {PASS, PASS_BACK, 2 * PASS, 2 * PASS_BACK, 2, 0, 0};
 
 void rh_scan_steps(RhOps *ops, const RhScan *scan, const RhScanStep *steps, int count, double times)
 {

@@ -4,8 +4,13 @@
 #include "workloads/operators/scan.h"
 
 /* A product of two columns: read both, write one; backward read three, write two. */
-static const RhStream PRODUCT = {2 * RH_READ + RH_WRITE, 3 * RH_READ + 2 * RH_WRITE,
-                                 2 * RH_READ + RH_WRITE, 3 * RH_READ + 2 * RH_WRITE, 1};
+static const RhStream PRODUCT = {2 * RH_READ + RH_WRITE,
+                                 3 * RH_READ + 2 * RH_WRITE,
+                                 2 * RH_READ + RH_WRITE,
+                                 3 * RH_READ + 2 * RH_WRITE,
+                                 1,
+                                 0,
+                                 0};
 
 static int64_t columns_of(const RhOps *ops)
 {
