@@ -143,8 +143,16 @@ static bool phases_keep_step(const RhScreen *s, const RhNet *net, RhGroupKind ki
     return (alike && joined_alike) || rh_collective_is_to_neighbours(call->op, call->algo);
 }
 
+/* Do the instances at a block's places go call by call? On a mesh some of its ranks, that communicate among
+ * themselves, are ready before others; and of calls behind one another those of one instance then fill
+ * what latencies leave of a link that it shares with the next. */
+static bool places_keep_step(const RhScreen *s, const RhNet *net)
+{
+    return s->c->platform->mesh.gpus == 0 || !rh_grid_block_parts(&net->grid);
+}
+
 /* Side by side on a stage there is an instance for each place in a block. They are at one time in
- * the network where blocks lie alike. Else each is taken to be alone, and the bound follows one
+ * the network where blocks, and their places, lie alike. Else each is taken to be alone, and the bound follows one
  * rank; or, where a block's ranks keep together, its slowest. Of a kind that has instances apart in
  * other blocks, the quickest is taken unless all lie alike. */
 static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
@@ -152,12 +160,13 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
 {
     int32_t group = net->groups[kind];
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
-    bool together = net->uniform && (everywhere || intervals_lie_alike(s, net, stage, kind));
-    if (together && phases_keep_step(s, net, kind, call))
+    bool meets = rh_grid_block_meets(&net->grid), keep = places_keep_step(s, net);
+    bool together =
+        net->uniform && (keep || meets) && (everywhere || intervals_lie_alike(s, net, stage, kind));
+    if (together && keep && phases_keep_step(s, net, kind, call))
         return stage_together_s(s, net, stage, group, call);
     if (!everywhere)
         return least_alone_s(s, net, stage, kind, call);
-    bool meets = rh_grid_block_meets(&net->grid);
     int32_t one = net->placement[stage]->rank;
     RhCollectiveKey key = {net->id, stage, (int32_t)kind, (int32_t)call->op, call->bytes, {0}};
     double slowest = together ? rh_screen_busiest_s(s, net, group, &key) : 0;

@@ -271,6 +271,16 @@ bool rh_grid_block_meets(const RhGrid *g)
     return meets;
 }
 
+bool rh_grid_block_parts(const RhGrid *g)
+{
+    int32_t block = rh_grid_block(g);
+    bool parts = false;
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        parts |= kinds[kind].of_items && rh_grid_group_size(g, kind) > 1 &&
+                 rh_grid_group_size(g, kind) < block;
+    return parts;
+}
+
 /* Spans of an interval of place values, those of one rank left out. */
 static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhSpan *out)
 {

@@ -72,6 +72,8 @@ int32_t rh_grid_block_stride(const RhGrid *grid);
 bool rh_grid_block_is_solid(const RhGrid *grid);
 /* Do all ranks of a block wait for one another in every item? */
 bool rh_grid_block_meets(const RhGrid *grid);
+/* Do some ranks of a block communicate in items without the others? */
+bool rh_grid_block_parts(const RhGrid *grid);
 
 /* Who holds the same parameters of a class, and how many they are. */
 RhGroupKind rh_params_group(RhParamsClass cls);
