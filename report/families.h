@@ -17,9 +17,9 @@ typedef struct {
 GArray *rh_report_families(const RhPlan *plan);
 /* Entries, and behind them the best of families without one: RhRehearsal*, caller frees the array. */
 GPtrArray *rh_report_plan_rows(const RhPlan *plan);
-/* "families: #1 fsdp, #3 hybrid +13.1 %; behind: data at least +40.2 %", "tie: ...", "within: ..." */
 /* "vpp, order and partition": knobs that a row is the best by. Caller frees. */
 char *rh_report_variant_knobs(void);
 /* Is any row the best of several that differ? */
 bool rh_report_has_variants(const RhPlan *plan);
+/* "families: #1 fsdp, #3 hybrid +13.1 %; behind: data at least +40.2 %", "tie: ...", "within: ..." */
 void rh_report_append_families(GString *out, const RhPlan *plan);

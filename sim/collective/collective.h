@@ -82,17 +82,15 @@ bool rh_collective_is_to_neighbours(RhOp op, RhAlgo algo);
 /* How many bytes one member puts on the wire, the largest over members. */
 double rh_schedule_wire_bytes(const RhSchedule *schedule);
 
-/* Link load of one phase when *all* groups of the same pattern run at once (an SPMD job does):
- * filled by rh_schedule_time_s. Seconds of the whole schedule on an otherwise idle platform.
- * `ranks` are the group's members; `siblings` says how the pattern repeats over the program: time
- * uses, per phase, max over links (bytes of all sibling groups on the link / capacity) and the
- * largest route latency. role may be -1 (only this group). */
-/* The same in parts: other bytes take fixed_s + moving_s * bytes / schedule->bytes where that is
+/* Seconds in parts: other bytes take fixed_s + moving_s * bytes / schedule->bytes where that is
  * `linear`; steps of a pipeline depend on the bytes. */
 typedef struct {
     double fixed_s, moving_s;
     bool linear;
 } RhScheduleTime;
+/* Of the whole schedule on an otherwise idle platform, where all groups of the pattern that begin in this
+ * role run at once, as in an SPMD job; role -1: the group of rank 0 alone. Of each phase the busiest link's bytes over
+ * its rate, and the longest route's latency. */
 RhScheduleTime rh_schedule_time(const RhSchedule *schedule, const RhProgram *p,
                                 const RhPlatform *platform, int32_t group, int32_t role);
 double rh_schedule_time_s(const RhSchedule *schedule, const RhProgram *p,

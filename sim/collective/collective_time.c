@@ -252,7 +252,6 @@ static double add_flow(Clock *k, int32_t instance, int32_t f)
     return latency_s;
 }
 
-/* One step: seconds before bytes move, and while they do. */
 /* Seconds that the busiest link needs; takes all loads off. */
 static double unload_links(Clock *k)
 {

@@ -188,8 +188,7 @@ static bool say_recompute(RhLaunchText *t, GError **error)
     return true;
 }
 
-/* By value. */
-/* Chunks are said by vpp. */
+/* By value. Chunks are said by vpp. */
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
 static const char *const dispatch_words[] = {"", "--moe-enable-deepep"};
