@@ -56,19 +56,20 @@ static void edit_bytes(Attack *a, GString *text)
         "\"",           "{",    "}",  "[",          "]",   ",",    ":",    "\\",
         "\n",           "/*",   "//", "\\u001b[2J", "\\n", "\xff", "null", "true",
         "\xef\xbb\xbf", "\"\"", "-",  NULL};
-    size_t at = rh_attack_below(a, text->len + 1);
+    size_t at = rh_attack_below(a, text->len + 1), length = rh_attack_below(a, 40);
     if (rh_attack_chance(a, 50))
         g_string_insert(text, (gssize)at, rh_attack_pick(a, bits));
     else if (at < text->len && rh_attack_chance(a, 50))
         text->str[at] = (char)rh_attack_draw(a);
     else
-        g_string_erase(text, (gssize)at, (gssize)MIN(rh_attack_below(a, 40), text->len - at));
+        g_string_erase(text, (gssize)at, (gssize)MIN(length, text->len - at));
 }
 
 static void edit_lines(Attack *a, GString *text)
 {
     size_t from = rh_attack_below(a, text->len), most = text->len - from;
-    size_t length = MIN(rh_attack_below(a, 200), most);
+    size_t length = rh_attack_below(a, 200);
+    length = MIN(length, most);
     g_autofree char *piece = g_strndup(text->str + from, length);
     if (rh_attack_chance(a, 50))
         g_string_insert(text, (gssize)rh_attack_below(a, text->len), piece);
