@@ -20,6 +20,7 @@ for example in plan rehearse; do
     there=$(REHEARSE_DATA=$(pkg-config --variable=datadir rehearse) "$prefix/$example")
     here=$(REHEARSE_DATA=$tree "$build/example_$example")
     printf '%s\n%s\n' "$example:" "$there"
+    [ "$(wc -l <"$tree/examples/$example.c")" -le 40 ] || failed=1 # it fits on a screen
     if [ -z "$there" ] || [ "$there" != "$here" ]; then
         printf 'the build tree says:\n%s\n' "$here"
         failed=1
