@@ -103,7 +103,7 @@ static void parameters_are_near_the_claim(void)
                    131072) ", 'num_experts': 8, 'num_experts_per_token': 2}",
          314e9, 0.01},
         {"{" SHAPE("glm4_moe", 46, 4096, 96, 8, 10944,
-                   151552) ", 'attention_bias': true, 'n_routed_experts': 128, "
+                   151552) ", 'head_dim': 128, 'attention_bias': true, 'n_routed_experts': 128, "
                            "'num_experts_per_tok': 8, 'moe_intermediate_size': 1408, "
                            "'n_shared_experts': 1, 'first_k_dense_replace': 1}",
          106e9, 0.01},

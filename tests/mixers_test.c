@@ -33,7 +33,8 @@
         "deepseek_v32", 7168, 128, 128,                                                                    \
         18432) ", 'q_lora_rank': 1536, 'kv_lora_rank': 512, "                                              \
                "'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, 'index_n_heads': 64, " \
-               "'index_head_dim': 128, 'index_topk': 2048}"
+               "'index_head_dim': 128, 'index_topk': 2048, 'n_routed_experts': null, "                     \
+               "'num_experts_per_tok': null, 'moe_intermediate_size': null}"
 #define COMPRESSED                                                                                           \
     "{" SIZES(                                                                                               \
         "deepseek_v4", 7168, 128, 1,                                                                         \

@@ -22,7 +22,8 @@
     "{" SHAPE("glm_moe_dsa", 3, 6144, 64, 64, 12288,                                               \
               154880) ", 'q_lora_rank': 2048, 'kv_lora_rank': 512, 'qk_nope_head_dim': 192, "      \
                       "'qk_rope_head_dim': 64, 'v_head_dim': 256, 'index_n_heads': 32, "           \
-                      "'index_head_dim': 128, 'index_topk': 2048" rest "}"
+                      "'index_head_dim': 128, 'index_topk': 2048, 'n_routed_experts': null, "      \
+                      "'num_experts_per_tok': null, 'moe_intermediate_size': null" rest "}"
 
 /* MiniMax-M3's shape of two layers: the second sees blocks. */
 #define M3                                                                                          \

@@ -25,8 +25,8 @@ static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FF
     "{'model_type': 'deepseek_v3', 'num_hidden_layers': 4, 'hidden_size': 2048, "                  \
     "'num_attention_heads': 16, 'intermediate_size': 10944, 'vocab_size': 102400, "                \
     "'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "    \
-    "'n_routed_experts': 16, 'num_experts_per_tok': 4, 'n_shared_experts': 1, "                    \
-    "'moe_intermediate_size': 1408}"
+    "'q_lora_rank': null, 'n_routed_experts': 16, 'num_experts_per_tok': 4, "                      \
+    "'n_shared_experts': 1, 'moe_intermediate_size': 1408, 'first_k_dense_replace': 0}"
 /* Side by side; with a sparse attention's indexer, which 1024 tokens do not need; experts in a latent,
  * and a gated shared one. */
 #define NEOX                                                                                       \
@@ -36,7 +36,8 @@ static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FF
     "{'model_type': 'deepseek_v32', 'num_hidden_layers': 4, 'hidden_size': 7168, "                 \
     "'num_attention_heads': 128, 'intermediate_size': 18432, 'vocab_size': 129280, "               \
     "'q_lora_rank': 1536, 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, "  \
-    "'v_head_dim': 128, 'index_n_heads': 64, 'index_head_dim': 128, 'index_topk': 2048}"
+    "'v_head_dim': 128, 'index_n_heads': 64, 'index_head_dim': 128, 'index_topk': 2048, "          \
+    "'n_routed_experts': null, 'num_experts_per_tok': null, 'moe_intermediate_size': null}"
 #define BLOOM                                                                                      \
     "{'model_type': 'bloom', 'n_layer': 4, 'hidden_size': 4096, 'n_head': 32, 'vocab_size': "      \
     "250880}"
@@ -56,7 +57,8 @@ static const RhBlock BLOCKS[] = {RH_BLOCK_EMBEDDING, RH_BLOCK_MIXER, RH_BLOCK_FF
     "'layer_types': ['full_attention', 'full_attention', 'full_attention', 'full_attention']}"
 /* Values of another size than keys, each head's output scaled by a number. */
 #define NARROW                                                                                     \
-    "{'model_type': 'mimo_v2_flash', 'num_hidden_layers': 4, 'hidden_size': 4096, "                \
+    "{'model_type': 'mimo_v2_flash', 'num_hidden_layers': 4, 'n_routed_experts': 0, "              \
+    "'num_experts_per_tok': 0, 'moe_intermediate_size': 0, 'hidden_size': 4096, "                  \
     "'num_attention_heads': 64, 'num_key_value_heads': 4, 'head_dim': 192, 'v_head_dim': 128, "    \
     "'intermediate_size': 16384, 'vocab_size': 152576}"
 #define BY_HEAD                                                                                    \

@@ -73,6 +73,7 @@ typedef struct RhConfig {
     int64_t router_bias;
     int64_t expert_step;            /* every how many layers have experts: 1 */
     int64_t expert_offset;          /* ... which of such a turn, from 0 on; -1: its last */
+    int64_t expert_last;            /* the last layer with them; 0 and -1: the model's last */
     int64_t dense_layers;           /* the first layers, whose ffn is dense all the same */
     int64_t dense_ffn;              /* width of a dense layer's ffn; 0: `ffn` */
     int64_t predict_layers;         /* further ones, which predict further tokens */

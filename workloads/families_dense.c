@@ -27,7 +27,7 @@ static const RhField JAIS2[] = {
 /* ERNIE 4.5 (Baidu, 2025) and PaddleOCR-VL's decoder. */
 static const RhField ERNIE4_5[] = {
     LLAMA_SIZES,
-    HEADS(0, 0),
+    HEADS(RH_FIELD_REQUIRED, 128),
     POSITIONS(131072),
     FLAG("tie_word_embeddings", tied, 1),
     FLAG("use_bias", qkv_bias, 0),
@@ -65,6 +65,52 @@ static const RhField MISTRAL[] = {
 /* phi3, starcoder2 and others: kv heads as many as heads unless said. */
 static const RhField PHI3[] = {
     LLAMA_SIZES, HEADS(0, 0), POSITIONS(4096), WINDOW(0), CONSTANT(window_used, 1), END,
+};
+
+/* Code World Model (arXiv 2510.02387). */
+static const RhField CWM[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(131072),
+    WINDOW(8192),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 4),
+    CONSTANT(full_at, 1),
+    END,
+};
+
+/* Seed-OSS (ByteDance, 2025): a switch of its own for the bias of what attention puts out. SmolLM 3 (Hugging Face, 2025) and
+ * Emu 3 (arXiv 2409.18869): fewer key-value heads than transformers would take for a llama's. */
+static const RhField SEED_OSS[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(524288),
+    FLAG("attention_bias", qkv_bias, 1),
+    FLAG("attention_out_bias", out_bias, 0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    END,
+};
+
+static const RhField SMOLLM3[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(32768),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    FLAG("use_sliding_window", window_used, 0),
+    WINDOW(0),
+    CONSTANT(window_from, LAYERS_MAX),
+    END,
+};
+
+static const RhField EMU3[] = {
+    LLAMA_SIZES, HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(9216), ATTENTION_BIAS(0), END,
+};
+
+static const RhField PHI4_MULTIMODAL[] = {
+    LLAMA_SIZES, HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(131072),
+    WINDOW(0),   CONSTANT(window_used, 1),    END,
 };
 
 #define QWEN_WINDOW                                                                                \
@@ -136,7 +182,7 @@ static const RhField MINICPM[] = {
 /* Granite with windows (IBM, 2026): the first of every four layers looks at all; attention sinks are left out. */
 static const RhField GRANITE_SWA[] = {
     LLAMA_SIZES,
-    HEADS(0, 0),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(8192),
     FLAG("tie_word_embeddings", tied, 1),
     ATTENTION_BIAS(0),
@@ -186,7 +232,7 @@ static const RhField CHATGLM[] = {
 static const RhField MINICPM3[] = {
     LLAMA_SIZES,
     SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
-    SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),
+    NULLABLE("q_lora_rank", q_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
     SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
     SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
     SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
@@ -242,27 +288,38 @@ static const RhField NANOCHAT[] = {
  * is counted as one of the hidden state. */
 static const RhField BITNET[] = {
     LLAMA_SIZES,
-    HEADS(0, 0),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(2048),
-    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("tie_word_embeddings", tied, 0),
     ATTENTION_BIAS(0),
     CONSTANT(extra_norms, 1),
     END,
 };
 
-/* Command-R: attention and ffn side by side behind one norm. */
-static const RhField COHERE[] = {
-    LLAMA_SIZES,           HEADS(0, 0),
-    POSITIONS(8192),       FLAG("tie_word_embeddings", tied, 1),
-    ATTENTION_BIAS(0),     FLAG("use_qk_norm", qk_norm, 0),
-    WINDOW(4096),          SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 4),
-    CONSTANT(parallel, 1), END,
+/* Command-R: attention and ffn side by side behind one norm; its second generation (arXiv 2504.00698) with windows but
+ * in every fourth layer, and North's decoder, where a list says which. */
+#define COHERE_SIZES                                                                               \
+    LLAMA_SIZES, HEADS(0, 0), POSITIONS(8192), FLAG("tie_word_embeddings", tied, 1),               \
+        ATTENTION_BIAS(0), CONSTANT(parallel, 1)
+
+static const RhField COHERE[] = {COHERE_SIZES, FLAG("use_qk_norm", qk_norm, 0), END};
+
+static const RhField COHERE2[] = {
+    COHERE_SIZES,
+    WINDOW(4096),
+    CONSTANT(window_used, 1),
+    SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 4),
+    END,
+};
+
+static const RhField COHERE_COMPASS[] = {
+    COHERE_SIZES, WINDOW(4096), CONSTANT(window_used, 1), CONSTANT(window_from, LAYERS_MAX), END,
 };
 
 static const RhField STARCODER2[] = {
     LLAMA_SIZES,
     CONSTANT(ffn_gated, 0),
-    HEADS(0, 0),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(4096),
     FLAG("tie_word_embeddings", tied, 1),
     FLAG("use_bias", qkv_bias, 1),
@@ -288,6 +345,16 @@ static const RhField STABLELM[] = {
 static const RhField GLM4[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(131072),
+    FLAG("attention_bias", qkv_bias, 0),
+    CONSTANT(extra_norms, 1),
+    END,
+};
+
+/* The decoders of its models that see: a head's part of the hidden state unless said. */
+static const RhField GLM4V[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(131072),
     FLAG("attention_bias", qkv_bias, 0),
     CONSTANT(extra_norms, 1),
@@ -396,11 +463,12 @@ const RhFamily rh_families_dense[] = {
     DECODER_OF("chatglm", RMS, ROTARY, rh_attention, CHATGLM, settle_chatglm),
     DECODER("code_llama", RMS, ROTARY, LLAMA),
     DECODER("cohere", LAYER, ROTARY, COHERE),
-    DECODER("cohere2", LAYER, ROTARY, COHERE),
-    DECODER("cwm", RMS, ROTARY, PHI3),
+    DECODER("cohere2", LAYER, ROTARY, COHERE2),
+    DECODER("cohere_compass_text", LAYER, ROTARY, COHERE_COMPASS),
+    DECODER("cwm", RMS, ROTARY, CWM),
     DECODER("deci", RMS, ROTARY, DECI),
     DECODER("dots_ocr", RMS, ROTARY, QWEN2),
-    DECODER("emu3_text_model", RMS, ROTARY, LLAMA),
+    DECODER("emu3_text_model", RMS, ROTARY, EMU3),
     DECODER("ernie4_5", RMS, ROTARY, ERNIE4_5),
     DECODER("exaone", RMS, ROTARY, LLAMA),
     DECODER("exaone4", RMS, ROTARY, EXAONE4),
@@ -410,9 +478,9 @@ const RhFamily rh_families_dense[] = {
     DECODER("gemma3_text", RMS, ROTARY, GEMMA3),
     DECODER("glm", RMS, ROTARY, QWEN2),
     DECODER("glm4", RMS, ROTARY, GLM4),
-    DECODER("glm4v_text", RMS, ROTARY, GLM4),
-    DECODER("glm_image_text", RMS, ROTARY, GLM4),
-    DECODER("glm_ocr_text", RMS, ROTARY, GLM4),
+    DECODER("glm4v_text", RMS, ROTARY, GLM4V),
+    DECODER("glm_image_text", RMS, ROTARY, GLM4V),
+    DECODER("glm_ocr_text", RMS, ROTARY, GLM4V),
     DECODER("granite", RMS, ROTARY, LLAMA),
     DECODER("granite_swa", RMS, ROTARY, GRANITE_SWA),
     DECODER("helium", RMS, ROTARY, LLAMA),
@@ -448,7 +516,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("phi3", RMS, ROTARY, PHI3),
     DECODER("phi3_v", RMS, ROTARY, PHI3),
     DECODER_OF("phi3small", LAYER, ROTARY, rh_attention, PHI3SMALL, settle_phi3small),
-    DECODER("phi4_multimodal", RMS, ROTARY, PHI3),
+    DECODER("phi4_multimodal", RMS, ROTARY, PHI4_MULTIMODAL),
     DECODER("phi4mm", RMS, ROTARY, PHI3),
     DECODER_OF("qwen", RMS, ROTARY, rh_attention, QWEN, settle_qwen),
     DECODER("qwen2", RMS, ROTARY, QWEN2),
@@ -458,9 +526,9 @@ const RhFamily rh_families_dense[] = {
     DECODER("qwen2_vl_text", RMS, ROTARY, QWEN2),
     DECODER("qwen3", RMS, ROTARY, QWEN3),
     DECODER("qwen3_vl_text", RMS, ROTARY, QWEN3),
-    DECODER("seed_oss", RMS, ROTARY, LLAMA),
+    DECODER("seed_oss", RMS, ROTARY, SEED_OSS),
     DECODER("skywork", RMS, ROTARY, LLAMA),
-    DECODER("smollm3", RMS, ROTARY, LLAMA),
+    DECODER("smollm3", RMS, ROTARY, SMOLLM3),
     DECODER("stablelm", LAYER, ROTARY, STABLELM),
     DECODER("stablelm_epoch", LAYER, ROTARY, STABLELM),
     DECODER("starcoder2", LAYER, ROTARY, STARCODER2),

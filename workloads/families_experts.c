@@ -36,7 +36,7 @@ static const RhField GRANITEMOE_SHARED[] = {
 
 static const RhField PHIMOE[] = {
     LLAMA_SIZES,
-    HEADS(0, 0),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(4096),
     ATTENTION_BIAS(0),
     WINDOW(0),
@@ -77,7 +77,7 @@ static const RhField GRANITEMOE_SWA[] = {
 /* Norms of queries and keys are over all heads together; a GPU's work is the same. */
 static const RhField MINIMAX_M2[] = {
     LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 0),
+    HEADS(RH_FIELD_REQUIRED, 128),
     POSITIONS(196608),
     FLAG("use_qk_norm", qk_norm, 0),
     EXPERTS("num_local_experts"),
@@ -110,7 +110,7 @@ static const RhField QWEN2_MOE[] = {
     QWEN_WINDOW,
     FLAG("qkv_bias", qkv_bias, 1),
     QWEN_EXPERTS,
-    COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     CONSTANT(shared_gate, 1),
     END,
 };
@@ -120,38 +120,50 @@ static const RhField QWEN3_MOE[] = {
     ATTENTION_BIAS(0), CONSTANT(qk_norm, 1),        QWEN_EXPERTS,     END,
 };
 
-/* Files of models without experts leave these keys at 0. */
-#define DEEPSEEK_EXPERTS                                                                           \
-    COUNT("n_routed_experts", experts, EXPERTS_MAX, 0),                                            \
-        COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),                           \
-        COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),                                  \
-        COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 0),                                 \
+/* How many experts are shared and how many layers are dense, transformers has a default for. Files of the first two
+ * generations without experts leave their number out, or say null; an expert's width has a default there. */
+#define DEEPSEEK_EXPERTS_OF(routed, width, shared, dense)                                          \
+    NULLABLE("n_routed_experts", experts, EXPERTS_MAX, routed),                                    \
+        NULLABLE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),                        \
+        NULLABLE("moe_intermediate_size", expert_ffn, WIDTH_MAX, width),                           \
+        NULLABLE("n_shared_experts", shared_experts, EXPERTS_MAX, shared),                         \
         COUNT("n_group", expert_groups, EXPERTS_MAX, 0),                                           \
         COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),                                 \
         SIZE("moe_layer_freq", expert_step, LAYERS_MAX, 1),                                        \
-        COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0)
+        NULLABLE("first_k_dense_replace", dense_layers, LAYERS_MAX, dense)
+#define DEEPSEEK_EXPERTS(shared, dense)                                                            \
+    DEEPSEEK_EXPERTS_OF(RH_FIELD_REQUIRED, RH_FIELD_REQUIRED, shared, dense)
 
-/* Queries without a latent (null) leave q_lora_rank at 0. */
+/* Queries without a latent: null. */
 #define LATENT_SIZES                                                                               \
     SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),                                           \
-        SIZE("q_lora_rank", q_rank, WIDTH_MAX, 0),                                                 \
+        NULLABLE("q_lora_rank", q_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                             \
         SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                               \
         SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
         SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
         SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED)
-#define DEEPSEEK_SIZES                                                                             \
-    LLAMA_SIZES, LATENT_SIZES, POSITIONS(2048), ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0),  \
-        DEEPSEEK_EXPERTS
+#define LATENT_DECODER                                                                             \
+    LLAMA_SIZES, LATENT_SIZES, POSITIONS(2048), ATTENTION_BIAS(0), FLAG("mlp_bias", ffn_bias, 0)
+#define DEEPSEEK_SIZES(dense_otherwise) LATENT_DECODER, DEEPSEEK_EXPERTS(1, dense_otherwise)
 
-static const RhField DEEPSEEK_V2[] = {DEEPSEEK_SIZES, END};
+static const RhField DEEPSEEK_V2[] = {
+    LATENT_DECODER,
+    DEEPSEEK_EXPERTS_OF(0, 1407, 2, 0),
+    END,
+};
+static const RhField MISTRAL_4[] = {DEEPSEEK_SIZES(0), END};
 
 /* Experts are chosen by their scores and a bias each (arXiv 2408.15664). A.X K1 (SK Telecom, 2026) has a norm
  * behind the experts, which is left out. */
-static const RhField DEEPSEEK_V3[] = {DEEPSEEK_SIZES, CONSTANT(router_bias, 1), END};
+static const RhField DEEPSEEK_V3[] = {DEEPSEEK_SIZES(3), CONSTANT(router_bias, 1), END};
+static const RhField AXK1[] = {DEEPSEEK_SIZES(1), CONSTANT(router_bias, 1), END};
+
+/* Youtu-LLM (Tencent, 2025): latent attention before a dense network. */
+static const RhField YOUTU[] = {LATENT_DECODER, FLAG("tie_word_embeddings", tied, 1), END};
 
 /* DeepSeek Sparse Attention (arXiv 2512.02556): an indexer leaves each query some keys. */
 static const RhField DEEPSEEK_V32[] = {
-    DEEPSEEK_SIZES,
+    DEEPSEEK_SIZES(3),
     CONSTANT(router_bias, 1),
     SIZE("index_n_heads", index_heads, HEADS_MAX, RH_FIELD_REQUIRED),
     SIZE("index_head_dim", index_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
@@ -165,21 +177,52 @@ static const RhLayerWord SPARSE_WORDS[] = {
     {0},
 };
 
-/* GLM-4.5 (arXiv 2508.06471): DeepSeek's experts behind grouped queries. */
+/* GLM-4.5 (arXiv 2508.06471): DeepSeek's experts behind grouped queries; Solar Open (Upstage, 2025) without dense layers
+ * and dots.llm1 (arXiv 2506.05767), with norms of queries and keys. */
+#define GLM4_MOE_SIZES                                                                             \
+    POSITIONS(131072), FLAG("attention_bias", qkv_bias, 0), FLAG("use_qk_norm", qk_norm, 0),       \
+        CONSTANT(router_bias, 1)
+
 static const RhField GLM4_MOE[] = {
+    LLAMA_SIZES, HEADS(RH_FIELD_REQUIRED, 0), GLM4_MOE_SIZES, DEEPSEEK_EXPERTS(1, 1), END,
+};
+static const RhField GLM4V_MOE[] = {
     LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 128),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(131072),
+    FLAG("attention_bias", qkv_bias, 1),
+    DEEPSEEK_EXPERTS(1, 1),
+    CONSTANT(router_bias, 1),
+    END,
+};
+static const RhField SOLAR_OPEN[] = {
+    STACK_SIZES,
+    LLAMA_SWITCHES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    HEADS(RH_FIELD_REQUIRED, 128),
+    GLM4_MOE_SIZES,
+    DEEPSEEK_EXPERTS(1, 0),
+    END,
+};
+static const RhField DOTS1[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(2048),
     FLAG("attention_bias", qkv_bias, 0),
-    FLAG("use_qk_norm", qk_norm, 0),
-    DEEPSEEK_EXPERTS,
+    CONSTANT(qk_norm, 1),
+    DEEPSEEK_EXPERTS(0, 0),
     CONSTANT(router_bias, 1),
     END,
 };
 
 /* DeepSeekMoE (arXiv 2401.06066): the same without a router's bias. */
 static const RhField DEEPSEEK[] = {
-    LLAMA_SIZES, HEADS(0, 0), POSITIONS(2048), ATTENTION_BIAS(0), DEEPSEEK_EXPERTS, END,
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(2048),
+    ATTENTION_BIAS(0),
+    DEEPSEEK_EXPERTS_OF(0, 1407, 0, 0),
+    END,
 };
 
 /* K-EXAONE (LG, 2025): the same behind EXAONE 4's attention. */
@@ -187,11 +230,11 @@ static const RhField EXAONE_MOE[] = {
     LLAMA_SIZES,
     HEADS(0, 0),
     POSITIONS(131072),
-    SIZE("sliding_window", window, TOKENS_MAX, 0),
+    WINDOW(4096),
     CONSTANT(window_used, 1),
     CONSTANT(full_every, 4),
     CONSTANT(qk_norm, 1),
-    DEEPSEEK_EXPERTS,
+    DEEPSEEK_EXPERTS(1, 1),
     CONSTANT(router_bias, 1),
     END,
 };
@@ -209,8 +252,8 @@ static const RhField AFMOE[] = {
     CONSTANT(extra_norms, 1),
     EXPERTS("num_experts"),
     SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 0),
-    COUNT("num_dense_layers", dense_layers, LAYERS_MAX, 0),
+    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 2),
+    COUNT("num_dense_layers", dense_layers, LAYERS_MAX, 1),
     CONSTANT(router_bias, 1),
     END,
 };
@@ -301,11 +344,13 @@ static const RhField ERNIE4_5_MOE[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(131072),
+    FLAG("tie_word_embeddings", tied, 1),
     EXPERTS("moe_num_experts"),
     SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    COUNT("moe_num_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    COUNT("moe_num_shared_experts", shared_experts, EXPERTS_MAX, 2),
     SIZE("moe_layer_interval", expert_step, LAYERS_MAX, 1),
-    COUNT("moe_layer_start_index", dense_layers, LAYERS_MAX, 0),
+    COUNT("moe_layer_start_index", dense_layers, LAYERS_MAX, 1),
+    SIGNED("moe_layer_end_index", expert_last, LAYERS_MAX, -1),
     FLAG("use_bias", qkv_bias, 0),
     CONSTANT(router_bias, 1),
     END,
@@ -395,7 +440,7 @@ const RhFamily rh_families_experts[] = {
     {"arctic", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, ARCTIC, NULL,
      "sliding_attention", settle_arctic},
     DECODER("aria_text", rh_attention, ARIA),
-    DECODER("axk1", rh_latent_attention, DEEPSEEK_V3),
+    DECODER("axk1", rh_latent_attention, AXK1),
     DECODER("bailing_moe", rh_attention, BAILING_MOE),
     DECODER("bailing_moe_v2", rh_attention, BAILING_MOE_V2),
     {"dbrx", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, DBRX, NULL,
@@ -404,13 +449,13 @@ const RhFamily rh_families_experts[] = {
     DECODER("deepseek_v2", rh_latent_attention, DEEPSEEK_V2),
     DECODER("deepseek_v3", rh_latent_attention, DEEPSEEK_V3),
     SPARSE("deepseek_v32"),
-    DECODER("dots1", rh_attention, GLM4_MOE),
+    DECODER("dots1", rh_attention, DOTS1),
     DECODER("ernie4_5_moe", rh_attention, ERNIE4_5_MOE),
     DECODER("exaone_moe", rh_attention, EXAONE_MOE),
     DECODER("flex_olmo", rh_attention, OLMOE),
     DECODER("glm4_moe", rh_attention, GLM4_MOE),
-    DECODER("glm4_moe_lite", rh_latent_attention, DEEPSEEK_V3),
-    DECODER("glm4v_moe_text", rh_attention, GLM4_MOE),
+    DECODER("glm4_moe_lite", rh_latent_attention, AXK1),
+    DECODER("glm4v_moe_text", rh_attention, GLM4V_MOE),
     SPARSE("glm_moe_dsa"),
     DECODER("gpt_oss", rh_attention, GPT_OSS),
     DECODER("granitemoe", rh_attention, MIXTRAL),
@@ -425,7 +470,7 @@ const RhFamily rh_families_experts[] = {
     {"longcat_flash", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_latent_attention, &rh_ffn, LONGCAT, NULL,
      "sliding_attention", settle_longcat},
     DECODER("minimax_m2", rh_attention, MINIMAX_M2),
-    DECODER("mistral4", rh_latent_attention, DEEPSEEK_V2),
+    DECODER("mistral4", rh_latent_attention, MISTRAL_4),
     DECODER("mixtral", rh_attention, MIXTRAL),
     DECODER("olmoe", rh_attention, OLMOE),
     {"phimoe", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, PHIMOE, NULL,
@@ -434,7 +479,7 @@ const RhFamily rh_families_experts[] = {
     DECODER("qwen3_moe", rh_attention, QWEN3_MOE),
     DECODER("qwen3_omni_moe_text", rh_attention, QWEN3_MOE),
     DECODER("qwen3_vl_moe_text", rh_attention, QWEN3_MOE),
-    DECODER("solar_open", rh_attention, GLM4_MOE),
-    DECODER("youtu", rh_latent_attention, DEEPSEEK_V2),
+    DECODER("solar_open", rh_attention, SOLAR_OPEN),
+    DECODER("youtu", rh_latent_attention, YOUTU),
     {0},
 };

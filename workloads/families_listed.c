@@ -19,7 +19,7 @@ static const RhField MINIMAX_M3[] = {
     COUNT("sparse_attention_config.sparse_block_size", sparse_block, TOKENS_MAX, 128),
     EXPERTS("num_local_experts"),
     SIZE("dense_intermediate_size", dense_ffn, WIDTH_MAX, 0),
-    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 3072),
     FLAG("use_routing_bias", router_bias, 1),
     END,
 };
@@ -75,8 +75,8 @@ static const RhField STEP3_5[] = {
  * have heads of their own. Attention sinks are left out. */
 static const RhField MIMO_V2[] = {
     LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 0),
-    SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, 0),
+    HEADS(RH_FIELD_REQUIRED, 192),
+    SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, 128),
     SIZE("swa_num_attention_heads", near_heads, HEADS_MAX, 0),
     SIZE("swa_num_key_value_heads", near_kv_heads, HEADS_MAX, 0),
     SIZE("swa_head_dim", near_head_size, HEAD_SIZE_MAX, 0),
@@ -85,9 +85,9 @@ static const RhField MIMO_V2[] = {
     ATTENTION_BIAS(0),
     WINDOW(0),
     LISTED_WINDOWS,
-    COUNT("n_routed_experts", experts, EXPERTS_MAX, 0),
-    COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),
-    COUNT("moe_intermediate_size", expert_ffn, WIDTH_MAX, 0),
+    NULLABLE("n_routed_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    NULLABLE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    NULLABLE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 0),
     COUNT("n_group", expert_groups, EXPERTS_MAX, 0),
     COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),

@@ -21,7 +21,7 @@
         SIZE("num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),                              \
         SIZE("num_experts_per_tok", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),            \
         SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
-        COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),                        \
+        COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 512),                      \
         CONSTANT(shared_gate, 1), SIZE("decoder_sparse_step", expert_step, LAYERS_MAX, 1),         \
         CONSTANT(expert_offset, -1)
 
@@ -141,6 +141,7 @@ static const RhField LFM2_MOE[] = {
 
 static const RhLayerWord LFM2_WORDS[] = {
     {.word = "conv", .mixer = &rh_short_convolution},
+    {.word = "linear_attention", .mixer = &rh_short_convolution},
     ATTENTION_WORDS,
     {0},
 };
@@ -154,14 +155,18 @@ static void settle_lfm2(RhConfig *c)
 
 /* --- Lightning attention and attention in turn, experts behind both (MiniMax-01, -M1) --- */
 
+#define MINIMAX_SIZES                                                                              \
+    LLAMA_SIZES, HEADS(RH_FIELD_REQUIRED, 0), POSITIONS(10240000),                                 \
+        SIZE("block_size", chunk, TOKENS_MAX, 256), EXPERTS("num_local_experts"),                  \
+        COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0)
+
+static const RhField MINIMAX_01[] = {MINIMAX_SIZES, CONSTANT(full_every, 8), END};
+
+/* Without a list transformers takes every second layer, from the first on. */
 static const RhField MINIMAX[] = {
-    LLAMA_SIZES,
-    HEADS(RH_FIELD_REQUIRED, 0),
-    POSITIONS(10240000),
-    CONSTANT(full_every, 8),
-    SIZE("block_size", chunk, TOKENS_MAX, 256),
-    EXPERTS("num_local_experts"),
-    COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    MINIMAX_SIZES,
+    CONSTANT(full_every, 2),
+    CONSTANT(full_at, 1),
     END,
 };
 
@@ -359,8 +364,9 @@ const RhFamily rh_families_mixed[] = {
     MIXED("lfm2", ROTARY, rh_attention, LFM2, LFM2_WORDS, "conv", settle_lfm2),
     MIXED("lfm2_moe", ROTARY, rh_attention, LFM2_MOE, LFM2_WORDS, "conv", NULL),
     MIXED("minimax", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention", NULL),
-    MIXED("minimax_m1", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention", NULL),
-    MIXED("minimax_text_01", ROTARY, rh_attention, MINIMAX, LIGHTNING_WORDS, "linear_attention",
+    MIXED("minimax_m1", ROTARY, rh_attention, MINIMAX_01, LIGHTNING_WORDS, "linear_attention",
+          NULL),
+    MIXED("minimax_text_01", ROTARY, rh_attention, MINIMAX_01, LIGHTNING_WORDS, "linear_attention",
           NULL),
     MIXED("nemotron-nas", ROTARY, rh_attention, NEMOTRON_NAS, NULL, "sliding_attention", NULL),
     MIXED("olmo_hybrid", ROTARY, rh_attention, OLMO_HYBRID, DELTA_WORDS, "linear_attention",

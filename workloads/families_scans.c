@@ -37,31 +37,54 @@ static const RhField NEMOTRON_H[] = {
 
 static const RhLayerWord NEMOTRON_H_WORDS[] = {
     {.word = "mamba", .letter = 'M', .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
+    {.word = "linear_attention", .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
     {.word = "attention", .letter = '*', .ffn = RH_FFN_ABSENT},
+    {.word = "full_attention", .ffn = RH_FFN_ABSENT},
     {.word = "mlp", .letter = '-', .no_mixer = true, .ffn = RH_FFN_DENSE},
     {.word = "moe", .letter = 'E', .no_mixer = true, .ffn = RH_FFN_EXPERTS},
     {0},
 };
 
-/* Granite 4: Mamba-2 or attention, each with experts or a dense network behind. */
+/* Granite 4 and Bamba: Mamba-2, and attention where a list says so; each with experts or a dense network behind. A scan's
+ * heads share its columns unless their size is said ("auto"). */
+#define MAMBA_BESIDE_SIZES                                                                         \
+    LLAMA_SIZES, POSITIONS(2048), ATTENTION_BIAS(0),                                               \
+        SIZE("mamba_num_heads", scan_heads, HEADS_MAX, 128),                                       \
+        SIZE("mamba_head_dim", scan_head_size, HEAD_SIZE_MAX, 0),                                  \
+        SIZE("mamba_expand", scan_expand, 64, 2), SIZE("n_groups", scan_groups, HEADS_MAX, 1),     \
+        SIZE("ssm_state_size", state_size, HEAD_SIZE_MAX, 256),                                    \
+        SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),                                          \
+        SIZE("chunk_size", chunk, TOKENS_MAX, 256), FLAG("mamba_proj_bias", scan_bias, 0),         \
+        FLAG("mamba_conv_bias", conv_bias, 1), FLAG("mlp_bias", ffn_bias, 0)
+
+static const RhField BAMBA[] = {
+    MAMBA_BESIDE_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    CONSTANT(full_every, LAYERS_MAX + 1),
+    END,
+};
+
 static const RhField GRANITE_HYBRID[] = {
-    LLAMA_SIZES,
+    MAMBA_BESIDE_SIZES,
     HEADS(0, 0),
-    POSITIONS(2048),
-    ATTENTION_BIAS(0),
-    MAMBA_SIZES,
-    FLAG("mamba_proj_bias", scan_bias, 0),
-    FLAG("mamba_conv_bias", conv_bias, 1),
     FLAG("tie_word_embeddings", tied, 1),
     COUNT("num_local_experts", experts, EXPERTS_MAX, 0),
     COUNT("num_experts_per_tok", experts_per_token, EXPERTS_MAX, 0),
     COUNT("shared_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    CONSTANT(full_every, LAYERS_MAX + 1),
     END,
 };
+
+static void settle_mamba_heads(RhConfig *c)
+{
+    if (c->scan_head_size == 0)
+        c->scan_head_size = MAX(c->scan_expand * c->hidden / MAX(c->scan_heads, 1), 1);
+}
 
 static const RhLayerWord MAMBA_WORDS[] = {
     {.word = "mamba", .mixer = &rh_mamba},
     {.word = "mamba2", .mixer = &rh_mamba},
+    {.word = "linear_attention", .mixer = &rh_mamba},
     ATTENTION_WORDS,
     {0},
 };
@@ -146,7 +169,7 @@ static void settle_mamba1(RhConfig *c)
 static const RhField RECURRENT_GEMMA[] = {
     STACK_SIZES,
     SIZE("intermediate_size", ffn_both, 2 * WIDTH_MAX, RH_FIELD_REQUIRED),
-    HEADS(1, 0),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(8192),
     FLAG("tie_word_embeddings", tied, 1),
     FLAG("attention_bias", qkv_bias, 0),
@@ -183,7 +206,7 @@ static void settle_recurrent_gemma(RhConfig *c)
  * what tells a step goes through norms. */
 static const RhField JAMBA[] = {
     LLAMA_SIZES,
-    HEADS(0, 0),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(262144),
     SIZE("attn_layer_period", full_every, LAYERS_MAX, 8),
     COUNT("attn_layer_offset", full_offset, LAYERS_MAX, 4),
@@ -205,6 +228,7 @@ static const RhField JAMBA[] = {
 
 static const RhLayerWord JAMBA_WORDS[] = {
     {.word = "mamba", .mixer = &rh_selective_scan},
+    {.word = "linear_attention", .mixer = &rh_selective_scan},
     ATTENTION_WORDS,
     {0},
 };
@@ -222,7 +246,7 @@ static void settle_jamba(RhConfig *c)
 /* Falcon-H1 (arXiv 2507.22448): Mamba-2 beside attention in every layer. */
 static const RhField FALCON_H1[] = {
     LLAMA_SIZES,
-    HEADS(0, 0),
+    HEADS(RH_FIELD_REQUIRED, 0),
     POSITIONS(8192),
     ATTENTION_BIAS(0),
     FLAG("mlp_bias", ffn_bias, 0),
@@ -238,11 +262,12 @@ static const RhField FALCON_H1[] = {
     }
 
 const RhFamily rh_families_scans[] = {
-    MIXED("bamba", ROTARY, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("bamba", ROTARY, rh_attention, BAMBA, MAMBA_WORDS, "mamba", settle_mamba_heads),
     MIXED("falcon_h1", ROTARY, rh_attention_beside_mamba, FALCON_H1, NULL, "sliding_attention",
           NULL),
     MIXED("falcon_mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
-    MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba", NULL),
+    MIXED("granitemoehybrid", NONE, rh_attention, GRANITE_HYBRID, MAMBA_WORDS, "mamba",
+          settle_mamba_heads),
     MIXED("jamba", NONE, rh_attention, JAMBA, JAMBA_WORDS, "mamba", settle_jamba),
     MIXED("mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
     MIXED("mamba2", NONE, rh_attention, MAMBA2, MAMBA2_WORDS, "mamba2", settle_mamba2),

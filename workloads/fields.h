@@ -22,10 +22,15 @@
     {                                                                                              \
         key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, false, NULL                             \
     }
-/* How many tokens attention looks back; a file's null is none, whatever the default. */
+/* A size that a file may say not to be there: null. */
+#define NULLABLE(key, field, high, otherwise)                                                      \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, true, NULL                              \
+    }
+/* How many tokens attention looks back; a file's null or 0 is none, whatever the default. */
 #define WINDOW(otherwise)                                                                          \
     {                                                                                              \
-        "sliding_window", AT(window), RH_FIELD_SIZE, 1, TOKENS_MAX, otherwise, true, NULL          \
+        "sliding_window", AT(window), RH_FIELD_SIZE, 0, TOKENS_MAX, otherwise, true, NULL          \
     }
 /* A COUNT of which a file says none as -1. */
 #define SIGNED(key, field, high, otherwise)                                                        \

@@ -46,6 +46,7 @@ static bool is_turn_of_experts(const RhConfig *c, int32_t layer)
 {
     int64_t step = MAX(c->expert_step, 1);
     return c->experts > 0 && layer >= c->dense_layers &&
+           (c->expert_last <= 0 || layer <= c->expert_last) &&
            layer % step == turn_of(c->expert_offset, step);
 }
 
