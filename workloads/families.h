@@ -62,6 +62,8 @@ typedef struct RhConfig {
     int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t experts_per_token; /* of these, a token's */
+    int64_t other_experts,
+        other_ffn; /* further ones that tokens of text never go to; width of one */
     int64_t expert_groups, expert_groups_chosen; /* these are of so many of the groups that experts
                                                   * stand in; 0: no groups */
     int64_t expert_ffn;                          /* width of one; 0: as wide as `ffn` */
@@ -113,6 +115,8 @@ typedef struct RhConfig {
 typedef enum {
     RH_FIELD_NONE,
     RH_FIELD_SIZE,       /* integer in [low, high]; a list of them says it layer by layer */
+    RH_FIELD_FIRST,      /* the first of a pair of integers; a single one is both */
+    RH_FIELD_SECOND,     /* ... and the second */
     RH_FIELD_FLAG,       /* true or false */
     RH_FIELD_RATE,       /* fraction; the field is 1 when it is above 0 */
     RH_FIELD_WORD,       /* a text; the field is 1 when it begins with `word` */
@@ -185,8 +189,13 @@ const char *rh_family_of_whole(const char *type);
 bool rh_family_is_pair(const char *type);
 /* The decoder of a type that has several, by its file's `version`; NULL when unknown. */
 const char *rh_family_of_version(const char *type, double version);
-/* A key of the family whose false makes it `other`; NULL: it has none. */
-const char *rh_family_switch(const RhFamily *family, const char **other);
+/* A key of a family that makes it another: `said`, or said to be false. */
+typedef struct {
+    const char *family, *key, *other;
+    bool said;
+} RhFamilySwitch;
+/* All of them; ended by a row without family. */
+const RhFamilySwitch *rh_family_switches(void);
 /* The word that layers of this family are called by; NULL when unknown. */
 const RhLayerWord *rh_family_word(const RhFamily *family, const char *word);
 const RhLayerWord *rh_family_letter(const RhFamily *family, char letter);

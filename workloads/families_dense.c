@@ -361,6 +361,32 @@ static const RhField GLM4V[] = {
     END,
 };
 
+/* Muse Glimmer (Meta, 2026): norms as Gemma 2's, attention whose output is scaled, windows but in the last of every four layers,
+ * counted from the model's end. */
+static const RhField MUSE_GLIMMER[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(131072),
+    ATTENTION_BIAS(0),
+    WINDOW(2048),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 4),
+    CONSTANT(out_gate, 1),
+    CONSTANT(extra_norms, 1),
+    END,
+};
+
+/* Cosmos 3's decoder (NVIDIA, 2026): squared ReLU. */
+static const RhField COSMOS3[] = {
+    LLAMA_SIZES,
+    CONSTANT(ffn_gated, 0),
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(131072),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    END,
+};
+
 /* Ettin's decoders (arXiv 2507.11412): ModernBERT under a causal mask. */
 static const RhField MODERNBERT_DECODER[] = {
     LLAMA_SIZES,
@@ -424,6 +450,11 @@ static void settle_phi3small(RhConfig *c)
     c->window = near + (c->positions - near) / MAX(c->sparse_stride, 1);
 }
 
+static void settle_muse_glimmer(RhConfig *c)
+{
+    c->full_at = (c->layers - 1) % c->full_every + 1;
+}
+
 static void settle_chatglm(RhConfig *c)
 {
     if (!c->many_kv_heads)
@@ -465,6 +496,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("cohere", LAYER, ROTARY, COHERE),
     DECODER("cohere2", LAYER, ROTARY, COHERE2),
     DECODER("cohere_compass_text", LAYER, ROTARY, COHERE_COMPASS),
+    DECODER("cosmos3_edge_text", RMS, ROTARY, COSMOS3),
     DECODER("cwm", RMS, ROTARY, CWM),
     DECODER("deci", RMS, ROTARY, DECI),
     DECODER("dots_ocr", RMS, ROTARY, QWEN2),
@@ -482,6 +514,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("glm_image_text", RMS, ROTARY, GLM4V),
     DECODER("glm_ocr_text", RMS, ROTARY, GLM4V),
     DECODER("granite", RMS, ROTARY, LLAMA),
+    DECODER("granite4_vision_text", RMS, ROTARY, LLAMA),
     DECODER("granite_swa", RMS, ROTARY, GRANITE_SWA),
     DECODER("helium", RMS, ROTARY, LLAMA),
     DECODER("hunyuan_v1_dense", RMS, ROTARY, HUNYUAN),
@@ -505,6 +538,8 @@ const RhFamily rh_families_dense[] = {
     DECODER("mistral3", RMS, ROTARY, MISTRAL),
     DECODER("modernbert-decoder", LAYER, ROTARY, MODERNBERT_DECODER),
     DECODER_OF("molmo", RMS, ROTARY, rh_attention, MOLMO, settle_qwen),
+    DECODER_OF("muse_glimmer_text", RMS, ROTARY, rh_attention_gated, MUSE_GLIMMER,
+               settle_muse_glimmer),
     DECODER("nanochat", RMS, ROTARY, NANOCHAT),
     DECODER("nemotron", LAYER, ROTARY, NEMOTRON),
     DECODER("olmo", LAYER, ROTARY, LLAMA),

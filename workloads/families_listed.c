@@ -172,6 +172,79 @@ static const RhField KLEAR[] = {
     END,
 };
 
+/* Command A+ (Cohere, 2026): windows but in every fourth layer; experts beside attention, which are read as behind it, a norm
+ * more a layer; dense layers before them. */
+static const RhField COHERE2_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(0, 128),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    WINDOW(4096),
+    CONSTANT(window_used, 1),
+    SIZE("sliding_window_pattern", full_every, LAYERS_MAX, 4),
+    EXPERTS("num_experts"),
+    COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 0),
+    COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, 0),
+    SIZE("prefix_dense_intermediate_size", dense_ffn, WIDTH_MAX, 0),
+    CONSTANT(parallel, 1),
+    END,
+};
+
+/* Inkling (Thinking Machines, 2026): windows but in every sixth layer, with key-value heads of their own number. Scores have a
+ * part by distance, and there are convolutions of four taps; both are left out: 0.04 % of the parameters. */
+static const RhField INKLING[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    SIZE("swa_num_attention_heads", near_heads, HEADS_MAX, 0),
+    SIZE("swa_num_key_value_heads", near_kv_heads, HEADS_MAX, 0),
+    SIZE("swa_head_dim", near_head_size, HEAD_SIZE_MAX, 0),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 131072),
+    SIZE("sliding_window", window, TOKENS_MAX, RH_FIELD_REQUIRED),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 6),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(embedding_norm, 1),
+    EXPERTS("n_routed_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("n_shared_experts", shared_experts, EXPERTS_MAX, 2),
+    COUNT("dense_mlp_idx", dense_layers, LAYERS_MAX, 0),
+    COUNT("dense_intermediate_size", dense_ffn, WIDTH_MAX, 0),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
+static const RhLayerWord INKLING_WORDS[] = {
+    {.word = "hybrid"},
+    {.word = "full_attention"},
+    {.word = "hybrid_sliding",
+     .slides = true,
+     .figures = {{AT(heads), AT(near_heads)},
+                 {AT(kv_heads), AT(near_kv_heads)},
+                 {AT(head_size), AT(near_head_size)}}},
+    {0},
+};
+
+/* ERNIE 4.5's models that see (Baidu, 2025): experts of their own, and narrower, for tokens of pictures. Its first files say
+ * figures of both in pairs. */
+static const RhField ERNIE4_5_VL[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(131072),
+    FLAG("tie_word_embeddings", tied, 1),
+    FLAG("use_bias", qkv_bias, 0),
+    FIRST("moe_num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SECOND("moe_num_experts", other_experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    FIRST("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SECOND("moe_intermediate_size", other_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("moe_k", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    COUNT("moe_num_shared_experts", shared_experts, EXPERTS_MAX, 2),
+    SIZE("moe_layer_interval", expert_step, LAYERS_MAX, 1),
+    FIRST("moe_layer_start_index", dense_layers, LAYERS_MAX, 1),
+    CONSTANT(router_bias, 1),
+    END,
+};
+
 static void settle_laguna(RhConfig *c)
 {
     c->gate_by_head = !c->gate_by_column;
@@ -190,7 +263,13 @@ static void settle_laguna(RhConfig *c)
     }
 
 const RhFamily rh_families_listed[] = {
+    {"cohere2_moe", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, COHERE2_MOE, NULL,
+     "sliding_attention", NULL},
+    DECODER("ernie4_5_moe_vl", rh_attention, ERNIE4_5_VL),
+    DECODER("ernie4_5_vl_moe_text", rh_attention, ERNIE4_5_VL),
     DECODER("hy_v3", rh_attention, HY_V3),
+    {"inkling_text", RH_NORM_RMS, RH_POSITION_NONE, &rh_attention, &rh_ffn, INKLING, INKLING_WORDS,
+     "hybrid_sliding", NULL},
     DECODER("Klear", rh_attention, KLEAR),
     {"laguna", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention_gated, &rh_ffn, LAGUNA, NULL,
      "sliding_attention", settle_laguna},

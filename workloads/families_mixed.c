@@ -193,6 +193,70 @@ static const RhField BAILING_LINEAR[] = {
     END,
 };
 
+/* Ling 2.5 and Ring 2.5 (Ant Group, 2026): the same with latent attention in the last layer of each group. A linear head is as
+ * wide as its part of the hidden state, whatever transformers calls `head_dim`. Ling 3.0 (2026), which has the same type:
+ * Kimi delta attention in place of lightning, its decays and gates from the hidden state (`no_kda_lora`), and the output of
+ * latent attention scaled, by one number a head. */
+#define BAILING_HYBRID_SIZES(dense_otherwise)                                                      \
+    LLAMA_SIZES, SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),                              \
+        NULLABLE("q_lora_rank", q_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                             \
+        SIZE("kv_lora_rank", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                               \
+        SIZE("qk_nope_head_dim", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
+        SIZE("qk_rope_head_dim", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                     \
+        SIZE("v_head_dim", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED), POSITIONS(131072),       \
+        FLAG("use_qkv_bias", qkv_bias, 0), FLAG("use_bias", out_bias, 0),                          \
+        FLAG("use_bias", ffn_bias, 0), EXPERTS("num_experts"),                                     \
+        SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                   \
+        COUNT("num_shared_experts", shared_experts, EXPERTS_MAX, 1),                               \
+        COUNT("moe_shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),                    \
+        COUNT("first_k_dense_replace", dense_layers, LAYERS_MAX, dense_otherwise),                 \
+        COUNT("n_group", expert_groups, EXPERTS_MAX, 0),                                           \
+        COUNT("topk_group", expert_groups_chosen, EXPERTS_MAX, 0),                                 \
+        SIZE("head_dim", scan_head_size, HEAD_SIZE_MAX, 0), CONSTANT(router_bias, 1)
+
+static const RhField BAILING_HYBRID[] = {
+    BAILING_HYBRID_SIZES(4),
+    SIZE("layer_group_size", full_every, LAYERS_MAX, 8),
+    CONSTANT(chunk, 256),
+    FLAG("use_qk_norm", near_norms, 0),
+    END,
+};
+
+static const RhField BAILING_DELTA[] = {
+    BAILING_HYBRID_SIZES(2),
+    SIZE("layer_group_size", full_every, LAYERS_MAX, 6),
+    CONSTANT(chunk, 64),
+    SIZE("short_conv_kernel_size", conv_size, HEAD_SIZE_MAX, 4),
+    FLAG("no_kda_lora", full_gate, 1),
+    SAID("gated_attention_proj_granularity_type", out_gate, 1),
+    BEGINS("gated_attention_proj_granularity_type", gate_by_head, "head", 1),
+    END,
+};
+
+static const RhLayerWord BAILING_HYBRID_WORDS[] = {
+    ATTENTION_WORDS,
+    {.word = "linear_attention",
+     .mixer = &rh_lightning,
+     .figures = {{AT(head_size), AT(scan_head_size)}}},
+    {0},
+};
+
+static void settle_bailing_hybrid(RhConfig *c)
+{
+    if (c->scan_head_size == 0 || c->scan_head_size == c->rope_size)
+        c->scan_head_size = MAX(c->hidden / MAX(c->heads, 1), 1);
+}
+
+/* Latents are as wide as a head. */
+static void settle_bailing_delta(RhConfig *c)
+{
+    if (c->scan_head_size == 0)
+        c->scan_head_size = 128;
+    c->scan_heads = c->scan_groups = c->heads;
+    c->state_size = c->scan_head_size;
+    c->step_rank = c->full_gate ? 0 : c->scan_head_size;
+}
+
 static const RhLayerWord LIGHTNING_WORDS[] = {
     ATTENTION_WORDS,
     {.word = "linear_attention", .mixer = &rh_lightning},
@@ -350,6 +414,10 @@ static const RhField PICTURES[] = {
     }
 
 const RhFamily rh_families_mixed[] = {
+    MIXED("bailing_hybrid", ROTARY, rh_latent_attention, BAILING_HYBRID, BAILING_HYBRID_WORDS,
+          "linear_attention", settle_bailing_hybrid),
+    MIXED("bailing_hybrid_delta", ROTARY, rh_latent_attention, BAILING_DELTA, KIMI_LINEAR_WORDS,
+          "linear_attention", settle_bailing_delta),
     MIXED("bailing_moe_linear", ROTARY, rh_attention, BAILING_LINEAR, LIGHTNING_WORDS,
           "linear_attention", NULL),
     MIXED("deepseek_v4", ROTARY, rh_compressed_attention, DEEPSEEK_V4, DEEPSEEK_V4_WORDS,

@@ -86,6 +86,7 @@ static const struct {
     {"granite_speech", "granite"},
     {"idefics2", "mistral"},
     {"idefics3", "llama"},
+    {"inkling_mm_model", "inkling_text"},
     {"instructblip", "opt"},
     {"internvl", "qwen2"},
     {"janus", "llama"},
@@ -139,19 +140,19 @@ const char *rh_family_of_version(const char *type, double version)
     return found;
 }
 
-/* A switch that makes a family another, where a file says false (modeling_deepseek.py of DeepSeek-VL2 and -OCR). */
-static const struct {
-    const char *family, *key, *other;
-} SWITCHED[] = {{"deepseek_v2", "use_mla", "deepseek"}};
+/* A key that makes a family another: where a file says false (modeling_deepseek.py of DeepSeek-VL2 and -OCR), or whatever it
+ * says (Ling 3.0 beside 2.5, configuration_bailing_moe_v3.py). */
+static const RhFamilySwitch SWITCHED[] = {
+    {"deepseek_v2", "use_mla", "deepseek", false},
+    {"bailing_hybrid", "short_conv_kernel_size", "bailing_hybrid_delta", true},
+    {"bailing_hybrid", "no_kda_lora", "bailing_hybrid_delta", true},
+    {"bailing_hybrid", "kda_lower_bound", "bailing_hybrid_delta", true},
+    {0},
+};
 
-const char *rh_family_switch(const RhFamily *family, const char **other)
+const RhFamilySwitch *rh_family_switches(void)
 {
-    for (size_t i = 0; i < G_N_ELEMENTS(SWITCHED); i++)
-        if (g_str_equal(SWITCHED[i].family, family->name)) {
-            *other = SWITCHED[i].other;
-            return SWITCHED[i].key;
-        }
-    return NULL;
+    return SWITCHED;
 }
 
 /* Two towers side by side, which only meet in a loss. */

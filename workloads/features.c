@@ -28,8 +28,9 @@ static uint32_t features_of(const RhLayerKind *k)
     bits |= k->window_tokens > 0 ? RH_FEATURE_WINDOW : 0;
     bits |= k->extra_norms > 0 ? RH_FEATURE_NORMS : 0;
     bits |= !mixed && k->ffn != &rh_ffn ? RH_FEATURE_FFN : 0;
-    bits |=
-        mixed && (k->shared_gate || k->expert_latent > 0 || k->ffn_bias) ? RH_FEATURE_EXPERTS : 0;
+    bits |= mixed && (k->shared_gate || k->expert_latent > 0 || k->ffn_bias || k->other_experts > 0)
+                ? RH_FEATURE_EXPERTS
+                : 0;
     return bits;
 }
 

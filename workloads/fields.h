@@ -27,6 +27,15 @@
     {                                                                                              \
         key, AT(field), RH_FIELD_SIZE, 0, high, otherwise, true, NULL                              \
     }
+/* Of a pair, or of a number that stands for both. */
+#define FIRST(key, field, high, otherwise)                                                         \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_FIRST, 0, high, otherwise, false, NULL                            \
+    }
+#define SECOND(key, field, high, otherwise)                                                        \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_SECOND, 0, high, otherwise, false, NULL                           \
+    }
 /* How many tokens attention looks back; a file's null or 0 is none, whatever the default. */
 #define WINDOW(otherwise)                                                                          \
     {                                                                                              \

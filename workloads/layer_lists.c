@@ -184,6 +184,11 @@ static void read_numbers(Lists *l)
         from = 1;
     }
     const RhLayerWord *between = rh_family_word(l->family, l->family->between);
+    const RhJsonNode *local = first_number(l, "local_layer_ids");
+    for (int64_t i = 0; local != NULL && i <= last; i++)
+        take_word(l, local, "full_attention", rh_family_word(l->family, "full_attention"), i);
+    for (; local != NULL && between != NULL; local = rh_json_next(local))
+        take_word(l, local, l->family->between, between, rh_json_node_int(l->doc, local, 0, last));
     for (int64_t i = 0; attention != NULL && i <= last; i++)
         take_word(l, attention, l->family->between, between, i);
     for (; attention != NULL; attention = rh_json_next(attention))

@@ -49,6 +49,8 @@ typedef struct {
     int32_t expert_latent;              /* columns of the latent that experts work in; 0: none */
     bool latent_norm;                   /* ... which is normed before it is made wide */
     int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
+    int32_t other_experts;              /* further ones, for tokens of pictures alone */
+    int64_t other_width;                /* ... each so wide */
     int32_t expert_groups, expert_groups_chosen; /* of so many of these groups; 1, 1: wherever */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */

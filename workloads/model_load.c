@@ -77,6 +77,20 @@ static int64_t read_size(RhJson *doc, const RhJsonNode *root, const RhField *f)
                : rh_json_int_or(doc, within, name, f->low, f->high, f->otherwise);
 }
 
+static int64_t read_of_pair(RhJson *doc, const RhJsonNode *root, const RhField *f)
+{
+    const RhJsonNode *node = rh_json_find(root, f->key, NULL, NULL);
+    if (node == NULL || rh_json_kind(node) != RH_JSON_ARRAY)
+        return read_size(doc, root, f);
+    const RhJsonNode *first = rh_json_first(node),
+                     *second = first != NULL ? rh_json_next(first) : NULL;
+    if (rh_json_count(node) == 2)
+        return rh_json_node_int(doc, f->type == RH_FIELD_FIRST ? first : second, f->low, f->high);
+    rh_json_problem(doc, node, "one of text's experts, one of pictures'",
+                    "%s is no number and no pair of numbers", f->key);
+    return f->low;
+}
+
 /* Not null, false, 0 or empty. */
 static bool says_something(RhJson *doc, const RhJsonNode *node)
 {
@@ -104,6 +118,10 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
     switch (f->type) {
     case RH_FIELD_SIZE:
         *value = read_size(doc, root, f);
+        break;
+    case RH_FIELD_FIRST:
+    case RH_FIELD_SECOND:
+        *value = read_of_pair(doc, root, f);
         break;
     case RH_FIELD_FLAG:
         *value = rh_json_bool_or(doc, within, name, f->otherwise != 0);
@@ -218,6 +236,16 @@ static const RhFamily *family_of_type(RhJson *doc, const RhJsonNode *root, const
     return family;
 }
 
+/* The family, or another that a key of the file makes of it. */
+static const RhFamily *switched(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+{
+    for (const RhFamilySwitch *s = rh_family_switches(); s->family != NULL; s++)
+        if (g_str_equal(s->family, family->name) && rh_json_has(root, s->key) &&
+            (s->said || !rh_json_bool_or(doc, root, s->key, true)))
+            return rh_family_by_name(s->other);
+    return family;
+}
+
 /* By its type, or by the class that it was written by, where the type is someone's own. */
 static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
 {
@@ -235,11 +263,8 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
         return NULL;
     }
     const RhFamily *family = family_of_type(doc, root, type, typed != root);
-    const char *other = NULL, *key = family != NULL ? rh_family_switch(family, &other) : NULL;
-    if (key != NULL && rh_json_has(root, key) && !rh_json_bool_or(doc, root, key, true))
-        family = rh_family_by_name(other);
     if (family != NULL)
-        return family;
+        return switched(doc, root, family);
     if (!rh_json_has(typed, "model_type")) {
         rh_json_string(doc, root, "model_type"); /* says that it is missing */
         return NULL;

@@ -7,14 +7,14 @@
  *
  * Kimi delta attention (arXiv 2510.26692, section 3) has a decay for each column of a key and not for each
  * head; decays and gate come from latents of R columns, which every rank makes whole. Its chunks read the
- * decays besides. Kimi K3's gate comes from the hidden state, as DeltaNet's. */
+ * decays besides. Kimi K3's gate comes from the hidden state, as DeltaNet's, and Ling 3.0's decays, too. */
 #include "workloads/operators/scan.h"
 
 /* One rank's columns: of values, of keys, of these repeated, of the convolution, of the first matrix. */
 typedef struct {
     RhScan scan;
     int64_t values, keys, repeated, channels, in;
-    int64_t rank, decays;  /* of a latent; columns that decay, where there are latents, else 0 */
+    int64_t rank, decays;  /* of a latent; columns that decay, where not whole heads do, else 0 */
     int64_t latents, gate; /* how many there are; columns of a gate that comes from one */
 } Widths;
 
@@ -31,12 +31,13 @@ static Widths widths_of(const RhOps *ops)
     w.repeated = w.scan.heads * w.scan.key;
     w.channels = w.values + 2 * w.keys;
     w.rank = kind->step_rank;
-    w.decays = w.rank > 0 ? w.repeated : 0;
+    bool by_column = w.rank > 0 || kind->full_gate; /* decays */
+    w.decays = by_column ? w.repeated : 0;
     w.latents = w.rank == 0 ? 0 : kind->full_gate ? 1 : 2;
     w.gate = w.latents == 2 ? w.values : 0;
     w.in = w.channels + w.scan.heads + w.latents * w.rank; /* a rate a head */
     w.in += w.latents == 2 ? 0 : w.values;                 /* the gate */
-    w.in += w.latents == 0 ? w.scan.heads : 0;             /* a decay a head */
+    w.in += w.latents > 0 ? 0 : by_column ? w.decays : w.scan.heads;
     return w;
 }
 
@@ -73,7 +74,7 @@ static RhParams params(const RhOps *ops)
     return (RhParams){.sharded = h * (double)(w.in - w.latents * w.rank + w.values) +
                                  latent_entries(&w) +
                                  rh_scan_convolution_params(ops, (double)w.channels) + heads +
-                                 (w.rank > 0 ? (double)w.decays : heads),
+                                 (w.decays > 0 ? (double)w.decays : heads),
                       .replicated = (double)w.scan.value + h * (double)(w.latents * w.rank)};
 }
 
@@ -119,7 +120,7 @@ static void latents(RhOps *ops, const Widths *w, bool backward)
 {
     const int64_t columns[] = {w->decays, w->gate};
     for (size_t i = 0; i < G_N_ELEMENTS(columns); i++)
-        if (columns[i] > 0)
+        if (columns[i] > 0 && w->rank > 0)
             rh_ops_linear(ops, ops->tokens, backward ? w->rank : columns[i],
                           backward ? columns[i] : w->rank);
 }
@@ -163,7 +164,7 @@ static void weight_gradients(RhOps *ops, const Widths *w)
 {
     rh_ops_linear_gradient(ops, ops->model->hidden, w->values);
     rh_scan_taps_gradient(ops, (double)w->channels);
-    if (w->decays > 0)
+    if (w->latents > 0)
         rh_ops_linear_gradient(ops, w->decays, w->rank);
     if (w->gate > 0)
         rh_ops_linear_gradient(ops, w->gate, w->rank);
@@ -190,7 +191,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
     double inverse = (double)(w.scan.chunk * w.scan.heads);
-    int64_t told = w.decays + w.gate;
+    int64_t told = w.latents > 0 ? w.decays + w.gate : 0;
     double columns = (double)(w.in + w.channels + 2 * w.repeated + 2 * w.values + told) + inverse;
     double copies = rh_ops_norm_copies(ops) * (double)(w.values + 2 * w.keys);
     double states = n * rh_scan_state_bytes(&w.scan) * e / RH_FP32;

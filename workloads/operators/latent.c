@@ -22,6 +22,7 @@ static const RhStream ASSEMBLY = {COPY, COPY, COPY, COPY, 2, 0, 0};
  * that are rotated, of what comes out of the latent, of what goes into it. */
 typedef struct {
     int64_t heads, q, v, up, down;
+    int64_t gate; /* numbers that scale the output; 0: nothing does */
 } Widths;
 
 static Widths widths_of(const RhOps *ops)
@@ -31,6 +32,7 @@ static Widths widths_of(const RhOps *ops)
     w.q = w.heads * kind->head_size;
     w.v = w.heads * kind->value_size;
     w.up = w.q + w.v - w.heads * kind->rope_size;
+    w.gate = !kind->out_gate ? 0 : kind->gate_by_head ? w.heads : w.v;
     return w;
 }
 
@@ -55,6 +57,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->index_size = (int32_t)c->index_size;
     kind->window_tokens = (int32_t)c->index_top;
     kind->out_gate = c->out_gate != 0;
+    kind->gate_by_head = kind->out_gate && c->gate_by_head != 0;
     kind->borrows_index = c->index_borrowed != 0;
 }
 
@@ -94,7 +97,7 @@ static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRIC
         matrices[n++] = (Matrix){h, kind->q_rank, true};
     matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, w->q, false};
     if (kind->out_gate)
-        matrices[n++] = (Matrix){h, w->v, false};
+        matrices[n++] = (Matrix){h, w->gate, false};
     matrices[n++] = (Matrix){h, w->down, true};
     matrices[n++] = (Matrix){kind->kv_rank, w->up, false};
     matrices[n++] = (Matrix){w->v, h, false};
@@ -376,8 +379,9 @@ static RhOperatorBytes bytes(const RhOps *ops)
     RhCore core = core_as_used(ops, &w);
     double e = ops->element_bytes, of_core = rh_core_kept_bytes(ops, &core);
     double normed = (double)(kind->kv_rank + kind->q_rank);
-    double columns = normed + kind->rope_size + core_columns(ops, &w) +
-                     (kind->out_gate ? 2 * (double)w.v : 0); /* the gate, and what is scaled */
+    double columns =
+        normed + kind->rope_size + core_columns(ops, &w) +
+        (kind->out_gate ? (double)(w.v + w.gate) : 0); /* the gate, and what is scaled */
     double row = e * columns + (rh_ops_kept_bytes(ops) + rh_ops_norm_copies(ops)) * normed +
                  rh_ops_kept_copy_bytes(ops) * (double)w.v + index_bytes(ops);
     double up = up_columns(ops, &w);

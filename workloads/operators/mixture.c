@@ -46,6 +46,8 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->expert_latent = (int32_t)c->expert_latent;
     kind->latent_norm = c->latent_norm != 0 && kind->expert_latent > 0;
     kind->router_bias = c->router_bias != 0;
+    kind->other_experts = (int32_t)c->other_experts;
+    kind->other_width = c->other_experts > 0 ? c->other_ffn : 0;
 }
 
 /* Entries of the matrices that every rank holds whole and applies to its tokens of the sequence part:
@@ -56,6 +58,19 @@ static double whole_entries(const RhOps *ops)
     const RhLayerKind *kind = ops->kind;
     double columns = kind->experts + (kind->shared_gate ? 1 : 0) + 2.0 * kind->expert_latent;
     return (double)ops->model->hidden * columns;
+}
+
+/* Experts that the tokens of text never go to (ERNIE 4.5's for pictures) are held as the others are, with a router of their
+ * own. */
+static void add_others(const RhOps *ops, RhParams *p)
+{
+    const RhLayerKind *kind = ops->kind;
+    double others = kind->other_experts, matrices = kind->ffn_gated ? 3 : 2;
+    int32_t etp = expert_tensor_of(ops->shard);
+    double width = (double)((kind->other_width + etp - 1) / etp);
+    double cut = others / MAX(ops->shard->ep, 1) * matrices * width * (double)ops->model->hidden;
+    *(is_spread(ops->shard) ? &p->experts : &p->sharded) += cut;
+    p->replicated += others * ((double)ops->model->hidden + (kind->router_bias ? 1 : 0));
 }
 
 static RhParams params(const RhOps *ops)
@@ -83,6 +98,8 @@ static RhParams params(const RhOps *ops)
         p.sharded += dense.sharded;
         p.replicated += dense.replicated;
     }
+    if (ops->kind->other_experts > 0)
+        add_others(ops, &p);
     return p;
 }
 
