@@ -112,6 +112,55 @@ static void ling_3_decays_by_matrices(void)
                     2 * n * (queries + keys + out + h * 32));
 }
 
+/* Hunyuan-Large (arXiv 2411.02265, table 1): 389 G parameters, of which a token meets 52. */
+static void layers_share_keys_in_turns(void)
+{
+#define HUNYUAN(rest)                                                                              \
+    SHAPE("hunyuan", 64, 6400, 80, 8, 18304, 129024)                                               \
+    ", 'num_experts': 16, 'moe_topk': 1, 'num_shared_expert': 1, 'use_qk_norm': true, "            \
+    "'tie_word_embeddings': true" rest
+    g_autoptr(RhModel) m = model_load("{" HUNYUAN(", 'use_cla': true, 'cla_share_factor': 2") "}");
+    g_autoptr(RhModel) own =
+        model_load("{" HUNYUAN(", 'use_cla': false, 'cla_share_factor': 2") "}");
+    RH_CHECK_CLOSE((double)rh_model_params(m), 389e9, 2e-3);
+    RH_CHECK_CLOSE(rh_model_flops_per_token(m, 1) / 6, 52e9, 0.02);
+    CU_ASSERT_EQUAL(rh_model_params(own) - rh_model_params(m), 32 * (2 * 6400 * 640 + 80));
+    CU_ASSERT_TRUE(rh_model_reads_beside(m));
+    CU_ASSERT_FALSE(rh_model_reads_beside(own));
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        const RhLayerKind *kind = &m->kinds[m->kind_of_layer[i]];
+        CU_ASSERT_EQUAL(kind->borrows_keys, i % 2 == 1);
+        CU_ASSERT_EQUAL(kind->lends_keys, i % 2 == 0);
+    }
+}
+
+#define T5GEMMA(encoder, decoder)                                                                  \
+    "{'model_type': 't5gemma', 'is_encoder_decoder': true, 'encoder': {" encoder                   \
+    "}, 'decoder': {" decoder "}}"
+#define GEMMA_2(layers, hidden)                                                                    \
+    "'model_type': 't5_gemma_module', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden   \
+    ", 'num_attention_heads': 8, 'num_key_value_heads': 4, 'head_dim': 256, 'intermediate_size': " \
+    "9216, 'vocab_size': 256000, 'sliding_window': 4096"
+
+/* T5Gemma 2B-2B, as its modules sum to. Every second layer of either stack sees all, blocks that look at the encoder do. */
+static void two_gemmas_are_an_encoder_and_a_decoder(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) m = model_load(T5GEMMA(GEMMA_2(26, 2304), GEMMA_2(26, 2304)));
+    CU_ASSERT_EQUAL(rh_model_params(m), 5596853760);
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        const RhLayerKind *kind = &m->kinds[m->kind_of_layer[i]];
+        bool crosses = i >= 26 && i % 2 == 1;
+        bool near = i < 26 ? i % 2 == 0 : !crosses && (i - 26) / 2 % 2 == 0;
+        CU_ASSERT_EQUAL(kind->window_tokens, near ? 4096 : 0);
+        CU_ASSERT_EQUAL(kind->cross_width > 0, crosses);
+        CU_ASSERT_EQUAL(kind->kv_heads, 4);
+    }
+    g_autoptr(RhModel) two = model_parse(T5GEMMA(GEMMA_2(26, 3584), GEMMA_2(26, 2304)), &error);
+    CU_ASSERT_PTR_NULL(two);
+    CU_ASSERT_TRUE(error != NULL && strstr(error->message, "where the decoder has 2304") != NULL);
+}
+
 /* Experts for pictures are held and not asked. */
 static void others_experts_are_held_alone(void)
 {
@@ -145,11 +194,14 @@ int main(void)
 {
     return rh_test_main(
         "later_types",
-        (RhTest[]){{"parameters_are_those_of_the_modules", parameters_are_those_of_the_modules},
-                   {"inkling_has_windows_with_heads_of_their_own",
-                    inkling_has_windows_with_heads_of_their_own},
-                   {"muse_glimmer_counts_from_the_end", muse_glimmer_counts_from_the_end},
-                   {"ling_3_decays_by_matrices", ling_3_decays_by_matrices},
-                   {"others_experts_are_held_alone", others_experts_are_held_alone},
-                   {0}});
+        (RhTest[]){
+            {"parameters_are_those_of_the_modules", parameters_are_those_of_the_modules},
+            {"inkling_has_windows_with_heads_of_their_own",
+             inkling_has_windows_with_heads_of_their_own},
+            {"muse_glimmer_counts_from_the_end", muse_glimmer_counts_from_the_end},
+            {"ling_3_decays_by_matrices", ling_3_decays_by_matrices},
+            {"layers_share_keys_in_turns", layers_share_keys_in_turns},
+            {"two_gemmas_are_an_encoder_and_a_decoder", two_gemmas_are_an_encoder_and_a_decoder},
+            {"others_experts_are_held_alone", others_experts_are_held_alone},
+            {0}});
 }

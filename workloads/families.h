@@ -89,6 +89,9 @@ typedef struct RhConfig {
      * 0: the decoder's; how many tokens it has, 0: as many as the sample; rows of its learned positions;
      * rows of a spectrum, where it listens; has it a norm behind its last layer? */
     int64_t crosses, encoder_layers, encoder_heads, encoder_ffn, encoder_tokens, encoder_positions;
+    int64_t encoder_kv_heads, encoder_hidden,
+        own_table; /* ... key-value heads, where they are fewer; how wide its file
+                                                          * says it is; has it a table of tokens of its own? */
     int64_t sound_rows, encoder_norm;
     int64_t beside_pictures; /* some layers look at tokens of pictures, which come from outside */
     int64_t cross_norms;     /* ... and norm their queries and keys */
@@ -98,6 +101,9 @@ typedef struct RhConfig {
     int64_t inner_layers;  /* ... of so many each; 1 */
     int64_t shared_layers; /* the last so many have keys and values of layers before them */
     int64_t shared_wide;   /* ... and networks twice as wide */
+    int64_t share_every,
+        share_used; /* of so many layers, the first's keys and values are all of theirs; a
+                                      * file's switch for it */
     int64_t layer_input,
         layer_vocab; /* columns of a second embedding, of each layer; rows of its table */
     int64_t around,

@@ -42,6 +42,34 @@ static const RhField UMT5[] = {
     END,
 };
 
+/* T5Gemma (arXiv 2504.06225): two stacks as Gemma 2's, each with its table of tokens; blocks that look at the encoder have norms
+ * before and behind, too. */
+static const RhField T5GEMMA[] = {
+    SIZE("decoder.num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.num_hidden_layers", encoder_layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.hidden_size", encoder_hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.num_attention_heads", encoder_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.num_key_value_heads", encoder_kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.head_dim", head_size, HEAD_SIZE_MAX, 256),
+    SIZE("decoder.intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.intermediate_size", encoder_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.max_position_embeddings", positions, TOKENS_MAX, 8192),
+    SIZE("decoder.sliding_window", window, TOKENS_MAX, 4096),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 2),
+    FLAG("tie_word_embeddings", tied, 1),
+    CONSTANT(ffn_gated, 1),
+    CONSTANT(extra_norms, 1),
+    CONSTANT(crosses, 1),
+    CONSTANT(encoder_norm, 1),
+    CONSTANT(own_table, 1),
+    END,
+};
+
 /* BART (arXiv 1910.13461) and what was built like it. */
 #define BART_SIZES(dropout_otherwise)                                                              \
     SIZE("decoder_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                                 \
@@ -129,6 +157,7 @@ const RhFamily rh_families_crossed[] = {
     CROSSED("plbart", LAYER, LEARNED, BART),
     CROSSED("pop2piano", RMS, NONE, T5),
     CROSSED("t5", RMS, NONE, T5),
+    CROSSED("t5gemma", RMS, ROTARY, T5GEMMA),
     CROSSED("umt5", RMS, NONE, UMT5),
     CROSSED("whisper", LAYER, LEARNED, WHISPER),
     {0},

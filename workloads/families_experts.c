@@ -315,6 +315,20 @@ static const RhField HUNYUAN_MOE[] = {
     END,
 };
 
+/* Hunyuan-Large (arXiv 2411.02265): the same, and layers in turn share keys and values (arXiv 2405.12981). */
+static const RhField HUNYUAN_LARGE[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(32768),
+    ATTENTION_BIAS(0),
+    FLAG("use_qk_norm", qk_norm, 0),
+    FLAG("use_cla", share_used, 0),
+    SIZE("cla_share_factor", share_every, LAYERS_MAX, 1),
+    EXPERTS("num_experts"),
+    COUNT("num_shared_expert", shared_experts, EXPERTS_MAX, 1),
+    END,
+};
+
 /* DBRX (Databricks, 2024): layer norms without biases are counted with them. */
 static const RhField DBRX[] = {
     STACK_SIZES,
@@ -400,6 +414,12 @@ static const RhField ARIA[] = {
     END,
 };
 
+static void settle_hunyuan(RhConfig *c)
+{
+    if (!c->share_used)
+        c->share_every = 0;
+}
+
 static void settle_grok(RhConfig *c)
 {
     if (c->shared_experts > 0)
@@ -463,6 +483,8 @@ const RhFamily rh_families_experts[] = {
     DECODER("granitemoe_swa", rh_attention, GRANITEMOE_SWA),
     {"grok-1", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, GROK_1, NULL,
      "sliding_attention", settle_grok},
+    {"hunyuan", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, HUNYUAN_LARGE, NULL,
+     "sliding_attention", settle_hunyuan},
     DECODER("hunyuan_v1_moe", rh_attention, HUNYUAN_MOE),
     DECODER("kimi_k2", rh_latent_attention, DEEPSEEK_V3),
     {"llama4_text", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, LLAMA4, LLAMA4_WORDS,

@@ -156,9 +156,11 @@ const RhFamilySwitch *rh_family_switches(void)
 }
 
 /* Two towers side by side, which only meet in a loss. */
-static const char *const PAIRS[] = {"align",   "altclip",  "chinese_clip", "clap",  "clip",
-                                    "clipseg", "groupvit", "metaclip_2",   "owlv2", "owlvit",
-                                    "siglip",  "siglip2",  "xclip",        NULL};
+static const char *const PAIRS[] = {"aimv2",  "align",   "altclip",  "chinese_clip",   "clap",
+                                    "clip",   "clipseg", "flava",    "groupvit",       "metaclip_2",
+                                    "owlv2",  "owlvit",  "pe_audio", "pe_audio_video", "pe_video",
+                                    "siglip", "siglip2", "tipsv2",   "videoprism",     "xclip",
+                                    NULL};
 
 bool rh_family_is_pair(const char *type)
 {

@@ -55,7 +55,6 @@ static const char *const FOREIGN[] = {
     "auto_map",
     "bos_token_id",
     "classifier_dropout",
-    "compress_rates",
     "dtype",
     "embd_pdrop",
     "embed_dropout",

@@ -202,6 +202,13 @@ static bool share_keys(const RhFamily *family, const RhModel *m, const RhConfig 
     return found || !borrows;
 }
 
+/* ... in turns of so many layers, of which the first makes keys for all. */
+static void share_in_turns(const RhConfig *c, int32_t layer, RhLayerKind *kind)
+{
+    kind->borrows_keys = layer % c->share_every != 0;
+    kind->lends_keys = !kind->borrows_keys && layer + 1 < c->layers;
+}
+
 /* Adds a layer of this kind; false when there are too many kinds. */
 static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
 {
@@ -211,7 +218,7 @@ static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
 }
 
 /* The encoder's layers, and two of ours for each of the decoder's: what looks at its own tokens, and what
- * looks at the encoder's, with the network behind it. They are five kinds at most. */
+ * looks at the encoder's, with the network behind it. They are eight kinds at most. */
 static void shape_two_stacks(RhModel *m, const RhConfig *c)
 {
     const RhFamily *family = rh_family_by_name(m->family);
@@ -219,17 +226,22 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
                              own = {.ffn = RH_FFN_ABSENT}, other = {.mixer = &rh_cross_attention};
     RhConfig encoder = *c;
     encoder.heads = encoder.kv_heads = c->encoder_heads;
+    if (c->encoder_kv_heads > 0)
+        encoder.kv_heads = c->encoder_kv_heads;
     encoder.ffn = c->encoder_ffn;
     encoder.both_ways = 1;
     int32_t first = (int32_t)c->encoder_layers;
     for (int32_t i = 0; i < m->layers_count; i++) {
         bool encodes = i < first;
         RhLayerKind kind;
-        shape_kind(family, encodes ? &encoder : c, i,
-                   encodes           ? &both_ways
-                   : (i - first) % 2 ? &other
-                                     : &own,
+        bool crosses = !encodes && (i - first) % 2 == 1;
+        shape_kind(family, encodes ? &encoder : c, encodes ? i : (i - first) / 2,
+                   encodes   ? &both_ways
+                   : crosses ? &other
+                             : &own,
                    &kind);
+        if (crosses) /* all of the encoder's tokens */
+            kind.window_tokens = 0;
         kind.encodes = encodes;
         if (i + 1 == first)
             rh_encoder_end_wrap(&kind, c->encoder_norm != 0);
@@ -261,6 +273,8 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
             complete_kind(m, family, c, &kind);
         if (c->shared_layers > 0 && i < c->layers && !share_keys(family, m, c, i, &kind, problem))
             return false;
+        if (c->share_every > 1 && i < c->layers)
+            share_in_turns(c, i, &kind);
         if (c->layer_input > 0 && kind.ffn != &rh_ffn) {
             problem->text = g_strdup("experts in layers with an embedding of their own "
                                      "(hidden_size_per_layer_input) are not supported");
@@ -326,7 +340,7 @@ static void set_encoder(RhModel *m, const RhConfig *c)
     e->embedding_norm = m->embedding_norm;
     e->hidden_dropout = m->hidden_dropout;
     e->attention_dropout = m->attention_dropout;
-    e->looks_up_alike = c->sound_rows == 0;
+    e->looks_up_alike = c->sound_rows == 0 && !c->own_table;
     e->sound_rows = (int32_t)c->sound_rows;
     e->distances = c->distances * c->encoder_heads * (c->distances_each ? c->encoder_layers : 1);
     set_ends(e);

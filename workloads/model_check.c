@@ -122,6 +122,13 @@ static void resolve_encoder(const Check *check, RhConfig *c)
     size_t tokens = offsetof(RhConfig, encoder_tokens);
     if (c->encoder_layers == 0)
         c->encoder_layers = c->layers;
+    size_t width = offsetof(RhConfig, encoder_hidden);
+    if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden)
+        add_problem(check, width,
+                    g_strdup_printf("%s %" G_GINT64_FORMAT
+                                    ", where the decoder has %" G_GINT64_FORMAT,
+                                    name_of(check, width), c->encoder_hidden, c->hidden),
+                    g_strdup("stacks of two widths are not supported"));
     if (c->encoder_heads == 0)
         c->encoder_heads = c->heads;
     if (c->encoder_ffn == 0)

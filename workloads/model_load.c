@@ -157,10 +157,13 @@ void rh_fields_read(RhJson *doc, const RhJsonNode *object, const RhField *fields
         read_field(doc, object, f, rh_config_field(c, f));
 }
 
+/* By itself, or as what keys of the family are inside ("a" of "a.b"). */
 static bool has_key(const RhFamily *family, const char *key)
 {
+    size_t length = strlen(key);
     for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
-        if (f->key != NULL && g_str_equal(f->key, key))
+        if (f->key != NULL && g_str_has_prefix(f->key, key) &&
+            (f->key[length] == 0 || f->key[length] == '.'))
             return true;
     return false;
 }
