@@ -22,6 +22,15 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...)
     return false;
 }
 
+/* `line` goes in at a byte of the message. */
+static void insert_line(GError *error, size_t at, const char *word, const char *line)
+{
+    g_autofree char *head = g_strndup(error->message, at);
+    g_autofree char *message = g_strconcat(head, "\n", word, ": ", line, error->message + at, NULL);
+    g_free(error->message);
+    error->message = g_utf8_make_valid(message, -1);
+}
+
 void rh_error_help(GError **error, const char *format, ...)
 {
     if (!error || !*error)
@@ -30,9 +39,19 @@ void rh_error_help(GError **error, const char *format, ...)
     va_start(args, format);
     g_autofree char *help = g_strdup_vprintf(format, args);
     va_end(args);
-    g_autofree char *message = g_strconcat((*error)->message, "\nhelp: ", help, NULL);
-    g_free((*error)->message);
-    (*error)->message = g_utf8_make_valid(message, -1);
+    insert_line(*error, strlen((*error)->message), "help", help);
+}
+
+void rh_error_note(GError **error, const char *format, ...)
+{
+    if (!error || !*error)
+        return;
+    va_list args;
+    va_start(args, format);
+    g_autofree char *note = g_strdup_vprintf(format, args);
+    va_end(args);
+    const char *message = (*error)->message, *help = strstr(message, "\nhelp: ");
+    insert_line(*error, help ? (size_t)(help - message) : strlen(message), "note", note);
 }
 
 /* Optimal string alignment. */

@@ -31,6 +31,8 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...) G_GNUC_P
 /* Appends a `help:` line to an error that is set: what the caller knows of mending it, as the words
  * of the command line. Nothing when `error` is NULL or unset. */
 void rh_error_help(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* The same with a `note:` line, before what helps. */
+void rh_error_note(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
 /* Letters to add, leave out, change or swap with their neighbour to come from one word to the other, over bytes and
  * without regard to case. G_MAXINT where one is longer than RH_NAME_MAX. */

@@ -128,10 +128,10 @@ bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError 
     return rh_quantity_parse_like(text, kind, NULL, value, error);
 }
 
-bool rh_share_parse(const char *text, double *value, GError **error)
+bool rh_share_parse_like(const char *text, const char *example, double *value, GError **error)
 {
     double parsed;
-    if (!rh_quantity_parse(text, RH_QUANTITY_FRAC, &parsed, error))
+    if (!rh_quantity_parse_like(text, RH_QUANTITY_FRAC, example, &parsed, error))
         return false;
     if (parsed > 1) {
         g_autofree char *shown = quoted(text);
@@ -142,6 +142,11 @@ bool rh_share_parse(const char *text, double *value, GError **error)
     }
     *value = parsed;
     return true;
+}
+
+bool rh_share_parse(const char *text, double *value, GError **error)
+{
+    return rh_share_parse_like(text, NULL, value, error);
 }
 
 bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value, GError **error)

@@ -44,6 +44,7 @@ bool rh_quantity_parse_like(const char *text, RhQuantity kind, const char *examp
 /* A share of a whole: RH_QUANTITY_FRAC from 0 to 100 %. So that a forgotten % is no factor of 100,
  * more is RH_ERROR_INPUT. */
 bool rh_share_parse(const char *text, double *value, GError **error);
+bool rh_share_parse_like(const char *text, const char *example, double *value, GError **error);
 
 /* Whole decimal number in [low, high]; trailing text is an error. Errors: RH_ERROR_INPUT. */
 bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value, GError **error);

@@ -86,10 +86,11 @@ static bool read_choice(const RhOption *o, const char *text, RhArguments *a, GEr
     return false;
 }
 
-/* A value that could not be read is a wrong command line, whatever the reader calls it. */
+/* A value that could not be read is a wrong command line, whatever the reader calls it; what is asked for is said. */
 static bool as_usage(const RhOption *o, GError *local, GError **error)
 {
     local->code = RH_ERROR_USAGE;
+    rh_error_note(&local, "--%s  %s", o->name, o->help);
     g_propagate_prefixed_error(error, local, "--%s: ", o->name);
     return false;
 }
@@ -98,7 +99,7 @@ static bool as_usage(const RhOption *o, GError *local, GError **error)
 static bool read_quantity(const RhOption *o, const char *text, double *value, GError **error)
 {
     bool fine = o->quantity == RH_QUANTITY_FRAC
-                    ? rh_share_parse(text, value, error)
+                    ? rh_share_parse_like(text, o->otherwise, value, error)
                     : rh_quantity_parse_like(text, o->quantity, o->value, value, error);
     if (fine && o->positive && *value <= 0)
         return rh_fail(error, RH_ERROR_USAGE, "\"%s\" must be more than 0", text);
