@@ -10,6 +10,7 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/prices.h"
+#include "cli/room_words.h"
 #include "cli/terminal.h"
 #include "report/capacity.h"
 #include "report/capacity_page.h"
@@ -57,7 +58,7 @@ static bool read_question(Asking *q, GError **error)
                                .by_s = a->by_s,
                                .budget_usd = a->budget_usd,
                                .gap_frac = a->gap_frac,
-                               .risk_frac = a->risk_frac,
+                               .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
                                .jobs = (int32_t)a->jobs};
     return rh_prices_platforms(q->a->platforms, q->names, error) &&
            rh_capacity_sizes(q->a->sizes, q->sizes, error) && read_batches(q, error);
@@ -214,6 +215,14 @@ static bool write_files(const Asking *q, const RhCapacityAnswer *answer, GError 
     return true;
 }
 
+/* Odds are of the stack: those of one cell are those of all. */
+static void tell_words(const Asking *q)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(RhConstraint));
+    const RhInputs *first = g_ptr_array_index(q->inputs, 0);
+    rh_room_words_tell(q->a, &first->c, none);
+}
+
 static int show(Asking *q, GError **error)
 {
     g_autofree const RhQuestion **questions = g_new0(const RhQuestion *, q->inputs->len + 1);
@@ -229,6 +238,7 @@ static int show(Asking *q, GError **error)
         q->a->json ? rh_report_capacity_json(&answer) : rh_report_capacity_text(&answer, &style);
     fputs(text, stdout);
     rh_output_answered();
+    tell_words(q);
     if (!write_files(q, &answer, error))
         return 3;
     return answer.best >= 0 ? 0 : 1;

@@ -1,5 +1,6 @@
 #include "cli/explain_replan.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -17,7 +18,7 @@ static void read_bounds(const RhResult *result, GArray *constraints, RhPlanOptio
             g_array_append_val(constraints, constraint);
         double risk_frac;
         if (strcmp(word[0], "--risk") == 0 && rh_share_parse(word[1], &risk_frac, NULL))
-            options->risk_frac = risk_frac;
+            options->risk_frac = fmax(risk_frac, RH_RISK_LEAST);
     }
 }
 

@@ -12,6 +12,7 @@
 #include "cli/pictures.h"
 #include "cli/plan_any.h"
 #include "cli/plan_beside.h"
+#include "cli/room_words.h"
 #include "cli/terminal.h"
 #include "cli/terms.h"
 #include "report/format.h"
@@ -380,6 +381,7 @@ static int run(const RhArguments *a, GError **error)
         return status;
     bool printed = print_plan(a, in, plan, &options, error);
     rh_output_answered();
+    rh_room_words_tell(a, &in->c, constraints);
     tell_idle_words(a, in, plan);
     bool written = write_files(a, in, plan, &options, printed ? error : NULL);
     return !printed || !written ? 3 : plan->entries->len > 0 ? 0 : 1;
@@ -391,7 +393,8 @@ static const RhOption own[] = {
     RH_OPTION(fixes, "fix", 0, RH_OPTION_LIST, "KEY=VALUE",
               "only layouts with this, as tp=8 or recompute=full", .layout_keys = true),
     RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "KEY<=VALUE",
-              "only layouts within this, as \"tp<=8\" or \"memory<=100%\"", .layout_keys = true),
+              "only layouts within this, as \"tp<=8\", \"memory<=90%\" or \"memory<=70GiB\"",
+              .layout_keys = true),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
               "how many of measured runs as full as a layout may have run out of memory",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),

@@ -11,6 +11,7 @@
 #include "cli/output.h"
 #include "cli/pictures.h"
 #include "cli/program_run.h"
+#include "cli/room_words.h"
 #include "cli/terminal.h"
 #include "report/json_facts.h"
 #include "report/report.h"
@@ -166,6 +167,7 @@ static int run(const RhArguments *a, GError **error)
         return 3;
     print_run(a, in, r, raw);
     rh_output_answered();
+    rh_room_words_tell(a, &in->c, limits);
     options.timeline = false;
     options.timeout_s = rh_terminal_left_s(a->timeout_s);
     RhIdleSteps steps = {.layouts = &layout, .count = 1, .options = &options};
@@ -194,9 +196,10 @@ static const RhOption own[] = {
               "what goes wrong, as straggler:node3.gpu5=0.9 or link:NAME=0.5; or a file with one a "
               "line, also of --set's KEY=VALUE"),
     RH_OPTION(limits, "limit", 0, RH_OPTION_LIST, "memory<=X",
-              "the answer is no (exit 1) above this share of a GPU's memory", .unless = "program"),
+              "the answer is no (exit 1) above this much of a GPU's memory, as 90% or 70GiB",
+              .unless = "program"),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
-              "... or where more of measured runs as full ran out of memory",
+              "the answer is no (exit 1) where more of measured runs as full ran out of memory",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%", .unless = "program"),
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
               "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),

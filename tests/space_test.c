@@ -126,8 +126,13 @@ static void memory_has_only_an_upper_limit(void)
 {
     RhConstraint c = {0};
     CU_ASSERT_TRUE(rh_constraint_parse("memory<=90%", true, &c, NULL));
-    CU_ASSERT_TRUE(c.relation == -1 && c.value == 0.9);
-    static const char *const wrong[] = {"memory>=10%", "memory=50%"};
+    CU_ASSERT_TRUE(c.relation == -1 && c.value == 0.9 && !c.in_bytes);
+    CU_ASSERT_TRUE(rh_constraint_parse("memory<=1.5TiB", true, &c, NULL));
+    CU_ASSERT_TRUE(c.relation == -1 && c.value == 1536 * RH_GIB_BYTES && c.in_bytes);
+    g_autofree char *text = rh_constraint_text(&c);
+    CU_ASSERT_STRING_EQUAL(text, "memory<=1536GiB");
+    static const char *const wrong[] = {"memory>=10%", "memory=50%",    "memory<=0%",
+                                        "memory<=0B",  "memory<=2GB/s", "memory<=101%"};
     for (size_t i = 0; i < G_N_ELEMENTS(wrong); i++) {
         g_autoptr(GError) error = NULL;
         CU_ASSERT_FALSE(rh_constraint_parse(wrong[i], true, &c, &error));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "strategies/knobs.h"
 #include "strategies/search/plan.h"
 
@@ -31,10 +32,21 @@ static char *nearest_key(const char *word)
     return g_strdup(rh_nearest_name(word, (const char *const *)names));
 }
 
+/* Of a GPU's: a share, or as much as has a unit of bytes. */
+static bool read_memory(const char *text, RhConstraint *out, GError **error)
+{
+    out->in_bytes = rh_quantity_parse(text, RH_QUANTITY_BYTES, &out->value, NULL);
+    if (!out->in_bytes && !rh_share_parse_like(text, "90% or 70GiB", &out->value, error))
+        return false;
+    return out->value > 0 ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "memory<=%s leaves a layout no memory at all\nhelp: write it as memory<=90%% or "
+                   "memory<=70GiB",
+                   text);
+}
+
 static bool read_value(const RhKnob *knob, const char *text, double *value, GError **error)
 {
-    if (!knob)
-        return rh_share_parse(text, value, error);
     if (strchr(text, ','))
         return rh_fail(error, RH_ERROR_USAGE,
                        "\"%s=%s\" is more than one constraint\nhelp: repeat the option, a key each",
@@ -85,7 +97,9 @@ bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GEr
     if (memory && !check_memory(text, value, is_limit, relation, error))
         return false;
     parsed.relation = is_limit && relation == 0 ? -1 : relation;
-    if (!read_value(parsed.knob, value, &parsed.value, error)) {
+    bool read = memory ? read_memory(value, &parsed, error)
+                       : read_value(parsed.knob, value, &parsed.value, error);
+    if (!read) {
         if (error && *error)
             (*error)->code = RH_ERROR_USAGE;
         return false;
@@ -97,8 +111,9 @@ bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GEr
 char *rh_constraint_text(const RhConstraint *k)
 {
     static const char *const relations[] = {"<=", "=", ">="};
-    g_autofree char *value = k->knob ? rh_knob_value_text(k->knob, (int32_t)k->value)
-                                     : g_strdup_printf("%.4g%%", 100 * k->value);
+    g_autofree char *value = k->knob       ? rh_knob_value_text(k->knob, (int32_t)k->value)
+                             : k->in_bytes ? g_strdup_printf("%.4gGiB", k->value / RH_GIB_BYTES)
+                                           : g_strdup_printf("%.4g%%", 100 * k->value);
     return g_strconcat(k->knob ? k->knob->key : memory_key, relations[k->relation + 1], value,
                        NULL);
 }

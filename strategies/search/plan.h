@@ -18,11 +18,12 @@ bool rh_objective_by_name(const char *name, RhObjective *out);
 /* What the best has least of: bytes of the fullest GPU, joules of a step, or seconds, which money goes by. */
 double rh_objective_value(RhObjective objective, const RhRehearsal *rehearsal);
 
-/* `--fix tp=8` / `--limit tp<=8`, `--limit memory<=90%`. */
+/* `--fix tp=8` / `--limit tp<=8`, `--limit memory<=90%`, `--limit memory<=70GiB`. */
 typedef struct {
-    const RhKnob *knob; /* with one value; NULL: memory, a fraction of what there is */
+    const RhKnob *knob; /* with one value; NULL: memory */
     int relation;       /* 0: =, -1: <=, +1: >= */
-    double value;       /* rh_knob_value() */
+    double value;       /* rh_knob_value(); of memory a fraction of what there is, or bytes */
+    bool in_bytes;
 } RhConstraint;
 /* Parses "tp=8", "tp<=8", "memory<=90%" into *out. RH_ERROR_USAGE with near keys. */
 bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error);

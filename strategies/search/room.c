@@ -13,7 +13,7 @@ RhRoom rh_room(const RhCase *c, const RhConstraint *constraints, int32_t count, 
     bool limited = false;
     for (int32_t i = 0; i < count; i++)
         if (!constraints[i].knob) {
-            most = fmin(most, constraints[i].value * capacity);
+            most = fmin(most, constraints[i].value * (constraints[i].in_bytes ? 1 : capacity));
             limited = true;
         }
     double ranked = odds ? fmin(most, rh_odds_room(odds, risk) * capacity) : most;
