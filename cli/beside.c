@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/besides.h"
+#include "cli/idle_words.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/json_facts.h"
@@ -22,11 +23,11 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhBesides *b, 
     const RhNeighbour *jobs = (const RhNeighbour *)(void *)b->jobs->data;
     RhEngineOptions options = {
         .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
-    int32_t processes = a->jobs > 0 ? (int32_t)a->jobs : (int32_t)g_get_num_processors();
     const RhServiceFile *s = b->service;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
-    g_autoptr(RhNeighbourhood) n = rh_neighbours_rehearse(
-        jobs, (int32_t)b->jobs->len, s ? &s->guest : NULL, &options, processes, error);
+    g_autoptr(RhNeighbourhood) n =
+        rh_neighbours_rehearse(jobs, (int32_t)b->jobs->len, s ? &s->guest : NULL, &options,
+                               rh_besides_processes(a), error);
     rh_terminal_progress_end();
     if (!n)
         return 3;
@@ -39,6 +40,8 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhBesides *b, 
     g_autofree char *text = rh_report_together_text(&q, n);
     fputs(a->json ? json : text, stdout);
     rh_output_answered();
+    RhBesideIdle idle = {a, &jobs->layout, jobs->nodes, jobs->nodes_count};
+    rh_idle_words_tell(a, &(RhIdleAnswer){in, &idle}, 1, rh_besides_figures);
     return write_files(a, in, json, text, error) ? 0 : 3;
 }
 
@@ -62,5 +65,6 @@ int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layo
     g_array_append_val(b.jobs, own);
     if (!rh_besides_load(a, in, &b, error))
         return 3;
+    rh_besides_warn(&b);
     return rh_besides_apart(&b, in->c.platform, error) ? answer(a, in, &b, error) : 2;
 }

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "cli/idle_words.h"
 #include "cli/terminal.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/train.h"
@@ -95,6 +96,11 @@ static bool load_file(const char *path, const RhArguments *a, const RhInputs *in
     return true;
 }
 
+int32_t rh_besides_processes(const RhArguments *a)
+{
+    return a->jobs > 0 ? (int32_t)a->jobs : (int32_t)g_get_num_processors();
+}
+
 void rh_besides_init(RhBesides *b)
 {
     *b = (RhBesides){.files = g_ptr_array_new_with_free_func((GDestroyNotify)rh_job_file_free),
@@ -126,13 +132,17 @@ static void warn_of_memory(const RhJobFile *job)
         rh_terminal_hint(line);
 }
 
+void rh_besides_warn(const RhBesides *b)
+{
+    for (guint i = 0; i < b->files->len; i++)
+        warn_of_memory(g_ptr_array_index(b->files, i));
+}
+
 bool rh_besides_load(const RhArguments *a, const RhInputs *in, RhBesides *b, GError **error)
 {
     for (guint i = 0; i < a->besides->len; i++)
         if (!load_file(g_ptr_array_index(a->besides, i), a, in, b, error))
             return false;
-    for (guint i = 0; i < b->files->len; i++)
-        warn_of_memory(g_ptr_array_index(b->files, i));
     return true;
 }
 
@@ -141,4 +151,63 @@ bool rh_besides_apart(const RhBesides *b, const RhPlatform *platform, GError **e
     const RhNeighbour *jobs = (const RhNeighbour *)(void *)b->jobs->data;
     return check_apart(jobs, b->jobs->len, platform->nodes_count, error) &&
            check_service_apart(b->service ? &b->service->guest : NULL, jobs, b->jobs->len, error);
+}
+
+/* --- words that change nothing --- */
+
+static bool add_alone(GArray *out, const RhBesides *b)
+{
+    for (guint i = 0; i < b->jobs->len; i++) {
+        const RhNeighbour *job = &g_array_index(b->jobs, RhNeighbour, i);
+        g_autoptr(RhRehearsal) r = rh_rehearse_quick(job->c, &job->layout);
+        if (!r)
+            return false;
+        rh_idle_words_add_step(out, r);
+    }
+    return true;
+}
+
+static bool add_beside(GArray *out, const RhBesides *b, const RhArguments *a)
+{
+    RhEngineOptions options = {.unfolded = a->unfolded,
+                               .seed = (uint64_t)a->seed,
+                               .timeout_s = rh_terminal_left_s(a->timeout_s)};
+    g_autoptr(RhNeighbourhood) n = rh_neighbours_rehearse(
+        (const RhNeighbour *)(const void *)b->jobs->data, (int32_t)b->jobs->len,
+        b->service ? &b->service->guest : NULL, &options, rh_besides_processes(a), NULL);
+    for (guint i = 0; n && i < n->jobs->len; i++) {
+        const RhNeighbourAnswer *job = &g_array_index(n->jobs, RhNeighbourAnswer, i);
+        rh_idle_words_add_step(out, job->alone);
+        rh_idle_words_add_step(out, job->beside);
+        g_array_append_val(out, job->worst_step_s);
+    }
+    const RhServiceResult *served[] = {n ? n->service_alone : NULL, n ? n->service_beside : NULL};
+    for (size_t i = 0; i < G_N_ELEMENTS(served); i++) {
+        RhOutcome o = served[i] ? rh_outcome(served[i], &b->service->asked->slos) : (RhOutcome){0};
+        rh_idle_words_add_outcome(out, &o);
+    }
+    return n != NULL;
+}
+
+GArray *rh_besides_figures(const RhInputs *in, bool cheap, const void *user)
+{
+    const RhBesideIdle *idle = user;
+    g_auto(RhBesides) b = {0};
+    rh_besides_init(&b);
+    RhNeighbour own = {.name = "this job",
+                       .c = &in->c,
+                       .layout = *idle->layout,
+                       .nodes = idle->nodes,
+                       .nodes_count = idle->nodes_count,
+                       .steps = (int32_t)MAX(idle->arguments->steps, 1)};
+    for (int32_t i = 0; i < own.nodes_count; i++)
+        if (own.nodes[i] >= in->c.platform->nodes_count)
+            return NULL;
+    g_array_append_val(b.jobs, own);
+    if (in->c.job.global_batch < 1 || !rh_train_legal(&in->c, &own.layout, NULL) ||
+        !rh_besides_load(idle->arguments, in, &b, NULL))
+        return NULL;
+    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(double));
+    bool fine = cheap ? add_alone(out, &b) : add_beside(out, &b, idle->arguments);
+    return fine ? g_steal_pointer(&out) : NULL;
 }

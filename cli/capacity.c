@@ -7,6 +7,7 @@
 #include "cli/capacity_service.h"
 #include "cli/capacity_words.h"
 #include "cli/commands.h"
+#include "cli/idle_words.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/prices.h"
@@ -215,12 +216,35 @@ static bool write_files(const Asking *q, const RhCapacityAnswer *answer, GError 
     return true;
 }
 
+/* Of every cell with its batch and layout by bounds, of each platform's first as it is rehearsed. A cell without a
+ * layout is no answer, and might be one without a word. */
+static void tell_idle_words(const Asking *q)
+{
+    guint count = q->cells->len;
+    g_autofree RhIdleSteps *steps = g_new0(RhIdleSteps, count);
+    g_autofree RhIdleAnswer *answers = g_new0(RhIdleAnswer, count);
+    RhEngineOptions options = {.seed = (uint64_t)q->a->seed};
+    for (guint i = 0; i < count; i++) {
+        const RhCapacityCell *cell = &g_array_index(q->cells, RhCapacityCell, i);
+        bool first = i == 0 || strcmp(cell[-1].platform, cell->platform) != 0;
+        if (!cell->r || cell->timed_out)
+            return;
+        steps[i] = (RhIdleSteps){.layouts = &cell->r->layout,
+                                 .count = 1,
+                                 .global_batch = cell->c.job.global_batch,
+                                 .options = first ? &options : NULL};
+        answers[i] = (RhIdleAnswer){g_ptr_array_index(q->inputs, i), &steps[i]};
+    }
+    rh_idle_words_tell(q->a, answers, count, rh_idle_words_steps);
+}
+
 /* Odds are of the stack: those of one cell are those of all. */
 static void tell_words(const Asking *q)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(RhConstraint));
     const RhInputs *first = g_ptr_array_index(q->inputs, 0);
     rh_room_words_tell(q->a, &first->c, none);
+    tell_idle_words(q);
 }
 
 static int show(Asking *q, GError **error)

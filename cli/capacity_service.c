@@ -190,6 +190,19 @@ static bool write_files(const Asking *q, const RhServiceCapacity *answer, GError
     return true;
 }
 
+static void tell_idle_words(const Asking *q)
+{
+    guint count = q->all->len;
+    g_autofree const RhServeAsking **askings = g_new0(const RhServeAsking *, count);
+    g_autofree const RhServePlan **plans = g_new0(const RhServePlan *, count);
+    for (guint i = 0; i < count; i++) {
+        const Offered *o = g_ptr_array_index(q->all, i);
+        askings[i] = &o->asking;
+        plans[i] = o->plan;
+    }
+    rh_serve_asking_tell_idle(q->a, askings, plans, count);
+}
+
 static int show(const Asking *q, GError **error)
 {
     guint count = q->all->len;
@@ -226,6 +239,7 @@ static int show(const Asking *q, GError **error)
                                        : rh_report_service_capacity_text(&answer, &style);
     fputs(text, stdout);
     rh_output_answered();
+    tell_idle_words(q);
     if (!write_files(q, &answer, error))
         return 3;
     return answer.best >= 0 ? 0 : 1;

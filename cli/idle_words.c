@@ -25,6 +25,13 @@ static char *word_of(const RhArguments *a, const char *set)
     return g_strdup(set);
 }
 
+/* A command may set more than it was told to, as `capacity` does the nodes of a size. */
+static bool is_users(const RhArguments *a, const char *set)
+{
+    return a->scenarios->len > 0 || (a->profile && g_str_has_prefix(set, "profile=")) ||
+           g_ptr_array_find_with_equal_func(a->sets, set, g_str_equal, NULL);
+}
+
 /* A warning named it when the inputs were loaded. */
 static bool was_told(const RhInputs *in, const char *set)
 {
@@ -32,40 +39,68 @@ static bool was_told(const RhInputs *in, const char *set)
     return rh_inputs_ignored(in, key) != NULL;
 }
 
-/* Is every figure what it is without that setting? What was worked out with it is kept in `with`, of both kinds
- * of figures. */
-static bool is_idle(const RhInputs *in, int set, RhIdleFigures figures, const void *user,
-                    GArray *with[2])
+/* Figures that were worked out with every setting, of both kinds, are kept. */
+typedef struct {
+    RhIdleAnswer answer;
+    GArray *with[2];
+} Part;
+
+static bool is_same(Part *part, const RhInputs *less, int performed, RhIdleFigures figures)
 {
-    g_autoptr(RhInputs) less = rh_inputs_without(in, set, NULL);
-    bool idle = less != NULL;
-    for (int performed = 0; performed < 2 && idle; performed++) {
-        if (!with[performed])
-            with[performed] = figures(in, !performed, user);
-        g_autoptr(GArray) without = figures(less, !performed, user);
-        idle = same(with[performed], without);
-    }
-    return idle;
+    const RhIdleAnswer *answer = &part->answer;
+    if (!part->with[performed])
+        part->with[performed] = figures(answer->inputs, !performed, answer->user);
+    g_autoptr(GArray) without = figures(less, !performed, answer->user);
+    return same(part->with[performed], without);
 }
 
-void rh_idle_words_tell(const RhArguments *a, const RhInputs *in, RhIdleFigures figures,
-                        const void *user)
+/* Is every figure what it is without that setting? What is cheap is asked of all parts first. */
+static bool is_idle(Part *parts, guint count, int set, RhIdleFigures figures)
 {
-    GArray *with[2] = {NULL};
-    for (int i = 0; in->sets[i]; i++) {
-        if (was_told(in, in->sets[i]) || !is_idle(in, i, figures, user, with))
-            continue;
-        g_autofree char *word = word_of(a, in->sets[i]);
-        g_autofree char *line = g_strdup_printf(
-            "note: %s changes no number here: time, memory, energy and cost are the same without it",
-            word);
-        rh_terminal_hint(line);
+    g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)rh_inputs_free);
+    for (guint i = 0; i < count; i++) {
+        RhInputs *less = rh_inputs_without(parts[i].answer.inputs, set, NULL);
+        if (!less)
+            return false;
+        g_ptr_array_add(all, less);
     }
-    for (int i = 0; i < 2; i++)
-        g_clear_pointer(&with[i], g_array_unref);
+    for (int performed = 0; performed < 2; performed++)
+        for (guint i = 0; i < count; i++)
+            if (!is_same(&parts[i], g_ptr_array_index(all, i), performed, figures))
+                return false;
+    return true;
 }
 
-static void add_figures(GArray *out, const RhRehearsal *r)
+static void tell(const RhArguments *a, const char *set)
+{
+    g_autofree char *word = word_of(a, set);
+    g_autofree char *line = g_strdup_printf(
+        "note: %s changes no number here: time, memory, energy and cost are the same without it",
+        word);
+    rh_terminal_hint(line);
+}
+
+static bool is_late(const RhArguments *a)
+{
+    return a->timeout_s > 0 && rh_terminal_left_s(a->timeout_s) <= 1e-3;
+}
+
+void rh_idle_words_tell(const RhArguments *a, const RhIdleAnswer *answers, guint count,
+                        RhIdleFigures figures)
+{
+    g_autofree Part *parts = g_new0(Part, count);
+    for (guint i = 0; i < count; i++)
+        parts[i].answer = answers[i];
+    const RhInputs *first = count > 0 ? answers[0].inputs : NULL;
+    for (int i = 0; first && first->sets[i] && !is_late(a); i++)
+        if (is_users(a, first->sets[i]) && !was_told(first, first->sets[i]) &&
+            is_idle(parts, count, i, figures))
+            tell(a, first->sets[i]);
+    for (guint i = 0; i < 2 * count; i++)
+        g_clear_pointer(&parts[i / 2].with[i % 2], g_array_unref);
+}
+
+void rh_idle_words_add_step(GArray *out, const RhRehearsal *r)
 {
     const double figures[] = {
         r->step_time_s,    r->bound_closed_s,    r->bound_segment_s,       r->memory.peak_bytes,
@@ -77,18 +112,44 @@ static void add_figures(GArray *out, const RhRehearsal *r)
 GArray *rh_idle_words_steps(const RhInputs *in, bool cheap, const void *user)
 {
     const RhIdleSteps *steps = user;
+    RhCase c = in->c;
+    if (steps->global_batch > 0)
+        c.job.global_batch = steps->global_batch;
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(double));
     guint count = cheap ? steps->count : steps->options ? MIN(steps->count, 1) : 0;
     for (guint i = 0; i < count; i++) {
         const RhLayout *layout = &steps->layouts[i];
-        if (in->c.job.global_batch < 1 || !rh_train_legal(&in->c, layout, NULL))
+        if (c.job.global_batch < 1 || !rh_train_legal(&c, layout, NULL))
             return NULL;
-        g_autoptr(RhRehearsal) r =
-            cheap ? rh_rehearse_quick(&in->c, layout)
-                  : rh_rehearse(&in->c, layout, steps->options, NULL, NULL, NULL);
+        g_autoptr(RhRehearsal) r = cheap
+                                       ? rh_rehearse_quick(&c, layout)
+                                       : rh_rehearse(&c, layout, steps->options, NULL, NULL, NULL);
         if (!r)
             return NULL;
-        add_figures(out, r);
+        rh_idle_words_add_step(out, r);
     }
     return g_steal_pointer(&out);
+}
+
+static void add_spread(GArray *out, const RhServedSpread *spread)
+{
+    const double figures[] = {(double)spread->count, spread->mean.value, spread->p50.value,
+                              spread->p90.value, spread->p99.value};
+    g_array_append_vals(out, figures, G_N_ELEMENTS(figures));
+}
+
+void rh_idle_words_add_outcome(GArray *out, const RhOutcome *o)
+{
+    const double figures[] = {(double)o->completed_count,  (double)o->refused_count,
+                              (double)o->unfinished_count, (double)o->preempted_count,
+                              (double)o->timed_out_count,  (double)o->lost_count,
+                              (double)o->resent_count,     o->duration_s,
+                              o->tokens_per_s_per_gpu,     o->energy_j_per_token,
+                              o->cost_usd_per_token,       o->energy_j_per_request,
+                              o->cost_usd_per_request,     o->slo_met_frac};
+    g_array_append_vals(out, figures, G_N_ELEMENTS(figures));
+    for (int i = 0; i < RH_METRIC_LAST; i++)
+        add_spread(out, &o->metrics[i]);
+    for (int i = 0; i < RH_TTFT_LAST; i++)
+        add_spread(out, &o->ttft_parts[i]);
 }

@@ -314,11 +314,24 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     return print_launch(a, in, plan, error);
 }
 
-/* Of the rows; those beside neighbours, or of a plan that time cut short, hang on more. */
+/* Of the best beside neighbours. */
+static void tell_idle_beside(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
+{
+    const RhBesideTrial *best = &g_array_index(plan->beside->layouts, RhBesideTrial, 0);
+    const RhRehearsal *r = g_ptr_array_index(plan->entries, best->entry);
+    RhBesideIdle idle = {a, &r->layout, best->nodes, best->nodes_count};
+    rh_idle_words_tell(a, &(RhIdleAnswer){in, &idle}, 1, rh_besides_figures);
+}
+
+/* Of the rows; those of a plan that time cut short hang on more. */
 static void tell_idle_words(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
 {
-    if (plan->beside || plan->timed_out)
+    if (plan->timed_out)
         return;
+    if (plan->beside) {
+        tell_idle_beside(a, in, plan);
+        return;
+    }
     g_autoptr(GArray) layouts = g_array_new(FALSE, FALSE, sizeof(RhLayout));
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
@@ -330,7 +343,7 @@ static void tell_idle_words(const RhArguments *a, const RhInputs *in, const RhPl
                          .count = layouts->len,
                          .options = a->quick ? NULL : &options};
     if (layouts->len > 0)
-        rh_idle_words_tell(a, in, rh_idle_words_steps, &steps);
+        rh_idle_words_tell(a, &(RhIdleAnswer){in, &steps}, 1, rh_idle_words_steps);
 }
 
 /* 0, or the exit status with the error. */

@@ -37,12 +37,12 @@ RhPlan *rh_plan_beside_of(const RhArguments *a, const RhInputs *in, const RhPlan
     g_array_append_val(b.jobs, own);
     if (!rh_besides_load(a, in, &b, error) || !rh_besides_apart(&b, in->c.platform, error))
         return NULL;
+    rh_besides_warn(&b);
     const RhNeighbour *jobs = (const RhNeighbour *)(void *)b.jobs->data;
     RhBesideAsk ask = {.others = jobs + 1,
                        .others_count = (int32_t)b.jobs->len - 1,
                        .service = b.service ? &b.service->guest : NULL,
                        .place = a->on ? &place : NULL,
-                       .processes =
-                           a->jobs > 0 ? (int32_t)a->jobs : (int32_t)g_get_num_processors()};
+                       .processes = rh_besides_processes(a)};
     return rh_plan_beside(&in->c, options, &ask, error);
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/idle_words.h"
 #include "cli/terminal.h"
 #include "report/format.h"
 
@@ -169,6 +170,60 @@ char **rh_serve_asking_words(const RhServeAsking *p, bool inputs)
         g_ptr_array_add(out, g_strdup_printf("--seed %" G_GINT64_FORMAT, a->seed));
     g_ptr_array_add(out, NULL);
     return (char **)g_ptr_array_free(out, FALSE);
+}
+
+/* --- words that change nothing --- */
+
+typedef struct {
+    const RhServeAsking *asking;
+    const RhServePlan *plan;
+} Planned;
+
+/* The row, with these inputs in place of the asking's. */
+static bool add_row(GArray *out, const RhServeAsking *p, const RhServeEntry *row, bool cheap)
+{
+    RhServing serving = rh_serve_asking_serving(p);
+    g_autoptr(RhService) service = rh_service_new(&serving, &row->deployment, NULL);
+    RhServeEntry again = *row;
+    if (!service)
+        return false;
+    if (cheap) {
+        RhServeMeans means = rh_serve_means(p->asked->list, p->server, &p->options.slos);
+        again.bound_per_s =
+            rh_serve_bound_per_s(service, &row->deployment, p->server, &means, &p->options.slos);
+    } else {
+        rh_serve_settle(service, p->asked->list, &p->options, row->rate_per_s, &again);
+        rh_idle_words_add_outcome(out, &again.outcome);
+    }
+    const double figures[] = {again.bound_per_s, again.kv_peak_frac, again.busy_frac};
+    g_array_append_vals(out, figures, G_N_ELEMENTS(figures));
+    return true;
+}
+
+/* Of all rows the bounds, of the first how it serves. */
+static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
+{
+    const Planned *planned = user;
+    RhServeAsking with = *planned->asking;
+    with.in = (RhInputs *)in;
+    g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(double));
+    guint rows = planned->plan ? planned->plan->entries->len : 0;
+    for (guint i = 0; i < (cheap ? rows : MIN(rows, 1)); i++)
+        if (!add_row(out, &with, &g_array_index(planned->plan->entries, RhServeEntry, i), cheap))
+            return NULL;
+    return rows > 0 ? g_steal_pointer(&out) : NULL;
+}
+
+void rh_serve_asking_tell_idle(const RhArguments *a, const RhServeAsking *const *askings,
+                               const RhServePlan *const *plans, guint count)
+{
+    g_autofree Planned *planned = g_new0(Planned, count);
+    g_autofree RhIdleAnswer *answers = g_new0(RhIdleAnswer, count);
+    for (guint i = 0; i < count; i++) {
+        planned[i] = (Planned){askings[i], plans[i]};
+        answers[i] = (RhIdleAnswer){askings[i]->in, &planned[i]};
+    }
+    rh_idle_words_tell(a, answers, count, figures_of);
 }
 
 void rh_serve_asking_clear(RhServeAsking *p)

@@ -29,5 +29,8 @@ RhServeQuestion rh_serve_asking_question(const RhServeAsking *asking, const char
 /* What was said of inputs, and of requests, levels and chance, for serve-simulate: options with their values, quoted
  * for a shell. With `inputs` those too. NULL-ended; g_strfreev frees it. */
 char **rh_serve_asking_words(const RhServeAsking *asking, bool inputs);
+/* Words that change nothing of the plans' first rows: askings of the same words, with their plans (NULL: none). */
+void rh_serve_asking_tell_idle(const RhArguments *arguments, const RhServeAsking *const *askings,
+                               const RhServePlan *const *plans, guint count);
 void rh_serve_asking_clear(RhServeAsking *asking);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhServeAsking, rh_serve_asking_clear)

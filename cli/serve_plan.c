@@ -103,6 +103,8 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(RhServePlan) plan = rh_serve_asking_plan(&p, error);
     if (!plan || !show(&p, plan, error))
         return 3;
+    rh_serve_asking_tell_idle(a, (const RhServeAsking *const[]){&p},
+                              (const RhServePlan *const[]){plan}, 1);
     return plan->entries->len > 0 ? 0 : 1;
 }
 

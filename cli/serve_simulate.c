@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/idle_words.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/serve_requests.h"
@@ -96,6 +97,54 @@ static RhServiceResult *play(RhService *service, RhAsked *asked, const RhFailure
     return *unharmed ? g_steal_pointer(&result) : NULL;
 }
 
+/* --- words that change nothing --- */
+
+#define FIRST_REQUESTS 64 /* cheap: what only these tell apart needs no more */
+
+/* What was played, and how. */
+typedef struct {
+    const RhInputs *in;
+    const Played *played;
+    RhAsked *asked;
+    const RhFailures *failures;
+} Idle;
+
+static RhServiceResult *play_again(const RhInputs *in, bool cheap, const Idle *idle)
+{
+    RhServing serving = *idle->played->serving;
+    serving.model = in->model;
+    serving.recipe = in->c.job.recipe;
+    serving.platform = in->hardware;
+    serving.load = &in->c.job.load;
+    g_autoptr(RhService) service = rh_service_new(&serving, idle->played->deployment, NULL);
+    g_autoptr(RhServiceResult) unharmed = NULL;
+    RhRequests list = *idle->asked->list;
+    g_autoptr(GArray) first = g_array_copy(list.list);
+    if (cheap && first->len > FIRST_REQUESTS)
+        g_array_set_size(first, FIRST_REQUESTS);
+    list.list = first;
+    RhAsked asked = *idle->asked;
+    asked.list = &list;
+    asked.client.timeline = asked.client.each_iteration = false;
+    return service ? play(service, &asked, idle->failures, &unharmed, NULL) : NULL;
+}
+
+static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
+{
+    const Idle *idle = user;
+    bool known = in == idle->in && !cheap;
+    g_autoptr(RhServiceResult) again = known ? NULL : play_again(in, cheap, idle);
+    const RhServiceResult *r = known ? idle->played->result : again;
+    if (!r)
+        return NULL;
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
+    RhOutcome o = rh_outcome(r, &idle->asked->slos);
+    rh_idle_words_add_outcome(out, &o);
+    const double more[] = {r->kv_peak_frac, r->busy_frac, r->load_s, r->gpu_s, r->down_s};
+    g_array_append_vals(out, more, G_N_ELEMENTS(more));
+    return out;
+}
+
 /* The exit status: a level that is broken is a "no", and so is a run of which nothing is answered. */
 static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *p, GError **error)
 {
@@ -170,7 +219,10 @@ static int run(const RhArguments *a, GError **error)
                                 .trust = &trust};
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result};
-    return answer(a, &question, &played, error);
+    int status = answer(a, &question, &played, error);
+    Idle idle = {in, &played, asked, &failures};
+    rh_idle_words_tell(a, &(RhIdleAnswer){in, &idle}, 1, figures_of);
+    return status;
 }
 
 static const RhOption own[] = {

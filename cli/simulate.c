@@ -171,7 +171,7 @@ static int run(const RhArguments *a, GError **error)
     options.timeline = false;
     options.timeout_s = rh_terminal_left_s(a->timeout_s);
     RhIdleSteps steps = {.layouts = &layout, .count = 1, .options = &options};
-    rh_idle_words_tell(a, in, rh_idle_words_steps, &steps);
+    rh_idle_words_tell(a, &(RhIdleAnswer){in, &steps}, 1, rh_idle_words_steps);
     return write_files(a, in, r, program, raw, error) ? status_of(a, in, r) : 3;
 }
 
