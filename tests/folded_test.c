@@ -87,10 +87,35 @@ static void merged_folds_are_shared_too(void)
     CU_ASSERT_TRUE(is_shared(&k, other, "tp1,pp2,dp550,zero1"));
 }
 
+/* Alike but for how many micro-batches there are: the bounds' program is short enough for every kind of rank, this one
+ * is not, and is merged as it is without a table. */
+static void long_programs_share_no_exact_fold(void)
+{
+    static const char layout[] = "tp8,pp4,dp3,zero1,order=tp-pp-dp";
+    for (int is_long = 0; is_long < 2; is_long++) {
+        g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x12,ib:400Gb/s,leaf:3,oversub:2",
+                                       "megatron", is_long ? 60000 : 60, 128);
+        train_kit_runs_all(&k);
+        g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+        RhLayout l = train_layout(&k, layout);
+        CU_ASSERT_TRUE(rh_screen_segment_s(s, &l) > 0);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        RhTraffic *traffic = NULL;
+        const RhFolded *found = rh_folded_find(s->folded, p, NULL, &traffic);
+        rh_traffic_free(traffic);
+        CU_ASSERT_EQUAL(found != NULL, !is_long);
+        g_autoptr(RhTraffic) own = rh_traffic_new(p, k.platform, false, NULL, NULL);
+        g_autoptr(RhFold) fold = rh_fold_new(own, false, NULL);
+        CU_ASSERT_EQUAL(fold->approximate_why != NULL, is_long);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
-        "folded", (RhTest[]){{"rehearsals_take_the_bounds_folds", rehearsals_take_the_bounds_folds},
-                             {"merged_folds_are_shared_too", merged_folds_are_shared_too},
-                             {0}});
+        "folded",
+        (RhTest[]){{"rehearsals_take_the_bounds_folds", rehearsals_take_the_bounds_folds},
+                   {"merged_folds_are_shared_too", merged_folds_are_shared_too},
+                   {"long_programs_share_no_exact_fold", long_programs_share_no_exact_fold},
+                   {0}});
 }

@@ -157,14 +157,26 @@ void rh_folded_take(RhFoldedTable *table, const RhPlatform *platform, const void
 
 /* --- finding --- */
 
+/* Would this program's ranks be merged, which the one that was folded was too short for? */
+static bool is_too_long(const RhFold *fold, const RhTraffic *t)
+{
+    int64_t tasks = 0;
+    for (int32_t i = 0; !fold->approximate_why && i < fold->colours_count; i++) {
+        int32_t role = t->role_of_rank[fold->representative[i]];
+        tasks += rh_program_role(t->program, role)->tasks_count;
+    }
+    return tasks > RH_FOLD_TASKS_MAX;
+}
+
 const RhFolded *rh_folded_find(const RhFoldedTable *table, const RhProgram *p, RhAloneTimes *alone,
                                RhTraffic **traffic)
 {
     for (guint i = 0; i < table->all->len; i++) {
         const RhFolded *folded = &g_array_index(table->all, RhFolded, i);
         *traffic = rh_traffic_like(folded->traffic, p, alone);
-        if (*traffic)
+        if (*traffic && !is_too_long(folded->fold, *traffic))
             return folded;
+        g_clear_pointer(traffic, rh_traffic_free);
     }
     return NULL;
 }

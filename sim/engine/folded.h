@@ -27,7 +27,7 @@ void rh_folded_give(RhFoldedTable *table, GByteArray *bytes);
 /* Adds those of another table to this one; the platform is theirs. */
 void rh_folded_take(RhFoldedTable *table, const RhPlatform *platform, const void *bytes,
                     size_t length);
-/* The fold of a program like this one, and in *traffic the program's own traffic in its numbers
+/* The fold that a program like this one would have by itself, and in *traffic the program's own traffic in its numbers
  * (rh_traffic_like), which the caller frees; NULL when there is none. `alone` may be NULL. */
 const RhFolded *rh_folded_find(const RhFoldedTable *table, const RhProgram *p, RhAloneTimes *alone,
                                RhTraffic **traffic);
