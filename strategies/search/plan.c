@@ -20,7 +20,9 @@
 #define QUICK_TASKS_MAX 2e6
 /* What one rehearsal of a search may have; simulate takes more (RH_TRAIN_TASKS_MAX). */
 #define SEARCH_TASKS_MAX 1.2e7
-#define SEARCH_FRAC      0.97 /* of the time there is: in the rest go the tables, half a GB of them */
+/* ... and its segment graph: half a second's work. */
+#define GRAPH_TASKS_MAX 4.8e7
+#define SEARCH_FRAC     0.97 /* of the time there is: in the rest go the tables, half a GB of them */
 
 /* --- stages --- */
 
@@ -73,11 +75,13 @@ static void screen_all(RhFunnel *f)
     f->plan->roomy_count = f->plan->fit_count;
 }
 
-/* More tasks than a search rehearses. Its segment graph would be as large, so it is not asked for. */
+/* More tasks than a search rehearses. Its segment graph, which costs less, is asked for all the same: it may show that
+ * the layout is no better. */
 static bool is_too_large(RhFunnel *f, const RhCandidate *c)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
-    return c->kind >= RH_KEY_CLOSED && rh_screen_tasks(f->screen, &l) > SEARCH_TASKS_MAX;
+    double most = c->kind == RH_KEY_SEGMENT ? SEARCH_TASKS_MAX : GRAPH_TASKS_MAX;
+    return c->kind >= RH_KEY_CLOSED && rh_screen_tasks(f->screen, &l) > most;
 }
 
 /* A candidate known by its bounds alone, after all others. */
