@@ -1,4 +1,4 @@
-#include "calibrate/surfaces_fit.h"
+#include "calibrate/surfaces_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,9 +7,7 @@
 #include "calibrate/fit_peers.h"
 #include "calibrate/fit_surface.h"
 #include "calibrate/kernels_files.h"
-#include "calibrate/surfaces_samples.h"
 
-#define ROWS_LEAST 200 /* fewer tell no surface */
 /* The roofline that factors are relative to: round numbers, which the factors undo. */
 #define ROOF_LAUNCH_S 3e-6
 #define ROOF_COMPUTE  0.7
@@ -54,7 +52,7 @@ static const int64_t heads[] = {0, 64, 128, 192, 256}; /* that surfaces are made
 
 /* --- one surface --- */
 
-static RhSurface *surface_new(const RhSurfacesWork *w, const RhSurfaceSort *kind,
+static RhSurface *surface_new(const RhSurfacesWork *w, const RhSurfaceOf *kind,
                               const RhSurfaceSample *first, bool casts)
 {
     const double *nodes[3];
@@ -118,6 +116,21 @@ static void round_values(double *values, int count)
 {
     for (int i = 0; i < count; i++)
         values[i] = rh_surface_rounded(values[i]);
+}
+
+/* The ranges of what was timed; of experts, of both products. */
+static void hold_shapes(RhSurface *s, const GArray *samples)
+{
+    RhShapesKind kind = rh_surface_shapes_kind(s->kind);
+    s->measured = (RhShapes){.source = s->source, .date = s->date};
+    for (guint i = 0; i < samples->len; i++) {
+        const RhKernel *k = &g_array_index(samples, RhSurfaceSample, i).row->kernel;
+        rh_shapes_hold(&s->measured, kind, k);
+        if (k->grouped) {
+            RhKernel down = second_of(k);
+            rh_shapes_hold(&s->measured, kind, &down);
+        }
+    }
 }
 
 static bool solve(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
@@ -185,13 +198,14 @@ static void add_class(RhSurfacesFit *fit, const RhSurface *s, const GArray *samp
     g_array_append_val(fit->classes, c);
 }
 
-static void judge(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceSort *kind,
-                  const GArray *samples, const RhSurfacePoint *points)
+static void judge(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceOf *kind, const GArray *samples,
+                  const RhSurfacePoint *points)
 {
-    g_autofree char *name = rh_surface_sort_name(kind);
+    g_autofree char *name = rh_surface_of_name(kind);
     add_class(fit, s, samples, points, g_strdup(name), 0, HUGE_VAL);
-    const RhFitFigures *all =
-        &g_array_index(fit->classes, RhSurfaceClass, fit->classes->len - 1).held_out;
+    const RhSurfaceClass *whole =
+        &g_array_index(fit->classes, RhSurfaceClass, fit->classes->len - 1);
+    const RhFitFigures *all = whole->held_out.count > 0 ? &whole->held_out : &whole->fitted;
     s->error_mean_frac = all->mean_frac;
     s->error_p90_frac = all->p90_frac;
     for (size_t i = 0; i < G_N_ELEMENTS(ranges); i++)
@@ -200,15 +214,20 @@ static void judge(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceSort *kind,
                       ranges[i].from, ranges[i].to);
 }
 
-static void fit_kind(const RhSurfacesWork *w, const RhSurfaceSort *kind)
+static bool is_late(const RhSurfacesWork *w)
 {
-    if (rh_deadline_passed(w->deadline))
+    return w->t_end_us > 0 && g_get_monotonic_time() > w->t_end_us;
+}
+
+static void fit_kind(const RhSurfacesWork *w, const RhSurfaceOf *kind)
+{
+    if (is_late(w))
         return;
     g_autoptr(GArray) samples = rh_surface_samples(w, kind);
-    g_autofree char *name = rh_surface_sort_name(kind);
+    g_autofree char *name = rh_surface_of_name(kind);
     if (samples->len == 0)
         return;
-    if (samples->len < ROWS_LEAST) {
+    if (samples->len < RH_SURFACE_ROWS_LEAST) {
         rh_surfaces_note(w, "%s: %u rows are too few", name, samples->len);
         return;
     }
@@ -221,13 +240,14 @@ static void fit_kind(const RhSurfacesWork *w, const RhSurfaceSort *kind)
         return;
     }
     judge(w->fit, s, kind, samples, points);
+    hold_shapes(s, samples);
     if (solve(s, points, samples->len, true))
         g_ptr_array_add(w->fit->surfaces, g_steal_pointer(&s));
 }
 
 /* --- the whole --- */
 
-static const RhSurfaceSort kinds[] = {
+static const RhSurfaceOf kinds[] = {
     {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0},
     {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8", 0},
     {RH_SURFACE_GEMM, RH_DTYPE_FP8, "fp8_block", 0},
@@ -239,13 +259,14 @@ static const RhSurfaceSort kinds[] = {
     {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "bf16", 0},
     {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8", 0},
     {RH_SURFACE_EXPERTS, RH_DTYPE_FP8, "fp8_block", 0},
+    {RH_SURFACE_EXPERTS, RH_DTYPE_BF16, "mxfp4", 0},
 };
 
 static void fit_all(const RhSurfacesWork *w)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
         for (size_t h = 0; h < G_N_ELEMENTS(heads); h++) {
-            RhSurfaceSort kind = kinds[i];
+            RhSurfaceOf kind = kinds[i];
             kind.format = g_intern_string(kind.format);
             kind.head = heads[h];
             bool attention = kind.kind == RH_SURFACE_DECODE || kind.kind == RH_SURFACE_PREFILL;
@@ -307,12 +328,13 @@ RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, 
     fit->classes = g_array_new(FALSE, FALSE, sizeof(RhSurfaceClass));
     g_array_set_clear_func(fit->classes, clear_class);
     fit->notes = g_ptr_array_new_with_free_func(g_free);
-    RhSurfacesWork w = {
-        tables, device, fit, holdout_frac, g_intern_string(date), rh_deadline_in(timeout_s)};
+    RhSurfacesWork w = {tables, device, fit, holdout_frac, g_intern_string(date), 0};
+    if (timeout_s > 0)
+        w.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
     note_files(&w);
     fit_all(&w);
     fit_peers(&w);
-    if (rh_deadline_passed(w.deadline)) {
+    if (is_late(&w)) {
         rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
         return NULL;
     }

@@ -1,9 +1,10 @@
-#include "calibrate/surfaces_samples.h"
-
+/* Which rows of tables a surface is fitted to. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 #include <string.h>
+
+#include "calibrate/surfaces_private.h"
 
 /* A table whose small products take longer than this in the median was timed as a host launches
  * kernels one by one, not as a graph does: vLLM's fp8_block, 58 to 83 us where others take 5 to 10. */
@@ -22,19 +23,19 @@ void rh_surfaces_note(const RhSurfacesWork *w, const char *format, ...)
     va_end(values);
 }
 
-char *rh_surface_sort_name(const RhSurfaceSort *kind)
+static bool is_of(const RhSurfaceOf *kind, const RhTabled *row)
+{
+    return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
+           row->format == kind->format && row->kernel.dtype == kind->dtype &&
+           (kind->head == 0 || row->kernel.k == kind->head);
+}
+
+char *rh_surface_of_name(const RhSurfaceOf *kind)
 {
     return kind->head == 0
                ? g_strdup_printf("%s %s", rh_surface_kind_name(kind->kind), kind->format)
                : g_strdup_printf("%s d%d, cache %s", rh_surface_kind_name(kind->kind),
                                  (int)kind->head, kind->format);
-}
-
-static bool is_of(const RhSurfaceSort *kind, const RhTabled *row)
-{
-    return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
-           row->format == kind->format && row->kernel.dtype == kind->dtype &&
-           (kind->head == 0 || row->kernel.k == kind->head);
 }
 
 static gint64 shape_key(const RhKernel *k)
@@ -69,7 +70,7 @@ static double cast_s(GHashTable *casts, const RhKernel *k)
 
 /* Whole linear layers: where the casts were timed, too, they are taken off. 4-bit ones are cast in the
  * layer before, but for their scale. */
-static void take_casts_off(const RhSurfacesWork *w, const RhSurfaceSort *kind, GArray *samples)
+static void take_casts_off(const RhSurfacesWork *w, const RhSurfaceOf *kind, GArray *samples)
 {
     const RhSurfaceSample *first = &g_array_index(samples, RhSurfaceSample, 0);
     bool four = kind->dtype == RH_DTYPE_FP4, plain = strcmp(kind->format, "fp8") == 0;
@@ -158,16 +159,28 @@ static bool is_impossible(const RhSurfacesWork *w, const RhTabled *row)
            row->seconds < cache_bytes(&row->kernel) * w->device->rates.hbm_s_per_byte;
 }
 
+/* Of experts on one of several ranks it is not known how many of their tokens are that rank's: they count where a file
+ * has too few of one rank that has all. */
+static bool needs_spread(const RhKernelTables *t, const RhSurfaceOf *kind)
+{
+    int alone = 0;
+    for (guint k = 0; k < t->rows->len; k++) {
+        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        alone += is_of(kind, row) && !row->spread;
+    }
+    return alone < RH_SURFACE_ROWS_LEAST;
+}
+
 /* An engine has several kernels for one shape and takes one: that of which there are most rows. Of
  * GEMMs, the shape decides, and all count. */
-static const char *main_source(const RhKernelTables *t, const RhSurfaceSort *kind)
+static const char *main_source(const RhKernelTables *t, const RhSurfaceOf *kind, bool spread)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
     const char *most = NULL;
     int most_count = 0;
     for (guint k = 0; kind->kind != RH_SURFACE_GEMM && k < t->rows->len; k++) {
         const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
-        if (!is_of(kind, row))
+        if (!is_of(kind, row) || (row->spread && !spread))
             continue;
         int count = GPOINTER_TO_INT(g_hash_table_lookup(counts, row->source)) + 1;
         g_hash_table_insert(counts, (gpointer)row->source, GINT_TO_POINTER(count));
@@ -179,13 +192,14 @@ static const char *main_source(const RhKernelTables *t, const RhSurfaceSort *kin
     return most;
 }
 
-static void add_samples(const RhSurfacesWork *w, const RhSurfaceSort *kind, const RhKernelTables *t,
+static void add_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind, const RhKernelTables *t,
                         GArray *out, int *large, int *impossible)
 {
-    const char *source = main_source(t, kind);
+    bool spread = needs_spread(t, kind);
+    const char *source = main_source(t, kind, spread);
     for (guint k = 0; k < t->rows->len; k++) {
         const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
-        if (!is_of(kind, row) || (source && row->source != source))
+        if (!is_of(kind, row) || (source && row->source != source) || (row->spread && !spread))
             continue;
         *large += is_large(row);
         if (is_impossible(w, row)) {
@@ -198,7 +212,7 @@ static void add_samples(const RhSurfacesWork *w, const RhSurfaceSort *kind, cons
 }
 
 /* What is wrong with a file's rows of this kind; NULL: nothing. */
-static const char *fault_of(const RhSurfaceSort *kind, const GArray *samples, int large,
+static const char *fault_of(const RhSurfaceOf *kind, const GArray *samples, int large,
                             int impossible)
 {
     if (impossible > IMPOSSIBLE_MOST_FRAC * large)
@@ -208,7 +222,8 @@ static const char *fault_of(const RhSurfaceSort *kind, const GArray *samples, in
     return NULL;
 }
 
-GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceSort *kind)
+/* Of the first file that has rows of the kind which can be used. */
+GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhSurfaceSample));
     for (guint i = 0; i < w->tables->len && out->len == 0; i++) {
@@ -216,7 +231,7 @@ GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceSort *kind)
         int large = 0, impossible = 0;
         add_samples(w, kind, t, out, &large, &impossible);
         const char *fault = fault_of(kind, out, large, impossible);
-        g_autofree char *name = rh_surface_sort_name(kind);
+        g_autofree char *name = rh_surface_of_name(kind);
         if (fault) {
             rh_surfaces_note(w, "%s: rows of %s %s; none is used", t->name, name, fault);
             g_array_set_size(out, 0);

@@ -1,5 +1,6 @@
 #include "calibrate/tables.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
 #include <string.h>
 
@@ -164,9 +165,46 @@ static double experts_asked(double tokens, double chosen, double experts)
     return fmax(round(experts * (1 - pow(1 - fmin(chosen / experts, 1), tokens))), 1);
 }
 
+/* Of several ranks the busiest was timed: so many times the mean of its tokens. The table drew loads of experts, loads
+ * that are even in their logarithms from 1 to 0.8 of the tokens, or over a range of 200 where tokens ask fewer than all
+ * (ai-dynamo/aiconfigurator 095f58a, collector/helper.py), whose coefficient of variation over a range of x is
+ * sqrt(ln x (x + 1) / (2 (x - 1)) - 1); a rank's sum is nearly normal, and of ep normal values the largest lies at
+ * the (ep - 3/8) / (ep + 1/4) quantile (Blom 1958). */
+static double busiest_rank(double tokens, double chosen, double experts, double ep)
+{
+    double x = tokens * chosen > experts ? fmax(0.8 * tokens, 2) : 200;
+    double varies = sqrt(fmax(log(x) * (x + 1) / (2 * (x - 1)) - 1, 0) * ep / experts);
+    double largest = gsl_cdf_ugaussian_Pinv((ep - 0.375) / (ep + 0.25));
+    return ep <= 1 ? 1 : fmin(1 + varies * sqrt(1 - 1 / ep) * largest, ep);
+}
+
+/* Formats of experts, whose weights alone may be narrow: so many bytes of an element then. Which format such kernels
+ * multiply in is their own business. */
+static const struct {
+    const char *column, *format;
+    RhDtype dtype;
+    double weight_bytes;
+} experts_formats[] = {
+    {"bfloat16", "bf16", RH_DTYPE_BF16, 0},
+    {"fp8", "fp8", RH_DTYPE_FP8, 0},
+    {"fp8_block", "fp8_block", RH_DTYPE_FP8, 0},
+    {"w4a16_mxfp4", "mxfp4", RH_DTYPE_BF16, 0.5 + 1.0 / 32},
+    {"w4a8_mxfp4_mxfp8", "mxfp4", RH_DTYPE_BF16, 0.5 + 1.0 / 32},
+};
+
+static void take_experts_format(const Reading *r, RhTabled *row)
+{
+    for (size_t i = 0; i < G_N_ELEMENTS(experts_formats); i++)
+        if (strcmp(experts_formats[i].column, cell(r, "moe_dtype")) == 0) {
+            row->format = g_intern_string(experts_formats[i].format);
+            row->kernel.dtype = (uint8_t)experts_formats[i].dtype;
+            row->kernel.weight_bytes = (float)experts_formats[i].weight_bytes;
+        }
+}
+
 /* The first of a mixture's two grouped GEMMs, up and gate; the time is of both, and of what is between
- * and around them. On one rank all experts, or parts of all; they are asked as a power law has it,
- * which no engine's users escape. */
+ * and around them. On one rank all experts, or parts of all, or on one of several an ep-th of them, which the mean
+ * rank's tokens ask; they are asked as a power law has it, which no engine's users escape. */
 static bool read_experts(const Reading *r)
 {
     double tokens = 0, h = 0, f = 0, chosen = 0, experts = 0, tp = 0, ep = 0;
@@ -179,8 +217,10 @@ static bool read_experts(const Reading *r)
         !take_whole(r, "moe_tp_size", 1, HEADS_MOST, &tp) ||
         !take_whole(r, "moe_ep_size", 1, HEADS_MOST, &ep) || !take_seconds(r, 1e-6, &row.seconds))
         return false;
-    double asked = experts_asked(tokens, chosen, experts), rows = tokens * chosen;
+    double asked = fmax(round(experts_asked(tokens, chosen, experts) / ep), 1),
+           rows = fmax(tokens * chosen / ep * busiest_rank(tokens, chosen, experts, ep), asked);
     f = ceil(f / tp);
+    row.spread = ep > 1;
     row.kernel = (RhKernel){.cls = RH_KERNEL_GEMM,
                             .grouped = true,
                             .batch = (int64_t)asked,
@@ -188,13 +228,10 @@ static bool read_experts(const Reading *r)
                             .n = 2 * (int64_t)f,
                             .k = (int64_t)h,
                             .flops = 4 * rows * f * h};
-    for (size_t i = 0; i < G_N_ELEMENTS(formats); i++)
-        if (strcmp(formats[i].column, cell(r, "moe_dtype")) == 0) {
-            row.format = g_intern_string(formats[i].format);
-            row.kernel.dtype = (uint8_t)formats[i].dtype;
-        }
-    bool plain = ep <= 1 && strcmp(cell(r, "distribution"), "power_law_1.01") == 0 &&
-                 strstr(cell(r, "kernel_source"), "nongated") == NULL;
+    take_experts_format(r, &row);
+    bool plain = strcmp(cell(r, "distribution"), "power_law_1.01") == 0 &&
+                 strstr(cell(r, "kernel_source"), "nongated") == NULL &&
+                 strstr(cell(r, "kernel_source"), "_as_silu") == NULL;
     return row.format && plain ? add(r, &row)
                                : left_out(r, "experts of other formats, loads and spreads");
 }

@@ -17,6 +17,7 @@ typedef struct {
     const char *format; /* interned, RhSurface.format */
     const char *source; /* interned: the kernel's name in the table */
     bool casts_inside;
+    bool spread; /* EXPERTS: over several ranks, of which one was timed */
     RhKernel kernel;
     double seconds;
     int32_t line;

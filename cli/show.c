@@ -312,7 +312,10 @@ static bool show_recipe(const RhArguments *a, const char *name, GError **error)
     append_bytes(out, "copies of a weight, held beside it", r->weight_copy_bytes);
     append_bytes(out, "of a token on its way to experts", r->dispatch_bytes);
     if (r->weight_alone_bytes > 0)
-        append_bytes(out, "of a weight, which alone is narrow", r->weight_alone_bytes);
+        append_bytes(out,
+                     r->experts_alone ? "of a weight of experts, which alone is narrow"
+                                      : "of a weight, which alone is narrow",
+                     r->weight_alone_bytes);
     g_string_append(out, "  source: ");
     rh_text_wrap(out, r->source, 10, 79);
     fputs(out->str, stdout);
@@ -331,7 +334,7 @@ static bool recipes(const RhArguments *a, const char *name, GError **error)
         return true;
     }
     for (const RhRecipe *const *r = rh_recipes(); *r; r++)
-        printf("%-12s %s\n", (*r)->name, (*r)->title);
+        printf("%-13s %s\n", (*r)->name, (*r)->title);
     puts("next: rehearse show recipes fp8; then plan or simulate with --dtype fp8");
     return true;
 }

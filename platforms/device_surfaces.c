@@ -18,9 +18,9 @@ static RhDtype as_stored(RhDtype dtype)
 static void use_gemm(const RhSurface **by_dtype, const RhSurface *s, const char *linear,
                      bool *found)
 {
-    bool narrow = s->dtype == RH_DTYPE_FP8 || s->dtype == RH_DTYPE_FP4;
     bool named = linear && strcmp(linear, s->format) == 0;
-    if (narrow && !named)
+    bool wide = strcmp(s->format, "bf16") == 0;
+    if (!named && (!wide || by_dtype[s->dtype]))
         return;
     by_dtype[s->dtype] = s;
     if (s->dtype == RH_DTYPE_BF16)

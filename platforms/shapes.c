@@ -72,26 +72,36 @@ static void read_axis(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, in
         rh_json_problem(doc, list, "the least and the largest", "the first is larger");
 }
 
+void rh_shapes_read_ranges(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, RhShapes *out)
+{
+    for (int axis = 0; rh_shapes_axis_name(kind, axis); axis++)
+        read_axis(doc, node, kind, axis, out);
+}
+
 void rh_shapes_read(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, RhShapes *out)
 {
     RhShapes read = {.source = rh_json_string(doc, node, "source"),
                      .date = rh_json_string_or(doc, node, "date", "")};
-    for (int axis = 0; rh_shapes_axis_name(kind, axis); axis++)
-        read_axis(doc, node, kind, axis, &read);
+    rh_shapes_read_ranges(doc, node, kind, &read);
     read.source = g_intern_string(read.source);
     read.date = g_intern_string(read.date);
     *out = read;
 }
 
-void rh_shapes_write(RhJsonWriter *w, const char *key, RhShapesKind kind, const RhShapes *s)
+void rh_shapes_write_ranges(RhJsonWriter *w, RhShapesKind kind, const RhShapes *s)
 {
-    rh_json_begin_object(w, key);
     for (int axis = 0; rh_shapes_axis_name(kind, axis); axis++) {
         rh_json_begin_array(w, rh_shapes_axis_name(kind, axis));
         rh_json_put_int(w, NULL, s->low[axis]);
         rh_json_put_int(w, NULL, s->high[axis]);
         rh_json_end_array(w);
     }
+}
+
+void rh_shapes_write(RhJsonWriter *w, const char *key, RhShapesKind kind, const RhShapes *s)
+{
+    rh_json_begin_object(w, key);
+    rh_shapes_write_ranges(w, kind, s);
     rh_json_put_string(w, "source", s->source);
     rh_json_put_string(w, "date", s->date);
     rh_json_end_object(w);

@@ -26,6 +26,9 @@ int rh_shapes_beyond(const RhShapes *shapes, RhShapesKind kind, const RhKernel *
 /* Widens them so that they hold the kernel; the first one makes them. Source and date stay. */
 void rh_shapes_hold(RhShapes *shapes, RhShapesKind kind, const RhKernel *kernel);
 
-/* Problems are collected in the document. */
+/* Ranges alone; source and date are said elsewhere. Problems are collected in the document. */
+void rh_shapes_read_ranges(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, RhShapes *out);
+void rh_shapes_write_ranges(RhJsonWriter *w, RhShapesKind kind, const RhShapes *shapes);
+/* With these. */
 void rh_shapes_read(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, RhShapes *out);
 void rh_shapes_write(RhJsonWriter *w, const char *key, RhShapesKind kind, const RhShapes *shapes);

@@ -125,6 +125,12 @@ void rh_surface_at(const RhSurface *s, const RhKernel *k, double at[3])
     at[2] = (double)k->n;
 }
 
+RhShapesKind rh_surface_shapes_kind(RhSurfaceKind kind)
+{
+    return kind == RH_SURFACE_GEMM || kind == RH_SURFACE_EXPERTS ? RH_SHAPES_GEMM
+                                                                 : RH_SHAPES_ATTENTION;
+}
+
 /* Of attention, (query, key) pairs of a head: half of a square under a causal mask. */
 static double pairs(const RhKernel *k)
 {

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "platforms/kernel.h"
+#include "platforms/shapes.h"
 
 #define RH_SURFACE_NODES_MAX  64  /* of an axis */
 #define RH_SURFACE_PLACES_MAX 512 /* nodes of y times nodes of z */
@@ -49,7 +50,8 @@ typedef struct {
     int32_t rank;
     double *left;                           /* [x][rank], owned */
     double *right;                          /* [y][z][rank], owned */
-    double error_mean_frac, error_p90_frac; /* of shapes held out */
+    double error_mean_frac, error_p90_frac; /* of shapes held out; where none were, of all */
+    RhShapes measured;                      /* of the table's kernels; without a source: not said */
     const char *source, *date;              /* as of a fact */
 } RhSurface;
 
@@ -84,6 +86,8 @@ double rh_surface_roof_s(const RhSurface *s, const RhKernel *kernel, double s_pe
  * (query, key) pairs, as tables are of whole prompts. */
 double rh_surface_part(const RhSurface *s, const RhKernel *kernel);
 
+/* Of the kernels that it is of. */
+RhShapesKind rh_surface_shapes_kind(RhSurfaceKind kind);
 const char *rh_surface_kind_name(RhSurfaceKind kind);
 RhSurfaceKind rh_surface_kind_by_name(const char *name); /* NONE: unknown */
 /* One of a profile's "device.kernels"; problems are collected in the document, NULL then. */

@@ -4,6 +4,7 @@
  *    "operand_bytes": 1, "launch": "3us", "compute": 0.7, "memory": 0.8,
  *    "axes": [[1, 2, 4, ...], [64, 128, ...], [64, 128, ...]], "rank": 2,
  *    "left": ["1 .2", "1 .4", ...], "right": ["-.1 .02 ...", ...],
+ *    "measured": {"m": [1, 32768], "n": [64, 65536], "k": [64, 65536]},
  *    "tag": "fitted", "source": ..., "date": ..., "error_mean": ..., "error_p90": ...}
  *
  * "left" has a text for each node of x, of as many numbers as the rank; "right" one for each node of
@@ -98,6 +99,12 @@ static void read_facts(RhJson *doc, const RhJsonNode *node, RhSurface *s)
     s->error_p90_frac = rh_json_number(doc, node, "error_p90", 0, 1e3);
     s->source = g_intern_string(rh_json_string(doc, node, "source"));
     s->date = g_intern_string(rh_json_string_or(doc, node, "date", ""));
+    const RhJsonNode *measured = rh_json_object_or_null(doc, node, "measured");
+    if (measured) {
+        rh_shapes_read_ranges(doc, measured, rh_surface_shapes_kind(s->kind), &s->measured);
+        s->measured.source = s->source;
+        s->measured.date = s->date;
+    }
     if (s->dtype == RH_DTYPE_NONE)
         rh_json_problem(doc, node, NULL, "\"dtype\" must be bf16, fp16, fp8, fp4, tf32 or fp32");
     if (!(s->launch_s >= 0 && s->launch_s < 1))
@@ -190,6 +197,11 @@ void rh_surface_write(RhJsonWriter *w, const RhSurface *s)
     rh_json_put_string(w, "date", s->date);
     rh_json_put_number(w, "error_mean", s->error_mean_frac);
     rh_json_put_number(w, "error_p90", s->error_p90_frac);
+    if (s->measured.source) {
+        rh_json_begin_object(w, "measured");
+        rh_shapes_write_ranges(w, rh_surface_shapes_kind(s->kind), &s->measured);
+        rh_json_end_object(w);
+    }
     rh_json_begin_array(w, "axes");
     for (int a = 0; a < 3; a++) {
         rh_json_begin_array(w, NULL);

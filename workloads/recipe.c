@@ -136,6 +136,23 @@ const RhRecipe rh_recipe_int4_weights = WEIGHTS(
     "Frantar et al. 2022, arXiv 2210.17323; Lin et al. 2023, arXiv 2306.00978; groups of 128, "
     "bytes counted");
 
+/* What gpt-oss is published in: a scale of one byte for each 32 weights of experts; all else in 16 bits. What experts
+ * multiply in is the kernels' choice: 16 bits on Hopper, 8 on Blackwell (tables of kernels say it). */
+const RhRecipe rh_recipe_mxfp4_experts = {
+    .name = "mxfp4-experts",
+    .title = "experts' weights alone in 4 bits (MX), as gpt-oss (serving)",
+    .dtype = RH_DTYPE_BF16,
+    .linear = RH_DTYPE_BF16,
+    .operand_bytes = WIDE,
+    .kept_bytes = WIDE,
+    .dispatch_bytes = WIDE,
+    .weight_alone_bytes = HALF + MX_SCALE,
+    .experts_alone = true,
+    .source =
+        "OpenAI 2025, gpt-oss model card, arXiv 2508.10925, section 2.1; quantization_config of "
+        "its config.json; bytes counted",
+};
+
 const RhRecipe *const *rh_recipes(void)
 {
 #define ADDRESS(row, name_) &rh_recipe_##row,

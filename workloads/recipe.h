@@ -27,6 +27,7 @@ typedef struct RhRecipe {
      * made wide by the GEMM that multiplies them. Such a recipe serves, and does not train. 0: as
      * operands. */
     double weight_alone_bytes;
+    bool experts_alone; /* ... of experts' matrices, and no other layer's */
     /* An element of a token on its way to experts; back it is of `dtype`. */
     double dispatch_bytes;
     const char *source;
@@ -44,7 +45,8 @@ typedef struct RhRecipe {
     ROW(mxfp8, "mxfp8")                                                                            \
     ROW(nvfp4, "nvfp4")                                                                            \
     ROW(int8_weights, "int8-weights")                                                              \
-    ROW(int4_weights, "int4-weights")
+    ROW(int4_weights, "int4-weights")                                                              \
+    ROW(mxfp4_experts, "mxfp4-experts")
 #define RH_RECIPE_AS_CHOICE(row, name) "|" name
 #define RH_RECIPE_CHOICES              (&(RH_RECIPES(RH_RECIPE_AS_CHOICE))[1])
 

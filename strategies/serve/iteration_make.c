@@ -23,7 +23,10 @@ static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBl
 {
     RhParams p = rh_block_params(it->model, kind, block, &it->shard);
     double wide = rh_dtype_bytes(it->shard.dtype);
-    double linear = kind && it->shard.recipe ? linear_bytes(it->shard.recipe) : wide;
+    const RhRecipe *recipe = kind ? it->shard.recipe : NULL;
+    bool experts = block == RH_BLOCK_FFN && kind && kind->experts > 0;
+    bool narrow = recipe && (experts || !recipe->experts_alone);
+    double linear = narrow ? linear_bytes(recipe) : wide;
     return (p.sharded + p.experts) * linear + p.replicated * wide;
 }
 
@@ -241,7 +244,8 @@ static const char *surface_format(const RhRecipe *recipe)
                 {&rh_recipe_fp8_current, "fp8"},
                 {&rh_recipe_fp8_block, "fp8_block"},
                 {&rh_recipe_mxfp8, "fp8_block"},
-                {&rh_recipe_nvfp4, "nvfp4"}};
+                {&rh_recipe_nvfp4, "nvfp4"},
+                {&rh_recipe_mxfp4_experts, "mxfp4"}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         if (rows[i].recipe == recipe)
             return rows[i].format;

@@ -100,7 +100,8 @@ void rh_ops_narrow_weights(RhOps *ops, double weights)
 {
     const RhRecipe *recipe = ops->shard->recipe;
     RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
-    if (recipe == NULL || recipe->weight_alone_bytes <= 0)
+    if (recipe == NULL || recipe->weight_alone_bytes <= 0 ||
+        (recipe->experts_alone && !gemm->grouped))
         return;
     gemm->weight_bytes = (float)recipe->weight_alone_bytes;
     gemm->bytes -= (ops->element_bytes - recipe->weight_alone_bytes) * weights;

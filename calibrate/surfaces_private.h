@@ -1,9 +1,8 @@
 #pragma once
-/* Which rows of a device's tables a surface is made from. Knows what is wrong with published tables and
- * what their times hold besides the kernel; surfaces_fit.c, which fits, takes the samples as they
- * are. Private to surfaces_*.c. */
-#include "base/deadline.h"
+/* What a fit of surfaces works on, and the rows of tables that it takes. Private to surfaces_*.c. */
 #include "calibrate/surfaces_fit.h"
+
+#define RH_SURFACE_ROWS_LEAST 200 /* fewer tell no surface */
 
 typedef struct {
     const RhKernelTables *table;
@@ -18,7 +17,7 @@ typedef struct {
     RhSurfacesFit *fit;
     double holdout_frac;
     const char *date;
-    RhDeadline deadline;
+    int64_t t_end_us; /* 0: none */
 } RhSurfacesWork;
 
 /* What surfaces are kept apart by. */
@@ -27,13 +26,11 @@ typedef struct {
     RhDtype dtype;
     const char *format; /* interned */
     int64_t head;
-} RhSurfaceSort;
+} RhSurfaceOf;
 
 G_GNUC_PRINTF(2, 3)
 void rh_surfaces_note(const RhSurfacesWork *w, const char *format, ...);
-/* "gemm fp8"; the caller frees. */
-char *rh_surface_sort_name(const RhSurfaceSort *kind);
-
-/* GArray of RhSurfaceSample, of the first file that has rows of the kind which can be used; the caller
- * unrefs. */
-GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceSort *kind);
+/* "gemm fp8", "decode d128, cache bf16". Caller frees. */
+char *rh_surface_of_name(const RhSurfaceOf *kind);
+/* RhSurfaceSample of the first file that has rows of the kind which can be used. Caller frees. */
+GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind);
