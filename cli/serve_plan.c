@@ -69,6 +69,15 @@ static RhServedTrust trust_of(const RhServeAsking *p, const RhServePlan *plan)
     return rh_served_trust(&serving, &best->deployment, best->outcome.preempted_count);
 }
 
+static RhServedBeyond beyond_of(const RhServeAsking *p, const RhServePlan *plan)
+{
+    RhServing serving = rh_serve_asking_serving(p);
+    if (plan->entries->len == 0)
+        return (RhServedBeyond){0};
+    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
+    return rh_served_beyond(&serving, &best->deployment, &best->outcome);
+}
+
 static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error)
 {
     const RhArguments *a = p->a;
@@ -81,6 +90,8 @@ static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error
     q.words = (const char *const *)words;
     g_auto(RhServedTrust) trust = trust_of(p, plan);
     q.trust = plan->entries->len > 0 ? &trust : NULL;
+    RhServedBeyond beyond = beyond_of(p, plan);
+    q.beyond = &beyond;
     RhReportStyle style = {.colored = rh_terminal_colored()};
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
     g_autofree char *text =

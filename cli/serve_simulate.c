@@ -146,10 +146,12 @@ static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
 }
 
 /* The exit status: a level that is broken is a "no", and so is a run of which nothing is answered. */
-static int answer(const RhArguments *a, const RhServeQuestion *q, const Played *p, GError **error)
+static int answer(const RhArguments *a, RhServeQuestion *q, const Played *p, GError **error)
 {
     const RhServiceResult *r = p->result;
     RhOutcome o = rh_outcome(r, q->slos);
+    RhServedBeyond beyond = rh_served_beyond(p->serving, p->deployment, &o);
+    q->beyond = &beyond;
     RhReportStyle style = {.colored = rh_terminal_colored(),
                            .verbosity = (int)a->verbosity,
                            .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_CSV)};

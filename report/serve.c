@@ -318,7 +318,8 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, o);
-    rh_report_watch_format(out, q->q->c);
+    g_autoptr(GPtrArray) watches = rh_report_service_watches(q->q->c, q->beyond);
+    rh_report_watches_text(out, watches);
     append_beyond(out, q, r);
     if (o->completed_count > 0) {
         g_string_append(

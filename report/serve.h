@@ -3,6 +3,7 @@
  * caller frees. Words are defined in docs/model-serving.md. */
 #include "report/report.h"
 #include "strategies/search/serve_plan.h"
+#include "strategies/search/served_beyond.h"
 #include "strategies/search/served_trust.h"
 #include "strategies/serve/outcome.h"
 #include "strategies/serve/service.h"
@@ -20,6 +21,7 @@ typedef struct {
     const RhServiceResult *unharmed; /* the same without failures; NULL: there are none */
     const char *const
         *words; /* of a plan: what serve-simulate takes of the command line; NULL-ended */
+    const RhServedBeyond *beyond; /* of a plan the best's; NULL: nothing is said of it */
     const RhServedTrust
         *trust; /* how far off it may be, of a plan the best; NULL: nothing is said of it */
 } RhServeQuestion;

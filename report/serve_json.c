@@ -4,6 +4,7 @@
 #include "report/json_common.h"
 #include "report/serve.h"
 #include "report/serve_words.h"
+#include "report/watches.h"
 
 static void put_or_null(RhJsonWriter *w, const char *key, double value)
 {
@@ -157,6 +158,8 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     put_failures(w, question, r);
     rh_put_outcome(w, o, question->slos);
     rh_put_served_trust(w, question->trust);
+    g_autoptr(GPtrArray) watches = rh_report_service_watches(question->q->c, question->beyond);
+    rh_put_watches(w, watches);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
     rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);
     rh_json_end_object(w);

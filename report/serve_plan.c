@@ -254,7 +254,8 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     g_string_append_printf(out, "* none has both more requests/s per GPU and less time per %s\n",
                            once ? "answer" : "token");
     append_binding(out, plan, &o->slos, top);
-    rh_report_watch_format(out, q->q->c);
+    g_autoptr(GPtrArray) watches = rh_report_service_watches(q->q->c, q->beyond);
+    rh_report_watches_text(out, watches);
     append_counts(out, q, plan);
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     rh_report_served_trust(out, q->trust);
@@ -329,6 +330,8 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     rh_json_end_array(w);
     rh_put_serve_nearest(w, plan, &o->slos);
     rh_put_served_trust(w, q->trust);
+    g_autoptr(GPtrArray) watches = rh_report_service_watches(q->q->c, q->beyond);
+    rh_put_watches(w, watches);
     rh_put_allowances(w, o);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

@@ -80,17 +80,27 @@ static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
 /* Kernels of shapes that the device's constants are not of, where they take much of the time. */
 static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
 {
-    int axis = rh_shapes_beyond(e->shapes, kind, &e->largest);
+    int axis = rh_shapes_beyond(&e->shapes, kind, &e->largest);
     if (e->share_frac < RH_EXTRAPOLATED_TOLD_FRAC || axis < 0)
         return NULL;
     g_autofree char *shape = shape_text(kind, &e->largest);
-    g_autofree char *low = rh_text_count(e->shapes->low[axis]);
-    g_autofree char *high = rh_text_count(e->shapes->high[axis]);
+    g_autofree char *low = rh_text_count(e->shapes.low[axis]);
+    g_autofree char *high = rh_text_count(e->shapes.high[axis]);
     return g_strdup_printf(
         "%.0f %% of the kernels' time is extrapolated: %s of %s, measured were %s from %s to %s "
         "(%s)",
         100 * e->share_frac, rh_shapes_kind_name(kind), shape, rh_shapes_axis_name(kind, axis), low,
-        high, e->shapes->source);
+        high, e->shapes.source);
+}
+
+/* Experts whose times are not from a table of experts, where they take much of the time. */
+static char *untabled(const RhServedBeyond *b)
+{
+    if (b->untabled_frac < RH_EXTRAPOLATED_TOLD_FRAC)
+        return NULL;
+    return g_strdup_printf("%.0f %% of the kernels' time is of experts, of which there is no table "
+                           "for %s in this format: as single products have it",
+                           100 * b->untabled_frac, b->device);
 }
 
 static void add_extrapolated(GPtrArray *watches, const RhCase *c, const RhLayout *layout)
@@ -172,6 +182,17 @@ GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
     return watches;
 }
 
+GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyond)
+{
+    GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
+    add(watches, "format", wrong_format(c));
+    for (int kind = 0; beyond && kind < RH_SHAPES_LAST; kind++)
+        add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond->kinds[kind]));
+    if (beyond)
+        add(watches, "untabled", untabled(beyond));
+    return watches;
+}
+
 /* --- what was not tried --- */
 
 static void untried_free(gpointer data)
@@ -217,13 +238,6 @@ void rh_report_watches_text(GString *out, const GPtrArray *watches)
         g_autofree char *line = g_strdup_printf("watch: %s", watch->text);
         rh_text_wrap(out, line, 7, 79);
     }
-}
-
-void rh_report_watch_format(GString *out, const RhCase *c)
-{
-    g_autoptr(GPtrArray) watches = g_ptr_array_new_with_free_func(watch_free);
-    add(watches, "format", wrong_format(c));
-    rh_report_watches_text(out, watches);
 }
 
 void rh_report_watches_markdown(GString *out, const GPtrArray *watches)

@@ -2,10 +2,12 @@
 /* What of an answer is to be watched: each has a kind, a word that stays, and a sentence. Texts print them as
  * `watch:` lines, JSON as the list "watch". And what a search does not go through unasked. */
 #include "report/report.h"
+#include "strategies/search/served_beyond.h"
 
 typedef struct {
-    const char *
-        kind; /* "memory", "framework", "positions", "format", "extrapolated", "mfu" or "waiting" */
+    const char
+        *kind; /* "memory", "framework", "positions", "format", "extrapolated", "untabled", "mfu" or
+                 "waiting" */
     char *text;
 } RhWatch;
 
@@ -14,8 +16,8 @@ typedef struct {
 GPtrArray *rh_report_run_watches(const RhQuestion *q, const RhRehearsal *r);
 GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
                                   const RhPlanOptions *options);
-/* Of a service's formats alone, as a line. */
-void rh_report_watch_format(GString *out, const RhCase *c);
+/* Of a service: the formats of its model, and kernels beyond what was measured (NULL: not known). */
+GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyond);
 
 typedef struct {
     const char *key; /* "cp", "recompute" or "dtype" */

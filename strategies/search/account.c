@@ -160,7 +160,7 @@ void rh_account_extrapolated(const RhCase *c, const RhLayout *l, RhExtrapolated 
         out[kind] =
             (RhExtrapolated){.share_frac = whole_s > 0 ? sums.beyond[kind].seconds / whole_s : 0,
                              .largest = sums.beyond[kind].largest,
-                             .shapes = &c->platform->device->curves.shapes[kind]};
+                             .shapes = c->platform->device->curves.shapes[kind]};
 }
 
 static RhPowerTimes bound_times(const RhCase *c, const RhKernelSums *kernels, double compute_s,

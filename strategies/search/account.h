@@ -19,7 +19,7 @@ double rh_account_kernels_s(const RhCase *c, const RhLayout *layout);
 typedef struct {
     double share_frac; /* of the mean rank's kernel times */
     RhKernel largest;  /* of the one that takes longest */
-    const RhShapes *shapes;
+    RhShapes shapes;
 } RhExtrapolated;
 /* A share that is worth a word: below it, times that are off by 20 %, as one in ten of the measured shapes
  * themselves are (docs/model-calibration.md), move the step by less than the narrowest error bars are wide (5 %). */

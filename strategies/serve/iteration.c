@@ -27,14 +27,29 @@ static bool is_inside(const RhIterations *it, const RhKernel *k, bool residual, 
     return k->cls == RH_KERNEL_CAST && it->casts_inside;
 }
 
+static void watch(const RhIterations *it, const RhKernel *k, double s)
+{
+    RhIterationKernels *sums = it->watched;
+    double all_s = s * it->watched_times;
+    sums->kernels_s += all_s;
+    if (rh_beyond_untabled(it->platform->device, k))
+        sums->untabled_s += all_s;
+    else
+        rh_beyond_add(sums->beyond, it->platform->device, k, all_s);
+}
+
 /* Of the list's first `residual` kernels and the others; `norms`: they are in the sums over tensor ranks. */
 static double kernels_s(const RhIterations *it, guint residual, bool norms, RhKernelsOf of)
 {
     double s = 0;
     for (guint i = 0; i < it->kernels->len; i++) {
         const RhKernel *k = &g_array_index(it->kernels, RhKernel, i);
-        if (k->core == (of == RH_KERNELS_CORE) && !is_inside(it, k, i < residual, norms))
-            s += rh_kernel_time_s(it->platform->device, k);
+        if (k->core != (of == RH_KERNELS_CORE) || is_inside(it, k, i < residual, norms))
+            continue;
+        double kernel_s = rh_kernel_time_s(it->platform->device, k);
+        if (it->watched)
+            watch(it, k, kernel_s);
+        s += kernel_s;
     }
     return s;
 }
@@ -348,4 +363,42 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
             run.steps = (int32_t)fmin(run.steps, fmax(ceil((least_s - device) / slope), 1));
     }
     return run;
+}
+
+/* --- Which kernels --- */
+
+/* All layers once: what is timed is added by the way, layer by layer of a kind. */
+static void add_layers(RhIterations *it, RhPass pass, const RhShard *shard, RhKernelsOf of,
+                       double times)
+{
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        const RhLayerKind *kind = &it->model->kinds[k];
+        it->watched_times = times * it->layers[k];
+        if (it->layers[k] == 0)
+            continue;
+        block_s(it, kind, RH_BLOCK_MIXER, pass, shard, of);
+        block_s(it, kind, RH_BLOCK_FFN, pass, shard, of);
+    }
+}
+
+void rh_iteration_add_kernels(RhIterations *it, const RhBatch *b, double times,
+                              RhIterationKernels *sums)
+{
+    int32_t decodes = share_of(it, b->decodes), read = 0;
+    it->watched = sums;
+    for (int32_t i = 0; i < b->chunks_count; i++) {
+        RhShard chunk = rh_iteration_prompt_shard(it, b->chunks[i].tokens, b->chunks[i].cached);
+        add_layers(it, RH_PASS_PREFILL, &chunk, RH_KERNELS_CORE, times);
+        read += b->chunks[i].tokens;
+    }
+    if (decodes > 0) {
+        RhShard tokens = decode_shard(it, decodes, b->contexts / b->decodes);
+        add_layers(it, RH_PASS_DECODE, &tokens, RH_KERNELS_CORE, times);
+    }
+    RhShard all = rh_iteration_prompt_shard(it, decodes * rh_pool_judged(&it->pool) + read, 0);
+    add_layers(it, RH_PASS_PREFILL, &all, RH_KERNELS_EACH_TOKEN, times);
+    RhShard head = decode_shard(it, MAX(decodes + share_of(it, b->ended), 1), 1);
+    it->watched_times = times;
+    block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &head, RH_KERNELS_EACH_TOKEN);
+    it->watched = NULL;
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/cost.h"
+#include "platforms/beyond.h"
 #include "platforms/platform.h"
 #include "sim/program.h"
 #include "strategies/serve/server.h"
@@ -76,6 +77,16 @@ double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequen
 double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens);
 /* What it takes, alone. */
 double rh_served_exchange_s(RhIterations *it, const RhServedExchange *exchange);
+
+/* Of the kernels of iterations: seconds of all, of those whose shapes the device's tables and constants do not hold, and
+ * of experts of which there is no table. */
+typedef struct {
+    double kernels_s, untabled_s;
+    RhBeyond beyond[RH_SHAPES_LAST];
+} RhIterationKernels;
+/* Adds those of a batch, so many times. */
+void rh_iteration_add_kernels(RhIterations *it, const RhBatch *batch, double times,
+                              RhIterationKernels *sums);
 
 const RhPool *rh_iterations_pool(const RhIterations *it);
 /* One rank: bytes of weights; of keys and values of one token; and for a sequence however long (states

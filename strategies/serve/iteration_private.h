@@ -21,7 +21,9 @@ struct RhIterations {
     GHashTable
         *passes_s; /* double by sequences << 32 | tokens of each: of a model that is asked once */
     bool makes_tokens;
-    GArray *kernels; /* RhKernel: work space */
+    GArray *kernels;             /* RhKernel: work space */
+    RhIterationKernels *watched; /* where kernels are added that are timed; NULL: nowhere */
+    double watched_times;
     double weight_bytes, token_bytes, sequence_bytes;
     double streamed_bytes, stream_s; /* of a rank, in an iteration; 0: weights stay */
 };

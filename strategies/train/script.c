@@ -191,25 +191,13 @@ RhPairWalk rh_script_pair(const RhScript *s, int32_t forward, int32_t backward)
 
 /* --- kernels --- */
 
-static void add_beyond(RhKernelSums *sums, const RhDevice *device, const RhKernel *kernel, double s)
-{
-    RhShapesKind kind = rh_shapes_kind(kernel);
-    if (kind == RH_SHAPES_LAST || rh_shapes_beyond(&device->curves.shapes[kind], kind, kernel) < 0)
-        return;
-    sums->beyond[kind].seconds += s;
-    if (s > sums->beyond[kind].largest_s) {
-        sums->beyond[kind].largest_s = s;
-        sums->beyond[kind].largest = *kernel;
-    }
-}
-
 static void add_bound(RhKernelSums *sums, const RhPlatform *platform, const RhKernel *kernel,
                       double times)
 {
     bool computes = rh_kernel_computes(platform->device, kernel);
     double s = times * rh_platform_least_kernel_s(platform, kernel);
     *(computes ? &sums->bounds.compute_s : &sums->bounds.memory_s) += s;
-    add_beyond(sums, platform->device, kernel, s);
+    rh_beyond_add(sums->beyond, platform->device, kernel, s);
 }
 
 static void add_piece(const RhScript *s, RhKernelSums *sums, const RhPiece *piece, RhPhase phase,

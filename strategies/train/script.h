@@ -5,6 +5,7 @@
  *
  * All slots of one chunk and pass are alike, but for the first and the last of a chunk: a script
  * holds one list of steps for each kind of slot that occurs. */
+#include "platforms/beyond.h"
 #include "strategies/train/item.h"
 
 /* An item of a stage. */
@@ -80,12 +81,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhScript, rh_script_free)
 typedef struct {
     double seconds[RH_PHASE_LAST];
     double flops;
-    RhBoundTimes bounds; /* of those seconds */
-    struct {
-        double seconds,
-            largest_s; /* of all such kernels, and of the one that takes longest in a step */
-        RhKernel largest;
-    } beyond[RH_SHAPES_LAST]; /* kernels that lie outside of what the device's constants are of */
+    RhBoundTimes bounds;             /* of those seconds */
+    RhBeyond beyond[RH_SHAPES_LAST]; /* of those that take longest, one in a step */
 } RhKernelSums;
 void rh_script_add_kernels(const RhScript *script, const RhItems *items, RhKernelSums *sums);
 /* How many tasks the stage's role has in a step of m micro-batches, messages and optimizer

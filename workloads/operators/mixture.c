@@ -66,10 +66,10 @@ static void add_others(const RhOps *ops, RhParams *p)
 {
     const RhLayerKind *kind = ops->kind;
     double others = kind->other_experts, matrices = kind->ffn_gated ? 3 : 2;
-    int32_t etp = expert_tensor_of(ops->shard);
+    int32_t etp = rh_expert_tensor_of(ops->shard);
     double width = (double)((kind->other_width + etp - 1) / etp);
     double cut = others / MAX(ops->shard->ep, 1) * matrices * width * (double)ops->model->hidden;
-    *(is_spread(ops->shard) ? &p->experts : &p->sharded) += cut;
+    *(rh_experts_are_spread(ops->shard) ? &p->experts : &p->sharded) += cut;
     p->replicated += others * ((double)ops->model->hidden + (kind->router_bias ? 1 : 0));
 }
 
