@@ -24,12 +24,14 @@ typedef struct {
     const RhRequests *requests;
     const RhServePlanOptions *options;
     RhServeMeans means;
+    GPtrArray
+        *draws; /* RhRequests: the others like these, made once for all kinds; none: as recorded */
     GArray *space; /* RhDeployment */
     GArray *kinds; /* Kind */
     RhServePlan *plan;
     GArray *found; /* Found, by kind */
     RhDeadline deadline;
-    int32_t hardest; /* of a kind: the draw that broke a rate last, from 0 */
+    guint hardest; /* of a kind: the draw that broke a rate last */
     int32_t done;
     GError *failed; /* what else than "it does not fit" went wrong; owned */
 } Search;
@@ -101,8 +103,8 @@ static bool draws_keep(Search *s, RhService *service, double least, RhServeEntry
                        Found *found)
 {
     double rate = entry->rate_per_s;
-    for (int32_t k = 1; s->options->drawn && k <= RH_SERVE_DRAWS; k++) {
-        g_autoptr(RhRequests) draw = rh_serve_draw(s->requests, s->options, k);
+    for (guint k = 0; k < s->draws->len; k++) {
+        const RhRequests *draw = g_ptr_array_index(s->draws, k);
         for (found->runs++; !rh_serve_keeps_too(service, draw, s->options, rate, entry);
              found->runs++) {
             rate /= 1 + RATE_STEP;
@@ -122,12 +124,12 @@ static bool draws_keep(Search *s, RhService *service, double least, RhServeEntry
 static bool all_keep(Search *s, RhService *service, double rate_per_s, RhServeEntry *entry,
                      Found *found)
 {
-    for (int32_t i = 0; s->options->drawn && i < RH_SERVE_DRAWS; i++) {
-        int32_t k = 1 + (s->hardest + i) % RH_SERVE_DRAWS;
-        g_autoptr(RhRequests) draw = rh_serve_draw(s->requests, s->options, k);
+    for (guint i = 0; i < s->draws->len; i++) {
+        guint k = (s->hardest + i) % s->draws->len;
         found->runs++;
-        if (!rh_serve_keeps_too(service, draw, s->options, rate_per_s, entry)) {
-            s->hardest = k - 1;
+        if (!rh_serve_keeps_too(service, g_ptr_array_index(s->draws, k), s->options, rate_per_s,
+                                entry)) {
+            s->hardest = k;
             return false;
         }
     }
@@ -406,6 +408,19 @@ static bool run(Search *s, GError **error)
     return true;
 }
 
+static void free_requests(gpointer list)
+{
+    rh_requests_free(list);
+}
+
+static GPtrArray *draws_of(const RhRequests *requests, const RhServePlanOptions *options)
+{
+    GPtrArray *draws = g_ptr_array_new_with_free_func(free_requests);
+    for (int32_t k = 1; options->drawn && k <= RH_SERVE_DRAWS; k++)
+        g_ptr_array_add(draws, rh_serve_draw(requests, options, k));
+    return draws;
+}
+
 RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const RhRequests *requests,
                            const RhServePlanOptions *options, GError **error)
 {
@@ -414,6 +429,7 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
     RhDeadline deadline = rh_deadline_in(options->timeout_s);
     g_autoptr(RhServePlan) plan = g_new0(RhServePlan, 1);
     g_autoptr(GArray) space = rh_serve_space(serving, server, options);
+    g_autoptr(GPtrArray) draws = draws_of(requests, options);
     g_autoptr(GArray) kinds = g_array_new(FALSE, FALSE, sizeof(Kind));
     g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(Found));
     plan->entries = g_array_new(FALSE, FALSE, sizeof(RhServeEntry));
@@ -421,6 +437,7 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
                 .requests = requests,
                 .options = options,
                 .means = rh_serve_means(requests, serving->server, &options->slos),
+                .draws = draws,
                 .space = space,
                 .kinds = kinds,
                 .found = found,
