@@ -26,5 +26,7 @@ void rh_put_links(RhJsonWriter *w, const GArray *links); /* RhLinkUse; NULL: non
 void rh_put_words(RhJsonWriter *w, const char *key, const char *const *words); /* NULL: none */
 /* null when 0 means unknown, or the value is not finite. */
 void rh_put_known(RhJsonWriter *w, const char *key, double value);
+/* The number, or null where it is not known. */
+void rh_put_or_null(RhJsonWriter *w, const char *key, double value, bool known);
 /* The member "price" of a platform with its date and age; null where it has none. */
 void rh_put_price(RhJsonWriter *w, const RhPlatform *hardware);

@@ -5,12 +5,17 @@
 #include "strategies/knobs.h"
 #include "strategies/stages.h"
 
-void rh_put_known(RhJsonWriter *w, const char *key, double value)
+void rh_put_or_null(RhJsonWriter *w, const char *key, double value, bool known)
 {
-    if (isfinite(value) && value != 0)
+    if (known && isfinite(value))
         rh_json_put_number(w, key, value);
     else
         rh_json_put_null(w, key);
+}
+
+void rh_put_known(RhJsonWriter *w, const char *key, double value)
+{
+    rh_put_or_null(w, key, value, value != 0);
 }
 
 void rh_put_words(RhJsonWriter *w, const char *key, const char *const *words)

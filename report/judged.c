@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "report/json_common.h"
 
 #define WORST_ROWS   5
 #define REASONS_MOST 4
@@ -255,14 +256,6 @@ char *rh_report_judged_text(const RhJudged *judged, const RhRecord *record, bool
 
 /* --- JSON --- */
 
-static void put_or_null(RhJsonWriter *w, const char *key, double value, bool known)
-{
-    if (known && isfinite(value))
-        rh_json_put_number(w, key, value);
-    else
-        rh_json_put_null(w, key);
-}
-
 static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
 {
     static const char *const standings[RH_STANDING_LAST] = {"measured", "from memory", "computed"};
@@ -272,10 +265,10 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_json_put_string(w, "source", row->source);
     const char *metric = row->metric ? row->metric : "step_time";
     rh_json_put_string(w, "metric", said && row->failed ? "oom" : metric);
-    put_or_null(w, "measured", row->measured_s, timed);
-    put_or_null(w, "predicted", row->predicted_s, timed);
+    rh_put_or_null(w, "measured", row->measured_s, timed);
+    rh_put_or_null(w, "predicted", row->predicted_s, timed);
     rh_json_put_string(w, "unit", unit_of(metric));
-    put_or_null(w, "error_frac", timed ? rh_judged_error_frac(row) : 0, timed);
+    rh_put_or_null(w, "error_frac", timed ? rh_judged_error_frac(row) : 0, timed);
     if (said && row->capacity_bytes > 0)
         rh_json_put_bool(w, "fits", rh_judged_fits(row));
     else
@@ -290,12 +283,13 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_json_put_string(w, "standing", standings[row->standing]);
     rh_json_put_bool(w, "fitted", row->fitted);
     rh_json_put_string(w, "stands_in", row->stands_in);
-    put_or_null(w, "bar_frac", row->bar_frac, row->bar_frac > 0);
-    put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
+    rh_put_or_null(w, "bar_frac", row->bar_frac, row->bar_frac > 0);
+    rh_put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
     bool peaked = said && row->measured_peak_bytes > 0 && row->peak_bytes > 0;
-    put_or_null(w, "memory_peak_measured_bytes", row->measured_peak_bytes, peaked);
-    put_or_null(w, "memory_peak_error_frac", peaked ? peak_error_frac(row) : 0, peaked);
-    put_or_null(w, "memory_capacity_bytes", row->capacity_bytes, said && row->capacity_bytes > 0);
+    rh_put_or_null(w, "memory_peak_measured_bytes", row->measured_peak_bytes, peaked);
+    rh_put_or_null(w, "memory_peak_error_frac", peaked ? peak_error_frac(row) : 0, peaked);
+    rh_put_or_null(w, "memory_capacity_bytes", row->capacity_bytes,
+                   said && row->capacity_bytes > 0);
     rh_json_end_object(w);
 }
 
@@ -304,14 +298,14 @@ static void put_figures(RhJsonWriter *w, const RhJudgedFigures *f)
     bool any = f->figures.count > 0;
     rh_json_put_int(w, "count", f->figures.count);
     rh_json_put_int(w, "skipped_count", f->skipped_count);
-    put_or_null(w, "median_abs_error_frac", f->figures.median_abs_error_frac, any);
-    put_or_null(w, "mape_frac", f->figures.mape_frac, any);
-    put_or_null(w, "p90_abs_error_frac", f->figures.p90_abs_error_frac, any);
-    put_or_null(w, "worst_abs_error_frac", f->figures.worst_abs_error_frac, any);
-    put_or_null(w, "bias_frac", f->figures.bias_frac, any);
-    put_or_null(w, "kendall_tau", f->kendall_tau, f->rivals_count > 0);
-    put_or_null(w, "regret_frac", f->regret_frac, f->rivals_count > 0);
-    put_or_null(w, "regret_worst_frac", f->regret_worst_frac, f->rivals_count > 0);
+    rh_put_or_null(w, "median_abs_error_frac", f->figures.median_abs_error_frac, any);
+    rh_put_or_null(w, "mape_frac", f->figures.mape_frac, any);
+    rh_put_or_null(w, "p90_abs_error_frac", f->figures.p90_abs_error_frac, any);
+    rh_put_or_null(w, "worst_abs_error_frac", f->figures.worst_abs_error_frac, any);
+    rh_put_or_null(w, "bias_frac", f->figures.bias_frac, any);
+    rh_put_or_null(w, "kendall_tau", f->kendall_tau, f->rivals_count > 0);
+    rh_put_or_null(w, "regret_frac", f->regret_frac, f->rivals_count > 0);
+    rh_put_or_null(w, "regret_worst_frac", f->regret_worst_frac, f->rivals_count > 0);
     rh_json_put_int(w, "rivals_count", f->rivals_count);
     rh_json_put_int(w, "barred_count", f->barred_count);
     rh_json_put_int(w, "within_bar_count", f->within_count);
@@ -320,7 +314,7 @@ static void put_figures(RhJsonWriter *w, const RhJudgedFigures *f)
     rh_json_put_int(w, "ran_but_refused", f->ran_but_refused);
     rh_json_put_int(w, "failed_and_refused", f->failed_and_refused);
     rh_json_put_int(w, "failed_but_fits", f->failed_but_fits);
-    put_or_null(w, "auc", f->oom_auc, true);
+    rh_put_or_null(w, "auc", f->oom_auc, true);
     rh_json_end_object(w);
 }
 
@@ -329,11 +323,11 @@ static void put_peaks(RhJsonWriter *w, const RhFigures *f)
     bool any = f->count > 0;
     rh_json_begin_object(w, "memory_peaks");
     rh_json_put_int(w, "count", f->count);
-    put_or_null(w, "median_abs_error_frac", f->median_abs_error_frac, any);
-    put_or_null(w, "mape_frac", f->mape_frac, any);
-    put_or_null(w, "p90_abs_error_frac", f->p90_abs_error_frac, any);
-    put_or_null(w, "worst_abs_error_frac", f->worst_abs_error_frac, any);
-    put_or_null(w, "bias_frac", f->bias_frac, any);
+    rh_put_or_null(w, "median_abs_error_frac", f->median_abs_error_frac, any);
+    rh_put_or_null(w, "mape_frac", f->mape_frac, any);
+    rh_put_or_null(w, "p90_abs_error_frac", f->p90_abs_error_frac, any);
+    rh_put_or_null(w, "worst_abs_error_frac", f->worst_abs_error_frac, any);
+    rh_put_or_null(w, "bias_frac", f->bias_frac, any);
     rh_json_end_object(w);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/table.h"
+#include "report/json_common.h"
 
 #define WORST_ROWS 3
 
@@ -166,14 +167,6 @@ char *rh_report_validation_text(const RhValidation *v, bool verbose)
 
 /* --- JSON --- */
 
-static void put_or_null(RhJsonWriter *w, const char *key, double value, bool known)
-{
-    if (known && isfinite(value))
-        rh_json_put_number(w, key, value);
-    else
-        rh_json_put_null(w, key);
-}
-
 static const char *const control_keys[RH_CONTROL_LAST] = {"fluid", "alpha_beta", "smpi"};
 
 static void put_case(RhJsonWriter *w, const RhValidationCase *c)
@@ -184,15 +177,15 @@ static void put_case(RhJsonWriter *w, const RhValidationCase *c)
     rh_json_put_string(w, "source", c->source);
     rh_json_put_string(w, "strategy", c->group);
     rh_json_put_string(w, "metric", c->metric);
-    put_or_null(w, "measured", c->measured, judged);
-    put_or_null(w, "predicted", c->predicted, c->predicted > 0);
+    rh_put_or_null(w, "measured", c->measured, judged);
+    rh_put_or_null(w, "predicted", c->predicted, c->predicted > 0);
     rh_json_put_string(w, "unit", "s");
-    put_or_null(w, "error_frac", judged ? rh_validation_error_frac(c) : 0, judged);
-    put_or_null(w, "spread_frac", c->spread_frac, judged);
-    put_or_null(w, "start_error_frac", c->start_error_frac, judged && c->start_error_frac >= 0);
+    rh_put_or_null(w, "error_frac", judged ? rh_validation_error_frac(c) : 0, judged);
+    rh_put_or_null(w, "spread_frac", c->spread_frac, judged);
+    rh_put_or_null(w, "start_error_frac", c->start_error_frac, judged && c->start_error_frac >= 0);
     for (int k = 0; k < RH_CONTROL_LAST; k++)
-        put_or_null(w, control_keys[k], c->control[k], c->control[k] > 0);
-    put_or_null(w, "library", c->library_s, c->library_s > 0);
+        rh_put_or_null(w, control_keys[k], c->control[k], c->control[k] > 0);
+    rh_put_or_null(w, "library", c->library_s, c->library_s > 0);
     rh_json_put_null(w, "fits");
     rh_json_put_string(w, "outcome", c->outcome);
     rh_json_put_string(w, "skipped", c->skipped);
@@ -204,15 +197,15 @@ static void put_figures(RhJsonWriter *w, const RhValidationFigures *f)
     bool any = f->count > 0;
     rh_json_put_int(w, "count", f->count);
     rh_json_put_int(w, "skipped_count", f->skipped_count);
-    put_or_null(w, "median_abs_error_frac", f->median_abs_error_frac, any);
-    put_or_null(w, "mape_frac", f->mape_frac, any);
-    put_or_null(w, "p90_abs_error_frac", f->p90_abs_error_frac, any);
-    put_or_null(w, "worst_abs_error_frac", f->worst_abs_error_frac, any);
-    put_or_null(w, "bias_frac", f->bias_frac, any);
-    put_or_null(w, "start_error_frac", f->start_error_frac, any && f->start_error_frac >= 0);
+    rh_put_or_null(w, "median_abs_error_frac", f->median_abs_error_frac, any);
+    rh_put_or_null(w, "mape_frac", f->mape_frac, any);
+    rh_put_or_null(w, "p90_abs_error_frac", f->p90_abs_error_frac, any);
+    rh_put_or_null(w, "worst_abs_error_frac", f->worst_abs_error_frac, any);
+    rh_put_or_null(w, "bias_frac", f->bias_frac, any);
+    rh_put_or_null(w, "start_error_frac", f->start_error_frac, any && f->start_error_frac >= 0);
     for (int k = 0; k < RH_CONTROL_LAST; k++) {
         g_autofree char *key = g_strconcat(control_keys[k], "_mape_frac", NULL);
-        put_or_null(w, key, f->control_mape_frac[k], any);
+        rh_put_or_null(w, key, f->control_mape_frac[k], any);
     }
 }
 
@@ -242,9 +235,9 @@ char *rh_report_validation_json(const RhValidation *v)
         put_case(w, case_at(v, i));
     rh_json_end_array(w);
     put_figures(w, &all);
-    put_or_null(w, "kendall_tau", layouts.kendall, ranked);
-    put_or_null(w, "spearman", layouts.spearman, ranked);
-    put_or_null(w, "regret_frac", layouts.regret_frac, ranked);
+    rh_put_or_null(w, "kendall_tau", layouts.kendall, ranked);
+    rh_put_or_null(w, "spearman", layouts.spearman, ranked);
+    rh_put_or_null(w, "regret_frac", layouts.regret_frac, ranked);
     rh_json_put_null(w, "oom");
     rh_json_begin_array(w, "groups");
     for (const char **group = groups; *group; group++) {

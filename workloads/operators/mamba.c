@@ -122,15 +122,10 @@ static void backward(RhOps *ops, const Widths *w)
 
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
-    int64_t h = ops->model->hidden;
-    rh_ops_linear_gradient(ops, h, w->values);
+    rh_ops_linear_gradient(ops, ops->model->hidden, w->values);
     if (ops->kind->conv_size > 0)
         rh_scan_taps_gradient(ops, (double)w->channels);
-    rh_ops_linear_gradient(ops, w->in, h);
-    if (ops->kind->qkv_bias) {
-        rh_ops_bias_gradient(ops, h);
-        rh_ops_bias_gradient(ops, w->in);
-    }
+    rh_scan_in_gradient(ops, w->in);
 }
 
 static void kernels(RhOps *ops, RhPass pass)

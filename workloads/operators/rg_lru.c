@@ -117,17 +117,12 @@ static void backward(RhOps *ops, const Widths *w)
 
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
-    int64_t h = ops->model->hidden;
-    rh_ops_linear_gradient(ops, h, w->wide);
+    rh_ops_linear_gradient(ops, ops->model->hidden, w->wide);
     rh_ops_gemm(ops, 2 * w->heads, w->size, w->size, ops->tokens);
     rh_ops_add_gradient(ops, 2 * (double)(w->wide * w->size));
     rh_ops_bias_gradient(ops, 2 * w->wide);
     rh_scan_taps_gradient(ops, (double)w->wide);
-    rh_ops_linear_gradient(ops, 2 * w->wide, h);
-    if (ops->kind->qkv_bias) {
-        rh_ops_bias_gradient(ops, h);
-        rh_ops_bias_gradient(ops, 2 * w->wide);
-    }
+    rh_scan_in_gradient(ops, 2 * w->wide);
 }
 
 static void kernels(RhOps *ops, RhPass pass)

@@ -83,6 +83,15 @@ void rh_scan_taps_gradient(RhOps *ops, double channels)
     give_flops(ops, rh_scan_convolution_flops(ops, channels));
 }
 
+void rh_scan_in_gradient(RhOps *ops, int64_t in)
+{
+    rh_ops_linear_gradient(ops, in, ops->model->hidden);
+    if (!ops->kind->qkv_bias)
+        return;
+    rh_ops_bias_gradient(ops, ops->model->hidden);
+    rh_ops_bias_gradient(ops, in);
+}
+
 void rh_scan_gated_norm(RhOps *ops, double elements, bool backward)
 {
     rh_ops_norm(ops, elements, backward);

@@ -26,6 +26,8 @@ RhCacheBytes rh_scan_cache(const RhOps *ops, const RhScan *scan, double channels
 void rh_scan_convolve(RhOps *ops, double channels, bool backward);
 /* ... and the gradient of its taps. */
 void rh_scan_taps_gradient(RhOps *ops, double channels);
+/* The gradient of the first matrix, and of the biases of both ends where there are any. */
+void rh_scan_in_gradient(RhOps *ops, int64_t in);
 double rh_scan_convolution_flops(const RhOps *ops, double channels);
 double rh_scan_convolution_params(const RhOps *ops, double channels);
 /* A norm of the scan's output, scaled by a gate of as many elements. */

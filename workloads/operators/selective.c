@@ -130,17 +130,12 @@ static void backward(RhOps *ops, const Widths *w)
 
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
-    int64_t h = ops->model->hidden;
-    rh_ops_linear_gradient(ops, h, w->wide);
+    rh_ops_linear_gradient(ops, ops->model->hidden, w->wide);
     rh_ops_linear_gradient(ops, w->wide, w->rank);
     rh_ops_bias_gradient(ops, w->wide);
     rh_ops_linear_gradient(ops, w->told, w->wide);
     rh_scan_taps_gradient(ops, (double)w->wide);
-    rh_ops_linear_gradient(ops, 2 * w->wide, h);
-    if (ops->kind->qkv_bias) {
-        rh_ops_bias_gradient(ops, h);
-        rh_ops_bias_gradient(ops, 2 * w->wide);
-    }
+    rh_scan_in_gradient(ops, 2 * w->wide);
 }
 
 static void kernels(RhOps *ops, RhPass pass)

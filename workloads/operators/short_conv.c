@@ -69,14 +69,9 @@ static void backward(RhOps *ops, int64_t w)
 
 static void weight_gradients(RhOps *ops, int64_t w)
 {
-    int64_t h = ops->model->hidden;
-    rh_ops_linear_gradient(ops, h, w);
+    rh_ops_linear_gradient(ops, ops->model->hidden, w);
     rh_scan_taps_gradient(ops, (double)w);
-    rh_ops_linear_gradient(ops, 3 * w, h);
-    if (ops->kind->qkv_bias) {
-        rh_ops_bias_gradient(ops, h);
-        rh_ops_bias_gradient(ops, 3 * w);
-    }
+    rh_scan_in_gradient(ops, 3 * w);
 }
 
 static void kernels(RhOps *ops, RhPass pass)
