@@ -132,6 +132,8 @@ static void a_recipe_says_the_layout(void)
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
         CU_ASSERT_PTR_NOT_NULL(strstr(launch->files, words[i]));
     CU_ASSERT_STRING_EQUAL(launch->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
+    g_autoptr(RhLaunch) sharded = launch_of(&k, "nemo", "tp1,mb1,zero3");
+    CU_ASSERT_STRING_EQUAL(sharded->environment, "CUDA_DEVICE_MAX_CONNECTIONS=8");
     k.c.job.recipe = &rh_recipe_fp8;
     k.c.job.narrow_weights = true;
     g_autoptr(RhLaunch) narrow = launch_of(&k, "nemo", "tp4,dp16,zero1");

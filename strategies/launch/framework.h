@@ -4,6 +4,10 @@
 #include "strategies/launch/launch.h"
 #include "workloads/features.h"
 
+/* What CUDA does by itself (CUDA C++ programming guide, environment variables), said over what an image or a script may
+ * have set. */
+#define RH_LAUNCH_CUDA_QUEUES "CUDA_DEVICE_MAX_CONNECTIONS=8"
+
 /* What is said so far. */
 typedef struct {
     const RhCase *c;

@@ -428,7 +428,9 @@ static void say_environment(RhLaunchText *t)
     const RhLayout *l = t->layout;
     bool wants_one = l->tp > 1 || l->cp > 1;
     if (l->zero >= 2) {
-        rh_launch_note(t, "Megatron-FSDP needs CUDA_DEVICE_MAX_CONNECTIONS unset, or above 1");
+        g_string_append(t->environment, RH_LAUNCH_CUDA_QUEUES);
+        rh_launch_note(t, "Megatron-FSDP refuses CUDA_DEVICE_MAX_CONNECTIONS=1, which images and "
+                          "scripts set for it: 8 is CUDA's own default");
         if (wants_one)
             rh_launch_note(
                 t,

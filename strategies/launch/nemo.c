@@ -271,7 +271,9 @@ static bool say_rest(RhLaunchText *t, GError **error)
     rh_launch_file(t, RECIPE_FILE, recipe->str);
     rh_launch_say(
         t, "--data $DATA --tokenizer $TOKENIZER --iterations $ITERATIONS --lr $LEARNING_RATE");
-    if (l->zero < 2 && (l->tp > 1 || l->cp > 1))
+    if (l->zero >= 2)
+        g_string_append(t->environment, RH_LAUNCH_CUDA_QUEUES);
+    else if (l->tp > 1 || l->cp > 1)
         g_string_append(t->environment, "CUDA_DEVICE_MAX_CONNECTIONS=1");
     rh_launch_note(t,
                    "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (Megatron's "
