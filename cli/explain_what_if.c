@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/explain_private.h"
 #include "cli/explain_replan.h"
+#include "cli/explain_token.h"
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/report.h"
@@ -151,24 +152,6 @@ bool rh_explain_find_what_if(RhExplanation *e, GError **error)
     return e->other && (known || find_winner(e, in, error));
 }
 
-/* Steps of other sizes, and what does not show in seconds: prices, powers. */
-static void append_token(const RhExplanation *e)
-{
-    RhComparedSide changed = {.r = e->other, .gpus = e->other_gpus},
-                   before = {.r = e->r, .gpus = e->in->c.job.gpus};
-    g_autofree char *line = rh_report_token_shares(&changed, &before, "");
-    if (line) {
-        g_autofree char *whole = g_strconcat("  changed takes ", line, NULL);
-        /* the two spaces before it, and the four it is not in yet */
-        rh_text_wrap(e->out, whole, 4, 75);
-    }
-    bool priced = e->other->cost_usd > 0, was_priced = e->r->cost_usd > 0;
-    if (priced != was_priced)
-        g_string_append_printf(e->out, "  a step costs %.4g USD %s; %s no price is known\n",
-                               priced ? e->other->cost_usd : e->r->cost_usd,
-                               priced ? "changed" : "before", priced ? "before" : "changed");
-}
-
 /* Why the layout as it was is not what stands here. */
 static void append_instead(RhExplanation *e)
 {
@@ -221,9 +204,13 @@ static void append_winner(const RhExplanation *e)
 
 void rh_explain_append_what_if(RhExplanation *e)
 {
+    const char *name = e->replanned ? "planned anew" : "changed";
+    RhComparedSide changed = {.r = e->other, .gpus = e->other_gpus},
+                   before = {.r = e->r, .gpus = e->in->c.job.gpus};
     append_instead(e);
-    rh_explain_versus(e, e->replanned ? "planned anew" : "changed", e->other, "before", e->r);
-    append_token(e);
+    rh_explain_append_sizes(e->out, name, &changed, &before);
+    rh_explain_versus(e, name, e->other, "before", e->r);
+    rh_explain_append_money(e->out, name, &changed, &before);
     rh_explain_layout(e, "changed", &e->layout,
                       e->other->fits ? "" : "; it does not fit in memory");
     if (e->other->fits && !e->other_safe && !e->replanned && e->other->band)

@@ -235,14 +235,16 @@ bool rh_compared_alike(const RhComparedSide *a, const RhComparedSide *b)
     return a->gpus == b->gpus && fabs(x - y) <= 1e-6 * fmax(x, y);
 }
 
-/* ", 12.0 % less money"; nothing where it is not known of both. True where it differs. */
+#define SHARES_DIFFER_FRAC 0.0005 /* less is printed as 0.0 % */
+
+/* ", 12.0 % less money"; nothing where it is not known of both, or the same. True where it differs. */
 static bool add_share(GString *out, double frac, const char *less, const char *more)
 {
-    if (!isfinite(frac))
+    if (!isfinite(frac) || fabs(frac) < SHARES_DIFFER_FRAC)
         return false;
     g_string_append_printf(out, "%s%.1f %% %s", out->len ? ", " : "", 100 * fabs(frac),
                            frac < 0 ? less : more);
-    return fabs(frac) >= 0.0005;
+    return true;
 }
 
 static double beyond(double a, double b)
@@ -255,7 +257,10 @@ char *rh_report_token_shares(const RhComparedSide *a, const RhComparedSide *b, c
     g_autoptr(GString) out = g_string_new(NULL);
     g_autofree char *fewer = g_strdup_printf("fewer GPU-seconds a token%s", than);
     g_autofree char *more = g_strdup_printf("more GPU-seconds a token%s", than);
-    bool differs = add_share(out, beyond(gpu_s_per_token(a), gpu_s_per_token(b)), fewer, more);
+    double frac = beyond(gpu_s_per_token(a), gpu_s_per_token(b));
+    bool differs = add_share(out, frac, fewer, more);
+    if (!differs && isfinite(frac))
+        g_string_append(out, "as many GPU-seconds a token");
     differs |= add_share(out, beyond(rh_compared_tokens_per_usd(b), rh_compared_tokens_per_usd(a)),
                          "less money", "more money");
     differs |= add_share(out, beyond(rh_compared_tokens_per_kwh(b), rh_compared_tokens_per_kwh(a)),
