@@ -32,8 +32,8 @@ typedef struct {
     int32_t gpus;
     double params; /* of the model */
     bool assumed;  /* no run on the device was judged: its kernels are its generation's */
-    bool
-        apart; /* of a service (its stack: the scheduler): prompts and tokens on pools of their own */
+    /* of a service (its stack: the scheduler): prompts and tokens on pools of their own */
+    bool apart;
     bool starved; /* of a service: its cache was full, and requests were put out */
 } RhLikeness;
 

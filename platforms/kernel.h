@@ -54,8 +54,8 @@ typedef struct {
     uint8_t kv_dtype; /* attention: RhDtype of cached keys and values; NONE: as `dtype` */
     /* GEMM: of experts, as one kernel; `m` are rows of each, `flops` of the real ones */
     bool grouped;
-    bool
-        narrow_gradient; /* GEMM: of weights' gradients, whose operands are both narrow activations */
+    /* GEMM: of weights' gradients, whose operands are both narrow activations */
+    bool narrow_gradient;
     int32_t heads, kv_heads;
     int32_t v_head; /* attention: columns of a value head; 0: as many as a key's, k */
     /* GEMM: of an element of its weights (k x n), where these alone are narrow; 0: as of the other

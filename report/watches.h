@@ -5,9 +5,8 @@
 #include "strategies/search/served_beyond.h"
 
 typedef struct {
-    const char
-        *kind; /* "memory", "framework", "positions", "format", "extrapolated", "untabled", "mfu" or
-                 "waiting" */
+    /* "memory", "framework", "positions", "format", "extrapolated", "untabled", "mfu" or "waiting" */
+    const char *kind;
     char *text;
 } RhWatch;
 

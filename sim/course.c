@@ -8,8 +8,8 @@
 
 typedef struct {
     const RhSpanIndex *x;
-    int32_t *
-        cause; /* [span]: of what its task waited for on its own rank, the span that ended last; or NONE */
+    /* [span]: of what its task waited for on its own rank, the span that ended last; or NONE */
+    int32_t *cause;
     RhRoleMeetings *meetings;
 } Course;
 

@@ -32,11 +32,10 @@ typedef struct {
                                gathered, and backward does not gather it again */
     bool narrow_gates; /* what an activation reads is kept as linear layers' operands are, and made
                           wide for its backward */
-    bool
-        weights_in_one_layout; /* narrow copies of weights are held in one layout; the other is made
-                                   where a product wants it */
-    bool sequence_parallel;    /* norms and residuals may be cut over the tensor group */
-    bool tensor_overlap;       /* linear layers may run beside the collectives of what they read
+    /* narrow copies of weights are held in one layout; the other is made where a product wants it */
+    bool weights_in_one_layout;
+    bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
+    bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
                                     and make, in steps */
     bool scatters_messages; /* without sequence parallelism each tensor rank sends a share of what
                                     goes to another stage, and they gather it there */

@@ -41,8 +41,8 @@ static void replicas_that_lie_otherwise_meet(void)
 {
     static const struct {
         const char *stack, *layout;
-        double
-            least; /* segment graph over rehearsed; without either it was 0.886, 0.872, 0.872, -, 0.905 */
+        /* segment graph over rehearsed; without either it was 0.886, 0.872, 0.872, -, 0.905 */
+        double least;
         double closed; /* closed form; before it walked the slots of its path for every kind of
                           replica it was 0.882, 0.819, 0.821, -, 0.829, 0.925; before it knew where
                           they stand in their stages' order 0.938, 0.892, 0.901, 0.826, 0.947, 0.963 */

@@ -123,8 +123,8 @@ typedef struct {
     double once_nvlink_frac,
         once_nic_frac;  /* by kernels with these shares of the links (RhRouting) */
     bool shared_beside; /* the shared expert runs while tokens are on their way */
-    bool
-        shared_inside; /* ... is one more of the experts' grouped products, where it is as wide as they are and all are cut */
+    /* ... is one more of the experts' grouped products, where it is as wide as they are and all are cut */
+    bool shared_inside;
 } RhShard;
 
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,

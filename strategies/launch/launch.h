@@ -16,8 +16,8 @@
 typedef struct {
     const char *title, *version; /* "Megatron-LM", "core_v0.15.3" */
     const char *program;         /* what torchrun starts: "pretrain_gpt.py" */
-    bool
-        starts_itself; /* without torchrun: `program` is the command, once a node, its flags NAME=VALUE */
+    /* without torchrun: `program` is the command, once a node, its flags NAME=VALUE */
+    bool starts_itself;
     int32_t nodes, gpus_of_node; /* where it is started, and ranks on each */
     char *name;                  /* of the model, fit for a job's name */
     char *environment; /* "CUDA_DEVICE_MAX_CONNECTIONS=1", "" for nothing; owned, as all */

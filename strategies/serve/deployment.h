@@ -34,8 +34,8 @@ typedef struct {
     int32_t prefix; /* RhPrefixCache */
     int32_t order;  /* RhWaitingOrder */
     int32_t draft;  /* tokens guessed in an iteration (speculation.h); 0: none */
-    int32_t
-        accept; /* % of guesses that are right, given that those before them are; -1: not said */
+    /* % of guesses that are right, given that those before them are; -1: not said */
+    int32_t accept;
     int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */
     int32_t blocks;   /* of a replica's cache, at most; 0: what the memory leaves */
     int32_t window;   /* ms that a batch waits for more requests, where it begins and ends as one */

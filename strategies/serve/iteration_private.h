@@ -11,8 +11,8 @@ struct RhIterations {
     RhShard shard;
     RhRecipe recipe; /* the shard's: nothing is kept for a backward pass */
     bool casts_inside;
-    double
-        norms_bytes; /* sums over tensor ranks of at most so many make norms too; below 0: none does */
+    /* sums over tensor ranks of at most so many make norms too; below 0: none does */
+    double norms_bytes;
     int32_t layers[RH_LAYER_KINDS_MAX];
     GArray *tokens_s;    /* double by tokens; NaN: not asked yet */
     GArray *exchanges_s; /* of these, what ranks exchange */

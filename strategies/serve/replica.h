@@ -96,8 +96,8 @@ int32_t rh_replica_reading(const RhReplica *replica, int32_t i);
 bool rh_replica_gathers(const RhReplica *replica);
 int32_t rh_replica_running(const RhReplica *replica);   /* sequences that are in */
 int32_t rh_replica_continued(const RhReplica *replica); /* of these, with their prompt read */
-int32_t
-rh_replica_judged(const RhReplica *replica); /* tokens that an iteration goes through of theirs */
+/* Tokens of theirs that an iteration goes through. */
+int32_t rh_replica_judged(const RhReplica *replica);
 /* Tokens of its prompt that are still to be read. */
 int32_t rh_replica_unread(const RhReplica *replica, int32_t sequence);
 int32_t rh_replica_free_blocks(const RhReplica *replica);

@@ -10,11 +10,11 @@ struct RhScheduler {
     bool (*plan)(RhReplica *replica);
     /* a sequence has blocks for all its tokens once it is in: none is ever put out */
     bool reserves;
-    bool
-        gathers; /* a batch is made before it begins: it may wait for more (window=), and hold what is asked once */
+    /* a batch is made before it begins: it may wait for more (window=), and hold what is asked once */
+    bool gathers;
     bool closes_door; /* in an iteration for which a sequence is put out nobody comes in */
-    bool
-        finds_again; /* blocks of a sequence that is put out are found again until others take them */
+    /* blocks of a sequence that is put out are found again until others take them */
+    bool finds_again;
 };
 
 /* NULL: none is called so. */

@@ -28,8 +28,8 @@ typedef struct {
     int32_t input_tokens, output_tokens, preempted_count, replica;
     int32_t found_tokens; /* of the prompt, in the cache when it was first scheduled */
     int32_t resent_count;
-    int32_t
-        lost_tokens; /* made of its answer in vain: by servers that failed, or before it was given up */
+    /* made of its answer in vain: by servers that failed, or before it was given up */
+    int32_t lost_tokens;
     /* Read for it since it was last sent, what had been put out again included; and in vain, as above. */
     int64_t read_tokens, lost_prompt_tokens;
     RhServedOutcome outcome;

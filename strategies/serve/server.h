@@ -47,13 +47,13 @@ typedef struct {
     RhFact rank_reserve_bytes;
     /* of the rate of the link to the host's memory, what streamed weights reach */
     RhFact stream_host_frac;
-    RhFact
-        stream_nvme_frac; /* the same while weights from drives, which are in host memory by then, are copied */
+    /* the same while weights from drives, which are in host memory by then, are copied */
+    RhFact stream_nvme_frac;
     RhFact start_s;       /* until it serves, weights aside: processes, compiled kernels, graphs */
     RhFact logit_bytes;   /* of a word and a sequence, while a token is drawn */
     RhMemoryOf memory_of; /* what memory_frac is a fraction of */
-    bool
-        logits_at_start; /* room for those of all sequences there may be, not of an iteration's alone */
+    /* room for those of all sequences there may be, not of an iteration's alone */
+    bool logits_at_start;
     int32_t block_tokens;  /* of the cache */
     int32_t batch, chunk;  /* defaults of a deployment */
     int32_t stream_tokens; /* the client is sent so many at a time */

@@ -4,7 +4,7 @@
  * A row answers for one rank's share: which parameters it holds, which FLOPs the operator needs,
  * which kernels perform a pass, which bytes it keeps and works with. Nothing outside its file knows
  * more of an operator. Blocks (ops.h) are pairs of rows, layers are pairs of blocks; a new operator
- * is one file, its row in `rh_operators`, and a family that names it (families.c). Whether steps
+ * is one file, its row in `rh_operators`, and a family that names it (families_*.c). Whether steps
  * run fused or one by one is the operator's own; the stack chooses through RhShard.
  * Private to workloads/, and to the tests that hold every row to the same properties. */
 #include "workloads/families.h"
@@ -74,8 +74,8 @@ struct RhOperator {
     RhRecompute modules; /* of a layer that are its own, or parts of it */
     bool in_steps; /* its linear layers may be (rh_ops_linear_gathered, rh_ops_linear_summed) */
     bool alone;    /* norms and residual sums are its own, and tensor ranks do not cut it */
-    bool
-        key_heads; /* a mixer of heads of queries over kv_heads of keys, which tensor ranks share out */
+    /* a mixer of heads of queries over kv_heads of keys, which tensor ranks share out */
+    bool key_heads;
     bool rings; /* a mixer whose core marks what context ranks exchange (core_context.c) */
 };
 
