@@ -159,7 +159,7 @@ static bool read_cast(const Reading *r)
     return add(r, &row);
 }
 
-/* Experts that so many tokens ask, as workloads/operators/mixture.c has it. */
+/* Experts that so many tokens ask, as workloads/operators/routed.c has it. */
 static double experts_asked(double tokens, double chosen, double experts)
 {
     return fmax(round(experts * (1 - pow(1 - fmin(chosen / experts, 1), tokens))), 1);

@@ -2,7 +2,7 @@
 /* Links that are neither a node's switch nor a tree of switches: a file for each kind.
  *
  * A wiring numbers its directed links from 0. Inside a node its links lie between the ports of two
- * GPUs, outside between the NICs of two nodes. Knows places and links; fabric.c gives the links their
+ * GPUs, outside between the NICs of two nodes. Knows places and links; fabric_links.h gives the links their
  * numbers behind all others. */
 #include "platforms/platform.h"
 

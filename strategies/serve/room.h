@@ -17,7 +17,7 @@ typedef struct {
     double tier_s[RH_CACHE_TIER_LAST];      /* to load one from there */
 } RhServiceRoom;
 
-/* `pool` has its limits, those of all its groups together (service.c). */
+/* `pool` has its limits, those of all its groups together (service_open.c). */
 RhServiceRoom rh_service_room_of(const RhServing *serving, const RhPool *pool,
                                  const RhIterations *iterations);
 /* Fills in what `host` and `nvme` of the pool are good for. RH_ERROR_USAGE: more than the node has, drives that it
