@@ -82,6 +82,18 @@ static void muse_glimmer_counts_from_the_end(void)
         CU_ASSERT_EQUAL(m->kinds[m->kind_of_layer[i]].window_tokens == 0, (9 - i) % 4 == 0);
 }
 
+static void groups_are_chosen_of_those_there_are(void)
+{
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhModel) m = model_parse(
+        "{" SHAPE("glm4_moe", 4, 2048, 16, 8, 8192,
+                  4096) ", 'n_routed_experts': 64, "
+                        "'num_experts_per_tok': 6, 'moe_intermediate_size': 1408, 'topk_group': 4}",
+        &error);
+    CU_ASSERT_PTR_NULL(m);
+    CU_ASSERT_TRUE(error != NULL && strstr(error->message, "topk_group 4 of") != NULL);
+}
+
 /* All gates and decays of a layer come of one matrix: queries, keys, values, gate, decays, a rate a head. */
 static void ling_3_decays_by_matrices(void)
 {
@@ -106,6 +118,8 @@ static void ling_3_decays_by_matrices(void)
         gemms += k->cls == RH_KERNEL_GEMM ? k->flops : 0;
     }
     CU_ASSERT_EQUAL(gemms, 2 * n * h * (in + w));
+    CU_ASSERT_TRUE(m->kinds[m->kind_of_layer[3]].expert_groups == 8 &&
+                   m->kinds[m->kind_of_layer[3]].expert_groups_chosen == 4);
     /* A number a head scales what latent attention puts out. */
     double out = 32 * 128 * h, keys = h * (512 + 64) + 512 * 32 * 256, queries = h * 32 * 192;
     CU_ASSERT_EQUAL(rh_block_flops(m, latent, RH_BLOCK_MIXER, &one).weights,
@@ -199,6 +213,7 @@ int main(void)
             {"inkling_has_windows_with_heads_of_their_own",
              inkling_has_windows_with_heads_of_their_own},
             {"muse_glimmer_counts_from_the_end", muse_glimmer_counts_from_the_end},
+            {"groups_are_chosen_of_those_there_are", groups_are_chosen_of_those_there_are},
             {"ling_3_decays_by_matrices", ling_3_decays_by_matrices},
             {"layers_share_keys_in_turns", layers_share_keys_in_turns},
             {"two_gemmas_are_an_encoder_and_a_decoder", two_gemmas_are_an_encoder_and_a_decoder},

@@ -34,6 +34,7 @@ static const char *const ALIASES[][10] = {
     {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
      "shared_intermediate_size"},
     {"n_shared_experts", "num_shared_experts", "moe_num_shared_experts"},
+    {"n_group", "num_expert_group"},
     {"first_k_dense_replace", "moe_layer_start_index", "num_dense_layers"},
     {"ssm_state_size", "mamba_d_state", "mamba_state_dim", "state_size"},
     {"mamba_num_heads", "mamba_n_heads"},

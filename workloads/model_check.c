@@ -63,7 +63,8 @@ static void check_groups(const Check *check)
 {
     const RhConfig *c = check->config;
     size_t chosen = offsetof(RhConfig, expert_groups_chosen);
-    check_divides(check, offsetof(RhConfig, expert_groups), offsetof(RhConfig, experts));
+    if (c->expert_groups > 0)
+        check_divides(check, offsetof(RhConfig, expert_groups), offsetof(RhConfig, experts));
     if (c->expert_groups_chosen < 1 || c->expert_groups_chosen > c->expert_groups ||
         c->experts / c->expert_groups * c->expert_groups_chosen < c->experts_per_token)
         add_problem(check, chosen,
@@ -87,7 +88,7 @@ static void check_experts(const Check *check)
                     g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts",
                                     name_of(check, chosen), c->experts_per_token, c->experts),
                     g_strdup("a token goes to 1 of them at least, and to all at most"));
-    else if (c->expert_groups > 1)
+    else if (c->expert_groups > 1 || c->expert_groups_chosen > 1)
         check_groups(check);
 }
 
