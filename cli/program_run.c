@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/idle_words.h"
 #include "cli/inputs.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
@@ -109,6 +110,42 @@ static void print(const RhArguments *a, const RhProgramAnswer *answer)
     fputs(text, stdout);
 }
 
+/* --- words that change nothing --- */
+
+typedef struct {
+    const Loaded *loaded;
+    RhEngineOptions options;
+} Idle;
+
+/* The path through it by itself, then the rehearsal; what a platform makes of somebody's program is part of both. */
+static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
+{
+    const Idle *idle = user;
+    RhForeign *foreign = idle->loaded->foreign;
+    g_autoptr(RhProgram) own = foreign ? rh_foreign_program(foreign, in->platform, NULL) : NULL;
+    const RhProgram *p = foreign ? own : idle->loaded->program;
+    double seconds = 0;
+    if (!p || !check_places(p, in->platform, NULL) ||
+        (cheap && !rh_critical_path_s(p, in->platform, &seconds, NULL)))
+        return NULL;
+    g_autoptr(RhRun) run = cheap ? NULL : rh_rehearse_apart(p, in->platform, &idle->options, NULL);
+    if (!cheap && !run)
+        return NULL;
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
+    seconds = run ? run->step_time_s : seconds;
+    g_array_append_val(out, seconds);
+    return out;
+}
+
+static void tell_idle_words(const RhArguments *a, const RhInputs *in, const Loaded *l,
+                            const RhEngineOptions *options)
+{
+    Idle idle = {l, *options};
+    idle.options.timeline = false;
+    idle.options.timeout_s = rh_terminal_left_s(a->timeout_s);
+    rh_idle_words_tell(a, &(RhIdleAnswer){in, &idle}, 1, figures_of);
+}
+
 static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **error)
 {
     RhEngineOptions options = {.unfolded = a->unfolded,
@@ -143,6 +180,7 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
         return 3;
     print(a, &found);
     rh_output_answered();
+    tell_idle_words(a, in, l, &options);
     return write_files(a, in, &found, error) ? 0 : 3;
 }
 

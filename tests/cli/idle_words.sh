@@ -35,3 +35,8 @@ for set in experts_capacity=1.25 ib=50Gb/s layers=4 nvlink=100GB/s; do
     try rehearse simulate "${job[@]}" -s tp2 --beside other.json --set "$set"
 done
 try rehearse plan "${job[@]}" --fix tp=2 --top 1 --beside other.json --set ib=50Gb/s --set nvlink=100GB/s
+rehearse simulate "${job[@]}" -s tp2 -q -o two.program.json -o two.goal >/dev/null
+for set in ib=50Gb/s price=2USD nvlink=100GB/s; do
+    try rehearse simulate --program two.program.json -p two-nodes.json --set "$set"
+    try rehearse simulate --program two.goal -p two-nodes.json --set "$set"
+done
