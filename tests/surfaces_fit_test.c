@@ -225,7 +225,7 @@ static void of_several_ranks_the_busiest_is_read(void)
     const RhKernel *k = &row->kernel;
     CU_ASSERT_TRUE(row->spread && row->format == other->format && !other->spread);
     CU_ASSERT_STRING_EQUAL(row->format, "mxfp4");
-    RH_CHECK_CLOSE(k->weight_bytes, 0.53125, 1e-9);
+    RH_CHECK_CLOSE((double)k->weight_bytes, 0.53125, 1e-9);
     CU_ASSERT_EQUAL(k->batch, 64);
     RH_CHECK_CLOSE(k->flops / (4.0 * 2880 * 2880), 1.08 * 2048, 0.003);
     CU_ASSERT_EQUAL(other->kernel.batch, 4);
