@@ -15,7 +15,8 @@
 #include "strategies/train/least.h"
 
 #define BATCH       8
-#define ALONE_BATCH 2 /* one entry is looked for */
+#define ALONE_BATCH 2 /* one entry is looked for, beside others */
+#define ONLY_BATCH  1 /* of one of many questions: the others keep the processors busy */
 /* --quick rehearses a batch of the best by bound, where a step is as small as this. */
 #define QUICK_TASKS_MAX 2e6
 /* What one rehearsal of a search may have; simulate takes more (RH_TRAIN_TASKS_MAX). */
@@ -263,7 +264,11 @@ static void races_begin(RhFunnel *f)
     const RhPlanOptions *o = f->o;
     double worth = o->worth_s > 0 ? o->worth_s / rh_straggler_factor(f->c) : (double)INFINITY;
     GDestroyNotify free_entry = (GDestroyNotify)rh_rehearsal_free;
-    f->main = race_new(f->plan->entries, o->top, o->best_alone ? ALONE_BATCH : BATCH, worth);
+    f->main = race_new(f->plan->entries, o->top,
+                       o->unperformed  ? ONLY_BATCH
+                       : o->best_alone ? ALONE_BATCH
+                                       : BATCH,
+                       worth);
     f->fuller =
         race_new(g_ptr_array_new_with_free_func(free_entry), 1, ALONE_BATCH, (double)INFINITY);
     f->behind = g_ptr_array_new_with_free_func(free_entry);
