@@ -88,8 +88,8 @@ static void check_experts(const Check *check)
                     g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts",
                                     name_of(check, chosen), c->experts_per_token, c->experts),
                     g_strdup("a token goes to 1 of them at least, and to all at most"));
-    else if (c->expert_groups > 1 || c->expert_groups_chosen > 1)
-        check_groups(check);
+    else if (c->expert_groups > 1 || (c->expert_groups == 0 && c->expert_groups_chosen > 1))
+        check_groups(check); /* one group: whatever is chosen of it is all */
 }
 
 /* A picture has one patch at least. */

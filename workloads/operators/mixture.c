@@ -40,7 +40,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->experts = (int32_t)c->experts;
     kind->experts_per_token = (int32_t)c->experts_per_token;
     kind->expert_groups = (int32_t)MAX(c->expert_groups, 1);
-    kind->expert_groups_chosen = (int32_t)MAX(c->expert_groups_chosen, 1);
+    kind->expert_groups_chosen = (int32_t)CLAMP(c->expert_groups_chosen, 1, kind->expert_groups);
     kind->shared_width = c->shared_ffn > 0 ? c->shared_ffn : c->shared_experts * kind->ffn_width;
     kind->shared_gate = c->shared_gate != 0 && kind->shared_width > 0;
     kind->expert_latent = (int32_t)c->expert_latent;
