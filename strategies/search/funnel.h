@@ -106,6 +106,6 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c);
 void rh_funnel_rehearse_batch(RhFunnel *f);
 /* Empties the batch; what waited for it is a candidate again. */
 void rh_funnel_leave_batch(RhFunnel *f);
-/* The entries once more, every byte as a SimGrid flow: must agree with the rehearsals that collapsed idle
- * ones into timers. */
-void rh_funnel_perform_printed(RhFunnel *f);
+/* The best entry once more, every byte as a SimGrid flow: must agree with its rehearsal, which collapsed idle ones
+ * into timers. Where it then is the best no longer, the next, until the best is one that was performed. */
+void rh_funnel_perform_best(RhFunnel *f);

@@ -198,38 +198,34 @@ static void judge_apart(RhFunnel *f, const RhRehearsal *performed, double found_
             text, 1 + apart_frac);
 }
 
-static void report_performed(int32_t done, void *user)
+/* The best entry with every byte a flow; false: it stays as it was found. */
+static bool perform_best(RhFunnel *f)
 {
-    const RhFunnel *f = user;
-    rh_funnel_report(f, "perform", done, f->race->entries->len);
+    const RhRehearsal *best = f->race->entries->pdata[0];
+    double found_s = best->step_time_s;
+    RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhRun) run = NULL;
+    rh_apart_run(f->apart, 1, 1, &best->layout, &options, &run, &error, NULL, NULL);
+    if (run) {
+        replace_entry(f, 0, run);
+        judge_apart(f, f->race->entries->pdata[0], found_s);
+        rh_funnel_sort(f);
+    } else if (!rh_funnel_out_of_time(f) && g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
+        f->plan->unperformed_count++;
+    else if (!rh_funnel_out_of_time(f) && !f->failed)
+        f->failed = g_steal_pointer(&error);
+    return run != NULL;
 }
 
-void rh_funnel_perform_printed(RhFunnel *f)
+void rh_funnel_perform_best(RhFunnel *f)
 {
-    guint n = f->race->entries->len;
-    if (n == 0 || f->o->quick || f->failed || f->plan->timed_out)
+    const GPtrArray *entries = f->race->entries;
+    if (entries->len == 0 || f->o->quick || f->failed || f->plan->timed_out)
         return;
-    g_autofree RhRun **runs = g_new0(RhRun *, n);
-    g_autofree GError **errors = g_new0(GError *, n);
-    g_autofree RhLayout *layouts = g_new(RhLayout, n);
-    for (guint i = 0; i < n; i++)
-        layouts[i] = ((const RhRehearsal *)f->race->entries->pdata[i])->layout;
-    RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
-    rh_apart_run(f->apart, (int32_t)n, jobs_of(f), layouts, &options, runs, errors,
-                 report_performed, f);
-    for (guint i = 0; i < n; i++) {
-        if (runs[i]) {
-            double found_s = ((const RhRehearsal *)f->race->entries->pdata[i])->step_time_s;
-            replace_entry(f, i, runs[i]);
-            judge_apart(f, f->race->entries->pdata[i], found_s);
-        } else if (!rh_funnel_out_of_time(f) &&
-                   g_error_matches(errors[i], RH_ERROR, RH_ERROR_NO_ANSWER))
-            f->plan->unperformed_count++;
-        else if (!rh_funnel_out_of_time(f) && !f->failed)
-            f->failed = g_error_copy(errors[i]);
-        rh_run_free(runs[i]);
-        g_clear_error(&errors[i]);
-    }
-    rh_funnel_sort(f);
+    rh_funnel_report(f, "perform", 0, 1);
+    g_autoptr(GPtrArray) performed = g_ptr_array_new();
+    while (!g_ptr_array_find(performed, entries->pdata[0], NULL) && perform_best(f))
+        g_ptr_array_add(performed, entries->pdata[0]);
     f->plan->proved &= rh_plan_sensitive_frac(f->plan) <= RH_PLAN_SENSITIVE_MOST_FRAC;
 }

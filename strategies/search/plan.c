@@ -207,7 +207,7 @@ static void search(RhFunnel *f)
     if (f->o->quick)
         fill_with_bounds(f);
     if (!f->o->unperformed)
-        rh_funnel_perform_printed(f);
+        rh_funnel_perform_best(f);
 }
 
 /* The quickest of what fits but leaves less room, where it gains anything on the best. */
@@ -222,7 +222,7 @@ static void search_fuller(RhFunnel *f)
     GPtrArray *found = f->fuller.entries;
     if (found->len == 0 || ((RhRehearsal *)found->pdata[0])->step_time_s >= best->step_time_s)
         return; /* nobody is shown it */
-    rh_funnel_perform_printed(f);
+    rh_funnel_perform_best(f);
     if (((RhRehearsal *)found->pdata[0])->step_time_s < best->step_time_s)
         f->plan->fuller = g_ptr_array_steal_index(found, 0);
 }
@@ -371,7 +371,7 @@ bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan
                   .main = {.entries = plan->entries},
                   .deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s)};
     f.race = &f.main;
-    rh_funnel_perform_printed(&f);
+    rh_funnel_perform_best(&f);
     if (f.failed)
         g_propagate_error(error, f.failed);
     return !f.failed;

@@ -34,7 +34,7 @@ char *rh_constraint_text(const RhConstraint *constraint);
 #define RH_RISK_FRAC  0.05
 #define RH_RISK_LEAST 1e-9 /* that none may: 0 is the default */
 
-/* A printed step that differs by more than this between idle communication as timers and as flows is
+/* A best step that differs by more than this between idle communication as timers and as flows is
  * sensitive; where it moves by more than the second, nothing is proved any more. */
 #define RH_PLAN_AGREEMENT_FRAC      1e-3
 #define RH_PLAN_SENSITIVE_MOST_FRAC 0.02
@@ -49,7 +49,7 @@ typedef struct {
                          best of a kind stands for them */
     bool exhaustive;  /* rehearse every fitting layout */
     bool best_alone;  /* neither a fuller one nor near misses nor changes are looked for */
-    bool unperformed; /* entries are left as the search found them: rh_plan_perform */
+    bool unperformed; /* the best is left as the search found it: rh_plan_perform */
     double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */
@@ -112,19 +112,20 @@ typedef struct {
 
 typedef struct {
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
-    int64_t roomy_count;       /* of those that fit, what keeps within ranked_bytes */
-    double ranked_bytes;       /* what the entries may need: by their odds, a --limit, or all of the
+    int64_t roomy_count;      /* of those that fit, what keeps within ranked_bytes */
+    double ranked_bytes;      /* what the entries may need: by their odds, a --limit, or all of the
                             device where nothing keeps within that */
-    int64_t too_large_count;   /* left out: more tasks than a search rehearses */
-    double too_large_bound_s;  /* the least bound of those, INFINITY for none */
-    int64_t lost_count;        /* left out: the machine had not the memory for their rehearsal */
-    double lost_bound_s;       /* the least bound of those, INFINITY for none */
-    int64_t unperformed_count; /* entries that it had not the memory for with every byte a flow */
+    int64_t too_large_count;  /* left out: more tasks than a search rehearses */
+    double too_large_bound_s; /* the least bound of those, INFINITY for none */
+    int64_t lost_count;       /* left out: the machine had not the memory for their rehearsal */
+    double lost_bound_s;      /* the least bound of those, INFINITY for none */
+    int64_t
+        unperformed_count; /* best entries that it had not the memory for with every byte a flow */
     bool proved;
     bool unsafe; /* nothing fits as surely as was asked: the entries are of all that fits at all */
     bool timed_out;    /* also where the listing was cut short: legal_count is then too low */
-    double apart_frac; /* of the printed plans, the most by which a step with every byte as a flow
-                             differs from that with idle ones as timers, which the search went by */
+    double apart_frac; /* of the best plan, by how much its step with every byte as a flow differs
+                             from that with idle ones as timers, which the search went by */
     /* Where that is beyond RH_PLAN_AGREEMENT_FRAC: how far such a step moves when next to nothing
      * changes (sensitive.h), the most. */
     double spread_frac;
@@ -150,12 +151,12 @@ typedef struct {
 } RhPlan;
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);
-/* The entries of an unperformed plan once more, every byte as a flow, as they are printed; `proved` and
+/* The best entry of an unperformed plan once more, every byte as a flow, as it is printed; `proved` and
  * `timed_out` are of both. */
 bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan, GError **error);
 void rh_plan_free(RhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
-/* How far the most sensitive of the printed steps moves when next to nothing changes; 0: none does. What
+/* How far the most sensitive of the performed steps moves when next to nothing changes; 0: none does. What
  * is proved is so to the gap and this. */
 double rh_plan_sensitive_frac(const RhPlan *plan);
 
