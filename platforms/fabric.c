@@ -25,7 +25,10 @@ RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out)
 
 static inline int32_t gpu_nic(const RhPlatform *p, int32_t gpu)
 {
-    return (int32_t)((int64_t)(gpu % p->gpus_per_node) * p->nics_per_node / p->gpus_per_node);
+    int32_t local = gpu % p->gpus_per_node;
+    return p->nics_per_node == p->gpus_per_node
+               ? local
+               : (int32_t)((int64_t)local * p->nics_per_node / p->gpus_per_node);
 }
 
 /* The tier at which the two meet. A rail-optimised tier joins only NICs of one rail. */

@@ -21,6 +21,7 @@ typedef struct {
     RhMap64 *seen;
     uint64_t seen_last[SEEN_LAST]; /* by their last bits */
     int32_t *peers_first; /* per role, one more at the end: peers are listed role by role */
+    int32_t *places, *places_first; /* of each instance's listed members, instance by instance */
 } Refine;
 
 /* Ranks at the first place of their block are listed, one behind another. */
@@ -80,6 +81,26 @@ static uint64_t *pair_seeds(const RhTraffic *t)
     return seeds;
 }
 
+/* Members that are listed: asked for once, as every round goes by them. */
+static void list_places(Refine *f)
+{
+    const RhTraffic *t = f->traffic;
+    const int32_t *members = (const int32_t *)(void *)t->members->data;
+    int32_t count = 0;
+    f->places = g_new(int32_t, t->members->len + 1);
+    f->places_first = g_new(int32_t, t->instances->len + 1);
+    for (uint32_t i = 0; i < t->instances->len; i++) {
+        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        const int32_t *ranks = members + instance->members_first;
+        f->places_first[i] = count;
+        for (int32_t k = 0; k < instance->members_count; k++) {
+            f->places[count] = place_of(t, ranks[k]);
+            count += f->places[count] * t->block == ranks[k];
+        }
+    }
+    f->places_first[t->instances->len] = count;
+}
+
 /* A phase waits for the slowest of its routes, whichever that is: latencies are not the flows' of a
  * collective but the instance's. */
 static void take_in_latencies(Refine *f)
@@ -122,6 +143,7 @@ static Refine *refine_new(const RhTraffic *t)
     f->instance_next = g_new0(uint64_t, t->instances->len + 1);
     f->seen = rh_map64_new();
     f->peers_first = peers_by_role(t);
+    list_places(f);
     first_colours(f);
     return f;
 }
@@ -136,6 +158,8 @@ static void refine_free(Refine *f)
         g_free(arrays[i]);
     rh_map64_free(f->seen);
     g_free(f->peers_first);
+    g_free(f->places);
+    g_free(f->places_first);
     g_free(f);
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Refine, refine_free)
@@ -183,18 +207,13 @@ static void spread_flows(Refine *f)
 static void spread_groups(Refine *f)
 {
     const RhTraffic *t = f->traffic;
-    const int32_t *members = (const int32_t *)(void *)t->members->data;
     for (uint32_t i = 0; i < t->instances->len; i++) {
-        const RhInstance *instance = AT(t->instances, RhInstance, i);
-        const int32_t *ranks = members + instance->members_first;
-        uint64_t own = rh_mix64(f->instance[i], 37), times = (uint64_t)(t->block / instance->alike);
-        for (int32_t k = 0; k < instance->members_count; k++) {
-            int32_t place = place_of(t, ranks[k]);
-            if (place * t->block != ranks[k])
-                continue;
-            f->instance_next[i] += times * rh_mix64(f->rank[place], 31);
-            f->rank_next[place] += own;
+        uint64_t own = rh_mix64(f->instance[i], 37), sum = 0;
+        for (int32_t k = f->places_first[i]; k < f->places_first[i + 1]; k++) {
+            sum += rh_mix64(f->rank[f->places[k]], 31);
+            f->rank_next[f->places[k]] += own;
         }
+        f->instance_next[i] += (uint64_t)(t->block / AT(t->instances, RhInstance, i)->alike) * sum;
     }
 }
 
@@ -240,13 +259,20 @@ static uint32_t count_ranks(Refine *f, int64_t *tasks)
     return ranks;
 }
 
-/* Behind those of ranks: how many colours there are of everything. A round that adds none is the last. */
-static uint32_t count_all(Refine *f)
+/* Colours of ranks, which were counted, and of instances. */
+static uint32_t count_instances(Refine *f)
 {
-    for (int32_t i = 0; i < f->links_count; i++)
-        see(f, f->link[i]);
     for (uint32_t i = 0; i < f->traffic->instances->len; i++)
         see(f, f->instance[i]);
+    return f->seen->used;
+}
+
+static uint32_t count_links(Refine *f, const uint64_t *colours)
+{
+    rh_map64_clear(f->seen);
+    memset(f->seen_last, 0, sizeof f->seen_last);
+    for (int32_t i = 0; i < f->links_count; i++)
+        see(f, colours[i]);
     return f->seen->used;
 }
 
@@ -280,21 +306,24 @@ static void refine_once(Refine *f, bool flows_too)
 
 typedef enum { REFINE_ALL, REFINE_RANKS_ONLY } Which;
 
-/* Refines until nothing splits. False when there would be too many performers; *ranks says how
- * many at least. */
+/* Refines until nothing splits: colours are mixed with what they were, so a round that adds none is the last. Links
+ * are the most by far, and are counted, as they are and as they were, when nothing else has split. False when there
+ * would be too many performers; *ranks says how many at least. */
 static bool refine(Refine *f, Which which, uint32_t *ranks)
 {
+    bool links_too = which == REFINE_ALL;
     int64_t tasks;
     *ranks = count_ranks(f, &tasks);
-    uint32_t before, now = count_all(f);
+    uint32_t before, now = count_instances(f);
     do {
         before = now;
-        refine_once(f, which == REFINE_ALL);
+        refine_once(f, links_too);
         *ranks = count_ranks(f, &tasks);
-        if (which == REFINE_ALL && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
+        if (links_too && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
             return false;
-        now = count_all(f);
-    } while (now != before);
+        now = count_instances(f);
+    } while (now != before ||
+             (links_too && count_links(f, f->link) != count_links(f, f->link_next)));
     return true;
 }
 
