@@ -76,30 +76,30 @@ const RhExpansion *rh_expansion_get(RhExpansions *all, const RhTask *t, int32_t 
 
 RhExpansionPlace rh_expansion_begin(const RhExpansion *e, int32_t own)
 {
-    return (RhExpansionPlace){.phase = -1, .from = e->first[own], .to = e->first[own]};
+    return (RhExpansionPlace){.round = -1, .from = e->first[own], .to = e->first[own]};
 }
 
-/* The flows of the phase come right behind those of the one before. */
-static void enter_phase(const RhExpansion *e, int32_t own, RhExpansionPlace *at)
+/* The flows of the round come right behind those of the one before. */
+static void enter_round(const RhExpansion *e, int32_t own, RhExpansionPlace *at)
 {
-    const RhStepPhase *phase = rh_expansion_step_phase(e, at->phase);
+    const RhRound *round = rh_expansion_round(e, at->round);
     at->repeat = 0;
     at->from = at->to;
-    while (at->to < e->first[own + 1] && e->flows[at->to] < phase->flows_first + phase->flows_count)
+    while (at->to < e->first[own + 1] && e->flows[at->to] < round->flows_first + round->flows_count)
         at->to++;
 }
 
 bool rh_expansion_next(const RhExpansion *e, int32_t own, RhExpansionPlace *at)
 {
-    int32_t phases = (int32_t)e->schedule->phases->len;
-    if (at->phase >= 0) {
+    int32_t rounds = (int32_t)e->schedule->rounds->len;
+    if (at->round >= 0) {
         at->step++;
-        if (++at->repeat < rh_expansion_step_phase(e, at->phase)->repeat)
+        if (++at->repeat < rh_expansion_round(e, at->round)->repeat)
             return true;
     }
-    while (++at->phase < phases) {
-        int32_t repeat = rh_expansion_step_phase(e, at->phase)->repeat;
-        enter_phase(e, own, at);
+    while (++at->round < rounds) {
+        int32_t repeat = rh_expansion_round(e, at->round)->repeat;
+        enter_round(e, own, at);
         if (at->to > at->from && repeat > 0)
             return true;
         at->step += repeat;

@@ -1,6 +1,6 @@
 #pragma once
 /* A collective of one group, unfolded for its members: the steps of its schedule
- * (sim/collective/collective.h) and which flows of each phase concern whom. GOAL export, the
+ * (sim/collective/collective.h) and which flows of each round concern whom. GOAL export, the
  * message-level rehearsal and the MPI performer walk it alike, member by member:
  *
  *   while rh_expansion_next(): send my flows, await my flows
@@ -27,20 +27,20 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhExpansions, rh_expansions_free)
 const RhExpansion *rh_expansion_get(RhExpansions *all, const RhTask *task, int32_t rank,
                                     int32_t *own, GError **error);
 
-/* A member's place on its way: repetition `repeat` of phase `phase`, which is step `step` of the whole schedule, with
+/* A member's place on its way: repetition `repeat` of round `round`, which is step `step` of the whole schedule, with
  * its flows e->flows[from] .. e->flows[to - 1]. */
 typedef struct {
-    int32_t phase, repeat, step, from, to;
+    int32_t round, repeat, step, from, to;
 } RhExpansionPlace;
 
 /* Before the first step of member `own`. */
 RhExpansionPlace rh_expansion_begin(const RhExpansion *e, int32_t own);
-/* To its next step: the next repetition, or the next phase that has flows of its own. False at the end. */
+/* To its next step: the next repetition, or the next round that has flows of its own. False at the end. */
 bool rh_expansion_next(const RhExpansion *e, int32_t own, RhExpansionPlace *at);
 
-static inline const RhStepPhase *rh_expansion_step_phase(const RhExpansion *e, int32_t k)
+static inline const RhRound *rh_expansion_round(const RhExpansion *e, int32_t k)
 {
-    return &g_array_index(e->schedule->phases, RhStepPhase, k);
+    return &g_array_index(e->schedule->rounds, RhRound, k);
 }
 static inline const RhFlow *rh_expansion_flow(const RhExpansion *e, int32_t i)
 {

@@ -136,7 +136,7 @@ static void merged_ranks_share_links_with_groups_that_lie_otherwise(void)
 }
 
 /* Of every third rank on nodes of four: the groups of 256 that sum adapters' gradients side by side share nodes
- * in other ways, so their trees differ, and nothing keeps them in step from phase to phase. */
+ * in other ways, so their trees differ, and nothing keeps them in step from round to round. */
 static void trees_of_groups_that_lie_otherwise_are_not_in_step(void)
 {
     int32_t rehearsed = 0;
@@ -191,8 +191,8 @@ static void an_exchange_at_the_turn_keeps_no_pair_back(void)
 }
 
 /* Groups of the same GPUs of many nodes, of which two and two are joined by one link or by two.
- * With phases in step the graph was at 1.00025 of the rehearsal. */
-static void groups_on_a_mesh_may_be_ahead_in_a_phase(void)
+ * With rounds in step the graph was at 1.00025 of the rehearsal. */
+static void groups_on_a_mesh_may_be_ahead_in_a_round(void)
 {
     g_auto(TrainKit) k = train_kit("gpt2", "v100-sxm-32:8x112,nvlink:50GB/s,ib:200Gb/s,nics:1",
                                    "megatron-2021", 224, 1536);
@@ -392,7 +392,7 @@ int main(void)
              trees_of_groups_that_lie_otherwise_are_not_in_step},
             {"an_exchange_at_the_turn_keeps_no_pair_back",
              an_exchange_at_the_turn_keeps_no_pair_back},
-            {"groups_on_a_mesh_may_be_ahead_in_a_phase", groups_on_a_mesh_may_be_ahead_in_a_phase},
+            {"groups_on_a_mesh_may_be_ahead_in_a_round", groups_on_a_mesh_may_be_ahead_in_a_round},
             {"groups_on_a_mesh_may_begin_apart", groups_on_a_mesh_may_begin_apart},
             {"prefetch_of_any_depth_holds", prefetch_of_any_depth_holds},
             {"straddling_tensor_groups_are_bounded_within_a_tenth",

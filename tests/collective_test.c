@@ -49,12 +49,12 @@ static void run_flow(World *w, const RhFlow *f, int32_t q)
 static void run_schedule(World *w)
 {
     size_t bytes = (size_t)w->s->members * (size_t)w->s->chunks_count * sizeof(double);
-    for (guint i = 0; i < w->s->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(w->s->phases, RhStepPhase, i);
-        for (int32_t q = 0; q < phase->repeat; q++) {
+    for (guint i = 0; i < w->s->rounds->len; i++) {
+        const RhRound *round = &g_array_index(w->s->rounds, RhRound, i);
+        for (int32_t q = 0; q < round->repeat; q++) {
             memcpy(w->before, w->now, bytes);
-            for (int32_t f = 0; f < phase->flows_count; f++)
-                run_flow(w, &g_array_index(w->s->flows, RhFlow, phase->flows_first + f), q);
+            for (int32_t f = 0; f < round->flows_count; f++)
+                run_flow(w, &g_array_index(w->s->flows, RhFlow, round->flows_first + f), q);
         }
     }
 }
@@ -186,7 +186,7 @@ static void unsupported_pairs_are_refused(void)
 static void one_member_costs_nothing(void)
 {
     g_autoptr(RhSchedule) s = rh_schedule_new(RH_OP_ALL_REDUCE, RH_ALGO_RING, 1, NULL, 1e9, NULL);
-    CU_ASSERT_EQUAL(s->phases->len, 0);
+    CU_ASSERT_EQUAL(s->rounds->len, 0);
     CU_ASSERT_EQUAL(rh_schedule_wire_bytes(s), 0);
 }
 
@@ -194,7 +194,7 @@ static void a_shift_sends_each_buffer_once(void)
 {
     for (int32_t n = 2; n < 20; n++) {
         g_autoptr(RhSchedule) s = rh_schedule_new(RH_OP_SHIFT, RH_ALGO_RING, n, NULL, 5e6, NULL);
-        CU_ASSERT_EQUAL(s->phases->len, 1);
+        CU_ASSERT_EQUAL(s->rounds->len, 1);
         CU_ASSERT_EQUAL(s->flows->len, (guint)n);
         CU_ASSERT_EQUAL(rh_schedule_wire_bytes(s), 5e6);
     }
@@ -208,11 +208,11 @@ static void a_barrier_reaches_everyone_from_everyone(void)
         uint64_t knows[40] = {0}, before[40];
         for (int32_t m = 0; m < n; m++)
             knows[m] = (uint64_t)1 << m;
-        for (guint i = 0; i < s->phases->len; i++) {
-            const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
+        for (guint i = 0; i < s->rounds->len; i++) {
+            const RhRound *round = &g_array_index(s->rounds, RhRound, i);
             memcpy(before, knows, sizeof(knows));
-            for (int32_t f = 0; f < phase->flows_count; f++) {
-                const RhFlow *flow = &g_array_index(s->flows, RhFlow, phase->flows_first + f);
+            for (int32_t f = 0; f < round->flows_count; f++) {
+                const RhFlow *flow = &g_array_index(s->flows, RhFlow, round->flows_first + f);
                 knows[flow->dst] |= before[flow->src];
                 CU_ASSERT_EQUAL(flow->bytes, 0);
             }
@@ -227,11 +227,11 @@ static void a_barrier_reaches_everyone_from_everyone(void)
 /* Flows of the steps that a tree repeats, when it is full: what each member sends. */
 static void count_full_step(const RhSchedule *s, int32_t *sent, int32_t *received, int32_t *steps)
 {
-    for (guint i = 0; i < s->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
-        *steps += phase->repeat;
-        for (int32_t f = 0; phase->repeat > 1 && f < phase->flows_count; f++) {
-            const RhFlow *flow = &g_array_index(s->flows, RhFlow, phase->flows_first + f);
+    for (guint i = 0; i < s->rounds->len; i++) {
+        const RhRound *round = &g_array_index(s->rounds, RhRound, i);
+        *steps += round->repeat;
+        for (int32_t f = 0; round->repeat > 1 && f < round->flows_count; f++) {
+            const RhFlow *flow = &g_array_index(s->flows, RhFlow, round->flows_first + f);
             sent[flow->src]++;
             received[flow->dst]++;
         }

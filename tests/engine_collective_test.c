@@ -37,8 +37,8 @@ static double expected_s(const RhProgram *p, const RhPlatform *platform, int32_t
     *steps = 1;
     if (!schedule) /* hierarchical over nodes with unequal members, say */
         return -1;
-    for (uint32_t i = 0; i < schedule->phases->len; i++)
-        *steps += g_array_index(schedule->phases, RhStepPhase, i).repeat;
+    for (uint32_t i = 0; i < schedule->rounds->len; i++)
+        *steps += g_array_index(schedule->rounds, RhRound, i).repeat;
     return rh_schedule_time_s(schedule, p, platform, task->group, 0);
 }
 

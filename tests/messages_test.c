@@ -179,12 +179,12 @@ static void every_collective_ends_and_moves_its_bytes(void)
             int32_t own;
             const RhExpansion *e = rh_expansion_get(all, rh_program_task(p, 0), 0, &own, NULL);
             double bytes = 0;
-            for (guint k = 0; k < e->schedule->phases->len; k++) {
-                const RhStepPhase *phase = rh_expansion_step_phase(e, (int32_t)k);
-                for (int32_t f = 0; f < phase->flows_count; f++)
+            for (guint k = 0; k < e->schedule->rounds->len; k++) {
+                const RhRound *round = rh_expansion_round(e, (int32_t)k);
+                for (int32_t f = 0; f < round->flows_count; f++)
                     bytes +=
-                        phase->repeat *
-                        g_array_index(e->schedule->flows, RhFlow, phase->flows_first + f).bytes;
+                        round->repeat *
+                        g_array_index(e->schedule->flows, RhFlow, round->flows_first + f).bytes;
             }
             RH_CHECK_CLOSE(run->bytes_total, bytes, 1e-9);
             CU_ASSERT_TRUE(run->step_time_s > 0);
@@ -193,7 +193,7 @@ static void every_collective_ends_and_moves_its_bytes(void)
     CU_ASSERT_TRUE(performed >= 17);
 }
 
-/* Each member's steps, in the order of the schedule, each of its flows as often as its phase repeats. */
+/* Each member's steps, in the order of the schedule, each of its flows as often as its round repeats. */
 static void members_walk_all_their_steps_and_no_others(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("lab-2x4");
@@ -208,20 +208,20 @@ static void members_walk_all_their_steps_and_no_others(void)
             for (int32_t m = 0; m < 8; m++) {
                 RhExpansionPlace at = rh_expansion_begin(e, m);
                 int32_t step = 0;
-                for (int32_t k = 0; k < (int32_t)e->schedule->phases->len; k++) {
-                    const RhStepPhase *phase = rh_expansion_step_phase(e, k);
+                for (int32_t k = 0; k < (int32_t)e->schedule->rounds->len; k++) {
+                    const RhRound *round = rh_expansion_round(e, k);
                     int32_t flows = 0;
-                    for (int32_t f = 0; f < phase->flows_count; f++) {
+                    for (int32_t f = 0; f < round->flows_count; f++) {
                         const RhFlow *flow =
-                            &g_array_index(e->schedule->flows, RhFlow, phase->flows_first + f);
+                            &g_array_index(e->schedule->flows, RhFlow, round->flows_first + f);
                         flows += flow->src == m || flow->dst == m;
                     }
-                    for (int32_t q = 0; q < phase->repeat && flows > 0; q++) {
+                    for (int32_t q = 0; q < round->repeat && flows > 0; q++) {
                         CU_ASSERT_TRUE_FATAL(rh_expansion_next(e, m, &at));
-                        CU_ASSERT_TRUE(at.phase == k && at.repeat == q && at.step == step + q);
+                        CU_ASSERT_TRUE(at.round == k && at.repeat == q && at.step == step + q);
                         CU_ASSERT_EQUAL(at.to - at.from, flows);
                     }
-                    step += phase->repeat;
+                    step += round->repeat;
                 }
                 CU_ASSERT_FALSE(rh_expansion_next(e, m, &at));
             }

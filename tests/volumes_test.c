@@ -427,7 +427,7 @@ static void kernels_have_a_pace_of_their_own(void)
         double expected_s =
             nodes == 1 ? 7 / 8.0 * 1e9 / (0.5 * nvlink) : 24 / 32.0 * 1e9 / (0.25 * nic);
         double moving_s = rh_schedule_time(s, p, platform, 0, 0).moving_s;
-        /* Phases with neighbours of the own node among them wait for those beyond. */
+        /* Rounds with neighbours of the own node among them wait for those beyond. */
         CU_ASSERT_TRUE(moving_s >= expected_s * (1 - 1e-9));
         CU_ASSERT_TRUE(moving_s <= expected_s * (nodes == 1 ? 1 + 1e-9 : 1.35));
     }

@@ -37,8 +37,8 @@ void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count);
 void rh_schedule_pairs(RhScheduleBuilder *b);
 /* node_frac, over nodes of as many members each; 1 where `routing` is NULL or `nodes` 0. */
 double rh_node_frac(const RhRouting *routing, int32_t members, int32_t nodes);
-void rh_schedule_phase(RhScheduleBuilder *b, int32_t repeat);
-/* A flow of the latest phase: chunks [first, first + count), the same in every repetition. */
+void rh_schedule_round(RhScheduleBuilder *b, int32_t repeat);
+/* A flow of the latest round: chunks [first, first + count), the same in every repetition. */
 void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t first, int32_t count,
                       bool reduce);
 /* The same, moving by `shift` chunks a repetition within [wrap_first, wrap_first + wrap_count). */
@@ -136,7 +136,7 @@ struct RhAlgorithm {
     unsigned once;         /* what a library for tokens that are sent once takes it for (DeepEP) */
     bool even_nodes;       /* needs as many members on every node, side by side */
     /* Operations in whose steps every member sends to the next one alone, as much in each, members - 1 steps to a
-     * phase (of a shift, one): their time is taken of fewer members, and groups side by side keep in step. */
+     * round (of a shift, one): their time is taken of fewer members, and groups side by side keep in step. */
     unsigned neighbours;
     /* Of these, those that go round a mesh's rings (RhScheduleBuilder.rings) and at their rate. */
     unsigned rings;

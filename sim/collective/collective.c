@@ -47,19 +47,19 @@ void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count)
     b->chunk_bytes = s->bytes / count;
 }
 
-void rh_schedule_phase(RhScheduleBuilder *b, int32_t repeat)
+void rh_schedule_round(RhScheduleBuilder *b, int32_t repeat)
 {
-    RhStepPhase phase = {repeat, (int32_t)b->schedule->flows->len, 0};
-    g_array_append_val(b->schedule->phases, phase);
+    RhRound round = {repeat, (int32_t)b->schedule->flows->len, 0};
+    g_array_append_val(b->schedule->rounds, round);
 }
 
 void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow)
 {
-    GArray *phases = b->schedule->phases;
+    GArray *rounds = b->schedule->rounds;
     bool inside = !b->node_of || b->node_of[flow.src] == b->node_of[flow.dst];
     flow.bytes = flow.chunk_count * b->chunk_bytes * (inside ? b->link.inside : b->link.between);
     g_array_append_val(b->schedule->flows, flow);
-    g_array_index(phases, RhStepPhase, phases->len - 1).flows_count++;
+    g_array_index(rounds, RhRound, rounds->len - 1).flows_count++;
 }
 
 void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t first, int32_t count,
@@ -150,7 +150,7 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
     s->launch_more_s = pace.launch_more_s;
     s->step_more_s = pace.step_more_s;
     s->wire = pace.wire;
-    s->phases = g_array_new(FALSE, FALSE, sizeof(RhStepPhase));
+    s->rounds = g_array_new(FALSE, FALSE, sizeof(RhRound));
     s->flows = g_array_new(FALSE, FALSE, sizeof(RhFlow));
     RhGroupPlace at = rh_placement_of(members, node_of);
     RhScheduleBuilder b = {.schedule = s,
@@ -229,7 +229,7 @@ void rh_schedule_free(RhSchedule *s)
 {
     if (!s)
         return;
-    g_array_unref(s->phases);
+    g_array_unref(s->rounds);
     g_array_unref(s->flows);
     g_free(s->owner);
     g_free(s->chunk_bytes);
@@ -240,11 +240,11 @@ double rh_schedule_wire_bytes(const RhSchedule *s)
 {
     g_autofree double *sent = g_new0(double, s->members);
     double most = 0;
-    for (guint i = 0; i < s->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
-        for (int32_t f = phase->flows_first; f < phase->flows_first + phase->flows_count; f++) {
+    for (guint i = 0; i < s->rounds->len; i++) {
+        const RhRound *round = &g_array_index(s->rounds, RhRound, i);
+        for (int32_t f = round->flows_first; f < round->flows_first + round->flows_count; f++) {
             const RhFlow *flow = &g_array_index(s->flows, RhFlow, f);
-            sent[flow->src] += phase->repeat * flow->bytes / s->wire;
+            sent[flow->src] += round->repeat * flow->bytes / s->wire;
             most = fmax(most, sent[flow->src]);
         }
     }

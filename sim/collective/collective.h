@@ -1,10 +1,10 @@
 #pragma once
 /* Collectives as generators of steps.
  *
- * A schedule is a list of *phases*; a phase is `repeat` equal steps; a step is a set of flows
+ * A schedule is a list of *rounds*; a round is `repeat` equal steps; a step is a set of flows
  * between members that start together and end together (a step barrier, as lock-step rings behave
  * when links are equal). Every flow says which chunks of the buffer it carries, so that the same
- * schedule moves real data under MPI: in repetition q of its phase it carries chunk_count chunks
+ * schedule moves real data under MPI: in repetition q of its round it carries chunk_count chunks
  * from wrap_first + (chunk_first - wrap_first + q * chunk_shift) mod wrap_count on, and the
  * receiver adds (reduce) or copies them into the same places. A test runs every generator on real
  * arrays. Who holds what: `owner` names the member that ends a reduce-scatter with a chunk, or
@@ -12,7 +12,7 @@
  * everyone; all-to-all numbers its chunks src * members + dst; of a shift chunk c is member c's
  * buffer, and ends with the next member.
  *
- * With nothing else on the links a phase takes repeat * (latency + bytes / bandwidth of the slowest
+ * With nothing else on the links a round takes repeat * (latency + bytes / bandwidth of the slowest
  * flow): rh_schedule_time_s. The closed forms of the literature (docs/model-collectives.md) equal
  * it for regular groups. */
 #include <glib.h>
@@ -32,7 +32,7 @@ typedef struct {
 typedef struct {
     int32_t repeat;
     int32_t flows_first, flows_count;
-} RhStepPhase;
+} RhRound;
 
 typedef struct {
     RhOp op;
@@ -41,7 +41,7 @@ typedef struct {
     int32_t chunks_count; /* the buffer is cut into this many chunks, equal but for chunk_bytes */
     double bytes;         /* buffer, as RhTask.bytes */
     double *chunk_bytes;  /* of each chunk, of an uneven all-to-all; else NULL; owned */
-    GArray *phases;       /* RhStepPhase */
+    GArray *rounds;       /* RhRound */
     GArray *flows;        /* RhFlow */
     int32_t *owner;       /* of each chunk; owned */
     /* What a protocol adds to the platform's launch and to the latency of each step (it may be less), and how many
@@ -89,7 +89,7 @@ typedef struct {
     bool linear;
 } RhScheduleTime;
 /* Of the whole schedule on an otherwise idle platform, where all groups of the pattern that begin in this
- * role run at once, as in an SPMD job; role -1: the group of rank 0 alone. Of each phase the busiest link's bytes over
+ * role run at once, as in an SPMD job; role -1: the group of rank 0 alone. Of each round the busiest link's bytes over
  * its rate, and the longest route's latency. */
 RhScheduleTime rh_schedule_time(const RhSchedule *schedule, const RhProgram *p,
                                 const RhPlatform *platform, int32_t group, int32_t role);

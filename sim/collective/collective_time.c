@@ -19,7 +19,7 @@ typedef struct {
 } Crossing;
 
 typedef struct {
-    double bytes; /* 0 between phases */
+    double bytes; /* 0 between rounds */
     double bytes_per_s;
     int32_t share; /* of waves so far */
 } Load;
@@ -37,7 +37,7 @@ typedef struct {
     GArray *loads;            /* Load, by place: of the links in use, not of all there are */
     int32_t *touched;         /* places with bytes on them */
     int32_t touched_count, touched_room;
-    /* Where edges come again and again (a tree's do, in every phase): their routes, once. */
+    /* Where edges come again and again (a tree's do, in every round): their routes, once. */
     int32_t *edge_of_flow; /* NULL when they do not */
     int32_t edges_count;
     Route *routes;      /* instances_count x edges_count */
@@ -197,7 +197,7 @@ static Crossing place_of(Clock *k, RhLink link)
 static void keep_routes(Clock *k)
 {
     int32_t flows = (int32_t)k->schedule->flows->len;
-    if (k->schedule->phases->len < 3)
+    if (k->schedule->rounds->len < 3)
         return;
     g_autofree int32_t *first = g_new(int32_t, flows + 1);
     k->edge_of_flow = g_new(int32_t, flows + 1);
@@ -270,20 +270,20 @@ typedef struct {
     double latency_s, moving_s;
 } Step;
 
-static Step step_s(Clock *k, const RhStepPhase *phase)
+static Step step_s(Clock *k, const RhRound *round)
 {
     Step step = {0};
     for (int32_t g = 0; g < k->instances_count; g++)
-        for (int32_t f = 0; f < phase->flows_count; f++)
-            step.latency_s = fmax(step.latency_s, add_flow(k, g, phase->flows_first + f));
+        for (int32_t f = 0; f < round->flows_count; f++)
+            step.latency_s = fmax(step.latency_s, add_flow(k, g, round->flows_first + f));
     step.latency_s = fmax(0, step.latency_s + k->step_more_s);
     step.moving_s = unload_links(k);
     return step;
 }
 
-/* Phases that put the same bytes between the same members take the same time (an all-reduce's two
+/* Rounds that put the same bytes between the same members take the same time (an all-reduce's two
  * passes). */
-static bool same_flows(const RhSchedule *s, const RhStepPhase *a, const RhStepPhase *b)
+static bool same_flows(const RhSchedule *s, const RhRound *a, const RhRound *b)
 {
     if (a->flows_count != b->flows_count)
         return false;
@@ -328,12 +328,12 @@ static Step steps_s(Clock *k)
     const RhSchedule *s = k->schedule;
     Step total = {0}, step = {0};
     keep_routes(k);
-    for (guint i = 0; i < s->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, i);
-        if (i == 0 || !same_flows(s, phase - 1, phase))
-            step = step_s(k, phase);
-        total.latency_s += phase->repeat * step.latency_s;
-        total.moving_s += phase->repeat * step.moving_s;
+    for (guint i = 0; i < s->rounds->len; i++) {
+        const RhRound *round = &g_array_index(s->rounds, RhRound, i);
+        if (i == 0 || !same_flows(s, round - 1, round))
+            step = step_s(k, round);
+        total.latency_s += round->repeat * step.latency_s;
+        total.moving_s += round->repeat * step.moving_s;
     }
     return total;
 }
@@ -511,7 +511,7 @@ static RhScheduleTime time_of(const RhPlatform *platform, RhOp op, RhAlgo algo, 
 RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const RhPlatform *platform,
                                 int32_t group, int32_t role)
 {
-    if (s->phases->len == 0)
+    if (s->rounds->len == 0)
         return (RhScheduleTime){0};
     Clock k = clock_new(p, platform, group, role);
     k.schedule = s;

@@ -34,7 +34,7 @@ static void generate(RhScheduleBuilder *b, RhOp op)
     else
         rh_schedule_chunks(b, op == RH_OP_BROADCAST ? 1 : n);
     for (int32_t k = 1; k < n; k++) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         if (op == RH_OP_BROADCAST) {
             rh_schedule_flow(b, 0, k, 0, 1, false);
             continue;

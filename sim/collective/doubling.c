@@ -41,7 +41,7 @@ void rh_fold_places(RhScheduleBuilder *b, int32_t teams, bool in)
     int32_t chunks = b->schedule->chunks_count / teams;
     if (extra == 0)
         return;
-    rh_schedule_phase(b, 1);
+    rh_schedule_round(b, 1);
     for (int32_t i = 0; i < extra; i++)
         for (int32_t j = 0; j < teams; j++) {
             int32_t even = 2 * i * teams + j, odd = even + teams;
@@ -67,7 +67,7 @@ static void all_reduce(RhScheduleBuilder *b)
     rh_schedule_chunks(b, 1);
     rh_fold_places(b, 1, true);
     for (int32_t distance = 1; distance < power; distance *= 2) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         for (int32_t w = 0; w < power; w++)
             rh_schedule_flow(b, worker(b, w), worker(b, w ^ distance), 0, 1, true);
     }
@@ -79,7 +79,7 @@ static void dissemination(RhScheduleBuilder *b)
 {
     rh_schedule_chunks(b, 1);
     for (int32_t distance = 1; distance < b->members; distance *= 2) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         for (int32_t i = 0; i < b->members; i++)
             rh_schedule_flow(b, i, (i + distance) % b->members, 0, 0, false);
     }
@@ -92,11 +92,11 @@ static void all_gather(RhScheduleBuilder *b)
     int32_t power = rh_power_below(b->members), extra = b->members - power;
     rh_schedule_chunks(b, b->members);
     if (extra > 0)
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
     for (int32_t i = 0; i < extra; i++)
         rh_schedule_flow(b, 2 * i, 2 * i + 1, 2 * i, 1, false);
     for (int32_t distance = 1; distance < power; distance *= 2) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         for (int32_t w = 0; w < power; w++) {
             int32_t first = w / distance * distance, chunk = block_of(b, first);
             rh_schedule_flow(b, worker(b, w), worker(b, w ^ distance), chunk,
@@ -104,7 +104,7 @@ static void all_gather(RhScheduleBuilder *b)
         }
     }
     if (extra > 0)
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
     for (int32_t i = 0; i < extra; i++) {
         if (i > 0)
             rh_schedule_flow(b, 2 * i + 1, 2 * i, 0, 2 * i, false);

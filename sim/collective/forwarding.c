@@ -40,7 +40,7 @@ static void generate(RhScheduleBuilder *b, RhOp op)
     g_assert(op == RH_OP_ALL_TO_ALL);
     rh_schedule_pairs(b);
     for (int32_t ahead = 1; ahead < h + (k > 1); ahead++) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         for (int32_t i = 0; i < n; i++) {
             int32_t fellow = (i + ahead * k) % n;
             if (ahead < h)

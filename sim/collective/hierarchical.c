@@ -8,7 +8,7 @@ static void inside(RhScheduleBuilder *b, int32_t ahead, bool reduce)
     int32_t k = b->per_node, h = b->nodes;
     if (k < 2)
         return;
-    rh_schedule_phase(b, k - 1);
+    rh_schedule_round(b, k - 1);
     for (int32_t node = 0; node < h; node++)
         for (int32_t j = 0; j < k; j++)
             rh_schedule_flow_shifting(b, (RhFlow){.src = node * k + j,
@@ -25,7 +25,7 @@ static void between(RhScheduleBuilder *b, int32_t ahead, bool reduce)
     int32_t k = b->per_node, h = b->nodes;
     if (h < 2)
         return;
-    rh_schedule_phase(b, h - 1);
+    rh_schedule_round(b, h - 1);
     for (int32_t node = 0; node < h; node++)
         for (int32_t j = 0; j < k; j++)
             rh_schedule_flow_shifting(b, (RhFlow){.src = node * k + j,

@@ -10,7 +10,7 @@ static void inside(RhScheduleBuilder *b, bool reduce)
 {
     int32_t k = b->per_node, chunks = b->schedule->chunks_count / k;
     for (int32_t d = 1; d < k; d++) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         for (int32_t node = 0; node < b->nodes; node++)
             for (int32_t i = 0; i < k; i++) {
                 int32_t to = (i + d) % k;

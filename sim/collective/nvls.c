@@ -21,7 +21,7 @@ static int32_t steps(RhOp op)
 static void everyone(RhScheduleBuilder *b, bool reduce)
 {
     int32_t n = b->members;
-    rh_schedule_phase(b, 1);
+    rh_schedule_round(b, 1);
     for (int32_t i = 0; i < n; i++)
         for (int32_t k = 1; k < n; k++)
             rh_schedule_flow(b, i, (i + k) % n, reduce ? (i + k) % n : i, 1, reduce);

@@ -8,7 +8,7 @@ static void exchange(RhScheduleBuilder *b, int32_t teams, int32_t distance, bool
 {
     int32_t size = b->members / teams, power = rh_power_below(size);
     int32_t chunks = b->schedule->chunks_count / teams;
-    rh_schedule_phase(b, 1);
+    rh_schedule_round(b, 1);
     for (int32_t w = 0; w < power; w++)
         for (int32_t j = 0; j < teams; j++) {
             int32_t partner = w ^ distance, block = (reduce ? partner : w) / distance * distance;

@@ -12,7 +12,7 @@ typedef struct {
     int32_t n, count, parts; /* members; rings; parts of the buffer, of n chunks, on all rings */
     int32_t *at;             /* count x n: members in the order of each; owned */
     int32_t *channels;       /* of each: parts of the buffer; owned */
-} Rounds;
+} Circuits;
 
 /* Member at position `at` of ring j, of `rings` that walk from node to node. */
 static int32_t member_at(const RhScheduleBuilder *b, int32_t rings, int32_t j, int32_t at)
@@ -24,11 +24,11 @@ static int32_t member_at(const RhScheduleBuilder *b, int32_t rings, int32_t j, i
     return node * k + (b->rings ? b->rings->order[local] : local);
 }
 
-static Rounds rounds_new(const RhScheduleBuilder *b)
+static Circuits circuits_new(const RhScheduleBuilder *b)
 {
     bool wide = b->nodes > 1 && b->per_node > 1, search = b->rings && b->nodes == 1;
     int32_t count = search ? b->rings->rings_count : wide ? b->per_node : 1;
-    Rounds r = {b->members, count, 0, g_new(int32_t, count * b->members), g_new(int32_t, count)};
+    Circuits r = {b->members, count, 0, g_new(int32_t, count * b->members), g_new(int32_t, count)};
     for (int32_t j = 0; j < count; j++) {
         r.channels[j] = search ? b->rings->channels[j] : 1;
         r.parts += r.channels[j];
@@ -40,10 +40,10 @@ static Rounds rounds_new(const RhScheduleBuilder *b)
 }
 
 /* One pass round all rings: at step q, position `at` sends the chunks of position at - q + ahead. */
-static void pass(RhScheduleBuilder *b, const Rounds *r, int32_t ahead, bool reduce)
+static void pass(RhScheduleBuilder *b, const Circuits *r, int32_t ahead, bool reduce)
 {
     int32_t n = r->n, first = 0;
-    rh_schedule_phase(b, n - 1);
+    rh_schedule_round(b, n - 1);
     for (int32_t j = 0; j < r->count; first += n * r->channels[j++])
         for (int32_t at = 0; at < n; at++)
             rh_schedule_flow_shifting(
@@ -57,7 +57,7 @@ static void pass(RhScheduleBuilder *b, const Rounds *r, int32_t ahead, bool redu
                             .reduce = reduce});
 }
 
-static void own(RhScheduleBuilder *b, const Rounds *r)
+static void own(RhScheduleBuilder *b, const Circuits *r)
 {
     int32_t chunk = 0;
     for (int32_t j = 0; j < r->count; j++)
@@ -79,7 +79,7 @@ static void chain(RhScheduleBuilder *b)
     int32_t n = b->members, chunks = chain_chunks(b->schedule->bytes);
     rh_schedule_chunks(b, chunks);
     for (int32_t step = 0; step < n - 2 + chunks; step++) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         for (int32_t i = 0; i < n - 1; i++)
             if (step - i >= 0 && step - i < chunks)
                 rh_schedule_flow(b, i, i + 1, step - i, 1, false);
@@ -93,7 +93,7 @@ static void shift(RhScheduleBuilder *b)
     int32_t n = b->members;
     rh_schedule_chunks(b, n);
     b->chunk_bytes = b->schedule->bytes;
-    rh_schedule_phase(b, 1);
+    rh_schedule_round(b, 1);
     for (int32_t i = 0; i < n; i++)
         rh_schedule_flow(b, i, (i + 1) % n, i, 1, false);
 }
@@ -108,7 +108,7 @@ static void generate(RhScheduleBuilder *b, RhOp op)
         shift(b);
         return;
     }
-    Rounds r = rounds_new(b);
+    Circuits r = circuits_new(b);
     rh_schedule_chunks(b, r.parts * r.n);
     own(b, &r);
     if (op != RH_OP_ALL_GATHER)

@@ -209,7 +209,7 @@ RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform
     g_autofree int32_t *gpus = rh_group_gpus(p, group, first);
     g_autoptr(RhSchedule) schedule = rh_schedule_on(
         op, algo, size, platform, gpus, fewer ? bytes * size / members : bytes, routing, NULL);
-    for (guint i = 0; fewer && i < schedule->phases->len; i++)
-        g_array_index(schedule->phases, RhStepPhase, i).repeat = members - 1;
+    for (guint i = 0; fewer && i < schedule->rounds->len; i++)
+        g_array_index(schedule->rounds, RhRound, i).repeat = members - 1;
     return rh_schedule_time(schedule, p, platform, group, role);
 }

@@ -83,7 +83,7 @@ static void binomial(RhScheduleBuilder *b)
 {
     rh_schedule_chunks(b, 1);
     for (int32_t distance = 1; distance < b->members; distance *= 2) {
-        rh_schedule_phase(b, 1);
+        rh_schedule_round(b, 1);
         for (int32_t i = 0; i < distance && i + distance < b->members; i++)
             rh_schedule_flow(b, i, i + distance, 0, 1, false);
     }
@@ -144,7 +144,7 @@ static void generate(RhScheduleBuilder *b, RhOp op)
     int32_t full = 2 * t.deepest - 1; /* from here to `chunks` every edge moves both ways */
     for (int32_t step = 0, alike; step < full + chunks; step += alike) {
         alike = step == full && chunks > full ? chunks - full : 1;
-        rh_schedule_phase(b, alike);
+        rh_schedule_round(b, alike);
         add_step(b, &t, 0, chunks, step);
         add_step(b, &t, 1, chunks, step);
     }

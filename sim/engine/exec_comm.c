@@ -1,4 +1,4 @@
-/* Plans: the phases of a collective or message with their times on idle links, and which links it
+/* Plans: the rounds of a collective or message with their times on idle links, and which links it
  * uses. Made when first met, then looked up. */
 #include "sim/engine/exec_private.h"
 
@@ -10,15 +10,15 @@ RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pa
     return (RhClassRange){x->quotient->classes_first[cell], x->quotient->classes_first[cell + 1]};
 }
 
-/* Adds the link to the plan's; false when this phase has it already. `from` is where the phase's
+/* Adds the link to the plan's; false when this round has it already. `from` is where the round's
  * links are noted. */
-static bool note_link(RhExec *x, RhCommPlan *plan, GArray *phase_links, int32_t link)
+static bool note_link(RhExec *x, RhCommPlan *plan, GArray *round_links, int32_t link)
 {
     bool known = false;
-    for (uint32_t i = 0; i < phase_links->len; i++)
-        if (*RH_AT(phase_links, int32_t, i) == link)
+    for (uint32_t i = 0; i < round_links->len; i++)
+        if (*RH_AT(round_links, int32_t, i) == link)
             return false;
-    g_array_append_val(phase_links, link);
+    g_array_append_val(round_links, link);
     for (uint32_t i = (uint32_t)plan->links_first; i < x->comm_links->len; i++)
         known = known || *RH_AT(x->comm_links, int32_t, i) == link;
     if (!known)
@@ -26,33 +26,33 @@ static bool note_link(RhExec *x, RhCommPlan *plan, GArray *phase_links, int32_t 
     return true;
 }
 
-static void plan_phase(RhExec *x, RhCommPlan *plan, RhTrafficPhase what, double before_s,
+static void plan_round(RhExec *x, RhCommPlan *plan, RhTrafficRound what, double before_s,
                        double step_more_s)
 {
-    RhCommPhase phase = {.what = what};
+    RhCommRound round = {.what = what};
     g_autoptr(GArray) links = g_array_new(FALSE, FALSE, sizeof(int32_t));
     RhClassRange range = rh_exec_classes(x, plan, what.pattern);
     for (int32_t c = range.first; c < range.end; c++) {
         const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
-        phase.latency_s = MAX(phase.latency_s, class->latency_s);
+        round.latency_s = MAX(round.latency_s, class->latency_s);
         double bytes = what.bytes * what.repeat * class->share;
         if (bytes <= 0)
             continue;
-        phase.move_s = MAX(phase.move_s, bytes / class->bytes_per_s);
+        round.move_s = MAX(round.move_s, bytes / class->bytes_per_s);
         for (int32_t h = 0; h < class->hops_count; h++)
             plan->disjoint =
                 note_link(x, plan, links,
                           RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first + h)->link) &&
                 plan->disjoint;
     }
-    phase.latency_s = MAX(0, phase.latency_s + step_more_s) * what.repeat + before_s;
-    plan->total_s += phase.latency_s + phase.move_s;
-    g_array_append_val(x->comm_phases, phase);
+    round.latency_s = MAX(0, round.latency_s + step_more_s) * what.repeat + before_s;
+    plan->total_s += round.latency_s + round.move_s;
+    g_array_append_val(x->comm_rounds, round);
 }
 
 static RhCommPlan plan_begin(const RhExec *x, int32_t owner, int32_t actor)
 {
-    return (RhCommPlan){.phases_first = (int32_t)x->comm_phases->len,
+    return (RhCommPlan){.rounds_first = (int32_t)x->comm_rounds->len,
                         .links_first = (int32_t)x->comm_links->len,
                         .owner = owner,
                         .job = x->actors[actor].job,
@@ -61,7 +61,7 @@ static RhCommPlan plan_begin(const RhExec *x, int32_t owner, int32_t actor)
 
 static int32_t plan_end(RhExec *x, RhCommPlan *plan)
 {
-    plan->phases_end = (int32_t)x->comm_phases->len;
+    plan->rounds_end = (int32_t)x->comm_rounds->len;
     plan->links_end = (int32_t)x->comm_links->len;
     g_array_append_vals(x->comm_plans, plan, 1);
     return (int32_t)x->comm_plans->len - 1;
@@ -78,16 +78,16 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
     double before_s = schedule->alone_s > 0
                           ? schedule->alone_s
                           : x->platform->collective_launch_s.value + schedule->launch_more_s;
-    for (int32_t i = 0; i < schedule->phases_count; i++) {
-        RhTrafficPhase what =
-            *RH_AT(x->traffic->phases, RhTrafficPhase, schedule->phases_first + i);
+    for (int32_t i = 0; i < schedule->rounds_count; i++) {
+        RhTrafficRound what =
+            *RH_AT(x->traffic->rounds, RhTrafficRound, schedule->rounds_first + i);
         if (what.pattern < 0)
             continue;
-        plan_phase(x, &plan, what, before_s, schedule->step_more_s);
+        plan_round(x, &plan, what, before_s, schedule->step_more_s);
         before_s = 0;
     }
     if (before_s > 0)
-        plan_phase(x, &plan, (RhTrafficPhase){.pattern = -1}, before_s, 0);
+        plan_round(x, &plan, (RhTrafficRound){.pattern = -1}, before_s, 0);
     return plan_end(x, &plan);
 }
 
@@ -108,7 +108,7 @@ int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double 
     int32_t index = rh_map64_get(x->comm_plan_of, key);
     if (index < 0) {
         RhCommPlan plan = plan_begin(x, sender, sender);
-        plan_phase(x, &plan, (RhTrafficPhase){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0,
+        plan_round(x, &plan, (RhTrafficRound){.pattern = pattern, .repeat = 1, .bytes = bytes}, 0,
                    0);
         index = plan_end(x, &plan);
         rh_map64_at(x->comm_plan_of, key, index);
@@ -116,14 +116,14 @@ int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double 
     return index;
 }
 
-/* Books a phase's bytes as performed so many times by timers. */
-void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommPhase *phase, double times)
+/* Books a round's bytes as performed so many times by timers. */
+void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommRound *round, double times)
 {
-    RhClassRange range = rh_exec_classes(x, plan, phase->what.pattern);
+    RhClassRange range = rh_exec_classes(x, plan, round->what.pattern);
     double *link_bytes = x->link_bytes + (size_t)plan->job * x->quotient->links->len;
     for (int32_t c = range.first; c < range.end; c++) {
         const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);
-        double bytes = phase->what.bytes * phase->what.repeat * class->share * times;
+        double bytes = round->what.bytes * round->what.repeat * class->share * times;
         x->jobs[plan->job].bytes_total += bytes * class->flows_count;
         const RhBridgeHop *hops = RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first);
         for (int32_t h = 0; h < class->hops_count; h++)

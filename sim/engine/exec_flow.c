@@ -79,7 +79,7 @@ void rh_exec_flows_end(RhExec *x, int32_t activity)
     a->flows = NONE;
 }
 
-/* Is it still on the link at this time? Timed flows are only struck off when their phase ends. */
+/* Is it still on the link at this time? Timed flows are only struck off when their round ends. */
 static bool is_moving(const RhExec *x, int32_t id)
 {
     if (id < 0)
@@ -119,7 +119,7 @@ static bool make_fluid(RhExec *x, int32_t index, double bytes)
     return true;
 }
 
-/* Brings the phases of activities performed whole back on a link. */
+/* Brings the rounds of activities performed whole back on a link. */
 static void materialise_on(RhExec *x, const RhOccupants *link)
 {
     for (int32_t i = 0; i < link->count;) {

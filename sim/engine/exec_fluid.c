@@ -59,26 +59,26 @@ static void finish(RhExec *x, int32_t activity)
     }
 }
 
-static void start_phase(RhExec *x, int32_t activity)
+static void start_round(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
     a->moving = false;
-    if (a->phase == plan_of(x, a)->phases_end)
+    if (a->round == plan_of(x, a)->rounds_end)
         finish(x, activity);
     else
-        arm(x, activity, x->t_s + RH_AT(x->comm_phases, RhCommPhase, a->phase)->latency_s);
+        arm(x, activity, x->t_s + RH_AT(x->comm_rounds, RhCommRound, a->round)->latency_s);
 }
 
 static void start_moving(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
-    const RhTrafficPhase *phase = &RH_AT(x->comm_phases, RhCommPhase, a->phase)->what;
+    const RhTrafficRound *round = &RH_AT(x->comm_rounds, RhCommRound, a->round)->what;
     double t_end_s = -1;
     a->moving = true;
-    RhClassRange range = rh_exec_classes(x, plan_of(x, a), phase->pattern);
+    RhClassRange range = rh_exec_classes(x, plan_of(x, a), round->pattern);
     for (int32_t class = range.first; class < range.end; class ++) {
         double share = RH_AT(x->quotient->classes, RhFlowClass, class)->share;
-        double bytes = phase->bytes * phase->repeat * share;
+        double bytes = round->bytes * round->repeat * share;
         if (bytes > 0)
             rh_exec_flow_start(x, activity, class, bytes, &t_end_s);
     }
@@ -86,17 +86,17 @@ static void start_moving(RhExec *x, int32_t activity)
         arm(x, activity, t_end_s);
 }
 
-static void end_phase_if_over(RhExec *x, int32_t activity)
+static void end_round_if_over(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
     if (!a->moving || a->timed || a->fluid_count > 0)
         return;
     rh_exec_flows_end(x, activity);
-    a->phase++;
-    start_phase(x, activity);
+    a->round++;
+    start_round(x, activity);
 }
 
-/* On idle links one timer stands for all phases; an arrival on any of them brings the phases back.
+/* On idle links one timer stands for all rounds; an arrival on any of them brings the rounds back.
  */
 static void start_activity(RhExec *x, int32_t activity)
 {
@@ -104,7 +104,7 @@ static void start_activity(RhExec *x, int32_t activity)
     const RhCommPlan *plan = plan_of(x, a);
     a->whole = plan->disjoint && !x->options->collapse_disabled && rh_exec_links_idle(x, plan);
     if (!a->whole) {
-        start_phase(x, activity);
+        start_round(x, activity);
         return;
     }
     a->t_end_s = x->t_s + plan->total_s;
@@ -112,18 +112,18 @@ static void start_activity(RhExec *x, int32_t activity)
     arm(x, activity, a->t_end_s);
 }
 
-static void resume_moving(RhExec *x, int32_t activity, const RhCommPhase *phase, double t_move_s)
+static void resume_moving(RhExec *x, int32_t activity, const RhCommRound *round, double t_move_s)
 {
     RhActivity *a = &x->activities[activity];
     a->moving = true;
-    RhClassRange range = rh_exec_classes(x, plan_of(x, a), phase->what.pattern);
+    RhClassRange range = rh_exec_classes(x, plan_of(x, a), round->what.pattern);
     for (int32_t class = range.first; class < range.end; class ++) {
         double share = RH_AT(x->quotient->classes, RhFlowClass, class)->share;
-        double bytes = phase->what.bytes * phase->what.repeat * share;
+        double bytes = round->what.bytes * round->what.repeat * share;
         if (bytes > 0)
             rh_exec_flow_resume(x, activity, class, bytes, t_move_s);
     }
-    arm(x, activity, t_move_s + phase->move_s);
+    arm(x, activity, t_move_s + round->move_s);
 }
 
 void rh_exec_materialise(RhExec *x, int32_t activity)
@@ -133,22 +133,22 @@ void rh_exec_materialise(RhExec *x, int32_t activity)
     double t_s = a->t_start_s;
     rh_exec_leave_whole(x, activity);
     a->whole = false;
-    for (a->phase = plan->phases_first; a->phase < plan->phases_end; a->phase++) {
-        const RhCommPhase *phase = RH_AT(x->comm_phases, RhCommPhase, a->phase);
-        double t_move_s = t_s + phase->latency_s;
-        t_s = t_move_s + phase->move_s;
+    for (a->round = plan->rounds_first; a->round < plan->rounds_end; a->round++) {
+        const RhCommRound *round = RH_AT(x->comm_rounds, RhCommRound, a->round);
+        double t_move_s = t_s + round->latency_s;
+        t_s = t_move_s + round->move_s;
         if (x->t_s < t_move_s) {
             a->moving = false;
             arm(x, activity, t_move_s);
             return;
         }
         if (x->t_s < t_s) {
-            resume_moving(x, activity, phase, t_move_s);
+            resume_moving(x, activity, round, t_move_s);
             return;
         }
-        rh_exec_comm_account(x, plan, phase, 1);
+        rh_exec_comm_account(x, plan, round, 1);
     }
-    a->phase--; /* at its very end: the timer is due */
+    a->round--; /* at its very end: the timer is due */
     a->moving = true;
     arm(x, activity, x->t_s);
 }
@@ -167,7 +167,7 @@ static void activity_due(RhExec *x, int32_t activity)
     }
     if (!a->moving)
         start_moving(x, activity);
-    end_phase_if_over(x, activity);
+    end_round_if_over(x, activity);
 }
 
 void rh_exec_flow_done(RhExec *x, int32_t flow)
@@ -175,7 +175,7 @@ void rh_exec_flow_done(RhExec *x, int32_t flow)
     int32_t activity = RH_AT(x->flows, RhLiveFlow, flow)->activity;
     rh_exec_flow_leave(x, flow);
     x->activities[activity].fluid_count--;
-    end_phase_if_over(x, activity);
+    end_round_if_over(x, activity);
 }
 
 /* --- arrivals --- */
@@ -184,7 +184,7 @@ static int32_t activity_new(RhExec *x, RhActivity activity)
 {
     int32_t index = x->free_activities[--x->free_count];
     activity.flows = NONE;
-    activity.phase = RH_AT(x->comm_plans, RhCommPlan, activity.plan)->phases_first;
+    activity.round = RH_AT(x->comm_plans, RhCommPlan, activity.plan)->rounds_first;
     activity.t_start_s = x->t_s;
     activity.live = true;
     activity.holds = activity.holds && !x->options->sm_sharing_disabled;
@@ -323,7 +323,7 @@ static void open_fluid(RhExec *x)
         x->free_activities[x->free_count++] = i;
     x->comm_plans = g_array_new(FALSE, FALSE, sizeof(RhCommPlan));
     x->moves = g_array_new(FALSE, FALSE, sizeof(RhMove));
-    x->comm_phases = g_array_new(FALSE, FALSE, sizeof(RhCommPhase));
+    x->comm_rounds = g_array_new(FALSE, FALSE, sizeof(RhCommRound));
     x->comm_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->comm_plan_of = rh_map64_new();
     x->flows = g_array_new(FALSE, TRUE, sizeof(RhLiveFlow));
@@ -338,8 +338,8 @@ static void account(RhExec *x)
 {
     for (uint32_t i = 0; i < x->comm_plans->len; i++) {
         RhCommPlan *plan = RH_AT(x->comm_plans, RhCommPlan, i);
-        for (int32_t k = plan->phases_first; k < plan->phases_end; k++)
-            rh_exec_comm_account(x, plan, RH_AT(x->comm_phases, RhCommPhase, k),
+        for (int32_t k = plan->rounds_first; k < plan->rounds_end; k++)
+            rh_exec_comm_account(x, plan, RH_AT(x->comm_rounds, RhCommRound, k),
                                  (double)plan->performed_whole);
         plan->performed_whole = 0;
     }
@@ -397,7 +397,7 @@ static void close_fluid(RhExec *x)
     g_free(x->free_activities);
     g_free(x->link_bytes);
     g_free(x->met);
-    GArray *arrays[] = {x->flows, x->moves, x->comm_plans, x->comm_phases, x->comm_links};
+    GArray *arrays[] = {x->flows, x->moves, x->comm_plans, x->comm_rounds, x->comm_links};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_map64_free(x->comm_plan_of);

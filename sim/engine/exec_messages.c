@@ -47,8 +47,8 @@ struct RhExecMessages {
 static int32_t steps_of(const RhExpansion *e)
 {
     int32_t steps = 0;
-    for (int32_t k = 0; k < (int32_t)e->schedule->phases->len; k++)
-        steps += rh_expansion_step_phase(e, k)->repeat;
+    for (int32_t k = 0; k < (int32_t)e->schedule->rounds->len; k++)
+        steps += rh_expansion_round(e, k)->repeat;
     return steps;
 }
 

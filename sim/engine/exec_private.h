@@ -62,18 +62,18 @@ typedef struct {
     gsl_rng *rng;        /* NULL without jitter */
 } RhActor;
 
-/* One phase with its times on idle links. */
+/* One round with its times on idle links. */
 typedef struct {
-    RhTrafficPhase what;
+    RhTrafficRound what;
     double latency_s, move_s; /* over all repetitions */
-} RhCommPhase;
+} RhCommRound;
 
 /* How a collective of one kind at one meeting, or a message, goes; made when first met. */
 typedef struct {
-    int32_t phases_first, phases_end; /* into comm_phases */
+    int32_t rounds_first, rounds_end; /* into comm_rounds */
     int32_t links_first, links_end;   /* into comm_links: every link it ever uses */
     double total_s;                   /* on idle links */
-    bool disjoint;                    /* flows of one phase share no link */
+    bool disjoint;                    /* flows of one round share no link */
     int64_t performed_whole;
     int32_t owner; /* whose flows: a meeting, or a sender's colour */
     int32_t job;
@@ -86,10 +86,10 @@ typedef struct {
     int32_t colours[2];        /* a message's sender and receiver */
     int32_t tasks[2];          /* a message's send and receive; a copy and -1 */
     int32_t ordinal;           /* a collective's */
-    int32_t phase;             /* the one under way, into comm_phases */
+    int32_t round;             /* the one under way, into comm_rounds */
     int32_t flows;             /* list of live flows */
     int32_t fluid_count;       /* of these, SimGrid's */
-    bool whole;                /* one timer for all phases, as its links are idle */
+    bool whole;                /* one timer for all rounds, as its links are idle */
     bool moving, timed;        /* latency is over; a timer is armed */
     bool holds;                /* SMs */
     int32_t parcel;            /* 1 + whose; 0: a program's message */
@@ -195,7 +195,7 @@ struct RhExec {
     RhActivity *activities;   /* slot in timers: transport_slot + activity */
     int32_t *free_activities; /* a stack */
     int32_t free_count, activities_room;
-    GArray *comm_plans, *comm_phases, *comm_links; /* RhCommPlan, RhCommPhase, int32_t */
+    GArray *comm_plans, *comm_rounds, *comm_links; /* RhCommPlan, RhCommRound, int32_t */
     RhMap64 *comm_plan_of;
     GArray *flows; /* RhLiveFlow */
     int32_t free_flow;
@@ -260,9 +260,9 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
 /* exec_comm.c */
 int32_t rh_exec_comm_collective(RhExec *x, int32_t meeting, int32_t kind);
 int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
-void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommPhase *phase,
+void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommRound *round,
                           double times);
-/* The classes that move in a phase: first to end - 1. */
+/* The classes that move in a round: first to end - 1. */
 typedef struct {
     int32_t first, end;
 } RhClassRange;
@@ -285,7 +285,7 @@ void rh_exec_flow_resume(RhExec *x, int32_t activity, int32_t class, double byte
 void rh_exec_flow_leave(RhExec *x, int32_t flow);
 void rh_exec_flows_end(RhExec *x, int32_t activity);
 /* exec_fluid.c */
-void rh_exec_materialise(RhExec *x, int32_t activity); /* from one timer to its phase under way */
+void rh_exec_materialise(RhExec *x, int32_t activity); /* from one timer to its round under way */
 void rh_exec_flow_done(RhExec *x, int32_t flow);
 /* exec_report.c */
 void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause);

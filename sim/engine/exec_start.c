@@ -102,10 +102,10 @@ static void widen(double bytes, double *smallest, double *largest)
 static double units_per_byte(const RhExec *x)
 {
     double smallest = HUGE_VAL, largest = 1;
-    for (uint32_t i = 0; i < x->traffic->phases->len; i++) {
-        const RhTrafficPhase *phase = RH_AT(x->traffic->phases, RhTrafficPhase, i);
-        if (phase->pattern >= 0)
-            widen(phase->bytes * phase->repeat, &smallest, &largest);
+    for (uint32_t i = 0; i < x->traffic->rounds->len; i++) {
+        const RhTrafficRound *round = RH_AT(x->traffic->rounds, RhTrafficRound, i);
+        if (round->pattern >= 0)
+            widen(round->bytes * round->repeat, &smallest, &largest);
     }
     for (uint32_t i = 0; i < x->program->tasks->len; i++) {
         const RhTask *task = rh_program_task(x->program, (int32_t)i);

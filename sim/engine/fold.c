@@ -101,7 +101,7 @@ static void list_places(Refine *f)
     f->places_first[t->instances->len] = count;
 }
 
-/* A phase waits for the slowest of its routes, whichever that is: latencies are not the flows' of a
+/* A round waits for the slowest of its routes, whichever that is: latencies are not the flows' of a
  * collective but the instance's. */
 static void take_in_latencies(Refine *f)
 {

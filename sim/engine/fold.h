@@ -5,7 +5,7 @@
  * each colour, on quotient links, takes the times of the whole): *ranks* by role, by the colours of
  * their groups, of their peers and of the messages they send; *instances* of groups by shape, their
  * members' colours and their flows' colours; *flows* by what they are, whose they are (an
- * instance's, as the flows of a collective's phase start and end together; a rank's when messages)
+ * instance's, as the flows of a collective's round start and end together; a rank's when messages)
  * and the colours of their links; *links* by capacity and the flows that cross them. So a ring that
  * leaves the pod at two of its members, or a tree, has several classes of flows but its members
  * need not be told apart. Colours are numbered by their smallest member, which represents them. */

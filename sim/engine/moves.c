@@ -17,8 +17,8 @@ void rh_exec_note_move(RhExec *x, const RhActivity *a)
 static void plan_bytes(const RhExec *x, const RhCommPlan *plan, const int32_t *links, int32_t count,
                        double *bytes)
 {
-    for (int32_t k = plan->phases_first; k < plan->phases_end; k++) {
-        const RhTrafficPhase *what = &RH_AT(x->comm_phases, RhCommPhase, k)->what;
+    for (int32_t k = plan->rounds_first; k < plan->rounds_end; k++) {
+        const RhTrafficRound *what = &RH_AT(x->comm_rounds, RhCommRound, k)->what;
         RhClassRange range = rh_exec_classes(x, plan, what->pattern);
         for (int32_t c = range.first; c < range.end; c++) {
             const RhFlowClass *class = RH_AT(x->quotient->classes, RhFlowClass, c);

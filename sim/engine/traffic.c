@@ -222,15 +222,15 @@ static int32_t intern_pattern(RhTraffic *t, int32_t group, int32_t shape, const 
     return (int32_t)t->patterns->len - 1;
 }
 
-static void add_phase(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
-                      const RhSchedule *schedule, const RhStepPhase *phase)
+static void add_round(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
+                      const RhSchedule *schedule, const RhRound *of)
 {
     g_autoptr(GArray) edges = g_array_new(FALSE, TRUE, sizeof(RhEdge));
-    RhTrafficPhase added = {.pattern = -1, .repeat = phase->repeat};
-    for (int32_t i = 0; i < phase->flows_count; i++)
-        added.bytes = MAX(added.bytes, AT(schedule->flows, RhFlow, phase->flows_first + i)->bytes);
-    for (int32_t i = 0; i < phase->flows_count; i++) {
-        const RhFlow *flow = AT(schedule->flows, RhFlow, phase->flows_first + i);
+    RhTrafficRound added = {.pattern = -1, .repeat = of->repeat};
+    for (int32_t i = 0; i < of->flows_count; i++)
+        added.bytes = MAX(added.bytes, AT(schedule->flows, RhFlow, of->flows_first + i)->bytes);
+    for (int32_t i = 0; i < of->flows_count; i++) {
+        const RhFlow *flow = AT(schedule->flows, RhFlow, of->flows_first + i);
         /* rounded so that schedules of other sizes find the same pattern */
         double share = added.bytes > 0 ? round(flow->bytes / added.bytes * 1e9) / 1e9 : 0;
         RhEdge edge;
@@ -240,9 +240,9 @@ static void add_phase(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
         edge.share = share;
         g_array_append_val(edges, edge);
     }
-    if (edges->len && phase->repeat > 0)
+    if (edges->len && of->repeat > 0)
         added.pattern = intern_pattern(t, kind->group, shape, edges);
-    g_array_append_val(t->phases, added);
+    g_array_append_val(t->rounds, added);
 }
 
 /* used[shape]: does a role that runs this kind of collective meet in a group of that shape? */
@@ -307,12 +307,12 @@ static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
                                 AT(group->shapes, int32_t, shape * size), error);
         if (!schedule)
             return false;
-        RhTrafficSchedule added = {.phases_first = (int32_t)t->phases->len,
-                                   .phases_count = (int32_t)schedule->phases->len,
+        RhTrafficSchedule added = {.rounds_first = (int32_t)t->rounds->len,
+                                   .rounds_count = (int32_t)schedule->rounds->len,
                                    .launch_more_s = schedule->launch_more_s,
                                    .step_more_s = schedule->step_more_s};
-        for (uint32_t i = 0; i < schedule->phases->len; i++)
-            add_phase(t, kind, shape, schedule, AT(schedule->phases, RhStepPhase, i));
+        for (uint32_t i = 0; i < schedule->rounds->len; i++)
+            add_round(t, kind, shape, schedule, AT(schedule->rounds, RhRound, i));
         g_array_append_val(t->schedules, added);
     }
     return true;
@@ -383,7 +383,7 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
     t->place_of_link = g_new0(int32_t, rh_platform_links_count(platform) + 1);
     t->kinds = g_array_new(FALSE, FALSE, sizeof(RhTrafficKind));
     t->schedules = g_array_new(FALSE, FALSE, sizeof(RhTrafficSchedule));
-    t->phases = g_array_new(FALSE, FALSE, sizeof(RhTrafficPhase));
+    t->rounds = g_array_new(FALSE, FALSE, sizeof(RhTrafficRound));
     t->patterns = g_array_new(FALSE, FALSE, sizeof(RhPattern));
     t->drawn = g_array_new(FALSE, FALSE, sizeof(RhEdge));
     t->edges = g_array_new(FALSE, FALSE, sizeof(RhEdge));
@@ -505,9 +505,9 @@ static bool take_numbers(RhTraffic *t, const RhTraffic *other)
         if (rh_program_task(t->program, (int32_t)i)->kind != RH_TASK_COLLECTIVE &&
             t->kind_of_task[i] >= 0)
             t->kind_of_task[i] = peers[t->kind_of_task[i]];
-    for (uint32_t i = 0; i < t->phases->len; i++) {
-        RhTrafficPhase *phase = AT(t->phases, RhTrafficPhase, i);
-        phase->pattern = phase->pattern < 0 ? -1 : patterns[phase->pattern];
+    for (uint32_t i = 0; i < t->rounds->len; i++) {
+        RhTrafficRound *round = AT(t->rounds, RhTrafficRound, i);
+        round->pattern = round->pattern < 0 ? -1 : patterns[round->pattern];
     }
     take_array(&t->peers, other->peers);
     take_array(&t->patterns, other->patterns);
@@ -541,7 +541,7 @@ static void clear_array(GArray **array)
 
 void rh_traffic_trim(RhTraffic *t)
 {
-    GArray **arrays[] = {&t->kinds,     &t->schedules, &t->phases,  &t->drawn,
+    GArray **arrays[] = {&t->kinds,     &t->schedules, &t->rounds,  &t->drawn,
                          &t->edges,     &t->instances, &t->members, &t->flows,
                          &t->crossings, &t->pairs,     &t->uses,    &t->links};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)

@@ -1,12 +1,12 @@
 #pragma once
 /* Every flow a program can put on links, rank by rank: what the fold colours.
  *
- * A *pattern* is a set of flows that start together: one phase of a collective's schedule on one
+ * A *pattern* is a set of flows that start together: one round of a collective's schedule on one
  * group, over all instances of the group with the same shape (which members share nodes), or the
  * messages from one role to peers at one distance, or the copies of one role between two tiers of
- * memory. Phases that differ only in bytes share a pattern.
+ * memory. Rounds that differ only in bytes share a pattern.
  *
- * Patterns of one group and shape (a tree's phases, say) send between the same members: a *pair* of
+ * Patterns of one group and shape (a tree's rounds, say) send between the same members: a *pair* of
  * members knows the patterns that use it, and an instance has one flow for each pair.
  *
  * Links between switches that can never hold a flow back are left out of routes; not where messages
@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     int32_t src, dst;
     int32_t pair; /* of the instance's */
-    double share; /* of the bytes of the phase's largest flow */
+    double share; /* of the bytes of the round's largest flow */
 } RhEdge;
 
 typedef struct {
@@ -76,7 +76,7 @@ typedef struct {
     int32_t pattern; /* -1: no flows */
     int32_t repeat;
     double bytes; /* of the largest flow, in one repetition */
-} RhTrafficPhase;
+} RhTrafficRound;
 
 /* Collectives that differ in none of these are the same kind. */
 typedef struct {
@@ -87,8 +87,8 @@ typedef struct {
 } RhTrafficKind;
 
 typedef struct {
-    int32_t phases_first, phases_count;
-    double alone_s; /* all of it, where bytes are too few to put on links: no phases; else 0 */
+    int32_t rounds_first, rounds_count;
+    double alone_s; /* all of it, where bytes are too few to put on links: no rounds; else 0 */
     double launch_more_s, step_more_s; /* RhSchedule's */
 } RhTrafficSchedule;
 
@@ -124,7 +124,7 @@ typedef struct {
                               -1 */
     bool *calls;           /* [role * groups + group] */
     RhGroupTraffic *groups;
-    GArray *kinds, *schedules, *phases; /* RhTrafficKind, RhTrafficSchedule, RhTrafficPhase */
+    GArray *kinds, *schedules, *rounds; /* RhTrafficKind, RhTrafficSchedule, RhTrafficRound */
     GArray *patterns, *drawn, *edges;   /* RhPattern, RhEdge, RhEdge */
     GArray *peers;                      /* RhPeer */
     GArray *pairs, *uses;               /* RhPair, RhPairUse */
@@ -141,7 +141,7 @@ typedef struct {
     double flows;
 } RhCrossed;
 
-/* The same phases of one collective, in groups of other shapes: where all groups begin together their
+/* The same rounds of one collective, in groups of other shapes: where all groups begin together their
  * flows move at one time. */
 typedef struct {
     int32_t first; /* pattern of the family */
@@ -153,7 +153,7 @@ typedef struct {
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
                           RhAloneTimes *alone, GError **error);
 /* Of a program that sends between the same ranks by the same steps as another did: kinds, schedules and
- * phases are its own, patterns and peers are numbered as the other's, whose fold and quotient are then
+ * rounds are its own, patterns and peers are numbered as the other's, whose fold and quotient are then
  * its too; instances and flows stay empty. NULL where the two differ. */
 RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhAloneTimes *alone);
 /* Lets go of all that rh_traffic_like does not ask of the other. */

@@ -291,24 +291,24 @@ void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, int32_t step, d
     }
 }
 
-/* Of the kind's schedules those of as many phases, phase by phase: each pattern joins the first one's. */
+/* Of the kind's schedules those of as many rounds, round by round: each pattern joins the first one's. */
 static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhTrafficFamily *family)
 {
     const RhTrafficSchedule *first = NULL;
     for (int32_t shape = 0; shape < t->groups[kind->group].shapes_count; shape++) {
         const RhTrafficSchedule *own =
             AT(t->schedules, RhTrafficSchedule, kind->schedules_first + shape);
-        first = first ? first : own->phases_count > 0 ? own : NULL;
-        if (!first || own == first || own->phases_count != first->phases_count)
+        first = first ? first : own->rounds_count > 0 ? own : NULL;
+        if (!first || own == first || own->rounds_count != first->rounds_count)
             continue;
-        for (int32_t i = 0; i < own->phases_count; i++) {
-            const RhTrafficPhase *to = AT(t->phases, RhTrafficPhase, first->phases_first + i);
-            const RhTrafficPhase *phase = AT(t->phases, RhTrafficPhase, own->phases_first + i);
-            if (to->pattern < 0 || phase->pattern < 0 || to->bytes <= 0 || phase->bytes <= 0 ||
-                family[phase->pattern].first != phase->pattern)
+        for (int32_t i = 0; i < own->rounds_count; i++) {
+            const RhTrafficRound *to = AT(t->rounds, RhTrafficRound, first->rounds_first + i);
+            const RhTrafficRound *round = AT(t->rounds, RhTrafficRound, own->rounds_first + i);
+            if (to->pattern < 0 || round->pattern < 0 || to->bytes <= 0 || round->bytes <= 0 ||
+                family[round->pattern].first != round->pattern)
                 continue;
-            double ratio = phase->bytes * phase->repeat / (to->bytes * to->repeat);
-            family[phase->pattern] =
+            double ratio = round->bytes * round->repeat / (to->bytes * to->repeat);
+            family[round->pattern] =
                 (RhTrafficFamily){family[to->pattern].first, ratio * family[to->pattern].bytes};
         }
     }

@@ -201,13 +201,13 @@ double rh_crowd_on_link_s(const RhCrowdedLinks *links, const RhItemTask *task, c
     g_autoptr(RhSchedule) schedule =
         rh_schedule_on(task->op, algo, size, p, gpus, task->bytes, NULL, NULL);
     double bytes = 0;
-    for (guint i = 0; schedule && i < schedule->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(schedule->phases, RhStepPhase, i);
+    for (guint i = 0; schedule && i < schedule->rounds->len; i++) {
+        const RhRound *round = &g_array_index(schedule->rounds, RhRound, i);
         int32_t crossing = 0;
-        for (int32_t f = 0; f < phase->flows_count; f++) {
-            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, phase->flows_first + f);
+        for (int32_t f = 0; f < round->flows_count; f++) {
+            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, round->flows_first + f);
             if (rh_crowd_crosses(p, gpus[flow->src], gpus[flow->dst], link)) {
-                bytes += phase->repeat * flow->bytes;
+                bytes += round->repeat * flow->bytes;
                 crossing++;
             }
         }

@@ -32,7 +32,7 @@ double rh_crowd_least_part(const RhCrowdedLinks *links, const RhLink *route, int
                            RhLink link);
 bool rh_crowd_crosses(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu, RhLink link);
 /* Bytes that the task's collective over these GPUs puts on the link, in seconds. NAN: none, or flows of one
- * phase share the link with one another. */
+ * round share the link with one another. */
 double rh_crowd_on_link_s(const RhCrowdedLinks *links, const RhItemTask *task, const int32_t *gpus,
                           int32_t size, RhLink link);
 /* Ranks from a stage to the next (the last wraps to 0), or to the one before. */

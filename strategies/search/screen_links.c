@@ -17,13 +17,13 @@ typedef struct {
     RhMap64 *place_of_link;
     GArray *loads;  /* RhLinkLoad */
     GArray *counts; /* Count, of each */
-    int32_t call, phase;
+    int32_t call, round;
 } Loads;
 
-/* Flows of a link at one time: those of a call's fullest phase, of all calls together. */
+/* Flows of a link at one time: those of a call's fullest round, of all calls together. */
 typedef struct {
-    int32_t before, most, now; /* of calls before; of this one, in a phase; in its latest */
-    int32_t call, phase;
+    int32_t before, most, now; /* of calls before; of this one, in a round; in its latest */
+    int32_t call, round;
 } Count;
 
 typedef struct {
@@ -57,9 +57,9 @@ static int32_t count(const Loads *loads, int32_t at)
 {
     Count *c = &g_array_index(loads->counts, Count, at);
     if (c->call != loads->call)
-        *c = (Count){.before = c->before + c->most, .call = loads->call, .phase = -1};
-    c->now = c->phase == loads->phase ? c->now + 1 : 1;
-    c->phase = loads->phase;
+        *c = (Count){.before = c->before + c->most, .call = loads->call, .round = -1};
+    c->now = c->round == loads->round ? c->now + 1 : 1;
+    c->round = loads->round;
     c->most = MAX(c->most, c->now);
     return c->before + c->most;
 }
@@ -84,12 +84,12 @@ static void add_flow(Loads *loads, int32_t src_gpu, int32_t dst_gpu, double byte
 static void add_schedule(Loads *loads, const RhSchedule *schedule, const int32_t *gpus)
 {
     loads->call++;
-    for (guint i = 0; i < schedule->phases->len; i++) {
-        loads->phase = (int32_t)i;
-        const RhStepPhase *phase = &g_array_index(schedule->phases, RhStepPhase, i);
-        for (int32_t f = 0; f < phase->flows_count; f++) {
-            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, phase->flows_first + f);
-            add_flow(loads, gpus[flow->src], gpus[flow->dst], phase->repeat * flow->bytes);
+    for (guint i = 0; i < schedule->rounds->len; i++) {
+        loads->round = (int32_t)i;
+        const RhRound *round = &g_array_index(schedule->rounds, RhRound, i);
+        for (int32_t f = 0; f < round->flows_count; f++) {
+            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, round->flows_first + f);
+            add_flow(loads, gpus[flow->src], gpus[flow->dst], round->repeat * flow->bytes);
         }
     }
 }

@@ -35,17 +35,17 @@ struct RhSent {
 static void add_schedule(const RhPlatform *p, const RhSchedule *schedule, const int32_t *gpus,
                          double *sent_s)
 {
-    for (guint i = 0; i < schedule->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(schedule->phases, RhStepPhase, i);
-        for (int32_t f = 0; f < phase->flows_count; f++) {
-            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, phase->flows_first + f);
+    for (guint i = 0; i < schedule->rounds->len; i++) {
+        const RhRound *round = &g_array_index(schedule->rounds, RhRound, i);
+        for (int32_t f = 0; f < round->flows_count; f++) {
+            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, round->flows_first + f);
             RhLink links[RH_ROUTE_MAX];
             int32_t src = gpus[flow->src], dst = gpus[flow->dst];
             if (rh_platform_route_kind(p, src, dst) <= 0)
                 continue; /* inside a node, or by another's NIC */
             rh_platform_route(p, src, dst, links);
             sent_s[flow->src] +=
-                phase->repeat * flow->bytes / rh_platform_link_bytes_per_s(p, links[0]);
+                round->repeat * flow->bytes / rh_platform_link_bytes_per_s(p, links[0]);
         }
     }
 }

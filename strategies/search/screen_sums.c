@@ -42,17 +42,17 @@ static double part_of(const Ask *a, int over, int32_t src_gpu, int32_t dst_gpu)
     return least < 0.5 ? least / (1 - least) : 1;
 }
 
-/* Phases in which two flows share the link count as nothing. */
+/* Rounds in which two flows share the link count as nothing. */
 static GArray *flows_of(const Ask *a, const RhSchedule *schedule, const int32_t *gpus)
 {
     const RhPlatform *p = a->links.screen->c->platform;
     GArray *found = g_array_new(FALSE, FALSE, sizeof(RhSumFlow));
-    for (guint i = 0; schedule && i < schedule->phases->len; i++) {
-        const RhStepPhase *phase = &g_array_index(schedule->phases, RhStepPhase, i);
-        RhSumFlow sum = {.repeat = phase->repeat};
+    for (guint i = 0; schedule && i < schedule->rounds->len; i++) {
+        const RhRound *round = &g_array_index(schedule->rounds, RhRound, i);
+        RhSumFlow sum = {.repeat = round->repeat};
         int32_t crossing = 0;
-        for (int32_t f = 0; f < phase->flows_count; f++) {
-            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, phase->flows_first + f);
+        for (int32_t f = 0; f < round->flows_count; f++) {
+            const RhFlow *flow = &g_array_index(schedule->flows, RhFlow, round->flows_first + f);
             int32_t src = gpus[flow->src], dst = gpus[flow->dst];
             if (!rh_crowd_crosses(p, src, dst, a->link))
                 continue;

@@ -130,10 +130,10 @@ static double least_alone_s(const RhScreen *s, const RhNet *net, int32_t stage, 
 }
 
 /* Where pairs of GPUs differ in how they are joined, groups beside one another do, too; so do those whose
- * members share nodes in other ways (of every third rank, on nodes of four). One that is ahead in a phase meets
- * fewer flows in the next. What goes to neighbours alone has one phase, and the last byte over a link is the
- * last group's. Of other algorithms all bytes over the busiest link are counted, whatever the phase. */
-static bool phases_keep_step(const RhScreen *s, const RhNet *net, RhGroupKind kind,
+ * members share nodes in other ways (of every third rank, on nodes of four). One that is ahead in a round meets
+ * fewer flows in the next. What goes to neighbours alone has one round, and the last byte over a link is the
+ * last group's. Of other algorithms all bytes over the busiest link are counted, whatever the round. */
+static bool rounds_keep_step(const RhScreen *s, const RhNet *net, RhGroupKind kind,
                              const Call *call)
 {
     const RhPlatform *p = s->c->platform;
@@ -163,7 +163,7 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
     bool meets = rh_grid_block_meets(&net->grid), keep = places_keep_step(s, net);
     bool together =
         net->uniform && (keep || meets) && (everywhere || intervals_lie_alike(s, net, stage, kind));
-    if (together && keep && phases_keep_step(s, net, kind, call))
+    if (together && keep && rounds_keep_step(s, net, kind, call))
         return stage_together_s(s, net, stage, group, call);
     if (!everywhere)
         return least_alone_s(s, net, stage, kind, call);

@@ -74,13 +74,13 @@ static void add_flow(const RhPlatform *p, GArray *flows, int32_t src, int32_t ds
 /* Rounds of an all-to-all are of other pairs each: a part has some of them. */
 static void add_schedule(const RhWires *w, Shape *shape, const RhSchedule *s, const int32_t *gpus)
 {
-    int32_t rounds = (int32_t)s->phases->len;
+    int32_t rounds = (int32_t)s->rounds->len;
     bool apart = shape->op == RH_OP_ALL_TO_ALL && rounds >= RH_WIRE_PARTS;
     for (int32_t r = 0; r < rounds; r++) {
-        const RhStepPhase *phase = &g_array_index(s->phases, RhStepPhase, r);
-        for (int32_t i = 0; i < phase->flows_count; i++) {
-            const RhFlow *f = &g_array_index(s->flows, RhFlow, phase->flows_first + i);
-            double bytes = f->bytes * phase->repeat / s->bytes;
+        const RhRound *round = &g_array_index(s->rounds, RhRound, r);
+        for (int32_t i = 0; i < round->flows_count; i++) {
+            const RhFlow *f = &g_array_index(s->flows, RhFlow, round->flows_first + i);
+            double bytes = f->bytes * round->repeat / s->bytes;
             int32_t only = (int32_t)((int64_t)r * RH_WIRE_PARTS / rounds);
             for (int32_t part = 0; part < RH_WIRE_PARTS; part++)
                 if (!apart || part == only)

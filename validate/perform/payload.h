@@ -21,7 +21,7 @@ typedef struct {
 void rh_payload_begin(RhPayload *payload, const RhSchedule *schedule, int32_t own);
 void rh_payload_clear(RhPayload *payload);
 
-/* Words that a flow carries in one repetition of its phase. */
+/* Words that a flow carries in one repetition of its round. */
 int64_t rh_payload_flow_words(const RhPayload *payload, const RhFlow *flow);
 /* Copies the chunks of a flow's repetition into out, in order. */
 void rh_payload_take(const RhPayload *payload, const RhFlow *flow, int32_t repeat, uint32_t *out);
