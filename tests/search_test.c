@@ -252,9 +252,9 @@ static void uneven_chunks_are_no_reason_to_rehearse_others(void)
     CU_ASSERT_TRUE(plan->proved && plan->rehearsed_count <= 8);
 }
 
-/* A row is what was performed for it: with every byte as a flow, which takes as long as with idle
- * communication as timers, in more events. */
-static void a_row_counts_the_run_with_every_byte_as_a_flow(void)
+/* A row is what was performed for it: of the best with every byte as a flow, which takes as long as with idle
+ * communication as timers, in more events; of others with these. */
+static void the_best_counts_the_run_with_every_byte_as_a_flow(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 8192);
     RhPlanOptions o = {.gap_frac = 0.002, .top = 2};
@@ -266,18 +266,18 @@ static void a_row_counts_the_run_with_every_byte_as_a_flow(void)
         g_autoptr(RhRehearsal) as_timers =
             rh_rehearse(&k.c, &row->layout, &timers, NULL, NULL, NULL);
         g_autoptr(RhRehearsal) as_flows = rh_rehearse(&k.c, &row->layout, &flows, NULL, NULL, NULL);
-        CU_ASSERT_EQUAL(row->events_count, as_flows->events_count);
-        CU_ASSERT_EQUAL(row->bytes_as_flows, as_flows->bytes_as_flows);
-        CU_ASSERT_TRUE(as_timers->events_count < row->events_count);
-        CU_ASSERT_TRUE(as_timers->bytes_as_flows < row->bytes_as_flows);
+        const RhRehearsal *own = i == 0 ? as_flows : as_timers;
+        CU_ASSERT_EQUAL(row->events_count, own->events_count);
+        CU_ASSERT_EQUAL(row->bytes_as_flows, own->bytes_as_flows);
+        CU_ASSERT_TRUE(as_timers->events_count < as_flows->events_count);
+        CU_ASSERT_TRUE(as_timers->bytes_as_flows < as_flows->bytes_as_flows);
         RH_CHECK_CLOSE(row->step_time_s, as_timers->step_time_s, 1e-9);
     }
 }
 
 /* The last word of each stage. */
 typedef struct {
-    int64_t rehearsed, performed;
-    int64_t performed_of;
+    int64_t rehearsed, performed_of;
 } Heard;
 
 static void hear(const char *stage, int64_t done, int64_t total, double best_s, void *user)
@@ -286,13 +286,11 @@ static void hear(const char *stage, int64_t done, int64_t total, double best_s, 
     CU_ASSERT_TRUE(best_s >= 0);
     if (g_str_equal(stage, "rehearse"))
         heard->rehearsed = done;
-    if (g_str_equal(stage, "perform")) {
-        heard->performed = done;
+    if (g_str_equal(stage, "perform"))
         heard->performed_of = total;
-    }
 }
 
-/* Who waits hears of the rows that are performed again, too, which may take most of the time. */
+/* Who waits hears of the best row's being performed again, too, which may take a good part of the time. */
 static void every_stage_that_takes_long_is_heard_of(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 64, 8192);
@@ -301,8 +299,7 @@ static void every_stage_that_takes_long_is_heard_of(void)
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     CU_ASSERT_EQUAL(plan->entries->len, 2);
     CU_ASSERT_TRUE(heard.rehearsed >= 2);
-    CU_ASSERT_EQUAL(heard.performed, 2);
-    CU_ASSERT_EQUAL(heard.performed_of, 2);
+    CU_ASSERT_EQUAL(heard.performed_of, 1);
 }
 
 static void what_does_not_fit_names_the_smallest_change(void)
@@ -494,8 +491,8 @@ int main(void)
             {"chunks_alike_win_a_near_tie", chunks_alike_win_a_near_tie},
             {"a_near_miss_is_near", a_near_miss_is_near},
             {"a_quick_plan_rehearses_its_first_few", a_quick_plan_rehearses_its_first_few},
-            {"a_row_counts_the_run_with_every_byte_as_a_flow",
-             a_row_counts_the_run_with_every_byte_as_a_flow},
+            {"the_best_counts_the_run_with_every_byte_as_a_flow",
+             the_best_counts_the_run_with_every_byte_as_a_flow},
             {"every_stage_that_takes_long_is_heard_of", every_stage_that_takes_long_is_heard_of},
             {"what_does_not_fit_names_the_smallest_change",
              what_does_not_fit_names_the_smallest_change},

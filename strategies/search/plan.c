@@ -220,10 +220,7 @@ static void search_fuller(RhFunnel *f)
     rh_funnel_run(f, &f->fuller);
     const RhRehearsal *best = f->main.entries->pdata[0];
     GPtrArray *found = f->fuller.entries;
-    if (found->len == 0 || ((RhRehearsal *)found->pdata[0])->step_time_s >= best->step_time_s)
-        return; /* nobody is shown it */
-    rh_funnel_perform_best(f);
-    if (((RhRehearsal *)found->pdata[0])->step_time_s < best->step_time_s)
+    if (found->len > 0 && ((RhRehearsal *)found->pdata[0])->step_time_s < best->step_time_s)
         f->plan->fuller = g_ptr_array_steal_index(found, 0);
 }
 

@@ -138,7 +138,7 @@ typedef struct {
                              entry, its best. Idle communication is a timer in them */
     GArray *family_bounds; /* RhPlanFamilyBound, of those that are far behind: not rehearsed for */
     RhRehearsal *fuller;   /* the quickest that fits but needs more than ranked_bytes, where it is
-                             quicker than the best entry; else NULL */
+                             quicker than the best entry; else NULL. As those of families */
     /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
     GPtrArray *near_misses;
     GPtrArray *changes;  /* RhSmallestChange*, when nothing fits or is safe, smallest first */
