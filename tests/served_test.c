@@ -61,19 +61,35 @@ static void budgets_follow_prompts(void)
         RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.25);
 }
 
-/* "P=1w tp1 ... adp16": so many workers of each pool, and how each is cut (DeepSeek-V3 on 8 nodes of H100s). */
+/* "P=1w tp1 ... adp16": so many workers of each pool, and how each is cut. */
 static void pools_are_told_by_the_note(void)
 {
     g_autoptr(RhJudged) j = judge(
-        SILICON ",deepseek-ai/DeepSeek-V3,h100_sxm,64,,,,,fp8,8192,1024,6,,,13693.2581,14.6579,"
+        SILICON ",deepseek-ai/DeepSeek-V3,h100_sxm,64,,,,,fp8,8192,1024,7,,,13693.2581,14.6579,"
                 "DISAGG trtllm 0.8.1.post3; P=1w tp1 pp1 adp16 moetp1 ep16 bs1; D=3w tp16 pp1 adp1 "
                 "moetp1 ep16 bs2,x\n");
     CU_ASSERT_EQUAL(j->rows->len, 2);
-    CU_ASSERT_PTR_NULL_FATAL(at(j, 1)->skipped);
-    CU_ASSERT_STRING_EQUAL(
-        at(j, 1)->strategy,
-        "server=trtllm-dynamo,tp1,ep16,dp16,kv=fp8/tp16,ep16,replicas=3,batch=1,kv=fp8");
-    RH_CHECK_CLOSE(at(j, 1)->predicted_s, at(j, 1)->measured_s, 0.12);
+    CU_ASSERT_STRING_EQUAL(at(j, 1)->strategy,
+                           "server=trtllm-dynamo,tp1,ep16,dp16,kv=fp8/tp16,ep16,replicas=3,kv=fp8");
+}
+
+/* Where the note does not tell workers, the recipe for so many clients does, when there is one alone: a row of H200 and
+ * one of H100, to which nothing was fitted. */
+static void pools_are_told_by_recipes(void)
+{
+    g_autoptr(RhJudged) j = judge(
+        SILICON ",deepseek-ai/DeepSeek-R1,h200_sxm,16,,,,,fp8,1024,1024,36,,,622.8887,13.3824,"
+                "DISAGG trtllm 0.8.1.post1; P=w tp8 pp1 adp1 moetp1 ep8 bs; D=w tp8 pp1 adp1 "
+                "moetp1 ep8 bs,x\n" SILICON
+                ",deepseek-ai/DeepSeek-V3,h100_sxm,64,,,,,fp8,8192,1024,6,,,13693.2581,14.6579,"
+                "DISAGG trtllm 0.8.1.post3; P=1w tp1 pp1 adp16 moetp1 ep16 bs1; D=3w tp16 pp1 adp1 "
+                "moetp1 ep16 bs2,x\n");
+    CU_ASSERT_EQUAL(j->rows->len, 4);
+    CU_ASSERT_STRING_EQUAL(at(j, 1)->strategy,
+                           "server=trtllm-dynamo,tp1,ep8,dp8,batch=8,chunk=8192,kv=fp8,memory=60,"
+                           "prefix=off/tp8,ep8,replicas=9,batch=256,kv=fp8,memory=90,prefix=off");
+    for (guint i = 0; i < j->rows->len; i++)
+        RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.12);
 }
 
 static void check_skipped(const char *row, const char *why)
@@ -94,6 +110,10 @@ static void reasons_are_told(void)
             ",,,101.1,10.1," note ",x\n"
     check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "DISAGG trtllm; P=1w"),
                   "how many workers");
+    check_skipped(SILICON
+                  ",deepseek-ai/DeepSeek-R1,h200_sxm,16,,,,,fp8,1024,1024,144,,,1037,20.2,DISAGG "
+                  "trtllm 0.8.1.post1; P=w tp8 pp1 adp1 moetp1 ep8 bs; D=w tp8 pp1 adp1,x\n",
+                  "whether tokens are predicted several at a time");
     check_skipped(ROW("h900", "4", "1024", "8", "fp8", "agg; vllm"), "gpu h900");
     check_skipped(ROW("h200_sxm", "", "1024", "8", "fp8", "agg; vllm"), "tp is not given");
     check_skipped(ROW("h200_sxm", "4", "sharegpt", "8", "fp8", "agg; vllm"), "isl \"sharegpt\"");
@@ -191,6 +211,7 @@ static const RhTest tests[] = {
     {"figures are cases", figures_are_cases},
     {"budgets follow prompts", budgets_follow_prompts},
     {"pools are told by the note", pools_are_told_by_the_note},
+    {"pools are told by recipes", pools_are_told_by_recipes},
     {"caches are as printed", caches_are_as_printed},
     {"exchanges are as published", exchanges_are_as_published},
     {"caches need a size", caches_need_a_size},

@@ -185,9 +185,9 @@ static char *with_budget(const Way *w, const char *more)
                            CLAMP(room, 1, INT32_MAX), rest);
 }
 
-static bool say_deployment(Way *w)
+/* From the row's columns or its note, and what a rule adds to either pool or to both. Caller frees; NULL: not said. */
+static char *pools_of(Way *w)
 {
-    GError *local = NULL;
     g_autofree char *more = with_budget(w, rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT));
     char *pools[RH_POOLS_MAX] = {NULL};
     bool said = say_pools(w, more, pools);
@@ -199,13 +199,20 @@ static bool say_deployment(Way *w)
                                many > 0 ? words[MIN(p, many - 1)] : "");
     for (int p = 0; p < RH_POOLS_MAX; p++)
         g_free(pools[p]);
-    if (!said)
+    return said ? g_string_free(g_steal_pointer(&text), FALSE) : NULL;
+}
+
+static bool say_deployment(Way *w)
+{
+    GError *local = NULL;
+    const char *whole = rh_case_says(&w->way, RH_CASE_SAYS_POOLS);
+    g_autofree char *pools = whole ? g_strdup(whole) : pools_of(w);
+    if (!pools)
         return false;
-    g_string_prepend_c(text, ',');
-    g_string_prepend(text, rh_case_says(&w->way, RH_CASE_SAYS_SERVER));
-    g_string_prepend(text, "server=");
+    g_autofree char *text =
+        g_strdup_printf("server=%s,%s", rh_case_says(&w->way, RH_CASE_SAYS_SERVER), pools);
     w->out->deployment = rh_deployment_default();
-    if (!rh_deployment_parse(text->str, &w->out->deployment, &local))
+    if (!rh_deployment_parse(text, &w->out->deployment, &local))
         return rh_case_give_up_with(&w->way, "deployment: ", local);
     g_autofree char *canonical = rh_deployment_format(&w->out->deployment);
     w->out->strategy = g_intern_string(canonical);
