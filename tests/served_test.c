@@ -92,6 +92,28 @@ static void pools_are_told_by_recipes(void)
         RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.12);
 }
 
+/* Static batches of 2023 and 2024: all of one there when it begins, on H100s of which some had half their power; to every
+ * second row of the first table constants were fitted, to those of the second nothing was. */
+static void static_batches_begin_whole(void)
+{
+    g_autoptr(RhJudged) j = judge(
+        "splitwise-sim perf_model.csv,llama2-70b,h100-80gb,4,4,1,,,FP16,512,128,8,,,442.2,31.4,"
+        "static batch,x\n"
+        "splitwise-sim perf_model.csv,llama2-70b,h100-80gb-pcap,4,4,1,,,FP16,512,128,8,,,574.9,"
+        "31.4,static batch,x\n"
+        "TensorRT-LLM v0.9 perf-overview,LLaMA-7B,H100,1,1,1,,,FP8,2048,128,84,,2163.0,,,STATIC "
+        "batch,x\n");
+    CU_ASSERT_EQUAL_FATAL(j->rows->len, 5);
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy,
+                           "server=vllm-0.2,tp4,batch=1024,chunk=2048,window=1");
+    CU_ASSERT_STRING_EQUAL(at(j, 4)->strategy,
+                           "server=trtllm-0.9,tp1,batch=1024,chunk=2048,kv=fp8,window=1");
+    for (guint i = 0; i < j->rows->len; i++)
+        RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.2);
+    CU_ASSERT_TRUE(at(j, 2)->predicted_s > 1.1 * at(j, 0)->predicted_s);
+    RH_CHECK_CLOSE(at(j, 3)->predicted_s, at(j, 1)->predicted_s, 1e-9);
+}
+
 static void check_skipped(const char *row, const char *why)
 {
     g_autoptr(RhJudged) j = judge(row);
@@ -212,6 +234,7 @@ static const RhTest tests[] = {
     {"budgets follow prompts", budgets_follow_prompts},
     {"pools are told by the note", pools_are_told_by_the_note},
     {"pools are told by recipes", pools_are_told_by_recipes},
+    {"static batches begin whole", static_batches_begin_whole},
     {"caches are as printed", caches_are_as_printed},
     {"exchanges are as published", exchanges_are_as_published},
     {"caches need a size", caches_need_a_size},
