@@ -90,6 +90,31 @@ static void prompts_come_in_whole(void)
     close_setting(&s);
 }
 
+/* Four prompts of 1,000 tokens in a cache of 4,600: all come in, and some are put out, where room is asked for
+ * prompts alone. SGLang asks for the newcomer's answer of 500 and 0.098 of what others have yet to make, too: the fourth
+ * waits for an end, and nobody is put out. One alone comes in however little room there is. */
+static void answers_have_room(void)
+{
+    static const int32_t sizes[][2] = {{1000, 500}, {1001, 500}, {1002, 500}, {1003, 500}};
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1",
+                           "server=sglang,tp1,blocks=4600,prefix=off,chunk=1100");
+    RhServer server = *s.serving.server;
+    g_autoptr(RhRequests) requests = those(sizes, 4);
+    for (int k = 0; k < 2; k++) {
+        if (k == 1)
+            server.answer_frac = (RhFact){0};
+        s.serving.server = &server;
+        g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
+        g_autoptr(RhServiceResult) each = serve(&s, requests, &(RhClient){.each_iteration = true});
+        CU_ASSERT_EQUAL(rh_put_out_count(r) > 0, k == 1);
+        CU_ASSERT_EQUAL(at(r, 3)->t_admit_s > at(r, 0)->t_end_s - server.first_s.value - 1e-9,
+                        k == 0);
+        CU_ASSERT_DOUBLE_EQUAL(at(r, 3)->t_end_s, at(each, 3)->t_end_s, 1e-9);
+        CU_ASSERT_EQUAL(r->tokens_out, 2000);
+    }
+    close_setting(&s);
+}
+
 /* A batch of two: the third comes in when the first has ended; where that iteration was planned before, after one
  * more. */
 static void places_are_free_when_the_plan_knows(void)
@@ -161,6 +186,7 @@ int main(void)
         {"used runs are forgotten", used_runs_are_forgotten},
         {"what is left is found again", what_is_left_is_found_again},
         {"prompts come in whole", prompts_come_in_whole},
+        {"answers have room", answers_have_room},
         {"places are free when the plan knows", places_are_free_when_the_plan_knows},
         {"all blocks return", all_blocks_return},
         {0}};

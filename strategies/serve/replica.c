@@ -259,6 +259,22 @@ static int32_t blocks_wanted(const RhReplica *r, const RhSequence *s, int32_t to
     return rh_replica_blocks_of(r, r->spec.server->whole_prompts ? s->prompt : s->read + tokens);
 }
 
+/* A limit on what SGLang takes an answer to be (CLIP_MAX_NEW_TOKENS of its schedule_policy.py). */
+#define ANSWER_MOST_TOKENS 4096
+
+/* Room that must be there besides, of which nothing is held: who runs alone needs none, or it would never run. */
+static int32_t blocks_expected(const RhReplica *r, const RhSequence *s)
+{
+    const RhFact *share = &r->spec.server->answer_frac;
+    if (!share->source || r->reserves || r->running == 0)
+        return 0;
+    int64_t yet = r->lasts - r->steps * (int64_t)r->endings->len;
+    for (guint i = 0; i < r->reading->len; i++)
+        yet += rh_replica_sequence(r, g_array_index(r->reading, int32_t, i))->output;
+    double tokens = MIN(s->output - s->made, ANSWER_MOST_TOKENS) + share->value * (double)yet;
+    return rh_replica_blocks_of(r, (int32_t)fmin(tokens, INT32_MAX));
+}
+
 /* Of these, those that others hold for it. */
 static int32_t blocks_held(const RhReplica *r, const RhSequence *s)
 {
@@ -281,7 +297,7 @@ bool rh_replica_admit(RhReplica *r, int32_t tokens)
         return false;
     RhSequence *s = rh_replica_sequence(r, i);
     int32_t held = blocks_held(r, s);
-    if (blocks_wanted(r, s, tokens) - held > rh_replica_free_blocks(r))
+    if (blocks_wanted(r, s, tokens) - held + blocks_expected(r, s) > rh_replica_free_blocks(r))
         return false;
     g_queue_pop_head(&r->waiting);
     rh_replica_hold_found(r, s);
@@ -371,6 +387,7 @@ RhEnding rh_replica_first_ending(const RhReplica *r)
 
 void rh_replica_drop_ending(RhReplica *r, guint i)
 {
+    r->lasts -= ending(r, i)->last;
     g_array_remove_index_fast(r->endings, i);
     if (i < r->endings->len)
         settle(r, i);
@@ -386,6 +403,7 @@ void rh_replica_join(RhReplica *r, int32_t sequence, double t_s)
     r->stored += s->prompt;
     r->crossing[place_of(r, s->base)]++;
     RhEnding e = {r->steps + s->output - s->made, sequence};
+    r->lasts += e.last;
     g_array_append_val(r->endings, e);
     settle(r, r->endings->len - 1);
     RhLatest wave = {t_s, 1}, *last = r->waves->len > 0

@@ -85,6 +85,7 @@ struct RhReplica {
     int64_t steps, admissions, stored; /* stored: tokens of all continued sequences in the cache */
     int32_t coming, running, used_blocks, peak_blocks, late_blocks;
     int64_t promised; /* blocks */
+    int64_t lasts;    /* sum of RhEnding.last */
     /* Under way: */
     bool busy, continues, put_out;
     double t_begin_s;

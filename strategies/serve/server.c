@@ -20,6 +20,7 @@ static const RhServerFact facts[] = {
     {"rank_launch", RH_QUANTITY_S, offsetof(RhServer, rank_launch_s), 0, 0.1},
     {"admit", RH_QUANTITY_S, offsetof(RhServer, admit_s), 0, 10},
     {"first", RH_QUANTITY_S, offsetof(RhServer, first_s), 0, 10},
+    {"answer_room", RH_QUANTITY_FRAC, offsetof(RhServer, answer_frac), 0, 1},
     {"memory", RH_QUANTITY_FRAC, offsetof(RhServer, memory_frac), 0.01, 1},
     {"reserve", RH_QUANTITY_BYTES, offsetof(RhServer, reserve_bytes), 0, 1e12},
     {"rank_reserve", RH_QUANTITY_BYTES, offsetof(RhServer, rank_reserve_bytes), 0, 1e12},

@@ -79,6 +79,8 @@ typedef struct {
     bool ahead;
     /* a sequence comes in where the cache has room for all its prompt, not for its first chunk alone */
     bool whole_prompts;
+    /* ... and for its answer, beside this share of what those that run have yet to make; none: for no answers */
+    RhFact answer_frac;
     /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     RhFact launch_s;
     RhFact rank_launch_s;      /* more for each doubling of tensor ranks */
