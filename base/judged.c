@@ -40,8 +40,8 @@ static const RhJudgedRow *row_at(const RhJudged *judged, guint i)
 
 const char *rh_judged_by_name(RhJudgedBy by)
 {
-    static const char *const names[] = {"part",   "metric", "table", "source",
-                                        "device", "family", "stack"};
+    static const char *const names[] = {"part",   "metric", "group",  "table",
+                                        "source", "device", "family", "stack"};
     return names[by];
 }
 
@@ -61,9 +61,9 @@ static const char *part_of(const RhJudgedRow *row)
 static const char *group_of(const RhJudgedRow *row, RhJudgedBy by)
 {
     const char *names[RH_JUDGED_BY_LAST] = {part_of(row), row->metric ? row->metric : "step_time",
-                                            row->table,   row->source,
-                                            row->device,  row->family,
-                                            row->stack};
+                                            row->group,   row->table,
+                                            row->source,  row->device,
+                                            row->family,  row->stack};
     return names[by];
 }
 

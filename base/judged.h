@@ -48,6 +48,8 @@ typedef struct {
     const char *platform;                /* interned; NULL when skipped, or where it is none */
     const char *rivals; /* interned: rows of the same text ran the same job, by other layouts; NULL:
                            there are none */
+    const char *
+        group; /* interned: what is served on what, "tpot mixture hopper"; NULL: of no such group */
     const char *metric; /* static: what was measured, "ttft"; NULL: the time of a step */
     RhStanding standing;
     bool fitted;                    /* a constant was fitted to this very row */
@@ -92,6 +94,7 @@ static inline double rh_judged_error_frac(const RhJudgedRow *row)
 typedef enum {
     RH_JUDGED_BY_PART, /* measured and not fitted to; fitted to; said exactly or by a stand-in ... */
     RH_JUDGED_BY_METRIC,
+    RH_JUDGED_BY_GROUP,
     RH_JUDGED_BY_TABLE,
     RH_JUDGED_BY_SOURCE,
     RH_JUDGED_BY_DEVICE,

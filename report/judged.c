@@ -116,17 +116,18 @@ static GArray *groups_of(const RhJudged *judged, RhJudgedBy by, bool by_size)
 
 static void append_groups(GString *out, const RhJudged *judged, bool verbose)
 {
-    static const RhJudgedBy shown[] = {RH_JUDGED_BY_PART,   RH_JUDGED_BY_METRIC,
-                                       RH_JUDGED_BY_TABLE,  RH_JUDGED_BY_DEVICE,
-                                       RH_JUDGED_BY_FAMILY, RH_JUDGED_BY_STACK};
-    size_t count = verbose ? G_N_ELEMENTS(shown) : 4;
+    static const RhJudgedBy shown[] = {RH_JUDGED_BY_PART,  RH_JUDGED_BY_METRIC, RH_JUDGED_BY_GROUP,
+                                       RH_JUDGED_BY_TABLE, RH_JUDGED_BY_DEVICE, RH_JUDGED_BY_FAMILY,
+                                       RH_JUDGED_BY_STACK};
+    size_t count = verbose ? G_N_ELEMENTS(shown) : 5;
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
     for (size_t i = 0; i < count; i++) {
         g_autoptr(GArray) groups = groups_of(judged, shown[i], i > 0);
         if (groups->len > 0)
             rh_table_rowf(table, "by %s, %%|steps|median|mean|90th|worst|bias|tau|regret",
                           rh_judged_by_name(shown[i]));
-        for (guint k = 0; k < groups->len && (verbose || k < ROWS_MOST); k++)
+        bool whole = verbose || shown[i] == RH_JUDGED_BY_GROUP;
+        for (guint k = 0; k < groups->len && (whole || k < ROWS_MOST); k++)
             append_group(table, &g_array_index(groups, RhJudgedFigures, k));
     }
     rh_table_append(table, out, "");

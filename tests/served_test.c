@@ -48,6 +48,7 @@ static void figures_are_cases(void)
         RH_CHECK_CLOSE(at(j, i)->predicted_s, at(j, i)->measured_s, 0.25);
     }
     CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=vllm-0.10,tp4,kv=fp8");
+    CU_ASSERT_STRING_EQUAL(at(j, 1)->group, "tpot dense 71B hopper");
 }
 
 /* "chunk=prompt+1000": a prompt, a token of each request at once, and so many more. */
@@ -85,6 +86,7 @@ static void pools_are_told_by_recipes(void)
                 "DISAGG trtllm 0.8.1.post3; P=1w tp1 pp1 adp16 moetp1 ep16 bs1; D=3w tp16 pp1 adp1 "
                 "moetp1 ep16 bs2,x\n");
     CU_ASSERT_EQUAL(j->rows->len, 4);
+    CU_ASSERT_STRING_EQUAL(at(j, 0)->group, "ttft two pools hopper");
     CU_ASSERT_STRING_EQUAL(at(j, 1)->strategy,
                            "server=trtllm-dynamo,tp1,ep8,dp8,batch=8,chunk=8192,kv=fp8,memory=60,"
                            "prefix=off/tp8,ep8,replicas=9,batch=256,kv=fp8,memory=90,prefix=off");

@@ -159,6 +159,18 @@ static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const M
     return g_intern_string(text);
 }
 
+/* What bars are set for: dense models by their size, others by their kind, two pools apart, on a generation of devices. */
+static const char *group_of(const RhLikeness *like, const Metric *metric)
+{
+    g_autofree char *size = strcmp(like->kind, "dense") == 0
+                                ? g_strdup_printf(" %.0fB", like->params / 1e9)
+                                : g_strdup("");
+    g_autofree char *text = g_strdup_printf(
+        "%s %s%s %s", metric->metric, like->apart ? "two pools" : like->kind,
+        like->apart ? "" : size, like->generation ? like->generation : like->device);
+    return g_intern_string(text);
+}
+
 static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
 {
     return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
@@ -193,6 +205,7 @@ static void add_rows(RhJudged *judged, const RhCaseRow *row, const RhServedCase 
             r.stands_in = g_strdup(c->stands_in);
             r.like = rh_likeness_of_service(&c->serving, &c->deployment, NULL);
             r.like.starved = p->starved;
+            r.group = group_of(&r.like, &metrics[i]);
             r.predicted_s = at_offset(p, metrics[i].predicted);
             r.peak_bytes = p->peak_bytes;
             r.capacity_bytes = p->capacity_bytes;
