@@ -14,7 +14,7 @@ static RhServedBeyond beyond_of(Setting *s, int32_t prompt, int32_t answer)
 static void usual_services_lie_within(void)
 {
     static const char *const deployments[] = {"server=vllm,tp2", "server=trtllm,tp2",
-                                              "server=sglang,tp2", "server=vllm,tp2/tp2"};
+                                              "server=sglang,tp4", "server=vllm,tp2/tp2"};
     for (size_t i = 0; i < G_N_ELEMENTS(deployments); i++) {
         Setting s = setting_of("llama-3.1-70b", "dgx-h100:1", deployments[i]);
         RhServedBeyond b = beyond_of(&s, 2048, 256);

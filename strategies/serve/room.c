@@ -79,11 +79,19 @@ static double activation_bytes(const RhServing *s, const RhPool *pool)
     return fmax(drawing + mixture_bytes(model, pool, tokens), dense_bytes(model, pool, tokens));
 }
 
+double rh_service_memory_frac(const RhServer *server, const RhPool *pool, double capacity_bytes)
+{
+    double left = rh_server_left_bytes(&server->left, pool, capacity_bytes);
+    if (pool->memory > 0)
+        return pool->memory / 100.0;
+    return left > 0 ? fmax(1 - left / capacity_bytes, 0) : server->memory_frac.value;
+}
+
 /* The server's fraction is of all, of what is free before it loads anything, or of what weights and an iteration
  * leave. Below 0: that much too little. */
 static double cache_bytes(const RhServer *server, const RhPool *pool, const RhServiceRoom *r)
 {
-    double frac = pool->memory > 0 ? pool->memory / 100.0 : server->memory_frac.value;
+    double frac = rh_service_memory_frac(server, pool, r->capacity_bytes);
     double working = r->activation_bytes + r->reserve_bytes, left = 0;
     switch (server->memory_of) {
     case RH_MEMORY_OF_ALL:

@@ -20,6 +20,8 @@ typedef struct {
 /* `pool` has its limits, those of all its groups together (service_open.c). */
 RhServiceRoom rh_service_room_of(const RhServing *serving, const RhPool *pool,
                                  const RhIterations *iterations);
+/* Of a GPU's memory, in the server's own sense: what the pool says, or what the server takes by itself. */
+double rh_service_memory_frac(const RhServer *server, const RhPool *pool, double capacity_bytes);
 /* Fills in what `host` and `nvme` of the pool are good for. RH_ERROR_USAGE: more than the node has, drives that it
  * has not, or a cache that remembers nothing. */
 bool rh_service_tiers(const RhServing *serving, const RhPool *pool, const RhIterations *iterations,

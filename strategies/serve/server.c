@@ -148,6 +148,7 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
                             name);
     }
     read_memory_of(doc, root, s);
+    rh_server_left_read(doc, root, &s->left);
     const RhJsonNode *scheduler = sourced(doc, root, "scheduler");
     if (scheduler) {
         const char *name = rh_json_string(doc, scheduler, "value");

@@ -12,6 +12,7 @@
 #include "platforms/platform.h"
 #include "strategies/exchanger.h"
 #include "strategies/serve/deployment.h"
+#include "strategies/serve/server_left.h"
 
 typedef struct RhScheduler RhScheduler;
 
@@ -52,6 +53,7 @@ typedef struct {
     RhFact start_s;       /* until it serves, weights aside: processes, compiled kernels, graphs */
     RhFact logit_bytes;   /* of a word and a sequence, while a token is drawn */
     RhMemoryOf memory_of; /* what memory_frac is a fraction of */
+    RhServerLeft left;    /* of the device's memory, in place of that fraction */
     /* room for those of all sequences there may be, not of an iteration's alone */
     bool logits_at_start;
     int32_t block_tokens;  /* of the cache */

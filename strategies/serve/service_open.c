@@ -6,9 +6,11 @@
 #define MIB 1048576.0
 
 /* Limits are of one of the groups that a server has; the replica has those of all. */
-static RhPool settled(const RhPool *pool, const RhServer *server)
+static RhPool settled(const RhPool *pool, const RhServer *server, const RhDevice *device)
 {
     RhPool p = *pool;
+    if (p.chunk == 0)
+        p.chunk = rh_server_left_chunk(&server->left, device->hbm_bytes.value);
     p.batch = (p.batch > 0 ? p.batch : server->batch) * p.dp;
     p.chunk = (p.chunk > 0 ? p.chunk : server->chunk) * p.dp;
     return p;
@@ -48,8 +50,7 @@ static bool fail_room(const RhServing *s, const RhServiceStage *stage, GError **
 {
     const RhServiceRoom *room = &stage->room;
     bool tokens = rh_model_makes_tokens(s->model);
-    double frac =
-        stage->pool.memory > 0 ? stage->pool.memory / 100.0 : s->server->memory_frac.value;
+    double frac = rh_service_memory_frac(s->server, &stage->pool, room->capacity_bytes);
     return rh_fail(
         error, RH_ERROR_NO_ANSWER,
         "%s on tp%d leaves no room for a %s: a GPU has %.1f GiB, %s takes %.0f %% of "
@@ -65,7 +66,7 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
 {
     RhServiceStage *stage = &service->stages[p];
     const RhServing *s = &service->serving;
-    stage->pool = settled(&service->deployment.pools[p], s->server);
+    stage->pool = settled(&service->deployment.pools[p], s->server, s->platform->device);
     if (!check_draft(&stage->pool, error) || !check_window(&stage->pool, s->server, error))
         return false;
     stage->iterations = rh_iterations_new(s, &stage->pool, error);
