@@ -197,6 +197,32 @@ static void decoding_a_scan_reads_its_state(void)
     }
 }
 
+static int gemms_of(const RhModel *m, RhPass pass, const RhShard *shard, double *columns)
+{
+    g_autoptr(GArray) kernels = block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, pass, shard);
+    int count = 0;
+    *columns = 0;
+    for (guint i = 0; i < kernels->len; i++) {
+        const RhKernel *kernel = &g_array_index(kernels, RhKernel, i);
+        count += kernel->cls == RH_KERNEL_GEMM;
+        *columns += kernel->cls == RH_KERNEL_GEMM ? (double)(kernel->n * kernel->k) : 0;
+    }
+    return count;
+}
+
+/* One matrix in training; engines have one of queries, keys and values, and one each of gate, rates and decays. */
+static void engines_have_four_matrices_of_a_delta(void)
+{
+    g_autoptr(RhModel) m = load(DELTA);
+    RhShard shard = shard_of(2, 64, 1);
+    double trained, served;
+    CU_ASSERT_EQUAL(gemms_of(m, RH_PASS_FORWARD, &shard, &trained), 2);
+    CU_ASSERT_EQUAL(gemms_of(m, RH_PASS_DECODE, &shard, &served), 5);
+    CU_ASSERT_EQUAL(served, trained);
+    CU_ASSERT_EQUAL(gemms_of(m, RH_PASS_PREFILL, &shard, &served), 5);
+    CU_ASSERT_EQUAL(served, trained);
+}
+
 /* Nemotron-H's and Qwen3-Next's matrices, taps, and what each head and the norm have. */
 static void scans_have_these_parameters(void)
 {
@@ -437,6 +463,7 @@ int main(void)
             {"scans_are_linear_in_the_sequence", scans_are_linear_in_the_sequence},
             {"cutting_conserves_scans", cutting_conserves_scans},
             {"decoding_a_scan_reads_its_state", decoding_a_scan_reads_its_state},
+            {"engines_have_four_matrices_of_a_delta", engines_have_four_matrices_of_a_delta},
             {"scans_have_these_parameters", scans_have_these_parameters},
             {"mixers_without_steps_have_these_figures", mixers_without_steps_have_these_figures},
             {"a_recurrent_block_has_these_figures", a_recurrent_block_has_these_figures},

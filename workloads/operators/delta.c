@@ -125,11 +125,27 @@ static void latents(RhOps *ops, const Widths *w, bool backward)
                           backward ? columns[i] : w->rank);
 }
 
+/* What comes of the hidden state: one matrix in training. Engines have four for DeltaNet as Qwen3.5 has it (queries, keys
+ * and values; the gate; rates; decays, the last two in 16 bits whatever the recipe): sglang/srt/models/qwen3_5.py at
+ * 573bbb94, which follows vLLM. */
+static void inputs(RhOps *ops, const Widths *w, RhPass pass)
+{
+    int64_t h = ops->model->hidden;
+    if (pass == RH_PASS_FORWARD || w->latents > 0 || w->decays > 0) {
+        rh_ops_linear(ops, ops->tokens, w->in, h);
+        return;
+    }
+    rh_ops_linear(ops, ops->tokens, w->channels, h);
+    rh_ops_linear(ops, ops->tokens, w->values, h);
+    for (int i = 0; i < 2; i++)
+        rh_ops_gemm(ops, 1, ops->tokens, w->scan.heads, h);
+}
+
 static void forward(RhOps *ops, const Widths *w, RhPass pass)
 {
     RhScanStep steps[3];
     steps_of(ops, w, steps);
-    rh_ops_linear(ops, ops->tokens, w->in, ops->model->hidden);
+    inputs(ops, w, pass);
     rh_scan_convolve(ops, (double)w->channels, false);
     latents(ops, w, false);
     rh_ops_norm(ops, 2 * (double)ops->tokens * (double)w->keys, false); /* of queries and keys */
