@@ -7,8 +7,9 @@
 #include "workloads/fields.h"
 
 static const RhFamily *const TABLES[] = {
-    rh_families_dense,  rh_families_gpt,   rh_families_encoders, rh_families_experts,
-    rh_families_listed, rh_families_mixed, rh_families_scans,    rh_families_crossed};
+    rh_families_dense,   rh_families_gpt,     rh_families_encoders,
+    rh_families_experts, rh_families_listed,  rh_families_mixed,
+    rh_families_scans,   rh_families_crossed, rh_families_kin};
 
 const RhField rh_set_fields[] = {
     SIZE("layers", layers, LAYERS_MAX, 0),

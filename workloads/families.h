@@ -15,17 +15,20 @@ typedef struct RhConfig {
     int64_t window_from; /* first layer that slides, where no list of layers says it */
     int64_t full_every;  /* every so many layers one of full attention, the others as the family's
                           * `between` says; 0: no such turn */
+    int64_t between;     /* the same as how many stand between two of full attention */
     int64_t full_at;     /* which of a turn that is, from 1 on; 0: its last */
     int64_t full_offset; /* the same from 0 on, as some files count */
     int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
     int64_t ffn_adjusted, ffn_multiple; /* a width is two thirds of what is said, in such steps */
     int64_t ffn_both;    /* columns of both matrices into a gated ffn, where a family says these */
+    int64_t ffn_divisor; /* a width is so many hidden states, in such steps, layer by layer */
     int64_t layer_pairs; /* layers of two attentions and two networks each, counted as two */
     int64_t zero_experts,
         experts_asked; /* further ones that hand tokens on as they are; how many of
                                           * all a token asks for */
     int64_t hidden_dropout, attention_dropout;
-    int64_t out_gate; /* attention's output is scaled by a sigmoid of as many columns */
+    int64_t out_gate;       /* attention's output is scaled by a sigmoid of as many columns */
+    int64_t gate_of_latent; /* ... which read the queries' latent */
     int64_t gate_by_head,
         gate_by_column; /* ... or of one for each head; a file's switch between these */
     int64_t near_norms,
@@ -99,6 +102,7 @@ typedef struct RhConfig {
     int64_t
         layer_groups; /* of layers that are one and the same; 0: each has parameters of its own */
     int64_t inner_layers;  /* ... of so many each; 1 */
+    int64_t loops;         /* all layers are gone through so many times; 0: once */
     int64_t shared_layers; /* the last so many have keys and values of layers before them */
     int64_t shared_wide;   /* ... and networks twice as wide */
     int64_t share_every,
@@ -179,7 +183,7 @@ typedef struct {
 /* The rows, by kind of model; ended by a row without name. */
 extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
     rh_families_experts[], rh_families_listed[], rh_families_mixed[], rh_families_scans[],
-    rh_families_crossed[];
+    rh_families_crossed[], rh_families_kin[];
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
 /* Is it our own form, which lists layers? */

@@ -22,13 +22,14 @@ static const char *const ALIASES[][10] = {
      "n_ctx", "max_seq_length"},
     {"rope_theta", "rope_parameters.rope_theta", "rope_parameters.full_attention.rope_theta",
      "rotary_emb_base", "rope_parameters.main.rope_theta"},
-    {"sliding_window", "sliding_window_size", "attention_window_size", "local_attention"},
+    {"sliding_window", "sliding_window_size", "attention_window_size", "local_attention",
+     "window_size"},
     {"attention_dropout", "attn_pdrop", "attention_probs_dropout_prob", "attn_config.attn_pdrop"},
     {"hidden_dropout", "resid_pdrop", "hidden_dropout_prob", "residual_dropout", "dropout"},
     {"num_experts", "num_local_experts", "n_routed_experts", "moe_num_experts", "n_experts",
-     "num_moe_experts"},
+     "num_moe_experts", "moe_num_primary_experts"},
     {"num_experts_per_tok", "top_k_experts", "num_experts_per_token", "moe_top_k", "moe_topk",
-     "num_selected_experts", "moe_k", "experts_top_k"},
+     "num_selected_experts", "moe_k", "experts_top_k", "moe_num_active_primary_experts"},
     {"moe_intermediate_size", "expert_intermediate_size", "moe_ffn_hidden_size",
      "expert_ffn_hidden_size"},
     {"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
@@ -172,8 +173,9 @@ static const char *const SHARED_EXPERTS[] = {
     "shared_intermediate_size", NULL};
 
 static const RhFamily *const TABLES[] = {
-    rh_families_dense,  rh_families_gpt,   rh_families_encoders, rh_families_experts,
-    rh_families_listed, rh_families_mixed, rh_families_scans,    rh_families_crossed};
+    rh_families_dense,   rh_families_gpt,     rh_families_encoders,
+    rh_families_experts, rh_families_listed,  rh_families_mixed,
+    rh_families_scans,   rh_families_crossed, rh_families_kin};
 
 const char *const *rh_key_aliases(const char *key)
 {

@@ -176,6 +176,8 @@ static void read_numbers(Lists *l)
     const RhJsonNode *attention = first_number(l, "attn_layer_indices");
     if (attention == NULL)
         attention = first_number(l, "full_attn_idxs");
+    if (attention == NULL)
+        attention = first_number(l, "gqa_layers");
     int64_t from = 0; /* the number of the first layer */
     const RhJsonNode *counted =
         rh_json_find(l->root, "linear_attn_config.full_attn_layers", NULL, NULL);
@@ -264,6 +266,29 @@ static void read_figures(Lists *l)
     }
 }
 
+/* So many times the hidden size, to the nearest step, of which there is one at least, and no tenth is lost (OpenELM). */
+static int64_t nearest_step(double width, int64_t step)
+{
+    int64_t near = (int64_t)(width + (double)step / 2) / step * step;
+    near = MAX(near, step);
+    return (double)near < 0.9 * width ? near + step : near;
+}
+
+static void read_multipliers(Lists *l)
+{
+    const char *key = "ffn_multipliers";
+    const RhJsonNode *list =
+        l->config->ffn_divisor > 0 ? rh_json_array(l->doc, l->root, key) : NULL;
+    if (list == NULL || !fits(l, list, key, rh_json_count(list)))
+        return;
+    int64_t layer = 0;
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
+         n = rh_json_next(n), layer++) {
+        double width = rh_json_node_number(l->doc, n, 0.001, 1000) * (double)l->config->hidden;
+        add_figure(l, &l->plans[layer], AT(ffn), nearest_step(width, l->config->ffn_divisor));
+    }
+}
+
 /* --- Blocks --- */
 
 /* An ffn's width in hidden sizes, as Nemotron's code makes it one: two thirds of twice as many, in
@@ -329,8 +354,10 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     read_letters(&l, "hybrid_override_pattern");
     read_mixer_switches(&l, "attn_type_list", 1);
     read_mixer_switches(&l, "hybrid_layer_pattern", 0);
+    read_mixer_switches(&l, "sliding_window_layout", 0);
     read_mixer_switches(&l, "sparse_attention_config.sparse_attention_freq", 0);
     read_figures(&l);
+    read_multipliers(&l);
     read_blocks(&l);
     read_indexers(&l);
     if (config->experts > 0) {

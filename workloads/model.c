@@ -209,6 +209,14 @@ static void share_in_turns(const RhConfig *c, int32_t layer, RhLayerKind *kind)
     kind->lends_keys = !kind->borrows_keys && layer + 1 < c->layers;
 }
 
+/* Has a layer its parameters of one before it: of its group's first, or of the same in the first of several turns? */
+static bool borrows_all(const RhConfig *c, int32_t layer)
+{
+    return c->loops > 0          ? layer >= c->layer_groups
+           : c->layer_groups > 0 ? layer % MAX(c->layers / c->layer_groups, 1) != 0
+                                 : false;
+}
+
 /* Adds a layer of this kind; false when there are too many kinds. */
 static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
 {
@@ -284,7 +292,7 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
             rh_layer_end_wrap(&kind, (int32_t)c->layer_input, (int32_t)c->side_rank);
         if (i >= c->layers)
             rh_predict_wrap(&kind);
-        kind.borrows = c->layer_groups > 0 && i % MAX(c->layers / c->layer_groups, 1) != 0;
+        kind.borrows = borrows_all(c, i);
         if (add_layer(m, i, &kind))
             continue;
         *problem = (RhLayersProblem){

@@ -40,7 +40,7 @@ typedef struct {
     } beside;           /* a scan side by side with attention, whose heads are the kind's */
     bool borrows_index; /* chooses no keys itself: those that a layer before chose */
     bool bare_norms;    /* norms of queries and keys have no scales */
-    bool qk_norm, out_gate, gate_by_head, keys_as_values, both_ways;
+    bool qk_norm, out_gate, gate_by_head, gate_of_latent, keys_as_values, both_ways;
     int32_t extra_norms; /* of the hidden state, in each block */
     bool qkv_bias, out_bias;
     int64_t ffn_width;                  /* of a mixture: of one expert */
@@ -70,7 +70,7 @@ typedef struct {
     const RhStepList *steps; /* of the operator "steps", shaped; the model's */
 } RhLayerKind;
 
-#define RH_LAYER_KINDS_MAX 16
+#define RH_LAYER_KINDS_MAX 40
 
 typedef struct RhModel {
     const char *name;   /* interned */

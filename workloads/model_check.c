@@ -163,6 +163,8 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         check_divides(&check, offsetof(RhConfig, heads), offsetof(RhConfig, hidden));
         c->head_size = MAX(c->hidden / c->heads, 1);
     }
+    if (c->loops > 0)
+        check_divides(&check, offsetof(RhConfig, loops), offsetof(RhConfig, layers));
     if (c->layer_groups > 0)
         check_divides(&check, offsetof(RhConfig, layer_groups), offsetof(RhConfig, layers));
     if (c->crosses)

@@ -382,9 +382,11 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
-    RhLayerPlan *plans = counted ? rh_layer_lists_read(doc, root, family, &c) : NULL;
+    RhConfig once = c; /* of layers that are gone through several times, the first time */
+    once.layers = MAX(c.layers / MAX(c.loops, 1), 1);
+    RhLayerPlan *plans = counted ? rh_layer_lists_read(doc, root, family, &once) : NULL;
     RhLayersProblem problem = {0};
-    if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)c.layers : 0, &problem))
+    if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)once.layers : 0, &problem))
         rh_json_problem(doc, root, NULL, "%s", problem.text);
     g_free(problem.text);
     m->hash = g_strdup(rh_json_hash(doc));

@@ -6,7 +6,7 @@
  * all tokens by a few narrow heads and leaves each query the best of them. Beyond that many tokens its
  * core works on latents, as decoding does, whose rows all heads share; it is held whole by every rank.
  * A layer may do without one and see the keys that a layer before it chose (GLM-5.2). The output may be scaled
- * by a sigmoid of as many columns (Kimi K3).
+ * by a sigmoid of as many columns (Kimi K3), which may be made of the queries' latent (A.X K2).
  *
  * Training and prompts make whole keys and values; decoding reads the latents alone, with the
  * matrices that would make keys and values multiplied into queries and outputs (section 2.1.2).
@@ -58,6 +58,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->window_tokens = (int32_t)c->index_top;
     kind->out_gate = c->out_gate != 0;
     kind->gate_by_head = kind->out_gate && c->gate_by_head != 0;
+    kind->gate_of_latent = kind->out_gate && c->gate_of_latent != 0 && c->q_rank > 0;
     kind->borrows_index = c->index_borrowed != 0;
 }
 
@@ -97,7 +98,7 @@ static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRIC
         matrices[n++] = (Matrix){h, kind->q_rank, true};
     matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, w->q, false};
     if (kind->out_gate)
-        matrices[n++] = (Matrix){h, w->gate, false};
+        matrices[n++] = (Matrix){kind->gate_of_latent ? kind->q_rank : h, w->gate, false};
     matrices[n++] = (Matrix){h, w->down, true};
     matrices[n++] = (Matrix){kind->kv_rank, w->up, false};
     matrices[n++] = (Matrix){w->v, h, false};
