@@ -176,6 +176,132 @@ static void kin_are_near_the_claim(void)
     check_claimed(rows, G_N_ELEMENTS(rows));
 }
 
+/* Spark-X2.5-4B and CTRL (less its head's bias, 246,534), whose counts are published; ChatGLM-6B's 6.2 G, MOSS' 16.7,
+ * BTLM's 2.6, GPT-NeoX-Japanese's 2.7. */
+static void older_and_newer_kin_are_counted(void)
+{
+    static const ExactCount exact[] = {
+        {"{" SHAPE("spark2_5", 36, 2560, 16, 4, 10240, 131072) ", 'head_dim': 256, "
+                                                               "'headwise_attn_output_gate': true, "
+                                                               "'sliding_window': 512}",
+         4112079360},
+        {"{'model_type': 'ctrl', 'n_layer': 48, 'n_embd': 1280, 'n_head': 16, 'dff': 8192, "
+         "'vocab_size': 246534, 'n_positions': 256}",
+         1637964550 - 246534},
+        {"{'model_type': 'mixformer-sequential', 'n_layer': 24, 'n_embd': 2048, 'n_head': 32, "
+         "'n_inner': null, 'vocab_size': 51200}",
+         1418270720 - 51200}, /* Phi-1.5; its head's bias */
+    };
+    static const ClaimedCount claimed[] = {
+        {"{'model_type': 'chatglm', 'num_layers': 28, 'hidden_size': 4096, 'inner_hidden_size': "
+         "16384, 'num_attention_heads': 32, 'vocab_size': 130528}",
+         6.2e9, 5e-3},
+        {"{'model_type': 'moss', 'n_layer': 34, 'n_embd': 6144, 'n_head': 24, 'n_inner': null, "
+         "'vocab_size': 107008}",
+         16.7e9, 2e-3},
+        {"{'model_type': 'btlm', 'n_layer': 32, 'n_embd': 2560, 'n_head': 32, 'n_inner': 6826, "
+         "'vocab_size': 50257}",
+         2.646e9, 1e-3},
+        {"{'model_type': 'gpt_neox_japanese', 'num_hidden_layers': 32, 'hidden_size': 2560, "
+         "'num_attention_heads': 32, 'intermediate_multiple_size': 4, 'vocab_size': 32000}",
+         2.68e9, 1e-3},
+        {"{'model_type': 'mpt', 'n_layers': 4, 'd_model': 256, 'n_heads': 8, 'expansion_ratio': 2, "
+         "'vocab_size': 1000}",
+         4 * (4 * 256.0 * 256 + 2 * 256 * 512 + 4 * 256) + 1000 * 256 + 2 * 256, 1e-12},
+    };
+    check_exact(exact, G_N_ELEMENTS(exact));
+    check_claimed(claimed, G_N_ELEMENTS(claimed));
+}
+
+#define GEMMA4(type, rest)                                                                         \
+    "{" SHAPE(type, 6, 3840, 16, 8, 15360, 262144) ", 'head_dim': 256, 'attention_k_eq_v': true, " \
+                                                   "'sliding_window': 1024" rest "}"
+
+/* Gemma 4's files say its wide layers' heads for all, or, since transformers 5.15, layer by layer. */
+static void figures_of_single_layers_are_read(void)
+{
+    g_autoptr(RhModel) flat = model_load(
+        GEMMA4("gemma4_text", ", 'global_head_dim': 512, 'num_global_key_value_heads': 1"));
+    g_autoptr(RhModel) own =
+        model_load(GEMMA4("gemma4_unified_text", ", 'per_layer_config': {'05': {'head_dim': 512, "
+                                                 "'num_key_value_heads': 1}}"));
+    CU_ASSERT_EQUAL(rh_model_params(flat), rh_model_params(own));
+    CU_ASSERT_EQUAL(own->kinds[1].head_size, 512);
+    CU_ASSERT_EQUAL(own->kinds[1].kv_heads, 1);
+    CU_ASSERT_EQUAL(rh_model_flops_per_token(flat, 4096), rh_model_flops_per_token(own, 4096));
+    /* keys that are no values are as many as in other layers */
+    g_autoptr(RhModel) apart =
+        model_load("{" SHAPE("gemma4_text", 6, 256, 8, 4, 512,
+                             1000) ", 'head_dim': 32, 'global_head_dim': 64, "
+                                   "'num_global_key_value_heads': 2, 'attention_k_eq_v': false}");
+    CU_ASSERT_EQUAL(apart->kinds[1].kv_heads, 4);
+}
+
+static void layers_may_do_without_a_block(void)
+{
+#define LAYERS_OF(own)                                                                             \
+    "{" SHAPE("llama", 4, 256, 8, 2, 512, 1000) ", 'per_layer_config': {" own "}}"
+    g_autoptr(RhModel) m = model_load(
+        LAYERS_OF("'1': {'intermediate_size': 1024}, '2': {'skip': ['attention']}, '3': {'skip': "
+                  "['mlp'], 'num_key_value_heads': 8, 'head_dim': 32}"));
+    const int64_t h = 256, attention = h * 32 * (8 + 2 + 2 + 8) + h, ffn = 3 * h * 512 + h;
+    CU_ASSERT_EQUAL(rh_model_params(m),
+                    3 * attention + 2 * h * 32 * 6 + 3 * ffn + 3 * h * 512 + 2 * 1000 * h + h);
+    check_refused(LAYERS_OF("'1': {'rotten': 3}"), "\"rotten\" of one layer is not supported");
+    check_refused(LAYERS_OF("'1': {'skip': ['mixer']}"), "a layer without \"mixer\"");
+    check_refused(LAYERS_OF("'4': {'head_dim': 3}"), "\"4\" is no layer of 4");
+    check_refused(LAYERS_OF("'1': 3"), "\"1\" is no layer of 4");
+    g_autoptr(RhModel) near = model_load(
+        "{" SHAPE("qwen2", 3, 256, 8, 2, 512, 1000) ", 'sliding_window': null, 'per_layer_config': "
+                                                    "{'0': {'sliding_window': 64}, '2': "
+                                                    "{'sliding_window': null}}}");
+    CU_ASSERT_EQUAL(near->kinds[near->kind_of_layer[0]].window_tokens, 64);
+    CU_ASSERT_EQUAL(near->kinds[near->kind_of_layer[1]].window_tokens, 0);
+    CU_ASSERT_EQUAL(near->kinds[near->kind_of_layer[2]].window_tokens, 0);
+}
+
+/* EmbeddingGemma (arXiv 2509.20354, 302,863,104 parameters in its stack and table) and gte-Qwen2 see later tokens. */
+static void decoders_may_see_both_ways(void)
+{
+    static const struct {
+        const char *rest;
+        bool both_ways;
+    } rows[] = {{"", false},
+                {", 'is_causal': true", false},
+                {", 'is_causal': false", true},
+                {", 'use_bidirectional_attention': true", true},
+                {", 'use_bidirectional_attention': 'all'", true},
+                {", 'use_bidirectional_attention': 'vision'", false},
+                {", 'use_bidirectional_attention': null", false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *text = g_strconcat("{" SHAPE("gemma3_text", 24, 768, 3, 1, 1152, 262144),
+                                            rows[i].rest, "}", NULL);
+        g_autoptr(RhModel) m = model_load(text);
+        CU_ASSERT_EQUAL(rh_model_params(m), 302863104);
+        CU_ASSERT_EQUAL(m->kinds[0].both_ways, rows[i].both_ways);
+        CU_ASSERT_STRING_EQUAL(rh_operator_name(m->kinds[0].mixer),
+                               rows[i].both_ways ? "attention both ways" : "attention");
+        CU_ASSERT_EQUAL(rh_model_makes_tokens(m), !rows[i].both_ways);
+    }
+}
+
+/* Jina's second base model, 137,368,320 with its pooler: less that, and with a norm and biases that are none. */
+static void files_that_say_another_kind_are_no_plain_ones(void)
+{
+    g_autoptr(RhModel) jina =
+        model_load("{" SHAPE("bert", 12, 768, 12, 12, 3072,
+                             30528) ", 'feed_forward_type': 'geglu', 'position_embedding_type': "
+                                    "'alibi', 'max_position_embeddings': 8192}");
+    CU_ASSERT_EQUAL(rh_model_params(jina), 137368320 - 590592 + 1536 + 12 * 2 * 3072);
+    g_autoptr(RhModel) plain = model_load(
+        "{" SHAPE("bert", 12, 768, 12, 12, 3072, 30528) ", 'feed_forward_type': 'original'}");
+    CU_ASSERT_STRING_EQUAL(plain->family, "bert");
+    check_refused("{" SHAPE("llama", 1, 4096, 32, 8, 14336, 128256) ", 'draft_vocab_size': 32000}",
+                  "a head that drafts tokens");
+    check_refused("{" SHAPE("esm", 36, 2560, 40, 40, 10240, 33) ", 'is_folding_model': true}",
+                  "one that folds proteins");
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -189,5 +315,11 @@ int main(void)
                    {"solar_open_2_attends_in_the_first_of_four_layers",
                     solar_open_2_attends_in_the_first_of_four_layers},
                    {"kin_are_near_the_claim", kin_are_near_the_claim},
+                   {"older_and_newer_kin_are_counted", older_and_newer_kin_are_counted},
+                   {"figures_of_single_layers_are_read", figures_of_single_layers_are_read},
+                   {"layers_may_do_without_a_block", layers_may_do_without_a_block},
+                   {"decoders_may_see_both_ways", decoders_may_see_both_ways},
+                   {"files_that_say_another_kind_are_no_plain_ones",
+                    files_that_say_another_kind_are_no_plain_ones},
                    {0}});
 }

@@ -199,10 +199,11 @@ const char *rh_family_of_whole(const char *type);
 bool rh_family_is_pair(const char *type);
 /* The decoder of a type that has several, by its file's `version`; NULL when unknown. */
 const char *rh_family_of_version(const char *type, double version);
-/* A key of a family that makes it another: `said`, or said to be false. */
+/* A key of a family that makes it another: whatever it says, when it says false, or when it is a text that holds this. */
 typedef struct {
     const char *family, *key, *other;
-    bool said;
+    enum { RH_SWITCH_FALSE, RH_SWITCH_SAID, RH_SWITCH_TEXT } when;
+    const char *text;
 } RhFamilySwitch;
 /* All of them; ended by a row without family. */
 const RhFamilySwitch *rh_family_switches(void);

@@ -126,7 +126,7 @@ static const RhField NOMIC_BERT[] = {
     FLAG("mlp_fc1_bias", ffn_bias, 0),
     RATE("resid_pdrop", hidden_dropout, 0),
     RATE("attn_pdrop", attention_dropout, 0),
-    CONSTANT(ffn_gated, 1),
+    BEGINS("activation_function", ffn_gated, "swiglu", 1),
     CONSTANT(embedding_norm, 1),
     CONSTANT(both_ways, 1),
     END,
@@ -137,6 +137,18 @@ static const RhField GTE[] = {
     POSITIONS(8192),
     COUNT("type_vocab_size", token_types, VOCAB_MAX, 0),
     FLAG("tie_word_embeddings", tied, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 0),
+    BERT_REST,
+    END,
+};
+
+/* Jina's second (arXiv 2310.19923), whose type is BERT's: ALiBi, a gated network, whose biases into it are counted and are
+ * none. */
+static const RhField JINA_BERT[] = {
+    LLAMA_SIZES,
+    POSITIONS(8192),
+    BERT_WORDS,
     RATE("hidden_dropout_prob", hidden_dropout, 1),
     RATE("attention_probs_dropout_prob", attention_dropout, 0),
     BERT_REST,
@@ -428,6 +440,8 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("ernie", LAYER, LEARNED, BERT, NULL),
     ENCODER("esm", LAYER, ROTARY, ESM, NULL),
     ENCODER("eurobert", RMS, ROTARY, EUROBERT, NULL),
+    ENCODER("gte", LAYER, ROTARY, GTE, NULL),
+    ENCODER("jina_bert", LAYER, NONE, JINA_BERT, NULL),
     ENCODER("llada", RMS, ROTARY, LLADA, NULL),
     ENCODER("llada_moe", RMS, ROTARY, LLADA_MOE, NULL),
     ENCODER("llada2_moe", RMS, ROTARY, LLADA2_MOE, NULL),

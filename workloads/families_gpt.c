@@ -182,12 +182,13 @@ static const RhField REFINED_WEB[] = {
     END,
 };
 
-/* MPT: ALiBi, four times as wide, no biases. Its expansion_ratio is 4 in all that was published. */
+/* MPT: ALiBi, four times as wide, no biases. */
 static const RhField MPT[] = {
     SIZE("n_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
     SIZE("d_model", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
     SIZE("n_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
     SIZE("attn_config.kv_n_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("expansion_ratio", ffn_multiple, 64, 4),
     SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
     SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
     SIZE("max_seq_len", positions, TOKENS_MAX, 2048),
@@ -205,10 +206,59 @@ static const RhField JAIS[] = {
     END,
 };
 
+/* CTRL (arXiv 1909.05858): positions that are not trained; its head's own bias of V entries is left out. */
+static const RhField CTRL[] = {
+    SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_embd", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_head", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("dff", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_positions", positions, TOKENS_MAX, 256),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("resid_pdrop", hidden_dropout, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* GPT-NeoX's Japanese kin (ABEJA, 2022): no biases but one of the last layer's attention, which is left out. */
+static const RhField GPT_NEOX_JAPANESE[] = {
+    STACK_SIZES,
+    SIZE("intermediate_multiple_size", ffn_multiple, 64, 4),
+    POSITIONS(2048),
+    FLAG("tie_word_embeddings", tied, 0),
+    RATE("hidden_dropout", hidden_dropout, 1),
+    RATE("attention_dropout", attention_dropout, 1),
+    END,
+};
+
+/* Phi-1.5 and 2 (arXiv 2309.05463) before they were in transformers. */
+static const RhField PHI_MSFT[] = {
+    GPT_SIZES,
+    SIZE("n_head_kv", kv_heads, HEADS_MAX, 0),
+    SIZE("n_positions", positions, TOKENS_MAX, 2048),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(parallel, 1),
+    ALL_BIASED,
+    END,
+};
+
+/* ChatGLM-6B (THUDM, 2023): GLM (arXiv 2103.10360) with rotation. */
+static const RhField CHATGLM_FIRST[] = {
+    STACK_SIZES,     SIZE("inner_hidden_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    POSITIONS(2048), FLAG("tie_word_embeddings", tied, 1),
+    ALL_BIASED,      END,
+};
+
 /* Norms of attention and ffn side by side are two; one behind the other each has its own anyway. */
 static void settle_neox(RhConfig *c)
 {
     c->extra_norms = c->parallel;
+}
+
+static void settle_multiple(RhConfig *c)
+{
+    if (c->ffn == 0)
+        c->ffn = c->ffn_multiple * c->hidden;
 }
 
 static void settle_bigcode(RhConfig *c)
@@ -237,20 +287,28 @@ static void settle_falcon(RhConfig *c)
 const RhFamily rh_families_gpt[] = {
     DECODER("biogpt", LAYER, LEARNED, BIOGPT),
     DECODER_OF("bloom", LAYER, NONE, rh_attention_alibi, BLOOM, NULL),
+    DECODER_OF("btlm", LAYER, NONE, rh_attention_alibi, JAIS, NULL),
+    DECODER("chatglm_first", LAYER, ROTARY, CHATGLM_FIRST),
     DECODER("codegen", LAYER, ROTARY, GPTJ),
+    DECODER("ctrl", LAYER, NONE, CTRL),
     DECODER_OF("falcon", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
     DECODER("gpt-sw3", LAYER, LEARNED, GPT2),
     DECODER("gpt2", LAYER, LEARNED, GPT2),
     DECODER_OF("gpt_bigcode", LAYER, LEARNED, rh_attention, GPT_BIGCODE, settle_bigcode),
     DECODER("gpt_neo", LAYER, LEARNED, GPT_NEO),
     DECODER_OF("gpt_neox", LAYER, ROTARY, rh_attention, GPT_NEOX, settle_neox),
+    DECODER_OF("gpt_neox_japanese", LAYER, ROTARY, rh_attention, GPT_NEOX_JAPANESE,
+               settle_multiple),
     DECODER("gptj", LAYER, ROTARY, GPTJ),
     DECODER_OF("jais", LAYER, NONE, rh_attention_alibi, JAIS, NULL),
-    DECODER_OF("mpt", LAYER, NONE, rh_attention_alibi, MPT, NULL),
+    DECODER_OF("mpt", LAYER, NONE, rh_attention_alibi, MPT, settle_multiple),
+    DECODER("mixformer-sequential", LAYER, ROTARY, PHI_MSFT),
+    DECODER("moss", LAYER, ROTARY, GPTJ),
     DECODER("openai-gpt", LAYER, LEARNED, OPENAI_GPT),
     DECODER("opt", LAYER, LEARNED, OPT),
     DECODER("persimmon", LAYER, ROTARY, PERSIMMON),
     DECODER("phi", LAYER, ROTARY, PHI),
+    DECODER("phi-msft", LAYER, ROTARY, PHI_MSFT),
     DECODER_OF("RefinedWeb", LAYER, ROTARY, rh_attention, REFINED_WEB, settle_falcon),
     DECODER_OF("RefinedWebModel", LAYER, ROTARY, rh_attention, FALCON, settle_falcon),
     DECODER("xglm", LAYER, NONE, XGLM),

@@ -80,6 +80,22 @@ static const RhField OPENELM[] = {
     END,
 };
 
+/* Spark 2.5 (XHToken, 2026): windows where `layer_types` says, each head's output scaled by a number. */
+static const RhField SPARK2_5[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 256),
+    POSITIONS(1048576),
+    FLAG("tie_word_embeddings", tied, 1),
+    ATTENTION_BIAS(0),
+    FLAG("mlp_bias", ffn_bias, 0),
+    SIZE("sliding_window", window, TOKENS_MAX, 512),
+    CONSTANT(window_used, 1),
+    CONSTANT(full_every, 4),
+    FLAG("headwise_attn_output_gate", out_gate, 1),
+    CONSTANT(gate_by_head, 1),
+    END,
+};
+
 /* --- Mixtures --- */
 
 /* SmallThinker (arXiv 2507.20984): all layers with experts, a router before attention; windows where
@@ -244,6 +260,7 @@ const RhFamily rh_families_kin[] = {
     DECODER("solar", rh_attention, LLAMA),
     {"solar_open2", RH_NORM_RMS, RH_POSITION_NONE, &rh_attention_gated, &rh_ffn, SOLAR_OPEN2,
      SOLAR_OPEN2_WORDS, "linear_attention", settle_solar_open2},
+    DECODER("spark2_5", rh_attention_gated, SPARK2_5),
     DECODER("telechat", rh_attention, TELECHAT),
     {0},
 };

@@ -323,6 +323,8 @@ static const RhLayerWord GEMMA4_WORDS[] = {
 
 static void settle_gemma4(RhConfig *c)
 {
+    if (!c->wide_keys_as_values) /* else they are as many as in other layers */
+        c->wide_kv_heads = 0;
     if (c->experts > 0)
         c->shared_ffn = c->ffn;
 }
@@ -424,6 +426,8 @@ const RhFamily rh_families_mixed[] = {
           "sliding_attention", NULL),
     MIXED("gemma3n_text", ROTARY, rh_attention, GEMMA3N, NULL, "sliding_attention", NULL),
     MIXED("gemma4_text", ROTARY, rh_attention, GEMMA4, GEMMA4_WORDS, "sliding_attention",
+          settle_gemma4),
+    MIXED("gemma4_unified_text", ROTARY, rh_attention, GEMMA4, GEMMA4_WORDS, "sliding_attention",
           settle_gemma4),
     MIXED("kimi_linear", NONE, rh_latent_attention, KIMI_LINEAR, KIMI_LINEAR_WORDS,
           "linear_attention", settle_kimi_linear),

@@ -140,13 +140,16 @@ const char *rh_family_of_version(const char *type, double version)
     return found;
 }
 
-/* A key that makes a family another: where a file says false (modeling_deepseek.py of DeepSeek-VL2 and -OCR), or whatever it
- * says (Ling 3.0 beside 2.5, configuration_bailing_moe_v3.py). */
+/* Keys that make a family another: where a file says false (modeling_deepseek.py of DeepSeek-VL2 and -OCR), whatever it
+ * says (Ling 3.0 beside 2.5, configuration_bailing_moe_v3.py; ChatGLM's first, configuration_chatglm.py), or where it says a
+ * word (Jina's BERT, configuration_bert.py of jinaai/jina-bert-implementation). */
 static const RhFamilySwitch SWITCHED[] = {
-    {"deepseek_v2", "use_mla", "deepseek", false},
-    {"bailing_hybrid", "short_conv_kernel_size", "bailing_hybrid_delta", true},
-    {"bailing_hybrid", "no_kda_lora", "bailing_hybrid_delta", true},
-    {"bailing_hybrid", "kda_lower_bound", "bailing_hybrid_delta", true},
+    {"deepseek_v2", "use_mla", "deepseek", RH_SWITCH_FALSE, NULL},
+    {"bailing_hybrid", "short_conv_kernel_size", "bailing_hybrid_delta", RH_SWITCH_SAID, NULL},
+    {"bailing_hybrid", "no_kda_lora", "bailing_hybrid_delta", RH_SWITCH_SAID, NULL},
+    {"bailing_hybrid", "kda_lower_bound", "bailing_hybrid_delta", RH_SWITCH_SAID, NULL},
+    {"bert", "feed_forward_type", "jina_bert", RH_SWITCH_TEXT, "glu"},
+    {"chatglm", "inner_hidden_size", "chatglm_first", RH_SWITCH_SAID, NULL},
     {0},
 };
 

@@ -342,6 +342,85 @@ static void read_blocks(Lists *l)
         read_block(l, n, &l->plans[layer]);
 }
 
+/* --- Layers of their own --- */
+
+static const RhField *field_of_key(const RhFamily *family, const char *key)
+{
+    const char *const *names = rh_key_aliases(key);
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL &&
+            (g_str_equal(f->key, key) || (names != NULL && g_strv_contains(names, f->key))))
+            return f;
+    return NULL;
+}
+
+/* A window of its own, or none, whatever the other layers have. */
+static void take_window(Lists *l, RhLayerPlan *plan, int64_t window)
+{
+    const char *word = window > 0 ? "sliding_attention" : "full_attention";
+    if (plan->word == NULL || plan->word->slides != (window > 0))
+        plan->word = rh_family_word(l->family, word);
+    add_figure(l, plan, AT(window), window);
+}
+
+static void take_own_figure(Lists *l, const RhJsonNode *node, RhLayerPlan *plan)
+{
+    const char *key = rh_json_key(node);
+    const RhField *f = field_of_key(l->family, key);
+    bool none = rh_json_kind(node) == RH_JSON_NULL;
+    if (f == NULL || (f->type != RH_FIELD_SIZE && f->type != RH_FIELD_FLAG)) {
+        if (!rh_key_is_foreign(key))
+            rh_json_problem_at_key(l->doc, node, "figures of the model alone can be a layer's own",
+                                   "\"%s\" of one layer is not supported", key);
+        return;
+    }
+    int64_t value = none                       ? 0
+                    : f->type == RH_FIELD_FLAG ? rh_json_node_bool(l->doc, node)
+                                               : rh_json_node_int(l->doc, node, 0, f->high);
+    for (const RhField *all = l->family->fields; all->type != RH_FIELD_NONE; all++)
+        if (all->key == f->key && all->offset == AT(window))
+            take_window(l, plan, value);
+        else if (all->key == f->key)
+            add_figure(l, plan, all->offset, value);
+}
+
+/* "skip": blocks that the layer does without. */
+static void take_skipped(Lists *l, const RhJsonNode *list, RhLayerPlan *plan)
+{
+    for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n)) {
+        const char *what = rh_json_node_string(l->doc, n);
+        l->said = true;
+        if (g_str_equal(what, "attention"))
+            plan->no_mixer = true;
+        else if (g_str_equal(what, "mlp"))
+            plan->ffn = RH_FFN_ABSENT;
+        else
+            rh_json_problem(l->doc, n, "known: attention, mlp", "a layer without \"%s\"", what);
+    }
+}
+
+/* What transformers 5 writes of layers that differ from the model: {"05": {"head_dim": 512}}. */
+static void read_own_figures(Lists *l)
+{
+    const char *key = "per_layer_config";
+    const RhJsonNode *layers =
+        rh_json_has(l->root, key) ? rh_json_object(l->doc, l->root, key) : NULL;
+    for (const RhJsonNode *n = rh_json_first(layers); n != NULL; n = rh_json_next(n)) {
+        int64_t layer;
+        if (!rh_integer_parse(rh_json_key(n), 0, l->config->layers - 1, &layer, NULL) ||
+            rh_json_kind(n) != RH_JSON_OBJECT) {
+            rh_json_problem_at_key(l->doc, n, NULL, "%s: \"%s\" is no layer of %" G_GINT64_FORMAT,
+                                   key, rh_json_key(n), l->config->layers);
+            continue;
+        }
+        for (const RhJsonNode *own = rh_json_first(n); own != NULL; own = rh_json_next(own))
+            if (g_str_equal(rh_json_key(own), "skip"))
+                take_skipped(l, own, &l->plans[layer]);
+            else
+                take_own_figure(l, own, &l->plans[layer]);
+    }
+}
+
 RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                                  const RhConfig *config)
 {
@@ -367,5 +446,6 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     }
     read_numbers(&l);
     read_crossing(&l);
+    read_own_figures(&l);
     return l.said ? g_steal_pointer(&plans) : NULL;
 }

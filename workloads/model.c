@@ -76,6 +76,8 @@ static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
                   : plan != NULL && plan->mixer != NULL ? plan->mixer
                   : said->mixer != NULL                 ? said->mixer
                                                         : family->mixer;
+    if (own.both_ways && kind->mixer == &rh_attention)
+        kind->mixer = &rh_attention_both_ways;
     kind->ffn = ffn_of(family, &own, layer, choice);
     if (own.parallel && kind->mixer != NULL && kind->ffn == &rh_ffn) {
         kind->mixer = &rh_parallel;

@@ -239,12 +239,22 @@ static const RhFamily *family_of_type(RhJson *doc, const RhJsonNode *root, const
     return family;
 }
 
+static bool is_switched(RhJson *doc, const RhJsonNode *root, const RhFamilySwitch *s)
+{
+    const RhJsonNode *node = member(root, s->key);
+    return s->when == RH_SWITCH_SAID ? true
+           : s->when == RH_SWITCH_FALSE
+               ? !rh_json_bool_or(doc, root, s->key, true)
+               : rh_json_kind(node) == RH_JSON_TEXT &&
+                     strstr(rh_json_node_string(doc, node), s->text) != NULL;
+}
+
 /* The family, or another that a key of the file makes of it. */
 static const RhFamily *switched(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
 {
     for (const RhFamilySwitch *s = rh_family_switches(); s->family != NULL; s++)
         if (g_str_equal(s->family, family->name) && rh_json_has(root, s->key) &&
-            (s->said || !rh_json_bool_or(doc, root, s->key, true)))
+            is_switched(doc, root, s))
             return rh_family_by_name(s->other);
     return family;
 }
@@ -319,6 +329,22 @@ static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
         c->tied = rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tied != 0);
 }
 
+/* A decoder's file may say that its queries see later tokens, too (EmbeddingGemma; gte-Qwen2, voyage-4): false, true, "all";
+ * "vision": those of pictures alone. */
+static void read_ways(RhJson *doc, const RhJsonNode *root, RhConfig *c)
+{
+    static const char *const keys[] = {"is_causal", "use_bidirectional_attention"};
+    bool both = false;
+    for (size_t i = 0; i < G_N_ELEMENTS(keys) && !c->crosses; i++) {
+        const RhJsonNode *node = rh_json_has(root, keys[i]) ? member(root, keys[i]) : NULL;
+        RhJsonKind kind = node != NULL ? rh_json_kind(node) : RH_JSON_NULL;
+        both |= kind == (i == 0 ? RH_JSON_FALSE : RH_JSON_TRUE) ||
+                (kind == RH_JSON_TEXT && g_str_equal(rh_json_node_string(doc, node), "all"));
+    }
+    if (both)
+        c->both_ways = 1;
+}
+
 /* Layers that a list names one by one, where the file does not count them (Nemotron-3-Ultra); 0: it has none. */
 static int64_t listed_layers(RhJson *doc, const RhJsonNode *root)
 {
@@ -375,6 +401,7 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     g_autofree RhField *fields = fields_of(doc, root, family);
     rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
+    read_ways(doc, root, &c);
     check_other_keys(doc, root, family);
     bool counted = counts_layers(doc, root, family, &c);
     if (!counted)
