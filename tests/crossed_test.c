@@ -265,6 +265,72 @@ static void sizes_of_an_encoder_are_checked(void)
     CU_ASSERT_TRUE(rh_model_set(bart, "encoder_tokens", "1024", NULL));
 }
 
+#define SWITCH(rest)                                                                               \
+    "{'model_type': 'switch_transformers', 'd_model': 768, 'num_layers': 12, 'num_heads': 12, "    \
+    "'d_kv': 64, 'd_ff': 3072, 'vocab_size': 32128, 'num_experts': 8" rest "}"
+#define EVERY(turn) ", 'encoder_sparse_step': " #turn ", 'decoder_sparse_step': " #turn
+
+/* How many layers have experts, of the encoder's and of the decoder's 12; the first that has. */
+static void check_experts_of(const char *config, int encoder, int decoder, int first)
+{
+    g_autoptr(RhModel) m = model_load(config);
+    int found[2] = {0}, at = -1;
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        bool some = m->kinds[m->kind_of_layer[i]].experts > 0;
+        found[i >= 12] += some;
+        at = some && at < 0 ? i : at;
+    }
+    CU_ASSERT_TRUE(found[0] == encoder && found[1] == decoder && at == first);
+}
+
+/* Switch-Base-8 (619,339,008 as published) and NLLB-200's 54.5 G (arXiv 2207.04672, section 6.2): experts stand in both
+ * stacks, in turns. */
+static void experts_stand_in_both_stacks(void)
+{
+    static const ExactCount exact[] = {{SWITCH(EVERY(2)), 619339008}};
+    check_exact(exact, 1);
+    check_experts_of(SWITCH(EVERY(2)), 6, 6, 1);
+    check_experts_of(SWITCH(EVERY(1)), 12, 12, 0);
+    check_experts_of(SWITCH(EVERY(4)), 3, 3, 1);
+    check_experts_of(SWITCH(""), 3, 3, 1);
+    check_experts_of(SWITCH(", 'num_sparse_encoder_layers': 6, 'num_sparse_decoder_layers': 0"), 6,
+                     0, 1);
+    g_autoptr(RhModel) m = model_load(
+        "{'model_type': 'nllb-moe', 'd_model': 2048, 'encoder_layers': 24, 'decoder_layers': 24, "
+        "'encoder_attention_heads': 16, 'decoder_attention_heads': 16, 'encoder_ffn_dim': 8192, "
+        "'decoder_ffn_dim': 8192, 'vocab_size': 256206, 'num_experts': 128, "
+        "'encoder_sparse_step': 4, 'decoder_sparse_step': 4}");
+    RH_CHECK_CLOSE((double)rh_model_params(m), 54.5e9, 1e-3);
+    const double h = 2048, f = 8192, V = 256206, S = 512;
+    double attention = 4 * h * h, ffn = 2 * h * f, routed = 2 * ffn + 128 * h;
+    double encoder = 24 * (attention + S * 2 * h) + 18 * ffn + 6 * routed;
+    double decoder = 24 * (2 * attention + S / 2 * 2 * h + S * 2 * h) + 18 * ffn + 6 * routed;
+    RH_CHECK_CLOSE(rh_model_flops_per_token(m, 512), 6 * (encoder + decoder + h * V), 1e-12);
+}
+
+/* Also those of the encoder's last layer, behind which a norm stands: each of two ranks that experts are spread over has
+ * half of them, and sends tokens there and back. */
+static void experts_of_both_stacks_are_spread(void)
+{
+    g_autoptr(RhModel) m = model_load(SWITCH(EVERY(2)));
+    const RhLayerKind *last = &m->kinds[m->kind_of_layer[11]];
+    CU_ASSERT_PTR_EQUAL(last->ffn, &rh_encoder_end);
+    CU_ASSERT_TRUE(last->experts == 8 && last->encodes);
+    RhShard shard = shard_of(1, 512, 2), spread = shard;
+    spread.ep = 2;
+    RhParams one = rh_block_params(m, last, RH_BLOCK_FFN, &shard);
+    RhParams half = rh_block_params(m, last, RH_BLOCK_FFN, &spread);
+    CU_ASSERT_EQUAL(half.experts, 4 * 2.0 * 768 * 3072);
+    CU_ASSERT_EQUAL(one.sharded + one.replicated - half.experts, half.experts + half.replicated);
+    CU_ASSERT_TRUE(rh_block_takes_whole(m, last, RH_BLOCK_FFN, &shard));
+    CU_ASSERT_FALSE(rh_block_takes_whole(m, last, RH_BLOCK_FFN, &spread));
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    rh_block_pass(m, last, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_FORWARD, &spread, kernels,
+                  exchanges);
+    CU_ASSERT_TRUE(exchanges->len >= 2);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -280,5 +346,7 @@ int main(void)
             {"tensor_ranks_exchange_both_sides", tensor_ranks_exchange_both_sides},
             {"what_is_not_known_of_them_is_refused", what_is_not_known_of_them_is_refused},
             {"sizes_of_an_encoder_are_checked", sizes_of_an_encoder_are_checked},
+            {"experts_stand_in_both_stacks", experts_stand_in_both_stacks},
+            {"experts_of_both_stacks_are_spread", experts_of_both_stacks_are_spread},
             {0}});
 }

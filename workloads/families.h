@@ -92,6 +92,9 @@ typedef struct RhConfig {
      * 0: the decoder's; how many tokens it has, 0: as many as the sample; rows of its learned positions;
      * rows of a spectrum, where it listens; has it a norm behind its last layer? */
     int64_t crosses, encoder_layers, encoder_heads, encoder_ffn, encoder_tokens, encoder_positions;
+    int64_t expert_turn,
+        encoder_expert_turn; /* every how many layers of a stack have experts; 0: none */
+    int64_t encoder_sparse, decoder_sparse; /* ... said as how many have */
     int64_t encoder_kv_heads, encoder_hidden,
         own_table; /* ... key-value heads, where they are fewer; how wide its file
                                                           * says it is; has it a table of tokens of its own? */

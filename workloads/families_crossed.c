@@ -42,6 +42,22 @@ static const RhField UMT5[] = {
     END,
 };
 
+/* Switch Transformer (arXiv 2101.03961): a T5 with experts in the second of every so many layers, one for a token. Its files
+ * say the turn, or how many layers have experts. */
+static const RhField SWITCH[] = {
+    T5_SIZES,
+    FLAG("tie_word_embeddings", tied, 1),
+    SIZE("num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_selected_experts", experts_per_token, EXPERTS_MAX, 1),
+    COUNT("encoder_sparse_step", encoder_expert_turn, LAYERS_MAX, 0),
+    COUNT("decoder_sparse_step", expert_turn, LAYERS_MAX, 0),
+    COUNT("num_sparse_encoder_layers", encoder_sparse, LAYERS_MAX, 3),
+    COUNT("num_sparse_decoder_layers", decoder_sparse, LAYERS_MAX, 3),
+    FLAG("router_bias", router_bias, 0),
+    CONSTANT(expert_offset, 1),
+    END,
+};
+
 /* T5Gemma (arXiv 2504.06225): two stacks as Gemma 2's, each with its table of tokens; blocks that look at the encoder have norms
  * before and behind, too. */
 static const RhField T5GEMMA[] = {
@@ -97,6 +113,20 @@ static const RhField MBART[] = {
 static const RhField PEGASUS[] = {BART_SIZES(1), BOTH_POSITIONS, CONSTANT(encoder_norm, 1), END};
 static const RhField MARIAN[] = {BART_SIZES(1), BOTH_POSITIONS, END};
 
+/* NLLB-200's mixture (arXiv 2207.04672): two of the experts for a token, in the last of every four layers. */
+static const RhField NLLB_MOE[] = {
+    BART_SIZES(1),
+    BOTH_POSITIONS,
+    CONSTANT(encoder_norm, 1),
+    SIZE("num_experts", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    CONSTANT(experts_per_token, 2),
+    COUNT("encoder_sparse_step", encoder_expert_turn, LAYERS_MAX, 4),
+    COUNT("decoder_sparse_step", expert_turn, LAYERS_MAX, 4),
+    FLAG("router_bias", router_bias, 0),
+    CONSTANT(expert_offset, -1),
+    END,
+};
+
 /* Whisper (arXiv 2212.04356): the encoder listens to 30 s, in 1,500 tokens. Its keys have no bias, which are
  * counted; its positions are not trained. */
 static const RhField WHISPER[] = {
@@ -136,6 +166,17 @@ static const RhLayerWord MLLAMA_WORDS[] = {
             "sliding_attention", NULL                                                              \
     }
 
+/* As many layers of a turn as have experts. In turns of one every layer has. */
+static void settle_switch(RhConfig *c)
+{
+    if (c->encoder_layers == 0)
+        c->encoder_layers = c->layers;
+    if (c->encoder_expert_turn == 0 && c->encoder_sparse > 0)
+        c->encoder_expert_turn = c->encoder_layers / c->encoder_sparse;
+    if (c->expert_turn == 0 && c->decoder_sparse > 0)
+        c->expert_turn = c->layers / c->decoder_sparse;
+}
+
 #define CROSSED(name, norm, position, fields)                                                      \
     {                                                                                              \
         name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention, &rh_ffn, fields, NULL,        \
@@ -153,9 +194,12 @@ const RhFamily rh_families_crossed[] = {
     MLLAMA_ROW("mllama_text_model"),
     CROSSED("mt5", RMS, NONE, MT5),
     CROSSED("mvp", LAYER, LEARNED, BART),
+    CROSSED("nllb-moe", LAYER, NONE, NLLB_MOE),
     CROSSED("pegasus", LAYER, LEARNED, PEGASUS),
     CROSSED("plbart", LAYER, LEARNED, BART),
     CROSSED("pop2piano", RMS, NONE, T5),
+    {"switch_transformers", RH_NORM_RMS, RH_POSITION_NONE, &rh_attention, &rh_ffn, SWITCH, NULL,
+     "sliding_attention", settle_switch},
     CROSSED("t5", RMS, NONE, T5),
     CROSSED("t5gemma", RMS, ROTARY, T5GEMMA),
     CROSSED("umt5", RMS, NONE, UMT5),

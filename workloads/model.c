@@ -9,10 +9,10 @@
 
 /* --- From a configuration to layers and back --- */
 
-/* The place in a turn of so many layers; below 0, from its end. */
+/* The place in a turn of so many layers; below 0, from its end; beyond it, its last. */
 static int64_t turn_of(int64_t at, int64_t every)
 {
-    return at < 0 ? every + at : at;
+    return at < 0 ? every + at : MIN(at, every - 1);
 }
 
 static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c, int32_t layer)
@@ -227,25 +227,37 @@ static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
     return found >= 0;
 }
 
-/* The encoder's layers, and two of ours for each of the decoder's: what looks at its own tokens, and what
- * looks at the encoder's, with the network behind it. They are eight kinds at most. */
-static void shape_two_stacks(RhModel *m, const RhConfig *c)
+/* The encoder's own figures. */
+static RhConfig config_of_encoder(const RhConfig *c)
 {
-    const RhFamily *family = rh_family_by_name(m->family);
-    static const RhLayerPlan both_ways = {.mixer = &rh_attention_both_ways},
-                             own = {.ffn = RH_FFN_ABSENT}, other = {.mixer = &rh_cross_attention};
     RhConfig encoder = *c;
     encoder.heads = encoder.kv_heads = c->encoder_heads;
     if (c->encoder_kv_heads > 0)
         encoder.kv_heads = c->encoder_kv_heads;
     encoder.ffn = c->encoder_ffn;
     encoder.both_ways = 1;
+    encoder.expert_step = c->encoder_expert_turn;
+    return encoder;
+}
+
+/* The encoder's layers, and two of ours for each of the decoder's: what looks at its own tokens, and what
+ * looks at the encoder's, with the network behind it. With experts in turns they are ten kinds at most. */
+static void shape_two_stacks(RhModel *m, const RhConfig *c)
+{
+    const RhFamily *family = rh_family_by_name(m->family);
+    RhFfnChoice in_encoder = c->encoder_expert_turn > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
+    RhFfnChoice in_decoder = c->expert_turn > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
+    const RhLayerPlan both_ways = {.mixer = &rh_attention_both_ways, .ffn = in_encoder},
+                      own = {.ffn = RH_FFN_ABSENT},
+                      other = {.mixer = &rh_cross_attention, .ffn = in_decoder};
+    RhConfig encoder = config_of_encoder(c), decoder = *c;
+    decoder.expert_step = c->expert_turn;
     int32_t first = (int32_t)c->encoder_layers;
     for (int32_t i = 0; i < m->layers_count; i++) {
         bool encodes = i < first;
         RhLayerKind kind;
         bool crosses = !encodes && (i - first) % 2 == 1;
-        shape_kind(family, encodes ? &encoder : c, encodes ? i : (i - first) / 2,
+        shape_kind(family, encodes ? &encoder : &decoder, encodes ? i : (i - first) / 2,
                    encodes   ? &both_ways
                    : crosses ? &other
                              : &own,

@@ -139,6 +139,13 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     return ops->kind->inner_ffn->linears(ops, list);
 }
 
+/* Experts that are sent their tokens do not. */
+static bool takes_whole(const RhOps *ops)
+{
+    const RhOperator *inner = ops->kind->inner_ffn;
+    return inner->takes_whole == NULL || inner->takes_whole(ops);
+}
+
 void rh_encoder_end_wrap(RhLayerKind *kind, bool norm)
 {
     kind->inner_ffn = kind->ffn;
@@ -152,4 +159,5 @@ const RhOperator rh_encoder_end = {.name = "ffn, then the encoder's output",
                                    .kernels = end_kernels,
                                    .bytes = end_bytes,
                                    .linears = linears,
+                                   .takes_whole = takes_whole,
                                    .gathers_operands = true};
