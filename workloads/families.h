@@ -104,7 +104,9 @@ typedef struct RhConfig {
     int64_t embedding;       /* columns of the table of tokens; 0: as many as the hidden state */
     int64_t
         layer_groups; /* of layers that are one and the same; 0: each has parameters of its own */
-    int64_t inner_layers;  /* ... of so many each; 1 */
+    int64_t inner_layers; /* ... of so many each; 1 */
+    int64_t shared_blocks, adapter_rank,
+        adapts_attention;  /* blocks that places share in turn; a place's low-rank matrices */
     int64_t loops;         /* all layers are gone through so many times; 0: once */
     int64_t shared_layers; /* the last so many have keys and values of layers before them */
     int64_t shared_wide;   /* ... and networks twice as wide */
@@ -166,6 +168,7 @@ typedef struct {
     const RhOperator *mixer; /* NULL: the family's */
     bool no_mixer, slides;
     RhFfnChoice ffn;
+    const char *before; /* the word of a further layer, which stands before each called so */
     struct {
         size_t to, from; /* fields of RhConfig; copied where `from` is above 0 */
     } figures[4];        /* ended by a row whose `from` is 0 */

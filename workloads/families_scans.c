@@ -256,6 +256,47 @@ static const RhField FALCON_H1[] = {
     END,
 };
 
+/* Zamba2 (arXiv 2411.15242): Mamba-2, and before every so many layers one of `num_mem_blocks` blocks in turn, which are
+ * counted as layers of their own. Its first files have other names; all of them list their layers. */
+static const RhField ZAMBA2[] = {
+    STACK_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    POSITIONS(4096),
+    FLAG("tie_word_embeddings", tied, 1),
+    SIZE("n_mamba_heads", scan_heads, HEADS_MAX, 0),
+    SIZE("mamba_headdim", scan_head_size, HEAD_SIZE_MAX, 0),
+    SIZE("mamba_expand", scan_expand, 64, 2),
+    SIZE("mamba_ngroups", scan_groups, HEADS_MAX, 1),
+    SIZE("ssm_state_size", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("conv_kernel", conv_size, HEAD_SIZE_MAX, 4),
+    SIZE("chunk_size", chunk, TOKENS_MAX, 256),
+    FLAG("add_bias_linear", scan_bias, 0),
+    FLAG("add_bias_linear", ffn_bias, 0),
+    SIZE("num_mem_blocks", shared_blocks, LAYERS_MAX, 1),
+    SIZE("adapter_rank", adapter_rank, WIDTH_MAX, 128),
+    FLAG("use_shared_attention_adapter", adapts_attention, 0),
+    CONSTANT(conv_bias, 1),
+    CONSTANT(ffn_gated, 1),
+    END,
+};
+
+static const RhLayerWord ZAMBA2_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
+    {.word = "hybrid", .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT, .before = "shared"},
+    {.word = "shared", .mixer = &rh_shared_attention, .ffn = RH_FFN_DENSE},
+    {0},
+};
+
+static void settle_zamba2(RhConfig *c)
+{
+    int64_t columns = MAX(c->scan_expand * c->hidden, 1);
+    if (c->scan_heads == 0)
+        c->scan_heads = MAX(columns / MAX(c->scan_head_size, 1), 1);
+    if (c->scan_head_size == 0)
+        c->scan_head_size = MAX(columns / c->scan_heads, 1);
+}
+
 #define MIXED(name, position, mixer, fields, words, between, settle)                               \
     {                                                                                              \
         name, RH_NORM_RMS, RH_POSITION_##position, &mixer, &rh_ffn, fields, words, between, settle \
@@ -274,5 +315,7 @@ const RhFamily rh_families_scans[] = {
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
     MIXED("recurrent_gemma", ROTARY, rh_attention, RECURRENT_GEMMA, GRIFFIN_WORDS, "recurrent",
           settle_recurrent_gemma),
+    {"zamba2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_mamba, &rh_shared_ffn, ZAMBA2, ZAMBA2_WORDS,
+     "mamba", settle_zamba2},
     {0},
 };

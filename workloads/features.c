@@ -21,7 +21,7 @@ static uint32_t features_of(const RhLayerKind *k)
     bool mixed = k->ffn == &rh_mixture;
     uint32_t bits = 0;
     bits |= k->cross_width > 0 || k->encodes ? RH_FEATURE_ENCODER : 0;
-    bits |= k->borrows ? RH_FEATURE_SHARED : 0;
+    bits |= k->borrows || k->mixer == &rh_shared_attention ? RH_FEATURE_SHARED : 0;
     bits |= k->layer_input > 0 || k->side_rank > 0 ? RH_FEATURE_BESIDE : 0;
     bits |= k->mixer == &rh_latent_attention ? RH_FEATURE_LATENT : 0;
     bits |= odd_mixer(k) ? RH_FEATURE_MIXER : 0;

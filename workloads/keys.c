@@ -41,7 +41,10 @@ static const char *const ALIASES[][10] = {
     {"mamba_num_heads", "mamba_n_heads"},
     {"mamba_head_dim", "mamba_d_head"},
     {"n_groups", "mamba_n_groups", "mamba_num_groups"},
-    {"conv_kernel", "mamba_d_conv", "conv_kernel_size"},
+    {"conv_kernel", "mamba_d_conv", "conv_kernel_size", "conv_dimension"},
+    {"mamba_expand", "expansion_factor"},
+    {"adapter_rank", "lora_rank"},
+    {"use_shared_attention_adapter", "use_shared_attention_lora"},
     {"chunk_size", "mamba_chunk_size"},
 };
 

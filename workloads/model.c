@@ -281,6 +281,7 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
     }
     const RhFamily *family = rh_family_by_name(m->family);
     RhLayerOutput hands = {.count = 1, .tensors = {{.size = m->picture}}};
+    int64_t places = 0; /* of blocks that are shared */
     begin_layers(m, c);
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
@@ -307,6 +308,7 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
         if (i >= c->layers)
             rh_predict_wrap(&kind);
         kind.borrows = borrows_all(c, i);
+        kind.borrows_block = kind.mixer == &rh_shared_attention && places++ >= c->shared_blocks;
         if (add_layer(m, i, &kind))
             continue;
         *problem = (RhLayersProblem){
@@ -479,7 +481,7 @@ bool rh_model_shares_layers(const RhModel *m)
 {
     bool some = false;
     for (int i = 0; i < m->kinds_count; i++)
-        some |= m->kinds[i].borrows;
+        some |= m->kinds[i].borrows || m->kinds[i].borrows_block;
     return some;
 }
 

@@ -55,6 +55,9 @@ typedef struct {
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
     bool borrows;             /* its parameters are those of a layer before it */
+    bool borrows_block; /* ... but for low-rank matrices of its own, and one behind its network */
+    int32_t adapter_rank;
+    bool adapts_attention; /* has attention such, too? */
     bool borrows_keys,
         lends_keys;  /* its keys and values are those of a layer before it; a later one's are its */
     int32_t around;  /* positions around a token that have scores of their own; 0: none */

@@ -392,6 +392,32 @@ static bool counts_layers(RhJson *doc, const RhJsonNode *root, const RhFamily *f
             rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) == 1);
 }
 
+/* Layers that stand before others of their word, each made one of its own. A file that lists no layers lacks them. */
+static RhLayerPlan *with_those_before(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
+                                      RhLayerPlan *plans, RhConfig *c)
+{
+    bool some = false;
+    for (const RhLayerWord *w = family->words; w != NULL && w->word != NULL; w++)
+        some |= w->before != NULL;
+    if (!some)
+        return plans;
+    if (plans == NULL) {
+        rh_json_array(doc, root, "layers_block_type");
+        return NULL;
+    }
+    RhLayerPlan *all = g_new0(RhLayerPlan, 2 * c->layers);
+    int64_t count = 0;
+    for (int64_t i = 0; i < c->layers; i++) {
+        const RhLayerWord *word = plans[i].word;
+        if (word != NULL && word->before != NULL)
+            all[count++].word = rh_family_word(family, word->before);
+        all[count++] = plans[i];
+    }
+    c->layers = count;
+    g_free(plans);
+    return all;
+}
+
 /* Missing and broken sizes came back as the low bound of their range, so the shape is always
  * computable. */
 static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
@@ -412,6 +438,9 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     RhConfig once = c; /* of layers that are gone through several times, the first time */
     once.layers = MAX(c.layers / MAX(c.loops, 1), 1);
     RhLayerPlan *plans = counted ? rh_layer_lists_read(doc, root, family, &once) : NULL;
+    plans = with_those_before(doc, root, family, plans, &once);
+    c.layers = once.layers * MAX(c.loops, 1);
+    rh_model_set_sizes(m, &c);
     RhLayersProblem problem = {0};
     if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)once.layers : 0, &problem))
         rh_json_problem(doc, root, NULL, "%s", problem.text);

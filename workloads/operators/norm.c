@@ -28,7 +28,9 @@ static int32_t norms_of(const RhOps *ops)
 
 static RhParams params(const RhOps *ops)
 {
-    return (RhParams){.replicated = norms_of(ops) * rh_ops_norm_params(ops) + rh_hyper_params(ops)};
+    bool borrows = ops->kind != NULL && ops->kind->borrows_block;
+    return (RhParams){.replicated = (borrows ? 0 : norms_of(ops) * rh_ops_norm_params(ops)) +
+                                    rh_hyper_params(ops)};
 }
 
 /* The norm's own gradient is part of its backward kernel. */
