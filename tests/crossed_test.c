@@ -265,6 +265,55 @@ static void sizes_of_an_encoder_are_checked(void)
     CU_ASSERT_TRUE(rh_model_set(bart, "encoder_tokens", "1024", NULL));
 }
 
+#define LED                                                                                        \
+    "{'model_type': 'led', 'd_model': 768, 'encoder_layers': 6, 'decoder_layers': 6, "             \
+    "'encoder_ffn_dim': 3072, 'decoder_ffn_dim': 3072, 'encoder_attention_heads': 12, "            \
+    "'decoder_attention_heads': 12, 'vocab_size': 50265, 'attention_window': [1024, 1024, 1024, "  \
+    "1024, 1024, 1024], 'max_encoder_position_embeddings': 16384, "                                \
+    "'max_decoder_position_embeddings': 1024}"
+
+/* led-base-16384 (161,844,480; a norm before the head is counted), bigbird-pegasus-large (576,891,904) and
+ * longformer-base-4096 (148,659,456 with its pooler, without the norm): an encoder has a window of its own, and keys and
+ * values a second time, which all its tokens make. */
+static void windows_of_an_encoder_are_its_own(void)
+{
+    static const ExactCount rows[] = {
+        {LED, 161844480 + 2 * 768},
+        {"{'model_type': 'bigbird_pegasus', 'd_model': 1024, 'encoder_layers': 16, "
+         "'decoder_layers': 16, 'encoder_ffn_dim': 4096, 'decoder_ffn_dim': 4096, "
+         "'encoder_attention_heads': 16, 'decoder_attention_heads': 16, 'vocab_size': 96103, "
+         "'max_position_embeddings': 4096, 'use_bias': false}",
+         576891904},
+        {"{" SHAPE("longformer", 2, 768, 12, 12, 3072,
+                   50265) ", 'attention_window': [512, 256], 'max_position_embeddings': 4098, "
+                          "'type_vocab_size': 1}",
+         (148659456 - 590592 - 50265 * 768 - 4098 * 768 - 3 * 768) / 6 +
+             (50265 + 4098 + 1 + 2 + 2) * 768},
+    };
+    check_exact(rows, G_N_ELEMENTS(rows));
+    const double h = 768, f = 3072, V = 50265, E = 4096, S = 1024, L = 6;
+    g_autoptr(RhModel) m = model_load(LED);
+    CU_ASSERT_TRUE(rh_model_set(m, "encoder_tokens", "4096", NULL));
+    double encoder = L * E * (6 * h * h + 2 * h * f + 1024 * 2 * h);
+    double decoder =
+        L * (S * (6 * h * h + 2 * h * f) + E * 2 * h * h + S * S / 2 * 2 * h + S * E * 2 * h);
+    RH_CHECK_CLOSE(rh_model_flops_per_token(m, 1024) * S, 6 * (encoder + decoder + S * h * V),
+                   1e-14);
+    g_autoptr(RhModel) longformer = model_load(rows[2].config);
+    CU_ASSERT_EQUAL(longformer->kinds[0].window_tokens, 512);
+    CU_ASSERT_EQUAL(longformer->kinds[1].window_tokens, 256);
+    for (int t = 1; t <= 4; t *= 4) { /* kernels do what the row counts, cut or not */
+        RhShard shard = {
+            .tp = t, .sequence = 448, .microbatch = 3, .dtype = RH_DTYPE_BF16, .flash = true};
+        RhFlops flops = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &shard);
+        RH_CHECK_CLOSE(block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PASS_FORWARD, &shard),
+                       flops.weights + flops.pairs, 1e-14);
+        RH_CHECK_CLOSE(
+            block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PASS_BACKWARD_WEIGHT, &shard),
+            flops.weights, 1e-14);
+    }
+}
+
 #define SWITCH(rest)                                                                               \
     "{'model_type': 'switch_transformers', 'd_model': 768, 'num_layers': 12, 'num_heads': 12, "    \
     "'d_kv': 64, 'd_ff': 3072, 'vocab_size': 32128, 'num_experts': 8" rest "}"
@@ -346,6 +395,7 @@ int main(void)
             {"tensor_ranks_exchange_both_sides", tensor_ranks_exchange_both_sides},
             {"what_is_not_known_of_them_is_refused", what_is_not_known_of_them_is_refused},
             {"sizes_of_an_encoder_are_checked", sizes_of_an_encoder_are_checked},
+            {"windows_of_an_encoder_are_its_own", windows_of_an_encoder_are_its_own},
             {"experts_stand_in_both_stacks", experts_stand_in_both_stacks},
             {"experts_of_both_stacks_are_spread", experts_of_both_stacks_are_spread},
             {0}});

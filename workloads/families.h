@@ -34,6 +34,7 @@ typedef struct RhConfig {
     int64_t near_norms,
         bare_norms; /* norms of queries and keys in layers with a window alone; without scales */
     int64_t keys_as_values; /* keys before their norm are values, too: no matrix of their own */
+    int64_t global_keys;    /* further keys and values, which a few tokens look at */
     int64_t both_ways;      /* queries see later tokens, too */
     int64_t parallel;       /* attention and ffn of a layer read the same input */
     int64_t extra_norms;    /* further norms of the hidden state in each block */
@@ -92,6 +93,8 @@ typedef struct RhConfig {
      * 0: the decoder's; how many tokens it has, 0: as many as the sample; rows of its learned positions;
      * rows of a spectrum, where it listens; has it a norm behind its last layer? */
     int64_t crosses, encoder_layers, encoder_heads, encoder_ffn, encoder_tokens, encoder_positions;
+    int64_t encoder_window, encoder_global; /* a window of the encoder alone; its further keys */
+    int64_t encoder_sparse_used;            /* ... has it that window? */
     int64_t expert_turn,
         encoder_expert_turn; /* every how many layers of a stack have experts; 0: none */
     int64_t encoder_sparse, decoder_sparse; /* ... said as how many have */

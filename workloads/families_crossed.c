@@ -113,6 +113,33 @@ static const RhField MBART[] = {
 static const RhField PEGASUS[] = {BART_SIZES(1), BOTH_POSITIONS, CONSTANT(encoder_norm, 1), END};
 static const RhField MARIAN[] = {BART_SIZES(1), BOTH_POSITIONS, END};
 
+/* LED (arXiv 2004.05150, section 7): BART whose encoder is a Longformer's. */
+static const RhField LED[] = {
+    BART_SIZES(1),
+    SIZE("max_decoder_position_embeddings", positions, TOKENS_MAX, 1024),
+    SIZE("max_encoder_position_embeddings", encoder_positions, TOKENS_MAX, 16384),
+    SIZE("attention_window", encoder_window, TOKENS_MAX, 512),
+    CONSTANT(encoder_global, 1),
+    CONSTANT(window_used, 1),
+    CONSTANT(embedding_norm, 1),
+    END,
+};
+
+/* PEGASUS with BigBird's encoder (arXiv 2007.14062): a query sees blocks, taken as a window of as many tokens. */
+static const RhField BIGBIRD_PEGASUS[] = {
+    BART_SIZES(1),
+    SIZE("max_position_embeddings", positions, TOKENS_MAX, 4096),
+    SIZE("max_position_embeddings", encoder_positions, TOKENS_MAX, 4096),
+    BEGINS("attention_type", encoder_sparse_used, "block_sparse", 1),
+    SIZE("block_size", sparse_block, TOKENS_MAX, 64),
+    SIZE("num_random_blocks", sparse_stride, TOKENS_MAX, 3),
+    FLAG("use_bias", qkv_bias, 0),
+    FLAG("use_bias", out_bias, 0),
+    CONSTANT(window_used, 1),
+    CONSTANT(encoder_norm, 1),
+    END,
+};
+
 /* NLLB-200's mixture (arXiv 2207.04672): two of the experts for a token, in the last of every four layers. */
 static const RhField NLLB_MOE[] = {
     BART_SIZES(1),
@@ -177,6 +204,13 @@ static void settle_switch(RhConfig *c)
         c->expert_turn = c->layers / c->decoder_sparse;
 }
 
+static void settle_bigbird_pegasus(RhConfig *c)
+{
+    c->encoder_window = c->encoder_sparse_used
+                            ? MIN((c->sparse_stride + 5) * c->sparse_block, c->encoder_positions)
+                            : 0;
+}
+
 #define CROSSED(name, norm, position, fields)                                                      \
     {                                                                                              \
         name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention, &rh_ffn, fields, NULL,        \
@@ -185,8 +219,11 @@ static void settle_switch(RhConfig *c)
 
 const RhFamily rh_families_crossed[] = {
     CROSSED("bart", LAYER, LEARNED, BART),
+    {"bigbird_pegasus", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, BIGBIRD_PEGASUS,
+     NULL, "sliding_attention", settle_bigbird_pegasus},
     CROSSED("blenderbot", LAYER, LEARNED, PEGASUS),
     CROSSED("blenderbot-small", LAYER, LEARNED, BART),
+    CROSSED("led", LAYER, LEARNED, LED),
     CROSSED("m2m_100", LAYER, NONE, PEGASUS),
     CROSSED("marian", LAYER, LEARNED, MARIAN),
     CROSSED("mbart", LAYER, LEARNED, MBART),

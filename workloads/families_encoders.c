@@ -110,6 +110,19 @@ static const RhField BIG_BIRD[] = {
     END,
 };
 
+/* Longformer (arXiv 2004.05150): RoBERTa with a window around each token, and further keys for tokens that see all. */
+static const RhField LONGFORMER[] = {
+    BERT_SIZES,
+    BERT_WORDS,
+    SIZE("attention_window", window, TOKENS_MAX, 512),
+    CONSTANT(window_used, 1),
+    CONSTANT(global_keys, 1),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
 /* Nomic BERT (arXiv 2402.01613) and GTE (arXiv 2407.19669): BERT with rotation and a gated network; Nomic's has no
  * biases, of GTE's matrices into the network they are counted and are none. */
 static const RhField NOMIC_BERT[] = {
@@ -445,6 +458,7 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("llada", RMS, ROTARY, LLADA, NULL),
     ENCODER("llada_moe", RMS, ROTARY, LLADA_MOE, NULL),
     ENCODER("llada2_moe", RMS, ROTARY, LLADA2_MOE, NULL),
+    ENCODER("longformer", LAYER, LEARNED, LONGFORMER, NULL),
     ENCODER("megatron-bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("modernbert", LAYER, ROTARY, MODERNBERT, NULL),
     ENCODER("mpnet", LAYER, LEARNED, MPNET, NULL),

@@ -7,7 +7,7 @@ static bool odd_mixer(const RhLayerKind *k)
     if (k->mixer == &rh_latent_attention)
         return k->out_gate || k->both_ways;
     return k->mixer != &rh_attention || k->out_gate || k->gate_by_head || k->keys_as_values ||
-           k->both_ways || k->value_size > 0 || k->around > 0;
+           k->both_ways || k->global_keys || k->value_size > 0 || k->around > 0;
 }
 
 static bool odd_front(const RhModel *m)

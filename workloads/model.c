@@ -236,6 +236,8 @@ static RhConfig config_of_encoder(const RhConfig *c)
         encoder.kv_heads = c->encoder_kv_heads;
     encoder.ffn = c->encoder_ffn;
     encoder.both_ways = 1;
+    encoder.window = c->encoder_window > 0 ? c->encoder_window : c->window;
+    encoder.global_keys = c->encoder_global;
     encoder.expert_step = c->encoder_expert_turn;
     return encoder;
 }

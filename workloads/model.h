@@ -41,6 +41,7 @@ typedef struct {
     bool borrows_index; /* chooses no keys itself: those that a layer before chose */
     bool bare_norms;    /* norms of queries and keys have no scales */
     bool qk_norm, out_gate, gate_by_head, gate_of_latent, keys_as_values, both_ways;
+    bool global_keys;    /* further ones, which a few tokens look at */
     int32_t extra_norms; /* of the hidden state, in each block */
     bool qkv_bias, out_bias;
     int64_t ffn_width;                  /* of a mixture: of one expert */

@@ -2,7 +2,9 @@
  * (Megatron-LM, arXiv 1909.08053, section 3). The output may be scaled by a sigmoid of as many columns,
  * which come from the first GEMM (Qwen3-Next), and keys may be values, too (Gemma 4). Queries may come from
  * a latent of R columns, which is normed (Step3's multi-matrix factorisation, arXiv 2507.19427, section 4);
- * every rank makes it whole, like a single key-value head. Formulas: docs/model-workload.md. */
+ * every rank makes it whole, like a single key-value head. Longformer (arXiv 2004.05150, section 3.1) has a second set of
+ * matrices for tokens that see all: every token has keys and values of it; the queries, of a few tokens, and their core are
+ * left out. Formulas: docs/model-workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. Keys and values may be
@@ -15,6 +17,7 @@ typedef struct {
     int64_t gate;     /* columns that the output is scaled by: as many, or one a head */
     int64_t scaled;   /* columns of it that are; 0: none */
     int64_t rank;     /* of the latent that queries come from; 0: none */
+    int64_t global;   /* of keys and values that a few tokens look at, which see all; 0: none */
 } Widths;
 
 static int64_t value_size(const RhLayerKind *kind)
@@ -37,7 +40,8 @@ static Widths widths_of(const RhOps *ops)
     w.scaled = kind->out_gate ? w.out : 0;
     w.gate = kind->gate_by_head ? w.heads : w.scaled;
     w.rank = kind->q_rank;
-    w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + w.own_pair;
+    w.global = kind->global_keys ? w.own_pair : 0;
+    w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + w.own_pair + w.global;
     return w;
 }
 
@@ -53,6 +57,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->value_size = c->value_size != c->head_size ? (int32_t)c->value_size : 0;
     kind->keys_as_values = c->keys_as_values != 0;
     kind->both_ways = c->both_ways != 0;
+    kind->global_keys = c->global_keys != 0;
     kind->qkv_bias = c->qkv_bias != 0;
     kind->out_bias = c->out_bias != 0;
 }
@@ -61,9 +66,10 @@ static RhParams params(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
-    double h = (double)ops->model->hidden;
-    return (RhParams){.sharded = h * (double)(w.qkv - w.rank + w.out) + (double)(w.rank * w.q) +
-                                 (kind->qkv_bias ? (double)w.qkv : 0),
+    double h = (double)ops->model->hidden, queries = w.global > 0 ? (double)w.q : 0;
+    return (RhParams){.sharded = h * ((double)(w.qkv - w.rank + w.out) + queries) +
+                                 (double)(w.rank * w.q) +
+                                 (kind->qkv_bias ? (double)w.qkv + queries : 0),
                       .replicated = (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
                                     (kind->qk_norm && !kind->bare_norms
                                          ? (kind->borrows_keys ? 1.0 : 2.0) * kind->head_size
