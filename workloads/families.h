@@ -63,6 +63,9 @@ typedef struct RhConfig {
     int64_t scan_width;  /* columns of all its heads; 0: the hidden state's */
     int64_t scan_expand; /* its values are so many times as wide as the hidden state */
     int64_t full_gate;   /* a scan's gate comes from the hidden state, and from no latent */
+    int64_t decay_rank, rate_rank, gate_rank,
+        value_rank;                /* latents of a time mixing; 0: it has none */
+    int64_t receptance;            /* its network's output is scaled */
     int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t experts_per_token; /* of these, a token's */

@@ -297,6 +297,51 @@ static void settle_zamba2(RhConfig *c)
         c->scan_head_size = MAX(columns / c->scan_heads, 1);
 }
 
+/* RWKV-4 (arXiv 2305.13048), whose channels are its heads. */
+static const RhField RWKV[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("attention_hidden_size", scan_width, WIDTH_MAX, 0),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    SIZE("context_length", positions, TOKENS_MAX, 1024),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(scan_head_size, 1),
+    CONSTANT(state_size, 1),
+    CONSTANT(chunk, 1024),
+    CONSTANT(receptance, 1),
+    CONSTANT(embedding_norm, 1),
+    END,
+};
+
+/* RWKV-7 (arXiv 2503.14456), as flash-linear-attention and transformers write it. How many heads there are follows from
+ * their size: a file may say another number. */
+static const RhField RWKV7[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("head_dim", scan_head_size, HEAD_SIZE_MAX, 64),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    SIZE("decay_low_rank_dim", decay_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("a_low_rank_dim", rate_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("gate_low_rank_dim", gate_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("v_low_rank_dim", value_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    POSITIONS(8192),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(chunk, 16),
+    CONSTANT(embedding_norm, 1),
+    END,
+};
+
+static void settle_rwkv(RhConfig *c)
+{
+    int64_t columns = c->scan_width > 0 ? c->scan_width : c->hidden;
+    if (c->state_size != 1)
+        c->state_size = c->scan_head_size;
+    c->scan_heads = c->heads = c->kv_heads = MAX(columns / MAX(c->scan_head_size, 1), 1);
+    c->head_size = c->scan_head_size;
+}
+
 #define MIXED(name, position, mixer, fields, words, between, settle)                               \
     {                                                                                              \
         name, RH_NORM_RMS, RH_POSITION_##position, &mixer, &rh_ffn, fields, words, between, settle \
@@ -315,6 +360,10 @@ const RhFamily rh_families_scans[] = {
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
     MIXED("recurrent_gemma", ROTARY, rh_attention, RECURRENT_GEMMA, GRIFFIN_WORDS, "recurrent",
           settle_recurrent_gemma),
+    {"rwkv", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV, NULL,
+     "sliding_attention", settle_rwkv},
+    {"rwkv7", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV7, NULL,
+     "sliding_attention", settle_rwkv},
     {"zamba2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_mamba, &rh_shared_ffn, ZAMBA2, ZAMBA2_WORDS,
      "mamba", settle_zamba2},
     {0},

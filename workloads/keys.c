@@ -159,6 +159,7 @@ static const struct {
     {"add_bias_linear", "one with biases in its networks", AT(ffn_bias)},
     {"add_qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
     {"attention_bias", "one with biases in attention", AT(qkv_bias)},
+    {"attn", "one with attention in some layers", SETTLED_BY_NONE},
     {"draft_vocab_size", "a head that drafts tokens for another model", SETTLED_BY_NONE},
     {"is_folding_model", "one that folds proteins", SETTLED_BY_NONE},
     {"mlp_bias", "one with biases in its networks", AT(ffn_bias)},

@@ -310,6 +310,8 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
         if (i >= c->layers)
             rh_predict_wrap(&kind);
         kind.borrows = borrows_all(c, i);
+        if (i == 0) /* whose values the others have a share of */
+            kind.value_rank = 0;
         kind.borrows_block = kind.mixer == &rh_shared_attention && places++ >= c->shared_blocks;
         if (add_layer(m, i, &kind))
             continue;

@@ -90,6 +90,7 @@ extern const RhOperator rh_cross_attention;        /* of a decoder, to what its 
 extern const RhOperator rh_encoder_end;            /* the ffn of the encoder's last layer */
 extern const RhOperator rh_parallel;               /* a mixer and an ffn in one */
 extern const RhOperator rh_ffn, rh_mixture;        /* what follows a mixer */
+extern const RhOperator rh_time_mixing, rh_channel_mixing;   /* RWKV's */
 extern const RhOperator rh_shared_attention, rh_shared_ffn;  /* a block of several places */
 extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */

@@ -31,6 +31,8 @@ const RhOperator *const rh_operators[] = {
     &rh_head,
     &rh_patches,
     &rh_classes,
+    &rh_time_mixing,
+    &rh_channel_mixing,
     &rh_shared_attention,
     &rh_shared_ffn,
     &rh_predict_join,
