@@ -105,6 +105,9 @@ typedef struct RhConfig {
         own_table; /* ... key-value heads, where they are fewer; how wide its file
                                                           * says it is; has it a table of tokens of its own? */
     int64_t sound_rows, encoder_norm;
+    /* Of tokens that are made of samples: are there such; norms behind all convolutions, and not the first alone; taps, groups
+     * and number of those for positions; do norms stand before blocks? */
+    int64_t waves, wave_norms, wave_taps, wave_groups, wave_layers, norms_before;
     int64_t beside_pictures; /* some layers look at tokens of pictures, which come from outside */
     int64_t cross_norms;     /* ... and norm their queries and keys */
     int64_t embedding;       /* columns of the table of tokens; 0: as many as the hidden state */
@@ -144,6 +147,7 @@ typedef enum {
     RH_FIELD_MAYBE_WORD, /* the same where other values than texts may stand; these are 0 */
     RH_FIELD_SAID,       /* anything; the field is 0 when it is null, false, 0 or empty */
     RH_FIELD_COUNT,      /* how many members a list or object has */
+    RH_FIELD_EXPECTED,   /* a list of these numbers, `word`, and of no others; the field is 1 */
     RH_FIELD_CONSTANT,   /* no key: a fact of the family, `otherwise` */
 } RhFieldType;
 

@@ -381,6 +381,55 @@ static const RhField PIXTRAL[] = {
     END,
 };
 
+/* wav2vec 2.0 (arXiv 2006.11477), HuBERT (arXiv 2106.07447), UniSpeech and WavLM (arXiv 2110.13900), whose biases by distance
+ * are gated by next to nothing, which is left out. Tokens are 320 samples; what predicts is a matrix of the vocabulary's rows.
+ * Adapters of a language (`adapter_attn_dim`) and quantizers are left out. */
+#define WAVES                                                                                      \
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
+        SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
+        SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("vocab_size", vocab, VOCAB_MAX, 32),                                                  \
+        EXPECTED("conv_dim", waves, "512 512 512 512 512 512 512"),                                \
+        EXPECTED("conv_kernel", waves, "10 3 3 3 3 2 2"),                                          \
+        EXPECTED("conv_stride", waves, "5 2 2 2 2 2 2"), FLAG("conv_bias", conv_bias, 0),          \
+        SIZE("num_conv_pos_embedding_groups", wave_groups, WIDTH_MAX, 16),                         \
+        RATE("hidden_dropout", hidden_dropout, 1),                                                 \
+        RATE("attention_dropout", attention_dropout, 1), CONSTANT(positions, TOKENS_MAX),          \
+        CONSTANT(both_ways, 1), ALL_BIASED
+
+static const RhField WAV2VEC2[] = {
+    WAVES,
+    BEGINS("feat_extract_norm", wave_norms, "layer", 0),
+    SIZE("num_conv_pos_embeddings", wave_taps, TOKENS_MAX, 128),
+    FLAG("do_stable_layer_norm", norms_before, 0),
+    END,
+};
+
+static const RhField WAVLM[] = {
+    WAVES,
+    BEGINS("feat_extract_norm", wave_norms, "layer", 0),
+    SIZE("num_conv_pos_embeddings", wave_taps, TOKENS_MAX, 128),
+    SIZE("num_buckets", distances, TOKENS_MAX, 320),
+    FLAG("do_stable_layer_norm", norms_before, 0),
+    END,
+};
+
+/* data2vec (arXiv 2202.03555): five convolutions for positions. */
+static const RhField DATA2VEC_AUDIO[] = {
+    WAVES,
+    SIZE("num_conv_pos_embeddings", wave_layers, LAYERS_MAX, 5),
+    SIZE("conv_pos_kernel_size", wave_taps, TOKENS_MAX, 19),
+    CONSTANT(wave_norms, 1),
+    END,
+};
+
+/* Norms behind blocks: one behind what makes tokens, too. */
+static void settle_waves(RhConfig *c)
+{
+    c->embedding_norm = !c->norms_before;
+}
+
 static void settle_dinov2(RhConfig *c)
 {
     int64_t width = c->ffn_multiple * c->hidden;
@@ -443,6 +492,7 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("data2vec-text", LAYER, LEARNED, BERT, NULL),
     DISENTANGLED("deberta"),
     DISENTANGLED("deberta-v2"),
+    ENCODER("data2vec-audio", LAYER, NONE, DATA2VEC_AUDIO, settle_waves),
     ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("dinov2", LAYER, LEARNED, DINOV2, settle_dinov2),
     ENCODER("dinov2_with_registers", LAYER, LEARNED, DINOV2_REGISTERS, settle_dinov2),
@@ -454,6 +504,7 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("esm", LAYER, ROTARY, ESM, NULL),
     ENCODER("eurobert", RMS, ROTARY, EUROBERT, NULL),
     ENCODER("gte", LAYER, ROTARY, GTE, NULL),
+    ENCODER("hubert", LAYER, NONE, WAV2VEC2, settle_waves),
     ENCODER("jina_bert", LAYER, NONE, JINA_BERT, NULL),
     ENCODER("llada", RMS, ROTARY, LLADA, NULL),
     ENCODER("llada_moe", RMS, ROTARY, LLADA_MOE, NULL),
@@ -472,8 +523,12 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("siglip_text_model", LAYER, LEARNED, SIGLIP_TEXT, NULL),
     ENCODER("siglip_vision_model", LAYER, LEARNED, SIGLIP_VISION, settle_siglip),
     ENCODER("splinter", LAYER, LEARNED, BERT, NULL),
+    ENCODER("unispeech", LAYER, NONE, WAV2VEC2, settle_waves),
+    ENCODER("unispeech-sat", LAYER, NONE, WAV2VEC2, settle_waves),
     ENCODER("vit", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("vit_msn", LAYER, LEARNED, VIT, settle_vit),
+    ENCODER("wav2vec2", LAYER, NONE, WAV2VEC2, settle_waves),
+    ENCODER("wavlm", LAYER, NONE, WAVLM, settle_waves),
     ENCODER("xlm-roberta", LAYER, LEARNED, BERT, NULL),
     ENCODER("xlm-roberta-xl", LAYER, LEARNED, BERT, NULL),
     {0},

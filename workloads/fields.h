@@ -72,6 +72,11 @@
     {                                                                                              \
         key, AT(field), RH_FIELD_SAID, 0, 1, otherwise, false, NULL                                \
     }
+/* A list that must be this one. */
+#define EXPECTED(key, field, numbers)                                                              \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_EXPECTED, 0, 1, 1, false, numbers                                 \
+    }
 #define CONSTANT(field, value)                                                                     \
     {                                                                                              \
         NULL, AT(field), RH_FIELD_CONSTANT, 0, 0, value, false, NULL                               \

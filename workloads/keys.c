@@ -155,6 +155,7 @@ static const struct {
     const char *key, *what;
     size_t field;
 } COUNTED[] = {
+    {"add_adapter", "one with convolutions behind its layers", SETTLED_BY_NONE},
     {"add_cross_attention", "one that looks at an encoder", AT(crosses)},
     {"add_bias_linear", "one with biases in its networks", AT(ffn_bias)},
     {"add_qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},

@@ -342,6 +342,7 @@ static void set_ends(RhModel *m)
     m->front = m->patch_entries > 0        ? &rh_patches
                : m->layer_inputs > 0       ? &rh_embedding_of_layers
                : m->looks_up_alike         ? &rh_look_up_alike
+               : m->waves.norms > 0        ? &rh_waves
                : m->sound_rows > 0         ? &rh_sounds
                : rh_model_sees_pictures(m) ? &rh_pictures
                                            : &rh_embedding;
@@ -391,6 +392,12 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->layer_vocab = c->layer_input > 0 ? c->layer_vocab : 0;
     m->alternates = (int32_t)c->alternates;
     m->streams = (int32_t)c->streams;
+    if (c->waves)
+        m->waves = (RhSound){.norms = c->wave_norms ? 7 : 1,
+                             .bias = c->conv_bias != 0,
+                             .layers = (int32_t)MAX(c->wave_layers, 1),
+                             .taps = (int32_t)c->wave_taps,
+                             .groups = (int32_t)c->wave_groups};
     m->patch_entries = c->patch * c->patch * c->channels;
     if (c->picture_height > 0)
         m->picture =

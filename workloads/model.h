@@ -79,6 +79,14 @@ typedef struct {
 
 #define RH_LAYER_KINDS_MAX 40
 
+/* What makes tokens of a sound as it is sampled: convolutions with norms, the first so many; for positions so many
+ * convolutions over tokens. No norms: there is no such. */
+typedef struct {
+    int32_t norms;
+    bool bias;
+    int32_t layers, taps, groups;
+} RhSound;
+
 typedef struct RhModel {
     const char *name;   /* interned */
     const char *family; /* model_type, interned */
@@ -109,6 +117,7 @@ typedef struct RhModel {
     int32_t alternates;  /* states between layers, of which a layer works on one (AltUp); 0: one */
     const RhOperator *front, *back; /* the operators before the first layer and behind the last */
     bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
+    RhSound waves;
     int32_t sound_rows;  /* rows of a spectrum that tokens are made of; else 0 */
     int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
     int32_t kinds_count;

@@ -179,6 +179,8 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         c->encoder_layers = 0;
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
     check_sharing(&check);
+    if (c->wave_groups > 0)
+        check_divides(&check, offsetof(RhConfig, wave_groups), offsetof(RhConfig, hidden));
     if (c->scan_groups > 0)
         check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
     if (c->out_groups > 0)

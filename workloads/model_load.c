@@ -110,6 +110,20 @@ static bool says_something(RhJson *doc, const RhJsonNode *node)
     }
 }
 
+static bool is_expected(RhJson *doc, const RhJsonNode *node, const RhField *f)
+{
+    g_autoptr(GString) said = g_string_new("");
+    for (const RhJsonNode *n = rh_json_kind(node) == RH_JSON_ARRAY ? rh_json_first(node) : NULL;
+         n != NULL; n = rh_json_next(n))
+        g_string_append_printf(said, "%s%" G_GINT64_FORMAT, said->len > 0 ? " " : "",
+                               rh_json_node_int(doc, n, 0, G_MAXINT32));
+    bool same = g_str_equal(said->str, f->word);
+    if (!same)
+        rh_json_problem(doc, node, f->word, "%s: of such convolutions one list alone is supported",
+                        f->key);
+    return same;
+}
+
 static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, int64_t *value)
 {
     const RhJsonNode *within = root;
@@ -142,6 +156,9 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
         break;
     case RH_FIELD_COUNT:
         *value = node != NULL ? rh_json_count(node) : f->otherwise;
+        break;
+    case RH_FIELD_EXPECTED:
+        *value = node == NULL || is_expected(doc, node, f);
         break;
     case RH_FIELD_CONSTANT:
         *value = f->otherwise;

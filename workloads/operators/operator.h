@@ -98,6 +98,7 @@ extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
 extern const RhOperator rh_embedding_of_layers,
     rh_layer_end;                                    /* ... and of layers (layer_inputs.c) */
 extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */
+extern const RhOperator rh_waves;                    /* ... of sounds as they are sampled */
 extern const RhOperator rh_patches, rh_classes;      /* ... of pictures */
 extern const RhOperator *const rh_operators[];       /* all, NULL-ended */
 

@@ -22,6 +22,7 @@ const RhOperator *const rh_operators[] = {
     &rh_encoder_end,
     &rh_look_up_alike,
     &rh_sounds,
+    &rh_waves,
     &rh_parallel,
     &rh_ffn,
     &rh_mixture,
