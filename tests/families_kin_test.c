@@ -293,6 +293,11 @@ static void files_that_say_another_kind_are_no_plain_ones(void)
                              30528) ", 'feed_forward_type': 'geglu', 'position_embedding_type': "
                                     "'alibi', 'max_position_embeddings': 8192}");
     CU_ASSERT_EQUAL(rh_model_params(jina), 137368320 - 590592 + 1536 + 12 * 2 * 3072);
+    /* layoutlm-base-uncased 113 M, with BERT's pooler: four tables of 1,024 rows beside bert-base-uncased's 109,482,240 */
+    g_autoptr(RhModel) boxes = model_load("{" SHAPE("layoutlm", 12, 768, 12, 12, 3072, 30522) "}");
+    CU_ASSERT_EQUAL(rh_model_params(boxes), 109482240 - 590592 + 1536 + 4 * 1024 * 768);
+    g_autoptr(RhModel) passages = model_load("{" SHAPE("dpr", 12, 768, 12, 12, 3072, 30522) "}");
+    CU_ASSERT_EQUAL(rh_model_params(passages), 109482240 - 590592 + 1536);
     g_autoptr(RhModel) plain = model_load(
         "{" SHAPE("bert", 12, 768, 12, 12, 3072, 30528) ", 'feed_forward_type': 'original'}");
     CU_ASSERT_STRING_EQUAL(plain->family, "bert");

@@ -22,6 +22,17 @@ static const RhField BERT[] = {
     END,
 };
 
+/* LayoutLM (arXiv 1912.13318, section 2.3): four more tables of positions, of a box's sides, its width and its height. */
+static const RhField LAYOUTLM[] = {
+    BERT_SIZES,
+    BERT_WORDS,
+    COUNT("max_2d_position_embeddings", registers, TOKENS_MAX, 1024),
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
 /* ELECTRA (arXiv 2003.10555): BERT, whose table of tokens may be narrower. What stands before its head is left
  * out. ALBERT (arXiv 1909.11942): all layers of a group are one and the same. */
 static const RhField ELECTRA[] = {
@@ -455,6 +466,12 @@ static void settle_big_bird(RhConfig *c)
     c->window = MIN((c->sparse_stride + 5) * c->sparse_block, c->positions);
 }
 
+static void settle_layoutlm(RhConfig *c)
+{
+    c->token_types += 4 * c->registers;
+    c->registers = 0;
+}
+
 static void settle_siglip(RhConfig *c)
 {
     int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
@@ -498,6 +515,7 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("dinov2_with_registers", LAYER, LEARNED, DINOV2_REGISTERS, settle_dinov2),
     ENCODER("dinov3_vit", LAYER, ROTARY, DINOV3, settle_vit),
     ENCODER("distilbert", LAYER, LEARNED, DISTILBERT, NULL),
+    ENCODER("dpr", LAYER, LEARNED, BERT, NULL),
     ENCODER("Dream", RMS, ROTARY, DREAM, NULL),
     ENCODER("electra", LAYER, LEARNED, ELECTRA, NULL),
     ENCODER("ernie", LAYER, LEARNED, BERT, NULL),
@@ -505,7 +523,9 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("eurobert", RMS, ROTARY, EUROBERT, NULL),
     ENCODER("gte", LAYER, ROTARY, GTE, NULL),
     ENCODER("hubert", LAYER, NONE, WAV2VEC2, settle_waves),
+    ENCODER("ibert", LAYER, LEARNED, BERT, NULL),
     ENCODER("jina_bert", LAYER, NONE, JINA_BERT, NULL),
+    ENCODER("layoutlm", LAYER, LEARNED, LAYOUTLM, settle_layoutlm),
     ENCODER("llada", RMS, ROTARY, LLADA, NULL),
     ENCODER("llada_moe", RMS, ROTARY, LLADA_MOE, NULL),
     ENCODER("llada2_moe", RMS, ROTARY, LLADA2_MOE, NULL),
