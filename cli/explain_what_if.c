@@ -165,16 +165,18 @@ static void append_instead(RhExplanation *e)
     rh_text_wrap(e->out, text, 2, 79);
 }
 
-/* Of a layout's change alone: is it better than the plan's first? */
+/* Of a layout's change alone: how does the plan's first, as its file has it in nine digits, stand to it? */
 static void append_first(const RhExplanation *e)
 {
     const RhResultPlan *first = &g_array_index(e->result->plans, RhResultPlan, 0);
     RhObjective o = e->result->objective;
     g_autofree char *worth = rh_report_worth(o, &first->r);
-    bool better =
-        e->other_safe && rh_objective_value(o, e->other) < rh_objective_value(o, &first->r);
-    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank,
-                           better ? "is behind that" : "wins as before", worth);
+    double gain = 1 - rh_objective_value(o, e->other) / rh_objective_value(o, &first->r);
+    const char *stands = !e->other_safe || gain <= -RH_EXPLAIN_TIE_FRAC ? "wins as before"
+                         : gain < RH_EXPLAIN_TIE_FRAC                   ? "is a tie with that"
+                                                                        : "is behind that";
+    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank, stands,
+                           worth);
 }
 
 static void append_winner(const RhExplanation *e)

@@ -20,6 +20,7 @@ ask --what-if stack=torchtitan --what-if workload=llama-3.2-1b
 ask --what-if platform=h100-sxm:1x4
 ask --what-if tp2
 ask --what-if shard=4
+ask --what-if sp=on
 ask --what-if device.hbm=12GiB
 ask --what-if device.hbm=8.2GiB
 ask --what-if device.hbm=1GiB --replan
