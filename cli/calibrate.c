@@ -105,6 +105,44 @@ static int run_pings(const RhArguments *a, const char *from, GError **error)
     return 0;
 }
 
+/* Does each word belong to what the files are of? None is passed over in silence. */
+static bool words_meant(const RhArguments *a, const guint *kinds, const GPtrArray *paths,
+                        GError **error)
+{
+    const struct {
+        const char *word, *name, *of, *help;
+        guint meant;
+    } words[] = {{a->server, "server", "table of serving runs",
+                  "one with columns isl and osl, as validate --cases reads (docs/model-serving.md)",
+                  kinds[RH_CALIBRATE_SERVED]},
+                 {a->only, "only", "table of serving runs or of exchanges",
+                  "leave it out, or cut the file",
+                  kinds[RH_CALIBRATE_SERVED] + kinds[RH_CALIBRATE_EXCHANGES]},
+                 {a->stack, "stack", "table of published steps",
+                  "leave it out: what a log of a cluster says, it says of the cluster",
+                  kinds[RH_CALIBRATE_STEPS]},
+                 {a->budget, "budget", "measurement", "leave it out: --run alone takes time", 0}};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+        if (words[i].word && words[i].meant != paths->len)
+            return rh_fail(error, RH_ERROR_USAGE, "%s: no %s, which --%s belongs to\nhelp: %s",
+                           (const char *)g_ptr_array_index(paths, 0), words[i].of, words[i].name,
+                           words[i].help);
+    return true;
+}
+
+/* A file that stands twice counts twice, and intervals look narrower than they are. */
+static bool given_once(const GPtrArray *paths, guint i, GError **error)
+{
+    g_autofree char *path = g_canonicalize_filename(g_ptr_array_index(paths, i), NULL);
+    for (guint k = 0; k < i; k++) {
+        g_autofree char *other = g_canonicalize_filename(g_ptr_array_index(paths, k), NULL);
+        if (strcmp(path, other) == 0)
+            return rh_fail(error, RH_ERROR_USAGE, "%s is given twice: its times would count twice",
+                           (const char *)g_ptr_array_index(paths, i));
+    }
+    return true;
+}
+
 static int run_from(const RhArguments *a, GError **error)
 {
     guint kinds[RH_CALIBRATE_PINGS + 1] = {0};
@@ -112,18 +150,15 @@ static int run_from(const RhArguments *a, GError **error)
     g_ptr_array_extend(paths, a->froms, NULL, NULL);
     g_ptr_array_extend(paths, a->operands, NULL, NULL);
     for (guint i = 0; i < paths->len; i++) {
+        if (!given_once(paths, i, error))
+            return 2;
         RhCalibrateKind kind = rh_calibrate_kind(g_ptr_array_index(paths, i), error);
         if (kind == RH_CALIBRATE_NONE)
             return 3;
         kinds[kind]++;
     }
-    if (a->server && kinds[RH_CALIBRATE_SERVED] != paths->len) {
-        rh_fail(error, RH_ERROR_INPUT,
-                "%s: no table of serving runs, which --server is fitted to\nhelp: one with columns "
-                "isl and osl, as validate --cases reads (docs/model-serving.md)",
-                (const char *)g_ptr_array_index(paths, 0));
-        return 3;
-    }
+    if (!words_meant(a, kinds, paths, error))
+        return 2;
     if (kinds[RH_CALIBRATE_KERNELS] == paths->len)
         return rh_calibrate_kernels(a, paths, error);
     if (a->tables->len > 0) {

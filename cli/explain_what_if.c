@@ -175,8 +175,8 @@ static void append_first(const RhExplanation *e)
     const char *stands = !e->other_safe || gain <= -RH_EXPLAIN_TIE_FRAC ? "wins as before"
                          : gain < RH_EXPLAIN_TIE_FRAC                   ? "is a tie with that"
                                                                         : "is behind that";
-    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank, stands,
-                           worth);
+    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank,
+                           stands, worth);
 }
 
 static void append_winner(const RhExplanation *e)

@@ -44,3 +44,9 @@ echo "exit $?"
 rehearse calibrate -p dgx-h100 --from "$CASES/../../fuzz/corpus/logs/nvbandwidth"
 rehearse calibrate -p dgx-h100:2 --from "$CASES/../../fuzz/corpus/logs/osu" 2>&1
 echo "exit $?"
+# A file counts once, and words that belong to other files are not passed over.
+for words in "--from ./$log" '--only a100' '--stack megatron' '--budget 5m' '--server vllm-0.12'; do
+    # shellcheck disable=SC2086 # words
+    rehearse calibrate -p dgx-a100-40:2 --from "$log" $words 2>&1
+    echo "exit $?"
+done
