@@ -316,8 +316,8 @@ void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhR
             continue;
         g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
         g_autofree char *worst = worst_rank(run, term->name);
-        rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value, 100 * term->value_s / step_s,
-                      worst);
+        double share_frac = step_s > 0 ? term->value_s / step_s : 0; /* programs may be empty */
+        rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value, 100 * share_frac, worst);
     }
     rh_table_append(table, out, "");
 }

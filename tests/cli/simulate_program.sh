@@ -28,5 +28,7 @@ for file in lost.goal ring.goal type.json deps.json cut.et step.0.et.gz nosuch.g
     try simulate --program $file -p two-nodes.json
 done
 try simulate --program lost.goal -s tp2 -p two-nodes.json
+printf '[]' >nothing.json
+try simulate --program nothing.json -p two-nodes.json -q
 try simulate --program alone.et -p two-nodes.json --set layers=2
 try simulate -p two-nodes.json
