@@ -53,12 +53,13 @@ static bool read_whole(const Reader *r, RhRequestField field, RhCell cell, int32
                        int32_t *out, RhFlaw *flaw)
 {
     double x = 0;
-    if (!read_number(cell.from, &x) || x != floor(x) || x < low || x > RH_REQUEST_TOKENS_MAX) {
+    bool read = read_number(cell.from, &x);
+    if (!read || x != floor(x) || x < low || x > RH_REQUEST_TOKENS_MAX) {
         g_autofree char *what = g_strdup_printf(
             "is not a whole number from %d to %d\nhelp: %s", low, RH_REQUEST_TOKENS_MAX,
-            x == 0 && low == 1 ? "no server takes a request without a token of "
-                                 "prompt or of answer: leave the line out"
-                               : "correct it, or leave the line out");
+            read && x == 0 && low == 1 ? "no server takes a request without a token of "
+                                         "prompt or of answer: leave the line out"
+                                       : "correct it, or leave the line out");
         return wrong(r, field, cell, flaw, what);
     }
     *out = (int32_t)x;

@@ -100,55 +100,68 @@ static RhShard decode_shard(const RhIterations *it, int32_t sequences, int64_t c
     return shard;
 }
 
-static double *remembered(GArray *table, int32_t i)
+/* Beyond so many nothing is remembered: a server's iterations are shorter, and of whole prompts of millions of
+ * tokens, which bounds ask for, the tables would be the larger part of this process. */
+#define REMEMBERED_MOST (1 << 20)
+
+/* NaN: not known yet. */
+static double recall(const GArray *table, int32_t i)
 {
-    static const double unknown = (double)NAN;
-    while (table->len <= (guint)i)
-        g_array_append_val(table, unknown);
-    return &g_array_index(table, double, i);
+    return (guint)i < table->len ? g_array_index(table, double, i) : (double)NAN;
+}
+
+static double remember(GArray *table, int32_t i, double s)
+{
+    if (i > REMEMBERED_MOST)
+        return s;
+    guint known = table->len;
+    if (known <= (guint)i)
+        g_array_set_size(table, (guint)i + 1);
+    for (guint k = known; k < table->len; k++)
+        g_array_index(table, double, k) = (double)NAN;
+    return g_array_index(table, double, i) = s;
 }
 
 /* What ranks exchange for so many tokens. */
 static double tokens_exchange_s(RhIterations *it, int32_t tokens)
 {
-    double *known = remembered(it->exchanges_s, tokens);
-    if (tokens > 0 && isnan(*known)) {
-        RhShard shard = rh_iteration_prompt_shard(it, tokens, 0);
-        double s = rh_iteration_shard_exchanges_s(it, &shard);
-        *remembered(it->exchanges_s, tokens) = s;
-        return s;
-    }
-    return tokens > 0 ? *known : 0;
+    if (tokens <= 0)
+        return 0;
+    double known_s = recall(it->exchanges_s, tokens);
+    if (!isnan(known_s))
+        return known_s;
+    RhShard shard = rh_iteration_prompt_shard(it, tokens, 0);
+    return remember(it->exchanges_s, tokens, rh_iteration_shard_exchanges_s(it, &shard));
 }
 
 /* What every token asks for alike, of so many: kernels, and what ranks exchange. */
 static double tokens_s(RhIterations *it, int32_t tokens)
 {
-    double *known = remembered(it->tokens_s, tokens);
-    if (tokens > 0 && isnan(*known)) {
-        RhShard shard = rh_iteration_prompt_shard(it, tokens, 0);
-        double s =
-            layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
-            block_s(it, NULL, RH_BLOCK_EMBEDDING, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
-            tokens_exchange_s(it, tokens);
-        *remembered(it->tokens_s, tokens) = s;
-        return s;
-    }
-    return tokens > 0 ? *known : 0;
+    if (tokens <= 0)
+        return 0;
+    double known_s = recall(it->tokens_s, tokens);
+    if (!isnan(known_s))
+        return known_s;
+    RhShard shard = rh_iteration_prompt_shard(it, tokens, 0);
+    double s =
+        layers_s(it, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
+        block_s(it, NULL, RH_BLOCK_EMBEDDING, RH_PASS_PREFILL, &shard, RH_KERNELS_EACH_TOKEN) +
+        tokens_exchange_s(it, tokens);
+    return remember(it->tokens_s, tokens, s);
 }
 
 /* The head, of the last token of so many sequences; every rank has its words' logits. */
 static double logits_s(RhIterations *it, int32_t sequences)
 {
-    double *known = remembered(it->logits_s, sequences);
-    if (sequences > 0 && isnan(*known)) {
-        RhShard shard = decode_shard(it, sequences, 1);
-        double s = block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &shard, RH_KERNELS_EACH_TOKEN) +
-                   rh_iteration_gather_s(it, sequences);
-        *known = s;
-        return s;
-    }
-    return sequences > 0 ? *known : 0;
+    if (sequences <= 0)
+        return 0;
+    double known_s = recall(it->logits_s, sequences);
+    if (!isnan(known_s))
+        return known_s;
+    RhShard shard = decode_shard(it, sequences, 1);
+    double s = block_s(it, NULL, RH_BLOCK_HEAD, RH_PASS_DECODE, &shard, RH_KERNELS_EACH_TOKEN) +
+               rh_iteration_gather_s(it, sequences);
+    return remember(it->logits_s, sequences, s);
 }
 
 static double chunk_s(RhIterations *it, const RhChunk *chunk)

@@ -43,3 +43,5 @@ try "${asked[@]}" --ttft 'p99<1s' --find-rate --emit sglang
 try "${asked[@]}" --ttft 'p99<1s' --find-rate --arrivals burst
 rehearse serve-plan -w llama-3.1-405b -p h100-sxm:1x1 "${asked[@]}" --find-rate --ttft 'p99<1s' 2>&1
 echo "exit $?"
+# Prompts of which one would take weeks: the bound says so at once.
+try --lengths in=60000000,out=10 --count 402 --rate 1/h --ttft 'p99<5s' --timeout 30s -q

@@ -38,6 +38,8 @@ printf 'arrival_s,input_tokens,output_tokens\n0,10,5\n1e11,10,5\n' >t.csv
 try -s tp1 --requests t.csv
 printf 'arrival_s,input_tokens,output_tokens\n0,10,2147483647\n' >t.csv
 try -s tp1 --requests t.csv
+printf 'arrival_s,input_tokens,output_tokens\n0,ten,5\n' >t.csv
+try -s tp1 --requests t.csv
 printf 'prompt,answer\n10,5\n' >t.csv
 try -s tp1 --requests t.csv
 printf 'ContextTokens,Generated\n10,5\n' >t.csv
