@@ -30,6 +30,9 @@ typedef struct cJSON RhJsonNode;
 
 /* Parse. NULL and RH_ERROR_IO / RH_ERROR_INPUT (with file:line:col) on failure. */
 RhJson *rh_json_load(const char *path, GError **error);
+/* The same of a file whose form has no "schema", such as a model: what this program wrote itself, as an answer, is no
+ * `what` ("model"), and is told as that alone. */
+RhJson *rh_json_load_described(const char *path, const char *what, GError **error);
 RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error);
 void rh_json_free(RhJson *doc);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJson, rh_json_free)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json_internal.h"
 
 #define MARK "\xef\xbb\xbf" /* the byte order mark some editors write */
@@ -214,6 +215,19 @@ RhJson *rh_json_load(const char *path, GError **error)
     if (!rh_file_read(path, RH_JSON_BYTES_MAX, &text, &length, error))
         return NULL;
     return rh_json_parse(path, text, length, error);
+}
+
+RhJson *rh_json_load_described(const char *path, const char *what, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    const cJSON *schema = doc ? cJSON_GetObjectItemCaseSensitive(doc->root, "schema") : NULL;
+    if (!cJSON_IsString(schema) || !g_str_has_prefix(schema->valuestring, "rehearse."))
+        return g_steal_pointer(&doc);
+    g_autofree char *plain = rh_text_plain(schema->valuestring);
+    rh_fail(error, RH_ERROR_INPUT,
+            "%s is no %s: its \"schema\" is \"%s\"\nhelp: `rehearse check` says what a file is",
+            path, what, plain);
+    return NULL;
 }
 
 void rh_json_free(RhJson *doc)

@@ -116,7 +116,7 @@ static void settle(RhJson *doc, const char *layout, RhJobFile *job)
 
 RhJson *rh_job_file_open(const char *path, GError **error)
 {
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhJson) doc = rh_json_load_described(path, "job or service", error);
     if (doc && rh_json_kind(rh_json_root(doc)) != RH_JSON_OBJECT) {
         rh_json_problem(doc, rh_json_root(doc), "one file for each",
                         "a job or service is an object of keys: {\"workload\": ...}");

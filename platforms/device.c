@@ -117,7 +117,7 @@ RhDevice *rh_device_load(const char *name, GError **error)
         rh_catalogue_fail_unknown("device", name, rh_device_names(), error);
         return NULL;
     }
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhJson) doc = rh_json_load_described(path, "device", error);
     return doc == NULL ? NULL : rh_device_parse(doc, error);
 }
 

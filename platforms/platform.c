@@ -277,7 +277,7 @@ static RhPlatform *parse(RhJson *doc, GPtrArray *chain, GError **error)
 
 static RhPlatform *load_file(const char *path, GPtrArray *chain, GError **error)
 {
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhJson) doc = rh_json_load_described(path, "platform", error);
     if (doc == NULL)
         return NULL;
     g_ptr_array_add(chain, g_canonicalize_filename(path, NULL));

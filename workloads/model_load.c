@@ -554,7 +554,7 @@ RhModel *rh_model_load(const char *spec, GError **error)
         fail_unknown(spec, error);
         return NULL;
     }
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    g_autoptr(RhJson) doc = rh_json_load_described(path, "model", error);
     if (doc == NULL)
         return NULL;
     g_autofree char *name = name_of(path);

@@ -25,3 +25,8 @@ try simulate -w llama-3.1-8b -p dgx-h100 -s 'nosuch.json#2' "${batch[@]}"
 try plan -w llama-3.1-8b -p dgx-h100:1 --stack megatron-2021 --fix sp=on "${batch[@]}"
 try simulate -w llama-3.1-8b -p dgx-h100:1 --stack megatron-2021 -s tp8,sp=on "${batch[@]}"
 try calibrate --server vllm-0.12 --from "$CASES/inputs/tiny-llama.json"
+# What this program wrote itself, in the place of a model, a platform or a neighbour: one line, not one for each key.
+rehearse simulate -w llama-3.1-8b -p dgx-h100:1 --global-batch 8 --seq 1024 -s tp8 -q -o answer.json >/dev/null
+try simulate -w answer.json -p dgx-h100:1 --global-batch 8 --seq 1024 -s tp8
+try simulate -w llama-3.1-8b -p answer.json --global-batch 8 --seq 1024 -s tp8
+try simulate -w llama-3.1-8b -p dgx-h100:2 --gpus 8 --global-batch 8 --seq 1024 -s tp8 --beside answer.json
