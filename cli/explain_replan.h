@@ -7,7 +7,7 @@
 
 /* The best layout for the inputs, within the --fix, --limit and --risk that the result's command line has;
  * NULL where none fits or is legal. `full`: searched until nothing left is better by more than a tie; else chosen
- * by lower bounds. An error is one of the rehearsals. */
+ * by lower bounds, and of the layouts of the file. An error is one of the rehearsals. */
 bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
                        GError **error);
 /* The best few of a search by lower bounds that were rehearsed: RhRehearsal, caller frees with

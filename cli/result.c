@@ -252,7 +252,7 @@ void rh_result_free(RhResult *r)
 
 bool rh_result_split(const char *spec, char **path, int64_t *rank, GError **error)
 {
-    const char *hash = strrchr(spec, '#');
+    const char *hash = g_file_test(spec, G_FILE_TEST_IS_REGULAR) ? NULL : strrchr(spec, '#');
     int64_t number = 1;
     g_autoptr(GError) local = NULL;
     if (hash && !rh_integer_parse(hash + 1, 1, 1 << 20, &number, &local))

@@ -25,7 +25,7 @@ RhResult *rh_result_load(const char *path, GError **error);
 void rh_result_free(RhResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhResult, rh_result_free)
 
-/* "plan.json#2" -> path and 2; without '#': 1. RH_ERROR_USAGE. */
+/* "plan.json#2" -> path and 2; without '#', or the name of a file: 1. RH_ERROR_USAGE. */
 bool rh_result_split(const char *spec, char **path, int64_t *rank, GError **error);
 /* The plan of that rank; RH_ERROR_USAGE names the ranks there are. */
 const RhResultPlan *rh_result_plan(const RhResult *result, int64_t rank, GError **error);
