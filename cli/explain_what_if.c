@@ -94,6 +94,14 @@ static size_t key_length(const char *text)
 
 bool rh_explain_check_changes(const GPtrArray *changes, GError **error)
 {
+    for (guint i = 0; i < changes->len; i++) {
+        const char *text = g_ptr_array_index(changes, i);
+        if (!is_layout_key(text) && (*text == '=' || !strchr(text, '=')))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--what-if \"%s\" is no KEY=VALUE\nhelp: --what-if "
+                           "nic.bandwidth=200Gb/s, --what-if tp=4",
+                           text);
+    }
     for (guint i = 0; i < changes->len; i++)
         for (guint k = 0; k < i; k++) {
             const char *first = g_ptr_array_index(changes, k),

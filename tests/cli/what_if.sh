@@ -43,6 +43,8 @@ ask --what-if tp=2 --what-if tp4
 ask --what-if nic.bandwidth=10Gb/s --what-if nic.bandwidth=20Gb/s
 ask --what-if zero=1 --what-if tp=2 | tail -n 2
 ask --what-if pp=3
+ask --what-if nodes
+ask --what-if =4
 # Another platform by its bare name has as many nodes as the job needs; with a size it is taken whole.
 rehearse simulate -w tiny-llama.json -p dgx-h100:2 --global-batch 64 --seq 1024 -s tp2,mb2 -o two.json -q >/dev/null
 for platform in dgx-a100 dgx-a100:1 dgx-a100:4; do
