@@ -130,8 +130,8 @@ static void check_skipped(const char *row, const char *why)
 static void reasons_are_told(void)
 {
 #define ROW(gpu, tp, isl, at_once, precision, note)                                                \
-    SILICON ",meta-llama/Llama-3.1-70B," gpu ",4," tp ",1,1,1," precision "," isl ",1024," at_once \
-            ",,,101.1,10.1," note ",x\n"
+    SILICON ",meta-llama/Llama-3.1-70B," gpu "," tp "," tp ",1,1,1," precision "," isl             \
+            ",1024," at_once ",,,101.1,10.1," note ",x\n"
     check_skipped(ROW("h200_sxm", "4", "1024", "8", "fp8", "DISAGG trtllm; P=1w"),
                   "how many workers");
     check_skipped(SILICON
@@ -140,6 +140,9 @@ static void reasons_are_told(void)
                   "whether tokens are predicted several at a time");
     check_skipped(ROW("h900", "4", "1024", "8", "fp8", "agg; vllm"), "gpu h900");
     check_skipped(ROW("h200_sxm", "", "1024", "8", "fp8", "agg; vllm"), "tp is not given");
+    check_skipped(SILICON ",meta-llama/Llama-3.1-70B,h200_sxm,8,2,2,1,1,fp8,1024,1024,8,,,101.1,"
+                          "10.1,agg; vllm,x\n",
+                  "tp2 x pp2 x dp1 = 4 ranks, not 8 GPUs");
     check_skipped(ROW("h200_sxm", "4", "sharegpt", "8", "fp8", "agg; vllm"), "isl \"sharegpt\"");
     check_skipped(ROW("h200_sxm", "4", "1024", "inf", "fp8", "agg; vllm"), "batch_or_concurrency");
     check_skipped(ROW("h200_sxm", "4", "1024", "8", "int3", "agg; vllm"), "precision int3");

@@ -156,13 +156,28 @@ static char *pool_of(const RhCaseRow *row, const char *more)
                            MAX(row->whole[RH_CASE_DP], 1));
 }
 
+/* Do its degrees make the GPUs that the row has, where it says both? */
+static bool degrees_agree(Way *w)
+{
+    const int64_t *has = w->way.row->whole;
+    int64_t gpus = has[RH_CASE_GPUS], tp = has[RH_CASE_TP], pp = MAX(has[RH_CASE_PP], 1),
+            dp = MAX(has[RH_CASE_DP], 1);
+    return gpus <= 0 || gpus == tp * pp * dp ||
+           rh_case_give_up(&w->way,
+                           "tp%" G_GINT64_FORMAT " x pp%" G_GINT64_FORMAT " x dp%" G_GINT64_FORMAT
+                           " = %" G_GINT64_FORMAT " ranks, not %" G_GINT64_FORMAT " GPUs",
+                           tp, pp, dp, tp * pp * dp, gpus);
+}
+
 /* Pools as text: of one that does all, or of two, whose workers the note tells. */
 static bool say_pools(Way *w, const char *more, char *pools[RH_POOLS_MAX])
 {
     const char *note = rh_case_cell(&w->way, RH_CASE_NOTE);
     if (!g_str_has_prefix(note, "DISAGG")) {
+        if (w->way.row->whole[RH_CASE_TP] <= 0)
+            return rh_case_give_up(&w->way, "tp is not given");
         pools[0] = pool_of(w->way.row, more);
-        return w->way.row->whole[RH_CASE_TP] > 0 || rh_case_give_up(&w->way, "tp is not given");
+        return degrees_agree(w);
     }
     pools[0] = workers_of(note, "P=");
     pools[1] = workers_of(note, "D=");
