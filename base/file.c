@@ -13,8 +13,41 @@
 
 #define CHUNK_BYTES 65536
 
+/* What pipes gave, by their paths: they give it once, and some files are looked at before they are read. */
+static GHashTable *piped;
+
+static bool is_pipe(FILE *file)
+{
+    struct stat status;
+    return fstat(fileno(file), &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+static void keep_piped(const char *path, const GByteArray *bytes)
+{
+    if (!piped)
+        piped =
+            g_hash_table_new_full(g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_bytes_unref);
+    g_hash_table_insert(piped, g_strdup(path), g_bytes_new(bytes->data, bytes->len));
+}
+
+/* False: no pipe of this path was read. */
+static bool read_piped(const char *path, size_t most, char **text, size_t *length)
+{
+    GBytes *bytes = piped ? g_hash_table_lookup(piped, path) : NULL;
+    if (!bytes || g_bytes_get_size(bytes) > most)
+        return false;
+    *length = g_bytes_get_size(bytes);
+    *text = g_malloc(*length + 1);
+    if (*length > 0)
+        memcpy(*text, g_bytes_get_data(bytes, NULL), *length);
+    (*text)[*length] = 0;
+    return true;
+}
+
 bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GError **error)
 {
+    if (read_piped(path, most, text, length))
+        return true;
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     g_autofree guint8 *chunk = g_malloc(CHUNK_BYTES);
     if (g_file_test(path, G_FILE_TEST_IS_DIR))
@@ -28,6 +61,8 @@ bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GE
         g_byte_array_append(bytes, chunk, (guint)got);
     }
     int failure = ferror(file) ? errno : 0;
+    if (!failure && bytes->len <= most && is_pipe(file))
+        keep_piped(path, bytes);
     fclose(file);
     if (failure)
         return rh_fail(error, RH_ERROR_IO, "cannot read %s: %s", path, g_strerror(failure));

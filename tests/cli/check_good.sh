@@ -21,3 +21,7 @@ printf '{"schema": "rehearse.capacity/1"}\n' >hollow.json
 printf '{"schema": "rehearse.weather/1"}\n' >weather.json
 rehearse check hollow.json weather.json 2>&1
 echo "exit $?"
+# A pipe gives its text once, and is looked at twice.
+mkfifo pipe.json
+cat "$CASES/inputs/two-nodes.json" >pipe.json &
+rehearse check pipe.json
