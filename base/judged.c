@@ -171,7 +171,7 @@ static RhFigures peaks_of(const RhJudged *judged, RhJudgedBy by, const char *nam
             continue;
         places[count] = i;
         measured[count] = row->measured_peak_bytes;
-        predicted[count++] = row->peak_bytes;
+        predicted[count++] = rh_judged_peak_bytes(row);
     }
     RhFigures peaks = rh_figures(measured, predicted, count);
     if (peaks.worst >= 0)

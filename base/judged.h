@@ -59,6 +59,7 @@ typedef struct {
     double measured_mfu_frac;       /* of a step: the model's arithmetic over the peak; 0: none */
     double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
     double measured_peak_bytes;        /* 0: none */
+    double unseen_bytes; /* of the predicted peak, what the measured one does not count */
     RhLikeness like;
     double bar_frac; /* its error bar, were there no run of its own table; 0: none */
     double took_s;   /* processor time of predicting it; not reproducible, so in no report */
@@ -85,6 +86,11 @@ static inline bool rh_judged_late(const RhJudgedRow *row)
 static inline bool rh_judged_fits(const RhJudgedRow *row)
 {
     return row->peak_bytes <= row->capacity_bytes;
+}
+/* What was predicted of what a measured peak counts. */
+static inline double rh_judged_peak_bytes(const RhJudgedRow *row)
+{
+    return row->peak_bytes - row->unseen_bytes;
 }
 static inline double rh_judged_error_frac(const RhJudgedRow *row)
 {

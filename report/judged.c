@@ -182,7 +182,7 @@ static void append_memory(GString *out, const RhJudgedFigures *all)
 
 static double peak_error_frac(const RhJudgedRow *row)
 {
-    return row->peak_bytes / row->measured_peak_bytes - 1;
+    return rh_judged_peak_bytes(row) / row->measured_peak_bytes - 1;
 }
 
 static void append_peaks(GString *out, const RhJudged *judged, const RhJudgedFigures *all)
@@ -288,6 +288,7 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
     bool peaked = said && row->measured_peak_bytes > 0 && row->peak_bytes > 0;
     rh_put_or_null(w, "memory_peak_measured_bytes", row->measured_peak_bytes, peaked);
+    rh_put_or_null(w, "memory_peak_counted_bytes", rh_judged_peak_bytes(row), peaked);
     rh_put_or_null(w, "memory_peak_error_frac", peaked ? peak_error_frac(row) : 0, peaked);
     rh_put_or_null(w, "memory_capacity_bytes", row->capacity_bytes,
                    said && row->capacity_bytes > 0);

@@ -63,6 +63,8 @@ static const RhStack stacks[] = {
         .tensor_overlap = true,
         .expert_parallel = true,
         .gradient_norm = true,
+        .dummy_gradients =
+            true, /* Transformer Engine's get_dummy_wgrad, since 2.3 (module/base.py) */
         .schedules = MEGATRON_SCHEDULES,
         .zero_unstaged = MEGATRON_ZERO_UNSTAGED,
         .kernel_gap_s = KERNEL_GAP_S,

@@ -48,6 +48,9 @@ typedef struct {
                                     of 1 to 3; 0: every one runs with stages */
     bool stops_early;       /* recomputation ends with the last tensor that backward reads: the last
                                GEMM of a block is not run again */
+    bool
+        dummy_gradients; /* autograd is given an array of a matrix' shape where a kernel has added its
+                               gradient to the main one: one of each shape, which stays */
     /* gradients are all-reduced whole, in fp32, when all of a step are in, and what ZeRO-1 shares
      * out is gathered before the next step begins: neither runs beside anything */
     bool late_exchange;

@@ -58,6 +58,7 @@ static const struct {
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},
     {"experts_apart", offsetof(RhStack, experts_apart)},
+    {"dummy_gradients", offsetof(RhStack, dummy_gradients)},
     {"even_stages", offsetof(RhStack, even_stages)},
     {"late_exchange", offsetof(RhStack, late_exchange)},
     {"frees_gradients", offsetof(RhStack, frees_gradients)},

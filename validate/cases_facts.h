@@ -35,8 +35,9 @@
                              no exchange among replicas */       \
     ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \
     ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                   \
-    ROW(SERVER, "server")         /* a name of strategies/serve/servers */                         \
-    ROW(POOLS, "pools")           /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */        \
+    ROW(PEAK, "peak")     /* "allocated": a peak counts PyTorch's tensors alone; else all */       \
+    ROW(SERVER, "server") /* a name of strategies/serve/servers */                                 \
+    ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                \
     ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=128,kv=fp8" */              \
     ROW(EXCHANGER, "exchanger")   /* a name of strategies/exchangers */                            \
     ROW(GROUPS, "groups")         /* a token's experts are in so many of so many groups: "4/8" */  \

@@ -422,9 +422,11 @@ static bool say_measured(Way *w)
     const RhJob *job = &w->out->c.job;
     double tokens = (double)job->global_batch * (double)job->sequence,
            tokens_per_s = noted_tokens_per_s(w);
-    const char *flops = rh_case_says(&w->way, RH_CASE_SAYS_FLOPS);
+    const char *flops = rh_case_says(&w->way, RH_CASE_SAYS_FLOPS),
+               *peak = rh_case_says(&w->way, RH_CASE_SAYS_PEAK);
     w->out->measured_s = w->way.row->step_s;
     w->out->peak_bytes = noted_peak_bytes(w);
+    w->out->allocated = peak && strcmp(peak, "allocated") == 0;
     if (w->way.row->step_s > 0)
         return true;
     if (tokens_per_s > 0) {

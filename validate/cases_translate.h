@@ -17,6 +17,7 @@ typedef struct {
     RhStanding standing;
     double measured_s; /* 0: the run failed for memory */
     double peak_bytes; /* measured; 0: none */
+    bool allocated;    /* of what its tensors take, without the stack's reserve */
     int32_t rounds;    /* of what is asked, in what was measured */
     char *stands_in;   /* owned; NULL */
 } RhTranslated;

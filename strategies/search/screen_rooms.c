@@ -83,11 +83,8 @@ RhStates rh_screen_layer_states(const RhPieces *pieces, const RhLayout *l)
     RhStates sum = {0};
     for (int32_t i = 0; i < model->layers_count; i++) {
         int kind = rh_layer_item(model, i, true); /* run again or not, it has the same */
-        RhHeld params = rh_item_params(pieces, l, kind);
-        double frozen = rh_item_frozen(pieces, l, kind);
-        rh_held_add(&sum.params, &params);
-        sum.frozen += frozen;
-        sum.linear += rh_held_sum(&params) + frozen;
+        RhStates states = rh_item_states(pieces, l, kind);
+        rh_states_add(&sum, &states);
     }
     return sum;
 }

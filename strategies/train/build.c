@@ -144,6 +144,9 @@ static void hold_states(RhBuild *b)
         rh_build_memory(b, RH_MEMORY_OPTIMIZER,
                         rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
+    double dummies = rh_states_dummies(b->pieces, &b->script->states);
+    if (dummies > 0)
+        rh_build_memory(b, RH_MEMORY_GRADIENTS, dummies);
     if (b->script->states.frozen > 0)
         rh_build_memory(b, RH_MEMORY_WEIGHTS, rh_weight_bytes(b->c) * b->script->states.frozen);
     double copies = rh_weight_copies_bytes(b->c) * b->script->states.linear;

@@ -379,6 +379,17 @@ double rh_item_frozen(const RhPieces *pieces, const RhLayout *l, int kind)
     return shares_matrix ? pieces->head.whole_params : sum;
 }
 
+RhStates rh_item_states(const RhPieces *pieces, const RhLayout *l, int kind)
+{
+    RhStates s = {.params = rh_item_params(pieces, l, kind),
+                  .frozen = rh_item_frozen(pieces, l, kind)};
+    if (kind < RH_ITEM_LAYERS) {
+        s.linear = rh_held_sum(&s.params) + s.frozen;
+        s.kinds = 1u << kind % RH_LAYER_KINDS_MAX;
+    }
+    return s;
+}
+
 double rh_tied_params(const RhPieces *pieces, const RhLayout *l)
 {
     bool both_hold_it =

@@ -43,13 +43,10 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, bool s
 {
     RhActivation bytes = rh_item_bytes(pieces, kind);
     double away = rh_item_offload(l, stays, &bytes);
-    RhHeld params = rh_item_params(pieces, l, kind);
-    double frozen = rh_item_frozen(pieces, l, kind);
+    RhStates states = rh_item_states(pieces, l, kind);
     double whole = larger(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
-    rh_held_add(&m->states.params, &params);
-    m->states.frozen += frozen;
-    m->states.linear += kind < RH_ITEM_LAYERS ? rh_held_sum(&params) + frozen : 0;
-    keep_largest(&m->largest_params, &params);
+    rh_states_add(&m->states, &states);
+    keep_largest(&m->largest_params, &states.params);
     m->largest_away_bytes = larger(m->largest_away_bytes, away);
     m->kept.host += away;
     *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
@@ -111,9 +108,7 @@ static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t 
     const RhChunkMemory *chunk = chunks[g], *before = chunk_before(chunks, g);
     double message = larger(chunk->message_bytes, before ? before->message_bytes : 0);
     held->message_bytes = l->pp > 1 ? larger(held->message_bytes, message) : 0;
-    rh_held_add(&held->states.params, &chunk->states.params);
-    held->states.frozen += chunk->states.frozen;
-    held->states.linear += chunk->states.linear;
+    rh_states_add(&held->states, &chunk->states);
     keep_largest(&held->largest_params, &chunk->largest_params);
     held->largest_away_bytes = larger(held->largest_away_bytes, chunk->largest_away_bytes);
 }
@@ -318,6 +313,7 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
             rh_optimizer_state_bytes(pieces->c) * params / (l->zero >= 1 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? weights / l->hpz : 0;
     }
+    m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(pieces, &held->states);
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_bytes(pieces->c) * held->states.frozen;
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_copies_bytes(pieces->c) * held->states.linear;
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);

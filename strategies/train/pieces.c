@@ -2,6 +2,7 @@
 
 #include "strategies/exchanger.h"
 #include "strategies/train/cuts/cut.h"
+#include "strategies/train/matrices.h"
 
 typedef struct {
     const RhPieces *pieces;
@@ -62,6 +63,14 @@ static double optimizer_bytes(const RhCase *c)
     double moments = rh_moments_fp32.bytes - moments_of(c)->bytes;
     return c->stack->optimizer_bytes.value - 2 * moments -
            (c->stack->gradient_bytes - rh_gradient_bytes(c));
+}
+
+void rh_states_add(RhStates *sum, const RhStates *more)
+{
+    rh_held_add(&sum->params, &more->params);
+    sum->frozen += more->frozen;
+    sum->linear += more->linear;
+    sum->kinds |= more->kinds;
 }
 
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates *states)
@@ -287,6 +296,8 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
     p->embedding = block_sized(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_EMBEDDING});
     p->head = block_sized(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD});
     add_messages(p);
+    if (c->stack->dummy_gradients && c->job.lora.rank == 0) /* adapters' are next to nothing */
+        p->matrices = rh_matrices_of(p);
     return p;
 }
 

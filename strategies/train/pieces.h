@@ -46,6 +46,17 @@ typedef struct {
  * where a layout recomputes some layers alone. */
 #define RH_ITEM_LAYERS (2 * RH_LAYER_KINDS_MAX)
 
+/* Shapes of the matrices that layers train, on one rank, each once. */
+#define RH_MATRICES_MAX 64
+typedef struct {
+    int64_t rows, columns;
+    uint32_t kinds; /* of the model's layers that have one such: a bit each */
+} RhMatrix;
+typedef struct {
+    RhMatrix each[RH_MATRICES_MAX];
+    int32_t count;
+} RhMatrices;
+
 typedef struct RhPieces {
     const RhCase *c;
     RhShard shard;
@@ -56,6 +67,7 @@ typedef struct RhPieces {
      * least of these */
     double output_bytes[RH_LAYER_KINDS_MAX], first_bytes, least_message_bytes;
     RhHeld layer_params[RH_ITEM_LAYERS], layer_frozen[RH_ITEM_LAYERS];
+    RhMatrices matrices;   /* none where the stack makes no dummy gradients */
     struct RhPieces *half; /* of half a micro-batch, where two take turns; else NULL */
 } RhPieces;
 
@@ -76,9 +88,14 @@ double *rh_pieces_messages_new(const RhPieces *pieces, const int32_t *layers, in
  * recipe may cast (and norms and routers, which are next to nothing). */
 typedef struct {
     RhHeld params;
-    double frozen; /* besides: weights alone */
-    double linear; /* frozen or not */
+    double frozen;  /* besides: weights alone */
+    double linear;  /* frozen or not */
+    uint32_t kinds; /* of its layers: a bit each */
 } RhStates;
+void rh_states_add(RhStates *sum, const RhStates *more);
+/* Where the stack's kernels add gradients to the main ones by themselves and autograd is given an array of
+ * the matrix' shape in place of its gradient: one of each shape, which stays. Bytes on one rank. */
+double rh_states_dummies(const RhPieces *pieces, const RhStates *states);
 
 /* Parameters of a class of which the stage holds the weight as it is: all, or those outside of layers where
  * weights of layers are held narrow. */

@@ -12,10 +12,8 @@ static void add_item(RhScript *s, int kind, int32_t layer, bool stays)
                    .bytes = rh_item_bytes(s->pieces, kind)};
     item.away_bytes = rh_item_offload(s->layout, stays, &item.bytes);
     g_array_append_val(s->items, item);
-    rh_held_add(&s->states.params, &item.params);
-    double frozen = rh_item_frozen(s->pieces, s->layout, kind);
-    s->states.frozen += frozen;
-    s->states.linear += layer >= 0 ? rh_held_sum(&item.params) + frozen : 0;
+    RhStates states = rh_item_states(s->pieces, s->layout, kind);
+    rh_states_add(&s->states, &states);
 }
 
 static int32_t model_chunk(const RhScript *s, int32_t chunk)

@@ -1,0 +1,50 @@
+#include "strategies/train/matrices.h"
+
+static void add_shape(RhMatrices *m, int64_t rows, int64_t columns, uint32_t kind)
+{
+    int32_t i = 0;
+    while (i < m->count && (m->each[i].rows != rows || m->each[i].columns != columns))
+        i++;
+    if (i == RH_MATRICES_MAX)
+        return;
+    m->each[i].rows = rows;
+    m->each[i].columns = columns;
+    m->each[i].kinds |= kind;
+    m->count = MAX(m->count, i + 1);
+}
+
+/* A product of weights' gradients is as large as the weights; of experts, as one expert's. */
+static void add_block(const RhPieces *p, int kind, RhBlock block, GArray *kernels, RhMatrices *m)
+{
+    const RhModel *model = p->c->model;
+    g_array_set_size(kernels, 0);
+    rh_block_kernels(model, &model->kinds[kind], block, RH_PART_TENSOR, RH_PASS_BACKWARD_WEIGHT,
+                     &p->shard, kernels);
+    for (guint i = 0; i < kernels->len; i++) {
+        const RhKernel *kernel = &g_array_index(kernels, RhKernel, i);
+        if (kernel->cls == RH_KERNEL_GEMM && !kernel->core)
+            add_shape(m, kernel->m, kernel->n, 1u << kind);
+    }
+}
+
+RhMatrices rh_matrices_of(const RhPieces *p)
+{
+    RhMatrices m = {.count = 0};
+    g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    for (int k = 0; k < p->c->model->kinds_count; k++) {
+        add_block(p, k, RH_BLOCK_MIXER, kernels, &m);
+        add_block(p, k, RH_BLOCK_FFN, kernels, &m);
+    }
+    return m;
+}
+
+double rh_states_dummies(const RhPieces *p, const RhStates *states)
+{
+    double entries = 0;
+    for (int32_t i = 0; i < p->matrices.count; i++) {
+        const RhMatrix *matrix = &p->matrices.each[i];
+        if (matrix->kinds & states->kinds)
+            entries += (double)matrix->rows * (double)matrix->columns;
+    }
+    return rh_weight_bytes(p->c) * entries;
+}
