@@ -59,7 +59,7 @@ typedef struct {
     double measured_mfu_frac;       /* of a step: the model's arithmetic over the peak; 0: none */
     double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
     double measured_peak_bytes;        /* 0: none */
-    double unseen_bytes; /* of the predicted peak, what the measured one does not count */
+    double counted_peak_bytes; /* predicted of what the measured peak counts; 0: all of it */
     RhLikeness like;
     double bar_frac; /* its error bar, were there no run of its own table; 0: none */
     double took_s;   /* processor time of predicting it; not reproducible, so in no report */
@@ -90,7 +90,7 @@ static inline bool rh_judged_fits(const RhJudgedRow *row)
 /* What was predicted of what a measured peak counts. */
 static inline double rh_judged_peak_bytes(const RhJudgedRow *row)
 {
-    return row->peak_bytes - row->unseen_bytes;
+    return row->counted_peak_bytes > 0 ? row->counted_peak_bytes : row->peak_bytes;
 }
 static inline double rh_judged_error_frac(const RhJudgedRow *row)
 {

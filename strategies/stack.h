@@ -34,6 +34,11 @@ typedef struct {
                           wide for its backward */
     /* narrow copies of weights are held in one layout; the other is made where a product wants it */
     bool weights_in_one_layout;
+    bool casts_anew; /* ... and none are: a layer's are made whenever it runs */
+    bool eager_loss; /* kernel by kernel, with fp32 tensors between: PyTorch's cross_entropy */
+    bool
+        keeps_messages; /* what a stage gets and what it sends on, of every micro-batch, is held until
+                            the step has ended */
     bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
     bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
                                     and make, in steps */

@@ -332,7 +332,7 @@ static void peaks_are_judged_where_a_row_has_one(void)
     CU_ASSERT_EQUAL(f.peaks.worst, 2);
     RH_CHECK_CLOSE(f.peaks.worst_abs_error_frac, 0.4, 1e-12);
     RH_CHECK_CLOSE(f.peaks.bias_frac, -0.15, 1e-12);
-    g_array_index(judged->rows, RhJudgedRow, 2).unseen_bytes = 0.4 * 50; /* of 50 */
+    g_array_index(judged->rows, RhJudgedRow, 2).counted_peak_bytes = 0.6 * 50; /* of 50 */
     f = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
     RH_CHECK_CLOSE(f.peaks.bias_frac, (0.1 + 0.6 * 0.6 - 1) / 2, 1e-12);
 }

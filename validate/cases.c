@@ -262,7 +262,8 @@ static void fill(const Batch *b, RhJudged *judged)
         row->skipped = g_strdup(b->whys->pdata[item]);
         row->predicted_s = t->rounds * a->step_s;
         row->peak_bytes = a->peak_bytes;
-        row->unseen_bytes = t->allocated ? t->c.stack->reserve_bytes.value : 0;
+        row->counted_peak_bytes =
+            t->peak_over_tensors * (a->peak_bytes - t->c.stack->reserve_bytes.value);
         row->capacity_bytes = a->capacity_bytes;
         row->took_s = a->took_s;
         if (!row->skipped)

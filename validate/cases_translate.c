@@ -417,16 +417,24 @@ static double noted_peak_bytes(const Way *w)
     return gib > 0 && isfinite(gib) ? gib * RH_GIB_BYTES : 0;
 }
 
+/* "allocated", "reserved=1.053". */
+static double peak_over_tensors(const char *peak)
+{
+    if (!peak)
+        return 0;
+    const char *over = strchr(peak, '=');
+    return over ? g_ascii_strtod(over + 1, NULL) : 1;
+}
+
 static bool say_measured(Way *w)
 {
     const RhJob *job = &w->out->c.job;
     double tokens = (double)job->global_batch * (double)job->sequence,
            tokens_per_s = noted_tokens_per_s(w);
-    const char *flops = rh_case_says(&w->way, RH_CASE_SAYS_FLOPS),
-               *peak = rh_case_says(&w->way, RH_CASE_SAYS_PEAK);
+    const char *flops = rh_case_says(&w->way, RH_CASE_SAYS_FLOPS);
     w->out->measured_s = w->way.row->step_s;
     w->out->peak_bytes = noted_peak_bytes(w);
-    w->out->allocated = peak && strcmp(peak, "allocated") == 0;
+    w->out->peak_over_tensors = peak_over_tensors(rh_case_says(&w->way, RH_CASE_SAYS_PEAK));
     if (w->way.row->step_s > 0)
         return true;
     if (tokens_per_s > 0) {

@@ -17,9 +17,10 @@ typedef struct {
     RhStanding standing;
     double measured_s; /* 0: the run failed for memory */
     double peak_bytes; /* measured; 0: none */
-    bool allocated;    /* of what its tensors take, without the stack's reserve */
-    int32_t rounds;    /* of what is asked, in what was measured */
-    char *stands_in;   /* owned; NULL */
+    /* What that counts, over what tensors take, without the stack's reserve; 0: all that is predicted */
+    double peak_over_tensors;
+    int32_t rounds;  /* of what is asked, in what was measured */
+    char *stands_in; /* owned; NULL */
 } RhTranslated;
 
 typedef struct RhTranslator RhTranslator;

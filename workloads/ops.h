@@ -108,6 +108,7 @@ typedef struct {
     bool flash;        /* fused attention kernel; false = GEMM + softmax + GEMM */
     bool stops_early;  /* what is run again ends with the last tensor that backward reads */
     bool fused_loss;   /* one kernel makes the loss of logits as they are, and keeps nothing else */
+    bool eager_loss;   /* of each of its steps a kernel, and a tensor in fp32 */
     bool whole_logits; /* the loss is over the whole vocabulary on every tensor rank */
     bool keeps_outputs;  /* what a stage makes lives until its buffer is wanted again */
     bool keeps_gathered; /* linear layers keep what they read as tensor ranks gathered it */

@@ -105,12 +105,25 @@ static double largest_message(const RhBuild *b)
     return most;
 }
 
+/* What its chunks get from others and what they send on, of every micro-batch. */
+static double all_messages(const RhBuild *b)
+{
+    const RhLayout *l = b->layout;
+    double sum = 0;
+    for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->script->stage, c);
+        sum += g > 0 ? b->messages[g - 1] : 0;
+        sum += g + 1 < l->pp * l->vpp ? 2 * b->messages[g] : 0;
+    }
+    return sum * (double)b->microbatches;
+}
+
 /* What communication needs besides: of each lane and class of parameters, the largest step's buffers; and a message
  * from each side. */
 static double buffer_bytes(const RhBuild *b)
 {
     double most[RH_LANE_LAST][RH_PARAMS_LAST] = {{0}};
-    double sum = 2 * largest_message(b);
+    double sum = b->c->stack->keeps_messages ? all_messages(b) : 2 * largest_message(b);
     for (guint i = 0; i < b->script->steps->len; i++) {
         const RhStep *step = rh_script_step(b->script, (int32_t)i);
         bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS) ||

@@ -108,6 +108,7 @@ static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t 
     const RhChunkMemory *chunk = chunks[g], *before = chunk_before(chunks, g);
     double message = larger(chunk->message_bytes, before ? before->message_bytes : 0);
     held->message_bytes = l->pp > 1 ? larger(held->message_bytes, message) : 0;
+    held->messages_bytes += (before ? before->message_bytes : 0) + 2 * chunk->message_bytes;
     rh_states_add(&held->states, &chunk->states);
     keep_largest(&held->largest_params, &chunk->largest_params);
     held->largest_away_bytes = larger(held->largest_away_bytes, chunk->largest_away_bytes);
@@ -287,12 +288,15 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
     bool each = rh_stack_reduces_each(stack, l->zero, l->pp);
     double width = each ? rh_weight_bytes(pieces->c) : rh_gradient_bytes(pieces->c);
     double scattered = 0, gathered = 0; /* of the largest items */
+    double messages = stack->keeps_messages && l->pp > 1
+                          ? (double)rh_train_microbatches(pieces->c, l) * held->messages_bytes
+                          : 2 * held->message_bytes;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = rh_params_zero(pieces->c, l, (RhParamsClass)cls);
         scattered += zero >= 2 || (zero == 1 && stack->frees_gradients) ? largest->of[cls] : 0;
         gathered += zero >= 3 ? largest->of[cls] : 0;
     }
-    return 2 * held->message_bytes + width * scattered +
+    return messages + width * scattered +
            rh_weight_bytes(pieces->c) * (stack->prefetch_layers + 1) * gathered +
            2 * held->largest_away_bytes;
 }

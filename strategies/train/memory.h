@@ -53,6 +53,9 @@ typedef struct {
     RhHeld largest_params; /* of one item */
     double largest_away_bytes;
     double message_bytes; /* the largest, from or to another chunk; 0: there is one stage */
+    double
+        messages_bytes; /* of a micro-batch, all that its chunks get from others, and what they send
+                              on */
 } RhStageHeld;
 /* Where each of them is; caller frees. */
 const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);

@@ -33,6 +33,8 @@ double rh_weight_bytes(const RhCase *c)
 
 double rh_weight_copies_bytes(const RhCase *c)
 {
+    if (c->stack->casts_anew)
+        return 0;
     return c->job.recipe->weight_copy_bytes / (c->stack->weights_in_one_layout ? 2 : 1);
 }
 
@@ -276,6 +278,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .flash = c->stack->flash_attention,
         .stops_early = c->stack->stops_early,
         .fused_loss = c->stack->fused_loss,
+        .eager_loss = c->stack->eager_loss,
         .whole_logits = c->stack->whole_logits,
         .keeps_outputs = c->stack->keeps_outputs,
         .keeps_gathered = c->stack->keeps_gathered,

@@ -4,11 +4,18 @@
 
 /* Per logit, counted: forward casts to fp32 and reads that to write the softmax; backward turns the
  * softmax into the gradient in place and writes it cast. Fused: forward reads logits alone, backward
- * reads them again and writes the gradient (github.com/Dao-AILab/flash-attention, csrc/xentropy). */
+ * reads them again and writes the gradient (github.com/Dao-AILab/flash-attention, csrc/xentropy). Eager,
+ * backward fills a gradient of the log-softmax, reads both, writes the logits', and casts that; over
+ * cut logits PyTorch writes largest, difference, exponential and difference again, backward exponential,
+ * sum and product (torch/distributed/tensor/parallel/loss.py, 02eef6b8). */
 static double logit_bytes(const RhOps *ops, bool backward)
 {
     if (ops->shard->fused_loss)
         return backward ? RH_READ + RH_WRITE : RH_READ;
+    if (ops->shard->eager_loss && ops->shard->tp > 1)
+        return backward ? 9 * RH_FP32 + RH_WRITE : RH_READ + 9 * RH_FP32;
+    if (ops->shard->eager_loss)
+        return backward ? 5 * RH_FP32 + RH_WRITE : RH_READ + 3 * RH_FP32;
     return backward ? RH_FP32 + RH_FP32 + RH_WRITE : RH_READ + RH_FP32 + RH_FP32 + RH_FP32;
 }
 
@@ -81,6 +88,19 @@ static RhOperatorBytes of_cut_logits(const RhOps *ops, double logits, double inp
                              .backward = e * logits + input_gradient};
 }
 
+/* Kept: the log-softmax in fp32, and the block that the logits have left, 16 bits of which no fp32 tensor
+ * fits into (below). Backward it lives beside its own gradient and the logits' in fp32; where ranks cut the
+ * logits, beside the gradient's seed, the sum with the softmax and the product. */
+static RhOperatorBytes of_eager_logits(const RhOps *ops, double logits, double input_gradient)
+{
+    double e = ops->element_bytes, tensors = ops->shard->tp > 1 ? 3 : 2;
+    double behind = e * logits + input_gradient;
+    return (RhOperatorBytes){.kept = (e + RH_FP32) * logits,
+                             .forward =
+                                 (tensors - 1) * RH_FP32 * logits + rh_ops_gathered_bytes(ops),
+                             .backward = MAX(tensors * RH_FP32 * logits, behind)};
+}
+
 /* What a stage that holds on to its outputs has besides: the logits of the micro-batch before, whose
  * buffer is the one after's; and what PyTorch's allocator cannot give out again. It takes the smallest
  * free block and parts it (docs.pytorch.org, CUDA semantics: max_split_size_mb is unlimited by default).
@@ -111,8 +131,9 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double logits = loss_logits(ops);
     double input_gradient =
         ops->element_bytes * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops);
-    RhOperatorBytes b =
-        (ops->shard->whole_logits ? of_whole_logits : of_cut_logits)(ops, logits, input_gradient);
+    RhOperatorBytes b = (ops->shard->whole_logits ? of_whole_logits
+                         : ops->shard->eager_loss ? of_eager_logits
+                                                  : of_cut_logits)(ops, logits, input_gradient);
     if (ops->model->embedding > 0)
         b.kept += ops->element_bytes * (double)(ops->tokens * ops->model->embedding);
     return b;
