@@ -151,11 +151,19 @@ static Stage stage_of(const RhCase *c, const RhLayout *l, int32_t stage)
     return s;
 }
 
+/* Ranks that share out what ZeRO does from this degree on. */
+static int32_t sharers(const RhLayout *l, RhParamsClass cls, int32_t from_zero)
+{
+    if (from_zero == 1)
+        return rh_params_optimizer_shards(l, cls);
+    return rh_params_degree(l, cls) >= from_zero ? rh_params_shards(l, cls) : 1;
+}
+
 static void add_states(GString *out, const Stage *s, double each_bytes, int32_t from_zero)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         add_product(out, s->held.states.params.of[cls], each_bytes,
-                    s->l->zero >= from_zero ? rh_params_shards(s->l, (RhParamsClass)cls) : 1);
+                    sharers(s->l, (RhParamsClass)cls, from_zero));
 }
 
 static void say_weights(GString *out, const Stage *s, double bytes)
@@ -163,8 +171,7 @@ static void say_weights(GString *out, const Stage *s, double bytes)
     (void)bytes;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         add_product(out, rh_states_wide(s->c, &s->held.states, (RhParamsClass)cls),
-                    rh_weight_bytes(s->c),
-                    s->l->zero >= 3 ? rh_params_shards(s->l, (RhParamsClass)cls) : 1);
+                    rh_weight_bytes(s->c), sharers(s->l, (RhParamsClass)cls, 3));
     if (s->held.states.frozen > 0)
         g_string_append(out, ", frozen: ");
     add_product(out, s->held.states.frozen, rh_weight_bytes(s->c), 1);
@@ -188,6 +195,10 @@ static void say_gradients(GString *out, const Stage *s, double bytes)
     else
         add_states(out, s, rh_gradient_bytes(s->c),
                    rh_stack_reduces_each(s->c->stack, s->l->zero, s->l->pp) ? 2 : 4);
+    if (s->c->stack->dummy_gradients && s->l->zero < 2)
+        g_string_append(out,
+                        "; and an array of each shape of a layer's matrices, which autograd is "
+                        "given in their place");
 }
 
 static void say_optimizer(GString *out, const Stage *s, double bytes)

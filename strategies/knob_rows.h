@@ -81,6 +81,12 @@ RH_KNOB(int32_t, shard, .key = "shard", .high = RH_LAYOUT_DEGREE_MAX, .quiet = t
         .about =
             "ZeRO's shares inside groups of 8 replicas, the same in every group (HSDP); 0: over "
             "all; planned: all, with zero3 a node's too")
+RH_KNOB(bool, outer, .key = "outer", .names = outer_names, .high = 1, .quiet = true,
+        .column = RH_COLUMN_VARIES, .cell = cell_outer, .title = title_outer,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "outer=optim",
+        .about =
+            "with zero3 and shard=8: optim, what each group has of the optimizer's states shared "
+            "out over the groups (Megatron-FSDP); planned where asked for")
 RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .column = RH_COLUMN_VARIES, .cell = cell_secondary, .title = title_secondary,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "hpz8",

@@ -13,6 +13,7 @@ static const char *const again_names[] = {"all", "least", NULL};
 static const char *const order_names[] = {"none", "tp-dp-pp", "tp-pp-dp", NULL};
 static const char *const recompute_names[] = {"none", "selective", "full", NULL};
 static const char *const context_names[] = {"ring", "gather", NULL};
+static const char *const outer_names[] = {"none", "optim", NULL};
 static const char *const switch_names[] = {"off", "on", NULL};
 
 static const char *const dispatch_names[] = {"alltoall", "deepep", NULL};
@@ -73,6 +74,12 @@ static char *title_shard(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
     return l->shard > 0 ? g_strdup_printf("shares over %d", l->shard) : NULL;
+}
+
+static char *title_outer(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->outer ? g_strdup("optimizer over groups") : NULL;
 }
 
 static char *title_secondary(const RhKnob *knob, const RhLayout *l)
@@ -150,6 +157,11 @@ static char *cell_expert_tensor(const RhLayout *l)
 static char *cell_shard(const RhLayout *l)
 {
     return l->shard > 0 ? g_strdup_printf("%d", l->shard) : g_strdup(l->zero > 0 ? "all" : "-");
+}
+
+static char *cell_outer(const RhLayout *l)
+{
+    return g_strdup(l->shard > 0 ? outer_names[l->outer] : "-");
 }
 
 static char *cell_secondary(const RhLayout *l)

@@ -362,8 +362,48 @@ static void dummy_gradients_are_of_each_shape_once(void)
     RhLayout l = train_layout(&k, "tp1,dp8,zero1");
     g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
     RhStates states = rh_item_states(pieces, &l, 0);
-    RH_CHECK_CLOSE(rh_states_dummies(pieces, &states), /* and the router's */
+    RH_CHECK_CLOSE(rh_states_dummies(pieces, &l, &states), /* and the router's */
                    DUMMY_BYTES(1) + 2 * 4096.0 * 8, TOLERANCE);
+}
+
+/* Twice as many ranks have the optimizer's states where two groups share them out, weights and gradients
+ * stay as they are; of experts that a group has once, too. Those of one share scatter what they else all-reduce, and
+ * gather 2 bytes where the second half of that had 4. The ledger agrees. */
+static void groups_share_out_the_optimizer(void)
+{
+    static const struct {
+        const char *model, *layout;
+        int32_t experts_shards; /* inside a group */
+    } rows[] = {{"llama-3.1-8b", "tp1,dp16,zero3,shard8", 1},
+                {"mixtral-8x7b", "tp1,dp16,ep8,etp1,zero3,shard8", 1},
+                {"mixtral-8x7b", "tp1,dp16,ep4,etp1,zero3,shard8", 2}};
+    for (size_t r = 0; r < G_N_ELEMENTS(rows); r++) {
+        g_auto(TrainKit) k = train_kit(rows[r].model, "dgx-h100:2", "megatron", 32, 2048);
+        RhLayout l = train_layout(&k, rows[r].layout), outer = l;
+        outer.outer = true;
+        double bytes[2] = {0}, optimizer[2], rest[2], shared = 0;
+        for (int i = 0; i < 2; i++) {
+            const RhLayout *at = i == 0 ? &l : &outer;
+            g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, at);
+            g_autoptr(RhProgram) p = rh_train_build(&k.c, at, NULL);
+            RhStageMemory m = rh_stage_memory(pieces, at, 0);
+            RhTrainMemory all = rh_train_memory(&k.c, at);
+            RhLedger ledger = rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM);
+            RH_CHECK_CLOSE(ledger.peak_bytes, all.peak_bytes, TOLERANCE);
+            optimizer[i] = m.fixed_bytes[RH_MEMORY_OPTIMIZER];
+            shared = m.params.of[RH_PARAMS_COMMON] / 8 +
+                     m.params.of[RH_PARAMS_EXPERTS] / rows[r].experts_shards;
+            rest[i] = m.fixed_bytes[RH_MEMORY_WEIGHTS] + m.fixed_bytes[RH_MEMORY_GRADIENTS];
+            for (guint t = 0; t < p->tasks->len; t++) {
+                const RhTask *task = rh_program_task(p, (int32_t)t);
+                bool between = task->kind == RH_TASK_COLLECTIVE && task->op != RH_OP_ALL_REDUCE;
+                bytes[i] += task->kind == RH_TASK_COLLECTIVE ? task->bytes * (between ? 1 : 2) : 0;
+            }
+        }
+        RH_CHECK_CLOSE(optimizer[0] / optimizer[1], 2, TOLERANCE);
+        RH_CHECK_CLOSE(rest[0], rest[1], TOLERANCE);
+        RH_CHECK_CLOSE(bytes[0] - bytes[1], 2 * shared, TOLERANCE);
+    }
 }
 
 /* Two chunks of a stage, and both micro-batches in flight of both before the first backward: then the
@@ -467,6 +507,7 @@ int main(void)
             {"the_last_stage_frees_its_logits_before_the_layers_backward",
              the_last_stage_frees_its_logits_before_the_layers_backward},
             {"gathered_tables_need_their_buffers", gathered_tables_need_their_buffers},
+            {"groups_share_out_the_optimizer", groups_share_out_the_optimizer},
             {"dummy_gradients_are_of_each_shape_once", dummy_gradients_are_of_each_shape_once},
             {"gradients_come_with_a_chunks_first_backward",
              gradients_come_with_a_chunks_first_backward},

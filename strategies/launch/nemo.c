@@ -177,6 +177,8 @@ static void put_data(GString *recipe, const RhCase *c, const RhLayout *l)
             l->zero == 3 ? "optim_grads_params" : "optim_grads");
     if (l->shard > 0)
         put(&ddp, "num_distributed_optimizer_instances=%d", rh_train_replicas(l) / l->shard);
+    if (l->outer)
+        put(&ddp, "outer_dp_sharding_strategy=\"optim\"");
     put(&optimizer, "use_distributed_optimizer=%s", share);
     put(&optimizer, "overlap_param_gather=%s", share);
     put(&optimizer, "lr=float(rate)");
@@ -324,27 +326,17 @@ static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
 static const RhLaunchWord nemo_words[] = {
-    {.key = "tp"},
-    {.key = "pp"},
-    {.key = "dp"},
-    {.key = "cp"},
-    {.key = "kv"},
-    {.key = "ulysses"},
-    {.key = "ep"},
-    {.key = "etp"},
-    {.key = "dispatch"},
-    {.key = "epoverlap", VALUES(overlap_words)},
-    {.key = "vpp"},
-    {.key = "mb"},
-    {.key = "zero"},
-    {.key = "shard"},
-    {.key = "relayers"},
-    {.key = "recompute"},
-    {.key = "schedule", VALUES(schedule_words)},
-    {.key = "sp"},
-    {.key = "order", VALUES(order_words)},
-    {.key = "partition"},
-    {.key = "stages"},
+    {.key = "tp"},        {.key = "pp"},
+    {.key = "dp"},        {.key = "cp"},
+    {.key = "kv"},        {.key = "ulysses"},
+    {.key = "ep"},        {.key = "etp"},
+    {.key = "dispatch"},  {.key = "epoverlap", VALUES(overlap_words)},
+    {.key = "vpp"},       {.key = "mb"},
+    {.key = "zero"},      {.key = "shard"},
+    {.key = "outer"},     {.key = "relayers"},
+    {.key = "recompute"}, {.key = "schedule", VALUES(schedule_words)},
+    {.key = "sp"},        {.key = "order", VALUES(order_words)},
+    {.key = "partition"}, {.key = "stages"},
 };
 
 const RhFramework rh_framework_nemo = {

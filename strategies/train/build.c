@@ -157,7 +157,7 @@ static void hold_states(RhBuild *b)
         rh_build_memory(b, RH_MEMORY_OPTIMIZER,
                         rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
-    double dummies = rh_states_dummies(b->pieces, &b->script->states);
+    double dummies = rh_states_dummies(b->pieces, b->layout, &b->script->states);
     if (dummies > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, dummies);
     if (b->script->states.frozen > 0)

@@ -199,11 +199,38 @@ bool rh_params_exchanged(const RhCase *c, const RhLayout *l, RhParamsClass cls)
     return !c->job.accumulates && rh_params_replicas(l, cls) > 1;
 }
 
+static RhGroupKind inner_group(RhParamsClass cls)
+{
+    return cls == RH_PARAMS_EXPERTS ? RH_GROUP_EXPERT_SHARD : RH_GROUP_SHARD;
+}
+
+/* Are states shared out over groups, and nothing inside of them? */
+static bool outer_alone(const RhLayout *l, RhParamsClass cls)
+{
+    return l->outer && interval_of(l, inner_group(cls)).size == 1;
+}
+
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls)
 {
-    if (layout->shard == 0)
-        return rh_params_group(cls);
-    return cls == RH_PARAMS_EXPERTS ? RH_GROUP_EXPERT_SHARD : RH_GROUP_SHARD;
+    bool over_all = layout->shard == 0 || outer_alone(layout, cls);
+    return over_all ? rh_params_group(cls) : inner_group(cls);
+}
+
+bool rh_params_outer(const RhLayout *layout, RhParamsClass cls)
+{
+    return layout->outer && rh_params_shard_group(layout, cls) == inner_group(cls);
+}
+
+int32_t rh_params_degree(const RhLayout *layout, RhParamsClass cls)
+{
+    return outer_alone(layout, cls) ? MIN(layout->zero, 1) : layout->zero;
+}
+
+int32_t rh_params_optimizer_shards(const RhLayout *layout, RhParamsClass cls)
+{
+    if (layout->zero == 0)
+        return 1;
+    return layout->outer ? rh_params_replicas(layout, cls) : rh_params_shards(layout, cls);
 }
 
 RhGroupKind rh_params_same_share_group(RhParamsClass cls)
@@ -213,7 +240,8 @@ RhGroupKind rh_params_same_share_group(RhParamsClass cls)
 
 int32_t rh_params_zero(const RhCase *c, const RhLayout *l, RhParamsClass cls)
 {
-    return rh_params_exchanged(c, l, cls) && rh_params_shards(l, cls) > 1 ? l->zero : 0;
+    return rh_params_exchanged(c, l, cls) && rh_params_shards(l, cls) > 1 ? rh_params_degree(l, cls)
+                                                                          : 0;
 }
 
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls)

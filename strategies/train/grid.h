@@ -83,6 +83,11 @@ bool rh_params_exchanged(const RhCase *c, const RhLayout *layout, RhParamsClass 
 /* Of these the ones among whom ZeRO shares states out, how many they are, and who have the same share. */
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls);
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls);
+/* Among how many the optimizer's are; whether who has the same share shares these out besides. */
+int32_t rh_params_optimizer_shards(const RhLayout *layout, RhParamsClass cls);
+bool rh_params_outer(const RhLayout *layout, RhParamsClass cls);
+/* The layout's degree of ZeRO, or 1 for a class that is shared out over groups alone. */
+int32_t rh_params_degree(const RhLayout *layout, RhParamsClass cls);
 RhGroupKind rh_params_same_share_group(RhParamsClass cls);
 /* The degree of ZeRO by which a class is shared out: 0 where those of a group all hold other parameters. */
 int32_t rh_params_zero(const RhCase *c, const RhLayout *layout, RhParamsClass cls);

@@ -100,6 +100,8 @@ RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
         l.zero = 0;
     if (l.zero == 0 || l.shard == rh_train_replicas(&l))
         l.shard = 0;
+    if (l.shard == 0)
+        l.outer = false;
     if (l.zero < 3 || l.hpz == rh_params_shards(&l, RH_PARAMS_COMMON))
         l.hpz = 0;
     if (l.pp == 1 || (l.schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, &l) == 1))

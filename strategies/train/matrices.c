@@ -38,10 +38,10 @@ RhMatrices rh_matrices_of(const RhPieces *p)
     return m;
 }
 
-double rh_states_dummies(const RhPieces *p, const RhStates *states)
+double rh_states_dummies(const RhPieces *p, const RhLayout *l, const RhStates *states)
 {
     double entries = 0;
-    for (int32_t i = 0; i < p->matrices.count; i++) {
+    for (int32_t i = 0; i < p->matrices.count && l->zero < 2; i++) {
         const RhMatrix *matrix = &p->matrices.each[i];
         if (matrix->kinds & states->kinds)
             entries += (double)matrix->rows * (double)matrix->columns;

@@ -217,9 +217,10 @@ RhGradientBytes rh_gradients_each(const RhCase *c, const RhLayout *l)
     RhGradientBytes each = {0};
     for (int cls = 0; c->stack->frees_gradients && cls < RH_PARAMS_LAST; cls++) {
         int32_t shards = rh_params_shards(l, (RhParamsClass)cls);
-        bool always = rh_stack_reduces_each(c->stack, l->zero, l->pp);
+        int32_t zero = rh_params_degree(l, (RhParamsClass)cls);
+        bool always = rh_stack_reduces_each(c->stack, zero, l->pp);
         each.summed[cls] = rh_gradient_bytes(c) / (always ? shards : 1);
-        each.reduced[cls] = rh_gradient_bytes(c) / (l->zero >= 1 ? shards : 1);
+        each.reduced[cls] = rh_gradient_bytes(c) / (zero >= 1 ? shards : 1);
     }
     return each;
 }
@@ -305,19 +306,20 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
 {
     RhStageMemory m = {.params = held->states.params};
     const RhStack *stack = pieces->c->stack;
-    bool each = rh_stack_reduces_each(stack, l->zero, l->pp);
     double gradient_bytes = stack->frees_gradients ? 0 : rh_gradient_bytes(pieces->c);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
+        int32_t zero = rh_params_degree(l, (RhParamsClass)cls);
+        bool each = rh_stack_reduces_each(stack, zero, l->pp);
         double weights = rh_weight_bytes(pieces->c) *
                          rh_states_wide(pieces->c, &held->states, (RhParamsClass)cls);
-        m.fixed_bytes[RH_MEMORY_WEIGHTS] += weights / (l->zero >= 3 ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] += weights / (zero >= 3 ? shards : 1);
         m.fixed_bytes[RH_MEMORY_GRADIENTS] += gradient_bytes * params / (each ? shards : 1);
-        m.fixed_bytes[RH_MEMORY_OPTIMIZER] +=
-            rh_optimizer_state_bytes(pieces->c) * params / (l->zero >= 1 ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_OPTIMIZER] += rh_optimizer_state_bytes(pieces->c) * params /
+                                              rh_params_optimizer_shards(l, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? weights / l->hpz : 0;
     }
-    m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(pieces, &held->states);
+    m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(pieces, l, &held->states);
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_bytes(pieces->c) * held->states.frozen;
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_copies_bytes(pieces->c) * held->states.linear;
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);

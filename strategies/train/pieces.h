@@ -94,8 +94,10 @@ typedef struct {
 } RhStates;
 void rh_states_add(RhStates *sum, const RhStates *more);
 /* Where the stack's kernels add gradients to the main ones by themselves and autograd is given an array of
- * the matrix' shape in place of its gradient: one of each shape, which stays. Bytes on one rank. */
-double rh_states_dummies(const RhPieces *pieces, const RhStates *states);
+ * the matrix' shape in place of its gradient: one of each shape, which stays. Bytes on one rank. Gradients
+ * that are shared out are no buffers that a kernel could add to (Megatron-FSDP: gradient_accumulation_fusion
+ * off). */
+double rh_states_dummies(const RhPieces *pieces, const RhLayout *layout, const RhStates *states);
 
 /* Parameters of a class of which the stage holds the weight as it is: all, or those outside of layers where
  * weights of layers are held narrow. */

@@ -36,7 +36,8 @@ void rh_gradients_sum_shares(RhScriptWriter *w, RhParamsClass cls, double params
 {
     const RhLayout *l = w->script->layout;
     if (rh_params_shard_group(l, cls) != rh_params_group(cls))
-        send(w, rh_params_same_share_group(cls), RH_OP_ALL_REDUCE,
+        send(w, rh_params_same_share_group(cls),
+             rh_params_outer(l, cls) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE,
              rh_gradient_bytes(w->script->pieces->c) * params / rh_params_shards(l, cls), 0,
              "sum shares of gradients");
 }

@@ -14,7 +14,9 @@
  * share are all-reduced once a step among those who have it (FSDP's hybrid sharding, section 3.2.2;
  * Megatron-LM's num_distributed_optimizer_instances). Experts that are spread over ranks are shared out in
  * the same groups, among the ranks that have the same ones; where a group has each expert once, they are whole
- * there, and replicas of groups sum their gradients. And weights may be shared out a second time over
+ * there, and replicas of groups sum their gradients. Those who have the same share may share out its optimizer
+ * states (Megatron-FSDP's outer_dp_sharding_strategy optim): they scatter what they else all-reduce, and the
+ * first forward of a step gathers the weights' share among them before it gathers the weights. And weights may be shared out a second time over
  * few replicas, among whom backward gathers them (hpZ of ZeRO++, Wang et al. 2023, arXiv 2306.10209,
  * section 3.2). */
 #include "base/error.h"
@@ -41,12 +43,12 @@ static void gather(RhScriptWriter *w, RhGroupKind group, double bytes, int32_t a
 
 static void share(const RhCase *c, const RhLayout *l, RhParamsClass cls, RhShares *shares)
 {
-    bool each = rh_stack_reduces_each(c->stack, l->zero, l->pp);
-    int32_t ranks = rh_params_shards(l, cls);
-    shares->optimizer *= l->zero >= 1 ? ranks : 1;
+    int32_t ranks = rh_params_shards(l, cls), zero = rh_params_degree(l, cls);
+    bool each = rh_stack_reduces_each(c->stack, zero, l->pp);
+    shares->optimizer *= rh_params_optimizer_shards(l, cls);
     shares->gradients *= each ? ranks : 1;
-    shares->reduced *= each || (l->zero >= 1 && c->stack->frees_gradients) ? ranks : 1;
-    shares->weights *= l->zero >= 3 ? ranks : 1;
+    shares->reduced *= each || (zero >= 1 && c->stack->frees_gradients) ? ranks : 1;
+    shares->weights *= zero >= 3 ? ranks : 1;
     shares->again = l->hpz;
 }
 
@@ -108,18 +110,30 @@ static int32_t classes_gathered(const RhScriptWriter *w)
     return classes;
 }
 
+/* What the optimizers of a share left of it, where those who have it share them out. */
+static void gather_share(RhScriptWriter *w, int cls, double params, int32_t ahead)
+{
+    const RhScript *s = w->script;
+    gather(w, rh_params_same_share_group((RhParamsClass)cls),
+           rh_weight_bytes(s->pieces->c) * params / rh_params_shards(s->layout, (RhParamsClass)cls),
+           ahead, 0);
+}
+
 /* Gradients of weights alone need no parameters. One lane has the gathers of all classes, one behind
  * another: as many for each item are looked back over. */
 static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhHeld *params = &rh_script_item(w->script, item)->params;
     int32_t ahead = w->script->pieces->c->stack->prefetch_layers, classes = classes_gathered(w);
+    bool first = slot->pass == RH_SLOT_FORWARD && slot->first && w->script->layout->outer;
+    int32_t back = ahead * classes * (first ? 2 : 1);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (stage_of_sharding(w, cls) == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT &&
             params->of[cls] > 0) {
+            if (first)
+                gather_share(w, cls, params->of[cls], back);
             gather(w, gather_group(w->script->layout, cls, slot->pass),
-                   rh_weight_bytes(w->script->pieces->c) * params->of[cls], ahead * classes,
-                   ahead + 1);
+                   rh_weight_bytes(w->script->pieces->c) * params->of[cls], back, ahead + 1);
             rh_script_wait(w, RH_LANE_GATHER);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
@@ -210,6 +224,10 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return false;
     if (l->shard > 0 && !experts_legal(l, error))
         return false;
+    if (l->outer && (l->zero < 3 || l->shard == 0))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "outer=optim shares the optimizer's states out over groups that share out "
+                       "weights\nhelp: zero=3 and shard=8 make such");
     if (l->hpz > 0 && rh_train_spreads_experts(l))
         return rh_fail(error, RH_ERROR_USAGE, "hpz=%d with ep=%d is not in this version", l->hpz,
                        l->ep);
