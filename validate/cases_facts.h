@@ -29,6 +29,7 @@
     ROW(RECOMPUTE, "recompute")                                                                    \
     ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                  \
     ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */         \
+    ROW(WEIGHTS, "weights")     /* layers' in the recipe's format alone: "narrow"; or "wide" */    \
     ROW(ZERO, "zero")                                                                              \
     ROW(ROUNDS,                                                                                    \
         "rounds") /* "8": a step ran as so many, each of its share of the batch and with   \

@@ -292,6 +292,8 @@ static bool say_job(Way *w)
                                                               : 0;
     if (gradients && job->gradient_bytes == 0)
         return rh_case_give_up(&w->way, "gradients %s: neither bf16 nor fp32", gradients);
+    const char *weights = rh_case_says(&w->way, RH_CASE_SAYS_WEIGHTS);
+    job->narrow_weights = g_strcmp0(weights, "narrow") == 0 && !lora;
     g_autoptr(GError) error = NULL;
     if (lora && !rh_lora_parse(lora, &job->lora, &error))
         return rh_case_give_up(&w->way, "%s", error->message);
@@ -467,10 +469,11 @@ static void say_key(Way *w)
     RhTranslated *o = w->out;
     g_autofree char *layout = rh_layout_format(&o->layout);
     g_autofree char *key = g_strdup_printf(
-        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s|%d:%u|%d|%d|%s%s", w->model_key,
+        "%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%s%s|%d:%u|%d|%d|%s%s", w->model_key,
         o->c.platform->name, o->c.stack->name, o->c.job.gpus, o->c.job.global_batch,
-        o->c.job.sequence, o->c.job.recipe->name, o->c.job.lora.rank, o->c.job.lora.modules,
-        o->c.job.gradient_bytes, o->rounds, layout, o->measured_s > 0 ? "" : "|oom");
+        o->c.job.sequence, o->c.job.recipe->name, o->c.job.narrow_weights ? "!" : "",
+        o->c.job.lora.rank, o->c.job.lora.modules, o->c.job.gradient_bytes, o->rounds, layout,
+        o->measured_s > 0 ? "" : "|oom");
     o->key = g_string_chunk_insert_const(w->t->keys, key);
     o->strategy = g_intern_string(layout);
     o->tasks =

@@ -93,6 +93,7 @@ const RhRecipe rh_recipe_mxfp8 = {
     .kept_bytes = NARROW + MX_SCALE,
     .weight_cast_bytes = CAST(NARROW + MX_SCALE),
     .weight_copy_bytes = 2 * (NARROW + MX_SCALE),
+    .layouts_apart = true,
     .dispatch_bytes = WIDE,
     .source = "Rouhani et al. 2023, arXiv 2310.10537; Mishra et al. 2025, arXiv 2506.08027; bytes "
               "counted",

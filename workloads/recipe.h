@@ -23,6 +23,7 @@ typedef struct RhRecipe {
     /* For an element of its weights: traffic of casting them, once a step; and copies held beside
      * the weights. */
     double weight_cast_bytes, weight_copy_bytes;
+    bool layouts_apart; /* scales of the two copies differ: neither can be made of the other */
     /* An element of a linear layer's weights where these alone are narrow: they are held and read so, and
      * made wide by the GEMM that multiplies them. Such a recipe serves, and does not train. 0: as
      * operands. */

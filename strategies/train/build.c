@@ -162,7 +162,7 @@ static void hold_states(RhBuild *b)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, dummies);
     if (b->script->states.frozen > 0)
         rh_build_memory(b, RH_MEMORY_WEIGHTS, rh_weight_bytes(b->c) * b->script->states.frozen);
-    double copies = rh_weight_copies_bytes(b->c) * b->script->states.linear;
+    double copies = rh_states_copies(b->c, b->layout, &b->script->states);
     if (copies > 0)
         rh_build_memory(b, RH_MEMORY_WEIGHTS, copies);
     rh_build_memory(b, RH_MEMORY_COMMUNICATION, buffer_bytes(b));

@@ -369,10 +369,10 @@ static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
 /* Megatron-LM's --fp8-param-gather, which its distributed optimizer has. */
 static bool narrow_weights_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    return !c->job.narrow_weights || l->zero == 1 || l->zero == 2 ||
+    return !c->job.narrow_weights || l->zero > 0 ||
            rh_fail(error, RH_ERROR_USAGE,
                    "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
-                   "shares\nnote: legal zero: 1, 2",
+                   "shares\nnote: legal zero: 1, 2, 3",
                    l->zero);
 }
 

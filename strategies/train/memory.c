@@ -321,7 +321,7 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
     }
     m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(pieces, l, &held->states);
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_bytes(pieces->c) * held->states.frozen;
-    m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_copies_bytes(pieces->c) * held->states.linear;
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_states_copies(pieces->c, l, &held->states);
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);
     m.fixed_bytes[RH_MEMORY_RESERVE] = pieces->c->stack->reserve_bytes.value;
     return m;

@@ -40,7 +40,11 @@ double rh_weight_copies_bytes(const RhCase *c)
 
 double rh_gathered_weight_bytes(const RhCase *c, bool linear)
 {
-    return c->job.narrow_weights && linear ? c->job.recipe->operand_bytes : rh_weight_bytes(c);
+    const RhRecipe *recipe = c->job.recipe;
+    if (!c->job.narrow_weights || !linear)
+        return rh_weight_bytes(c);
+    return recipe->layouts_apart ? MIN(recipe->weight_copy_bytes, rh_weight_bytes(c))
+                                 : recipe->operand_bytes;
 }
 
 /* Weights of 4 bytes are their own masters. */
@@ -50,6 +54,16 @@ double rh_optimizer_state_bytes(const RhCase *c)
 }
 
 /* All experts are in layers. */
+double rh_states_copies(const RhCase *c, const RhLayout *l, const RhStates *states)
+{
+    double experts = states->params.of[RH_PARAMS_EXPERTS], common = states->linear - experts;
+    if (c->job.narrow_weights) {
+        experts /= rh_cut_shares(c, l, RH_PARAMS_EXPERTS).weights;
+        common /= rh_cut_shares(c, l, RH_PARAMS_COMMON).weights;
+    }
+    return rh_weight_copies_bytes(c) * (common + experts);
+}
+
 double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls)
 {
     if (!c->job.narrow_weights)
@@ -83,7 +97,7 @@ RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates 
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += params->of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
     if (c->job.narrow_weights && all > 0) /* its share; the second layout of all, once gathered */
-        cast = cast * share / all + recipe->weight_copy_bytes * states->linear;
+        cast = cast * share / all + (l->zero < 3 ? recipe->weight_copy_bytes * states->linear : 0);
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = optimizer_bytes(c) * share + cast,

@@ -99,6 +99,9 @@ void rh_states_add(RhStates *sum, const RhStates *more);
  * off). */
 double rh_states_dummies(const RhPieces *pieces, const RhLayout *layout, const RhStates *states);
 
+/* Bytes of the narrow copies of layers' weights: of all, where they are made of wide weights and stay; the
+ * rank's share, where they are the weights. */
+double rh_states_copies(const RhCase *c, const RhLayout *layout, const RhStates *states);
 /* Parameters of a class of which the stage holds the weight as it is: all, or those outside of layers where
  * weights of layers are held narrow. */
 double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls);
