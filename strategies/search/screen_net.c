@@ -149,7 +149,8 @@ static bool mesh_turns(const RhPlatform *p, int32_t by)
 /* On a mesh pairs differ. Blocks of one rank, of whole nodes, or of parts of a node that its turns bring
  * over one another have collectives that take as long; messages do where all go to other nodes. Groups
  * that have several GPUs of a node in several blocks may yet end one before the other: they are at one
- * time in the network where a block's ranks meet in every item, and in the norm before what follows. */
+ * time in the network where a block's ranks meet in every item, and in the norm before what follows; not where
+ * second shares are gathered so, ahead of items: who has the quicker pairs is earlier with the next gathers. */
 static bool mesh_is_alike(const RhCase *c, const RhGrid *g, int32_t apart)
 {
     int32_t each = c->platform->gpus_per_node, pp = g->extent[RH_DIM_PP];
@@ -161,7 +162,8 @@ static bool mesh_is_alike(const RhCase *c, const RhGrid *g, int32_t apart)
         return false;
     if (g->low[RH_GROUP_DATA] % each == 0)
         return pp == 1 || g->stride[RH_DIM_PP] % each == 0;
-    return pp == 1 && c->stack->gradient_norm && mesh_turns(c->platform, apart);
+    return pp == 1 && c->stack->gradient_norm && mesh_turns(c->platform, apart) &&
+           rh_grid_group_size(g, RH_GROUP_SECOND_SHARD) <= 1;
 }
 
 /* Blocks of a stage lie alike where they and nodes fit into one another, and are joined alike. */
