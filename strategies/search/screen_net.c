@@ -163,7 +163,7 @@ static bool mesh_is_alike(const RhCase *c, const RhGrid *g, int32_t apart)
     if (g->low[RH_GROUP_DATA] % each == 0)
         return pp == 1 || g->stride[RH_DIM_PP] % each == 0;
     return pp == 1 && c->stack->gradient_norm && mesh_turns(c->platform, apart) &&
-           rh_grid_group_size(g, RH_GROUP_SECOND_SHARD) <= 1;
+           !rh_grid_blocks_part(g);
 }
 
 /* Blocks of a stage lie alike where they and nodes fit into one another, and are joined alike. */

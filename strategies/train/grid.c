@@ -309,6 +309,16 @@ bool rh_grid_block_parts(const RhGrid *g)
     return parts;
 }
 
+bool rh_grid_blocks_part(const RhGrid *g)
+{
+    int32_t block = rh_grid_block(g), ranks = rh_grid_stage_ranks(g);
+    bool part = false;
+    for (int kind = 0; kind < RH_GROUP_LAST; kind++)
+        part |= !kinds[kind].of_items && !kinds[kind].joins && rh_grid_group_size(g, kind) > 1 &&
+                g->high[kind] > block && g->high[kind] < ranks;
+    return part;
+}
+
 /* Spans of an interval of place values, those of one rank left out. */
 static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhSpan *out)
 {

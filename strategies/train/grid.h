@@ -74,6 +74,8 @@ bool rh_grid_block_is_solid(const RhGrid *grid);
 bool rh_grid_block_meets(const RhGrid *grid);
 /* Do some ranks of a block communicate in items without the others? */
 bool rh_grid_block_parts(const RhGrid *grid);
+/* Do ranks of some blocks of a stage communicate behind or ahead of items without those of the others? */
+bool rh_grid_blocks_part(const RhGrid *grid);
 
 /* Who holds the same parameters of a class, and how many they are. */
 RhGroupKind rh_params_group(RhParamsClass cls);
