@@ -385,7 +385,7 @@ RhStates rh_item_states(const RhPieces *pieces, const RhLayout *l, int kind)
                   .frozen = rh_item_frozen(pieces, l, kind)};
     if (kind < RH_ITEM_LAYERS) {
         s.linear = rh_held_sum(&s.params) + s.frozen;
-        s.kinds = 1u << kind % RH_LAYER_KINDS_MAX;
+        s.kinds = UINT64_C(1) << kind % RH_LAYER_KINDS_MAX;
     }
     return s;
 }

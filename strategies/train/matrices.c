@@ -1,6 +1,8 @@
 #include "strategies/train/matrices.h"
 
-static void add_shape(RhMatrices *m, int64_t rows, int64_t columns, uint32_t kind)
+G_STATIC_ASSERT(RH_LAYER_KINDS_MAX <= 64); /* a bit each */
+
+static void add_shape(RhMatrices *m, int64_t rows, int64_t columns, uint64_t kind)
 {
     int32_t i = 0;
     while (i < m->count && (m->each[i].rows != rows || m->each[i].columns != columns))
@@ -23,7 +25,7 @@ static void add_block(const RhPieces *p, int kind, RhBlock block, GArray *kernel
     for (guint i = 0; i < kernels->len; i++) {
         const RhKernel *kernel = &g_array_index(kernels, RhKernel, i);
         if (kernel->cls == RH_KERNEL_GEMM && !kernel->core)
-            add_shape(m, kernel->m, kernel->n, 1u << kind);
+            add_shape(m, kernel->m, kernel->n, UINT64_C(1) << kind);
     }
 }
 

@@ -50,7 +50,7 @@ typedef struct {
 #define RH_MATRICES_MAX 64
 typedef struct {
     int64_t rows, columns;
-    uint32_t kinds; /* of the model's layers that have one such: a bit each */
+    uint64_t kinds; /* of the model's layers that have one such: a bit each */
 } RhMatrix;
 typedef struct {
     RhMatrix each[RH_MATRICES_MAX];
@@ -90,7 +90,7 @@ typedef struct {
     RhHeld params;
     double frozen;  /* besides: weights alone */
     double linear;  /* frozen or not */
-    uint32_t kinds; /* of its layers: a bit each */
+    uint64_t kinds; /* of its layers: a bit each */
 } RhStates;
 void rh_states_add(RhStates *sum, const RhStates *more);
 /* Where the stack's kernels add gradients to the main ones by themselves and autograd is given an array of
