@@ -308,10 +308,11 @@ typedef enum { REFINE_ALL, REFINE_RANKS_ONLY } Which;
 
 /* Refines until nothing splits: colours are mixed with what they were, so a round that adds none is the last. Links
  * are the most by far, and are counted, as they are and as they were, when nothing else has split. False when there
- * would be too many performers; *ranks says how many at least. */
+ * would be too many performers, and refined no further where all takes part; *ranks says how many at least. */
 static bool refine(Refine *f, Which which, uint32_t *ranks)
 {
     bool links_too = which == REFINE_ALL;
+    bool few = true;
     int64_t tasks;
     *ranks = count_ranks(f, &tasks);
     uint32_t before, now = count_instances(f);
@@ -319,12 +320,12 @@ static bool refine(Refine *f, Which which, uint32_t *ranks)
         before = now;
         refine_once(f, links_too);
         *ranks = count_ranks(f, &tasks);
-        if (links_too && (*ranks > RH_FOLD_COLOURS_MAX || tasks > RH_FOLD_TASKS_MAX))
-            return false;
+        few = *ranks <= RH_FOLD_COLOURS_MAX && tasks <= RH_FOLD_TASKS_MAX;
         now = count_instances(f);
-    } while (now != before ||
-             (links_too && count_links(f, f->link) != count_links(f, f->link_next)));
-    return true;
+    } while (
+        (few || !links_too) &&
+        (now != before || (links_too && count_links(f, f->link) != count_links(f, f->link_next))));
+    return few;
 }
 
 static void name_colours(const Refine *f, RhFold *fold)
@@ -367,122 +368,17 @@ static void name_meetings(const Refine *f, RhFold *fold)
     }
 }
 
-static double slowest_link(const RhTraffic *t, const RhTrafficFlow *flow, const RhCrossed *crossed)
-{
-    const RhCrossing *route = rh_traffic_crossings(t, flow);
-    double slowest = 0;
-    for (int32_t l = 0; l < flow->links_count; l++)
-        slowest =
-            MAX(slowest, crossed[route[l].at].flows / rh_traffic_link(t, &route[l])->bytes_per_s);
-    return slowest;
-}
-
-/* A step of a pattern, by what moves when it does: steps of its family in its role. */
-typedef struct {
-    int32_t family, role, pattern, step;
-} Moving;
-
-static int32_t moving_key(const RhTraffic *t, const Moving *m)
-{
-    return m->family * ((int32_t)t->program->roles->len + 1) + m->role + 1;
-}
-
-/* By family, role, pattern and step: sorted by counting. */
-static Moving *sort_moving(const RhTraffic *t, const GArray *all)
-{
-    size_t keys = (size_t)t->patterns->len * (t->program->roles->len + 1);
-    g_autofree uint32_t *first = g_new0(uint32_t, keys + 1);
-    Moving *sorted = g_new(Moving, all->len + 1);
-    for (uint32_t i = 0; i < all->len; i++)
-        first[moving_key(t, AT(all, Moving, i)) + 1]++;
-    for (size_t k = 0; k < keys; k++)
-        first[k + 1] += first[k];
-    for (uint32_t i = 0; i < all->len; i++)
-        sorted[first[moving_key(t, AT(all, Moving, i))]++] = *AT(all, Moving, i);
-    return sorted;
-}
-
-static Moving *list_moving(const RhTraffic *t, const RhTrafficFamily *family, uint32_t *count)
-{
-    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(Moving));
-    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        int32_t each = rh_pattern_step(pattern);
-        for (int32_t step = 0; step * each < pattern->flows_count; step++) {
-            double share;
-            int32_t flow = rh_traffic_flow_of_step(t, pattern, step, 0, &share);
-            int32_t owner = AT(t->flows, RhTrafficFlow, flow)->owner;
-            Moving moving = {family[i].first, t->role_of_rank[owner], i, step};
-            g_array_append_val(all, moving);
-        }
-    }
-    *count = all->len;
-    return sort_moving(t, all);
-}
-
-/* Seconds a byte that a rank's own flows, or an instance's, take at least. */
-typedef struct {
-    const RhTraffic *traffic;
-    const RhTrafficFamily *family;
-    RhCrossed *crossed;
-    double *of_rank, *of_instance, *of_flow;
-    int64_t *flows_before; /* per pattern */
-} Slowness;
-
-static void take_slowest(const Slowness *s, const Moving *moving)
-{
-    const RhTraffic *t = s->traffic;
-    const RhPattern *pattern = AT(t->patterns, RhPattern, moving->pattern);
-    int32_t step = rh_pattern_step(pattern);
-    for (int32_t k = 0; k < step; k++) {
-        double share;
-        const RhTrafficFlow *flow = AT(
-            t->flows, RhTrafficFlow, rh_traffic_flow_of_step(t, pattern, moving->step, k, &share));
-        double *own =
-            flow->instance >= 0 ? &s->of_instance[flow->instance] : &s->of_rank[flow->owner];
-        double seconds = slowest_link(t, flow, s->crossed) / s->family[moving->pattern].bytes;
-        *own = MAX(*own, seconds);
-        s->of_flow[s->flows_before[moving->pattern] + moving->step * step + k] = seconds;
-    }
-}
-
-/* Each link is shared by the flows that move at one time. */
-static void find_slowness(const Slowness *s)
-{
-    uint32_t count;
-    g_autofree Moving *all = list_moving(s->traffic, s->family, &count);
-    for (uint32_t first = 0, end; first < count; first = end) {
-        for (end = first; end < count && all[end].family == all[first].family &&
-                          all[end].role == all[first].role;
-             end++)
-            rh_traffic_count_crossed(s->traffic, all[end].pattern, all[end].step,
-                                     s->family[all[end].pattern].bytes, (int32_t)first + 1,
-                                     s->crossed);
-        for (uint32_t i = first; i < end; i++)
-            take_slowest(s, &all[i]);
-    }
-}
-
 /* A merged colour is represented by its slowest rank: in step with the others, it sets the pace. */
 static void choose_slowest(const Refine *f, RhFold *fold)
 {
-    uint32_t instances = f->traffic->instances->len;
-    g_autofree double *of_instance = g_new0(double, instances + 1);
-    g_autofree double *slow = g_new0(double, f->ranks_count + 1);
-    g_autofree RhCrossed *crossed = g_new0(RhCrossed, f->links_count + 1);
-    g_autofree int64_t *flows_before = g_new0(int64_t, f->traffic->patterns->len + 1);
-    for (uint32_t i = 0; i < f->traffic->patterns->len; i++)
-        flows_before[i + 1] = flows_before[i] + AT(f->traffic->patterns, RhPattern, i)->flows_count;
-    fold->slowness = g_new(double, flows_before[f->traffic->patterns->len] + 1);
-    g_autofree RhTrafficFamily *family = rh_traffic_families(f->traffic);
-    find_slowness(
-        &(Slowness){f->traffic, family, crossed, slow, of_instance, fold->slowness, flows_before});
+    fold->steps = rh_merged_steps_new(f->traffic);
+    const double *slow = fold->steps->of_rank, *of_instance = fold->steps->of_instance;
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t colour = fold->colour_of_rank[r];
         if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))
             fold->representative[colour] = r;
     }
-    for (uint32_t i = 0; i < instances; i++) {
+    for (uint32_t i = 0; i < f->traffic->instances->len; i++) {
         int32_t *best = &fold->meeting_instance[fold->meeting_of_instance[i]];
         if (of_instance[i] > of_instance[*best] * (1 + 1e-12))
             *best = (int32_t)i;
@@ -505,37 +401,73 @@ static void take_colours(Refine *f, RhFold *fold)
     fold->flow_hash = g_steal_pointer(&f->flow);
 }
 
-/* NULL when there would be too many performers. */
-static RhFold *fold_exactly(Refine *f, uint32_t *wanted)
+/* Colours as groups and messages alone tell ranks and instances apart, whatever their links. */
+typedef struct {
+    uint64_t *rank, *instance; /* owned */
+} Coarse;
+
+static size_t ranks_bytes(const Refine *f)
 {
-    if (!refine(f, REFINE_ALL, wanted))
-        return NULL;
-    RhFold *fold = g_new0(RhFold, 1);
-    colour_flows(f);
-    take_colours(f, fold);
-    return fold;
+    return sizeof *f->rank * (size_t)(place_of(f->traffic, f->ranks_count) + 1);
 }
 
-RhFold *rh_fold_exact(const RhTraffic *traffic, uint32_t *kinds)
+static size_t instances_bytes(const Refine *f)
 {
-    g_autoptr(Refine) f = refine_new(traffic);
-    return fold_exactly(f, kinds);
+    return sizeof *f->instance * (size_t)(f->traffic->instances->len + 1);
 }
 
-RhFold *rh_fold_merged(const RhTraffic *t, uint32_t wanted)
+static Coarse coarse_of(const Refine *f)
 {
-    g_autoptr(Refine) f = refine_new(t);
-    uint32_t ranks;
+    return (Coarse){g_memdup2(f->rank, ranks_bytes(f)), g_memdup2(f->instance, instances_bytes(f))};
+}
+
+static void take_coarse(Refine *f, const Coarse *coarse)
+{
+    memcpy(f->rank, coarse->rank, ranks_bytes(f));
+    memcpy(f->instance, coarse->instance, instances_bytes(f));
+}
+
+static void coarse_clear(Coarse *coarse)
+{
+    g_free(coarse->rank);
+    g_free(coarse->instance);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Coarse, coarse_clear)
+
+/* Ranks that meet as their program says, wherever they stand. */
+static RhFold *fold_merged(Refine *f, const Coarse *coarse, uint32_t wanted)
+{
     RhFold *fold = g_new0(RhFold, 1);
-    refine(f, REFINE_RANKS_ONLY, &ranks);
-    for (int32_t l = 0; l < f->links_count; l++)
-        f->link[l] = rh_mix64(f->link[l], (uint64_t)l + 59);
+    take_coarse(f, coarse);
     f->every_link = true;
     colour_flows(f);
     take_colours(f, fold);
     choose_slowest(f, fold);
     fold->approximate_why = merged_text(fold, wanted);
     return fold;
+}
+
+static RhFold *fold_exact(Refine *f)
+{
+    RhFold *fold = g_new0(RhFold, 1);
+    colour_flows(f);
+    take_colours(f, fold);
+    return fold;
+}
+
+/* What groups and messages tell apart, their links do not bring together: colours are refined by those first, which
+ * are few, and are then both what merged ranks have and where the exact ones begin. */
+RhFold *rh_fold_in_time(const RhTraffic *traffic, RhDeadline deadline)
+{
+    g_autoptr(Refine) f = refine_new(traffic);
+    uint32_t kinds;
+    bool few = refine(f, REFINE_RANKS_ONLY, &kinds);
+    g_auto(Coarse) coarse = coarse_of(f);
+    if (rh_deadline_passed(deadline))
+        return NULL;
+    if (few && refine(f, REFINE_ALL, &kinds))
+        return fold_exact(f);
+    return rh_deadline_passed(deadline) ? NULL : fold_merged(f, &coarse, kinds);
 }
 
 static RhFold *fold_nothing(const RhTraffic *t, GError **error)
@@ -562,11 +494,7 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
 
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error)
 {
-    uint32_t kinds;
-    if (unfolded)
-        return fold_nothing(traffic, error);
-    RhFold *fold = rh_fold_exact(traffic, &kinds);
-    return fold ? fold : rh_fold_merged(traffic, kinds);
+    return unfolded ? fold_nothing(traffic, error) : rh_fold_in_time(traffic, rh_deadline_in(0));
 }
 
 void rh_fold_trim(RhFold *fold)
@@ -576,7 +504,7 @@ void rh_fold_trim(RhFold *fold)
     g_clear_pointer(&fold->instances_count, g_free);
     g_clear_pointer(&fold->link_hash, g_free);
     g_clear_pointer(&fold->flow_hash, g_free);
-    g_clear_pointer(&fold->slowness, g_free);
+    g_clear_pointer(&fold->steps, rh_merged_steps_free);
 }
 
 void rh_fold_free(RhFold *fold)
@@ -591,7 +519,7 @@ void rh_fold_free(RhFold *fold)
     g_free(fold->instances_count);
     g_free(fold->link_hash);
     g_free(fold->flow_hash);
-    g_free(fold->slowness);
+    rh_merged_steps_free(fold->steps);
     g_free(fold->approximate_why);
     g_free(fold);
 }

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
+#include "sim/engine/merged_steps.h"
 #include "sim/engine/traffic.h"
 #include "sim/map64.h"
 
@@ -31,9 +33,7 @@ typedef struct {
     int32_t *instances_count;  /* per meeting */
     uint64_t *link_hash;       /* per link of the traffic; equal hash, same colour */
     uint64_t *flow_hash;       /* per flow of the traffic */
-    double *slowness;          /* merged: seconds a byte of the slowest link that a pattern's flow
-                              crosses, each link shared by the pattern's flows; flow by flow of
-                              every pattern, one pattern after another. Else NULL */
+    RhMergedSteps *steps;      /* merged; else NULL */
     char *approximate_why;     /* owned; NULL when the partition is exact */
 } RhFold;
 
@@ -45,10 +45,9 @@ static inline uint64_t rh_fold_own_hash(RhLink link)
 
 /* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error);
-/* The same folded, but NULL where ranks would be merged: *kinds says how many there are at least. */
-RhFold *rh_fold_exact(const RhTraffic *traffic, uint32_t *kinds);
-/* What is done then: ranks that meet as their program says, wherever they stand. */
-RhFold *rh_fold_merged(const RhTraffic *traffic, uint32_t kinds);
+/* The same folded; NULL beyond the deadline, which is looked at before each thing that takes long on a
+ * million GPUs. */
+RhFold *rh_fold_in_time(const RhTraffic *traffic, RhDeadline deadline);
 /* Lets go of what only a quotient is made from. */
 void rh_fold_trim(RhFold *fold);
 void rh_fold_free(RhFold *fold);

@@ -75,56 +75,50 @@ static const RhTrafficFlow *first_flow(const Builder *b, const RhPattern *patter
               rh_traffic_flow_of_step(b->traffic, pattern, step, 0, &share));
 }
 
-/* Merged colours: of each pattern and owner, the slowest flow of the instance that stands for it; lists
- * those of ranks that stand for theirs, as they meet the rank's messages. */
-static void pick_slowest(Builder *b, int32_t index, const double *slowness, int32_t *pick,
-                         double *slowest)
+/* Merged colours: all flows of ranks that stand for theirs, as they meet the rank's messages; of what
+ * stands for its colour. */
+static void find_representatives_flows(Builder *b)
 {
     const RhTraffic *t = b->traffic;
-    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    for (int32_t i = 0; i < (int32_t)t->flows->len; i++) {
+        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
+        if (!is_representatives(b, flow) || stands_for(b, flow) == 0)
+            continue;
+        const RhPair *pair = AT(t->pairs, RhPair, flow->pair);
+        for (int32_t k = 0; k < pair->uses_count; k++) {
+            const RhPairUse *use = AT(t->uses, RhPairUse, pair->uses_first + k);
+            const RhPattern *pattern = AT(t->patterns, RhPattern, use->pattern);
+            int32_t step = (i - pattern->flows_first) / MAX(pattern->pairs_count, 1);
+            Own own = {use->pattern, owner_of(b, flow), step * rh_pattern_step(pattern) + use->edge,
+                       i, use->share};
+            g_array_append_val(b->own, own);
+        }
+    }
+}
+
+/* Of the other senders the slowest flow, of each step that stands for its owner's. */
+static void find_slowest_flows(Builder *b, int32_t index)
+{
+    const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, index);
     int32_t step = rh_pattern_step(pattern);
     for (int32_t i = 0; i * step < pattern->flows_count; i++) {
-        const RhTrafficFlow *first = first_flow(b, pattern, i);
-        if (stands_for(b, first) == 0)
+        const RhMergedStep *merged = rh_merged_step(b->fold->steps, index, i);
+        if (stands_for(b, first_flow(b, pattern, i)) == 0)
             continue;
-        int32_t owner = owner_of(b, first);
-        double *latency_s = &b->latency_s[index * b->q->owners_count + owner];
-        for (int32_t k = 0; k < step; k++) {
-            Own own = {.pattern = index, .owner = owner, .number = i * step + k};
-            own.flow = rh_traffic_flow_of_step(t, pattern, i, k, &own.share);
-            const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, own.flow);
-            double slow = slowness[own.number] * own.share;
-            *latency_s = MAX(*latency_s, flow->latency_s);
-            if (pick[owner] < 0 || slow > slowest[owner]) {
-                slowest[owner] = slow;
-                pick[owner] = own.number;
-            }
-            if (is_representatives(b, flow))
-                g_array_append_val(b->own, own);
-        }
+        Own own = own_of(b, index, i * step + merged->slowest);
+        b->latency_s[index * b->q->owners_count + own.owner] = merged->latency_s;
+        if (!is_representatives(b, AT(b->traffic->flows, RhTrafficFlow, own.flow)))
+            g_array_append_val(b->own, own);
     }
 }
 
 static void find_merged_flows(Builder *b)
 {
-    const RhTraffic *t = b->traffic;
     size_t owners = (size_t)b->q->owners_count;
-    b->latency_s = g_new0(double, t->patterns->len *owners + 1);
-    const double *slowness = b->fold->slowness;
-    g_autofree int32_t *pick = g_new(int32_t, owners + 1);
-    g_autofree double *slowest = g_new0(double, owners + 1);
-    for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
-        memset(pick, 0xff, sizeof *pick * owners);
-        pick_slowest(b, i, slowness, pick, slowest);
-        slowness += AT(t->patterns, RhPattern, i)->flows_count;
-        for (size_t owner = 0; owner < owners; owner++) {
-            if (pick[owner] < 0)
-                continue;
-            Own own = own_of(b, i, pick[owner]);
-            if (!is_representatives(b, AT(t->flows, RhTrafficFlow, own.flow)))
-                g_array_append_val(b->own, own);
-        }
-    }
+    b->latency_s = g_new0(double, b->traffic->patterns->len *owners + 1);
+    find_representatives_flows(b);
+    for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++)
+        find_slowest_flows(b, i);
 }
 
 static int compare_own(const void *left, const void *right)
@@ -205,15 +199,11 @@ static void count_merged_flows(Builder *b)
     for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++) {
         const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, i);
         int32_t step = rh_pattern_step(pattern);
-        for (int32_t first = 0; first < pattern->flows_count; first += step) {
-            int32_t owner = own_of(b, i, first).owner;
-            for (int32_t k = 0; owner >= 0 && k < step; k++) {
-                double share;
-                int32_t flow =
-                    rh_traffic_flow_of_step(b->traffic, pattern, first / step, k, &share);
-                if (AT(b->traffic->flows, RhTrafficFlow, flow)->links_count > 0)
-                    shares[(size_t)i * owners + (size_t)owner] += share * b->traffic->block;
-            }
+        for (int32_t k = 0; k * step < pattern->flows_count; k++) {
+            int32_t owner = owner_of(b, first_flow(b, pattern, k));
+            if (owner >= 0)
+                shares[(size_t)i * owners + (size_t)owner] +=
+                    rh_merged_step(b->fold->steps, i, k)->shares * b->traffic->block;
         }
     }
     for (uint32_t i = 0; i < b->q->classes->len; i++) {

@@ -40,7 +40,8 @@ typedef struct {
 
 typedef struct {
     int32_t pattern;
-    double share; /* as its edge's */
+    int32_t edge; /* of the pattern's, as listed */
+    double share; /* the edge's */
 } RhPairUse;
 
 typedef struct {

@@ -92,7 +92,7 @@ static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
     const RhRole *role = rh_program_role(t->program, pattern->role);
     const RhTask *task = rh_program_task(t->program, pattern->task);
     RhPair pair = {0, 0, (int32_t)t->uses->len, 1};
-    RhPairUse use = {index, 1};
+    RhPairUse use = {index, 0, 1};
     g_array_append_val(t->pairs, pair);
     g_array_append_val(t->uses, use);
     pattern->flows_first = (int32_t)t->flows->len;
@@ -176,7 +176,7 @@ static void add_uses(RhTraffic *t, Set *sets)
                 pair->dst = edge->dst;
                 if (pass == 1)
                     *AT(t->uses, RhPairUse, pair->uses_first + pair->uses_count) =
-                        (RhPairUse){(int32_t)i, edge->share};
+                        (RhPairUse){(int32_t)i, k, edge->share};
                 pair->uses_count++;
             }
         }

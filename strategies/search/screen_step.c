@@ -264,16 +264,6 @@ static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhQuotient
     return hops;
 }
 
-/* NULL beyond the deadline, which is looked at before each thing that takes long on a million GPUs. */
-static RhFold *fold_in_time(const Calls *c, const RhTraffic *traffic)
-{
-    uint32_t kinds;
-    if (!traffic || rh_deadline_passed(c->screen->deadline))
-        return NULL;
-    RhFold *fold = rh_fold_exact(traffic, &kinds);
-    return fold || rh_deadline_passed(c->screen->deadline) ? fold : rh_fold_merged(traffic, kinds);
-}
-
 /* NULL beyond the deadline. Rehearsals take the fold over. */
 static RhHop *hops_new(const Calls *c)
 {
@@ -281,7 +271,9 @@ static RhHop *hops_new(const Calls *c)
     g_autoptr(RhProgram) program = each_once(c);
     g_autoptr(RhTraffic) traffic =
         rh_traffic_new(program, screen->c->platform, false, screen->alone, NULL);
-    g_autoptr(RhFold) fold = fold_in_time(c, traffic);
+    g_autoptr(RhFold) fold = traffic && !rh_deadline_passed(screen->deadline)
+                                 ? rh_fold_in_time(traffic, screen->deadline)
+                                 : NULL;
     if (!fold || rh_deadline_passed(screen->deadline))
         return NULL;
     RhQuotient *quotient = rh_quotient_new(traffic, fold);

@@ -1,0 +1,30 @@
+#pragma once
+/* How quickly flows move where ranks are merged: of every step of a pattern (an instance's flows, or one
+ * message) its slowest flow, where each link is shared by all that moves at one time. A merged colour is
+ * represented by the slowest of its ranks and instances, a step by the slowest of its flows. */
+#include "sim/engine/traffic.h"
+
+typedef struct {
+    double s_per_byte; /* of the slowest flow, per byte of the round's largest flow */
+    double latency_s;  /* the longest of its flows' */
+    double shares;     /* of all its flows that cross links */
+    int32_t slowest;   /* which it is, of the step's flows */
+} RhMergedStep;
+
+typedef struct {
+    int32_t *
+        first; /* of each pattern, one more at the end: steps of all patterns, one behind another */
+    RhMergedStep *steps;
+    double *of_rank,
+        *of_instance; /* seconds a byte that own flows take at least, whatever their shares */
+} RhMergedSteps;
+
+RhMergedSteps *rh_merged_steps_new(const RhTraffic *traffic);
+void rh_merged_steps_free(RhMergedSteps *steps);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMergedSteps, rh_merged_steps_free)
+
+static inline const RhMergedStep *rh_merged_step(const RhMergedSteps *steps, int32_t pattern,
+                                                 int32_t step)
+{
+    return &steps->steps[steps->first[pattern] + step];
+}
