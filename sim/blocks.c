@@ -50,12 +50,14 @@ static bool ranks_keep(const RhProgram *p, const int32_t *role_of_rank, int32_t 
 {
     if (p->ranks_count % block != 0)
         return false;
-    for (int32_t r = 0; r < p->ranks_count; r++) {
-        int32_t place = r % block, first = r - place;
-        if (role_of_rank[r] != role_of_rank[first] ||
-            rh_program_gpu(p, r) != rh_program_gpu(p, first) + place ||
-            rh_program_gpu(p, first) % block != 0)
+    for (int32_t first = 0; first < p->ranks_count; first += block) {
+        int32_t gpu = rh_program_gpu(p, first);
+        if (gpu % block != 0)
             return false;
+        for (int32_t place = 1; place < block; place++)
+            if (role_of_rank[first + place] != role_of_rank[first] ||
+                rh_program_gpu(p, first + place) != gpu + place)
+                return false;
     }
     return true;
 }

@@ -8,58 +8,62 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-typedef struct {
-    const RhTraffic *t;
-    double *most; /* bytes/s that can want to cross a link, by its index; 0: not between switches */
-} Demand;
-
-static bool joins_switches(const Demand *d, const RhCrossing *crossing)
+static bool joins_switches(const RhTraffic *t, RhLink link)
 {
-    RhLink first = rh_traffic_link(d->t, crossing)->first;
-    return first >= d->t->switch_links.first && first < d->t->switch_links.end;
+    return link >= t->switch_links.first && link < t->switch_links.end;
 }
 
 /* What a flow can have at most by its links that are not between switches. */
-static double most_of(const Demand *d, const RhTrafficFlow *flow)
+static double most_of(const RhTraffic *t, const RhTrafficFlow *flow)
 {
-    const RhCrossing *route = rh_traffic_crossings(d->t, flow);
+    const RhCrossing *route = rh_traffic_crossings(t, flow);
     double most = (double)INFINITY;
     for (int32_t k = 0; k < flow->links_count; k++)
-        if (!joins_switches(d, &route[k]))
-            most = MIN(most, rh_traffic_link(d->t, &route[k])->bytes_per_s);
+        if (!joins_switches(t, route[k].link))
+            most = MIN(most, rh_traffic_link(t, &route[k])->bytes_per_s);
     return most;
 }
 
-static void add_demand(Demand *d, const RhTrafficFlow *flow)
+/* Adds, by the index of links between switches, the bytes/s that can want to cross one. */
+static void add_demand(const RhTraffic *t, const RhTrafficFlow *flow, double *demand)
 {
-    const RhCrossing *route = rh_traffic_crossings(d->t, flow);
+    const RhCrossing *route = rh_traffic_crossings(t, flow);
+    double most = -1;
     for (int32_t k = 0; k < flow->links_count; k++)
-        if (joins_switches(d, &route[k]))
-            d->most[route[k].at] += route[k].flows * most_of(d, flow);
+        if (joins_switches(t, route[k].link)) {
+            most = most < 0 ? most_of(t, flow) : most;
+            demand[route[k].at] += route[k].flows * most;
+        }
 }
 
-static bool is_ample(const Demand *d, const RhCrossing *crossing)
+/* ample[index of a link], and whether any is. */
+static bool find_ample(const RhTraffic *t, const double *demand, bool *ample)
 {
-    double most = d->most[crossing->at];
-    return most > 0 && most <= rh_traffic_link(d->t, crossing)->bytes_per_s;
+    bool any = false;
+    for (uint32_t l = 0; l < t->links->len; l++) {
+        ample[l] = demand[l] > 0 && demand[l] <= AT(t->links, RhTrafficLink, l)->bytes_per_s;
+        any |= ample[l];
+    }
+    return any;
 }
 
-static void leave_out(const Demand *d, RhTrafficFlow *flow)
+static void leave_out(const RhTraffic *t, const bool *ample, RhTrafficFlow *flow)
 {
-    RhCrossing *route = AT(d->t->crossings, RhCrossing, flow->links_first);
+    RhCrossing *route = AT(t->crossings, RhCrossing, flow->links_first);
     int32_t kept = 0;
     for (int32_t k = 0; k < flow->links_count; k++)
-        if (!is_ample(d, &route[k]))
+        if (!ample[route[k].at])
             route[kept++] = route[k];
     flow->links_count = kept;
 }
 
 void rh_traffic_leave_out_ample(RhTraffic *t)
 {
-    g_autofree double *most = g_new0(double, t->links->len + 1);
-    Demand d = {t, most};
+    g_autofree double *demand = g_new0(double, t->links->len + 1);
+    g_autofree bool *ample = g_new0(bool, t->links->len + 1);
     for (uint32_t i = 0; i < t->flows->len; i++)
-        add_demand(&d, AT(t->flows, RhTrafficFlow, i));
-    for (uint32_t i = 0; i < t->flows->len; i++)
-        leave_out(&d, AT(t->flows, RhTrafficFlow, i));
+        add_demand(t, AT(t->flows, RhTrafficFlow, i), demand);
+    bool any = find_ample(t, demand, ample);
+    for (uint32_t i = 0; any && i < t->flows->len; i++)
+        leave_out(t, ample, AT(t->flows, RhTrafficFlow, i));
 }

@@ -331,21 +331,23 @@ static bool refine(Refine *f, Which which, uint32_t *ranks)
 static void name_colours(const Refine *f, RhFold *fold)
 {
     const RhTraffic *t = f->traffic;
+    int32_t block = t->block;
     rh_map64_clear(f->seen);
     fold->colour_of_rank = g_new(int32_t, f->ranks_count + 1);
     g_autoptr(GArray) first = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autoptr(GArray) counts = g_array_new(FALSE, TRUE, sizeof(int32_t));
-    for (int32_t r = 0; r < f->ranks_count; r++) {
-        fold->colour_of_rank[r] = r % t->block ? fold->colour_of_rank[r - r % t->block] : -1;
-        if (t->role_of_rank[r] < 0 || r % t->block)
-            continue;
-        int32_t colour = *rh_map64_at(f->seen, f->rank[place_of(t, r)], (int32_t)first->len);
-        if (colour == (int32_t)first->len) {
-            g_array_append_val(first, r);
-            g_array_set_size(counts, first->len);
+    for (int32_t r = 0, listed = 0; r < f->ranks_count; r += block, listed++) {
+        int32_t colour = -1;
+        if (t->role_of_rank[r] >= 0) {
+            colour = *rh_map64_at(f->seen, f->rank[listed], (int32_t)first->len);
+            if (colour == (int32_t)first->len) {
+                g_array_append_val(first, r);
+                g_array_set_size(counts, first->len);
+            }
+            g_array_index(counts, int32_t, colour) += block;
         }
-        g_array_index(counts, int32_t, colour) += t->block;
-        fold->colour_of_rank[r] = colour;
+        for (int32_t place = 0; place < block; place++)
+            fold->colour_of_rank[r + place] = colour;
     }
     fold->colours_count = (int32_t)first->len;
     fold->representative = (int32_t *)(void *)g_array_free(g_steal_pointer(&first), FALSE);

@@ -380,7 +380,6 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
     t->role_of_rank = rh_program_role_of_rank(p);
     t->groups = g_new0(RhGroupTraffic, p->groups->len + 1);
     t->switch_links = rh_platform_switch_links(platform);
-    t->place_of_link = g_new0(int32_t, rh_platform_links_count(platform) + 1);
     t->kinds = g_array_new(FALSE, FALSE, sizeof(RhTrafficKind));
     t->schedules = g_array_new(FALSE, FALSE, sizeof(RhTrafficSchedule));
     t->rounds = g_array_new(FALSE, FALSE, sizeof(RhTrafficRound));
@@ -414,7 +413,6 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
         return rh_traffic_new(p, platform, true, alone, error);
     if (!rh_traffic_add_flows(t, error))
         return NULL;
-    g_clear_pointer(&t->place_of_link, g_free);
     t->alone = NULL;
     return g_steal_pointer(&t);
 }
@@ -552,7 +550,6 @@ void rh_traffic_trim(RhTraffic *t)
     }
     g_clear_pointer(&t->kind_of_task, g_free);
     g_clear_pointer(&t->role_of_rank, g_free);
-    g_clear_pointer(&t->place_of_link, g_free);
 }
 
 void rh_traffic_free(RhTraffic *t)

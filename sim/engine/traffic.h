@@ -132,8 +132,9 @@ typedef struct {
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
     GArray *flows, *crossings, *links;  /* RhTrafficFlow, RhCrossing, RhTrafficLink */
     RhSwitchLinks switch_links;         /* of the platform */
-    int32_t *place_of_link; /* 1 + index into links, by an orbit's first; while flows are listed */
-    RhAloneTimes *alone;    /* borrowed; while schedules are made */
+    /* 1 + index into links, while flows are listed: by link, and of orbits, which are wide apart, by place. */
+    int32_t *place_of_link, *place_of_orbit;
+    RhAloneTimes *alone; /* borrowed; while schedules are made */
 } RhTraffic;
 
 /* Flows over a link. */

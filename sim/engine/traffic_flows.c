@@ -16,9 +16,16 @@ static inline bool is_ample(const RhTraffic *t, RhLink link)
     return link >= t->switch_links.first && link < t->switch_links.ample_end && leaves_out(t);
 }
 
+/* Firsts of orbits are a whole block of links, each with its way back, apart. */
+static inline int32_t *slot_of(RhTraffic *t, RhLink first, int32_t alike)
+{
+    return alike > 1 ? &t->place_of_orbit[first / (2 * t->block) * 2 + first % 2]
+                     : &t->place_of_link[first];
+}
+
 static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
 {
-    int32_t *place = &t->place_of_link[first];
+    int32_t *place = slot_of(t, first, alike);
     if (*place == 0) {
         RhTrafficLink fresh = {first, alike, rh_platform_link_bytes_per_s(t->platform, first)};
         g_array_append_val(t->links, fresh);
@@ -259,7 +266,7 @@ static void reserve_flows(RhTraffic *t)
     reserve(t->crossings, CROSSINGS_MOST * flows);
 }
 
-bool rh_traffic_add_flows(RhTraffic *t, GError **error)
+static bool list_flows(RhTraffic *t, GError **error)
 {
     int32_t count;
     g_autofree Set *sets = sets_new(t, &count);
@@ -269,9 +276,21 @@ bool rh_traffic_add_flows(RhTraffic *t, GError **error)
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
         if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
             return false;
-    if (leaves_out(t))
-        rh_traffic_leave_out_ample(t);
     return true;
+}
+
+bool rh_traffic_add_flows(RhTraffic *t, GError **error)
+{
+    int32_t links = rh_platform_links_count(t->platform);
+    g_autofree int32_t *of_link = g_new0(int32_t, links + 1);
+    g_autofree int32_t *of_orbit = g_new0(int32_t, links / t->block + 2);
+    t->place_of_link = of_link;
+    t->place_of_orbit = of_orbit;
+    bool listed = list_flows(t, error);
+    t->place_of_link = t->place_of_orbit = NULL;
+    if (listed && leaves_out(t))
+        rh_traffic_leave_out_ample(t);
+    return listed;
 }
 
 void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, int32_t step, double bytes,
