@@ -371,18 +371,25 @@ static void name_meetings(const Refine *f, RhFold *fold)
 }
 
 /* A merged colour is represented by its slowest rank: in step with the others, it sets the pace. */
-static void choose_slowest(const Refine *f, RhFold *fold)
+static void choose_ranks(const RhTraffic *t, RhFold *fold)
 {
-    fold->steps = rh_merged_steps_new(f->traffic);
-    const double *slow = fold->steps->of_rank, *of_instance = fold->steps->of_instance;
-    for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
+    fold->steps = rh_merged_steps_new(t);
+    rh_merged_steps_find(fold->steps, t, RH_MOVES_MESSAGES);
+    const double *slow = fold->steps->of_rank;
+    for (int32_t r = 0; r < t->program->ranks_count; r += t->block) {
         int32_t colour = fold->colour_of_rank[r];
         if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))
             fold->representative[colour] = r;
     }
-    for (uint32_t i = 0; i < f->traffic->instances->len; i++) {
+}
+
+static void choose_instances(const RhTraffic *t, RhFold *fold)
+{
+    rh_merged_steps_find(fold->steps, t, RH_MOVES_COLLECTIVES);
+    const double *slow = fold->steps->of_instance;
+    for (uint32_t i = 0; i < t->instances->len; i++) {
         int32_t *best = &fold->meeting_instance[fold->meeting_of_instance[i]];
-        if (of_instance[i] > of_instance[*best] * (1 + 1e-12))
+        if (slow[i] > slow[*best] * (1 + 1e-12))
             *best = (int32_t)i;
     }
 }
@@ -444,7 +451,7 @@ static RhFold *fold_merged(Refine *f, const Coarse *coarse, uint32_t wanted)
     f->every_link = true;
     colour_flows(f);
     take_colours(f, fold);
-    choose_slowest(f, fold);
+    choose_ranks(f->traffic, fold);
     fold->approximate_why = merged_text(fold, wanted);
     return fold;
 }
@@ -459,7 +466,7 @@ static RhFold *fold_exact(Refine *f)
 
 /* What groups and messages tell apart, their links do not bring together: colours are refined by those first, which
  * are few, and are then both what merged ranks have and where the exact ones begin. */
-RhFold *rh_fold_in_time(const RhTraffic *traffic, RhDeadline deadline)
+RhFold *rh_fold_ranks(const RhTraffic *traffic, RhDeadline deadline)
 {
     g_autoptr(Refine) f = refine_new(traffic);
     uint32_t kinds;
@@ -470,6 +477,12 @@ RhFold *rh_fold_in_time(const RhTraffic *traffic, RhDeadline deadline)
     if (few && refine(f, REFINE_ALL, &kinds))
         return fold_exact(f);
     return rh_deadline_passed(deadline) ? NULL : fold_merged(f, &coarse, kinds);
+}
+
+void rh_fold_instances(RhFold *fold, const RhTraffic *traffic)
+{
+    if (fold->steps)
+        choose_instances(traffic, fold);
 }
 
 static RhFold *fold_nothing(const RhTraffic *t, GError **error)
@@ -496,7 +509,11 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
 
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error)
 {
-    return unfolded ? fold_nothing(traffic, error) : rh_fold_in_time(traffic, rh_deadline_in(0));
+    if (unfolded)
+        return fold_nothing(traffic, error);
+    RhFold *fold = rh_fold_ranks(traffic, rh_deadline_in(0));
+    rh_fold_instances(fold, traffic);
+    return fold;
 }
 
 void rh_fold_trim(RhFold *fold)

@@ -45,9 +45,11 @@ static inline uint64_t rh_fold_own_hash(RhLink link)
 
 /* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error);
-/* The same folded; NULL beyond the deadline, which is looked at before each thing that takes long on a
- * million GPUs. */
-RhFold *rh_fold_in_time(const RhTraffic *traffic, RhDeadline deadline);
+/* The same folded, in two parts, as only the second asks what collectives put on links: which ranks stand for
+ * which; NULL beyond the deadline, which is looked at before each thing that takes long on a million GPUs. */
+RhFold *rh_fold_ranks(const RhTraffic *traffic, RhDeadline deadline);
+/* Which instances stand for others where ranks were merged: before a quotient is made. */
+void rh_fold_instances(RhFold *fold, const RhTraffic *traffic);
 /* Lets go of what only a quotient is made from. */
 void rh_fold_trim(RhFold *fold);
 void rh_fold_free(RhFold *fold);

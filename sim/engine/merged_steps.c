@@ -1,5 +1,7 @@
 #include "sim/engine/merged_steps.h"
 
+#include <string.h>
+
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 /* A step of a pattern, by what moves when it does: steps of its family in its role. */
@@ -29,27 +31,27 @@ static Moving *sort_moving(const RhTraffic *t, const Moving *all, int32_t count)
 }
 
 static Moving *list_moving(const RhTraffic *t, const RhTrafficFamily *family,
-                           const int32_t *steps_first)
+                           const int32_t *steps_first, RhMoves moves, int32_t *count)
 {
-    int32_t count = steps_first[t->patterns->len];
-    g_autofree Moving *all = g_new(Moving, count + 1);
+    g_autofree Moving *all = g_new(Moving, steps_first[t->patterns->len] + 1);
+    *count = 0;
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
-        for (int32_t step = 0; step < steps_first[i + 1] - steps_first[i]; step++) {
+        bool asked = (pattern->group < 0) == (moves == RH_MOVES_MESSAGES);
+        for (int32_t step = 0; asked && step < steps_first[i + 1] - steps_first[i]; step++) {
             double share;
             int32_t flow = rh_traffic_flow_of_step(t, pattern, step, 0, &share);
             int32_t owner = AT(t->flows, RhTrafficFlow, flow)->owner;
-            all[steps_first[i] + step] = (Moving){family[i].first, t->role_of_rank[owner], i, step};
+            all[(*count)++] = (Moving){family[i].first, t->role_of_rank[owner], i, step};
         }
     }
-    return sort_moving(t, all, count);
+    return sort_moving(t, all, *count);
 }
 
 /* What crosses a link of those that move at one time, of all of a family in a role. */
 typedef struct {
     const RhTraffic *traffic;
     const RhTrafficFamily *family;
-    RhCrossed *crossed;
     RhMergedSteps *steps;
 } Finder;
 
@@ -75,7 +77,8 @@ static void take_step(const Finder *f, const Moving *moving)
         double share;
         flow = AT(t->flows, RhTrafficFlow,
                   rh_traffic_flow_of_step(t, pattern, moving->step, k, &share));
-        double s_per_byte = slowest_link(t, flow, f->crossed) / f->family[moving->pattern].bytes;
+        double s_per_byte =
+            slowest_link(t, flow, f->steps->crossed) / f->family[moving->pattern].bytes;
         most = MAX(most, s_per_byte);
         merged->latency_s = MAX(merged->latency_s, flow->latency_s);
         merged->shares += flow->links_count > 0 ? share : 0;
@@ -97,7 +100,8 @@ static void find_steps(const Finder *f, const Moving *all, int32_t count)
                           all[end].role == all[first].role;
              end++)
             rh_traffic_count_crossed(f->traffic, all[end].pattern, all[end].step,
-                                     f->family[all[end].pattern].bytes, first + 1, f->crossed);
+                                     f->family[all[end].pattern].bytes, first + 1,
+                                     f->steps->crossed);
         for (int32_t i = first; i < end; i++)
             take_step(f, &all[i]);
     }
@@ -116,17 +120,22 @@ static int32_t *number_steps(const RhTraffic *t)
 
 RhMergedSteps *rh_merged_steps_new(const RhTraffic *t)
 {
-    RhMergedSteps *p = g_new0(RhMergedSteps, 1);
-    p->first = number_steps(t);
-    int32_t count = p->first[t->patterns->len];
-    p->steps = g_new(RhMergedStep, count + 1);
-    p->of_rank = g_new0(double, t->program->ranks_count + 1);
-    p->of_instance = g_new0(double, t->instances->len + 1);
-    g_autofree RhCrossed *crossed = g_new0(RhCrossed, t->links->len + 1);
+    RhMergedSteps *s = g_new0(RhMergedSteps, 1);
+    s->first = number_steps(t);
+    s->steps = g_new0(RhMergedStep, s->first[t->patterns->len] + 1);
+    s->of_rank = g_new0(double, t->program->ranks_count + 1);
+    s->of_instance = g_new0(double, t->instances->len + 1);
+    s->crossed = g_new0(RhCrossed, t->links->len + 1);
+    return s;
+}
+
+void rh_merged_steps_find(RhMergedSteps *s, const RhTraffic *t, RhMoves moves)
+{
+    int32_t count;
     g_autofree RhTrafficFamily *family = rh_traffic_families(t);
-    g_autofree Moving *all = list_moving(t, family, p->first);
-    find_steps(&(Finder){t, family, crossed, p}, all, count);
-    return p;
+    g_autofree Moving *all = list_moving(t, family, s->first, moves, &count);
+    memset(s->crossed, 0, sizeof *s->crossed * t->links->len);
+    find_steps(&(Finder){t, family, s}, all, count);
 }
 
 void rh_merged_steps_free(RhMergedSteps *p)
@@ -137,5 +146,6 @@ void rh_merged_steps_free(RhMergedSteps *p)
     g_free(p->steps);
     g_free(p->of_rank);
     g_free(p->of_instance);
+    g_free(p->crossed);
     g_free(p);
 }

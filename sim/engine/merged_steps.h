@@ -12,14 +12,20 @@ typedef struct {
 } RhMergedStep;
 
 typedef struct {
-    int32_t *
-        first; /* of each pattern, one more at the end: steps of all patterns, one behind another */
+    /* Of each pattern, one more at the end: steps of all patterns, one behind another. */
+    int32_t *first;
     RhMergedStep *steps;
-    double *of_rank,
-        *of_instance; /* seconds a byte that own flows take at least, whatever their shares */
+    /* Seconds a byte that own flows take at least, whatever their shares: a rank's are messages. */
+    double *of_rank, *of_instance;
+    RhCrossed *crossed; /* room, by links */
 } RhMergedSteps;
 
+typedef enum { RH_MOVES_MESSAGES, RH_MOVES_COLLECTIVES } RhMoves; /* copies are among messages */
+
+/* Nothing is known of them yet. */
 RhMergedSteps *rh_merged_steps_new(const RhTraffic *traffic);
+/* Finds those of messages or of collectives, which never move as one. */
+void rh_merged_steps_find(RhMergedSteps *steps, const RhTraffic *traffic, RhMoves moves);
 void rh_merged_steps_free(RhMergedSteps *steps);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMergedSteps, rh_merged_steps_free)
 

@@ -55,6 +55,7 @@ void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
     g_array_append_val(f->batch, c->layout);
     g_array_append_val(f->bounds, bound_s);
     g_array_append_val(f->options, options);
+    rh_screen_end_fold(f->screen, &l);
     rh_apart_begin(f->apart, jobs_of(f), &l, &options);
     foresee(f, &l, bound_s);
 }

@@ -465,6 +465,7 @@ void rh_screen_free(RhScreen *s)
     rh_arena_free(s->tables);
     rh_arena_free(s->rooms);
     rh_alone_times_free(s->alone);
+    rh_screen_forget_fold(s);
     rh_folded_table_free(s->folded);
     rh_platform_free((RhPlatform *)(uintptr_t)s->evened.platform);
     g_free(s);

@@ -295,6 +295,14 @@ typedef struct {
     RhRouting routing; /* of tokens that are sent once */
 } RhCollectiveKey;
 
+/* A fold of merged ranks that was begun for its messages: owned, but for the hops. */
+typedef struct {
+    const RhHop *hops;
+    RhProgram *program;
+    RhTraffic *traffic;
+    RhFold *fold;
+} RhOpenFold;
+
 struct RhScreen {
     const RhCase *c;     /* as bounds take it: `asked`, or on a fabric whose links are even */
     const RhCase *asked; /* borrowed */
@@ -331,6 +339,7 @@ struct RhScreen {
     bool *ample;            /* per link: screen_share.c; NULL: not asked for yet; owned */
     RhAloneTimes *alone;    /* owned; for rehearsals too, where c is as it was asked */
     RhFoldedTable *folded;  /* likewise */
+    RhOpenFold open;        /* the last; all NULL: none */
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 
@@ -489,6 +498,10 @@ double rh_share_s(const RhShare *share, double bytes);
 /* screen_step.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
  * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);
+/* The layout is about to be rehearsed: ends its fold where it is the one that was left open, for the rehearsal to
+ * take over. */
+void rh_screen_end_fold(RhScreen *screen, const RhLayout *layout);
+void rh_screen_forget_fold(RhScreen *screen);
 /* screen_net.c */
 RhHop rh_hop(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
 static inline double rh_hop_s(const RhHop *hop, double bytes)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/collective/collective.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/screen_hops.h"
 
 /* A collective of a stage; bytes of 0: its steps are those of any size. Compared as bytes. */
 typedef struct {
@@ -212,75 +212,80 @@ static RhProgram *each_once(const Calls *c)
 
 /* --- messages --- */
 
-/* What the engine takes for it alone at least: as a timer, and as a flow, whose weights may be rounded. */
-static double class_s_per_byte(const RhQuotient *q, const RhFlowClass *class)
+static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhFold *fold,
+                      const RhQuotient *quotient)
 {
-    double flow = 0;
-    for (int32_t h = 0; h < class->hops_count; h++) {
-        const RhBridgeHop *hop = &g_array_index(q->hops, RhBridgeHop, class->hops_first + h);
-        flow = fmax(flow,
-                    hop->weight / g_array_index(q->links, RhQuotientLink, hop->link).bytes_per_s);
-    }
-    return fmin(flow, 1 / class->bytes_per_s);
-}
-
-/* A colour's message: its classes begin together, and it ends with the last of them. False where the
- * colour has none. */
-static bool colour_hop(const RhQuotient *q, int32_t pattern, int32_t colour, RhHop *hop)
-{
-    const int32_t *cell = &q->classes_first[(int64_t)pattern * q->owners_count + colour];
-    *hop = (RhHop){0, 0};
-    for (int32_t i = cell[0]; i < cell[1]; i++) {
-        const RhFlowClass *class = &g_array_index(q->classes, RhFlowClass, i);
-        hop->latency_s = fmax(hop->latency_s, class->latency_s);
-        hop->s_per_byte = fmax(hop->s_per_byte, class_s_per_byte(q, class));
-    }
-    return cell[0] < cell[1];
-}
-
-/* The luckiest colour's of the stage. */
-static void take(RhHop *hop, const RhQuotient *q, int32_t pattern)
-{
-    RhHop of_colour;
-    for (int32_t colour = 0; colour < q->owners_count; colour++)
-        if (colour_hop(q, pattern, colour, &of_colour)) {
-            hop->latency_s = rh_earlier(hop->latency_s, of_colour.latency_s);
-            hop->s_per_byte = rh_earlier(hop->s_per_byte, of_colour.s_per_byte);
-        }
-}
-
-/* [2 stage + back] */
-static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhQuotient *q)
-{
-    RhHop *hops = g_new(RhHop, 2 * c->l->pp);
+    g_autofree int32_t *to = g_new(int32_t, 2 * (size_t)c->l->pp);
     for (int32_t i = 0; i < 2 * c->l->pp; i++)
-        hops[i] = (RhHop){(double)INFINITY, (double)INFINITY};
-    for (guint i = 0; i < traffic->patterns->len; i++) {
-        const RhPattern *at = &g_array_index(traffic->patterns, RhPattern, i);
-        for (int back = 0; at->group < 0 && back < 2; back++)
-            if (at->delta == distance(c, at->role, back))
-                take(&hops[2 * at->role + back], q, (int32_t)i);
-    }
-    return hops;
+        to[i] = distance(c, i / 2, i % 2);
+    RhDistances distances = {c->l->pp, to};
+    return quotient ? rh_hops_of_quotient(&distances, traffic, quotient)
+                    : rh_hops_of_merged(&distances, traffic, fold);
 }
 
-/* NULL beyond the deadline. Rehearsals take the fold over. */
+static void open_clear(RhOpenFold *open)
+{
+    rh_program_free(open->program);
+    rh_traffic_free(open->traffic);
+    rh_fold_free(open->fold);
+    *open = (RhOpenFold){0};
+}
+
+/* Ends a fold that was begun: rehearsals take it over. */
+static void end_fold(RhScreen *screen, RhOpenFold *open, RhQuotient *quotient)
+{
+    rh_folded_add(screen->folded,
+                  (RhFolded){g_steal_pointer(&open->program), g_steal_pointer(&open->traffic),
+                             g_steal_pointer(&open->fold), quotient});
+    open_clear(open);
+}
+
+static bool begin_fold(const Calls *c, RhOpenFold *open)
+{
+    RhScreen *screen = c->screen;
+    open->program = each_once(c);
+    open->traffic = rh_traffic_new(open->program, screen->c->platform, false, screen->alone, NULL);
+    if (open->traffic && !rh_deadline_passed(screen->deadline))
+        open->fold = rh_fold_ranks(open->traffic, screen->deadline);
+    return open->fold && !rh_deadline_passed(screen->deadline);
+}
+
+/* NULL beyond the deadline. What collectives of merged ranks put on links decides nothing here: their fold stays
+ * open, as most of these layouts are not rehearsed. */
 static RhHop *hops_new(const Calls *c)
 {
     RhScreen *screen = c->screen;
-    g_autoptr(RhProgram) program = each_once(c);
-    g_autoptr(RhTraffic) traffic =
-        rh_traffic_new(program, screen->c->platform, false, screen->alone, NULL);
-    g_autoptr(RhFold) fold = traffic && !rh_deadline_passed(screen->deadline)
-                                 ? rh_fold_in_time(traffic, screen->deadline)
-                                 : NULL;
-    if (!fold || rh_deadline_passed(screen->deadline))
+    RhOpenFold open = {0};
+    RhHop *hops = NULL;
+    if (!begin_fold(c, &open)) {
+        open_clear(&open);
         return NULL;
-    RhQuotient *quotient = rh_quotient_new(traffic, fold);
-    RhHop *hops = hops_of(c, traffic, quotient);
-    rh_folded_add(screen->folded, (RhFolded){g_steal_pointer(&program), g_steal_pointer(&traffic),
-                                             g_steal_pointer(&fold), quotient});
+    }
+    if (!open.fold->steps) {
+        RhQuotient *quotient = rh_quotient_new(open.traffic, open.fold);
+        hops = hops_of(c, open.traffic, open.fold, quotient);
+        end_fold(screen, &open, quotient);
+        return hops;
+    }
+    open_clear(&screen->open);
+    screen->open = open;
+    screen->open.hops = hops = hops_of(c, open.traffic, open.fold, NULL);
     return hops;
+}
+
+void rh_screen_end_fold(RhScreen *screen, const RhLayout *l)
+{
+    RhOpenFold *open = &screen->open;
+    bool tables_differ = screen->c != screen->asked;
+    if (!open->hops || tables_differ || rh_screen_messages(screen, l) != open->hops)
+        return;
+    rh_fold_instances(open->fold, open->traffic);
+    end_fold(screen, open, rh_quotient_new(open->traffic, open->fold));
+}
+
+void rh_screen_forget_fold(RhScreen *screen)
+{
+    open_clear(&screen->open);
 }
 
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)

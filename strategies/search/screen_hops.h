@@ -1,0 +1,18 @@
+#pragma once
+/* What messages of a folded program take, at least: a hop of each stage to the next and to the one before,
+ * [2 stage + back], the luckiest's of those that are told apart. Private to this folder. */
+#include "sim/engine/fold.h"
+#include "sim/engine/quotient.h"
+#include "strategies/search/screen.h"
+
+/* Per stage the distances to its neighbours, likewise; 0 where it has no message for one. */
+typedef struct {
+    int32_t stages;
+    const int32_t *distance;
+} RhDistances;
+
+/* As the engine will perform them. The caller frees. */
+RhHop *rh_hops_of_quotient(const RhDistances *to, const RhTraffic *traffic, const RhQuotient *q);
+/* Of merged ranks, before anything is asked of collectives: those of the ranks that stand for their stages, less
+ * what the rounding of a quotient's weights may take. The caller frees. */
+RhHop *rh_hops_of_merged(const RhDistances *to, const RhTraffic *traffic, const RhFold *fold);
