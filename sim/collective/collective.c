@@ -100,11 +100,6 @@ RhGroupPlace rh_placement_of(int32_t members, const int32_t *node_of)
     return at;
 }
 
-bool rh_collective_lies_well(RhAlgo algo, int32_t members, const int32_t *node_of)
-{
-    return !rows[algo]->even_nodes || rh_placement_of(members, node_of).side_by_side > 0;
-}
-
 static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError **error)
 {
     if (!rh_collective_supports(op, algo))

@@ -67,8 +67,6 @@ int32_t *rh_group_gpus(const RhProgram *p, int32_t group, int32_t rank);
 void rh_schedule_free(RhSchedule *schedule);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSchedule, rh_schedule_free)
 bool rh_collective_supports(RhOp op, RhAlgo algo);
-/* May it run where members lie on these nodes? Some need as many on each, side by side. */
-bool rh_collective_lies_well(RhAlgo algo, int32_t members, const int32_t *node_of);
 /* Do its steps, not only their bytes, depend on the size? */
 bool rh_collective_is_pipelined(RhOp op, RhAlgo algo);
 
@@ -130,3 +128,16 @@ RhAlgo rh_collective_choose(RhOp op, int32_t members, const int32_t *node_of, do
 RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node_of, double bytes,
                                    const RhRouting *routing, const RhPlatform *platform,
                                    char **why);
+
+/* Where a group's members lie, as far as choosing goes: looked at once for many operations and sizes. Borrows the
+ * platform. */
+typedef struct RhSite RhSite;
+RhSite *rh_site_new(const RhPlatform *platform, int32_t members, const int32_t *node_of);
+void rh_site_free(RhSite *site);
+bool rh_site_equals(const RhSite *a, const RhSite *b);
+/* As rh_is_between and rh_collective_choose_routed. */
+bool rh_site_is_between(const RhSite *site);
+/* May the algorithm run there? Some need as many members on each node, side by side. */
+bool rh_site_suits(const RhSite *site, RhAlgo algo);
+RhAlgo rh_site_choose(const RhSite *site, RhOp op, double bytes, const RhRouting *routing,
+                      char **why);

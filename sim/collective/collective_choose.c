@@ -170,11 +170,62 @@ static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, 
  * cross, time must not fall where sizes grow: any that is faster. */
 #define TIE_FRAC 0.02
 
-RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node_of, double bytes,
-                                   const RhRouting *routing, const RhPlatform *platform, char **why)
+struct RhSite {
+    const RhPlatform *platform;
+    RhGroupPlace at;
+    Rates rates;
+};
+
+RhSite *rh_site_new(const RhPlatform *platform, int32_t members, const int32_t *node_of)
 {
-    RhGroupPlace at = placement_on(platform, members, node_of);
-    Rates rates = rates_of(platform, members, node_of);
+    RhSite *site = g_new0(RhSite, 1);
+    site->platform = platform;
+    site->at = placement_on(platform, members, node_of);
+    site->rates = rates_of(platform, members, node_of);
+    return site;
+}
+
+void rh_site_free(RhSite *site)
+{
+    g_free(site);
+}
+
+static bool same_rates(const Rates *a, const Rates *b)
+{
+    bool same = a->node_alpha_s == b->node_alpha_s && a->nic_alpha_s == b->nic_alpha_s &&
+                a->node_bytes_per_s == b->node_bytes_per_s &&
+                a->nic_bytes_per_s == b->nic_bytes_per_s &&
+                a->ring_bytes_per_s == b->ring_bytes_per_s && a->climbs_count == b->climbs_count;
+    for (int32_t t = 0; same && t < a->climbs_count; t++)
+        same = a->climbs[t].below == b->climbs[t].below && a->climbs[t].over == b->climbs[t].over;
+    return same;
+}
+
+bool rh_site_equals(const RhSite *a, const RhSite *b)
+{
+    return a->platform == b->platform && a->at.members == b->at.members &&
+           a->at.per_node == b->at.per_node && a->at.side_by_side == b->at.side_by_side &&
+           a->at.nodes == b->at.nodes && a->at.nics_per_node == b->at.nics_per_node &&
+           same_rates(&a->rates, &b->rates);
+}
+
+bool rh_site_is_between(const RhSite *site)
+{
+    return site->at.nodes > 1;
+}
+
+bool rh_site_suits(const RhSite *site, RhAlgo algo)
+{
+    const RhAlgorithm *row = rh_algorithm(algo);
+    return !row || !row->even_nodes || site->at.side_by_side > 0;
+}
+
+RhAlgo rh_site_choose(const RhSite *site, RhOp op, double bytes, const RhRouting *routing,
+                      char **why)
+{
+    const RhPlatform *platform = site->platform;
+    RhGroupPlace at = site->at;
+    int32_t members = at.members;
     bool launches_differ = rh_protocols_any(platform, at.nodes > 1);
     RhAlgo best = RH_ALGO_NONE;
     double least_s = HUGE_VAL;
@@ -186,7 +237,8 @@ RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node
             continue;
         RhPace pace = rh_pace(row, op, members, at.nodes > 1, platform);
         double time_s =
-            cost_s(row, at, op, bytes, routing, rh_link_bytes(routing, platform), pace, &rates) +
+            cost_s(row, at, op, bytes, routing, rh_link_bytes(routing, platform), pace,
+                   &site->rates) +
             (launches_differ ? platform->collective_launch_s.value + pace.launch_more_s : 0);
         if (why)
             g_string_append_printf(times, "%s%s %.4g ms", candidates ? ", " : "", row->name,
@@ -203,6 +255,15 @@ RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node
     else if (why)
         *why = g_strdup_printf("%s: %s over %d members on %d node%s", rh_algo_name(best),
                                times->str, members, at.nodes, at.nodes == 1 ? "" : "s");
+    return best;
+}
+
+RhAlgo rh_collective_choose_routed(RhOp op, int32_t members, const int32_t *node_of, double bytes,
+                                   const RhRouting *routing, const RhPlatform *platform, char **why)
+{
+    RhSite *site = rh_site_new(platform, members, node_of);
+    RhAlgo best = rh_site_choose(site, op, bytes, routing, why);
+    rh_site_free(site);
     return best;
 }
 

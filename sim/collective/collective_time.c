@@ -43,6 +43,7 @@ typedef struct {
     Route *routes;      /* instances_count x edges_count */
     GArray *places;     /* Crossing, of the routes' links */
     double step_more_s; /* of a protocol, beside the latency of the route */
+    bool latency_alone; /* RH_LATENCY_BYTES: nothing is put on links */
 } Clock;
 
 /* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. */
@@ -135,14 +136,20 @@ static const RhFlow *flow_at(const Clock *k, int32_t f)
     return &g_array_index(k->schedule->flows, RhFlow, f);
 }
 
+static double latency_of(const Clock *k, int32_t instance, int32_t from, int32_t to)
+{
+    const int32_t *members = k->members + (int64_t)instance * k->size;
+    return rh_platform_route_latency_s(k->platform, rh_program_gpu(k->program, members[from]),
+                                       rh_program_gpu(k->program, members[to]));
+}
+
 static int route_of(const Clock *k, int32_t instance, int32_t from, int32_t to,
                     RhLink links[RH_ROUTE_MAX], double *latency_s)
 {
     const int32_t *members = k->members + (int64_t)instance * k->size;
-    int32_t src = rh_program_gpu(k->program, members[from]);
-    int32_t dst = rh_program_gpu(k->program, members[to]);
-    *latency_s = rh_platform_route_latency_s(k->platform, src, dst);
-    return rh_platform_route(k->platform, src, dst, links);
+    *latency_s = latency_of(k, instance, from, to);
+    return rh_platform_route(k->platform, rh_program_gpu(k->program, members[from]),
+                             rh_program_gpu(k->program, members[to]), links);
 }
 
 /* Numbers the edges (src, dst) of the flows by open addressing; lists into `first` a flow of each.
@@ -377,8 +384,12 @@ static void count_edge(Tally *t, int32_t wave, int32_t instance, const RhWaveEdg
     RhLink links[RH_ROUTE_MAX];
     double latency_s;
     bool back = wave_at(t, wave)->reversed;
-    int count = route_of(k, instance, back ? edge->dst : edge->src, back ? edge->src : edge->dst,
-                         links, &latency_s);
+    int32_t from = back ? edge->dst : edge->src, to = back ? edge->src : edge->dst;
+    if (k->latency_alone) {
+        t->latency_s[wave] = fmax(t->latency_s[wave], latency_of(k, instance, from, to));
+        return;
+    }
+    int count = route_of(k, instance, from, to, links, &latency_s);
     t->latency_s[wave] = fmax(t->latency_s[wave], latency_s);
     for (int i = 0; i < count; i++)
         load_place(k, place_of(k, links[i]), 1);
@@ -546,6 +557,7 @@ bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
         Clock k = clock_new(p, platform, group, role);
         RhPace pace = pace_of(&k, row, op);
         k.step_more_s = pace.step_more_s;
+        k.latency_alone = bytes <= RH_LATENCY_BYTES;
         waves.flow_bytes *= pace.wire;
         *time = time_of(platform, op, algo, bytes, pace.launch_more_s, waves_s(&k, &waves));
         clock_clear(&k);

@@ -85,6 +85,18 @@ static void find_kinds(RhTraffic *t)
 
 /* --- instances of groups --- */
 
+/* Neighbours, ascending, on one node? */
+static bool lie_in_a_node(const RhTraffic *t, const int32_t *ranks, int32_t count)
+{
+    int32_t last = ranks[count - 1], each = t->platform->gpus_per_node;
+    if (t->program->gpu_of_rank || count > each || ranks[0] / each != last / each)
+        return false;
+    for (int32_t i = 1; i < count; i++)
+        if (ranks[i] <= ranks[i - 1])
+            return false;
+    return true;
+}
+
 /* GPUs that lie as the members do: nodes numbered by first appearance, and of a node the first GPU where
  * no mesh makes a difference. `scratch` has room for as many. */
 static void number_nodes(const RhTraffic *t, const int32_t *ranks, int32_t count, int32_t *numbers,
@@ -92,6 +104,10 @@ static void number_nodes(const RhTraffic *t, const int32_t *ranks, int32_t count
 {
     int32_t nodes = 0, highest = -1, each = t->platform->gpus_per_node;
     bool places_count = t->platform->mesh.gpus > 0;
+    if (!places_count && lie_in_a_node(t, ranks, count)) {
+        memset(numbers, 0, sizeof *numbers * (size_t)count);
+        return;
+    }
     for (int32_t i = 0; i < count; i++) {
         int32_t gpu = rh_program_gpu(t->program, ranks[i]);
         int32_t node = rh_platform_node_of(t->platform, gpu);

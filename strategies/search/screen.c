@@ -437,6 +437,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
     s->sent = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
+    s->sites = rh_sites_new(s->asked);
     s->alone = rh_alone_times_new(s->c->platform);
     s->folded = rh_folded_table_new();
     s->messages =
@@ -458,6 +459,7 @@ void rh_screen_free(RhScreen *s)
     g_hash_table_destroy(s->placement_of);
     g_hash_table_destroy(s->collectives);
     g_hash_table_destroy(s->algorithms);
+    rh_sites_free(s->sites);
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->sent);
     g_hash_table_destroy(s->messages);

@@ -20,6 +20,7 @@
 #include "strategies/train/memory.h"
 #include "strategies/train/path.h"
 #include "strategies/train/script.h"
+#include "strategies/train/sites.h"
 
 /* As fmax and fmin for numbers, and a few times quicker: millions of bounds are made of them. */
 static inline double rh_later(double a, double b)
@@ -334,6 +335,7 @@ struct RhScreen {
     GHashTable
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
+    RhSites *sites;         /* by which they are chosen, of `asked` */
     GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
     GHashTable *sent;       /* RhCollectiveKey -> double: screen_sent.c, owned */
     bool *ample;            /* per link: screen_share.c; NULL: not asked for yet; owned */

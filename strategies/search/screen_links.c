@@ -103,7 +103,7 @@ static GArray *collective_loads(const RhScreen *s, const RhNet *net, int32_t gro
     const RhGroup *g = rh_program_group(p, group);
     RhOp op = (RhOp)key->op;
     const RhRouting *routing = key->routing.experts > 0 ? &key->routing : NULL;
-    RhAlgo algo = rh_train_algorithm(s->asked, p, group, op, key->bytes, &key->routing);
+    RhAlgo algo = rh_train_algorithm(s->sites, p, group, op, key->bytes, &key->routing);
     Loads loads = loads_begin(s);
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
     for (int32_t i = 0; i < role->ranks_count; i++) {

@@ -19,7 +19,7 @@ RhAlgo rh_screen_algorithm(RhScreen *s, const RhNet *net, int32_t group, RhOp op
     RhCollectiveKey key = {net->id, 0, group, (int32_t)op, bytes, *routing};
     gpointer found = g_hash_table_lookup(s->algorithms, &key);
     if (!found) {
-        RhAlgo algo = rh_train_algorithm(s->asked, net->skeleton, group, op, bytes, routing);
+        RhAlgo algo = rh_train_algorithm(s->sites, net->skeleton, group, op, bytes, routing);
         found = GINT_TO_POINTER(1 + (gint)algo);
         g_hash_table_insert(s->algorithms, g_memdup2(&key, sizeof key), found);
     }

@@ -42,54 +42,6 @@ RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[
     return p;
 }
 
-/* Node of every member of the group that holds `rank`; caller frees. */
-static int32_t *group_nodes(const RhCase *c, const RhProgram *p, int32_t group, int32_t rank)
-{
-    const RhGroup *g = rh_program_group(p, group);
-    int32_t *nodes = g_new(int32_t, g->size);
-    rh_group_members(g, rank, nodes);
-    for (int32_t i = 0; i < g->size; i++)
-        nodes[i] = rh_platform_node_of(c->platform, rh_program_gpu(p, nodes[i]));
-    return nodes;
-}
-
-/* Do nodes and the group's spans fit into one another, so that every instance lies as the first? */
-static bool instances_lie_alike(const RhGroup *g, int32_t per_node)
-{
-    bool alike = true;
-    for (int32_t k = 0; k < g->spans_count; k++) {
-        int32_t stride = g->spans[k].stride;
-        int64_t period = rh_group_period(g, k);
-        bool inside = per_node % period == 0, across = stride % per_node == 0;
-        bool fills = per_node % stride == 0 && period % per_node == 0;
-        alike &= inside || across || fills;
-    }
-    return alike;
-}
-
-/* One algorithm for all instances, whose steps each of them can run: the library's choice for the first
- * one, unless another lies too unevenly for it; at the pace of the platform's line, where some lie inside a node and
- * others do not. */
-RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op, double bytes,
-                          const RhRouting *routing)
-{
-    const RhGroup *g = rh_program_group(p, group);
-    const RhRouting *once = routing->experts > 0 ? routing : NULL;
-    g_autofree int32_t *nodes = group_nodes(c, p, group, 0);
-    RhAlgo algo = rh_collective_choose_routed(op, g->size, nodes, bytes, once, c->platform, NULL);
-    int32_t first, ranks = instances_lie_alike(g, c->platform->gpus_per_node) ? 0 : p->ranks_count;
-    for (int32_t rank = 0; rank < ranks; rank++) {
-        if (rh_group_place(g, rank, &first) != 0)
-            continue;
-        g_autofree int32_t *other = group_nodes(c, p, group, rank);
-        if (!rh_collective_lies_well(algo, g->size, other))
-            return rh_collective_choose_routed(op, g->size, other, bytes, once, c->platform, NULL);
-        if (rh_is_between(g->size, other) != rh_is_between(g->size, nodes))
-            algo = rh_collective_plain(algo);
-    }
-    return algo;
-}
-
 /* --- stages --- */
 
 /* Before or behind any of the stage's chunks. */
@@ -250,6 +202,7 @@ static void build_begin(RhBuild *b, const RhCase *c)
     b->bundles = g_hash_table_new(g_direct_hash, g_direct_equal);
     b->now = b->half;
     b->choices = g_array_new(FALSE, FALSE, sizeof(RhChoice));
+    b->sites = rh_sites_new(c);
     b->begin = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         b->sent[lane] = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -265,6 +218,7 @@ static void build_end(RhBuild *b)
     g_free(b->messages);
     g_hash_table_destroy(b->bundles);
     g_array_unref(b->choices);
+    rh_sites_free(b->sites);
     g_array_unref(b->begin);
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         g_array_unref(b->sent[lane]);

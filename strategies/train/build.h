@@ -9,11 +9,6 @@
  * frees. */
 RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *layout,
                              int32_t groups[RH_GROUP_LAST]);
-/* The algorithm the builder takes for this group, operation and size; `routing` of no experts:
- * nothing is sent once. */
-RhAlgo rh_train_algorithm(const RhCase *c, const RhProgram *p, int32_t group, RhOp op, double bytes,
-                          const RhRouting *routing);
-
 /* Kinds of groups that join stages in one layout's program, bits of RhGroupKind. */
 uint32_t rh_train_joined(const RhPieces *pieces, const RhLayout *layout);
 

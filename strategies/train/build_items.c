@@ -14,8 +14,9 @@ static RhAlgo algorithm(RhBuild *b, RhGroupKind group, RhOp op, double bytes,
             memcmp(&have->routing, routing, sizeof *routing) == 0)
             return have->algo;
     }
-    RhChoice made = {group, op, bytes, *routing,
-                     rh_train_algorithm(b->c, b->program, b->groups[group], op, bytes, routing)};
+    RhChoice made = {
+        group, op, bytes, *routing,
+        rh_train_algorithm(b->sites, b->program, b->groups[group], op, bytes, routing)};
     g_array_append_val(b->choices, made);
     return made.algo;
 }

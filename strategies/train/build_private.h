@@ -2,6 +2,7 @@
 /* State shared by the files of the builder; nobody else includes this. */
 #include "strategies/train/build.h"
 #include "strategies/train/script.h"
+#include "strategies/train/sites.h"
 
 /* What the next kernel of a stage waits for, at most: lanes run in order, so the latest task of each
  * stands for those before it (wait_for). */
@@ -35,6 +36,7 @@ typedef struct {
     RhGrid grid;
     RhProgram *program;
     GArray *choices; /* RhChoice */
+    RhSites *sites;
     int32_t groups[RH_GROUP_LAST];
     GHashTable *bundles; /* GArray* of an item's tasks -> 1 + the bundle of its first kernel */
     int32_t *sends[2], *recvs[2]; /* [backward][model chunk * microbatches + microbatch], or -1 */
