@@ -76,6 +76,7 @@ static void merged_folds_are_shared_too(void)
     g_autoptr(RhScreen) s = rh_screen_new(&k.c);
     RhLayout l = train_layout(&k, "tp1,pp2,dp550,zero1");
     rh_screen_segment_s(s, &l);
+    rh_screen_end_fold(s, &l);
     g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
     RhTraffic *traffic = NULL;
     const RhFolded *found = rh_folded_find(s->folded, p, NULL, &traffic);

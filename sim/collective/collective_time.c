@@ -245,6 +245,8 @@ static void load_place(Clock *k, Crossing at, double bytes)
 static double add_flow(Clock *k, int32_t instance, int32_t f)
 {
     const RhFlow *flow = flow_at(k, f);
+    if (k->latency_alone)
+        return latency_of(k, instance, flow->src, flow->dst);
     if (k->edge_of_flow) {
         const Route *route = &k->routes[(int64_t)instance * k->edges_count + k->edge_of_flow[f]];
         for (int32_t i = 0; flow->bytes > 0 && i < route->links_count; i++)
@@ -527,6 +529,7 @@ RhScheduleTime rh_schedule_time(const RhSchedule *s, const RhProgram *p, const R
     Clock k = clock_new(p, platform, group, role);
     k.schedule = s;
     k.step_more_s = s->step_more_s;
+    k.latency_alone = s->bytes <= RH_LATENCY_BYTES;
     Step steps = steps_s(&k);
     clock_clear(&k);
     return time_of(platform, s->op, s->algo, s->bytes, s->launch_more_s, steps);
