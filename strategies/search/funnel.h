@@ -18,6 +18,16 @@ typedef struct {
     double left_out_s; /* of a family: the least bound of what was too large to rehearse */
 } RhRace;
 
+/* The best entry with every byte as a SimGrid flow: begun behind the main race, while what stands beside the rows is
+ * looked for, as the first item of the batch to come. */
+typedef struct {
+    bool begun;
+    RhLayout layout;
+    RhEngineOptions options;
+    RhRun *run; /* NULL and an error where there is none; when it is over */
+    GError *error;
+} RhPerformance;
+
 /* A search as far as it is. */
 typedef struct {
     const RhCase *c;
@@ -36,6 +46,7 @@ typedef struct {
     GArray *options;     /* RhEngineOptions: what each of it was begun with */
     GArray *foreseen;    /* RhForeseen: the entries, and what the batch is expected to bring */
     GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
+    RhPerformance performance;
     RhDeadline deadline;
     GError *failed;
     GError *lost; /* why the first layout was lost */
@@ -106,6 +117,8 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c);
 void rh_funnel_rehearse_batch(RhFunnel *f);
 /* Empties the batch; what waited for it is a candidate again. */
 void rh_funnel_leave_batch(RhFunnel *f);
+/* Begins to perform the best entry, which rh_funnel_perform_best then finds done or under way. */
+void rh_funnel_begin_performance(RhFunnel *f);
 /* The best entry once more, every byte as a SimGrid flow: must agree with its rehearsal, which collapsed idle ones
  * into timers. Where it then is the best no longer, the next, until the best is one that was performed. */
 void rh_funnel_perform_best(RhFunnel *f);

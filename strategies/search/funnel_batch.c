@@ -70,7 +70,8 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
 
 void rh_funnel_leave_batch(RhFunnel *f)
 {
-    rh_apart_forget(f->apart);
+    if (!f->performance.begun)
+        rh_apart_forget(f->apart);
     for (guint i = 0; i < f->waiting->len; i++)
         rh_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
     GArray *all[] = {f->batch, f->bounds, f->options, f->foreseen, f->waiting};
@@ -141,16 +142,40 @@ static void report_item(int32_t done, void *user)
                      f->plan->rehearsed_count + f->batch->len + (int64_t)f->race->heap->len);
 }
 
+/* The batch, behind the performance where one was begun, which is over then. */
+static void run_batch(RhFunnel *f, RhRun **runs, GError **errors)
+{
+    RhPerformance *first = &f->performance;
+    guint before = first->begun, n = before + f->batch->len;
+    g_autofree RhLayout *layouts = g_new(RhLayout, n);
+    g_autofree RhEngineOptions *options = g_new(RhEngineOptions, n);
+    g_autofree RhRun **all = g_new0(RhRun *, n);
+    g_autofree GError **failures = g_new0(GError *, n);
+    layouts[0] = first->layout;
+    options[0] = first->options;
+    for (guint i = before; i < n; i++) {
+        layouts[i] = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i - before));
+        options[i] = g_array_index(f->options, RhEngineOptions, i - before);
+    }
+    rh_apart_run_each(f->apart, (int32_t)n, jobs_of(f), layouts, options, all, failures,
+                      report_item, f);
+    if (before) {
+        first->run = all[0];
+        first->error = failures[0];
+    }
+    first->begun = false;
+    for (guint i = before; i < n; i++) {
+        runs[i - before] = all[i];
+        errors[i - before] = failures[i];
+    }
+}
+
 void rh_funnel_rehearse_batch(RhFunnel *f)
 {
     guint n = f->batch->len;
     g_autofree RhRun **runs = g_new0(RhRun *, n);
     g_autofree GError **errors = g_new0(GError *, n);
-    g_autofree RhLayout *layouts = g_new(RhLayout, n);
-    for (guint i = 0; i < n; i++)
-        layouts[i] = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
-    rh_apart_run_each(f->apart, (int32_t)n, jobs_of(f), layouts,
-                      &g_array_index(f->options, RhEngineOptions, 0), runs, errors, report_item, f);
+    run_batch(f, runs, errors);
     account_batch(f, runs, errors);
     for (guint i = 0; i < n; i++) {
         rh_run_free(runs[i]);
@@ -199,15 +224,33 @@ static void judge_apart(RhFunnel *f, const RhRehearsal *performed, double found_
             text, 1 + apart_frac);
 }
 
-/* The best entry with every byte a flow; false: it stays as it was found. */
+static bool is_performed(const RhFunnel *f)
+{
+    return f->main.entries->len > 0 && !f->o->quick && !f->failed && !f->plan->timed_out;
+}
+
+void rh_funnel_begin_performance(RhFunnel *f)
+{
+    if (!is_performed(f))
+        return;
+    f->performance = (RhPerformance){
+        .begun = true,
+        .layout = ((const RhRehearsal *)f->main.entries->pdata[0])->layout,
+        .options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)}};
+    rh_apart_begin(f->apart, jobs_of(f), &f->performance.layout, &f->performance.options);
+}
+
+/* The best entry with every byte a flow, where that has not been begun; false: it stays as it was found. */
 static bool perform_best(RhFunnel *f)
 {
-    const RhRehearsal *best = f->race->entries->pdata[0];
-    double found_s = best->step_time_s;
-    RhEngineOptions options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)};
-    g_autoptr(GError) error = NULL;
-    g_autoptr(RhRun) run = NULL;
-    rh_apart_run(f->apart, 1, 1, &best->layout, &options, &run, &error, NULL, NULL);
+    RhPerformance *performance = &f->performance;
+    double found_s = ((const RhRehearsal *)f->race->entries->pdata[0])->step_time_s;
+    if (!performance->begun && !performance->run && !performance->error)
+        rh_funnel_begin_performance(f);
+    if (performance->begun)
+        rh_funnel_rehearse_batch(f);
+    g_autoptr(RhRun) run = g_steal_pointer(&performance->run);
+    g_autoptr(GError) error = g_steal_pointer(&performance->error);
     if (run) {
         replace_entry(f, 0, run);
         judge_apart(f, f->race->entries->pdata[0], found_s);
@@ -222,7 +265,7 @@ static bool perform_best(RhFunnel *f)
 void rh_funnel_perform_best(RhFunnel *f)
 {
     const GPtrArray *entries = f->race->entries;
-    if (entries->len == 0 || f->o->quick || f->failed || f->plan->timed_out)
+    if (!is_performed(f) && !f->performance.begun && !f->performance.run)
         return;
     rh_funnel_report(f, "perform", 0, 1);
     g_autoptr(GPtrArray) performed = g_ptr_array_new();

@@ -206,8 +206,6 @@ static void search(RhFunnel *f)
                       !rh_funnel_by_energy(f) && !f->plan->estimated && out >= rh_funnel_cut_off(f);
     if (f->o->quick)
         fill_with_bounds(f);
-    if (!f->o->unperformed)
-        rh_funnel_perform_best(f);
 }
 
 /* The quickest of what fits but leaves less room, where it gains anything on the best. */
@@ -218,10 +216,29 @@ static void search_fuller(RhFunnel *f)
         return;
     f->fuller.worth = rh_funnel_worth_of(f, f->main.entries->pdata[0]);
     rh_funnel_run(f, &f->fuller);
-    const RhRehearsal *best = f->main.entries->pdata[0];
+    f->race = &f->main;
+}
+
+static void show_fuller(RhFunnel *f)
+{
+    const GPtrArray *best = f->main.entries;
     GPtrArray *found = f->fuller.entries;
-    if (found->len > 0 && ((RhRehearsal *)found->pdata[0])->step_time_s < best->step_time_s)
+    if (found->len > 0 && best->len > 0 &&
+        ((RhRehearsal *)found->pdata[0])->step_time_s <
+            ((const RhRehearsal *)best->pdata[0])->step_time_s)
         f->plan->fuller = g_ptr_array_steal_index(found, 0);
+}
+
+/* What stands beside the main race's rows is looked for while its best is performed. */
+static void search_beside(RhFunnel *f)
+{
+    if (!f->o->unperformed)
+        rh_funnel_begin_performance(f);
+    rh_funnel_search_families(f);
+    search_fuller(f);
+    if (!f->o->unperformed)
+        rh_funnel_perform_best(f);
+    show_fuller(f);
 }
 
 static RhProgram *build_noted(const void *layout, void *user, GError **error)
@@ -286,6 +303,23 @@ static void apart_begin(Search *s)
                               s->folded ? s->folded : screen->folded, (void *)(uintptr_t)c);
 }
 
+static void lists_begin(RhFunnel *f)
+{
+    f->aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    f->waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    f->batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    f->bounds = g_array_new(FALSE, FALSE, sizeof(double));
+    f->options = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions));
+    f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
+}
+
+static void lists_clear(RhFunnel *f)
+{
+    GArray *arrays[] = {f->aside, f->waiting, f->batch, f->bounds, f->options, f->foreseen};
+    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
+        g_array_unref(arrays[i]);
+}
+
 static void search_begin(Search *s, const RhCase *c, const RhPlanOptions *options, RhPlan *plan)
 {
     RhDeadline deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s);
@@ -298,21 +332,15 @@ static void search_begin(Search *s, const RhCase *c, const RhPlanOptions *option
     f->space = rh_kept_new();
     f->room = rh_room(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
     races_begin(f);
-    f->aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    f->waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    f->batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    f->bounds = g_array_new(FALSE, FALSE, sizeof(double));
-    f->options = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions));
-    f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
+    lists_begin(f);
 }
 
 static void search_clear(Search *s)
 {
     RhFunnel *f = &s->f;
-    GArray *arrays[] = {f->main.heap, f->fuller.heap, f->aside,   f->waiting,
-                        f->batch,     f->bounds,      f->options, f->foreseen};
-    for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
-        g_array_unref(arrays[i]);
+    lists_clear(f);
+    g_array_unref(f->main.heap);
+    g_array_unref(f->fuller.heap);
     g_ptr_array_unref(f->fuller.entries);
     g_ptr_array_unref(f->behind);
     rh_kept_free(f->space);
@@ -332,8 +360,7 @@ static bool search_all(RhFunnel *f, GError **error)
         return false;
     }
     search(f);
-    rh_funnel_search_families(f);
-    search_fuller(f);
+    search_beside(f);
     if (!f->failed && f->plan->entries->len == 0 && !f->plan->timed_out)
         f->failed = g_steal_pointer(&f->lost); /* nothing else to tell */
     g_clear_error(&f->lost);
@@ -368,7 +395,9 @@ bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan
                   .main = {.entries = plan->entries},
                   .deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s)};
     f.race = &f.main;
+    lists_begin(&f);
     rh_funnel_perform_best(&f);
+    lists_clear(&f);
     if (f.failed)
         g_propagate_error(error, f.failed);
     return !f.failed;
