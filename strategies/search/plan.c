@@ -392,12 +392,13 @@ bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan
                   .o = options,
                   .plan = plan,
                   .apart = apart,
-                  .main = {.entries = plan->entries},
+                  .main = race_new(plan->entries, 1, ONLY_BATCH, (double)INFINITY),
                   .deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s)};
     f.race = &f.main;
     lists_begin(&f);
     rh_funnel_perform_best(&f);
     lists_clear(&f);
+    g_array_unref(f.main.heap);
     if (f.failed)
         g_propagate_error(error, f.failed);
     return !f.failed;
