@@ -46,14 +46,16 @@ typedef struct {
     bool latency_alone; /* RH_LATENCY_BYTES: nothing is put on links */
 } Clock;
 
-/* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. */
+/* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. Of groups at
+ * different places of a block, which stand alike, those at its first place. */
 static GArray *first_ranks(const Clock *k, const RhGroup *g, int32_t role)
 {
     GArray *first = g_array_new(FALSE, FALSE, sizeof(int32_t));
     const RhRole *r = rh_program_role(k->program, role);
-    for (int32_t i = 0; i < r->ranks_count; i++) {
+    int32_t step = r->spans_count > 0 && r->spans[0].stride == 1 ? k->block : 1;
+    for (int32_t i = 0; i < r->ranks_count; i += step) {
         int32_t rank = rh_role_rank(r, i), member_0;
-        if (rh_group_place(g, rank, &member_0) == 0)
+        if (rank % k->block == 0 && rh_group_place(g, rank, &member_0) == 0)
             g_array_append_val(first, rank);
     }
     return first;
@@ -82,17 +84,6 @@ static void keep_placements(const Clock *k, const RhGroup *g, GArray *first)
     g_array_set_size(first, kept);
 }
 
-/* Groups at different places of a block stand alike: those at its first place will do. */
-static void keep_blocks(Clock *k, const RhGroup *g, int32_t role, GArray *first)
-{
-    k->block = rh_blocks_beside(k->program, k->platform, g, rh_program_role(k->program, role));
-    guint kept = 0;
-    for (guint i = 0; i < first->len; i++)
-        if (g_array_index(first, int32_t, i) % k->block == 0)
-            g_array_index(first, int32_t, kept++) = g_array_index(first, int32_t, i);
-    g_array_set_size(first, kept);
-}
-
 /* Groups that reach out of the role: each of them once, by the first of its ranks that is there. */
 static void list_ragged(Clock *k, const RhGroup *g, const RhRole *r)
 {
@@ -114,16 +105,16 @@ static void list_ragged(Clock *k, const RhGroup *g, const RhRole *r)
 static void list_instances(Clock *k, int32_t group, int32_t role)
 {
     const RhGroup *g = rh_program_group(k->program, group);
+    const RhRole *r = role < 0 ? NULL : rh_program_role(k->program, role);
+    k->block = r ? rh_blocks_beside(k->program, k->platform, g, r) : 1;
     g_autoptr(GArray) first = role < 0
                                   ? g_array_set_size(g_array_new(FALSE, TRUE, sizeof(int32_t)), 1)
                                   : first_ranks(k, g, role);
-    if (role >= 0 &&
-        (int64_t)first->len * g->size != rh_program_role(k->program, role)->ranks_count) {
-        list_ragged(k, g, rh_program_role(k->program, role));
+    if (r && (int64_t)first->len * k->block * g->size != r->ranks_count) {
+        k->block = 1;
+        list_ragged(k, g, r);
         return;
     }
-    if (role >= 0)
-        keep_blocks(k, g, role, first);
     keep_placements(k, g, first);
     k->instances_count = (int32_t)first->len;
     k->members = g_new(int32_t, (gsize)first->len * (gsize)g->size);

@@ -229,10 +229,23 @@ static void place(RhScreen *s, RhNet *n)
 
 /* --- stages that stand alike --- */
 
+/* Ranks of a role that lie on one node, from any that is a multiple of so many on. */
+static int32_t side_by_side(const RhPlatform *p, const RhRole *role)
+{
+    int32_t count = rh_common_divisor(p->gpus_per_node, role->first_rank);
+    if (role->spans_count == 0 || role->spans[0].stride != 1)
+        return 1;
+    count = rh_common_divisor(count, role->spans[0].extent);
+    for (int32_t k = 1; k < role->spans_count; k++)
+        count = rh_common_divisor(count, role->spans[k].stride);
+    return count;
+}
+
 static RhFootprint footprint_of(const RhPlatform *p, const RhRole *role)
 {
     RhFootprint set = rh_platform_footprint();
-    for (int32_t i = 0; i < role->ranks_count; i++)
+    int32_t step = side_by_side(p, role); /* one stands for all on its node */
+    for (int32_t i = 0; i < role->ranks_count; i += step)
         rh_platform_footprint_add(p, &set, rh_role_rank(role, i));
     return set;
 }
@@ -331,8 +344,8 @@ static RhHop luckiest_of(const RhPlatform *p, const RhGrid *g, int32_t stage, in
 {
     Luck luck = no_luck();
     int32_t count = rh_grid_stage_ranks(g), each = delta % p->gpus_per_node ? 1 : p->gpus_per_node;
-    int32_t looks = LOOKS_MAX / g->extent[RH_DIM_PP];
-    for (int32_t place = 0, last = -1; place < count; place++) {
+    int32_t looks = LOOKS_MAX / g->extent[RH_DIM_PP], row = rh_common_divisor(rh_grid_row(g), each);
+    for (int32_t place = 0, last = -1; place < count; place += row) { /* on a node */
         int32_t src = rh_grid_rank(g, stage, place);
         if (src / each == last)
             continue;

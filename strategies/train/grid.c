@@ -269,6 +269,14 @@ int32_t rh_grid_rank(const RhGrid *g, int32_t stage, int32_t place)
     return rank;
 }
 
+int32_t rh_grid_row(const RhGrid *g)
+{
+    int32_t row = 1;
+    for (size_t i = 0; i < G_N_ELEMENTS(digits) && g->stride[digits[i]] == row; i++)
+        row *= g->extent[digits[i]];
+    return row;
+}
+
 int32_t rh_grid_block(const RhGrid *g)
 {
     int32_t block = 1;

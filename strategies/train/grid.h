@@ -64,6 +64,8 @@ bool rh_grid_group_meets_blocks(const RhGrid *grid, RhGroupKind kind);
 bool rh_grid_divides(const RhLayout *layout, int32_t value);
 /* The rank at a place of a stage. */
 int32_t rh_grid_rank(const RhGrid *grid, int32_t stage, int32_t place);
+/* Places that hold ranks in a row, from any that is a multiple of so many on. */
+int32_t rh_grid_row(const RhGrid *grid);
 /* A stage falls into blocks of so many places: what an item's tasks communicate stays in one. */
 int32_t rh_grid_block(const RhGrid *grid);
 /* Between the same places of two blocks that follow one another; do a block's places lie side by
