@@ -111,6 +111,12 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
     return count;
 }
 
+/* Blocks are powers of two mostly, and many are asked for. */
+static inline int32_t place_in(int32_t unit, int32_t block)
+{
+    return (block & (block - 1)) == 0 ? unit & (block - 1) : unit % block;
+}
+
 RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike)
 {
     int32_t base = 0, tier = 0;
@@ -121,7 +127,7 @@ RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, 
             own = p->nics_per_node == p->gpus_per_node;
         }
         *alike = own ? block : 1;
-        return own ? link - 2 * ((link - base) / 2 % block) : link;
+        return own ? link - 2 * place_in((link - base) / 2, block) : link;
     }
     if (link >= rh_wired_base(p)) {
         *alike = 1;
@@ -130,7 +136,7 @@ RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, 
     if (link >= rh_host_base(p)) {
         own = link < rh_nvme_base(p) && p->host_gpus_per_link.value <= 1;
         *alike = own ? block : 1;
-        return own ? link - 2 * ((link - rh_host_base(p)) / 2 % block) : link;
+        return own ? link - 2 * place_in((link - rh_host_base(p)) / 2, block) : link;
     }
     own = p->nics_per_node == p->gpus_per_node;
     if (own) {
@@ -140,7 +146,7 @@ RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, 
         own = p->tiers[tier].rail_optimised;
     }
     *alike = own ? block : 1;
-    return own ? link - 2 * ((link - base) / 2 % block) : link;
+    return own ? link - 2 * place_in((link - base) / 2, block) : link;
 }
 
 RhFootprint rh_platform_footprint(void)

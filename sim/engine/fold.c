@@ -375,11 +375,11 @@ static void choose_ranks(const RhTraffic *t, RhFold *fold)
 {
     fold->steps = rh_merged_steps_new(t);
     rh_merged_steps_find(fold->steps, t, RH_MOVES_MESSAGES);
-    const double *slow = fold->steps->of_rank;
-    for (int32_t r = 0; r < t->program->ranks_count; r += t->block) {
-        int32_t colour = fold->colour_of_rank[r];
-        if (colour >= 0 && slow[r] > slow[fold->representative[colour]] * (1 + 1e-12))
-            fold->representative[colour] = r;
+    const double *slow = fold->steps->of_listed;
+    for (int32_t r = 0, place = 0; r < t->program->ranks_count; r += t->block, place++) {
+        int32_t colour = fold->colour_of_rank[r], *best = &fold->representative[MAX(colour, 0)];
+        if (colour >= 0 && slow[place] > slow[*best / t->block] * (1 + 1e-12))
+            *best = r;
     }
 }
 

@@ -88,7 +88,7 @@ static void take_step(const Finder *f, const Moving *moving)
         }
     }
     double *own = flow->instance >= 0 ? &f->steps->of_instance[flow->instance]
-                                      : &f->steps->of_rank[flow->owner];
+                                      : &f->steps->of_listed[flow->owner / t->block];
     *own = MAX(*own, most);
 }
 
@@ -123,7 +123,7 @@ RhMergedSteps *rh_merged_steps_new(const RhTraffic *t)
     RhMergedSteps *s = g_new0(RhMergedSteps, 1);
     s->first = number_steps(t);
     s->steps = g_new0(RhMergedStep, s->first[t->patterns->len] + 1);
-    s->of_rank = g_new0(double, t->program->ranks_count + 1);
+    s->of_listed = g_new0(double, t->program->ranks_count / t->block + 1);
     s->of_instance = g_new0(double, t->instances->len + 1);
     s->crossed = g_new0(RhCrossed, t->links->len + 1);
     return s;
@@ -144,7 +144,7 @@ void rh_merged_steps_free(RhMergedSteps *p)
         return;
     g_free(p->first);
     g_free(p->steps);
-    g_free(p->of_rank);
+    g_free(p->of_listed);
     g_free(p->of_instance);
     g_free(p->crossed);
     g_free(p);

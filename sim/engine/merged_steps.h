@@ -15,8 +15,8 @@ typedef struct {
     /* Of each pattern, one more at the end: steps of all patterns, one behind another. */
     int32_t *first;
     RhMergedStep *steps;
-    /* Seconds a byte that own flows take at least, whatever their shares: a rank's are messages. */
-    double *of_rank, *of_instance;
+    /* Seconds a byte that own flows take at least, whatever their shares: a listed rank's are messages. */
+    double *of_listed, *of_instance;
     RhCrossed *crossed; /* room, by links */
 } RhMergedSteps;
 
