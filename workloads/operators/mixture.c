@@ -14,8 +14,7 @@
 
 #include <math.h>
 
-#include "workloads/operators/operator.h"
-#include "workloads/operators/routed.h"
+#include "workloads/operators/grouped.h"
 
 /* A probability: read the logit, write in fp32, read to choose; backward reads it and its gradient
  * and writes the logit's. */
@@ -117,73 +116,6 @@ static RhFlops flops(const RhOps *ops)
 }
 
 /* --- Kernels --- */
-
-/* A product of all experts as one kernel, or one after another with a kernel each. */
-static void push_product(RhOps *ops, RhKernel kernel)
-{
-    int64_t count = ops->shard->experts_apart ? kernel.batch : 1;
-    if (count > 1) {
-        kernel.grouped = false;
-        kernel.batch = 1;
-        kernel.flops /= (double)count;
-        kernel.bytes /= (double)count;
-    }
-    for (int64_t i = 0; i < count; i++)
-        g_array_append_val(ops->out, kernel);
-}
-
-/* What experts read, made narrow: likewise. */
-static void cast_operands(RhOps *ops, const RhRouted *r, double elements)
-{
-    int64_t count = ops->shard->experts_apart ? rh_routed_busy(r) : 1;
-    for (int64_t i = 0; i < count; i++)
-        rh_ops_cast(ops, elements / (double)count);
-}
-
-/* For each expert (its tokens x k) (k x n); every expert's matrix is read. */
-static void grouped_gemm(RhOps *ops, const RhRouted *r, int64_t n, int64_t k)
-{
-    int64_t busy = rh_routed_busy(r);
-    double tokens = (double)r->tokens, entries = (double)n * (double)k;
-    RhKernel kernel = {.cls = RH_KERNEL_GEMM,
-                       .dtype = (uint8_t)rh_ops_linear_dtype(ops),
-                       .grouped = true,
-                       .batch = busy,
-                       .m = rh_routed_rows(r),
-                       .n = n,
-                       .k = k,
-                       .flops = 2 * tokens * entries,
-                       .bytes = rh_ops_operand_bytes(ops) *
-                                    ((double)busy * entries + tokens * (double)k) +
-                                ops->element_bytes * tokens * (double)n};
-    cast_operands(ops, r, tokens * (double)k);
-    push_product(ops, kernel);
-    rh_ops_narrow_weights(ops, (double)busy * entries);
-}
-
-/* Gradients of all experts' matrices (rows x columns), added into fp32 main gradients as
- * rh_ops_weight_gradient() does. */
-static void grouped_gradient(RhOps *ops, const RhRouted *r, int64_t rows, int64_t columns)
-{
-    int64_t busy = rh_routed_busy(r);
-    double tokens = (double)r->tokens, entries = (double)busy * (double)rows * (double)columns;
-    bool fused = ops->shard->fused_elementwise;
-    RhKernel kernel = {.cls = RH_KERNEL_GEMM,
-                       .dtype = (uint8_t)rh_ops_linear_dtype(ops),
-                       .narrow_gradient = rh_ops_is_narrow(ops),
-                       .batch = busy,
-                       .m = rows,
-                       .n = columns,
-                       .k = rh_routed_rows(r),
-                       .flops = 2 * tokens * (double)rows * (double)columns,
-                       .bytes = rh_ops_operand_bytes(ops) * tokens * (double)(rows + columns) +
-                                (fused ? rh_ops_added_gradient_bytes(ops) : ops->element_bytes) *
-                                    entries};
-    push_product(ops, kernel);
-    if (!fused)
-        rh_ops_stream(ops, RH_KERNEL_REDUCE,
-                      (rh_ops_added_gradient_bytes(ops) + ops->element_bytes) * entries, 1);
-}
 
 /* Gradients of all experts' biases of so many columns: read their tokens', add to main gradients. */
 static void bias_gradient(RhOps *ops, const RhRouted *r, int64_t columns)
@@ -287,10 +219,10 @@ static void choose(RhOps *ops, double bytes)
 
 static void experts_forward(RhOps *ops, const RhRouted *r)
 {
-    grouped_gemm(ops, r, r->up, r->in);
+    rh_grouped_gemm(ops, r, r->up, r->in);
     rh_ops_keep_gate(ops, (double)r->tokens * (double)r->up);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, false);
-    grouped_gemm(ops, r, r->in, r->down);
+    rh_grouped_gemm(ops, r, r->in, r->down);
 }
 
 /* Of what experts hand back, before it is made wide. */
@@ -321,10 +253,10 @@ static void backward_data(RhOps *ops, const RhRouted *r, const Beside beside[2])
     whole_gemm(ops, latent, h);
     latent_norm(ops, true);
     to_experts(ops, r, &beside[0]);
-    grouped_gemm(ops, r, r->down, r->in);
+    rh_grouped_gemm(ops, r, r->down, r->in);
     rh_ops_widen_gate(ops, (double)r->tokens * (double)r->up);
     rh_ffn_activation(ops, (double)r->tokens * (double)r->down, true);
-    grouped_gemm(ops, r, r->in, r->up);
+    rh_grouped_gemm(ops, r, r->in, r->up);
     from_experts(ops, r, &beside[1]);
     whole_gemm(ops, h, latent);
     choose(ops, CHOICE_BACKWARD);
@@ -336,8 +268,8 @@ static void backward_weight(RhOps *ops, const RhRouted *r)
     int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
     RhOps whole = *ops;
     whole.tokens = (int64_t)ops->sequence_rows;
-    grouped_gradient(ops, r, r->in, r->down);
-    grouped_gradient(ops, r, r->up, r->in);
+    rh_grouped_gradient(ops, r, r->in, r->down);
+    rh_grouped_gradient(ops, r, r->up, r->in);
     rh_ops_weight_gradient(&whole, ops->kind->experts, h);
     if (ops->kind->shared_gate)
         rh_ops_weight_gradient(&whole, 1, h);
@@ -376,7 +308,7 @@ static void replay_activation(RhOps *ops, const RhRouted *r)
 {
     double elements = (double)r->tokens * (double)r->down;
     rh_ffn_activation(ops, elements, false);
-    cast_operands(ops, r, elements);
+    rh_grouped_cast(ops, r, elements);
 }
 
 static void kernels(RhOps *ops, RhPass asked)
