@@ -435,7 +435,7 @@ static void a_type_of_ones_own_is_known_by_its_class(void)
     CU_ASSERT_STRING_EQUAL(m->family, "llama");
     check_refused("{'model_type': 'gpt_neo_x', 'architectures': ['MineForCausalLM']}",
                   "a similar type exists: gpt_neox");
-    check_refused("{'model_type': 'rwkv6'}", "\"layers\"");
+    check_refused("{'model_type': 'stripedhyena'}", "\"layers\"");
 }
 
 /* Infinity is no number of ours, and stands in published files. */

@@ -43,10 +43,21 @@ static int64_t own_params(void)
     return 3 * (2 * H * R + R * 2 * H) + H * R + R * 2 * F + H * H;
 }
 
-/* 1,215,064,704 as published of the first; the second's 7.36 G. */
+/* Zamba-7B's, the first form, without low ranks: the block before the third layer and every sixth from the eighth on. */
+#define FIRST_TURN "'mamba', " MAMBA4 ", 'hybrid', "
+#define FIRST                                                                                      \
+    "{'model_type': 'zamba', 'num_hidden_layers': 76, 'hidden_size': 3712, 'intermediate_size': "  \
+    "14848, 'num_attention_heads': 16, 'num_key_value_heads': 16, 'attention_head_dim': 464, "     \
+    "'vocab_size': 32000, 'mamba_d_state': 16, 'mamba_d_conv': 4, 'mamba_expand': 2, "             \
+    "'mamba_dt_rank': 232, 'n_mamba_heads': 2, 'attn_layer_period': 6, 'attn_layer_offset': 4, "   \
+    "'layers_block_type': ['mamba', 'mamba', 'hybrid', " MAMBA4                                    \
+    ", 'hybrid', " FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN    \
+        FIRST_TURN FIRST_TURN FIRST_TURN FIRST_TURN "'mamba', 'mamba']}"
+
+/* 1,215,064,704 as published of the first, 7.36 G of the second; 7,232,490,496 as Zamba-7B's weights. */
 static void parameters_equal_the_published_counts(void)
 {
-    static const ExactCount rows[] = {{SMALL_WHOLE, 1215064704}};
+    static const ExactCount rows[] = {{SMALL_WHOLE, 1215064704}, {FIRST, 7232490496}};
     check_exact(rows, G_N_ELEMENTS(rows));
     g_autoptr(RhModel) large = model_load(LARGE);
     RH_CHECK_CLOSE((double)rh_model_params(large), 7.36e9, 1e-3);
@@ -81,6 +92,26 @@ static void flops_are_those_counted_by_hand(void)
     g_autoptr(RhModel) two = model_load(SMALL(4, "'mamba', 'hybrid', 'mamba', 'hybrid'"));
     RH_CHECK_CLOSE(rh_model_flops_per_token(two, 1024) - rh_model_flops_per_token(none, 1024),
                    2 * (6 * (shared + own) + 3 * 2 * 2 * (double)(2 * H) * s / 2), 1e-9);
+}
+
+/* Of Zamba's first form each place has the matrix behind its network alone, and nothing stands beside the others. */
+static void without_low_ranks_a_place_has_one_matrix(void)
+{
+    const double h = 3712, f = 14848;
+    g_autoptr(RhModel) m = model_load(FIRST);
+    const RhLayerKind *kind = &m->kinds[m->kind_of_layer[2]];
+    CU_ASSERT_EQUAL_FATAL(kind->mixer, &rh_shared_attention);
+    CU_ASSERT_EQUAL(kind->head_size, 464);
+    RhShard shard = shard_of(1, 512, 2);
+    for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_WEIGHT; pass++) {
+        g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        rh_block_kernels(m, kind, RH_BLOCK_FFN, RH_PART_TENSOR, pass, &shard, kernels);
+        for (guint i = 0; i < kernels->len; i++)
+            CU_ASSERT_TRUE(g_array_index(kernels, RhKernel, i).cls != RH_KERNEL_GEMM ||
+                           g_array_index(kernels, RhKernel, i).flops > 0);
+    }
+    CU_ASSERT_EQUAL(rh_block_flops(m, kind, RH_BLOCK_FFN, &shard).weights,
+                    2.0 * 1024 * (3 * h * f + h * h));
 }
 
 /* However it is cut: kernels do what the rows count; matrices into low ranks and the last one are every rank's. */
@@ -160,12 +191,14 @@ int main(void)
 {
     return rh_test_main(
         "shared_block",
-        (RhTest[]){{"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
-                   {"places_beyond_the_first_have_low_ranks_alone",
-                    places_beyond_the_first_have_low_ranks_alone},
-                   {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
-                   {"kernels_do_the_flops_of_their_rows", kernels_do_the_flops_of_their_rows},
-                   {"kept_bytes_are_those_counted_by_hand", kept_bytes_are_those_counted_by_hand},
-                   {"what_is_not_known_of_them_is_refused", what_is_not_known_of_them_is_refused},
-                   {0}});
+        (RhTest[]){
+            {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
+            {"places_beyond_the_first_have_low_ranks_alone",
+             places_beyond_the_first_have_low_ranks_alone},
+            {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
+            {"without_low_ranks_a_place_has_one_matrix", without_low_ranks_a_place_has_one_matrix},
+            {"kernels_do_the_flops_of_their_rows", kernels_do_the_flops_of_their_rows},
+            {"kept_bytes_are_those_counted_by_hand", kept_bytes_are_those_counted_by_hand},
+            {"what_is_not_known_of_them_is_refused", what_is_not_known_of_them_is_refused},
+            {0}});
 }

@@ -14,9 +14,14 @@
 #define FOURTH(layers, hidden)                                                                     \
     "{'model_type': 'rwkv', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden             \
     ", 'attention_hidden_size': " #hidden ", 'vocab_size': 50277, 'context_length': 1024}"
+#define HEADED(version, layers, hidden)                                                            \
+    "{'model_type': 'rwkv" #version "', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden \
+    ", 'attention_hidden_size': " #hidden ", 'head_size': 64, 'num_attention_heads': 32, "         \
+    "'intermediate_size': null, 'vocab_size': 65536}"
 
 /* arXiv 2503.14456, appendix on the models trained: 0.1, 0.4, 1.5 and 2.9 G; RWKV-4's 169 M and 14 G, whose formula is
- * 2 V D + 13 L D^2 + L D 11 + 4 D (arXiv 2305.13048, section 4.1). */
+ * 2 V D + 13 L D^2 + L D 11 + 4 D (arXiv 2305.13048, section 4.1). Of RWKV-5 and 6: 2 V D + 13 L D^2 + 4 D, and 14 L D or
+ * 464 L D (arXiv 2404.05892, appendix); 912 where latents are twice as wide, in the 7B, whose weights are 7,635,746,816. */
 static void parameters_equal_the_published_counts(void)
 {
     static const ExactCount rows[] = {
@@ -24,11 +29,19 @@ static void parameters_equal_the_published_counts(void)
         {SEVENTH(24, 1024, 64, 64, 128, 32), 450767872},
         {SEVENTH(24, 2048, 96, 96, 256, 64), 1527404544},
         {SEVENTH(32, 2560, 96, 96, 320, 64), 2947735040},
+        {HEADED(5, 32, 4096),
+         2 * 65536LL * 4096 + 13 * 32 * 4096LL * 4096 + 14 * 32 * 4096 + 4 * 4096},
+        {HEADED(6, 24, 2048),
+         2 * 65536LL * 2048 + 13 * 24 * 2048LL * 2048 + 464 * 24 * 2048 + 4 * 2048},
+        {HEADED(6, 32, 4096), 7635746816},
         {FOURTH(12, 768), 169342464},
         {FOURTH(40, 5120),
          2 * 50277LL * 5120 + 13 * 40 * 5120LL * 5120 + 40 * 5120 * 11 + 4 * 5120},
     };
     check_exact(rows, G_N_ELEMENTS(rows));
+    check_refused("{'model_type': 'rwkv6', 'num_hidden_layers': 2, 'hidden_size': 2048, "
+                  "'vocab_size': 65536, 'proj_low_rank_dim': 32, 'expand_k': 0.5}",
+                  "flash-linear-attention's form");
     check_refused("{'model_type': 'rwkv7', 'num_hidden_layers': 2, 'hidden_size': 768, "
                   "'vocab_size': 65536, 'a_low_rank_dim': 64, 'gate_low_rank_dim': 128, "
                   "'v_low_rank_dim': 32, 'attn': {'layers': [1]}}",
@@ -44,6 +57,12 @@ static void flops_are_those_counted_by_hand(void)
     double matrices = L * (12 * h * h + 2 * h * latents) + (L - 1) * 2 * h * value + h * V;
     RH_CHECK_CLOSE(rh_model_flops_per_token(seventh, 4096), 6 * matrices + 3 * L * 8 * h * 64,
                    1e-12);
+    /* The sixth: five matrices, 5 x 32 and 64 columns of latents, an update and a look; of the network three. */
+    const double w = 2048, ffn = 7168;
+    g_autoptr(RhModel) sixth = model_load(HEADED(6, 24, 2048));
+    double of_layer = 5 * w * w + 2 * w * (5 * 32 + 64) + 2 * w * ffn + w * w;
+    RH_CHECK_CLOSE(rh_model_flops_per_token(sixth, 4096),
+                   6 * (24 * of_layer + w * V) + 3 * 24 * 4 * w * 64, 1e-12);
     g_autoptr(RhModel) fourth = model_load(FOURTH(12, 768));
     RH_CHECK_CLOSE(rh_model_flops_per_token(fourth, 1024),
                    6 * (L * 13 * h * h + h * 50277) + 3 * L * 8 * h, 1e-12);
@@ -64,8 +83,10 @@ static double scan_flops_of(const RhModel *m, const RhLayerKind *kind, RhPass pa
 /* Beside the scan, kernels do what the rows count; matrices into latents and the receptance's are every rank's. */
 static void kernels_do_the_flops_of_their_rows(void)
 {
-    static const char *const models[] = {SEVENTH(2, 1024, 64, 64, 128, 32), FOURTH(2, 1024)};
-    for (int c = 0; c < 8; c++) {
+    static const char *const models[] = {SEVENTH(2, 1024, 64, 64, 128, 32), FOURTH(2, 1024),
+                                         HEADED(5, 2, 1024), HEADED(6, 2, 1024)};
+    static const double mixers[] = {288 * 1024, 0, 0, (64 + 2 * 5 * 32) * 1024};
+    for (int c = 0; c < 16; c++) {
         g_autoptr(RhModel) m = model_load(models[c / 4]);
         const RhLayerKind *kind = &m->kinds[m->kind_of_layer[1]];
         RhBlock block = c % 2 ? RH_BLOCK_FFN : RH_BLOCK_MIXER;
@@ -86,7 +107,7 @@ static void kernels_do_the_flops_of_their_rows(void)
                            1e-12);
             CU_ASSERT_TRUE(p == 2 || scan >= cut.pairs);
         }
-        double h = 1024, again = c / 4 == 0 ? (c % 2 ? 0 : h * 288) : (c % 2 ? h * h : 0);
+        double h = 1024, again = c % 2 == 0 ? mixers[c / 4] : c / 4 > 0 ? h * h : 0;
         RH_CHECK_CLOSE(shard.tp * cut.weights, all.weights + (shard.tp - 1) * 2.0 * 3 * 512 * again,
                        1e-14);
         RH_CHECK_CLOSE(shard.tp * cut.pairs, all.pairs, 1e-14);

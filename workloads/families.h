@@ -64,8 +64,11 @@ typedef struct RhConfig {
     int64_t scan_expand; /* its values are so many times as wide as the hidden state */
     int64_t full_gate;   /* a scan's gate comes from the hidden state, and from no latent */
     int64_t decay_rank, rate_rank, gate_rank,
-        value_rank;                /* latents of a time mixing; 0: it has none */
-    int64_t receptance;            /* its network's output is scaled */
+        value_rank;     /* latents of a time mixing; 0: it has none */
+    int64_t receptance; /* its network's output is scaled */
+    int64_t mix_rank;   /* ... of five latents that mix a token with the one before */
+    int64_t head_gates; /* a scan's numbers a head that come from the hidden state */
+    int64_t ffn_ratio, key_ratio, value_ratio; /* widths in thousandths of the hidden state's */
     int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
     int64_t experts_per_token; /* of these, a token's */
@@ -143,6 +146,7 @@ typedef enum {
     RH_FIELD_SECOND,     /* ... and the second */
     RH_FIELD_FLAG,       /* true or false */
     RH_FIELD_RATE,       /* fraction; the field is 1 when it is above 0 */
+    RH_FIELD_RATIO,      /* number in [low, high] thousandths, to the nearest of these */
     RH_FIELD_WORD,       /* a text; the field is 1 when it begins with `word` */
     RH_FIELD_MAYBE_WORD, /* the same where other values than texts may stand; these are 0 */
     RH_FIELD_SAID,       /* anything; the field is 0 when it is null, false, 0 or empty */

@@ -12,6 +12,24 @@ static const RhField MIXTRAL[] = {
     END,
 };
 
+/* JetMoE (arXiv 2404.07413): attention's queries and outputs are experts', too, as many and as often asked; keys have
+ * `kv_channels` columns. How many heads of queries there are follows. */
+static const RhField JETMOE[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("kv_channels", head_size, HEAD_SIZE_MAX, 128),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("rope_theta", rotary_base, BASE_MAX, 10000),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("attention_dropout", attention_dropout, 0),
+    POSITIONS(4096),
+    EXPERTS("num_local_experts"),
+    CONSTANT(ffn_gated, 1),
+    END,
+};
+
 /* OLMoE: the same with norms of queries and keys. */
 static const RhField OLMOE[] = {
     LLAMA_SIZES,
@@ -495,6 +513,8 @@ const RhFamily rh_families_experts[] = {
     DECODER("mistral4", rh_latent_attention, MISTRAL_4),
     DECODER("mixtral", rh_attention, MIXTRAL),
     DECODER("olmoe", rh_attention, OLMOE),
+    {"jetmoe", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention_of_experts, &rh_ffn, JETMOE, NULL,
+     "sliding_attention", NULL},
     {"phimoe", RH_NORM_LAYER, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, PHIMOE, NULL,
      "sliding_attention", NULL},
     DECODER("qwen2_moe", rh_attention, QWEN2_MOE),

@@ -281,6 +281,42 @@ static const RhField ZAMBA2[] = {
     END,
 };
 
+/* Zamba (arXiv 2405.16712): the first selective scan, whose channels are parted into `n_mamba_heads` with B and C of their
+ * own, which changes no count; one block, in every place the same but for the matrix behind it; no positions. */
+static const RhField ZAMBA[] = {
+    STACK_SIZES,
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    POSITIONS(4096),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("attention_dropout", attention_dropout, 0),
+    SIZE("mamba_expand", scan_expand, 64, 2),
+    SIZE("mamba_d_state", state_size, HEAD_SIZE_MAX, 16),
+    SIZE("mamba_dt_rank", step_rank, WIDTH_MAX, 0),
+    SIZE("mamba_d_conv", conv_size, HEAD_SIZE_MAX, 4),
+    FLAG("mamba_proj_bias", scan_bias, 0),
+    FLAG("mamba_conv_bias", conv_bias, 1),
+    CONSTANT(shared_blocks, 1),
+    CONSTANT(chunk, 2048),
+    CONSTANT(scan_groups, 1),
+    CONSTANT(scan_head_size, 1),
+    CONSTANT(ffn_gated, 1),
+    END,
+};
+
+static const RhLayerWord ZAMBA_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_selective_scan, .ffn = RH_FFN_ABSENT},
+    {.word = "hybrid", .mixer = &rh_selective_scan, .ffn = RH_FFN_ABSENT, .before = "shared"},
+    {.word = "shared", .mixer = &rh_shared_attention, .ffn = RH_FFN_DENSE},
+    {0},
+};
+
+static void settle_zamba(RhConfig *c)
+{
+    c->scan_heads = c->scan_expand * c->hidden;
+    settle_steps(c);
+}
+
 static const RhLayerWord ZAMBA2_WORDS[] = {
     {.word = "mamba", .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT},
     {.word = "hybrid", .mixer = &rh_mamba, .ffn = RH_FFN_ABSENT, .before = "shared"},
@@ -297,6 +333,43 @@ static void settle_zamba2(RhConfig *c)
         c->scan_head_size = MAX(columns / c->scan_heads, 1);
 }
 
+/* xLSTM (arXiv 2503.13427): mLSTM and a gated network in every layer. Keys, values and the network are so many hidden states
+ * wide, in steps of 64. */
+static const RhField XLSTM[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    RATIO("qk_dim_factor", key_ratio, 500),
+    RATIO("v_dim_factor", value_ratio, 1000),
+    RATIO("ffn_proj_factor", ffn_ratio, 2667),
+    SIZE("ffn_round_up_to_multiple_of", ffn_multiple, WIDTH_MAX, 64),
+    SIZE("chunk_size", chunk, TOKENS_MAX, 64),
+    FLAG("use_bias", scan_bias, 0),
+    FLAG("use_bias", ffn_bias, 0),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(head_gates, 2),
+    CONSTANT(ffn_gated, 1),
+    CONSTANT(positions, TOKENS_MAX),
+    END,
+};
+
+/* So many hidden states, up to the next step. */
+static int64_t stepped(int64_t hidden, int64_t ratio, int64_t step)
+{
+    int64_t width = (hidden * ratio + 999) / 1000;
+    return (width + step - 1) / step * step;
+}
+
+static void settle_xlstm(RhConfig *c)
+{
+    int64_t heads = MAX(c->scan_heads, 1);
+    c->scan_groups = c->heads = c->kv_heads = heads;
+    c->state_size = MAX(stepped(c->hidden, c->key_ratio, 64) / heads, 1);
+    c->scan_head_size = c->head_size = MAX(stepped(c->hidden, c->value_ratio, 64) / heads, 1);
+    c->ffn = stepped(c->hidden, c->ffn_ratio, c->ffn_multiple);
+}
+
 /* RWKV-4 (arXiv 2305.13048), whose channels are its heads. */
 static const RhField RWKV[] = {
     SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
@@ -311,6 +384,26 @@ static const RhField RWKV[] = {
     CONSTANT(chunk, 1024),
     CONSTANT(receptance, 1),
     CONSTANT(embedding_norm, 1),
+    END,
+};
+
+/* RWKV-5 and 6 (Eagle and Finch, arXiv 2404.05892): heads, 3.5 hidden states of a network in steps of 32, decays that the sixth
+ * tells by latents, which its code makes twice as wide in models of 4,096 columns (modeling_rwkv6.py). */
+#define RWKV_5_SIZES                                                                               \
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
+        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
+        SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
+        SIZE("attention_hidden_size", scan_width, WIDTH_MAX, 0),                                   \
+        SIZE("head_size", scan_head_size, HEAD_SIZE_MAX, 64),                                      \
+        SIZE("intermediate_size", ffn, WIDTH_MAX, 0), FLAG("tie_word_embeddings", tied, 0),        \
+        CONSTANT(positions, TOKENS_MAX), CONSTANT(chunk, 64), CONSTANT(full_gate, 1),              \
+        CONSTANT(receptance, 1), CONSTANT(embedding_norm, 1)
+
+static const RhField RWKV5[] = {RWKV_5_SIZES, END};
+static const RhField RWKV6[] = {
+    RWKV_5_SIZES,
+    CONSTANT(mix_rank, 32),
+    CONSTANT(decay_rank, 64),
     END,
 };
 
@@ -342,6 +435,21 @@ static void settle_rwkv(RhConfig *c)
     c->head_size = c->scan_head_size;
 }
 
+static void settle_rwkv5(RhConfig *c)
+{
+    if (c->ffn == 0)
+        c->ffn = MAX(c->hidden * 7 / 2 / 32 * 32, 1);
+    settle_rwkv(c);
+}
+
+static void settle_rwkv6(RhConfig *c)
+{
+    bool wide = c->hidden == 4096;
+    c->mix_rank = wide ? 64 : 32;
+    c->decay_rank = wide ? 128 : 64;
+    settle_rwkv5(c);
+}
+
 #define MIXED(name, position, mixer, fields, words, between, settle)                               \
     {                                                                                              \
         name, RH_NORM_RMS, RH_POSITION_##position, &mixer, &rh_ffn, fields, words, between, settle \
@@ -362,8 +470,15 @@ const RhFamily rh_families_scans[] = {
           settle_recurrent_gemma),
     {"rwkv", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV, NULL,
      "sliding_attention", settle_rwkv},
+    {"rwkv5", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV5, NULL,
+     "sliding_attention", settle_rwkv5},
+    {"rwkv6", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV6, NULL,
+     "sliding_attention", settle_rwkv6},
     {"rwkv7", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV7, NULL,
      "sliding_attention", settle_rwkv},
+    MIXED("xlstm", NONE, rh_mlstm, XLSTM, NULL, "sliding_attention", settle_xlstm),
+    {"zamba", RH_NORM_RMS, RH_POSITION_NONE, &rh_selective_scan, &rh_shared_ffn, ZAMBA, ZAMBA_WORDS,
+     "mamba", settle_zamba},
     {"zamba2", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_mamba, &rh_shared_ffn, ZAMBA2, ZAMBA2_WORDS,
      "mamba", settle_zamba2},
     {0},

@@ -54,6 +54,11 @@
     {                                                                                              \
         key, AT(field), RH_FIELD_RATE, 0, 1, otherwise, false, NULL                                \
     }
+/* A number, in thousandths. */
+#define RATIO(key, field, otherwise)                                                               \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_RATIO, 1, 1000000, otherwise, false, NULL                         \
+    }
 #define MEMBERS(key, field, high)                                                                  \
     {                                                                                              \
         key, AT(field), RH_FIELD_COUNT, 1, high, 0, false, NULL                                    \

@@ -164,6 +164,7 @@ static const struct {
     {"draft_vocab_size", "a head that drafts tokens for another model", SETTLED_BY_NONE},
     {"is_folding_model", "one that folds proteins", SETTLED_BY_NONE},
     {"mlp_bias", "one with biases in its networks", AT(ffn_bias)},
+    {"proj_low_rank_dim", "one of flash-linear-attention's form", SETTLED_BY_NONE},
     {"qk_layernorm", "one with norms of queries and keys", AT(qk_norm)},
     {"qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
     {"use_bias", "one with biases", AT(ffn_bias)},

@@ -34,9 +34,11 @@ typedef struct {
     int32_t step_rank; /* a selective scan's latent of steps' lengths; 0: none */
     int32_t
         value_rank; /* of the latent that a share of the first layer's values comes from; 0: none */
-    bool receptance; /* a network's output is scaled by what a matrix more makes of its input */
-    bool full_gate;  /* its gate comes from the hidden state, and from no latent */
-    bool step_norms; /* ... of what tells a step */
+    int32_t mix_rank; /* of each of five latents that mix a token with the one before; 0: none do */
+    int32_t head_gates; /* numbers a head that come from the hidden state, of a scan without taps */
+    bool receptance;    /* a network's output is scaled by what a matrix more makes of its input */
+    bool full_gate;     /* its gate comes from the hidden state, and from no latent */
+    bool step_norms;    /* ... of what tells a step */
     struct {
         int32_t heads, groups, head_size, chunk;
         bool bias;

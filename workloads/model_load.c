@@ -1,5 +1,6 @@
 /* Models from files: published config.json files and the catalogue (workloads/data). */
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/data.h"
@@ -142,6 +143,11 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
         break;
     case RH_FIELD_RATE:
         *value = rh_json_number_or(doc, within, name, 0, 1, (double)f->otherwise) > 0;
+        break;
+    case RH_FIELD_RATIO:
+        *value =
+            llround(1000 * rh_json_number_or(doc, within, name, (double)f->low / 1000,
+                                             (double)f->high / 1000, (double)f->otherwise / 1000));
         break;
     case RH_FIELD_WORD:
         *value = node != NULL ? g_str_has_prefix(rh_json_string(doc, within, name), f->word)

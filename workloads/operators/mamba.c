@@ -12,7 +12,8 @@
 typedef struct {
     RhScan scan;
     int64_t values, keys, channels, in;
-    int64_t own; /* heads with a step, a decay and a skip of their own */
+    int64_t own;     /* columns of a head's own: a step's length, or gates of its input and state */
+    int64_t trained; /* numbers that are not of matrices, taps or the norm */
 } Widths;
 
 /* At least one group: fewer than t are replicated. */
@@ -27,8 +28,9 @@ static Widths widths_of(const RhOps *ops)
     w.values = w.scan.heads * w.scan.value;
     w.keys = w.scan.groups * w.scan.key;
     w.channels = w.values + 2 * w.keys;
-    w.own = kind->conv_size > 0 ? w.scan.heads : 0;
-    w.in = w.values + w.channels + w.own; /* the gate; x, B, C; a step's length a head */
+    w.own = (kind->conv_size > 0 ? 1 : kind->head_gates) * w.scan.heads;
+    w.trained = kind->conv_size > 0 ? 3 * w.own : w.own;
+    w.in = w.values + w.channels + w.own; /* the gate; x, B, C; a head's own */
     return w;
 }
 
@@ -44,14 +46,14 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->qkv_bias = kind->out_bias = c->scan_bias != 0;
 }
 
-/* Beside matrices and taps: of each head a decay, a skip and a step's bias; the norm's scales. */
+/* Beside matrices and taps: of each head a decay, a skip and a step's bias, or a bias of each gate; the norm's scales. */
 static RhParams params(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     double h = (double)ops->model->hidden, bias = ops->kind->qkv_bias ? 1 : 0;
     return (RhParams){.sharded = h * (double)(w.in + w.values) + bias * (double)w.in +
                                  rh_scan_convolution_params(ops, (double)w.channels) +
-                                 3 * (double)w.own + (double)w.values,
+                                 (double)w.trained + (double)w.values,
                       .replicated = bias * h};
 }
 
@@ -196,3 +198,25 @@ const RhOperator rh_lightning = {.name = "lightning attention",
                                  .bytes = bytes,
                                  .cache = cache,
                                  .linears = linears};
+
+/* mLSTM, xLSTM's matrix memory (Beck et al. 2024, arXiv 2405.04517, section 2.3; in chunks: arXiv 2503.14376): likewise, with
+ * keys of another size than values, and of each head two gates, of what comes in and of what stays, which are exponentials.
+ * A vector beside the state, of a column more, by which outputs are divided, is left out. */
+static void mlstm_shape(const RhConfig *c, RhLayerKind *kind)
+{
+    kind->heads = kind->kv_heads = (int32_t)c->scan_heads;
+    kind->head_size = (int32_t)c->scan_head_size;
+    kind->state_size = (int32_t)c->state_size;
+    kind->head_gates = (int32_t)c->head_gates;
+    kind->window_tokens = (int32_t)c->chunk;
+    kind->qkv_bias = kind->out_bias = c->scan_bias != 0;
+}
+
+const RhOperator rh_mlstm = {.name = "mLSTM",
+                             .shape = mlstm_shape,
+                             .params = params,
+                             .flops = flops,
+                             .kernels = kernels,
+                             .bytes = bytes,
+                             .cache = cache,
+                             .linears = linears};

@@ -82,8 +82,9 @@ struct RhOperator {
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
 extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
 extern const RhOperator rh_compressed_attention, rh_attention_by_blocks;
-extern const RhOperator rh_mamba, rh_delta_net, rh_lightning, rh_short_convolution,
+extern const RhOperator rh_mamba, rh_mlstm, rh_delta_net, rh_lightning, rh_short_convolution,
     rh_selective_scan, rh_rg_lru, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
+extern const RhOperator rh_attention_of_experts;   /* whose queries and outputs are such */
 extern const RhOperator rh_attention_disentangled; /* scores by content and by position */
 extern const RhOperator rh_steps, rh_pictures;     /* on pictures; the first of them */
 extern const RhOperator rh_cross_attention;        /* of a decoder, to what its encoder puts out */

@@ -1,12 +1,14 @@
 /* Time mixing and channel mixing of RWKV. The fourth (arXiv 2305.13048, section 3.1): receptance, key and value by a matrix
- * each, of the token mixed with the one before, a decaying mean in every channel, a matrix out. The seventh (arXiv 2503.14456,
- * section 4.1) has heads whose state is a matrix under a generalised delta rule; decays, rates, gate and a share of the
+ * each, of the token mixed with the one before, a decaying mean in every channel, a matrix out. The fifth and the sixth (arXiv 2404.05892, sections 4.1 and 4.2) have heads
+ * whose state is a matrix that decays and takes keys' products with values in, a gate by one matrix more, and a norm of each
+ * head; the sixth tells its decays by a latent, and how a token is mixed with the one before by five, whole on every
+ * tensor-parallel rank. The seventh (arXiv 2503.14456, section 4.1) has heads whose state is a matrix under a generalised delta rule; decays, rates, gate and a share of the
  * first layer's values come from low-rank latents of R columns together, whose matrices in every tensor-parallel rank has
  * whole; the output is normed head by head, a gate scales it. Channel mixing is a plain network with a squared ReLU, which
- * the fourth scales by the sigmoid of one matrix more, whole on every rank.
+ * those before the seventh scale by the sigmoid of one matrix more, whole on every rank.
  *
- * FLOPs that the operator needs are those of the recurrence. Assumed: the seventh scans in chunks, as flash-linear-attention's
- * kernels for such rules; the fourth in one kernel a channel, by its bytes (its exponentials run beside them). Formulas:
+ * FLOPs that the operator needs are those of the recurrence. Assumed: the fifth to the seventh scan in chunks, as
+ * flash-linear-attention's kernels for such rules; the fourth in one kernel a channel, by its bytes (its exponentials run beside them). Formulas:
  * docs/model-workload.md. */
 #include "workloads/operators/scan.h"
 
@@ -31,32 +33,49 @@ static const RhStream RATES = {4 * RH_READ + 3 * RH_WRITE,
                                0,
                                0};
 
-/* One rank's columns; those of latents, which all ranks have; how many mixed inputs there are, and vectors of a number a
- * column of the rank's own. */
+/* One rank's columns; those of latents, which all ranks have, and of those that mix; how many mixed inputs there are, matrices
+ * that read these, and vectors of a number a column of the rank's own. */
 typedef struct {
     RhScan scan;
-    int64_t columns, latent;
-    int inputs, vectors;
+    int64_t columns, latent, mix;
+    int inputs, matrices, vectors;
 } Widths;
+#define MIXES 5 /* of receptance, key, value, gate and decay */
 
 static bool has_matrix_states(const RhOps *ops)
 {
     return ops->kind->state_size > 1;
 }
 
+/* The seventh's, under a delta rule; else a state decays alone. */
+static bool has_rates(const RhOps *ops)
+{
+    return has_matrix_states(ops) && !ops->kind->full_gate;
+}
+
+/* Of the seventh a share of the first layer's values besides. */
+static int vectors_of(const RhOps *ops)
+{
+    return !has_matrix_states(ops) ? 2 : !has_rates(ops) ? 4 : ops->kind->value_rank > 0 ? 8 : 7;
+}
+
+static int inputs_of(const RhOps *ops)
+{
+    return !has_matrix_states(ops) ? 3 : has_rates(ops) || ops->kind->mix_rank > 0 ? 6 : 4;
+}
+
 static Widths widths_of(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
-    bool seventh = has_matrix_states(ops);
     Widths w = {.scan = {.heads = rh_ops_cut(ops, kind->heads),
                          .key = kind->state_size,
                          .value = kind->head_size,
                          .chunk = kind->window_tokens},
                 .latent = kind->step_rank + kind->value_rank,
-                .inputs = seventh ? 6 : 3,
-                .vectors = !seventh               ? 2
-                           : kind->value_rank > 0 ? 8
-                                                  : 7};
+                .mix = MIXES * (int64_t)kind->mix_rank,
+                .inputs = inputs_of(ops),
+                .matrices = kind->full_gate ? 4 : 3,
+                .vectors = vectors_of(ops)};
     w.scan.groups = w.scan.heads;
     w.columns = w.scan.heads * w.scan.value;
     return w;
@@ -70,28 +89,32 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->window_tokens = (int32_t)c->chunk;
     kind->step_rank = (int32_t)(c->decay_rank + c->rate_rank + c->gate_rank);
     kind->value_rank = (int32_t)c->value_rank;
+    kind->mix_rank = (int32_t)c->mix_rank;
+    kind->full_gate = c->full_gate != 0;
 }
 
 static RhParams params(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     double h = (double)ops->model->hidden, d = (double)w.columns;
-    return (RhParams){.sharded = d * (4 * h + (double)w.latent + w.vectors),
-                      .replicated = h * ((double)w.latent + w.inputs)};
+    return (RhParams){.sharded = d * ((w.matrices + 1) * h + (double)w.latent + w.vectors),
+                      .replicated = h * ((double)(w.latent + 2 * w.mix) + w.inputs)};
 }
 
-/* A token: of matrices what the state holds under its key, two updates and a look at it; of channels two means and their
- * share. */
+/* A token: of the seventh's matrices what the state holds under its key, two updates and a look at it, of others an update and
+ * a look; of channels two means and their share. */
 static double recurrence_flops(const RhOps *ops, const Widths *w)
 {
-    return 8 * (double)w->columns * (has_matrix_states(ops) ? (double)w->scan.key : 1);
+    double each = has_matrix_states(ops) && !has_rates(ops) ? 4 : 8;
+    return each * (double)w->columns * (has_matrix_states(ops) ? (double)w->scan.key : 1);
 }
 
 static RhFlops flops(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, h = (double)ops->model->hidden, d = (double)w.columns;
-    return (RhFlops){.weights = 2 * n * (4 * h * d + (double)w.latent * (h + d)),
+    double matrices = (w.matrices + 1) * h * d + (double)w.latent * (h + d);
+    return (RhFlops){.weights = 2 * n * (matrices + 2 * h * (double)w.mix),
                      .pairs = n * recurrence_flops(ops, &w)};
 }
 
@@ -113,6 +136,32 @@ static void latents(RhOps *ops, const Widths *w, bool backward)
     rh_ops_linear(ops, ops->tokens, backward ? h : d, r);
 }
 
+/* How each of five inputs is mixed, from a latent of each. */
+static void mixing(RhOps *ops, const Widths *w, bool backward)
+{
+    int64_t h = ops->model->hidden, rank = ops->kind->mix_rank;
+    if (rank == 0)
+        return;
+    if (backward)
+        rh_ops_gemm(ops, MIXES, ops->tokens, rank, h);
+    rh_ops_linear(ops, ops->tokens, backward ? h : w->mix, backward ? w->mix : h);
+    if (!backward)
+        rh_ops_gemm(ops, MIXES, ops->tokens, h, rank);
+}
+
+/* A state that decays, in chunks of C, as Mamba-2's: states at the ends of chunks from keys, values and decays; these handed
+ * on; outputs from receptances, the states and the chunk's own tokens. */
+static int decaying_steps(const RhOps *ops, const Widths *w, RhScanStep steps[3])
+{
+    double e = ops->element_bytes, c = (double)w->scan.chunk, d = (double)w->columns;
+    double product = 2 * d * (double)w->scan.key;
+    double states = rh_scan_state_bytes(&w->scan) * e / RH_FP32;
+    steps[0] = (RhScanStep){product, 3 * e * d + states};
+    steps[1] = (RhScanStep){0, 2 * states};
+    steps[2] = (RhScanStep){product + 2 * c * 2 * d, 5 * e * d + states};
+    return 3;
+}
+
 /* In chunks of C: four products among the chunk's keys and a triangle's inverse, what it makes of keys and values; the
  * states, with two updates; outputs. Of channels: one step over r, k, v. */
 static int steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
@@ -125,6 +174,8 @@ static int steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
         steps[0] = (RhScanStep){recurrence_flops(ops, w), 4 * e * d};
         return 1;
     }
+    if (!has_rates(ops))
+        return decaying_steps(ops, w, steps);
     steps[0] = (RhScanStep){2 * c * 6 * d + 2 * c * triangle / 3,
                             6 * e * d + 4 * RH_FP32 * triangle + 2 * e * d};
     steps[1] = (RhScanStep){3 * product, 6 * e * d + states};
@@ -143,7 +194,7 @@ static void scale(RhOps *ops, const Widths *w, bool backward)
 
 static void rates(RhOps *ops, const Widths *w, bool backward)
 {
-    if (has_matrix_states(ops))
+    if (has_rates(ops))
         rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &RATES,
                            (double)ops->tokens * (double)w->columns, backward);
 }
@@ -153,8 +204,9 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
     RhScanStep steps[3];
     int count = steps_of(ops, w, steps);
     int64_t h = ops->model->hidden;
+    mixing(ops, w, false);
     mix(ops, w->inputs, false);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < w->matrices; i++)
         rh_ops_linear(ops, ops->tokens, w->columns, h);
     latents(ops, w, false);
     rates(ops, w, false);
@@ -179,9 +231,10 @@ static void backward(RhOps *ops, const Widths *w)
     rh_scan_steps(ops, &w->scan, steps, count, 2);
     rates(ops, w, true);
     latents(ops, w, true);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < w->matrices; i++)
         rh_ops_linear(ops, ops->tokens, h, w->columns);
     mix(ops, w->inputs, true);
+    mixing(ops, w, true);
 }
 
 static void weight_gradients(RhOps *ops, const Widths *w)
@@ -192,8 +245,12 @@ static void weight_gradients(RhOps *ops, const Widths *w)
         rh_ops_linear_gradient(ops, w->columns, w->latent);
         rh_ops_linear_gradient(ops, w->latent, h);
     }
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < w->matrices; i++)
         rh_ops_linear_gradient(ops, w->columns, h);
+    for (int i = 0; i < MIXES && w->mix > 0; i++)
+        rh_ops_linear_gradient(ops, h, ops->kind->mix_rank);
+    if (w->mix > 0)
+        rh_ops_linear_gradient(ops, w->mix, h);
 }
 
 static void kernels(RhOps *ops, RhPass pass)
@@ -207,21 +264,23 @@ static void kernels(RhOps *ops, RhPass pass)
         weight_gradients(ops, &w);
 }
 
-/* Kept: the mixed inputs; receptance, key and value; what latents make, in and out, and what rates made of keys; the scan's
+/* Kept: the mixed inputs; what matrices make of them; what latents make, in and out, and what rates made of keys; the scan's
  * output, and the last matrix' input. Working: gradients of the scan's, states between chunks. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, e = ops->element_bytes, d = (double)w.columns;
-    bool seventh = has_matrix_states(ops);
-    double told = w.latent > 0 ? (double)w.latent + (seventh ? 7 : 0) * d : 0;
-    double states = seventh ? n * rh_scan_state_bytes(&w.scan) * e / RH_FP32 : 0;
+    bool states_are_matrices = has_matrix_states(ops);
+    double told = (double)w.latent + (has_rates(ops) ? 7 : w.latent > 0 ? 1 : 0) * d;
+    double mixed = n * (double)w.mix + (w.mix > 0 ? MIXES : 0) * rh_ops_hidden_elements(ops);
+    double states = states_are_matrices ? n * rh_scan_state_bytes(&w.scan) * e / RH_FP32 : 0;
     double wide = rh_ops_hidden_elements(ops);
-    return (RhOperatorBytes){.kept = e * (w.inputs * wide + n * (5 * d + told)) +
-                                     (seventh ? n * rh_ops_norm_copies(ops) * d : 0),
-                             .forward = e * wide + rh_ops_gathered_bytes(ops) + states,
-                             .backward = e * (wide + n * (seventh ? 7 : 4) * d) +
-                                         rh_ops_gathered_bytes(ops) + 2 * states};
+    double normed = states_are_matrices ? n * rh_ops_norm_copies(ops) * d : 0;
+    int gradients = has_rates(ops) ? 7 : w.matrices + 1;
+    return (RhOperatorBytes){
+        .kept = e * (w.inputs * wide + mixed + n * ((w.matrices + 2) * d + told)) + normed,
+        .forward = e * wide + rh_ops_gathered_bytes(ops) + states,
+        .backward = e * (wide + n * gradients * d) + rh_ops_gathered_bytes(ops) + 2 * states};
 }
 
 /* The state, and the token before; of channels two means and their largest exponent. */
