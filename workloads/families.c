@@ -6,10 +6,17 @@
 
 #include "workloads/fields.h"
 
-static const RhFamily *const TABLES[] = {
-    rh_families_dense,   rh_families_gpt,     rh_families_encoders,
-    rh_families_experts, rh_families_listed,  rh_families_mixed,
-    rh_families_scans,   rh_families_crossed, rh_families_kin};
+const RhFamily *const rh_families_tables[] = {rh_families_dense,
+                                              rh_families_gpt,
+                                              rh_families_encoders,
+                                              rh_families_experts,
+                                              rh_families_listed,
+                                              rh_families_mixed,
+                                              rh_families_scans,
+                                              rh_families_crossed,
+                                              rh_families_kin,
+                                              rh_families_towers,
+                                              NULL};
 
 const RhField rh_set_fields[] = {
     SIZE("layers", layers, LAYERS_MAX, 0),
@@ -36,8 +43,8 @@ static const RhLayerWord COMMON_WORDS[] = {ATTENTION_WORDS, {0}};
 
 const RhFamily *rh_family_by_name(const char *name)
 {
-    for (size_t t = 0; t < G_N_ELEMENTS(TABLES); t++)
-        for (const RhFamily *f = TABLES[t]; f->name != NULL; f++)
+    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
+        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
             if (g_str_equal(f->name, name))
                 return f;
     return NULL;
@@ -64,8 +71,8 @@ const RhFamily *rh_family_by_class(const char *name)
     const char *end = strstr(name, "For");
     if (end == NULL)
         return NULL;
-    for (size_t t = 0; t < G_N_ELEMENTS(TABLES); t++)
-        for (const RhFamily *f = TABLES[t]; f->name != NULL; f++)
+    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
+        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
             if (is_same_word(f->name, name, (size_t)(end - name)))
                 return f;
     return NULL;
@@ -79,8 +86,8 @@ static int compare_names(const void *a, const void *b)
 static const char *const *collect_names(void)
 {
     GPtrArray *names = g_ptr_array_new();
-    for (size_t t = 0; t < G_N_ELEMENTS(TABLES); t++)
-        for (const RhFamily *f = TABLES[t]; f->name != NULL; f++)
+    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
+        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
             g_ptr_array_add(names, (void *)f->name);
     g_ptr_array_sort(names, compare_names);
     g_ptr_array_add(names, NULL);

@@ -40,6 +40,7 @@ typedef struct RhConfig {
     int64_t extra_norms;    /* further norms of the hidden state in each block */
     int64_t embedding_norm; /* a norm behind the embedding */
     int64_t token_types;    /* rows of a table of token types; 0: none */
+    int64_t languages, languages_used; /* rows of one of languages; is there one of several? */
     int64_t wide_head_size, wide_kv_heads, wide_keys_as_values; /* of layers without a window, where
                                                                  * they are of another shape */
     int64_t near_heads, near_kv_heads, near_head_size,
@@ -114,6 +115,7 @@ typedef struct RhConfig {
     int64_t beside_pictures; /* some layers look at tokens of pictures, which come from outside */
     int64_t cross_norms;     /* ... and norm their queries and keys */
     int64_t embedding;       /* columns of the table of tokens; 0: as many as the hidden state */
+    int64_t head_width;      /* ... of the matrix that predicts; 0: as many as the table's */
     int64_t
         layer_groups; /* of layers that are one and the same; 0: each has parameters of its own */
     int64_t inner_layers; /* ... of so many each; 1 */
@@ -203,7 +205,8 @@ typedef struct {
 /* The rows, by kind of model; ended by a row without name. */
 extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
     rh_families_experts[], rh_families_listed[], rh_families_mixed[], rh_families_scans[],
-    rh_families_crossed[], rh_families_kin[];
+    rh_families_crossed[], rh_families_kin[], rh_families_towers[];
+extern const RhFamily *const rh_families_tables[]; /* all of these, NULL-ended */
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
 /* Is it our own form, which lists layers? */

@@ -42,6 +42,17 @@ static const RhField UMT5[] = {
     END,
 };
 
+/* LongT5 (arXiv 2112.07916): an encoder whose tokens see so many on either side; the means of blocks that "transient-global"
+ * lets them see besides are left out, and their table and norms. */
+static const RhField LONGT5[] = {
+    T5_SIZES,
+    BEGINS("feed_forward_proj", ffn_gated, "gated", 0),
+    FLAG("tie_word_embeddings", tied, 1),
+    SIZE("local_radius", sparse_near, TOKENS_MAX / 4, 127),
+    CONSTANT(window_used, 1),
+    END,
+};
+
 /* Switch Transformer (arXiv 2101.03961): a T5 with experts in the second of every so many layers, one for a token. Its files
  * say the turn, or how many layers have experts. */
 static const RhField SWITCH[] = {
@@ -204,6 +215,11 @@ static void settle_switch(RhConfig *c)
         c->expert_turn = c->layers / c->decoder_sparse;
 }
 
+static void settle_longt5(RhConfig *c)
+{
+    c->encoder_window = 2 * c->sparse_near + 1;
+}
+
 static void settle_bigbird_pegasus(RhConfig *c)
 {
     c->encoder_window = c->encoder_sparse_used
@@ -223,7 +239,10 @@ const RhFamily rh_families_crossed[] = {
      NULL, "sliding_attention", settle_bigbird_pegasus},
     CROSSED("blenderbot", LAYER, LEARNED, PEGASUS),
     CROSSED("blenderbot-small", LAYER, LEARNED, BART),
+    CROSSED("florence2_language", LAYER, LEARNED, BART),
     CROSSED("led", LAYER, LEARNED, LED),
+    {"longt5", RH_NORM_RMS, RH_POSITION_NONE, &rh_attention, &rh_ffn, LONGT5, NULL,
+     "sliding_attention", settle_longt5},
     CROSSED("m2m_100", LAYER, NONE, PEGASUS),
     CROSSED("marian", LAYER, LEARNED, MARIAN),
     CROSSED("mbart", LAYER, LEARNED, MBART),

@@ -529,6 +529,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("llava_llama", RMS, ROTARY, LLAMA),
     DECODER("llava_mistral", RMS, ROTARY, MISTRAL),
     DECODER("llava_qwen", RMS, ROTARY, QWEN2),
+    DECODER("llava_qwen2", RMS, ROTARY, QWEN2),
     DECODER("mimo", RMS, ROTARY, QWEN2),
     DECODER("minicpm", RMS, ROTARY, MINICPM),
     DECODER_OF("minicpm3", RMS, ROTARY, rh_latent_attention, MINICPM3, settle_minicpm3),

@@ -1,5 +1,5 @@
-/* Families of encoders, whose queries see later tokens, too: of words, proteins and pictures. Keys and
- * defaults as in families_dense.c. */
+/* Families of encoders, whose queries see later tokens, too: of words, proteins and sounds (of pictures: families_towers.c).
+ * Keys and defaults as in families_dense.c. */
 #include <glib.h>
 
 #include "workloads/fields.h"
@@ -135,7 +135,8 @@ static const RhField LONGFORMER[] = {
 };
 
 /* Nomic BERT (arXiv 2402.01613) and GTE (arXiv 2407.19669): BERT with rotation and a gated network; Nomic's has no
- * biases, of GTE's matrices into the network they are counted and are none. */
+ * biases, of GTE's matrices into the network they are counted and are none. Nomic's second has experts in the last of every
+ * `moe_every_n_layers` layers (arXiv 2502.07972); their biases into the network are counted and are none. */
 static const RhField NOMIC_BERT[] = {
     SIZE("n_layer", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
     SIZE("n_embd", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
@@ -145,6 +146,10 @@ static const RhField NOMIC_BERT[] = {
     SIZE("n_positions", positions, TOKENS_MAX, 8192),
     SIZE("rotary_emb_base", rotary_base, BASE_MAX, 10000),
     BERT_WORDS,
+    COUNT("num_experts", experts, EXPERTS_MAX, 0),
+    COUNT("moe_top_k", experts_per_token, EXPERTS_MAX, 2),
+    COUNT("moe_every_n_layers", expert_step, LAYERS_MAX, 0),
+    CONSTANT(expert_offset, -1),
     FLAG("qkv_proj_bias", qkv_bias, 0),
     FLAG("qkv_proj_bias", out_bias, 0),
     FLAG("mlp_fc1_bias", ffn_bias, 0),
@@ -188,6 +193,59 @@ static const RhField EUROBERT[] = {
     ATTENTION_BIAS(0),
     FLAG("mlp_bias", ffn_bias, 0),
     CONSTANT(both_ways, 1),
+    END,
+};
+
+/* XLM and FlauBERT (arXiv 1901.07291, 1912.05372): BERT under other names, with a table of languages where there are several. */
+static const RhField XLM[] = {
+    SIZE("n_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("emb_dim", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("n_words", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    POSITIONS(512),
+    COUNT("n_langs", languages, VOCAB_MAX, 1),
+    FLAG("use_lang_emb", languages_used, 1),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("dropout", hidden_dropout, 1),
+    RATE("attention_dropout", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
+/* RemBERT (arXiv 2010.12821): a narrow table of tokens, a wide matrix before what predicts, which is not tied. */
+static const RhField REMBERT[] = {
+    BERT_SIZES,
+    SIZE("input_embedding_size", embedding, WIDTH_MAX, 256),
+    SIZE("output_embedding_size", head_width, WIDTH_MAX, 1664),
+    COUNT("type_vocab_size", token_types, VOCAB_MAX, 2),
+    FLAG("tie_word_embeddings", tied, 0),
+    RATE("hidden_dropout_prob", hidden_dropout, 0),
+    RATE("attention_probs_dropout_prob", attention_dropout, 0),
+    BERT_REST,
+    END,
+};
+
+/* Jina's third (arXiv 2409.10173): XLM-RoBERTa with rotation; its adapters for tasks are left out. */
+static const RhField JINA_V3[] = {
+    BERT_SIZES,
+    BERT_WORDS,
+    RATE("hidden_dropout_prob", hidden_dropout, 1),
+    RATE("attention_probs_dropout_prob", attention_dropout, 1),
+    BERT_REST,
+    END,
+};
+
+/* Decoders that embed, without a mask (NV-Embed, arXiv 2405.17428; Llama-Embed-Nemotron, 2025), and without a matrix that
+ * predicts; what pools is left out. */
+static const RhField BIDIREC[] = {
+    LLAMA_SIZES,
+    HEADS(0, 0),
+    POSITIONS(32768),
+    ATTENTION_BIAS(0),
+    WINDOW(0),
+    CONSTANT(window_used, 1),
+    CONSTANT(both_ways, 1),
+    CONSTANT(tied, 1),
     END,
 };
 
@@ -273,125 +331,6 @@ static const RhField ESM[] = {
     END,
 };
 
-/* ViT (arXiv 2010.11929): tokens are patches of a picture and one that is classified; the vocabulary is
- * the classes. */
-static const RhField VIT[] = {
-    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
-    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("image_size", image, TOKENS_MAX, 224),
-    SIZE("patch_size", patch, TOKENS_MAX, 16),
-    SIZE("num_channels", channels, WIDTH_MAX, 3),
-    MEMBERS("id2label", vocab, VOCAB_MAX),
-    RATE("hidden_dropout_prob", hidden_dropout, 0),
-    RATE("attention_probs_dropout_prob", attention_dropout, 0),
-    CONSTANT(both_ways, 1),
-    FLAG("qkv_bias", qkv_bias, 1),
-    CONSTANT(out_bias, 1),
-    CONSTANT(ffn_bias, 1),
-    END,
-};
-
-/* Towers of CLIP (arXiv 2103.00020), SigLIP (arXiv 2303.15343) and DINOv2 (arXiv 2304.07193) that look at
- * pictures, alone; the vocabulary is the columns they put out. Norms and projections behind the last layer
- * are left out, as is DINOv2's scale of each layer's output. */
-#define TOWER_SIZES                                                                                \
-    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
-        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
-        SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
-        SIZE("image_size", image, TOKENS_MAX, 224), SIZE("patch_size", patch, TOKENS_MAX, 16),     \
-        SIZE("num_channels", channels, WIDTH_MAX, 3), CONSTANT(both_ways, 1), ALL_BIASED
-
-static const RhField CLIP_VISION[] = {
-    TOWER_SIZES,
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("projection_dim", vocab, VOCAB_MAX, 512),
-    END,
-};
-
-/* ... and those that read: CLIP's under a causal mask, SigLIP's without; nothing is asked for a token. */
-#define READER_SIZES(tokens, words)                                                                \
-    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
-        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
-        SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
-        SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),                              \
-        SIZE("vocab_size", vocab, VOCAB_MAX, words), POSITIONS(tokens), CONSTANT(tied, 1),         \
-        ALL_BIASED
-
-static const RhField CLIP_TEXT[] = {READER_SIZES(77, 49408), END};
-static const RhField SIGLIP_TEXT[] = {READER_SIZES(64, 32000), CONSTANT(both_ways, 1), END};
-
-/* No token is classified: all are pooled. */
-static const RhField SIGLIP_VISION[] = {
-    TOWER_SIZES,
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    CONSTANT(vocab, 2),
-    END,
-};
-
-/* SigLIP 2's with pictures of any shape (arXiv 2502.14786): so many patches at most, which are its positions. */
-static const RhField SIGLIP2_VISION[] = {
-    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
-    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_patches", positions, TOKENS_MAX, 256),
-    SIZE("patch_size", patch, TOKENS_MAX, 16),
-    SIZE("num_channels", channels, WIDTH_MAX, 3),
-    CONSTANT(image, TOKENS_MAX),
-    CONSTANT(both_ways, 1),
-    CONSTANT(vocab, 2),
-    ALL_BIASED,
-    END,
-};
-
-/* Gated networks are two thirds as wide, in steps of 8. */
-static const RhField DINOV2[] = {
-    TOWER_SIZES,
-    SIZE("mlp_ratio", ffn_multiple, 64, 4),
-    FLAG("use_swiglu_ffn", ffn_gated, 0),
-    CONSTANT(vocab, 2),
-    END,
-};
-
-/* With registers (arXiv 2309.16588), which are further tokens. DINOv3 (arXiv 2508.10104) has rotation in place of
- * positions. */
-static const RhField DINOV2_REGISTERS[] = {
-    TOWER_SIZES,
-    SIZE("mlp_ratio", ffn_multiple, 64, 4),
-    FLAG("use_swiglu_ffn", ffn_gated, 0),
-    COUNT("num_register_tokens", registers, TOKENS_MAX, 4),
-    CONSTANT(vocab, 2),
-    END,
-};
-
-static const RhField DINOV3[] = {
-    TOWER_SIZES,
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    FLAG("use_gated_mlp", ffn_gated, 0),
-    COUNT("num_register_tokens", registers, TOKENS_MAX, 0),
-    CONSTANT(vocab, 2),
-    END,
-};
-
-/* Pixtral's tower (arXiv 2410.07073): a llama on patches, without biases. */
-static const RhField PIXTRAL[] = {
-    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
-    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("image_size", image, TOKENS_MAX, 1024),
-    SIZE("patch_size", patch, TOKENS_MAX, 16),
-    SIZE("num_channels", channels, WIDTH_MAX, 3),
-    SIZE("rope_theta", rotary_base, BASE_MAX, 10000),
-    RATE("attention_dropout", attention_dropout, 0),
-    CONSTANT(both_ways, 1),
-    CONSTANT(ffn_gated, 1),
-    CONSTANT(vocab, 2),
-    END,
-};
-
 /* wav2vec 2.0 (arXiv 2006.11477), HuBERT (arXiv 2106.07447), UniSpeech and WavLM (arXiv 2110.13900), whose biases by distance
  * are gated by next to nothing, which is left out. Tokens are 320 samples; what predicts is a matrix of the vocabulary's rows.
  * Adapters of a language (`adapter_attn_dim`) and quantizers are left out. */
@@ -441,15 +380,6 @@ static void settle_waves(RhConfig *c)
     c->embedding_norm = !c->norms_before;
 }
 
-static void settle_dinov2(RhConfig *c)
-{
-    int64_t width = c->ffn_multiple * c->hidden;
-    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
-    if (c->ffn == 0)
-        c->ffn = c->ffn_gated ? (2 * width / 3 + 7) / 8 * 8 : width;
-    c->positions = side * side + 1 + c->registers;
-}
-
 /* The table has rows for as many positions on either side. */
 static void settle_deberta(RhConfig *c)
 {
@@ -458,6 +388,17 @@ static void settle_deberta(RhConfig *c)
     c->around = c->around_used ? 2 * MIN(side, TOKENS_MAX / 2) : 0;
     c->around_own = !c->around_shared;
     c->distances = c->around * (c->hidden / MAX(c->heads, 1));
+}
+
+static void settle_nomic(RhConfig *c)
+{
+    if (c->expert_step == 0 || c->experts == 0)
+        c->experts = c->experts_per_token = 0;
+}
+
+static void settle_xlm(RhConfig *c)
+{
+    c->token_types = c->languages_used && c->languages > 1 ? c->languages : 0;
 }
 
 static void settle_big_bird(RhConfig *c)
@@ -470,19 +411,6 @@ static void settle_layoutlm(RhConfig *c)
 {
     c->token_types += 4 * c->registers;
     c->registers = 0;
-}
-
-static void settle_siglip(RhConfig *c)
-{
-    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
-    c->positions = side * side;
-}
-
-static void settle_vit(RhConfig *c)
-{
-    int64_t side = MAX(c->image / MAX(c->patch, 1), 1);
-    c->positions = side * side + 1 + c->registers;
-    c->vocab = MAX(c->vocab, 2); /* as transformers, where no classes are named */
 }
 
 #define ENCODER(name, norm, position, fields, settle)                                              \
@@ -501,19 +429,13 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("albert", LAYER, LEARNED, ALBERT, NULL),
     ENCODER("bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("bert-generation", LAYER, LEARNED, DISTILBERT, NULL),
+    ENCODER("bidir_mistral", RMS, ROTARY, BIDIREC, NULL),
     ENCODER("big_bird", LAYER, LEARNED, BIG_BIRD, settle_big_bird),
     ENCODER("camembert", LAYER, LEARNED, BERT, NULL),
-    {"clip_text_model", RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, CLIP_TEXT, NULL,
-     "sliding_attention", NULL},
-    ENCODER("clip_vision_model", LAYER, LEARNED, CLIP_VISION, settle_vit),
     ENCODER("data2vec-text", LAYER, LEARNED, BERT, NULL),
     DISENTANGLED("deberta"),
     DISENTANGLED("deberta-v2"),
     ENCODER("data2vec-audio", LAYER, NONE, DATA2VEC_AUDIO, settle_waves),
-    ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
-    ENCODER("dinov2", LAYER, LEARNED, DINOV2, settle_dinov2),
-    ENCODER("dinov2_with_registers", LAYER, LEARNED, DINOV2_REGISTERS, settle_dinov2),
-    ENCODER("dinov3_vit", LAYER, ROTARY, DINOV3, settle_vit),
     ENCODER("distilbert", LAYER, LEARNED, DISTILBERT, NULL),
     ENCODER("dpr", LAYER, LEARNED, BERT, NULL),
     ENCODER("Dream", RMS, ROTARY, DREAM, NULL),
@@ -521,34 +443,33 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("ernie", LAYER, LEARNED, BERT, NULL),
     ENCODER("esm", LAYER, ROTARY, ESM, NULL),
     ENCODER("eurobert", RMS, ROTARY, EUROBERT, NULL),
+    ENCODER("flaubert", LAYER, LEARNED, XLM, settle_xlm),
     ENCODER("gte", LAYER, ROTARY, GTE, NULL),
     ENCODER("hubert", LAYER, NONE, WAV2VEC2, settle_waves),
     ENCODER("ibert", LAYER, LEARNED, BERT, NULL),
     ENCODER("jina_bert", LAYER, NONE, JINA_BERT, NULL),
+    ENCODER("jina_embeddings_v3", LAYER, ROTARY, JINA_V3, NULL),
     ENCODER("layoutlm", LAYER, LEARNED, LAYOUTLM, settle_layoutlm),
     ENCODER("llada", RMS, ROTARY, LLADA, NULL),
     ENCODER("llada_moe", RMS, ROTARY, LLADA_MOE, NULL),
     ENCODER("llada2_moe", RMS, ROTARY, LLADA2_MOE, NULL),
+    ENCODER("llama_bidirec", RMS, ROTARY, BIDIREC, NULL),
     ENCODER("longformer", LAYER, LEARNED, LONGFORMER, NULL),
     ENCODER("megatron-bert", LAYER, LEARNED, BERT, NULL),
     ENCODER("modernbert", LAYER, ROTARY, MODERNBERT, NULL),
     ENCODER("mpnet", LAYER, LEARNED, MPNET, NULL),
     ENCODER("new", LAYER, ROTARY, GTE, NULL),
-    ENCODER("nomic_bert", LAYER, ROTARY, NOMIC_BERT, NULL),
-    ENCODER("pixtral", RMS, ROTARY, PIXTRAL, settle_siglip),
+    ENCODER("nomic_bert", LAYER, ROTARY, NOMIC_BERT, settle_nomic),
+    ENCODER("rembert", LAYER, LEARNED, REMBERT, NULL),
     ENCODER("roberta", LAYER, LEARNED, BERT, NULL),
     ENCODER("roberta-prelayernorm", LAYER, LEARNED, BERT, NULL),
     ENCODER("roformer", LAYER, ROTARY, ROFORMER, NULL),
-    ENCODER("siglip2_vision_model", LAYER, LEARNED, SIGLIP2_VISION, NULL),
-    ENCODER("siglip_text_model", LAYER, LEARNED, SIGLIP_TEXT, NULL),
-    ENCODER("siglip_vision_model", LAYER, LEARNED, SIGLIP_VISION, settle_siglip),
     ENCODER("splinter", LAYER, LEARNED, BERT, NULL),
     ENCODER("unispeech", LAYER, NONE, WAV2VEC2, settle_waves),
     ENCODER("unispeech-sat", LAYER, NONE, WAV2VEC2, settle_waves),
-    ENCODER("vit", LAYER, LEARNED, VIT, settle_vit),
-    ENCODER("vit_msn", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("wav2vec2", LAYER, NONE, WAV2VEC2, settle_waves),
     ENCODER("wavlm", LAYER, NONE, WAVLM, settle_waves),
+    ENCODER("xlm", LAYER, LEARNED, XLM, settle_xlm),
     ENCODER("xlm-roberta", LAYER, LEARNED, BERT, NULL),
     ENCODER("xlm-roberta-xl", LAYER, LEARNED, BERT, NULL),
     {0},

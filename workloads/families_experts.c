@@ -486,6 +486,7 @@ const RhFamily rh_families_experts[] = {
     DECODER("deepseek", rh_attention, DEEPSEEK),
     DECODER("deepseek_v2", rh_latent_attention, DEEPSEEK_V2),
     DECODER("deepseek_v3", rh_latent_attention, DEEPSEEK_V3),
+    DECODER("dots_vlm", rh_latent_attention, DEEPSEEK_V3),
     SPARSE("deepseek_v32"),
     DECODER("dots1", rh_attention, DOTS1),
     DECODER("ernie4_5_moe", rh_attention, ERNIE4_5_MOE),

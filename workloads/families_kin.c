@@ -96,7 +96,46 @@ static const RhField SPARK2_5[] = {
     END,
 };
 
+/* SDAR (arXiv 2510.06303): a Qwen 3 that makes blocks of tokens at once, of `block_size`, each under a causal mask to those
+ * before it. Molmo 2 (Ai2, 2025): a Qwen 3 in Molmo's names; rows that pictures add to its table are left out. */
+static const RhField QWEN3[] = {
+    LLAMA_SIZES,       HEADS(RH_FIELD_REQUIRED, 128), POSITIONS(32768),
+    ATTENTION_BIAS(0), CONSTANT(qk_norm, 1),          END,
+};
+
+static const RhField MOLMO2[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(4096),
+    FLAG("qkv_bias", qkv_bias, 1),
+    FLAG("use_qk_norm", qk_norm, 0),
+    END,
+};
+
 /* --- Mixtures --- */
+
+static const RhField SDAR_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 128),
+    POSITIONS(32768),
+    ATTENTION_BIAS(0),
+    CONSTANT(qk_norm, 1),
+    QWEN_EXPERTS,
+    END,
+};
+
+/* Pangu Pro MoE (arXiv 2505.21411): experts in groups, of each of which a token asks as many, and a shared one. */
+static const RhField PANGU_PRO_MOE[] = {
+    LLAMA_SIZES,
+    HEADS(RH_FIELD_REQUIRED, 0),
+    POSITIONS(32768),
+    EXPERTS("num_experts"),
+    SIZE("moe_intermediate_size", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("shared_expert_intermediate_size", shared_ffn, WIDTH_MAX, 0),
+    CONSTANT(qkv_bias, 1),
+    CONSTANT(out_bias, 1),
+    END,
+};
 
 /* SmallThinker (arXiv 2507.20984): all layers with experts, a router before attention; windows where
  * `sliding_window_layout` says 1. */
@@ -250,12 +289,16 @@ const RhFamily rh_families_kin[] = {
     DECODER("AXK2", rh_sparse_attention, AXK2),
     DECODER("axk2", rh_sparse_attention, AXK2),
     DECODER("iquestcoder", rh_attention, LLAMA),
+    DECODER("molmo2_text", rh_attention, MOLMO2),
     DECODER("openelm", rh_attention, OPENELM),
     {"ouro", RH_NORM_RMS, RH_POSITION_ROTARY, &rh_attention, &rh_ffn, OURO, NULL,
      "sliding_attention", settle_ouro},
+    DECODER("PanguProMoE", rh_attention, PANGU_PRO_MOE),
     DECODER("plamo3", rh_attention, PLAMO3),
     DECODER("sarvam_mla", rh_latent_attention, SARVAM_MLA),
     DECODER("sarvam_moe", rh_attention, SARVAM),
+    DECODER("sdar", rh_attention, QWEN3),
+    DECODER("sdar_moe", rh_attention, SDAR_MOE),
     DECODER("smallthinker", rh_attention, SMALLTHINKER),
     DECODER("solar", rh_attention, LLAMA),
     {"solar_open2", RH_NORM_RMS, RH_POSITION_NONE, &rh_attention_gated, &rh_ffn, SOLAR_OPEN2,

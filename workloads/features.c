@@ -40,7 +40,7 @@ uint32_t rh_model_features(const RhModel *model)
     for (int32_t i = 0; i < model->kinds_count; i++)
         bits |= features_of(&model->kinds[i]);
     bits |= model->encoder ? RH_FEATURE_ENCODER : 0;
-    bits |= model->embedding > 0 ? RH_FEATURE_SHARED : 0;
+    bits |= model->embedding > 0 || model->head_width > 0 ? RH_FEATURE_SHARED : 0;
     bits |= rh_model_reads_beside(model) || model->alternates > 0 ? RH_FEATURE_BESIDE : 0;
     bits |= model->kinds_count > 1 ? RH_FEATURE_KINDS : 0;
     bits |= odd_front(model) ? RH_FEATURE_FRONT : 0;

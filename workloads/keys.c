@@ -181,11 +181,6 @@ static const char *const SHARED_EXPERTS[] = {
     "num_shared_experts",       "shared_expert_intermediate_size",
     "shared_intermediate_size", NULL};
 
-static const RhFamily *const TABLES[] = {
-    rh_families_dense,   rh_families_gpt,     rh_families_encoders,
-    rh_families_experts, rh_families_listed,  rh_families_mixed,
-    rh_families_scans,   rh_families_crossed, rh_families_kin};
-
 const char *const *rh_key_aliases(const char *key)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(ALIASES); i++)
@@ -207,8 +202,8 @@ bool rh_key_is_foreign(const char *key)
 {
     if (g_strv_contains(FOREIGN, key) || rh_key_aliases(key) != NULL)
         return true;
-    for (size_t t = 0; t < G_N_ELEMENTS(TABLES); t++)
-        for (const RhFamily *f = TABLES[t]; f->name != NULL; f++)
+    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
+        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
             if (has_key(f, key))
                 return true;
     return false;

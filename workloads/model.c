@@ -386,6 +386,7 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->tied_embeddings = c->tied != 0;
     m->embedding_norm = c->embedding_norm != 0;
     m->embedding = c->embedding != c->hidden ? c->embedding : 0;
+    m->head_width = c->tied ? 0 : c->head_width;
     m->token_types = (int32_t)c->token_types;
     m->layer_input = (int32_t)c->layer_input;
     m->layer_inputs = c->layer_input * c->layers;

@@ -103,6 +103,7 @@ typedef struct RhModel {
     bool embedding_norm; /* a norm behind the embedding */
     /* columns of the table of tokens, where a matrix makes them hidden; 0: none does */
     int64_t embedding;
+    int64_t head_width;  /* columns of the matrix that predicts; 0: the table's */
     int32_t token_types; /* rows of a table of token types */
     int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */

@@ -473,8 +473,9 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
 }
 
 /* Where a decoder is said that has encoders of pictures or sounds beside it, which are left out. */
-static const char *const DECODERS[] = {"text_config", "llm_config", "language_config",
-                                       "thinker_config", "language_model_config"};
+static const char *const DECODERS[] = {"text_config",           "llm_config",
+                                       "language_config",       "thinker_config",
+                                       "language_model_config", "vlm_config"};
 
 /* DeepSeek-OCR says its decoder's figures at the top as well, under a type that is the whole's. */
 static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root)

@@ -19,22 +19,32 @@ static double logit_bytes(const RhOps *ops, bool backward)
     return backward ? RH_FP32 + RH_FP32 + RH_WRITE : RH_READ + RH_FP32 + RH_FP32 + RH_FP32;
 }
 
-static double matrix_entries(const RhOps *ops)
+/* Columns of the matrix: the table of tokens', or its own (RemBERT). */
+static int64_t width_of(const RhOps *ops)
 {
-    return (double)rh_ops_vocab(ops) * (double)rh_ops_embedding_width(ops);
+    return ops->model->head_width > 0 ? ops->model->head_width : rh_ops_embedding_width(ops);
 }
 
-/* A matrix before it, where the table of tokens is narrower than the hidden state; every rank has it. */
+static bool narrows(const RhOps *ops)
+{
+    return width_of(ops) != ops->model->hidden;
+}
+
+static double matrix_entries(const RhOps *ops)
+{
+    return (double)rh_ops_vocab(ops) * (double)width_of(ops);
+}
+
+/* A matrix before it, where it is not as wide as the hidden state; every rank has it. */
 static double narrowing_entries(const RhOps *ops)
 {
-    double h = (double)ops->model->hidden, w = (double)rh_ops_embedding_width(ops);
-    return ops->model->embedding > 0 ? h * w : 0;
+    return narrows(ops) ? (double)ops->model->hidden * (double)width_of(ops) : 0;
 }
 
 /* Its matrix also when tied: who places stages decides about tying. */
 static RhParams params(const RhOps *ops)
 {
-    double bias = ops->model->embedding > 0 ? (double)ops->model->embedding : 0;
+    double bias = narrows(ops) ? (double)width_of(ops) : 0;
     return (RhParams){.sharded = matrix_entries(ops), .replicated = narrowing_entries(ops) + bias};
 }
 
@@ -53,11 +63,11 @@ static RhFlops flops(const RhOps *ops)
 
 static void kernels(RhOps *ops, RhPass pass)
 {
-    int64_t h = ops->model->hidden, v = rh_ops_vocab(ops), w = rh_ops_embedding_width(ops);
+    int64_t h = ops->model->hidden, v = rh_ops_vocab(ops), w = width_of(ops);
     int64_t rows = rh_pass_trains(pass) ? ops->tokens : ops->sequences;
-    bool narrows = w != h;
+    bool narrow = narrows(ops);
     double logits = loss_logits(ops);
-    if (narrows && rh_pass_is_forward(pass))
+    if (narrow && rh_pass_is_forward(pass))
         rh_ops_gemm(ops, 1, rows, w, h);
     if (!rh_pass_trains(pass)) { /* of each sequence the last token alone; sampling is left out */
         rh_ops_gemm(ops, 1, rows, v, w);
@@ -67,11 +77,11 @@ static void kernels(RhOps *ops, RhPass pass)
     } else if (pass == RH_PASS_BACKWARD_DATA) {
         rh_ops_stream(ops, RH_KERNEL_CROSS_ENTROPY, logit_bytes(ops, true) * logits, 1);
         rh_ops_gemm(ops, 1, rows, w, v);
-        if (narrows)
+        if (narrow)
             rh_ops_gemm(ops, 1, rows, h, w);
     } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
         rh_ops_weight_gradient(ops, v, w);
-        if (narrows)
+        if (narrow)
             rh_ops_weight_gradient(ops, w, h);
     }
 }
@@ -134,8 +144,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
     RhOperatorBytes b = (ops->shard->whole_logits ? of_whole_logits
                          : ops->shard->eager_loss ? of_eager_logits
                                                   : of_cut_logits)(ops, logits, input_gradient);
-    if (ops->model->embedding > 0)
-        b.kept += ops->element_bytes * (double)(ops->tokens * ops->model->embedding);
+    if (narrows(ops))
+        b.kept += ops->element_bytes * (double)(ops->tokens * width_of(ops));
     return b;
 }
 
