@@ -14,6 +14,19 @@
 /* Reads the file and appends its notes; NULL in `error` when it is fine. */
 typedef bool (*CheckFunc)(const char *path, GString *notes, GError **error);
 
+/* Of files whose weights are quantized: what this changes, and how to say it. */
+static void note_stored(GString *notes, const RhModel *m)
+{
+    if (m->stored_as == NULL)
+        return;
+    g_string_append_printf(notes, "note: its weights are stored as \"%s\"", m->stored_as);
+    if (m->stored_recipe != NULL)
+        g_string_append_printf(notes, ": --dtype %s says so; without it they are in 16 bits\n",
+                               m->stored_recipe);
+    else
+        g_string_append(notes, ", which no recipe is: bytes are those of --dtype, or 16 bits\n");
+}
+
 static bool check_model(const char *path, GString *notes, GError **error)
 {
     g_autoptr(RhModel) m = rh_model_load(path, error);
@@ -34,6 +47,7 @@ static bool check_model(const char *path, GString *notes, GError **error)
                            "\n",
                            m->layers_count, m->hidden, k->heads, k->head_size, k->kv_heads,
                            rh_model_ffn_kind(m)->ffn_width, m->vocab);
+    note_stored(notes, m);
     return true;
 }
 

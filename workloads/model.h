@@ -130,8 +130,11 @@ typedef struct RhModel {
     struct RhLayerPlan *plans; /* what the file says of single layers; NULL: nothing; owned */
     int32_t plans_count;
     GPtrArray *read_steps, *shaped_steps; /* RhStepList, owned */
-    struct RhConfig *config;              /* as the file says it, for rh_model_set; owned */
-    char *hash;                           /* SHA-256 of the source text */
+    const char
+        *stored_as; /* how a file says that its weights are stored, interned; NULL: plainly */
+    const char *stored_recipe; /* ... a recipe that is like it; NULL: none */
+    struct RhConfig *config;   /* as the file says it, for rh_model_set; owned */
+    char *hash;                /* SHA-256 of the source text */
 } RhModel;
 
 /* A config.json, a folder holding one, or a catalogue name. RH_ERROR_INPUT with file:line:col and

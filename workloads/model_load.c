@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "workloads/model_private.h"
+#include "workloads/stored.h"
 
 static const RhJsonNode *member(const RhJsonNode *object, const char *key)
 {
@@ -500,6 +501,13 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
     g_autoptr(RhModel) m = family == NULL ? NULL
                            : own          ? rh_own_layers_read(doc, family, name)
                                           : read_model(doc, decoder, family, name);
+    RhStoredWeights stored = own ? (RhStoredWeights){0} : rh_stored_weights_read(doc, decoder);
+    if (!own && stored.method == NULL && decoder != root)
+        stored = rh_stored_weights_read(doc, root);
+    if (m != NULL) {
+        m->stored_as = stored.method;
+        m->stored_recipe = stored.recipe;
+    }
     if (!own)
         rh_json_consume_all(doc, root);
     if (!rh_json_finish(doc, error))
