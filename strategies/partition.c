@@ -21,7 +21,7 @@ const char *rh_partition_whole(const RhModel *model, bool trained)
         return "is an encoder and a decoder, which are not cut into stages here: what the encoder puts out would go to "
                "every stage of the decoder";
     if (rh_model_reads_beside(model))
-        return "has layers that read keys (or which were chosen) of layers before them, or columns of a second embedding, which are not sent "
+        return "has layers that read keys of layers before them, or columns of a second embedding, which are not sent "
                "from stage to stage here";
     if (trained && rh_model_shares_layers(model))
         return "has layers that share parameters, whose gradients would be summed over stages, which is not known here";

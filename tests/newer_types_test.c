@@ -4,6 +4,7 @@
 
 #include "tests/model_counts.h"
 #include "tests/operators_kit.h"
+#include "workloads/features.h"
 
 /* Llama 4 Scout; Nemotron-3-Ultra's shape of three layers; GLM-5.2's attention. */
 #define SCOUT(rest)                                                                                \
@@ -84,8 +85,8 @@ static void indexers_may_be_shared(void)
     CU_ASSERT_EQUAL(rh_model_params(all) - rh_model_params(m), entries + 2 * 128);
     CU_ASSERT_EQUAL(m->kind_of_layer[0], m->kind_of_layer[2]);
     CU_ASSERT_NOT_EQUAL(m->kind_of_layer[0], m->kind_of_layer[1]);
-    CU_ASSERT_TRUE(rh_model_reads_beside(m));
-    CU_ASSERT_FALSE(rh_model_reads_beside(all));
+    CU_ASSERT_TRUE(rh_model_features(m) & RH_FEATURE_BESIDE);
+    CU_ASSERT_FALSE(rh_model_features(all) & RH_FEATURE_BESIDE);
     const RhLayerKind *full = &m->kinds[m->kind_of_layer[0]],
                       *shared = &m->kinds[m->kind_of_layer[1]];
     RhShard far = shard_of(1, (int32_t)n, 1), near = shard_of(1, 2048, 1);

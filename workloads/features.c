@@ -22,7 +22,7 @@ static uint32_t features_of(const RhLayerKind *k)
     uint32_t bits = 0;
     bits |= k->cross_width > 0 || k->encodes ? RH_FEATURE_ENCODER : 0;
     bits |= k->borrows || k->mixer == &rh_shared_attention ? RH_FEATURE_SHARED : 0;
-    bits |= k->layer_input > 0 || k->side_rank > 0 ? RH_FEATURE_BESIDE : 0;
+    bits |= k->layer_input > 0 || k->side_rank > 0 || k->borrows_index ? RH_FEATURE_BESIDE : 0;
     bits |= k->mixer == &rh_latent_attention ? RH_FEATURE_LATENT : 0;
     bits |= odd_mixer(k) ? RH_FEATURE_MIXER : 0;
     bits |= k->window_tokens > 0 ? RH_FEATURE_WINDOW : 0;

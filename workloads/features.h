@@ -8,7 +8,8 @@ typedef enum {
     RH_FEATURE_ENCODER = 1 << 0, /* layers that look at an encoder's tokens */
     RH_FEATURE_SHARED = 1 << 1,  /* a narrow table of tokens, parameters of other layers */
     RH_FEATURE_BESIDE =
-        1 << 2, /* what layers read beside the hidden state (rh_model_reads_beside) */
+        1
+        << 2, /* what layers read beside the hidden state (rh_model_reads_beside, borrows_index) */
     RH_FEATURE_KINDS = 1 << 3,   /* several kinds of layers */
     RH_FEATURE_LATENT = 1 << 4,  /* latent attention */
     RH_FEATURE_MIXER = 1 << 5,   /* any other mixer; gates, shared or unlike heads, no mask */

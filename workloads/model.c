@@ -501,7 +501,7 @@ bool rh_model_reads_beside(const RhModel *m)
 {
     bool some = m->layer_inputs > 0;
     for (int i = 0; i < m->kinds_count; i++)
-        some |= m->kinds[i].borrows_keys || m->kinds[i].borrows_index;
+        some |= m->kinds[i].borrows_keys;
     return some;
 }
 

@@ -173,8 +173,8 @@ bool rh_model_crosses(const RhModel *model);
 /* Do layers have their parameters of layers before them? */
 bool rh_model_shares_layers(const RhModel *model);
 
-/* Do layers read of others what the hidden state does not hold: keys and values, or columns of a second
- * embedding? */
+/* Do layers read of others what the hidden state does not hold and no message between stages: keys and values, or columns
+ * of a second embedding? */
 bool rh_model_reads_beside(const RhModel *model);
 
 /* Does it make one token after another? Models whose queries see later tokens, and those of pictures, are asked

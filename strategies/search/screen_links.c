@@ -225,7 +225,8 @@ static void add_script(Sum *s, int32_t stage, const RhScript *script)
 
 /* Of all messages of a micro-batch from a stage to another: forward to the next chunk of the model, back
  * to the one before. */
-static double bytes_between(const RhLayout *l, const double *messages, int32_t stage, int32_t other)
+static double bytes_between(const RhLayout *l, const RhCutMessage *messages, int32_t stage,
+                            int32_t other)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     int32_t chunks = l->pp * l->vpp;
@@ -233,9 +234,9 @@ static double bytes_between(const RhLayout *l, const double *messages, int32_t s
     for (int32_t c = 0; c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(schedule, l->pp, stage, c);
         if (g > 0 && rh_pipeline_stage(schedule, l->pp, g - 1) == other)
-            bytes += messages[g - 1];
+            bytes += messages[g - 1].back;
         if (g + 1 < chunks && rh_pipeline_stage(schedule, l->pp, g + 1) == other)
-            bytes += messages[g];
+            bytes += messages[g].forward;
     }
     return bytes;
 }
@@ -243,7 +244,8 @@ static double bytes_between(const RhLayout *l, const double *messages, int32_t s
 static void add_messages(Sum *s, const RhPieces *pieces, const RhSplit *split)
 {
     int32_t pp = s->l->pp;
-    g_autofree double *messages = rh_pieces_messages_new(pieces, split->layers, split->chunks);
+    g_autofree RhCutMessage *messages =
+        rh_pieces_messages_new(pieces, split->layers, split->chunks);
     for (int32_t stage = 0; pp > 1 && stage < pp; stage++)
         for (int side = 0; side < (pp > 2 ? 2 : 1); side++) {
             int32_t to = (stage + (side ? pp - 1 : 1)) % pp;

@@ -205,7 +205,8 @@ double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t st
     bool down = rh_slot_goes_down(g->schedule, slot);
     const RhHop *alone = down ? g->net->back : g->net->next;
     double *lane = &s->lane_s[rh_train_send_lane(g->schedule, slot)];
-    double bytes = g->messages_bytes[rh_slot_goes_back(slot->pass) ? to : to - 1];
+    bool back = rh_slot_goes_back(slot->pass);
+    double bytes = rh_cut_message_bytes(&g->messages_bytes[back ? to : to - 1], back);
     double message_s = rh_hop_s(&alone[stage], bytes);
     if (g->messages)
         message_s = rh_later(message_s, rh_hop_s(&g->messages[2 * stage + down], bytes));

@@ -25,6 +25,15 @@ double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens)
     return (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
 }
 
+double rh_iteration_handed_bytes(const RhIterations *it, int32_t tokens)
+{
+    int32_t chosen = 0;
+    for (int32_t k = 0; k < it->model->kinds_count; k++)
+        if (it->model->kinds[k].borrows_index)
+            chosen = MAX(chosen, it->model->kinds[k].window_tokens);
+    return rh_iteration_hidden_bytes(it, tokens) + 4.0 * tokens * chosen;
+}
+
 /* --- How long it takes --- */
 
 static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double bytes)
@@ -168,7 +177,7 @@ double rh_iteration_shard_exchanges_s(RhIterations *it, const RhShard *shard)
                                   block_exchange_s(it, kind, RH_BLOCK_FFN, shard));
     }
     return s + (it->pool.pp - 1) *
-                   exchange_s(it, RH_OP_SHIFT, 2, rh_iteration_hidden_bytes(it, tokens));
+                   exchange_s(it, RH_OP_SHIFT, 2, rh_iteration_handed_bytes(it, tokens));
 }
 
 /* --- As a list --- */

@@ -158,7 +158,7 @@ static void list_exchanges(RhWires *w, int32_t tokens, int32_t sequences)
     g_array_set_size(w->exchanges, 0);
     rh_iteration_exchanges(w->it, tokens, sequences, w->exchanges);
     RhServedExchange hands_on = {RH_OP_SHIFT, false,
-                                 w->pool.pp * rh_iteration_hidden_bytes(w->it, tokens)};
+                                 w->pool.pp * rh_iteration_handed_bytes(w->it, tokens)};
     if (w->pool.pp > 1)
         g_array_append_val(w->exchanges, hands_on);
 }

@@ -51,8 +51,8 @@ static double largest_message(const RhBuild *b)
     double most = 0;
     for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->script->stage, c);
-        most = MAX(most, g > 0 ? b->messages[g - 1] : 0);
-        most = MAX(most, g + 1 < l->pp * l->vpp ? b->messages[g] : 0);
+        most = MAX(most, g > 0 ? b->messages[g - 1].forward : 0);
+        most = MAX(most, g + 1 < l->pp * l->vpp ? b->messages[g].forward : 0);
     }
     return most;
 }
@@ -64,8 +64,8 @@ static double all_messages(const RhBuild *b)
     double sum = 0;
     for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->script->stage, c);
-        sum += g > 0 ? b->messages[g - 1] : 0;
-        sum += g + 1 < l->pp * l->vpp ? 2 * b->messages[g] : 0;
+        sum += g > 0 ? b->messages[g - 1].forward : 0;
+        sum += g + 1 < l->pp * l->vpp ? b->messages[g].forward + b->messages[g].back : 0;
     }
     return sum * (double)b->microbatches;
 }

@@ -5,14 +5,17 @@
 /* --- messages between stages --- */
 
 /* A message's sending or receiving end, from or to the stage `other`, between a model chunk and the
- * next. */
+ * next, or back. */
 static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, int32_t chunk,
-                       const char *label)
+                       bool back)
 {
+    static const char *const labels[2][2] = {{"receive activations", "receive gradients"},
+                                             {"send activations", "send gradients"}};
+    const char *label = labels[kind == RH_TASK_SEND][back];
     RhTask task = rh_build_task(b, kind, lane, label);
     task.layer = -1;
     task.peer_delta = (other - b->script->stage) * b->grid.stride[RH_DIM_PP];
-    task.bytes = b->messages[chunk];
+    task.bytes = rh_cut_message_bytes(&b->messages[chunk], back);
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
     if (kind == RH_TASK_SEND) {
         count = rh_build_waits(b, true, preds);
@@ -67,9 +70,10 @@ static void cross(RhBuild *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
     int32_t to = back ? g - 1 : g + 1;
-    b->recvs[back][to * b->microbatches + slot->microbatch] = rh_build_exchange(
-        b, rh_train_send_lane(rh_pipeline_of(b->layout), slot), RH_GROUP_TWINS, RH_OP_SHIFT,
-        b->messages[MIN(g, to)], back ? "exchange gradients" : "exchange activations");
+    b->recvs[back][to * b->microbatches + slot->microbatch] =
+        rh_build_exchange(b, rh_train_send_lane(rh_pipeline_of(b->layout), slot), RH_GROUP_TWINS,
+                          RH_OP_SHIFT, rh_cut_message_bytes(&b->messages[MIN(g, to)], back),
+                          back ? "exchange gradients" : "exchange activations");
 }
 
 /* Gradients of weights stay where they are: nothing comes in, nothing goes out. */
@@ -82,8 +86,7 @@ static void receive(RhBuild *b, const RhSlot *slot, int32_t g)
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || from < 0)
         return;
     RhLane lane = rh_train_receive_lane(rh_pipeline_of(b->layout), slot);
-    int32_t task = message(b, RH_TASK_RECV, lane, from, back ? g : g - 1,
-                           back ? "receive gradients" : "receive activations");
+    int32_t task = message(b, RH_TASK_RECV, lane, from, back ? g : g - 1, back);
     b->recvs[back][g * b->microbatches + slot->microbatch] = task;
     rh_build_wait_for(b, task);
 }
@@ -98,7 +101,7 @@ static void send(RhBuild *b, const RhSlot *slot, int32_t g)
         return;
     b->sends[back][g * b->microbatches + slot->microbatch] =
         message(b, RH_TASK_SEND, rh_train_send_lane(rh_pipeline_of(b->layout), slot), to,
-                back ? g - 1 : g, back ? "send gradients" : "send activations");
+                back ? g - 1 : g, back);
 }
 
 void rh_build_match(RhBuild *b)

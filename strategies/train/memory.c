@@ -61,7 +61,7 @@ RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *l, const R
 {
     RhChunkMemory m = {.items = *items};
     if (!items->head)
-        m.message_bytes = rh_pieces_message_bytes(pieces, items->first + items->count);
+        m.message = rh_pieces_message(pieces, items->first + items->count);
     if (items->embedding)
         add_item(pieces, l, RH_ITEM_EMBEDDING, true, &m);
     for (int32_t i = 0; i < items->count; i++)
@@ -106,9 +106,10 @@ static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t 
                  RhStageHeld *held)
 {
     const RhChunkMemory *chunk = chunks[g], *before = chunk_before(chunks, g);
-    double message = larger(chunk->message_bytes, before ? before->message_bytes : 0);
+    double message = larger(chunk->message.forward, before ? before->message.forward : 0);
     held->message_bytes = l->pp > 1 ? larger(held->message_bytes, message) : 0;
-    held->messages_bytes += (before ? before->message_bytes : 0) + 2 * chunk->message_bytes;
+    held->messages_bytes +=
+        (before ? before->message.forward : 0) + chunk->message.forward + chunk->message.back;
     rh_states_add(&held->states, &chunk->states);
     keep_largest(&held->largest_params, &chunk->largest_params);
     held->largest_away_bytes = larger(held->largest_away_bytes, chunk->largest_away_bytes);

@@ -36,7 +36,7 @@ typedef struct {
     RhInFlight kept;           /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
-    double message_bytes; /* behind it */
+    RhCutMessage message; /* behind it */
     RhChunkItems items;
 } RhChunkMemory;
 

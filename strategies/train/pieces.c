@@ -196,34 +196,44 @@ static void add_kernels(const BlockOf *of, RhBlockPieces *b)
 }
 
 /* A sequence-parallel rank sends its own tokens, or each its share of all (cuts/tensor.c gathers them). */
-static double message_bytes(const RhPieces *p, const RhLayerKind *kind)
+static double own_bytes(const RhPieces *p, double whole)
 {
     bool shares = p->shard.sequence_parallel || p->c->stack->scatters_messages;
-    return rh_output_bytes(p->c->model, kind, &p->shard) / (shares ? p->shard.tp : 1);
+    return whole / (shares ? p->shard.tp : 1);
+}
+
+static double message_bytes(const RhPieces *p, const RhLayerKind *kind)
+{
+    return own_bytes(p, rh_output_bytes(p->c->model, kind, &p->shard));
 }
 
 static void add_messages(RhPieces *p)
 {
     p->first_bytes = p->least_message_bytes = message_bytes(p, NULL);
     for (int k = 0; k < p->c->model->kinds_count; k++) {
-        p->output_bytes[k] = message_bytes(p, &p->c->model->kinds[k]);
+        const RhLayerKind *kind = &p->c->model->kinds[k];
+        p->output_bytes[k] = message_bytes(p, kind);
+        p->choice_bytes[k] = own_bytes(p, rh_choice_bytes(p->c->model, kind, &p->shard));
         p->least_message_bytes = MIN(p->least_message_bytes, p->output_bytes[k]);
     }
 }
 
-double rh_pieces_message_bytes(const RhPieces *p, int32_t layer)
+RhCutMessage rh_pieces_message(const RhPieces *p, int32_t layer)
 {
-    return layer > 0 ? p->output_bytes[p->c->model->kind_of_layer[layer - 1]] : p->first_bytes;
+    const RhModel *m = p->c->model;
+    double hidden = layer > 0 ? p->output_bytes[m->kind_of_layer[layer - 1]] : p->first_bytes;
+    double chosen = layer < m->layers_count ? p->choice_bytes[m->kind_of_layer[layer]] : 0;
+    return (RhCutMessage){.forward = hidden + chosen, .back = hidden};
 }
 
-double *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t chunks)
+RhCutMessage *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t chunks)
 {
-    double *bytes = g_new(double, chunks);
+    RhCutMessage *messages = g_new(RhCutMessage, chunks);
     for (int32_t g = 0, layer = 0; g + 1 < chunks; g++) {
         layer += layers[g];
-        bytes[g] = rh_pieces_message_bytes(p, layer);
+        messages[g] = rh_pieces_message(p, layer);
     }
-    return bytes;
+    return messages;
 }
 
 /* Kernels for tokens that are sent once have a pace of their own on the links. A job for which they are not

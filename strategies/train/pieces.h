@@ -64,8 +64,9 @@ typedef struct RhPieces {
     RhBlockPieces *mixer, *ffn; /* per kind of layers as items; owned */
     RhBlockPieces embedding, head;
     /* What one rank sends to the next stage: behind a layer of each kind, behind the embedding; the
-     * least of these */
+     * least of these; and before a layer of each kind besides, forward alone */
     double output_bytes[RH_LAYER_KINDS_MAX], first_bytes, least_message_bytes;
+    double choice_bytes[RH_LAYER_KINDS_MAX];
     RhHeld layer_params[RH_ITEM_LAYERS], layer_frozen[RH_ITEM_LAYERS];
     RhMatrices matrices;   /* none where the stack makes no dummy gradients */
     struct RhPieces *half; /* of half a micro-batch, where two take turns; else NULL */
@@ -79,10 +80,17 @@ void rh_pieces_add_kernels(RhPieces *pieces);
 void rh_pieces_free(RhPieces *pieces);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
 
-/* What one rank sends forward when the model is cut before this layer, and gets back as gradients. */
-double rh_pieces_message_bytes(const RhPieces *pieces, int32_t layer);
+/* What one rank sends forward when the model is cut before this layer, and gets back as gradients: bytes. */
+typedef struct {
+    double forward, back;
+} RhCutMessage;
+RhCutMessage rh_pieces_message(const RhPieces *pieces, int32_t layer);
 /* The same behind each of a model's chunks but the last, which have so many layers; caller frees. */
-double *rh_pieces_messages_new(const RhPieces *pieces, const int32_t *layers, int32_t chunks);
+RhCutMessage *rh_pieces_messages_new(const RhPieces *pieces, const int32_t *layers, int32_t chunks);
+static inline double rh_cut_message_bytes(const RhCutMessage *message, bool back)
+{
+    return back ? message->back : message->forward;
+}
 
 /* Parameters of a stage on one rank, and those of them in layers: the weights of linear layers, which a
  * recipe may cast (and norms and routers, which are next to nothing). */

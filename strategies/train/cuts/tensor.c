@@ -186,12 +186,13 @@ static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
         return;
     const RhItem *first = rh_script_item(s, item);
     int32_t layer = first->kind == RH_ITEM_HEAD ? s->pieces->c->model->layers_count : first->layer;
+    RhCutMessage message = rh_pieces_message(s->pieces, layer + (back ? 1 : 0));
     rh_script_communicate(
         w, (RhStep){.lane = RH_LANE_TP,
                     .group = RH_GROUP_TENSOR,
                     .op = RH_OP_ALL_GATHER,
                     .phase = (uint8_t)rh_slot_phase(slot->pass),
-                    .bytes = l->tp * rh_pieces_message_bytes(s->pieces, layer + (back ? 1 : 0)),
+                    .bytes = l->tp * rh_cut_message_bytes(&message, back),
                     .label = back ? "gather gradients received" : "gather activations received"});
     rh_script_wait(w, RH_LANE_TP);
 }
