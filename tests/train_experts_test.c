@@ -242,6 +242,37 @@ static void experts_fit_into_the_ranks_of_a_stage(void)
         train_check_judged(&rows[i]);
 }
 
+/* hpZ among those of a group that have the same experts; where a group has each expert once, a rank's second share of them is
+ * all, and backward gathers none. States: 18 bytes a parameter over all, and 2 bytes over the second shares. */
+static void second_shares_hold_experts_apart(void)
+{
+    static const struct {
+        const char *layout;
+        double gathered;        /* times that experts are, backward */
+        double common, experts; /* bytes a parameter */
+    } rows[] = {{"dp16,ep4,zero3,hpz8", 1, 18.0 / 16 + 2.0 / 8, 18.0 / 4 + 2.0 / 2},
+                {"dp16,ep8,zero3,hpz8", 0, 18.0 / 16 + 2.0 / 8, 18.0 / 2 + 2}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("qwen3-30b-a3b", "dgx-h100:2", "bare", 16, 2048);
+        RhLayout l = train_layout(&k, rows[i].layout);
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
+                        s.fixed_bytes[RH_MEMORY_OPTIMIZER];
+        RH_CHECK_CLOSE(states,
+                       rows[i].common * s.params.of[RH_PARAMS_COMMON] +
+                           rows[i].experts * s.params.of[RH_PARAMS_EXPERTS],
+                       1e-12);
+        g_autoptr(RhProgram) p = train_build(&k, rows[i].layout);
+        double experts = 2 * s.params.of[RH_PARAMS_EXPERTS];
+        RH_CHECK_CLOSE(train_group_bytes(p, "edp", RH_OP_ALL_GATHER), experts, 1e-12);
+        RH_CHECK_CLOSE(train_group_bytes(p, "expert hpz", RH_OP_ALL_GATHER),
+                       rows[i].gathered * experts, 1e-12);
+        RH_CHECK_CLOSE(train_group_bytes(p, "hpz", RH_OP_ALL_GATHER),
+                       2 * s.params.of[RH_PARAMS_COMMON], 1e-12);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -254,6 +285,7 @@ int main(void)
             {"the_busiest_ranks_experts_set_the_pace", the_busiest_ranks_experts_set_the_pace},
             {"halves_take_turns", halves_take_turns},
             {"zero_3_gathers_each_class_where_it_lies", zero_3_gathers_each_class_where_it_lies},
+            {"second_shares_hold_experts_apart", second_shares_hold_experts_apart},
             {"spreading_experts_keeps_their_work", spreading_experts_keeps_their_work},
             {"a_recipe_is_accounted_for", a_recipe_is_accounted_for},
             {"experts_fit_into_the_ranks_of_a_stage", experts_fit_into_the_ranks_of_a_stage},

@@ -79,7 +79,8 @@ static double buffer_bytes(const RhBuild *b)
     for (guint i = 0; i < b->script->steps->len; i++) {
         const RhStep *step = rh_script_step(b->script, (int32_t)i);
         bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS) ||
-                       step->group == rh_params_shard_group(b->layout, RH_PARAMS_EXPERTS);
+                       step->group == rh_params_shard_group(b->layout, RH_PARAMS_EXPERTS) ||
+                       step->group == rh_params_second_group(RH_PARAMS_EXPERTS);
         double *have = &most[step->lane][experts ? RH_PARAMS_EXPERTS : RH_PARAMS_COMMON];
         if (step->kind == RH_STEP_COMMUNICATE || step->kind == RH_STEP_COPY)
             *have = MAX(*have, step->buffers * step->bytes);

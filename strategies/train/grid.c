@@ -36,6 +36,7 @@ static const Kind kinds[RH_GROUP_LAST] = {
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
     [RH_GROUP_EXPERT_SHARD] = {.label = "expert shard"},
     [RH_GROUP_SAME_EXPERT_SHARE] = {.label = "same expert share"},
+    [RH_GROUP_SECOND_EXPERT_SHARD] = {.label = "expert hpz"},
     [RH_GROUP_TWINS] = {.label = "twins"},
     [RH_GROUP_TIED] = {.label = "tied", .joins = true, .ends = true},
     [RH_GROUP_MODEL] = {.label = "model", .joins = true},
@@ -90,6 +91,10 @@ static Interval interval_of(const RhLayout *l, RhGroupKind kind)
                                 : (Interval){1, 1};
     case RH_GROUP_SAME_EXPERT_SHARE:
         return experts_share(l) ? interval_of(l, RH_GROUP_SAME_SHARE) : (Interval){1, 1};
+    case RH_GROUP_SECOND_EXPERT_SHARD:
+        return l->hpz > 0 && rh_train_spreads_experts(l)
+                   ? (Interval){expert_ranks(l), MAX(l->tp * l->hpz / expert_ranks(l), 1)}
+                   : (Interval){1, 1};
     case RH_GROUP_MODEL:
         return (Interval){1, MAX(l->tp, rh_train_spreads_experts(l) ? expert_ranks(l) : 1)};
     case RH_GROUP_TWINS:
@@ -247,6 +252,19 @@ int32_t rh_params_zero(const RhCase *c, const RhLayout *l, RhParamsClass cls)
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls)
 {
     return interval_of(layout, rh_params_shard_group(layout, cls)).size;
+}
+
+RhGroupKind rh_params_second_group(RhParamsClass cls)
+{
+    return cls == RH_PARAMS_EXPERTS ? RH_GROUP_SECOND_EXPERT_SHARD : RH_GROUP_SECOND_SHARD;
+}
+
+int32_t rh_params_second_shards(const RhLayout *layout, RhParamsClass cls)
+{
+    if (layout->hpz == 0 || rh_params_degree(layout, cls) < 3)
+        return 0;
+    int32_t size = interval_of(layout, rh_params_second_group(cls)).size;
+    return size < rh_params_shards(layout, cls) ? size : 0;
 }
 
 int32_t rh_train_replicas(const RhLayout *layout)

@@ -29,10 +29,11 @@ typedef enum {
     RH_GROUP_EXPERT_TENSOR,
     RH_GROUP_EXPERT,
     RH_GROUP_EXPERT_DATA,
-    RH_GROUP_EXPERT_SHARD,      /* of these the ones that share out states, and */
-    RH_GROUP_SAME_EXPERT_SHARE, /* those that have the same share */
-    RH_GROUP_TWINS,             /* two replicas that feed one pipeline from both its ends */
-    RH_GROUP_TIED,              /* first and last stage: both hold a tied model's matrix */
+    RH_GROUP_EXPERT_SHARD,        /* of these the ones that share out states, and */
+    RH_GROUP_SAME_EXPERT_SHARE,   /* those that have the same share */
+    RH_GROUP_SECOND_EXPERT_SHARD, /* ... and those over which weights are shared out a second time */
+    RH_GROUP_TWINS,               /* two replicas that feed one pipeline from both its ends */
+    RH_GROUP_TIED,                /* first and last stage: both hold a tied model's matrix */
     RH_GROUP_MODEL, /* of all stages, the ranks that hold one replica of the model between them */
     RH_GROUP_ALL,   /* every rank */
     RH_GROUP_LAST
@@ -87,6 +88,10 @@ bool rh_params_exchanged(const RhCase *c, const RhLayout *layout, RhParamsClass 
 /* Of these the ones among whom ZeRO shares states out, how many they are, and who have the same share. */
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls);
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls);
+/* Those among whom weights are shared out a second time (hpz), and how many they are: 0, where the first shares are as near, or
+ * there are no second ones; 1: each has its weights whole. */
+RhGroupKind rh_params_second_group(RhParamsClass cls);
+int32_t rh_params_second_shards(const RhLayout *layout, RhParamsClass cls);
 /* Among how many the optimizer's are; whether who has the same share shares these out besides. */
 int32_t rh_params_optimizer_shards(const RhLayout *layout, RhParamsClass cls);
 bool rh_params_outer(const RhLayout *layout, RhParamsClass cls);

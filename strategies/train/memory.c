@@ -318,7 +318,8 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
         m.fixed_bytes[RH_MEMORY_GRADIENTS] += gradient_bytes * params / (each ? shards : 1);
         m.fixed_bytes[RH_MEMORY_OPTIMIZER] += rh_optimizer_state_bytes(pieces->c) * params /
                                               rh_params_optimizer_shards(l, (RhParamsClass)cls);
-        m.fixed_bytes[RH_MEMORY_WEIGHTS] += l->hpz > 0 ? weights / l->hpz : 0;
+        int32_t second = rh_params_second_shards(l, (RhParamsClass)cls);
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] += second > 0 ? weights / second : 0;
     }
     m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(pieces, l, &held->states);
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_bytes(pieces->c) * held->states.frozen;

@@ -18,7 +18,7 @@
  * states (Megatron-FSDP's outer_dp_sharding_strategy optim): they scatter what they else all-reduce, and the
  * first forward of a step gathers the weights' share among them before it gathers the weights. And weights may be shared out a second time over
  * few replicas, among whom backward gathers them (hpZ of ZeRO++, Wang et al. 2023, arXiv 2306.10209,
- * section 3.2). */
+ * section 3.2): experts among those of the group that have the same ones, or not at all where each has them once. */
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/cuts/gradients.h"
@@ -49,7 +49,7 @@ static void share(const RhCase *c, const RhLayout *l, RhParamsClass cls, RhShare
     shares->gradients *= each ? ranks : 1;
     shares->reduced *= each || (zero >= 1 && c->stack->frees_gradients) ? ranks : 1;
     shares->weights *= zero >= 3 ? ranks : 1;
-    shares->again = l->hpz;
+    shares->again = rh_params_second_shards(l, cls);
 }
 
 /* A bucket of parameters being collected. */
@@ -97,16 +97,26 @@ static void begin(RhScriptWriter *w)
 /* Backward from the second shares, where there are any. */
 static RhGroupKind gather_group(const RhLayout *l, int cls, RhSlotPass pass)
 {
-    bool again = l->hpz > 0 && pass != RH_SLOT_FORWARD;
-    return again ? RH_GROUP_SECOND_SHARD : rh_params_shard_group(l, (RhParamsClass)cls);
+    bool again = rh_params_second_shards(l, (RhParamsClass)cls) > 0 && pass != RH_SLOT_FORWARD;
+    return again ? rh_params_second_group((RhParamsClass)cls)
+                 : rh_params_shard_group(l, (RhParamsClass)cls);
+}
+
+/* Are weights of the class gathered for the pass? Not for gradients of weights alone, nor backward where each rank has a second
+ * share that is all of them. */
+static bool is_gathered(const RhScriptWriter *w, int cls, RhSlotPass pass)
+{
+    bool whole = pass != RH_SLOT_FORWARD &&
+                 rh_params_second_shards(w->script->layout, (RhParamsClass)cls) == 1;
+    return stage_of_sharding(w, cls) == 3 && pass != RH_SLOT_BACKWARD_WEIGHT && !whole;
 }
 
 /* Classes of parameters that the stage gathers item by item. */
-static int32_t classes_gathered(const RhScriptWriter *w)
+static int32_t classes_gathered(const RhScriptWriter *w, RhSlotPass pass)
 {
     int32_t classes = 0;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        classes += stage_of_sharding(w, cls) == 3 && w->script->states.params.of[cls] > 0;
+        classes += is_gathered(w, cls, pass) && w->script->states.params.of[cls] > 0;
     return classes;
 }
 
@@ -119,17 +129,17 @@ static void gather_share(RhScriptWriter *w, int cls, double params, int32_t ahea
            ahead, 0);
 }
 
-/* Gradients of weights alone need no parameters. One lane has the gathers of all classes, one behind
+/* One lane has the gathers of all classes, one behind
  * another: as many for each item are looked back over. */
 static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhHeld *params = &rh_script_item(w->script, item)->params;
-    int32_t ahead = w->script->pieces->c->stack->prefetch_layers, classes = classes_gathered(w);
+    int32_t ahead = w->script->pieces->c->stack->prefetch_layers,
+            classes = classes_gathered(w, slot->pass);
     bool first = slot->pass == RH_SLOT_FORWARD && slot->first && w->script->layout->outer;
     int32_t back = ahead * classes * (first ? 2 : 1);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        if (stage_of_sharding(w, cls) == 3 && slot->pass != RH_SLOT_BACKWARD_WEIGHT &&
-            params->of[cls] > 0) {
+        if (is_gathered(w, cls, slot->pass) && params->of[cls] > 0) {
             if (first)
                 gather_share(w, cls, params->of[cls], back);
             gather(w, gather_group(w->script->layout, cls, slot->pass),
@@ -202,17 +212,16 @@ static bool group_legal(const RhLayout *l, const char *key, int32_t size, int32_
                    key, size, within, l->cp, l->dp);
 }
 
-/* Every group of shares has all experts as often. */
-static bool experts_legal(const RhLayout *l, GError **error)
+/* Every group of so many replicas has all experts as often. */
+static bool experts_legal(const RhLayout *l, const char *key, int32_t size, GError **error)
 {
     int32_t experts = l->ep * rh_train_expert_tensor(l);
-    if (!rh_train_spreads_experts(l) || l->tp * l->shard % experts == 0)
+    if (size == 0 || !rh_train_spreads_experts(l) || l->tp * size % experts == 0)
         return true;
-    return rh_fail(
-        error, RH_ERROR_USAGE,
-        "shard=%d with ep=%d: experts spread over %d ranks do not fit into groups of %d\n"
-        "note: tp x shard must be a multiple of ep x etp",
-        l->shard, l->ep, experts, l->tp * l->shard);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s=%d with ep=%d: experts spread over %d ranks do not fit into groups of %d\n"
+                   "note: tp x %s must be a multiple of ep x etp",
+                   key, size, l->ep, experts, l->tp * size, key);
 }
 
 static bool legal(const RhCase *c, const RhLayout *l, GError **error)
@@ -222,15 +231,12 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
         return false;
     if (l->hpz > 0 && !group_legal(l, "hpz", l->hpz, l->shard > 0 ? l->shard : replicas, error))
         return false;
-    if (l->shard > 0 && !experts_legal(l, error))
+    if (!experts_legal(l, "shard", l->shard, error) || !experts_legal(l, "hpz", l->hpz, error))
         return false;
     if (l->outer && (l->zero < 3 || l->shard == 0))
         return rh_fail(error, RH_ERROR_USAGE,
                        "outer=optim shares the optimizer's states out over groups that share out "
                        "weights\nhelp: zero=3 and shard=8 make such");
-    if (l->hpz > 0 && rh_train_spreads_experts(l))
-        return rh_fail(error, RH_ERROR_USAGE, "hpz=%d with ep=%d is not in this version", l->hpz,
-                       l->ep);
     if (l->hpz > 0 && !c->stack->second_shards)
         return rh_fail(error, RH_ERROR_USAGE,
                        "hpz=%d: the stack %s does not share weights out a second time\n"
