@@ -243,6 +243,43 @@ static void settle_jamba(RhConfig *c)
     settle_steps(c);
 }
 
+/* PLaMo 2 (Preferred Networks, 2025): a selective scan of heads, and in the middle of every `mamba_step` layers attention in a
+ * window; norms before and behind blocks, on q and k (counted as one of a head each). What tells steps is a sixteenth of the
+ * hidden state's columns, 64 at least, and normed. */
+static const RhField PLAMO2[] = {
+    LLAMA_SIZES,
+    SIZE("num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size_per_head", head_size, HEAD_SIZE_MAX, 128),
+    POSITIONS(10485760),
+    FLAG("tie_word_embeddings", tied, 1),
+    SIZE("attention_window_size", window, TOKENS_MAX, 2048),
+    CONSTANT(window_used, 1),
+    SIZE("mamba_step", full_every, LAYERS_MAX, 2),
+    SIZE("mamba_num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("mamba_d_state", state_size, HEAD_SIZE_MAX, 64),
+    SIZE("mamba_d_conv", conv_size, HEAD_SIZE_MAX, 4),
+    SIZE("mamba_chunk_size", chunk, TOKENS_MAX, 256),
+    CONSTANT(scan_groups, 1),
+    CONSTANT(step_norms, 1),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(extra_norms, 1),
+    END,
+};
+
+static const RhLayerWord PLAMO2_WORDS[] = {
+    {.word = "mamba", .mixer = &rh_selective_scan},
+    {.word = "attention", .slides = true},
+    {.word = "full_attention", .slides = true},
+    {0},
+};
+
+static void settle_plamo2(RhConfig *c)
+{
+    c->scan_head_size = MAX(c->head_size, 1);
+    c->step_rank = MAX(c->hidden / 16, 64);
+    c->full_at = c->full_every / 2 + 1;
+}
+
 /* Falcon-H1 (arXiv 2507.22448): Mamba-2 beside attention in every layer. */
 static const RhField FALCON_H1[] = {
     LLAMA_SIZES,
@@ -466,6 +503,7 @@ const RhFamily rh_families_scans[] = {
     MIXED("mamba", NONE, rh_attention, MAMBA1, MAMBA1_WORDS, "mamba", settle_mamba1),
     MIXED("mamba2", NONE, rh_attention, MAMBA2, MAMBA2_WORDS, "mamba2", settle_mamba2),
     MIXED("nemotron_h", NONE, rh_attention, NEMOTRON_H, NEMOTRON_H_WORDS, "mamba", NULL),
+    MIXED("plamo2", ROTARY, rh_attention, PLAMO2, PLAMO2_WORDS, "mamba", settle_plamo2),
     MIXED("recurrent_gemma", ROTARY, rh_attention, RECURRENT_GEMMA, GRIFFIN_WORDS, "recurrent",
           settle_recurrent_gemma),
     {"rwkv", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV, NULL,

@@ -75,24 +75,10 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* The scan a token, in chunks of Q: states at the ends of chunks from x and B; these handed on; the
- * output from C, the states, and the chunk's own tokens, whose scores are C B' (whole squares). */
-static void steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
-{
-    const RhScan *s = &w->scan;
-    double e = ops->element_bytes, q = (double)s->chunk, states = rh_scan_state_bytes(s);
-    double product = 2 * (double)(s->heads * s->key * s->value);
-    double scores = 2 * q * (double)w->keys, own = 2 * q * (double)w->values;
-    steps[0] = (RhScanStep){product, e * (double)(w->values + w->keys) + states};
-    steps[1] = (RhScanStep){0, 2 * states};
-    steps[2] =
-        (RhScanStep){product + scores + own, e * (double)(2 * w->values + 2 * w->keys) + states};
-}
-
 static void forward(RhOps *ops, const Widths *w, RhPass pass)
 {
     RhScanStep steps[3];
-    steps_of(ops, w, steps);
+    rh_scan_chunks(ops, &w->scan, steps);
     rh_ops_linear(ops, ops->tokens, w->in, ops->model->hidden);
     rh_scan_convolve(ops, (double)w->channels, false);
     if (pass == RH_PASS_DECODE)
@@ -108,7 +94,7 @@ static void backward(RhOps *ops, const Widths *w)
 {
     double outputs = (double)ops->tokens * (double)w->values;
     RhScanStep steps[3], scores = {2 * (double)w->scan.chunk * (double)w->keys, 0};
-    steps_of(ops, w, steps);
+    rh_scan_chunks(ops, &w->scan, steps);
     rh_ops_linear(ops, ops->tokens, w->values, ops->model->hidden);
     if (ops->shard->fused_elementwise) {
         rh_scan_convolve(ops, (double)w->channels, false);

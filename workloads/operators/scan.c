@@ -32,6 +32,17 @@ void rh_scan_steps(RhOps *ops, const RhScan *scan, const RhScanStep *steps, int 
     }
 }
 
+void rh_scan_chunks(const RhOps *ops, const RhScan *s, RhScanStep steps[3])
+{
+    double e = ops->element_bytes, q = (double)s->chunk, states = rh_scan_state_bytes(s);
+    double values = (double)(s->heads * s->value), keys = (double)(s->groups * s->key);
+    double product = 2 * (double)(s->heads * s->key * s->value);
+    steps[0] = (RhScanStep){product, e * (values + keys) + states};
+    steps[1] = (RhScanStep){0, 2 * states};
+    steps[2] =
+        (RhScanStep){product + 2 * q * keys + 2 * q * values, e * (2 * values + 2 * keys) + states};
+}
+
 double rh_scan_state_bytes(const RhScan *scan)
 {
     return RH_FP32 * (double)(scan->heads * scan->key * scan->value) / (double)MAX(scan->chunk, 1);

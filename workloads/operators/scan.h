@@ -32,6 +32,9 @@ double rh_scan_convolution_flops(const RhOps *ops, double channels);
 double rh_scan_convolution_params(const RhOps *ops, double channels);
 /* A norm of the scan's output, scaled by a gate of as many elements. */
 void rh_scan_gated_norm(RhOps *ops, double elements, bool backward);
+/* Mamba-2's scan a token, in chunks of Q: states at the ends of chunks from values and keys; these handed on; the output from
+ * queries, the states, and the chunk's own tokens, whose scores are queries times keys (whole squares). */
+void rh_scan_chunks(const RhOps *ops, const RhScan *scan, RhScanStep steps[3]);
 /* Bytes a token of the states between chunks, once. */
 double rh_scan_state_bytes(const RhScan *scan);
 /* Linear layers of such a mixer: one matrix in, one out of `values` columns; bytes kept of the second's input for

@@ -7,14 +7,22 @@
  * exponentials are assumed to run beside them. Fused frameworks keep what mamba_ssm's mamba_inner_fn does
  * with checkpoint_lvl 1: the convolution and the steps' lengths are made again backward. With tensor
  * parallelism each rank has its part of the sum over channels that R + 2N columns are; what summing them
- * takes is left out. */
+ * takes is left out.
+ *
+ * PLaMo 2 (Preferred Networks, 2025) has heads of such channels, whose step and decay are one number each: their scan is
+ * Mamba-2's, in chunks. */
 #include "workloads/operators/scan.h"
 
-/* One rank's columns: channels of the state, and what each token's step is told by (R, B, C). */
+/* One rank's columns: channels of the state, what each token's step is told by (R, B, C), and lengths of steps. */
 typedef struct {
     RhScan scan;
-    int64_t wide, told, rank;
+    int64_t wide, told, rank, lengths;
 } Widths;
+
+static bool has_heads(const Widths *w)
+{
+    return w->scan.value > 1;
+}
 
 static Widths widths_of(const RhOps *ops)
 {
@@ -22,10 +30,11 @@ static Widths widths_of(const RhOps *ops)
     Widths w = {.scan = {.heads = rh_ops_cut(ops, kind->heads),
                          .groups = 1,
                          .key = kind->state_size,
-                         .value = 1,
+                         .value = kind->head_size,
                          .chunk = kind->window_tokens},
                 .rank = kind->step_rank};
-    w.wide = w.scan.heads;
+    w.wide = w.scan.heads * w.scan.value;
+    w.lengths = w.scan.heads;
     w.told = w.rank + 2 * w.scan.key;
     return w;
 }
@@ -34,7 +43,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->heads = (int32_t)c->scan_heads;
     kind->kv_heads = 1;
-    kind->head_size = 1;
+    kind->head_size = (int32_t)c->scan_head_size;
     kind->state_size = (int32_t)c->state_size;
     kind->step_rank = (int32_t)c->step_rank;
     kind->step_norms = c->step_norms != 0;
@@ -47,16 +56,18 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 /* Entries of the four matrices. */
 static double entries_of(const RhOps *ops, const Widths *w)
 {
-    return (double)w->wide * (3 * (double)ops->model->hidden + (double)(w->told + w->rank));
+    return (double)w->wide * (3 * (double)ops->model->hidden + (double)w->told) +
+           (double)(w->rank * w->lengths);
 }
 
-/* Beside matrices and taps: of each channel a decay a column, a skip and a step's bias. */
+/* Beside matrices and taps: of each channel a decay a column, or of each head one; a skip and a step's bias. */
 static RhParams params(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     double h = (double)ops->model->hidden, d = (double)w.wide, bias = ops->kind->qkv_bias ? 1 : 0;
+    double decays = has_heads(&w) ? 1 : (double)w.scan.key;
     return (RhParams){.sharded = entries_of(ops, &w) + rh_scan_convolution_params(ops, d) +
-                                 d * (double)(w.scan.key + 2) + 2 * bias * d,
+                                 (double)w.lengths * (decays + 2) + 2 * bias * d,
                       .replicated = bias * h + (ops->kind->step_norms ? (double)w.told : 0)};
 }
 
@@ -83,12 +94,25 @@ static void scan(RhOps *ops, const Widths *w, RhScanStep step)
     g_array_index(ops->out, RhKernel, ops->out->len - 1).dtype = RH_DTYPE_FP32;
 }
 
+/* Of heads; the last step reads the gate as well. Backward states and scores are made again, as of Mamba-2. */
+static void scan_heads(RhOps *ops, const Widths *w, bool backward)
+{
+    RhScanStep steps[3], scores = {2 * (double)w->scan.chunk * (double)w->scan.key, 0};
+    rh_scan_chunks(ops, &w->scan, steps);
+    steps[2].bytes += ops->element_bytes * (double)w->wide;
+    if (backward) {
+        rh_scan_steps(ops, &w->scan, steps, 2, 1);
+        rh_scan_steps(ops, &w->scan, &scores, 1, 1);
+    }
+    rh_scan_steps(ops, &w->scan, steps, G_N_ELEMENTS(steps), backward ? 2 : 1);
+}
+
 static void tell(RhOps *ops, const Widths *w)
 {
     rh_ops_linear(ops, ops->tokens, w->told, w->wide);
     if (ops->kind->step_norms)
         rh_ops_norm(ops, (double)ops->tokens * (double)w->told, false);
-    rh_ops_linear(ops, ops->tokens, w->wide, w->rank);
+    rh_ops_linear(ops, ops->tokens, w->lengths, w->rank);
 }
 
 /* The scan reads values, lengths, gate, B and C, and writes its output before and behind the gate. */
@@ -100,6 +124,8 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
     tell(ops, w);
     if (pass == RH_PASS_DECODE)
         rh_scan_decode(ops, &w->scan, recurrence_flops(&w->scan));
+    else if (has_heads(w))
+        scan_heads(ops, w, false);
     else
         scan(ops, w,
              (RhScanStep){recurrence_flops(&w->scan), bytes + rh_scan_state_bytes(&w->scan)});
@@ -117,10 +143,13 @@ static void backward(RhOps *ops, const Widths *w)
     rh_ops_linear(ops, ops->tokens, d, ops->model->hidden);
     if (ops->shard->fused_elementwise) {
         rh_scan_convolve(ops, (double)d, false);
-        rh_ops_linear(ops, ops->tokens, d, w->rank);
+        rh_ops_linear(ops, ops->tokens, w->lengths, w->rank);
     }
-    scan(ops, w, back);
-    rh_ops_linear(ops, ops->tokens, w->rank, d);
+    if (has_heads(w))
+        scan_heads(ops, w, true);
+    else
+        scan(ops, w, back);
+    rh_ops_linear(ops, ops->tokens, w->rank, w->lengths);
     if (ops->kind->step_norms)
         rh_ops_norm(ops, (double)ops->tokens * (double)w->told, true);
     rh_ops_linear(ops, ops->tokens, d, w->told);
@@ -131,8 +160,8 @@ static void backward(RhOps *ops, const Widths *w)
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
     rh_ops_linear_gradient(ops, ops->model->hidden, w->wide);
-    rh_ops_linear_gradient(ops, w->wide, w->rank);
-    rh_ops_bias_gradient(ops, w->wide);
+    rh_ops_linear_gradient(ops, w->lengths, w->rank);
+    rh_ops_bias_gradient(ops, w->lengths);
     rh_ops_linear_gradient(ops, w->told, w->wide);
     rh_scan_taps_gradient(ops, (double)w->wide);
     rh_scan_in_gradient(ops, 2 * w->wide);
@@ -157,7 +186,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double n = (double)ops->tokens, e = ops->element_bytes, d = (double)w.wide;
     double wide = rh_ops_hidden_elements(ops), gathered = rh_ops_gathered_bytes(ops);
     double copies = ops->kind->step_norms ? (e + rh_ops_norm_copies(ops)) * (double)w.told : 0;
-    double between = ops->shard->fused_elementwise ? 0 : 2 * e * d;
+    double between = ops->shard->fused_elementwise ? 0 : e * (d + (double)w.lengths);
     double kept = e * (3 * d + (double)w.told) + copies + between + rh_scan_state_bytes(&w.scan);
     return (RhOperatorBytes){.kept = n * kept,
                              .forward = e * (wide + 2 * n * d) + gathered,
