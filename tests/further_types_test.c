@@ -161,6 +161,46 @@ static void parts_are_found(void)
     check_exact(rows, G_N_ELEMENTS(rows));
 }
 
+/* Counts are exact or refused: sums of such sizes came out negative. */
+static void what_is_beyond_counting_is_refused(void)
+{
+    check_refused("{" SHAPE("mixtral", 4096, 1000000, 1000, 1000, 1000000,
+                            16000000) ", 'num_local_experts': 16384, 'num_experts_per_tok': 2}",
+                  "fewer than 2^53 are counted");
+    check_refused("{" TOWER("vit", 12, 1000000, 1000, 1000) ", 'image_size': 1000000000, "
+                                                            "'patch_size': 1}",
+                  "fewer than 2^53 are counted");
+    g_autoptr(RhModel) m = model_load("{" SHAPE("llama", 4096, 4096, 32, 32, 4096, 32000) "}");
+    int64_t before = rh_model_params(m);
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE(rh_model_set(m, "ffn", "1048576", NULL));
+    CU_ASSERT_TRUE(rh_model_set(m, "ffn", "4096", NULL));
+    CU_ASSERT_FALSE(rh_model_set(m, "hidden", "1048576", &error));
+    CU_ASSERT_TRUE(error != NULL && strstr(error->message, "2^53") != NULL);
+    CU_ASSERT_EQUAL(rh_model_params(m), before);
+}
+
+static void figures_that_do_not_fit_are_told(void)
+{
+    check_refused("{'model_type': 'xlstm', 'num_hidden_layers': 2, 'hidden_size': 64, 'num_heads': "
+                  "3, 'vocab_size': 100}",
+                  "num_heads 3 does not divide hidden_size 64");
+    check_refused("{'model_type': 'rwkv6', 'num_hidden_layers': 2, 'hidden_size': 64, 'head_size': "
+                  "48, 'vocab_size': 100}",
+                  "head_size 48 does not divide hidden_size 64");
+    check_refused("{'model_type': 'llava', 'text_config': 5}", "text_config must be an object");
+    check_refused("{'model_type': 'llava'}", "no part here is its decoder");
+    g_autoptr(RhModel) m = model_load("{'model_type': 'xlstm', 'num_hidden_layers': 2, "
+                                      "'hidden_size': 64, 'num_heads': 2, 'vocab_size': 100}");
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_TRUE(rh_model_set(m, "ffn_proj_factor", "4", NULL));
+    CU_ASSERT_EQUAL(m->kinds[0].ffn_width, 256);
+    CU_ASSERT_TRUE(rh_model_set(m, "heads", "4", NULL));
+    CU_ASSERT_EQUAL(m->kinds[0].heads, 4);
+    CU_ASSERT_FALSE(rh_model_set(m, "ffn_proj_factor", "on", &error));
+    CU_ASSERT_TRUE(error != NULL && strstr(error->message, "not a number") != NULL);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -173,5 +213,7 @@ int main(void)
             {"towers_come_to_what_is_published", towers_come_to_what_is_published},
             {"longt5_sees_a_window", longt5_sees_a_window},
             {"parts_are_found", parts_are_found},
+            {"what_is_beyond_counting_is_refused", what_is_beyond_counting_is_refused},
+            {"figures_that_do_not_fit_are_told", figures_that_do_not_fit_are_told},
             {0}});
 }

@@ -376,7 +376,7 @@ static const RhField XLSTM[] = {
     SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
     SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
     SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
-    SIZE("num_heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
     RATIO("qk_dim_factor", key_ratio, 500),
     RATIO("v_dim_factor", value_ratio, 1000),
     RATIO("ffn_proj_factor", ffn_ratio, 2667),
@@ -400,10 +400,11 @@ static int64_t stepped(int64_t hidden, int64_t ratio, int64_t step)
 
 static void settle_xlstm(RhConfig *c)
 {
-    int64_t heads = MAX(c->scan_heads, 1);
-    c->scan_groups = c->heads = c->kv_heads = heads;
+    int64_t heads = MAX(c->heads, 1);
+    c->scan_groups = c->scan_heads = c->kv_heads = heads;
     c->state_size = MAX(stepped(c->hidden, c->key_ratio, 64) / heads, 1);
-    c->scan_head_size = c->head_size = MAX(stepped(c->hidden, c->value_ratio, 64) / heads, 1);
+    c->scan_head_size = MAX(stepped(c->hidden, c->value_ratio, 64) / heads, 1);
+    c->head_size = 0; /* heads divide the hidden state */
     c->ffn = stepped(c->hidden, c->ffn_ratio, c->ffn_multiple);
 }
 

@@ -183,6 +183,10 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         check_divides(&check, offsetof(RhConfig, wave_groups), offsetof(RhConfig, hidden));
     if (c->scan_groups > 0)
         check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
+    if (family->mixer == &rh_time_mixing && c->scan_head_size > 1)
+        check_divides(&check, offsetof(RhConfig, scan_head_size),
+                      c->scan_width > 0 ? offsetof(RhConfig, scan_width)
+                                        : offsetof(RhConfig, hidden));
     if (c->out_groups > 0)
         check_divides(&check, offsetof(RhConfig, out_groups), offsetof(RhConfig, heads));
     check_experts(&check);

@@ -306,6 +306,15 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
         rh_json_string(doc, root, "model_type"); /* says that it is missing */
         return NULL;
     }
+    if (typed == whole && rh_family_of_whole(type) != NULL) {
+        if (rh_json_problems_count(doc) == 0)
+            rh_json_problem(doc, member(typed, "model_type"),
+                            "its text_config (llm_config, language_config) describes it",
+                            "model_type \"%s\" is a model of several parts, and no part here is "
+                            "its decoder",
+                            type);
+        return NULL;
+    }
     if (rh_json_has(whole, "is_encoder_decoder") &&
         rh_json_bool_or(doc, whole, "is_encoder_decoder", false)) {
         rh_json_problem(
@@ -508,6 +517,10 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
         m->stored_as = stored.method;
         m->stored_recipe = stored.recipe;
     }
+    g_autoptr(GError) beyond = NULL;
+    if (m != NULL && rh_json_problems_count(doc) == 0 && !rh_model_countable(m, &beyond))
+        rh_json_problem(doc, decoder, "a size among its figures is a typing error", "%s",
+                        beyond->message);
     if (!own)
         rh_json_consume_all(doc, root);
     if (!rh_json_finish(doc, error))

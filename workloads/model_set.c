@@ -1,4 +1,5 @@
 /* What a word KEY=VALUE changes of a model. */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -32,9 +33,24 @@ static bool fail_unknown_key(const RhModel *m, const char *key, GError **error)
                    m->name, all, help != NULL ? help : "");
 }
 
+static bool parse_ratio(const RhField *field, const char *key, const char *text, int64_t *value,
+                        GError **error)
+{
+    char *end;
+    double number = g_ascii_strtod(text, &end), low = (double)field->low / 1000,
+           high = (double)field->high / 1000;
+    if (end == text || *end != 0 || !(number >= low && number <= high))
+        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: not a number from %g to %g", key, text, low,
+                       high);
+    *value = llround(1000 * number);
+    return true;
+}
+
 static bool parse_value(const RhField *field, const char *key, const char *text, int64_t *value,
                         GError **error)
 {
+    if (field->type == RH_FIELD_RATIO)
+        return parse_ratio(field, key, text, value, error);
     bool yes = g_str_equal(text, "true") || g_str_equal(text, "on");
     bool no = g_str_equal(text, "false") || g_str_equal(text, "off");
     if (field->type != RH_FIELD_SIZE && (yes || no)) {
@@ -122,8 +138,11 @@ bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error
     RhConfig before = *m->config;
     rh_model_set_sizes(m, &c);
     RhLayersProblem problem = {0};
-    if (!rh_model_set_layers(m, &c, m->plans, m->plans_count, &problem)) {
-        g_autofree char *why = problem.text;
+    g_autoptr(GError) beyond = NULL;
+    if (!rh_model_set_layers(m, &c, m->plans, m->plans_count, &problem) ||
+        !rh_model_countable(m, &beyond)) {
+        g_autofree char *why = beyond ? g_strdup(beyond->message) : problem.text;
+        problem.layer = beyond ? -1 : problem.layer;
         RhLayersProblem none = {0};
         rh_model_set_sizes(m, &before);
         rh_model_set_layers(m, &before, m->plans, m->plans_count, &none);

@@ -2,6 +2,7 @@
  * file knows (workloads/operators/). Formulas: docs/model-workload.md. */
 #include "workloads/ops.h"
 
+#include "base/error.h"
 #include "workloads/operators/operator.h"
 
 /* Megatron-LM: make_vocab_size_divisible_by x tensor-model-parallel size. */
@@ -391,24 +392,39 @@ static RhOps whole_of(const RhModel *model, const RhLayerKind *kind, const RhSha
     return ops;
 }
 
-static int64_t whole_params(const RhOps *ops, RhBlock block)
+static double whole_params(const RhOps *ops, RhBlock block)
 {
     RhParams p = params_of(ops, block);
-    return (int64_t)(p.sharded + p.replicated + p.experts);
+    return p.sharded + p.replicated + p.experts;
 }
 
-int64_t rh_model_params(const RhModel *m)
+/* Whole numbers, exact below 2^53. */
+static double sum_of_params(const RhModel *m)
 {
-    g_return_val_if_fail(m != NULL, 0);
     static const RhShard one = {.tp = 1};
     RhOps edge = whole_of(m, NULL, &one);
-    int64_t tied = m->tied_embeddings ? m->vocab * rh_ops_embedding_width(&edge) : 0;
-    int64_t total = whole_params(&edge, RH_BLOCK_EMBEDDING) + whole_params(&edge, RH_BLOCK_HEAD);
+    double tied = m->tied_embeddings ? (double)m->vocab * (double)rh_ops_embedding_width(&edge) : 0;
+    double total = whole_params(&edge, RH_BLOCK_EMBEDDING) + whole_params(&edge, RH_BLOCK_HEAD);
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], &one);
         total += whole_params(&layer, RH_BLOCK_MIXER) + whole_params(&layer, RH_BLOCK_FFN);
     }
     return total - tied;
+}
+
+bool rh_model_countable(const RhModel *m, GError **error)
+{
+    g_return_val_if_fail(m != NULL, false);
+    double sum = sum_of_params(m);
+    return sum < RH_PARAMS_MOST ||
+           rh_fail(error, RH_ERROR_INPUT, "a model of %.3g parameters: fewer than 2^53 are counted",
+                   sum);
+}
+
+int64_t rh_model_params(const RhModel *m)
+{
+    g_return_val_if_fail(m != NULL, 0);
+    return (int64_t)MIN(sum_of_params(m), RH_PARAMS_MOST);
 }
 
 /* Forward as the operators' rows say it; backward twice that, but no gradients of frozen weights. Of
