@@ -5,6 +5,7 @@
 #include "sim/ledger.h"
 #include "tests/bounds_kit.h"
 #include "tests/model_counts.h"
+#include "tests/serve_kit.h"
 #include "tests/train_kit.h"
 
 #define TOP      512
@@ -91,10 +92,29 @@ static void memory_and_bounds_hold(void)
     }
 }
 
+/* A server's stages hand on as much at every boundary. */
+static void servers_hand_numbers_on(void)
+{
+    static const char *const rests[] = {"", TURNS};
+    for (size_t i = 0; i < G_N_ELEMENTS(rests); i++) {
+        Setting s = setting_of("llama-3.2-1b", "dgx-h100:1", "tp1,pp2");
+        g_autofree char *text = g_strdup_printf(GLM("%s"), rests[i]);
+        rh_model_free(s.model);
+        s.serving.model = s.model = model_load(text);
+        g_autoptr(GError) error = NULL;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], &error);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        CU_ASSERT_EQUAL(rh_iteration_hidden_bytes(it, 10), 10 * 2.0 * 1024);
+        CU_ASSERT_EQUAL(rh_iteration_handed_bytes(it, 10), 10 * (2.0 * 1024 + i * 4.0 * TOP));
+        close_setting(&s);
+    }
+}
+
 int main(void)
 {
     return rh_test_main("chosen_keys",
                         (RhTest[]){{"numbers_travel_forward_alone", numbers_travel_forward_alone},
                                    {"memory_and_bounds_hold", memory_and_bounds_hold},
+                                   {"servers_hand_numbers_on", servers_hand_numbers_on},
                                    {0}});
 }

@@ -134,6 +134,13 @@ static void kept_bytes_and_states_are_those_counted_by_hand(void)
     RhCacheBytes cache = rh_block_cache_bytes(m, kind, RH_BLOCK_MIXER, &shard);
     CU_ASSERT_EQUAL(cache.token, 0);
     CU_ASSERT_EQUAL(cache.sequence, 4 * 64 * h + 2 * h);
+    /* The sixth: six mixed inputs, what five latents of 32 make of them, five matrices' outputs and the scan's, decays and the
+     * 64 columns they come from; the gate's product is the last matrix' input. */
+    g_autoptr(RhModel) sixth = model_load(HEADED(6, 2, 1024));
+    CU_ASSERT_EQUAL(rh_block_activation_bytes(sixth, sixth->kinds, RH_BLOCK_MIXER, &shard).kept,
+                    n * 2 * (2 * h + 6 * h + 5 * 32 + 5 * h + 6 * h + 64 + h));
+    CU_ASSERT_EQUAL(rh_block_cache_bytes(sixth, sixth->kinds, RH_BLOCK_MIXER, &shard).sequence,
+                    4 * 64 * h + 2 * h);
     CU_ASSERT_EQUAL(m->kinds[0].value_rank, 0);
     CU_ASSERT_EQUAL(m->kinds[1].value_rank, 32);
     CU_ASSERT_EQUAL(m->kinds[1].heads, 16); /* and not the file's 32 */
