@@ -79,6 +79,64 @@ static void other_stacks_are_refused(void)
                   "num_conv_pos_embedding_groups 7 does not divide");
 }
 
+#define CONFORMER(layers)                                                                          \
+    "{'model_type': 'wav2vec2-bert', 'num_hidden_layers': " #layers ", 'hidden_size': 1024, "      \
+    "'num_attention_heads': 16, 'intermediate_size': 4096, 'feature_projection_input_dim': 160, "  \
+    "'conv_depthwise_kernel_size': 31, 'position_embeddings_type': 'relative_key', "               \
+    "'add_adapter': false, 'vocab_size': null}"
+
+/* W2v-BERT 2.0: 580 M as its name claims, to which a matrix of 32 letters is counted; a Conformer is three layers: a network,
+ * attention, a convolution with a network. */
+static void a_conformer_is_three_layers(void)
+{
+    const double h = 1024, f = 4096, s = 1500, norms = 2 * h;
+    const double network = 2 * h * f + f + h + norms, attention = 4 * h * h + 4 * h + norms,
+                 convolution = 3 * h * h + 31 * h + 2 * norms;
+    g_autoptr(RhModel) m = model_load(CONFORMER(24));
+    CU_ASSERT_EQUAL(m->layers_count, 72);
+    CU_ASSERT_EQUAL(memcmp(m->kind_of_layer, (uint8_t[]){0, 1, 2, 0, 1, 2}, 6), 0);
+    double ends = 2 * 160 + 160 * h + 2 * h + 32 * h + norms;
+    CU_ASSERT_EQUAL((double)rh_model_params(m),
+                    24 * (2 * network + attention + convolution) + ends);
+    RH_CHECK_CLOSE((double)rh_model_params(m), 580.5e6, 1e-3);
+    double matrices = 24 * (4 * h * f + 4 * h * h + 3 * h * h + 31 * h) + 160 * h + 32 * h;
+    RH_CHECK_CLOSE(rh_model_flops_per_token(m, 1500), 6 * matrices + 24 * 3 * 4 * h * s, 1e-12);
+    check_refused("{'model_type': 'wav2vec2-bert', 'num_hidden_layers': 2, 'hidden_size': 1024, "
+                  "'num_attention_heads': 16, 'intermediate_size': 4096, 'add_adapter': true}",
+                  "convolutions behind its layers");
+}
+
+/* However columns are cut: kernels do what the row counts; of a token the norm's two, and of columns the first matrix' two, in
+ * and out of the taps, what the norm makes, the second matrix' input. */
+static void its_convolution_is_counted_by_hand(void)
+{
+    const double n = 2 * 512, h = 1024;
+    g_autoptr(RhModel) m = model_load(CONFORMER(2));
+    const RhLayerKind *kind = &m->kinds[2];
+    for (int32_t tp = 1; tp <= 4; tp *= 4) {
+        RhShard shard = shard_of(tp, 512, 2);
+        RhFlops f = rh_block_flops(m, kind, RH_BLOCK_MIXER, &shard);
+        CU_ASSERT_EQUAL(tp * f.weights, 2 * n * (3 * h * h + 31 * h));
+        static const RhPass passes[] = {RH_PASS_FORWARD, RH_PASS_BACKWARD_DATA,
+                                        RH_PASS_BACKWARD_WEIGHT};
+        for (int p = 0; p < 3; p++) {
+            g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+            rh_block_kernels(m, kind, RH_BLOCK_MIXER, RH_PART_TENSOR, passes[p], &shard, kernels);
+            double sum = 0;
+            for (guint i = 0; i < kernels->len; i++)
+                sum += g_array_index(kernels, RhKernel, i).flops;
+            RH_CHECK_CLOSE(sum, f.weights, 1e-12);
+        }
+        CU_ASSERT_EQUAL(tp * rh_block_params(m, kind, RH_BLOCK_MIXER, &shard).sharded,
+                        3 * h * h + 31 * h + 2 * h);
+    }
+    RhShard one = shard_of(1, 512, 2);
+    CU_ASSERT_EQUAL(rh_block_activation_bytes(m, kind, RH_BLOCK_MIXER, &one).kept,
+                    n * 2 * (2 * h + 6 * h));
+    CU_ASSERT_EQUAL(rh_block_activation_bytes(m, NULL, RH_BLOCK_EMBEDDING, &one).kept,
+                    n * 2 * 2 * 160);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -86,6 +144,8 @@ int main(void)
         (RhTest[]){{"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
                    {"flops_are_those_counted_by_hand", flops_are_those_counted_by_hand},
                    {"kept_bytes_are_those_counted_by_hand", kept_bytes_are_those_counted_by_hand},
+                   {"a_conformer_is_three_layers", a_conformer_is_three_layers},
+                   {"its_convolution_is_counted_by_hand", its_convolution_is_counted_by_hand},
                    {"other_stacks_are_refused", other_stacks_are_refused},
                    {0}});
 }

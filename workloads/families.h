@@ -109,6 +109,7 @@ typedef struct RhConfig {
         own_table; /* ... key-value heads, where they are fewer; how wide its file
                                                           * says it is; has it a table of tokens of its own? */
     int64_t sound_rows, encoder_norm;
+    int64_t frame_columns; /* of a frame of a spectrum that a token is made of; 0: of none */
     /* Of tokens that are made of samples: are there such; norms behind all convolutions, and not the first alone; taps, groups
      * and number of those for positions; do norms stand before blocks? */
     int64_t waves, wave_norms, wave_taps, wave_groups, wave_layers, norms_before;

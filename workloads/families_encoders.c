@@ -365,6 +365,32 @@ static const RhField WAVLM[] = {
     END,
 };
 
+/* W2v-BERT 2.0 (arXiv 2312.05187, section 3.2): Conformers (arXiv 2005.08100), each a network, attention, a convolution and a
+ * network, which are three layers here, on frames of a spectrum. Left out: keys by distance, a table of 73 rows a layer, and the norm
+ * behind each Conformer (0.03 % of the parameters). */
+static const RhField WAV2VEC2_BERT[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, 32),
+    SIZE("feature_projection_input_dim", frame_columns, WIDTH_MAX, 160),
+    SIZE("conv_depthwise_kernel_size", conv_size, HEAD_SIZE_MAX, 31),
+    RATE("hidden_dropout", hidden_dropout, 0),
+    RATE("attention_dropout", attention_dropout, 0),
+    CONSTANT(positions, TOKENS_MAX),
+    CONSTANT(both_ways, 1),
+    ALL_BIASED,
+    END,
+};
+
+static const RhLayerWord CONFORMER_WORDS[] = {
+    {.word = "conformer", .mixer = &rh_glu_convolution, .ffn = RH_FFN_DENSE, .before = "attention"},
+    {.word = "attention", .ffn = RH_FFN_ABSENT, .before = "network"},
+    {.word = "network", .no_mixer = true, .ffn = RH_FFN_DENSE},
+    {0},
+};
+
 /* data2vec (arXiv 2202.03555): five convolutions for positions. */
 static const RhField DATA2VEC_AUDIO[] = {
     WAVES,
@@ -468,6 +494,8 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("unispeech", LAYER, NONE, WAV2VEC2, settle_waves),
     ENCODER("unispeech-sat", LAYER, NONE, WAV2VEC2, settle_waves),
     ENCODER("wav2vec2", LAYER, NONE, WAV2VEC2, settle_waves),
+    {"wav2vec2-bert", RH_NORM_LAYER, RH_POSITION_NONE, &rh_attention_both_ways, &rh_ffn,
+     WAV2VEC2_BERT, CONFORMER_WORDS, "conformer", NULL},
     ENCODER("wavlm", LAYER, NONE, WAVLM, settle_waves),
     ENCODER("xlm", LAYER, LEARNED, XLM, settle_xlm),
     ENCODER("xlm-roberta", LAYER, LEARNED, BERT, NULL),

@@ -343,6 +343,7 @@ static void set_ends(RhModel *m)
                : m->layer_inputs > 0       ? &rh_embedding_of_layers
                : m->looks_up_alike         ? &rh_look_up_alike
                : m->waves.norms > 0        ? &rh_waves
+               : m->frame_columns > 0      ? &rh_frames
                : m->sound_rows > 0         ? &rh_sounds
                : rh_model_sees_pictures(m) ? &rh_pictures
                                            : &rh_embedding;
@@ -393,6 +394,7 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->layer_vocab = c->layer_input > 0 ? c->layer_vocab : 0;
     m->alternates = (int32_t)c->alternates;
     m->streams = (int32_t)c->streams;
+    m->frame_columns = (int32_t)c->frame_columns;
     if (c->waves)
         m->waves = (RhSound){.norms = c->wave_norms ? 7 : 1,
                              .bias = c->conv_bias != 0,

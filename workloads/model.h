@@ -121,8 +121,9 @@ typedef struct RhModel {
     const RhOperator *front, *back; /* the operators before the first layer and behind the last */
     bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
     RhSound waves;
-    int32_t sound_rows;  /* rows of a spectrum that tokens are made of; else 0 */
-    int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
+    int32_t frame_columns; /* of a frame of a spectrum, where tokens are such; else 0 */
+    int32_t sound_rows;    /* rows of a spectrum that tokens are made of; else 0 */
+    int64_t rotary_base;   /* rope_theta, for launch flags: changes no cost */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;

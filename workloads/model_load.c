@@ -425,7 +425,30 @@ static bool counts_layers(RhJson *doc, const RhJsonNode *root, const RhFamily *f
             rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) == 1);
 }
 
-/* Layers that stand before others of their word, each made one of its own. A file that lists no layers lacks them. */
+/* Layers that stand before one of its word, and it: how many, and into `all` unless that is NULL. */
+static int64_t add_with_before(const RhFamily *family, RhLayerPlan plan, RhLayerPlan *all)
+{
+    const RhLayerWord *word = plan.word;
+    int64_t count = 0;
+    if (word != NULL && word->before != NULL)
+        count = add_with_before(family, (RhLayerPlan){.word = rh_family_word(family, word->before)},
+                                all);
+    if (all != NULL)
+        all[count] = plan;
+    return count + 1;
+}
+
+/* All layers of the family's one word. */
+static RhLayerPlan *all_alike(const RhFamily *family, int64_t layers)
+{
+    RhLayerPlan *plans = g_new0(RhLayerPlan, layers);
+    for (int64_t i = 0; i < layers; i++)
+        plans[i].word = rh_family_word(family, family->between);
+    return plans;
+}
+
+/* Layers that stand before others of their word, each made one of its own. A file that lists no layers lacks them, unless all
+ * are of one word. */
 static RhLayerPlan *with_those_before(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                                       RhLayerPlan *plans, RhConfig *c)
 {
@@ -434,18 +457,20 @@ static RhLayerPlan *with_those_before(RhJson *doc, const RhJsonNode *root, const
         some |= w->before != NULL;
     if (!some)
         return plans;
+    const RhLayerWord *usual = rh_family_word(family, family->between);
+    if (plans == NULL && usual != NULL && usual->before != NULL)
+        plans = all_alike(family, c->layers);
     if (plans == NULL) {
         rh_json_array(doc, root, "layers_block_type");
         return NULL;
     }
-    RhLayerPlan *all = g_new0(RhLayerPlan, 2 * c->layers);
     int64_t count = 0;
-    for (int64_t i = 0; i < c->layers; i++) {
-        const RhLayerWord *word = plans[i].word;
-        if (word != NULL && word->before != NULL)
-            all[count++].word = rh_family_word(family, word->before);
-        all[count++] = plans[i];
-    }
+    for (int64_t i = 0; i < c->layers; i++)
+        count += add_with_before(family, plans[i], NULL);
+    RhLayerPlan *all = g_new0(RhLayerPlan, count);
+    count = 0;
+    for (int64_t i = 0; i < c->layers; i++)
+        count += add_with_before(family, plans[i], all + count);
     c->layers = count;
     g_free(plans);
     return all;

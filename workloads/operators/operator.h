@@ -83,7 +83,8 @@ extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways
 extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
 extern const RhOperator rh_compressed_attention, rh_attention_by_blocks;
 extern const RhOperator rh_mamba, rh_mlstm, rh_delta_net, rh_lightning, rh_short_convolution,
-    rh_selective_scan, rh_rg_lru, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
+    rh_glu_convolution, rh_selective_scan, rh_rg_lru, rh_attention_beside_mamba, rh_kimi_delta,
+    rh_attention_factored;
 extern const RhOperator rh_attention_of_experts;   /* whose queries and outputs are such */
 extern const RhOperator rh_attention_disentangled; /* scores by content and by position */
 extern const RhOperator rh_steps, rh_pictures;     /* on pictures; the first of them */
@@ -100,6 +101,7 @@ extern const RhOperator rh_embedding_of_layers,
     rh_layer_end;                                    /* ... and of layers (layer_inputs.c) */
 extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */
 extern const RhOperator rh_waves;                    /* ... of sounds as they are sampled */
+extern const RhOperator rh_frames;                   /* ... of frames of a spectrum */
 extern const RhOperator rh_patches, rh_classes;      /* ... of pictures */
 extern const RhOperator *const rh_operators[];       /* all, NULL-ended */
 
