@@ -245,7 +245,7 @@ static bool perform_best(RhFunnel *f)
 {
     RhPerformance *performance = &f->performance;
     double found_s = ((const RhRehearsal *)f->race->entries->pdata[0])->step_time_s;
-    if (!performance->begun && !performance->run && !performance->error)
+    if (!performance->run && !performance->error && !performance->begun)
         rh_funnel_begin_performance(f);
     if (performance->begun)
         rh_funnel_rehearse_batch(f);
@@ -265,7 +265,9 @@ static bool perform_best(RhFunnel *f)
 void rh_funnel_perform_best(RhFunnel *f)
 {
     const GPtrArray *entries = f->race->entries;
-    if (!is_performed(f) && !f->performance.begun && !f->performance.run)
+    const RhPerformance *performance = &f->performance;
+    bool known = performance->begun || performance->run || performance->error;
+    if (!known && !is_performed(f))
         return;
     rh_funnel_report(f, "perform", 0, 1);
     g_autoptr(GPtrArray) performed = g_ptr_array_new();

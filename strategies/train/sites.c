@@ -2,8 +2,8 @@
 
 struct RhSites {
     const RhCase *c;
-    GHashTable *
-        of_group; /* geometry -> GPtrArray of RhSite: of instances that lie otherwise than those before */
+    /* Geometry -> GPtrArray of RhSite, of instances that lie otherwise than those before. */
+    GHashTable *of_group;
 };
 
 RhSites *rh_sites_new(const RhCase *c)
