@@ -2,6 +2,7 @@
 /* How far predictions are off: figures of pairs (measured, predicted), both positive.
  *
  * An error is (predicted - measured) / measured. */
+#include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,12 @@ typedef struct {
     double median_abs_error_frac, mape_frac, p90_abs_error_frac, worst_abs_error_frac, bias_frac;
     int32_t worst; /* its index; -1: there is none */
 } RhFigures;
+
+/* In percent, to a tenth, as it is printed: what rounds to nothing is not -0.0. */
+static inline double rh_percent_tenths(double frac)
+{
+    return round(1e3 * frac) / 10 + 0.0;
+}
 
 /* All 0, `worst` -1, of nothing. The 90th percentile is interpolated between the two nearest. */
 RhFigures rh_figures(const double *measured, const double *predicted, size_t count);

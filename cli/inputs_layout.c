@@ -53,7 +53,8 @@ bool rh_inputs_layout(const RhInputs *in, const char *strategy, RhLayout *out, G
 {
     RhLayout layout = rh_train_default(&in->c);
     bool is_result = strchr(strategy, '#') || g_str_has_suffix(strategy, ".json");
-    bool is_file = !is_result && g_file_test(strategy, G_FILE_TEST_IS_REGULAR);
+    bool is_file = !is_result && g_file_test(strategy, G_FILE_TEST_EXISTS) &&
+                   !g_file_test(strategy, G_FILE_TEST_IS_DIR); /* a pipe, too */
     if (is_result ? !rh_result_layout(strategy, &layout, error)
         : is_file ? !rh_layout_load(strategy, &layout, error)
                   : !rh_layout_parse(strategy, &layout, error))

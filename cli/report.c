@@ -54,6 +54,8 @@ static bool load_kept(Kept *k, GError **error)
                        "%s is no answer of rehearse\nnote: its \"schema\" is \"%s\"\n"
                        "help: -o x.json of any command writes one",
                        k->path, k->schema);
+    if (!rh_result_check_version(k->path, k->schema, error))
+        return false;
     k->asked = g_string_new(NULL);
     const RhJsonNode *words = rh_json_has(root, "argv") ? rh_json_array(doc, root, "argv") : NULL;
     for (const RhJsonNode *n = words ? rh_json_first(words) : NULL; n; n = rh_json_next(n)) {

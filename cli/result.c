@@ -198,6 +198,18 @@ static void read_result(RhJson *doc, const RhJsonNode *root, RhResult *r)
         read_plan(doc, n, r);
 }
 
+bool rh_result_check_version(const char *path, const char *schema, GError **error)
+{
+    const char *version = strrchr(schema, '/');
+    if (!g_str_has_prefix(schema, "rehearse.") || !version || g_str_equal(version, "/1"))
+        return true;
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%s: \"schema\" \"%s\" is of another version of rehearse\n"
+                   "note: this one reads \"%.*s/1\"\n"
+                   "help: ask the question again",
+                   path, schema, (int)(version - schema), schema);
+}
+
 RhResult *rh_result_load(const char *path, GError **error)
 {
     g_autoptr(RhJson) doc = rh_json_load(path, error);
@@ -209,6 +221,8 @@ RhResult *rh_result_load(const char *path, GError **error)
     r->plans = g_array_new(FALSE, FALSE, sizeof(RhResultPlan));
     g_array_set_clear_func(r->plans, clear_plan);
     const char *schema = rh_json_string_or(doc, root, "schema", "");
+    if (!rh_result_check_version(path, schema, error))
+        return NULL;
     r->is_plan = strcmp(schema, "rehearse.plan/1") == 0;
     if (!r->is_plan && strcmp(schema, "rehearse.simulate/1") != 0) {
         rh_fail(

@@ -20,6 +20,9 @@ typedef struct {
     GArray *plans; /* RhResultPlan */
 } RhResult;
 
+/* Is the schema ("rehearse.plan/1") of a version that is read? What is not rehearse's is another's to refuse; else
+ * RH_ERROR_INPUT. */
+bool rh_result_check_version(const char *path, const char *schema, GError **error);
 /* RH_ERROR_INPUT when the file is no result of ours. */
 RhResult *rh_result_load(const char *path, GError **error);
 void rh_result_free(RhResult *result);

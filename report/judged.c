@@ -62,7 +62,8 @@ static void append_answer(GString *out, const RhJudged *judged, const RhJudgedFi
             "off by %.1f %% in the median of %d measured steps; mean %.1f, 90th %.1f, worst %.0f, "
             "bias %+.1f %%\n",
             100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac,
-            100 * f->p90_abs_error_frac, 100 * f->worst_abs_error_frac, 100 * f->bias_frac);
+            100 * f->p90_abs_error_frac, 100 * f->worst_abs_error_frac,
+            rh_percent_tenths(f->bias_frac));
     else
         g_string_append(out, "no step could be judged\n");
     g_string_append_printf(out, "%u of %u rows%s of %s can be said (%.1f %%)\n", said, reached,
@@ -88,7 +89,7 @@ static void append_group(RhTable *table, const RhJudgedFigures *f)
         rh_table_rowf(table, "%s|%d|%.1f|%.1f|%.1f|%.0f|%+.1f|%s|%s", name, f->figures.count,
                       100 * f->figures.median_abs_error_frac, 100 * f->figures.mape_frac,
                       100 * f->figures.p90_abs_error_frac, 100 * f->figures.worst_abs_error_frac,
-                      100 * f->figures.bias_frac, tau, regret);
+                      rh_percent_tenths(f->figures.bias_frac), tau, regret);
 }
 
 static int larger(const void *a, const void *b)
@@ -196,7 +197,7 @@ static void append_peaks(GString *out, const RhJudged *judged, const RhJudgedFig
         "peaks: off by %.1f %% in the median of %d measured; mean %.1f, 90th %.1f, bias %+.1f %%;\n"
         "       worst %+.1f %% (%s)\n",
         100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac, 100 * f->p90_abs_error_frac,
-        100 * f->bias_frac, 100 * peak_error_frac(worst), worst->id);
+        rh_percent_tenths(f->bias_frac), 100 * peak_error_frac(worst), worst->id);
 }
 
 typedef struct {
@@ -404,7 +405,7 @@ char *rh_report_judged_markdown(const RhJudged *judged)
                     out, "| %s | %d | %.1f %% | %.1f %% | %.1f %% | %.0f %% | %+.1f %% |\n",
                     f->name, f->figures.count, 100 * f->figures.median_abs_error_frac,
                     100 * f->figures.mape_frac, 100 * f->figures.p90_abs_error_frac,
-                    100 * f->figures.worst_abs_error_frac, 100 * f->figures.bias_frac);
+                    100 * f->figures.worst_abs_error_frac, rh_percent_tenths(f->figures.bias_frac));
         }
     }
     g_string_append_c(out, '\n');

@@ -62,7 +62,8 @@ static void append_groups(GString *out, const RhValidation *v)
         if (f.count > 0)
             rh_table_rowf(table, "%s|%d|%.1f %%|%.1f %%|%.1f %%|%+.1f %%|%s%s", *group, f.count,
                           100 * f.mape_frac, 100 * f.median_abs_error_frac,
-                          100 * f.worst_abs_error_frac, 100 * f.bias_frac, starts, controls);
+                          100 * f.worst_abs_error_frac, rh_percent_tenths(f.bias_frac), starts,
+                          controls);
     }
     rh_table_append(table, out, "");
     RhValidationFigures layouts = rh_validation_figures(v, "layout");
@@ -104,8 +105,8 @@ static void append_cases(GString *out, const RhValidation *v, bool verbose)
         for (guint i = 0; i < cases->len && (verbose || i < WORST_ROWS); i++) {
             const RhValidationCase *c = g_ptr_array_index(cases, i);
             rh_table_rowf(table, "%s|%s|%.1f ms|%.1f ms|%+.1f %%|%.1f %%", i ? "" : *group, c->id,
-                          1e3 * c->measured, 1e3 * c->predicted, 100 * rh_validation_error_frac(c),
-                          100 * c->spread_frac);
+                          1e3 * c->measured, 1e3 * c->predicted,
+                          rh_percent_tenths(rh_validation_error_frac(c)), 100 * c->spread_frac);
         }
     }
     rh_table_append(table, out, "");

@@ -42,6 +42,9 @@ static void tau_counts_pairs(void)
     RH_CHECK_CLOSE(rh_kendall_tau(up, up, 4), 1, 1e-12);
     RH_CHECK_CLOSE(rh_kendall_tau(up, down, 4), -1, 1e-12);
     RH_CHECK_CLOSE(rh_kendall_tau(up, swapped, 4), (5.0 - 1) / 6, 1e-12);
+    CU_ASSERT_FALSE(signbit(rh_percent_tenths(-4e-4)));
+    CU_ASSERT_EQUAL(rh_percent_tenths(-4e-4), 0);
+    RH_CHECK_CLOSE(rh_percent_tenths(-6e-4), -0.1, 1e-12);
     RH_CHECK_CLOSE(rh_kendall_tau(up, tied, 4), 5.0 / 6, 1e-12); /* a tie counts for neither */
 }
 

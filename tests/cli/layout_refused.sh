@@ -16,3 +16,6 @@ rehearse explain wrong.json 2>&1 | grep -c 'wrong.json:[0-9]*:15$'
 # Words of the command line have no file.
 rehearse simulate "${job[@]}" --global-batch 32 -s tp3
 echo "exit $?"
+
+echo 'a layout by a pipe:'
+rehearse simulate -w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024 -s <(echo 'tp2,pp2 # two') -q 2>&1 | head -n 3

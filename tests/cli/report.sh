@@ -33,6 +33,8 @@ try plan.json
 try plan.json -o plan.json
 try capacity.json#99 -o x.html
 try missing.json -o x.html
+sed 's|rehearse.plan/1|rehearse.plan/2|' plan.json >later.json
+try later.json -o x.html
 # An input that changed since, and one that is gone.
 sed -i 's/"num_hidden_layers": *[0-9]*/"num_hidden_layers": 6/' tiny-llama.json
 try run.json -o changed.html
