@@ -369,14 +369,13 @@ static RhOdds *odds_of(const RhJudged *judged, const char *stack, const char *ke
     return g_memdup2(&key, sizeof key);
 }
 
-static void add_odds(const RhJudged *judged, GPtrArray *list, const char *stack,
+/* Once for each key: `seen` holds names, interned, whose runs were counted, few or many. */
+static void add_odds(const RhJudged *judged, GPtrArray *list, GHashTable *seen, const char *stack,
                      const char *kernels)
 {
-    for (guint i = 0; i < list->len; i++) {
-        const RhOdds *odds = list->pdata[i];
-        if (odds->stack == stack && odds->kernels == kernels)
-            return;
-    }
+    const char *name = stack ? stack : kernels;
+    if (name && !g_hash_table_add(seen, (void *)name))
+        return;
     RhOdds *odds = odds_of(judged, stack, kernels);
     if (odds)
         g_ptr_array_add(list, odds);
@@ -384,13 +383,15 @@ static void add_odds(const RhJudged *judged, GPtrArray *list, const char *stack,
 
 static void make_odds(const RhJudged *judged, GPtrArray *list)
 {
+    g_autoptr(GHashTable) stacks = g_hash_table_new(g_direct_hash, g_direct_equal);
+    g_autoptr(GHashTable) kernels = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (guint i = 0; i < judged->rows->len; i++)
         if (row_at(judged, i)->like.stack)
-            add_odds(judged, list, row_at(judged, i)->like.stack, NULL);
+            add_odds(judged, list, stacks, row_at(judged, i)->like.stack, NULL);
     for (guint i = 0; i < judged->rows->len; i++)
         if (row_at(judged, i)->like.kernels)
-            add_odds(judged, list, NULL, row_at(judged, i)->like.kernels);
-    add_odds(judged, list, NULL, NULL);
+            add_odds(judged, list, kernels, NULL, row_at(judged, i)->like.kernels);
+    add_odds(judged, list, NULL, NULL, NULL);
 }
 
 RhRecord *rh_record_make(const RhJudged *judged)

@@ -11,7 +11,7 @@
     "throughput_tok_s,ttft_ms,tpot_ms,note,where\n"
 #define SILICON "aiconfigurator silicon_sample"
 
-static RhJudged *judge(const char *rows)
+static RhJudged *judge_in(const char *rows, int32_t jobs, double timeout_s)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = g_strconcat(HEADER, rows, NULL);
@@ -20,10 +20,15 @@ static RhJudged *judge(const char *rows)
         printf("\n%s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     CU_ASSERT_EQUAL(table->kind, RH_CASE_SERVING);
-    RhCasesOptions options = {.jobs = 1};
+    RhCasesOptions options = {.jobs = jobs, .timeout_s = timeout_s};
     RhJudged *judged = rh_served_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(judged);
     return judged;
+}
+
+static RhJudged *judge(const char *rows)
+{
+    return judge_in(rows, 1, 0);
 }
 
 static const RhJudgedRow *at(const RhJudged *judged, guint i)
@@ -234,7 +239,33 @@ static void exchanges_are_as_published(void)
     CU_ASSERT_STRING_EQUAL(at(j, 4)->skipped, "nothing was measured");
 }
 
+/* More rows than one child takes, one among them that does not fit: whoever predicts them, their answers are theirs. */
+static void children_change_nothing(void)
+{
+    g_autoptr(GString) rows = g_string_new(NULL);
+    for (int i = 0; i < 40; i++)
+        g_string_append_printf(
+            rows,
+            SILICON
+            ",meta-llama/Llama-3.1-70B,h200_sxm,%d,%d,1,1,1,%s,128,32,4,,,%d,%d,agg; vllm ; "
+            "moe_tp=4,x\n",
+            i == 20 ? 1 : 4, i == 20 ? 1 : 4, i == 20 ? "bf16" : "fp8", 100 + i, 10 + i);
+    g_autoptr(RhJudged) one = judge_in(rows->str, 1, 0);
+    g_autoptr(RhJudged) three = judge_in(rows->str, 3, 0);
+    CU_ASSERT_EQUAL(one->rows->len, 80);
+    CU_ASSERT_EQUAL_FATAL(three->rows->len, one->rows->len);
+    for (guint i = 0; i < one->rows->len; i++) {
+        CU_ASSERT_EQUAL(at(one, i)->predicted_s, at(three, i)->predicted_s);
+        CU_ASSERT_STRING_EQUAL(at(one, i)->id, at(three, i)->id);
+        CU_ASSERT_EQUAL(at(three, i)->skipped != NULL, i / 2 == 20);
+    }
+    CU_ASSERT_PTR_NOT_NULL(strstr(at(three, 40)->skipped, "no room"));
+    g_autoptr(RhJudged) late = judge_in(rows->str, 2, 1e-6);
+    CU_ASSERT_TRUE(rh_judged_late(at(late, 79)));
+}
+
 static const RhTest tests[] = {
+    {"children change nothing", children_change_nothing},
     {"figures are cases", figures_are_cases},
     {"budgets follow prompts", budgets_follow_prompts},
     {"pools are told by the note", pools_are_told_by_the_note},

@@ -2,9 +2,10 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/deadline.h"
+#include "base/error.h"
+#include "sim/engine/workers.h"
 #include "strategies/search/likeness.h"
 
 #define PASSES 3 /* forward, and twice as much backward: what a training FLOP count has */
@@ -224,27 +225,146 @@ static char *is_unknown(const RhServedCase *c)
     return why ? g_strdup_printf("%s, and no constants were fitted to it", why) : NULL;
 }
 
-static void judge_row(RhServedTranslator *t, GHashTable *first, const RhCaseRow *row,
-                      RhDeadline deadline, RhJudged *judged)
+/* Why it is not to be predicted, NULL: it is; caller frees. Fills *c in either case. */
+static char *why_not(RhServedTranslator *t, GHashTable *first, const RhCaseRow *row,
+                     RhServedCase *c)
 {
-    RhServedCase c;
-    Prediction p = {0};
-    g_autoptr(GError) error = NULL;
-    g_autofree char *why = rh_served_translate(t, row, &c);
+    char *why = rh_served_translate(t, row, c);
     if (!why)
         why = rh_served_repeats(first, row);
     if (!why)
-        why = rh_served_outruns(&c, row);
+        why = rh_served_outruns(c, row);
     if (!why)
-        why = is_unknown(&c);
-    if (!why && rh_deadline_passed(deadline))
-        why = g_strdup(RH_JUDGED_LATE);
-    if (!why && !predict(&c, &p, &error)) {
-        g_auto(GStrv) lines = g_strsplit(error->message, "\n", 2);
-        why = g_strdup(lines[0]);
+        why = is_unknown(c);
+    return why;
+}
+
+/* --- rows in children, neighbours together: tables of kernels that one has read serve the next --- */
+
+#define ROWS_OF_ITEM 16
+
+typedef struct {
+    const RhCaseRow *row;
+    RhServedCase c;
+    Prediction p;
+    char *why; /* owned: why it is not predicted; NULL */
+} Case;
+
+typedef struct {
+    const RhCasesOptions *options;
+    RhDeadline deadline;
+    GArray *cases; /* Case, of every row that is wanted */
+    GArray *asked; /* guint: cases to predict */
+    int32_t done;  /* of asked */
+} Batch;
+
+static Case *asked_at(const Batch *b, guint i)
+{
+    return &g_array_index(b->cases, Case, g_array_index(b->asked, guint, i));
+}
+
+/* Past the last case of an item. */
+static guint end_of(const Batch *b, int32_t item)
+{
+    return MIN((guint)(item + 1) * ROWS_OF_ITEM, b->asked->len);
+}
+
+/* An item's answer is, case by case, a Prediction and why there is none as text with its NUL: empty where there is. */
+static GByteArray *perform(int32_t item, void *user, GError **error)
+{
+    (void)error;
+    const Batch *b = user;
+    GByteArray *bytes = g_byte_array_new();
+    for (guint i = (guint)item * ROWS_OF_ITEM; i < end_of(b, item); i++) {
+        Prediction p = {0};
+        g_autoptr(GError) local = NULL;
+        g_autofree char *why = NULL;
+        if (rh_deadline_passed(b->deadline))
+            why = g_strdup(RH_JUDGED_LATE);
+        else if (!predict(&asked_at(b, i)->c, &p, &local))
+            why = g_strndup(local->message, strcspn(local->message, "\n"));
+        g_byte_array_append(bytes, (const guint8 *)&p, sizeof p);
+        g_byte_array_append(bytes, (const guint8 *)(why ? why : ""),
+                            (guint)strlen(why ? why : "") + 1);
     }
-    add_rows(judged, row, &c, &p, why);
-    rh_served_case_clear(&c);
+    return bytes;
+}
+
+static void tell(void *user)
+{
+    const Batch *b = user;
+    if (b->options->progress)
+        b->options->progress("serving published runs", b->done, (int32_t)b->asked->len,
+                             b->options->user);
+}
+
+/* Reads a case's part at *at of the bytes; false: they broke off. */
+static bool read_case(const GByteArray *bytes, gsize *at, Case *c)
+{
+    if (bytes->len - *at <= sizeof c->p)
+        return false;
+    memcpy(&c->p, bytes->data + *at, sizeof c->p);
+    const char *why = (const char *)bytes->data + *at + sizeof c->p;
+    const char *end = memchr(why, 0, bytes->len - *at - sizeof c->p);
+    if (!end)
+        return false;
+    c->why = *why ? g_strdup(why) : NULL;
+    *at = (gsize)(end + 1 - (const char *)bytes->data);
+    return true;
+}
+
+static bool is_late(const Batch *b, const GError *error)
+{
+    return g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) && rh_deadline_passed(b->deadline);
+}
+
+static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+{
+    Batch *b = user;
+    gsize at = 0;
+    for (guint i = (guint)item * ROWS_OF_ITEM; i < end_of(b, item); i++) {
+        Case *c = asked_at(b, i);
+        if (!bytes || !read_case(bytes, &at, c))
+            c->why = g_strdup(is_late(b, error) ? RH_JUDGED_LATE
+                              : error           ? error->message
+                                                : "its answer broke off");
+        b->done++;
+    }
+    tell(b);
+}
+
+static void predict_all(Batch *b)
+{
+    bool timed = b->options->timeout_s > 0;
+    rh_workers_run(
+        &(RhWorkers){.count = (int32_t)((b->asked->len + ROWS_OF_ITEM - 1) / ROWS_OF_ITEM),
+                     .jobs = MAX(b->options->jobs, 1),
+                     .timeout_s = timed ? fmax(rh_deadline_left_s(b->deadline), 1e-3) : 0,
+                     .perform = perform,
+                     .answer = answer,
+                     .waiting = tell,
+                     .user = b});
+}
+
+static void case_clear(void *data)
+{
+    Case *c = data;
+    rh_served_case_clear(&c->c);
+    g_free(c->why);
+}
+
+static void translate_all(const RhCaseTable *table, RhServedTranslator *translator, Batch *b)
+{
+    g_autoptr(GHashTable) first = rh_served_originals(table);
+    for (guint i = 0; i < table->rows->len; i++) {
+        Case c = {.row = &g_array_index(table->rows, RhCaseRow, i)};
+        if (!rh_case_wanted(c.row, b->options->only))
+            continue;
+        c.why = why_not(translator, first, c.row, &c.c);
+        g_array_append_val(b->cases, c);
+        if (!c.why)
+            g_array_append_vals(b->asked, &(guint){b->cases->len - 1}, 1);
+    }
 }
 
 RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error)
@@ -253,15 +373,18 @@ RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *option
     if (!translator)
         return NULL;
     RhJudged *judged = rh_judged_new(table->name);
-    g_autoptr(GHashTable) first = rh_served_originals(table);
-    RhDeadline deadline = rh_deadline_in(options->timeout_s);
-    for (guint i = 0; i < table->rows->len; i++) {
-        const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
-        if (rh_case_wanted(row, options->only))
-            judge_row(translator, first, row, deadline, judged);
-        if (options->progress)
-            options->progress("serving published runs", (int32_t)i + 1, (int32_t)table->rows->len,
-                              options->user);
+    Batch b = {.options = options,
+               .deadline = rh_deadline_in(options->timeout_s),
+               .cases = g_array_new(FALSE, TRUE, sizeof(Case)),
+               .asked = g_array_new(FALSE, FALSE, sizeof(guint))};
+    g_array_set_clear_func(b.cases, case_clear);
+    translate_all(table, translator, &b);
+    predict_all(&b);
+    for (guint i = 0; i < b.cases->len; i++) {
+        const Case *c = &g_array_index(b.cases, Case, i);
+        add_rows(judged, c->row, &c->c, &c->p, c->why);
     }
+    g_array_unref(b.cases);
+    g_array_unref(b.asked);
     return judged;
 }
