@@ -159,9 +159,37 @@ static void append_unkept(GString *out, const RhServeUnkept *u, const RhSlos *sl
         least, text);
 }
 
+/* Requests that no deployment answers. */
+static void append_too_long(GString *out, const RhServeRoomiest *r)
+{
+    if (r->count == 0)
+        return;
+    g_autofree char *count = rh_text_count(r->count), *all = rh_text_count(r->all),
+                    *longest = rh_text_count(r->longest), *tokens = rh_text_count(r->tokens),
+                    *text = rh_deployment_format(&r->deployment);
+    g_string_append_printf(out,
+                           "too long for any cache: %s of %s requests, of up to %s tokens\n"
+                           "         the roomiest holds %s: %s\n",
+                           count, all, longest, tokens, text);
+}
+
+/* Requests that the best refuses, as its levels allow. */
+static void append_refused(GString *out, const RhServeEntry *best)
+{
+    if (best->outcome.refused_count == 0)
+        return;
+    g_autofree char *refused = rh_text_count(best->outcome.refused_count),
+                    *all = rh_text_count(best->outcome.requests_count);
+    g_string_append_printf(out, "refused by the first: %s of %s requests, too long for its cache\n",
+                           refused, all);
+}
+
 void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServePlanOptions *o)
 {
     const RhServeEntry *e = &plan->nearest;
+    append_too_long(out, &plan->roomiest);
+    if (plan->roomiest.count > 0 && plan->roomiest.count == plan->roomiest.all)
+        return;
     if (e->bound_per_s > 0) {
         g_autofree char *text = rh_deployment_format(&e->deployment), *what = binds(e, &o->slos),
                         *rate = rh_text_number(e->bound_per_s, 3);
@@ -194,6 +222,9 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     rh_report_serve_nearest(out, plan, o);
     if (plan->timed_out)
         g_string_append(out, "help: more time (--timeout)\n");
+    else if (plan->roomiest.count > 0)
+        g_string_append(out, "help: more GPUs for a server, a cache in 8 bits (-s kv=fp8), or "
+                             "shorter requests\n");
     else if (e->bound_per_s <= 0 && plan->unkept.least_s > 0)
         g_string_append(out, "help: a wider level, a quicker GPU, or more of them for a server\n");
     else
@@ -254,6 +285,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     g_string_append_printf(out, "* none has both more requests/s per GPU and less time per %s\n",
                            once ? "answer" : "token");
     append_binding(out, plan, &o->slos, top);
+    append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
     g_autoptr(GPtrArray) watches = rh_report_service_watches(q->q->c, q->beyond);
     rh_report_watches_text(out, watches);
     append_counts(out, q, plan);

@@ -357,7 +357,38 @@ static void levels_out_of_reach_are_told_at_once(void)
     CU_ASSERT_TRUE(plan->unkept.least_s > (one->t_first_s - one->t_arrive_s) * 0.9);
 }
 
+/* What is said before anything is played is what the service refuses then: of the roomiest cache and of any other. */
+static void prompts_too_long_are_counted(void)
+{
+    static const char *const deployments[] = {"tp1", "tp1,blocks=250", "tp1,blocks=250/tp1",
+                                              "tp1/tp1,blocks=255",
+                                              "tp1,blocks=258,draft=3,accept=70"};
+    const RhClient open = {0};
+    g_auto(Kit) k = kit_new("vllm", (RhLengthRange){3900, 4100}, (RhLengthRange){1, 64});
+    rh_requests_head(k.requests, 200);
+    for (size_t i = 0; i < G_N_ELEMENTS(deployments); i++) {
+        RhDeployment d = deployment(deployments[i]);
+        g_autoptr(RhService) service = rh_service_new(&k.serving, &d, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+        g_autoptr(RhServiceResult) result = rh_service_run(service, k.requests, &open, NULL);
+        int32_t refused = 0;
+        for (guint r = 0; r < result->served->len; r++)
+            refused += g_array_index(result->served, RhServed, r).outcome == RH_SERVED_REFUSED;
+        CU_ASSERT_EQUAL(rh_service_too_long(service, k.requests), refused);
+        CU_ASSERT_EQUAL(refused > 0, i > 0);
+    }
+    RhServePlanOptions o = {.gpus = 1, .mode = RH_SERVE_COLOCATED, .jobs = 2, .rate_per_s = 1};
+    o.fixed.blocks = 250;
+    o.slos = levels("p90<1000s", NULL);
+    g_autoptr(RhServePlan) plan = plan_of(&k, &o);
+    CU_ASSERT_EQUAL(plan->roomiest.all, 200);
+    CU_ASSERT_EQUAL(plan->roomiest.tokens, 4000);
+    CU_ASSERT_TRUE(plan->roomiest.longest > 4000);
+    CU_ASSERT_TRUE(plan->roomiest.count > 0 && plan->roomiest.count <= 200);
+}
+
 static const RhTest tests[] = {
+    {"prompts too long are counted", prompts_too_long_are_counted},
     {"no service is faster than its bound", no_service_is_faster_than_its_bound},
     {"a rate is kept and a higher one broken", a_rate_is_kept_and_a_higher_one_broken},
     {"another draw keeps the rate", another_draw_keeps_the_rate},

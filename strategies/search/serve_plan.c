@@ -40,6 +40,7 @@ typedef struct {
 typedef struct {
     RhServeEntry best;
     RhServeUnkept unkept;
+    RhServeRoomiest roomiest;
     int64_t fit, simulated, runs;
     bool there;
 } Found;
@@ -225,6 +226,16 @@ static void note_unkept(const Search *s, const RhService *service, const RhDeplo
         found->unkept = worst;
 }
 
+static void note_room(const Search *s, const RhService *service, const RhDeployment *d,
+                      Found *found)
+{
+    RhServeRoomiest *most = &found->roomiest;
+    int64_t tokens = rh_service_room(service, d->pools_count - 1).tokens;
+    if (tokens > most->tokens)
+        *most = (RhServeRoomiest){
+            .tokens = tokens, .count = rh_service_too_long(service, s->requests), .deployment = *d};
+}
+
 /* All of a kind that fit, highest bound first. */
 static GArray *screen(Search *s, Kind kind, Found *found)
 {
@@ -237,6 +248,7 @@ static GArray *screen(Search *s, Kind kind, Found *found)
         Screened entry = {
             i, rh_serve_bound_per_s(service, d, s->serving->server, &s->means, &s->options->slos)};
         found->fit++;
+        note_room(s, service, d, found);
         if (entry.bound_per_s > 0)
             g_array_append_val(screened, entry);
         else
@@ -359,6 +371,8 @@ static void gather(Search *s)
         plan->fit_count += f->fit;
         plan->simulated_count += f->simulated;
         plan->runs_count += f->runs;
+        if (f->roomiest.tokens > plan->roomiest.tokens)
+            plan->roomiest = f->roomiest;
         if (f->there)
             g_array_append_val(plan->entries, f->best);
         else if (f->best.bound_per_s > plan->nearest.bound_per_s)
@@ -366,6 +380,12 @@ static void gather(Search *s)
         if (f->unkept.least_s > 0 &&
             (plan->unkept.least_s <= 0 || is_nearer(&f->unkept, &plan->unkept, &s->options->slos)))
             plan->unkept = f->unkept;
+    }
+    plan->roomiest.all = (int32_t)s->requests->list->len;
+    for (guint i = 0; i < s->requests->list->len; i++) {
+        const RhRequest *r = &g_array_index(s->requests->list, RhRequest, i);
+        int64_t tokens = (int64_t)r->input_tokens + r->output_tokens;
+        plan->roomiest.longest = MAX(plan->roomiest.longest, tokens);
     }
     g_array_sort_with_data(plan->entries, best_first, (gpointer)s->options);
     mark_pareto(plan->entries, s->means.once);

@@ -56,13 +56,22 @@ typedef struct {
     RhDeployment deployment;
 } RhServeUnkept;
 
+/* Of the deployment whose cache holds most: requests that even there are too long. */
+typedef struct {
+    int64_t tokens;     /* that a replica's cache holds; 0: no deployment fits */
+    int32_t count, all; /* of requests: too long, there are */
+    int64_t longest;    /* tokens of prompt and answer of the longest */
+    RhDeployment deployment;
+} RhServeRoomiest;
+
 typedef struct {
     int64_t legal_count, fit_count, simulated_count, runs_count; /* deployments; runs of them */
     /* RhServeEntry, best first, one of a kind; none when nothing keeps the levels */
     GArray *entries;
     RhServeEntry nearest; /* when there are none: the one of the highest bound */
     RhServeUnkept unkept; /* least_s above 0: that is why there are none */
-    char *why_not;        /* of the last that did not fit; NULL; owned */
+    RhServeRoomiest roomiest;
+    char *why_not; /* of the last that did not fit; NULL; owned */
     bool timed_out;
 } RhServePlan;
 

@@ -49,8 +49,7 @@ void rh_replica_free(RhReplica *r)
 
 int32_t rh_replica_blocks_of(const RhReplica *r, int32_t tokens)
 {
-    int32_t each = r->spec.server->block_tokens;
-    return (tokens + each - 1) / each;
+    return (int32_t)rh_server_blocks_of(r->spec.server, tokens);
 }
 
 int32_t rh_replica_given(const RhReplica *r, int32_t iterations)
@@ -106,8 +105,8 @@ int64_t rh_replica_whole_blocks(const RhReplica *r, int32_t request)
 {
     const RhServed *served = &g_array_index(r->spec.served, RhServed, request);
     int64_t tokens = (int64_t)served->input_tokens + output_of(r, served) + r->spec.pool.draft;
-    int64_t each = r->spec.server->block_tokens, whole = (tokens + each - 1) / each;
-    return tokens > r->spec.longest ? (int64_t)r->spec.blocks + 1 : whole;
+    return tokens > r->spec.longest ? (int64_t)r->spec.blocks + 1
+                                    : rh_server_blocks_of(r->spec.server, tokens);
 }
 
 static int32_t priority_of(const RhReplica *r, int32_t sequence)

@@ -97,6 +97,12 @@ typedef struct {
     RhServerProfiles experts_cut, experts_spread;
 } RhServer;
 
+/* Blocks of a cache that so many tokens fill, prompt and answer together. */
+static inline int64_t rh_server_blocks_of(const RhServer *server, int64_t tokens)
+{
+    return (tokens + server->block_tokens - 1) / server->block_tokens;
+}
+
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_server_load(). */
 const RhServer *rh_server_by_name(const char *name, GError **error);
 /* The same with what is wrong: RH_ERROR_INPUT with positions. */

@@ -371,6 +371,29 @@ static int32_t longest_of(const RhModel *model)
     return (int32_t)MIN(learned ? positions : 1 << 30, 1 << 30);
 }
 
+/* As rh_replica_take(): the first of two pools holds a prompt and its first token. */
+static bool is_too_long(const RhService *service, const RhRequest *request)
+{
+    for (int32_t p = 0; p < service->deployment.pools_count; p++) {
+        const RhServiceStage *stage = &service->stages[p];
+        bool prompts_only = p == 0 && service->deployment.pools_count > 1;
+        int64_t tokens = (int64_t)request->input_tokens + stage->pool.draft +
+                         (prompts_only ? 1 : request->output_tokens);
+        if (tokens > longest_of(service->serving.model) ||
+            rh_server_blocks_of(service->serving.server, tokens) > stage->room.blocks)
+            return true;
+    }
+    return false;
+}
+
+int32_t rh_service_too_long(const RhService *service, const RhRequests *requests)
+{
+    int32_t count = 0;
+    for (guint i = 0; i < requests->list->len; i++)
+        count += is_too_long(service, &g_array_index(requests->list, RhRequest, i));
+    return count;
+}
+
 static void open_replicas(RhServiceClock *c)
 {
     int32_t number = 0;

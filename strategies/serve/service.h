@@ -43,5 +43,7 @@ bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError *
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                                 const RhClient *client, GError **error);
 
+/* How many of the requests it refuses however empty it is: their tokens are more than its cache, or its model, holds. */
+int32_t rh_service_too_long(const RhService *service, const RhRequests *requests);
 RhServiceRoom rh_service_room(const RhService *service, int32_t pool);
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool); /* borrowed */

@@ -45,3 +45,11 @@ rehearse serve-plan -w llama-3.1-405b -p h100-sxm:1x1 "${asked[@]}" --find-rate 
 echo "exit $?"
 # Prompts of which one would take weeks: the bound says so at once.
 try --lengths in=60000000,out=10 --count 402 --rate 1/h --ttft 'p99<5s' --timeout 30s -q
+# Prompts that no cache holds, and a few of them among others.
+try --lengths in=6000000,out=10 --count 402 --rate 1/h --ttft 'p99<5000s' -q
+{
+    echo arrival_s,input_tokens,output_tokens
+    for ((i = 0; i < 1000; i++)); do echo "$i,$((i == 500 ? 900000 : 500)),20"; done
+} >one.csv
+try --requests one.csv --rate 1/s --ttft 'p99<5s' -s tp1 -q | grep -e '^best' -e '^refused' -e '^exit'
+try --requests one.csv --rate 1/s --ttft 'p99<1ms' -s tp1 -q
