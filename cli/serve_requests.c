@@ -331,12 +331,3 @@ void rh_asked_free(RhAsked *asked)
     g_free(asked->arrivals);
     g_free(asked);
 }
-
-void rh_asked_at_rate(RhAsked *asked, double rate_per_s)
-{
-    asked->plan.rate_per_s = rate_per_s;
-    if (asked->drawn)
-        rh_requests_arrive(asked->list, &asked->plan);
-    else
-        rh_requests_at_rate(asked->list, rate_per_s);
-}

@@ -22,5 +22,3 @@ RhAsked *rh_asked_of(const RhArguments *arguments, bool rate_open, GError **erro
 bool rh_asked_fits(const RhAsked *asked, const RhModel *model, const char *lengths, GError **error);
 void rh_asked_free(RhAsked *asked);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAsked, rh_asked_free)
-/* The same requests at another rate. */
-void rh_asked_at_rate(RhAsked *asked, double rate_per_s);

@@ -20,7 +20,8 @@ typedef struct {
     RhCrossed *crossed; /* room, by links */
 } RhMergedSteps;
 
-typedef enum { RH_MOVES_MESSAGES, RH_MOVES_COLLECTIVES } RhMoves; /* copies are among messages */
+/* Copies are among messages. */
+typedef enum { RH_MOVES_MESSAGES, RH_MOVES_COLLECTIVES } RhMoves;
 
 /* Nothing is known of them yet. */
 RhMergedSteps *rh_merged_steps_new(const RhTraffic *traffic);
