@@ -225,9 +225,9 @@ static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhFold *fo
 
 static void open_clear(RhOpenFold *open)
 {
-    rh_program_free(open->program);
-    rh_traffic_free(open->traffic);
     rh_fold_free(open->fold);
+    rh_traffic_free(open->traffic);
+    rh_program_free(open->program); /* its traffic's, too */
     *open = (RhOpenFold){0};
 }
 
