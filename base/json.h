@@ -94,6 +94,8 @@ const RhJsonNode *rh_json_at(const RhJsonNode *array,
 const RhJsonNode *
 rh_json_first(const RhJsonNode *container); /* iterate children (array or object) */
 const RhJsonNode *rh_json_next(const RhJsonNode *node);
+/* Of an object, null or not; NULL where there is none. Does not consume. */
+const RhJsonNode *rh_json_member(const RhJsonNode *object, const char *key);
 const char *rh_json_key(const RhJsonNode *member); /* key of an object's member */
 /* Value of a scalar node itself, same problem rules. */
 double rh_json_node_number(RhJson *doc, const RhJsonNode *node, double low, double high);

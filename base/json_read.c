@@ -5,9 +5,14 @@
 #include "base/file.h"
 #include "base/json_internal.h"
 
+const RhJsonNode *rh_json_member(const RhJsonNode *object, const char *key)
+{
+    return object ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+}
+
 bool rh_json_has(const RhJsonNode *object, const char *key)
 {
-    const cJSON *node = object ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
+    const cJSON *node = rh_json_member(object, key);
     return node && !cJSON_IsNull(node);
 }
 

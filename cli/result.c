@@ -56,14 +56,6 @@ static void check_keys(RhJson *doc, const RhJsonNode *layout)
     }
 }
 
-static const RhJsonNode *member_of(const RhJsonNode *object, const char *key)
-{
-    const RhJsonNode *n = rh_json_first(object);
-    while (n && strcmp(rh_json_key(n), key) != 0)
-        n = rh_json_next(n);
-    return n;
-}
-
 /* Appends "key=value" where the layout has the knob and its value is one. */
 static void append_knob(RhJson *doc, const RhJsonNode *node, const RhKnob *knob, GString *text)
 {
@@ -76,7 +68,8 @@ static void append_knob(RhJson *doc, const RhJsonNode *node, const RhKnob *knob,
     if (rh_knob_read(knob, value, &scratch, &at, &local))
         g_string_append_printf(text, "%s%s=%s", text->len ? "," : "", knob->key, value);
     else
-        rh_json_problem(doc, member_of(node, rh_knob_json_key(knob)), NULL, "%s", local->message);
+        rh_json_problem(doc, rh_json_member(node, rh_knob_json_key(knob)), NULL, "%s",
+                        local->message);
 }
 
 /* Keys left out take their defaults, as on the command line. */
@@ -122,7 +115,7 @@ static void read_objective(RhJson *doc, const RhJsonNode *root, RhResult *r)
 {
     const char *name = rh_json_string_or(doc, root, "objective", "time");
     if (!rh_objective_by_name(name, &r->objective))
-        rh_json_problem(doc, member_of(root, "objective"), "time, cost, memory or energy",
+        rh_json_problem(doc, rh_json_member(root, "objective"), "time, cost, memory or energy",
                         "no objective is called \"%s\"", name);
 }
 
@@ -304,13 +297,13 @@ bool rh_result_layout(const char *spec, RhLayout *out, GError **error)
 /* The layout of that rank in the document; NULL: none. */
 static const RhJsonNode *layout_node(const RhJsonNode *root, int64_t rank)
 {
-    const RhJsonNode *plans = member_of(root, "plans"), *plan = root;
+    const RhJsonNode *plans = rh_json_member(root, "plans"), *plan = root;
     if (plans) {
         plan = rh_json_first(plans);
         for (int64_t i = 1; plan && i < rank; i++)
             plan = rh_json_next(plan);
     }
-    return plan ? member_of(plan, "layout") : NULL;
+    return plan ? rh_json_member(plan, "layout") : NULL;
 }
 
 bool rh_result_refuse(const char *spec, GError *why, GError **error)
@@ -325,7 +318,7 @@ bool rh_result_refuse(const char *spec, GError *why, GError **error)
         return false;
     }
     const RhKnob *knob = rh_layout_refused_knob(why);
-    const RhJsonNode *member = knob ? member_of(layout, rh_knob_json_key(knob)) : NULL;
+    const RhJsonNode *member = knob ? rh_json_member(layout, rh_knob_json_key(knob)) : NULL;
     rh_json_problem(doc, member ? member : layout, NULL, "%s", why->message);
     g_error_free(why);
     rh_json_consume_all(doc, rh_json_root(doc));

@@ -9,14 +9,6 @@
 #include "workloads/model_private.h"
 #include "workloads/stored.h"
 
-static const RhJsonNode *member(const RhJsonNode *object, const char *key)
-{
-    const RhJsonNode *node = rh_json_first(object);
-    while (node != NULL && !g_str_equal(rh_json_key(node), key))
-        node = rh_json_next(node);
-    return node;
-}
-
 /* --- Fields --- */
 
 /* `key` as it stands, or below others: "a.b". */
@@ -27,7 +19,7 @@ static const RhJsonNode *find_path(const RhJsonNode *object, const char *key,
     g_autofree char *first = g_strndup(key, dot != NULL ? (size_t)(dot - key) : strlen(key));
     if (!rh_json_has(object, first))
         return NULL;
-    const RhJsonNode *node = member(object, first);
+    const RhJsonNode *node = rh_json_member(object, first);
     if (dot != NULL)
         return rh_json_kind(node) == RH_JSON_OBJECT ? find_path(node, dot + 1, within, name) : NULL;
     if (within != NULL)
@@ -49,7 +41,7 @@ const RhJsonNode *rh_json_find(const RhJsonNode *object, const char *key, const 
 
 static bool says_null(const RhJsonNode *object, const char *key)
 {
-    const RhJsonNode *node = member(object, key);
+    const RhJsonNode *node = rh_json_member(object, key);
     return node != NULL && rh_json_kind(node) == RH_JSON_NULL;
 }
 
@@ -236,7 +228,7 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
 
 static double version_of(RhJson *doc, const RhJsonNode *root)
 {
-    const RhJsonNode *node = rh_json_has(root, "version") ? member(root, "version") : NULL;
+    const RhJsonNode *node = rh_json_has(root, "version") ? rh_json_member(root, "version") : NULL;
     return node == NULL                           ? 0
            : rh_json_kind(node) == RH_JSON_NUMBER ? rh_json_node_number(doc, node, 0, DBL_MAX)
            : rh_json_kind(node) == RH_JSON_TEXT
@@ -265,7 +257,7 @@ static const RhFamily *family_of_type(RhJson *doc, const RhJsonNode *root, const
 
 static bool is_switched(RhJson *doc, const RhJsonNode *root, const RhFamilySwitch *s)
 {
-    const RhJsonNode *node = member(root, s->key);
+    const RhJsonNode *node = rh_json_member(root, s->key);
     return s->when == RH_SWITCH_SAID ? true
            : s->when == RH_SWITCH_FALSE
                ? !rh_json_bool_or(doc, root, s->key, true)
@@ -291,7 +283,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     const char *type = rh_json_string_or(doc, typed, "model_type", "");
     const char *of_whole = rh_json_string_or(doc, whole, "model_type", "");
     if (rh_family_is_pair(of_whole)) {
-        rh_json_problem(doc, member(whole, "model_type"),
+        rh_json_problem(doc, rh_json_member(whole, "model_type"),
                         "each can be read alone: what its vision_config or text_config says, in a "
                         "file of its own with that part's type (clip_vision_model)",
                         "model_type \"%s\" is two towers side by side, which are not supported "
@@ -308,7 +300,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     }
     if (typed == whole && rh_family_of_whole(type) != NULL) {
         if (rh_json_problems_count(doc) == 0)
-            rh_json_problem(doc, member(typed, "model_type"),
+            rh_json_problem(doc, rh_json_member(typed, "model_type"),
                             "its text_config (llm_config, language_config) describes it",
                             "model_type \"%s\" is a model of several parts, and no part here is "
                             "its decoder",
@@ -318,7 +310,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     if (rh_json_has(whole, "is_encoder_decoder") &&
         rh_json_bool_or(doc, whole, "is_encoder_decoder", false)) {
         rh_json_problem(
-            doc, member(typed, "model_type"),
+            doc, rh_json_member(typed, "model_type"),
             "one of the two, without what looks at the other, can be described layer by layer: "
             "\"model_type\": \"layers\" (docs/model-workload.md)",
             "model_type \"%s\" is an encoder and a decoder, which are not supported together",
@@ -331,8 +323,8 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
         "(docs/model-workload.md, which lists the %u types that are known)",
         near != NULL ? "a similar type exists: " : "", near != NULL ? near : "",
         near != NULL ? "; " : "", g_strv_length((char **)rh_family_names()));
-    rh_json_problem(doc, member(typed, "model_type"), help, "model_type \"%s\" is not supported",
-                    type);
+    rh_json_problem(doc, rh_json_member(typed, "model_type"), help,
+                    "model_type \"%s\" is not supported", type);
     return NULL;
 }
 
@@ -369,7 +361,7 @@ static void read_ways(RhJson *doc, const RhJsonNode *root, RhConfig *c)
     static const char *const keys[] = {"is_causal", "use_bidirectional_attention"};
     bool both = false;
     for (size_t i = 0; i < G_N_ELEMENTS(keys) && !c->crosses; i++) {
-        const RhJsonNode *node = rh_json_has(root, keys[i]) ? member(root, keys[i]) : NULL;
+        const RhJsonNode *node = rh_json_has(root, keys[i]) ? rh_json_member(root, keys[i]) : NULL;
         RhJsonKind kind = node != NULL ? rh_json_kind(node) : RH_JSON_NULL;
         both |= kind == (i == 0 ? RH_JSON_FALSE : RH_JSON_TRUE) ||
                 (kind == RH_JSON_TEXT && g_str_equal(rh_json_node_string(doc, node), "all"));
@@ -425,57 +417,6 @@ static bool counts_layers(RhJson *doc, const RhJsonNode *root, const RhFamily *f
             rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) == 1);
 }
 
-/* Layers that stand before one of its word, and it: how many, and into `all` unless that is NULL. */
-static int64_t add_with_before(const RhFamily *family, RhLayerPlan plan, RhLayerPlan *all)
-{
-    const RhLayerWord *word = plan.word;
-    int64_t count = 0;
-    if (word != NULL && word->before != NULL)
-        count = add_with_before(family, (RhLayerPlan){.word = rh_family_word(family, word->before)},
-                                all);
-    if (all != NULL)
-        all[count] = plan;
-    return count + 1;
-}
-
-/* All layers of the family's one word. */
-static RhLayerPlan *all_alike(const RhFamily *family, int64_t layers)
-{
-    RhLayerPlan *plans = g_new0(RhLayerPlan, layers);
-    for (int64_t i = 0; i < layers; i++)
-        plans[i].word = rh_family_word(family, family->between);
-    return plans;
-}
-
-/* Layers that stand before others of their word, each made one of its own. A file that lists no layers lacks them, unless all
- * are of one word. */
-static RhLayerPlan *with_those_before(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
-                                      RhLayerPlan *plans, RhConfig *c)
-{
-    bool some = false;
-    for (const RhLayerWord *w = family->words; w != NULL && w->word != NULL; w++)
-        some |= w->before != NULL;
-    if (!some)
-        return plans;
-    const RhLayerWord *usual = rh_family_word(family, family->between);
-    if (plans == NULL && usual != NULL && usual->before != NULL)
-        plans = all_alike(family, c->layers);
-    if (plans == NULL) {
-        rh_json_array(doc, root, "layers_block_type");
-        return NULL;
-    }
-    int64_t count = 0;
-    for (int64_t i = 0; i < c->layers; i++)
-        count += add_with_before(family, plans[i], NULL);
-    RhLayerPlan *all = g_new0(RhLayerPlan, count);
-    count = 0;
-    for (int64_t i = 0; i < c->layers; i++)
-        count += add_with_before(family, plans[i], all + count);
-    c->layers = count;
-    g_free(plans);
-    return all;
-}
-
 /* Missing and broken sizes came back as the low bound of their range, so the shape is always
  * computable. */
 static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
@@ -496,7 +437,7 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     RhConfig once = c; /* of layers that are gone through several times, the first time */
     once.layers = MAX(c.layers / MAX(c.loops, 1), 1);
     RhLayerPlan *plans = counted ? rh_layer_lists_read(doc, root, family, &once) : NULL;
-    plans = with_those_before(doc, root, family, plans, &once);
+    plans = rh_layer_plans_complete(doc, root, family, plans, &once.layers);
     c.layers = once.layers * MAX(c.loops, 1);
     rh_model_set_sizes(m, &c);
     RhLayersProblem problem = {0};

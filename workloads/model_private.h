@@ -49,6 +49,11 @@ bool rh_model_set_layers(RhModel *model, const RhConfig *config, RhLayerPlan *pl
 /* The steps of a layer; problems are the document's. The caller frees. */
 RhStepList *rh_step_list_read(RhJson *doc, const RhJsonNode *layer);
 
+/* Adds to a file's plans, which it takes over, the layers that stand before others of their word, each made one of its own:
+ * *layers of them then. A file that lists no layers lacks them, unless all are of one word: a problem of the document, NULL.
+ * Of a family without such words the plans as they are. The caller frees. */
+RhLayerPlan *rh_layer_plans_complete(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
+                                     RhLayerPlan *plans, int64_t *layers);
 /* Adds a figure to a plan. */
 void rh_layer_plan_add(RhLayerPlan *plan, size_t offset, int64_t value);
 

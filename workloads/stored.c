@@ -1,7 +1,6 @@
 #include "workloads/stored.h"
 
 #include <glib.h>
-#include <string.h>
 
 /* Words of transformers' quantizers (quantizers/auto.py), of ModelOpt (`quant_algo`) and of compressed-tensors (`format`).
  * Bits of 0: whatever the file says. Blocks: has the file a size of blocks? */
@@ -40,33 +39,19 @@ static const char *word_of(RhJson *doc, const RhJsonNode *said)
     return word;
 }
 
-static const RhJsonNode *member(const RhJsonNode *object, const char *key)
-{
-    const RhJsonNode *node = rh_json_first(object);
-    while (node != NULL && !g_str_equal(rh_json_key(node), key))
-        node = rh_json_next(node);
-    return node;
-}
-
 /* Bits of a weight: the file's, or those of its first group (compressed-tensors); most have four. */
 static int bits_of(RhJson *doc, const RhJsonNode *said)
 {
     if (rh_json_has(said, "bits"))
         return (int)rh_json_int_or(doc, said, "bits", 1, 64, 4);
-    const RhJsonNode *groups = member(said, "config_groups");
+    const RhJsonNode *groups = rh_json_member(said, "config_groups");
     const RhJsonNode *group =
         groups && rh_json_kind(groups) == RH_JSON_OBJECT ? rh_json_first(groups) : NULL;
     const RhJsonNode *weights =
-        group && rh_json_kind(group) == RH_JSON_OBJECT ? member(group, "weights") : NULL;
+        group && rh_json_kind(group) == RH_JSON_OBJECT ? rh_json_member(group, "weights") : NULL;
     return weights && rh_json_kind(weights) == RH_JSON_OBJECT
                ? (int)rh_json_int_or(doc, weights, "num_bits", 1, 64, 4)
                : 4;
-}
-
-static bool says_null(const RhJsonNode *object, const char *key)
-{
-    const RhJsonNode *node = member(object, key);
-    return node == NULL || rh_json_kind(node) == RH_JSON_NULL;
 }
 
 RhStoredWeights rh_stored_weights_read(RhJson *doc, const RhJsonNode *model)
@@ -74,13 +59,13 @@ RhStoredWeights rh_stored_weights_read(RhJson *doc, const RhJsonNode *model)
     static const char *const keys[] = {"quantization_config", "compression_config"};
     const RhJsonNode *said = NULL;
     for (size_t i = 0; i < G_N_ELEMENTS(keys) && said == NULL; i++)
-        if (!says_null(model, keys[i]))
+        if (rh_json_has(model, keys[i]))
             said = rh_json_object(doc, model, keys[i]);
     if (said == NULL)
         return (RhStoredWeights){0};
     const char *word = word_of(doc, said);
     int bits = bits_of(doc, said);
-    bool blocks = !says_null(said, "weight_block_size");
+    bool blocks = rh_json_has(said, "weight_block_size");
     RhStoredWeights stored = {.method = g_intern_string(*word != 0 ? word : "?")};
     for (size_t i = 0; i < G_N_ELEMENTS(STORED) && stored.recipe == NULL; i++)
         if (g_str_equal(STORED[i].word, word) && (STORED[i].bits == 0 || STORED[i].bits == bits) &&
