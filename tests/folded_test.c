@@ -1,7 +1,9 @@
 /* Folds that programs share: taken where programs send alike, and then of no effect on any time. */
+#include <math.h>
+
 #include "sim/engine/apart.h"
 #include "sim/engine/folded.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/screen_hops.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -88,6 +90,51 @@ static void merged_folds_are_shared_too(void)
     CU_ASSERT_TRUE(is_shared(&k, other, "tp1,pp2,dp550,zero1"));
 }
 
+/* What bounds take of merged ranks before their collectives are asked for is no more than what the quotient says then, and
+ * less by next to nothing: of weights beyond 512, which are rounded, and of few. */
+static void merged_messages_bound_the_quotients(void)
+{
+    static const struct {
+        const char *platform, *layout;
+        int32_t replicas;
+    } rows[] = {{"h100-sxm:1x1100,ib:400Gb/s,leaf:31,oversub:7", "tp1,pp2,dp550,zero1", 550},
+                {"h100-sxm:1x2103,ib:400Gb/s,leaf:1301,oversub:20", "tp1,pp3,dp701,zero1", 701},
+                {"h100-sxm:1x1800,ib:400Gb/s,leaf:31,oversub:7", "tp1,pp4,dp450,zero1", 450}};
+    bool rounded = false;
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k =
+            train_kit("llama-3.2-1b", rows[i].platform, "megatron", rows[i].replicas, 128);
+        train_kit_runs_all(&k);
+        RhLayout l = train_layout(&k, rows[i].layout);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        g_autoptr(RhTraffic) t = rh_traffic_new(p, k.platform, false, NULL, NULL);
+        g_autoptr(RhFold) fold = rh_fold_ranks(t, rh_deadline_in(0));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(fold->steps);
+        int32_t distance[8] = {0};
+        for (int32_t s = 0; s < l.pp; s++) {
+            distance[2 * s] = s + 1 < l.pp ? l.dp : 0;
+            distance[2 * s + 1] = s > 0 ? -l.dp : 0;
+        }
+        RhDistances to = {l.pp, distance};
+        g_autofree RhHop *merged = rh_hops_of_merged(&to, t, fold);
+        rh_fold_instances(fold, t);
+        g_autoptr(RhQuotient) q = rh_quotient_new(t, fold);
+        g_autofree RhHop *performed = rh_hops_of_quotient(&to, t, q);
+        rounded |= q->weights_rounded;
+        for (int32_t h = 0; h < 2 * l.pp; h++) {
+            bool some = distance[h] != 0;
+            CU_ASSERT_EQUAL(isfinite(merged[h].s_per_byte), some);
+            CU_ASSERT_EQUAL(isfinite(performed[h].s_per_byte), some);
+            if (!some)
+                continue;
+            CU_ASSERT_EQUAL(merged[h].latency_s, performed[h].latency_s);
+            CU_ASSERT_TRUE(merged[h].s_per_byte <= performed[h].s_per_byte * (1 + 1e-12));
+            CU_ASSERT_TRUE(merged[h].s_per_byte >= performed[h].s_per_byte * 0.98);
+        }
+    }
+    CU_ASSERT_TRUE(rounded);
+}
+
 /* Alike but for how many micro-batches there are: the bounds' program is short enough for every kind of rank, this one
  * is not, and is merged as it is without a table. */
 static void long_programs_share_no_exact_fold(void)
@@ -117,6 +164,7 @@ int main(void)
         "folded",
         (RhTest[]){{"rehearsals_take_the_bounds_folds", rehearsals_take_the_bounds_folds},
                    {"merged_folds_are_shared_too", merged_folds_are_shared_too},
+                   {"merged_messages_bound_the_quotients", merged_messages_bound_the_quotients},
                    {"long_programs_share_no_exact_fold", long_programs_share_no_exact_fold},
                    {0}});
 }
