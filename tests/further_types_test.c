@@ -49,6 +49,29 @@ static void decoders_are_those_they_began_as(void)
                   "attention_bias");
 }
 
+/* Where a file leaves out its pictures and patches, which transformers' files do where they are the type's own. */
+static void towers_have_their_own_patches(void)
+{
+    static const struct {
+        const char *type;
+        int picture, patch;
+    } rows[] = {{"clip_vision_model", 224, 32},  {"owlvit_vision_model", 768, 32},
+                {"owlv2_vision_model", 768, 16}, {"mlcd_vision_model", 336, 14},
+                {"idefics3_vision", 224, 32},    {"smolvlm_vision", 224, 32},
+                {"siglip_vision_model", 224, 16}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autofree char *left_out = g_strdup_printf(
+            "{" TOWER("%s", 12, 768, 12, 3072) ", 'num_channels': 3}", rows[i].type);
+        g_autofree char *said = g_strdup_printf(
+            "{" TOWER("%s", 12, 768, 12, 3072) ", 'image_size': %d, 'patch_size': %d}",
+            rows[i].type, rows[i].picture, rows[i].patch);
+        g_autoptr(RhModel) a = model_load(left_out);
+        g_autoptr(RhModel) b = model_load(said);
+        CU_ASSERT_EQUAL(rh_model_params(a), rh_model_params(b));
+        CU_ASSERT_EQUAL(a->patch_entries, 3 * rows[i].patch * rows[i].patch);
+    }
+}
+
 /* A token of Pangu Pro meets 16 G parameters of 72. */
 static void pangu_pro_has_a_shared_expert(void)
 {
@@ -207,6 +230,7 @@ int main(void)
         "further_types",
         (RhTest[]){
             {"decoders_are_those_they_began_as", decoders_are_those_they_began_as},
+            {"towers_have_their_own_patches", towers_have_their_own_patches},
             {"pangu_pro_has_a_shared_expert", pangu_pro_has_a_shared_expert},
             {"encoders_come_to_what_their_names_claim", encoders_come_to_what_their_names_claim},
             {"tables_are_those_of_their_files", tables_are_those_of_their_files},

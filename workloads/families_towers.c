@@ -28,19 +28,22 @@ static const RhField VIT[] = {
 /* Towers of CLIP (arXiv 2103.00020), SigLIP (arXiv 2303.15343) and DINOv2 (arXiv 2304.07193) that look at
  * pictures, alone; the vocabulary is the columns they put out. Norms and projections behind the last layer
  * are left out, as is DINOv2's scale of each layer's output. */
-#define TOWER_SIZES                                                                                \
+#define TOWER_SIZES(picture, side)                                                                 \
     SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
         SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
         SIZE("num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),                          \
-        SIZE("image_size", image, TOKENS_MAX, 224), SIZE("patch_size", patch, TOKENS_MAX, 16),     \
-        SIZE("num_channels", channels, WIDTH_MAX, 3), CONSTANT(both_ways, 1), ALL_BIASED
+        SIZE("image_size", image, TOKENS_MAX, picture),                                            \
+        SIZE("patch_size", patch, TOKENS_MAX, side), SIZE("num_channels", channels, WIDTH_MAX, 3), \
+        CONSTANT(both_ways, 1), ALL_BIASED
+/* Defaults of pictures and patches are those of each type's configuration in transformers. */
+#define WATCHER_SIZES(picture, side)                                                               \
+    TOWER_SIZES(picture, side), SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),      \
+        SIZE("projection_dim", vocab, VOCAB_MAX, 512)
 
-static const RhField CLIP_VISION[] = {
-    TOWER_SIZES,
-    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("projection_dim", vocab, VOCAB_MAX, 512),
-    END,
-};
+static const RhField CLIP_VISION[] = {WATCHER_SIZES(224, 32), END};
+static const RhField MLCD_VISION[] = {WATCHER_SIZES(336, 14), END};
+static const RhField OWLVIT_VISION[] = {WATCHER_SIZES(768, 32), END};
+static const RhField OWLV2_VISION[] = {WATCHER_SIZES(768, 16), END};
 
 /* ... and those that read: CLIP's under a causal mask, SigLIP's without; nothing is asked for a token. */
 #define READER_SIZES(tokens, words)                                                                \
@@ -56,7 +59,7 @@ static const RhField SIGLIP_TEXT[] = {READER_SIZES(64, 32000), CONSTANT(both_way
 
 /* No token is classified: all are pooled. */
 static const RhField SIGLIP_VISION[] = {
-    TOWER_SIZES,
+    TOWER_SIZES(224, 16),
     SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     CONSTANT(vocab, 2),
     END,
@@ -80,7 +83,7 @@ static const RhField SIGLIP2_VISION[] = {
 
 /* Gated networks are two thirds as wide, in steps of 8. */
 static const RhField DINOV2[] = {
-    TOWER_SIZES,
+    TOWER_SIZES(224, 16),
     SIZE("mlp_ratio", ffn_multiple, 64, 4),
     FLAG("use_swiglu_ffn", ffn_gated, 0),
     CONSTANT(vocab, 2),
@@ -90,7 +93,7 @@ static const RhField DINOV2[] = {
 /* With registers (arXiv 2309.16588), which are further tokens. DINOv3 (arXiv 2508.10104) has rotation in place of
  * positions. */
 static const RhField DINOV2_REGISTERS[] = {
-    TOWER_SIZES,
+    TOWER_SIZES(224, 16),
     SIZE("mlp_ratio", ffn_multiple, 64, 4),
     FLAG("use_swiglu_ffn", ffn_gated, 0),
     COUNT("num_register_tokens", registers, TOKENS_MAX, 4),
@@ -99,7 +102,7 @@ static const RhField DINOV2_REGISTERS[] = {
 };
 
 static const RhField DINOV3[] = {
-    TOWER_SIZES,
+    TOWER_SIZES(224, 16),
     SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     FLAG("use_gated_mlp", ffn_gated, 0),
     COUNT("num_register_tokens", registers, TOKENS_MAX, 0),
@@ -127,7 +130,7 @@ static const RhField PIXTRAL[] = {
 /* BEiT and data2vec's tower (arXiv 2106.08254, 2202.03555): biases by distance in place of positions, in each layer or one
  * table for all. Keys have no bias, which is counted; scales of layers' outputs are left out. */
 static const RhField BEIT[] = {
-    TOWER_SIZES,
+    TOWER_SIZES(224, 16),
     SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     MEMBERS("id2label", vocab, VOCAB_MAX),
     FLAG("use_relative_position_bias", distances_each, 0),
@@ -137,7 +140,7 @@ static const RhField BEIT[] = {
 
 /* I-JEPA (arXiv 2301.08243): a ViT without a token that is classified. */
 static const RhField IJEPA[] = {
-    TOWER_SIZES,
+    TOWER_SIZES(224, 16),
     SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     MEMBERS("id2label", vocab, VOCAB_MAX),
     END,
@@ -145,7 +148,7 @@ static const RhField IJEPA[] = {
 
 /* Idefics 2's and 3's towers and SmolVLM's: SigLIP's with patches of 32. */
 static const RhField IDEFICS_VISION[] = {
-    TOWER_SIZES,
+    TOWER_SIZES(224, 32),
     SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
     CONSTANT(vocab, 2),
     END,
@@ -228,17 +231,17 @@ static void settle_spectrogram(RhConfig *c)
         name, RH_NORM_LAYER, RH_POSITION_LEARNED, &rh_attention, &rh_ffn, CLIP_TEXT, NULL,         \
             "sliding_attention", NULL                                                              \
     }
-#define WATCHER(name) ENCODER(name, LAYER, LEARNED, CLIP_VISION, settle_vit)
+#define WATCHER(name, fields) ENCODER(name, LAYER, LEARNED, fields, settle_vit)
 
 const RhFamily rh_families_towers[] = {
-    WATCHER("altclip_vision_model"),
+    WATCHER("altclip_vision_model", CLIP_VISION),
     ENCODER("audio-spectrogram-transformer", LAYER, LEARNED, SPECTROGRAM, settle_spectrogram),
     ENCODER("beit", LAYER, NONE, BEIT, settle_beit),
-    WATCHER("chinese_clip_vision_model"),
+    WATCHER("chinese_clip_vision_model", CLIP_VISION),
     READER("clip_text_model"),
-    WATCHER("clip_vision_model"),
+    WATCHER("clip_vision_model", CLIP_VISION),
     READER("clipseg_text_model"),
-    WATCHER("clipseg_vision_model"),
+    WATCHER("clipseg_vision_model", CLIP_VISION),
     ENCODER("data2vec-vision", LAYER, NONE, BEIT, settle_beit),
     ENCODER("deit", LAYER, LEARNED, VIT, settle_vit),
     ENCODER("dinov2", LAYER, LEARNED, DINOV2, settle_dinov2),
@@ -248,10 +251,10 @@ const RhFamily rh_families_towers[] = {
     ENCODER("idefics3_vision", LAYER, LEARNED, IDEFICS_VISION, settle_siglip),
     ENCODER("ijepa", LAYER, LEARNED, IJEPA, settle_ijepa),
     READER("metaclip_2_text_model"),
-    WATCHER("metaclip_2_vision_model"),
-    ENCODER("mlcd_vision_model", LAYER, ROTARY, CLIP_VISION, settle_vit),
-    WATCHER("owlv2_vision_model"),
-    WATCHER("owlvit_vision_model"),
+    WATCHER("metaclip_2_vision_model", CLIP_VISION),
+    ENCODER("mlcd_vision_model", LAYER, ROTARY, MLCD_VISION, settle_vit),
+    WATCHER("owlv2_vision_model", OWLV2_VISION),
+    WATCHER("owlvit_vision_model", OWLVIT_VISION),
     ENCODER("pixtral", RMS, ROTARY, PIXTRAL, settle_siglip),
     ENCODER("siglip2_text_model", LAYER, LEARNED, SIGLIP_TEXT, NULL),
     ENCODER("siglip2_vision_model", LAYER, LEARNED, SIGLIP2_VISION, NULL),
