@@ -562,6 +562,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("qwen2_vl_text", RMS, ROTARY, QWEN2),
     DECODER("qwen3", RMS, ROTARY, QWEN3),
     DECODER("qwen3_vl_text", RMS, ROTARY, QWEN3),
+    DECODER("sdar", RMS, ROTARY, QWEN3),
     DECODER("seed_oss", RMS, ROTARY, SEED_OSS),
     DECODER("skywork", RMS, ROTARY, LLAMA),
     DECODER("smollm3", RMS, ROTARY, SMOLLM3),

@@ -96,13 +96,7 @@ static const RhField SPARK2_5[] = {
     END,
 };
 
-/* SDAR (arXiv 2510.06303): a Qwen 3 that makes blocks of tokens at once, of `block_size`, each under a causal mask to those
- * before it. Molmo 2 (Ai2, 2025): a Qwen 3 in Molmo's names; rows that pictures add to its table are left out. */
-static const RhField QWEN3[] = {
-    LLAMA_SIZES,       HEADS(RH_FIELD_REQUIRED, 128), POSITIONS(32768),
-    ATTENTION_BIAS(0), CONSTANT(qk_norm, 1),          END,
-};
-
+/* Molmo 2 (Ai2, 2025): a Qwen 3 in Molmo's names; rows that pictures add to its table are left out. */
 static const RhField MOLMO2[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 128),
@@ -114,6 +108,8 @@ static const RhField MOLMO2[] = {
 
 /* --- Mixtures --- */
 
+/* SDAR (arXiv 2510.06303): a Qwen 3 that makes blocks of tokens at once, of `block_size`, each under a causal mask to those
+ * before it. */
 static const RhField SDAR_MOE[] = {
     LLAMA_SIZES,
     HEADS(RH_FIELD_REQUIRED, 128),
@@ -297,7 +293,6 @@ const RhFamily rh_families_kin[] = {
     DECODER("plamo3", rh_attention, PLAMO3),
     DECODER("sarvam_mla", rh_latent_attention, SARVAM_MLA),
     DECODER("sarvam_moe", rh_attention, SARVAM),
-    DECODER("sdar", rh_attention, QWEN3),
     DECODER("sdar_moe", rh_attention, SDAR_MOE),
     DECODER("smallthinker", rh_attention, SMALLTHINKER),
     DECODER("solar", rh_attention, LLAMA),

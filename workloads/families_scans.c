@@ -427,21 +427,19 @@ static const RhField RWKV[] = {
 
 /* RWKV-5 and 6 (Eagle and Finch, arXiv 2404.05892): heads, 3.5 hidden states of a network in steps of 32, decays that the sixth
  * tells by latents, which its code makes twice as wide in models of 4,096 columns (modeling_rwkv6.py). */
-#define RWKV_5_SIZES                                                                               \
-    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),                              \
-        SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),                                 \
-        SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),                                   \
-        SIZE("attention_hidden_size", scan_width, WIDTH_MAX, 0),                                   \
-        SIZE("head_size", scan_head_size, HEAD_SIZE_MAX, 64),                                      \
-        SIZE("intermediate_size", ffn, WIDTH_MAX, 0), FLAG("tie_word_embeddings", tied, 0),        \
-        CONSTANT(positions, TOKENS_MAX), CONSTANT(chunk, 64), CONSTANT(full_gate, 1),              \
-        CONSTANT(receptance, 1), CONSTANT(embedding_norm, 1)
-
-static const RhField RWKV5[] = {RWKV_5_SIZES, END};
-static const RhField RWKV6[] = {
-    RWKV_5_SIZES,
-    CONSTANT(mix_rank, 32),
-    CONSTANT(decay_rank, 64),
+static const RhField RWKV5[] = {
+    SIZE("num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("attention_hidden_size", scan_width, WIDTH_MAX, 0),
+    SIZE("head_size", scan_head_size, HEAD_SIZE_MAX, 64),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, 0),
+    FLAG("tie_word_embeddings", tied, 0),
+    CONSTANT(positions, TOKENS_MAX),
+    CONSTANT(chunk, 64),
+    CONSTANT(full_gate, 1),
+    CONSTANT(receptance, 1),
+    CONSTANT(embedding_norm, 1),
     END,
 };
 
@@ -511,7 +509,7 @@ const RhFamily rh_families_scans[] = {
      "sliding_attention", settle_rwkv},
     {"rwkv5", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV5, NULL,
      "sliding_attention", settle_rwkv5},
-    {"rwkv6", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV6, NULL,
+    {"rwkv6", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV5, NULL,
      "sliding_attention", settle_rwkv6},
     {"rwkv7", RH_NORM_LAYER, RH_POSITION_NONE, &rh_time_mixing, &rh_channel_mixing, RWKV7, NULL,
      "sliding_attention", settle_rwkv},

@@ -184,8 +184,8 @@ bool rh_model_makes_tokens(const RhModel *model);
 
 /* Exact count of trained parameters, tied ones once. */
 int64_t rh_model_params(const RhModel *model);
-/* Are there fewer than can be counted exactly? Every model that was read is such. */
 #define RH_PARAMS_MOST 9007199254740992.0 /* 2^53 */
+/* Are there fewer than can be counted exactly (RH_PARAMS_MOST)? Every model that was read is such. RH_ERROR_INPUT. */
 bool rh_model_countable(const RhModel *model, GError **error);
 /* FLOPs the model needs for one token at sequence s, forward + backward, no recomputation, causal
  * attention counted once (half the square). The numerator of MFU. Formula: docs/model.md. */

@@ -354,7 +354,7 @@ double rh_choice_bytes(const RhModel *model, const RhLayerKind *kind, const RhSh
     g_return_val_if_fail(model != NULL && kind != NULL && shard != NULL, 0);
     RhOps ops = ops_of(model, kind, shard, RH_PASS_FORWARD);
     bool chosen = kind->borrows_index && ops.keys > kind->window_tokens;
-    return chosen ? 4.0 * (double)rh_shard_tokens(shard) * kind->window_tokens : 0;
+    return chosen ? RH_CHOSEN_KEY_BYTES * (double)rh_shard_tokens(shard) * kind->window_tokens : 0;
 }
 
 bool rh_block_takes_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,

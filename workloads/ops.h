@@ -244,8 +244,9 @@ double rh_block_other_bytes(const RhModel *model, const RhLayerKind *kind, RhBlo
 /* Bytes of what crosses a stage boundary behind a layer of this kind, or, NULL, before the first layer:
  * whole, as above. */
 double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard);
-/* ... and forward alone, before a layer of this kind: which keys a layer before it chose, as numbers of 4 bytes, where it
+/* ... and forward alone, before a layer of this kind: which keys a layer before it chose, as numbers of so many bytes, where it
  * looks at those and there are more to choose from; whole, as above. */
+#define RH_CHOSEN_KEY_BYTES 4
 double rh_choice_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard);
 
 /* Does the block's TENSOR part work on the whole b*s*h tensor, so that ranks of a tensor group gather

@@ -75,7 +75,7 @@ void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences,
 double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequences);
 /* Of the stream between layers, of so many tokens. */
 double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens);
-/* What a stage of so many tokens hands on to the next: besides, as numbers of 4 bytes, which keys were chosen, where layers look
+/* What a stage of so many tokens hands on to the next: besides, as numbers (RH_CHOSEN_KEY_BYTES), which keys were chosen, where layers look
  * at those of one before them; of every context as though there were more to choose from. */
 double rh_iteration_handed_bytes(const RhIterations *it, int32_t tokens);
 /* What it takes, alone. */

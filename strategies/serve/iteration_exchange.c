@@ -31,7 +31,7 @@ double rh_iteration_handed_bytes(const RhIterations *it, int32_t tokens)
     for (int32_t k = 0; k < it->model->kinds_count; k++)
         if (it->model->kinds[k].borrows_index)
             chosen = MAX(chosen, it->model->kinds[k].window_tokens);
-    return rh_iteration_hidden_bytes(it, tokens) + 4.0 * tokens * chosen;
+    return rh_iteration_hidden_bytes(it, tokens) + (double)RH_CHOSEN_KEY_BYTES * tokens * chosen;
 }
 
 /* --- How long it takes --- */

@@ -43,7 +43,6 @@ static void resolve(RhConfig *c)
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     rh_attention.shape(c, kind);
-    kind->heads = (int32_t)(c->kv_heads * c->experts_per_token);
     kind->experts = (int32_t)c->experts;
     kind->experts_per_token = (int32_t)c->experts_per_token;
 }

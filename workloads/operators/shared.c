@@ -1,8 +1,8 @@
 /* A transformer block that several places of a model share (Zamba2, arXiv 2411.15242, section 2): attention that reads the
  * hidden state beside the embedding, 2h columns, and puts out h of them; a gated network; and behind it a matrix of each
  * place's own. Each place has low-rank matrices of its own beside those into the network (section 2.2; none in Zamba's first,
- * arXiv 2405.16712), and, where its file says so, beside those of queries, keys and values. A place that is not its block's first owns these alone
- * (`borrows_block`). Into low ranks and behind the network every tensor-parallel rank has the matrices whole; all else is
+ * arXiv 2405.16712), and, where its file says so, beside those of queries, keys and values. A place that is not its block's
+ * first owns these alone (`borrows_block`). Into low ranks and behind the network every tensor-parallel rank has the matrices whole; all else is
  * cut as of attention and a network. Residual sums are counted behind both; there is one.
  * Formulas: docs/model-workload.md. */
 #include "workloads/operators/operator.h"

@@ -1,15 +1,16 @@
 /* Time mixing and channel mixing of RWKV. The fourth (arXiv 2305.13048, section 3.1): receptance, key and value by a matrix
- * each, of the token mixed with the one before, a decaying mean in every channel, a matrix out. The fifth and the sixth (arXiv 2404.05892, sections 4.1 and 4.2) have heads
- * whose state is a matrix that decays and takes keys' products with values in, a gate by one matrix more, and a norm of each
- * head; the sixth tells its decays by a latent, and how a token is mixed with the one before by five, whole on every
- * tensor-parallel rank. The seventh (arXiv 2503.14456, section 4.1) has heads whose state is a matrix under a generalised delta rule; decays, rates, gate and a share of the
- * first layer's values come from low-rank latents of R columns together, whose matrices in every tensor-parallel rank has
- * whole; the output is normed head by head, a gate scales it. Channel mixing is a plain network with a squared ReLU, which
- * those before the seventh scale by the sigmoid of one matrix more, whole on every rank.
+ * each, of the token mixed with the one before, a decaying mean in every channel, a matrix out. The fifth and the sixth
+ * (arXiv 2404.05892, sections 4.1 and 4.2) have heads whose state is a matrix that decays and takes keys' products with
+ * values in, a gate by one matrix more, and a norm of each head; the sixth tells its decays by a latent, and how a token is
+ * mixed with the one before by five, whole on every tensor-parallel rank. The seventh (arXiv 2503.14456, section 4.1) has
+ * heads whose state is a matrix under a generalised delta rule; decays, rates, gate and a share of the first layer's values
+ * come from low-rank latents of R columns together, whose matrices in every tensor-parallel rank has whole; the output is
+ * normed head by head, a gate scales it. Channel mixing is a plain network with a squared ReLU, which those before the
+ * seventh scale by the sigmoid of one matrix more, whole on every rank.
  *
  * FLOPs that the operator needs are those of the recurrence. Assumed: the fifth to the seventh scan in chunks, as
- * flash-linear-attention's kernels for such rules; the fourth in one kernel a channel, by its bytes (its exponentials run beside them). Formulas:
- * docs/model-workload.md. */
+ * flash-linear-attention's kernels for such rules; the fourth in one kernel a channel, by its bytes (its exponentials run
+ * beside them). Formulas: docs/model-workload.md. */
 #include "workloads/operators/scan.h"
 
 /* Of the mixed inputs, each of as many elements: the token and the one before are read, all are written; backward their

@@ -129,8 +129,7 @@ static void gather_share(RhScriptWriter *w, int cls, double params, int32_t ahea
            ahead, 0);
 }
 
-/* One lane has the gathers of all classes, one behind
- * another: as many for each item are looked back over. */
+/* One lane has the gathers of all classes, one behind another: as many for each item are looked back over. */
 static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhHeld *params = &rh_script_item(w->script, item)->params;
