@@ -117,7 +117,7 @@ static void merged_messages_bound_the_quotients(void)
         }
         RhDistances to = {l.pp, distance};
         g_autofree RhHop *merged = rh_hops_of_merged(&to, t, fold);
-        rh_fold_instances(fold, t);
+        rh_fold_end(fold);
         g_autoptr(RhQuotient) q = rh_quotient_new(t, fold);
         g_autofree RhHop *performed = rh_hops_of_quotient(&to, t, q);
         rounded |= q->weights_rounded;

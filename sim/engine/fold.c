@@ -10,7 +10,7 @@
 #define SEEN_LAST 16
 
 /* Work space of one refinement: colours are 64-bit hashes until the end. */
-typedef struct {
+typedef struct RhRefine {
     const RhTraffic *traffic;
     int32_t ranks_count, links_count;
     uint64_t *rank, *rank_next; /* by place_of: of those that are listed */
@@ -21,6 +21,7 @@ typedef struct {
     RhMap64 *seen;
     uint64_t seen_last[SEEN_LAST]; /* by their last bits */
     int32_t *peers_first; /* per role, one more at the end: peers are listed role by role */
+    int32_t *peers_step;  /* how many places on each peer's other end is listed */
     int32_t *places, *places_first; /* of each instance's listed members, instance by instance */
 } Refine;
 
@@ -64,6 +65,15 @@ static int32_t *peers_by_role(const RhTraffic *t)
         first[role] = (int32_t)i;
     }
     return first;
+}
+
+/* Messages turn with their blocks: they go as far as some blocks are long. */
+static int32_t *peers_steps(const RhTraffic *t)
+{
+    int32_t *steps = g_new(int32_t, t->peers->len + 1);
+    for (uint32_t i = 0; i < t->peers->len; i++)
+        steps[i] = AT(t->peers, RhPeer, i)->delta / t->block;
+    return steps;
 }
 
 /* What flows of a pair are there for. */
@@ -143,6 +153,7 @@ static Refine *refine_new(const RhTraffic *t)
     f->instance_next = g_new0(uint64_t, t->instances->len + 1);
     f->seen = rh_map64_new();
     f->peers_first = peers_by_role(t);
+    f->peers_step = peers_steps(t);
     list_places(f);
     first_colours(f);
     return f;
@@ -158,6 +169,7 @@ static void refine_free(Refine *f)
         g_free(arrays[i]);
     rh_map64_free(f->seen);
     g_free(f->peers_first);
+    g_free(f->peers_step);
     g_free(f->places);
     g_free(f->places_first);
     g_free(f);
@@ -220,15 +232,15 @@ static void spread_groups(Refine *f)
 static void spread_peers(Refine *f)
 {
     const RhTraffic *t = f->traffic;
-    for (int32_t rank = 0; rank < f->ranks_count; rank += t->block) {
-        int32_t role = t->role_of_rank[rank];
+    int32_t places = (f->ranks_count + t->block - 1) / t->block;
+    for (int32_t place = 0; place < places; place++) {
+        int32_t role = t->role_of_rank[place * t->block];
         if (role < 0)
             continue;
         for (int32_t i = f->peers_first[role]; i < f->peers_first[role + 1]; i++) {
-            int32_t other = rank + AT(t->peers, RhPeer, i)->delta;
-            if (other >= 0 && other < f->ranks_count)
-                f->rank_next[place_of(t, rank)] +=
-                    rh_mix64(f->rank[place_of(t, other)], 41 + (uint64_t)i);
+            int32_t other = place + f->peers_step[i];
+            if (other >= 0 && other < places)
+                f->rank_next[place] += rh_mix64(f->rank[other], 41 + (uint64_t)i);
         }
     }
 }
@@ -402,9 +414,8 @@ static char *merged_text(const RhFold *fold, uint32_t wanted)
                            wanted, fold->colours_count);
 }
 
-static void take_colours(Refine *f, RhFold *fold)
+static void take_instances(Refine *f, RhFold *fold)
 {
-    name_colours(f, fold);
     name_meetings(f, fold);
     fold->link_hash = g_steal_pointer(&f->link);
     fold->flow_hash = g_steal_pointer(&f->flow);
@@ -443,24 +454,26 @@ static void coarse_clear(Coarse *coarse)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Coarse, coarse_clear)
 
-/* Ranks that meet as their program says, wherever they stand. */
+/* Ranks that meet as their program says, wherever they stand; how their instances and flows do is found out when
+ * it is asked for. */
 static RhFold *fold_merged(Refine *f, const Coarse *coarse, uint32_t wanted)
 {
     RhFold *fold = g_new0(RhFold, 1);
     take_coarse(f, coarse);
-    f->every_link = true;
-    colour_flows(f);
-    take_colours(f, fold);
+    name_colours(f, fold);
     choose_ranks(f->traffic, fold);
     fold->approximate_why = merged_text(fold, wanted);
+    fold->unfinished = f;
     return fold;
 }
 
+/* As the colours are. */
 static RhFold *fold_exact(Refine *f)
 {
     RhFold *fold = g_new0(RhFold, 1);
     colour_flows(f);
-    take_colours(f, fold);
+    name_colours(f, fold);
+    take_instances(f, fold);
     return fold;
 }
 
@@ -476,13 +489,18 @@ RhFold *rh_fold_ranks(const RhTraffic *traffic, RhDeadline deadline)
         return NULL;
     if (few && refine(f, REFINE_ALL, &kinds))
         return fold_exact(f);
-    return rh_deadline_passed(deadline) ? NULL : fold_merged(f, &coarse, kinds);
+    return rh_deadline_passed(deadline) ? NULL : fold_merged(g_steal_pointer(&f), &coarse, kinds);
 }
 
-void rh_fold_instances(RhFold *fold, const RhTraffic *traffic)
+void rh_fold_end(RhFold *fold)
 {
-    if (fold->steps)
-        choose_instances(traffic, fold);
+    g_autoptr(Refine) f = g_steal_pointer(&fold->unfinished);
+    if (!f)
+        return;
+    f->every_link = true;
+    colour_flows(f);
+    take_instances(f, fold);
+    choose_instances(f->traffic, fold);
 }
 
 static RhFold *fold_nothing(const RhTraffic *t, GError **error)
@@ -494,7 +512,6 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
                 t->program->ranks_count, RH_UNFOLDED_RANKS_MAX);
         return NULL;
     }
-    RhFold *fold = g_new0(RhFold, 1);
     g_autoptr(Refine) f = refine_new(t);
     for (int32_t r = 0; r < f->ranks_count; r++)
         f->rank[r] = rh_mix64(f->rank[r], (uint64_t)r + 53);
@@ -502,9 +519,7 @@ static RhFold *fold_nothing(const RhTraffic *t, GError **error)
         f->link[l] = rh_mix64(f->link[l], (uint64_t)l + 59);
     for (uint32_t i = 0; i < t->instances->len; i++)
         f->instance[i] = rh_mix64(f->instance[i], (uint64_t)i + 61);
-    colour_flows(f);
-    take_colours(f, fold);
-    return fold;
+    return fold_exact(f);
 }
 
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error)
@@ -512,7 +527,7 @@ RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error)
     if (unfolded)
         return fold_nothing(traffic, error);
     RhFold *fold = rh_fold_ranks(traffic, rh_deadline_in(0));
-    rh_fold_instances(fold, traffic);
+    rh_fold_end(fold);
     return fold;
 }
 
@@ -539,6 +554,7 @@ void rh_fold_free(RhFold *fold)
     g_free(fold->link_hash);
     g_free(fold->flow_hash);
     rh_merged_steps_free(fold->steps);
+    refine_free(fold->unfinished);
     g_free(fold->approximate_why);
     g_free(fold);
 }

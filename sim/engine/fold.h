@@ -34,7 +34,9 @@ typedef struct {
     uint64_t *link_hash;       /* per link of the traffic; equal hash, same colour */
     uint64_t *flow_hash;       /* per flow of the traffic */
     RhMergedSteps *steps;      /* merged; else NULL */
-    char *approximate_why;     /* owned; NULL when the partition is exact */
+    struct RhRefine
+        *unfinished; /* owned: what rh_fold_end goes on from; NULL where nothing is left to do */
+    char *approximate_why; /* owned; NULL when the partition is exact */
 } RhFold;
 
 /* Merged: every link of the platform is of a colour of its own. */
@@ -46,10 +48,12 @@ static inline uint64_t rh_fold_own_hash(RhLink link)
 /* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error);
 /* The same folded, in two parts, as only the second asks what collectives put on links: which ranks stand for
- * which; NULL beyond the deadline, which is looked at before each thing that takes long on a million GPUs. */
+ * which; NULL beyond the deadline, which is looked at before each thing that takes long on a million GPUs. The
+ * traffic is borrowed until the fold has ended. */
 RhFold *rh_fold_ranks(const RhTraffic *traffic, RhDeadline deadline);
-/* Which instances stand for others where ranks were merged: before a quotient is made. */
-void rh_fold_instances(RhFold *fold, const RhTraffic *traffic);
+/* Which instances and flows are alike, and which instances stand for others, where ranks were merged: before a
+ * quotient is made. */
+void rh_fold_end(RhFold *fold);
 /* Lets go of what only a quotient is made from. */
 void rh_fold_trim(RhFold *fold);
 void rh_fold_free(RhFold *fold);

@@ -122,7 +122,7 @@ RhMergedSteps *rh_merged_steps_new(const RhTraffic *t)
 {
     RhMergedSteps *s = g_new0(RhMergedSteps, 1);
     s->first = number_steps(t);
-    s->steps = g_new0(RhMergedStep, s->first[t->patterns->len] + 1);
+    s->steps = g_new(RhMergedStep, s->first[t->patterns->len] + 1);
     s->of_listed = g_new0(double, t->program->ranks_count / t->block + 1);
     s->of_instance = g_new0(double, t->instances->len + 1);
     s->crossed = g_new0(RhCrossed, t->links->len + 1);

@@ -12,7 +12,7 @@ typedef struct {
 } RhMergedStep;
 
 typedef struct {
-    /* Of each pattern, one more at the end: steps of all patterns, one behind another. */
+    /* Of each pattern, one more at the end: steps of all patterns, one behind another, each set when found. */
     int32_t *first;
     RhMergedStep *steps;
     /* Seconds a byte that own flows take at least, whatever their shares: a listed rank's are messages. */

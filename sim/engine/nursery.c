@@ -1,6 +1,9 @@
 #include "sim/engine/nursery.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -37,6 +40,14 @@ typedef struct {
 } Reply;
 
 /* --- both ends --- */
+
+/* Before a fork: what is free but kept at hand would be copied, page by page, as soon as either writes to it. */
+static void give_free_pages_back(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
 
 /* False where the other end is gone. */
 static bool send_all(int fd, const void *data, size_t length)
@@ -132,6 +143,7 @@ static bool take_request(Call *call, Request *request)
         return false;
     if (nursery->work.hear)
         nursery->work.hear(news, request->news_bytes, nursery->work.user);
+    give_free_pages_back();
     return true;
 }
 
@@ -179,6 +191,7 @@ RhNursery *rh_nursery_new(const RhNurseryWork *work)
     nursery->work = *work;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return nursery;
+    give_free_pages_back();
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);

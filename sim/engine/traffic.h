@@ -132,8 +132,9 @@ typedef struct {
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
     GArray *flows, *crossings, *links;  /* RhTrafficFlow, RhCrossing, RhTrafficLink */
     RhSwitchLinks switch_links;         /* of the platform */
-    /* 1 + index into links, while flows are listed: by link, and of orbits, which are wide apart, by place. */
-    int32_t *place_of_link, *place_of_orbit;
+    /* While flows are listed: 1 + index into links, by link, and of orbits, which are wide apart, by place; and how
+     * many crossings there are so far. */
+    int32_t *place_of_link, *place_of_orbit, crossings_end;
     RhAloneTimes *alone; /* borrowed; while schedules are made */
 } RhTraffic;
 

@@ -38,9 +38,9 @@ static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
  * nothing else are alike. Packets (exec_wire.c) queue on every link. */
 static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
 {
-    RhCrossing kept[RH_ROUTE_MAX];
-    flow->links_first = (int32_t)t->crossings->len;
-    flow->links_count = 0;
+    if ((guint)t->crossings_end + RH_ROUTE_MAX > t->crossings->len)
+        g_array_set_size(t->crossings, 2 * t->crossings->len + RH_ROUTE_MAX);
+    RhCrossing *own = AT(t->crossings, RhCrossing, t->crossings_end), *end = own;
     for (int i = 0; i < count; i++) {
         int32_t alike = 1;
         RhLink first = route[i];
@@ -48,13 +48,11 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTraffi
             continue;
         if (t->block > 1)
             first = rh_platform_link_turned(t->platform, t->block, first, &alike);
-        kept[flow->links_count++] =
-            (RhCrossing){route[i], place_of(t, first, alike), t->block / alike};
+        *end++ = (RhCrossing){route[i], place_of(t, first, alike), t->block / alike};
     }
-    g_array_set_size(t->crossings, t->crossings->len + (guint)flow->links_count);
-    RhCrossing *own = (RhCrossing *)(void *)t->crossings->data + flow->links_first;
-    for (int32_t i = 0; i < flow->links_count; i++)
-        own[i] = kept[i];
+    flow->links_first = t->crossings_end;
+    flow->links_count = (int32_t)(end - own);
+    t->crossings_end += flow->links_count;
 }
 
 static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flow)
@@ -242,28 +240,20 @@ static void add_collective_flows(RhTraffic *t, Set *sets)
     }
 }
 
-/* Room for so many, taken at once. */
-static void reserve(GArray *array, guint count)
-{
-    guint now = array->len;
-    g_array_set_size(array, MAX(now, count));
-    g_array_set_size(array, now);
-}
-
 #define CROSSINGS_MOST 4 /* of most flows: two ports, two NICs */
 
-/* There is a flow for each rank of a message's role, besides those of collectives. */
+/* Room for all at once. There is a flow for each rank of a message's role, besides those of collectives. */
 static void reserve_flows(RhTraffic *t)
 {
-    guint flows = t->flows->len;
+    guint listed = t->flows->len, all = listed;
     for (uint32_t i = 0; i < t->patterns->len; i++) {
         const RhPattern *pattern = AT(t->patterns, RhPattern, i);
         if (pattern->group < 0)
-            flows +=
-                (guint)(rh_program_role(t->program, pattern->role)->ranks_count / t->block) + 1;
+            all += (guint)(rh_program_role(t->program, pattern->role)->ranks_count / t->block) + 1;
     }
-    reserve(t->flows, flows);
-    reserve(t->crossings, CROSSINGS_MOST * flows);
+    g_array_set_size(t->flows, all);
+    g_array_set_size(t->flows, listed);
+    g_array_set_size(t->crossings, CROSSINGS_MOST * all);
 }
 
 static bool list_flows(RhTraffic *t, GError **error)
@@ -276,6 +266,7 @@ static bool list_flows(RhTraffic *t, GError **error)
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
         if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
             return false;
+    g_array_set_size(t->crossings, (guint)t->crossings_end);
     return true;
 }
 

@@ -279,7 +279,7 @@ void rh_screen_end_fold(RhScreen *screen, const RhLayout *l)
     bool tables_differ = screen->c != screen->asked;
     if (!open->hops || tables_differ || rh_screen_messages(screen, l) != open->hops)
         return;
-    rh_fold_instances(open->fold, open->traffic);
+    rh_fold_end(open->fold);
     end_fold(screen, open, rh_quotient_new(open->traffic, open->fold));
 }
 
