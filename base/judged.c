@@ -40,8 +40,8 @@ static const RhJudgedRow *row_at(const RhJudged *judged, guint i)
 
 const char *rh_judged_by_name(RhJudgedBy by)
 {
-    static const char *const names[] = {"part",   "metric", "group",  "table",
-                                        "source", "device", "family", "stack"};
+    static const char *const names[RH_JUDGED_BY_LAST] = {
+        "part", "metric", "evidence", "group", "table", "source", "device", "family", "stack"};
     return names[by];
 }
 
@@ -58,12 +58,24 @@ static const char *part_of(const RhJudgedRow *row)
     return row->stands_in ? "not fitted to, a stand-in" : "not fitted to, exact";
 }
 
+/* A device or a version of an engine that no constant was fitted to, and one that some were, metric by metric. */
+static const char *evidence_of(const RhJudgedRow *row)
+{
+    if (!row->metric)
+        return NULL;
+    g_autofree char *text =
+        g_strdup_printf("%s, %s", row->metric, row->fitted ? "fitted to" : "not fitted to");
+    return g_intern_string(text);
+}
+
 static const char *group_of(const RhJudgedRow *row, RhJudgedBy by)
 {
-    const char *names[RH_JUDGED_BY_LAST] = {part_of(row), row->metric ? row->metric : "step_time",
-                                            row->group,   row->table,
-                                            row->source,  row->device,
-                                            row->family,  row->stack};
+    const char *names[RH_JUDGED_BY_LAST] = {
+        part_of(row),     row->metric ? row->metric : "step_time",
+        evidence_of(row), row->group,
+        row->table,       row->source,
+        row->device,      row->family,
+        row->stack};
     return names[by];
 }
 

@@ -100,6 +100,7 @@ static inline double rh_judged_error_frac(const RhJudgedRow *row)
 typedef enum {
     RH_JUDGED_BY_PART, /* measured and not fitted to; fitted to; said exactly or by a stand-in ... */
     RH_JUDGED_BY_METRIC,
+    RH_JUDGED_BY_EVIDENCE, /* of a service: the metric, and whether a constant was fitted to rows of its kind */
     RH_JUDGED_BY_GROUP,
     RH_JUDGED_BY_TABLE,
     RH_JUDGED_BY_SOURCE,

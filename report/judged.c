@@ -115,12 +115,14 @@ static GArray *groups_of(const RhJudged *judged, RhJudgedBy by, bool by_size)
     return groups;
 }
 
+#define SHOWN_SHORT 6 /* kinds of groups, where not all are told */
+
 static void append_groups(GString *out, const RhJudged *judged, bool verbose)
 {
-    static const RhJudgedBy shown[] = {RH_JUDGED_BY_PART,  RH_JUDGED_BY_METRIC, RH_JUDGED_BY_GROUP,
-                                       RH_JUDGED_BY_TABLE, RH_JUDGED_BY_DEVICE, RH_JUDGED_BY_FAMILY,
-                                       RH_JUDGED_BY_STACK};
-    size_t count = verbose ? G_N_ELEMENTS(shown) : 5;
+    static const RhJudgedBy shown[] = {
+        RH_JUDGED_BY_PART,  RH_JUDGED_BY_METRIC, RH_JUDGED_BY_EVIDENCE, RH_JUDGED_BY_GROUP,
+        RH_JUDGED_BY_TABLE, RH_JUDGED_BY_DEVICE, RH_JUDGED_BY_FAMILY,   RH_JUDGED_BY_STACK};
+    size_t count = verbose ? G_N_ELEMENTS(shown) : SHOWN_SHORT;
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
     for (size_t i = 0; i < count; i++) {
         g_autoptr(GArray) groups = groups_of(judged, shown[i], i > 0);
