@@ -1,7 +1,9 @@
 /* How fast a service is played: scheduler iterations per second on one core, runs of them told by their
- * closed form or each performed. serve_bench [TRACE]: a trace of requests; without one as many are drawn as
+ * closed form or each performed; and how long the whole question takes, the highest rate of any deployment, on all
+ * cores. serve_bench [TRACE]: a trace of requests; without one as many are drawn as
  * Azure's conversation trace of 2023 has, of like lengths and rate. */
 #include "bench/bench_kit.h"
+#include "strategies/search/serve_plan.h"
 #include "strategies/serve/service.h"
 
 /* 19,366 requests in 3,501 s, 1,155 tokens in and 211 out in the mean (AzurePublicDataset b469a11). */
@@ -36,6 +38,34 @@ static double rate_of(const RhServing *serving, const char *deployment, const Rh
     return (double)*iterations / (bench_cpu_s() - start);
 }
 
+/* serve-plan --find-rate of Llama 3.1 70B on 32 H100s, of as many requests as the command draws. */
+static void plan_rate(void)
+{
+    GError *error = NULL;
+    RhRequestsPlan drawn = {.arrival = RH_ARRIVAL_POISSON,
+                            .rate_per_s = 1,
+                            .count = 40000,
+                            .input = {820, 1024},
+                            .output = {205, 256},
+                            .seed = 1};
+    RhServePlanOptions options = {.gpus = 32, .mode = RH_SERVE_COLOCATED, .drawn = &drawn};
+    g_autoptr(RhModel) model = rh_model_load("llama-3.1-70b", NULL);
+    g_autoptr(RhPlatform) platform = rh_platform_load("dgx-h100:4", NULL);
+    g_autoptr(RhRequests) requests = rh_requests_draw(&drawn);
+    RhServing serving = {model, &rh_recipe_bf16, platform, rh_server_by_name("vllm", NULL), NULL};
+    rh_slos_parse(&options.slos, RH_METRIC_TTFT, "p99<2s", &error);
+    g_assert_no_error(error);
+    rh_slos_parse(&options.slos, RH_METRIC_TPOT, "p99<40ms", &error);
+    g_assert_no_error(error);
+    gint64 start_us = g_get_monotonic_time();
+    g_autoptr(RhServePlan) plan = rh_serve_plan(&serving, "vllm", requests, &options, &error);
+    g_assert_no_error(error);
+    bench_line("serve-plan, the highest rate: deployments", (double)plan->legal_count, "",
+               ">= 200");
+    bench_line("  runs", (double)plan->runs_count, "", "");
+    bench_line("  wall clock", (double)(g_get_monotonic_time() - start_us) / 1e6, "s", "<= 60");
+}
+
 int main(int argc, char **argv)
 {
     static const char *const deployments[] = {"tp4", "tp4,replicas=2", "tp4,replicas=8"};
@@ -52,5 +82,6 @@ int main(int argc, char **argv)
         bench_line("  iterations, each performed", each, "1/s", "");
         bench_line("  ratio", runs / each, "", "");
     }
+    plan_rate();
     return 0;
 }
