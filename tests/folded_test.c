@@ -158,6 +158,35 @@ static void long_programs_share_no_exact_fold(void)
     }
 }
 
+/* Folded beside the search, exactly and merged: the same bounds, and rehearsals take the folds over as ever. What is
+ * asked for before it is not waited for, and what nobody asks for is let go. */
+static void expected_folds_are_those_asked_for(void)
+{
+    static const char *const layouts[] = {"tp1,pp2,dp550,zero1", "tp1,pp4,dp275,zero1",
+                                          "tp1,pp4,dp275,zero1,order=tp-pp-dp"};
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:1x1100,ib:400Gb/s,leaf:31,oversub:7",
+                                   "megatron", 550, 128);
+    train_kit_runs_all(&k);
+    g_autoptr(RhScreen) own = rh_screen_new(&k.c);
+    g_autoptr(RhScreen) ahead = rh_screen_new(&k.c);
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        RhLayout l = train_layout(&k, layouts[i]);
+        RhLayout next = train_layout(&k, layouts[(i + 1) % G_N_ELEMENTS(layouts)]);
+        rh_screen_expect_messages(ahead, &l);
+        CU_ASSERT_EQUAL(ahead->ahead != NULL, i == 0); /* the others were asked for as the next */
+        double other_s = rh_screen_segment_s(ahead, &next);
+        CU_ASSERT_EQUAL(rh_screen_segment_s(ahead, &l), rh_screen_segment_s(own, &l));
+        CU_ASSERT_PTR_NULL(ahead->ahead);
+        CU_ASSERT_EQUAL(other_s, rh_screen_segment_s(own, &next));
+        rh_screen_end_fold(ahead, &l);
+    }
+    CU_ASSERT_TRUE(is_shared(&k, ahead->folded, layouts[0]));
+    g_autoptr(RhScreen) left = rh_screen_new(&k.c);
+    RhLayout l = train_layout(&k, layouts[0]);
+    rh_screen_expect_messages(left, &l);
+    CU_ASSERT_PTR_NOT_NULL(left->ahead);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -166,5 +195,6 @@ int main(void)
                    {"merged_folds_are_shared_too", merged_folds_are_shared_too},
                    {"merged_messages_bound_the_quotients", merged_messages_bound_the_quotients},
                    {"long_programs_share_no_exact_fold", long_programs_share_no_exact_fold},
+                   {"expected_folds_are_those_asked_for", expected_folds_are_those_asked_for},
                    {0}});
 }

@@ -10,6 +10,7 @@ typedef struct {
 } Alone;
 
 struct RhAloneTimes {
+    GMutex lock; /* of the table */
     const RhPlatform *platform;
     RhMap64 *place_of; /* hash of the collective -> place below */
     GArray *all;       /* Alone */
@@ -28,6 +29,7 @@ void rh_alone_times_free(RhAloneTimes *times)
 {
     if (!times)
         return;
+    g_mutex_clear(&times->lock);
     rh_map64_free(times->place_of);
     g_array_unref(times->all);
     g_free(times);
@@ -41,30 +43,43 @@ static uint64_t hash_of(RhOp op, RhAlgo algo, int32_t members, const int32_t *gp
     return hash;
 }
 
+/* Is it known? Takes over `made` where it is not. */
+static bool look_up(RhAloneTimes *times, uint64_t hash, const Alone *made, double *seconds)
+{
+    g_mutex_lock(&times->lock);
+    int32_t at = rh_map64_get(times->place_of, hash);
+    if (at < 0 && made) {
+        at = *rh_map64_at(times->place_of, hash, (int32_t)times->all->len);
+        g_array_append_val(times->all, *made);
+    }
+    if (at >= 0)
+        *seconds = g_array_index(times->all, Alone, at).seconds;
+    g_mutex_unlock(&times->lock);
+    return at >= 0;
+}
+
 double rh_alone_time_s(RhAloneTimes *times, RhOp op, RhAlgo algo, int32_t members,
                        const int32_t *gpus, double bytes)
 {
-    int32_t fresh = (int32_t)times->all->len;
     uint64_t hash = hash_of(op, algo, members, gpus, bytes);
-    int32_t at = *rh_map64_at(times->place_of, hash, fresh);
-    if (at == fresh) {
-        Alone made = {hash, rh_collective_alone_s(op, algo, members, gpus, bytes, times->platform)};
-        g_array_append_val(times->all, made);
-    }
-    return g_array_index(times->all, Alone, at).seconds;
+    double seconds;
+    if (look_up(times, hash, NULL, &seconds))
+        return seconds;
+    Alone made = {hash, rh_collective_alone_s(op, algo, members, gpus, bytes, times->platform)};
+    look_up(times, hash, &made, &seconds);
+    return seconds;
 }
 
-int32_t rh_alone_times_made(const RhAloneTimes *times)
+int32_t rh_alone_times_give(RhAloneTimes *times, int32_t from, GByteArray *bytes)
 {
-    return (int32_t)times->all->len;
-}
-
-void rh_alone_times_give(const RhAloneTimes *times, int32_t from, GByteArray *bytes)
-{
+    g_mutex_lock(&times->lock);
     const Alone *all = (const Alone *)(const void *)times->all->data;
-    guint count = times->all->len - (guint)from;
-    if (count > 0)
-        g_byte_array_append(bytes, (const guint8 *)(all + from), count * (guint)sizeof *all);
+    int32_t made = (int32_t)times->all->len;
+    if (bytes && made > from)
+        g_byte_array_append(bytes, (const guint8 *)(all + from),
+                            (guint)(made - from) * (guint)sizeof *all);
+    g_mutex_unlock(&times->lock);
+    return made;
 }
 
 void rh_alone_times_take(RhAloneTimes *times, const void *bytes, size_t length)
@@ -72,8 +87,7 @@ void rh_alone_times_take(RhAloneTimes *times, const void *bytes, size_t length)
     for (size_t i = 0; i < length / sizeof(Alone); i++) {
         Alone told;
         memcpy(&told, (const uint8_t *)bytes + i * sizeof told, sizeof told);
-        int32_t fresh = (int32_t)times->all->len;
-        if (*rh_map64_at(times->place_of, told.hash, fresh) == fresh)
-            g_array_append_val(times->all, told);
+        double seconds;
+        look_up(times, told.hash, &told, &seconds);
     }
 }

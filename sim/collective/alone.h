@@ -1,7 +1,7 @@
 #pragma once
 /* Seconds of collectives that have the network to themselves, remembered: a search rehearses layout after
  * layout on one platform, and all that meets in the whole job, a norm of a few bytes, takes the same
- * time in each. */
+ * time in each. Several threads may ask. */
 #include "sim/collective/collective.h"
 
 typedef struct RhAloneTimes RhAloneTimes;
@@ -14,9 +14,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAloneTimes, rh_alone_times_free)
 /* rh_collective_alone_s on the table's platform. GPUs are known by a 64-bit hash of their numbers. */
 double rh_alone_time_s(RhAloneTimes *times, RhOp op, RhAlgo algo, int32_t members,
                        const int32_t *gpus, double bytes);
-/* How many were worked out. */
-int32_t rh_alone_times_made(const RhAloneTimes *times);
-/* What was worked out behind the first `from`, appended as bytes; and taken over by another process's
- * table of the same platform. */
-void rh_alone_times_give(const RhAloneTimes *times, int32_t from, GByteArray *bytes);
+/* What was worked out behind the first `from`, appended as bytes (NULL: not asked for); how many were so far. */
+int32_t rh_alone_times_give(RhAloneTimes *times, int32_t from, GByteArray *bytes);
+/* Taken over by another process's table of the same platform. */
 void rh_alone_times_take(RhAloneTimes *times, const void *bytes, size_t length);

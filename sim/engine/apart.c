@@ -133,8 +133,7 @@ static bool begin(void *user)
 static GByteArray *news_of(RhApart *a)
 {
     GByteArray *news = g_byte_array_new(), *times = g_byte_array_new();
-    rh_alone_times_give(a->alone, a->alone_told, times);
-    a->alone_told = rh_alone_times_made(a->alone);
+    a->alone_told = rh_alone_times_give(a->alone, a->alone_told, times);
     rh_pack(news, &times->len, sizeof times->len);
     rh_pack(news, times->data, times->len);
     rh_folded_give(a->folded, news);
@@ -159,7 +158,7 @@ RhApart *rh_apart_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform
 {
     g_return_val_if_fail(build && platform && alone && folded, NULL);
     RhApart *a = g_new(RhApart, 1);
-    *a = (RhApart){build,  note_bytes, platform, alone, rh_alone_times_made(alone),
+    *a = (RhApart){build,  note_bytes, platform, alone, rh_alone_times_give(alone, 0, NULL),
                    folded, user,       NULL};
     a->nursery = rh_nursery_new(&(RhNurseryWork){.perform = perform_note,
                                                  .note_bytes = sizeof(RhEngineOptions) + note_bytes,

@@ -109,6 +109,8 @@ void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */
 
+/* Processes at a time. */
+int32_t rh_funnel_jobs(const RhFunnel *f);
 /* Into the batch, whose rehearsals begin while it is filled, and what may come of it into what is foreseen. */
 void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s);
 /* Is the candidate better asked for when the batch is done? */

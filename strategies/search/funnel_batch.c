@@ -27,7 +27,7 @@ static RhEngineOptions batch_options(const RhFunnel *f, const RhLayout *l)
     return rehearsal_options(f, rh_funnel_in_vain_from_s(f, l) / rh_straggler_factor(f->c));
 }
 
-static int32_t jobs_of(const RhFunnel *f)
+int32_t rh_funnel_jobs(const RhFunnel *f)
 {
     return f->o->jobs > 0 ? f->o->jobs : (int32_t)g_get_num_processors();
 }
@@ -56,7 +56,7 @@ void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
     g_array_append_val(f->bounds, bound_s);
     g_array_append_val(f->options, options);
     rh_screen_end_fold(f->screen, &l);
-    rh_apart_begin(f->apart, jobs_of(f), &l, &options);
+    rh_apart_begin(f->apart, rh_funnel_jobs(f), &l, &options);
     foresee(f, &l, bound_s);
 }
 
@@ -157,7 +157,7 @@ static void run_batch(RhFunnel *f, RhRun **runs, GError **errors)
         layouts[i] = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i - before));
         options[i] = g_array_index(f->options, RhEngineOptions, i - before);
     }
-    rh_apart_run_each(f->apart, (int32_t)n, jobs_of(f), layouts, options, all, failures,
+    rh_apart_run_each(f->apart, (int32_t)n, rh_funnel_jobs(f), layouts, options, all, failures,
                       report_item, f);
     if (before) {
         first->run = all[0];
@@ -208,7 +208,7 @@ static void judge_apart(RhFunnel *f, const RhRehearsal *performed, double found_
     RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
     g_autoptr(GError) error = NULL;
     if (!rh_step_spread(f->apart, &performed->layout, found_s / rh_straggler_factor(f->c), &options,
-                        jobs_of(f), &spread, &error)) {
+                        rh_funnel_jobs(f), &spread, &error)) {
         f->plan->proved = false;
         if (!rh_funnel_out_of_time(f) && !g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
             f->failed = g_steal_pointer(&error);
@@ -237,7 +237,7 @@ void rh_funnel_begin_performance(RhFunnel *f)
         .begun = true,
         .layout = ((const RhRehearsal *)f->main.entries->pdata[0])->layout,
         .options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)}};
-    rh_apart_begin(f->apart, jobs_of(f), &f->performance.layout, &f->performance.options);
+    rh_apart_begin(f->apart, rh_funnel_jobs(f), &f->performance.layout, &f->performance.options);
 }
 
 /* The best entry with every byte a flow, where that has not been begun; false: it stays as it was found. */

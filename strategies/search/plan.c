@@ -110,6 +110,29 @@ static void leave_out(RhFunnel *f, const RhCandidate *c)
     f->plan->too_large_bound_s = fmin(f->plan->too_large_bound_s, c->key);
 }
 
+/* Folds of fewer are done before another thread is there for them. */
+#define EXPECT_GPUS_LEAST 4096
+
+/* While one candidate's messages are looked at, those of the next are, too. */
+static void expect_next(RhFunnel *f)
+{
+    const GArray *heap = f->race->heap;
+    double worth = fmin(rh_funnel_cut_off(f), f->race->foreseen);
+    const RhCandidate *next = NULL;
+    if (f->c->job.gpus < EXPECT_GPUS_LEAST || rh_funnel_jobs(f) == 1)
+        return;
+    for (guint i = 0; i < heap->len; i++) {
+        const RhCandidate *c = &g_array_index(heap, RhCandidate, i);
+        if (c->kind == RH_KEY_GRAPH && c->key < (next ? next->key : worth) &&
+            !rh_funnel_waits(f, c))
+            next = c;
+    }
+    if (next) {
+        RhLayout l = rh_funnel_layout(f, next->layout);
+        rh_screen_expect_messages(f->screen, &l);
+    }
+}
+
 /* The next better bound of a candidate, with which it goes back. */
 static void refine(RhFunnel *f, RhCandidate c)
 {
@@ -121,6 +144,8 @@ static void refine(RhFunnel *f, RhCandidate c)
     c.kind++;
     f->plan->segments_count += c.kind == RH_KEY_GRAPH;
     RhLayout l = rh_funnel_layout(f, c.layout);
+    if (c.kind == RH_KEY_SEGMENT)
+        expect_next(f);
     c.key = fmax(c.key, bound_s[c.kind](f->screen, &l));
     rh_heap_push(f->race->heap, c);
 }

@@ -449,6 +449,7 @@ void rh_screen_free(RhScreen *s)
 {
     if (!s)
         return;
+    rh_screen_forget_fold(s); /* before what it reads */
     RhMemo *memos[] = {&s->flows, &s->nets, &s->shapes, &s->splits, &s->shards};
     for (size_t i = 0; i < G_N_ELEMENTS(memos); i++)
         g_hash_table_destroy(memos[i]->table);
@@ -467,7 +468,6 @@ void rh_screen_free(RhScreen *s)
     rh_arena_free(s->tables);
     rh_arena_free(s->rooms);
     rh_alone_times_free(s->alone);
-    rh_screen_forget_fold(s);
     rh_folded_table_free(s->folded);
     rh_platform_free((RhPlatform *)(uintptr_t)s->evened.platform);
     g_free(s);

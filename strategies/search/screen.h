@@ -304,6 +304,8 @@ typedef struct {
     RhFold *fold;
 } RhOpenFold;
 
+typedef struct RhFoldAhead RhFoldAhead; /* screen_fold.c */
+
 struct RhScreen {
     const RhCase *c;     /* as bounds take it: `asked`, or on a fabric whose links are even */
     const RhCase *asked; /* borrowed */
@@ -342,6 +344,7 @@ struct RhScreen {
     RhAloneTimes *alone;    /* owned; for rehearsals too, where c is as it was asked */
     RhFoldedTable *folded;  /* likewise */
     RhOpenFold open;        /* the last; all NULL: none */
+    RhFoldAhead *ahead;     /* being folded beside the search; NULL: none */
     GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 
@@ -500,6 +503,8 @@ double rh_share_s(const RhShare *share, double bytes);
 /* screen_step.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
  * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *layout);
+/* They will be asked for: what takes long of them begins beside the search, one at a time. */
+void rh_screen_expect_messages(RhScreen *screen, const RhLayout *layout);
 /* The layout is about to be rehearsed: ends its fold where it is the one that was left open, for the rehearsal to
  * take over. */
 void rh_screen_end_fold(RhScreen *screen, const RhLayout *layout);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "sim/collective/collective.h"
-#include "strategies/search/screen_hops.h"
+#include "strategies/search/screen_fold.h"
 
 /* A collective of a stage; bytes of 0: its steps are those of any size. Compared as bytes. */
 typedef struct {
@@ -212,80 +212,29 @@ static RhProgram *each_once(const Calls *c)
 
 /* --- messages --- */
 
-static RhHop *hops_of(const Calls *c, const RhTraffic *traffic, const RhFold *fold,
-                      const RhQuotient *quotient)
+static RhFoldTask fold_task(const Calls *c)
 {
-    g_autofree int32_t *to = g_new(int32_t, 2 * (size_t)c->l->pp);
+    int32_t *to = g_new(int32_t, 2 * (size_t)c->l->pp);
     for (int32_t i = 0; i < 2 * c->l->pp; i++)
         to[i] = distance(c, i / 2, i % 2);
-    RhDistances distances = {c->l->pp, to};
-    return quotient ? rh_hops_of_quotient(&distances, traffic, quotient)
-                    : rh_hops_of_merged(&distances, traffic, fold);
+    return (RhFoldTask){.program = each_once(c), .stages = c->l->pp, .distance = to};
 }
 
-static void open_clear(RhOpenFold *open)
+static RhHop *hops_new(const Calls *c, GBytes *key)
 {
-    rh_fold_free(open->fold);
-    rh_traffic_free(open->traffic);
-    rh_program_free(open->program); /* its traffic's, too */
-    *open = (RhOpenFold){0};
-}
-
-/* Ends a fold that was begun: rehearsals take it over. */
-static void end_fold(RhScreen *screen, RhOpenFold *open, RhQuotient *quotient)
-{
-    rh_folded_add(screen->folded,
-                  (RhFolded){g_steal_pointer(&open->program), g_steal_pointer(&open->traffic),
-                             g_steal_pointer(&open->fold), quotient});
-    open_clear(open);
-}
-
-static bool begin_fold(const Calls *c, RhOpenFold *open)
-{
-    RhScreen *screen = c->screen;
-    open->program = each_once(c);
-    open->traffic = rh_traffic_new(open->program, screen->c->platform, false, screen->alone, NULL);
-    if (open->traffic && !rh_deadline_passed(screen->deadline))
-        open->fold = rh_fold_ranks(open->traffic, screen->deadline);
-    return open->fold && !rh_deadline_passed(screen->deadline);
-}
-
-/* NULL beyond the deadline. What collectives of merged ranks put on links decides nothing here: their fold stays
- * open, as most of these layouts are not rehearsed. */
-static RhHop *hops_new(const Calls *c)
-{
-    RhScreen *screen = c->screen;
-    RhOpenFold open = {0};
-    RhHop *hops = NULL;
-    if (!begin_fold(c, &open)) {
-        open_clear(&open);
-        return NULL;
+    RhFoldTask task;
+    if (!rh_fold_ahead_end(c->screen, key, &task)) {
+        task = fold_task(c);
+        rh_fold_task_run(c->screen, &task);
     }
-    if (!open.fold->steps) {
-        RhQuotient *quotient = rh_quotient_new(open.traffic, open.fold);
-        hops = hops_of(c, open.traffic, open.fold, quotient);
-        end_fold(screen, &open, quotient);
-        return hops;
-    }
-    open_clear(&screen->open);
-    screen->open = open;
-    screen->open.hops = hops = hops_of(c, open.traffic, open.fold, NULL);
-    return hops;
+    return rh_fold_task_take(c->screen, &task);
 }
 
-void rh_screen_end_fold(RhScreen *screen, const RhLayout *l)
+/* Copies, too, tell ranks apart. */
+static bool may_claim(const RhScreen *screen, const RhLayout *l)
 {
-    RhOpenFold *open = &screen->open;
-    bool tables_differ = screen->c != screen->asked;
-    if (!open->hops || tables_differ || rh_screen_messages(screen, l) != open->hops)
-        return;
-    rh_fold_end(open->fold);
-    end_fold(screen, open, rh_quotient_new(open->traffic, open->fold));
-}
-
-void rh_screen_forget_fold(RhScreen *screen)
-{
-    open_clear(&screen->open);
+    return l->pp > 1 && !rh_train_copies(l) && !rh_deadline_passed(screen->deadline) &&
+           screen->c->platform->messages.sender == RH_SHARING_NONE;
 }
 
 const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)
@@ -294,18 +243,31 @@ const RhHop *rh_screen_messages(RhScreen *screen, const RhLayout *l)
     RhShardCost *shard = rh_screen_shard(screen, l);
     const RhFlowSet *set = rh_screen_flow_set(screen, l);
     void *found = NULL;
-    if (l->pp == 1 || rh_train_copies(l) || /* copies too tell ranks apart */
-        rh_deadline_passed(screen->deadline) ||
-        screen->c->platform->messages.sender != RH_SHARING_NONE ||
-        g_hash_table_lookup_extended(shard->messages, set, NULL, &found))
+    if (!may_claim(screen, l) || g_hash_table_lookup_extended(shard->messages, set, NULL, &found))
         return found;
     Calls calls = calls_of(screen, l, net, shard, set->of_stage);
     GBytes *key = key_of(&calls);
     if (g_hash_table_lookup_extended(screen->messages, key, NULL, &found))
         g_bytes_unref(key);
     else
-        g_hash_table_insert(screen->messages, key, found = hops_new(&calls));
+        g_hash_table_insert(screen->messages, key, found = hops_new(&calls, key));
     g_hash_table_insert(shard->messages, (void *)(uintptr_t)set, found);
     calls_free(&calls);
     return found;
+}
+
+void rh_screen_expect_messages(RhScreen *screen, const RhLayout *l)
+{
+    if (rh_fold_ahead_runs(screen) || !may_claim(screen, l))
+        return;
+    const RhNet *net = rh_screen_net(screen, l);
+    RhShardCost *shard = rh_screen_shard(screen, l);
+    const RhFlowSet *set = rh_screen_flow_set(screen, l);
+    if (shard->messages && g_hash_table_contains(shard->messages, set))
+        return;
+    Calls calls = calls_of(screen, l, net, shard, set->of_stage);
+    g_autoptr(GBytes) key = key_of(&calls);
+    if (!g_hash_table_contains(screen->messages, key))
+        rh_fold_ahead_begin(screen, key, fold_task(&calls));
+    calls_free(&calls);
 }
