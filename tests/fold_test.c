@@ -276,7 +276,8 @@ static void ranks_of_a_stage_are_alike_where_no_link_tells_them_apart(void)
         KitStep k = base_step;
         k.tp = 8, k.dp = 8, k.pp = 4;
         g_autoptr(RhProgram) p = kit_step(k);
-        g_autoptr(RhTraffic) traffic = rh_traffic_new(p, platform, false, NULL, NULL);
+        g_autoptr(RhTraffic) traffic =
+            rh_traffic_new(p, platform, false, NULL, rh_deadline_in(0), NULL);
         g_autoptr(RhFold) fold = rh_fold_new(traffic, false, NULL);
         CU_ASSERT_EQUAL(fold->colours_count, rows[i].colours);
     }
@@ -381,7 +382,8 @@ static void a_large_job_folds_quickly(void)
     k.tp = 8, k.dp = 128, k.pp = 16, k.microbatches = 2;
     g_autoptr(RhProgram) p = kit_step(k);
     int64_t start_us = g_get_monotonic_time();
-    g_autoptr(RhTraffic) traffic = rh_traffic_new(p, platform, false, NULL, NULL);
+    g_autoptr(RhTraffic) traffic =
+        rh_traffic_new(p, platform, false, NULL, rh_deadline_in(0), NULL);
     g_autoptr(RhFold) fold = rh_fold_new(traffic, false, NULL);
     double took_s = (double)(g_get_monotonic_time() - start_us) * 1e-6;
     CU_ASSERT_TRUE(fold->colours_count >= 16 && fold->colours_count <= RH_FOLD_COLOURS_MAX);
@@ -394,8 +396,8 @@ static void check_blocks(const char *fabric, KitStep k, int32_t block)
 {
     g_autoptr(RhPlatform) platform = kit_platform(fabric);
     g_autoptr(RhProgram) p = kit_step(k);
-    g_autoptr(RhTraffic) once = rh_traffic_new(p, platform, false, NULL, NULL);
-    g_autoptr(RhTraffic) each = rh_traffic_new(p, platform, true, NULL, NULL);
+    g_autoptr(RhTraffic) once = rh_traffic_new(p, platform, false, NULL, rh_deadline_in(0), NULL);
+    g_autoptr(RhTraffic) each = rh_traffic_new(p, platform, true, NULL, rh_deadline_in(0), NULL);
     CU_ASSERT_EQUAL(once->block, block);
     CU_ASSERT_EQUAL(once->flows->len * (uint32_t)block, each->flows->len);
     g_autoptr(RhFold) a = rh_fold_new(once, false, NULL);

@@ -107,7 +107,8 @@ static void merged_messages_bound_the_quotients(void)
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
-        g_autoptr(RhTraffic) t = rh_traffic_new(p, k.platform, false, NULL, NULL);
+        g_autoptr(RhTraffic) t =
+            rh_traffic_new(p, k.platform, false, NULL, rh_deadline_in(0), NULL);
         g_autoptr(RhFold) fold = rh_fold_ranks(t, rh_deadline_in(0));
         CU_ASSERT_PTR_NOT_NULL_FATAL(fold->steps);
         int32_t distance[8] = {0};
@@ -152,7 +153,8 @@ static void long_programs_share_no_exact_fold(void)
         const RhFolded *found = rh_folded_find(s->folded, p, NULL, &traffic);
         rh_traffic_free(traffic);
         CU_ASSERT_EQUAL(found != NULL, !is_long);
-        g_autoptr(RhTraffic) own = rh_traffic_new(p, k.platform, false, NULL, NULL);
+        g_autoptr(RhTraffic) own =
+            rh_traffic_new(p, k.platform, false, NULL, rh_deadline_in(0), NULL);
         g_autoptr(RhFold) fold = rh_fold_new(own, false, NULL);
         CU_ASSERT_EQUAL(fold->approximate_why != NULL, is_long);
     }

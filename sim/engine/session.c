@@ -173,7 +173,8 @@ static bool fold(RhSession *s, const RhProgram *program, GError **error)
     bool unfolded = s->options.unfolded || !rh_exec_folds(s->platform);
     if (!unfolded && take_fold(s, program))
         return true;
-    s->traffic = rh_traffic_new(program, s->platform, unfolded, s->options.alone, error);
+    s->traffic =
+        rh_traffic_new(program, s->platform, unfolded, s->options.alone, rh_deadline_in(0), error);
     s->fold = s->fold_own = s->traffic ? rh_fold_new(s->traffic, unfolded, error) : NULL;
     s->quotient = s->quotient_own = s->fold ? rh_quotient_new(s->traffic, s->fold) : NULL;
     return s->quotient != NULL;

@@ -83,6 +83,12 @@ static void find_kinds(RhTraffic *t)
     }
 }
 
+bool rh_traffic_in_time(const RhTraffic *t, GError **error)
+{
+    return !rh_deadline_passed(t->deadline) ||
+           rh_fail(error, RH_ERROR_NO_ANSWER, "no answer in time");
+}
+
 /* --- instances of groups --- */
 
 /* Neighbours, ascending, on one node? */
@@ -179,6 +185,8 @@ static bool find_instances(RhTraffic *t, GError **error)
         RhGroupTraffic *group = &t->groups[g];
         g_autofree int32_t *ranks =
             g_new(int32_t, 3 * (size_t)MAX(rh_program_group(p, (int32_t)g)->size, 1));
+        if (!rh_traffic_in_time(t, error))
+            return false;
         for (int32_t rank = 0; rank < p->ranks_count; rank += t->block) {
             int32_t role = t->role_of_rank[rank];
             if (role < 0 || !t->calls[(uint32_t)role * p->groups->len + g])
@@ -337,7 +345,7 @@ static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
 static bool add_schedules(RhTraffic *t, GError **error)
 {
     for (int32_t i = 0; i < (int32_t)t->kinds->len; i++)
-        if (!add_schedules_of(t, i, error))
+        if (!rh_traffic_in_time(t, error) || !add_schedules_of(t, i, error))
             return false;
     return true;
 }
@@ -414,9 +422,10 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
 }
 
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
-                          RhAloneTimes *alone, GError **error)
+                          RhAloneTimes *alone, RhDeadline deadline, GError **error)
 {
     g_autoptr(RhTraffic) t = traffic_begin(p, platform);
+    t->deadline = deadline;
     g_autoptr(RhAloneTimes) own = alone ? NULL : rh_alone_times_new(platform);
     t->alone = alone ? alone : own;
     find_kinds(t);
@@ -426,7 +435,7 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
         !add_schedules(t, error))
         return NULL;
     if (t->block > 1 && !all_turns(t))
-        return rh_traffic_new(p, platform, true, alone, error);
+        return rh_traffic_new(p, platform, true, alone, deadline, error);
     if (!rh_traffic_add_flows(t, error))
         return NULL;
     t->alone = NULL;

@@ -17,6 +17,7 @@
 #include <glib.h>
 #include <stdint.h>
 
+#include "base/deadline.h"
 #include "platforms/platform.h"
 #include "sim/collective/alone.h"
 #include "sim/program.h"
@@ -136,6 +137,7 @@ typedef struct {
      * many crossings there are so far. */
     int32_t *place_of_link, *place_of_orbit, crossings_end;
     RhAloneTimes *alone; /* borrowed; while schedules are made */
+    RhDeadline deadline; /* while it is made */
 } RhTraffic;
 
 /* Flows over a link. */
@@ -151,10 +153,13 @@ typedef struct {
     double bytes;  /* of the largest flow, over those of the first's */
 } RhTrafficFamily;
 
-/* `whole` lists every rank; `alone` may be NULL. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a collective's algorithm does
- * not exist. */
+/* `whole` lists every rank; `alone` may be NULL. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a
+ * collective's algorithm does not exist; RH_ERROR_NO_ANSWER beyond the deadline, which is looked at as often as it takes
+ * to keep it on a million GPUs. */
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
-                          RhAloneTimes *alone, GError **error);
+                          RhAloneTimes *alone, RhDeadline deadline, GError **error);
+/* While it is made. */
+bool rh_traffic_in_time(const RhTraffic *traffic, GError **error);
 /* Of a program that sends between the same ranks by the same steps as another did: kinds, schedules and
  * rounds are its own, patterns and peers are numbered as the other's, whose fold and quotient are then
  * its too; instances and flows stay empty. NULL where the two differ. */

@@ -222,9 +222,13 @@ static void add_pairs(RhTraffic *t, Set *sets, int32_t sets_count)
     }
 }
 
-static void add_collective_flows(RhTraffic *t, Set *sets)
+#define IN_TIME_EVERY 1024 /* instances */
+
+static bool add_collective_flows(RhTraffic *t, Set *sets, GError **error)
 {
     for (uint32_t i = 0; i < t->instances->len; i++) {
+        if (i % IN_TIME_EVERY == 0 && !rh_traffic_in_time(t, error))
+            return false;
         const RhInstance *instance = AT(t->instances, RhInstance, i);
         const int32_t *ranks = AT(t->members, int32_t, instance->members_first);
         Set *set = set_of(t, sets, instance->group, instance->shape);
@@ -238,6 +242,7 @@ static void add_collective_flows(RhTraffic *t, Set *sets)
             add_route(t, ranks[pair->src], ranks[pair->dst], flow);
         }
     }
+    return true;
 }
 
 #define CROSSINGS_MOST 4 /* of most flows: two ports, two NICs */
@@ -262,9 +267,11 @@ static bool list_flows(RhTraffic *t, GError **error)
     g_autofree Set *sets = sets_new(t, &count);
     add_pairs(t, sets, count);
     reserve_flows(t);
-    add_collective_flows(t, sets);
+    if (!add_collective_flows(t, sets, error))
+        return false;
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
-        if (AT(t->patterns, RhPattern, i)->group < 0 && !add_pattern_flows(t, i, error))
+        if (AT(t->patterns, RhPattern, i)->group < 0 &&
+            (!rh_traffic_in_time(t, error) || !add_pattern_flows(t, i, error)))
             return false;
     g_array_set_size(t->crossings, (guint)t->crossings_end);
     return true;

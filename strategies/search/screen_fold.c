@@ -20,8 +20,9 @@ static void task_clear(RhFoldTask *task)
 void rh_fold_task_run(const RhScreen *screen, RhFoldTask *task)
 {
     RhDistances distances = {task->stages, task->distance};
-    task->traffic = rh_traffic_new(task->program, screen->c->platform, false, screen->alone, NULL);
-    if (task->traffic && !rh_deadline_passed(screen->deadline))
+    task->traffic = rh_traffic_new(task->program, screen->c->platform, false, screen->alone,
+                                   screen->deadline, NULL);
+    if (task->traffic)
         task->fold = rh_fold_ranks(task->traffic, screen->deadline);
     if (!task->fold || rh_deadline_passed(screen->deadline))
         return;
