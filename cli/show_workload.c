@@ -171,7 +171,13 @@ static void append_encoder(GString *out, const RhModel *m, int64_t sequence)
     int32_t layers = 0;
     for (int32_t i = 0; i < m->layers_count; i++)
         layers += m->kinds[m->kind_of_layer[i]].encodes;
-    if (m->encoder)
+    if (m->paired > 0)
+        g_string_append_printf(out,
+                               "%d of them see, %" G_GINT64_FORMAT " columns on %" G_GINT64_FORMAT
+                               " tokens; %d read; both meet in %" G_GINT64_FORMAT " columns\n",
+                               layers, m->encoder->hidden, rh_model_encoder_tokens(m, sequence),
+                               m->layers_count - layers, m->paired);
+    else if (m->encoder)
         g_string_append_printf(out,
                                "%d of them an encoder's, on %" G_GINT64_FORMAT
                                " tokens; two for each of a decoder's %d\n",

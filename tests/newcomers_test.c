@@ -171,9 +171,9 @@ static void towers_are_read_alone(void)
     CU_ASSERT_EQUAL(rh_model_params(m), 63165952);
     g_autoptr(GError) error = NULL;
     g_autoptr(RhModel) both = model_parse(
-        "{'model_type': 'clip', 'text_config': {'model_type': 'clip_text_model', "
+        "{'model_type': 'clipseg', 'text_config': {'model_type': 'clipseg_text_model', "
         "'num_hidden_layers': 12, 'hidden_size': 512, 'num_attention_heads': 8, "
-        "'intermediate_size': 2048}, 'vision_config': {'model_type': 'clip_vision_model'}}",
+        "'intermediate_size': 2048}, 'vision_config': {'model_type': 'clipseg_vision_model'}}",
         &error);
     CU_ASSERT_PTR_NULL(both);
     CU_ASSERT_PTR_NOT_NULL_FATAL(error);

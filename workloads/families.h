@@ -109,6 +109,11 @@ typedef struct RhConfig {
         own_table; /* ... key-value heads, where they are fewer; how wide its file
                                                           * says it is; has it a table of tokens of its own? */
     int64_t sound_rows, encoder_norm;
+    /* Of two towers side by side, whose second reads and is the model; the first's sizes are the encoder's. `paired`: there
+     * are such; columns of what both make of a sample, is the reader's matrix for it biased, and numbers that the loss learns;
+     * is a norm before the first tower's layers; does a probe pool what comes out? */
+    int64_t paired, projection, projection_bias, loss_params, patch_norm, pools_by_probe;
+    int64_t patch_rows; /* trained rows beside the product that makes tokens of patches; 0: two */
     int64_t frame_columns; /* of a frame of a spectrum that a token is made of; 0: of none */
     /* Of tokens that are made of samples: are there such; norms behind all convolutions, and not the first alone; taps, groups
      * and number of those for positions; do norms stand before blocks? */
@@ -206,7 +211,7 @@ typedef struct {
 /* The rows, by kind of model; ended by a row without name. */
 extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
     rh_families_experts[], rh_families_listed[], rh_families_mixed[], rh_families_scans[],
-    rh_families_crossed[], rh_families_kin[], rh_families_towers[];
+    rh_families_crossed[], rh_families_kin[], rh_families_towers[], rh_families_pairs[];
 extern const RhFamily *const rh_families_tables[]; /* all of these, NULL-ended */
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
@@ -219,8 +224,12 @@ const char *const *rh_family_names(void); /* sorted, NULL-ended */
 int64_t rh_family_usual_size(const RhFamily *family, size_t offset);
 /* The type of the decoder of such a model of several parts; NULL when unknown. */
 const char *rh_family_of_whole(const char *type);
-/* Are models of this type two towers, neither of which is the model? */
+/* Are models of this type two towers, neither of which is the model, and which are not known together? */
 bool rh_family_is_pair(const char *type);
+/* Are its models two towers that are? Its keys are those of `vision_config` and `text_config`. */
+bool rh_family_is_of_towers(const RhFamily *family);
+/* The families of these two. */
+void rh_family_towers(const RhFamily *family, const char **vision, const char **text);
 /* The decoder of a type that has several, by its file's `version`; NULL when unknown. */
 const char *rh_family_of_version(const char *type, double version);
 /* A key of a family that makes it another: whatever it says, when it says false, or when it is a text that holds this. */

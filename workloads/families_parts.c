@@ -172,12 +172,11 @@ const RhFamilySwitch *rh_family_switches(void)
     return SWITCHED;
 }
 
-/* Two towers side by side, which only meet in a loss. */
-static const char *const PAIRS[] = {"aimv2",  "align",   "altclip",  "chinese_clip",   "clap",
-                                    "clip",   "clipseg", "flava",    "groupvit",       "metaclip_2",
-                                    "owlv2",  "owlvit",  "pe_audio", "pe_audio_video", "pe_video",
-                                    "siglip", "siglip2", "tipsv2",   "videoprism",     "xclip",
-                                    NULL};
+/* Two towers side by side, which only meet in a loss, of other parts than CLIP's and SigLIP's (families_pairs.c). */
+static const char *const PAIRS[] = {
+    "aimv2",    "align",    "altclip",    "chinese_clip", "clap",     "clipseg",
+    "flava",    "groupvit", "owlv2",      "owlvit",       "pe_audio", "pe_audio_video",
+    "pe_video", "tipsv2",   "videoprism", "xclip",        NULL};
 
 bool rh_family_is_pair(const char *type)
 {

@@ -140,7 +140,7 @@ static const struct {
     {"num_experts_per_tok", "a mixture of experts", AT(experts)},
     {"kv_lora_rank", "latent attention", AT(kv_rank)},
     {"index_topk", "sparse attention", AT(index_top)},
-    {"text_config", "a part of a larger, multimodal model", SETTLED_BY_NONE},
+    {"text_config", "a part of a larger, multimodal model", AT(paired)},
     {"ssm_state_size", "a state-space hybrid", AT(state_size)},
     {"mamba_d_state", "a state-space hybrid", AT(state_size)},
     {"linear_num_value_heads", "linear attention", AT(state_size)},

@@ -144,8 +144,9 @@ static bool shape_steps(RhModel *m, const RhStepList *list, RhLayerKind *kind, R
 static void begin_layers(RhModel *m, const RhConfig *c)
 {
     g_free(m->kind_of_layer);
-    m->layers_count =
-        (int32_t)(c->crosses ? c->encoder_layers + 2 * c->layers : c->layers + c->predict_layers);
+    m->layers_count = (int32_t)(c->crosses  ? c->encoder_layers + 2 * c->layers
+                                : c->paired ? c->encoder_layers + c->layers
+                                            : c->layers + c->predict_layers);
     m->kind_of_layer = g_new0(uint8_t, m->layers_count);
     m->kinds_count = 0;
     g_clear_pointer(&m->shaped_steps, g_ptr_array_unref);
@@ -235,6 +236,10 @@ static RhConfig config_of_encoder(const RhConfig *c)
     if (c->encoder_kv_heads > 0)
         encoder.kv_heads = c->encoder_kv_heads;
     encoder.ffn = c->encoder_ffn;
+    if (c->paired) {
+        encoder.hidden = c->encoder_hidden;
+        encoder.head_size = MAX(c->encoder_hidden / MAX(c->encoder_heads, 1), 1);
+    }
     encoder.both_ways = 1;
     encoder.window = c->encoder_window > 0 ? c->encoder_window : c->window;
     encoder.global_keys = c->encoder_global;
@@ -274,11 +279,28 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
     }
 }
 
+/* A tower that sees, and one that reads. */
+static void shape_two_towers(RhModel *m, const RhConfig *c)
+{
+    const RhFamily *family = rh_family_by_name(m->family);
+    RhConfig sees = config_of_encoder(c);
+    int32_t first = (int32_t)c->encoder_layers;
+    for (int32_t i = 0; i < m->layers_count; i++) {
+        RhLayerKind kind;
+        shape_kind(family, i < first ? &sees : c, i < first ? i : i - first, NULL, &kind);
+        kind.encodes = i < first;
+        if (i + 1 == first)
+            rh_tower_end_wrap(&kind, (int32_t)c->projection, c->pools_by_probe != 0);
+        bool added = add_layer(m, i, &kind);
+        g_assert(added);
+    }
+}
+
 static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem)
 {
-    if (c->crosses) {
+    if (c->crosses || c->paired) {
         begin_layers(m, c);
-        shape_two_stacks(m, c);
+        (c->paired ? shape_two_towers : shape_two_stacks)(m, c);
         return true;
     }
     const RhFamily *family = rh_family_by_name(m->family);
@@ -347,30 +369,44 @@ static void set_ends(RhModel *m)
                : m->sound_rows > 0         ? &rh_sounds
                : rh_model_sees_pictures(m) ? &rh_pictures
                                            : &rh_embedding;
-    m->back = classes ? &rh_classes : &rh_head;
+    m->back = classes ? &rh_classes : m->paired > 0 ? &rh_contrast : &rh_head;
 }
 
-/* Widths are the model's; tokens come from the same table, or from sounds. */
+static int64_t patch_entries(const RhConfig *c)
+{
+    return c->patch * c->patch * c->channels;
+}
+
+/* Unless a family says otherwise: a bias, and a token that is classified. */
+static int32_t patch_rows(const RhConfig *c)
+{
+    return c->patch_rows > 0 ? (int32_t)c->patch_rows : 2;
+}
+
+/* Widths are the model's, but of a tower; tokens come from the same table, from sounds, or from pictures. */
 static void set_encoder(RhModel *m, const RhConfig *c)
 {
     rh_model_free(m->encoder);
     m->encoder = NULL;
-    m->encoder_tokens = c->encoder_tokens;
+    m->encoder_tokens =
+        c->paired && c->encoder_tokens == 0 ? c->encoder_positions : c->encoder_tokens;
     m->distances = c->distances * c->heads * (c->distances_each ? c->layers : 1);
-    if (!c->crosses)
+    if (!c->crosses && !c->paired)
         return;
     RhModel *e = m->encoder = g_new0(RhModel, 1);
     e->name = m->name;
     e->family = m->family;
     e->norm = m->norm;
     e->position = m->position;
-    e->hidden = m->hidden;
+    e->hidden = c->paired ? c->encoder_hidden : m->hidden;
     e->vocab = m->vocab;
     e->positions = c->encoder_positions;
-    e->embedding_norm = m->embedding_norm;
+    e->embedding_norm = c->paired ? c->patch_norm != 0 : m->embedding_norm;
     e->hidden_dropout = m->hidden_dropout;
     e->attention_dropout = m->attention_dropout;
-    e->looks_up_alike = c->sound_rows == 0 && !c->own_table;
+    e->patch_entries = c->paired ? patch_entries(c) : 0;
+    e->patch_rows = patch_rows(c);
+    e->looks_up_alike = c->sound_rows == 0 && !c->own_table && !c->paired;
     e->sound_rows = (int32_t)c->sound_rows;
     e->distances = c->distances * c->encoder_heads * (c->distances_each ? c->encoder_layers : 1);
     set_ends(e);
@@ -401,7 +437,11 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
                              .layers = (int32_t)MAX(c->wave_layers, 1),
                              .taps = (int32_t)c->wave_taps,
                              .groups = (int32_t)c->wave_groups};
-    m->patch_entries = c->patch * c->patch * c->channels;
+    m->patch_entries = c->paired ? 0 : patch_entries(c);
+    m->patch_rows = patch_rows(c);
+    m->paired = !c->paired ? 0 : c->projection > 0 ? c->projection : c->encoder_hidden;
+    m->projection_bias = c->projection_bias != 0;
+    m->loss_params = (int32_t)c->loss_params;
     if (c->picture_height > 0)
         m->picture =
             (RhTensor){(int32_t)c->picture_height, (int32_t)c->picture_width, (int32_t)c->channels};
@@ -518,7 +558,7 @@ bool rh_model_crosses(const RhModel *m)
 bool rh_model_makes_tokens(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, false);
-    return !rh_model_attention_kind(m)->both_ways && m->patch_entries == 0 &&
+    return !rh_model_attention_kind(m)->both_ways && m->patch_entries == 0 && m->paired == 0 &&
            !rh_model_sees_pictures(m);
 }
 

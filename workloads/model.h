@@ -72,6 +72,9 @@ typedef struct {
     int32_t side_rank;   /* of a low-rank path beside attention; 0: none */
     bool encodes;        /* works on the encoder's tokens, in the encoder's sizes */
     bool end_norm;       /* of the encoder's last layer: a norm behind it */
+    int32_t
+        projection; /* of a tower's last layer: columns of what it makes of a sample; 0: as many as it has */
+    bool pools_by_probe; /* ... and does a probe pool its tokens? */
     int64_t cross_width; /* columns of what a layer looks at beside its own tokens; 0: nothing */
     /* Elements, for each token, of what the layer before puts out, and of what it does itself: the
      * hidden state */
@@ -107,7 +110,12 @@ typedef struct RhModel {
     int32_t token_types; /* rows of a table of token types */
     int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
-    RhTensor picture; /* a sample, where layers are steps on pictures: it counts as one token */
+    int32_t patch_rows;    /* ... trained rows beside the product: its bias, tokens of its own */
+    /* The encoder is a tower of its own, at which no layer looks; columns in which both are compared. 0: not so */
+    int64_t paired;
+    bool projection_bias;
+    int32_t loss_params; /* numbers that such a loss learns */
+    RhTensor picture;    /* a sample, where layers are steps on pictures: it counts as one token */
     /* An encoder whose output the decoder's layers look at: its sizes alone, its layers are the first of
      * this model's; NULL: none; owned. Its tokens in each sample, or those of pictures, which come from
      * outside; 0: as many as the decoder has. */

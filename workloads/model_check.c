@@ -124,7 +124,9 @@ static void resolve_encoder(const Check *check, RhConfig *c)
     if (c->encoder_layers == 0)
         c->encoder_layers = c->layers;
     size_t width = offsetof(RhConfig, encoder_hidden);
-    if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden)
+    if (c->paired)
+        check_divides(check, offsetof(RhConfig, encoder_heads), width);
+    else if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden)
         add_problem(check, width,
                     g_strdup_printf("%s %" G_GINT64_FORMAT
                                     ", where the decoder has %" G_GINT64_FORMAT,
@@ -167,7 +169,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         check_divides(&check, offsetof(RhConfig, loops), offsetof(RhConfig, layers));
     if (c->layer_groups > 0)
         check_divides(&check, offsetof(RhConfig, layer_groups), offsetof(RhConfig, layers));
-    if (c->crosses)
+    if (c->crosses || c->paired)
         resolve_encoder(&check, c);
     else if (!c->beside_pictures)
         c->encoder_tokens = 0;
@@ -175,7 +177,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         add_problem(&check, offsetof(RhConfig, encoder_tokens),
                     g_strdup("layers look at the tokens of a picture: one at least"),
                     g_strdup("6,404 are those of four tiles"));
-    if (!c->crosses)
+    if (!c->crosses && !c->paired)
         c->encoder_layers = 0;
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
     check_sharing(&check);

@@ -226,6 +226,29 @@ static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily
     }
 }
 
+/* Each of two towers stands in an object of its own, and is of the type that the whole has. */
+static void check_tower(RhJson *doc, const RhJsonNode *root, const char *key, const char *type)
+{
+    const RhJsonNode *part = rh_json_object(doc, root, key);
+    if (part == NULL)
+        return;
+    const char *said = rh_json_string_or(doc, part, "model_type", type);
+    if (g_str_equal(said, type))
+        check_other_keys(doc, part, rh_family_by_name(type));
+    else
+        rh_json_problem(doc, rh_json_member(part, "model_type"),
+                        "it can be read alone, in a file of its own",
+                        "a tower of type \"%s\", where this model has \"%s\"", said, type);
+}
+
+static void check_towers(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+{
+    const char *vision, *text;
+    rh_family_towers(family, &vision, &text);
+    check_tower(doc, root, "vision_config", vision);
+    check_tower(doc, root, "text_config", text);
+}
+
 static double version_of(RhJson *doc, const RhJsonNode *root)
 {
     const RhJsonNode *node = rh_json_has(root, "version") ? rh_json_member(root, "version") : NULL;
@@ -423,6 +446,8 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
                            const char *name)
 {
     RhConfig c = {0};
+    if (rh_family_is_of_towers(family))
+        check_towers(doc, root, family);
     g_autofree RhField *fields = fields_of(doc, root, family);
     rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
@@ -457,6 +482,9 @@ static const char *const DECODERS[] = {"text_config",           "llm_config",
 static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root)
 {
     const char *type = rh_json_string_or(doc, root, "model_type", "");
+    const RhFamily *family = rh_family_by_name(type);
+    if (family != NULL && rh_family_is_of_towers(family))
+        return root;
     bool has_layers = rh_json_find(root, "num_hidden_layers", NULL, NULL) != NULL &&
                       rh_family_of_whole(type) == NULL;
     for (size_t i = 0; !has_layers && i < G_N_ELEMENTS(DECODERS); i++)

@@ -323,8 +323,8 @@ double rh_block_boundary_bytes(const RhModel *model, const RhLayerKind *kind, Rh
                                const RhShard *shard)
 {
     g_return_val_if_fail(model != NULL && shard != NULL, 0);
-    double encoded = (double)shard->microbatch * (double)model->hidden *
-                     rh_dtype_bytes(shard->dtype) *
+    int64_t width = model->encoder != NULL ? model->encoder->hidden : model->hidden;
+    double encoded = (double)shard->microbatch * (double)width * rh_dtype_bytes(shard->dtype) *
                      (double)rh_model_encoder_tokens(model, shard->sequence);
     if (kind != NULL && kind->encodes)
         return encoded;

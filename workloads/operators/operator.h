@@ -103,6 +103,7 @@ extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */
 extern const RhOperator rh_waves;                    /* ... of sounds as they are sampled */
 extern const RhOperator rh_frames;                   /* ... of frames of a spectrum */
 extern const RhOperator rh_patches, rh_classes;      /* ... of pictures */
+extern const RhOperator rh_tower_end, rh_contrast;   /* ... of two towers side by side */
 extern const RhOperator *const rh_operators[];       /* all, NULL-ended */
 
 /* --- Shares of a rank (share.c) --- */
@@ -226,6 +227,8 @@ double rh_ops_normed_input_bytes(const RhOps *ops);
 
 /* Makes a layer the encoder's last, with a norm behind it or none (encoder.c). */
 void rh_encoder_end_wrap(RhLayerKind *kind, bool norm);
+/* Makes a layer the last of a tower: what it makes of a sample is pooled, by a probe or not, and projected (towers.c). */
+void rh_tower_end_wrap(RhLayerKind *kind, int32_t projection, bool probe);
 /* Makes a layer read its own columns of a second embedding, and have a path beside attention (layer_inputs.c). */
 void rh_layer_end_wrap(RhLayerKind *kind, int32_t input, int32_t side);
 /* Makes a layer one that predicts a further token (predict.c). */

@@ -36,6 +36,8 @@ const RhOperator *const rh_operators[] = {
     &rh_head,
     &rh_patches,
     &rh_classes,
+    &rh_tower_end,
+    &rh_contrast,
     &rh_time_mixing,
     &rh_channel_mixing,
     &rh_shared_attention,

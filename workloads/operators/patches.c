@@ -3,11 +3,12 @@
  * rank has both whole. */
 #include "workloads/operators/operator.h"
 
-/* The product, its bias, and the token that is classified. */
+/* The product, and rows beside it: its bias, the token that is classified. */
 static RhParams patches_params(const RhOps *ops)
 {
     double h = (double)ops->model->hidden;
-    return (RhParams){.replicated = (double)(ops->model->patch_entries + 2) * h};
+    return (RhParams){.replicated =
+                          (double)(ops->model->patch_entries + ops->model->patch_rows) * h};
 }
 
 static RhFlops patches_flops(const RhOps *ops)
