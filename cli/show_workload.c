@@ -168,9 +168,12 @@ static void append_experts(GString *out, const RhModel *m)
 /* Nothing for a model without. */
 static void append_encoder(GString *out, const RhModel *m, int64_t sequence)
 {
-    int32_t layers = 0;
-    for (int32_t i = 0; i < m->layers_count; i++)
+    int32_t layers = 0,
+            crossing = 0; /* the encoder's; those that look at it, one of each of a decoder's */
+    for (int32_t i = 0; i < m->layers_count; i++) {
         layers += m->kinds[m->kind_of_layer[i]].encodes;
+        crossing += m->kinds[m->kind_of_layer[i]].cross_width > 0;
+    }
     if (m->paired > 0)
         g_string_append_printf(out,
                                "%d of them see, %" G_GINT64_FORMAT " columns on %" G_GINT64_FORMAT
@@ -178,11 +181,10 @@ static void append_encoder(GString *out, const RhModel *m, int64_t sequence)
                                layers, m->encoder->hidden, rh_model_encoder_tokens(m, sequence),
                                m->layers_count - layers, m->paired);
     else if (m->encoder)
-        g_string_append_printf(out,
-                               "%d of them an encoder's, on %" G_GINT64_FORMAT
-                               " tokens; two for each of a decoder's %d\n",
-                               layers, rh_model_encoder_tokens(m, sequence),
-                               (m->layers_count - layers) / 2);
+        g_string_append_printf(
+            out, "%d of them an encoder's, on %" G_GINT64_FORMAT " tokens; %s a decoder's %d\n",
+            layers, rh_model_encoder_tokens(m, sequence),
+            crossing == m->layers_count - layers ? "the others" : "two for each of", crossing);
 }
 
 /* A multiply-add is 2 FLOP here and 1 in most tables of such nets: both are told. */

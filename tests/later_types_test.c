@@ -159,7 +159,6 @@ static void layers_share_keys_in_turns(void)
 /* T5Gemma 2B-2B, as its modules sum to. Every second layer of either stack sees all, blocks that look at the encoder do. */
 static void two_gemmas_are_an_encoder_and_a_decoder(void)
 {
-    g_autoptr(GError) error = NULL;
     g_autoptr(RhModel) m = model_load(T5GEMMA(GEMMA_2(26, 2304), GEMMA_2(26, 2304)));
     CU_ASSERT_EQUAL(rh_model_params(m), 5596853760);
     for (int32_t i = 0; i < m->layers_count; i++) {
@@ -170,9 +169,6 @@ static void two_gemmas_are_an_encoder_and_a_decoder(void)
         CU_ASSERT_EQUAL(kind->cross_width > 0, crosses);
         CU_ASSERT_EQUAL(kind->kv_heads, 4);
     }
-    g_autoptr(RhModel) two = model_parse(T5GEMMA(GEMMA_2(26, 3584), GEMMA_2(26, 2304)), &error);
-    CU_ASSERT_PTR_NULL(two);
-    CU_ASSERT_TRUE(error != NULL && strstr(error->message, "where the decoder has 2304") != NULL);
 }
 
 /* Experts for pictures are held and not asked. */

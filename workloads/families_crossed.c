@@ -79,6 +79,7 @@ static const RhField T5GEMMA[] = {
     SIZE("decoder.num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
     SIZE("encoder.num_attention_heads", encoder_heads, HEADS_MAX, RH_FIELD_REQUIRED),
     SIZE("decoder.num_key_value_heads", kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.head_dim", encoder_head_size, HEAD_SIZE_MAX, 256),
     SIZE("encoder.num_key_value_heads", encoder_kv_heads, HEADS_MAX, RH_FIELD_REQUIRED),
     SIZE("decoder.head_dim", head_size, HEAD_SIZE_MAX, 256),
     SIZE("decoder.intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
@@ -94,6 +95,36 @@ static const RhField T5GEMMA[] = {
     CONSTANT(crosses, 1),
     CONSTANT(encoder_norm, 1),
     CONSTANT(own_table, 1),
+    END,
+};
+
+/* T5Gemma 2 (arXiv 2512.14856): two stacks as Gemma 3's, one table for both, and one attention in a decoder's layer, to its tokens and
+ * the encoder's. What makes tokens of pictures is left out, and the one row that stands for the end of one. */
+static const RhField T5GEMMA2[] = {
+    SIZE("decoder.num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.text_config.num_hidden_layers", encoder_layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.text_config.hidden_size", encoder_hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.num_attention_heads", heads, HEADS_MAX, 8),
+    SIZE("encoder.text_config.num_attention_heads", encoder_heads, HEADS_MAX, 8),
+    SIZE("decoder.num_key_value_heads", kv_heads, HEADS_MAX, 4),
+    SIZE("encoder.text_config.head_dim", encoder_head_size, HEAD_SIZE_MAX, 256),
+    SIZE("encoder.text_config.num_key_value_heads", encoder_kv_heads, HEADS_MAX, 4),
+    SIZE("decoder.head_dim", head_size, HEAD_SIZE_MAX, 256),
+    SIZE("decoder.intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder.text_config.intermediate_size", encoder_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder.vocab_size", vocab, VOCAB_MAX, 262208),
+    SIZE("decoder.max_position_embeddings", positions, TOKENS_MAX, 131072),
+    SIZE("decoder.sliding_window", window, TOKENS_MAX, 4096),
+    SIZE("decoder.sliding_window_pattern", full_every, LAYERS_MAX, 6),
+    CONSTANT(window_used, 1),
+    CONSTANT(tied, 1),
+    CONSTANT(qk_norm, 1),
+    CONSTANT(ffn_gated, 1),
+    CONSTANT(extra_norms, 1),
+    CONSTANT(crosses, 1),
+    CONSTANT(merged, 1),
+    CONSTANT(encoder_norm, 1),
     END,
 };
 
@@ -258,6 +289,7 @@ const RhFamily rh_families_crossed[] = {
      "sliding_attention", settle_switch},
     CROSSED("t5", RMS, NONE, T5),
     CROSSED("t5gemma", RMS, ROTARY, T5GEMMA),
+    CROSSED("t5gemma2", RMS, ROTARY, T5GEMMA2),
     CROSSED("umt5", RMS, NONE, UMT5),
     CROSSED("whisper", LAYER, LEARNED, WHISPER),
     {0},

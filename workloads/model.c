@@ -144,9 +144,9 @@ static bool shape_steps(RhModel *m, const RhStepList *list, RhLayerKind *kind, R
 static void begin_layers(RhModel *m, const RhConfig *c)
 {
     g_free(m->kind_of_layer);
-    m->layers_count = (int32_t)(c->crosses  ? c->encoder_layers + 2 * c->layers
-                                : c->paired ? c->encoder_layers + c->layers
-                                            : c->layers + c->predict_layers);
+    m->layers_count = (int32_t)(c->crosses && !c->merged  ? c->encoder_layers + 2 * c->layers
+                                : c->crosses || c->paired ? c->encoder_layers + c->layers
+                                                          : c->layers + c->predict_layers);
     m->kind_of_layer = g_new0(uint8_t, m->layers_count);
     m->kinds_count = 0;
     g_clear_pointer(&m->shaped_steps, g_ptr_array_unref);
@@ -236,10 +236,12 @@ static RhConfig config_of_encoder(const RhConfig *c)
     if (c->encoder_kv_heads > 0)
         encoder.kv_heads = c->encoder_kv_heads;
     encoder.ffn = c->encoder_ffn;
-    if (c->paired) {
+    if (c->encoder_hidden > 0)
         encoder.hidden = c->encoder_hidden;
+    if (c->paired)
         encoder.head_size = MAX(c->encoder_hidden / MAX(c->encoder_heads, 1), 1);
-    }
+    else if (c->encoder_head_size > 0)
+        encoder.head_size = c->encoder_head_size;
     encoder.both_ways = 1;
     encoder.window = c->encoder_window > 0 ? c->encoder_window : c->window;
     encoder.global_keys = c->encoder_global;
@@ -248,7 +250,7 @@ static RhConfig config_of_encoder(const RhConfig *c)
 }
 
 /* The encoder's layers, and two of ours for each of the decoder's: what looks at its own tokens, and what
- * looks at the encoder's, with the network behind it. With experts in turns they are ten kinds at most. */
+ * looks at the encoder's, with the network behind it; or one, that looks at both. With experts in turns they are ten kinds at most. */
 static void shape_two_stacks(RhModel *m, const RhConfig *c)
 {
     const RhFamily *family = rh_family_by_name(m->family);
@@ -256,18 +258,20 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
     RhFfnChoice in_decoder = c->expert_turn > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
     const RhLayerPlan both_ways = {.mixer = &rh_attention_both_ways, .ffn = in_encoder},
                       own = {.ffn = RH_FFN_ABSENT},
-                      other = {.mixer = &rh_cross_attention, .ffn = in_decoder};
+                      other = {.mixer = &rh_cross_attention, .ffn = in_decoder},
+                      both = {.mixer = &rh_merged_attention, .ffn = in_decoder};
     RhConfig encoder = config_of_encoder(c), decoder = *c;
     decoder.expert_step = c->expert_turn;
-    int32_t first = (int32_t)c->encoder_layers;
+    int32_t first = (int32_t)c->encoder_layers, each = c->merged ? 1 : 2;
     for (int32_t i = 0; i < m->layers_count; i++) {
         bool encodes = i < first;
         RhLayerKind kind;
-        bool crosses = !encodes && (i - first) % 2 == 1;
-        shape_kind(family, encodes ? &encoder : &decoder, encodes ? i : (i - first) / 2,
-                   encodes   ? &both_ways
-                   : crosses ? &other
-                             : &own,
+        bool crosses = !encodes && each == 2 && (i - first) % 2 == 1;
+        shape_kind(family, encodes ? &encoder : &decoder, encodes ? i : (i - first) / each,
+                   encodes     ? &both_ways
+                   : crosses   ? &other
+                   : c->merged ? &both
+                               : &own,
                    &kind);
         if (crosses) /* all of the encoder's tokens */
             kind.window_tokens = 0;
@@ -383,7 +387,7 @@ static int32_t patch_rows(const RhConfig *c)
     return c->patch_rows > 0 ? (int32_t)c->patch_rows : 2;
 }
 
-/* Widths are the model's, but of a tower; tokens come from the same table, from sounds, or from pictures. */
+/* Widths are the model's, unless said otherwise; tokens come from the same table, from sounds, or from pictures. */
 static void set_encoder(RhModel *m, const RhConfig *c)
 {
     rh_model_free(m->encoder);
@@ -398,7 +402,7 @@ static void set_encoder(RhModel *m, const RhConfig *c)
     e->family = m->family;
     e->norm = m->norm;
     e->position = m->position;
-    e->hidden = c->paired ? c->encoder_hidden : m->hidden;
+    e->hidden = c->encoder_hidden > 0 ? c->encoder_hidden : m->hidden;
     e->vocab = m->vocab;
     e->positions = c->encoder_positions;
     e->embedding_norm = c->paired ? c->patch_norm != 0 : m->embedding_norm;

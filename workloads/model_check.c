@@ -126,12 +126,12 @@ static void resolve_encoder(const Check *check, RhConfig *c)
     size_t width = offsetof(RhConfig, encoder_hidden);
     if (c->paired)
         check_divides(check, offsetof(RhConfig, encoder_heads), width);
-    else if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden)
+    else if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden && !c->own_table)
         add_problem(check, width,
                     g_strdup_printf("%s %" G_GINT64_FORMAT
                                     ", where the decoder has %" G_GINT64_FORMAT,
                                     name_of(check, width), c->encoder_hidden, c->hidden),
-                    g_strdup("stacks of two widths are not supported"));
+                    g_strdup("stacks that have one table of tokens are as wide"));
     if (c->encoder_heads == 0)
         c->encoder_heads = c->heads;
     if (c->encoder_ffn == 0)

@@ -27,7 +27,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     rh_attention.shape(c, kind);
     kind->both_ways = true;
-    kind->cross_width = c->hidden;
+    kind->cross_width = c->encoder_hidden > 0 ? c->encoder_hidden : c->hidden;
 }
 
 static RhParams params(const RhOps *ops)

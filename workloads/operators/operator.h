@@ -89,6 +89,7 @@ extern const RhOperator rh_attention_of_experts;   /* whose queries and outputs 
 extern const RhOperator rh_attention_disentangled; /* scores by content and by position */
 extern const RhOperator rh_steps, rh_pictures;     /* on pictures; the first of them */
 extern const RhOperator rh_cross_attention;        /* of a decoder, to what its encoder puts out */
+extern const RhOperator rh_merged_attention;       /* ... to its own tokens and to those */
 extern const RhOperator rh_encoder_end;            /* the ffn of the encoder's last layer */
 extern const RhOperator rh_parallel;               /* a mixer and an ffn in one */
 extern const RhOperator rh_ffn, rh_mixture;        /* what follows a mixer */

@@ -22,6 +22,7 @@ const RhOperator *const rh_operators[] = {
     &rh_attention_of_experts,
     &rh_attention_beside_mamba,
     &rh_cross_attention,
+    &rh_merged_attention,
     &rh_encoder_end,
     &rh_look_up_alike,
     &rh_sounds,
