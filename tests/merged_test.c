@@ -2,6 +2,7 @@
  * kept bytes by hand. */
 #include <string.h>
 
+#include "tests/agree_kit.h"
 #include "tests/model_counts.h"
 #include "tests/shard_kit.h"
 #include "tests/train_kit.h"
@@ -119,6 +120,21 @@ static void stacks_may_be_of_two_widths(void)
                   "where the decoder has 640");
 }
 
+static void closed_memory_and_bounds_agree(void)
+{
+    static const char *const layouts[] = {"tp2,dp4,sp=off", "dp8,zero3,mb4",
+                                          "tp2,dp4,sp=on,mb4,recompute=selective",
+                                          "dp8,recompute=full"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        check_agrees(T5GEMMA2(STACK("t5gemma2_text", 6, 640, 4, 2, 2048, 1000, NEAR),
+                              STACK("t5gemma2_decoder", 6, 640, 4, 2, 2048, 1000, NEAR)),
+                     1024, layouts[i]);
+        check_agrees(T5GEMMA(STACK("t5_gemma_module", 4, 1280, 8, 4, 4096, 1000, ""),
+                             STACK("t5_gemma_module", 2, 768, 4, 2, 2048, 1000, "")),
+                     1024, layouts[i]);
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -128,5 +144,6 @@ int main(void)
                    {"kernels_do_the_flops_of_the_row", kernels_do_the_flops_of_the_row},
                    {"kept_bytes_are_those_counted_by_hand", kept_bytes_are_those_counted_by_hand},
                    {"stacks_may_be_of_two_widths", stacks_may_be_of_two_widths},
+                   {"closed_memory_and_bounds_agree", closed_memory_and_bounds_agree},
                    {0}});
 }

@@ -2,6 +2,7 @@
  * cut, and what is refused. */
 #include <string.h>
 
+#include "tests/agree_kit.h"
 #include "tests/model_counts.h"
 #include "tests/shard_kit.h"
 #include "tests/train_kit.h"
@@ -181,6 +182,17 @@ static void towers_are_cut_over_tensor_ranks_and_replicas(void)
     }
 }
 
+static void closed_memory_and_bounds_agree(void)
+{
+    static const char *const layouts[] = {"tp2,dp4,sp=off,mb2", "dp8,zero3,mb4",
+                                          "tp4,dp2,sp=off,mb4,recompute=full"};
+    for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
+        check_agrees(B32, 77, layouts[i]);
+        check_agrees(SIGLIP("siglip", "", ""), 64, layouts[i]);
+    }
+    check_agrees(SIGLIP("siglip", "", ""), 64, "tp4,dp2,sp=on,mb4");
+}
+
 /* A picture of which fewer tokens are seen (FLIP, arXiv 2212.00794) costs less; of more there are no positions. */
 static void fewer_tokens_of_a_picture_may_be_seen(void)
 {
@@ -223,6 +235,7 @@ int main(void)
                    {"kept_bytes_are_those_counted_by_hand", kept_bytes_are_those_counted_by_hand},
                    {"towers_are_cut_over_tensor_ranks_and_replicas",
                     towers_are_cut_over_tensor_ranks_and_replicas},
+                   {"closed_memory_and_bounds_agree", closed_memory_and_bounds_agree},
                    {"fewer_tokens_of_a_picture_may_be_seen", fewer_tokens_of_a_picture_may_be_seen},
                    {"what_is_not_known_is_refused", what_is_not_known_is_refused},
                    {0}});

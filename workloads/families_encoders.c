@@ -96,6 +96,24 @@ static const RhField MPNET[] = {
     END,
 };
 
+/* XLNet (arXiv 1906.08237), one stream of it, as tasks are trained; its second one of queries, which only predicting words needs, is
+ * left out, and the row of tokens that are predicted. */
+static const RhField XLNET[] = {
+    STACK_SIZES,
+    SIZE("d_inner", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("d_head", head_size, HEAD_SIZE_MAX, 0),
+    BEGINS("attn_type", both_ways, "bi", 1),
+    RATE("dropout", hidden_dropout, 1),
+    RATE("dropout", attention_dropout, 1),
+    FLAG("tie_word_embeddings", tied, 1),
+    CONSTANT(positions, TOKENS_MAX),
+    CONSTANT(around_used, 1),
+    CONSTANT(around_own, 1),
+    CONSTANT(segments, 2),
+    CONSTANT(ffn_bias, 1),
+    END,
+};
+
 /* RoFormer (arXiv 2104.09864): BERT with rotation; its table of tokens may be narrower. */
 static const RhField ROFORMER[] = {
     BERT_SIZES,
@@ -384,6 +402,16 @@ static const RhField WAV2VEC2_BERT[] = {
     END,
 };
 
+/* wav2vec 2.0 of Conformers (fairseq, 2022; transformers' modeling_wav2vec2_conformer.py): scores by distance in each, or rotation. Its
+ * convolution for positions is in the weights and is not used: left out, as is the norm behind each Conformer. */
+static const RhField WAV2VEC2_CONFORMER[] = {
+    WAVES,
+    BEGINS("feat_extract_norm", wave_norms, "layer", 0),
+    SIZE("conv_depthwise_kernel_size", conv_size, HEAD_SIZE_MAX, 31),
+    BEGINS_OR_NULL("position_embeddings_type", around_used, "relative", 1),
+    END,
+};
+
 static const RhLayerWord CONFORMER_WORDS[] = {
     {.word = "conformer", .mixer = &rh_glu_convolution, .ffn = RH_FFN_DENSE, .before = "attention"},
     {.word = "attention", .ffn = RH_FFN_ABSENT, .before = "network"},
@@ -451,6 +479,12 @@ static void settle_layoutlm(RhConfig *c)
             "sliding_attention", settle_deberta                                                    \
     }
 
+#define CONFORMER(name, position, mixer)                                                           \
+    {                                                                                              \
+        name, RH_NORM_LAYER, RH_POSITION_##position, &(mixer), &rh_ffn, WAV2VEC2_CONFORMER,        \
+            CONFORMER_WORDS, "conformer", NULL                                                     \
+    }
+
 const RhFamily rh_families_encoders[] = {
     ENCODER("albert", LAYER, LEARNED, ALBERT, NULL),
     ENCODER("bert", LAYER, LEARNED, BERT, NULL),
@@ -496,9 +530,13 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("wav2vec2", LAYER, NONE, WAV2VEC2, settle_waves),
     {"wav2vec2-bert", RH_NORM_LAYER, RH_POSITION_NONE, &rh_attention_both_ways, &rh_ffn,
      WAV2VEC2_BERT, CONFORMER_WORDS, "conformer", NULL},
+    CONFORMER("wav2vec2-conformer", NONE, rh_attention_relative),
+    CONFORMER("wav2vec2-conformer-rotary", ROTARY, rh_attention_both_ways),
     ENCODER("wavlm", LAYER, NONE, WAVLM, settle_waves),
     ENCODER("xlm", LAYER, LEARNED, XLM, settle_xlm),
     ENCODER("xlm-roberta", LAYER, LEARNED, BERT, NULL),
     ENCODER("xlm-roberta-xl", LAYER, LEARNED, BERT, NULL),
+    {"xlnet", RH_NORM_LAYER, RH_POSITION_NONE, &rh_attention_relative, &rh_ffn, XLNET, NULL,
+     "sliding_attention", NULL},
     {0},
 };

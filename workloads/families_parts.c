@@ -163,6 +163,8 @@ static const RhFamilySwitch SWITCHED[] = {
     {"bert", "alibi_starting_size", "jina_bert", RH_SWITCH_SAID, NULL},
     {"bert", "feed_forward_type", "jina_bert", RH_SWITCH_TEXT, "glu"},
     {"xlm-roberta", "position_embedding_type", "jina_embeddings_v3", RH_SWITCH_TEXT, "rotary"},
+    {"wav2vec2-conformer", "position_embeddings_type", "wav2vec2-conformer-rotary", RH_SWITCH_TEXT,
+     "rotary"},
     {"chatglm", "inner_hidden_size", "chatglm_first", RH_SWITCH_SAID, NULL},
     {0},
 };

@@ -68,6 +68,11 @@
     {                                                                                              \
         key, AT(field), RH_FIELD_WORD, 0, 1, otherwise, false, word                                \
     }
+/* ... or that a file says not to be there: null. */
+#define BEGINS_OR_NULL(key, field, word, otherwise)                                                \
+    {                                                                                              \
+        key, AT(field), RH_FIELD_WORD, 0, 1, otherwise, true, word                                 \
+    }
 #define MAY_BEGIN(key, field, word)                                                                \
     {                                                                                              \
         key, AT(field), RH_FIELD_MAYBE_WORD, 0, 1, 0, false, word                                  \

@@ -146,6 +146,7 @@ static const struct {
     {"linear_num_value_heads", "linear attention", AT(state_size)},
     {"hidden_size_per_layer_input", "one with an embedding for every layer", AT(layer_input)},
     {"num_kv_shared_layers", "one whose layers share keys and values", AT(shared_layers)},
+    {"mem_len", "one that remembers segments before", SETTLED_BY_NONE},
     {"full_attention_idx", "one whose window not all layers have", SETTLED_BY_NONE},
     {"is_encoder_decoder", "an encoder and a decoder", AT(crosses)},
 };

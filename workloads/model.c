@@ -438,7 +438,7 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     if (c->waves)
         m->waves = (RhSound){.norms = c->wave_norms ? 7 : 1,
                              .bias = c->conv_bias != 0,
-                             .layers = (int32_t)MAX(c->wave_layers, 1),
+                             .layers = c->wave_taps > 0 ? (int32_t)MAX(c->wave_layers, 1) : 0,
                              .taps = (int32_t)c->wave_taps,
                              .groups = (int32_t)c->wave_groups};
     m->patch_entries = c->paired ? 0 : patch_entries(c);

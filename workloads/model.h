@@ -67,7 +67,8 @@ typedef struct {
     bool borrows_keys,
         lends_keys;  /* its keys and values are those of a layer before it; a later one's are its */
     int32_t around;  /* positions around a token that have scores of their own; 0: none */
-    bool around_own; /* ... by matrices of their own */
+    bool around_own; /* ... by matrices of their own; of scores by distance: for each sample anew */
+    int32_t segments;    /* ... rows for tokens of one segment and of others */
     int32_t layer_input; /* columns that a second embedding has for it; 0: none */
     int32_t side_rank;   /* of a low-rank path beside attention; 0: none */
     bool encodes;        /* works on the encoder's tokens, in the encoder's sizes */

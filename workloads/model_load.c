@@ -143,8 +143,9 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
                                              (double)f->high / 1000, (double)f->otherwise / 1000));
         break;
     case RH_FIELD_WORD:
-        *value = node != NULL ? g_str_has_prefix(rh_json_string(doc, within, name), f->word)
-                              : f->otherwise;
+        *value = f->null_is_none && says_null(root, f->key) ? 0
+                 : node != NULL ? g_str_has_prefix(rh_json_string(doc, within, name), f->word)
+                                : f->otherwise;
         break;
     case RH_FIELD_MAYBE_WORD:
         *value = node != NULL && rh_json_kind(node) == RH_JSON_TEXT &&

@@ -17,13 +17,12 @@ static int64_t columns_of(const RhOps *ops)
     return (int64_t)rh_ops_cut(ops, ops->kind->heads) * ops->kind->head_size;
 }
 
-/* Heads part the columns over tensor ranks; they do nothing else. */
+/* Heads part the columns over tensor ranks; they do nothing else. Its taps have no bias, whatever those have that make tokens. */
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->heads = kind->kv_heads = (int32_t)c->heads;
     kind->head_size = (int32_t)(c->hidden / MAX(c->heads, 1));
     kind->conv_size = (int32_t)c->conv_size;
-    kind->conv_bias = c->conv_bias != 0;
     kind->window_tokens = (int32_t)c->conv_size;
 }
 
