@@ -141,9 +141,10 @@ typedef struct RhConfig {
         around_own; /* positions that attention tells apart by a table; has each layer matrices of its
                                      * own for them? */
     int64_t around_used, around_shared, around_most, around_buckets; /* ... as files say these */
-    int64_t segments;   /* rows for tokens of one segment and of others, of each layer */
-    int64_t side_rank;  /* of a low-rank path beside attention; 0: none */
-    int64_t alternates; /* states of which a layer works on one; 0: there is one */
+    int64_t paired_heads; /* heads work in pairs, of which there is a whole number */
+    int64_t segments;     /* rows for tokens of one segment and of others, of each layer */
+    int64_t side_rank;    /* of a low-rank path beside attention; 0: none */
+    int64_t alternates;   /* states of which a layer works on one; 0: there is one */
     int64_t distances,
         distances_each; /* rows of a table of biases of scores, by distance, with a column
                                         * for each head; is there one in each layer, or in each stack? */

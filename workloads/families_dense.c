@@ -478,6 +478,12 @@ static void settle_minicpm3(RhConfig *c)
         name, RH_NORM_##norm, RH_POSITION_##position, &rh_attention, &rh_ffn, fields, NULL,        \
             "sliding_attention", NULL                                                              \
     }
+/* Heads work in pairs. */
+static void settle_diffllama(RhConfig *c)
+{
+    c->paired_heads = 1;
+}
+
 #define DECODER_OF(name, norm, position, mixer, fields, settle)                                    \
     {                                                                                              \
         name, RH_NORM_##norm, RH_POSITION_##position, &mixer, &rh_ffn, fields, NULL,               \
@@ -500,6 +506,7 @@ const RhFamily rh_families_dense[] = {
     DECODER("cwm", RMS, ROTARY, CWM),
     DECODER("deci", RMS, ROTARY, DECI),
     DECODER("dots_ocr", RMS, ROTARY, QWEN2),
+    DECODER_OF("diffllama", RMS, ROTARY, rh_attention_differential, LLAMA, settle_diffllama),
     DECODER("emu3_text_model", RMS, ROTARY, EMU3),
     DECODER("ernie4_5", RMS, ROTARY, ERNIE4_5),
     DECODER("exaone", RMS, ROTARY, LLAMA),

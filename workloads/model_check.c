@@ -180,6 +180,10 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
     if (!c->crosses && !c->paired)
         c->encoder_layers = 0;
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
+    if (c->paired_heads && c->heads % 2 != 0)
+        add_problem(&check, offsetof(RhConfig, heads),
+                    g_strdup_printf("%" G_GINT64_FORMAT " heads, which work in pairs", c->heads),
+                    g_strdup("an even number of them"));
     check_sharing(&check);
     if (c->wave_groups > 0)
         check_divides(&check, offsetof(RhConfig, wave_groups), offsetof(RhConfig, hidden));

@@ -86,6 +86,7 @@ extern const RhOperator rh_mamba, rh_mlstm, rh_delta_net, rh_lightning, rh_short
     rh_glu_convolution, rh_selective_scan, rh_rg_lru, rh_attention_beside_mamba, rh_kimi_delta,
     rh_attention_factored;
 extern const RhOperator rh_attention_of_experts;   /* whose queries and outputs are such */
+extern const RhOperator rh_attention_differential; /* of pairs of maps */
 extern const RhOperator rh_attention_relative;     /* scores by content and by distance */
 extern const RhOperator rh_attention_disentangled; /* scores by content and by position */
 extern const RhOperator rh_steps, rh_pictures;     /* on pictures; the first of them */

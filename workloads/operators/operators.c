@@ -7,6 +7,7 @@ const RhOperator *const rh_operators[] = {
     &rh_attention_both_ways,
     &rh_attention_disentangled,
     &rh_attention_relative,
+    &rh_attention_differential,
     &rh_latent_attention,
     &rh_compressed_attention,
     &rh_attention_by_blocks,
