@@ -109,6 +109,8 @@ typedef struct RhConfig {
         own_table; /* ... key-value heads, where they are fewer; how wide its file
                                                           * says it is; has it a table of tokens of its own? */
     int64_t sound_rows, encoder_norm;
+    int64_t samples;           /* the encoder's tokens are made of samples, without a spectrum */
+    int64_t encoder_plain;     /* its networks are not gated, whatever the decoder's are */
     int64_t encoder_head_size; /* 0: the decoder's */
     int64_t merged;            /* a decoder's layers look at both sides in one attention */
     /* Of two towers side by side, whose second reads and is the model; the first's sizes are the encoder's. `paired`: there

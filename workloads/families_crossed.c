@@ -208,6 +208,34 @@ static const RhField WHISPER[] = {
     END,
 };
 
+/* Moonshine (arXiv 2410.15608): the encoder listens to samples, 384 to a token, of the 30 s at most that it is trained on; the decoder's
+ * networks alone are gated. Its norms have no shifts, which are counted; heads that are padded (`pad_head_dim_to_multiple_of`) cost as
+ * many as there are. */
+static const RhField MOONSHINE[] = {
+    SIZE("decoder_num_hidden_layers", layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder_num_hidden_layers", encoder_layers, LAYERS_MAX, RH_FIELD_REQUIRED),
+    SIZE("hidden_size", hidden, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder_num_attention_heads", heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("encoder_num_attention_heads", encoder_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("decoder_num_key_value_heads", kv_heads, HEADS_MAX, 0),
+    SIZE("encoder_num_key_value_heads", encoder_kv_heads, HEADS_MAX, 0),
+    SIZE("intermediate_size", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    SIZE("rope_theta", rotary_base, BASE_MAX, 10000),
+    POSITIONS(512),
+    ATTENTION_BIAS(0),
+    FLAG("tie_word_embeddings", tied, 1),
+    RATE("attention_dropout", attention_dropout, 0),
+    CONSTANT(encoder_tokens, 1248),
+    CONSTANT(samples, 1),
+    CONSTANT(encoder_plain, 1),
+    CONSTANT(ffn_gated, 1),
+    CONSTANT(ffn_bias, 1),
+    CONSTANT(crosses, 1),
+    CONSTANT(encoder_norm, 1),
+    END,
+};
+
 /* Llama 3.2 Vision (arXiv 2407.21783, section 7.1): a llama some of whose layers look at a picture's tokens in
  * place of its own, four tiles of (560 / 14)^2 and one. What makes these tokens is left out, and eight rows of
  * the table, and scales of such layers' outputs. */
@@ -279,6 +307,7 @@ const RhFamily rh_families_crossed[] = {
     CROSSED("mbart", LAYER, LEARNED, MBART),
     MLLAMA_ROW("mllama"),
     MLLAMA_ROW("mllama_text_model"),
+    CROSSED("moonshine", LAYER, ROTARY, MOONSHINE),
     CROSSED("mt5", RMS, NONE, MT5),
     CROSSED("mvp", LAYER, LEARNED, BART),
     CROSSED("nllb-moe", LAYER, NONE, NLLB_MOE),

@@ -242,6 +242,8 @@ static RhConfig config_of_encoder(const RhConfig *c)
         encoder.head_size = MAX(c->encoder_hidden / MAX(c->encoder_heads, 1), 1);
     else if (c->encoder_head_size > 0)
         encoder.head_size = c->encoder_head_size;
+    if (c->encoder_plain)
+        encoder.ffn_gated = 0;
     encoder.both_ways = 1;
     encoder.window = c->encoder_window > 0 ? c->encoder_window : c->window;
     encoder.global_keys = c->encoder_global;
@@ -371,6 +373,7 @@ static void set_ends(RhModel *m)
                : m->waves.norms > 0        ? &rh_waves
                : m->frame_columns > 0      ? &rh_frames
                : m->sound_rows > 0         ? &rh_sounds
+               : m->samples                ? &rh_samples
                : rh_model_sees_pictures(m) ? &rh_pictures
                                            : &rh_embedding;
     m->back = classes ? &rh_classes : m->paired > 0 ? &rh_contrast : &rh_head;
@@ -410,7 +413,8 @@ static void set_encoder(RhModel *m, const RhConfig *c)
     e->attention_dropout = m->attention_dropout;
     e->patch_entries = c->paired ? patch_entries(c) : 0;
     e->patch_rows = patch_rows(c);
-    e->looks_up_alike = c->sound_rows == 0 && !c->own_table && !c->paired;
+    e->samples = c->samples != 0;
+    e->looks_up_alike = c->sound_rows == 0 && !c->samples && !c->own_table && !c->paired;
     e->sound_rows = (int32_t)c->sound_rows;
     e->distances = c->distances * c->encoder_heads * (c->distances_each ? c->encoder_layers : 1);
     set_ends(e);

@@ -132,7 +132,8 @@ typedef struct RhModel {
     RhSound waves;
     int32_t frame_columns; /* of a frame of a spectrum, where tokens are such; else 0 */
     int32_t sound_rows;    /* rows of a spectrum that tokens are made of; else 0 */
-    int64_t rotary_base;   /* rope_theta, for launch flags: changes no cost */
+    bool samples;        /* tokens are made of so many samples, by three convolutions (samples.c) */
+    int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;

@@ -101,13 +101,13 @@ extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that 
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
 extern const RhOperator rh_embedding_of_layers,
-    rh_layer_end;                                    /* ... and of layers (layer_inputs.c) */
-extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */
-extern const RhOperator rh_waves;                    /* ... of sounds as they are sampled */
-extern const RhOperator rh_frames;                   /* ... of frames of a spectrum */
-extern const RhOperator rh_patches, rh_classes;      /* ... of pictures */
-extern const RhOperator rh_tower_end, rh_contrast;   /* ... of two towers side by side */
-extern const RhOperator *const rh_operators[];       /* all, NULL-ended */
+    rh_layer_end; /* ... and of layers (layer_inputs.c) */
+extern const RhOperator rh_look_up_alike, rh_sounds, rh_samples; /* ... of an encoder */
+extern const RhOperator rh_waves;                  /* ... of sounds as they are sampled */
+extern const RhOperator rh_frames;                 /* ... of frames of a spectrum */
+extern const RhOperator rh_patches, rh_classes;    /* ... of pictures */
+extern const RhOperator rh_tower_end, rh_contrast; /* ... of two towers side by side */
+extern const RhOperator *const rh_operators[];     /* all, NULL-ended */
 
 /* --- Shares of a rank (share.c) --- */
 

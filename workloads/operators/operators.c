@@ -28,6 +28,7 @@ const RhOperator *const rh_operators[] = {
     &rh_encoder_end,
     &rh_look_up_alike,
     &rh_sounds,
+    &rh_samples,
     &rh_waves,
     &rh_frames,
     &rh_parallel,
