@@ -6,10 +6,19 @@
 
 #include "workloads/fields.h"
 
-const RhFamily *const rh_families_tables[] = {
-    rh_families_dense,  rh_families_gpt,    rh_families_encoders, rh_families_experts,
-    rh_families_listed, rh_families_mixed,  rh_families_scans,    rh_families_crossed,
-    rh_families_kin,    rh_families_towers, rh_families_pairs,    NULL};
+const RhFamily *const rh_families_tables[] = {rh_families_dense,
+                                              rh_families_gpt,
+                                              rh_families_encoders,
+                                              rh_families_experts,
+                                              rh_families_listed,
+                                              rh_families_mixed,
+                                              rh_families_scans,
+                                              rh_families_crossed,
+                                              rh_families_kin,
+                                              rh_families_towers,
+                                              rh_families_pairs,
+                                              rh_families_hierarchies,
+                                              NULL};
 
 const RhField rh_set_fields[] = {
     SIZE("layers", layers, LAYERS_MAX, 0),

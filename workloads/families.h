@@ -143,6 +143,10 @@ typedef struct RhConfig {
         around_own; /* positions that attention tells apart by a table; has each layer matrices of its
                                      * own for them? */
     int64_t around_used, around_shared, around_most, around_buckets; /* ... as files say these */
+    /* Of nets on pictures whose stages halve these: places along a patch, channels of the first stage, places along a window; are layers'
+     * outputs scaled; layers of three convolutions, and which of them halves; does the first stage? */
+    int64_t patch_side, embedding_size, window_side, layer_scales, bottlenecks, bottleneck_halves,
+        first_halves;
     int64_t paired_heads; /* heads work in pairs, of which there is a whole number */
     int64_t segments;     /* rows for tokens of one segment and of others, of each layer */
     int64_t side_rank;    /* of a low-rank path beside attention; 0: none */
@@ -217,7 +221,8 @@ typedef struct {
 /* The rows, by kind of model; ended by a row without name. */
 extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
     rh_families_experts[], rh_families_listed[], rh_families_mixed[], rh_families_scans[],
-    rh_families_crossed[], rh_families_kin[], rh_families_towers[], rh_families_pairs[];
+    rh_families_crossed[], rh_families_kin[], rh_families_towers[], rh_families_pairs[],
+    rh_families_hierarchies[];
 extern const RhFamily *const rh_families_tables[]; /* all of these, NULL-ended */
 
 const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
@@ -234,6 +239,8 @@ const char *rh_family_of_whole(const char *type);
 bool rh_family_is_pair(const char *type);
 /* Are its models two towers that are? Its keys are those of `vision_config` and `text_config`. */
 bool rh_family_is_of_towers(const RhFamily *family);
+/* Does its file say sizes of stages, of which layers on pictures follow (hierarchies.c)? */
+bool rh_family_is_hierarchy(const RhFamily *family);
 /* The families of these two. */
 void rh_family_towers(const RhFamily *family, const char **vision, const char **text);
 /* The decoder of a type that has several, by its file's `version`; NULL when unknown. */

@@ -170,6 +170,7 @@ static const struct {
     {"qk_layernorm", "one with norms of queries and keys", AT(qk_norm)},
     {"qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
     {"use_bias", "one with biases", AT(ffn_bias)},
+    {"use_absolute_embeddings", "one with positions of its own", SETTLED_BY_NONE},
     {"use_cla", "one whose layers share keys and values", AT(shared_layers)},
     {"use_prompt", "one with prompts of its own", SETTLED_BY_NONE},
     {"use_qk_norm", "one with norms of queries and keys", AT(qk_norm)},

@@ -199,7 +199,7 @@ static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
 /* Published files hold dozens of keys that are not about shape. They are ignored, but not one
  * that says the model is of another kind, nor one that looks like a misspelling of a missing key.
  */
-static void check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
 {
     g_autoptr(GPtrArray) absent = absent_keys(root, family);
     const RhJsonNode *node = rh_json_first(root);
@@ -235,7 +235,7 @@ static void check_tower(RhJson *doc, const RhJsonNode *root, const char *key, co
         return;
     const char *said = rh_json_string_or(doc, part, "model_type", type);
     if (g_str_equal(said, type))
-        check_other_keys(doc, part, rh_family_by_name(type));
+        rh_check_other_keys(doc, part, rh_family_by_name(type));
     else
         rh_json_problem(doc, rh_json_member(part, "model_type"),
                         "it can be read alone, in a file of its own",
@@ -453,7 +453,7 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
     read_ways(doc, root, &c);
-    check_other_keys(doc, root, family);
+    rh_check_other_keys(doc, root, family);
     bool counted = counts_layers(doc, root, family, &c);
     if (!counted)
         c.shared_layers = c.layer_groups = 0;
@@ -504,7 +504,9 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
     bool own = family != NULL && rh_family_is_own(family);
     g_autoptr(RhModel) m = family == NULL ? NULL
                            : own          ? rh_own_layers_read(doc, family, name)
-                                          : read_model(doc, decoder, family, name);
+                           : rh_family_is_hierarchy(family)
+                               ? rh_hierarchy_read(doc, family, name)
+                               : read_model(doc, decoder, family, name);
     RhStoredWeights stored = own ? (RhStoredWeights){0} : rh_stored_weights_read(doc, decoder);
     if (!own && stored.method == NULL && decoder != root)
         stored = rh_stored_weights_read(doc, root);

@@ -59,8 +59,12 @@ void rh_layer_plan_add(RhLayerPlan *plan, size_t offset, int64_t value);
 
 /* Reads what the fields say; missing and broken ones become problems. */
 void rh_fields_read(RhJson *doc, const RhJsonNode *object, const RhField *fields, RhConfig *config);
+/* Keys of a file that say the model is of another kind than the family, or that look like a misspelling of a missing one. */
+void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family);
 /* A model in our own form; problems are the document's. */
 RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *name);
+/* ... of a net on pictures, from the sizes of its stages. */
+RhModel *rh_hierarchy_read(RhJson *doc, const RhFamily *family, const char *name);
 
 /* The plans of a file's layers, for rh_model_set_layers(); NULL where it has no list of them. */
 RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFamily *family,

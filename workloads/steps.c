@@ -15,6 +15,10 @@ static const char *const NAMES[RH_STEP_OF_LAST + 1] = {
     [RH_STEP_OF_SPLIT] = "split",
     [RH_STEP_OF_SHUFFLE] = "shuffle",
     [RH_STEP_OF_LINEAR] = "linear",
+    [RH_STEP_OF_GELU] = "gelu",
+    [RH_STEP_OF_SCALE] = "scale",
+    [RH_STEP_OF_MERGE] = "merge",
+    [RH_STEP_OF_WINDOWS] = "window attention",
 };
 
 const char *rh_layer_step_name(RhLayerStepKind kind)
@@ -162,6 +166,17 @@ static bool size_parts(const At *at, int32_t parts, RhTensor *out, bool one)
     return true;
 }
 
+/* A third of the channels are queries, keys and values each, of so many heads. */
+static bool size_windows(const At *at, RhTensor *out)
+{
+    int32_t channels = at->in[0]->channels, heads = at->step->heads;
+    if (channels % (3 * heads) != 0)
+        return fail(at, g_strdup_printf("%d channels are no queries, keys and values of %d heads",
+                                        channels, heads));
+    out->channels = channels / 3;
+    return true;
+}
+
 static bool size_of(const At *at, RhTensor *out)
 {
     *out = *at->in[0];
@@ -185,6 +200,13 @@ static bool size_of(const At *at, RhTensor *out)
     case RH_STEP_OF_LINEAR:
         *out = (RhTensor){1, 1, at->step->out};
         return true;
+    case RH_STEP_OF_MERGE: /* squares of two by two, the last one filled up */
+        *out = (RhTensor){(out->height + 1) / 2, (out->width + 1) / 2, 4 * out->channels};
+        return true;
+    case RH_STEP_OF_WINDOWS:
+        return size_windows(at, out);
+    case RH_STEP_OF_GELU:
+    case RH_STEP_OF_SCALE:
     case RH_STEP_OF_NORM:
     case RH_STEP_OF_RELU:
     case RH_STEP_OF_NONE:
@@ -199,7 +221,8 @@ static bool size_of(const At *at, RhTensor *out)
 static bool has_parameters(const RhLayerStep *step)
 {
     return step->kind == RH_STEP_OF_CONV || step->kind == RH_STEP_OF_NORM ||
-           step->kind == RH_STEP_OF_LINEAR;
+           step->kind == RH_STEP_OF_LINEAR || step->kind == RH_STEP_OF_SCALE ||
+           step->kind == RH_STEP_OF_WINDOWS;
 }
 
 static bool is_output(const RhStepList *list, int32_t tensor)
@@ -250,8 +273,8 @@ static void mark_steps(RhStepList *list)
 static int32_t wanted_by(const RhStepList *list, int32_t i)
 {
     const RhLayerStep *step = &list->steps[i];
-    bool in = has_parameters(step) || step->kind == RH_STEP_OF_MAX_POOL ||
-              step->kind == RH_STEP_OF_AVERAGE_POOL;
+    bool in = has_parameters(step) || step->kind == RH_STEP_OF_GELU ||
+              step->kind == RH_STEP_OF_MAX_POOL || step->kind == RH_STEP_OF_AVERAGE_POOL;
     return in ? step->from[0] : step->kind == RH_STEP_OF_RELU ? list->inputs_count + i : -1;
 }
 

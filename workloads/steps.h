@@ -31,6 +31,10 @@ typedef enum {
     RH_STEP_OF_SPLIT,
     RH_STEP_OF_SHUFFLE,
     RH_STEP_OF_LINEAR,
+    RH_STEP_OF_GELU,
+    RH_STEP_OF_SCALE,
+    RH_STEP_OF_MERGE,
+    RH_STEP_OF_WINDOWS,
     RH_STEP_OF_LAST,
 } RhLayerStepKind;
 
@@ -44,6 +48,9 @@ typedef struct {
     int32_t groups;                               /* CONV, SHUFFLE; 0: one for each channel */
     int32_t part, parts;                          /* SPLIT: which, from 1, of how many */
     int32_t bias;                                 /* CONV, LINEAR */
+    int32_t by_place;                             /* NORM: over channels, not over the batch */
+    int32_t heads, window,
+        shifted;      /* WINDOWS: places along a side; do squares lie half of one off? */
     int32_t in_place; /* shaped: RELU of a tensor that nobody else reads */
     int32_t rides; /* shaped: RELU or ADD right behind a norm or a sum, of what nobody else reads */
 } RhLayerStep;

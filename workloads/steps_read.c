@@ -119,6 +119,17 @@ static void read_pool(Reader *r, const RhJsonNode *at, RhLayerStep *step)
     read_pair(r, at, "padding", 0, none, step->padding);
 }
 
+/* Over the channels of each place, and not over the batch? */
+static bool read_over(Reader *r, const RhJsonNode *at)
+{
+    const char *over = rh_json_string_or(r->doc, at, "over", "batch");
+    bool channels = g_str_equal(over, "channels");
+    if (!channels && !g_str_equal(over, "batch"))
+        rh_json_problem(r->doc, rh_json_find(at, "over", NULL, NULL), "known: batch, channels",
+                        "over \"%s\"", over);
+    return channels;
+}
+
 static void read_figures(Reader *r, const RhJsonNode *at, RhLayerStep *step)
 {
     switch ((RhLayerStepKind)step->kind) {
@@ -141,6 +152,16 @@ static void read_figures(Reader *r, const RhJsonNode *at, RhLayerStep *step)
         step->bias = read_flag(r, at, "bias", true);
         break;
     case RH_STEP_OF_NORM:
+        step->by_place = read_over(r, at);
+        break;
+    case RH_STEP_OF_WINDOWS:
+        step->heads = read_size(r, at, "heads");
+        step->window = (int32_t)rh_json_int(r->doc, at, "window", 1, KERNEL_MAX);
+        step->shifted = read_flag(r, at, "shifted", false);
+        break;
+    case RH_STEP_OF_GELU:
+    case RH_STEP_OF_SCALE:
+    case RH_STEP_OF_MERGE:
     case RH_STEP_OF_RELU:
     case RH_STEP_OF_GLOBAL_POOL:
     case RH_STEP_OF_ADD:

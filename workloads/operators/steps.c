@@ -80,6 +80,12 @@ static double step_params(const At *at)
         return linear_entries(at) + bias;
     case RH_STEP_OF_NORM:
         return 2 * channels;
+    case RH_STEP_OF_SCALE:
+        return channels;
+    case RH_STEP_OF_WINDOWS:
+        return at->step->heads * (2.0 * at->step->window - 1) * (2.0 * at->step->window - 1);
+    case RH_STEP_OF_GELU:
+    case RH_STEP_OF_MERGE:
     case RH_STEP_OF_RELU:
     case RH_STEP_OF_MAX_POOL:
     case RH_STEP_OF_AVERAGE_POOL:
@@ -104,6 +110,33 @@ static double step_flops(const At *at)
                                                  : 0;
 }
 
+/* Windows as the attention of so many sequences of their places; the last ones are filled up. */
+static RhOps of_windows(const RhOps *ops, const At *at)
+{
+    int32_t w = at->step->window;
+    int64_t down = (at->out->size.height + w - 1) / w, across = (at->out->size.width + w - 1) / w;
+    RhOps view = *ops;
+    view.sequences = ops->tokens * down * across;
+    view.queries = view.keys = (int64_t)w * w;
+    view.tokens = view.sequences * view.queries;
+    return view;
+}
+
+static RhCore core_of(const At *at)
+{
+    int32_t d = at->out->size.channels / at->step->heads;
+    return (RhCore){.heads = at->step->heads, .kv_heads = at->step->heads, .key = d, .value = d};
+}
+
+/* Every place of a window with every other, once for scores and once for values. */
+static double step_pairs(const RhOps *ops, const At *at)
+{
+    if (at->step->kind != RH_STEP_OF_WINDOWS)
+        return 0;
+    RhOps view = of_windows(ops, at);
+    return 4 * (double)view.tokens * (double)view.keys * at->out->size.channels;
+}
+
 static RhParams params(const RhOps *ops)
 {
     double sum = 0;
@@ -116,12 +149,13 @@ static RhParams params(const RhOps *ops)
 
 static RhFlops flops(const RhOps *ops)
 {
-    double sum = 0;
+    RhFlops sum = {0};
     for (int32_t i = 0; i < ops->kind->steps->steps_count; i++) {
         At at = at_step(ops, i);
-        sum += step_flops(&at);
+        sum.weights += step_flops(&at);
+        sum.pairs += step_pairs(ops, &at);
     }
-    return (RhFlops){.weights = sum};
+    return sum;
 }
 
 /* --- kernels --- */
@@ -202,6 +236,25 @@ static void linear(RhOps *ops, const At *at, RhPass pass)
         rh_ops_gemm(ops, 1, ops->tokens, in, out);
 }
 
+/* Places are copied into windows and back, and moved by half of one before and behind where these are shifted. Biases of scores by distance
+ * are taken as made in registers, as ALiBi is; their gradient is left out. */
+static void windows(RhOps *ops, const At *at, RhPass pass)
+{
+    RhOps view = of_windows(ops, at);
+    RhCore core = core_of(at);
+    double places = (double)view.queries;
+    const RhCoreBlock square = {
+        .queries = view.queries, .keys = view.keys, .rows = view.keys, .pairs = places * places};
+    if (pass == RH_PASS_BACKWARD_WEIGHT)
+        return;
+    if (ops->shard->flash)
+        rh_core_fused(&view, &core, pass, &square);
+    else
+        rh_core_kernels(&view, &core, pass);
+    for (int i = 0; i < (at->step->shifted ? 4 : 2); i++)
+        stream(ops, RH_KERNEL_ADD, MOVE, out_elements(at));
+}
+
 /* Steps without a matrix: all in one kernel forward and one with the gradients of what they read. */
 static void streams(RhOps *ops, const At *at, bool back)
 {
@@ -209,7 +262,14 @@ static void streams(RhOps *ops, const At *at, bool back)
     bool rides = at->step->rides && ops->shard->fused_elementwise;
     switch ((RhLayerStepKind)at->step->kind) {
     case RH_STEP_OF_NORM:
-        stream(ops, RH_KERNEL_NORM, back ? NORM_BACKWARD : NORM_FORWARD, out);
+        if (at->step->by_place)
+            stream(ops, RH_KERNEL_NORM, back ? 2 * RH_READ + RH_WRITE : RH_READ + RH_WRITE, out);
+        else
+            stream(ops, RH_KERNEL_NORM, back ? NORM_BACKWARD : NORM_FORWARD, out);
+        break;
+    case RH_STEP_OF_GELU: /* backward reads its input and the gradient, as a scale does */
+    case RH_STEP_OF_SCALE:
+        stream(ops, RH_KERNEL_ACTIVATION, back ? RELU_BACKWARD : RELU_FORWARD, out);
         break;
     case RH_STEP_OF_RELU:
         stream(ops, RH_KERNEL_ACTIVATION,
@@ -231,6 +291,7 @@ static void streams(RhOps *ops, const At *at, bool back)
         rh_ops_stream(ops, RH_KERNEL_POOL, e * (in + out), 1);
         break;
     case RH_STEP_OF_CONCAT:
+    case RH_STEP_OF_MERGE:
     case RH_STEP_OF_SHUFFLE:
         stream(ops, RH_KERNEL_ADD, MOVE, out);
         break;
@@ -239,6 +300,7 @@ static void streams(RhOps *ops, const At *at, bool back)
         break;
     case RH_STEP_OF_CONV:
     case RH_STEP_OF_LINEAR:
+    case RH_STEP_OF_WINDOWS:
     case RH_STEP_OF_NONE:
     case RH_STEP_OF_LAST:
     default:
@@ -252,6 +314,8 @@ static void step_kernels(RhOps *ops, const At *at, RhPass pass)
         conv(ops, at, pass);
     else if (at->step->kind == RH_STEP_OF_LINEAR)
         linear(ops, at, pass);
+    else if (at->step->kind == RH_STEP_OF_WINDOWS)
+        windows(ops, at, pass);
     else if (pass == RH_PASS_BACKWARD_DATA ? at->out->has_gradient
                                            : pass != RH_PASS_BACKWARD_WEIGHT)
         streams(ops, at, pass == RH_PASS_BACKWARD_DATA);
@@ -335,14 +399,19 @@ static double fullest_elements(const RhStepList *list, bool gradients)
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     const RhStepList *list = ops->kind->steps;
-    double elements = 0, indices = 0, e = ops->element_bytes, n = (double)ops->tokens;
+    double elements = 0, indices = 0, cores = 0, e = ops->element_bytes, n = (double)ops->tokens;
     for (int32_t k = 0; k < list->inputs_count + list->steps_count; k++)
         elements += list->tensors[k].kept == 1 ? rh_tensor_elements(&list->tensors[k].size) : 0;
     for (int32_t i = 0; i < list->steps_count; i++) {
         At at = at_step(ops, i);
         indices += list->steps[i].kind == RH_STEP_OF_MAX_POOL ? out_elements(&at) : 0;
+        if (list->steps[i].kind == RH_STEP_OF_WINDOWS) {
+            RhOps view = of_windows(ops, &at);
+            RhCore core = core_of(&at);
+            cores += rh_core_kept_bytes(&view, &core);
+        }
     }
-    return (RhOperatorBytes){.kept = e * n * elements + POOL_INDEX_BYTES * indices,
+    return (RhOperatorBytes){.kept = e * n * elements + POOL_INDEX_BYTES * indices + cores,
                              .forward = e * n * fullest_elements(list, false),
                              .backward = e * n * fullest_elements(list, true)};
 }
