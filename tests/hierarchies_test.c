@@ -14,6 +14,9 @@
 #define CONVNEXT(depths, widths)                                                                   \
     "{'model_type': 'convnext', 'depths': [" depths "], 'hidden_sizes': [" widths                  \
     "], 'patch_size': 4, 'layer_scale_init_value': 1e-6, 'id2label': {%s}}"
+#define CONVNEXTV2(depths, widths)                                                                 \
+    "{'model_type': 'convnextv2', 'depths': [" depths "], 'hidden_sizes': [" widths                \
+    "], 'patch_size': 4, 'id2label': {%s}}"
 #define RESNET(type, depths, widths)                                                               \
     "{'model_type': 'resnet', 'layer_type': '" type "', 'depths': [" depths                        \
     "], 'hidden_sizes': [" widths "], 'id2label': {%s}}"
@@ -35,7 +38,8 @@ static RhModel *load_classes(const char *config)
     return model_load(text);
 }
 
-/* Parameters and multiply-adds of torchvision's weights ("num_params" and "_ops"; torchvision 0.15 documentation). */
+/* Parameters and multiply-adds of torchvision's weights ("num_params" and "_ops"; torchvision 0.15 documentation); of ConvNeXt V2 those of
+ * its paper's table 9 (28.6 M, 4.47 G), parameters counted here: beside ConvNeXt-T two numbers a widened channel and no scales. */
 static void parameters_and_products_equal_the_published_counts(void)
 {
     static const struct {
@@ -48,6 +52,8 @@ static void parameters_and_products_equal_the_published_counts(void)
         {SWIN(128, "2, 2, 18, 2", "4, 8, 16, 32"), 87768224, 15.431},
         {CONVNEXT("3, 3, 9, 3", "96, 192, 384, 768"), 28589128, 4.456},
         {CONVNEXT("3, 3, 27, 3", "128, 256, 512, 1024"), 88591464, 15.355},
+        {CONVNEXTV2("3, 3, 9, 3", "96, 192, 384, 768"),
+         28589128 + (2 * 4 - 1) * (3 * 96 + 3 * 192 + 9 * 384 + 3 * 768), 4.47},
         {RESNET("basic", "2, 2, 2, 2", "64, 128, 256, 512"), 11689512, 1.814},
         {RESNET("basic", "3, 4, 6, 3", "64, 128, 256, 512"), 21797672, 3.664},
         {RESNET("bottleneck", "3, 4, 6, 3", "256, 512, 1024, 2048"), 25557032, 4.089},

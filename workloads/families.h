@@ -145,8 +145,8 @@ typedef struct RhConfig {
     int64_t around_used, around_shared, around_most, around_buckets; /* ... as files say these */
     /* Of nets on pictures whose stages halve these: places along a patch, channels of the first stage, places along a window; are layers'
      * outputs scaled; layers of three convolutions, and which of them halves; does the first stage? */
-    int64_t patch_side, embedding_size, window_side, layer_scales, bottlenecks, bottleneck_halves,
-        first_halves;
+    int64_t patch_side, embedding_size, window_side, layer_scales, response_norms, bottlenecks,
+        bottleneck_halves, first_halves;
     int64_t paired_heads; /* heads work in pairs, of which there is a whole number */
     int64_t segments;     /* rows for tokens of one segment and of others, of each layer */
     int64_t side_rank;    /* of a low-rank path beside attention; 0: none */

@@ -37,6 +37,13 @@ static const RhField CONVNEXT[] = {
     END,
 };
 
+/* Its second (arXiv 2301.00808): what a network widens is normed by each channel's size over the picture, and nothing is scaled. */
+static const RhField CONVNEXTV2[] = {
+    SIZE("patch_size", patch_side, TOKENS_MAX, 4),
+    CONSTANT(response_norms, 1),
+    END,
+};
+
 static const RhField RESNET[] = {
     SIZE("embedding_size", embedding_size, WIDTH_MAX, 64),
     BEGINS("layer_type", bottlenecks, "bottleneck", 1),
@@ -57,10 +64,7 @@ static void settle(RhConfig *c)
     }
 
 const RhFamily rh_families_hierarchies[] = {
-    HIERARCHY("convnext"),
-    HIERARCHY("resnet"),
-    HIERARCHY("swin"),
-    {0},
+    HIERARCHY("convnext"), HIERARCHY("convnextv2"), HIERARCHY("resnet"), HIERARCHY("swin"), {0},
 };
 
 bool rh_family_is_hierarchy(const RhFamily *family)
@@ -236,6 +240,8 @@ static void convnext_block(Net *net, int32_t channels)
     norm(net, true);
     matrix(net, 4 * channels, true);
     add_kind(net, RH_STEP_OF_GELU);
+    if (net->c->response_norms) /* reads twice, as a norm over the batch does */
+        norm(net, false);
     matrix(net, channels, true);
     if (net->c->layer_scales)
         add_kind(net, RH_STEP_OF_SCALE);
@@ -321,6 +327,7 @@ static const struct {
     void (*build)(Net *net, const Stages *depths, const Stages *figures);
 } NETS[] = {
     {"convnext", "hidden_sizes", CONVNEXT, convnext},
+    {"convnextv2", "hidden_sizes", CONVNEXTV2, convnext},
     {"resnet", "hidden_sizes", RESNET, resnet},
     {"swin", "num_heads", SWIN, swin},
 };
