@@ -109,6 +109,8 @@ typedef struct RhConfig {
         own_table; /* ... key-value heads, where they are fewer; how wide its file
                                                           * says it is; has it a table of tokens of its own? */
     int64_t sound_rows, encoder_norm;
+    int64_t spectrum_rows, spectrum_channels, spectrum_factor,
+        spectrum_taps;         /* of a spectrum whose frames become one token */
     int64_t samples;           /* the encoder's tokens are made of samples, without a spectrum */
     int64_t encoder_plain;     /* its networks are not gated, whatever the decoder's are */
     int64_t encoder_head_size; /* 0: the decoder's */

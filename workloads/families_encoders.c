@@ -412,6 +412,35 @@ static const RhField WAV2VEC2_CONFORMER[] = {
     END,
 };
 
+/* Parakeet with a CTC head (FastConformer, arXiv 2305.05084): scores by distance, whose rows are made for every sample, a token of
+ * `subsampling_factor` frames of a spectrum. The norm behind each Conformer but the last, and the head's bias, are left out. */
+#define PARAKEET(key) "encoder_config." key
+static const RhField PARAKEET_CTC[] = {
+    SIZE(PARAKEET("num_hidden_layers"), layers, LAYERS_MAX, 24),
+    SIZE(PARAKEET("hidden_size"), hidden, WIDTH_MAX, 1024),
+    SIZE(PARAKEET("num_attention_heads"), heads, HEADS_MAX, 8),
+    SIZE(PARAKEET("intermediate_size"), ffn, WIDTH_MAX, 4096),
+    SIZE("vocab_size", vocab, VOCAB_MAX, RH_FIELD_REQUIRED),
+    FLAG(PARAKEET("attention_bias"), qkv_bias, 1),
+    FLAG(PARAKEET("attention_bias"), out_bias, 1),
+    FLAG(PARAKEET("attention_bias"), ffn_bias, 1),
+    FLAG(PARAKEET("convolution_bias"), scan_bias, 1),
+    SIZE(PARAKEET("conv_kernel_size"), conv_size, HEAD_SIZE_MAX, 9),
+    SIZE(PARAKEET("num_mel_bins"), spectrum_rows, TOKENS_MAX, 80),
+    SIZE(PARAKEET("subsampling_conv_channels"), spectrum_channels, WIDTH_MAX, 256),
+    {PARAKEET("subsampling_factor"), AT(spectrum_factor), RH_FIELD_SIZE, 2, 64, 8, false, NULL},
+    {PARAKEET("subsampling_conv_kernel_size"), AT(spectrum_taps), RH_FIELD_SIZE, 3, 3, 3, false,
+     NULL},
+    {PARAKEET("subsampling_conv_stride"), AT(spectrum_taps), RH_FIELD_SIZE, 2, 2, 2, false, NULL},
+    RATE(PARAKEET("dropout"), hidden_dropout, 1),
+    RATE(PARAKEET("attention_dropout"), attention_dropout, 1),
+    CONSTANT(positions, TOKENS_MAX),
+    CONSTANT(around_used, 1),
+    CONSTANT(around_own, 1),
+    CONSTANT(both_ways, 1),
+    END,
+};
+
 static const RhLayerWord CONFORMER_WORDS[] = {
     {.word = "conformer", .mixer = &rh_glu_convolution, .ffn = RH_FFN_DENSE, .before = "attention"},
     {.word = "attention", .ffn = RH_FFN_ABSENT, .before = "network"},
@@ -530,6 +559,8 @@ const RhFamily rh_families_encoders[] = {
     ENCODER("wav2vec2", LAYER, NONE, WAV2VEC2, settle_waves),
     {"wav2vec2-bert", RH_NORM_LAYER, RH_POSITION_NONE, &rh_attention_both_ways, &rh_ffn,
      WAV2VEC2_BERT, CONFORMER_WORDS, "conformer", NULL},
+    {"parakeet_ctc", RH_NORM_LAYER, RH_POSITION_NONE, &rh_attention_relative, &rh_ffn, PARAKEET_CTC,
+     CONFORMER_WORDS, "conformer", NULL},
     CONFORMER("wav2vec2-conformer", NONE, rh_attention_relative),
     CONFORMER("wav2vec2-conformer-rotary", ROTARY, rh_attention_both_ways),
     ENCODER("wavlm", LAYER, NONE, WAVLM, settle_waves),

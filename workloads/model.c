@@ -372,6 +372,7 @@ static void set_ends(RhModel *m)
                : m->looks_up_alike         ? &rh_look_up_alike
                : m->waves.norms > 0        ? &rh_waves
                : m->frame_columns > 0      ? &rh_frames
+               : m->spectrum.rows > 0      ? &rh_spectrum
                : m->sound_rows > 0         ? &rh_sounds
                : m->samples                ? &rh_samples
                : rh_model_sees_pictures(m) ? &rh_pictures
@@ -445,6 +446,9 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
                              .layers = c->wave_taps > 0 ? (int32_t)MAX(c->wave_layers, 1) : 0,
                              .taps = (int32_t)c->wave_taps,
                              .groups = (int32_t)c->wave_groups};
+    if (c->spectrum_rows > 0)
+        m->spectrum = (RhSpectrum){(int32_t)c->spectrum_rows, (int32_t)c->spectrum_channels,
+                                   g_bit_nth_msf((gulong)MAX(c->spectrum_factor, 1), -1)};
     m->patch_entries = c->paired ? 0 : patch_entries(c);
     m->patch_rows = patch_rows(c);
     m->paired = !c->paired ? 0 : c->projection > 0 ? c->projection : c->encoder_hidden;

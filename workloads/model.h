@@ -93,6 +93,11 @@ typedef struct {
     int32_t layers, taps, groups;
 } RhSound;
 
+/* What makes tokens of a spectrum of so many rows: convolutions that halve it so often. No rows: there is no such. */
+typedef struct {
+    int32_t rows, channels, halvings;
+} RhSpectrum;
+
 typedef struct RhModel {
     const char *name;   /* interned */
     const char *family; /* model_type, interned */
@@ -130,6 +135,7 @@ typedef struct RhModel {
     const RhOperator *front, *back; /* the operators before the first layer and behind the last */
     bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
     RhSound waves;
+    RhSpectrum spectrum;
     int32_t frame_columns; /* of a frame of a spectrum, where tokens are such; else 0 */
     int32_t sound_rows;    /* rows of a spectrum that tokens are made of; else 0 */
     bool samples;        /* tokens are made of so many samples, by three convolutions (samples.c) */

@@ -85,25 +85,6 @@ static int64_t read_of_pair(RhJson *doc, const RhJsonNode *root, const RhField *
     return f->low;
 }
 
-/* Not null, false, 0 or empty. */
-static bool says_something(RhJson *doc, const RhJsonNode *node)
-{
-    switch (rh_json_kind(node)) {
-    case RH_JSON_NULL:
-    case RH_JSON_FALSE:
-        return false;
-    case RH_JSON_NUMBER:
-        return rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) != 0;
-    case RH_JSON_ARRAY:
-    case RH_JSON_OBJECT:
-        return rh_json_count(node) > 0;
-    case RH_JSON_TRUE:
-    case RH_JSON_TEXT:
-    default:
-        return true;
-    }
-}
-
 static bool is_expected(RhJson *doc, const RhJsonNode *node, const RhField *f)
 {
     g_autoptr(GString) said = g_string_new("");
@@ -152,7 +133,7 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
                  g_str_has_prefix(rh_json_string(doc, within, name), f->word);
         break;
     case RH_FIELD_SAID:
-        *value = node != NULL ? says_something(doc, node) : f->otherwise;
+        *value = node != NULL ? rh_json_says_something(doc, node) : f->otherwise;
         break;
     case RH_FIELD_COUNT:
         *value = node != NULL ? rh_json_count(node) : f->otherwise;
@@ -172,82 +153,6 @@ void rh_fields_read(RhJson *doc, const RhJsonNode *object, const RhField *fields
 {
     for (const RhField *f = fields; f->type != RH_FIELD_NONE; f++)
         read_field(doc, object, f, rh_config_field(c, f));
-}
-
-/* By itself, or as what keys of the family are inside ("a" of "a.b"). */
-static bool has_key(const RhFamily *family, const char *key)
-{
-    size_t length = strlen(key);
-    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
-        if (f->key != NULL && g_str_has_prefix(f->key, key) &&
-            (f->key[length] == 0 || f->key[length] == '.'))
-            return true;
-    return false;
-}
-
-/* Keys of the family that the file leaves out: what a misspelt key may have meant. */
-static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
-{
-    GPtrArray *keys = g_ptr_array_new();
-    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
-        if (f->key != NULL && rh_json_find(root, f->key, NULL, NULL) == NULL)
-            g_ptr_array_add(keys, (void *)f->key);
-    g_ptr_array_add(keys, NULL);
-    return keys;
-}
-
-/* Published files hold dozens of keys that are not about shape. They are ignored, but not one
- * that says the model is of another kind, nor one that looks like a misspelling of a missing key.
- */
-void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
-{
-    g_autoptr(GPtrArray) absent = absent_keys(root, family);
-    const RhJsonNode *node = rh_json_first(root);
-    for (; node != NULL; node = rh_json_next(node)) {
-        const char *key = rh_json_key(node), *refused = rh_family_refused_key(family, key);
-        const char *counted = rh_family_counted_key(family, key);
-        if (counted != NULL && says_something(doc, node))
-            rh_json_problem_at_key(doc, node,
-                                   "what it adds would not be counted; a model of any kind can be "
-                                   "described layer by layer: \"model_type\": \"layers\" "
-                                   "(docs/model-workload.md)",
-                                   "\"%s\": this model is %s, not a plain %s", key, counted,
-                                   family->name);
-        if (refused != NULL && says_something(doc, node))
-            rh_json_problem_at_key(doc, node, "only models of one stack of layers are known",
-                                   "\"%s\": this model is %s, not a plain %s", key, refused,
-                                   family->name);
-        if (refused != NULL || has_key(family, key) || rh_key_is_foreign(key))
-            continue;
-        const char *near = rh_nearest_name(key, (const char *const *)absent->pdata);
-        if (near == NULL)
-            continue;
-        g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
-        rh_json_problem_at_key(doc, node, help, "unknown key \"%s\"", key);
-    }
-}
-
-/* Each of two towers stands in an object of its own, and is of the type that the whole has. */
-static void check_tower(RhJson *doc, const RhJsonNode *root, const char *key, const char *type)
-{
-    const RhJsonNode *part = rh_json_object(doc, root, key);
-    if (part == NULL)
-        return;
-    const char *said = rh_json_string_or(doc, part, "model_type", type);
-    if (g_str_equal(said, type))
-        rh_check_other_keys(doc, part, rh_family_by_name(type));
-    else
-        rh_json_problem(doc, rh_json_member(part, "model_type"),
-                        "it can be read alone, in a file of its own",
-                        "a tower of type \"%s\", where this model has \"%s\"", said, type);
-}
-
-static void check_towers(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
-{
-    const char *vision, *text;
-    rh_family_towers(family, &vision, &text);
-    check_tower(doc, root, "vision_config", vision);
-    check_tower(doc, root, "text_config", text);
 }
 
 static double version_of(RhJson *doc, const RhJsonNode *root)
@@ -374,7 +279,7 @@ static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
     const RhJsonNode *whole = rh_json_root(doc);
     bool own = rh_json_has(root, "tie_word_embeddings");
     if (!own && whole != root && rh_json_has(whole, "tie_word_embeddings") &&
-        has_key(family, "tie_word_embeddings"))
+        rh_family_has_key(family, "tie_word_embeddings"))
         c->tied = rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tied != 0);
 }
 
@@ -448,12 +353,14 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
 {
     RhConfig c = {0};
     if (rh_family_is_of_towers(family))
-        check_towers(doc, root, family);
+        rh_check_towers(doc, root, family);
     g_autofree RhField *fields = fields_of(doc, root, family);
     rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
     read_ways(doc, root, &c);
     rh_check_other_keys(doc, root, family);
+    if (!rh_family_is_of_towers(family))
+        rh_check_parts(doc, root, family);
     bool counted = counts_layers(doc, root, family, &c);
     if (!counted)
         c.shared_layers = c.layer_groups = 0;

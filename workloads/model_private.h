@@ -59,8 +59,15 @@ void rh_layer_plan_add(RhLayerPlan *plan, size_t offset, int64_t value);
 
 /* Reads what the fields say; missing and broken ones become problems. */
 void rh_fields_read(RhJson *doc, const RhJsonNode *object, const RhField *fields, RhConfig *config);
+/* Not null, false, 0 or empty. */
+bool rh_json_says_something(RhJson *doc, const RhJsonNode *node);
+/* Does the family read this key, by itself or as an object that keys of its are inside ("a" of "a.b")? */
+bool rh_family_has_key(const RhFamily *family, const char *key);
 /* Keys of a file that say the model is of another kind than the family, or that look like a misspelling of a missing one. */
 void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family);
+/* The same of objects inside the file that the family reads keys of, and of those of two towers. */
+void rh_check_parts(RhJson *doc, const RhJsonNode *root, const RhFamily *family);
+void rh_check_towers(RhJson *doc, const RhJsonNode *root, const RhFamily *family);
 /* A model in our own form; problems are the document's. */
 RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *name);
 /* ... of a net on pictures, from the sizes of its stages. */

@@ -17,12 +17,14 @@ static int64_t columns_of(const RhOps *ops)
     return (int64_t)rh_ops_cut(ops, ops->kind->heads) * ops->kind->head_size;
 }
 
-/* Heads part the columns over tensor ranks; they do nothing else. Its taps have no bias, whatever those have that make tokens. */
+/* Heads part the columns over tensor ranks; they do nothing else. `scan_bias` is of its matrices and taps; whether those that make
+ * tokens have one is another matter. */
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->heads = kind->kv_heads = (int32_t)c->heads;
     kind->head_size = (int32_t)(c->hidden / MAX(c->heads, 1));
     kind->conv_size = (int32_t)c->conv_size;
+    kind->conv_bias = c->scan_bias != 0;
     kind->window_tokens = (int32_t)c->conv_size;
 }
 
@@ -30,7 +32,10 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 static RhParams params(const RhOps *ops)
 {
     double h = (double)ops->model->hidden, w = (double)columns_of(ops);
-    return (RhParams){.sharded = 3 * h * w + rh_scan_convolution_params(ops, w) + 2 * w};
+    double biases = ops->kind->conv_bias ? 1 : 0;
+    return (RhParams){.sharded =
+                          3 * h * w + rh_scan_convolution_params(ops, w) + (2 + 2 * biases) * w,
+                      .replicated = biases * h};
 }
 
 static RhFlops flops(const RhOps *ops)
@@ -68,6 +73,10 @@ static void weight_gradients(RhOps *ops, int64_t w)
     rh_ops_linear_gradient(ops, ops->model->hidden, w);
     rh_scan_taps_gradient(ops, (double)w);
     rh_ops_linear_gradient(ops, 2 * w, ops->model->hidden);
+    if (!ops->kind->conv_bias)
+        return;
+    rh_ops_bias_gradient(ops, ops->model->hidden);
+    rh_ops_bias_gradient(ops, 2 * w);
 }
 
 static void kernels(RhOps *ops, RhPass pass)

@@ -104,6 +104,7 @@ extern const RhOperator rh_embedding_of_layers,
     rh_layer_end; /* ... and of layers (layer_inputs.c) */
 extern const RhOperator rh_look_up_alike, rh_sounds, rh_samples; /* ... of an encoder */
 extern const RhOperator rh_waves;                  /* ... of sounds as they are sampled */
+extern const RhOperator rh_spectrum;               /* ... of a spectrum as a picture */
 extern const RhOperator rh_frames;                 /* ... of frames of a spectrum */
 extern const RhOperator rh_patches, rh_classes;    /* ... of pictures */
 extern const RhOperator rh_tower_end, rh_contrast; /* ... of two towers side by side */

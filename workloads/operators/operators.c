@@ -31,6 +31,7 @@ const RhOperator *const rh_operators[] = {
     &rh_samples,
     &rh_waves,
     &rh_frames,
+    &rh_spectrum,
     &rh_parallel,
     &rh_ffn,
     &rh_mixture,

@@ -1,0 +1,144 @@
+/* Keys of a file that no family reads as its own: those that say the model is of another kind, and those that look like a misspelling. */
+#include <float.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "workloads/model_private.h"
+
+/* Not null, false, 0 or empty. */
+bool rh_json_says_something(RhJson *doc, const RhJsonNode *node)
+{
+    switch (rh_json_kind(node)) {
+    case RH_JSON_NULL:
+    case RH_JSON_FALSE:
+        return false;
+    case RH_JSON_NUMBER:
+        return rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) != 0;
+    case RH_JSON_ARRAY:
+    case RH_JSON_OBJECT:
+        return rh_json_count(node) > 0;
+    case RH_JSON_TRUE:
+    case RH_JSON_TEXT:
+    default:
+        return true;
+    }
+}
+
+/* By itself, or as what keys of the family are inside ("a" of "a.b"). */
+bool rh_family_has_key(const RhFamily *family, const char *key)
+{
+    size_t length = strlen(key);
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL && g_str_has_prefix(f->key, key) &&
+            (f->key[length] == 0 || f->key[length] == '.'))
+            return true;
+    return false;
+}
+
+/* Keys of the family that the file leaves out: what a misspelt key may have meant. */
+static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
+{
+    GPtrArray *keys = g_ptr_array_new();
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL && rh_json_find(root, f->key, NULL, NULL) == NULL)
+            g_ptr_array_add(keys, (void *)f->key);
+    g_ptr_array_add(keys, NULL);
+    return keys;
+}
+
+/* Published files hold dozens of keys that are not about shape. They are ignored, but not one
+ * that says the model is of another kind, nor one that looks like a misspelling of a missing key.
+ */
+void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+{
+    g_autoptr(GPtrArray) absent = absent_keys(root, family);
+    const RhJsonNode *node = rh_json_first(root);
+    for (; node != NULL; node = rh_json_next(node)) {
+        const char *key = rh_json_key(node), *refused = rh_family_refused_key(family, key);
+        const char *counted = rh_family_counted_key(family, key);
+        if (counted != NULL && rh_json_says_something(doc, node))
+            rh_json_problem_at_key(doc, node,
+                                   "what it adds would not be counted; a model of any kind can be "
+                                   "described layer by layer: \"model_type\": \"layers\" "
+                                   "(docs/model-workload.md)",
+                                   "\"%s\": this model is %s, not a plain %s", key, counted,
+                                   family->name);
+        if (refused != NULL && rh_json_says_something(doc, node))
+            rh_json_problem_at_key(doc, node, "only models of one stack of layers are known",
+                                   "\"%s\": this model is %s, not a plain %s", key, refused,
+                                   family->name);
+        if (refused != NULL || rh_family_has_key(family, key) || rh_key_is_foreign(key))
+            continue;
+        const char *near = rh_nearest_name(key, (const char *const *)absent->pdata);
+        if (near == NULL)
+            continue;
+        g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
+        rh_json_problem_at_key(doc, node, help, "unknown key \"%s\"", key);
+    }
+}
+
+/* The same of objects that the family reads keys of ("decoder.head_dim"): keys that look like a misspelling of one that is missing there.
+ * `prefix` is such an object's path, with its dot. */
+static void check_part(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
+                       const char *prefix)
+{
+    size_t length = strlen(prefix);
+    g_autofree char *path = g_strndup(prefix, length - 1);
+    const RhJsonNode *part = rh_json_find(root, path, NULL, NULL);
+    g_autoptr(GPtrArray) absent = g_ptr_array_new();
+    g_autoptr(GHashTable) known = g_hash_table_new(g_str_hash, g_str_equal);
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->key != NULL && g_str_has_prefix(f->key, prefix)) {
+            g_hash_table_add(known, (void *)(f->key + length));
+            if (rh_json_find(root, f->key, NULL, NULL) == NULL)
+                g_ptr_array_add(absent, (void *)(f->key + length));
+        }
+    g_ptr_array_add(absent, NULL);
+    bool is_part = part != NULL && rh_json_kind(part) == RH_JSON_OBJECT;
+    for (const RhJsonNode *n = is_part ? rh_json_first(part) : NULL; n != NULL;
+         n = rh_json_next(n)) {
+        const char *key = rh_json_key(n);
+        const char *near = g_hash_table_contains(known, key) || rh_key_is_foreign(key)
+                               ? NULL
+                               : rh_nearest_name(key, (const char *const *)absent->pdata);
+        g_autofree char *help =
+            g_strdup_printf("a key with a similar name exists: \"%s\"", near != NULL ? near : "");
+        if (near != NULL)
+            rh_json_problem_at_key(doc, n, help, "unknown key \"%s\"", key);
+    }
+}
+
+void rh_check_parts(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+{
+    g_autoptr(GHashTable) seen = g_hash_table_new(g_str_hash, g_str_equal);
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++) {
+        const char *dot = f->key != NULL ? strrchr(f->key, '.') : NULL;
+        g_autofree char *prefix =
+            dot != NULL ? g_strndup(f->key, (size_t)(dot + 1 - f->key)) : NULL;
+        if (prefix != NULL && g_hash_table_add(seen, (void *)g_intern_string(prefix)))
+            check_part(doc, root, family, prefix);
+    }
+}
+
+/* Each of two towers stands in an object of its own, and is of the type that the whole has. */
+static void check_tower(RhJson *doc, const RhJsonNode *root, const char *key, const char *type)
+{
+    const RhJsonNode *part = rh_json_object(doc, root, key);
+    if (part == NULL)
+        return;
+    const char *said = rh_json_string_or(doc, part, "model_type", type);
+    if (g_str_equal(said, type))
+        rh_check_other_keys(doc, part, rh_family_by_name(type));
+    else
+        rh_json_problem(doc, rh_json_member(part, "model_type"),
+                        "it can be read alone, in a file of its own",
+                        "a tower of type \"%s\", where this model has \"%s\"", said, type);
+}
+
+void rh_check_towers(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+{
+    const char *vision, *text;
+    rh_family_towers(family, &vision, &text);
+    check_tower(doc, root, "vision_config", vision);
+    check_tower(doc, root, "text_config", text);
+}
