@@ -1,8 +1,8 @@
 /* Two towers side by side, one that sees and one that reads (CLIP, arXiv 2103.00020, section 2.3; SigLIP, arXiv 2303.15343). Of a
  * picture one token is normed and projected, or all are, and a probe looks at them (the head of arXiv 2106.04560, section 3.2: one
  * query, attention, a network); of a text one token is projected. Both are normed, and the loss is of the products of all samples of a
- * micro-batch. Every tensor-parallel rank has these ends whole. Left out: what other replicas' samples add to the products, and the
- * exchange of their columns. Formulas: docs/model-workload.md. */
+ * micro-batch. Every tensor-parallel rank has these ends whole. Left out, of trainers that gather other replicas' columns: their products, and the
+ * exchange. Formulas: docs/model-workload.md. */
 #include "workloads/operators/operator.h"
 
 /* --- The end of the tower that sees: behind its last layer's network --- */
