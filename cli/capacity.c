@@ -359,12 +359,13 @@ static const RhOption own[] = {
     RH_OPTION(
         sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
         "sizes, in steps of halves: a range, numbers, or both by commas (needed with --tokens; "
-        "of a service else as few as serve)"),
+        "of a service else as few as serve)",
+        .usual = true),
     RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
               "samples of a step: a range to choose from, or a number (4 to 16 M tokens, "
               "or 256 to 32,768 pictures)"),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of one sample; a picture is one",
-              .low = 1, .high = 1 << 28),
+              .usual = true, .low = 1, .high = 1 << 28),
     RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "[NAME=]USD[@MONTH]",
               "a GPU-hour of the platform NAME, or of all, as dgx-h100=2.50USD@2026-11"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",

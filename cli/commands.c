@@ -55,7 +55,7 @@ const RhOption rh_options_job[] = {
               "samples of one optimizer step", .required = true, .unless = "program", .low = 1,
               .high = 1 << 28),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of one sample; a picture is one",
-              .unless = "program", .low = 1, .high = 1 << 28),
+              .unless = "program", .usual = true, .low = 1, .high = 1 << 28),
     RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
               .low = 1, .high = 1 << 22),
     DTYPE_ROW,

@@ -275,31 +275,51 @@ static bool check_alternatives(const Reading *r, GError **error)
     return true;
 }
 
+/* Everything that must be said and is not, as far as the tables know: one error names it all. */
+static bool check_given(const Reading *r, GError **error)
+{
+    const RhCommand *c = r->command;
+    g_autoptr(GPtrArray) missing = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GString) notes = g_string_new(NULL);
+    for (const RhOption *const *table = c->tables; *table; table++)
+        for (const RhOption *o = *table; o->name; o++) {
+            if (given_of(r, o->unless) || g_ptr_array_find(r->seen, o, NULL))
+                continue;
+            bool needed = o->required && !rh_option_has_stand_in(c, o);
+            g_autofree char *full = needed && o->unless ? rh_option_text(c, o) : g_strdup(o->help);
+            const char *text = g_str_has_suffix(full, " (needed)") ? o->help : full;
+            if (needed)
+                g_ptr_array_add(missing, g_strdup_printf("--%s %s", o->name, o->value));
+            if (needed || (o->usual && missing->len > 0))
+                g_string_append_printf(notes, "\nnote: --%s  %s", o->name, text);
+        }
+    if ((int32_t)r->arguments->operands->len < c->operands_low)
+        g_ptr_array_add(missing, g_strdup(c->operands));
+    if (missing->len == 0)
+        return true;
+    char *last = missing->len > 1 ? g_ptr_array_steal_index(missing, missing->len - 1) : NULL;
+    g_autofree char *tail = last ? g_strdup_printf(" and %s", last) : g_strdup("");
+    g_free(last);
+    g_ptr_array_add(missing, NULL);
+    g_autofree char *names = g_strjoinv(", ", (char **)missing->pdata);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s needs %s%s%s\nhelp: `rehearse %s --help` has examples", c->name, names, tail,
+                   notes->str, c->name);
+}
+
 static bool check_complete(const Reading *r, GError **error)
 {
     const RhCommand *c = r->command;
-    int32_t operands = (int32_t)r->arguments->operands->len;
+    const GPtrArray *operands = r->arguments->operands;
     if (!check_alternatives(r, error))
         return false;
-    for (const RhOption *const *table = c->tables; *table; table++)
-        for (const RhOption *o = *table; o->name; o++)
-            if (o->required && !given_of(r, o->unless) && !g_ptr_array_find(r->seen, o, NULL))
-                return rh_fail(error, RH_ERROR_USAGE,
-                               "%s needs --%s %s\nnote: --%s  %s\nhelp: `rehearse %s --help` has "
-                               "examples",
-                               c->name, o->name, o->value, o->name, o->help, c->name);
-    if (operands > c->operands_high)
+    if ((int32_t)operands->len > c->operands_high)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: \"%s\" is one word too many\nnote: usage: "
                        "rehearse %s%s%s [options]",
-                       c->name,
-                       (const char *)g_ptr_array_index(r->arguments->operands, c->operands_high),
+                       c->name, (const char *)g_ptr_array_index(operands, c->operands_high),
                        c->name, *c->operands ? " " : "", c->operands);
-    if (operands < c->operands_low)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s needs %s\nhelp: `rehearse %s --help` has examples", c->name, c->operands,
-                       c->name);
-    return true;
+    return check_given(r, error);
 }
 
 static bool read_words(Reading *r, GError **error)

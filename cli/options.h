@@ -41,6 +41,7 @@ typedef struct {
     const char *const *(*names)(void); /* what the value may be, beside files: for completions */
     bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;
+    bool usual; /* most inputs need it: said along where something required is missing */
     const char
         *unless;  /* options ("a|b") in place of which it stands: required where none of them is
                            given, and never with one */
@@ -82,6 +83,8 @@ extern const char rh_help_exit_status[];
 /* Texts, caller frees. */
 /* "what it is: a, b (needed); repeatable", of an option of this command. */
 char *rh_option_text(const RhCommand *command, const RhOption *option);
+/* Is a required option, before it in the tables, one that it may stand in place of? */
+bool rh_option_has_stand_in(const RhCommand *command, const RhOption *option);
 char *rh_options_help_short(const RhCommand *command);
 char *rh_options_help_long(const RhCommand *command);
 /* The row of a command with this long name; NULL when it has none. */

@@ -59,8 +59,7 @@ static void append_needed(GString *text, const RhCommand *c, const RhOption *o)
     g_string_append_c(text, ')');
 }
 
-/* Does an option before it in the tables stand where this one may? */
-static bool has_stand_in(const RhCommand *c, const RhOption *o)
+bool rh_option_has_stand_in(const RhCommand *c, const RhOption *o)
 {
     g_auto(GStrv) others = g_strsplit(o->unless ? o->unless : "", "|", -1);
     for (const RhOption *const *table = c->tables; *table; table++)
@@ -111,7 +110,7 @@ static void append_usage(GString *out, const RhCommand *c)
         for (const RhOption *o = *table; o->name; o++)
             if (o->required && o->letter)
                 g_ptr_array_add(words, g_strdup_printf("-%c %s", o->letter, o->value));
-            else if (o->required && !has_stand_in(c, o))
+            else if (o->required && !rh_option_has_stand_in(c, o))
                 g_ptr_array_add(words, g_strdup_printf("--%s %s", o->name, o->value));
     if (*c->operands)
         g_ptr_array_add(words, g_strdup(c->operands));

@@ -12,15 +12,14 @@
 
 static bool check_question(const RhArguments *a, GError **error)
 {
-    bool levels = a->ttft || a->tpot || a->tbt || a->e2e;
-    if (!levels)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "serve-plan needs a service level\nhelp: --ttft 'p99<5s' --tpot 'p99<25ms'");
-    if (a->rate || a->find_rate)
+    bool levels = a->ttft || a->tpot || a->tbt || a->e2e, rates = a->rate || a->find_rate;
+    if (levels && rates)
         return true;
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "serve-plan needs --rate R/s, for the fewest GPUs, or --find-rate, for the "
-                   "highest rate");
+    return rh_fail(error, RH_ERROR_USAGE, "serve-plan needs %s%s%s%s",
+                   levels ? "" : "a service level", levels || rates ? "" : " and ",
+                   rates ? ""
+                         : "--rate R/s, for the fewest GPUs, or --find-rate, for the highest rate",
+                   levels ? "" : "\nhelp: --ttft 'p99<5s' --tpot 'p99<25ms'");
 }
 
 static bool print_launch(const RhServeAsking *p, const RhServePlan *plan, GError **error)

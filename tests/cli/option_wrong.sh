@@ -8,6 +8,8 @@ try() {
 job=(-w llama-3.1-8b -p dgx-h100 --global-batch 16 --seq 4096)
 try plan
 try plan -w llama-3.1-8b -p dgx-h100 --seq 4096
+try simulate -p dgx-h100
+try capacity
 try plan "${job[@]}" --global-bach 3
 try plan "${job[@]}" --steps 3
 try plan "${job[@]}" --top
