@@ -180,6 +180,35 @@ static guint row_of_turn(const RhPlan *plan, guint turn)
     return turn == 0 ? best : turn <= best ? turn - 1 : turn;
 }
 
+/* The stack that this framework runs; NULL: none. */
+static const RhStack *stack_of(const char *framework)
+{
+    for (const char *const *name = rh_stack_names(); *name; name++) {
+        const RhStack *stack = rh_stack_by_name(*name, NULL);
+        if (stack && g_strcmp0(stack->framework, framework) == 0)
+            return stack;
+    }
+    return NULL;
+}
+
+/* Of a plan of another stack: the framework's own says what it runs. Where the stack is the choice of
+ * --stack any, so are its number formats, and to name options for them would blame the user. */
+static void advise_own_stack(const RhArguments *a, const char *framework, const RhStack *stack,
+                             GError **why)
+{
+    const RhStack *own = stack_of(framework);
+    if (!own || g_strcmp0(stack->framework, framework) == 0)
+        return;
+    char *help = strstr((*why)->message, "\nhelp: ");
+    bool chosen = g_strcmp0(a->stack, "any") != 0;
+    if (help && !chosen)
+        *help = '\0';
+    rh_error_note(why, "the plan is of the stack %s, with its costs and number formats",
+                  stack->name);
+    rh_error_help(why, "%s--stack %s plans what this framework runs", chosen ? "or " : "",
+                  own->name);
+}
+
 /* The first row that the framework can run; why it cannot run those before is said. */
 static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                               guint *row, GError **error)
@@ -204,6 +233,7 @@ static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const Rh
         if (!first)
             first = g_steal_pointer(&why);
     }
+    advise_own_stack(a, framework, in->c.stack, &first);
     g_propagate_prefixed_error(error, g_steal_pointer(&first), "--emit %s: ", a->emit);
     return NULL;
 }
@@ -234,17 +264,6 @@ static void append_note(GString *out, const char *note)
     g_auto(GStrv) lines = g_strsplit(wrapped->str, "\n", -1);
     for (char **line = lines; *line && **line; line++)
         g_string_append_printf(out, "# %s\n", *line);
-}
-
-/* The stack that this framework runs; NULL: none. */
-static const RhStack *stack_of(const char *framework)
-{
-    for (const char *const *name = rh_stack_names(); *name; name++) {
-        const RhStack *stack = rh_stack_by_name(*name, NULL);
-        if (stack && g_strcmp0(stack->framework, framework) == 0)
-            return stack;
-    }
-    return NULL;
 }
 
 /* A launch of one framework behind the seconds of another's stack. */
