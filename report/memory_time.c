@@ -12,6 +12,8 @@
 #define HEIGHT  320.0
 #define BELOW   40.0
 #define COLUMNS 450
+#define LEGEND  128.0 /* from one kind to the next, so many a row */
+#define A_ROW   7
 
 typedef struct {
     RhMoment columns[COLUMNS]; /* the fullest moment in each */
@@ -133,11 +135,11 @@ static void draw_legend(GString *out, const bool *used)
 {
     int shown = 0;
     for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++) {
-        double x = LEFT + 124 * shown;
+        double x = LEFT + LEGEND * (shown % A_ROW), y = 6 + 18 * (shown / A_ROW);
         if (!used[use])
             continue;
-        rh_svg_box(out, use - 1, x, 12, 12, 12, NULL);
-        rh_svg_text(out, RH_SVG_TEXT, "start", x + 17, 22, rh_memory_name((RhMemoryUse)use));
+        rh_svg_box(out, use - 1, x, y, 12, 12, NULL);
+        rh_svg_text(out, RH_SVG_TEXT, "start", x + 17, y + 10, rh_memory_name((RhMemoryUse)use));
         shown++;
     }
 }

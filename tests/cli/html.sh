@@ -51,6 +51,9 @@ grep -c '<b>' plan.html
 rehearse simulate "${job[@]}" -s tp2,pp2,mb2 -o run-gantt.svg -o memory.svg >run.txt
 rehearse plan "${job[@]}" --top 3 -q -o pareto.svg -o gantt.svg >plan.txt
 for picture in run-gantt memory pareto gantt capacity-pareto; do
+    # Words stay inside: 7 pixels a letter are wider than those of any sans-serif of 12.
+    sed -n "s/.*viewBox=\"0 0 \([0-9]*\) .*/width \1/p; s/.*text-anchor=\"start\" x=\"\([0-9.]*\)\"[^>]*>\([^<]*\)<.*/\1 \2/p" "$picture.svg" |
+        awk -v of="$picture" '$1 == "width" { w = $2; next } { s = $0; sub(/^[^ ]* /, "", s); if ($1 + 7 * length(s) > w) print of ": " s " ends outside" }'
     sed -n "s/.*<desc>\(.*\)<.desc>.*/$picture: \1/p" "$picture.svg"
 done
 for name in forward backward 'pipeline bubble'; do
