@@ -163,10 +163,12 @@ static bool say_model(Way *w)
     }
     if (!name)
         name = catalogue_model(rh_case_cell(&w->way, RH_CASE_MODEL));
+    bool sized = w->way.row->whole[RH_CASE_LAYERS] > 0 && w->way.row->whole[RH_CASE_HIDDEN] > 0;
     if (!name)
-        return rh_case_give_up(
-            &w->way, "model %s: not in the catalogue, and of no family that its name tells",
-            rh_case_cell(&w->way, RH_CASE_MODEL));
+        return rh_case_give_up(&w->way, "model %s: not in the catalogue, and %s",
+                               rh_case_cell(&w->way, RH_CASE_MODEL),
+                               sized ? "of no family that its name tells"
+                                     : "without layers and hidden its name tells no family");
     const char *size = rh_case_says(&w->way, RH_CASE_SAYS_SIZE);
     g_string_append_printf(key, "%s %" G_GINT64_FORMAT " %s", name, w->way.row->whole[RH_CASE_SEQ],
                            size ? size : "");
