@@ -52,15 +52,27 @@ static char *words_of(const RhOption *o)
     return g_string_free(g_steal_pointer(&choices), FALSE);
 }
 
+/* A number is no file, and of choices none is. */
+static bool may_be_file(const RhOption *o)
+{
+    return o->kind == RH_OPTION_TEXT || o->kind == RH_OPTION_LIST;
+}
+
+static bool takes_value(const RhOption *o)
+{
+    return o->kind != RH_OPTION_FLAG && o->kind != RH_OPTION_COUNT;
+}
+
 static void print_bash_value(const RhCommand *command, const RhOption *o)
 {
     g_autofree char *words = words_of(o);
-    if (!words)
+    if (!takes_value(o))
         return;
     printf("    %s:--%s", command->name, o->name);
     if (o->letter)
         printf("|%s:-%c", command->name, o->letter);
-    printf(") words='%s'%s ;;\n", words, o->layout_keys ? " list=1" : "");
+    printf(") words='%s'%s%s ;;\n", words ? words : "", o->layout_keys ? " list=1" : "",
+           may_be_file(o) ? "" : " files=");
 }
 
 /* The words after a command that has topics. */
@@ -83,7 +95,7 @@ static void print_bash(void)
 {
     puts("# bash: eval \"$(rehearse completions bash)\"\n"
          "_rehearse() {\n"
-         "    local word=${COMP_WORDS[COMP_CWORD]} words= list= before=\n"
+         "    local word=${COMP_WORDS[COMP_CWORD]} words= list= before= files=1\n"
          "    case ${COMP_CWORD}:${COMP_WORDS[1]} in");
     fputs("    1:*) words='", stdout);
     for (const RhCommand *const *c = rh_commands; *c; c++)
@@ -103,13 +115,14 @@ static void print_bash(void)
     puts("    case ${COMP_WORDS[1]}:${COMP_WORDS[COMP_CWORD - 1]} in");
     for (const RhCommand *const *c = rh_commands; *c; c++)
         for_each_option(*c, print_bash_value);
-    puts("    esac\n"
-         "    [[ $list && $word == *,* ]] && before=${word%,*}, word=${word##*,}\n"
-         "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- \"$word\")\n"
-         "    [[ $word == -* || $COMP_CWORD == 1 ]] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
-         "< <(compgen -f -- \"$word\")\n"
-         "}\n"
-         "complete -o filenames -F _rehearse rehearse");
+    puts(
+        "    esac\n"
+        "    [[ $list && $word == *,* ]] && before=${word%,*}, word=${word##*,}\n"
+        "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$words\" -- \"$word\")\n"
+        "    [[ ! $files || $word == -* || $COMP_CWORD == 1 ]] || mapfile -t -O ${#COMPREPLY[@]} COMPREPLY "
+        "< <(compgen -f -- \"$word\")\n"
+        "}\n"
+        "complete -o filenames -F _rehearse rehearse");
 }
 
 /* `text` with every `quote` doubled by the shell's own rule: '\''. */
@@ -130,7 +143,8 @@ static void print_zsh_option(const RhCommand *command, const RhOption *o)
     g_autofree char *words = words_of(o);
     g_autofree char *values = words && o->names ? g_strdup_printf("{compadd %s; _files}", words)
                               : words           ? g_strdup_printf("(%s)", words)
-                                                : g_strdup("_files");
+                              : may_be_file(o)  ? g_strdup("_files")
+                                                : g_strdup(" ");
     g_autofree char *rest =
         g_strdup_printf("[%s]%s%s", plain->str, o->value ? ":value:" : "", o->value ? values : "");
     printf(" \\\n            '--%s%s%s'", o->name, o->value ? "=" : "", rest);
@@ -190,8 +204,8 @@ static void print_fish_option(const RhCommand *command, const RhOption *o)
            o->name);
     if (o->letter)
         printf(" -s %c", o->letter);
-    if (o->value)
-        fputs(" -r", stdout);
+    if (takes_value(o)) /* -x: and no file */
+        fputs(may_be_file(o) ? " -r" : " -x", stdout);
     g_autofree char *words = words_of(o);
     if (words)
         printf(" -a '%s'", words);

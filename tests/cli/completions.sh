@@ -17,6 +17,13 @@ offer rehearse plan -w llama-3.1-
 offer rehearse plan --platform dgx-h
 offer rehearse plan --stack megatron-2
 offer rehearse plan --objective ''
+# What is one of a few words, or a number, is no file.
+touch some-file
+for option in --objective --emit --global-batch --gap --workload --output; do
+    COMP_WORDS=(rehearse plan "$option" s) COMP_CWORD=3 COMPREPLY=()
+    _rehearse
+    echo "$option s: $(printf '%s\n' "${COMPREPLY[@]}" | grep -cx some-file) files"
+done
 offer rehearse plan --fix schedule=g
 offer rehearse simulate -s tp4,recompute=f
 offer rehearse show pla
