@@ -84,7 +84,7 @@ static void append_best(GString *out, const RhPlan *plan)
         behind |= best->rank == 0;
         double step_s = best->r ? best->r->step_time_s : best->step_least_s;
         if (i > 0)
-            g_string_append_printf(text, "%s +%.1f %%", best->r ? "" : " by its bound at least",
+            g_string_append_printf(text, "%s %+.1f %%", best->r ? "" : " by its bound at least",
                                    100 * more_frac(plan, step_s));
     }
     append_line(out, "families", text);
@@ -102,7 +102,7 @@ static void append_ties(GString *out, const RhPlan *plan)
         most = MAX(most, more_frac(plan, r->step_time_s));
     }
     if (text->len > 0)
-        g_string_append_printf(text, " with #1, within the error bar (+%.1f %% at most)",
+        g_string_append_printf(text, " with #1, within the error bar (%+.1f %% at most)",
                                100 * most);
     append_line(out, "tie", text);
 }

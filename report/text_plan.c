@@ -112,6 +112,22 @@ static GArray *shown_columns(const GPtrArray *rows, bool waits_known)
     return shown;
 }
 
+/* Degrees that no column shows, as every row has the same: without a cp or an ep those shown would
+ * not come to the GPUs. */
+static void append_shared_degrees(GString *out, const GPtrArray *rows)
+{
+    const RhRehearsal *first = rows->len > 1 ? g_ptr_array_index(rows, 0) : NULL;
+    g_autoptr(GString) words = g_string_new(NULL);
+    for (const RhKnob *knob = rh_knobs; first && knob->key; knob++) {
+        bool shared = knob->degree && knob->column == RH_COLUMN_VARIES && !knob_varies(rows, knob);
+        g_autofree char *title = shared && knob->title ? knob->title(knob, &first->layout) : NULL;
+        if (title)
+            g_string_append_printf(words, " %s", title);
+    }
+    if (words->len > 0)
+        g_string_append_printf(out, "   all rows:%s\n", words->str);
+}
+
 static guint count_rehearsed(const RhPlan *plan)
 {
     guint count = 0;
@@ -189,6 +205,7 @@ static void append_table(GString *out, const RhPlan *plan)
     while (!write_table(text, plan, rows, columns) && drop_column(columns, dropped))
         continue;
     g_string_append(out, text->str);
+    append_shared_degrees(out, rows);
     if (dropped->len > 0)
         g_string_append_printf(out, "   left out for width: %s; -v says each layout whole\n",
                                dropped->str);
@@ -270,7 +287,7 @@ static void append_others(GString *out, const RhPlan *plan)
         const char *tie = i > 0 && more < bar ? " (a tie within the error bar)" : "";
         g_autofree char *line =
             other->refused ? g_strdup_printf("%s: none of these: %s", other->stack, other->refused)
-                           : g_strdup_printf("%s: %s/step, +%.1f %%%s, %.1f GiB: %s", other->stack,
+                           : g_strdup_printf("%s: %s/step, %+.1f %%%s, %.1f GiB: %s", other->stack,
                                              step, 100 * more, tie, gib(other->peak_bytes), title);
         append_labelled(out, "runs in", line);
     }
