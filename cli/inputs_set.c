@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/job_keys.h"
 #include "cli/names.h"
+#include "cli/prices.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
 #include "platforms/profile.h"
@@ -99,7 +100,9 @@ static bool is_platform_key(const char *key)
 bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *value,
                             GError **error)
 {
-    if (rh_platform_set(platform, key, value, error))
+    bool price = strcmp(key, "price_per_gpu_hour") == 0;
+    if (price ? rh_prices_set(platform, key, value, error)
+              : rh_platform_set(platform, key, value, error))
         return true;
     g_prefix_error(error, "--set ");
     return false;

@@ -121,3 +121,17 @@ void rh_prices_date(const GPtrArray *prices, const char *platform, RhInputs *in)
     if (at)
         in->hardware->price_usd_per_gpu_hour.date = g_intern_string(at + 1);
 }
+
+bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GError **error)
+{
+    g_auto(GStrv) parts = g_strsplit(value, "@", 2);
+    const char *month = parts[0] ? parts[1] : NULL;
+    if (month && !is_date(month))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11", key, month);
+    if (!rh_platform_set(platform, key, parts[0] ? parts[0] : value, error))
+        return false;
+    if (month)
+        platform->price_usd_per_gpu_hour.date = g_intern_string(month);
+    return true;
+}

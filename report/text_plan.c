@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "base/units.h"
+#include "report/capacity.h"
 #include "report/families.h"
 #include "report/format.h"
 #include "report/neighbours_answer.h"
@@ -502,6 +503,8 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_report_append_families(out, plan);
     append_why(out, plan);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
+    if (options->objective == RH_OBJECTIVE_COST)
+        rh_report_price(out, q->platform_spec, q->hardware);
     append_fuller(out, plan, style);
     rh_report_watches_text(out, watches);
     append_approximate(out, plan);

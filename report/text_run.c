@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/units.h"
+#include "report/capacity.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "report/watches.h"
@@ -68,9 +69,10 @@ static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *
 /* Where a price is known. */
 static void append_cost(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
-    if (r->cost_usd > 0)
-        g_string_append_printf(out, "cost: %.4g USD a step, at %.4g USD a GPU and hour\n",
-                               r->cost_usd, q->hardware->price_usd_per_gpu_hour.value);
+    if (r->cost_usd <= 0)
+        return;
+    g_string_append_printf(out, "cost: %.4g USD a step\n", r->cost_usd);
+    rh_report_price(out, q->platform_spec, q->hardware);
 }
 
 static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *r)
