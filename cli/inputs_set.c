@@ -44,14 +44,30 @@ static char *names_below(const char *prefix, const char *const *names)
     return found->len > 1 ? g_strjoinv(", ", (char **)found->pdata) : NULL;
 }
 
-/* What the model says of a key that is nobody's, with the job's keys among its notes. */
-static bool fail_with_job_keys(const GError *unknown, GError **error)
+/* "device.*, nic.*, nodes": groups of keys stand for their members. Caller frees. */
+static char *key_groups(const char *const *keys)
+{
+    g_autoptr(GPtrArray) groups = g_ptr_array_new_with_free_func(g_free);
+    for (; *keys; keys++) {
+        const char *dot = strchr(*keys, '.');
+        g_autofree char *group =
+            dot ? g_strdup_printf("%.*s.*", (int)(dot - *keys), *keys) : g_strdup(*keys);
+        if (!g_ptr_array_find_with_equal_func(groups, group, g_str_equal, NULL))
+            g_ptr_array_add(groups, g_steal_pointer(&group));
+    }
+    g_ptr_array_add(groups, NULL);
+    return g_strjoinv(", ", (char **)groups->pdata);
+}
+
+/* What the model says of a key that is nobody's, with the keys of the job and of the platform among its notes. */
+static bool fail_with_all_keys(const GError *unknown, const char *const *platform, GError **error)
 {
     g_autofree char *keys = g_strjoinv(", ", (char **)rh_job_keys());
+    g_autofree char *groups = key_groups(platform);
     const char *help = strstr(unknown->message, "\nhelp: ");
     int facts = help ? (int)(help - unknown->message) : (int)strlen(unknown->message);
-    return rh_fail(error, RH_ERROR_USAGE, "%.*s\nnote: of the job: %s%s", facts, unknown->message,
-                   keys, help ? help : "");
+    return rh_fail(error, RH_ERROR_USAGE, "%.*s\nnote: of the job: %s\nnote: of the platform: %s%s",
+                   facts, unknown->message, keys, groups, help ? help : "");
 }
 
 /* A key of nobody's: what is near among the fields of all; one of a layout is said elsewhere. */
@@ -81,7 +97,7 @@ static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknow
         near = rh_names_similar(key, known);
     g_autoptr(GError) of_model = unknown;
     if (!near || strstr(unknown->message, "\nhelp: "))
-        return fail_with_job_keys(of_model, error);
+        return fail_with_all_keys(of_model, (const char *const *)platform, error);
     return rh_fail(error, RH_ERROR_USAGE,
                    "--set: neither the job, the platform nor the model has a \"%s\"\n"
                    "help: similar: %s",
