@@ -190,11 +190,12 @@ static void note_pairs(RhShape *s, int32_t stage, const RhSlot *slots)
             count_slots(alone, slots, i, i + 1);
 }
 
-/* Micro-batches that are walked: of a long schedule that settles, its ends and some of the middle. */
+/* Micro-batches that are walked: of a schedule that settles its ends and some of the middle; of pairs,
+ * which are counted, all while they are few. */
 static int32_t walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
 {
     bool is_long = p * rh_pipeline_slots_count(schedule, v, m) > RH_PATH_SLOTS_MAX;
-    return schedule->settles && is_long ? MIN(m, 4 * p + m % p) : m;
+    return schedule->settles && (is_long || !schedule->pairs) ? MIN(m, 4 * p + m % p) : m;
 }
 
 /* What the middle that was not walked adds: every pass of every chunk, once a micro-batch. */
@@ -221,10 +222,10 @@ static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32
     return s;
 }
 
-RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
-                      bool frees)
+RhShape *rh_shape_walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
+                         int32_t walk, bool frees)
 {
-    RhShape *s = shape_alloc(schedule, p, v, walked(schedule, p, v, m));
+    RhShape *s = shape_alloc(schedule, p, v, walk);
     s->slots_count = rh_pipeline_slots_count(schedule, v, s->m);
     if (frees)
         s->gradients = g_array_new(FALSE, FALSE, sizeof(uint8_t));
@@ -246,6 +247,12 @@ RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, 
     s->m = m;
     s->slots_count = rh_pipeline_slots_count(schedule, v, m);
     return s;
+}
+
+RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
+                      bool frees)
+{
+    return rh_shape_walked(schedule, p, v, m, walked(schedule, p, v, m), frees);
 }
 
 void rh_shape_free(RhShape *s)

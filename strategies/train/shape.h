@@ -47,5 +47,9 @@ typedef struct {
 /* `frees`: a chunk's gradients come with its first backward and are reduced behind its last. */
 RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
                       bool frees);
+/* The same of the first and last of `walk` micro-batches, at most m: of schedules that settle
+ * (schedule.h) four times the stages tell it all, and what is left when the stages divide m. */
+RhShape *rh_shape_walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
+                         int32_t walk, bool frees);
 void rh_shape_free(RhShape *shape);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhShape, rh_shape_free)
