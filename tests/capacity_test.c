@@ -229,6 +229,23 @@ static void cells_planned_together_are_those_planned_alone(void)
 }
 
 /* What the others found is freed, and nothing is left to free. */
+/* Few GPUs have long pipelines to rehearse, many have many ranks: the middle is quick and comes last. */
+static void cells_of_the_ends_are_begun_first(void)
+{
+    static const int32_t sizes[] = {256, 512, 1024, 2048, 4096, 256, 1024, 4096};
+    static const int32_t want[] = {0, 4, 5, 7, 1, 3, 2, 6};
+    RhCase cells[G_N_ELEMENTS(sizes)] = {0};
+    const RhCase *cases[G_N_ELEMENTS(sizes)];
+    int32_t order[G_N_ELEMENTS(sizes)];
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
+        cells[i].job.gpus = sizes[i];
+        cases[i] = &cells[i];
+    }
+    rh_capacity_order(cases, G_N_ELEMENTS(sizes), order);
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
+        CU_ASSERT_EQUAL(order[i], want[i]);
+}
+
 static void one_cell_that_fails_fails_all(void)
 {
     g_auto(TrainKit) good = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
@@ -313,6 +330,7 @@ int main(void)
             {"steps_are_whole", steps_are_whole},
             {"cells_planned_together_are_those_planned_alone",
              cells_planned_together_are_those_planned_alone},
+            {"cells_of_the_ends_are_begun_first", cells_of_the_ends_are_begun_first},
             {"one_cell_that_fails_fails_all", one_cell_that_fails_fails_all},
             {"half_a_rehearsal_is_none", half_a_rehearsal_is_none},
             {"a_model_too_large_says_why", a_model_too_large_says_why},

@@ -50,6 +50,8 @@ bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCel
  * no result; the goal's timeout is of all together. `out` has room for `count`. False: none is left there. */
 bool rh_capacity_plan_all(const RhCase *const *cases, int32_t count, const RhCapacityGoal *goal,
                           RhCapacityCell *out, GError **error);
+/* In which order cells are begun, so that what ends last is short: indices, `order` has room for `count`. */
+void rh_capacity_order(const RhCase *const *cases, int32_t count, int32_t *order);
 void rh_capacity_cell_clear(RhCapacityCell *cell);
 
 /* Fills in what cells are to each other (RhCapacityCell, those of one platform by ascending size):

@@ -85,21 +85,43 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
 
 /* --- all of them --- */
 
-/* More GPUs take longer to plan: first they, that the last to end are short; of equals as they come. */
-static gint longest_first(gconstpointer a, gconstpointer b, gpointer user)
+typedef struct {
+    const RhCase *const *cases;
+    double middle_gpus;
+} Ends;
+
+/* From the middle of the sizes, as a ratio of at least 1. */
+static double off_middle(const Ends *ends, int32_t i)
 {
-    const Cells *cells = user;
+    double ratio = ends->cases[i]->job.gpus / ends->middle_gpus;
+    return fmax(ratio, 1 / ratio);
+}
+
+/* Few GPUs have many micro-batches to rehearse, many GPUs many ranks: those of the middle come last, that
+ * the last to end are short; of equals as they come. */
+static gint ends_first(gconstpointer a, gconstpointer b, gpointer user)
+{
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-    int32_t gpus_x = cells->cases[x]->job.gpus, gpus_y = cells->cases[y]->job.gpus;
-    return gpus_x != gpus_y ? (gpus_x < gpus_y ? 1 : -1) : (x > y) - (x < y);
+    double off_x = off_middle(user, x), off_y = off_middle(user, y);
+    return off_x > off_y ? -1 : off_x < off_y ? 1 : (x > y) - (x < y);
+}
+
+void rh_capacity_order(const RhCase *const *cases, int32_t count, int32_t *order)
+{
+    int32_t least = G_MAXINT32, most = 0;
+    for (int32_t i = 0; i < count; i++) {
+        order[i] = i;
+        least = MIN(least, cases[i]->job.gpus);
+        most = MAX(most, cases[i]->job.gpus);
+    }
+    Ends ends = {cases, sqrt((double)least * most)};
+    g_qsort_with_data(order, count, sizeof *order, ends_first, &ends);
 }
 
 static void run(Cells *cells)
 {
     g_autofree int32_t *order = g_new(int32_t, cells->count);
-    for (int32_t i = 0; i < cells->count; i++)
-        order[i] = i;
-    g_qsort_with_data(order, cells->count, sizeof *order, longest_first, cells);
+    rh_capacity_order(cells->cases, cells->count, order);
     cells->order = order;
     RhWorkers workers = {.count = cells->count,
                          .jobs = MIN(cells->goal->jobs, cells->count),
