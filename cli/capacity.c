@@ -85,10 +85,7 @@ static RhInputs *load(const Asking *q, const char *platform, int64_t gpus, int32
                          .seed = q->a->seed,
                          .sets = (const char *const *)sets->pdata,
                          .argv = (const char *const *)argv};
-    RhInputs *in = rh_inputs_load(&spec, error);
-    if (in)
-        rh_prices_date(q->a->prices, platform, in);
-    return in;
+    return rh_inputs_load(&spec, error);
 }
 
 /* That a platform cannot be built of so many nodes is part of the answer; other errors are the user's. */

@@ -104,7 +104,6 @@ static bool load(const Asking *q, Offered *o, GError **error)
         return false;
     if (!q->a->rate)
         asking->options.rate_per_s = rh_requests_rate_per_s(asking->asked->list);
-    rh_prices_date(q->a->prices, o->words.platform, asking->in);
     if (q->goal.budget_usd <= 0 || asking->in->hardware->price_usd_per_gpu_hour.value > 0)
         return true;
     return rh_fail(error, RH_ERROR_USAGE,

@@ -52,9 +52,11 @@ static const char *price_word(const GPtrArray *prices, const char *platform)
     return found;
 }
 
-static bool is_date(const char *text)
+static bool check_month(const char *what, const char *month, GError **error)
 {
-    return g_regex_match_simple("^[0-9]{4}-(0[1-9]|1[0-2])$", text, 0, 0);
+    return g_regex_match_simple("^[0-9]{4}-(0[1-9]|1[0-2])$", month, 0, 0) ||
+           rh_fail(error, RH_ERROR_USAGE, "%s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11",
+                   what, month);
 }
 
 static bool is_named(const GPtrArray *names, const char *name)
@@ -81,24 +83,23 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **e
         const char *text = g_ptr_array_index(prices, i), *equals = strrchr(text, '=');
         g_autofree char *name = equals ? g_strndup(text, (gsize)(equals - text)) : NULL;
         g_autofree char *price = g_strdup(equals ? equals + 1 : text);
+        g_autofree char *what = g_strdup_printf("--price %s", text);
         char *at = strchr(price, '@');
         double usd = 0;
         g_autoptr(GError) inner = NULL;
         if (name && !is_named(names, name))
             return unnamed(text, name, names, error);
-        if (at && !is_date(at + 1))
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "--price %s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11", text,
-                           at + 1);
+        if (at && !check_month(what, at + 1, error))
+            return false;
         if (at)
             *at = 0;
         if (!rh_quantity_parse(price, RH_QUANTITY_USD, &usd, &inner))
-            return rh_fail(error, RH_ERROR_USAGE, "--price %s: %s", text, inner->message);
+            return rh_fail(error, RH_ERROR_USAGE, "%s: %s", what, inner->message);
         if (usd <= 0)
             return rh_fail(error, RH_ERROR_USAGE,
-                           "--price %s: a price is more than 0\nhelp: leave it out where there is "
+                           "%s: a price is more than 0\nhelp: leave it out where there is "
                            "none: GPU-hours then stand for money",
-                           text);
+                           what);
     }
     return true;
 }
@@ -109,26 +110,17 @@ GPtrArray *rh_prices_sets(const RhArguments *a, const char *platform)
     for (guint i = 0; i < a->sets->len; i++)
         g_ptr_array_add(sets, g_strdup(g_ptr_array_index(a->sets, i)));
     const char *price = price_word(a->prices, platform);
-    g_autofree char *usd = price ? g_strndup(price, strcspn(price, "@")) : NULL;
-    if (usd)
-        g_ptr_array_add(sets, g_strdup_printf("price_per_gpu_hour=%s", usd));
+    if (price)
+        g_ptr_array_add(sets, g_strdup_printf("price_per_gpu_hour=%s", price));
     return sets;
-}
-
-void rh_prices_date(const GPtrArray *prices, const char *platform, RhInputs *in)
-{
-    const char *price = price_word(prices, platform), *at = price ? strchr(price, '@') : NULL;
-    if (at)
-        in->hardware->price_usd_per_gpu_hour.date = g_intern_string(at + 1);
 }
 
 bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GError **error)
 {
     g_auto(GStrv) parts = g_strsplit(value, "@", 2);
     const char *month = parts[0] ? parts[1] : NULL;
-    if (month && !is_date(month))
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "%s: \"%s\" is not a month\nhelp: write 2.50USD@2026-11", key, month);
+    if (month && !check_month(key, month, error))
+        return false;
     if (!rh_platform_set(platform, key, parts[0] ? parts[0] : value, error))
         return false;
     if (month)

@@ -12,5 +12,3 @@ bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **e
 GPtrArray *rh_prices_sets(const RhArguments *arguments, const char *platform);
 /* One price with its month, or not: "2USD@2026-11". RH_ERROR_USAGE: as rh_platform_set(), or no month. */
 bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GError **error);
-/* The month that the price was said to be of, onto the fact. */
-void rh_prices_date(const GPtrArray *prices, const char *platform, RhInputs *inputs);
