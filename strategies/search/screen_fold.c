@@ -21,10 +21,10 @@ void rh_fold_task_run(const RhScreen *screen, RhFoldTask *task)
 {
     RhDistances distances = {task->stages, task->distance};
     task->traffic = rh_traffic_new(task->program, screen->c->platform, false, screen->alone,
-                                   screen->deadline, NULL);
+                                   task->deadline, NULL);
     if (task->traffic)
-        task->fold = rh_fold_ranks(task->traffic, screen->deadline);
-    if (!task->fold || rh_deadline_passed(screen->deadline))
+        task->fold = rh_fold_ranks(task->traffic, task->deadline);
+    if (!task->fold || rh_deadline_passed(task->deadline))
         return;
     if (task->fold->steps) {
         task->hops = rh_hops_of_merged(&distances, task->traffic, task->fold);
@@ -127,7 +127,9 @@ bool rh_fold_ahead_end(RhScreen *screen, GBytes *key, RhFoldTask *task)
     if (!screen->ahead || !g_bytes_equal(screen->ahead->key, key))
         return false;
     *task = end(screen);
-    return true;
+    if (!task->hops) /* cut short by its own deadline */
+        task_clear(task);
+    return task->hops != NULL;
 }
 
 void rh_fold_ahead_forget(RhScreen *screen)

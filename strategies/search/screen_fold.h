@@ -7,6 +7,7 @@
 typedef struct {
     RhProgram *program;
     int32_t stages, *distance; /* RhDistances */
+    RhDeadline deadline;       /* the screen's, which moves from search to search */
     RhTraffic *traffic;
     RhFold *fold;
     RhQuotient
@@ -24,7 +25,7 @@ RhHop *rh_fold_task_take(RhScreen *screen, RhFoldTask *task);
 void rh_fold_ahead_begin(RhScreen *screen, GBytes *key, RhFoldTask task);
 /* Is one begun, asked for or not? */
 bool rh_fold_ahead_runs(const RhScreen *screen);
-/* Waits for the one of this key; false: it is not being folded. */
+/* Waits for the one of this key; false: it is not being folded, or was cut short. */
 bool rh_fold_ahead_end(RhScreen *screen, GBytes *key, RhFoldTask *task);
 /* Waits for what nobody asked for. */
 void rh_fold_ahead_forget(RhScreen *screen);

@@ -217,7 +217,10 @@ static RhFoldTask fold_task(const Calls *c)
     int32_t *to = g_new(int32_t, 2 * (size_t)c->l->pp);
     for (int32_t i = 0; i < 2 * c->l->pp; i++)
         to[i] = distance(c, i / 2, i % 2);
-    return (RhFoldTask){.program = each_once(c), .stages = c->l->pp, .distance = to};
+    return (RhFoldTask){.program = each_once(c),
+                        .stages = c->l->pp,
+                        .distance = to,
+                        .deadline = c->screen->deadline};
 }
 
 static RhHop *hops_new(const Calls *c, GBytes *key)
