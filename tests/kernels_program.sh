@@ -6,16 +6,8 @@ scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
 failed=0
 
-# want STATUS TEXT COMMAND...: the status, and TEXT somewhere in what was said.
-want() {
-    local status=$1 text=$2 got=0 said
-    shift 2
-    said=$("$@" 2>&1) || got=$?
-    if [ "$got" != "$status" ] || [[ $said != *"$text"* ]]; then
-        printf 'FAILED: %s\n  wanted %s and "%s"\n  got %s and "%s"\n' "$*" "$status" "$text" "$got" "${said:0:300}"
-        failed=1
-    fi
-}
+# shellcheck source=tests/want.sh
+. "$(dirname "$0")/want.sh"
 
 want 0 'Usage: rehearse-kernels' "$tool" --help
 want 0 'writes rehearse.raw/1' "$tool" --version
