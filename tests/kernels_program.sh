@@ -2,10 +2,6 @@
 # rehearse-kernels as a program, as far as it goes without a GPU: tests/kernels_program.sh PROGRAM
 set -uo pipefail
 tool=$1
-scratch=$(mktemp -d)
-trap 'rm -rf -- "$scratch"' EXIT
-failed=0
-
 # shellcheck source=tests/want.sh
 . "$(dirname "$0")/want.sh"
 

@@ -1,5 +1,9 @@
 # shellcheck shell=bash
-# For tests of programs: sourced, with `failed` to be set.
+# For tests of programs, sourced: a folder $scratch that goes when the test ends, want(), and $failed,
+# which is to be the exit status.
+scratch=$(mktemp -d)
+trap 'rm -rf -- "$scratch"' EXIT
+failed=0
 
 # want STATUS TEXT COMMAND...: the status, and TEXT somewhere in what was said.
 want() {
