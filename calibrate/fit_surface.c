@@ -2,6 +2,9 @@
 
 #include <gsl/gsl_linalg.h>
 #include <math.h>
+#include <string.h>
+
+#include "calibrate/fit_forest.h"
 
 #define RESIDUAL_LEAST 0.01 /* below, a residual counts as its square */
 #define SMOOTH_RIGHT   0.3  /* weight of a second difference, in points */
@@ -193,4 +196,29 @@ bool rh_fit_surface(RhSurface *surface, const RhSurfacePoint *points, size_t cou
     scale(surface);
     g_free(f.placed);
     return solved;
+}
+
+double rh_surface_point_off(const RhSurface *surface, const RhSurfacePoint *point)
+{
+    RhSurfacePlace place;
+    rh_surface_place(surface, point->at, &place);
+    double sum = rh_surface_log_factor(surface, &place) - point->log_ratio;
+    return surface->trees ? sum + rh_forest_at(surface->trees, point->features) : sum;
+}
+
+void rh_fit_surface_trees(RhSurface *surface, const RhSurfacePoint *points, size_t count, bool all,
+                          int trees, int leaves)
+{
+    size_t features = g_strv_length((char **)(void *)rh_surface_features_names(surface->kind));
+    g_autofree float *x = g_new(float, count *MAX(features, 1));
+    g_autofree double *value = g_new(double, count);
+    RhForestPoints left = {x, value, 0, (int)features, trees, leaves};
+    g_clear_pointer(&surface->trees, rh_forest_free);
+    for (size_t i = 0; i < count; i++) {
+        if (points[i].held_out && !all)
+            continue;
+        memcpy(x + left.count * features, points[i].features, features * sizeof *x);
+        value[left.count++] = -rh_surface_point_off(surface, &points[i]);
+    }
+    surface->trees = rh_fit_forest(&left);
 }

@@ -9,10 +9,16 @@
 
 typedef struct {
     double at[3];
-    double log_ratio; /* of the measured time to the roofline's */
+    double log_ratio;                       /* of the measured time to the roofline's */
+    float features[RH_FOREST_FEATURES_MAX]; /* for its trees: rh_surface_features() */
     bool held_out;
 } RhSurfacePoint;
 
+/* Of the surface, with its trees, to the measured time: the logarithm of their ratio. */
+double rh_surface_point_off(const RhSurface *surface, const RhSurfacePoint *point);
 /* Fits all points, or those that are not held out. From `start`, or anew. False: no solution. */
 bool rh_fit_surface(RhSurface *surface, const RhSurfacePoint *points, size_t count, bool all,
                     bool start);
+/* Trees of at most so many leaves on what the factors leave over; those before are freed. */
+void rh_fit_surface_trees(RhSurface *surface, const RhSurfacePoint *points, size_t count, bool all,
+                          int trees, int leaves);

@@ -42,12 +42,15 @@ static const struct {
         int count;
     } axes[3];
     int rank;
+    int leaves; /* of each tree; at most */
 } shapes[RH_SURFACE_LAST] = {
-    [RH_SURFACE_GEMM] = {{AXIS(rows_of_gemm), AXIS(sides_of_gemm), AXIS(sides_of_gemm)}, 8},
-    [RH_SURFACE_DECODE] = {{AXIS(groups), AXIS(streams), AXIS(contexts)}, 4},
-    [RH_SURFACE_PREFILL] = {{AXIS(groups), AXIS(streams), AXIS(prompts)}, 4},
-    [RH_SURFACE_EXPERTS] = {{AXIS(rows_of_experts), AXIS(experts), AXIS(entries_of_experts)}, 3},
+    [RH_SURFACE_GEMM] = {{AXIS(rows_of_gemm), AXIS(sides_of_gemm), AXIS(sides_of_gemm)}, 8, 512},
+    [RH_SURFACE_DECODE] = {{AXIS(groups), AXIS(streams), AXIS(contexts)}, 4, 64},
+    [RH_SURFACE_PREFILL] = {{AXIS(groups), AXIS(streams), AXIS(prompts)}, 4, 64},
+    [RH_SURFACE_EXPERTS] = {{AXIS(rows_of_experts), AXIS(experts), AXIS(entries_of_experts)}, 3, 0},
 };
+#define TREES         16
+#define ROWS_PER_LEAF 3 /* a table of few rows has smaller trees: they are no copy of it */
 static const int64_t heads[] = {0, 64, 128, 192, 256}; /* that surfaces are made for; 0: of GEMMs */
 
 /* --- one surface --- */
@@ -105,6 +108,7 @@ static RhSurfacePoint *points_of(const RhSurfacesWork *w, const RhSurface *s, co
                                         rates->hbm_s_per_byte);
             points[i].at[2] *= M_SQRT1_2; /* between the two, which differ by 2 */
         }
+        rh_surface_features(s, k, points[i].at, w->device->sms_count, points[i].features);
         points[i].log_ratio = log(sample->seconds / roof_s);
         points[i].held_out = sample->held_out;
     }
@@ -131,15 +135,6 @@ static void hold_shapes(RhSurface *s, const GArray *samples)
             rh_shapes_hold(&s->measured, kind, &down);
         }
     }
-}
-
-static bool solve(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
-{
-    if (!rh_fit_surface(s, points, count, all, all))
-        return false;
-    round_values(s->left, s->axes[0].count * s->rank);
-    round_values(s->right, s->axes[1].count * s->axes[2].count * s->rank);
-    return true;
 }
 
 /* --- how far off --- */
@@ -174,9 +169,7 @@ static void figures_of(const RhSurface *s, const GArray *samples, const RhSurfac
         double x = along_range(&sample->row->kernel);
         if (sample->held_out != held_out || x < from || x > to)
             continue;
-        RhSurfacePlace place;
-        rh_surface_place(s, points[i].at, &place);
-        double off = exp(rh_surface_log_factor(s, &place) - points[i].log_ratio) - 1;
+        double off = exp(rh_surface_point_off(s, &points[i])) - 1;
         g_array_append_val(errors, off);
         if (fabs(off) > worst_frac) {
             worst_frac = fabs(off);
@@ -214,6 +207,48 @@ static void judge(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceOf *kind, con
                       ranges[i].from, ranges[i].to);
 }
 
+/* --- the fit --- */
+
+static bool solve(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
+{
+    if (!rh_fit_surface(s, points, count, all, all))
+        return false;
+    round_values(s->left, s->axes[0].count * s->rank);
+    round_values(s->right, s->axes[1].count * s->axes[2].count * s->rank);
+    return true;
+}
+
+static void grow(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
+{
+    int leaves = MIN(shapes[s->kind].leaves, (int)count / (ROWS_PER_LEAF * TREES));
+    if (leaves > 1)
+        rh_fit_surface_trees(s, points, count, all, TREES, leaves);
+}
+
+/* The mean of rows held out; infinite where there are none. */
+static double held_out_error_frac(const RhSurface *s, const RhSurfacePoint *points, size_t count)
+{
+    double sum = 0;
+    size_t held_out = 0;
+    for (size_t i = 0; i < count; i++)
+        if (points[i].held_out) {
+            sum += fabs(exp(rh_surface_point_off(s, &points[i])) - 1);
+            held_out++;
+        }
+    return held_out > 0 ? sum / (double)held_out : HUGE_VAL;
+}
+
+/* Trees that tell rows which they have not seen. */
+static bool grow_where_they_help(RhSurface *s, const RhSurfacePoint *points, size_t count)
+{
+    double without_frac = held_out_error_frac(s, points, count);
+    grow(s, points, count, false);
+    bool help = held_out_error_frac(s, points, count) < without_frac;
+    if (!help)
+        g_clear_pointer(&s->trees, rh_forest_free);
+    return help;
+}
+
 static bool is_late(const RhSurfacesWork *w)
 {
     return w->t_end_us > 0 && g_get_monotonic_time() > w->t_end_us;
@@ -239,10 +274,15 @@ static void fit_kind(const RhSurfacesWork *w, const RhSurfaceOf *kind)
         rh_surfaces_note(w, "%s: the times of its %u rows cannot be fitted", name, samples->len);
         return;
     }
+    bool trees = grow_where_they_help(s, points, samples->len);
     judge(w->fit, s, kind, samples, points);
     hold_shapes(s, samples);
-    if (solve(s, points, samples->len, true))
-        g_ptr_array_add(w->fit->surfaces, g_steal_pointer(&s));
+    g_clear_pointer(&s->trees, rh_forest_free);
+    if (!solve(s, points, samples->len, true))
+        return;
+    if (trees)
+        grow(s, points, samples->len, true);
+    g_ptr_array_add(w->fit->surfaces, g_steal_pointer(&s));
 }
 
 /* --- the whole --- */

@@ -159,13 +159,9 @@ static inline double work_s(const Parts *p)
 
 static double surface_s(const RhDevice *d, const RhSurface *s, const RhKernel *k)
 {
-    double at[3];
-    RhSurfacePlace place;
-    rh_surface_at(s, k, at);
-    rh_surface_place(s, at, &place);
     double roof_s =
         rh_surface_roof_s(s, k, d->rates.peak_s_per_flop[s->dtype], d->rates.hbm_s_per_byte);
-    return roof_s * exp(rh_surface_log_factor(s, &place)) * rh_surface_part(s, k);
+    return roof_s * rh_surface_factor(s, k, d->sms_count) * rh_surface_part(s, k);
 }
 
 double rh_kernel_time_s(const RhDevice *device, const RhKernel *kernel)

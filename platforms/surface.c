@@ -93,7 +93,7 @@ double rh_surface_log_factor(const RhSurface *s, const RhSurfacePlace *place)
                        place->weight[2] * c[2][r] + place->weight[3] * c[3][r];
         sum += right * (a[r] + place->beyond * (b[r] - a[r]));
     }
-    return CLAMP(sum, -LOG_FACTOR_MOST, LOG_FACTOR_MOST);
+    return sum;
 }
 
 /* --- kernels --- */
@@ -123,6 +123,21 @@ void rh_surface_at(const RhSurface *s, const RhKernel *k, double at[3])
     at[0] = heads / kv_heads;
     at[1] = sequences * (s->kind == RH_SURFACE_DECODE ? kv_heads : heads);
     at[2] = (double)k->n;
+}
+
+double rh_surface_factor(const RhSurface *s, const RhKernel *kernel, int sms)
+{
+    double at[3];
+    RhSurfacePlace place;
+    rh_surface_at(s, kernel, at);
+    rh_surface_place(s, at, &place);
+    double sum = rh_surface_log_factor(s, &place);
+    if (s->trees) {
+        float features[RH_FOREST_FEATURES_MAX];
+        rh_surface_features(s, kernel, at, sms, features);
+        sum += rh_forest_at(s->trees, features);
+    }
+    return exp(CLAMP(sum, -LOG_FACTOR_MOST, LOG_FACTOR_MOST));
 }
 
 RhShapesKind rh_surface_shapes_kind(RhSurfaceKind kind)
@@ -216,8 +231,10 @@ RhSurface *rh_surface_new(RhSurfaceKind kind, const double *const nodes[3], cons
 
 static void clear(gpointer surface)
 {
-    g_free(((RhSurface *)surface)->left);
-    g_free(((RhSurface *)surface)->right);
+    RhSurface *s = surface;
+    g_free(s->left);
+    g_free(s->right);
+    rh_forest_free(s->trees);
 }
 
 RhSurface *rh_surface_ref(RhSurface *surface)

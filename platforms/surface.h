@@ -1,10 +1,13 @@
 #pragma once
-/* A published table of one kernel's times, compressed: factors of low rank on a roofline.
+/* A published table of one kernel's times, compressed: factors of low rank on a roofline, and decision
+ * trees on what these leave over.
  *
- *   time   = exp(sum over r of left[r](x) right[r](y, z)) (launch + max(compute, memory))
+ *   time   = exp(sum over r of left[r](x) right[r](y, z) + trees) (launch + max(compute, memory))
  *   left   linear between the nodes of x; right bilinear between those of y and z; the place on an
  *          axis is the binary exponent plus the mantissa's fraction, and the nearest node counts
  *          outside
+ *   trees  a library chooses among its kernels by rules, and times jump where these have borders:
+ *          platforms/forest.h, over what rh_surface_features() tells of a kernel
  *
  * The roofline is that of the device's data sheet, so that a change of its peak, bandwidth or power
  * limit shows. Which axes a kind has, rh_surface_at() says. Docs: docs/model-kernels.md; how a
@@ -12,6 +15,7 @@
 #include <glib.h>
 
 #include "base/json.h"
+#include "platforms/forest.h"
 #include "platforms/kernel.h"
 #include "platforms/shapes.h"
 
@@ -50,6 +54,7 @@ typedef struct {
     int32_t rank;
     double *left;                           /* [x][rank], owned */
     double *right;                          /* [y][z][rank], owned */
+    RhForest *trees;                        /* NULL: none; owned */
     double error_mean_frac, error_p90_frac; /* of shapes held out; where none were, of all */
     RhShapes measured;                      /* of the table's kernels; without a source: not said */
     const char *source, *date;              /* as of a fact */
@@ -74,6 +79,13 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSurface, rh_surface_unref)
 void rh_surface_at(const RhSurface *s, const RhKernel *kernel, double at[3]);
 void rh_surface_place(const RhSurface *s, const double at[3], RhSurfacePlace *place);
 double rh_surface_log_factor(const RhSurface *s, const RhSurfacePlace *place);
+/* What the trees may ask of a kernel that lies there, on a device of so many SMs, and what it is called;
+ * names end with NULL. */
+void rh_surface_features(const RhSurface *s, const RhKernel *kernel, const double at[3], int sms,
+                         float features[RH_FOREST_FEATURES_MAX]);
+const char *const *rh_surface_features_names(RhSurfaceKind kind);
+/* Of a kernel's time to its roofline's, on a device of so many SMs: factors and trees. */
+double rh_surface_factor(const RhSurface *s, const RhKernel *kernel, int sms);
 /* The work of a kernel as the surface counts it, from its shape: FLOPs, and bytes of traffic. */
 double rh_surface_flops(const RhSurface *s, const RhKernel *kernel);
 double rh_surface_bytes(const RhSurface *s, const RhKernel *kernel);

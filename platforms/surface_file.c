@@ -4,11 +4,12 @@
  *    "operand_bytes": 1, "launch": "3us", "compute": 0.7, "memory": 0.8,
  *    "axes": [[1, 2, 4, ...], [64, 128, ...], [64, 128, ...]], "rank": 2,
  *    "left": ["1 .2", "1 .4", ...], "right": ["-.1 .02 ...", ...],
+ *    "rules": {"cuts": {"m": [24, 96], ...}, "trees": ["a1 -12 40", ...]},
  *    "measured": {"m": [1, 32768], "n": [64, 65536], "k": [64, 65536]},
  *    "tag": "fitted", "source": ..., "date": ..., "error_mean": ..., "error_p90": ...}
  *
  * "left" has a text for each node of x, of as many numbers as the rank; "right" one for each node of
- * y, of as many for each node of z. */
+ * y, of as many for each node of z. "rules", which need not be there: platforms/forest.h. */
 #include <math.h>
 #include <string.h>
 
@@ -137,6 +138,9 @@ RhSurface *rh_surface_read(RhJson *doc, const RhJsonNode *node)
     if (!read_values(doc, node, "left", counts[0], rank, s->left) ||
         !read_values(doc, node, "right", counts[1], counts[2] * rank, s->right))
         return NULL;
+    const RhJsonNode *rules = rh_json_object_or_null(doc, node, "rules");
+    if (rules && !(s->trees = rh_forest_read(doc, rules, rh_surface_features_names(kind))))
+        return NULL;
     return g_steal_pointer(&s);
 }
 
@@ -213,5 +217,7 @@ void rh_surface_write(RhJsonWriter *w, const RhSurface *s)
     rh_json_put_int(w, "rank", s->rank);
     put_values(w, "left", s->left, s->axes[0].count, s->rank);
     put_values(w, "right", s->right, s->axes[1].count, s->axes[2].count * s->rank);
+    if (s->trees)
+        rh_forest_write(w, "rules", s->trees, rh_surface_features_names(s->kind));
     rh_json_end_object(w);
 }

@@ -196,6 +196,48 @@ static void chunks_of_a_prompt_share_its_time(void)
     RH_CHECK_CLOSE(sum_s, rh_kernel_time_s(p->device, &whole), 1e-9);
 }
 
+/* Twice the time above 96 rows, half of it where the last wave of 128 x 128 tiles is nearly empty: on 132
+ * SMs, 133 tiles take two waves. */
+#define RULES "{\"cuts\":{\"m\":[96],\"128x128\":[0.6]},\"trees\":[\"a0 0 6931\",\"b0 -6931 0\"]}"
+
+static void trees_are_asked_with_the_kernel_and_the_device(void)
+{
+    RhSurface *s = flat(RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 2, 1);
+    g_autoptr(RhJson) doc = rh_json_parse("f.json", RULES, strlen(RULES), NULL);
+    s->trees = rh_forest_read(doc, rh_json_root(doc), rh_surface_features_names(RH_SURFACE_GEMM));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s->trees);
+    double launch_s = s->launch_s;
+    g_autoptr(RhPlatform) p = platform_with(&s, 1);
+    CU_ASSERT_TRUE_FATAL(rh_device_use_surfaces(p->device, NULL));
+    static const struct {
+        int64_t m, n;
+        double factor;
+    } cases[] = {
+        {64, 132 * 128, 1}, {128, 132 * 128, 2}, {128, 133 * 128, 1}, {64, 133 * 128, 0.5}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        RhKernel k = gemm(RH_DTYPE_BF16, cases[i].m, cases[i].n, 1024);
+        double flops = 2.0 * (double)cases[i].m * (double)cases[i].n * 1024;
+        double bytes = 2.0 * ((double)cases[i].m * 1024 + (double)cases[i].n * 1024 +
+                              (double)cases[i].m * (double)cases[i].n);
+        double work_s = fmax(flops * p->device->rates.peak_s_per_flop[RH_DTYPE_BF16] / 0.7,
+                             bytes * p->device->rates.hbm_s_per_byte / 0.8);
+        RH_CHECK_CLOSE(rh_kernel_time_s(p->device, &k), cases[i].factor * (launch_s + work_s),
+                       1e-4);
+    }
+}
+
+/* A mixture's two products are timed as one: trees could not tell them apart. */
+static void experts_have_no_trees(void)
+{
+    CU_ASSERT_PTR_NULL(rh_surface_features_names(RH_SURFACE_EXPERTS)[0]);
+    for (int kind = RH_SURFACE_GEMM; kind < RH_SURFACE_LAST; kind++) {
+        int count = 0;
+        while (rh_surface_features_names((RhSurfaceKind)kind)[count])
+            count++;
+        CU_ASSERT_TRUE(count <= RH_FOREST_FEATURES_MAX);
+    }
+}
+
 static void a_wrong_surface_is_refused_with_its_place(void)
 {
     static const struct {
@@ -238,6 +280,9 @@ int main(void)
         {"grouped products have a surface of their own",
          grouped_products_have_a_surface_of_their_own},
         {"chunks of a prompt share its time", chunks_of_a_prompt_share_its_time},
+        {"trees are asked with the kernel and the device",
+         trees_are_asked_with_the_kernel_and_the_device},
+        {"experts have no trees", experts_have_no_trees},
         {"a wrong surface is refused with its place", a_wrong_surface_is_refused_with_its_place},
         {NULL, NULL}};
     return rh_test_main("surface", tests);

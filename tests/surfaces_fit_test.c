@@ -73,19 +73,48 @@ static void a_law_comes_back_for_shapes_held_out(void)
     RH_CHECK_CLOSE(s->error_mean_frac, held->mean_frac, 1e-12);
 }
 
+/* Times as a library has them that takes another kernel beyond some product of the sizes: no surface bends
+ * so. */
+static RhKernelTables *jumping_table(void)
+{
+    static const int m_of[] = {1, 2, 8, 16, 17, 64, 65, 256, 257, 1024, 4096, 8192};
+    static const int side_of[] = {64, 96, 128, 256, 384, 512, 1024, 1536, 2048, 4096, 6144, 8192};
+    g_autoptr(GString) text = g_string_new(GEMM_HEADER);
+    for (size_t n = 0; n < G_N_ELEMENTS(side_of); n++)
+        for (size_t k = 0; k < G_N_ELEMENTS(side_of); k++)
+            for (size_t i = 0; i < G_N_ELEMENTS(m_of); i++) {
+                double slow = (double)m_of[i] * side_of[n] > 3e5 && side_of[k] < 1000 ? 1.8 : 1;
+                double ms = 1e3 * slow * law_s(m_of[i], side_of[n], side_of[k]);
+                g_string_append_printf(text, GEMM "bfloat16,%d,%d,%d,%.9f\n", m_of[i], side_of[n],
+                                       side_of[k], ms);
+            }
+    return rh_tables_parse("gemm_perf.csv", text->str, NULL);
+}
+
+static void jumps_are_told_by_trees(void)
+{
+    RhKernelTables *tables[] = {jumping_table()};
+    g_autoptr(RhSurfacesFit) fit = fit_of(tables, 1, NULL);
+    CU_ASSERT_TRUE_FATAL(fit && fit->surfaces->len == 1);
+    const RhFitFigures *held = &g_array_index(fit->classes, RhSurfaceClass, 0).held_out;
+    const RhSurface *s = g_ptr_array_index(fit->surfaces, 0);
+    CU_ASSERT_TRUE(held->count >= 100 && held->mean_frac < 0.04 && held->p90_frac < 0.1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(s->trees);
+    CU_ASSERT_TRUE(s->trees->roots->len == 16);
+    CU_ASSERT_TRUE(s->trees->nodes->len < 2 * 1728 / 3); /* a leaf for three rows at most */
+}
+
 /* What the fit makes of 1,024 rows of a square matrix: seconds. */
 static double seconds_at(const RhSurface *s, double side)
 {
     g_autoptr(RhDevice) d = rh_device_load("h200-sxm", NULL);
-    RhSurfacePlace place;
     RhKernel k = {.cls = RH_KERNEL_GEMM,
                   .dtype = (uint8_t)s->dtype,
                   .batch = 1,
                   .m = 1024,
                   .n = (int64_t)side,
                   .k = (int64_t)side};
-    rh_surface_place(s, (double[]){1024, side, side}, &place);
-    return exp(rh_surface_log_factor(s, &place)) *
+    return rh_surface_factor(s, &k, d->sms_count) *
            rh_surface_roof_s(s, &k, d->rates.peak_s_per_flop[s->dtype], d->rates.hbm_s_per_byte);
 }
 
@@ -260,6 +289,7 @@ int main(void)
 {
     static const RhTest tests[] = {
         {"a law comes back for shapes held out", a_law_comes_back_for_shapes_held_out},
+        {"jumps are told by trees", jumps_are_told_by_trees},
         {"casts that were timed are taken off", casts_that_were_timed_are_taken_off},
         {"a format timed with launches is left to another file",
          a_format_timed_with_launches_is_left_to_another_file},
