@@ -167,7 +167,7 @@ static void figures_of(const RhSurface *s, const GArray *samples, const RhSurfac
     for (guint i = 0; i < samples->len; i++) {
         const RhSurfaceSample *sample = &g_array_index(samples, RhSurfaceSample, i);
         double x = along_range(&sample->row->kernel);
-        if (sample->held_out != held_out || x < from || x > to)
+        if (points[i].held_out != held_out || x < from || x > to)
             continue;
         double off = exp(rh_surface_point_off(s, &points[i])) - 1;
         g_array_append_val(errors, off);
@@ -249,9 +249,49 @@ static bool grow_where_they_help(RhSurface *s, const RhSurfacePoint *points, siz
     return help;
 }
 
+/* Of GEMMs: with single shapes held out, whatever else the table has of their matrices. */
+static void judge_single_shapes(const RhSurfacesWork *w, RhSurface *s, const GArray *samples,
+                                const RhSurfacePoint *points, char *name)
+{
+    g_autofree RhSurfacePoint *own = g_memdup2(points, samples->len * sizeof *points);
+    for (guint i = 0; i < samples->len; i++) {
+        const RhKernel *k = &g_array_index(samples, RhSurfaceSample, i).row->kernel;
+        const int64_t shape[] = {k->m, k->n, k->k};
+        own[i].held_out =
+            rh_fit_is_held_out(rh_fit_cluster(shape, G_N_ELEMENTS(shape)), w->holdout_frac);
+    }
+    RhSurfaceClass c = {.name = name, .part = true};
+    g_clear_pointer(&s->trees, rh_forest_free);
+    if (solve(s, own, samples->len, false)) {
+        grow(s, own, samples->len, false);
+        figures_of(s, samples, own, 0, HUGE_VAL, false, &c.fitted);
+        figures_of(s, samples, own, 0, HUGE_VAL, true, &c.held_out);
+    }
+    g_array_append_val(w->fit->classes, c);
+}
+
 static bool is_late(const RhSurfacesWork *w)
 {
     return w->t_end_us > 0 && g_get_monotonic_time() > w->t_end_us;
+}
+
+/* First without those held out, to say how far off it is; then all. */
+static bool fit_points(const RhSurfacesWork *w, RhSurface *s, const RhSurfaceOf *kind,
+                       const GArray *samples, const RhSurfacePoint *points)
+{
+    if (!solve(s, points, samples->len, false))
+        return false;
+    bool trees = grow_where_they_help(s, points, samples->len);
+    judge(w->fit, s, kind, samples, points);
+    if (kind->kind == RH_SURFACE_GEMM)
+        judge_single_shapes(w, s, samples, points,
+                            g_strdup_printf("gemm %s, single shapes", kind->format));
+    g_clear_pointer(&s->trees, rh_forest_free);
+    if (!solve(s, points, samples->len, true))
+        return false;
+    if (trees)
+        grow(s, points, samples->len, true);
+    return true;
 }
 
 static void fit_kind(const RhSurfacesWork *w, const RhSurfaceOf *kind)
@@ -270,18 +310,11 @@ static void fit_kind(const RhSurfacesWork *w, const RhSurfaceOf *kind)
     bool casts = first->row->casts_inside && first->seconds == first->row->seconds;
     g_autoptr(RhSurface) s = surface_new(w, kind, first, casts);
     g_autofree RhSurfacePoint *points = points_of(w, s, samples);
-    if (!solve(s, points, samples->len, false)) {
+    if (!fit_points(w, s, kind, samples, points)) {
         rh_surfaces_note(w, "%s: the times of its %u rows cannot be fitted", name, samples->len);
         return;
     }
-    bool trees = grow_where_they_help(s, points, samples->len);
-    judge(w->fit, s, kind, samples, points);
     hold_shapes(s, samples);
-    g_clear_pointer(&s->trees, rh_forest_free);
-    if (!solve(s, points, samples->len, true))
-        return;
-    if (trees)
-        grow(s, points, samples->len, true);
     g_ptr_array_add(w->fit->surfaces, g_steal_pointer(&s));
 }
 
