@@ -119,7 +119,8 @@ static void runs_are_iterations(void)
         Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", deployments[i]);
         double close_s = s.deployment.pools[0].draft > 0 ? 1e-4 : 1e-9;
         g_autoptr(RhRequests) requests = drawn(150, 15, 1500, 500);
-        g_autoptr(GArray) list = failing("0@2.0001s,1@4.3s");
+        g_autoptr(GArray) list =
+            failing("0@2.001s,1@4.3s"); /* no iteration ends within 1e-4 s of these */
         RhFailures failures = {list, 0, 1, 2, 0};
         RhClient client = {.failures = &failures, .ttft_patience_s = 1.1, .e2e_patience_s = 7};
         g_autoptr(RhServiceResult) runs = serve(&s, requests, &client);
