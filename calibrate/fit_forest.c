@@ -130,8 +130,9 @@ static void weigh(const Fit *f, Leaf *leaf)
         add(&all, f, f->order[i]);
     leaf->gain = 0;
     leaf->above = 0;
-    leaf->value =
-        RH_FOREST_LEAF_UNIT * round(SHARE * all.left / (all.weight + RIDGE) / RH_FOREST_LEAF_UNIT);
+    double share = SHARE * all.left / (all.weight + RIDGE);
+    share = CLAMP(share, -RH_FOREST_LEAF_MOST, RH_FOREST_LEAF_MOST);
+    leaf->value = RH_FOREST_LEAF_UNIT * round(share / RH_FOREST_LEAF_UNIT);
     for (int feature = 0; leaf->depth < DEPTH_MAX && feature < f->points->features; feature++)
         try_feature(f, leaf, &all, feature);
 }

@@ -20,6 +20,7 @@
 #define RH_FOREST_FEATURES_MAX 16
 #define RH_FOREST_CUTS_MAX     255  /* of a feature */
 #define RH_FOREST_LEAF_UNIT    1e-4 /* leaves are whole multiples of it */
+#define RH_FOREST_LEAF_MOST    5.0  /* either way */
 
 typedef struct {
     uint16_t above; /* how many nodes on what is at or above the cut begins; of a leaf 0 */

@@ -4,8 +4,6 @@
 
 #include "platforms/forest.h"
 
-#define LEAF_MOST 50000 /* of units: e^5 */
-
 /* --- reading --- */
 
 typedef struct {
@@ -75,10 +73,10 @@ static bool read_split(const Cuts *cuts, const char **text, RhForestNode *node)
 static bool read_leaf(const char **text, RhForestNode *node)
 {
     char *end = NULL;
-    gint64 units = g_ascii_strtoll(*text, &end, 10);
-    if (end == *text || units < -LEAF_MOST || units > LEAF_MOST)
+    double value = RH_FOREST_LEAF_UNIT * (double)g_ascii_strtoll(*text, &end, 10);
+    if (end == *text || fabs(value) > RH_FOREST_LEAF_MOST + 0.5 * RH_FOREST_LEAF_UNIT)
         return false;
-    node->at = (float)((double)units * RH_FOREST_LEAF_UNIT);
+    node->at = (float)value;
     *text = end;
     return true;
 }
