@@ -238,12 +238,12 @@ static double held_out_error_frac(const RhSurface *s, const RhSurfacePoint *poin
     return held_out > 0 ? sum / (double)held_out : HUGE_VAL;
 }
 
-/* Trees that tell rows which they have not seen. */
+/* False, and none: rows that they have not seen are told worse with trees. */
 static bool grow_where_they_help(RhSurface *s, const RhSurfacePoint *points, size_t count)
 {
     double without_frac = held_out_error_frac(s, points, count);
     grow(s, points, count, false);
-    bool help = held_out_error_frac(s, points, count) < without_frac;
+    bool help = held_out_error_frac(s, points, count) <= without_frac;
     if (!help)
         g_clear_pointer(&s->trees, rh_forest_free);
     return help;

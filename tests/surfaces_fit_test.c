@@ -48,7 +48,8 @@ static RhKernelTables *cast_table(const char *op, double seconds)
 }
 
 /* Takes the tables over. */
-static RhSurfacesFit *fit_of(RhKernelTables **tables, int count, GError **error)
+static RhSurfacesFit *fit_holding_out(RhKernelTables **tables, int count, double holdout_frac,
+                                      GError **error)
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)rh_tables_free);
     for (int i = 0; i < count; i++) {
@@ -56,7 +57,12 @@ static RhSurfacesFit *fit_of(RhKernelTables **tables, int count, GError **error)
         g_ptr_array_add(all, tables[i]);
     }
     g_autoptr(RhDevice) device = rh_device_load("h200-sxm", NULL);
-    return rh_surfaces_fit(all, device, 0.2, "2026-11", 0, error);
+    return rh_surfaces_fit(all, device, holdout_frac, "2026-11", 0, error);
+}
+
+static RhSurfacesFit *fit_of(RhKernelTables **tables, int count, GError **error)
+{
+    return fit_holding_out(tables, count, 0.2, error);
 }
 
 static void a_law_comes_back_for_shapes_held_out(void)
@@ -102,6 +108,10 @@ static void jumps_are_told_by_trees(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(s->trees);
     CU_ASSERT_TRUE(s->trees->roots->len == 16);
     CU_ASSERT_TRUE(s->trees->nodes->len < 2 * 1728 / 3); /* a leaf for three rows at most */
+    RhKernelTables *again[] = {jumping_table()};
+    g_autoptr(RhSurfacesFit) whole = fit_holding_out(again, 1, 0, NULL);
+    CU_ASSERT_TRUE_FATAL(whole && whole->surfaces->len == 1);
+    CU_ASSERT_PTR_NOT_NULL(((const RhSurface *)g_ptr_array_index(whole->surfaces, 0))->trees);
 }
 
 /* What the fit makes of 1,024 rows of a square matrix: seconds. */
