@@ -231,7 +231,10 @@ RhForest *rh_fit_forest(const RhForestPoints *points)
 {
     g_return_val_if_fail(points->features <= RH_FOREST_FEATURES_MAX, NULL);
     g_return_val_if_fail(points->leaves <= RH_FOREST_LEAVES_MAX, NULL);
+    RhForest *out = rh_forest_new();
     size_t count = points->count;
+    if (count == 0)
+        return out;
     Fit *f = g_new0(Fit, 1);
     f->points = points;
     f->left = g_memdup2(points->value, count * sizeof *f->left);
@@ -243,7 +246,6 @@ RhForest *rh_fit_forest(const RhForestPoints *points)
         find_cuts(f, feature);
         find_bins(f, feature);
     }
-    RhForest *out = rh_forest_new();
     for (int t = 0; t < points->trees && (t == 0 || f->leaves_count > 1); t++)
         add_tree(f, out);
     for (int feature = 0; feature < points->features; feature++)

@@ -14,5 +14,5 @@ typedef struct {
     int trees, leaves; /* at most; a tree that has nothing to split is the last */
 } RhForestPoints;
 
-/* Caller frees. */
+/* Of no points, no trees. Caller frees. */
 RhForest *rh_fit_forest(const RhForestPoints *points);
