@@ -1,5 +1,6 @@
 #include "calibrate/fit_forest.h"
 
+#include <gsl/gsl_sort_float.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,12 +34,6 @@ typedef struct {
 
 /* --- cuts --- */
 
-static int by_value(gconstpointer a, gconstpointer b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
 /* Between two neighbours, in few digits where these part them. */
 static float cut_between(float low, float high)
 {
@@ -59,7 +54,7 @@ static void find_cuts(Fit *f, int feature)
     size_t distinct = 0;
     for (size_t i = 0; i < p->count; i++)
         sorted[i] = p->x[i * (size_t)p->features + (size_t)feature];
-    qsort(sorted, p->count, sizeof *sorted, by_value);
+    gsl_sort_float(sorted, 1, p->count);
     for (size_t i = 1; i < p->count; i++)
         distinct += sorted[i] > sorted[i - 1];
     int *count = &f->cuts_count[feature];
@@ -128,8 +123,6 @@ static void weigh(const Fit *f, Leaf *leaf)
     Sum all = {0};
     for (guint i = leaf->from; i < leaf->from + leaf->count; i++)
         add(&all, f, f->order[i]);
-    leaf->gain = 0;
-    leaf->above = 0;
     double share = SHARE * all.left / (all.weight + RIDGE);
     share = CLAMP(share, -RH_FOREST_LEAF_MOST, RH_FOREST_LEAF_MOST);
     leaf->value = RH_FOREST_LEAF_UNIT * round(share / RH_FOREST_LEAF_UNIT);
