@@ -71,10 +71,12 @@ static double share_s(const RhArguments *a, int32_t stacks_left)
     return rh_terminal_left_s(a->timeout_s) / MAX(stacks_left, 1);
 }
 
+/* Of a framework that is launched here; a stack that cannot be read is told. */
 static bool is_asked(const char *name)
 {
     const RhStack *stack = rh_stack_by_name(name, NULL);
-    return !stack || stack->framework; /* a stack that cannot be read is told */
+    return !stack ||
+           (stack->framework && g_strv_contains(rh_launch_frameworks(), stack->framework));
 }
 
 /* Keeps the better in *best, and lists what each came to, the best first. */

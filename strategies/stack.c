@@ -18,7 +18,7 @@
 #define MEGATRON_SCHEDULES (1u << RH_PIPELINE_1F1B | 1u << RH_PIPELINE_INTERLEAVED)
 /* Its ZeRO-2 and 3 are Megatron-FSDP, which lays a mesh of (data x context, tensor) over all ranks
  * and asserts that its groups are the job's (core_v0.15.3, mcore_fsdp_adapter.py): with stages they
- * are not. The one of SC21 had neither. */
+ * are not. */
 #define MEGATRON_ZERO_UNSTAGED (1u << 2 | 1u << 3)
 
 #define FITTED(v, from, to, why)                                                                   \
@@ -82,6 +82,7 @@ static const RhStack stacks[] = {
     },
     {
         .name = "megatron-2021",
+        .framework = "megatron-2021",
         .about =
             "Megatron-LM of SC21: unfused attention with a fused softmax kernel, no sequence parallelism, stages' messages cut over tensor ranks",
         .flash_attention = false,
