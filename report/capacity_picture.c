@@ -24,7 +24,8 @@ static RhFrontPoint point_of(const RhCapacityAnswer *a, guint i, int kind, bool 
                           .about = g_strdup_printf("%s, %d GPUs: %.3g days, %.4g %s; %s",
                                                    cell->platform, (int)cell->c.job.gpus, days,
                                                    money, priced ? "USD" : "GPU-hours", layout),
-                          .large = cell->pareto};
+                          .large = cell->pareto,
+                          .chosen = (int32_t)i == a->best};
 }
 
 char *rh_report_capacity_svg(const RhCapacityAnswer *a)
@@ -45,12 +46,14 @@ char *rh_report_capacity_svg(const RhCapacityAnswer *a)
         "%u clusters and sizes, a point each with its number of GPUs: left is sooner, down is cheaper. Large points: "
         "nothing is as good by days, money and energy.",
         points->len);
-    const RhFront front = {.title = "Days against money",
+    const RhFront front = {.id = "capacity",
+                           .title = "Days against money",
                            .description = about,
                            .across = "days",
                            .up = priced ? "USD" : "GPU-hours",
                            .kinds = (const char *const *)kinds->pdata,
                            .kinds_count = (int)kinds->len,
+                           .joined_count = (int)kinds->len,
                            .points = (const RhFrontPoint *)(const void *)points->data,
                            .points_count = (int)points->len,
                            .x_goal = a->goal->by_s / DAY_S,

@@ -19,7 +19,8 @@ static RhFrontPoint point_of(const RhServiceCapacity *a, guint i, bool priced)
                           .about = g_strdup_printf(
                               "%s, %d GPUs: %s, %s %s; %s", cell->offer->platform, (int)cell->gpus,
                               whole, paid, priced ? "USD a million" : "GPUs", deployment),
-                          .large = cell->pareto};
+                          .large = cell->pareto,
+                          .chosen = (int32_t)i == a->best};
 }
 
 char *rh_report_service_capacity_svg(const RhServiceCapacity *a)
@@ -39,12 +40,14 @@ char *rh_report_service_capacity_svg(const RhServiceCapacity *a)
         "%u clusters and sizes, a point each with its number of GPUs: left is sooner, down is cheaper. Large points: "
         "nothing is as good by both.",
         points->len);
-    const RhFront front = {.title = "Money against time to the answer",
+    const RhFront front = {.id = "capacity",
+                           .title = "Money against time to the answer",
                            .description = about,
                            .across = "seconds to the whole answer, in the mean",
                            .up = priced ? "USD a million tokens" : "GPUs",
                            .kinds = kinds,
                            .kinds_count = (int)a->offers_count,
+                           .joined_count = (int)a->offers_count,
                            .points = (const RhFrontPoint *)(const void *)points->data,
                            .points_count = (int)points->len};
     return rh_report_front_svg(&front);

@@ -86,7 +86,7 @@ RhCanvas *rh_canvas_svg_new(int columns, int rows, const char *title)
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" "
         "viewBox=\"0 0 %s %s\" role=\"img\" xml:space=\"preserve\">\n<title>%s</title>\n"
         "<style>\n"
-        "svg { background: #ffffff; }\n"
+        "svg { background: #ffffff; max-width: 100%%; height: auto; }\n"
         "text { font: 13px 'DejaVu Sans Mono', Menlo, Consolas, monospace; fill: #222222; }\n"
         ".title { font-weight: bold; }\n"
         "rect { stroke-width: 1.2; }\n"
@@ -96,8 +96,14 @@ RhCanvas *rh_canvas_svg_new(int columns, int rows, const char *title)
         "rect.gpu { fill: #d2efe4; stroke: #009e73; }\n"
         "rect.more { fill: #f4f4f4; stroke: #999999; stroke-dasharray: 5 3; }\n"
         "line { stroke: #555555; stroke-width: 1.4; }\n"
+        "rect.paper { fill: #ffffff; stroke: none; }\n"
+        "@media (prefers-color-scheme: dark) {\n"
+        "svg { background: #15181c; } rect.paper { fill: #15181c; } text { fill: #e4e7ea; }\n"
+        "rect.frame { fill: #1e2329; } rect.switch { fill: #16374a; } rect.nic { fill: #4a2b12; }\n"
+        "rect.gpu { fill: #123d30; } rect.more { fill: #262b31; } line { stroke: #a0a8b1; }\n"
+        "}\n"
         "</style>\n"
-        "<rect x=\"0\" y=\"0\" width=\"%s\" height=\"%s\" style=\"fill:#ffffff;stroke:none\"/>\n",
+        "<rect class=\"paper\" x=\"0\" y=\"0\" width=\"%s\" height=\"%s\"/>\n",
         a, b, a, b, escaped, a, b);
     return &s->base;
 }

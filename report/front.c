@@ -2,18 +2,21 @@
 
 #include <math.h>
 
+#include "report/labels.h"
 #include "report/svg.h"
 
-#define LEFT   84.0
-#define TOP    44.0
-#define WIDTH  780.0
-#define HEIGHT 360.0
+#define LEFT   56.0
+#define WIDTH  580.0
+#define HEIGHT 330.0
 #define BELOW  48.0
+#define LEGEND 190.0 /* from one kind to the next, so many a row */
+#define A_ROW  3
+#define ROW    18.0
 
 typedef struct {
     GString *out;
     const RhFront *front;
-    double x_most, y_most;
+    double x_most, y_most, top;
 } Picture;
 
 static double x_of(const Picture *p, double x)
@@ -23,24 +26,24 @@ static double x_of(const Picture *p, double x)
 
 static double y_of(const Picture *p, double y)
 {
-    return TOP + HEIGHT * (1 - y / p->y_most);
+    return p->top + HEIGHT * (1 - y / p->y_most);
 }
 
 static void draw_axes(const Picture *p)
 {
-    double across = rh_svg_tick(p->x_most, 10), up = rh_svg_tick(p->y_most, 6);
+    double across = rh_svg_tick(p->x_most, 8), up = rh_svg_tick(p->y_most, 6);
     for (int i = 0; i * across <= p->x_most; i++) {
         g_autofree char *text = rh_svg_tick_text(i * across, across);
-        rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, i * across), TOP + HEIGHT + 18, text);
+        rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, i * across), p->top + HEIGHT + 18, text);
     }
     for (int i = 0; i * up <= p->y_most; i++) {
-        g_autofree char *text = rh_svg_tick_text(i * up, up);
+        g_autofree char *text = rh_svg_tick_short(i * up, up);
         rh_svg_line(p->out, RH_SVG_GRID, LEFT, y_of(p, i * up), LEFT + WIDTH, y_of(p, i * up));
         rh_svg_text(p->out, RH_SVG_SOFT, "end", LEFT - 6, y_of(p, i * up) + 4, text);
     }
-    rh_svg_text(p->out, RH_SVG_TEXT, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 38,
+    rh_svg_text(p->out, RH_SVG_TEXT, "middle", LEFT + WIDTH / 2, p->top + HEIGHT + 38,
                 p->front->across);
-    rh_svg_text(p->out, RH_SVG_TEXT, "start", 10, TOP - 10, p->front->up);
+    rh_svg_text(p->out, RH_SVG_TEXT, "start", 10, p->top - 10, p->front->up);
 }
 
 static void draw_goals(const Picture *p)
@@ -48,10 +51,10 @@ static void draw_goals(const Picture *p)
     const RhFront *f = p->front;
     double x = x_of(p, f->x_goal), y = y_of(p, f->y_goal);
     if (f->x_goal_text && x <= LEFT + WIDTH) {
-        rh_svg_line(p->out, RH_SVG_RULE, x, TOP, x, TOP + HEIGHT);
-        rh_svg_text(p->out, RH_SVG_SOFT, "end", x - 4, TOP + HEIGHT - 6, f->x_goal_text);
+        rh_svg_line(p->out, RH_SVG_RULE, x, p->top, x, p->top + HEIGHT);
+        rh_svg_text(p->out, RH_SVG_SOFT, "end", x - 4, p->top + HEIGHT - 6, f->x_goal_text);
     }
-    if (f->y_goal_text && y >= TOP) {
+    if (f->y_goal_text && y >= p->top) {
         rh_svg_line(p->out, RH_SVG_RULE, LEFT, y, LEFT + WIDTH, y);
         rh_svg_text(p->out, RH_SVG_SOFT, "start", LEFT + 4, y - 5, f->y_goal_text);
     }
@@ -69,18 +72,60 @@ static void draw_line(const Picture *p, int kind)
         g_string_append_c(path, ' ');
         rh_svg_number(path, y_of(p, point->y));
     }
-    if (path->len)
-        g_string_append_printf(p->out, "<path fill=\"none\" stroke=\"%s\" d=\"%s\"/>\n",
-                               rh_svg_color(kind), path->str);
-    rh_svg_box(p->out, kind, LEFT + 150 * kind, 10, 12, 12, NULL);
-    rh_svg_text(p->out, RH_SVG_TEXT, "start", LEFT + 150 * kind + 17, 20, p->front->kinds[kind]);
+    if (path->len == 0 || kind >= p->front->joined_count)
+        return;
+    g_string_append(p->out, "<path ");
+    rh_svg_stroke(p->out, rh_color_series(kind));
+    g_string_append_printf(p->out, " d=\"%s\"/>\n", path->str);
 }
 
-static void draw_point(const Picture *p, const RhFrontPoint *point)
+static void draw_legend(const Picture *p, int kind)
+{
+    double x = 10 + LEGEND * (kind % A_ROW), y = 6 + ROW * (kind / A_ROW);
+    rh_svg_box(p->out, rh_color_series(kind), x, y, 12, 12, NULL);
+    rh_svg_text(p->out, RH_SVG_TEXT, "start", x + 17, y + 10, p->front->kinds[kind]);
+}
+
+static void draw_point(const Picture *p, const RhFrontPoint *point, RhLabels *labels)
 {
     double half = point->large ? 5 : 3, x = x_of(p, point->x), y = y_of(p, point->y);
-    rh_svg_box(p->out, point->kind, x - half, y - half, 2 * half, 2 * half, point->about);
-    rh_svg_text(p->out, RH_SVG_TEXT, "middle", x, y - 9, point->label);
+    rh_svg_box(p->out, rh_color_series(point->kind), x - half, y - half, 2 * half, 2 * half,
+               point->about);
+    rh_labels_block(labels, x, y, half);
+    if (!point->chosen)
+        return;
+    g_string_append(p->out, "<circle class=\"rule\" fill=\"none\" stroke=\"#222222\" "
+                            "stroke-width=\"2\" r=\"10\" cx=\"");
+    rh_svg_number(p->out, x);
+    g_string_append(p->out, "\" cy=\"");
+    rh_svg_number(p->out, y);
+    g_string_append(p->out, "\"/>\n");
+}
+
+/* The answer's first, then those of points that nothing is better than: where there is no room for all. */
+static void draw_labels(const Picture *p, RhLabels *labels)
+{
+    for (int turn = 0; turn < 3; turn++)
+        for (int i = 0; i < p->front->points_count; i++) {
+            const RhFrontPoint *point = &p->front->points[i];
+            if ((point->chosen ? 0 : point->large ? 1 : 2) == turn)
+                rh_labels_draw(labels, p->out, x_of(p, point->x), y_of(p, point->y), point->label);
+        }
+}
+
+static void draw(const Picture *p)
+{
+    const RhFront *front = p->front;
+    g_autoptr(RhLabels) labels = rh_labels_new(LEFT, p->top, LEFT + WIDTH + 20, p->top + HEIGHT);
+    draw_axes(p);
+    draw_goals(p);
+    for (int k = 0; k < front->kinds_count; k++) {
+        draw_line(p, k);
+        draw_legend(p, k);
+    }
+    for (int i = 0; i < front->points_count; i++)
+        draw_point(p, &front->points[i], labels);
+    draw_labels(p, labels);
 }
 
 void rh_front_point_clear(RhFrontPoint *point)
@@ -98,13 +143,9 @@ char *rh_report_front_svg(const RhFront *front)
     }
     if (front->points_count == 0)
         return NULL;
-    p.out = rh_svg_new("capacity", LEFT + WIDTH + 30, TOP + HEIGHT + BELOW, "", front->title,
+    p.top = 30 + ROW * ((front->kinds_count + A_ROW - 1) / A_ROW);
+    p.out = rh_svg_new(front->id, LEFT + WIDTH + 24, p.top + HEIGHT + BELOW, "", front->title,
                        front->description);
-    draw_axes(&p);
-    draw_goals(&p);
-    for (int k = 0; k < front->kinds_count; k++)
-        draw_line(&p, k);
-    for (int i = 0; i < front->points_count; i++)
-        draw_point(&p, &front->points[i]);
+    draw(&p);
     return rh_svg_finish(p.out);
 }

@@ -1,20 +1,23 @@
 #pragma once
-/* Choices as points of a plane, of which less is better both ways: a line for each kind, as SVG. */
+/* Choices as points of a plane, a line for each kind, as SVG. */
 #include <stdbool.h>
 
 typedef struct {
     int kind; /* an index of `kinds`; points of a kind stand together, in the order of its line */
     double x, y;
-    char *label, *about; /* above the point; shown where one points at it */
-    bool large;          /* nothing betters it */
+    char *label, *about; /* beside the point, where there is room; shown where one points at it */
+    bool large;          /* no other is better in every respect */
+    bool chosen;         /* the answer: it has a ring */
 } RhFrontPoint;
 
 /* Everything is borrowed. */
 typedef struct {
+    const char *id;                  /* of the picture: its class */
     const char *title, *description; /* for who does not see it */
     const char *across, *up;         /* what the axes are */
     const char *const *kinds;
     int kinds_count;
+    int joined_count; /* lines join the points of so many kinds, the first */
     const RhFrontPoint *points;
     int points_count;
     /* Lines at goals, drawn where they lie within the picture; a text NULL: none. */

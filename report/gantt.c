@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/units.h"
 #include "report/boxes.h"
+#include "report/gantt_inks.h"
 #include "report/svg.h"
 
 #define LEFT     190.0
@@ -20,83 +21,6 @@
 /* Characters of paths: then neighbours are drawn together, a 16th of a pixel, an 8th, ... */
 #define LONG 1200000
 
-/* What is drawn in one colour. Waits that nothing waited for are left out of the legend. */
-enum {
-    FORWARD,
-    BACKWARD,
-    TENSOR,
-    CONTEXT,
-    EXPERT,
-    DATA,
-    BUBBLE,
-    TRANSFER,
-    END,
-    OPTIMIZER,
-    OTHERS,
-    INKS
-};
-
-static const struct {
-    const char *name;
-    int color;
-} inks[INKS] = {[FORWARD] = {"forward", 0},           [BACKWARD] = {"backward", 1},
-                [OPTIMIZER] = {"optimizer", 7},       [TENSOR] = {"tensor parallel", 2},
-                [DATA] = {"data parallel", 3},        [EXPERT] = {"expert parallel", 9},
-                [CONTEXT] = {"context parallel", 10}, [BUBBLE] = {"pipeline bubble", 6},
-                [TRANSFER] = {"transfers", 4},        [END] = {"waiting for the slower", 5},
-                [OTHERS] = {"everything else", 8}};
-
-static int ink_of_wait(int wait)
-{
-    switch ((RhWait)wait) {
-    case RH_WAIT_TP:
-        return TENSOR;
-    case RH_WAIT_CP:
-        return CONTEXT;
-    case RH_WAIT_EP:
-        return EXPERT;
-    case RH_WAIT_DP:
-        return DATA;
-    case RH_WAIT_BUBBLE:
-        return BUBBLE;
-    case RH_WAIT_PIPELINE_TRANSFER:
-        return TRANSFER;
-    case RH_WAIT_END:
-    case RH_WAIT_JITTER:
-        return END;
-    case RH_WAIT_COMPUTE:
-    case RH_WAIT_STRETCH:
-    case RH_WAIT_TIED:
-    case RH_WAIT_NORM:
-    case RH_WAIT_COPY:
-    case RH_WAIT_COLLECTIVES:
-    case RH_WAIT_MESSAGES:
-    case RH_WAIT_OTHERS:
-    case RH_WAIT_HOST:
-    case RH_WAIT_LAST:
-    default:
-        return OTHERS;
-    }
-}
-
-static int ink_of_piece(const RhCoursePiece *piece)
-{
-    switch ((RhCoursePieceKind)piece->kind) {
-    case RH_PIECE_FORWARD:
-        return FORWARD;
-    case RH_PIECE_BACKWARD:
-        return BACKWARD;
-    case RH_PIECE_OPTIMIZER:
-        return OPTIMIZER;
-    case RH_PIECE_IDLE:
-        return piece->late ? END : ink_of_wait(piece->wait);
-    case RH_PIECE_OTHER:
-    case RH_PIECE_LAST:
-    default:
-        return OTHERS;
-    }
-}
-
 /* Passes stand a bar high, waits half of it. */
 enum { PASS, WAIT, HEIGHTS };
 
@@ -104,15 +28,15 @@ enum { PASS, WAIT, HEIGHTS };
 typedef struct {
     bool filled;
     double t_start_s, t_end_s;
-    double sum_s[INKS][HEIGHTS];
+    double sum_s[RH_GANTT_INKS][HEIGHTS];
 } Cell;
 
 typedef struct {
     double span_s;
     double cell_s; /* what is shorter is drawn together with its neighbours; 0 = nothing is */
     int units;     /* across the plot */
-    bool used[INKS];
-    RhBoxes *boxes[INKS][HEIGHTS];
+    bool used[RH_GANTT_INKS];
+    RhBoxes *boxes[RH_GANTT_INKS][HEIGHTS];
     Cell cell;
 } Row;
 
@@ -125,8 +49,8 @@ static void draw_cell(Row *row)
 {
     Cell *cell = &row->cell;
     double t_s = cell->t_start_s;
-    for (int k = 0; cell->filled && k < INKS * HEIGHTS; k++) {
-        int height = k / INKS, ink = k % INKS;
+    for (int k = 0; cell->filled && k < RH_GANTT_INKS * HEIGHTS; k++) {
+        int height = k / RH_GANTT_INKS, ink = k % RH_GANTT_INKS;
         double next_s = t_s + cell->sum_s[ink][height];
         int64_t from = at(row, t_s), to = at(row, next_s);
         t_s = next_s;
@@ -170,21 +94,25 @@ static void add_wait(Row *row, int ink, double *t_s, double duration_s)
     *t_s += duration_s;
 }
 
-/* Kernels first, then what the pass stood still for: together as long as the pass. */
+/* Kernels first, of these those that compute once more, then what the pass stood still for: together as long as the
+ * pass. */
 static void add_pass(Row *row, const RhCoursePiece *piece)
 {
     double waited_s = 0;
     for (int w = 0; w < RH_WAIT_LAST; w++)
         waited_s += piece->wait_s[w];
-    double t_s = piece->t_end_s - waited_s;
-    add_box(row, ink_of_piece(piece), PASS, piece->t_start_s, t_s, piece->microbatch);
+    double t_s = piece->t_end_s - waited_s, t_again_s = piece->t_start_s + piece->recompute_s;
+    if (piece->recompute_s > 0)
+        add_box(row, RH_GANTT_RECOMPUTE, PASS, piece->t_start_s, t_again_s, piece->microbatch);
+    if (t_s > t_again_s)
+        add_box(row, rh_gantt_ink_of_piece(piece), PASS, t_again_s, t_s, piece->microbatch);
     double late_s =
         piece->late_s; /* of the first wait that has so much: nearly always its only one */
     for (int w = 0; w < RH_WAIT_LAST; w++) {
         double here_s = MIN(late_s, piece->wait_s[w]);
         late_s -= here_s;
-        add_wait(row, END, &t_s, here_s);
-        add_wait(row, ink_of_wait(w), &t_s, piece->wait_s[w] - here_s);
+        add_wait(row, RH_GANTT_END, &t_s, here_s);
+        add_wait(row, rh_gantt_ink_of_wait(w), &t_s, piece->wait_s[w] - here_s);
     }
 }
 
@@ -194,21 +122,22 @@ static void add_piece(Row *row, const RhCoursePiece *piece)
     if (piece->kind != RH_PIECE_IDLE)
         add_pass(row, piece);
     else
-        add_wait(row, ink_of_piece(piece), &t_s, piece->t_end_s - t_s);
+        add_wait(row, rh_gantt_ink_of_piece(piece), &t_s, piece->t_end_s - t_s);
 }
 
 /* Heights are of this transform: a path knows 1, its foot, and 0, its head. */
 static void append_paths(GString *out, Row *row)
 {
-    for (int k = 0; k < INKS * HEIGHTS; k++) {
+    for (int k = 0; k < RH_GANTT_INKS * HEIGHTS; k++) {
         int i = k / HEIGHTS, height = (k + 1) % HEIGHTS;
         g_autoptr(GString) labels = g_string_new(NULL);
         g_autoptr(GString) path = g_string_new(NULL);
         rh_boxes_take(row->boxes[i][height], labels, path);
         if (path->len == 0)
             continue;
-        g_string_append_printf(out, "<path class=\"c%d\" fill=\"%s\" data-name=\"%s\"",
-                               inks[i].color, rh_svg_color(inks[i].color), inks[i].name);
+        g_string_append(out, "<path ");
+        rh_svg_fill(out, rh_gantt_ink_color((RhGanttInk)i));
+        g_string_append_printf(out, " data-name=\"%s\"", rh_gantt_ink_name((RhGanttInk)i));
         if (height == PASS && row->cell_s <= 0)
             g_string_append_printf(out, " data-m=\"%s\"", labels->str);
         double high = height == PASS ? BAR : BAR / 2;
@@ -309,13 +238,15 @@ static void draw_axis(GString *out, double span_s, double foot)
 static void draw_legend(GString *out, const bool *used)
 {
     int shown = 0;
-    for (int i = 0; i < INKS; i++) {
+    for (int i = 0; i < RH_GANTT_INKS; i++) {
         double x = LEFT + LEGEND * (shown % 6), y = 14 + 20 * (shown / 6);
-        bool pass = i == FORWARD || i == BACKWARD || i == OPTIMIZER;
+        bool pass = i == RH_GANTT_FORWARD || i == RH_GANTT_BACKWARD || i == RH_GANTT_RECOMPUTE ||
+                    i == RH_GANTT_OPTIMIZER;
         if (!used[i])
             continue;
-        rh_svg_box(out, inks[i].color, x, y + (pass ? 0 : 5), 14, pass ? 12 : 7, NULL);
-        rh_svg_text(out, RH_SVG_TEXT, "start", x + 19, y + 11, inks[i].name);
+        rh_svg_box(out, rh_gantt_ink_color((RhGanttInk)i), x, y + (pass ? 0 : 5), 14, pass ? 12 : 7,
+                   NULL);
+        rh_svg_text(out, RH_SVG_TEXT, "start", x + 19, y + 11, rh_gantt_ink_name((RhGanttInk)i));
         shown++;
     }
     double x = LEFT + LEGEND * (shown % 6), y = 14 + 20 * (shown / 6);
@@ -351,14 +282,16 @@ static double span_of(const RhSpanIndex *spans)
     return count ? rh_spans_at(spans, (int32_t)count - 1)->t_end_s : 1;
 }
 
-static void sum_row(const GArray *pieces, double sum_s[INKS])
+static void sum_row(const GArray *pieces, double sum_s[RH_GANTT_INKS])
 {
     for (guint n = 0; n < pieces->len; n++) {
         const RhCoursePiece *piece = &g_array_index(pieces, RhCoursePiece, n);
-        sum_s[ink_of_piece(piece)] += piece->t_end_s - piece->t_start_s;
+        sum_s[rh_gantt_ink_of_piece(piece)] +=
+            piece->t_end_s - piece->t_start_s - piece->recompute_s;
+        sum_s[RH_GANTT_RECOMPUTE] += piece->recompute_s;
         for (int w = 0; w < RH_WAIT_LAST; w++) {
-            sum_s[ink_of_piece(piece)] -= piece->wait_s[w];
-            sum_s[ink_of_wait(w)] += piece->wait_s[w];
+            sum_s[rh_gantt_ink_of_piece(piece)] -= piece->wait_s[w];
+            sum_s[rh_gantt_ink_of_wait(w)] += piece->wait_s[w];
         }
     }
 }
@@ -378,13 +311,14 @@ char *rh_report_course_json(const RhSpanIndex *spans, const RhCourse *course)
     rh_json_begin_object(w, NULL);
     rh_json_begin_array(w, "gpus");
     for (guint i = 0; i < course->passes->len; i++) {
-        double sum_s[INKS] = {0};
+        double sum_s[RH_GANTT_INKS] = {0};
         g_autofree char *name = row_name(spans, (int32_t)i);
         sum_row(g_ptr_array_index(course->passes, i), sum_s);
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "gpu", name);
-        for (int k = 0; k < INKS; k++)
-            rh_json_put_number(w, inks[k].name, fabs(sum_s[k]) < 1e-7 * span_s ? 0 : sum_s[k]);
+        for (int k = 0; k < RH_GANTT_INKS; k++)
+            rh_json_put_number(w, rh_gantt_ink_name((RhGanttInk)k),
+                               fabs(sum_s[k]) < 1e-7 * span_s ? 0 : sum_s[k]);
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -428,7 +362,7 @@ char *rh_report_gantt_svg(const RhSpanIndex *spans, const RhCourse *course)
     int32_t rows = (int32_t)MIN(course->passes->len, ROWS_MAX);
     Row row = {.span_s = span_of(spans), .units = UNITS};
     g_autoptr(GString) body = g_string_new(NULL);
-    for (int k = 0; k < INKS * HEIGHTS; k++)
+    for (int k = 0; k < RH_GANTT_INKS * HEIGHTS; k++)
         row.boxes[k / HEIGHTS][k % HEIGHTS] = rh_boxes_new();
     draw_rows_short(body, course, rows, &row);
     draw_chain(body, course, rows, &row);
@@ -448,7 +382,7 @@ char *rh_report_gantt_svg(const RhSpanIndex *spans, const RhCourse *course)
     draw_axis(out, row.span_s, foot);
     draw_legend(out, row.used);
     draw_remarks(out, course, &row, foot + 36);
-    for (int k = 0; k < INKS * HEIGHTS; k++)
+    for (int k = 0; k < RH_GANTT_INKS * HEIGHTS; k++)
         rh_boxes_free(row.boxes[k / HEIGHTS][k % HEIGHTS]);
     return rh_svg_finish(out);
 }

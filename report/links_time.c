@@ -8,10 +8,10 @@
 #define LEFT   20.0
 #define WIDTH  940.0
 #define TOP    10.0
-#define ROW    62.0 /* of which the name takes NAME */
-#define NAME   18.0
+#define ROW    74.0 /* of which the name takes NAME */
+#define NAME   30.0
 #define HEIGHT 36.0
-#define BELOW  30.0
+#define BELOW  38.0
 
 /* One link's shares. */
 typedef struct {
@@ -47,11 +47,12 @@ static double x_of(int bin)
 }
 
 /* An area from left to right, straight where nothing changes. */
-static void draw_area(GString *out, const Series *s, int color, double y_floor, const char *about)
+static void draw_area(GString *out, const Series *s, double y_floor, const char *about)
 {
     double y = y_floor;
-    g_string_append_printf(out, "<path class=\"c%d\" fill=\"%s\" d=\"M", color,
-                           rh_svg_color(color));
+    g_string_append(out, "<path ");
+    rh_svg_fill(out, RH_COLOR_LOAD);
+    g_string_append(out, " d=\"M");
     rh_svg_number(out, LEFT);
     g_string_append_c(out, ' ');
     rh_svg_number(out, y_floor);
@@ -79,7 +80,7 @@ static void draw_row(GString *out, const Series *s, guint row)
     g_autofree char *words = words_of(s);
     rh_svg_text(out, RH_SVG_TEXT, "start", LEFT, top - 5, words);
     rh_svg_line(out, RH_SVG_GRID, LEFT, top, LEFT + WIDTH, top);
-    draw_area(out, s, 0, y_floor, words);
+    draw_area(out, s, y_floor, words);
     rh_svg_line(out, RH_SVG_GRID, LEFT, y_floor, LEFT + WIDTH, y_floor);
 }
 
@@ -123,6 +124,6 @@ char *rh_report_links_svg(const RhRun *run)
         Series s = series_of(run, i, span_s);
         draw_row(out, &s, i);
     }
-    draw_time(out, span_s, bottom + 12);
+    draw_time(out, span_s, bottom + 20);
     return rh_svg_finish(out);
 }

@@ -7,18 +7,30 @@
 #include "sim/ledger.h"
 
 #define LEFT    60.0
-#define WIDTH   900.0
-#define TOP     56.0
-#define HEIGHT  320.0
+#define WIDTH   560.0
+#define TOP     66.0
+#define HEIGHT  300.0
 #define BELOW   40.0
-#define COLUMNS 450
-#define LEGEND  128.0 /* from one kind to the next, so many a row */
-#define A_ROW   7
+#define COLUMNS 560
+#define LEGEND  122.0 /* from one kind to the next, so many a row */
+#define A_ROW   5
 
 typedef struct {
     RhMoment columns[COLUMNS]; /* the fullest moment in each */
     double span_s, most_bytes;
 } Picture;
+
+static RhColor color_of(RhMemoryUse use)
+{
+    static const RhColor colors[RH_MEMORY_LAST] = {
+        [RH_MEMORY_NONE] = RH_COLOR_OTHER,          [RH_MEMORY_WEIGHTS] = RH_COLOR_WEIGHTS,
+        [RH_MEMORY_GRADIENTS] = RH_COLOR_BACKWARD,  [RH_MEMORY_OPTIMIZER] = RH_COLOR_OPTIMIZER,
+        [RH_MEMORY_ACTIVATIONS] = RH_COLOR_FORWARD, [RH_MEMORY_RECOMPUTE] = RH_COLOR_RECOMPUTE,
+        [RH_MEMORY_LOGITS] = RH_COLOR_LOGITS,       [RH_MEMORY_COMMUNICATION] = RH_COLOR_BUFFERS,
+        [RH_MEMORY_RESERVE] = RH_COLOR_RESERVE,
+    };
+    return colors[use];
+}
 
 static int32_t fullest(const RhSpanIndex *spans, double *peak_bytes)
 {
@@ -50,6 +62,7 @@ static void fill(Picture *p, const GArray *moments)
             i + 1 < moments->len ? g_array_index(moments, RhMoment, i + 1).t_s : p->span_s;
         int from = (int)(COLUMNS * now->t_s / p->span_s),
             to = (int)ceil(COLUMNS * t_end_s / p->span_s);
+        from = MIN(from, COLUMNS - 1); /* at the very end */
         for (int k = MAX(from, 0); k < MIN(MAX(to, from + 1), COLUMNS); k++)
             put(p, k, now);
         p->most_bytes = fmax(p->most_bytes, rh_moment_sum_bytes(now));
@@ -103,8 +116,9 @@ static void draw_edge(GString *out, const Picture *p, int use, bool back)
 
 static void draw_use(GString *out, const Picture *p, int use)
 {
-    g_string_append_printf(out, "<path class=\"c%d\" fill=\"%s\" d=\"", use - 1,
-                           rh_svg_color(use - 1));
+    g_string_append(out, "<path ");
+    rh_svg_fill(out, color_of((RhMemoryUse)use));
+    g_string_append(out, " d=\"");
     draw_edge(out, p, use + 1, false);
     draw_edge(out, p, use, true);
     g_string_append_printf(out, "z\"><title>%s</title></path>\n", rh_memory_name((RhMemoryUse)use));
@@ -113,7 +127,7 @@ static void draw_use(GString *out, const Picture *p, int use)
 static void draw_axes(GString *out, const Picture *p, double capacity_bytes)
 {
     double y = y_of(p, capacity_bytes);
-    double tick = rh_svg_tick(p->most_bytes / RH_GIB_BYTES, 6), step = rh_svg_tick(p->span_s, 8);
+    double tick = rh_svg_tick(p->most_bytes / RH_GIB_BYTES, 6), step = rh_svg_tick(p->span_s, 6);
     for (int i = 0; i * tick * RH_GIB_BYTES <= p->most_bytes; i++) {
         g_autofree char *text = rh_svg_tick_text(i * tick, tick);
         rh_svg_line(out, RH_SVG_GRID, LEFT, y_of(p, i * tick * RH_GIB_BYTES), LEFT + WIDTH,
@@ -135,10 +149,10 @@ static void draw_legend(GString *out, const bool *used)
 {
     int shown = 0;
     for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++) {
-        double x = LEFT + LEGEND * (shown % A_ROW), y = 6 + 18 * (shown / A_ROW);
+        double x = 16 + LEGEND * (shown % A_ROW), y = 6 + 18 * (shown / A_ROW);
         if (!used[use])
             continue;
-        rh_svg_box(out, use - 1, x, y, 12, 12, NULL);
+        rh_svg_box(out, color_of((RhMemoryUse)use), x, y, 12, 12, NULL);
         rh_svg_text(out, RH_SVG_TEXT, "start", x + 17, y + 10, rh_memory_name((RhMemoryUse)use));
         shown++;
     }

@@ -1,21 +1,19 @@
 #include "report/pareto.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/units.h"
+#include "report/labels.h"
 #include "report/svg.h"
 
 #define LEFT   64.0
-#define TOP    30.0
-#define WIDTH  820.0
-#define HEIGHT 380.0
+#define TOP    58.0
+#define WIDTH  560.0
+#define HEIGHT 340.0
 #define BELOW  48.0
 #define SLOW   1.6  /* times the quickest: slower ones are counted, not drawn */
 #define BEYOND 1.06 /* of the capacity: where near misses are */
-#define RANKED 0    /* colours */
-#define FULLER 3
-#define OTHER  6
-#define MISS   4
 
 typedef struct {
     GString *out;
@@ -39,7 +37,7 @@ static double y_of(const Picture *p, double step_s)
     return TOP + HEIGHT * (p->high_s - step_s) / (p->high_s - p->low_s);
 }
 
-static void mark(Picture *p, const char *shape, int color, const RhLayout *layout,
+static void mark(Picture *p, const char *shape, RhColor color, const RhLayout *layout,
                  const char *words, double step_s, double bytes)
 {
     if (step_s > p->high_s || bytes > p->most_bytes) {
@@ -54,9 +52,9 @@ static void mark(Picture *p, const char *shape, int color, const RhLayout *layou
     rh_svg_number(p->out, x_of(p, bytes));
     g_string_append_c(p->out, ' ');
     rh_svg_number(p->out, y_of(p, step_s));
-    g_string_append_printf(p->out,
-                           ")\"><path class=\"c%d\" fill=\"%s\" d=\"%s\"/><title>%s</title></g>\n",
-                           color, rh_svg_color(color), shape, about);
+    g_string_append(p->out, ")\"><path ");
+    rh_svg_fill(p->out, color);
+    g_string_append_printf(p->out, " d=\"%s\"/><title>%s</title></g>\n", shape, about);
 }
 
 static bool is_entry(const RhPlan *plan, const RhLayout *layout)
@@ -110,7 +108,7 @@ static void draw_axes(Picture *p, const RhPlan *plan)
                 "memory of the fullest GPU, GiB");
     double room = x_of(p, plan->ranked_bytes), all = x_of(p, best->memory_capacity_bytes);
     rh_svg_line(p->out, RH_SVG_RULE, all, TOP, all, TOP + HEIGHT);
-    rh_svg_text(p->out, RH_SVG_SOFT, "end", all - 4, TOP + 28, "all there is");
+    rh_svg_text(p->out, RH_SVG_SOFT, "end", LEFT + WIDTH + 24, TOP - 6, "all there is");
     if (plan->ranked_bytes > 0 && room < all - 1) {
         rh_svg_line(p->out, RH_SVG_RULE, room, TOP, room, TOP + HEIGHT);
         rh_svg_text(p->out, RH_SVG_SOFT, "end", room - 4, TOP + 12, "ranked up to here");
@@ -136,20 +134,27 @@ static void draw_front(Picture *p, const RhPlan *plan)
         g_string_append_c(path, 'H');
         rh_svg_number(path, x_of(p, r->memory.peak_bytes));
     }
-    g_string_append_printf(p->out, "<path class=\"front\" fill=\"none\" stroke=\"%s\" d=\"%s\"/>\n",
-                           rh_svg_color(RANKED), path->str);
+    g_string_append(p->out, "<path ");
+    rh_svg_stroke(p->out, RH_COLOR_CHOSEN);
+    g_string_append_printf(p->out, " d=\"%s\"/>\n", path->str);
 }
 
 static void draw_ranked(Picture *p, const RhPlan *plan)
 {
+    g_autoptr(RhLabels) labels = rh_labels_new(LEFT, TOP, LEFT + WIDTH + 24, TOP + HEIGHT);
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
         g_autofree char *rank = g_strdup_printf("#%u ", i + 1);
-        mark(p, "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", RANKED, &r->layout, rank, r->step_time_s,
-             r->memory.peak_bytes);
+        mark(p, "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", RH_COLOR_CHOSEN, &r->layout, rank,
+             r->step_time_s, r->memory.peak_bytes);
+        rh_labels_block(labels, x_of(p, r->memory.peak_bytes), y_of(p, r->step_time_s), 5);
+    }
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        g_autofree char *rank = g_strdup_printf("#%u", i + 1);
         if (r->step_time_s <= p->high_s)
-            rh_svg_text(p->out, RH_SVG_TEXT, "start", x_of(p, r->memory.peak_bytes) + 7,
-                        y_of(p, r->step_time_s) - 5, rank);
+            rh_labels_draw(labels, p->out, x_of(p, r->memory.peak_bytes), y_of(p, r->step_time_s),
+                           rank);
     }
 }
 
@@ -158,36 +163,37 @@ static void draw_others(Picture *p, const RhPlan *plan, const GArray *seen)
     for (guint i = 0; i < seen->len; i++) {
         const RhParetoPoint *point = &g_array_index(seen, RhParetoPoint, i);
         if (!is_entry(plan, &point->layout))
-            mark(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", OTHER, &point->layout, "rehearsed, ",
-                 point->step_s, point->peak_bytes);
+            mark(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", RH_COLOR_SEEN, &point->layout,
+                 "rehearsed, ", point->step_s, point->peak_bytes);
     }
     if (plan->fuller)
-        mark(p, "M0-7L6 4H-6z", FULLER, &plan->fuller->layout,
+        mark(p, "M0-7L6 4H-6z", RH_COLOR_FULLER, &plan->fuller->layout,
              "quicker, but fuller than is ranked, ", plan->fuller->step_time_s,
              plan->fuller->memory.peak_bytes);
     for (guint i = 0; i < plan->near_misses->len; i++) {
         const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
-        mark(p, "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", MISS, &miss->layout,
-             "does not fit; at least ", miss->bound_s, miss->memory.peak_bytes);
+        mark(p, "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", RH_COLOR_UNFIT,
+             &miss->layout, "does not fit; at least ", miss->bound_s, miss->memory.peak_bytes);
     }
 }
 
 static void draw_legend(Picture *p, const RhPlan *plan)
 {
     const struct {
-        int color;
+        RhColor color;
         const char *text;
         bool there;
-    } rows[] = {{RANKED, "ranked, by number", true},
-                {OTHER, "rehearsed", true},
-                {FULLER, "quicker, but fuller", plan->fuller},
-                {MISS, "too large (a lower bound)", plan->near_misses->len > 0}};
+    } rows[] = {{RH_COLOR_CHOSEN, "ranked, by number", true},
+                {RH_COLOR_SEEN, "rehearsed", true},
+                {RH_COLOR_FULLER, "quicker, but fuller", plan->fuller},
+                {RH_COLOR_UNFIT, "too large (a lower bound)", plan->near_misses->len > 0}};
+    double x = 10;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        double x = LEFT + 160 + 160 * (double)i;
         if (!rows[i].there)
             continue;
-        rh_svg_box(p->out, rows[i].color, x, TOP - 20, 11, 11, NULL);
-        rh_svg_text(p->out, RH_SVG_TEXT, "start", x + 16, TOP - 10, rows[i].text);
+        rh_svg_box(p->out, rows[i].color, x, 8, 11, 11, NULL);
+        rh_svg_text(p->out, RH_SVG_TEXT, "start", x + 16, 18, rows[i].text);
+        x += 40 + 6.5 * (double)strlen(rows[i].text);
     }
 }
 

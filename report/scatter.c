@@ -3,19 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-#define SIDE        560.0 /* pixels of the square */
-#define LEFT        70.0
-#define TOP         40.0
-#define BELOW       50.0
-#define LEGEND      270.0
-#define LINE        18.0
-#define COLORS_MOST 8
-#define GRID        "class=\"grid\" stroke=\"#dddddd\""
-#define EQUAL       "class=\"equal\" stroke=\"#888888\" stroke-dasharray=\"4 3\""
+#include "report/svg.h"
 
-/* Okabe-Ito; tables beyond them share the last. */
-static const char *const colors[COLORS_MOST] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                                "#e69f00", "#56b4e9", "#8a8a00", "#555555"};
+#define SIDE   560.0 /* pixels of the square */
+#define LEFT   70.0
+#define TOP    40.0
+#define BELOW  50.0
+#define LEGEND 270.0
+#define LINE   18.0
 
 typedef struct {
     GString *out;
@@ -58,54 +53,45 @@ static double py(const Scatter *s, double seconds)
     return TOP + SIDE - along(s, seconds);
 }
 
-/* One decimal, whatever the locale. */
-static const char *decimal(char buffer[32], double value)
-{
-    return g_ascii_formatd(buffer, 32, "%.1f", value);
-}
-
-/* `ink` is a class, for a sheet that recolours, and attributes, for who has none. */
-static void line(const Scatter *s, const char *ink, double x1, double y1, double x2, double y2)
-{
-    char a[32], b[32], c[32], d[32];
-    g_string_append_printf(s->out, "<line %s x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%s\"/>\n", ink,
-                           decimal(a, x1), decimal(b, y1), decimal(c, x2), decimal(d, y2));
-}
-
-static void text(const Scatter *s, const char *anchor, double x, double y, const char *words)
-{
-    char a[32], b[32];
-    g_autofree char *escaped = g_markup_escape_text(words, -1);
-    g_string_append_printf(s->out, "<text text-anchor=\"%s\" x=\"%s\" y=\"%s\">%s</text>\n", anchor,
-                           decimal(a, x), decimal(b, y), escaped);
-}
-
 static void draw_axes(const Scatter *s)
 {
     for (int decade = s->low; decade <= s->high; decade++) {
         double at = pow(10, decade);
         g_autofree char *label = g_strdup_printf("%g s", at);
-        line(s, GRID, px(s, at), TOP, px(s, at), TOP + SIDE);
-        line(s, GRID, LEFT, py(s, at), LEFT + SIDE, py(s, at));
-        text(s, "middle", px(s, at), TOP + SIDE + LINE, label);
-        text(s, "end", LEFT - 6, py(s, at) + 4, label);
+        rh_svg_line(s->out, RH_SVG_GRID, px(s, at), TOP, px(s, at), TOP + SIDE);
+        rh_svg_line(s->out, RH_SVG_GRID, LEFT, py(s, at), LEFT + SIDE, py(s, at));
+        rh_svg_text(s->out, RH_SVG_SOFT, "middle", px(s, at), TOP + SIDE + LINE, label);
+        rh_svg_text(s->out, RH_SVG_SOFT, "end", LEFT - 6, py(s, at) + 4, label);
     }
-    line(s, EQUAL, LEFT, TOP + SIDE, LEFT + SIDE, TOP);
-    text(s, "middle", LEFT + SIDE / 2, TOP + SIDE + 2.3 * LINE, "measured");
-    text(s, "start", LEFT, TOP - 10, "predicted");
+    rh_svg_line(s->out, RH_SVG_RULE, LEFT, TOP + SIDE, LEFT + SIDE, TOP);
+    rh_svg_text(s->out, RH_SVG_SOFT, "middle", LEFT + SIDE / 2, TOP + SIDE + 2.3 * LINE,
+                "measured");
+    rh_svg_text(s->out, RH_SVG_TEXT, "start", LEFT, TOP - 10, "predicted");
 }
 
-static int color_of(const Scatter *s, const char *table)
+static RhColor color_of(const Scatter *s, const char *table)
 {
     int i = 0;
     while (s->tables[i] && strcmp(s->tables[i], table) != 0)
         i++;
-    return MIN(i, COLORS_MOST - 1);
+    return rh_color_series(i);
+}
+
+static void draw_point(const Scatter *s, RhColor color, double x, double y, double radius,
+                       const char *about)
+{
+    g_autofree char *escaped = g_markup_escape_text(about, -1);
+    g_string_append(s->out, "<circle ");
+    rh_svg_fill(s->out, color);
+    g_string_append(s->out, " fill-opacity=\"0.6\" cx=\"");
+    rh_svg_number(s->out, x);
+    g_string_append(s->out, "\" cy=\"");
+    rh_svg_number(s->out, y);
+    g_string_append_printf(s->out, "\" r=\"%.0f\"><title>%s</title></circle>\n", radius, escaped);
 }
 
 static void draw_points(const Scatter *s, const RhJudged *judged)
 {
-    char a[32], b[32];
     for (guint i = 0; i < judged->rows->len; i++) {
         const RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
         if (!is_point(row))
@@ -113,18 +99,13 @@ static void draw_points(const Scatter *s, const RhJudged *judged)
         g_autofree char *about =
             g_strdup_printf("%s, %s: %.4g s measured, %.4g s predicted", row->model, row->device,
                             row->measured_s, row->predicted_s);
-        g_autofree char *escaped = g_markup_escape_text(about, -1);
-        g_string_append_printf(
-            s->out,
-            "<circle fill=\"%s\" fill-opacity=\"0.6\" cx=\"%s\" cy=\"%s\" r=\"3\"><title>%s</title></circle>\n",
-            colors[color_of(s, row->table)], decimal(a, px(s, row->measured_s)),
-            decimal(b, py(s, row->predicted_s)), escaped);
+        draw_point(s, color_of(s, row->table), px(s, row->measured_s), py(s, row->predicted_s), 3,
+                   about);
     }
 }
 
 static void draw_legend(const Scatter *s, const RhJudged *judged)
 {
-    char a[32], b[32];
     int shown = 0;
     for (int i = 0; s->tables[i]; i++) {
         RhJudgedFigures f = rh_judged_figures(judged, RH_JUDGED_BY_TABLE, s->tables[i]);
@@ -134,44 +115,33 @@ static void draw_legend(const Scatter *s, const RhJudged *judged)
         g_autofree char *words =
             g_strdup_printf("%s: %d, median %.1f %%", s->tables[i], f.figures.count,
                             100 * f.figures.median_abs_error_frac);
-        g_string_append_printf(
-            s->out, "<circle fill=\"%s\" fill-opacity=\"0.6\" cx=\"%s\" cy=\"%s\" r=\"5\"/>\n",
-            colors[MIN(i, COLORS_MOST - 1)], decimal(a, LEFT + SIDE + 20), decimal(b, y - 4));
-        text(s, "start", LEFT + SIDE + 32, y, words);
+        draw_point(s, rh_color_series(i), LEFT + SIDE + 20, y - 4, 5, s->tables[i]);
+        rh_svg_text(s->out, RH_SVG_TEXT, "start", LEFT + SIDE + 32, y, words);
         shown++;
     }
 }
 
-static void begin(const Scatter *s, const RhJudgedFigures *all)
+static GString *begin(const RhJudgedFigures *all)
 {
-    char a[32], b[32];
-    decimal(a, LEFT + SIDE + LEGEND);
-    decimal(b, TOP + SIDE + BELOW);
-    g_string_append_printf(
-        s->out,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%s\" height=\"%s\" viewBox=\"0 0 %s %s\" "
-        "role=\"img\" aria-labelledby=\"title description\">\n"
-        "<title id=\"title\">Predicted against measured step times</title>\n"
-        "<desc id=\"description\">%d measured steps, a point each, seconds on logarithmic axes; on the "
+    g_autofree char *about = g_strdup_printf(
+        "%d measured steps, a point each, seconds on logarithmic axes; on the "
         "diagonal prediction and measurement agree. Half of them are within %.1f %%, nine in ten "
-        "within %.1f %%; on average predictions are %.1f %% too %s.</desc>\n"
-        "<rect class=\"paper\" width=\"%s\" height=\"%s\" fill=\"#ffffff\"/>\n"
-        "<g font-family=\"sans-serif\" font-size=\"12\" fill=\"#222222\">\n",
-        a, b, a, b, all->figures.count, 100 * all->figures.median_abs_error_frac,
+        "within %.1f %%; on average predictions are %.1f %% too %s.",
+        all->figures.count, 100 * all->figures.median_abs_error_frac,
         100 * all->figures.p90_abs_error_frac, 100 * fabs(all->figures.bias_frac),
-        all->figures.bias_frac < 0 ? "short" : "long", a, b);
+        all->figures.bias_frac < 0 ? "short" : "long");
+    return rh_svg_new("scatter", LEFT + SIDE + LEGEND, TOP + SIDE + BELOW, "",
+                      "Predicted against measured step times", about);
 }
 
 char *rh_report_scatter_svg(const RhJudged *judged)
 {
     g_autofree const char **tables = rh_judged_groups(judged, RH_JUDGED_BY_TABLE);
     RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
-    Scatter s = {.out = g_string_new(NULL), .tables = tables};
+    Scatter s = {.out = begin(&all), .tables = tables};
     find_range(judged, &s);
-    begin(&s, &all);
     draw_axes(&s);
     draw_points(&s, judged);
     draw_legend(&s, judged);
-    g_string_append(s.out, "</g>\n</svg>\n");
-    return g_string_free(s.out, FALSE);
+    return rh_svg_finish(s.out);
 }

@@ -2,9 +2,6 @@
 
 #include <math.h>
 
-static const char *const colors[RH_SVG_COLORS] = {"#0072b2", "#009e73", "#e69f00", "#d55e00",
-                                                  "#cc79a7", "#56b4e9", "#a0a8b1", "#8a8a00",
-                                                  "#5b636c", "#9467bd", "#c9b000"};
 /* Class, then attributes. */
 static const char *const inks[RH_SVG_LAST] = {
     [RH_SVG_GRID] = "class=\"grid\" stroke=\"#dddddd\"",
@@ -12,9 +9,29 @@ static const char *const inks[RH_SVG_LAST] = {
     [RH_SVG_TEXT] = "class=\"ink\" fill=\"#222222\"",
     [RH_SVG_SOFT] = "class=\"soft\" fill=\"#5b636c\""};
 
-const char *rh_svg_color(int i)
+char *rh_svg_style(void)
 {
-    return colors[MIN(i, RH_SVG_COLORS - 1)];
+    GString *out = g_string_new(
+        "svg.rh{max-width:100%;height:auto}"
+        "@media (max-width:40rem){.rh.links text{font-size:24px}}@media (prefers-color-scheme:dark){svg.rh{background:#15181c}"
+        ".rh .paper{fill:#15181c}.rh .ink{fill:#e4e7ea}.rh .soft{fill:#a0a8b1}.rh .grid{stroke:#363c44}"
+        ".rh .rule,.rh .chain{stroke:#e4e7ea}");
+    for (RhColor i = 0; i < RH_COLOR_LAST; i++)
+        g_string_append_printf(out, ".rh .c%d{fill:%s}.rh .s%d{stroke:%s}", i, rh_color_dark(i), i,
+                               rh_color_dark(i));
+    g_string_append_c(out, '}');
+    return g_string_free(out, FALSE);
+}
+
+void rh_svg_fill(GString *out, RhColor color)
+{
+    g_string_append_printf(out, "class=\"c%d\" fill=\"%s\"", color, rh_color_light(color));
+}
+
+void rh_svg_stroke(GString *out, RhColor color)
+{
+    g_string_append_printf(out, "class=\"s%d\" fill=\"none\" stroke=\"%s\"", color,
+                           rh_color_light(color));
 }
 
 void rh_svg_number(GString *out, double value)
@@ -43,15 +60,17 @@ GString *rh_svg_new(const char *id, double width, double height, const char *dat
     attribute(out, "width", width);
     attribute(out, "height", height);
     g_string_append_printf(out,
-                           " viewBox=\"0 0 %.0f %.0f\" class=\"%s\" role=\"img\"%s%s>\n<title>",
+                           " viewBox=\"0 0 %.0f %.0f\" class=\"rh %s\" role=\"img\"%s%s>\n<title>",
                            width, height, id, *data ? " " : "", data);
     escaped(out, title);
     g_string_append(out, "</title>\n<desc>");
     escaped(out, description);
-    g_string_append_printf(out,
-                           "</desc>\n<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" "
-                           "fill=\"#ffffff\"/>\n<g font-family=\"sans-serif\" font-size=\"12\">\n",
-                           width, height);
+    g_autofree char *style = rh_svg_style();
+    g_string_append_printf(
+        out,
+        "</desc>\n<style>%s</style>\n<rect class=\"paper\" width=\"%.0f\" height=\"%.0f\" "
+        "fill=\"#ffffff\"/>\n<g font-family=\"sans-serif\" font-size=\"12\">\n",
+        style, width, height);
     return out;
 }
 
@@ -82,10 +101,11 @@ void rh_svg_text(GString *out, RhSvgInk ink, const char *anchor, double x, doubl
     g_string_append(out, "</text>\n");
 }
 
-void rh_svg_box(GString *out, int color, double x, double y, double width, double height,
+void rh_svg_box(GString *out, RhColor color, double x, double y, double width, double height,
                 const char *about)
 {
-    g_string_append_printf(out, "<rect class=\"c%d\" fill=\"%s\"", color, rh_svg_color(color));
+    g_string_append(out, "<rect ");
+    rh_svg_fill(out, color);
     attribute(out, "x", x);
     attribute(out, "y", y);
     attribute(out, "width", width);
@@ -113,4 +133,17 @@ char *rh_svg_tick_text(double value, double tick)
     int decimals = tick > 0 ? CLAMP((int)ceil(-log10(tick) - 1e-9), 0, 9) : 0;
     g_snprintf(format, sizeof format, "%%.%df", decimals);
     return g_strdup(g_ascii_formatd(text, sizeof text, format, value));
+}
+
+char *rh_svg_tick_short(double value, double tick)
+{
+    static const struct {
+        double size;
+        const char *letter;
+    } rows[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}, {1, ""}};
+    size_t i = 0;
+    while (i + 1 < G_N_ELEMENTS(rows) && fabs(value) < rows[i].size)
+        i++;
+    g_autofree char *number = rh_svg_tick_text(value / rows[i].size, tick / rows[i].size);
+    return g_strconcat(number, rows[i].letter, NULL);
 }

@@ -203,6 +203,9 @@ static void add_kernel(const Course *c, Walk *w, int32_t span)
                               .t_end_s = s->t_end_s};
         g_array_append_val(w->passes, pass);
     }
+    if (task->phase == RH_PHASE_RECOMPUTE)
+        g_array_index(w->passes, RhCoursePiece, w->passes->len - 1).recompute_s +=
+            s->t_end_s - s->t_start_s;
     w->t_end_s = s->t_end_s;
 }
 

@@ -19,7 +19,8 @@ typedef struct {
     double t_start_s, t_end_s;
     /* inside the pass, between its kernels; nothing of RH_PIECE_IDLE */
     double wait_s[RH_WAIT_LAST];
-    double late_s; /* what of wait_s was waiting for members that came later */
+    double late_s;      /* what of wait_s was waiting for members that came later */
+    double recompute_s; /* of its kernels, those that compute once more what was not kept */
 } RhCoursePiece;
 
 /* What the end of the step hung on: tasks of a performer, each begun when the one before had ended. */

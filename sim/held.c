@@ -2,15 +2,8 @@
 
 typedef struct {
     double t_s, bytes;
-    int32_t order;
     uint8_t use;
 } Change;
-
-static int by_time(gconstpointer a, gconstpointer b)
-{
-    const Change *x = a, *y = b;
-    return x->t_s < y->t_s ? -1 : x->t_s > y->t_s ? 1 : x->order - y->order;
-}
 
 /* What a step allocates again; the rest lies there from the first, before its first task. */
 static bool is_of_step(RhMemoryUse use, int32_t local)
@@ -19,44 +12,87 @@ static bool is_of_step(RhMemoryUse use, int32_t local)
            use == RH_MEMORY_LOGITS || use == RH_MEMORY_COMMUNICATION;
 }
 
-/* When the step's span of the event's task begins; behind the last task, when that ends. */
-static void add_changes(GArray *changes, const RhSpanIndex *x, int32_t performer,
-                        const RhMemoryEvent *event)
+/* A performer, and of each of its role's tasks the span of a step; -1: none. */
+typedef struct {
+    const RhSpanIndex *x;
+    const RhRole *role;
+    int32_t *spans;
+} Step;
+
+/* When the event's task begins in the step; behind the last task, when that ends. False: it was not performed. */
+static bool time_of(const Step *step, const RhMemoryEvent *event, double *t_s)
 {
-    const RhRole *role = rh_spans_role(x, performer);
-    int32_t local = event->at_task - role->tasks_first;
-    bool behind = local == role->tasks_count;
-    int32_t span = role->tasks_count > 0 ? x->first[performer][behind ? local - 1 : local] : -1;
-    for (; span >= 0; span = x->next[span]) {
-        const RhSpanOfTime *at = rh_spans_at(x, span);
-        Change change = {behind ? at->t_end_s : at->t_start_s, event->bytes, (int32_t)changes->len,
-                         event->use};
+    int32_t local = event->at_task - step->role->tasks_first;
+    bool behind = local == step->role->tasks_count;
+    int32_t span = step->role->tasks_count > 0 ? step->spans[behind ? local - 1 : local] : -1;
+    if (span < 0)
+        return false;
+    const RhSpanOfTime *at = rh_spans_at(step->x, span);
+    *t_s = behind ? at->t_end_s : at->t_start_s;
+    return true;
+}
+
+/* Program order is kept, as a caching allocator meets it: what the program frees before it allocates is freed before,
+ * though a task of another lane may begin earlier. So the most that is held is the ledger's peak.
+ * False: nothing of the step was performed. */
+static bool add_step(GArray *changes, const Step *step, bool first)
+{
+    const RhRole *role = step->role;
+    double now_s = changes->len ? g_array_index(changes, Change, changes->len - 1).t_s : 0;
+    bool performed = false;
+    for (int32_t i = role->memory_first; i < role->memory_first + role->memory_count; i++) {
+        const RhMemoryEvent *event = &g_array_index(step->x->p->memory, RhMemoryEvent, i);
+        double t_s;
+        bool here =
+            first || is_of_step((RhMemoryUse)event->use, event->at_task - role->tasks_first);
+        if (event->tier != RH_MEMORY_TIER_HBM || !here || !time_of(step, event, &t_s))
+            continue;
+        now_s = MAX(now_s, t_s);
+        Change change = {now_s, event->bytes, event->use};
         g_array_append_val(changes, change);
-        if (!is_of_step((RhMemoryUse)event->use, local))
-            break;
+        performed = true;
     }
+    return performed;
+}
+
+static GArray *changes_of(const RhSpanIndex *x, int32_t performer)
+{
+    GArray *changes = g_array_new(FALSE, FALSE, sizeof(Change));
+    const RhRole *role = rh_spans_role(x, performer);
+    g_autofree int32_t *spans =
+        g_memdup2(x->first[performer], sizeof(int32_t) * (gsize)role->tasks_count);
+    Step step = {x, role, spans};
+    for (bool first = true; add_step(changes, &step, first); first = false)
+        for (int32_t i = 0; i < role->tasks_count; i++)
+            spans[i] = spans[i] < 0 ? -1 : x->next[spans[i]];
+    return changes;
+}
+
+/* Of changes at one time, the fullest moment between them, where it is no end of theirs; and the last. */
+static guint add_moments(GArray *held, const GArray *changes, guint i, RhMoment *now)
+{
+    double t_s = g_array_index(changes, Change, i).t_s, before = rh_moment_sum_bytes(now);
+    RhMoment most = *now;
+    for (now->t_s = t_s; i < changes->len && g_array_index(changes, Change, i).t_s == t_s; i++) {
+        const Change *change = &g_array_index(changes, Change, i);
+        now->bytes[change->use] += change->bytes;
+        if (rh_moment_sum_bytes(now) > rh_moment_sum_bytes(&most))
+            most = *now;
+    }
+    double sum = rh_moment_sum_bytes(&most);
+    if (sum > before && sum > rh_moment_sum_bytes(now))
+        g_array_append_val(held, most);
+    g_array_append_val(held, *now);
+    return i;
 }
 
 GArray *rh_moments_new(const RhSpanIndex *x, int32_t performer)
 {
-    const RhRole *role = rh_spans_role(x, performer);
-    g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
+    g_autoptr(GArray) changes = changes_of(x, performer);
     GArray *held = g_array_new(FALSE, FALSE, sizeof(RhMoment));
-    for (int32_t i = 0; i < role->memory_count; i++) {
-        const RhMemoryEvent *event =
-            &g_array_index(x->p->memory, RhMemoryEvent, role->memory_first + i);
-        if (event->tier == RH_MEMORY_TIER_HBM)
-            add_changes(changes, x, performer, event);
-    }
-    g_array_sort(changes, by_time);
     RhMoment now = {0};
-    for (guint i = 0; i < changes->len; i++) {
-        const Change *change = &g_array_index(changes, Change, i);
-        now.t_s = change->t_s;
-        now.bytes[change->use] += change->bytes;
-        if (i + 1 == changes->len || g_array_index(changes, Change, i + 1).t_s != change->t_s)
-            g_array_append_val(held, now);
-    }
+    for (guint i = 0; i < changes->len;)
+        i = add_moments(held, changes, i, &now);
     return held;
 }
 

@@ -51,7 +51,7 @@ echo "exit $?"
 rehearse validate --only SimuMax -o scatter.svg 2>&1
 echo "exit $?"
 grep -c '<circle' scatter.svg
-grep '<title id\|<desc' scatter.svg
+grep '^<title\|<desc' scatter.svg
 rehearse validate --suite mpi-quick --run step 2>&1
 echo "exit $?"
 # Time that is up before any row is judged, and rows that nobody has.
