@@ -37,15 +37,16 @@ char *rh_pictures_page(const RhPictures *pictures, RhPage page)
         {"pareto", "Time against memory",
          "Every layout that was rehearsed. Left is less memory, down is less time; "
          "no ranked layout betters those on the line in both.",
-         pictures->pareto},
+         pictures->pareto, false},
+        {"memory-time", "Memory over the step",
+         "What the fullest GPU holds; of each moment drawn, the most.", pictures->memory, false},
         {"gantt", "Who does what when",
          "A row for each kind of GPU. Full height: passes of micro-batches; half height: why nothing ran, "
-         "inside a pass gathered at its end. The line below the rows is the critical path. Time that a stack adds for slow nodes is not drawn.",
-         pictures->gantt},
-        {"memory-time", "Memory over the step", "What the fullest GPU holds.", pictures->memory},
+         "inside a pass gathered at its end, as what is computed once more is at its beginning. The line below the rows is the critical path. Time that a stack adds for slow nodes is not drawn.",
+         pictures->gantt, true},
         {"links-time", "Links over the step",
          "The busiest links, each a row: how much of its rate moves, from none to all of it, in 120 equal parts of the step. Bytes of a collective lie evenly over its time.",
-         pictures->links}};
+         pictures->links, true}};
     RhPagePicture drawn[G_N_ELEMENTS(all)];
     page.pictures = drawn;
     page.pictures_count = 0;

@@ -140,7 +140,8 @@ static bool write_page(const RhArguments *a, const Kept *k, const RhAgain *g, in
     g_auto(RhPictures) pictures = {0};
     g_autofree char *text = g->r ? text_of_run(g, rank) : text_of_kept(k);
     g_autofree char *facts = g->r ? rh_report_facts_json(&g->in->question) : NULL;
-    RhPage page = {.command = k->command, .answer = text, .json = k->text, .facts = facts};
+    RhPage page = {
+        .command = k->command, .answer = text, .json = k->text, .facts = facts, .rank = rank};
     if (g->r)
         rh_pictures_draw_run(&pictures, g->program, g->run, g->r->memory_capacity_bytes);
     for (guint i = 0; i < a->outputs->len; i++) {

@@ -74,7 +74,7 @@ endfunction()
 function(rh_embed_html name folder)
   set(made "${CMAKE_BINARY_DIR}/${folder}_assets.c")
   set(style page)
-  set(script base table parts gantt main)
+  set(script base table cards parts gantt main)
   list(TRANSFORM style REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.css")
   list(TRANSFORM script REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
   add_custom_command(OUTPUT "${made}"

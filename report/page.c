@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "report/html_assets.h"
+#include "report/svg.h"
 
 /* --- pieces of text --- */
 
@@ -41,40 +42,50 @@ static char *source_of(const char *text)
 
 static void append_head(GString *out, const RhPage *page, gsize heading_length)
 {
-    g_autofree char *style = source_of(rh_html_style), *script = source_of(rh_html_script);
+    g_autofree char *of_pictures = rh_svg_style();
+    g_autofree char *style = source_of(rh_html_style), *drawn = source_of(of_pictures),
+                    *script = source_of(rh_html_script);
     g_string_append_printf(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-        "style-src '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n"
+        "style-src '%s' '%s'; script-src '%s'; base-uri 'none'; form-action 'none'\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
         "<meta name=\"color-scheme\" content=\"light dark\">\n<title>rehearse %s: ",
-        style, script, page->command);
+        style, drawn, script, page->command);
     append_escaped(out, page->answer, (gssize)heading_length);
     g_string_append_printf(out, "</title>\n<style>%s</style>\n</head>\n", rh_html_style);
 }
 
 static void append_answer(GString *out, const RhPage *page, gsize heading_length)
 {
-    const char *rest = page->answer + heading_length, *next = strstr(rest, "\nnext: ");
-    rest += *rest == '\n';
     g_string_append(out, "<section id=\"answer\" aria-labelledby=\"answer-title\">\n"
                          "<h1 id=\"answer-title\">");
     append_escaped(out, page->answer, (gssize)heading_length);
-    g_string_append(out, "</h1>\n<pre tabindex=\"0\" aria-label=\"The answer in full\">");
-    append_escaped(out, rest,
-                   next >= rest ? next - rest : -1); /* what to type next is no part of it */
-    g_string_append(out, "</pre>\n</section>\n");
+    g_string_append(out, "</h1>\n<div id=\"cards\" class=\"cards\"></div>\n</section>\n");
+}
+
+/* What to type next is no part of it. */
+static void append_text(GString *out, const RhPage *page, gsize heading_length)
+{
+    const char *rest = page->answer + heading_length, *next = strstr(page->answer, "\nnext: ");
+    if (rest[strspn(rest, "\n")] == '\0')
+        return;
+    g_string_append(out, "<section id=\"text\" class=\"folded\" aria-labelledby=\"text-title\">\n"
+                         "<details><summary><h2 id=\"text-title\">As the terminal shows it</h2>"
+                         "</summary>\n<pre tabindex=\"0\">");
+    append_escaped(out, page->answer, next ? next - page->answer : -1);
+    g_string_append(out, "</pre></details>\n</section>\n");
 }
 
 static void append_picture(GString *out, const RhPagePicture *picture)
 {
     g_string_append_printf(out,
-                           "<section id=\"%s\" aria-labelledby=\"%s-title\">\n"
+                           "<section id=\"%s\"%s aria-labelledby=\"%s-title\">\n"
                            "<h2 id=\"%s-title\">%s</h2>\n<p>%s</p>\n"
                            "<figure class=\"picture\">\n%s</figure>\n</section>\n",
-                           picture->id, picture->id, picture->id, picture->title, picture->caption,
-                           picture->svg);
+                           picture->id, picture->wide ? " class=\"wide\"" : "", picture->id,
+                           picture->id, picture->title, picture->caption, picture->svg);
 }
 
 /* How much of the text is its first sentence: a line, and those it goes on in. */
@@ -94,15 +105,18 @@ char *rh_report_page(const RhPage *page)
     g_string_append_printf(out,
                            "<body>\n<a class=\"skip\" href=\"#answer\">To the answer</a>\n"
                            "<header><div><b>rehearse %s</b> <span id=\"asked\"></span></div>"
-                           "<nav aria-label=\"Parts of this report\"></nav></header>\n<main>\n",
-                           page->command);
+                           "<nav aria-label=\"Parts of this report\"></nav></header>\n"
+                           "<main data-rank=\"%" G_GINT64_FORMAT "\">\n",
+                           page->command, MAX(page->rank, 1));
     append_answer(out, page, heading_length);
-    g_string_append(out, "<div id=\"tables\"></div>\n");
+    g_string_append(out, "<div class=\"pictures\">\n");
     for (int i = 0; i < page->pictures_count; i++)
         append_picture(out, &page->pictures[i]);
-    g_string_append(out, "<div id=\"parts\"></div>\n"
-                         "<noscript><p>Tables, search and zoom need scripts; the answer above and "
-                         "the pictures do not.</p></noscript>\n</main>\n");
+    g_string_append(out, "</div>\n<div id=\"tables\"></div>\n<div id=\"parts\"></div>\n"
+                         "<noscript><p>Cards, tables, search and zoom need scripts; the pictures "
+                         "and the text below do not.</p></noscript>\n");
+    append_text(out, page, heading_length);
+    g_string_append(out, "</main>\n");
     append_data(out, "data", page->json);
     if (page->facts)
         append_data(out, "facts", page->facts);

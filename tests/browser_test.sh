@@ -61,6 +61,31 @@ for page in plan run explain compare validate capacity; do
     grep -q '<section id="time"\|<table id="cases-table"' dom || fail "$page.html: no parts were made"
 done
 
+# The answer's cards come first, what repeats it last and folded; a window of 420 pixels cuts nothing, whatever is wide
+# scrolls in a box of its own.
+for page in plan run capacity; do
+    cat >frame.html <<END
+<!doctype html><iframe src="$page-open.html" style="width:420px;height:900px;border:0"></iframe>
+END
+    sed '/http-equiv="Content-Security-Policy"/d' "$page.html" >"$page-open.html"
+    cat >>"$page-open.html" <<'END'
+<script>
+const order = [...document.querySelectorAll("main section:not([hidden])")].map((part) => part.id), said = [];
+said.push(`first: ${order[0]} cards ${document.querySelectorAll("#answer .card").length > 2}`);
+said.push(`last: ${order.slice(-2).join(" ")} folded ${[...document.querySelectorAll(".folded details")].every((part) => !part.open)}`);
+said.push(`wide: ${document.documentElement.scrollWidth > window.innerWidth} ${[...document.querySelectorAll("figure svg")].filter((svg) => svg.getBoundingClientRect().right > window.innerWidth).length}`);
+document.title = said.join("; ");
+parent.postMessage(document.title, "*");
+</script>
+END
+    cat >>frame.html <<'END'
+<script>addEventListener("message", (event) => { document.body.append(Object.assign(document.createElement("p"), { id: "said", textContent: event.data })); });</script>
+END
+    browse frame.html --dump-dom >dom
+    grep -q 'first: answer cards true; last: text figures folded true; wide: false 0' dom ||
+        fail "$page.html in a narrow window: $(grep -o '<p id="said">[^<]*' dom)"
+done
+
 for picture in plan-pareto plan-gantt plan-memory run-gantt validate; do
     browse "$picture.svg" --dump-dom >dom
     grep -q '<title' dom || fail "$picture.svg has no title"

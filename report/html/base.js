@@ -50,31 +50,43 @@ function scaled(value, unit) {
 
 const percent = (value) => `${(100 * value).toFixed(1)} %`;
 
-/* Longest endings first. */
+/* How values are shown by how their keys end; the first that fits. */
 const UNITS = [
-  ["_bytes_per_s", (v) => scaled(v, "B/s")],
-  ["_flops_per_s_per_gpu", (v) => scaled(v, "FLOP/s")],
-  ["tokens_per_s_per_gpu", digits],
-  ["_usd_per_gpu_hour", (v) => `${digits(v)} USD`],
-  ["_per_s", (v) => `${digits(v)} /s`],
-  ["_bytes", bytes],
-  ["_frac", percent],
-  ["_usd", (v) => `${digits(v)} USD`],
-  ["_j", (v) => scaled(v, "J")],
-  ["_s", seconds],
+  [/(^|_)count$/, digits],
+  [/_bytes_per_s$/, (v) => scaled(v, "B/s")],
+  [/_flops_per_s_per_gpu$/, (v) => scaled(v, "FLOP/s")],
+  [/_per_s_per_gpu$/, (v) => `${digits(v)} /s per GPU`],
+  [/(^|_)usd_per_[a-z_]+$/, (v, key) => `${digits(v)} USD per ${words(key.replace(/^.*usd_per_/, ""))}`],
+  [/(^|_)j_per_[a-z_]+$/, (v, key) => `${scaled(v, "J")} per ${words(key.replace(/^.*j_per_/, ""))}`],
+  [/_per_s$/, (v) => `${digits(v)} /s`],
+  [/_bytes$/, bytes],
+  [/_frac$/, percent],
+  [/(^|_)usd$/, (v) => `${digits(v)} USD`],
+  [/^gpu_s$/, (v) => `${digits(v / 3600)} GPU hours`],
+  [/(^|_)j$/, (v) => scaled(v, "J")],
+  [/_s$/, seconds],
 ];
+
+const words = (key) => key.replace(/_/g, " ");
+const unitFor = (key) => UNITS.find(([ending]) => ending.test(key));
+
+/* Of keys from the outermost to the value's own, the one that says its unit: its own, or the nearest that has one. */
+function unitKey(path) {
+  return [...path].reverse().find(unitFor) || path[path.length - 1];
+}
 
 function shown(key, value) {
   if (value === null || value === undefined) return "";
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (!isNumber(value)) return String(value);
-  const unit = UNITS.find(([ending]) => `_${key}`.endsWith(ending));
-  return unit ? unit[1](value) : digits(value);
+  const unit = unitFor(key);
+  return unit ? unit[1](value, key) : digits(value);
 }
 
-/* "memory_peak_bytes" -> "memory peak". */
+/* "memory_peak_bytes" -> "memory peak": without the unit that the value shows. */
 function heading(key) {
-  return key.replace(/(_per_s_per_gpu)$/, " per s and GPU").replace(/_(s|bytes|frac|count|usd|j)$/, "").replace(/_/g, " ");
+  if (key === "gpu_s") return "GPU time";
+  return words(key.replace(/_?(usd|(^|_)j)_per_[a-z_]+$/, "").replace(/_per_s(_per_gpu)?$/, "").replace(/_(s|bytes|frac|count|usd|j)$/, "")) || words(key);
 }
 
 /* A bar of a share of 0..1. Its length is said beside it in numbers. */
@@ -86,4 +98,9 @@ function bar(share, kind) {
 
 function section(id, title, ...children) {
   return make("section", { id, "aria-labelledby": `${id}-title` }, make("h2", { id: `${id}-title` }, title), ...children);
+}
+
+/* One that opens at its title. */
+function folded(id, title, ...children) {
+  return make("section", { id, class: "folded", "aria-labelledby": `${id}-title` }, make("details", {}, make("summary", {}, make("h2", { id: `${id}-title` }, title)), ...children));
 }

@@ -44,7 +44,7 @@ function plansTable(doc) {
     { title: "layout", value: (r) => layoutText(r.layout), text: (r) => layoutText(r.layout) },
     field("step", "step_time_s"),
     field("MFU", "mfu_frac", "model FLOPs utilisation"),
-    field("tokens/s/GPU", "tokens_per_s_per_gpu"),
+    { title: "tokens/s/GPU", number: true, value: (r) => r.tokens_per_s_per_gpu, text: (r) => (isNumber(r.tokens_per_s_per_gpu) ? digits(r.tokens_per_s_per_gpu) : "") },
     field("memory", "memory_peak_bytes"),
     field("odds", "odds_frac", "that the memory suffices"),
     { title: "largest wait", value: (r) => (wait(r) ? wait(r).value_s : null), text: (r) => (wait(r) ? `${wait(r).name} ${percent(wait(r).value_s / r.step_time_s)}` : "") },
@@ -121,10 +121,9 @@ function figures(doc, id = "figures", caption = "Everything that is one value") 
     }
   };
   walk(doc, []);
-  const unit = (r) => [...r.path].reverse().find((key) => UNITS.some(([ending]) => `_${key}`.endsWith(ending))) || r.path[r.path.length - 1];
-  return section(id, "All figures", sortableTable(id, caption, [
+  return folded(id, "All figures", sortableTable(id, caption, [
     { title: "figure", value: (r) => r.path.join(" "), text: (r) => r.path.map(heading).join(", ") },
-    { title: "value", value: (r) => r.value, text: (r) => shown(unit(r), r.value) },
+    { title: "value", value: (r) => r.value, text: (r) => shown(unitKey(r.path), r.value) },
   ], rows));
 }
 
@@ -146,9 +145,10 @@ function subjectParts(subjects) {
     nodes[i].hidden = !has || (part === memoryPart && !subject.memory);
     if (!nodes[i].hidden) nodes[i].querySelector(".part").replaceChildren(part(subject));
   });
-  fill(subjects[0][1]);
+  const first = Math.min(rankShown() - 1, subjects.length - 1);
+  fill(subjects[first][1]);
   if (subjects.length === 1) return nodes;
-  const choice = make("select", { id: "subject" }, ...subjects.map(([name], i) => make("option", { value: i }, name)));
+  const choice = make("select", { id: "subject" }, ...subjects.map(([name], i) => make("option", { value: i, selected: i === first }, name)));
   choice.addEventListener("change", () => fill(subjects[Number(choice.value)][1]));
   return [make("p", { class: "tools choose" }, make("label", { for: "subject" }, "Shown below: "), choice), ...nodes];
 }
@@ -170,9 +170,11 @@ function navigation() {
   }
 }
 
+/* The answer's cards, tables and parts; last what repeats them key by key, folded. */
 function build() {
   const tables = document.getElementById("tables"), parts = document.getElementById("parts");
   const schema = answer.schema || "", subjects = subjectsOf(answer);
+  document.getElementById("cards").append(...cardsOf(answer).map(card));
   if (schema.startsWith("rehearse.plan") && answer.plans.length) tables.append(plansTable(answer));
   if (answer.cells) tables.append(schema.startsWith("rehearse.capacity-service") ? serviceTable(answer) : cellsTable(answer));
   if (answer.terms) tables.append(versusTable(answer.terms, "a_s", "b_s"));
@@ -180,10 +182,10 @@ function build() {
   if (subjects.length) parts.append(...subjectParts(subjects));
   if (answer.memory_term) parts.append(...memoryTerm(answer.memory_term));
   parts.append(...lists(answer, schema));
-  parts.append(figures(Object.fromEntries(Object.entries(answer).filter(([key]) => key !== "inputs"))));
   liveGantt(data("course"));
   if (facts) parts.append(section("sources", "Sources", sourcesPart(facts)));
   if (answer.argv) parts.append(asked(answer));
+  document.querySelector("main").append(figures(Object.fromEntries(Object.entries(answer).filter(([key]) => key !== "inputs"))));
   navigation();
   document.documentElement.dataset.ready = "yes";
 }

@@ -65,19 +65,20 @@ function sortableTable(id, caption, columns, rows, searched) {
 /* Columns of what the rows hold: scalars, and those of objects one level below. */
 function columnsOf(rows) {
   const found = new Map();
-  const add = (path, key, get) => {
+  const add = (keys, get) => {
+    const path = keys.join(".");
     if (found.has(path)) return;
     const some = rows.map(get).filter((value) => value !== null && value !== undefined);
     const numbers = some.length > 0 && some.every(isNumber);
-    found.set(path, { title: heading(path.replace(".", " ")), number: numbers, value: get, text: (row) => shown(key, get(row)) });
+    found.set(path, { title: keys.map(heading).join(" "), number: numbers, value: get, text: (row) => shown(unitKey(keys), get(row)) });
   };
   for (const row of rows)
     for (const [key, value] of Object.entries(row)) {
       if (isObject(value))
         for (const [inner, leaf] of Object.entries(value)) {
-          if (typeof leaf !== "object") add(`${key}.${inner}`, inner, (r) => (isObject(r[key]) ? r[key][inner] : null));
+          if (typeof leaf !== "object") add([key, inner], (r) => (isObject(r[key]) ? r[key][inner] : null));
         }
-      else if (!Array.isArray(value)) add(key, key, (r) => (typeof r[key] === "object" ? null : r[key]));
+      else if (!Array.isArray(value)) add([key], (r) => (typeof r[key] === "object" ? null : r[key]));
     }
   return [...found.values()].filter((column) => rows.some((row) => column.text(row) !== ""));
 }
