@@ -18,6 +18,7 @@ typedef enum {
     RH_ERROR_INPUT,     /* wrong input file or value in it: exit 3 */
     RH_ERROR_IO,        /* the world: a file cannot be read or written: exit 3 */
     RH_ERROR_NO_ANSWER, /* the question is fine, the answer is no: exit 1 */
+    RH_ERROR_REFUSED,   /* the machine lends no process to answer it in: exit 1 */
     RH_ERROR_INTERNAL,  /* our bug: exit 70 */
 } RhErrorCode;
 

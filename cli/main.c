@@ -22,6 +22,7 @@ static int exit_status(const GError *error)
         return 70;
     switch ((RhErrorCode)error->code) {
     case RH_ERROR_NO_ANSWER:
+    case RH_ERROR_REFUSED:
         return 1;
     case RH_ERROR_USAGE:
         return 2;

@@ -119,7 +119,8 @@ static int status_of(const RhArguments *a, const RhInputs *in, const RhRehearsal
 static void print_unanswered(const RhArguments *a, const RhInputs *in, const RhLayout *layout,
                              const GError *why)
 {
-    if (!a->json || !g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER))
+    if (!a->json || (!g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER) &&
+                     !g_error_matches(why, RH_ERROR, RH_ERROR_REFUSED)))
         return;
     bool late = a->timeout_s > 0 && rh_terminal_left_s(a->timeout_s) <= 1e-3;
     g_autofree char *text =

@@ -300,37 +300,117 @@ static GByteArray *do_well(int32_t item, void *user, GError **error)
                : NULL;
 }
 
+/* Open descriptors from here on, at most; what there were. */
+static struct rlimit limit_descriptors(rlim_t count)
+{
+    struct rlimit before, few;
+    CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = (struct rlimit){count, before.rlim_max};
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &few), 0);
+    return before;
+}
+
 static void without_descriptors_the_answer_names_them(void)
 {
     Record r;
-    struct rlimit before, none = {0};
     record_init(&r);
     RhWorkers workers = {.count = 2, .jobs = 2, .perform = do_well, .answer = note, .user = &r};
-    CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
-    none.rlim_max = before.rlim_max;
-    none.rlim_cur = 4; /* at best one more than the three that are open */
-    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    struct rlimit before = limit_descriptors(4); /* at best one more than the three that are open */
     rh_workers_run(&workers);
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
     CU_ASSERT_EQUAL(r.answers, 2);
     for (int i = 0; i < 2; i++) {
-        CU_ASSERT_EQUAL(r.codes[i], RH_ERROR_NO_ANSWER);
+        CU_ASSERT_EQUAL(r.codes[i], RH_ERROR_REFUSED);
         CU_ASSERT_PTR_NOT_NULL(strstr(r.texts[i], "open files"));
     }
     record_clear(&r);
 }
 
+static void count_refused(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+{
+    (void)item, (void)bytes;
+    *(int32_t *)user += g_error_matches(error, RH_ERROR, RH_ERROR_REFUSED);
+}
+
+/* The machine is asked a few times in all, not for every item. */
+static void many_items_are_refused_as_soon_as_one(void)
+{
+    int32_t refused = 0;
+    RhWorkers workers = {
+        .count = 500, .jobs = 4, .perform = do_well, .answer = count_refused, .user = &refused};
+    struct rlimit before = limit_descriptors(4);
+    int64_t t_start_us = g_get_monotonic_time();
+    rh_workers_run(&workers);
+    CU_ASSERT_TRUE(g_get_monotonic_time() - t_start_us < 5 * G_USEC_PER_SEC);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
+    CU_ASSERT_EQUAL(refused, 500);
+}
+
+/* Is refused while another is at work. */
+static GByteArray *need_all(int32_t item, void *user, GError **error)
+{
+    gint *at_work = ((Record *)user)->tries;
+    bool alone = g_atomic_int_add(at_work, 1) == 0;
+    g_usleep(20000);
+    g_atomic_int_add(at_work, -1);
+    if (!alone) {
+        rh_fail(error, RH_ERROR_REFUSED, "no process for item %d", item);
+        return NULL;
+    }
+    return g_byte_array_append(g_byte_array_new(), (const guint8 *)&item, 4);
+}
+
+static void what_a_child_is_refused_it_gets_when_others_have_ended(void)
+{
+    Record r;
+    record_init(&r);
+    rh_workers_run(
+        &(RhWorkers){.count = ITEMS, .jobs = 3, .perform = need_all, .answer = note, .user = &r});
+    CU_ASSERT_EQUAL(r.answers, ITEMS);
+    for (int i = 0; i < ITEMS; i++)
+        CU_ASSERT_EQUAL(r.codes[i], 0);
+    record_clear(&r);
+}
+
+static void a_child_that_is_refused_alone_says_so(void)
+{
+    Record r;
+    record_init(&r);
+    *r.tries = 1; /* somebody who does not end */
+    rh_workers_run(
+        &(RhWorkers){.count = 2, .jobs = 2, .perform = need_all, .answer = note, .user = &r});
+    CU_ASSERT_EQUAL(r.answers, 2);
+    CU_ASSERT_EQUAL(r.codes[0], RH_ERROR_REFUSED);
+    CU_ASSERT_EQUAL(r.codes[1], RH_ERROR_REFUSED);
+    record_clear(&r);
+}
+
+static bool begin_without_descriptors(void *user)
+{
+    ((Begun *)user)->has_begun = true;
+    limit_descriptors(4);
+    return true;
+}
+
+static void a_nursery_that_is_refused_children_leaves_them_to_its_caller(void)
+{
+    Begun begun = {0};
+    g_autoptr(RhNursery) nursery =
+        rh_nursery_new(&(RhNurseryWork){.perform = say_begun,
+                                        .note_bytes = sizeof(int32_t),
+                                        .begin = begin_without_descriptors,
+                                        .user = &begun});
+    nursery_round(nursery, "", "9 not");
+    nursery_round(nursery, "", "9 not"); /* and for good */
+}
+
 static void few_descriptors_mean_fewer_workers(void)
 {
     Record r;
-    struct rlimit before, few;
     record_init(&r);
     RhWorkers workers = {
         .count = ITEMS, .jobs = ITEMS, .perform = do_well, .answer = note, .user = &r};
-    CU_ASSERT_EQUAL(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = before;
-    few.rlim_cur = 8; /* room for two of six */
-    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &few), 0);
+    struct rlimit before = limit_descriptors(8); /* room for two of six */
     rh_workers_run(&workers);
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
     CU_ASSERT_EQUAL(r.answers, ITEMS);
@@ -381,6 +461,12 @@ int main(void)
             {"without_descriptors_the_answer_names_them",
              without_descriptors_the_answer_names_them},
             {"few_descriptors_mean_fewer_workers", few_descriptors_mean_fewer_workers},
+            {"many_items_are_refused_as_soon_as_one", many_items_are_refused_as_soon_as_one},
+            {"what_a_child_is_refused_it_gets_when_others_have_ended",
+             what_a_child_is_refused_it_gets_when_others_have_ended},
+            {"a_child_that_is_refused_alone_says_so", a_child_that_is_refused_alone_says_so},
+            {"a_nursery_that_is_refused_children_leaves_them_to_its_caller",
+             a_nursery_that_is_refused_children_leaves_them_to_its_caller},
             {"who_waits_hears_of_it_each_second", who_waits_hears_of_it_each_second},
             {"the_time_is_kept", the_time_is_kept},
             {0}});

@@ -4,9 +4,9 @@
  */
 #include "sim/engine/engine.h"
 
-/* rh_engine_run in a forked child. Also fails with RH_ERROR_NO_ANSWER when the time or a resource
- * of the machine has run out (options->timeout_s counts from the call), RH_ERROR_INTERNAL when the
- * child crashed. */
+/* rh_engine_run in a forked child. Also fails with RH_ERROR_NO_ANSWER when time or memory has run out
+ * (options->timeout_s counts from the call), RH_ERROR_REFUSED when no child can be made, RH_ERROR_INTERNAL
+ * when it crashed. */
 RhRun *rh_rehearse_apart(const RhProgram *p, const RhPlatform *platform,
                          const RhEngineOptions *options, GError **error);
 

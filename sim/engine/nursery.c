@@ -256,7 +256,7 @@ static bool ask_rest(const RhNursery *nursery, const RhWorkers *workers, const v
                (const uint8_t *)notes + (size_t)nursery->begun * nursery->work.note_bytes, news);
 }
 
-/* The next thing that the nursery says; false: it is gone. */
+/* The next thing that the nursery says; false: it is gone, or can make no child. */
 static bool take_reply(const RhNursery *nursery, const RhWorkers *workers, bool *answered)
 {
     Reply head;
@@ -270,6 +270,8 @@ static bool take_reply(const RhNursery *nursery, const RhWorkers *workers, bool 
     g_byte_array_set_size(bytes, head.length);
     if (!receive_all(nursery->socket, bytes->data, head.length))
         return false;
+    if (head.word == SAYS_ERROR && head.code == RH_ERROR_REFUSED)
+        return false;
     g_autoptr(GError) error = NULL;
     if (head.word == SAYS_ERROR) {
         g_autofree char *text = g_strndup((const char *)bytes->data, bytes->len);
@@ -282,58 +284,48 @@ static bool take_reply(const RhNursery *nursery, const RhWorkers *workers, bool 
 
 /* --- without a nursery --- */
 
-static void hand_on(int32_t item, const GByteArray *bytes, const GError *error, void *user)
-{
-    const RhWorkers *caller = ((const Call *)user)->caller;
-    caller->answer(item, bytes, error, caller->user);
-}
-
-static void hand_on_waiting(void *user)
-{
-    const RhWorkers *caller = ((const Call *)user)->caller;
-    if (caller->waiting)
-        caller->waiting(caller->user);
-}
-
-/* One item that got no answer, in a worker of the caller's own. */
+/* Items of a call that got no answer, in workers of the caller's own. */
 typedef struct {
     Call call;
-    int32_t item;
+    const int32_t *items;
 } Left;
 
-static GByteArray *perform_left(int32_t item, void *user, GError **error)
+static GByteArray *perform_left(int32_t place, void *user, GError **error)
 {
-    (void)item;
     Left *left = user;
-    return perform(left->item, &left->call, error);
+    return perform(left->items[place], &left->call, error);
 }
 
-static void hand_on_left(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+static void hand_on_left(int32_t place, const GByteArray *bytes, const GError *error, void *user)
 {
-    (void)item;
-    Left *left = user;
-    hand_on(left->item, bytes, error, &left->call);
+    const Left *left = user;
+    const RhWorkers *caller = left->call.caller;
+    caller->answer(left->items[place], bytes, error, caller->user);
 }
 
 static void wait_left(void *user)
 {
-    hand_on_waiting(&((Left *)user)->call);
+    const RhWorkers *caller = ((const Left *)user)->call.caller;
+    if (caller->waiting)
+        caller->waiting(caller->user);
 }
 
-static void run_left(const RhNursery *nursery, const RhWorkers *workers, const void *notes,
-                     const bool *answered)
+static void run_left(const RhNursery *nursery, const RhWorkers *workers, int32_t jobs,
+                     const void *notes, const bool *answered)
 {
-    for (int32_t item = 0; item < workers->count; item++) {
-        Left left = {{.nursery = nursery, .notes = notes, .caller = workers}, item};
+    g_autofree int32_t *items = g_new(int32_t, workers->count + 1);
+    Left left = {{.nursery = nursery, .notes = notes, .caller = workers}, items};
+    int32_t count = 0;
+    for (int32_t item = 0; item < workers->count; item++)
         if (!answered[item])
-            rh_workers_run(&(RhWorkers){.count = 1,
-                                        .jobs = 1,
-                                        .timeout_s = workers->timeout_s,
-                                        .perform = perform_left,
-                                        .answer = hand_on_left,
-                                        .waiting = wait_left,
-                                        .user = &left});
-    }
+            items[count++] = item;
+    rh_workers_run(&(RhWorkers){.count = count,
+                                .jobs = jobs,
+                                .timeout_s = workers->timeout_s,
+                                .perform = perform_left,
+                                .answer = hand_on_left,
+                                .waiting = wait_left,
+                                .user = &left});
 }
 
 void rh_nursery_begin(RhNursery *nursery, int32_t jobs, double timeout_s, const void *note,
@@ -359,14 +351,7 @@ void rh_nursery_run(RhNursery *nursery, const RhWorkers *workers, const void *no
     g_return_if_fail(nursery && workers && workers->jobs > 0 && workers->count >= nursery->begun);
     g_autofree bool *answered = g_new0(bool, workers->count + 1);
     if (nursery->pid == 0) {
-        Call call = {.nursery = nursery, .notes = notes, .caller = workers};
-        rh_workers_run(&(RhWorkers){.count = workers->count,
-                                    .jobs = workers->jobs,
-                                    .timeout_s = workers->timeout_s,
-                                    .perform = perform,
-                                    .answer = hand_on,
-                                    .waiting = hand_on_waiting,
-                                    .user = &call});
+        run_left(nursery, workers, workers->jobs, notes, answered);
         return;
     }
     bool there = ask_rest(nursery, workers, notes, news);
@@ -379,6 +364,6 @@ void rh_nursery_run(RhNursery *nursery, const RhWorkers *workers, const void *no
     }
     if (!there) {
         part(nursery);
-        run_left(nursery, workers, notes, answered);
+        run_left(nursery, workers, 1, notes, answered);
     }
 }

@@ -16,6 +16,8 @@
 #define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are told */
 #define TRIES_MAX      2      /* of an item whose child was lost */
 #define PATIENCE_US    200000 /* before a machine that lends nothing is asked again */
+#define REQUESTS_MAX   4      /* of it in a row, while no child is at work */
+#define REQUESTS_MAX   4      /* of it in a row, while no child is at work */
 #define WORD_EVERY_MS  1000   /* while nothing ends, who waits hears so often */
 
 typedef struct {
@@ -23,6 +25,7 @@ typedef struct {
     pid_t pid;       /* 0 = free */
     int pipe, words; /* its answer; its standard error, -1 = not kept */
     bool late;
+    bool beside; /* others were at work meanwhile */
     GByteArray *bytes;
 } Worker;
 
@@ -31,11 +34,12 @@ typedef struct {
     RhDeadline deadline;
     Worker *workers;
     int32_t workers_count;
-    int32_t jobs;    /* that the machine lends */
-    int32_t count;   /* of items so far */
-    bool open;       /* more may come */
-    uint8_t *tries;  /* per item */
-    GArray *waiting; /* int32_t: items to do, the next one last */
+    int32_t jobs;     /* that the machine lends */
+    int32_t refusals; /* in a row, while no child was at work */
+    int32_t count;    /* of items so far */
+    bool open;        /* more may come */
+    uint8_t *tries;   /* per item */
+    GArray *waiting;  /* int32_t: items to do, the next one last */
 } Pool;
 
 enum { ANSWER_BYTES = 'B', ANSWER_ERROR = 'E' };
@@ -60,6 +64,14 @@ static void pool_grow(Pool *pool, int32_t count, int32_t jobs)
         g_array_prepend_val(pool->waiting, pool->count);
     pool->workers_count = workers;
     pool->jobs = jobs;
+}
+
+static int32_t busy(const Pool *pool)
+{
+    int32_t count = 0;
+    for (int32_t i = 0; i < pool->workers_count; i++)
+        count += pool->workers[i].pid != 0;
+    return count;
 }
 
 /* --- in the child --- */
@@ -113,7 +125,7 @@ static bool fail_for_want(GError **error, int why)
                                                       : NULL;
     if (!want)
         return rh_fail(error, RH_ERROR_IO, "cannot start a worker process: %s", g_strerror(why));
-    return rh_fail(error, RH_ERROR_NO_ANSWER,
+    return rh_fail(error, RH_ERROR_REFUSED,
                    "no answer: the machine lends no more %s, and a rehearsal runs in a process of "
                    "its own",
                    want);
@@ -146,8 +158,15 @@ static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
             close(words);
         return fail_for_want(error, why);
     }
-    *worker = (Worker){
-        .item = item, .pid = pid, .pipe = ends[0], .words = words, .bytes = g_byte_array_new()};
+    bool beside = busy(pool) > 0;
+    for (int32_t i = 0; i < pool->workers_count; i++)
+        pool->workers[i].beside = true;
+    *worker = (Worker){.item = item,
+                       .pid = pid,
+                       .pipe = ends[0],
+                       .words = words,
+                       .beside = beside,
+                       .bytes = g_byte_array_new()};
     return true;
 }
 
@@ -214,6 +233,18 @@ static bool judge(const Pool *pool, const Worker *worker, int status, bool *lost
                    words);
 }
 
+/* Is the item to be done once more? A child that was refused a process of its own, while others had some, is: with
+ * fewer at once. */
+static bool is_done_again(Pool *pool, const Worker *worker, bool lost, const GError *error)
+{
+    if (lost)
+        return ++pool->tries[worker->item] < TRIES_MAX;
+    if (!g_error_matches(error, RH_ERROR, RH_ERROR_REFUSED) || !worker->beside)
+        return false;
+    pool->jobs = CLAMP(pool->jobs - 1, 1, MAX(1, busy(pool)));
+    return true;
+}
+
 /* Waits for the child and hands on its answer, or puts the item back. True when it was answered. */
 static bool end(Pool *pool, Worker *worker)
 {
@@ -228,7 +259,7 @@ static bool end(Pool *pool, Worker *worker)
     if (worker->words >= 0)
         close(worker->words);
     worker->pid = 0;
-    if (lost && ++pool->tries[worker->item] < TRIES_MAX) {
+    if (is_done_again(pool, worker, lost, error)) {
         g_array_append_val(pool->waiting, worker->item);
         return false;
     }
@@ -319,14 +350,6 @@ static Worker *next_ended(Pool *pool)
     }
 }
 
-static int32_t busy(const Pool *pool)
-{
-    int32_t count = 0;
-    for (int32_t i = 0; i < pool->workers_count; i++)
-        count += pool->workers[i].pid != 0;
-    return count;
-}
-
 /* Starts the next item. True when it is settled without a worker. */
 static bool start_next(Pool *pool)
 {
@@ -339,12 +362,13 @@ static bool start_next(Pool *pool)
         rh_fail(&error, RH_ERROR_NO_ANSWER, "no answer in time: the rehearsal was given %g s",
                 pool->what->timeout_s);
     else if (start(pool, worker, item, &error)) {
+        pool->refusals = 0;
         g_array_set_size(pool->waiting, pool->waiting->len - 1);
         return false;
     } else if (busy(pool) > 0) { /* another time, when one of these has ended */
         pool->jobs = busy(pool);
         return false;
-    } else if (++pool->tries[item] < TRIES_MAX) {
+    } else if (++pool->refusals < REQUESTS_MAX) {
         g_usleep(PATIENCE_US);
         return false;
     }

@@ -4,7 +4,7 @@
  * Memory is shared by fork; a child hands back bytes. What a child writes to its standard error is
  * its last words, and goes into the error when it crashes. An item whose child was killed or ran
  * out of memory is done once more; a machine that lends no more processes, descriptors or memory
- * gets fewer workers. Results do not depend on `jobs`. */
+ * gets fewer workers, also where a child asks it for some and is refused. Results do not depend on `jobs`. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,8 +17,8 @@ typedef struct {
      * which arrives with its code when its domain is RH_ERROR. */
     GByteArray *(*perform)(int32_t item, void *user, GError **error);
     /* In the caller, once per item, in order of ending: bytes, or NULL and the error (borrowed).
-     * RH_ERROR_NO_ANSWER: out of time, or of a resource, which it names; RH_ERROR_INTERNAL: the
-     * child crashed. */
+     * RH_ERROR_NO_ANSWER: out of time or memory; RH_ERROR_REFUSED: no child could be made, for want of a
+     * resource, which it names; RH_ERROR_INTERNAL: the child crashed. */
     void (*answer)(int32_t item, const GByteArray *bytes, const GError *error, void *user);
     /* In the caller, about each second in which none ends; may be NULL. */
     void (*waiting)(void *user);

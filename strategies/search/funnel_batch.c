@@ -106,6 +106,17 @@ static bool in_vain(RhFunnel *f, const RhLayout *l, RhRun **run, GError **error)
     return false;
 }
 
+/* No more is rehearsed. What the machine refuses it refuses to every layout. */
+static void fail(RhFunnel *f, const RhLayout *l, const GError *error)
+{
+    g_autofree char *text = rh_layout_format(l);
+    if (f->failed)
+        return;
+    f->failed = g_error_copy(error);
+    if (!g_error_matches(error, RH_ERROR, RH_ERROR_REFUSED))
+        g_prefix_error(&f->failed, "%s: ", text);
+}
+
 static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
 {
     for (guint i = 0; i < f->batch->len; i++) {
@@ -120,9 +131,7 @@ static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
             continue;
         f->plan->rehearsed_count++;
         if (!runs[i]) {
-            g_autofree char *text = rh_layout_format(&l);
-            if (!f->failed)
-                g_propagate_prefixed_error(&f->failed, g_error_copy(errors[i]), "%s: ", text);
+            fail(f, &l, errors[i]);
             continue;
         }
         RhRehearsal *r = rh_account_new(f->c, &l);

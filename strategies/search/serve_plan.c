@@ -288,7 +288,8 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
     Search *s = user;
     if (bytes && bytes->len == sizeof(Found))
         memcpy(&g_array_index(s->found, Found, item), bytes->data, sizeof(Found));
-    else if (g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
+    else if (g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) &&
+             rh_deadline_passed(s->deadline))
         s->plan->timed_out = true;
     else if (!s->failed)
         s->failed = g_error_copy(error);
