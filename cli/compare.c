@@ -92,8 +92,8 @@ static void append_figures(GString *out, const RhComparedSide *side_a, const RhC
     g_autofree char *layout_b = rh_layout_title(&b->layout);
     g_autofree char *step_a = rh_quantity_format(a->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *step_b = rh_quantity_format(b->step_time_s, RH_QUANTITY_S, 4);
-    g_autofree char *tokens_a = rh_text_count(llround(a->tokens_per_s_per_gpu));
-    g_autofree char *tokens_b = rh_text_count(llround(b->tokens_per_s_per_gpu));
+    g_autofree char *tokens_a = rh_text_rate(a->tokens_per_s_per_gpu);
+    g_autofree char *tokens_b = rh_text_rate(b->tokens_per_s_per_gpu);
     g_string_append_printf(out, "  A: %s\n  B: %s\n\n", layout_a, layout_b);
     g_autoptr(RhTable) table = rh_table_new("<>>");
     rh_table_rowf(table, "|A|B");

@@ -210,6 +210,12 @@ static bool load(const RhArguments *a, RhAsked *asked, GError **error)
             rh_error_help(error, "--skip-bad leaves such lines out, and counts them");
         return false;
     }
+    if (a->count > asked->list->list->len) {
+        g_autofree char *line = g_strdup_printf("note: --count asks for %" G_GINT64_FORMAT
+                                                " requests, the trace has %u",
+                                                a->count, asked->list->list->len);
+        rh_terminal_hint(line);
+    }
     if (a->count > 0)
         rh_requests_head(asked->list, a->count);
     if (asked->list->skipped_count > 0) {

@@ -189,7 +189,7 @@ static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportS
     g_autofree char *bar = rh_text_number(100 * rh_report_error_frac(r), 2);
     g_autofree char *error =
         rh_report_error_frac(r) > 0 ? g_strdup_printf(" +-%s %%", bar) : g_strdup("");
-    g_autofree char *rate = rh_text_count(llround(r->tokens_per_s_per_gpu));
+    g_autofree char *rate = rh_text_rate(r->tokens_per_s_per_gpu);
     g_string_append_printf(
         out, "      %s/step%s   %.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n\n", step, error,
         100 * r->mfu_frac, rate, rh_report_unit(r->pictures), r->memory.peak_bytes / RH_GIB_BYTES,

@@ -35,6 +35,11 @@ char *rh_text_number(double value, int digits)
     return g_strdup(g_ascii_formatd(text, sizeof text, format, value));
 }
 
+char *rh_text_rate(double per_s)
+{
+    return per_s < 99.95 ? rh_text_number(per_s, 3) : rh_text_count(llround(per_s));
+}
+
 char *rh_text_fact(const RhFact *fact, RhQuantity kind)
 {
     g_autofree char *value = rh_quantity_format(fact->value, kind, 3);

@@ -8,6 +8,7 @@
 
 char *rh_text_count(int64_t count);                      /* "13,440" */
 char *rh_text_number(double value, int digits);          /* significant digits, "62.4" */
+char *rh_text_rate(double per_s);                        /* "13,440", "34.6", "0.512" */
 char *rh_text_fact(const RhFact *fact, RhQuantity kind); /* "450 GB/s d" */
 char *rh_text_large(double value);                       /* "70.6 G", "1.2 T" */
 char *rh_text_amount(double value, const char *unit);    /* "70.6 GJ", "203 J" */

@@ -245,12 +245,6 @@ static void append_cost(GString *out, const RhServeQuestion *q, const RhOutcome 
                                dated ? price->date : "", dated ? ")" : "");
 }
 
-/* "4,092"; "0.326" */
-static char *per_second(double rate)
-{
-    return rate < 10 ? rh_text_number(rate, 3) : rh_text_count(llround(rate));
-}
-
 /* Rotated positions go on, and are served here; servers take the number in the model's file for a limit. */
 static void append_beyond(GString *out, const RhServeQuestion *q, const RhServiceResult *result)
 {
@@ -290,8 +284,8 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
     GString *out = g_string_new(NULL);
     const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";
     g_autofree char *rate = rh_text_number(o->request_rate_per_s, 3),
-                    *tokens = per_second(o->tokens_per_s),
-                    *each = per_second(o->tokens_per_s_per_gpu),
+                    *tokens = rh_text_rate(o->tokens_per_s),
+                    *each = rh_text_rate(o->tokens_per_s_per_gpu),
                     *share = rh_text_number(o->request_rate_per_s / MAX(r->gpus, 1), 3);
     if (o->completed_count == 0)
         g_string_append_printf(out, "%sno request is answered%s%s", bold, plain,

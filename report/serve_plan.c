@@ -135,7 +135,7 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autofree char *text = rh_report_servers(&e->deployment), *limits = rh_report_limits(e),
                     *rate = rh_text_number(e->rate_per_s, 3),
-                    *tokens = rh_text_count(llround(e->outcome.tokens_per_s_per_gpu));
+                    *tokens = rh_text_rate(e->outcome.tokens_per_s_per_gpu);
     g_string_append_printf(out, "%sbest: %s, %s%s, on %d GPU%s of %s\n", bold, text, limits, plain,
                            e->gpus, e->gpus == 1 ? "" : "s", e->deployment.server);
     if (e->deployment.pools_count > 1)

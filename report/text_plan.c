@@ -241,7 +241,7 @@ static void append_best(GString *out, const char *label, const RhRehearsal *best
 {
     g_autofree char *title = rh_layout_title(&best->layout);
     g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
-    g_autofree char *tokens = rh_text_count((int64_t)llround(best->tokens_per_s_per_gpu));
+    g_autofree char *tokens = rh_text_rate(best->tokens_per_s_per_gpu);
     append_title(out, label, title, style);
     bool known = best->events_count > 0;
     g_autofree char *number = rh_text_number(100 * rh_report_error_frac(best), 2);

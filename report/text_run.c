@@ -141,7 +141,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     GString *out = g_string_new(NULL);
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *title = rh_layout_title(&r->layout);
-    g_autofree char *tokens = rh_text_count(llround(r->tokens_per_s_per_gpu));
+    g_autofree char *tokens = rh_text_rate(r->tokens_per_s_per_gpu);
     g_autofree char *fit = verdict(q, r);
     g_autoptr(GPtrArray) watches = rh_report_run_watches(q, r);
     g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
