@@ -416,7 +416,7 @@ static int run(const RhArguments *a, GError **error)
     rh_room_words_tell(a, &in->c, constraints);
     tell_idle_words(a, in, plan);
     bool written = write_files(a, in, plan, &options, printed ? error : NULL);
-    return !printed || !written ? 3 : plan->entries->len > 0 ? 0 : 1;
+    return !printed || !written ? 3 : plan->entries->len > 0 && !plan->lost_may_win ? 0 : 1;
 }
 
 static const RhOption own[] = {

@@ -349,12 +349,19 @@ static void append_prices(GString *out, const RhCapacityAnswer *a)
 /* Before the table: what the first line says is then of those that were. */
 static void append_cut(GString *out, const RhCapacityAnswer *a)
 {
-    guint cut = 0;
-    for (guint i = 0; i < a->cells->len; i++)
+    guint cut = 0, lost = 0;
+    for (guint i = 0; i < a->cells->len; i++) {
         cut += cell_at(a, i)->timed_out;
+        lost += cell_at(a, i)->lost_may_win;
+    }
     if (cut > 0)
         g_string_append_printf(out, "time was up: %u of %u sizes were not searched to the end\n",
                                cut, a->cells->len);
+    if (lost > 0)
+        g_string_append_printf(out,
+                               "memory ran out here: of %u of %u sizes a better layout may be "
+                               "among those not rehearsed\n",
+                               lost, a->cells->len);
 }
 
 static void append_fine_print(GString *out, const RhCapacityAnswer *a)

@@ -492,9 +492,10 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     if (plan->beside)
         rh_report_append_beside(out, plan, options->gap_frac);
     append_best(out,
-                plan->unsafe   ? "best, but it may run out of memory"
-                : plan->beside ? "alone"
-                               : "best",
+                plan->lost_may_win ? "best of those that this machine had the memory to rehearse"
+                : plan->unsafe     ? "best, but it may run out of memory"
+                : plan->beside     ? "alone"
+                                   : "best",
                 g_ptr_array_index(plan->entries, 0), options->objective, style);
     append_table(out, plan);
     append_footnotes(out, plan, options);

@@ -212,6 +212,23 @@ static void text_of_a_plan_is_small_and_answers_first(void)
     world_clear(&w);
 }
 
+static void a_best_that_a_lost_layout_may_beat_says_so_first(void)
+{
+    World w = world_new();
+    w.q.c = &w.c;
+    RhPlan plan = plan_of(&w);
+    plan.lost_count = 3;
+    plan.lost_may_win = true;
+    plan.proved = false;
+    RhPlanOptions options = {.gap_frac = 0.002, .top = 2};
+    RhReportStyle style = {0};
+    g_autofree char *text = rh_report_plan_text(&w.q, &plan, &options, &style);
+    CU_ASSERT_TRUE(g_str_has_prefix(
+        text, "best of those that this machine had the memory to rehearse: tp4 pp1 dp2"));
+    plan_clear(&plan);
+    world_clear(&w);
+}
+
 /* The text with no more than a space between words. */
 static char *on_one_line(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
 {
@@ -348,6 +365,8 @@ int main(void)
         {"svg_escapes_what_xml_needs", svg_escapes_what_xml_needs},
         {"json_of_a_run_reads_back", json_of_a_run_reads_back},
         {"text_of_a_plan_is_small_and_answers_first", text_of_a_plan_is_small_and_answers_first},
+        {"a_best_that_a_lost_layout_may_beat_says_so_first",
+         a_best_that_a_lost_layout_may_beat_says_so_first},
         {"a_proof_is_no_closer_than_sensitive_steps", a_proof_is_no_closer_than_sensitive_steps},
         {"a_plan_without_rehearsal_tells_no_waits", a_plan_without_rehearsal_tells_no_waits},
         {"the_time_taken_moves_no_line", the_time_taken_moves_no_line},

@@ -465,6 +465,8 @@ static void what_memory_runs_out_for_is_left_out(void)
     CU_ASSERT_EQUAL(plan->lost_count + plan->rehearsed_count, plan->fit_count);
     CU_ASSERT_TRUE(isfinite(plan->lost_bound_s));
     CU_ASSERT_FALSE(plan->proved);
+    const RhRehearsal *best = plan->entries->pdata[0];
+    CU_ASSERT_EQUAL(plan->lost_may_win, plan->lost_bound_s < best->step_time_s * (1 - o.gap_frac));
 }
 #else
 static void what_memory_runs_out_for_is_left_out(void)

@@ -48,6 +48,7 @@ static void account(const RhCapacityGoal *goal, RhCapacityCell *cell)
 static void take_best(RhCapacityCell *cell, const RhCase *c, RhPlan *plan)
 {
     cell->timed_out |= plan->timed_out;
+    cell->lost_may_win |= plan->lost_may_win;
     cell->proved &= plan->proved;
     if (plan->entries->len == 0 && (plan->timed_out || plan->fit_count == 0)) {
         cell->too_large |= !plan->timed_out;

@@ -30,6 +30,7 @@ typedef struct {
     bool proved;          /* no kind of layout left is quicker by the gap */
     bool too_large;       /* with a batch: layouts are legal, none fits */
     bool timed_out;
+    bool lost_may_win;             /* as RhPlan's, of one of its batches */
     double seconds, usd, energy_j; /* of the whole run; usd and energy_j 0: unknown */
     double efficiency_frac; /* tokens a second and GPU over those of the platform's smallest size */
     bool meets;             /* date and budget */

@@ -218,9 +218,18 @@ static double least_left(RhFunnel *f)
     return rh_heap_least(heap);
 }
 
+/* Bounds are of time: of another objective nothing is known of what was not rehearsed. */
+static bool lost_may_win(const RhFunnel *f)
+{
+    bool known = !rh_funnel_by_memory(f) && !rh_funnel_by_energy(f) && !rh_funnel_by_estimate(f);
+    return f->plan->lost_count > 0 && f->main.entries->len > 0 &&
+           (!known || f->plan->lost_bound_s < rh_funnel_worth_of(f, f->main.entries->pdata[0]));
+}
+
 static void search(RhFunnel *f)
 {
     rh_funnel_run(f, &f->main);
+    f->plan->lost_may_win = lost_may_win(f);
     double out = fmin(f->plan->too_large_bound_s, f->plan->lost_bound_s);
     double left = fmin(least_left(f), out);
     f->plan->proof_bound_s = isfinite(left) && !rh_funnel_by_memory(f)

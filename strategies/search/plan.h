@@ -119,6 +119,7 @@ typedef struct {
     double too_large_bound_s; /* the least bound of those, INFINITY for none */
     int64_t lost_count;       /* left out: the machine had not the memory for their rehearsal */
     double lost_bound_s;      /* the least bound of those, INFINITY for none */
+    bool lost_may_win;        /* one of those may be better than the best entry */
     int64_t
         unperformed_count; /* best entries that it had not the memory for with every byte a flow */
     bool proved;
