@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 
 #define CELLS_MAX 256
 
@@ -246,12 +247,11 @@ bool rh_csv_number(const RhCsv *csv, const RhCsvRow *row, int32_t column, double
                    double otherwise, double *out, GError **error)
 {
     const char *text = column < 0 ? "" : row->cells[column];
-    char *end = NULL;
+    double x = 0;
     *out = otherwise;
     if (!*text)
         return true;
-    double x = g_ascii_strtod(text, &end);
-    if (end == text || *end || !isfinite(x) || x < low || x > high) {
+    if (!rh_number_parse(text, &x) || x < low || x > high) {
         g_autofree char *what = g_strdup_printf("is not a number from %g to %g", low, high);
         return rh_csv_fail(csv, row, column, what, error);
     }
@@ -263,12 +263,11 @@ bool rh_csv_whole(const RhCsv *csv, const RhCsvRow *row, int32_t column, int64_t
                   int64_t otherwise, int64_t *out, GError **error)
 {
     const char *text = column < 0 ? "" : row->cells[column];
-    char *end = NULL;
+    double x = 0;
     *out = otherwise;
     if (!*text)
         return true;
-    double x = g_ascii_strtod(text, &end);
-    if (end == text || *end || !(x >= (double)low && x <= (double)high) || x != floor(x)) {
+    if (!rh_number_parse(text, &x) || x < (double)low || x > (double)high || x != floor(x)) {
         g_autofree char *what = g_strdup_printf(
             "is not a whole number from %" G_GINT64_FORMAT " to %" G_GINT64_FORMAT, low, high);
         return rh_csv_fail(csv, row, column, what, error);

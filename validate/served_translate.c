@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "validate/cases_way.h"
 
@@ -280,9 +281,8 @@ static bool read_words(Way *w, Words *words)
 static bool say_length(Way *w, RhCaseColumn column, int64_t *tokens)
 {
     const char *text = rh_case_cell(&w->way, column);
-    char *end;
-    double length = g_ascii_strtod(text, &end);
-    if (end == text || *end || !(length >= 1 && length <= LENGTH_MOST))
+    double length = 0;
+    if (!rh_number_parse(text, &length) || length < 1 || length > LENGTH_MOST)
         return rh_case_give_up(&w->way, "%s \"%s\": no length", rh_case_column_name(column), text);
     *tokens = (int64_t)(length + 0.5);
     return true;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/units.h"
 
 #define EXPONENT_MAX 10.0
@@ -21,9 +22,7 @@ static bool fail(const char *text, GError **error)
 
 static bool read_number(const char *text, double most, double *out)
 {
-    char *end = NULL;
-    *out = g_ascii_strtod(text, &end);
-    return end != text && *end == 0 && *out >= 0 && *out <= most;
+    return rh_number_parse(text, out) && *out >= 0 && *out <= most;
 }
 
 /* "4x8", or "4" for one expert. */

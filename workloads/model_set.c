@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/units.h"
 #include "workloads/model_private.h"
 
@@ -36,10 +37,8 @@ static bool fail_unknown_key(const RhModel *m, const char *key, GError **error)
 static bool parse_ratio(const RhField *field, const char *key, const char *text, int64_t *value,
                         GError **error)
 {
-    char *end;
-    double number = g_ascii_strtod(text, &end), low = (double)field->low / 1000,
-           high = (double)field->high / 1000;
-    if (end == text || *end != 0 || !(number >= low && number <= high))
+    double number = 0, low = (double)field->low / 1000, high = (double)field->high / 1000;
+    if (!rh_number_parse(text, &number) || number < low || number > high)
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: not a number from %g to %g", key, text, low,
                        high);
     *value = llround(1000 * number);

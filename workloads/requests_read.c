@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/number.h"
 #include "base/units.h"
 
 #define CELLS_MAX   256
@@ -40,20 +41,11 @@ static bool wrong(const Reader *r, RhRequestField field, RhCell cell, RhFlaw *fl
     return rh_flaw(flaw, cell.column, "%s \"%.60s\" %s", r->format->columns[field], plain, what);
 }
 
-static bool read_number(const char *text, double *out)
-{
-    char *end = NULL;
-    if (!*text || strspn(text, "+-.0123456789eE") < strlen(text)) /* no hexadecimal, no inf */
-        return false;
-    *out = g_ascii_strtod(text, &end);
-    return *end == 0 && isfinite(*out);
-}
-
 static bool read_whole(const Reader *r, RhRequestField field, RhCell cell, int32_t low,
                        int32_t *out, RhFlaw *flaw)
 {
     double x = 0;
-    bool read = read_number(cell.from, &x);
+    bool read = rh_number_parse(cell.from, &x);
     if (!read || x != floor(x) || x < low || x > RH_REQUEST_TOKENS_MAX) {
         g_autofree char *what = g_strdup_printf(
             "is not a whole number from %d to %d\nhelp: %s", low, RH_REQUEST_TOKENS_MAX,
@@ -141,7 +133,7 @@ static bool read_clock(const Reader *r, RhCell cell, int64_t *whole_s, double *p
         return read_date(cell.from, whole_s, part_s) ||
                wrong(r, RH_FIELD_TIME, cell, flaw, clocks[RH_CLOCK_DATE].what);
     double unit_s = clocks[r->format->clock].unit_s;
-    if (!read_number(cell.from, &x) || x < 0 || x * unit_s > CLOCK_MAX_S) {
+    if (!rh_number_parse(cell.from, &x) || x < 0 || x * unit_s > CLOCK_MAX_S) {
         g_autofree char *what =
             g_strdup_printf("%s from 0 to %g\nhelp: correct it, or leave the line out",
                             clocks[r->format->clock].what, CLOCK_MAX_S / unit_s);

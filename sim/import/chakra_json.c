@@ -3,6 +3,7 @@
  * stand in "attr" or beside the rest. */
 #include <string.h>
 
+#include "base/number.h"
 #include "sim/import/chakra.h"
 
 static const char *find(const RhJsonNode *object, const char *const *keys)
@@ -25,9 +26,7 @@ static double number_of(RhJson *doc, const RhJsonNode *node)
         return 0;
     case RH_JSON_TEXT: {
         const char *text = rh_json_node_string(doc, node);
-        char *end = NULL;
-        value = g_ascii_strtod(text, &end);
-        if (*text && !*end && value >= -1e21 && value <= 1e21)
+        if (rh_number_parse(text, &value) && value >= -1e21 && value <= 1e21)
             return value;
         rh_json_problem(doc, node, NULL, "a number must stand here");
         return 0;

@@ -184,6 +184,11 @@ RhForeign *rh_foreign_load(const char *path, int32_t ranks, GError **error)
                                       : load_prefix(path, sum, error);
     if (!f)
         return NULL;
+    if (f->ops->len == 0) {
+        rh_fail(error, RH_ERROR_INPUT,
+                "%s: no operation stands in it: a step of nothing takes no time", path);
+        return NULL;
+    }
     f->hash = g_strdup(g_checksum_get_string(sum));
     if (f->ranks_count == 1 && ranks > 1 && !spread(f, ranks, error))
         return NULL;

@@ -30,3 +30,8 @@ rehearse simulate -w llama-3.1-8b -p dgx-h100:1 --global-batch 8 --seq 1024 -s t
 try simulate -w answer.json -p dgx-h100:1 --global-batch 8 --seq 1024 -s tp8
 try simulate -w llama-3.1-8b -p answer.json --global-batch 8 --seq 1024 -s tp8
 try simulate -w llama-3.1-8b -p dgx-h100:2 --gpus 8 --global-batch 8 --seq 1024 -s tp8 --beside answer.json
+# Numbers are decimal, in tables too.
+printf 'model,gpu,gpus,seq,global_batch,precision,measured_iteration_s\nllama-3.1-8b,h100-sxm,8,1024,64,bf16,0x10\n' >hexadecimal.csv
+try validate --cases hexadecimal.csv
+echo '[]' >empty.0.json
+try simulate --program empty.0.json -p dgx-h100:1
