@@ -120,6 +120,6 @@ char *rh_manual(void)
     g_string_append(
         out,
         ".SH ENVIRONMENT\n.TP\n\\fBREHEARSE_DATA\\fR\nfolder of the catalogues, where it is not "
-        "beside the program\n.TP\n\\fBNO_COLOR\\fR\nno colours, where it is set and not empty\n");
+        "beside the program\n.TP\n\\fBNO_COLOR\\fR\nno colours, where it is set and not empty and no --color says otherwise\n");
     return g_string_free(out, FALSE);
 }

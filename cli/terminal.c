@@ -19,11 +19,9 @@ static bool colored(int file, const char *when)
 {
     const char *no_color = g_getenv("NO_COLOR");
     const char *term = g_getenv("TERM");
-    if ((no_color && *no_color) || g_strcmp0(when, "never") == 0)
-        return false;
-    if (g_strcmp0(when, "always") == 0)
-        return true;
-    return isatty(file) && g_strcmp0(term, "dumb") != 0;
+    if (when && strcmp(when, "auto") != 0)
+        return strcmp(when, "always") == 0; /* an option goes before the environment */
+    return !(no_color && *no_color) && isatty(file) && g_strcmp0(term, "dumb") != 0;
 }
 
 void rh_terminal_setup(const RhArguments *arguments)

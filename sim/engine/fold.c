@@ -506,7 +506,7 @@ void rh_fold_end(RhFold *fold)
 static RhFold *fold_nothing(const RhTraffic *t, GError **error)
 {
     if (t->program->ranks_count > RH_UNFOLDED_RANKS_MAX) {
-        rh_fail(error, RH_ERROR_INPUT,
+        rh_fail(error, RH_ERROR_USAGE,
                 "an unfolded rehearsal of %d ranks is too large\n"
                 "note: at most %d ranks can be performed one by one",
                 t->program->ranks_count, RH_UNFOLDED_RANKS_MAX);

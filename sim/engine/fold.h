@@ -45,7 +45,7 @@ static inline uint64_t rh_fold_own_hash(RhLink link)
     return rh_mix64(59, (uint64_t)link + 1);
 }
 
-/* `unfolded` gives every rank its own colour; RH_ERROR_INPUT above RH_UNFOLDED_RANKS_MAX. */
+/* `unfolded` gives every rank its own colour; RH_ERROR_USAGE above RH_UNFOLDED_RANKS_MAX. */
 RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error);
 /* The same folded, in two parts, as only the second asks what collectives put on links: which ranks stand for
  * which; NULL beyond the deadline, which is looked at before each thing that takes long on a million GPUs. The

@@ -24,3 +24,7 @@ sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json fo
         grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
     done
 [ "$(wc -l <keys)" -gt 40 ] && echo 'all keys looked for'
+# An option goes before the environment.
+for when in never auto always; do
+    NO_COLOR=1 rehearse plan "${job[@]}" --top 1 -q --color "$when" | head -n 1 | grep -c "$(printf '\033')"
+done

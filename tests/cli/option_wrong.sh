@@ -60,3 +60,4 @@ try simulate "${job[@]}" -s zero3,shard2,hpz4
 try plan "${job[@]}" --set layers=4 --set model.layers=8
 ls
 try plan "${job[@]}" -s tp8
+try simulate -w llama-3.2-1b -p dgx-h100:2048 --global-batch 16384 --seq 1024 -s tp1 --unfolded
