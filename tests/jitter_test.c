@@ -5,6 +5,8 @@
 #include "sim/engine/jitter.h"
 #include "tests/train_kit.h"
 
+#define JITTER_FRAC 0.2
+
 static void the_largest_of_normals_has_its_moments(void)
 {
     RH_CHECK_CLOSE(rh_jitter_expected_max(1), 0, 1e-9);
@@ -14,6 +16,44 @@ static void the_largest_of_normals_has_its_moments(void)
     RH_CHECK_CLOSE(rh_jitter_variance_of_max(1), 1, 1e-9);
     RH_CHECK_CLOSE(rh_jitter_variance_of_max(2), 0.6816901, 1e-5); /* 1 - 1 / pi */
     RH_CHECK_CLOSE(rh_jitter_variance_of_max(8), 0.3728971, 1e-4);
+}
+
+/* How much later than t_s a kernel starts that waits for two which took so long: the one on its own lane, and one
+ * beside. */
+static double late_behind_s(double lane_s, double beside_s, double t_s)
+{
+    g_autoptr(RhProgram) p = rh_program_new(1);
+    g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:1x1");
+    rh_program_begin_role(p, "one", 0, NULL, 0);
+    int32_t beside = kit_wait(p, beside_s, NULL, 0), lane = kit_wait(p, lane_s, NULL, 0);
+    g_array_index(p->tasks, RhTask, beside).lane = RH_LANE_DP;
+    int32_t last = kit_wait(p, 1, &beside, 1);
+    kit_wait(p, 1, &last, 1);
+    rh_program_end_role(p);
+    RhRoleTable *tables = rh_role_tables_new(p, platform);
+    RhJitter *j = rh_jitter_new(p, tables, JITTER_FRAC, 1);
+    CU_ASSERT_EQUAL(rh_jitter_late_s(j, 0, 0, beside, 0), 0);
+    CU_ASSERT_EQUAL(rh_jitter_late_s(j, 0, 0, lane, 0), 0);
+    rh_jitter_end(j, 0, 0, beside, beside_s);
+    rh_jitter_end(j, 0, 0, lane, lane_s);
+    double late_s = rh_jitter_late_s(j, 0, 0, last, t_s);
+    rh_jitter_free(j);
+    rh_role_tables_free(tables, 1);
+    return late_s;
+}
+
+/* E[max(X, Y)] of two normals is theta p(alpha) - gap Q(alpha) above the larger mean, with the gap of the means,
+ * alpha = gap / theta and theta^2 the variance of X - Y (Clark 1961): of a rank's own kernels the difference of their
+ * variances, as what is in both counts as common. */
+static void who_waits_for_two_waits_for_the_later(void)
+{
+    double theta_s = JITTER_FRAC * sqrt(1.1 * 1.1 - 1), alpha = 0.1 / theta_s;
+    double above_s =
+        theta_s * exp(-alpha * alpha / 2) / sqrt(2 * G_PI) - 0.1 * erfc(alpha / sqrt(2)) / 2;
+    RH_CHECK_CLOSE(late_behind_s(1, 1.1, 1.1), above_s, 1e-9);
+    RH_CHECK_CLOSE(late_behind_s(1.1, 1, 1.1), above_s, 1e-9);
+    CU_ASSERT_EQUAL(late_behind_s(1, 9, 9), 0); /* the other is never the later */
+    CU_ASSERT_EQUAL(late_behind_s(9, 1, 9), 0);
 }
 
 typedef struct {
@@ -122,15 +162,17 @@ static void strong_jitter_is_near(void)
 
 int main(void)
 {
-    return rh_test_main("jitter",
-                        (RhTest[]){{"the_largest_of_normals_has_its_moments",
-                                    the_largest_of_normals_has_its_moments},
-                                   {"reductions_that_nobody_waits_for_absorb_the_skew",
-                                    reductions_that_nobody_waits_for_absorb_the_skew},
-                                   {"every_degree_of_zero_is_near", every_degree_of_zero_is_near},
-                                   {"shards_that_meet_at_every_kernel_are_near",
-                                    shards_that_meet_at_every_kernel_are_near},
-                                   {"every_schedule_is_near", every_schedule_is_near},
-                                   {"strong_jitter_is_near", strong_jitter_is_near},
-                                   {0}});
+    return rh_test_main(
+        "jitter",
+        (RhTest[]){
+            {"the_largest_of_normals_has_its_moments", the_largest_of_normals_has_its_moments},
+            {"who_waits_for_two_waits_for_the_later", who_waits_for_two_waits_for_the_later},
+            {"reductions_that_nobody_waits_for_absorb_the_skew",
+             reductions_that_nobody_waits_for_absorb_the_skew},
+            {"every_degree_of_zero_is_near", every_degree_of_zero_is_near},
+            {"shards_that_meet_at_every_kernel_are_near",
+             shards_that_meet_at_every_kernel_are_near},
+            {"every_schedule_is_near", every_schedule_is_near},
+            {"strong_jitter_is_near", strong_jitter_is_near},
+            {0}});
 }

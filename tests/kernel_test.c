@@ -36,6 +36,26 @@ static void every_class_name_finds_its_class_again(void)
     CU_ASSERT_EQUAL(rh_kernel_class_by_name("gemmm"), RH_KERNEL_NONE);
 }
 
+static void count(const char *domain, GLogLevelFlags level, const char *text, void *user)
+{
+    (void)domain, (void)text;
+    *(int *)user += (level & G_LOG_LEVEL_CRITICAL) != 0;
+}
+
+/* Behind the last of a table stands nothing. */
+static void what_is_no_dtype_and_no_class_is_told(void)
+{
+    int told = 0;
+    GLogLevelFlags fatal = g_log_set_always_fatal(G_LOG_FATAL_MASK);
+    GLogFunc before = g_log_set_default_handler(count, &told);
+    CU_ASSERT_EQUAL(rh_dtype_bytes(RH_DTYPE_LAST), 0);
+    CU_ASSERT_STRING_EQUAL(rh_dtype_name(RH_DTYPE_LAST), "none");
+    CU_ASSERT_STRING_EQUAL(rh_kernel_class_name(RH_KERNEL_LAST), "none");
+    g_log_set_default_handler(before, NULL);
+    g_log_set_always_fatal(fatal);
+    CU_ASSERT_EQUAL(told, 3);
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -44,6 +64,7 @@ int main(void)
             {"every_dtype_name_finds_its_dtype_again", every_dtype_name_finds_its_dtype_again},
             {"dtype_sizes_are_those_of_ieee_and_ocp", dtype_sizes_are_those_of_ieee_and_ocp},
             {"every_class_name_finds_its_class_again", every_class_name_finds_its_class_again},
+            {"what_is_no_dtype_and_no_class_is_told", what_is_no_dtype_and_no_class_is_told},
             {0},
         });
 }

@@ -312,6 +312,21 @@ static void every_broken_invariant_is_refused(void)
     }
 }
 
+/* Strides 1 and 4 reach as far as 1 + 2 * 4, and 3 and 1 as far as 3 + 2. */
+static void spans_reach_their_last_member_and_no_further(void)
+{
+    static const struct {
+        RhSpan spans[2];
+        int32_t ranks_least;
+    } groups[] = {{{{1, 2}, {4, 3}}, 10}, {{{3, 2}, {1, 3}}, 6}, {{{1, 1}, {7, 2}}, 8}};
+    for (size_t i = 0; i < G_N_ELEMENTS(groups); i++)
+        for (int32_t ranks = groups[i].ranks_least - 1; ranks <= groups[i].ranks_least; ranks++) {
+            g_autoptr(RhProgram) p = rh_program_new(ranks);
+            rh_program_add_group(p, "g", groups[i].spans, 2);
+            CU_ASSERT_EQUAL(rh_program_check(p, NULL), ranks == groups[i].ranks_least);
+        }
+}
+
 static void harmless_changes_are_accepted(void)
 {
     g_autoptr(RhProgram) p = two_stages();
@@ -482,6 +497,8 @@ int main(void)
                     a_bundle_takes_its_kernels_and_a_gap_after_each},
                    {"a_task_is_at_most_a_hundred_bytes", a_task_is_at_most_a_hundred_bytes},
                    {"every_broken_invariant_is_refused", every_broken_invariant_is_refused},
+                   {"spans_reach_their_last_member_and_no_further",
+                    spans_reach_their_last_member_and_no_further},
                    {"harmless_changes_are_accepted", harmless_changes_are_accepted},
                    {"a_role_that_holds_half_of_a_group_is_refused",
                     a_role_that_holds_half_of_a_group_is_refused},
