@@ -8,7 +8,7 @@
 #include "cli/serve_asking.h"
 #include "cli/terminal.h"
 #include "report/json_facts.h"
-#include "report/page.h"
+#include "report/service_page.h"
 
 static bool check_question(const RhArguments *a, GError **error)
 {
@@ -45,13 +45,13 @@ static bool write_files(const RhServeAsking *p, const RhServeQuestion *q, const 
         (const RhPlatform *const[]){p->in->hardware}, NULL, 1, p->server, error);
     if (!facts)
         return false;
-    RhPage page = {.command = "serve-plan", .answer = text, .json = json, .facts = facts};
     for (guint i = 0; i < p->a->outputs->len; i++) {
         const char *path = g_ptr_array_index(p->a->outputs, i);
         RhOutput kind = rh_output_kind(path);
-        g_autofree char *other = kind == RH_OUTPUT_CSV    ? rh_report_serve_plan_csv(plan)
-                                 : kind == RH_OUTPUT_HTML ? rh_report_page(&page)
-                                                          : NULL;
+        g_autofree char *other = kind == RH_OUTPUT_CSV ? rh_report_serve_plan_csv(plan)
+                                 : kind == RH_OUTPUT_HTML
+                                     ? rh_report_serve_plan_page(plan, text, json, facts)
+                                     : NULL;
         if (!rh_output_write(path, other ? other : json, error))
             return false;
     }

@@ -9,8 +9,8 @@
 #include "cli/serve_requests.h"
 #include "cli/terminal.h"
 #include "report/json_facts.h"
-#include "report/page.h"
 #include "report/serve.h"
+#include "report/service_page.h"
 #include "strategies/serve/program.h"
 #include "strategies/serve/server.h"
 
@@ -24,13 +24,9 @@ typedef struct {
 
 static char *page_of(const RhServeQuestion *q, const Played *p, const RhOutcome *o, GError **error)
 {
-    RhReportStyle plain = {0};
     g_autofree char *facts =
         rh_report_service_facts_json(&p->serving->platform, NULL, 1, p->serving->server, error);
-    g_autofree char *text = rh_report_serve_text(q, p->result, o, &plain);
-    g_autofree char *json = rh_report_serve_json(q, p->result, o);
-    RhPage page = {.command = "serve-simulate", .answer = text, .json = json, .facts = facts};
-    return facts ? rh_report_page(&page) : NULL;
+    return facts ? rh_report_serve_page(q, p->result, o, facts) : NULL;
 }
 
 static char *program_json(const Played *p, GError **error)
@@ -125,7 +121,7 @@ static RhServiceResult *play_again(const RhInputs *in, bool cheap, const Idle *i
     list.list = first;
     RhAsked asked = *idle->asked;
     asked.list = &list;
-    asked.client.timeline = asked.client.each_iteration = false;
+    asked.client.timeline = asked.client.history = asked.client.each_iteration = false;
     return service ? play(service, &asked, idle->failures, &unharmed, NULL) : NULL;
 }
 
@@ -201,6 +197,7 @@ static int run(const RhArguments *a, GError **error)
     asked->client.each_iteration = rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM) != NULL;
     asked->client.timeline =
         asked->client.each_iteration || rh_outputs_find(a->outputs, RH_OUTPUT_TRACE) != NULL;
+    asked->client.history = rh_outputs_find(a->outputs, RH_OUTPUT_HTML) != NULL;
     asked->client.ttft_patience_s = a->ttft_timeout_s;
     asked->client.e2e_patience_s = a->e2e_timeout_s;
     g_autoptr(RhServiceResult) unharmed = NULL;

@@ -16,12 +16,12 @@
 typedef struct {
     GString *out;
     const RhFront *front;
-    double x_most, y_most, top;
+    double x_least, x_most, y_most, top;
 } Picture;
 
 static double x_of(const Picture *p, double x)
 {
-    return LEFT + WIDTH * x / p->x_most;
+    return LEFT + WIDTH * (x - p->x_least) / (p->x_most - p->x_least);
 }
 
 static double y_of(const Picture *p, double y)
@@ -29,10 +29,15 @@ static double y_of(const Picture *p, double y)
     return p->top + HEIGHT * (1 - y / p->y_most);
 }
 
+static RhColor color_of(const Picture *p, int kind)
+{
+    return p->front->colors ? p->front->colors[kind] : rh_color_series(kind);
+}
+
 static void draw_axes(const Picture *p)
 {
-    double across = rh_svg_tick(p->x_most, 8), up = rh_svg_tick(p->y_most, 6);
-    for (int i = 0; i * across <= p->x_most; i++) {
+    double across = rh_svg_tick(p->x_most - p->x_least, 8), up = rh_svg_tick(p->y_most, 6);
+    for (int i = (int)ceil(p->x_least / across - 1e-9); i * across <= p->x_most; i++) {
         g_autofree char *text = rh_svg_tick_text(i * across, across);
         rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, i * across), p->top + HEIGHT + 18, text);
     }
@@ -75,21 +80,21 @@ static void draw_line(const Picture *p, int kind)
     if (path->len == 0 || kind >= p->front->joined_count)
         return;
     g_string_append(p->out, "<path ");
-    rh_svg_stroke(p->out, rh_color_series(kind));
+    rh_svg_stroke(p->out, color_of(p, kind));
     g_string_append_printf(p->out, " d=\"%s\"/>\n", path->str);
 }
 
 static void draw_legend(const Picture *p, int kind)
 {
     double x = 10 + LEGEND * (kind % A_ROW), y = 6 + ROW * (kind / A_ROW);
-    rh_svg_box(p->out, rh_color_series(kind), x, y, 12, 12, NULL);
+    rh_svg_box(p->out, color_of(p, kind), x, y, 12, 12, NULL);
     rh_svg_text(p->out, RH_SVG_TEXT, "start", x + 17, y + 10, p->front->kinds[kind]);
 }
 
 static void draw_point(const Picture *p, const RhFrontPoint *point, RhLabels *labels)
 {
     double half = point->large ? 5 : 3, x = x_of(p, point->x), y = y_of(p, point->y);
-    rh_svg_box(p->out, rh_color_series(point->kind), x - half, y - half, 2 * half, 2 * half,
+    rh_svg_box(p->out, color_of(p, point->kind), x - half, y - half, 2 * half, 2 * half,
                point->about);
     rh_labels_block(labels, x, y, half);
     if (!point->chosen)
@@ -143,6 +148,9 @@ char *rh_report_front_svg(const RhFront *front)
     }
     if (front->points_count == 0)
         return NULL;
+    p.x_least = front->x_near ? p.x_most : 0;
+    for (int i = 0; i < front->points_count; i++)
+        p.x_least = fmin(p.x_least, 0.92 * front->points[i].x);
     p.top = 30 + ROW * ((front->kinds_count + A_ROW - 1) / A_ROW);
     p.out = rh_svg_new(front->id, LEFT + WIDTH + 24, p.top + HEIGHT + BELOW, "", front->title,
                        front->description);

@@ -2,6 +2,8 @@
 /* Choices as points of a plane, a line for each kind, as SVG. */
 #include <stdbool.h>
 
+#include "report/colors.h"
+
 typedef struct {
     int kind; /* an index of `kinds`; points of a kind stand together, in the order of its line */
     double x, y;
@@ -17,7 +19,9 @@ typedef struct {
     const char *across, *up;         /* what the axes are */
     const char *const *kinds;
     int kinds_count;
-    int joined_count; /* lines join the points of so many kinds, the first */
+    const RhColor *colors; /* of the kinds; NULL: as of things with names of their own */
+    bool x_near;           /* the axis across begins near the first point, not at 0 */
+    int joined_count;      /* lines join the points of so many kinds, the first */
     const RhFrontPoint *points;
     int points_count;
     /* Lines at goals, drawn where they lie within the picture; a text NULL: none. */

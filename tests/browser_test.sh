@@ -46,6 +46,10 @@ job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
 "$rehearse" validate --only SimuMax -o validate.html -o validate.svg >validate.txt
 "$rehearse" capacity -w tiny-llama.json -p two-nodes.json --tokens 20B --seq 1024 --gpus 4..8 --global-batch 64 \
     -q -o capacity.html >capacity.txt
+"$rehearse" serve-simulate -w llama-3.2-1b -p h100-sxm:2x1 -s tp1,replicas=2,blocks=200 --lengths in=500,out=200,spread=0.8 \
+    --rate 40/s --count 2000 --ttft 'p99<1s' --tpot 'p99<9ms' -o serve.html >serve.txt || true
+"$rehearse" serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --find-rate --lengths in=1000,out=100 --count 3000 \
+    --ttft 'p99<9s' -q -o serve-plan.html >serve-plan.txt
 failed=0
 
 fail() {
@@ -54,16 +58,16 @@ fail() {
 }
 
 # No error of a script, nothing that the policy refused, and the script came to its end.
-for page in plan run explain compare validate capacity; do
+for page in plan run explain compare validate capacity serve serve-plan; do
     browse "$page.html" --dump-dom >dom
     grep -q 'data-ready="yes"' dom || fail "$page.html: its script did not end"
     ! grep -i 'CONSOLE' log || fail "$page.html: the console has something to say"
-    grep -q '<section id="time"\|<table id="cases-table"' dom || fail "$page.html: no parts were made"
+    grep -q '<section id="time"\|<table id="cases-table"\|<table id="figures-table"' dom || fail "$page.html: no parts were made"
 done
 
 # The answer's cards come first, what repeats it last and folded; a window of 420 pixels cuts nothing, whatever is wide
 # scrolls in a box of its own.
-for page in plan run capacity; do
+for page in plan run capacity serve serve-plan; do
     cat >frame.html <<END
 <!doctype html><iframe src="$page-open.html" style="width:420px;height:900px;border:0"></iframe>
 END

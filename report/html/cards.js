@@ -34,7 +34,7 @@ function levelsNote(doc, metric) {
 function spreadCard(doc, title, key, metric) {
   const spread = doc[key];
   if (!spread || !has(spread.p50)) return null;
-  return { title, value: seconds(spread.p99), note: [`99 % are below; median ${seconds(spread.p50)}`, levelsNote(doc, metric)].filter(Boolean).join(". ") };
+  return { title: `${title}, p99`, value: seconds(spread.p99), note: [`median ${seconds(spread.p50)}`, levelsNote(doc, metric)].filter(Boolean).join(". ") };
 }
 
 /* Of a service that was played, or the best one of a plan. */

@@ -71,8 +71,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Between the two nearest ranks, as numpy.percentile does. */
-static double quantile(const double *sorted, size_t count, double share)
+double rh_sorted_quantile(const double *sorted, size_t count, double share)
 {
     double place = share * (double)(count - 1);
     size_t below = (size_t)floor(place);
@@ -132,7 +131,7 @@ static double inflation(const double *values, size_t count, double share, double
 static RhEstimate estimate_quantile(const double *values, const double *sorted, size_t count,
                                     double share)
 {
-    double value = quantile(sorted, count, share), n = (double)count;
+    double value = rh_sorted_quantile(sorted, count, share), n = (double)count;
     double wide = inflation(values, count, share, value);
     double half = RH_Z95 * sqrt(n * share * (1 - share) * wide);
     double low = floor(n * share - half) - 1, high = ceil(n * share + half);

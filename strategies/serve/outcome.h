@@ -41,6 +41,8 @@ typedef struct {
     RhEstimate mean, p50, p90, p99;
 } RhServedSpread;
 
+/* Of at least one value in ascending order: between the two nearest ranks, as numpy.percentile does. */
+double rh_sorted_quantile(const double *sorted, size_t count, double share);
 /* `values` in the order in which they came to be. The interval of the mean is that of
  * batch means; of a quantile, that of order statistics, widened as neighbours are alike. */
 RhServedSpread rh_spread(const double *values, size_t count);

@@ -174,6 +174,7 @@ bool rh_replica_take(RhReplica *r, int32_t request, bool read, double t_s)
     }
     g_array_append_val(r->sequences, s);
     wait_in_line(r, (int32_t)r->sequences->len - 1);
+    rh_replica_note(r, t_s);
     return true;
 }
 

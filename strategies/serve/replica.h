@@ -28,6 +28,7 @@ typedef struct {
     GArray *served;
     int64_t *gaps;
     GArray *works;                          /* of RhServedWork; NULL: not kept */
+    RhServiceHistory *history;              /* NULL: not kept */
     double tier_tokens[RH_CACHE_TIER_LAST]; /* that slower memory holds (tiers.h) */
     double tier_s[RH_CACHE_TIER_LAST];      /* to load one from there, on the links of its ranks */
     bool each_iteration;                    /* no runs of several */

@@ -215,6 +215,7 @@ void rh_replica_fail(RhReplica *r, double t_s, GArray *dropped)
     rh_replica_forget_late(r);
     rh_replica_end_memory(r);
     rh_replica_begin_memory(r);
+    rh_replica_note(r, t_s);
 }
 
 int32_t rh_replica_told_tokens(const RhReplica *r, int32_t request, double t_s)

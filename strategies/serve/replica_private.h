@@ -115,6 +115,18 @@ static inline double rh_run_s(const RhDecodeRun *run, int32_t steps)
     return steps * (run->first_s + 0.5 * (steps - 1) * run->growth_s);
 }
 
+/* For the history: what it has from t_s on; and that its cache was filled evenly until then. */
+static inline double rh_replica_cached_frac(const RhReplica *r)
+{
+    return r->spec.blocks > 0 ? (double)r->used_blocks / r->spec.blocks : 0;
+}
+static inline void rh_replica_note(const RhReplica *r, double t_s)
+{
+    RhServiceLevel level = {(int32_t)r->waiting.length, r->running, rh_replica_cached_frac(r)};
+    if (r->spec.history)
+        rh_service_history_level(r->spec.history, r->spec.number, t_s, &level);
+}
+
 /* Of the run under way, the fewest iterations that last until then. */
 int32_t rh_replica_steps_until(const RhReplica *r, double t_s);
 /* Its prompt is in the cache: it is continued from now on. */

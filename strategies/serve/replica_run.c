@@ -123,6 +123,7 @@ double rh_replica_begin(RhReplica *r, double t_s)
         r->unlooked = 0;
         plan(r);
     }
+    rh_replica_note(r, t_s);
     if (!r->busy)
         return 0;
     plan_time(r);
@@ -268,6 +269,7 @@ static void end_prompt(RhReplica *r, int32_t i, double t_s, GArray *ended)
     } else { /* it was put out after its last token */
         s->tbt_max_s = fmax(s->tbt_max_s, t_s - s->t_joined_s);
         count_gap(r, t_s - s->t_joined_s, 1);
+        served->t_out_s += t_s - s->t_joined_s;
     }
     s->made++;
     r->counts.tokens_out++;
@@ -325,6 +327,8 @@ static void end_steps(RhReplica *r, double t_s, GArray *ended)
     int64_t continued = rh_replica_continued(r);
     count_gaps(r);
     take_blocks(r, tokens);
+    if (r->spec.history)
+        rh_service_history_ramp(r->spec.history, r->spec.number, t_s, rh_replica_cached_frac(r));
     r->steps += tokens;
     r->rounds += r->run.steps;
     r->stored += continued * tokens;
@@ -382,6 +386,7 @@ void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
         keep_work(r, t_s, continued, (int32_t)(r->counts.tokens_in - read_before));
     r->busy = false;
     rh_replica_drop_leaving(r);
+    rh_replica_note(r, t_s);
 }
 
 bool rh_replica_busy(const RhReplica *r)

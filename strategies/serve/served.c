@@ -12,6 +12,7 @@ void rh_service_result_free(RhServiceResult *result)
         g_array_unref(result->works);
     if (result->moves)
         g_array_unref(result->moves);
+    rh_service_history_free(result->history);
     g_free(result);
 }
 

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "strategies/serve/history.h"
 #include "strategies/serve/tiers.h"
 
 typedef enum {
@@ -24,6 +25,7 @@ typedef struct {
     double t_transfer_s; /* of it: keys and values on their way to where tokens are decoded */
     double t_slot_s;     /* of it: in the queue of the pool where tokens are decoded */
     double t_lost_s;     /* of it: until it was sent for the last time, as servers failed */
+    double t_out_s;      /* behind the first token: put out of a full cache, until it had another */
     double tbt_max_s;    /* the longest gap between two of its tokens */
     int32_t input_tokens, output_tokens, preempted_count, replica;
     int32_t found_tokens; /* of the prompt, in the cache when it was first scheduled */
@@ -60,10 +62,11 @@ typedef struct {
 #define RH_GAP_RATIO   1.01
 
 typedef struct {
-    GArray *served; /* RhServed, in the order of the requests */
-    GArray *works;  /* RhServedWork, as they ended; NULL: they were not asked for */
-    GArray *moves;  /* RhServedMove, as they ended; the same */
-    bool once;      /* the model makes no tokens: a pass answers */
+    GArray *served;            /* RhServed, in the order of the requests */
+    GArray *works;             /* RhServedWork, as they ended; NULL: they were not asked for */
+    GArray *moves;             /* RhServedMove, as they ended; the same */
+    RhServiceHistory *history; /* NULL: it was not asked for */
+    bool once;                 /* the model makes no tokens: a pass answers */
     double duration_s;
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
     int64_t tokens_in, tokens_out;                  /* read from prompts, made */

@@ -261,6 +261,28 @@ static void open_scaling(RhServiceClock *c, int32_t pool)
         rh_events_add(c->events, rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
 }
 
+/* For the history: who takes requests now. */
+static void note_there(RhServiceClock *c, double t_s)
+{
+    int32_t there = 0;
+    for (int32_t p = 0; c->result->history && p < c->service->deployment.pools_count; p++) {
+        const RhServiceStage *stage = &c->service->stages[p];
+        int32_t serving = stage->pool.replicas;
+        const int32_t *places;
+        if (stage->scaling)
+            rh_scaling_serving(stage->scaling, &serving, &places);
+        there += serving;
+    }
+    if (c->result->history)
+        rh_service_history_there(c->result->history, t_s, there);
+}
+
+static bool changes_replicas(int32_t event)
+{
+    return event == RH_SERVICE_LOOKS || event == RH_SERVICE_STARTS || event == RH_SERVICE_FAILS ||
+           event == RH_SERVICE_FAILS_DRAWN || event == RH_SERVICE_IS_BACK;
+}
+
 static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **error)
 {
     if (event->kind == RH_SERVICE_MOVES)
@@ -285,6 +307,8 @@ static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **erro
         rh_service_is_back(c, event->who, event->t_s);
     else
         on_comes(c, event->who, event->t_s, false);
+    if (changes_replicas(event->kind))
+        note_there(c, event->t_s);
     return true;
 }
 
@@ -414,6 +438,7 @@ static void open_replicas(RhServiceClock *c)
                                   .served = c->result->served,
                                   .gaps = c->result->gaps,
                                   .works = c->result->works,
+                                  .history = c->result->history,
                                   .each_iteration = c->client->each_iteration,
                                   .prompts_only = p == 0 && c->service->deployment.pools_count > 1};
             memcpy(spec.tier_tokens, stage->room.tier_tokens, sizeof spec.tier_tokens);
@@ -423,11 +448,17 @@ static void open_replicas(RhServiceClock *c)
         open_scaling(c, p);
     }
     c->end_of = g_new0(int64_t, number);
+    note_there(c, 0);
 }
 
-static RhServiceResult *result_new(const RhModel *model, const RhClient *client)
+static RhServiceResult *result_new(const RhService *service, const RhClient *client)
 {
+    const RhModel *model = service->serving.model;
     RhServiceResult *result = g_new0(RhServiceResult, 1);
+    int32_t replicas = 0;
+    for (int32_t p = 0; p < service->deployment.pools_count; p++)
+        replicas += service->stages[p].pool.replicas;
+    result->history = client->history ? rh_service_history_new(replicas) : NULL;
     result->once = !rh_model_makes_tokens(model);
     result->served = g_array_new(FALSE, FALSE, sizeof(RhServed));
     if (client->timeline) {
@@ -474,7 +505,7 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
         (client->failures && !rh_failures_check(client->failures, &service->deployment, error)))
         return NULL;
     RhDeadline deadline = rh_deadline_in(client->timeout_s);
-    RhServiceResult *result = result_new(service->serving.model, client);
+    RhServiceResult *result = result_new(service, client);
     g_autoptr(RhPrompts) prompts = rh_prompts_new(requests, service->serving.server->block_tokens);
     g_auto(RhCarrier) own = rh_carrier_own(service->serving.platform);
     RhServiceClock c = {.service = service,

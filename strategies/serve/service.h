@@ -25,6 +25,7 @@ typedef struct {
     const RhFailures *failures; /* borrowed; NULL: no server fails */
     RhCarrier *carrier;         /* between its pools; NULL: links of its own */
     bool timeline;              /* what replicas do is kept: RhServiceResult.works */
+    bool history;               /* and what there was over time, in bins: RhServiceResult.history */
     /* is performed, and none is told by the closed form of a run: for checks */
     bool each_iteration;
 } RhClient;

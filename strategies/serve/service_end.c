@@ -106,4 +106,6 @@ void rh_service_sum_up(RhServiceClock *c)
     double gpu_s = c->result->scales ? c->result->gpu_s : c->result->gpus * c->result->duration_s;
     c->result->cost_usd = price_per_s > 0 ? price_per_s * gpu_s : (double)NAN;
     close_replicas(c);
+    if (c->result->history)
+        rh_service_history_end(c->result->history, last_s);
 }

@@ -69,7 +69,7 @@ static void try_again(RhServiceClock *c, int32_t request, double t_s)
     }
     served->resent_count++;
     served->t_admit_s = served->t_first_s = (double)NAN;
-    served->t_stall_s = served->t_transfer_s = served->t_slot_s = 0;
+    served->t_stall_s = served->t_transfer_s = served->t_slot_s = served->t_out_s = 0;
     served->t_lost_s = t_s - served->t_arrive_s;
     served->found_tokens = 0;
     rh_service_route(c, request, t_s);

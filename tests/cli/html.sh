@@ -28,6 +28,10 @@ for page in plan run explain compare validate serve serve-plan serve-capacity ca
     sed -n 's/^<h1 [^>]*>\(.*\)<.h1>.*/\1/p' "$page.html"
     head -n 1 "$page.txt"
 done
+# Pictures of services, of what was played and of what was compared.
+for page in serve serve-plan serve-capacity; do
+    sed -n "s/.*<desc>\(.*\)<.desc>.*/$page: \1/p" "$page.html"
+done
 # Sources: of every constant, of each side and platform where they differ, and no name twice.
 rehearse capacity -w llama-3.2-1b -p dgx-h100,dgx-b200 --tokens 20B --seq 1024 --gpus 8 --global-batch 64 --price 2USD@2026-11 \
     -q -o two.html >two.txt
