@@ -9,6 +9,9 @@
 #define RH_JSON_VALUES_MAX                                                                         \
     (4 << 20) /* each takes some 100 B in memory, whatever it takes in the file */
 
+#define RH_JSON_NO_NUMBER                                                                          \
+    "\x7f" /* the text that stands for NaN and Infinity once the file is read */
+
 typedef struct {
     const RhJsonNode *node;
     bool at_key;         /* underline the key rather than the value */

@@ -42,9 +42,11 @@ static const char *blank_comments(char *text)
 /* What some writers put where JSON has no word for a number, and a text as long in its place. */
 static const struct {
     const char *word, *text;
-} NO_NUMBERS[] = {{"-Infinity", "\"-inf\"   "}, {"Infinity", "\"inf\"   "}, {"NaN", "\"?\""}};
+} NO_NUMBERS[] = {{"-Infinity", "\"" RH_JSON_NO_NUMBER "\"      "},
+                  {"Infinity", "\"" RH_JSON_NO_NUMBER "\"     "},
+                  {"NaN", "\"" RH_JSON_NO_NUMBER "\""}};
 
-/* Such a word becomes a text, which is refused where a number is read, and does not matter elsewhere. */
+/* Such a word becomes a text that is refused wherever it is read, and does not matter elsewhere. */
 static void replace_no_numbers(char *text)
 {
     bool in_string = false;

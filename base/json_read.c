@@ -40,9 +40,15 @@ static const cJSON *need(RhJson *doc, const RhJsonNode *object, const char *key)
     return node;
 }
 
+static bool is_no_number(const cJSON *node)
+{
+    return cJSON_IsString(node) && g_str_equal(node->valuestring, RH_JSON_NO_NUMBER);
+}
+
 static const char *type_name(const cJSON *node)
 {
-    return cJSON_IsString(node)   ? "text"
+    return is_no_number(node)     ? "NaN or an infinity"
+           : cJSON_IsString(node) ? "text"
            : cJSON_IsNumber(node) ? "a number"
            : cJSON_IsBool(node)   ? "true or false"
            : cJSON_IsArray(node)  ? "a list"
@@ -93,7 +99,7 @@ static void wrong_type(RhJson *doc, const cJSON *node, const char *wanted)
 
 const char *rh_json_node_text(RhJson *doc, const RhJsonNode *node)
 {
-    if (!cJSON_IsString(node)) {
+    if (!cJSON_IsString(node) || is_no_number(node)) {
         wrong_type(doc, node, "text");
         return "";
     }
@@ -215,7 +221,7 @@ static double node_quantity(RhJson *doc, const cJSON *node, RhQuantity kind)
     bool bare = kind == RH_QUANTITY_COUNT || kind == RH_QUANTITY_FRAC;
     if (cJSON_IsNumber(node) && bare)
         return rh_json_node_number(doc, node, 0, 1e300);
-    const char *text = cJSON_IsString(node) ? node->valuestring
+    const char *text = cJSON_IsString(node) && !is_no_number(node) ? node->valuestring
                        : cJSON_IsNumber(node)
                            ? g_ascii_formatd(number, sizeof(number), "%.15g", node->valuedouble)
                            : NULL;

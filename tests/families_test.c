@@ -448,6 +448,8 @@ static void words_for_no_number_do_not_matter_elsewhere(void)
                                                                "NaN, 'z': 'NaN'}");
     CU_ASSERT_EQUAL(m->layers_count, 2);
     check_refused("{'model_type': 'llama', 'num_hidden_layers': Infinity}", "num_hidden_layers");
+    check_refused("{'model_type': NaN, 'architectures': ['LlamaForCausalLM']}",
+                  "model_type must be text, not NaN or an infinity");
 }
 
 int main(void)
