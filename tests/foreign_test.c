@@ -123,6 +123,29 @@ static void more_predecessors_than_a_task_has_are_joined(void)
     RH_CHECK_CLOSE(goal_step(text->str), 1e-6 + 100 * 10e-9, 1e-9);
 }
 
+static int32_t marks_for(int predecessors)
+{
+    g_autoptr(GString) text = g_string_new("num_ranks 1 rank 0 { z: calc 1000\n");
+    for (int i = 0; i < predecessors; i++)
+        g_string_append_printf(text, "a%d: calc 10 cpu 1\nz requires a%d\n", i, i);
+    g_string_append(text, "}");
+    g_autoptr(RhPlatform) p = kit_platform(BOX);
+    g_autoptr(RhForeign) f = goal(text->str);
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhProgram) program = rh_foreign_program(f, p, &error);
+    g_assert_no_error(error);
+    int32_t marks = 0;
+    for (guint i = 0; i < program->tasks->len; i++)
+        marks += g_array_index(program->tasks, RhTask, i).kind == RH_TASK_MARK;
+    return marks;
+}
+
+static void as_many_predecessors_as_a_task_has_need_no_mark(void)
+{
+    CU_ASSERT_EQUAL(marks_for(UINT8_MAX), 0);
+    CU_ASSERT_EQUAL(marks_for(UINT8_MAX + 1), 1);
+}
+
 static void more_at_once_than_streams_is_told(void)
 {
     g_autoptr(GString) text = g_string_new("num_ranks 2\n");
@@ -366,6 +389,8 @@ int main(void)
          a_ring_of_sends_moves_while_messages_are_small},
         {"more predecessors than a task has are joined",
          more_predecessors_than_a_task_has_are_joined},
+        {"as many predecessors as a task has need no mark",
+         as_many_predecessors_as_a_task_has_need_no_mark},
         {"more at once than streams is told", more_at_once_than_streams_is_told},
         {"wrong texts say where and what", wrong_texts_say_where_and_what},
         {"a program written as GOAL takes the same step",
