@@ -467,6 +467,7 @@ RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *
 {
     RhModel *m = g_new0(RhModel, 1);
     m->name = g_intern_string(name);
+    m->numerics.rotary_frac = 1;
     m->family = g_intern_string(family->name);
     m->norm = family->norm;
     m->position = family->position;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/json.h"
+#include "workloads/numerics.h"
 #include "workloads/routing.h"
 #include "workloads/steps.h"
 
@@ -140,6 +141,7 @@ typedef struct RhModel {
     int32_t sound_rows;    /* rows of a spectrum that tokens are made of; else 0 */
     bool samples;        /* tokens are made of so many samples, by three convolutions (samples.c) */
     int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
+    RhNumerics numerics; /* further such */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;

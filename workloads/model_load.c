@@ -418,6 +418,7 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
     if (!own && stored.method == NULL && decoder != root)
         stored = rh_stored_weights_read(doc, root);
     if (m != NULL) {
+        m->numerics = own ? (RhNumerics){.rotary_frac = 1} : rh_numerics_read(doc, decoder);
         m->stored_as = stored.method;
         m->stored_recipe = stored.recipe;
     }
