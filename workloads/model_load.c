@@ -6,6 +6,7 @@
 #include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "workloads/hub.h"
 #include "workloads/model_private.h"
 #include "workloads/stored.h"
 
@@ -248,8 +249,10 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     }
     const char *near = rh_nearest_name(type, rh_family_names());
     g_autofree char *help = g_strdup_printf(
-        "%s%s%sa model of any kind can be described layer by layer: \"model_type\": \"layers\" "
-        "(docs/model-workload.md, which lists the %u types that are known)",
+        "%s%s%sif its layers are those of a known family, name that one (of Llama's: "
+        "\"model_type\": \"llama\"); a model of any kind can be described layer by layer: "
+        "\"model_type\": \"layers\" (docs/model-workload.md, which lists the %u types that are "
+        "known)",
         near != NULL ? "a similar type exists: " : "", near != NULL ? near : "",
         near != NULL ? "; " : "", g_strv_length((char **)rh_family_names()));
     rh_json_problem(doc, rh_json_member(typed, "model_type"), help,
@@ -445,6 +448,15 @@ const char *const *rh_model_names(void)
 static void fail_unknown(const char *spec, GError **error)
 {
     guint count = g_strv_length((char **)rh_model_names());
+    if (rh_hub_is_id(spec)) {
+        rh_fail(error, RH_ERROR_INPUT,
+                "no file %s is here, and no model of the catalogue has that name on the Hugging "
+                "Face hub\nnote: %u models are known (rehearse show workloads)\n"
+                "help: fetch its config.json: huggingface-cli download %s config.json --local-dir "
+                "my-model; then -w my-model",
+                spec, count, spec);
+        return;
+    }
     const char *near = rh_nearest_name(spec, rh_model_names());
     g_autofree char *help =
         near != NULL ? g_strdup_printf("a similar name exists: %s", near)
@@ -462,6 +474,10 @@ static char *path_of(const char *spec)
         return rh_data_shelf_path(&shelf, spec);
     if (g_file_test(spec, G_FILE_TEST_IS_DIR))
         return g_build_filename(spec, "config.json", NULL);
+    bool hub = rh_hub_is_id(spec) && !g_file_test(spec, G_FILE_TEST_EXISTS);
+    const char *known = hub ? rh_hub_model(spec) : NULL;
+    if (hub)
+        return known != NULL ? rh_data_shelf_path(&shelf, known) : NULL;
     bool is_path = strchr(spec, '/') != NULL || g_str_has_suffix(spec, ".json");
     return is_path ? g_strdup(spec) : NULL;
 }
