@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/perform_program.h"
 #include "cli/terminal.h"
+#include "report/format.h"
 #include "strategies/serve/server.h"
 #include "strategies/stack.h"
 #include "validate/lab_run.h"
@@ -67,8 +68,9 @@ static void print_fit(const RhPingFit *fit, const char *saved)
     }
     printf("%d rows; mean error of the fit %.1f %%, worst %.1f %% at %.0f B\n", fit->rows_count,
            100 * fit->mape_frac, 100 * fit->worst_frac, fit->worst_bytes);
-    if (saved)
-        printf("next: simulate or plan with --profile %s\n", saved);
+    g_autofree char *path = saved ? rh_text_path(saved) : NULL;
+    if (path)
+        printf("next: simulate or plan with --profile %s\n", path);
 }
 
 /* `from` is NULL for --run. */

@@ -260,8 +260,9 @@ static char *report_of(const RhKernelsFit *fit, const char *saved)
     append_correction(out, fit);
     append_facts(out, fit);
     append_notes(out, fit);
-    if (saved)
-        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", saved);
+    g_autofree char *path = saved ? rh_text_path(saved) : NULL;
+    if (path)
+        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", path);
     return g_string_free(out, FALSE);
 }
 

@@ -91,8 +91,9 @@ static char *report_of(const RhLinksFit *fit, const char *saved)
         g_string_append(out, "note: ");
         rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
     }
-    if (saved)
-        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", saved);
+    g_autofree char *path = saved ? rh_text_path(saved) : NULL;
+    if (path)
+        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", path);
     return g_string_free(out, FALSE);
 }
 

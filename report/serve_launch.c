@@ -2,7 +2,9 @@
  * docs/serving-flags.md. */
 #include <string.h>
 
+#include "report/format.h"
 #include "report/serve.h"
+#include "workloads/hub.h"
 #include "workloads/recipe.h"
 
 #define RECIPES_MAX 4
@@ -140,7 +142,9 @@ static void append_pool(GString *out, const Words *w, const RhLaunchedModel *mod
     bool configured = is_configured(w, pool), switched = pool->dp > 1 && w->dp_switch;
     int32_t apart = switched ? 1 : pool->dp;
     const char *config = append_config(out, w, d, p), *narrow = quantized(w, model->recipe);
-    g_string_append_printf(out, "%s %s", w->command, model->name);
+    g_autofree char *hub = rh_hub_id(model->name); /* a server knows no names of the catalogue */
+    g_autofree char *files = rh_text_path(hub ? hub : model->name);
+    g_string_append_printf(out, "%s %s", w->command, files);
     if (config)
         g_string_append_printf(out, " \\\n    %s %s", w->config, config);
     add_switch(out, narrow, true);
