@@ -10,8 +10,9 @@
 #include "strategies/train/pieces.h"
 #include "workloads/operators/operator.h"
 
-#define CONFIG_FILE "ds_config.json"
-#define MODEL_FILE  "rehearsed_model/config.json"
+#define CONFIG_FILE  "ds_config.json"
+#define MODEL_FILE   "rehearsed_model/config.json"
+#define TRAINER_FILE "rehearsed_lora.py"
 
 /* --- knobs --- */
 
@@ -36,7 +37,10 @@ static const RhLaunchWord deepspeed_words[] = {
 static bool check_model(const RhCase *c, GError **error)
 {
     static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", NULL};
+    static const char *const adapted[] = {"mixtral", "qwen3_moe", NULL};
     const RhModel *m = c->model;
+    if (c->job.lora.rank > 0 && m->family && g_strv_contains(adapted, m->family))
+        return true; /* its own file says what it is */
     if (!m->family || !g_strv_contains(families, m->family))
         return rh_launch_fail_model(&rh_framework_deepspeed, c,
                                     "its family (known: llama, mistral, qwen2, qwen3)", error);
@@ -70,6 +74,33 @@ static void write_biases(RhJsonWriter *w, const RhLayerKind *k)
         rh_json_put_bool(w, "mlp_bias", true);
 }
 
+static void put_said(RhJsonWriter *w, const char *key, double value)
+{
+    if (value > 0)
+        rh_json_put_number(w, key, value);
+}
+
+/* As the model's own file has them: Transformers reads them as they are. */
+static void write_numerics(RhJsonWriter *w, const RhNumerics *n)
+{
+    const RhRopeScaling *rope = &n->rope;
+    if (n->activation)
+        rh_json_put_string(w, "hidden_act", n->activation);
+    put_said(w, "rms_norm_eps", n->norm_epsilon);
+    if (!rope->type)
+        return;
+    rh_json_begin_object(w, "rope_scaling");
+    rh_json_put_string(w, "rope_type", rope->type);
+    put_said(w, "factor", rope->factor);
+    put_said(w, "low_freq_factor", rope->low_freq_factor);
+    put_said(w, "high_freq_factor", rope->high_freq_factor);
+    put_said(w, "beta_fast", rope->beta_fast);
+    put_said(w, "beta_slow", rope->beta_slow);
+    if (rope->original_positions > 0)
+        rh_json_put_int(w, "original_max_position_embeddings", rope->original_positions);
+    rh_json_end_object(w);
+}
+
 static void write_model(RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
@@ -88,15 +119,15 @@ static void write_model(RhLaunchText *t)
     rh_json_put_int(w, "vocab_size", m->vocab);
     rh_json_put_int(w, "max_position_embeddings", MAX(m->positions, t->c->job.sequence));
     rh_json_put_int(w, "rope_theta", m->rotary_base);
+    write_numerics(w, &m->numerics);
     rh_json_put_bool(w, "tie_word_embeddings", m->tied_embeddings);
     rh_json_end_object(w);
     g_autofree char *text = rh_json_writer_steal(w);
     g_string_append(t->files, "mkdir -p rehearsed_model\n");
     rh_launch_file(t, MODEL_FILE, text);
-    rh_launch_note(t,
-                   "what changes no cost is not read: rms_norm_eps, hidden_act and rope_scaling "
-                   "stand at Transformers' own values, unless you give --config_name the model's "
-                   "own folder");
+    const char *rope = m->numerics.rope.type;
+    bool whole = !rope || !strstr(rope, "longrope"); /* has lists of factors */
+    rh_launch_note_numerics(t, &rh_framework_deepspeed, whole);
 }
 
 /* --- the job --- */
@@ -141,12 +172,120 @@ static void write_configuration(RhLaunchText *t)
     rh_launch_file(t, CONFIG_FILE, text);
 }
 
+/* --- adapters: a trainer of a few lines, with PEFT, in place of run_clm.py --- */
+
+static const char trainer[] =
+    "import sys\n"
+    "from itertools import chain\n\n"
+    "import torch\n"
+    "from datasets import load_dataset\n"
+    "from peft import LoraConfig, get_peft_model\n"
+    "from transformers import (AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments,\n"
+    "                          default_data_collator)\n\n"
+    "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
+    "# Before the model: under ZeRO-3 from_pretrained then shares out weights as it loads them.\n"
+    "arguments = TrainingArguments(\n"
+    "    output_dir=given[\"--output\"], deepspeed=\"" CONFIG_FILE "\", %s=True,\n"
+    "    per_device_train_batch_size=%d, gradient_accumulation_steps=%" G_GINT64_FORMAT ",\n"
+    "    max_steps=int(given[\"--iterations\"]), learning_rate=float(given[\"--lr\"]),\n"
+    "    max_grad_norm=1.0, logging_steps=1,%s\n"
+    "    gradient_checkpointing=%s, gradient_checkpointing_kwargs={\"use_reentrant\": False})\n"
+    "tokenizer = AutoTokenizer.from_pretrained(given[\"--base\"])\n"
+    "model = AutoModelForCausalLM.from_pretrained(given[\"--base\"], torch_dtype=torch.%s)\n"
+    "model.config.use_cache = False\n"
+    "model.enable_input_require_grads()\n"
+    "model = get_peft_model(model, LoraConfig(\n"
+    "    task_type=\"CAUSAL_LM\", r=%d, lora_alpha=%d, lora_dropout=0.0,\n"
+    "    target_modules=[%s]))\n"
+    "model.print_trainable_parameters()\n"
+    "length = %" G_GINT64_FORMAT "  # tokens of a sample: texts one behind the other, cut\n\n\n"
+    "def cut(texts):\n"
+    "    ids = list(chain.from_iterable(tokenizer(texts[\"text\"])[\"input_ids\"]))\n"
+    "    parts = [ids[i:i + length] for i in range(0, len(ids) - length + 1, length)]\n"
+    "    return {\"input_ids\": parts, \"attention_mask\": [[1] * length] * len(parts),\n"
+    "            \"labels\": parts}\n\n\n"
+    "with arguments.main_process_first():\n"
+    "    texts = load_dataset(given[\"--data\"], split=\"train\")\n"
+    "    samples = texts.map(cut, batched=True, remove_columns=texts.column_names)\n"
+    "Trainer(model=model, args=arguments, train_dataset=samples,\n"
+    "        data_collator=default_data_collator).train(\n"
+    "            resume_from_checkpoint=given.get(\"--load\"))\n"
+    "model.save_pretrained(given[\"--output\"])\n";
+
+/* What Transformers calls the linear layers of these families; a mixtral's experts are w1, w2, w3. */
+static char *target_modules(const RhCase *c)
+{
+    bool mixtral = strcmp(c->model->family, "mixtral") == 0;
+    const struct {
+        RhLinearName linear;
+        const char *names;
+    } rows[] = {{RH_LINEAR_QKV, "\"q_proj\", \"k_proj\", \"v_proj\""},
+                {RH_LINEAR_PROJ, "\"o_proj\""},
+                {RH_LINEAR_FC1, mixtral ? "\"w1\", \"w3\"" : "\"gate_proj\", \"up_proj\""},
+                {RH_LINEAR_FC2, mixtral ? "\"w2\"" : "\"down_proj\""}};
+    g_autoptr(GString) out = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (rh_lora_adapts(&c->job.lora, rows[i].linear))
+            g_string_append_printf(out, "%s%s", out->len > 0 ? ", " : "", rows[i].names);
+    return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+static void say_adapters(RhLaunchText *t)
+{
+    const RhCase *c = t->c;
+    const RhLaunchExtras *e = t->extras;
+    bool fp16 = c->job.recipe->dtype == RH_DTYPE_FP16;
+    g_autofree char *modules = target_modules(c);
+    g_autofree char *saving =
+        e->save ? g_strdup_printf(" save_steps=%" G_GINT64_FORMAT ",", e->save_steps)
+                : g_strdup("");
+    g_autofree char *text = g_strdup_printf(
+        trainer, fp16 ? "fp16" : "bf16", t->layout->microbatch, rh_train_microbatches(c, t->layout),
+        saving, t->layout->recompute == RH_RECOMPUTE_FULL ? "True" : "False",
+        fp16 ? "float16" : "bfloat16", c->job.lora.rank, 2 * c->job.lora.rank, modules,
+        c->job.sequence);
+    rh_launch_file(t, TRAINER_FILE, text);
+    t->program = TRAINER_FILE;
+    g_string_truncate(t->flags, 0); /* of run_clm.py */
+    g_autofree char *save = e->save ? g_shell_quote(e->save) : g_strdup("$OUTPUT");
+    g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
+    rh_launch_say(t,
+                  "--base $BASE --data $DATA --iterations $ITERATIONS --lr $LEARNING_RATE "
+                  "--output %s",
+                  save);
+    if (load)
+        rh_launch_say(t, "--load %s", load);
+    rh_launch_note(t,
+                   "$BASE is %s, trained: a folder or a name on the Hub, whose config.json is read "
+                   "as it is; $DATA, a data set with texts, $ITERATIONS, $LEARNING_RATE%s are "
+                   "yours to choose",
+                   c->model->name, e->save ? "" : " and $OUTPUT");
+    rh_launch_note(t, "PEFT adapts q, k and v (gate and up) apart, where one adapter is rehearsed "
+                      "for both: A has up to three times the numbers");
+}
+
+static void say_checkpoints(RhLaunchText *t)
+{
+    const RhLaunchExtras *e = t->extras;
+    g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
+    g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
+    rh_launch_say(t, "--output_dir %s", save ? save : "$OUTPUT");
+    if (save)
+        rh_launch_say(t, "--save_strategy steps --save_steps %" G_GINT64_FORMAT, e->save_steps);
+    if (load)
+        rh_launch_say(t, "--resume_from_checkpoint %s", load);
+}
+
 static bool say_rest(RhLaunchText *t, GError **error)
 {
     const RhCase *c = t->c;
     (void)error;
-    write_model(t);
     write_configuration(t);
+    if (c->job.lora.rank > 0) {
+        say_adapters(t);
+        return true;
+    }
+    write_model(t);
     rh_launch_say(t,
                   "--gradient_accumulation_steps %" G_GINT64_FORMAT
                   " --max_grad_norm 1.0 --block_size %" G_GINT64_FORMAT " --%s",
@@ -154,7 +293,8 @@ static bool say_rest(RhLaunchText *t, GError **error)
                   c->job.recipe->dtype == RH_DTYPE_FP16 ? "fp16" : "bf16");
     rh_launch_say(t, "--deepspeed " CONFIG_FILE " --config_name rehearsed_model "
                      "--tokenizer_name $TOKENIZER --dataset_name $DATA --do_train --max_steps "
-                     "$ITERATIONS --learning_rate $LEARNING_RATE --output_dir $OUTPUT");
+                     "$ITERATIONS --learning_rate $LEARNING_RATE");
+    say_checkpoints(t);
     rh_launch_note(t,
                    "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA, "
                    "$ITERATIONS, $LEARNING_RATE and $OUTPUT are yours to choose",
@@ -168,9 +308,6 @@ static bool say_rest(RhLaunchText *t, GError **error)
 
 static bool check_job(const RhCase *c, const RhLayout *l, GError **error)
 {
-    if (c->job.lora.rank > 0)
-        return rh_fail(error, RH_ERROR_USAGE, "run_clm.py has no adapters (lora.rank=%d)",
-                       c->job.lora.rank);
     if (c->job.narrow_weights)
         return rh_fail(error, RH_ERROR_USAGE, "DeepSpeed has no narrow weights here");
     if (rh_launch_has_narrow_moments(c))
@@ -200,6 +337,13 @@ const RhFramework rh_framework_deepspeed = {
     .program = "run_clm.py",
     .words = deepspeed_words,
     .words_count = G_N_ELEMENTS(deepspeed_words),
+    /* Of from_config(), in fp32, before DeepSpeed casts it and moves it to the GPU (engine.py:1714). */
+    .starts = {{2, true, "loads the whole model on its host, in 16 bits", 2,
+                "from_pretrained() of " TRAINER_FILE},
+               {2, false, "builds the whole model on its host, in fp32", 4,
+                "examples/pytorch/language-modeling/run_clm.py"},
+               {3, false, "shares out each layer as it is made (zero.Init)", 0,
+                "deepspeed/runtime/zero/partition_parameters.py"}},
     .features = RH_FEATURE_WINDOW,
     .check = check,
     .say_rest = say_rest,

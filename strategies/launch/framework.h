@@ -12,8 +12,21 @@
 typedef struct {
     const RhCase *c;
     const RhLayout *layout;
+    const RhLaunchExtras *extras; /* never NULL */
     GString *environment, *files, *flags, *notes;
+    const char *program; /* what is started in place of the framework's own; NULL: that */
 } RhLaunchText;
+
+/* How a framework builds a model, before the first step: a row for degrees of ZeRO up to one. */
+typedef struct {
+    int32_t zero_most;
+    bool adapts;     /* of adapters beside trained weights alone */
+    const char *how; /* ends "each rank ..." */
+    int32_t
+        host_bytes; /* that each rank has on its host meanwhile, for each parameter of the model */
+    const char *where; /* file:line of the project */
+} RhLaunchStart;
+#define RH_LAUNCH_STARTS_MAX 4
 
 /* How a knob is said: by a flag before its number, by a text for each value, or by a function; by
  * nothing where all three are NULL (the framework derives it). */
@@ -33,6 +46,7 @@ typedef struct {
     bool starts_itself;  /* RhLaunch.starts_itself */
     const RhLaunchWord *words;
     int32_t words_count;
+    RhLaunchStart starts[RH_LAUNCH_STARTS_MAX]; /* by rising zero_most; ended by one without how */
     uint32_t features; /* RhFeature: of models, that are said too; all others are refused */
     /* What the framework refuses of a layout as a whole, and then all that no knob says: the model,
      * the job, the environment. */
@@ -52,5 +66,31 @@ void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3)
  * line "END". */
 void rh_launch_file(RhLaunchText *t, const char *name, const char *text);
 void rh_launch_note(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
+/* --- numerics: what a model's file says that changes no cost (workloads/numerics.h) --- */
+
+/* A number as all frameworks read it: "1e-05". `text` is its room. */
+typedef struct {
+    char text[G_ASCII_DTOSTR_BUF_SIZE];
+} RhLaunchNumber;
+const char *rh_launch_number(RhLaunchNumber *room, double value);
+/* Of feed-forward layers. Without a word of the file gated ones have SiLU, and others GELU. */
+typedef enum {
+    RH_ACTIVATION_SILU,
+    RH_ACTIVATION_GELU,
+    RH_ACTIVATION_RELU2,
+    RH_ACTIVATION_OTHER
+} RhActivationKind;
+RhActivationKind rh_launch_activation(const RhModel *model);
+/* RH_ERROR_USAGE: gated layers have another activation than SiLU, other layers one that is not among `plain` (bits of
+ * RhActivationKind), or positions turn a part of each head where `parts` is false. */
+bool rh_launch_check_numerics(const RhFramework *framework, const RhCase *c, uint32_t plain,
+                              bool parts, GError **error);
+/* Notes what the file leaves unsaid, and a scaling of positions that the framework's words, `said` being false, cannot say. */
+void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool said);
+
+/* Writes the program that measures all-reduces first, with what they should reach: `extras->preflight`. */
+bool rh_launch_preflight(const RhCase *c, RhLaunchText *t, GError **error);
+#define RH_LAUNCH_PREFLIGHT_FILE "rehearsed_preflight.py"
+
 /* Whether the optimizer's moments are other than fp32. */
 bool rh_launch_has_narrow_moments(const RhCase *c);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/units.h"
 #include "strategies/framework_rules.h"
 #include "strategies/launch/framework.h"
 
@@ -108,6 +109,34 @@ static bool say_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, 
     return true;
 }
 
+/* What is held while the model is built, and whether the host has it. */
+static bool note_start(RhLaunchText *t, const RhFramework *f, GError **error)
+{
+    const RhLaunchStart *s = f->starts;
+    while (s->how && (s->zero_most < t->layout->zero || (s->adapts && t->c->job.lora.rank == 0)))
+        s++;
+    if (!s->how)
+        return true;
+    int32_t ranks = MIN(t->c->job.gpus, t->c->platform->gpus_per_node);
+    double bytes = (double)s->host_bytes * (double)rh_model_params(t->c->model) * ranks;
+    double there = t->c->platform->host_bytes.value;
+    g_autofree char *needed = rh_quantity_format(bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *has = rh_quantity_format(there, RH_QUANTITY_BYTES, 3);
+    if (there > 0 && bytes > there)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "%s at its start: each rank %s (%s); %d ranks need %s of a host that has %s\n"
+            "help: `zero=3`, whose weights are shared out while they are made",
+            f->title, s->how, s->where, ranks, needed, has);
+    if (bytes > 0)
+        rh_launch_note(t, "at its start each rank %s: %s of a host's memory (%s)", s->how, needed,
+                       s->where);
+    else
+        rh_launch_note(t, "at its start each rank %s: no more than in the step (%s)", s->how,
+                       s->where);
+    return true;
+}
+
 static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
 {
     const RhFrameworkRules *rules = rh_framework_rules(f->name, error);
@@ -121,7 +150,14 @@ static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
         if (!say_knob(t, f, knob, error))
             return false;
-    return f->say_rest(t, error);
+    if (!f->say_rest(t, error) || !note_start(t, f, error))
+        return false;
+    if (t->extras->preflight && f->starts_itself)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--preflight measures by PyTorch, which %s is none of\n"
+                       "help: leave --preflight out",
+                       f->title);
+    return !t->extras->preflight || rh_launch_preflight(t->c, t, error);
 }
 
 static const RhFramework *find_framework(const char *name, GError **error)
@@ -145,6 +181,13 @@ static char *job_name(const RhModel *model)
 RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *layout,
                         GError **error)
 {
+    return rh_launch_new_with(framework, c, layout, NULL, error);
+}
+
+RhLaunch *rh_launch_new_with(const char *framework, const RhCase *c, const RhLayout *layout,
+                             const RhLaunchExtras *extras, GError **error)
+{
+    static const RhLaunchExtras none = {0};
     const RhFramework *f = find_framework(framework, error);
     if (!f)
         return NULL;
@@ -158,21 +201,28 @@ RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *
     }
     if (!check_features(f, c, error))
         return NULL;
-    RhLaunchText t = {
-        c, layout, g_string_new(NULL), g_string_new(NULL), g_string_new(NULL), g_string_new(NULL)};
+    RhLaunchText t = {.c = c,
+                      .layout = layout,
+                      .extras = extras ? extras : &none,
+                      .environment = g_string_new(NULL),
+                      .files = g_string_new(NULL),
+                      .flags = g_string_new(NULL),
+                      .notes = g_string_new(NULL)};
     bool fine = say_all(&t, f, error);
     RhLaunch *launch = g_new0(RhLaunch, 1);
-    *launch = (RhLaunch){.title = f->title,
-                         .version = f->version,
-                         .program = f->program,
-                         .starts_itself = f->starts_itself,
-                         .nodes = MAX(1, gpus / most),
-                         .gpus_of_node = MIN(gpus, most),
-                         .name = job_name(c->model),
-                         .environment = g_string_free(t.environment, FALSE),
-                         .files = g_string_free(t.files, FALSE),
-                         .flags = g_string_free(t.flags, FALSE),
-                         .notes = g_string_free(t.notes, FALSE)};
+    *launch =
+        (RhLaunch){.title = f->title,
+                   .version = f->version,
+                   .program = t.program ? t.program : f->program,
+                   .preflight = t.extras->preflight ? g_strdup(RH_LAUNCH_PREFLIGHT_FILE) : NULL,
+                   .starts_itself = f->starts_itself,
+                   .nodes = MAX(1, gpus / most),
+                   .gpus_of_node = MIN(gpus, most),
+                   .name = job_name(c->model),
+                   .environment = g_string_free(t.environment, FALSE),
+                   .files = g_string_free(t.files, FALSE),
+                   .flags = g_string_free(t.flags, FALSE),
+                   .notes = g_string_free(t.notes, FALSE)};
     if (!fine)
         g_clear_pointer(&launch, rh_launch_free);
     return launch;
@@ -186,6 +236,7 @@ void rh_launch_free(RhLaunch *launch)
     g_free(launch->environment);
     g_free(launch->files);
     g_free(launch->flags);
+    g_free(launch->preflight);
     g_free(launch->notes);
     g_free(launch);
 }

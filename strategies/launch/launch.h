@@ -23,8 +23,17 @@ typedef struct {
     char *environment; /* "CUDA_DEVICE_MAX_CONNECTIONS=1", "" for nothing; owned, as all */
     char *files;       /* here-documents of what the program reads besides; "" for nothing */
     char *flags;       /* one line; $WORDS stand for what only the user knows */
-    char *notes;       /* what else must hold, a line each; "" for nothing */
+    char *
+        preflight; /* a program that torchrun starts before it, and goes on where it ends well; NULL: none */
+    char *notes; /* what else must hold, a line each; "" for nothing */
 } RhLaunch;
+
+/* What a script does besides: nothing of it is of the layout. */
+typedef struct {
+    const char *save, *load; /* folders of checkpoints: written to, begun from; NULL: none */
+    int64_t save_steps;      /* a checkpoint after so many steps each */
+    bool preflight;          /* an all-reduce is measured first, beside what was planned with */
+} RhLaunchExtras;
 
 /* Who starts the program on every node: the user, with NODE_RANK and MASTER_ADDR set there, or Slurm. */
 typedef enum { RH_LAUNCHER_SHELL, RH_LAUNCHER_SLURM } RhLauncher;
@@ -32,6 +41,9 @@ typedef enum { RH_LAUNCHER_SHELL, RH_LAUNCHER_SLURM } RhLauncher;
 /* RH_ERROR_USAGE for a framework that is not known, and for what it cannot run, with the reason. */
 RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *layout,
                         GError **error);
+/* The same with what a script does besides; NULL: nothing. */
+RhLaunch *rh_launch_new_with(const char *framework, const RhCase *c, const RhLayout *layout,
+                             const RhLaunchExtras *extras, GError **error);
 void rh_launch_free(RhLaunch *launch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLaunch, rh_launch_free)
 

@@ -196,7 +196,8 @@ static bool check_model(const RhCase *c, GError **error)
         : !k->ffn_gated || k->shared_width > 0 || k->router_bias || k->expert_groups > 1
             ? "its feed-forward layers"
             : NULL;
-    return !odd || rh_launch_fail_model(&rh_framework_maxtext, c, odd, error);
+    return odd ? rh_launch_fail_model(&rh_framework_maxtext, c, odd, error)
+               : rh_launch_check_numerics(&rh_framework_maxtext, c, 0, false, error);
 }
 
 static void say_experts(RhLaunchText *t, const RhLayerKind *k)
@@ -209,6 +210,22 @@ static void say_experts(RhLaunchText *t, const RhLayerKind *k)
                   k->ffn_width, k->experts, k->experts_per_token, capacity > 0 ? "False" : "True");
     if (capacity > 0)
         rh_launch_say(t, "capacity_factor=%s", g_ascii_formatd(text, sizeof text, "%g", capacity));
+}
+
+/* Its llama3.1 has the factor 8, too, among its constants (embeddings.py:648). */
+static bool say_scaling(RhLaunchText *t)
+{
+    const RhRopeScaling *rope = &t->c->model->numerics.rope;
+    RhLaunchNumber room;
+    if (rh_rope_is_llama(rope) && rope->factor == 8)
+        rh_launch_say(t, "rope_type=llama3.1 rope_use_scale=True");
+    else if (rope->type && strcmp(rope->type, "linear") == 0)
+        rh_launch_say(t, "rope_type=default rope_linear_scaling_factor=%s",
+                      rh_launch_number(&room, rope->factor));
+    else
+        rh_launch_say(t, "rope_type=default");
+    return rope->type &&
+           (rh_rope_is_llama(rope) ? rope->factor == 8 : strcmp(rope->type, "linear") == 0);
 }
 
 static void say_model(RhLaunchText *t)
@@ -227,6 +244,11 @@ static void say_model(RhLaunchText *t)
                                 : "llama2",
                   m->hidden, k->heads, k->kv_heads, k->ffn_width, m->layers_count, k->head_size,
                   m->vocab, m->rotary_base);
+    RhLaunchNumber room;
+    if (m->numerics.norm_epsilon > 0)
+        rh_launch_say(t, "normalization_layer_epsilon=%s",
+                      rh_launch_number(&room, m->numerics.norm_epsilon));
+    rh_launch_note_numerics(t, &rh_framework_maxtext, say_scaling(t));
     if (k->qk_norm)
         rh_launch_say(t, "use_qk_norm=True");
     if (k->qkv_bias)
@@ -272,6 +294,18 @@ static void say_start(RhLaunchText *t)
                                nodes);
 }
 
+/* They lie in base_output_directory/run_name/checkpoints. */
+static void say_checkpoints(RhLaunchText *t)
+{
+    const RhLaunchExtras *e = t->extras;
+    g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
+    rh_launch_say(t, "enable_checkpointing=%s", e->save || e->load ? "True" : "False");
+    if (e->save)
+        rh_launch_say(t, "checkpoint_period=%" G_GINT64_FORMAT, e->save_steps);
+    if (load)
+        rh_launch_say(t, "load_full_state_path=%s", load);
+}
+
 static bool say_rest(RhLaunchText *t, GError **error)
 {
     const RhCase *c = t->c;
@@ -286,15 +320,17 @@ static bool say_rest(RhLaunchText *t, GError **error)
                   rh_gradient_bytes(c) == 4 ? "float32" : "bfloat16");
     if (*format)
         rh_launch_say(t, "quantization=%s", format);
-    rh_launch_say(t, "dataset_type=hf hf_path=$DATA tokenizer_type=huggingface "
-                     "tokenizer_path=$TOKENIZER steps=$ITERATIONS learning_rate=$LEARNING_RATE "
-                     "run_name=rehearsed base_output_directory=$OUTPUT");
+    g_autofree char *folder = t->extras->save ? g_shell_quote(t->extras->save) : NULL;
+    rh_launch_say(t,
+                  "dataset_type=hf hf_path=$DATA tokenizer_type=huggingface "
+                  "tokenizer_path=$TOKENIZER steps=$ITERATIONS learning_rate=$LEARNING_RATE "
+                  "run_name=rehearsed base_output_directory=%s",
+                  folder ? folder : "$OUTPUT");
     rh_launch_note(t,
                    "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (a data set "
                    "of Hugging Face), $ITERATIONS, $LEARNING_RATE and $OUTPUT are yours to choose",
                    c->model->vocab);
-    rh_launch_note(t, "what changes no cost is not read: normalization_layer_epsilon and "
-                      "rope_type stand at MaxText's own values");
+    say_checkpoints(t);
     return true;
 }
 
@@ -348,7 +384,8 @@ static bool check(const RhCase *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "MaxText trains adapters by a program of its own, which is not said here");
+                       "MaxText trains adapters by a program of its own, which is not said here\n"
+                       "help: --emit nemo or --emit deepspeed trains them");
     return check_model(c, error) && check_formats(c, l, error) && check_cuts(c, l, error);
 }
 
@@ -360,6 +397,7 @@ const RhFramework rh_framework_maxtext = {
     .starts_itself = true,
     .words = maxtext_words,
     .words_count = G_N_ELEMENTS(maxtext_words),
+    .starts = {{3, false, "makes arrays in their shards", 0, "src/maxtext/utils/maxtext_utils.py"}},
     .check = check,
     .say_rest = say_rest,
 };

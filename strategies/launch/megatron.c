@@ -1,6 +1,9 @@
 /* Megatron-LM. Names and rules are those of core_v0.15.3 (megatron/training/arguments.py and what
  * docs/megatron-flags.md cites); a test compares every flag said here with the list of its flags,
  * strategies/data/megatron-flags.txt. */
+#include <math.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "strategies/launch/framework.h"
 #include "strategies/partition.h"
@@ -119,7 +122,7 @@ static bool say_zero(RhLaunchText *t, GError **error)
     static const char *const words[] = {
         "--overlap-grad-reduce",
         "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather",
-        FSDP "optim_grads", FSDP "optim_grads_params"};
+        FSDP "optim_grads", FSDP "optim_grads_params --init-model-with-meta-device"};
     (void)error;
     if (t->layout->zero > 0 || t->layout->dp > 1)
         rh_launch_say(t, "%s", words[t->layout->zero]);
@@ -255,7 +258,8 @@ static bool check_model(const RhCase *c, GError **error)
         return rh_launch_fail_model(
             &rh_framework_megatron, c,
             "biases in some linear layers and not in others (but for QKV alone)", error);
-    return true;
+    return rh_launch_check_numerics(
+        &rh_framework_megatron, c, 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU2, true, error);
 }
 
 static void say_heads(RhLaunchText *t, const RhLayerKind *k)
@@ -290,6 +294,55 @@ static void say_attention(RhLaunchText *t, const RhLayerKind *k)
                   m->attention_dropout ? "0.1" : "0", m->hidden_dropout ? "0.1" : "0");
 }
 
+/* Of latent attention, which scales as YaRN does unless told otherwise: 4,096 tokens before, 32 and 1 are its own. */
+static bool say_yarn(RhLaunchText *t, const RhNumerics *n)
+{
+    const RhRopeScaling *rope = &n->rope;
+    RhLaunchNumber room;
+    bool own = rope->original_positions == 4096 && rope->beta_fast == 32 && rope->beta_slow == 1;
+    if (rope->type && (strcmp(rope->type, "yarn") != 0 || !own))
+        return false;
+    if (!rope->type && n->norm_epsilon > 0)
+        rh_launch_say(t, "--rope-type rope --no-rope-fusion");
+    if (!rope->type)
+        return true;
+    rh_launch_say(t, "--rope-type yarn --rotary-scaling-factor %s",
+                  rh_launch_number(&room, rope->factor));
+    if (rope->mscale > 0)
+        rh_launch_say(t, "--mscale %s", rh_launch_number(&room, rope->mscale));
+    if (rope->mscale_all_dim > 0)
+        rh_launch_say(t, "--mscale-all-dim %s", rh_launch_number(&room, rope->mscale_all_dim));
+    return true;
+}
+
+/* The constants of Llama 3.1 are Megatron-LM's own, but for the factor (rotary_pos_embedding.py:94). */
+static bool say_scaling(RhLaunchText *t, const RhRopeScaling *rope)
+{
+    RhLaunchNumber room;
+    if (rh_rope_is_llama(rope))
+        rh_launch_say(t, "--use-rope-scaling --rope-scaling-factor %s",
+                      rh_launch_number(&room, rope->factor));
+    else if (rope->type && strcmp(rope->type, "linear") == 0 && rope->factor == floor(rope->factor))
+        rh_launch_say(t, "--rotary-seq-len-interpolation-factor %.0f", rope->factor);
+    else
+        return !rope->type;
+    return true;
+}
+
+static void say_rotation(RhLaunchText *t)
+{
+    const RhModel *m = t->c->model;
+    const RhNumerics *n = &m->numerics;
+    RhLaunchNumber room;
+    bool latent = m->kinds[0].mixer != &rh_attention;
+    rh_launch_say(t, "--position-embedding-type rope --rotary-base %" G_GINT64_FORMAT,
+                  m->rotary_base);
+    if (n->rotary_frac < 1)
+        rh_launch_say(t, "--rotary-percent %s", rh_launch_number(&room, n->rotary_frac));
+    bool said = latent ? say_yarn(t, n) : say_scaling(t, &n->rope);
+    rh_launch_note_numerics(t, &rh_framework_megatron, said);
+}
+
 static void say_positions(RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
@@ -297,8 +350,7 @@ static void say_positions(RhLaunchText *t)
                   "--seq-length %" G_GINT64_FORMAT " --max-position-embeddings %" G_GINT64_FORMAT,
                   t->c->job.sequence, MAX(m->positions, t->c->job.sequence));
     if (m->position == RH_POSITION_ROTARY)
-        rh_launch_say(t, "--position-embedding-type rope --rotary-base %" G_GINT64_FORMAT,
-                      m->rotary_base);
+        say_rotation(t);
     else
         rh_launch_say(t, "--position-embedding-type %s",
                       m->position == RH_POSITION_LEARNED ? "learned_absolute" : "none");
@@ -349,7 +401,9 @@ static void say_feed_forward(RhLaunchText *t)
                       *mixed = rh_model_kind_with(m, &rh_mixture);
     rh_launch_say(t, "--ffn-hidden-size %" G_GINT64_FORMAT "%s",
                   dense ? dense->ffn_width : mixed->ffn_width,
-                  m->kinds[0].ffn_gated ? " --swiglu" : "");
+                  m->kinds[0].ffn_gated                            ? " --swiglu"
+                  : rh_launch_activation(m) == RH_ACTIVATION_RELU2 ? " --squared-relu"
+                                                                   : "");
     if (mixed)
         say_experts(t, mixed);
 }
@@ -363,17 +417,15 @@ static void say_model(RhLaunchText *t)
     say_attention(t, k);
     say_positions(t);
     rh_launch_say(t, "--normalization %s", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
+    RhLaunchNumber room;
+    if (m->numerics.norm_epsilon > 0)
+        rh_launch_say(t, "--norm-epsilon %s", rh_launch_number(&room, m->numerics.norm_epsilon));
     if (!k->out_bias)
         rh_launch_say(t, "--disable-bias-linear%s", k->qkv_bias ? " --add-qkv-bias" : "");
     if (!m->tied_embeddings)
         rh_launch_say(t, "--untie-embeddings-and-output-weights");
-    rh_launch_note(
-        t, "what changes no cost is not read: give --norm-epsilon as the model's "
-           "configuration has it (Megatron-LM's own is 1e-5), and where its gate is not SiLU "
-           "the flag of that activation instead of --swiglu");
-    if (m->position == RH_POSITION_ROTARY)
-        rh_launch_note(t, "and where it has rope_scaling, as Llama 3.1 does, --use-rope-scaling "
-                          "--rope-scaling-factor");
+    if (m->position != RH_POSITION_ROTARY)
+        rh_launch_note_numerics(t, &rh_framework_megatron, false);
 }
 
 /* --- the job and where it runs --- */
@@ -414,11 +466,23 @@ static void say_job(RhLaunchText *t)
         rh_launch_say(t, "--accumulate-allreduce-grads-in-fp32");
     say_optimizer(t);
     rh_launch_say(t, "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $TOKENIZER "
+                     "--make-vocab-size-divisible-by 128 "
                      "--data-path $DATA --train-iters $ITERATIONS --lr $LEARNING_RATE");
     rh_launch_note(t,
                    "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA, $ITERATIONS "
                    "and $LEARNING_RATE are yours to choose",
                    t->c->model->vocab);
+}
+
+static void say_checkpoints(RhLaunchText *t)
+{
+    const RhLaunchExtras *e = t->extras;
+    g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
+    g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
+    if (save)
+        rh_launch_say(t, "--save %s --save-interval %" G_GINT64_FORMAT, save, e->save_steps);
+    if (load)
+        rh_launch_say(t, "--load %s --exit-on-missing-checkpoint", load);
 }
 
 /* One queue to the device keeps a collective before the GEMM that it is to run beside. Megatron-LM
@@ -449,6 +513,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
         return false;
     say_model(t);
     say_job(t);
+    say_checkpoints(t);
     say_environment(t);
     return true;
 }
@@ -459,8 +524,9 @@ static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-LM has no flags for adapters (lora.rank=%d)\n"
-                       "help: Megatron-Bridge trains them: peft.LoRA(dim=%d)",
-                       c->job.lora.rank, c->job.lora.rank);
+                       "help: Megatron-Bridge trains them: --emit nemo; or --emit deepspeed, "
+                       "with PEFT",
+                       c->job.lora.rank);
     if (rh_weight_bytes(c) > 2)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: launches with weights of 4 bytes are not known here\n"
@@ -484,6 +550,10 @@ const RhFramework rh_framework_megatron = {
     .program = "pretrain_gpt.py",
     .words = megatron_words,
     .words_count = G_N_ELEMENTS(megatron_words),
+    .starts = {{2, false, "builds its tensor and stage shares on its GPU", 0,
+                "megatron/training/training.py:885"},
+               {3, false, "builds the model on the meta device and fills its shards layer by layer",
+                0, "megatron/training/training.py:881"}},
     .features = RH_FEATURE_KINDS | RH_FEATURE_LATENT | RH_FEATURE_WINDOW,
     .check = check_layout,
     .say_rest = say_rest,

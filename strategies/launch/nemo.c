@@ -51,10 +51,33 @@ static void end(Put *p, GString *recipe)
 static bool check_model(const RhCase *c, GError **error)
 {
     const RhLayerKind *k = &c->model->kinds[0];
-    return (k->out_bias == k->ffn_bias && (!k->out_bias || k->qkv_bias)) ||
-           rh_launch_fail_model(
-               &rh_framework_nemo, c,
-               "biases in some linear layers and not in others (but for QKV alone)", error);
+    bool biased = k->out_bias == k->ffn_bias && (!k->out_bias || k->qkv_bias);
+    uint32_t plain = 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU2;
+    return biased
+               ? rh_launch_check_numerics(&rh_framework_nemo, c, plain, true, error)
+               : rh_launch_fail_model(
+                     &rh_framework_nemo, c,
+                     "biases in some linear layers and not in others (but for QKV alone)", error);
+}
+
+/* Of Megatron-Core, whose constants of Llama 3.1 but the factor are its own. */
+static bool is_linear(const RhRopeScaling *rope)
+{
+    return rope->type && strcmp(rope->type, "linear") == 0;
+}
+
+static void put_rotation(Put *p, const RhModel *m)
+{
+    const RhRopeScaling *rope = &m->numerics.rope;
+    RhLaunchNumber room;
+    put(p, "position_embedding_type=\"rope\"");
+    put(p, "rotary_base=%" G_GINT64_FORMAT, m->rotary_base);
+    if (m->numerics.rotary_frac < 1)
+        put(p, "rotary_percent=%s", rh_launch_number(&room, m->numerics.rotary_frac));
+    if (rh_rope_is_llama(rope))
+        put(p, "rope_scaling=True, rope_scaling_factor=%s", rh_launch_number(&room, rope->factor));
+    else if (is_linear(rope))
+        put(p, "seq_len_interpolation_factor=%s", rh_launch_number(&room, rope->factor));
 }
 
 static void put_attention(Put *p, const RhModel *m, const RhLayerKind *k)
@@ -68,10 +91,8 @@ static void put_attention(Put *p, const RhModel *m, const RhLayerKind *k)
         put(p, "window_size=(%d, 0)", k->window_tokens - 1);
     put(p, "attention_dropout=%s", m->attention_dropout ? "0.1" : "0.0");
     put(p, "hidden_dropout=%s", m->hidden_dropout ? "0.1" : "0.0");
-    if (m->position == RH_POSITION_ROTARY) {
-        put(p, "position_embedding_type=\"rope\"");
-        put(p, "rotary_base=%" G_GINT64_FORMAT, m->rotary_base);
-    }
+    if (m->position == RH_POSITION_ROTARY)
+        put_rotation(p, m);
 }
 
 static void put_experts(Put *p, const RhCase *c, const RhLayout *l, const RhLayerKind *k)
@@ -105,13 +126,19 @@ static void put_model(Put *p, const RhCase *c, const RhLayout *l)
     put(p, "ffn_hidden_size=%" G_GINT64_FORMAT, k->ffn_width);
     put(p, "vocab_size=%" G_GINT64_FORMAT, m->vocab);
     put(p, "should_pad_vocab=True");
+    put(p, "make_vocab_size_divisible_by=128");
     put(p, "seq_length=%" G_GINT64_FORMAT, c->job.sequence);
     put_attention(p, m, k);
     if (k->ffn_gated) {
         put(p, "gated_linear_unit=True");
         put(p, "activation_func=silu");
+    } else if (rh_launch_activation(m) == RH_ACTIVATION_RELU2) {
+        put(p, "activation_func=squared_relu");
     }
     put(p, "normalization=\"%s\"", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
+    RhLaunchNumber room;
+    if (m->numerics.norm_epsilon > 0)
+        put(p, "layernorm_epsilon=%s", rh_launch_number(&room, m->numerics.norm_epsilon));
     put(p, "add_bias_linear=%s", k->out_bias ? "True" : "False");
     if (k->qkv_bias && !k->out_bias)
         put(p, "add_qkv_bias=True");
@@ -162,6 +189,8 @@ static void put_grid(Put *p, const RhLayout *l)
     put(p, "sequence_parallel=%s", l->sequence_parallel && l->tp > 1 ? "True" : "False");
     if (l->zero >= 2)
         put(p, "gradient_accumulation_fusion=False");
+    if (l->zero == 3)
+        put(p, "init_model_with_meta_device=True");
     put_recompute(p, l);
 }
 
@@ -181,7 +210,7 @@ static void put_data(GString *recipe, const RhCase *c, const RhLayout *l)
         put(&ddp, "outer_dp_sharding_strategy=\"optim\"");
     put(&optimizer, "use_distributed_optimizer=%s", share);
     put(&optimizer, "overlap_param_gather=%s", share);
-    put(&optimizer, "lr=float(rate)");
+    put(&optimizer, "lr=float(given[\"--lr\"])");
     if (rh_launch_has_narrow_moments(c))
         put(&optimizer, "use_precision_aware_optimizer=True, exp_avg_dtype=torch.bfloat16, "
                         "exp_avg_sq_dtype=torch.bfloat16");
@@ -235,16 +264,66 @@ static const char head[] =
     "import sys\n\n"
     "import torch\n"
     "from torch.nn.functional import silu\n\n"
+    "from megatron.bridge.peft.lora import LoRA\n"
     "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n"
+    "from megatron.bridge.training.finetune import finetune\n"
     "from megatron.bridge.training.gpt_step import forward_step\n"
     "from megatron.bridge.training.mixed_precision import get_mixed_precision_config\n"
-    "from megatron.bridge.training.pretrain import pretrain\n\n\n"
+    "from megatron.bridge.training.pretrain import pretrain\n"
+    "from megatron.core.activations import squared_relu\n\n\n"
     "def put(part, **values):\n"
     "    for name, value in values.items():\n"
     "        getattr(part, name)  # a name that is not there is an error\n"
     "        setattr(part, name, value)\n\n\n"
-    "data, tokenizer, iterations, rate = sys.argv[2::2]  # behind their names\n"
+    "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
     "cfg = vanilla_gpt_pretrain_config()\n";
+
+/* "\"linear_qkv\", \"linear_proj\"": those that this model has, named as there. */
+static char *adapted_modules(const RhCase *c)
+{
+    static const char *const all[] = {"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
+    g_autoptr(GString) names = g_string_new(NULL);
+    for (guint bit = 0; bit < G_N_ELEMENTS(all); bit++)
+        if (c->job.lora.modules == 0 || (c->job.lora.modules >> bit & 1))
+            g_string_append_printf(names, "%s\"%s\"", names->len ? ", " : "", all[bit]);
+    return g_string_free(g_steal_pointer(&names), FALSE);
+}
+
+/* Each expert has adapters of its own, as they are rehearsed. */
+static void put_adapters(RhLaunchText *t, GString *recipe)
+{
+    const RhCase *c = t->c;
+    bool mixed = c->model->kinds[0].ffn == &rh_mixture;
+    g_autofree char *modules = adapted_modules(c);
+    g_string_append_printf(recipe,
+                           "cfg.peft = LoRA(target_modules=[%s],\n"
+                           "                dim=%d, dropout=0.0%s)\n"
+                           "put(cfg.checkpoint, pretrained_checkpoint=given[\"--base\"])\n",
+                           modules, c->job.lora.rank, mixed ? ", share_expert_adapters=False" : "");
+    rh_launch_say(t, "--base $BASE");
+    rh_launch_note(t, "$BASE is the folder of the trained weights: Megatron's, or of Hugging Face "
+                      "with config.json; LoRA's alpha is Megatron-Bridge's own 32, and changes no "
+                      "time; $DATA is text to go on with: for pairs of questions and answers "
+                      "replace cfg.dataset (megatron.bridge.recipes.common, _peft_common)");
+}
+
+static void put_checkpoints(RhLaunchText *t, GString *recipe)
+{
+    const RhLaunchExtras *e = t->extras;
+    g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
+    g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
+    if (save) {
+        rh_launch_say(t, "--save %s", save);
+        g_string_append_printf(
+            recipe,
+            "put(cfg.checkpoint, save=given[\"--save\"], save_interval=%" G_GINT64_FORMAT ")\n",
+            e->save_steps);
+    }
+    if (load) {
+        rh_launch_say(t, "--load %s", load);
+        g_string_append(recipe, "put(cfg.checkpoint, load=given[\"--load\"])\n");
+    }
+}
 
 static bool say_rest(RhLaunchText *t, GError **error)
 {
@@ -256,23 +335,29 @@ static bool say_rest(RhLaunchText *t, GError **error)
     Put model = begin("model"), train = begin("train");
     put_model(&model, c, l);
     put_grid(&model, l);
-    put(&train, "train_iters=int(iterations)");
+    put(&train, "train_iters=int(given[\"--iterations\"])");
     put(&train, "global_batch_size=%" G_GINT64_FORMAT, c->job.global_batch);
     put(&train, "micro_batch_size=%d", l->microbatch);
     end(&model, recipe);
     end(&train, recipe);
     put_data(recipe, c, l);
-    g_string_append_printf(
-        recipe,
-        "put(cfg.dataset, seq_length=%" G_GINT64_FORMAT ", data_path=data)\n"
-        "put(cfg.tokenizer, tokenizer_type=\"HuggingFaceTokenizer\", tokenizer_model=tokenizer)\n"
-        "cfg.mixed_precision = get_mixed_precision_config(\"%s\")\n",
-        c->job.sequence, precision_of(c));
+    g_string_append_printf(recipe,
+                           "put(cfg.dataset, seq_length=%" G_GINT64_FORMAT
+                           ", data_path=given[\"--data\"])\n"
+                           "put(cfg.tokenizer, tokenizer_type=\"HuggingFaceTokenizer\",\n"
+                           "    tokenizer_model=given[\"--tokenizer\"])\n"
+                           "cfg.mixed_precision = get_mixed_precision_config(\"%s\")\n",
+                           c->job.sequence, precision_of(c));
     put_numbers(recipe, c);
-    g_string_append(recipe, "pretrain(config=cfg, forward_step_func=forward_step)\n");
-    rh_launch_file(t, RECIPE_FILE, recipe->str);
+    bool adapts = c->job.lora.rank > 0;
     rh_launch_say(
         t, "--data $DATA --tokenizer $TOKENIZER --iterations $ITERATIONS --lr $LEARNING_RATE");
+    if (adapts)
+        put_adapters(t, recipe);
+    put_checkpoints(t, recipe);
+    g_string_append_printf(recipe, "%s(config=cfg, forward_step_func=forward_step)\n",
+                           adapts ? "finetune" : "pretrain");
+    rh_launch_file(t, RECIPE_FILE, recipe->str);
     if (l->zero >= 2)
         g_string_append(t->environment, RH_LAUNCH_CUDA_QUEUES);
     else if (l->tp > 1 || l->cp > 1)
@@ -281,9 +366,8 @@ static bool say_rest(RhLaunchText *t, GError **error)
                    "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (Megatron's "
                    "indexed form), $ITERATIONS and $LEARNING_RATE are yours to choose",
                    c->model->vocab);
-    rh_launch_note(t,
-                   "what changes no cost is not read: layernorm_epsilon and rope_scaling stand at "
-                   "the recipe's own values");
+    const RhRopeScaling *rope = &c->model->numerics.rope;
+    rh_launch_note_numerics(t, &rh_framework_nemo, rh_rope_is_llama(rope) || is_linear(rope));
     return true;
 }
 
@@ -292,10 +376,11 @@ static bool say_rest(RhLaunchText *t, GError **error)
 static bool check(const RhCase *c, const RhLayout *l, GError **error)
 {
     int32_t chunks = l->pp * l->vpp;
-    if (c->job.lora.rank > 0)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "Megatron-Bridge trains adapters by recipes of its own, which are not said here");
+    if (c->job.lora.rank > 0 && l->zero >= 2)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-Bridge loads frozen weights before it shares anything out: "
+                       "adapters are said here without Megatron-FSDP\n"
+                       "note: src/megatron/bridge/training/setup.py:637\nhelp: `zero<=1`");
     if (c->job.moments == &rh_moments_8bit || !precision_of(c))
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-Bridge has no such number formats here\n"
@@ -346,6 +431,10 @@ const RhFramework rh_framework_nemo = {
     .program = RECIPE_FILE,
     .words = nemo_words,
     .words_count = G_N_ELEMENTS(nemo_words),
+    .starts = {{2, false, "builds its tensor and stage shares on its GPU", 0,
+                "src/megatron/bridge/models/model_provider.py:651"},
+               {3, false, "builds the model on the meta device and fills its shards layer by layer",
+                0, "src/megatron/bridge/models/gpt_provider.py:274"}},
     .features = RH_FEATURE_WINDOW,
     .check = check,
     .say_rest = say_rest,

@@ -6,11 +6,40 @@
 #define WIDTH  77 /* behind which a word begins the next line; " \" comes after it */
 #define INDENT "    "
 
+/* Does a shell quote that begins before `end` go on behind it? */
+static bool is_quoted_at(const char *text, const char *end)
+{
+    bool quoted = false;
+    for (; text < end; text++) {
+        if (!quoted && *text == '\\')
+            text++;
+        else if (*text == '\'')
+            quoted = !quoted;
+    }
+    return quoted;
+}
+
+/* The command parted at joints that stand outside quotes. */
+static GStrv words_of(const char *command, const char *joint)
+{
+    g_autoptr(GStrvBuilder) words = g_strv_builder_new();
+    const char *word = command;
+    for (const char *at = strstr(command, joint); at; at = strstr(at + 1, joint)) {
+        if (is_quoted_at(command, at))
+            continue;
+        g_autofree char *part = g_strndup(word, (gsize)(at - word));
+        g_strv_builder_add(words, part);
+        word = at + strlen(joint);
+    }
+    g_strv_builder_add(words, word);
+    return g_strv_builder_end(words);
+}
+
 /* Between two words a line may be broken, but not between a flag and its value: a flag begins with `joint`, " --"
  * or " ". The first word stands as it is. */
 static void append_command(GString *out, const char *command, const char *joint)
 {
-    g_auto(GStrv) words = g_strsplit(command, joint, -1);
+    g_auto(GStrv) words = words_of(command, joint);
     size_t column = 0;
     for (char **word = words; *word; word++) {
         bool flag = word != words;
@@ -63,7 +92,8 @@ static void append_own_start(GString *out, const RhLaunch *l, RhLauncher launche
     append_command(out, l->flags, " ");
 }
 
-static void append_torchrun(GString *out, const RhLaunch *l, RhLauncher launcher)
+static void append_torchrun(GString *out, const RhLaunch *l, RhLauncher launcher,
+                            const char *program, const char *flags)
 {
     g_autoptr(GString) command = g_string_new(NULL);
     g_string_append(command, launcher == RH_LAUNCHER_SLURM
@@ -74,7 +104,7 @@ static void append_torchrun(GString *out, const RhLaunch *l, RhLauncher launcher
         g_string_append_printf(command,
                                "%s --master-addr $MASTER_ADDR --master-port ${MASTER_PORT:-29500}",
                                launcher == RH_LAUNCHER_SLURM ? "" : " --node-rank $NODE_RANK");
-    g_string_append_printf(command, " %s %s", l->program, l->flags);
+    g_string_append_printf(command, " %s%s%s", program, *flags ? " " : "", flags);
     append_command(out, command->str, " --");
 }
 
@@ -86,9 +116,13 @@ char *rh_launch_script(const RhLaunch *l, RhLauncher launcher)
         append_slurm(out, l);
     append_exports(out, l->environment);
     g_string_append(out, l->files);
+    if (l->preflight) { /* what follows is started where it ends well */
+        append_torchrun(out, l, launcher, l->preflight, "");
+        g_string_insert(out, (gssize)out->len - 1, " &&");
+    }
     if (l->starts_itself)
         append_own_start(out, l, launcher);
     else
-        append_torchrun(out, l, launcher);
+        append_torchrun(out, l, launcher, l->program, l->flags);
     return g_string_free(out, FALSE);
 }

@@ -1,5 +1,7 @@
 /* TorchTitan. Names and rules are those of v0.2.2 (docs/torchtitan-flags.md cites them); a test compares
  * every option said here with the list of its fields, strategies/data/torchtitan-flags.txt. */
+#include <string.h>
+
 #include "base/error.h"
 #include "strategies/launch/framework.h"
 #include "strategies/partition.h"
@@ -185,7 +187,13 @@ static bool check_model(const RhCase *c, GError **error)
                                     error);
     if (!k->ffn_gated || k->shared_width > 0 || k->router_bias || k->expert_groups > 1)
         return rh_launch_fail_model(&rh_framework_torchtitan, c, "its feed-forward layers", error);
-    return true;
+    return rh_launch_check_numerics(&rh_framework_torchtitan, c, 0, false, error);
+}
+
+static bool scales_as_llama(const RhRopeScaling *rope)
+{
+    return rope->type && strcmp(rope->type, "llama3") == 0 && rope->original_positions > 0 &&
+           rope->high_freq_factor > rope->low_freq_factor;
 }
 
 /* The project's llama3 has heads of hidden / heads, a head of its own, and no experts. */
@@ -196,18 +204,47 @@ static bool is_llama(const RhModel *m)
            (int64_t)k->heads * k->head_size == m->hidden;
 }
 
+/* Factor 1 scales nothing; without a word its own 8 would. */
+static char *llama_scaling(const RhRopeScaling *rope)
+{
+    RhLaunchNumber factor, low, high;
+    if (!scales_as_llama(rope))
+        return g_strdup("scaling_factor=1.0");
+    return g_strdup_printf(
+        "\n        scaling_factor=%s, low_freq_factor=%s, high_freq_factor=%s,\n"
+        "        original_max_position_embeddings=%" G_GINT64_FORMAT,
+        rh_launch_number(&factor, rope->factor), rh_launch_number(&low, rope->low_freq_factor),
+        rh_launch_number(&high, rope->high_freq_factor), rope->original_positions);
+}
+
+/* "norm_eps=1e-05, "; "" where it is not said. */
+static char *epsilon_of(const RhModel *m)
+{
+    RhLaunchNumber room;
+    return m->numerics.norm_epsilon > 0
+               ? g_strdup_printf("norm_eps=%s, ", rh_launch_number(&room, m->numerics.norm_epsilon))
+               : g_strdup("");
+}
+
 /* Its width is two thirds of 4 x hidden, times a factor, rounded up to a multiple: here to the first. */
 static char *llama_flavor(const RhModel *m)
 {
     const RhLayerKind *k = &m->kinds[0];
+    g_autofree char *scaling = llama_scaling(&m->numerics.rope), *epsilon = epsilon_of(m);
     return g_strdup_printf(
-        "from torchtitan.models.llama3 import TransformerModelArgs, llama3_args\n\n"
+        "from torchtitan.models.llama3 import TransformerModelArgs, llama3_args\n"
+        "from torchtitan.models.llama3.model.args import RoPEScalingArgs\n\n"
+        "# TorchTitan takes the feed-forward width as int(ffn_dim_multiplier x 8/3 x dim), rounded\n"
+        "# up to multiple_of: with a multiplier this small it is multiple_of itself, the width of\n"
+        "# the model. Leave both as they are.\n"
         "llama3_args[\"rehearsed\"] = TransformerModelArgs(\n"
         "    dim=%" G_GINT64_FORMAT ", n_layers=%d, n_heads=%d, n_kv_heads=%d,\n"
         "    vocab_size=%" G_GINT64_FORMAT ", multiple_of=%" G_GINT64_FORMAT
         ", ffn_dim_multiplier=0.01,\n"
-        "    rope_theta=%" G_GINT64_FORMAT ")\n",
-        m->hidden, m->layers_count, k->heads, k->kv_heads, m->vocab, k->ffn_width, m->rotary_base);
+        "    %srope_theta=%" G_GINT64_FORMAT ",\n"
+        "    rope_scaling_args=RoPEScalingArgs(%s))\n",
+        m->hidden, m->layers_count, k->heads, k->kv_heads, m->vocab, k->ffn_width, epsilon,
+        m->rotary_base, scaling);
 }
 
 static char *qwen_experts(const RhLayerKind *k)
@@ -224,18 +261,18 @@ static char *qwen_experts(const RhLayerKind *k)
 static char *qwen_flavor(const RhModel *m)
 {
     const RhLayerKind *k = &m->kinds[0];
-    g_autofree char *experts = qwen_experts(k);
-    return g_strdup_printf("from torchtitan.models.moe import MoEArgs\n"
-                           "from torchtitan.models.qwen3 import Qwen3ModelArgs, qwen3_args\n\n"
-                           "qwen3_args[\"rehearsed\"] = Qwen3ModelArgs(\n"
-                           "    dim=%" G_GINT64_FORMAT
-                           ", n_layers=%d, n_heads=%d, n_kv_heads=%d, head_dim=%d,\n"
-                           "    vocab_size=%" G_GINT64_FORMAT ", hidden_dim=%" G_GINT64_FORMAT
-                           ", rope_theta=%" G_GINT64_FORMAT ",\n"
-                           "    qk_norm=%s, enable_weight_tying=%s%s)\n",
-                           m->hidden, m->layers_count, k->heads, k->kv_heads, k->head_size,
-                           m->vocab, k->ffn_width, m->rotary_base, k->qk_norm ? "True" : "False",
-                           m->tied_embeddings ? "True" : "False", experts);
+    g_autofree char *experts = qwen_experts(k), *epsilon = epsilon_of(m);
+    return g_strdup_printf(
+        "from torchtitan.models.moe import MoEArgs\n"
+        "from torchtitan.models.qwen3 import Qwen3ModelArgs, qwen3_args\n\n"
+        "qwen3_args[\"rehearsed\"] = Qwen3ModelArgs(\n"
+        "    dim=%" G_GINT64_FORMAT ", n_layers=%d, n_heads=%d, n_kv_heads=%d, head_dim=%d,\n"
+        "    vocab_size=%" G_GINT64_FORMAT ", hidden_dim=%" G_GINT64_FORMAT
+        ", rope_theta=%" G_GINT64_FORMAT ",\n"
+        "    %sqk_norm=%s, enable_weight_tying=%s%s)\n",
+        m->hidden, m->layers_count, k->heads, k->kv_heads, k->head_size, m->vocab, k->ffn_width,
+        m->rotary_base, epsilon, k->qk_norm ? "True" : "False",
+        m->tied_embeddings ? "True" : "False", experts);
 }
 
 static void say_model(RhLaunchText *t)
@@ -248,8 +285,8 @@ static void say_model(RhLaunchText *t)
                   "--experimental.custom_import rehearsed_model --model.name %s "
                   "--model.flavor rehearsed --model.hf_assets_path $TOKENIZER",
                   llama ? "llama3" : "qwen3");
-    rh_launch_note(t, "what changes no cost is not read: norm_eps and, of llama3, "
-                      "rope_scaling_args stand at TorchTitan's own values");
+    rh_launch_note_numerics(t, &rh_framework_torchtitan,
+                            llama && scales_as_llama(&m->numerics.rope));
 }
 
 /* --- the job --- */
@@ -275,6 +312,24 @@ static bool say_formats(RhLaunchText *t, GError **error)
     return true;
 }
 
+/* A folder that begins at the root stands for itself behind --job.dump_folder; what is there of this run is gone on from. */
+static void say_checkpoints(RhLaunchText *t)
+{
+    const RhLaunchExtras *e = t->extras;
+    g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
+    g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
+    if (save || load)
+        rh_launch_say(t, "--checkpoint.enable");
+    if (save)
+        rh_launch_say(t, "--checkpoint.folder %s --checkpoint.interval %" G_GINT64_FORMAT, save,
+                      e->save_steps);
+    else if (load)
+        rh_launch_say(t, "--checkpoint.load_only");
+    if (load)
+        rh_launch_say(
+            t, "--checkpoint.initial_load_path %s --checkpoint.no_initial_load_model_only", load);
+}
+
 static bool say_rest(RhLaunchText *t, GError **error)
 {
     const RhJob *job = &t->c->job;
@@ -286,6 +341,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
         return false;
     rh_launch_say(t, "--training.dataset c4 --training.dataset_path $DATA --training.steps "
                      "$ITERATIONS --optimizer.lr $LEARNING_RATE");
+    say_checkpoints(t);
     g_string_append(t->environment, "PYTORCH_ALLOC_CONF=expandable_segments:True");
     rh_launch_note(t,
                    "$TOKENIZER is a folder of %" G_GINT64_FORMAT " tokens, as the model; $DATA, in "
@@ -299,7 +355,10 @@ static bool say_rest(RhLaunchText *t, GError **error)
 static bool check_job(const RhCase *c, GError **error)
 {
     if (c->job.lora.rank > 0)
-        return rh_fail(error, RH_ERROR_USAGE, "TorchTitan %s", "v0.2.2 has no adapters");
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "TorchTitan v0.2.2 has no adapters (lora.rank=%d)\n"
+                       "help: --emit nemo or --emit deepspeed trains them",
+                       c->job.lora.rank);
     if (rh_weight_bytes(c) > 2 || c->job.narrow_weights)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan launches with weights of 4 bytes, or narrow ones, are not known "
@@ -337,6 +396,8 @@ const RhFramework rh_framework_torchtitan = {
     .program = "-m torchtitan.train",
     .words = torchtitan_words,
     .words_count = G_N_ELEMENTS(torchtitan_words),
+    .starts = {{3, false, "builds the model on the meta device and fills its share on its GPU", 0,
+                "torchtitan/train.py:147"}},
     .check = check,
     .say_rest = say_rest,
 };

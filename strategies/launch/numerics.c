@@ -1,0 +1,63 @@
+/* Numerics of a model in launch scripts: what frameworks share. */
+#include <string.h>
+
+#include "strategies/launch/framework.h"
+
+const char *rh_launch_number(RhLaunchNumber *room, double value)
+{
+    return g_ascii_formatd(room->text, sizeof room->text, "%.12g", value);
+}
+
+RhActivationKind rh_launch_activation(const RhModel *m)
+{
+    static const struct {
+        const char *begins;
+        RhActivationKind activation;
+    } rows[] = {{"silu", RH_ACTIVATION_SILU},   {"swish", RH_ACTIVATION_SILU},
+                {"swiglu", RH_ACTIVATION_SILU}, {"gelu", RH_ACTIVATION_GELU},
+                {"relu2", RH_ACTIVATION_RELU2}, {"relu_squared", RH_ACTIVATION_RELU2}};
+    const char *said = m->numerics.activation;
+    if (!said)
+        return m->kinds[0].ffn_gated ? RH_ACTIVATION_SILU : RH_ACTIVATION_GELU;
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (g_str_has_prefix(said, rows[i].begins))
+            return rows[i].activation;
+    return RH_ACTIVATION_OTHER;
+}
+
+bool rh_launch_check_numerics(const RhFramework *framework, const RhCase *c, uint32_t plain,
+                              bool parts, GError **error)
+{
+    const RhModel *m = c->model;
+    RhActivationKind a = rh_launch_activation(m);
+    bool known = m->kinds[0].ffn_gated ? a == RH_ACTIVATION_SILU : (plain >> a & 1) != 0;
+    g_autofree char *what =
+        !known ? g_strdup_printf("the activation %s of its %snetworks", m->numerics.activation,
+                                 m->kinds[0].ffn_gated ? "gated " : "")
+        : m->position == RH_POSITION_ROTARY && m->numerics.rotary_frac < 1 && !parts
+            ? g_strdup("rotary positions on a part of each head")
+            : NULL;
+    return !what || rh_launch_fail_model(framework, c, what, error);
+}
+
+void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool said)
+{
+    const RhModel *m = t->c->model;
+    const RhRopeScaling *rope = &m->numerics.rope;
+    RhLaunchNumber room;
+    if (m->numerics.norm_epsilon == 0)
+        rh_launch_note(t,
+                       "the description of %s does not say the norms' epsilon: that, the "
+                       "activation and rope scaling stand at %s's own values; -w FOLDER with the "
+                       "published config.json has them said",
+                       m->name, framework->title);
+    if (rope->by_layer)
+        rh_launch_note(t, "rope scaling of several kinds of layers cannot be told to %s",
+                       framework->title);
+    else if (rope->type && !said)
+        rh_launch_note(t,
+                       "rope scaling \"%s\" (factor %s, %" G_GINT64_FORMAT
+                       " tokens before) cannot be told to %s: positions are not scaled",
+                       rope->type, rh_launch_number(&room, rope->factor), rope->original_positions,
+                       framework->title);
+}
