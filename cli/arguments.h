@@ -14,7 +14,9 @@ typedef struct {
     int64_t global_batch, sequence, gpus;
     const char *dtype;
     /* plan */
-    const char *objective, *emit;
+    const char *objective, *emit, *save, *load;
+    int64_t save_steps;
+    bool preflight;
     GPtrArray *limits, *fixes;
     int64_t top;
     double gap_frac, risk_frac;

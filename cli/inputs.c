@@ -4,11 +4,13 @@
 
 #include "base/error.h"
 #include "cli/inputs_set.h"
+#include "cli/launching.h"
 #include "cli/names.h"
 #include "cli/scenario.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
 #include "platforms/power.h"
+#include "report/format.h"
 
 /* --- loading --- */
 
@@ -50,8 +52,9 @@ static bool check_gpus(const RhInputs *in, GError **error)
         return true;
     const char *colon = strchr(in->platform_spec, ':');
     bool one_line = strchr(in->platform_spec, ',') || (colon && strchr(colon, 'x'));
-    g_autofree char *name =
+    g_autofree char *said =
         g_strndup(in->platform_spec, colon ? (gsize)(colon - in->platform_spec) : G_MAXINT16);
+    g_autofree char *name = rh_text_path(said);
     g_autofree char *help = one_line ? g_strdup_printf("--set nodes=%d", nodes)
                                      : g_strdup_printf("-p %s:%d", name, nodes);
     return rh_fail(error, RH_ERROR_USAGE, "%d GPUs are asked for, %s has %d\nhelp: %s",
@@ -257,8 +260,9 @@ static void hint_stack(const RhArguments *a, const RhInputs *in)
     bool own = rh_fact_is_users(&in->hardware->nic_efficiency_frac);
     double nic = own ? 0 : in->c.stack->nic_training_frac.value;
     g_autofree char *line =
-        !a->stack ? g_strdup_printf("note: ranks of %s talk by TCP: stack %s, no framework",
-                                    in->hardware->name, in->c.stack->name)
+        !rh_launching_stack(a)
+            ? g_strdup_printf("note: ranks of %s talk by TCP: stack %s, no framework",
+                              in->hardware->name, in->c.stack->name)
         : nic > 0 ? g_strdup_printf("warning: stack %s takes the links of %s at %.0f %% of their "
                                     "rate, fitted to GPU clusters; --stack bare leaves them",
                                     in->c.stack->name, in->hardware->name, 100 * nic)
@@ -274,7 +278,7 @@ static bool spec_of(const RhArguments *a, Words *words, RhInputsSpec *spec, GErr
         return false;
     *spec = (RhInputsSpec){.workload = a->workload,
                            .platform = a->platform,
-                           .stack = a->stack,
+                           .stack = rh_launching_stack(a),
                            .dtype = a->dtype,
                            .global_batch = a->global_batch,
                            .sequence = a->sequence,

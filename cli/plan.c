@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/idle_words.h"
 #include "cli/inputs.h"
+#include "cli/launching.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
 #include "cli/pictures.h"
@@ -19,7 +20,6 @@
 #include "report/json_facts.h"
 #include "report/pareto.h"
 #include "report/report.h"
-#include "strategies/launch/launch.h"
 #include "strategies/search/neighbours.h"
 
 /* --- options to RhPlanOptions --- */
@@ -31,8 +31,9 @@ static bool add_constraints(const GPtrArray *words, bool is_limit, GArray *out, 
         const char *word = g_ptr_array_index(words, i);
         if (!rh_constraint_parse(word, is_limit, &constraint, error)) {
             g_prefix_error(error, "--%s: ", is_limit ? "limit" : "fix");
+            g_autofree char *quoted = rh_text_path(word);
             if (!is_limit && rh_constraint_parse(word, true, &constraint, NULL))
-                rh_error_help(error, "use --limit %s", word);
+                rh_error_help(error, "use --limit %s", quoted);
             return false;
         }
         g_array_append_val(out, constraint);
@@ -148,31 +149,6 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *
     return true;
 }
 
-/* `why` may be NULL: nothing was refused. */
-static void print_refusal(const GError *why)
-{
-    if (!why)
-        return;
-    g_autoptr(GString) out = g_string_new(NULL);
-    g_autofree char *typed = rh_terms_typed(why->message);
-    g_auto(GStrv) lines = g_strsplit(typed, "\n", -1);
-    for (int i = 0; lines[i]; i++) {
-        g_autofree char *line = g_strconcat(i == 0 ? "#1 is not launched: " : "", lines[i], NULL);
-        g_string_append(out, i == 0 ? "\n" : "  ");
-        rh_text_wrap(out, line, 2, 79);
-    }
-    fputs(out->str, stdout);
-}
-
-/* The framework of --emit NAME, or NAME+slurm; slurm alone: the stack's own. Caller frees. */
-static char *framework_of(const RhArguments *a, const RhStack *stack)
-{
-    if (strcmp(a->emit, "slurm") == 0)
-        return g_strdup(stack->framework ? stack->framework : "");
-    const char *joint = strchr(a->emit, '+');
-    return joint ? g_strndup(a->emit, (gsize)(joint - a->emit)) : g_strdup(a->emit);
-}
-
 /* The best beside neighbours comes first, where there are any. */
 static guint row_of_turn(const RhPlan *plan, guint turn)
 {
@@ -180,124 +156,19 @@ static guint row_of_turn(const RhPlan *plan, guint turn)
     return turn == 0 ? best : turn <= best ? turn - 1 : turn;
 }
 
-/* The stack that this framework runs; NULL: none. */
-static const RhStack *stack_of(const char *framework)
-{
-    for (const char *const *name = rh_stack_names(); *name; name++) {
-        const RhStack *stack = rh_stack_by_name(*name, NULL);
-        if (stack && g_strcmp0(stack->framework, framework) == 0)
-            return stack;
-    }
-    return NULL;
-}
-
-/* Of a plan of another stack: the framework's own says what it runs. Where the stack is the choice of
- * --stack any, so are its number formats, and to name options for them would blame the user. */
-static void advise_own_stack(const RhArguments *a, const char *framework, const RhStack *stack,
-                             GError **why)
-{
-    const RhStack *own = stack_of(framework);
-    if (!own || g_strcmp0(stack->framework, framework) == 0)
-        return;
-    char *help = strstr((*why)->message, "\nhelp: ");
-    bool chosen = g_strcmp0(a->stack, "any") != 0;
-    if (help && !chosen)
-        *help = '\0';
-    rh_error_note(why, "the plan is of the stack %s, with its costs and number formats",
-                  stack->name);
-    rh_error_help(why, "%s--stack %s plans what this framework runs", chosen ? "or " : "",
-                  own->name);
-}
-
-/* The first row that the framework can run; why it cannot run those before is said. */
-static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
-                              guint *row, GError **error)
-{
-    g_autoptr(GError) first = NULL;
-    g_autofree char *framework = framework_of(a, in->c.stack);
-    if (!*framework) {
-        rh_fail(error, RH_ERROR_USAGE,
-                "--emit slurm: the stack %s is no framework's\nhelp: NAME+slurm, as megatron+slurm",
-                in->c.stack->name);
-        return NULL;
-    }
-    for (guint turn = 0; turn < plan->entries->len; turn++) {
-        *row = row_of_turn(plan, turn);
-        const RhRehearsal *r = g_ptr_array_index(plan->entries, *row);
-        g_autoptr(GError) why = NULL;
-        RhLaunch *launch = rh_launch_new(framework, &in->c, &r->layout, &why);
-        if (launch) {
-            print_refusal(first);
-            return launch;
-        }
-        if (!first)
-            first = g_steal_pointer(&why);
-    }
-    advise_own_stack(a, framework, in->c.stack, &first);
-    g_propagate_prefixed_error(error, g_steal_pointer(&first), "--emit %s: ", a->emit);
-    return NULL;
-}
-
-/* At the margin: it is for pasting. */
-static void print_script(const RhArguments *a, const RhLaunch *launch, guint row)
-{
-    bool slurm = g_str_has_suffix(a->emit, "slurm");
-    g_autofree char *script =
-        rh_launch_script(launch, slurm ? RH_LAUNCHER_SLURM : RH_LAUNCHER_SHELL);
-    g_autofree char *where = slurm ? g_strdup("a script for sbatch")
-                             : launch->nodes > 1
-                                 ? g_strdup_printf("on each of %d nodes", launch->nodes)
-                                 : g_strdup("on its node");
-    /* sbatch takes no file whose first line is another. */
-    const char *rest = slurm && g_str_has_prefix(script, "#!") ? strchr(script, '\n') + 1 : script;
-    printf("\n%.*s# launch #%u with %s %s, %s:\n%s", (int)(rest - script), script, row + 1,
-           launch->title, launch->version, where, rest);
-    if (!slurm && launch->nodes > 1)
-        printf("# note: NODE_RANK is 0 to %d, MASTER_ADDR the name of node 0\n", launch->nodes - 1);
-}
-
-/* A comment of a shell, so that it may be pasted with what it stands behind. */
-static void append_note(GString *out, const char *note)
-{
-    g_autoptr(GString) wrapped = g_string_new("note: ");
-    rh_text_wrap(wrapped, note, 6, 77);
-    g_auto(GStrv) lines = g_strsplit(wrapped->str, "\n", -1);
-    for (char **line = lines; *line && **line; line++)
-        g_string_append_printf(out, "# %s\n", *line);
-}
-
-/* A launch of one framework behind the seconds of another's stack. */
-static void append_other_stack(GString *out, const RhArguments *a, const RhStack *stack,
-                               const char *title)
-{
-    g_autofree char *framework = framework_of(a, stack);
-    const RhStack *own = stack_of(framework);
-    if (!own || g_strcmp0(stack->framework, framework) == 0)
-        return;
-    g_autofree char *note =
-        g_strdup_printf("seconds and memory above are of the stack %s: --stack %s plans with %s's "
-                        "own",
-                        stack->name, own->name, title);
-    append_note(out, note);
-}
-
 static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan *plan,
                          GError **error)
 {
-    guint row = 0;
-    if (!a->emit || plan->entries->len == 0)
-        return true;
-    g_autoptr(RhLaunch) launch = first_launch(a, in, plan, &row, error);
-    if (!launch)
-        return false;
-    print_script(a, launch, row);
-    g_auto(GStrv) notes = g_strsplit(launch->notes, "\n", -1);
-    g_autoptr(GString) out = g_string_new(NULL);
-    append_other_stack(out, a, in->c.stack, launch->title);
-    for (char **note = notes; *note; note++)
-        append_note(out, *note);
-    fputs(out->str, stdout);
-    return true;
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(RhLaunching));
+    for (guint turn = 0; turn < plan->entries->len; turn++) {
+        guint row = row_of_turn(plan, turn);
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, row);
+        RhLaunching launching = {&r->layout, row + 1};
+        g_array_append_val(rows, launching);
+    }
+    return rows->len == 0 ||
+           rh_launching_print(a, in, (const RhLaunching *)(const void *)rows->data, rows->len,
+                              error);
 }
 
 /* The first line of "nothing fits" names what the user demanded besides. */
@@ -327,6 +198,7 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     RhReportStyle style = {.colored = rh_terminal_colored(),
                            .verbosity = (int)a->verbosity,
                            .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_JSON)};
+    rh_launching_print_stack(a, in);
     print_demands(a, plan);
     g_autofree char *text = rh_report_plan_text(&in->question, plan, options, &style);
     fputs(text, stdout);
@@ -396,7 +268,8 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     if (!rh_outputs_check(a->outputs, kinds, error) ||
         !add_constraints(a->fixes, false, constraints, error) ||
-        !add_constraints(a->limits, true, constraints, error) || !rh_plan_beside_check(a, error))
+        !add_constraints(a->limits, true, constraints, error) || !rh_plan_beside_check(a, error) ||
+        !rh_launching_check(a, error))
         return 2;
     g_autoptr(GArray) seen = g_array_new(FALSE, FALSE, sizeof(RhParetoPoint));
     RhPlanOptions options = options_of(a, constraints);
@@ -443,12 +316,8 @@ static const RhOption own[] = {
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "0.2%"),
-    RH_OPTION(
-        emit, "emit", 0, RH_OPTION_CHOICE, "FRAMEWORK",
-        "print what starts the best; NAME+slurm: a script for sbatch; slurm: one of the stack's own framework",
-        .choices = RH_FRAMEWORK_CHOICES),
     {0}};
-static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own,
+static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
                                          rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_plan = {
@@ -468,6 +337,9 @@ const RhCommand rh_command_plan = {
              "are rehearsed beside it on the nodes of --on: what it costs each, which wins\n"
              "there, on which links they meet; and the winner on other nodes that the fabric's\n"
              "switches tell apart, so that the answer says which placement avoids it.\n\n"
+             "--set lora.rank=16 plans LoRA: adapters of that rank beside frozen weights, of\n"
+             "all linear layers, or of those in --set lora.modules=linear_qkv+linear_proj.\n"
+             "--emit nemo or --emit deepspeed prints what trains them.\n\n"
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"

@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/idle_words.h"
 #include "cli/inputs.h"
+#include "cli/launching.h"
 #include "cli/layout_files.h"
 #include "cli/output.h"
 #include "cli/pictures.h"
@@ -60,6 +61,8 @@ static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsa
                            .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_JSON)};
     g_autofree char *text = a->json ? rh_report_run_json(&in->question, r)
                                     : rh_report_run_text(&in->question, r, run, &style);
+    if (!a->json)
+        rh_launching_print_stack(a, in);
     fputs(text, stdout);
     if (!r->fits)
         rh_terminal_hint(r->memory.peak_bytes > r->memory_capacity_bytes
@@ -115,6 +118,15 @@ static int status_of(const RhArguments *a, const RhInputs *in, const RhRehearsal
     return is_asked(a) && !safe ? 1 : 0;
 }
 
+/* A script starts one job alone. */
+static bool check_launch(const RhArguments *a, GError **error)
+{
+    if (a->emit && (a->program || a->besides->len > 0))
+        return rh_fail(error, RH_ERROR_USAGE, "--emit does not go with %s",
+                       a->program ? "--program" : "--beside");
+    return rh_launching_check(a, error);
+}
+
 /* With --json there is a document, whatever the answer. */
 static void print_unanswered(const RhArguments *a, const RhInputs *in, const RhLayout *layout,
                              const GError *why)
@@ -135,7 +147,7 @@ static int run(const RhArguments *a, GError **error)
         RH_OUTPUT_HTML, RH_OUTPUT_PROGRAM, RH_OUTPUT_GOAL,     RH_OUTPUT_TRACE, RH_OUTPUT_NONE};
     g_autoptr(GArray) limits = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     if (!rh_outputs_check(a->outputs, kinds, error) || !read_limits(a, limits, error) ||
-        (a->trace && !rh_output_check_folder(a->trace, error)))
+        (a->trace && !rh_output_check_folder(a->trace, error)) || !check_launch(a, error))
         return 2;
     if (a->program)
         return rh_program_run(a, error);
@@ -167,13 +179,16 @@ static int run(const RhArguments *a, GError **error)
     if (!r)
         return 3;
     print_run(a, in, r, raw);
+    RhLaunching only = {&layout, 0};
+    bool launched = a->json || rh_launching_print(a, in, &only, 1, error);
     rh_output_answered();
     rh_room_words_tell(a, &in->c, limits);
     options.timeline = false;
     options.timeout_s = rh_terminal_left_s(a->timeout_s);
     RhIdleSteps steps = {.layouts = &layout, .count = 1, .options = &options};
     rh_idle_words_tell(a, &(RhIdleAnswer){in, &steps}, 1, rh_idle_words_steps);
-    return write_files(a, in, r, program, raw, error) ? status_of(a, in, r) : 3;
+    bool written = write_files(a, in, r, program, raw, launched ? error : NULL);
+    return launched && written ? status_of(a, in, r) : 3;
 }
 
 static const RhOption own[] = {
@@ -205,7 +220,7 @@ static const RhOption own[] = {
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
               "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),
     {0}};
-static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own,
+static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
                                          rh_options_shared, rh_options_help, NULL};
 
 const RhCommand rh_command_simulate = {
