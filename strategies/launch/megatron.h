@@ -1,0 +1,8 @@
+#pragma once
+/* Megatron-LM's words for a model. Private to this folder. */
+#include "strategies/launch/framework.h"
+
+/* RH_ERROR_USAGE: layers, biases or an activation that it has no words for. */
+bool rh_megatron_check_model(const RhCase *c, GError **error);
+/* Flags and notes. */
+void rh_megatron_say_model(RhLaunchText *t);
