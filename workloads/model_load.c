@@ -449,12 +449,13 @@ static void fail_unknown(const char *spec, GError **error)
 {
     guint count = g_strv_length((char **)rh_model_names());
     if (rh_hub_is_id(spec)) {
-        rh_fail(error, RH_ERROR_INPUT,
-                "no file %s is here, and no model of the catalogue has that name on the Hugging "
-                "Face hub\nnote: %u models are known (rehearse show workloads)\n"
-                "help: fetch its config.json: huggingface-cli download %s config.json --local-dir "
-                "my-model; then -w my-model",
-                spec, count, spec);
+        rh_fail(
+            error, RH_ERROR_INPUT,
+            "no file %s is here, and no model of the catalogue has that name on the Hugging "
+            "Face hub\nnote: %u models are known (rehearse show workloads)\n"
+            "help: fetch its config.json (huggingface-cli download %s config.json), and give the "
+            "file, or the folder holding it",
+            spec, count, spec);
         return;
     }
     const char *near = rh_nearest_name(spec, rh_model_names());
