@@ -385,7 +385,7 @@ static bool check(const RhCase *c, const RhLayout *l, GError **error)
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "MaxText trains adapters by a program of its own, which is not said here\n"
-                       "help: --emit nemo or --emit deepspeed trains them");
+                       "help: Megatron-Bridge (nemo) trains them, or Transformers (deepspeed)");
     return check_model(c, error) && check_formats(c, l, error) && check_cuts(c, l, error);
 }
 

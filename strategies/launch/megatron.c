@@ -325,8 +325,7 @@ static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-LM has no flags for adapters (lora.rank=%d)\n"
-                       "help: Megatron-Bridge trains them: --emit nemo; or --emit deepspeed, "
-                       "with PEFT",
+                       "help: Megatron-Bridge (nemo) trains them, or Transformers (deepspeed)",
                        c->job.lora.rank);
     if (rh_weight_bytes(c) > 2)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -357,7 +357,7 @@ static bool check_job(const RhCase *c, GError **error)
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan v0.2.2 has no adapters (lora.rank=%d)\n"
-                       "help: --emit nemo or --emit deepspeed trains them",
+                       "help: Megatron-Bridge (nemo) trains them, or Transformers (deepspeed)",
                        c->job.lora.rank);
     if (rh_weight_bytes(c) > 2 || c->job.narrow_weights)
         return rh_fail(error, RH_ERROR_USAGE,
