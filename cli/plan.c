@@ -55,6 +55,7 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
                            .gap_frac = a->gap_frac,
                            .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
                            .quick = a->quick,
+                           .whole = a->whole,
                            .variants = a->variants,
                            .jobs = (int32_t)a->jobs,
                            .timeout_s = rh_terminal_left_s(a->timeout_s),
@@ -309,6 +310,9 @@ static const RhOption own[] = {
               "a row for every rank order and vpp too, not for the best of a kind alone"),
     RH_OPTION(quick, "quick", 0, RH_OPTION_FLAG, NULL,
               "choose by lower bounds, rehearse the first few alone"),
+    RH_OPTION(whole, "whole", 0, RH_OPTION_FLAG, NULL,
+              "search all that the framework can be told: recomputed modules and layers, context "
+              "parallelism, overlap of collectives and of experts; takes up to minutes"),
     RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
               "another job, or a service, on the same fabric: what it costs, where it does not"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",

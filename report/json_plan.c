@@ -18,6 +18,11 @@ static void put_counts(RhJsonWriter *w, const RhPlan *plan)
     rh_json_put_int(w, "too_large", plan->too_large_count);
     rh_json_put_int(w, "lost", plan->lost_count);
     rh_json_put_bool(w, "proved", plan->proved);
+    if (plan->cuts_count > 0) {
+        rh_json_put_int(w, "cuts", plan->cuts_count);
+        rh_json_put_int(w, "cuts_opened", plan->cuts_opened_count);
+        rh_json_put_int(w, "told_by_fewer", plan->steady_count);
+    }
     if (rh_plan_sensitive_frac(plan) > 0)
         rh_json_put_number(w, "sensitive_frac", rh_plan_sensitive_frac(plan));
     rh_json_end_object(w);

@@ -389,9 +389,15 @@ static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
     /* Wrapped with a time of this width, whatever it took: equal plans have equal lines. */
     static const char reserved[] = "9999.9";
     g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
-    g_string_printf(text, "%s legal, %s fit%s, %s rehearsed%s%s%s; ", legal, fit, within, rehearsed,
-                    style->timeless ? "" : " in\u00a0", style->timeless ? "" : reserved,
-                    style->timeless ? "" : "\u00a0s");
+    if (options->whole) {
+        g_autofree char *cuts = rh_text_count(plan->cuts_count);
+        g_autofree char *opened = rh_text_count(plan->cuts_opened_count);
+        g_string_printf(text, "%s cuts of the model, %s looked into; of their layouts ", cuts,
+                        opened);
+    }
+    g_string_append_printf(text, "%s legal, %s fit%s, %s rehearsed%s%s%s; ", legal, fit, within,
+                           rehearsed, style->timeless ? "" : " in\u00a0",
+                           style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s");
     append_too_large(text, plan);
     append_lost(text, plan);
     rh_report_append_proof(text, c, plan, options);

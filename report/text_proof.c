@@ -24,15 +24,33 @@ static void append_untried(GString *text, const RhCase *c, const RhPlanOptions *
                                ((const RhUntried *)g_ptr_array_index(untried, i))->text);
 }
 
+/* In the whole space rows far behind the best are not proved to be the next. */
+static void append_proved_whole(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+{
+    const RhRehearsal *first = plan->entries->pdata[0],
+                      *last = plan->entries->pdata[plan->entries->len - 1];
+    double near_s = fmin(last->step_time_s, (1 + RH_PLAN_NEAR_FRAC) * first->step_time_s);
+    g_string_append_printf(text, "proved: no layout left takes less than %.4g s",
+                           (1 - options->gap_frac) * near_s);
+    if (plan->steady_count > 0)
+        g_string_append_printf(text,
+                               " (%" G_GINT64_FORMAT " long steps told by fewer micro-batches, "
+                               "within %.1g %% where rehearsed whole)",
+                               plan->steady_count, 100 * fmax(plan->steady_apart_frac, 1e-5));
+}
+
 /* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
 static void append_proved(GString *text, const RhCase *c, const RhPlan *plan,
                           const RhPlanOptions *options)
 {
     double sensitive = rh_plan_sensitive_frac(plan);
     g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
-    g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
-                           options->variants ? "layout" : "kind",
-                           plan->beside ? (guint)options->top : plan->entries->len, gap);
+    if (options->whole && !options->variants)
+        append_proved_whole(text, plan, options);
+    else
+        g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
+                               options->variants ? "layout" : "kind",
+                               plan->beside ? (guint)options->top : plan->entries->len, gap);
     if (sensitive > 0) {
         g_string_append(text, "; ");
         append_sensitive(text, sensitive);

@@ -217,10 +217,27 @@ static void add_untried(GPtrArray *all, const char *key, char *text)
     g_ptr_array_add(all, untried);
 }
 
+/* Outside of the whole space, and why. */
+static void add_outside(GPtrArray *all, const RhPlanOptions *options)
+{
+    static const struct {
+        int knob;
+        const char *text;
+    } outside[] = {
+        {RH_KNOB_AT_cp, "context ranks of fewer than 2,048 tokens"},
+        {RH_KNOB_AT_sequence_parallel, "sp=off, which exchanges as much and keeps more"},
+        {RH_KNOB_AT_offload, "activations in the host's memory, which no script here says"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(outside); i++)
+        if (!is_asked_for(options, &rh_knobs[outside[i].knob]))
+            add_untried(all, rh_knobs[outside[i].knob].key, g_strdup(outside[i].text));
+}
+
 GPtrArray *rh_report_untried(const RhCase *c, const RhPlanOptions *options)
 {
     GPtrArray *all = g_ptr_array_new_with_free_func(untried_free);
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+    if (options->whole)
+        add_outside(all, options);
+    for (const RhKnob *knob = rh_knobs; knob->key && !options->whole; knob++) {
         char *text = knob->untried && !is_asked_for(options, knob) ? knob->untried(c) : NULL;
         if (text)
             add_untried(all, knob->key, text);

@@ -80,6 +80,14 @@ static bool read_term(const char *text, RhRuleTerm *out)
     return false;
 }
 
+/* RH_KNOB_BIT of what a side of a term looks at. */
+static uint64_t bits_of(const Side *side)
+{
+    if (side->figure == FIGURE_MICROBATCHES)
+        return RH_KNOB_BIT(dp) | RH_KNOB_BIT(microbatch);
+    return side->knob ? UINT64_C(1) << (side->knob - rh_knobs) : 0;
+}
+
 static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule)
 {
     const char *when = rh_json_word(doc, node, "when");
@@ -94,6 +102,8 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule
         if (!read_term(terms[i], &rule->terms[i]))
             rh_json_problem(doc, node, "a term is KEY<=VALUE, with = != < > <= >= or !%",
                             "\"%s\" of \"when\" cannot be read", terms[i]);
+        else
+            rule->knobs |= bits_of(&rule->terms[i].left) | bits_of(&rule->terms[i].right);
 }
 
 static void *load(const char *name, GError **error);
@@ -220,21 +230,24 @@ bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const Rh
     return k == rule->terms_count;
 }
 
-const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
-                                            const RhLayout *l)
+const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules, const RhCase *c,
+                                                  const RhLayout *l, uint64_t knobs)
 {
     for (int32_t i = 0; rules && i < rules->rules_count; i++)
-        if (rh_framework_refuses(&rules->rules[i], c, l))
+        if ((rules->rules[i].knobs & ~knobs) == 0 && rh_framework_refuses(&rules->rules[i], c, l))
             return &rules->rules[i];
     return NULL;
 }
 
+const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
+                                            const RhLayout *l)
+{
+    return rh_framework_refusal_given(rules, c, l, ~UINT64_C(0));
+}
+
 static bool looks_at(const RhFrameworkRule *rule, const RhKnob *knob)
 {
-    for (int32_t k = 0; k < rule->terms_count; k++)
-        if (rule->terms[k].left.knob == knob || rule->terms[k].right.knob == knob)
-            return true;
-    return false;
+    return rule->knobs >> (knob - rh_knobs) & 1;
 }
 
 const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,

@@ -12,6 +12,7 @@ typedef struct {
     const char *where; /* file:line of the project */
     struct RhRuleTerm *terms;
     int32_t terms_count;
+    uint64_t knobs; /* RH_KNOB_BIT of those that it looks at */
 } RhFrameworkRule;
 
 typedef struct {
@@ -33,6 +34,9 @@ bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const Rh
 /* The first rule that the layout breaks; NULL: none, or no rules. Some tens of nanoseconds. */
 const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
                                             const RhLayout *layout);
+/* The same of the rules that look at these knobs alone, the others not being set yet. */
+const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules, const RhCase *c,
+                                                  const RhLayout *layout, uint64_t knobs);
 /* Of those that it breaks, the first that looks at this knob. */
 const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,
                                                const RhLayout *layout, const RhKnob *knob);

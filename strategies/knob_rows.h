@@ -7,102 +7,106 @@
  * in knobs.c. */
 RH_KNOB(int32_t, tp, .key = "tp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_ALWAYS, .title = title_always, .walk = 10,
-        .next = next_tensor, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "tp8",
-        .about = "tensor parallel: each matrix over 8 GPUs of a node")
+        .next = next_tensor, .part = 10, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "tp8", .about = "tensor parallel: each matrix over 8 GPUs of a node")
 RH_KNOB(int32_t, pp, .key = "pp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_ALWAYS, .title = title_always, .walk = 20,
-        .next = next_pipeline, .keeps = RH_COMMON_ITEMS, .example = "pp16",
+        .next = next_pipeline, .part = 20, .keeps = RH_COMMON_ITEMS, .example = "pp16",
         .about = "pipeline parallel: the layers over 16 stages")
 RH_KNOB(int32_t, dp, .key = "dp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .column = RH_COLUMN_ALWAYS, .title = title_always, .walk = 30, .next = next_data,
-        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "dp64",
+        .part = 30, .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "dp64",
         .about = "data parallel replicas; left out: what the GPUs allow")
 RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 25,
-        .next = next_context, .beyond = longer_context, .untried = untried_context,
-        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
+        .next = next_context, .beyond = longer_context, .untried = untried_context, .part = 25,
+        .wide = wider_context, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
         .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring; "
                  "planned while a GPU keeps 8,192 tokens")
 RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .cell = cell_context, .title = title_context,
-        .walk = 27, .next = next_keys_and_values,
+        .walk = 27, .next = next_keys_and_values, .part = 27,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "kv=gather",
         .about = "keys and values of context ranks: around a ring beside attention, or gathered "
                  "before it; planned where asked for")
 RH_KNOB(int32_t, ulysses, .key = "ulysses", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .quiet = true, .column = RH_COLUMN_VARIES, .title = title_above_1,
-        .walk = 26, .next = next_ulysses, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .walk = 26, .next = next_ulysses, .part = 26, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
         .example = "ulysses8",
         .about = "so many of the context ranks exchange tokens for heads around attention (all to "
                  "all)")
 RH_KNOB(int32_t, ep, .key = "ep", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 32,
-        .next = next_expert, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "ep8",
+        .next = next_expert, .part = 32, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "ep8",
         .about = "expert parallel: a mixture's experts over 8 ranks of a stage, tokens sent there")
 RH_KNOB(int32_t, etp, .key = "etp", .degree = true, .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .column = RH_COLUMN_VARIES, .cell = cell_expert_tensor, .title = title_expert_tensor,
-        .walk = 34, .next = next_expert_tensor, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
-        .example = "etp1",
+        .walk = 34, .next = next_expert_tensor, .part = 34,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "etp1",
         .about = "expert tensor parallel: each expert cut over so many ranks; 0: as tp")
 RH_KNOB(RhDispatch, dispatch, .key = "dispatch", .names = dispatch_names,
         .high = RH_DISPATCH_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
-        .title = title_dispatch, .walk = 36, .next = next_dispatch,
+        .title = title_dispatch, .walk = 36, .next = next_dispatch, .part = 36,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "dispatch=deepep",
         .about =
             "tokens to experts: a copy for each expert asked (alltoall), or one for each node and "
             "rank that has some (deepep)")
 RH_KNOB(RhOverlap, overlap, .key = "epoverlap", .names = overlap_names, .high = RH_OVERLAP_LAST - 1,
-        .quiet = true, .column = RH_COLUMN_VARIES, .title = title_overlap,
-        .keeps = RH_COMMON_SPLIT | RH_COMMON_NET | RH_COMMON_SCRIPTS, .example = "epoverlap=shared",
+        .quiet = true, .column = RH_COLUMN_VARIES, .title = title_overlap, .part = 46,
+        .wide = wider_overlap, .keeps = RH_COMMON_SPLIT | RH_COMMON_NET | RH_COMMON_SCRIPTS,
+        .example = "epoverlap=shared",
         .about =
             "what runs while tokens are on their way: none; shared: the shared expert; batches: "
             "the other half of the micro-batch; pairs: the backward of another micro-batch")
 RH_KNOB(int32_t, vpp, .key = "vpp", .degree = true, .low = 1, .high = 1 << 16, .otherwise = 1,
         .column = RH_COLUMN_VARIES, .title = title_above_1, .variant = true, .walk = 60,
-        .next = next_chunks, .keeps = RH_COMMON_ITEMS | RH_COMMON_NET, .example = "vpp2",
-        .about = "model chunks per stage, with schedule=interleaved")
+        .next = next_chunks, .part = 60, .keeps = RH_COMMON_ITEMS | RH_COMMON_NET,
+        .example = "vpp2", .about = "model chunks per stage, with schedule=interleaved")
 RH_KNOB(int32_t, microbatch, .key = "mb", .json = "microbatch", .low = 1,
         .high = RH_LAYOUT_DEGREE_MAX, .otherwise = 1, .column = RH_COLUMN_ALWAYS,
-        .title = title_microbatch, .walk = 40, .next = next_microbatch,
+        .title = title_microbatch, .walk = 40, .next = next_microbatch, .part = 40,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "mb1", .about = "samples of one micro-batch; the rest accumulates")
 RH_KNOB(int32_t, zero, .key = "zero", .high = 3, .otherwise = 1, .column = RH_COLUMN_ALWAYS,
-        .title = title_zero, .walk = 70, .next = next_in_range,
+        .title = title_zero, .walk = 70, .next = next_in_range, .part = 70,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "zero1",
         .about = "0: replicas hold all; 1: optimizer states cut over the replicas; 2: gradients "
                  "too; 3: weights too (FSDP)")
 RH_KNOB(int32_t, shard, .key = "shard", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .column = RH_COLUMN_VARIES, .cell = cell_shard, .title = title_shard, .walk = 72,
-        .next = next_shard, .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE,
-        .example = "shard8",
+        .next = next_shard, .part = 72, .wide = wider_shard,
+        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "shard8",
         .about =
             "ZeRO's shares inside groups of 8 replicas, the same in every group (HSDP); 0: over "
             "all; planned: all, with zero3 a node's too")
 RH_KNOB(bool, outer, .key = "outer", .names = outer_names, .high = 1, .quiet = true,
-        .column = RH_COLUMN_VARIES, .cell = cell_outer, .title = title_outer,
-        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "outer=optim",
+        .column = RH_COLUMN_VARIES, .cell = cell_outer, .title = title_outer, .part = 74,
+        .wide = wider_outer, .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "outer=optim",
         .about =
             "with zero3 and shard=8: optim, what each group has of the optimizer's states shared "
             "out over the groups (Megatron-FSDP); planned where asked for")
 RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
-        .column = RH_COLUMN_VARIES, .cell = cell_secondary, .title = title_secondary,
-        .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "hpz8",
+        .column = RH_COLUMN_VARIES, .cell = cell_secondary, .title = title_secondary, .part = 76,
+        .wide = wider_secondary, .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "hpz8",
         .about = "with zero3, weights a second time over 8 replicas, gathered from there backward "
                  "(ZeRO++); 0: not; planned where asked for")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
         .column = RH_COLUMN_ALWAYS, .cell = cell_recompute, .title = title_recompute, .walk = 80,
-        .next = next_recompute, .untried = untried_recompute,
+        .next = next_recompute, .untried = untried_recompute, .part = 80, .wide = wider_recompute,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "recompute=selective",
         .about = "none, selective (attention's core), full (whole layers), or modules as "
                  "layernorm+moe_act; these planned where asked for")
 RH_KNOB(int32_t, again_layers_count, .key = "relayers", .json = "recomputed_layers",
         .low = RH_AGAIN_LEAST, .list = true, .entries = G_STRUCT_OFFSET(RhLayout, again_layers),
-        .names = again_names, .title = title_again,
+        .names = again_names, .title = title_again, .part = 82, .wide = wider_again,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "relayers=8x2-4-0",
         .about =
             "how many layers of each chunk are recomputed, its first; one number: of all chunks; "
@@ -116,32 +120,33 @@ RH_KNOB(int32_t, offload, .key = "offload", .high = 100, .quiet = true, .column 
 RH_KNOB(RhPipelineKind, schedule, .key = "schedule", .names = rh_pipeline_kind_names, .low = 1,
         .high = RH_PIPELINE_LAST - 1, .otherwise = RH_PIPELINE_1F1B, .head = "sched",
         .column = RH_COLUMN_VARIES, .cell = cell_schedule, .title = title_schedule, .walk = 50,
-        .next = next_schedule,
+        .next = next_schedule, .part = 50, .wide = wider_schedule,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "schedule=1f1b",
         .about = "order of a stage's micro-batches; where vpp is above 1, interleaved")
 RH_KNOB(bool, sequence_parallel, .key = "sp", .names = switch_names, .high = 1, .otherwise = 1,
         .column = RH_COLUMN_VARIES, .cell = cell_sequence_parallel, .walk = 90,
-        .next = next_in_range,
+        .next = next_in_range, .part = 43, .wide = wider_sequence_parallel,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "sp=on",
         .about = "sequence parallel: norms and residuals over the tensor group too")
 RH_KNOB(bool, tensor_overlap, .key = "tpoverlap", .names = switch_names, .high = 1, .quiet = true,
         .column = RH_COLUMN_VARIES, .cell = cell_tensor_overlap, .title = title_tensor_overlap,
+        .part = 44, .wide = next_in_range,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "tpoverlap=on",
         .about = "with sp=on, tensor collectives in steps beside the GEMMs that need them; planned "
                  "where asked for")
 RH_KNOB(RhOrder, order, .key = "order", .names = order_names, .low = 1, .high = RH_ORDER_LAST - 1,
         .otherwise = RH_ORDER_TP_DP_PP, .column = RH_COLUMN_VARIES, .cell = cell_order,
-        .variant = true, .walk = 100, .next = next_in_range,
+        .variant = true, .walk = 100, .next = next_in_range, .part = 100,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "order=tp-dp-pp",
         .about = "which dimension is innermost in the rank numbers; tp-pp-dp keeps a pipeline "
                  "together instead")
 RH_KNOB(RhPartition, partition, .key = "partition", .names = partition_names,
         .high = RH_PARTITION_LAST - 1, .quiet = true, .column = RH_COLUMN_VARIES,
         .title = title_partition, .variant = true, .walk = 65, .next = next_partition,
-        .given = RH_KNOB_BIT(pp) | RH_KNOB_BIT(vpp),
+        .given = RH_KNOB_BIT(pp) | RH_KNOB_BIT(vpp), .part = 65,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "partition=work",
         .about =
             "layers to stages: even; uniform (embedding, norm and head as layers); parameters (as "

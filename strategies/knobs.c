@@ -419,6 +419,117 @@ static bool next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l
     return *value <= knob->high;
 }
 
+/* --- the same in the whole space --- */
+
+/* Where the search for more context ranks ends: each keeps so many tokens of a sequence. Assumed: published layouts keep
+ * 2,048 and more, and exchanges of fewer cannot hide behind attention. */
+#define WIDER_CONTEXT_TOKENS_MIN 2048
+
+static int32_t wider_context_most(const RhCase *c)
+{
+    return (int32_t)CLAMP(c->job.sequence / WIDER_CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
+}
+
+static bool wider_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t gpus = c->job.gpus / (l->tp * l->pp);
+    (void)knob;
+    while (++*value <= MIN(gpus, wider_context_most(c)))
+        if (gpus % *value == 0)
+            return true;
+    return false;
+}
+
+/* None; what of the model's modules may be run again, one or several of them; whole layers, the last of all. */
+static bool wider_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)l;
+    uint32_t modules = rh_model_modules(c->model), next = (uint32_t)*value;
+    if (*value < 0) {
+        *value = RH_RECOMPUTE_NONE;
+        return true;
+    }
+    if (next == RH_RECOMPUTE_FULL)
+        return false;
+    do /* the next larger subset of the modules */
+        next = (next - modules) & modules;
+    while (next != 0 && rh_recompute_repeats(next));
+    *value = next != 0 ? (int32_t)next : RH_RECOMPUTE_FULL;
+    (void)knob;
+    return true;
+}
+
+/* All layers of those that run again, or as few as fit. */
+static bool wider_again(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob, (void)c;
+    if (*value < RH_AGAIN_LEAST) {
+        *value = l->recompute == RH_RECOMPUTE_FULL ? RH_AGAIN_LEAST : 0;
+        return true;
+    }
+    return ++*value <= 0;
+}
+
+/* Off for single ranks, and where the stack has none: on, the same bytes are exchanged, and norms and residuals are cut,
+ * too. */
+static bool wider_sequence_parallel(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                    int32_t *value)
+{
+    bool first = *value < knob->low;
+    *value = l->tp > 1 && c->stack->sequence_parallel;
+    return first;
+}
+
+/* States are shared out over all replicas, or over those of a node, which NVLink joins, of four nodes, of sixteen ... */
+static bool wider_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t replicas = l->cp * l->dp, node = MAX(1, c->platform->gpus_per_node / l->tp);
+    bool experts_spread = l->ep > 1 || l->etp > 0;
+    if (*value < knob->low) {
+        *value = 0;
+        return true;
+    }
+    if (l->zero == 0 || experts_spread)
+        return false;
+    do
+        *value = *value == 0 ? node : 4 * *value;
+    while (*value < replicas && (*value == 1 || replicas % *value != 0 || *value % l->cp != 0));
+    return *value < replicas;
+}
+
+static bool wider_outer(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob, (void)c;
+    return ++*value <= (l->zero == 3 && l->shard > 0 ? 1 : 0);
+}
+
+/* Second shares over the replicas of a node. */
+static bool wider_secondary(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t node = MAX(1, c->platform->gpus_per_node / l->tp);
+    bool first = *value < knob->low;
+    bool more = *value == 0 && l->zero == 3 && c->stack->second_shards && node > 1;
+    *value = first ? 0 : node;
+    return first || more;
+}
+
+/* What may run while tokens travel to experts. */
+static bool wider_overlap(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)c;
+    return ++*value <= (l->ep > 1 || l->etp > 0 ? knob->high : 0);
+}
+
+/* Those that the stack runs. */
+static bool wider_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    do
+        ++*value;
+    while (*value <= knob->high && (!rh_stack_runs(c->stack, (RhPipelineKind)*value) ||
+                                    !tries_schedule(c->model, (RhPipelineKind)*value)));
+    return *value <= knob->high && (l->pp > 1 || *value == RH_PIPELINE_1F1B);
+}
+
 /* --- the table --- */
 
 #define RH_KNOB(type, field_, ...)                                                                 \
@@ -430,6 +541,15 @@ const RhKnob rh_knobs[] = {
 
 G_STATIC_ASSERT(G_N_ELEMENTS(rh_knobs) <= RH_KNOBS_MAX);
 G_STATIC_ASSERT(RH_KNOBS_MAX <= 64); /* rh_layout_parse keeps a bit for each */
+
+uint64_t rh_knobs_before(int32_t part)
+{
+    uint64_t bits = 0;
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if ((knob->next || knob->wide) && knob->part < part)
+            bits |= UINT64_C(1) << (knob - rh_knobs);
+    return bits;
+}
 
 const RhKnob *rh_knob_find(const char *key, size_t length)
 {

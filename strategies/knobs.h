@@ -28,6 +28,12 @@ enum {
 /* The row of a field of RhLayout: whoever means one knob names the field, as its key stands in the row alone. */
 #define RH_KNOB_OF(field) (&rh_knobs[RH_KNOB_AT_##field])
 
+/* Where RhKnob.part parts the whole space: knobs before CHUNKS make a cut, of which a layer's seconds are known but for
+ * what is recomputed; then chunks, what replicas share out, what is recomputed and how ranks are numbered. */
+#define RH_PART_CHUNKS    60
+#define RH_PART_SHARES    70
+#define RH_PART_RECOMPUTE 80
+
 typedef struct RhKnob {
     const char *key;          /* in the text form and on the command line: "mb" */
     const char *json;         /* in JSON and CSV, where that differs: "microbatch" */
@@ -68,6 +74,11 @@ typedef struct RhKnob {
     /* RH_KNOB_BIT of those that `next` looks at, where its answers take long: the values are then listed
      * once for all that these say. 0: they are asked for each time. */
     uint64_t given;
+    /* In the whole space (search/space.h): knobs with `next` or `wide` are walked over, those of a lower `part` outside
+     * (RH_PART_CHUNKS); `wide` takes the place of `next`. */
+    int32_t part;
+    bool (*wide)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
+                 int32_t *value);
     /* Larger values still, which no search goes through unasked; as `next`. NULL: there are none. */
     bool (*beyond)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
                    int32_t *value);
@@ -83,6 +94,21 @@ typedef struct RhKnob {
 
 /* In the order of the text form; the last has no key. */
 extern const RhKnob rh_knobs[];
+/* What a search chooses last: what is recomputed, of how many layers, how ranks are numbered. */
+static inline const RhKnob *rh_knob_recompute(void)
+{
+    return RH_KNOB_OF(recompute);
+}
+static inline const RhKnob *rh_knob_recomputed_layers(void)
+{
+    return RH_KNOB_OF(again_layers_count);
+}
+static inline const RhKnob *rh_knob_order(void)
+{
+    return RH_KNOB_OF(order);
+}
+/* RH_KNOB_BIT of those that the whole space walks over before this part. */
+uint64_t rh_knobs_before(int32_t part);
 
 /* NULL when no key is `length` bytes of `key`. */
 const RhKnob *rh_knob_find(const char *key, size_t length);

@@ -198,6 +198,15 @@ const char *rh_layout_family(const RhLayout *l)
                                  : "data";
 }
 
+void rh_layout_open_families(const RhLayout *layout, const char *families[2])
+{
+    RhLayout l = *layout;
+    l.zero = 3;
+    families[0] = rh_layout_family(&l);
+    l.zero = 0;
+    families[1] = rh_layout_family(&l);
+}
+
 RhLayout rh_layout_default(void)
 {
     RhLayout l = {0};

@@ -71,6 +71,8 @@ char *rh_layout_title(const RhLayout *layout);
 /* How the model is cut, in a word: "expert", "context", "fsdp" (shards alone), "hybrid" (shards beside tensor or
  * pipeline groups), "tensor/pipeline", "data"; the first that fits. */
 const char *rh_layout_family(const RhLayout *layout);
+/* The two that it may be of while its degree of ZeRO is open: of shared weights, of none. */
+void rh_layout_open_families(const RhLayout *layout, const char *families[2]);
 RhLayout rh_layout_default(void);
 /* How many of the `layers` of model chunk g are recomputed, where any are. */
 static inline int32_t rh_layout_again(const RhLayout *l, int32_t g, int32_t layers)

@@ -64,6 +64,21 @@ RhRecompute rh_kind_modules(const RhModel *model, const RhLayerKind *kind)
     return (RhRecompute)(modules | (model->norm != RH_NORM_NONE ? RH_RECOMPUTE_NORM : 0));
 }
 
+uint32_t rh_model_modules(const RhModel *model)
+{
+    g_return_val_if_fail(model != NULL, 0);
+    uint32_t modules = 0;
+    for (int k = 0; k < model->kinds_count; k++)
+        modules |= (uint32_t)rh_kind_modules(model, &model->kinds[k]);
+    return modules;
+}
+
+bool rh_recompute_repeats(uint32_t modules)
+{
+    return (modules & RH_RECOMPUTE_MIXTURE) &&
+           (modules & (RH_RECOMPUTE_EXPERT_ACTIVATION | RH_RECOMPUTE_SHARED));
+}
+
 bool rh_block_replays_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                             const RhShard *shard)
 {

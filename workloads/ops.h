@@ -198,6 +198,10 @@ RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock bl
 
 /* Modules that a layer of this kind has; NORM counts wherever there is a norm. */
 RhRecompute rh_kind_modules(const RhModel *model, const RhLayerKind *kind);
+/* Those of any of its layers, a bit each. */
+uint32_t rh_model_modules(const RhModel *model);
+/* Does one of these modules lie inside another of them, so that naming it changes nothing? */
+bool rh_recompute_repeats(uint32_t modules);
 /* Does what the shard runs again of a block begin with the block's whole input? */
 bool rh_block_replays_whole(const RhModel *model, const RhLayerKind *kind, RhBlock block,
                             const RhShard *shard);

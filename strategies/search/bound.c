@@ -275,14 +275,19 @@ static Terms terms_of(RhScreen *screen, const RhLayout *l)
     return t;
 }
 
-double rh_screen_work_s(RhScreen *screen, const RhLayout *l)
+double rh_screen_work_beside_s(RhScreen *screen, const RhLayout *l, int32_t stage, double more_s)
 {
     RhTables tables = rh_screen_tables(screen, l);
     Terms t = terms_of_work(screen, l, &tables);
-    double worst = 0;
+    double worst = slots_s(&t, stage, 0) + t.m * more_s;
     for (int32_t s = 0; s < t.p; s++)
         worst = rh_later(worst, slots_s(&t, s, 0));
     return worst;
+}
+
+double rh_screen_work_s(RhScreen *screen, const RhLayout *l)
+{
+    return rh_screen_work_beside_s(screen, l, 0, 0);
 }
 
 /* The latest of `worst` and of the sums over stages. */

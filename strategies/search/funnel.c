@@ -99,7 +99,7 @@ bool rh_funnel_beaten(const RhFunnel *f, const RhCandidate *c)
         double worth = rh_funnel_worth_of(f, r) * rh_funnel_handicap(f, &r->layout);
         if (c->key * rh_funnel_handicap(f, l) >= worth && rh_layout_same_kind(&r->layout, l))
             return true;
-        if (c->kind == RH_KEY_SEGMENT && c->key >= worth && folds(f, &r->layout, l, peak))
+        if (c->kind >= RH_KEY_SEGMENT && c->key >= worth && folds(f, &r->layout, l, peak))
             return true;
     }
     return false;
@@ -276,6 +276,8 @@ double rh_funnel_cut_off(const RhFunnel *f)
         return f->race->worth;
     const RhRehearsal *last = best->pdata[best->len - 1];
     double worth = rh_funnel_worth_of(f, last) * rh_funnel_handicap(f, &last->layout);
+    if (f->o->whole && !rh_funnel_by_memory(f) && !f->o->variants)
+        worth = fmin(worth, rh_funnel_worth_of(f, best->pdata[0]) * (1 + f->o->near_frac));
     for (guint i = 0; rh_funnel_by_energy(f) && i < best->len; i++)
         worth = fmax(worth, rh_funnel_worth_of(f, best->pdata[i]));
     return fmin(f->race->worth, worth);

@@ -13,9 +13,10 @@ typedef struct {
     GArray *heap;       /* RhCandidate */
     GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
     int32_t top, batch;
-    double worth;      /* what is not below this is of no interest; INFINITY for all */
-    double foreseen;   /* nor, by what the batch is expected to bring, below this */
-    double left_out_s; /* of a family: the least bound of what was too large to rehearse */
+    double worth;       /* what is not below this is of no interest; INFINITY for all */
+    double foreseen;    /* nor, by what the batch is expected to bring, below this */
+    double left_out_s;  /* of a family: the least bound of what was too large to rehearse */
+    const char *family; /* that is looked for; NULL: any */
 } RhRace;
 
 /* The best entry with every byte as a SimGrid flow: begun behind the main race, while what stands beside the rows is
@@ -33,9 +34,12 @@ typedef struct {
     const RhCase *c;
     const RhPlanOptions *o;
     RhPlan *plan;
-    RhKept *space; /* of it what fits or nearly does */
+    RhSpace *layouts; /* all there are */
+    RhKept *space;    /* of these the candidates so far, and what nearly fits */
     RhScreen *screen;
-    RhApart *apart; /* where rehearsals run */
+    RhApart *apart;        /* where rehearsals run */
+    RhApart *steady_apart; /* ... and those of fewer micro-batches */
+    GArray *steady;        /* RhCandidate: of which such are begun */
     RhRoom room;
     RhRace main, fuller; /* what keeps within the room, and what fits but fills more */
     RhRace *race;        /* the one that is run */
@@ -43,6 +47,7 @@ typedef struct {
     GArray *aside;       /* RhCandidate: too large for a quick rehearsal */
     GArray *batch;       /* int32_t layouts */
     GArray *bounds;      /* double: segment bound of each of the batch */
+    GArray *told;        /* double: step of each by fewer micro-batches; NAN: none was told */
     GArray *options;     /* RhEngineOptions: what each of it was begun with */
     GArray *foreseen;    /* RhForeseen: the entries, and what the batch is expected to bring */
     GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
@@ -101,6 +106,27 @@ double rh_funnel_cut_off(const RhFunnel *f);
 /* Rehearses from the race's heap what could be among its best. */
 void rh_funnel_run(RhFunnel *f, RhRace *race);
 
+/* --- funnel_open.c --- */
+
+/* Every cut, into the main race. */
+void rh_funnel_list_cuts(RhFunnel *f);
+/* A candidate of which knobs are open: what comes of it goes into the race that is run, or into that of fuller ones;
+ * of layouts of the family alone, where one is named. */
+void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family);
+
+/* --- funnel_steady.c --- */
+
+/* Where such rehearsals run, forked while this process is small. */
+RhApart *rh_funnel_steady_apart_new(const RhCase *c, RhAloneTimes *alone, RhFoldedTable *folded);
+/* Is a step of the layout long enough for a part of it to tell the rest? */
+bool rh_funnel_repeats(RhFunnel *f, const RhLayout *l);
+/* A candidate whose step is to be told so, with others. */
+void rh_funnel_join_steady(RhFunnel *f, const RhCandidate *c);
+/* Tells them, and puts them back into the race that is run. */
+void rh_funnel_tell_steady(RhFunnel *f);
+/* How far the step of a rehearsal is from what was told before it, at most, until now. */
+void rh_funnel_judge_steady(RhFunnel *f, const RhRun *run, double told_s);
+
 /* --- funnel_families.c --- */
 
 /* The best of each family that has no entry, into plan->families, or what it takes at least where that is far
@@ -111,6 +137,8 @@ void rh_funnel_search_families(RhFunnel *f);
 
 /* Processes at a time. */
 int32_t rh_funnel_jobs(const RhFunnel *f);
+/* Of a rehearsal whose step is of no interest from enough_s on; INFINITY: in any case. */
+RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double enough_s);
 /* Into the batch, whose rehearsals begin while it is filled, and what may come of it into what is foreseen. */
 void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s);
 /* Is the candidate better asked for when the batch is done? */

@@ -15,7 +15,7 @@ static double rehearsal_timeout_s(const RhFunnel *f)
     return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
 }
 
-static RhEngineOptions rehearsal_options(const RhFunnel *f, double enough_s)
+RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double enough_s)
 {
     return (RhEngineOptions){.timeout_s = rehearsal_timeout_s(f),
                              .enough_s = isfinite(enough_s) ? enough_s : 0};
@@ -24,7 +24,8 @@ static RhEngineOptions rehearsal_options(const RhFunnel *f, double enough_s)
 /* Of one of the batch: the entries by which it may be in vain stay as they are until it is over. */
 static RhEngineOptions batch_options(const RhFunnel *f, const RhLayout *l)
 {
-    return rehearsal_options(f, rh_funnel_in_vain_from_s(f, l) / rh_straggler_factor(f->c));
+    return rh_funnel_rehearsal_options(f,
+                                       rh_funnel_in_vain_from_s(f, l) / rh_straggler_factor(f->c));
 }
 
 int32_t rh_funnel_jobs(const RhFunnel *f)
@@ -33,7 +34,7 @@ int32_t rh_funnel_jobs(const RhFunnel *f)
 }
 
 /* Quick answers, energies and peaks are taken by whole batches: nothing is foreseen of them. */
-static void foresee(RhFunnel *f, const RhLayout *l, double bound_s)
+static void foresee(RhFunnel *f, const RhLayout *l, double expected_s)
 {
     if (f->o->exhaustive || f->o->quick || rh_funnel_by_memory(f) || rh_funnel_by_energy(f))
         return;
@@ -43,7 +44,7 @@ static void foresee(RhFunnel *f, const RhLayout *l, double bound_s)
         double worth = rh_funnel_worth_of(f, r) * rh_funnel_handicap(f, &r->layout);
         rh_foresee(f->foreseen, &r->layout, worth, f->o->variants);
     }
-    double worth = rh_funnel_worth_of_step(f, bound_s * RH_FORESEEN_OVER_BOUND);
+    double worth = rh_funnel_worth_of_step(f, expected_s);
     rh_foresee(f->foreseen, l, worth * rh_funnel_handicap(f, l), f->o->variants);
     f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
 }
@@ -53,11 +54,13 @@ void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
     RhLayout l = rh_funnel_layout(f, c->layout);
     RhEngineOptions options = batch_options(f, &l);
     g_array_append_val(f->batch, c->layout);
+    double told_s = c->kind == RH_KEY_STEADY ? c->key : (double)NAN;
     g_array_append_val(f->bounds, bound_s);
+    g_array_append_val(f->told, told_s);
     g_array_append_val(f->options, options);
     rh_screen_end_fold(f->screen, &l);
     rh_apart_begin(f->apart, rh_funnel_jobs(f), &l, &options);
-    foresee(f, &l, bound_s);
+    foresee(f, &l, c->kind == RH_KEY_STEADY ? c->key : bound_s * RH_FORESEEN_OVER_BOUND);
 }
 
 bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
@@ -74,7 +77,7 @@ void rh_funnel_leave_batch(RhFunnel *f)
         rh_apart_forget(f->apart);
     for (guint i = 0; i < f->waiting->len; i++)
         rh_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
-    GArray *all[] = {f->batch, f->bounds, f->options, f->foreseen, f->waiting};
+    GArray *all[] = {f->batch, f->bounds, f->told, f->options, f->foreseen, f->waiting};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         g_array_set_size(all[i], 0);
     f->race->foreseen = (double)INFINITY;
@@ -100,7 +103,7 @@ static bool in_vain(RhFunnel *f, const RhLayout *l, RhRun **run, GError **error)
         return false;
     if ((*run)->step_time_s * rh_straggler_factor(f->c) >= rh_funnel_in_vain_from_s(f, l))
         return true;
-    RhEngineOptions whole = rehearsal_options(f, 0);
+    RhEngineOptions whole = rh_funnel_rehearsal_options(f, 0);
     g_clear_pointer(run, rh_run_free);
     rh_apart_run(f->apart, 1, 1, l, &whole, run, error, NULL, NULL);
     return false;
@@ -134,6 +137,7 @@ static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
             fail(f, &l, errors[i]);
             continue;
         }
+        rh_funnel_judge_steady(f, runs[i], g_array_index(f->told, double, i));
         RhRehearsal *r = rh_account_new(f->c, &l);
         rh_account_run(f->c, r, runs[i]);
         r->bound_closed_s = rh_screen_bound_s(f->screen, &l) * rh_straggler_factor(f->c);

@@ -53,7 +53,13 @@ static GArray *heap_of(GArray *all, const char *family)
     return fresh.heap;
 }
 
-/* What the main race left, and what it rehearsed in vain. */
+static void add_other(RhFunnel *f, GArray *all, const char *family, RhCandidate c)
+{
+    if (!has_entry(f->main.entries, family))
+        rh_heap_push(heap_of(all, family), c);
+}
+
+/* What the main race left, and what it rehearsed in vain. What a cut may become depends on its shares. */
 static GArray *others_of(RhFunnel *f)
 {
     GArray *all = g_array_new(FALSE, FALSE, sizeof(Others));
@@ -61,9 +67,12 @@ static GArray *others_of(RhFunnel *f)
     for (guint i = 0; i < f->main.heap->len; i++) {
         RhCandidate c = g_array_index(f->main.heap, RhCandidate, i);
         RhLayout l = rh_funnel_layout(f, c.layout);
-        const char *family = rh_layout_family(&l);
-        if (!has_entry(f->main.entries, family))
-            rh_heap_push(heap_of(all, family), c);
+        const char *families[2] = {rh_layout_family(&l), rh_layout_family(&l)};
+        if (c.kind < RH_KEY_LAYERS)
+            rh_layout_open_families(&l, families);
+        add_other(f, all, families[0], c);
+        if (strcmp(families[0], families[1]) != 0)
+            add_other(f, all, families[1], c);
     }
     for (guint i = 0; i < f->behind->len; i++) {
         const char *family = rh_layout_family(&((RhRehearsal *)f->behind->pdata[i])->layout);
@@ -119,6 +128,7 @@ static void search_family(RhFunnel *f, const Others *others)
     RhRace race = {.heap = others->heap,
                    .entries = found,
                    .top = 1,
+                   .family = others->family,
                    .batch = FAMILY_BATCH,
                    .worth = rh_funnel_worth_of_step(f, far_s),
                    .foreseen = (double)INFINITY,

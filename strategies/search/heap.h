@@ -5,13 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the key of a candidate is so far: each is a bound of the next. */
+/* What the key of a candidate is so far: each is a bound of the next. Of those before WORK, knobs are still open. */
 typedef enum {
-    RH_KEY_WORK,
+    RH_KEY_CUT, /* the work of all layers under a cut (space.h) */
+    RH_KEY_CHUNKS, /* chunks are set, too: the work of its slots, if as little were recomputed as memory asks for */
+    RH_KEY_LAYERS, /* all but how many layers are recomputed: likewise */
+    RH_KEY_WORK,   /* all knobs are set: the work of its slots */
     RH_KEY_SUMS,
     RH_KEY_CLOSED,
     RH_KEY_GRAPH, /* the segment graph, with messages that share no link */
-    RH_KEY_SEGMENT
+    RH_KEY_SEGMENT,
+    RH_KEY_STEADY, /* its step, by rehearsals of fewer micro-batches (funnel_steady.c) */
+    RH_KEY_WHOLE   /* the segment bound still, where these tell nothing */
 } RhKeyKind;
 typedef struct {
     int32_t layout; /* index into the space */

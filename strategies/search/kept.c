@@ -6,16 +6,18 @@
 #define KNOBS_BYTES offsetof(RhLayout, stage_layers) /* the lists are behind all knobs */
 
 struct RhKept {
-    GByteArray *knobs;  /* KNOBS_BYTES of each */
-    GArray *peaks;      /* double */
-    GHashTable *listed; /* 1 + its place -> RhLayout, owned: where layers are listed */
+    GByteArray *knobs; /* KNOBS_BYTES of each */
+    GArray *peaks;     /* double */
+    GArray *layers;    /* int16_t: what layouts list, one behind the other */
+    GHashTable *lists; /* 1 + the place of a layout that lists some -> where its lists begin */
 };
 
 RhKept *rh_kept_new(void)
 {
     RhKept *kept = g_new(RhKept, 1);
     *kept = (RhKept){g_byte_array_new(), g_array_new(FALSE, FALSE, sizeof(double)),
-                     g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free)};
+                     g_array_new(FALSE, FALSE, sizeof(int16_t)),
+                     g_hash_table_new(g_direct_hash, g_direct_equal)};
     return kept;
 }
 
@@ -25,17 +27,23 @@ void rh_kept_free(RhKept *kept)
         return;
     g_byte_array_unref(kept->knobs);
     g_array_unref(kept->peaks);
-    g_hash_table_destroy(kept->listed);
+    g_array_unref(kept->layers);
+    g_hash_table_destroy(kept->lists);
     g_free(kept);
 }
 
 void rh_kept_add(RhKept *kept, const RhLayout *layout, double peak_bytes)
 {
+    guint stages = (guint)layout->stage_layers_count,
+          again = (guint)MAX(layout->again_layers_count, 0);
     g_byte_array_append(kept->knobs, (const guint8 *)layout, KNOBS_BYTES);
     g_array_append_val(kept->peaks, peak_bytes);
-    if (layout->stage_layers_count > 0 || layout->again_layers_count > 0)
-        g_hash_table_insert(kept->listed, GUINT_TO_POINTER(kept->peaks->len),
-                            g_memdup2(layout, sizeof *layout));
+    if (stages + again == 0)
+        return;
+    g_hash_table_insert(kept->lists, GUINT_TO_POINTER(kept->peaks->len),
+                        GUINT_TO_POINTER(kept->layers->len));
+    g_array_append_vals(kept->layers, layout->stage_layers, stages);
+    g_array_append_vals(kept->layers, layout->again_layers, again);
 }
 
 int32_t rh_kept_count(const RhKept *kept)
@@ -47,8 +55,13 @@ RhLayout rh_kept_layout(const RhKept *kept, int32_t i)
 {
     RhLayout l = {0};
     memcpy(&l, kept->knobs->data + (size_t)i * KNOBS_BYTES, KNOBS_BYTES);
-    if (l.stage_layers_count > 0 || l.again_layers_count > 0)
-        l = *(const RhLayout *)g_hash_table_lookup(kept->listed, GINT_TO_POINTER(i + 1));
+    gsize stages = (gsize)l.stage_layers_count, again = (gsize)MAX(l.again_layers_count, 0);
+    if (stages + again > 0) {
+        guint at = GPOINTER_TO_UINT(g_hash_table_lookup(kept->lists, GINT_TO_POINTER(i + 1)));
+        const int16_t *layers = &g_array_index(kept->layers, int16_t, at);
+        memcpy(l.stage_layers, layers, stages * sizeof *layers);
+        memcpy(l.again_layers, layers + stages, again * sizeof *layers);
+    }
     return l;
 }
 

@@ -62,12 +62,9 @@ static bool screen_one(const RhLayout *asked, void *user)
     return !rh_funnel_out_of_time(f);
 }
 
-/* Every legal layout. Where nothing keeps within the room, all that fits is ranked. */
-static void screen_all(RhFunnel *f)
+/* Where nothing keeps within the room, all that fits is ranked. */
+static void rank_fuller(RhFunnel *f)
 {
-    rh_space_walk(f->c, f->o->constraints, f->o->constraints_count, f->deadline, screen_one, f);
-    if (rh_funnel_out_of_time(f) || f->main.heap->len > 0)
-        return;
     GArray *empty = f->main.heap;
     f->main.heap = f->fuller.heap;
     f->fuller.heap = empty;
@@ -76,12 +73,21 @@ static void screen_all(RhFunnel *f)
     f->plan->roomy_count = f->plan->fit_count;
 }
 
+/* Every legal layout of the usual space. */
+static void screen_all(RhFunnel *f)
+{
+    rh_space_walk(f->c, f->o->constraints, f->o->constraints_count, f->deadline, screen_one, f);
+    if (rh_funnel_out_of_time(f) || f->main.heap->len > 0)
+        return;
+    rank_fuller(f);
+}
+
 /* More tasks than a search rehearses. Its segment graph, which costs less, is asked for all the same: it may show that
  * the layout is no better. */
 static bool is_too_large(RhFunnel *f, const RhCandidate *c)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
-    double most = c->kind == RH_KEY_SEGMENT ? SEARCH_TASKS_MAX : GRAPH_TASKS_MAX;
+    double most = c->kind >= RH_KEY_SEGMENT ? SEARCH_TASKS_MAX : GRAPH_TASKS_MAX;
     return c->kind >= RH_KEY_CLOSED && rh_screen_tasks(f->screen, &l) > most;
 }
 
@@ -92,7 +98,7 @@ static void keep_quick(RhFunnel *f, const RhCandidate *c)
     RhRehearsal *r = rh_account_new(f->c, &l);
     double closed_s = rh_screen_bound_s(f->screen, &r->layout);
     double segment_s =
-        c->kind == RH_KEY_SEGMENT ? rh_screen_segment_s(f->screen, &r->layout) : closed_s;
+        c->kind >= RH_KEY_SEGMENT ? rh_screen_segment_s(f->screen, &r->layout) : closed_s;
     r->bound_closed_s = closed_s * rh_straggler_factor(f->c);
     r->bound_segment_s = segment_s * rh_straggler_factor(f->c);
     rh_account_bound(f->c, r, segment_s);
@@ -152,6 +158,10 @@ static void refine(RhFunnel *f, RhCandidate c)
 
 static void take(RhFunnel *f, RhCandidate c)
 {
+    if (c.kind < RH_KEY_WORK) {
+        rh_funnel_open(f, &c, f->race->family);
+        return;
+    }
     RhLayout l = rh_funnel_layout(f, c.layout);
     if (c.kind >= RH_KEY_CLOSED && rh_funnel_beaten(f, &c))
         return;
@@ -162,13 +172,17 @@ static void take(RhFunnel *f, RhCandidate c)
             g_array_append_val(f->aside, c);
         else
             leave_out(f, &c);
-    } else if (c.kind != RH_KEY_SEGMENT) {
+    } else if (c.kind < RH_KEY_SEGMENT) {
         refine(f, c);
     } else if (f->o->quick && rh_screen_tasks(f->screen, &l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
+    } else if (c.kind == RH_KEY_SEGMENT && !rh_funnel_by_memory(f) && rh_funnel_repeats(f, &l)) {
+        rh_funnel_join_steady(f, &c);
     } else {
         rh_funnel_join_batch(f, &c,
-                             rh_funnel_by_memory(f) ? rh_screen_segment_s(f->screen, &l) : c.key);
+                             rh_funnel_by_memory(f) || c.kind == RH_KEY_STEADY
+                                 ? rh_screen_segment_s(f->screen, &l)
+                                 : c.key);
     }
 }
 
@@ -180,6 +194,10 @@ void rh_funnel_run(RhFunnel *f, RhRace *race)
         bool over = heap->len == 0 ||
                     rh_heap_least(heap) >= fmin(rh_funnel_cut_off(f), race->foreseen) ||
                     (f->o->quick && f->plan->rehearsed_count >= race->batch);
+        if (over && f->steady->len > 0) {
+            rh_funnel_tell_steady(f);
+            continue;
+        }
         if ((int32_t)f->batch->len == race->batch || (over && f->batch->len > 0)) {
             rh_funnel_rehearse_batch(f);
             continue;
@@ -202,19 +220,34 @@ static void fill_with_bounds(RhFunnel *f)
         RhLayout l = rh_funnel_layout(f, c.layout);
         if (rh_funnel_entry_of_kind(f, &l) >= 0)
             continue;
-        if (c.kind == RH_KEY_SEGMENT || is_too_large(f, &c))
+        if (c.kind >= RH_KEY_SEGMENT || is_too_large(f, &c))
             keep_quick(f, &c);
         else
             take(f, c);
     }
 }
 
+static void race(RhFunnel *f)
+{
+    rh_funnel_run(f, &f->main);
+    if (!f->o->whole || rh_funnel_out_of_time(f) || f->main.entries->len > 0 ||
+        f->main.heap->len > 0 || f->fuller.heap->len == 0)
+        return;
+    rank_fuller(f);
+    rh_funnel_run(f, &f->main);
+}
+
 /* The least closed form of what is left. */
 static double least_left(RhFunnel *f)
 {
     GArray *heap = f->main.heap;
-    while (heap->len > 0 && rh_heap_top(heap)->kind < RH_KEY_CLOSED && !rh_funnel_out_of_time(f))
-        refine(f, rh_heap_pop(heap));
+    while (heap->len > 0 && rh_heap_top(heap)->kind < RH_KEY_CLOSED && !rh_funnel_out_of_time(f)) {
+        RhCandidate c = rh_heap_pop(heap);
+        if (c.kind < RH_KEY_WORK)
+            rh_funnel_open(f, &c, NULL);
+        else
+            refine(f, c);
+    }
     return rh_heap_least(heap);
 }
 
@@ -228,7 +261,7 @@ static bool lost_may_win(const RhFunnel *f)
 
 static void search(RhFunnel *f)
 {
-    rh_funnel_run(f, &f->main);
+    race(f);
     f->plan->lost_may_win = lost_may_win(f);
     double out = fmin(f->plan->too_large_bound_s, f->plan->lost_bound_s);
     double left = fmin(least_left(f), out);
@@ -237,7 +270,8 @@ static void search(RhFunnel *f)
                                  : (double)INFINITY;
     f->plan->estimated = rh_funnel_by_estimate(f);
     f->plan->proved = !f->plan->timed_out && !f->o->quick && !rh_funnel_by_memory(f) &&
-                      !rh_funnel_by_energy(f) && !f->plan->estimated && out >= rh_funnel_cut_off(f);
+                      !rh_funnel_by_energy(f) && !f->plan->estimated &&
+                      !f->plan->steady_disagrees && out >= rh_funnel_cut_off(f);
     if (f->o->quick)
         fill_with_bounds(f);
 }
@@ -293,6 +327,7 @@ static RhPlanOptions settled(const RhPlanOptions *asked)
 {
     RhPlanOptions o = *asked;
     o.top = o.top > 0 ? o.top : 5;
+    o.near_frac = o.near_frac > 0 ? o.near_frac : RH_PLAN_NEAR_FRAC;
     o.risk_frac = o.risk_frac > 0 ? o.risk_frac : RH_RISK_FRAC;
     return o;
 }
@@ -332,9 +367,12 @@ static void apart_begin(Search *s)
         s->alone = rh_alone_times_new(c->platform);
         s->folded = rh_folded_table_new();
     }
-    s->f.apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform,
-                              s->alone ? s->alone : screen->alone,
-                              s->folded ? s->folded : screen->folded, (void *)(uintptr_t)c);
+    RhAloneTimes *alone = s->alone ? s->alone : screen->alone;
+    RhFoldedTable *folded = s->folded ? s->folded : screen->folded;
+    s->f.apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform, alone, folded,
+                              (void *)(uintptr_t)c);
+    if (s->o.whole)
+        s->f.steady_apart = rh_funnel_steady_apart_new(c, alone, folded);
 }
 
 static void lists_begin(RhFunnel *f)
@@ -343,13 +381,16 @@ static void lists_begin(RhFunnel *f)
     f->waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     f->batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
     f->bounds = g_array_new(FALSE, FALSE, sizeof(double));
+    f->told = g_array_new(FALSE, FALSE, sizeof(double));
+    f->steady = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     f->options = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions));
     f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
 }
 
 static void lists_clear(RhFunnel *f)
 {
-    GArray *arrays[] = {f->aside, f->waiting, f->batch, f->bounds, f->options, f->foreseen};
+    GArray *arrays[] = {f->aside, f->waiting, f->batch,   f->bounds,
+                        f->told,  f->steady,  f->options, f->foreseen};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
 }
@@ -363,6 +404,8 @@ static void search_begin(Search *s, const RhCase *c, const RhPlanOptions *option
     f->screen = rh_screen_new(c);
     f->screen->deadline = deadline;
     apart_begin(s);
+    if (s->o.whole)
+        f->layouts = rh_space_new(c, s->o.constraints, s->o.constraints_count, deadline);
     f->space = rh_kept_new();
     f->room = rh_room(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
     races_begin(f);
@@ -378,7 +421,9 @@ static void search_clear(Search *s)
     g_ptr_array_unref(f->fuller.entries);
     g_ptr_array_unref(f->behind);
     rh_kept_free(f->space);
+    rh_space_free(f->layouts);
     rh_apart_free(f->apart);
+    rh_apart_free(f->steady_apart);
     rh_folded_table_free(s->folded);
     rh_alone_times_free(s->alone);
     rh_screen_free(f->screen);
@@ -388,12 +433,16 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Search, search_clear)
 /* False where there is no answer. */
 static bool search_all(RhFunnel *f, GError **error)
 {
-    screen_all(f);
-    if (f->plan->legal_count == 0 && !rh_funnel_out_of_time(f)) {
+    if (f->o->whole)
+        rh_funnel_list_cuts(f);
+    else
+        screen_all(f);
+    if (f->plan->legal_count > 0 || f->main.heap->len > 0 || rh_funnel_out_of_time(f))
+        search(f);
+    if (f->plan->legal_count == 0 && f->main.heap->len == 0 && !rh_funnel_out_of_time(f)) {
         rh_advice_no_layout(f->c, f->o, f->deadline, error);
         return false;
     }
-    search(f);
     search_beside(f);
     if (!f->failed && f->plan->entries->len == 0 && !f->plan->timed_out)
         f->failed = g_steal_pointer(&f->lost); /* nothing else to tell */

@@ -4,6 +4,7 @@
 #include "base/deadline.h"
 #include "strategies/knobs.h"
 #include "strategies/search/rehearse.h"
+#include "strategies/search/space.h"
 
 typedef enum {
     RH_OBJECTIVE_TIME,
@@ -18,21 +19,11 @@ bool rh_objective_by_name(const char *name, RhObjective *out);
 /* What the best has least of: bytes of the fullest GPU, joules of a step, or seconds, which money goes by. */
 double rh_objective_value(RhObjective objective, const RhRehearsal *rehearsal);
 
-/* `--fix tp=8` / `--limit tp<=8`, `--limit memory<=90%`, `--limit memory<=70GiB`. */
-typedef struct {
-    const RhKnob *knob; /* with one value; NULL: memory */
-    int relation;       /* 0: =, -1: <=, +1: >= */
-    double value;       /* rh_knob_value(); of memory a fraction of what there is, or bytes */
-    bool in_bytes;
-} RhConstraint;
-/* Parses "tp=8", "tp<=8", "memory<=90%" into *out. RH_ERROR_USAGE with near keys. */
-bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error);
-/* "recompute=full", as it may have been typed; caller frees. */
-char *rh_constraint_text(const RhConstraint *constraint);
-
 /* A layout is ranked where of measured runs as full at most so many ran out of memory. */
 #define RH_RISK_FRAC  0.05
 #define RH_RISK_LEAST 1e-9 /* that none may: 0 is the default */
+
+#define RH_PLAN_NEAR_FRAC 0.01
 
 /* A best step that differs by more than this between idle communication as timers and as flows is
  * sensitive; where it moves by more than the second, nothing is proved any more. */
@@ -41,10 +32,14 @@ char *rh_constraint_text(const RhConstraint *constraint);
 
 typedef struct {
     RhObjective objective;
-    int32_t top;      /* K, default 5 */
-    double gap_frac;  /* default 0.002 */
+    int32_t top;     /* K, default 5 */
+    double gap_frac; /* default 0.002 */
+    double
+        near_frac; /* rows that take longer than the best by more than this are the best of what was rehearsed, not
+                         proved to be the next: default RH_PLAN_NEAR_FRAC; INFINITY: all are proved */
     double risk_frac; /* default RH_RISK_FRAC; a --limit on memory decides in its place */
-    bool quick;       /* by lower bounds; only the first few of the answer are rehearsed */
+    bool whole; /* in the whole space (space.h), whose long steps are told by fewer micro-batches */
+    bool quick; /* by lower bounds; only the first few of the answer are rehearsed */
     bool variants;    /* every rank order and number of model chunks has a row of its own; else the
                          best of a kind stands for them */
     bool exhaustive;  /* rehearse every fitting layout */
@@ -111,7 +106,14 @@ typedef struct {
 } RhPlanFamilyBound;
 
 typedef struct {
+    /* Ways to cut the model (space.h); those that bounds did not rule out; of these, and their chunks, likewise */
+    int64_t cuts_count, cuts_opened_count, chunks_opened_count;
+    /* Layouts of these that were looked at; those that fit; ... */
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
+    int64_t steady_count; /* steps told by rehearsals of fewer micro-batches */
+    double
+        steady_apart_frac; /* by how much those that were rehearsed whole differ from that, at most */
+    bool steady_disagrees;    /* that is too much for a proof */
     int64_t roomy_count;      /* of those that fit, what keeps within ranked_bytes */
     double ranked_bytes;      /* what the entries may need: by their odds, a --limit, or all of the
                             device where nothing keeps within that */
@@ -124,7 +126,7 @@ typedef struct {
         unperformed_count; /* best entries that it had not the memory for with every byte a flow */
     bool proved;
     bool unsafe; /* nothing fits as surely as was asked: the entries are of all that fits at all */
-    bool timed_out;    /* also where the listing was cut short: legal_count is then too low */
+    bool timed_out;    /* also where the listing was cut short: cuts_count is then too low */
     double apart_frac; /* of the best plan, by how much its step with every byte as a flow differs
                              from that with idle ones as timers, which the search went by */
     /* Where that is beyond RH_PLAN_AGREEMENT_FRAC: how far such a step moves when next to nothing
@@ -161,15 +163,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
  * is proved is so to the gap and this. */
 double rh_plan_sensitive_frac(const RhPlan *plan);
 
-/* --- the space, for counting and tests --- */
-/* Gets one layout after another; false: no more. */
-typedef bool (*RhSpaceVisit)(const RhLayout *layout, void *user);
-/* Every canonical legal layout, in a fixed order, as far as it is found by the deadline; constraints
- * applied. */
-void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t count,
-                   RhDeadline deadline, RhSpaceVisit visit, void *user);
-/* The same as a list (GArray of RhLayout). */
-GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count);
+/* --- bounds, for tests --- */
 /* Lower bounds; seconds. */
 typedef struct RhScreen RhScreen; /* tables shared by the bounds of one case */
 RhScreen *rh_screen_new(const RhCase *c);

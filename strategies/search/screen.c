@@ -124,6 +124,7 @@ static void shard_free(void *data)
     g_ptr_array_unref(s->chunk_memory);
     g_hash_table_destroy(s->rooms);
     rh_items_free(s->items_);
+    g_free(s->costs);
     rh_pieces_free(s->pieces);
     g_free(s);
 }
@@ -185,9 +186,7 @@ static RhShardCost *shard_of(RhScreen *s, const RhLayout *l, RhScreenKey *key)
     key->v[RH_SCREEN_KEY_GIVEN] = 16 * some + 8 * schedule->crosses + 4 * schedule->pairs +
                                   2 * schedule->turns + schedule->splits_backward;
     void *found = memo_get(&s->shards, key);
-    return found ? found
-                 : memo_add(&s->shards, key,
-                            shard_new(s->c, l, (int32_t)g_hash_table_size(s->shards.table)));
+    return found ? found : memo_add(&s->shards, key, shard_new(s->c, l, s->shards_made++));
 }
 
 RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
@@ -362,6 +361,38 @@ RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
     return t;
 }
 
+/* --- what is forgotten --- */
+
+/* Of shards, whose items are most of what a screen holds. Most are of cuts that nobody asks for again. */
+#define SHARDS_MAX 1000
+
+void rh_screen_forget_shards(RhScreen *s)
+{
+    if (g_hash_table_size(s->shards.table) <= SHARDS_MAX)
+        return;
+    rh_screen_forget_fold(s); /* reads what follows */
+    g_hash_table_remove_all(s->flows.table);
+    s->flows_steps = 0;
+    g_hash_table_remove_all(s->shards.table);
+    RhMemo *memos[] = {&s->flows, &s->shards};
+    for (size_t i = 0; i < G_N_ELEMENTS(memos); i++)
+        memset(memos[i]->last, 0, sizeof memos[i]->last);
+    memset(&s->spans_last, 0, sizeof s->spans_last);
+    rh_arena_clear(s->rooms);
+    s->rooms_bytes = 0;
+    rh_arena_clear(s->tables);
+}
+
+RhItemWork *rh_screen_known_work(RhScreen *s, const RhLayout *l, int32_t placement)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    RhScreenKey key = rh_screen_key(s, l);
+    key.v[RH_SCREEN_KEY_GIVEN] = 16 * placement + 8 * schedule->crosses + 4 * schedule->pairs +
+                                 2 * schedule->turns + schedule->splits_backward;
+    RhItemWork *known = memo_get(&s->works, &key);
+    return known ? known : memo_add(&s->works, &key, g_new0(RhItemWork, 1));
+}
+
 double rh_screen_tasks(RhScreen *s, const RhLayout *l)
 {
     RhShardCost *shard = rh_screen_shard(s, l);
@@ -422,6 +453,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->rooms = rh_arena_new();
     count_sms(s);
     memo_init(&s->shards, RH_COMMON_ITEMS, shard_free);
+    memo_init(&s->works, RH_COMMON_ITEMS, g_free);
     memo_init(&s->splits, RH_COMMON_SPLIT, split_free);
     memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_shape_free);
     memo_init(&s->nets, RH_COMMON_NET, rh_net_free);
@@ -450,7 +482,7 @@ void rh_screen_free(RhScreen *s)
     if (!s)
         return;
     rh_screen_forget_fold(s); /* before what it reads */
-    RhMemo *memos[] = {&s->flows, &s->nets, &s->shapes, &s->splits, &s->shards};
+    RhMemo *memos[] = {&s->flows, &s->nets, &s->shapes, &s->splits, &s->works, &s->shards};
     for (size_t i = 0; i < G_N_ELEMENTS(memos); i++)
         g_hash_table_destroy(memos[i]->table);
     g_ptr_array_unref(s->placements);

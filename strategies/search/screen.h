@@ -81,9 +81,10 @@ typedef struct {
     GHashTable *shares;      /* flows of all stages -> RhShare[]; owned */
     GHashTable *sums;        /* likewise -> RhSums: screen_sums.c; owned */
     /* Of every shard. */
-    RhStates layer_states;   /* rh_screen_layer_states */
-    GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
-    GHashTable *rooms;       /* RhSplit* -> RhRooms*, the screen's */
+    RhStates layer_states;          /* rh_screen_layer_states */
+    struct RhRecomputeCosts *costs; /* screen_recompute.c; owned; NULL: not asked for yet */
+    GPtrArray *chunk_memory;        /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
+    GHashTable *rooms;              /* RhSplit* -> RhRooms*, the screen's */
 } RhShardCost;
 
 /* In flight when a stage is fullest. */
@@ -314,6 +315,8 @@ struct RhScreen {
     int32_t sms_least, sms_most; /* of the platform's devices */
     double held_frac; /* of any one's SMs at least, by one communication (rh_kept_frac) */
     RhMemo shards, splits, shapes, nets, flows;
+    RhMemo works;        /* of a shard's items on a placement: RhItemWork, rh_screen_known_work */
+    int32_t shards_made; /* so far, forgotten ones too: their ids */
     struct {
         RhShardCost *shard;
         int32_t key[2]; /* of its spans */
@@ -414,6 +417,34 @@ const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrice
 /* The same, not kept, with RhPathCosts.behind_s; the caller frees it. */
 RhPath *rh_screen_path_find(const RhSpans *spans, const RhShape *shape, double message_s,
                             double last_frac, bool all, const double *behind_s);
+/* No step of a layout with the knobs of this cut (space.h) is shorter. (screen_cut.c) */
+double rh_screen_cut_s(RhScreen *screen, const RhLayout *cut);
+/* Could the weights, gradients and optimizer states of a stage's share of the layers lie within so many bytes, however
+ * they are shared out over replicas? */
+bool rh_screen_states_fit(RhScreen *screen, const RhLayout *cut, double most_bytes);
+/* What one layer, or all items, of a stage that runs this layout are busy for in a micro-batch. */
+typedef struct {
+    double forward_s, back_s, all_s;
+} RhItemWork;
+RhItemWork rh_screen_item_work(RhScreen *screen, const RhLayout *layout, const RhNet *net,
+                               int32_t stage, int kind);
+/* Of all items once and the least of any layer, where the layout's blocks lie so; all_s 0: not known yet. The screen's. */
+RhItemWork *rh_screen_known_work(RhScreen *screen, const RhLayout *layout, int32_t placement);
+/* Makes room where much has been asked: no pointer to tables of a layout may be held. */
+void rh_screen_forget_shards(RhScreen *screen);
+/* rh_screen_work_s where one stage is busy `more_s` longer for each micro-batch. */
+double rh_screen_work_beside_s(RhScreen *screen, const RhLayout *layout, int32_t stage,
+                               double more_s);
+/* screen_recompute.c: no step of the layout is shorter, whatever of its activations is recomputed (of these modules
+ * alone: bits of RhRecompute) so that it keeps within most_bytes; INFINITY: nothing makes it keep within. */
+typedef struct {
+    uint32_t modules;
+    bool uneven;      /* chunks may differ in how many layers they recompute */
+    bool shares_open; /* what is shared out is open, too */
+    double most_bytes;
+} RhRecomputeQuestion;
+double rh_screen_recomputed_s(RhScreen *screen, const RhLayout *layout,
+                              const RhRecomputeQuestion *question);
 /* rh_screen_segment_s with every message alone on its links, for which no ranks need to be told apart:
  * on a hundred thousand of them that takes the most time. rh_screen_segment_s is never below. */
 double rh_screen_graph_s(RhScreen *screen, const RhLayout *layout);

@@ -1,5 +1,6 @@
 /* Memory of layouts from tables: of chunks by what they are made of, of stages by shard and split. */
 #include "strategies/search/screen.h"
+#include "strategies/train/open_knobs.h"
 
 #include <string.h>
 
@@ -101,6 +102,16 @@ static bool states_exceed(const RhShardCost *shard, const RhLayout *l, double mo
     double bytes = m.fixed_bytes[RH_MEMORY_WEIGHTS] + m.fixed_bytes[RH_MEMORY_GRADIENTS] +
                    m.fixed_bytes[RH_MEMORY_OPTIMIZER];
     return bytes / l->pp * (1 - 1e-9) > most_bytes;
+}
+
+bool rh_screen_states_fit(RhScreen *s, const RhLayout *cut, double most_bytes)
+{
+    RhLayout shared[RH_TRAIN_DEGREES];
+    int32_t count = rh_train_shared_most(s->c, cut, shared);
+    bool fit = false;
+    for (int32_t i = 0; !fit && i < count; i++)
+        fit = !states_exceed(rh_screen_shard(s, &shared[i]), &shared[i], most_bytes);
+    return fit;
 }
 
 /* Does no stage need more from step to step alone? */

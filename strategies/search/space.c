@@ -1,61 +1,99 @@
-/* The space of layouts: every canonical legal one, in a fixed order. */
-#include "strategies/framework_rules.h"
-#include "strategies/knobs.h"
-#include "strategies/search/plan.h"
+#include "strategies/search/space.h"
 
-typedef struct {
+#include "strategies/framework_rules.h"
+#include "strategies/train/train.h"
+
+struct RhSpace {
     const RhCase *c;
+    bool whole;
     const RhFrameworkRules *framework; /* of the case's stack; NULL: it runs every legal layout */
     const RhConstraint *constraints;
     int32_t constraints_count;
     RhDeadline deadline;
     bool over;                         /* the deadline has passed, or nobody wants more */
     const RhKnob *knobs[RH_KNOBS_MAX]; /* that are walked over, outermost first */
-    int32_t knobs_count;
+    int32_t knobs_count;               /* all */
+    int32_t cut_count, chunks_count, shares_count; /* where each part of the space ends */
     /* which of rh_train_rules are asked when so many knobs are set */
-    int32_t rules_from[RH_KNOBS_MAX];
-    int32_t rules_end[RH_KNOBS_MAX];
+    int32_t rules_from[RH_KNOBS_MAX + 1];
+    int32_t rules_end[RH_KNOBS_MAX + 1];
     GHashTable *values; /* knob and what it is given (GBytes) -> GArray of int32_t; owned */
+    uint64_t of_cuts, of_chunks, of_shares; /* bits of the knobs set so far */
+    GArray *choices;                        /* RhRecomputeChoice */
+    GArray *orders;                         /* RhOrder */
+};
+
+/* A walk over the knobs before `end`. */
+typedef struct {
+    RhSpace *space;
+    int32_t end;
+    void (*found)(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, void *user);
     RhSpaceVisit visit;
     void *user;
 } Walk;
 
-static bool allowed(const Walk *w, const RhLayout *l)
+static bool walks(const RhSpace *space, const RhKnob *knob)
 {
-    for (int32_t i = 0; i < w->constraints_count; i++) {
-        const RhConstraint *k = &w->constraints[i];
-        if (!k->knob)
+    return knob->next || (space->whole && knob->wide);
+}
+
+static int32_t place_of(const RhSpace *space, const RhKnob *knob)
+{
+    return space->whole ? knob->part : knob->walk;
+}
+
+static bool next_value(const RhSpace *space, const RhKnob *knob, const RhLayout *l, int32_t *value)
+{
+    return (space->whole && knob->wide ? knob->wide : knob->next)(knob, space->c, l, value);
+}
+
+/* Values that --fix names for one knob are alternatives; every --limit holds. */
+static bool allows(const RhSpace *space, const RhKnob *knob, int32_t value)
+{
+    bool fixed = false, named = false;
+    for (int32_t i = 0; i < space->constraints_count; i++) {
+        const RhConstraint *k = &space->constraints[i];
+        if (k->knob != knob)
             continue;
-        double v = rh_knob_value(k->knob, l);
-        if ((k->relation == 0 && v != k->value) || (k->relation < 0 && v > k->value) ||
-            (k->relation > 0 && v < k->value))
+        if ((k->relation < 0 && value > k->value) || (k->relation > 0 && value < k->value))
+            return false;
+        fixed |= k->relation == 0;
+        named |= k->relation == 0 && value == k->value;
+    }
+    return !fixed || named;
+}
+
+static bool allowed(const RhSpace *space, const RhLayout *l)
+{
+    for (int32_t i = 0; i < space->constraints_count; i++) {
+        const RhKnob *knob = space->constraints[i].knob;
+        if (knob && !allows(space, knob, rh_knob_value(knob, l)))
             return false;
     }
     return true;
 }
 
-static void consider(Walk *w, const RhLayout *l)
+static bool is_over(RhSpace *space)
 {
-    if (!allowed(w, l))
-        return;
-    RhLayout canonical = rh_train_canonical(w->c, l);
-    if (rh_layout_equal(&canonical, l) && !rh_framework_refusal(w->framework, w->c, l))
-        w->over |= !w->visit(l, w->user);
+    space->over |= rh_deadline_passed(space->deadline);
+    return space->over;
 }
 
-static bool is_over(Walk *w)
+/* The next value that --fix gives the knob, behind `*i` constraints; NULL: there are no more. */
+static const RhConstraint *next_fixed(const RhSpace *space, const RhKnob *knob, int32_t *i)
 {
-    w->over |= rh_deadline_passed(w->deadline);
-    return w->over;
-}
-
-/* What --fix says of the knob; NULL: nothing. */
-static const RhConstraint *fixed(const Walk *w, const RhKnob *knob)
-{
-    for (int32_t i = 0; i < w->constraints_count; i++)
-        if (w->constraints[i].knob == knob && w->constraints[i].relation == 0)
-            return &w->constraints[i];
+    while (*i < space->constraints_count) {
+        const RhConstraint *k = &space->constraints[(*i)++];
+        if (k->knob == knob && k->relation == 0)
+            return k;
+    }
     return NULL;
+}
+
+static bool is_fixed(const RhSpace *space, const RhKnob *knob)
+{
+    int32_t i = 0;
+    return next_fixed(space, knob, &i) != NULL;
 }
 
 /* What the knob's values are for, where they are worth keeping. */
@@ -69,114 +107,291 @@ static GBytes *values_key(const RhKnob *knob, const RhLayout *l)
 }
 
 /* All values of a knob that says what it looks at; borrowed. */
-static const GArray *values_of(Walk *w, const RhKnob *knob, const RhLayout *l)
+static const GArray *values_of(RhSpace *space, const RhKnob *knob, const RhLayout *l)
 {
     GBytes *key = values_key(knob, l);
-    GArray *values = g_hash_table_lookup(w->values, key);
+    GArray *values = g_hash_table_lookup(space->values, key);
     if (values) {
         g_bytes_unref(key);
         return values;
     }
     values = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    for (int32_t value = knob->low - 1; knob->next(knob, w->c, l, &value);)
+    for (int32_t value = knob->low - 1; next_value(space, knob, l, &value);)
         g_array_append_val(values, value);
-    g_hash_table_insert(w->values, key, values);
+    g_hash_table_insert(space->values, key, values);
     return values;
 }
 
 /* Does a rule forbid all layouts with the first `depth` knobs as they are? */
-static bool forbidden(const Walk *w, const RhLayout *l, int32_t depth)
+static bool forbidden(const RhSpace *space, const RhLayout *l, int32_t depth)
 {
-    for (int32_t i = w->rules_from[depth]; i < w->rules_end[depth]; i++)
-        if (!rh_train_rules[i].legal(w->c, l))
+    for (int32_t i = space->rules_from[depth]; i < space->rules_end[depth]; i++)
+        if (!rh_train_rules[i].legal(space->c, l))
             return true;
     return false;
 }
 
-static void walk(Walk *w, RhLayout *l, int32_t depth);
+static void walk(const Walk *w, RhLayout *l, int32_t depth);
 
-static void step(Walk *w, const RhKnob *knob, RhLayout *l, int32_t depth, int32_t value)
+static void step(const Walk *w, const RhKnob *knob, RhLayout *l, int32_t depth, int32_t value)
 {
+    if (!allows(w->space, knob, value))
+        return;
     rh_knob_store(knob, l, value);
     walk(w, l, depth + 1);
 }
 
-/* All values of the knobs from `depth` on, the last one's innermost; of one that is fixed, no
- * degree of the grid, that value alone, whether or not the search would come by it. */
-static void walk(Walk *w, RhLayout *l, int32_t depth)
+/* Each value that is fixed, whether or not the search would come by it. */
+static void step_fixed(const Walk *w, const RhKnob *knob, RhLayout *l, int32_t depth)
 {
-    if (forbidden(w, l, depth))
+    int32_t i = 0;
+    for (const RhConstraint *k; (k = next_fixed(w->space, knob, &i)) && !is_over(w->space);)
+        step(w, knob, l, depth, (int32_t)k->value);
+}
+
+/* All values of the knobs from `depth` on, the last one's innermost; of one that is fixed, the fixed ones alone. */
+static void walk(const Walk *w, RhLayout *l, int32_t depth)
+{
+    RhSpace *space = w->space;
+    if (forbidden(space, l, depth))
         return;
-    if (depth == w->knobs_count) {
-        consider(w, l);
+    if (depth == w->end) {
+        w->found(space, l, w->visit, w->user);
         return;
     }
-    const RhKnob *knob = w->knobs[depth];
-    const RhConstraint *constraint = fixed(w, knob);
-    if (constraint && !knob->degree) {
-        step(w, knob, l, depth, (int32_t)constraint->value);
+    const RhKnob *knob = space->knobs[depth];
+    if (is_fixed(space, knob) && (space->whole || !knob->degree)) {
+        step_fixed(w, knob, l, depth);
     } else if (knob->given) {
-        const GArray *values = values_of(w, knob, l);
-        for (guint i = 0; !is_over(w) && i < values->len; i++)
+        const GArray *values = values_of(space, knob, l);
+        for (guint i = 0; !is_over(space) && i < values->len; i++)
             step(w, knob, l, depth, g_array_index(values, int32_t, i));
     } else {
-        for (int32_t value = knob->low - 1; !is_over(w) && knob->next(knob, w->c, l, &value);)
+        for (int32_t value = knob->low - 1; !is_over(space) && next_value(space, knob, l, &value);)
             step(w, knob, l, depth, value);
     }
 }
 
-static void add_in_order(Walk *w, const RhKnob *knob)
+/* --- a space from its beginning to its end --- */
+
+static void add_in_order(RhSpace *space, const RhKnob *knob)
 {
-    int32_t at = w->knobs_count++;
-    for (; at > 0 && w->knobs[at - 1]->walk > knob->walk; at--)
-        w->knobs[at] = w->knobs[at - 1];
-    w->knobs[at] = knob;
+    int32_t at = space->knobs_count++;
+    for (; at > 0 && place_of(space, space->knobs[at - 1]) > place_of(space, knob); at--)
+        space->knobs[at] = space->knobs[at - 1];
+    space->knobs[at] = knob;
+    space->cut_count += knob->part < RH_PART_CHUNKS;
+    space->chunks_count += knob->part < RH_PART_SHARES;
+    space->shares_count += knob->part < RH_PART_RECOMPUTE;
 }
 
 /* The rules are asked in their order, each once all that it looks at is set. */
-static void place_rules(Walk *w)
+static void place_rules(RhSpace *space)
 {
     int32_t depth = 0;
     for (int32_t i = 0; rh_train_rules[i].legal; i++) {
-        for (int32_t k = depth; k < w->knobs_count; k++)
-            if (rh_train_rules[i].given >> (w->knobs[k] - rh_knobs) & 1)
+        for (int32_t k = depth; k < space->knobs_count; k++)
+            if (rh_train_rules[i].given >> (space->knobs[k] - rh_knobs) & 1)
                 depth = k + 1;
-        if (w->rules_end[depth] == 0)
-            w->rules_from[depth] = i;
-        w->rules_end[depth] = i + 1;
+        if (space->rules_end[depth] == 0)
+            space->rules_from[depth] = i;
+        space->rules_end[depth] = i + 1;
     }
 }
 
-/* A knob that is not walked over stands where it is fixed, or at its default. */
-static RhLayout start(const Walk *w)
+/* Appends every allowed value of the knob to `values`: as --fix has them, or as the search would come by them. */
+static void list_values(const RhSpace *space, const RhKnob *knob, const RhLayout *l, GArray *values)
+{
+    int32_t i = 0, value = knob->low - 1;
+    const RhConstraint *k = next_fixed(space, knob, &i);
+    while (k ? true : next_value(space, knob, l, &value)) {
+        int32_t one = k ? (int32_t)k->value : value;
+        if (allows(space, knob, one))
+            g_array_append_val(values, one);
+        if (k && !(k = next_fixed(space, knob, &i)))
+            break;
+    }
+}
+
+static void list_choices(RhSpace *space)
 {
     RhLayout l = rh_layout_default();
+    g_autoptr(GArray) sets = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    list_values(space, rh_knob_recompute(), &l, sets);
+    for (guint i = 0; i < sets->len; i++) {
+        g_autoptr(GArray) layers = g_array_new(FALSE, FALSE, sizeof(int32_t));
+        l.recompute = (RhRecompute)g_array_index(sets, int32_t, i);
+        list_values(space, rh_knob_recomputed_layers(), &l, layers);
+        for (guint k = 0; k < layers->len; k++) {
+            RhRecomputeChoice choice = {l.recompute, g_array_index(layers, int32_t, k)};
+            g_array_append_val(space->choices, choice);
+        }
+    }
+}
+
+/* `whole`: with all that knobs have beyond `next`. */
+static RhSpace *space_new(const RhCase *c, const RhConstraint *constraints, int32_t count,
+                          RhDeadline deadline, bool whole)
+{
+    RhSpace *space = g_new0(RhSpace, 1);
+    *space = (RhSpace){.c = c,
+                       .whole = whole,
+                       .framework = rh_framework_rules(c->stack->framework, NULL),
+                       .constraints = constraints,
+                       .constraints_count = count,
+                       .deadline = deadline,
+                       .of_cuts = rh_knobs_before(RH_PART_CHUNKS),
+                       .of_chunks = rh_knobs_before(RH_PART_SHARES),
+                       .of_shares = rh_knobs_before(RH_PART_RECOMPUTE),
+                       .choices = g_array_new(FALSE, FALSE, sizeof(RhRecomputeChoice)),
+                       .orders = g_array_new(FALSE, FALSE, sizeof(int32_t))};
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (!knob->next && fixed(w, knob))
-            rh_knob_store(knob, &l, (int32_t)fixed(w, knob)->value);
+        if (walks(space, knob))
+            add_in_order(space, knob);
+    place_rules(space);
+    space->values = g_hash_table_new_full(
+        g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, (GDestroyNotify)g_array_unref);
+    return space;
+}
+
+RhSpace *rh_space_new(const RhCase *c, const RhConstraint *constraints, int32_t count,
+                      RhDeadline deadline)
+{
+    RhSpace *space = space_new(c, constraints, count, deadline, true);
+    RhLayout l = rh_layout_default();
+    list_choices(space);
+    list_values(space, rh_knob_order(), &l, space->orders);
+    return space;
+}
+
+void rh_space_free(RhSpace *space)
+{
+    if (!space)
+        return;
+    g_hash_table_destroy(space->values);
+    g_array_unref(space->choices);
+    g_array_unref(space->orders);
+    g_free(space);
+}
+
+/* A knob that is not walked over stands where it is fixed, or at its default. */
+static RhLayout start(const RhSpace *space)
+{
+    RhLayout l = rh_layout_default();
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        int32_t i = 0;
+        const RhConstraint *fixed = walks(space, knob) ? NULL : next_fixed(space, knob, &i);
+        if (fixed)
+            rh_knob_store(knob, &l, (int32_t)fixed->value);
+    }
     return l;
 }
+
+static void found_layout(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, void *user)
+{
+    if (allowed(space, l) && rh_train_is_canonical(space->c, l, ~UINT64_C(0)) &&
+        !rh_framework_refusal(space->framework, space->c, l))
+        space->over |= !visit(l, user);
+}
+
+static void found_cut(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, void *user)
+{
+    if (rh_train_is_canonical(space->c, l, space->of_cuts) &&
+        !rh_framework_refusal_given(space->framework, space->c, l, space->of_cuts))
+        space->over |= !visit(l, user);
+}
+
+static void found_chunks(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, void *user)
+{
+    if (rh_train_is_canonical(space->c, l, space->of_chunks))
+        space->over |= !visit(l, user);
+}
+
+static void found_shares(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, void *user)
+{
+    if (rh_train_is_canonical(space->c, l, space->of_shares))
+        space->over |= !visit(l, user);
+}
+
+void rh_space_walk_cuts(RhSpace *space, RhSpaceVisit visit, void *user)
+{
+    RhLayout l = start(space);
+    Walk w = {space, space->cut_count, found_cut, visit, user};
+    if (rh_train_job_legal(space->c, NULL))
+        walk(&w, &l, 0);
+}
+
+void rh_space_walk_chunks(RhSpace *space, const RhLayout *cut, RhSpaceVisit visit, void *user)
+{
+    RhLayout l = *cut;
+    Walk w = {space, space->chunks_count, found_chunks, visit, user};
+    walk(&w, &l, space->cut_count);
+}
+
+void rh_space_walk_shares(RhSpace *space, const RhLayout *chunks, RhSpaceVisit visit, void *user)
+{
+    RhLayout l = *chunks;
+    Walk w = {space, space->shares_count, found_shares, visit, user};
+    walk(&w, &l, space->chunks_count);
+}
+
+bool rh_space_admits(const RhSpace *space, const RhLayout *l)
+{
+    return !forbidden(space, l, space->knobs_count) && allowed(space, l) &&
+           rh_train_is_canonical(space->c, l, ~UINT64_C(0)) &&
+           !rh_framework_refusal(space->framework, space->c, l);
+}
+
+const GArray *rh_space_recompute_choices(const RhSpace *space)
+{
+    return space->choices;
+}
+
+/* RH_KNOB_BIT of what says what is recomputed. */
+static uint64_t of_recompute(void)
+{
+    return UINT64_C(1) << (rh_knob_recompute() - rh_knobs) |
+           UINT64_C(1) << (rh_knob_recomputed_layers() - rh_knobs);
+}
+
+uint32_t rh_space_recompute_modules(const RhSpace *space, const RhLayout *cut)
+{
+    uint64_t given = space->of_cuts | of_recompute();
+    uint32_t modules = 0;
+    for (guint i = 0; i < space->choices->len; i++) {
+        RhRecomputeChoice choice = g_array_index(space->choices, RhRecomputeChoice, i);
+        RhLayout l = *cut;
+        l.recompute = choice.recompute;
+        l.again_layers_count = MAX(choice.layers_count, 0);
+        if (!rh_framework_refusal_given(space->framework, space->c, &l, given))
+            modules |= (uint32_t)choice.recompute;
+    }
+    return modules;
+}
+
+bool rh_space_recomputes_unevenly(const RhSpace *space)
+{
+    RhLayout l = rh_layout_default();
+    l.recompute = RH_RECOMPUTE_FULL;
+    l.again_layers_count = 2;
+    return !rh_framework_refusal_given(space->framework, space->c, &l, of_recompute());
+}
+
+const GArray *rh_space_orders(const RhSpace *space)
+{
+    return space->orders;
+}
+
+/* --- as a whole --- */
 
 void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t count,
                    RhDeadline deadline, RhSpaceVisit visit, void *user)
 {
-    Walk w = {.c = c,
-              .framework = rh_framework_rules(c->stack->framework, NULL),
-              .constraints = constraints,
-              .constraints_count = count,
-              .deadline = deadline,
-              .visit = visit,
-              .user = user};
-    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (knob->next)
-            add_in_order(&w, knob);
-    place_rules(&w);
-    w.values = g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref,
-                                     (GDestroyNotify)g_array_unref);
-    RhLayout l = start(&w);
+    g_autoptr(RhSpace) space = space_new(c, constraints, count, deadline, false);
+    RhLayout l = start(space);
+    Walk w = {space, space->knobs_count, found_layout, visit, user};
     if (rh_train_job_legal(c, NULL))
         walk(&w, &l, 0);
-    g_hash_table_destroy(w.values);
 }
 
 static bool append(const RhLayout *l, void *user)

@@ -87,6 +87,21 @@ void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double mos
     l->again_layers_count = again == 0 || again == layers ? 0 : chunks;
 }
 
+bool rh_recompute_evenly(const RhCase *c, RhLayout *l)
+{
+    int32_t chunks = l->pp * l->vpp, most = 0, largest = 0;
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    rh_partition_layers(c, l, layers);
+    for (int32_t g = 0; g < chunks; g++) {
+        most = MAX(most, rh_layout_again(l, g, layers[g]));
+        largest = MAX(largest, layers[g]);
+    }
+    memset(l->again_layers, 0, sizeof l->again_layers);
+    l->again_layers[0] = (int16_t)most;
+    l->again_layers_count = 1;
+    return most < largest;
+}
+
 void rh_train_settle(const RhCase *c, RhLayout *l)
 {
     if (l->again_layers_count != RH_AGAIN_LEAST)

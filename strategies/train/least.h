@@ -9,5 +9,8 @@
  * are the layout's. */
 void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double most_bytes,
                         RhLayout *layout);
-/* The same, of all that devices have; no effect on any other layout. */
+/* Of a layout whose chunks recompute so many layers each: the most of these for every chunk, which is how frameworks
+ * are told that know one number. False where that is all layers. */
+bool rh_recompute_evenly(const RhCase *c, RhLayout *layout);
+/* As rh_recompute_least, of all that devices have; no effect on any other layout. */
 void rh_train_settle(const RhCase *c, RhLayout *layout);

@@ -1,4 +1,6 @@
 /* Which layouts are legal, and their canonical form. */
+#include <string.h>
+
 #include "base/error.h"
 #include "strategies/exchanger.h"
 #include "strategies/framework_rules.h"
@@ -75,47 +77,77 @@ static bool recomputes_nothing(const RhLayout *l)
     return none;
 }
 
+/* A knob that has no effect stands at its default. */
+static void make_canonical(const RhCase *c, RhLayout *l)
+{
+    rh_train_complete(c, l);
+    if (l->tp == 1)
+        l->sequence_parallel = false;
+    if (!l->sequence_parallel)
+        l->tensor_overlap = false;
+    if (l->cp == l->ulysses)
+        l->kv = RH_CONTEXT_RING;
+    if (l->etp == l->tp)
+        l->etp = 0;
+    if (l->ep == 1)
+        l->dispatch = RH_DISPATCH_ALLTOALL;
+    if (!rh_train_spreads_experts(l) ||
+        (l->overlap == RH_OVERLAP_SHARED && !has_shared_expert(c->model)))
+        l->overlap = RH_OVERLAP_NONE;
+    if (l->overlap == RH_OVERLAP_PAIRS && rh_pipeline_schedule(l->schedule)->pairs)
+        l->overlap = RH_OVERLAP_NONE; /* it has them anyway */
+    if (replicas_most(l) == 1)
+        l->zero = 0;
+    if (l->shard == 1)
+        l->zero = 0;
+    if (l->zero == 0 || l->shard == rh_train_replicas(l))
+        l->shard = 0;
+    if (l->shard == 0)
+        l->outer = false;
+    if (l->zero < 3 || l->hpz == rh_params_shards(l, RH_PARAMS_COMMON))
+        l->hpz = 0;
+    if (l->pp == 1 || (l->schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, l) == 1))
+        l->schedule = RH_PIPELINE_1F1B;
+    if (l->recompute == RH_RECOMPUTE_SELECTIVE && rh_model_sees_pictures(c->model))
+        l->recompute = RH_RECOMPUTE_NONE; /* nothing of steps is selected */
+    if (recomputes_nothing(l))
+        l->recompute = RH_RECOMPUTE_NONE;
+    if (l->recompute == RH_RECOMPUTE_NONE)
+        l->again_layers_count = 0;
+    if (l->stage_layers_count > 0)
+        l->partition = RH_PARTITION_EVEN;
+    if (l->pp == 1 || l->dp == 1)
+        l->order = RH_ORDER_TP_DP_PP;
+}
+
+/* Without entries of lists that mean nothing: most layouts list no layers, and a search copies millions. */
+static void copy(RhLayout *to, const RhLayout *from)
+{
+    memcpy(to, from, G_STRUCT_OFFSET(RhLayout, stage_layers));
+    memcpy(to->stage_layers, from->stage_layers,
+           (gsize)MAX(from->stage_layers_count, 0) * sizeof *from->stage_layers);
+    memcpy(to->again_layers, from->again_layers,
+           (gsize)MAX(from->again_layers_count, 0) * sizeof *from->again_layers);
+}
+
+bool rh_train_is_canonical(const RhCase *c, const RhLayout *layout, uint64_t knobs)
+{
+    RhLayout l;
+    copy(&l, layout);
+    make_canonical(c, &l);
+    if (knobs == ~UINT64_C(0))
+        return rh_layout_equal(&l, layout);
+    for (int i = 0; i < RH_KNOB_AT_LAST; i++)
+        if (knobs >> i & 1 &&
+            rh_knob_value(&rh_knobs[i], &l) != rh_knob_value(&rh_knobs[i], layout))
+            return false;
+    return true;
+}
+
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
 {
     RhLayout l = *layout;
-    rh_train_complete(c, &l);
-    if (l.tp == 1)
-        l.sequence_parallel = false;
-    if (!l.sequence_parallel)
-        l.tensor_overlap = false;
-    if (l.cp == l.ulysses)
-        l.kv = RH_CONTEXT_RING;
-    if (l.etp == l.tp)
-        l.etp = 0;
-    if (l.ep == 1)
-        l.dispatch = RH_DISPATCH_ALLTOALL;
-    if (!rh_train_spreads_experts(&l) ||
-        (l.overlap == RH_OVERLAP_SHARED && !has_shared_expert(c->model)))
-        l.overlap = RH_OVERLAP_NONE;
-    if (l.overlap == RH_OVERLAP_PAIRS && rh_pipeline_schedule(l.schedule)->pairs)
-        l.overlap = RH_OVERLAP_NONE; /* it has them anyway */
-    if (replicas_most(&l) == 1)
-        l.zero = 0;
-    if (l.shard == 1)
-        l.zero = 0;
-    if (l.zero == 0 || l.shard == rh_train_replicas(&l))
-        l.shard = 0;
-    if (l.shard == 0)
-        l.outer = false;
-    if (l.zero < 3 || l.hpz == rh_params_shards(&l, RH_PARAMS_COMMON))
-        l.hpz = 0;
-    if (l.pp == 1 || (l.schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, &l) == 1))
-        l.schedule = RH_PIPELINE_1F1B;
-    if (l.recompute == RH_RECOMPUTE_SELECTIVE && rh_model_sees_pictures(c->model))
-        l.recompute = RH_RECOMPUTE_NONE; /* nothing of steps is selected */
-    if (recomputes_nothing(&l))
-        l.recompute = RH_RECOMPUTE_NONE;
-    if (l.recompute == RH_RECOMPUTE_NONE)
-        l.again_layers_count = 0;
-    if (l.stage_layers_count > 0)
-        l.partition = RH_PARTITION_EVEN;
-    if (l.pp == 1 || l.dp == 1)
-        l.order = RH_ORDER_TP_DP_PP;
+    make_canonical(c, &l);
     return l;
 }
 
@@ -222,13 +254,12 @@ static bool stages_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Has the schedule the chunks, micro-batches and replicas that it asks for? */
-static bool schedule_legal(const RhCase *c, const RhLayout *l, GError **error)
+/* Has the schedule the chunks that it asks for? */
+static bool chunks_legal(const RhLayout *l, GError **error)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     const char *name = rh_pipeline_kind_name(l->schedule);
-    int64_t m = rh_train_microbatches(c, l);
-    int32_t only = rh_pipeline_kind_chunks(l->schedule), least = schedule->rounds_least;
+    int32_t only = rh_pipeline_kind_chunks(l->schedule);
     if (only == RH_CHUNKS_ANY ? l->vpp == 1 : l->vpp != only)
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -241,6 +272,16 @@ static bool schedule_legal(const RhCase *c, const RhLayout *l, GError **error)
                        schedule->crosses ? ", which counts pairs of its stages" : "");
     if (l->vpp > 1 && l->pp == 1)
         return rh_fail(error, RH_ERROR_USAGE, "vpp=%d needs a pipeline: pp=1", l->vpp);
+    return true;
+}
+
+/* Has it the micro-batches and replicas that it asks for? */
+static bool schedule_legal(const RhCase *c, const RhLayout *l, GError **error)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    const char *name = rh_pipeline_kind_name(l->schedule);
+    int64_t m = rh_train_microbatches(c, l);
+    int32_t least = schedule->rounds_least;
     if (schedule->in_rounds && m % l->pp != 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "schedule=%s needs micro-batches divisible by pp: %" G_GINT64_FORMAT
@@ -275,15 +316,6 @@ static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
                        l->microbatch, per_replica, c->job.global_batch, l->dp, legal);
     }
     return true;
-}
-
-/* Modules of the model's layers. */
-static uint32_t modules_of(const RhModel *model)
-{
-    uint32_t modules = 0;
-    for (int k = 0; k < model->kinds_count; k++)
-        modules |= (uint32_t)rh_kind_modules(model, &model->kinds[k]);
-    return modules;
 }
 
 /* Joined by commas; the caller frees. */
@@ -328,7 +360,7 @@ static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
         return false;
     if (asked < RH_RECOMPUTE_LAST)
         return true;
-    uint32_t have = modules_of(c->model);
+    uint32_t have = rh_model_modules(c->model);
     for (int bit = 0; rh_recompute_modules[bit]; bit++)
         if (asked & ~have & (1u << bit)) {
             g_autofree char *named = error ? modules_text(have) : NULL;
@@ -505,7 +537,7 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
     return ranks_legal(c, l, error) && recompute_legal(c, l, error) &&
            adapters_legal(c, l, error) && narrow_weights_legal(c, l, error) &&
            documents_legal(c, l, error) && stack_legal(c, l, error) && batch_legal(c, l, error) &&
-           stages_legal(c, l, error) && schedule_legal(c, l, error);
+           stages_legal(c, l, error) && chunks_legal(l, error) && schedule_legal(c, l, error);
 }
 
 /* --- the same rules by what they look at, for a space that is walked --- */
@@ -518,10 +550,15 @@ static bool grid_legal(const RhCase *c, const RhLayout *l)
     return ranks_legal(c, l, NULL) && documents_legal(c, l, NULL);
 }
 
-static bool slots_legal(const RhCase *c, const RhLayout *l)
+static bool batch_and_schedule_legal(const RhCase *c, const RhLayout *l)
 {
     return rh_stack_runs(c->stack, l->schedule) && batch_legal(c, l, NULL) &&
-           stages_legal(c, l, NULL) && schedule_legal(c, l, NULL);
+           schedule_legal(c, l, NULL);
+}
+
+static bool slots_legal(const RhCase *c, const RhLayout *l)
+{
+    return stages_legal(c, l, NULL) && chunks_legal(l, NULL);
 }
 
 static bool rest_legal(const RhCase *c, const RhLayout *l)
@@ -536,12 +573,14 @@ static bool rest_legal(const RhCase *c, const RhLayout *l)
 #define GRID                                                                                       \
     (RH_KNOB_BIT(tp) | RH_KNOB_BIT(pp) | RH_KNOB_BIT(dp) | RH_KNOB_BIT(cp) |                       \
      RH_KNOB_BIT(ulysses) | RH_KNOB_BIT(ep) | RH_KNOB_BIT(etp))
-#define SLOTS                                                                                      \
-    (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(vpp) |                   \
-     RH_KNOB_BIT(stage_layers_count))
+#define SCHEDULE (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(overlap))
+#define SLOTS    (SCHEDULE | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(stage_layers_count))
 
 /* The order of ranks says where they lie, and forbids nothing. */
 #define REST (~RH_KNOB_BIT(order))
 
-const RhTrainRules rh_train_rules[] = {
-    {GRID, grid_legal}, {SLOTS, slots_legal}, {REST, rest_legal}, {0}};
+const RhTrainRules rh_train_rules[] = {{GRID, grid_legal},
+                                       {SCHEDULE, batch_and_schedule_legal},
+                                       {SLOTS, slots_legal},
+                                       {REST, rest_legal},
+                                       {0}};

@@ -27,6 +27,8 @@ extern const RhTrainRules rh_train_rules[]; /* the last has no function */
 /* The layout in canonical form: a knob without effect takes its default (sp off at tp1, order at
  * dp1 or pp1, zero at dp1 ...), so that equal layouts compare equal. */
 RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout);
+/* Do these knobs (RH_KNOB_BIT) stand as it has them? Some tens of nanoseconds. */
+bool rh_train_is_canonical(const RhCase *c, const RhLayout *layout, uint64_t knobs);
 
 /* What keys left out mean under this case's stack; dp is still open. */
 RhLayout rh_train_default(const RhCase *c);

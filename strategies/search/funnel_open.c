@@ -1,0 +1,240 @@
+/* What is still open of a candidate is chosen when it is the best left: of a cut its chunks, then what is shared out
+ * and what of its activations is recomputed (space.h). So nothing is listed of cuts that a bound rules out.
+ *
+ * To recompute more never saves time. Where a layout fits, the same with more recomputed is therefore left out: of the
+ * sets of modules the smallest that fit remain, and whole layers, as few as fit. */
+#include <math.h>
+#include <string.h>
+
+#include "strategies/search/funnel.h"
+#include "strategies/search/near.h"
+#include "strategies/search/screen.h"
+#include "strategies/train/least.h"
+
+typedef struct {
+    RhFunnel *f;
+    double key;         /* of what is opened: no bound of what comes of it is below */
+    const char *family; /* of interest alone; NULL: all are */
+    RhRecomputeQuestion question;
+} Opening;
+
+/* --- cuts --- */
+
+static bool add_cut(const RhLayout *cut, void *user)
+{
+    RhFunnel *f = user;
+    rh_screen_forget_shards(f->screen);
+    if (rh_screen_states_fit(f->screen, cut, (1 + RH_NEAR_FRAC) * f->room.most_bytes)) {
+        double key = rh_funnel_by_memory(f) ? 0 : rh_screen_cut_s(f->screen, cut);
+        rh_kept_add(f->space, cut, (double)INFINITY);
+        rh_heap_push(f->main.heap, (RhCandidate){rh_kept_count(f->space) - 1, key, RH_KEY_CUT});
+    }
+    if (f->plan->cuts_count++ % 64 == 0)
+        rh_funnel_report(f, "list", f->plan->cuts_count, f->plan->cuts_count);
+    return !rh_funnel_out_of_time(f);
+}
+
+void rh_funnel_list_cuts(RhFunnel *f)
+{
+    rh_space_walk_cuts(f->layouts, add_cut, f);
+}
+
+/* The least over the orders of ranks, one of which it will have. */
+static double recomputed_s(const Opening *o, const RhLayout *open)
+{
+    RhLayout l = *open;
+    double least = (double)INFINITY;
+    const GArray *orders = rh_space_orders(o->f->layouts);
+    for (guint i = 0; i < orders->len; i++) {
+        l.order = g_array_index(orders, RhOrder, i);
+        if (i == 0 || (l.pp > 1 && l.dp > 1))
+            least = fmin(least, rh_screen_recomputed_s(o->f->screen, &l, &o->question));
+    }
+    return fmax(o->key, least);
+}
+
+static void push_open(RhFunnel *f, const RhLayout *l, double key, RhKeyKind kind)
+{
+    if (isinf(key))
+        return;
+    rh_kept_add(f->space, l, (double)INFINITY);
+    rh_heap_push(f->race->heap, (RhCandidate){rh_kept_count(f->space) - 1, key, kind});
+}
+
+static bool add_chunks(const RhLayout *chunks, void *user)
+{
+    const Opening *o = user;
+    RhFunnel *f = o->f;
+    push_open(f, chunks, rh_funnel_by_memory(f) ? 0 : recomputed_s(o, chunks), RH_KEY_CHUNKS);
+    return !rh_funnel_out_of_time(f);
+}
+
+/* --- what is recomputed --- */
+
+/* Of one layout whose recomputation is open. */
+typedef struct {
+    const Opening *o;
+    RhLayout layout; /* without recomputation */
+    GArray *fit;     /* RhRecompute: sets that keep within what is ranked, all layers of each */
+    bool layers_fit; /* so do whole layers, but not all of them */
+} Choosing;
+
+/* Is one of the sets a part of this one, or this one? */
+static bool contains_any(const GArray *sets, RhRecompute recompute)
+{
+    for (guint i = 0; i < sets->len; i++) {
+        uint32_t set = (uint32_t)g_array_index(sets, RhRecompute, i);
+        if (set == RH_RECOMPUTE_NONE || recompute == RH_RECOMPUTE_FULL
+                ? set == RH_RECOMPUTE_NONE
+                : (set & ~(uint32_t)recompute) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Into the race of what keeps within the room, or of what only fits. */
+static void enter(const Opening *o, const RhLayout *l, double peak_bytes)
+{
+    RhFunnel *f = o->f;
+    bool roomy = peak_bytes <= f->room.ranked_bytes;
+    GArray *heap = !roomy ? f->fuller.heap : f->race->heap;
+    double key = rh_funnel_by_memory(f) ? peak_bytes : fmax(o->key, rh_screen_work_s(f->screen, l));
+    f->plan->fit_count++;
+    f->plan->screened_count++;
+    f->plan->roomy_count += roomy;
+    rh_heap_push(heap, (RhCandidate){rh_kept_count(f->space) - 1, key,
+                                     rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
+}
+
+/* In every order of ranks. The memory of the fullest GPU, INFINITY where that is far too much; NAN: it is not legal.
+ * What neither fits nor nearly does is forgotten. */
+static double add_layout(const Opening *o, const RhLayout *chosen)
+{
+    RhFunnel *f = o->f;
+    RhLayout l = *chosen;
+    double peak_bytes = (double)NAN;
+    const GArray *orders = rh_space_orders(f->layouts);
+    for (guint i = 0; i < orders->len; i++) {
+        RhTrainMemory m;
+        l.order = g_array_index(orders, RhOrder, i);
+        if (!rh_space_admits(f->layouts, &l))
+            continue;
+        f->plan->legal_count++;
+        peak_bytes = fmin(peak_bytes, (double)INFINITY);
+        if (!rh_screen_memory_within(f->screen, &l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m))
+            continue;
+        rh_kept_add(f->space, &l, m.peak_bytes);
+        if (m.peak_bytes <= f->room.most_bytes)
+            enter(o, &l, m.peak_bytes);
+        peak_bytes = fmin(peak_bytes, m.peak_bytes);
+    }
+    return peak_bytes;
+}
+
+/* As few layers as fit, of each chunk, or as many of every chunk where the framework knows one number. */
+static void add_layers(const Opening *o, const RhLayout *chosen)
+{
+    RhFunnel *f = o->f;
+    RhLayout l = *chosen;
+    rh_recompute_least(rh_screen_shard(f->screen, chosen)->pieces,
+                       rh_screen_shape(f->screen, chosen), f->room.ranked_bytes, &l);
+    if (l.recompute != chosen->recompute || l.again_layers_count == 0)
+        return; /* none or all, which are choices of their own */
+    if (isnan(add_layout(o, &l)) && rh_recompute_evenly(f->c, &l))
+        add_layout(o, &l);
+}
+
+/* Do all layers fit, of which fewer may do? Then fewer are looked for once nothing else is better. */
+static bool defer_layers(const Opening *o, const RhLayout *chosen)
+{
+    RhFunnel *f = o->f;
+    RhLayout all = *chosen;
+    RhTrainMemory m;
+    all.again_layers_count = 0;
+    if (!rh_screen_memory_within(f->screen, &all, f->room.ranked_bytes, &m))
+        return false;
+    Opening fewer = *o;
+    fewer.question.modules = (uint32_t)chosen->recompute;
+    fewer.question.shares_open = false;
+    fewer.question.most_bytes = f->room.ranked_bytes;
+    bool bounded = chosen->recompute == RH_RECOMPUTE_FULL && !rh_funnel_by_memory(f);
+    push_open(f, chosen, bounded ? recomputed_s(&fewer, chosen) : o->key, RH_KEY_LAYERS);
+    return true;
+}
+
+static void choose(Choosing *choosing, RhRecomputeChoice choice)
+{
+    const Opening *o = choosing->o;
+    const RhFunnel *f = o->f;
+    RhLayout l = choosing->layout;
+    bool every = f->o->exhaustive || rh_funnel_by_memory(f);
+    bool whole = choice.recompute == RH_RECOMPUTE_FULL;
+    l.recompute = choice.recompute;
+    l.again_layers_count = choice.layers_count;
+    if (!every &&
+        (contains_any(choosing->fit, choice.recompute) || (whole && choosing->layers_fit)))
+        return;
+    if (choice.layers_count == RH_AGAIN_LEAST)
+        choosing->layers_fit |= defer_layers(o, &l) && whole;
+    else if (add_layout(o, &l) <= f->room.ranked_bytes)
+        g_array_append_val(choosing->fit, choice.recompute);
+}
+
+/* Could anything fit, or nearly? Nothing does where neither all modules nor whole layers recomputed leave enough. */
+static bool may_fit(const RhFunnel *f, const RhLayout *shares)
+{
+    const GArray *choices = rh_space_recompute_choices(f->layouts);
+    uint32_t all = 0;
+    bool full = false;
+    for (guint i = 0; i < choices->len; i++) {
+        RhRecomputeChoice choice = g_array_index(choices, RhRecomputeChoice, i);
+        full |= choice.recompute == RH_RECOMPUTE_FULL;
+        all |= choice.recompute == RH_RECOMPUTE_FULL ? 0 : (uint32_t)choice.recompute;
+    }
+    RhLayout l = *shares;
+    RhTrainMemory m;
+    const double most_bytes = (1 + RH_NEAR_FRAC) * f->room.most_bytes;
+    l.recompute = (RhRecompute)all;
+    if (rh_screen_memory_within(f->screen, &l, most_bytes, &m))
+        return true;
+    l.recompute = RH_RECOMPUTE_FULL;
+    return full && rh_screen_memory_within(f->screen, &l, most_bytes, &m);
+}
+
+static bool choose_recompute(const RhLayout *shares, void *user)
+{
+    const Opening *o = user;
+    RhFunnel *f = o->f;
+    if ((o->family && strcmp(rh_layout_family(shares), o->family) != 0) || !may_fit(f, shares))
+        return true;
+    const GArray *choices = rh_space_recompute_choices(f->layouts);
+    g_autoptr(GArray) fit = g_array_new(FALSE, FALSE, sizeof(RhRecompute));
+    Choosing choosing = {.o = o, .layout = *shares, .fit = fit};
+    for (guint i = 0; i < choices->len && !rh_funnel_out_of_time(f); i++)
+        choose(&choosing, g_array_index(choices, RhRecomputeChoice, i));
+    return !rh_funnel_out_of_time(f);
+}
+
+/* Of a cut: what its chunks may need. */
+static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
+{
+    return (RhRecomputeQuestion){rh_space_recompute_modules(f->layouts, cut),
+                                 rh_space_recomputes_unevenly(f->layouts), true,
+                                 f->room.most_bytes};
+}
+
+void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
+{
+    rh_screen_forget_shards(f->screen);
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    Opening o = {f, c->key, family, question_of(f, &l)};
+    if (c->kind == RH_KEY_CUT) {
+        f->plan->cuts_opened_count++;
+        rh_space_walk_chunks(f->layouts, &l, add_chunks, &o);
+    } else if (c->kind == RH_KEY_CHUNKS) {
+        f->plan->chunks_opened_count++;
+        rh_space_walk_shares(f->layouts, &l, choose_recompute, &o);
+    } else {
+        add_layers(&o, &l);
+    }
+}
