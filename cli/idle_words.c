@@ -140,13 +140,22 @@ static void add_spread(GArray *out, const RhServedSpread *spread)
 
 void rh_idle_words_add_outcome(GArray *out, const RhOutcome *o)
 {
-    const double figures[] = {(double)o->completed_count,  (double)o->refused_count,
-                              (double)o->unfinished_count, (double)o->preempted_count,
-                              (double)o->timed_out_count,  (double)o->lost_count,
-                              (double)o->resent_count,     o->duration_s,
-                              o->tokens_per_s_per_gpu,     o->energy_j_per_token,
-                              o->cost_usd_per_token,       o->energy_j_per_request,
-                              o->cost_usd_per_request,     o->slo_met_frac};
+    const double figures[] = {(double)o->completed_count,
+                              (double)o->refused_count,
+                              (double)o->unfinished_count,
+                              (double)o->preempted_count,
+                              (double)o->timed_out_count,
+                              (double)o->lost_count,
+                              (double)o->resent_count,
+                              o->duration_s,
+                              o->window_s,
+                              o->sequences_mean,
+                              o->tokens_per_s_per_gpu,
+                              o->energy_j_per_token,
+                              o->cost_usd_per_token,
+                              o->energy_j_per_request,
+                              o->cost_usd_per_request,
+                              o->slo_met_frac};
     g_array_append_vals(out, figures, G_N_ELEMENTS(figures));
     for (int i = 0; i < RH_METRIC_LAST; i++)
         add_spread(out, &o->metrics[i]);

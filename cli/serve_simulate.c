@@ -136,12 +136,13 @@ static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
     GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
     RhOutcome o = rh_outcome(r, &idle->asked->slos);
     rh_idle_words_add_outcome(out, &o);
-    const double more[] = {r->kv_peak_frac, r->busy_frac, r->load_s, r->gpu_s, r->down_s};
+    const double more[] = {r->kv_peak_frac, r->window.busy_frac, r->load_s, r->gpu_s, r->down_s};
     g_array_append_vals(out, more, G_N_ELEMENTS(more));
     return out;
 }
 
-/* The exit status: a level that is broken is a "no", and so is a run of which nothing is answered. */
+/* The exit status: a level that is broken is a "no", and so is a run of which nothing is answered, or a queue that grows
+ * without end. */
 static int answer(const RhArguments *a, RhServeQuestion *q, const Played *p, GError **error)
 {
     const RhServiceResult *r = p->result;
@@ -157,7 +158,17 @@ static int answer(const RhArguments *a, RhServeQuestion *q, const Played *p, GEr
     rh_output_answered();
     if (!write_files(a, q, p, &o, error))
         return 3;
-    return o.slos_kept && o.completed_count > 0 ? 0 : 1;
+    return o.slos_kept && o.completed_count > 0 && !o.overloaded ? 0 : 1;
+}
+
+/* With --json there is a document, whatever the answer. */
+static void print_unanswered(const RhArguments *a, const RhServeQuestion *q, const GError *why)
+{
+    if (!a->json || !g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER))
+        return;
+    bool late = a->timeout_s > 0 && rh_terminal_left_s(a->timeout_s) <= 1e-3;
+    g_autofree char *text = rh_report_serve_unanswered_json(q, late, why->message);
+    fputs(text, stdout);
 }
 
 /* Nobody gives up in a program, and no rank fails. */
@@ -203,10 +214,7 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(RhServiceResult) unharmed = NULL;
     g_autoptr(RhServiceResult) result =
         service ? play(service, asked, &failures, &unharmed, error) : NULL;
-    if (!result)
-        return 3;
     g_autofree char *text = rh_deployment_format(&deployment);
-    g_auto(RhServedTrust) trust = rh_served_trust(&serving, &deployment, rh_put_out_count(result));
     RhServeQuestion question = {.q = &in->question,
                                 .deployment = text,
                                 .requests = asked->spec,
@@ -214,8 +222,13 @@ static int run(const RhArguments *a, GError **error)
                                 .list = asked->list,
                                 .slos = &asked->slos,
                                 .unharmed = unharmed,
-                                .client = &asked->client,
-                                .trust = &trust};
+                                .client = &asked->client};
+    if (!result) {
+        print_unanswered(a, &question, *error);
+        return 3;
+    }
+    g_auto(RhServedTrust) trust = rh_served_trust(&serving, &deployment, rh_put_out_count(result));
+    question.trust = &trust;
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result};
     int status = answer(a, &question, &played, error);

@@ -114,7 +114,8 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
                     *done = rh_text_count(o->completed_count);
     g_autofree char *in = rh_text_large((double)o->tokens_in),
                     *generated = rh_text_large((double)o->tokens_out);
-    g_autofree char *span = seconds(r->duration_s);
+    g_autofree char *span = seconds(r->duration_s), *steady = seconds(o->window_s),
+                    *from = seconds(o->window_begin_s);
     g_autoptr(GString) line = g_string_new(NULL);
     g_string_append_printf(line, "%s, %s", q->requests, q->arrivals);
     if (q->list->skipped_count > 0)
@@ -126,6 +127,9 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
     if (!o->once)
         g_string_append_printf(line, "%s tokens in, %s out, ", in, generated);
     g_string_append_printf(line, "over %s", span);
+    if (o->steady)
+        g_string_append_printf(line, " (rates are those of the steady %s from %s on)", steady,
+                               from);
     if (o->refused_count > 0)
         g_string_append_printf(
             line, "; %" G_GINT64_FORMAT " refused: too long for the cache or the model",
@@ -213,36 +217,32 @@ static void append_batches(GString *out, const RhServiceResult *r)
     g_autofree char *mean = batches > 0 ? g_strdup_printf(" of %.3g in the mean",
                                                           (double)r->tokens_out / (double)batches)
                                         : g_strdup("");
-    g_autofree char *line =
-        g_strdup_printf("busy %.3g %% of the time, %s batches%s", 100 * r->busy_frac, count, mean);
+    g_autofree char *line = g_strdup_printf("a batch under way %.3g %% of the time, %s batches%s",
+                                            100 * r->window.busy_frac, count, mean);
     g_string_append(out, "servers:  ");
     rh_text_wrap(out, line, 10, 79);
 }
 
-static void append_servers(GString *out, const RhServiceResult *r)
+/* That a server works says little of how much: a batch of one sequence keeps it at work, too. */
+static void append_servers(GString *out, const RhServiceResult *r, const RhOutcome *o)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
-    g_autofree char *iterations = rh_text_large(all);
+    g_autofree char *iterations = rh_text_large(all),
+                    *number = rh_text_number(o->sequences_mean, 3),
+                    *sequences = o->completed_count == o->requests_count
+                                     ? g_strdup_printf(" %s sequences at once in the mean,", number)
+                                     : g_strdup("");
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_printf(line, "busy %.3g %% of the time, cache %.3g %% full at its peak, %s iterations",
-                    100 * r->busy_frac, 100 * r->kv_peak_frac, iterations);
+    g_string_printf(
+        line,
+        "a batch under way %.3g %% of the time,%s cache %.3g %% full at its peak, %s iterations",
+        100 * r->window.busy_frac, sequences, 100 * r->kv_peak_frac, iterations);
     if (r->remembers)
         g_string_append_printf(line, "; %.3g %% of the prompts' tokens were in the cache",
                                100 * rh_found_frac(r));
     append_tiers(line, r);
     g_string_append(out, "servers:  ");
     rh_text_wrap(out, line->str, 10, 79);
-}
-
-static void append_cost(GString *out, const RhServeQuestion *q, const RhOutcome *o)
-{
-    const RhFact *price = &q->q->c->platform->price_usd_per_gpu_hour;
-    bool dated = price->date && *price->date;
-    double each = o->once ? o->cost_usd_per_request : o->cost_usd_per_token;
-    if (isfinite(each))
-        g_string_append_printf(out, "$%.3g per million %s at $%.4g a GPU-hour%s%s%s\n", 1e6 * each,
-                               o->once ? "requests" : "tokens", price->value, dated ? " (" : "",
-                               dated ? price->date : "", dated ? ")" : "");
 }
 
 /* Rotated positions go on, and are served here; servers take the number in the model's file for a limit. */
@@ -278,6 +278,20 @@ static void append_widest(GString *out, const RhSlos *slos)
     rh_text_wrap(out, line, 11, 79);
 }
 
+/* More comes than is served. */
+static void append_overload(GString *out, const RhOutcome *o)
+{
+    if (!o->overloaded)
+        return;
+    g_autofree char *came = rh_text_number(o->offered_per_s, 3),
+                    *served = rh_text_number(o->request_rate_per_s, 3);
+    g_string_append_printf(out,
+                           "OVERLOADED: %s requests/s came, %s/s were served: the queue grows "
+                           "without end\n"
+                           "      (times below are those of a sample that ended)\n",
+                           came, served);
+}
+
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,
                            const RhReportStyle *style)
 {
@@ -299,16 +313,18 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, c
                                tokens, plain, each);
     if (q->slos->count > 0)
         g_string_append_printf(out, ", %.4g %% within every limit", 100 * o->slo_met_frac);
-    g_string_append_printf(out, "\n%s on %d GPU%s\n", q->deployment, r->gpus,
+    g_string_append_c(out, '\n');
+    append_overload(out, o);
+    g_string_append_printf(out, "%s on %d GPU%s\n", q->deployment, r->gpus,
                            r->gpus == 1 ? "" : "s");
-    append_cost(out, q, o);
+    rh_report_service_cost(out, o, &q->q->c->platform->price_usd_per_gpu_hour, "");
     append_metrics(out, o);
     append_levels(out, o, q->slos);
     append_counts(out, q, r, o);
     if (o->once)
         append_batches(out, r);
     else
-        append_servers(out, r);
+        append_servers(out, r, o);
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, o);

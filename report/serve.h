@@ -30,6 +30,9 @@ char *rh_report_serve_text(const RhServeQuestion *question, const RhServiceResul
                            const RhOutcome *outcome, const RhReportStyle *style);
 char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *result,
                            const RhOutcome *outcome);
+/* Nothing was played, and why. */
+char *rh_report_serve_unanswered_json(const RhServeQuestion *question, bool timed_out,
+                                      const char *why);
 /* A row per request, in the order of the list. */
 char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult *result);
 

@@ -77,13 +77,21 @@ void rh_put_outcome(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
     rh_json_put_int(w, "resent_count", o->resent_count);
     rh_json_put_int(w, "preempted_count", o->preempted_count);
     rh_json_put_number(w, "duration_s", o->duration_s);
+    rh_json_put_bool(w, "steady", o->steady);
+    rh_json_put_number(w, "window_begin_s", o->window_begin_s);
+    rh_json_put_number(w, "window_s", o->window_s);
     rh_json_put_number(w, "throughput_tokens_per_s", o->tokens_per_s);
     rh_json_put_number(w, "throughput_tokens_per_s_per_gpu", o->tokens_per_s_per_gpu);
     put_or_null(w, "cost_usd_per_million_tokens", 1e6 * o->cost_usd_per_token);
+    put_or_null(w, "cost_usd_per_million_tokens_in", 1e6 * o->cost_usd_per_token_in);
+    put_or_null(w, "cost_usd_per_million_tokens_both", 1e6 * o->cost_usd_per_token_both);
     put_or_null(w, "energy_j_per_token", o->energy_j_per_token);
     put_or_null(w, "cost_usd_per_million_requests", 1e6 * o->cost_usd_per_request);
     put_or_null(w, "energy_j_per_request", o->energy_j_per_request);
     rh_json_put_number(w, "request_rate_per_s", o->request_rate_per_s);
+    rh_put_known(w, "offered_rate_per_s", o->offered_per_s);
+    rh_json_put_bool(w, "overloaded", o->overloaded);
+    rh_json_put_number(w, "sequences_mean", o->sequences_mean);
     put_metrics(w, o);
     rh_json_put_number(w, "slo_met_frac", o->slo_met_frac);
     rh_json_put_number(w, "goodput_per_s", o->goodput_per_s);
@@ -145,7 +153,7 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_json_put_string(w, "deployment", question->deployment);
     rh_json_put_int(w, "gpus_count", r->gpus);
     rh_json_put_number(w, "kv_peak_frac", r->kv_peak_frac);
-    rh_json_put_number(w, "busy_frac", r->busy_frac);
+    rh_json_put_number(w, "busy_frac", r->window.busy_frac);
     put_or_null(w, "prefix_hit_frac", rh_found_frac(r));
     rh_json_put_int(w, "host_loaded_tokens_count", r->tokens_loaded[RH_CACHE_TIER_HOST]);
     rh_json_put_int(w, "nvme_loaded_tokens_count", r->tokens_loaded[RH_CACHE_TIER_NVME]);
@@ -162,6 +170,19 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     rh_put_watches(w, watches);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
     rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+char *rh_report_serve_unanswered_json(const RhServeQuestion *question, bool timed_out,
+                                      const char *why)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_put_serve_head(w, question);
+    rh_json_put_string(w, "deployment", question->deployment);
+    rh_json_put_bool(w, "timed_out", timed_out);
+    rh_json_put_string(w, "reason", why);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -36,7 +36,8 @@ static RhServiceResult *hundred(void)
     }
     result->gaps[rh_gap_bin(0.02)] = 900;
     result->gaps[rh_gap_bin(0.03)] = 100;
-    result->duration_s = 100;
+    result->duration_s = 110;
+    result->window = (RhServedWindow){.duration_s = 110, .gpu_s = 440};
     return result;
 }
 
@@ -47,9 +48,9 @@ static void figures_are_those_of_the_definitions(void)
     CU_ASSERT_EQUAL(out.completed_count, 100);
     CU_ASSERT_EQUAL(out.tokens_in, 10000);
     CU_ASSERT_EQUAL(out.tokens_out, 1100);
-    RH_CHECK_CLOSE(out.tokens_per_s, 11, 1e-12);
-    RH_CHECK_CLOSE(out.tokens_per_s_per_gpu, 2.75, 1e-12);
-    RH_CHECK_CLOSE(out.request_rate_per_s, 1, 1e-12);
+    RH_CHECK_CLOSE(out.tokens_per_s, 10, 1e-12);
+    RH_CHECK_CLOSE(out.tokens_per_s_per_gpu, 2.5, 1e-12);
+    RH_CHECK_CLOSE(out.request_rate_per_s, 100 / 110.0, 1e-12);
     RH_CHECK_CLOSE(out.metrics[RH_METRIC_TTFT].mean.value, 0.505, 1e-9);
     RH_CHECK_CLOSE(out.metrics[RH_METRIC_TTFT].p50.value, 0.505, 1e-9); /* as numpy has it */
     RH_CHECK_CLOSE(out.metrics[RH_METRIC_TTFT].p90.value, 0.901, 1e-9);

@@ -89,7 +89,7 @@ static void replicas_start_before_they_serve(void)
         }
     CU_ASSERT_TRUE(others);
     CU_ASSERT_TRUE(r->gpu_s < 16 * r->duration_s);
-    CU_ASSERT_TRUE(r->busy_frac > 0 && r->busy_frac <= 1);
+    CU_ASSERT_TRUE(r->window.busy_frac > 0 && r->window.busy_frac <= 1);
     close_setting(&s);
 }
 

@@ -18,18 +18,20 @@ static void devices_draw_what_iterations_do(void)
     double reading_s = 0, making_s = 0;
     for (guint i = 0; i < r->works->len; i++) {
         const RhServedWork *w = &g_array_index(r->works, RhServedWork, i);
-        *(w->prompts > 0 ? &reading_s : &making_s) += w->t_end_s - w->t_begin_s;
+        *(w->prompts > 0 ? &reading_s : &making_s) +=
+            within_s(&r->window, w->t_begin_s, w->t_end_s);
     }
     const RhDevice *d = s.platform->device;
-    double idle_s = 2 * r->duration_s - reading_s - making_s; /* of servers */
+    double idle_s = 2 * r->window.duration_s - reading_s - making_s; /* of servers */
     double expected = 2 * (reading_s * rh_device_state_w(d, RH_POWER_COMPUTE) +
                            making_s * rh_device_state_w(d, RH_POWER_MEMORY) +
                            idle_s * rh_device_state_w(d, RH_POWER_IDLE));
     CU_ASSERT_TRUE(idle_s > 0 && reading_s > 0 && making_s > 0);
-    RH_CHECK_CLOSE(r->energy_j, expected, 1e-9);
+    CU_ASSERT_TRUE(r->window.steady);
+    RH_CHECK_CLOSE(r->window.energy_j, expected, 1e-9);
     RhSlos none = {0};
     RhOutcome o = rh_outcome(r, &none);
-    RH_CHECK_CLOSE(o.energy_j_per_token, expected / (double)r->tokens_out, 1e-9);
+    RH_CHECK_CLOSE(o.energy_j_per_token, expected / (o.tokens_per_s * o.window_s), 1e-9);
     close_setting(&s);
 }
 

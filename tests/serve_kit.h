@@ -45,6 +45,13 @@ static inline RhServiceResult *serve(const Setting *s, const RhRequests *request
     return result;
 }
 
+/* Seconds of a stretch that lie in the window. */
+static inline double within_s(const RhServedWindow *w, double from_s, double until_s)
+{
+    double end_s = w->t_begin_s + w->duration_s;
+    return MAX(0, MIN(until_s, end_s) - MAX(from_s, w->t_begin_s));
+}
+
 static inline RhRequests *drawn(int32_t count, double rate, int32_t input, int32_t output)
 {
     RhRequestsPlan plan = {.arrival = RH_ARRIVAL_POISSON,

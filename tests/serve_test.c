@@ -198,13 +198,14 @@ static void works_are_kept(void)
         CU_ASSERT_TRUE(w->t_begin_s >= end_s[w->replica] - 1e-12);
         CU_ASSERT_TRUE(w->prompts + w->continued > 0);
         end_s[w->replica] = w->t_end_s;
-        busy_s += w->t_end_s - w->t_begin_s;
+        busy_s += within_s(&r->window, w->t_begin_s, w->t_end_s);
         iterations += w->iterations;
         read += w->prompt_tokens;
     }
     CU_ASSERT_EQUAL(iterations, r->iterations_stepped + r->iterations_skipped);
     CU_ASSERT_EQUAL(read, r->tokens_in);
-    RH_CHECK_CLOSE(busy_s, 2 * r->busy_frac * r->duration_s, 1e-9);
+    RH_CHECK_CLOSE(busy_s, r->window.busy_frac * r->window.replica_s, 1e-9);
+    RH_CHECK_CLOSE(r->window.replica_s, 2 * r->window.duration_s, 1e-9);
     close_setting(&s);
 }
 

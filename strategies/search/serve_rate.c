@@ -3,7 +3,6 @@
 
 #include "strategies/search/serve_plan.h"
 
-#define WARM_FRAC    0.05 /* of the requests: they meet an empty service */
 #define SPAN_LEAST_S 120.0
 #define SPAN_LIMITS  40.0 /* a queue that grows shows when it had so many times the limit to grow */
 #define DRIFT_FRAC                                                                                 \
@@ -28,7 +27,7 @@ double rh_serve_requests_least(const RhSlos *slos)
     for (int32_t k = 0; k < slos->count; k++)
         if (slos->list[k].metric != RH_METRIC_TBT && slos->list[k].share > 0)
             least = fmax(least, Z2 * slos->list[k].share / (1 - slos->list[k].share));
-    return ceil(least / (1 - WARM_FRAC)) + 1;
+    return ceil(least) + 1;
 }
 
 /* As many of the requests as come in the span, their times stretched to the rate. */
@@ -46,14 +45,6 @@ static RhRequests *at_rate(const RhRequests *requests, const RhServePlanOptions 
     for (guint i = 0; i < count; i++)
         g_array_index(out->list, RhRequest, i).t_s *= stretch;
     return out;
-}
-
-/* Without those that came first. Gaps between tokens are not known by request, and stay. */
-static void drop_warm_up(RhServiceResult *result)
-{
-    guint warm = (guint)(WARM_FRAC * result->served->len);
-    if (warm > 0)
-        g_array_remove_range(result->served, 0, warm);
 }
 
 /* Of the levels, the one that is missed by most; -1: none is. */
@@ -96,15 +87,22 @@ static double drift_s(const GArray *served, RhMetric metric)
 /* Does the service keep up? Of a rate a little too high the queue has not grown much when the requests
  * end, but it grows: the second half waits longer than the first, by more than chance makes of a queue
  * that keeps its level. */
-static bool keeps_up(const RhServiceResult *result, const RhSlos *slos, const RhOutcome *o)
+static bool keeps_up(const GArray *served, const RhSlos *slos, const RhOutcome *o)
 {
     double allowed_s = o->metrics[RH_METRIC_E2E].mean.value;
     for (int32_t k = 0; k < slos->count; k++)
         if (slos->list[k].metric == RH_METRIC_TTFT)
             allowed_s = fmin(allowed_s, slos->list[k].limit_s);
-    return !(drift_s(result->served, RH_METRIC_TTFT) > DRIFT_FRAC * allowed_s) &&
-           !(drift_s(result->served, RH_METRIC_E2E) >
-             BACKLOG_FRAC * o->metrics[RH_METRIC_E2E].mean.value);
+    return !(drift_s(served, RH_METRIC_TTFT) > DRIFT_FRAC * allowed_s) &&
+           !(drift_s(served, RH_METRIC_E2E) > BACKLOG_FRAC * o->metrics[RH_METRIC_E2E].mean.value);
+}
+
+/* Those that came when the service was full already, if they tell enough; else all. */
+static GArray *judged_of(const RhServiceResult *result, const RhSlos *slos)
+{
+    g_autoptr(GArray) came = rh_served_came_within(result);
+    return came->len >= rh_serve_requests_least(slos) ? g_steal_pointer(&came)
+                                                      : g_array_ref(result->served);
 }
 
 /* Plays requests at a rate; does the service keep up? */
@@ -115,14 +113,14 @@ static bool play(RhService *service, const RhRequests *requests, const RhServePl
     g_autoptr(RhRequests) list = at_rate(requests, options, rate_per_s);
     g_autoptr(RhServiceResult) result = rh_service_run(service, list, &open, NULL);
     g_return_val_if_fail(result != NULL, false);
-    drop_warm_up(result);
+    g_autoptr(GArray) judged = judged_of(result, &options->slos);
     RhSlos slos = options->slos;
     slos.allowance = options->allowances[entry->deployment.pools_count > 1];
     entry->rate_per_s = rate_per_s;
-    entry->outcome = rh_outcome(result, &slos);
+    entry->outcome = rh_outcome_among(result, judged, &slos);
     entry->kv_peak_frac = result->kv_peak_frac;
-    entry->busy_frac = result->busy_frac;
-    return keeps_up(result, &slos, &entry->outcome);
+    entry->busy_frac = result->window.busy_frac;
+    return keeps_up(judged, &slos, &entry->outcome);
 }
 
 /* What broke there, where no lower rate is known to be broken. */

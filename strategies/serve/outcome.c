@@ -182,7 +182,7 @@ static RhServedSpread spread_of_gaps(const RhServiceResult *result)
                             {gap_quantile_s(result->gaps, count, 0.99), (double)NAN, (double)NAN}};
 }
 
-/* --- the outcome --- */
+/* --- times --- */
 
 /* One number of each request that was done, in order; those that have none are passed over. */
 static RhServedSpread spread_of(const RhServiceResult *result, double (*of)(const RhServed *, int),
@@ -237,43 +237,160 @@ static void count_requests(const RhServiceResult *result, const RhSlos *slos, Rh
         met += keeps_all(s, slos);
     }
     out->slo_met_frac = out->requests_count ? (double)met / (double)out->requests_count : 1;
-    out->goodput_per_s = result->duration_s > 0 ? (double)met / result->duration_s : 0;
+}
+
+/* --- rates: of the window --- */
+
+/* What completed requests had in it: their prompt is of when its first token was there. */
+typedef struct {
+    double completed, met, tokens_in, tokens_out, sequence_s;
+} Within;
+
+static double overlap_s(const RhServed *s, const RhServedWindow *w)
+{
+    return fmax(0,
+                fmin(s->t_end_s, w->t_begin_s + w->duration_s) - fmax(s->t_admit_s, w->t_begin_s));
+}
+
+static Within within_of(const RhServiceResult *result, const RhSlos *slos)
+{
+    const RhServedWindow *w = &result->window;
+    Within in = {0};
+    for (guint i = 0; i < result->served->len; i++) {
+        const RhServed *s = &g_array_index(result->served, RhServed, i);
+        if (s->outcome != RH_SERVED_DONE)
+            continue;
+        bool ended = rh_served_window_has(w, s->t_end_s);
+        in.completed += ended;
+        in.met += ended && keeps_all(s, slos);
+        in.tokens_in += rh_served_window_has(w, s->t_first_s) ? s->input_tokens : 0;
+        in.tokens_out += result->once ? 0 : rh_served_made_within(s, w);
+        in.sequence_s += overlap_s(s, w);
+    }
+    return in;
+}
+
+static double share(double what, double of)
+{
+    return of > 0 ? what / of : 0;
+}
+
+static double each(double what, double of)
+{
+    return of > 0 ? what / of : (double)NAN;
+}
+
+static void set_rates(const RhServiceResult *result, const RhSlos *slos, RhOutcome *out)
+{
+    const RhServedWindow *w = &result->window;
+    Within in = within_of(result, slos);
+    double energy_j = w->energy_j > 0 ? w->energy_j : (double)NAN;
+    out->steady = w->steady;
+    out->window_begin_s = w->t_begin_s;
+    out->window_s = w->duration_s;
+    out->tokens_per_s = share(in.tokens_out, w->duration_s);
+    out->tokens_per_s_per_gpu = share(in.tokens_out, w->gpu_s);
+    out->request_rate_per_s = share(in.completed, w->duration_s);
+    out->goodput_per_s = share(in.met, w->duration_s);
+    out->sequences_mean = share(in.sequence_s, w->replica_s);
+    out->energy_j_per_token = each(energy_j, in.tokens_out);
+    out->energy_j_per_request = each(energy_j, in.completed);
+    out->cost_usd_per_token = each(w->cost_usd, in.tokens_out);
+    out->cost_usd_per_token_in = each(w->cost_usd, out->once ? 0 : in.tokens_in);
+    out->cost_usd_per_token_both = each(w->cost_usd, out->once ? 0 : in.tokens_in + in.tokens_out);
+    out->cost_usd_per_request = each(w->cost_usd, in.completed);
+}
+
+/* --- overload --- */
+
+#define OVERLOAD_SIGMAS 3.0 /* more than chance makes of requests that end while others come */
+
+/* Requests [from, until), in the order in which they came. */
+typedef struct {
+    guint from, until;
+} Part;
+
+static double queue_s(const GArray *served, Part part)
+{
+    double sum_s = 0;
+    for (guint i = part.from; i < part.until; i++)
+        sum_s += rh_served_ttft_part_s(&g_array_index(served, RhServed, i), RH_TTFT_QUEUE);
+    return sum_s / (part.until - part.from);
+}
+
+/* Do all come when clients want, and has each its answer? */
+static bool is_open(const RhServiceResult *result)
+{
+    const RhServed *before = NULL;
+    for (guint i = 0; i < result->served->len; i++) {
+        const RhServed *s = &g_array_index(result->served, RhServed, i);
+        if (s->outcome != RH_SERVED_DONE || (before && s->t_arrive_s < before->t_arrive_s))
+            return false;
+        before = s;
+    }
+    return result->open && !result->fails;
+}
+
+/* While the second half of the requests came, fewer ended, and who came later waited longer: by half of what that
+ * makes of a queue at least. */
+static void judge_load(const RhServiceResult *result, RhOutcome *out)
+{
+    const GArray *served = result->served;
+    guint n = served->len, half = n / 2;
+    if (n < 8 || !is_open(result))
+        return;
+    const RhServed *all = (const RhServed *)(const void *)served->data;
+    double span_s = all[n - 1].t_arrive_s - all[0].t_arrive_s,
+           late_s = all[n - 1].t_arrive_s - all[half].t_arrive_s, came = n - half, ended = 0;
+    out->offered_per_s = share(n - 1, span_s);
+    for (guint i = 0; i < n; i++)
+        ended += all[i].t_end_s > all[half].t_arrive_s && all[i].t_end_s <= all[n - 1].t_arrive_s;
+    double grown_s =
+        queue_s(served, (Part){n - n / 4, n}) - queue_s(served, (Part){half - n / 4, half});
+    out->overloaded = late_s > 0 && ended < came - OVERLOAD_SIGMAS * sqrt(came) &&
+                      grown_s > 0.5 * late_s * (1 - ended / came);
+}
+
+/* --- the outcome --- */
+
+static void set_times(const RhServiceResult *result, const RhSlos *slos, RhOutcome *out)
+{
+    for (int m = 0; m < RH_METRIC_LAST; m++)
+        out->metrics[m] =
+            m == RH_METRIC_TBT ? spread_of_gaps(result) : spread_of(result, metric_of, m);
+    for (int p = 0; p < RH_TTFT_LAST; p++)
+        out->ttft_parts[p] = spread_of(result, part_of, p);
+    out->slos_kept = out->slos_kept_allowed = out->slos_kept_surely = true;
+    for (int32_t k = 0; k < slos->count; k++) {
+        out->verdicts[k] = rh_slo_judge(&slos->list[k], &slos->allowance, result);
+        out->slos_kept &= out->verdicts[k].kept;
+        out->slos_kept_allowed &= out->verdicts[k].kept_allowed;
+        out->slos_kept_surely &= out->verdicts[k].kept_surely;
+    }
+}
+
+/* Times are of `timed`, which has some of the requests. */
+static RhOutcome outcome_of(const RhServiceResult *result, const RhServiceResult *timed,
+                            const RhSlos *slos)
+{
+    static const RhSlos no_slos = {0};
+    RhOutcome out = {.once = result->once, .duration_s = result->duration_s};
+    slos = slos ? slos : &no_slos;
+    count_requests(result, slos, &out);
+    set_rates(result, slos, &out);
+    judge_load(result, &out);
+    set_times(timed, slos, &out);
+    return out;
 }
 
 RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos)
 {
-    static const RhSlos no_slos = {0};
-    RhOutcome out = {.once = result->once,
-                     .duration_s = result->duration_s,
-                     .slos_kept = true,
-                     .slos_kept_allowed = true,
-                     .slos_kept_surely = true};
-    double per_s = result->duration_s > 0 ? 1 / result->duration_s : 0;
-    slos = slos ? slos : &no_slos;
-    count_requests(result, slos, &out);
-    out.tokens_per_s = (double)out.tokens_out * per_s;
-    out.tokens_per_s_per_gpu = result->scales ? (double)out.tokens_out / result->gpu_s
-                                              : out.tokens_per_s / MAX(result->gpus, 1);
-    out.energy_j_per_token = out.tokens_out > 0 && result->energy_j > 0
-                                 ? result->energy_j / (double)out.tokens_out
-                                 : (double)NAN;
-    out.cost_usd_per_token =
-        out.tokens_out > 0 ? result->cost_usd / (double)out.tokens_out : (double)NAN;
-    bool some = out.completed_count > 0;
-    out.energy_j_per_request =
-        some && result->energy_j > 0 ? result->energy_j / (double)out.completed_count : (double)NAN;
-    out.cost_usd_per_request = some ? result->cost_usd / (double)out.completed_count : (double)NAN;
-    out.request_rate_per_s = (double)out.completed_count * per_s;
-    for (int m = 0; m < RH_METRIC_LAST; m++)
-        out.metrics[m] =
-            m == RH_METRIC_TBT ? spread_of_gaps(result) : spread_of(result, metric_of, m);
-    for (int p = 0; p < RH_TTFT_LAST; p++)
-        out.ttft_parts[p] = spread_of(result, part_of, p);
-    for (int32_t k = 0; k < slos->count; k++) {
-        out.verdicts[k] = rh_slo_judge(&slos->list[k], &slos->allowance, result);
-        out.slos_kept &= out.verdicts[k].kept;
-        out.slos_kept_allowed &= out.verdicts[k].kept_allowed;
-        out.slos_kept_surely &= out.verdicts[k].kept_surely;
-    }
-    return out;
+    return outcome_of(result, result, slos);
+}
+
+RhOutcome rh_outcome_among(const RhServiceResult *result, GArray *served, const RhSlos *slos)
+{
+    RhServiceResult timed = *result;
+    timed.served = served;
+    return outcome_of(result, &timed, slos);
 }

@@ -94,16 +94,23 @@ typedef struct {
     int64_t timed_out_count, lost_count;
     int64_t resent_count;          /* times that a request was sent again */
     int64_t tokens_in, tokens_out; /* of completed requests */
-    double duration_s;
+    double duration_s;             /* of the run */
+    /* Of the result's window: what completed requests had in it. */
+    bool steady;
+    double window_begin_s, window_s;
     double tokens_per_s; /* generated */
     double tokens_per_s_per_gpu;
+    double request_rate_per_s;
+    double goodput_per_s;      /* of those that keep every limit of theirs */
     double energy_j_per_token; /* generated; NaN: unknown, or no token */
-    double cost_usd_per_token; /* generated; NaN: without a price, or a token */
-    double energy_j_per_request, cost_usd_per_request; /* completed; NaN: as above */
-    double request_rate_per_s;                         /* completed */
+    /* All that the GPUs cost, over tokens generated, over tokens of prompts, over both; NaN: without a price, or one */
+    double cost_usd_per_token, cost_usd_per_token_in, cost_usd_per_token_both;
+    double energy_j_per_request, cost_usd_per_request; /* NaN: as above */
+    double offered_per_s; /* requests that came, sent by clients that wait for nobody; 0: they do */
+    double sequences_mean; /* of completed requests, that a server had at once */
+    bool overloaded;       /* more came than was served, and the queue grew as long as they did */
     /* of all requests, those that keep every limit of theirs; 1 without levels */
     double slo_met_frac;
-    double goodput_per_s; /* these, per second */
     RhServedSpread metrics[RH_METRIC_LAST];
     RhServedSpread ttft_parts[RH_TTFT_LAST];
     RhSloVerdict verdicts[RH_SLOS_MAX]; /* of the levels, in their order */
@@ -111,6 +118,8 @@ typedef struct {
 } RhOutcome;
 
 RhOutcome rh_outcome(const RhServiceResult *result, const RhSlos *slos);
+/* The same, its times and verdicts of these alone (RhServed, some of the result's). */
+RhOutcome rh_outcome_among(const RhServiceResult *result, GArray *served, const RhSlos *slos);
 
 /* Of one request; NaN where it has none. TBT is its longest gap. */
 double rh_served_metric_s(const RhServed *served, RhMetric metric);

@@ -69,6 +69,7 @@ void rh_replica_prolong(RhReplica *replica, double late_s);
 void rh_replica_end(RhReplica *replica, double t_s, GArray *ended);
 
 bool rh_replica_busy(const RhReplica *replica);
+bool rh_replica_reads(const RhReplica *replica);     /* prompts, in the work under way */
 double rh_replica_begun_s(const RhReplica *replica); /* the work under way */
 int32_t rh_replica_outstanding(const RhReplica *replica);
 /* Blocks that its requests hold, or will hold when their prompts are in. */
@@ -81,8 +82,7 @@ typedef struct {
     int64_t tokens_found; /* of prompts, in the cache or its tiers; not in tokens_in */
     int64_t tokens_loaded[RH_CACHE_TIER_LAST]; /* of these, from tiers */
     double load_s;                             /* links were busy with these */
-    double busy_s, kv_peak_frac;
-    double reading_s;                     /* of busy_s: iterations that read prompts */
+    double kv_peak_frac;
     int64_t blocks_held, blocks_promised; /* now; none when all requests have ended */
 } RhReplicaCounts;
 RhReplicaCounts rh_replica_counts(const RhReplica *replica);

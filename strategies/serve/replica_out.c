@@ -179,11 +179,8 @@ static void break_off(RhReplica *r, double t_s)
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(int32_t));
     rh_replica_cut(r, t_s);
     r->run.steps--;
-    double done_s = r->t_begin_s + rh_run_s(&r->run, r->run.steps);
     if (r->run.steps > 0)
-        rh_replica_end(r, done_s, none);
-    r->counts.busy_s += t_s - done_s;
-    r->counts.reading_s += r->planned->len > 0 ? t_s - done_s : 0;
+        rh_replica_end(r, r->t_begin_s + rh_run_s(&r->run, r->run.steps), none);
     g_assert(none->len == 0);
     r->busy = false;
     rh_replica_drop_leaving(r);

@@ -377,8 +377,6 @@ void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
     r->t_ahead_s = r->t_begin_s + rh_run_s(&r->run, r->run.steps - 1);
     r->counts.iterations_stepped++;
     r->counts.iterations_skipped += r->run.steps - 1;
-    r->counts.busy_s += t_s - r->t_begin_s;
-    r->counts.reading_s += r->planned->len > 0 ? t_s - r->t_begin_s : 0;
     if (r->continues)
         end_steps(r, t_s, ended);
     end_chunks(r, t_s, ended);
@@ -392,6 +390,11 @@ void rh_replica_end(RhReplica *r, double t_s, GArray *ended)
 bool rh_replica_busy(const RhReplica *r)
 {
     return r->busy;
+}
+
+bool rh_replica_reads(const RhReplica *r)
+{
+    return r->planned->len > 0;
 }
 
 double rh_replica_begun_s(const RhReplica *r)

@@ -219,6 +219,14 @@ bool rh_scaling_fail(RhScaling *s, int32_t place, double t_s)
     return again;
 }
 
+double rh_scaling_replica_s(const RhScaling *s, double t_s)
+{
+    double replica_s = s->scaled.replica_s;
+    for (int32_t i = 0; i < s->pool.replicas; i++)
+        replica_s += s->states[i] != AWAY ? t_s - s->t_since_s[i] : 0;
+    return replica_s;
+}
+
 RhScaled rh_scaling_end(RhScaling *s, double t_s)
 {
     for (int32_t i = 0; i < s->pool.replicas; i++)

@@ -26,6 +26,9 @@ bool rh_scaling_works(const RhScaling *scaling, int32_t place);
 /* One that works fails. True: it starts again (rh_scaling_started); false: it was to go, and is gone. */
 bool rh_scaling_fail(RhScaling *scaling, int32_t place, double t_s);
 
+/* That replicas were there until now, starting and emptying included. */
+double rh_scaling_replica_s(const RhScaling *scaling, double t_s);
+
 typedef struct {
     double replica_s; /* that replicas were there, starting and emptying included, until the end */
     int32_t most;     /* at once */

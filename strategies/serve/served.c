@@ -47,3 +47,30 @@ double rh_gap_s(int32_t bin)
 {
     return RH_GAP_LEAST_S * pow(RH_GAP_RATIO, bin - 0.5);
 }
+
+bool rh_served_window_has(const RhServedWindow *w, double t_s)
+{
+    return t_s >= w->t_begin_s && t_s <= w->t_begin_s + w->duration_s;
+}
+
+/* The first token, and the others one after another in equal gaps until the last. */
+double rh_served_made_within(const RhServed *s, const RhServedWindow *w)
+{
+    double first = rh_served_window_has(w, s->t_first_s), span_s = s->t_end_s - s->t_first_s;
+    if (!(span_s > 0))
+        return rh_served_window_has(w, s->t_end_s) ? s->output_tokens : 0;
+    double from_s = fmax(s->t_first_s, w->t_begin_s),
+           until_s = fmin(s->t_end_s, w->t_begin_s + w->duration_s);
+    return first + (s->output_tokens - 1) * fmax(until_s - from_s, 0) / span_s;
+}
+
+GArray *rh_served_came_within(const RhServiceResult *result)
+{
+    GArray *came = g_array_sized_new(FALSE, FALSE, sizeof(RhServed), result->served->len);
+    for (guint i = 0; i < result->served->len; i++) {
+        const RhServed *s = &g_array_index(result->served, RhServed, i);
+        if (rh_served_window_has(&result->window, s->t_arrive_s))
+            g_array_append_val(came, *s);
+    }
+    return came;
+}

@@ -61,22 +61,42 @@ typedef struct {
 #define RH_GAP_LEAST_S 1e-5
 #define RH_GAP_RATIO   1.01
 
+/* The stretch of a run that rates, prices, energy and the busy share are of: the steady one, from when the service
+ * holds as many requests as it will until the last one comes; of a run that has none, all of it. */
 typedef struct {
+<<<<<<< HEAD
     GArray *served;            /* RhServed, in the order of the requests */
     GArray *works;             /* RhServedWork, as they ended; NULL: they were not asked for */
     GArray *moves;             /* RhServedMove, as they ended; the same */
     RhServiceHistory *history; /* NULL: it was not asked for */
     bool once;                 /* the model makes no tokens: a pass answers */
     double duration_s;
+=======
+    bool steady;
+    double t_begin_s, duration_s;
+    double gpu_s, replica_s; /* that GPUs, and replicas, were there */
+    double busy_frac;        /* of gpu_s: in servers with a batch under way */
+    double energy_j;         /* of these GPUs and what belongs to them; 0: unknown */
+    double cost_usd;         /* of these GPUs for so long; NaN: the platform has no price */
+} RhServedWindow;
+
+typedef struct {
+    GArray *served;    /* RhServed, in the order of the requests */
+    GArray *works;     /* RhServedWork, as they ended; NULL: they were not asked for */
+    GArray *moves;     /* RhServedMove, as they ended; the same */
+    bool once;         /* the model makes no tokens: a pass answers */
+    bool open;         /* clients waited for no answer, and none gave up */
+    double duration_s; /* from the first arrival until nothing happens to a request or a server */
+    RhServedWindow window;
+>>>>>>> aae27b9c (serve: take rates and prices over the steady window)
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
     int64_t tokens_in, tokens_out;                  /* read from prompts, made */
     int64_t tokens_found;                           /* of prompts, in a cache and not read again */
     int64_t tokens_loaded[RH_CACHE_TIER_LAST];      /* of these, from slower memory */
-    double load_s;  /* links from there were busy, of all replicas */
-    bool tiers;     /* there is such memory */
-    bool remembers; /* there are prompts that begin alike, and caches that know */
-    double kv_peak_frac,
-        busy_frac;       /* of blocks, of the fullest replica; of time, of the mean one */
+    double load_s;       /* links from there were busy, of all replicas */
+    bool tiers;          /* there is such memory */
+    bool remembers;      /* there are prompts that begin alike, and caches that know */
+    double kv_peak_frac; /* of blocks, of the fullest replica */
     int64_t blocks_left; /* that ended requests would still hold or be promised: none */
     int32_t gpus;        /* at most */
     double gpu_s;        /* that GPUs were there */
@@ -88,13 +108,17 @@ typedef struct {
     double down_s;              /* that servers were away for, all together */
     int64_t tokens_lost;        /* of tokens_out: made in vain */
     int64_t prompt_tokens_lost; /* of tokens_in: read in vain */
-    double energy_j;            /* of these GPUs and what belongs to them; 0: unknown */
-    double cost_usd;            /* of these GPUs for so long; NaN: the platform has no price */
     int64_t gaps[RH_GAP_BINS];
 } RhServiceResult;
 
 void rh_service_result_free(RhServiceResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServiceResult, rh_service_result_free)
+
+/* Of its answer, the tokens that a client had in the window; no more than `output_tokens`. */
+double rh_served_made_within(const RhServed *served, const RhServedWindow *window);
+bool rh_served_window_has(const RhServedWindow *window, double t_s);
+/* Requests (RhServed) that came in the window, in their order. Caller unrefs. */
+GArray *rh_served_came_within(const RhServiceResult *result);
 
 /* What was read for it so far is of no use any more. */
 void rh_served_read_in_vain(RhServed *served);

@@ -26,6 +26,7 @@ void rh_service_over(RhServiceClock *c, int32_t request, double t_s)
     int32_t next = c->next_turn[request];
     bool closed = c->client->at_once > 0;
     c->over++;
+    c->last_s = fmax(c->last_s, t_s);
     t_s += c->client->turnaround_s;
     if (next >= 0 && (closed || c->held_back[next]))
         send(c, next, t_s);
@@ -39,6 +40,7 @@ static void work(RhServiceClock *c, int32_t number, double t_s)
     double s = rh_replica_begin(r, t_s);
     if (rh_replica_busy(r))
         c->end_of[number] = rh_events_add(c->events, t_s + s, RH_SERVICE_ENDS, number);
+    rh_service_window_begins(c, number, t_s);
     rh_service_wires_begin(c, number, t_s);
 }
 
@@ -92,6 +94,8 @@ static void on_sent(RhServiceClock *c, int32_t request, double t_s)
     if (comes_too_early(c, request, t_s))
         return;
     rh_service_served(c, request)->t_arrive_s = t_s;
+    c->last_s = fmax(c->last_s, t_s);
+    rh_service_window_mark(c, t_s);
     rh_service_patience(c, request, t_s);
     rh_service_route(c, request, t_s);
 }
@@ -213,6 +217,8 @@ static void on_ends(RhServiceClock *c, const RhTimedEvent *event)
     if (c->end_of[number] != event->number)
         return; /* cut short since */
     g_array_set_size(c->ended, 0);
+    c->last_s = fmax(c->last_s, event->t_s);
+    rh_service_window_ends(c, number, event->t_s);
     rh_replica_end(rh_service_replica(c, number), event->t_s, c->ended);
     for (guint i = 0; i < c->ended->len; i++)
         on_left(c, g_array_index(c->ended, int32_t, i), number, event->t_s);
@@ -460,6 +466,7 @@ static RhServiceResult *result_new(const RhService *service, const RhClient *cli
         replicas += service->stages[p].pool.replicas;
     result->history = client->history ? rh_service_history_new(replicas) : NULL;
     result->once = !rh_model_makes_tokens(model);
+    result->open = client->at_once == 0;
     result->served = g_array_new(FALSE, FALSE, sizeof(RhServed));
     if (client->timeline) {
         result->works = g_array_new(FALSE, FALSE, sizeof(RhServedWork));
@@ -481,6 +488,7 @@ static void open_clock(RhServiceClock *c)
     link_turns(c);
     open_replicas(c);
     rh_service_wires_open(c);
+    rh_service_window_open(c);
     rh_service_failures_open(c);
 }
 
@@ -495,6 +503,8 @@ static void close_clock(RhServiceClock *c)
     g_free(c->next_turn);
     g_free(c->held_back);
     g_free(c->end_of);
+    g_free(c->begun_s);
+    g_array_unref(c->marks);
     g_free(c->wires);
 }
 

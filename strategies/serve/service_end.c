@@ -1,7 +1,6 @@
 /* What became of a service that was played: counts, costs, and its replicas' end. */
 #include <math.h>
 
-#include "platforms/power.h"
 #include "strategies/serve/service_private.h"
 
 bool rh_service_remembers(const RhServiceClock *c, const RhServiceStage *stage)
@@ -38,27 +37,12 @@ static double close_scaling(RhServiceClock *c, RhServiceStage *stage, double end
     return scaled.replica_s * gpus;
 }
 
-/* While prompts are read a device computes, while tokens are made it waits for memory; else it idles. */
-static double energy_j(const RhServiceClock *c, double busy_gpu_s, double reading_gpu_s)
-{
-    const RhServiceResult *r = c->result;
-    RhPowerTimes mean = {0};
-    if (r->gpus == 0)
-        return 0;
-    mean.state_s[RH_POWER_COMPUTE] = reading_gpu_s / r->gpus;
-    mean.state_s[RH_POWER_MEMORY] = (busy_gpu_s - reading_gpu_s) / r->gpus;
-    mean.state_s[RH_POWER_IDLE] = fmax(r->gpu_s - busy_gpu_s, 0) / r->gpus;
-    return rh_energy_of(c->service->serving.platform, r->gpus, &mean).total_j;
-}
-
 static void close_replicas(RhServiceClock *c)
 {
     RhServiceResult *result = c->result;
-    int32_t replicas = 0;
-    double busy_s = 0, busy_gpu_s = 0, reading_gpu_s = 0;
     for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
         RhServiceStage *stage = &c->service->stages[p];
-        for (int32_t i = 0; i < stage->pool.replicas; i++, replicas++) {
+        for (int32_t i = 0; i < stage->pool.replicas; i++) {
             RhReplicaCounts counts = rh_replica_counts(stage->replicas[i]);
             result->iterations_stepped += counts.iterations_stepped;
             result->iterations_skipped += counts.iterations_skipped;
@@ -72,39 +56,28 @@ static void close_replicas(RhServiceClock *c)
             result->remembers |= rh_service_remembers(c, stage);
             result->kv_peak_frac = fmax(result->kv_peak_frac, counts.kv_peak_frac);
             result->blocks_left += llabs(counts.blocks_held) + llabs(counts.blocks_promised);
-            busy_s += counts.busy_s;
-            busy_gpu_s += counts.busy_s * rh_pool_gpus(&stage->pool);
-            reading_gpu_s += counts.reading_s * rh_pool_gpus(&stage->pool);
             rh_replica_free(stage->replicas[i]);
         }
         g_clear_pointer(&stage->replicas, g_free);
     }
-    result->energy_j = energy_j(c, busy_gpu_s, reading_gpu_s);
-    if (result->duration_s > 0)
-        result->busy_frac =
-            result->scales ? busy_gpu_s / result->gpu_s : busy_s / (result->duration_s * replicas);
 }
 
 void rh_service_sum_up(RhServiceClock *c)
 {
-    double first_s = HUGE_VAL, last_s = 0;
+    double first_s = HUGE_VAL;
     for (guint i = 0; i < c->result->served->len; i++) {
         RhServed *served = rh_service_served(c, (int32_t)i);
         if (served->outcome == RH_SERVED_TIMED_OUT)
             rh_served_read_in_vain(served);
         first_s = fmin(first_s, served->t_arrive_s);
-        if (served->outcome == RH_SERVED_DONE)
-            last_s = fmax(last_s, served->t_end_s);
         c->result->tokens_lost += served->lost_tokens;
         c->result->prompt_tokens_lost += served->lost_prompt_tokens;
     }
-    c->result->duration_s = fmax(last_s - first_s, 0);
+    c->result->duration_s = fmax(c->last_s - first_s, 0);
     c->result->gpus = rh_deployment_gpus(&c->service->deployment);
-    double price_per_s = c->service->serving.platform->price_usd_per_gpu_hour.value / 3600;
+    rh_service_window_close(c);
     for (int32_t p = 0; p < c->service->deployment.pools_count; p++)
-        c->result->gpu_s += close_scaling(c, &c->service->stages[p], last_s);
-    double gpu_s = c->result->scales ? c->result->gpu_s : c->result->gpus * c->result->duration_s;
-    c->result->cost_usd = price_per_s > 0 ? price_per_s * gpu_s : (double)NAN;
+        c->result->gpu_s += close_scaling(c, &c->service->stages[p], c->last_s);
     close_replicas(c);
     if (c->result->history)
         rh_service_history_end(c->result->history, last_s);

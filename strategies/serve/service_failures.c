@@ -113,6 +113,7 @@ static void fail(RhServiceClock *c, int32_t number, double t_s)
     c->result->failures_count++;
     c->result->down_s += restart_s;
     c->end_of[number] = -1; /* nothing ends there any more */
+    rh_service_window_ends(c, number, t_s);
     rh_service_wires_fail(c, number);
     break_ways(c, number);
     rh_replica_fail(rh_service_replica(c, number), t_s, dropped);

@@ -57,6 +57,16 @@ typedef struct {
     double alone_s[RH_WIRE_PARTS]; /* of a round's parts, their flows by themselves */
 } RhServiceWire;
 
+/* GPU-seconds that add up while GPUs are at something: sum_gpu_s + gpus x t. */
+typedef struct {
+    double gpus, sum_gpu_s;
+} RhServiceMeter;
+
+/* What there was until a moment. */
+typedef struct {
+    double t_s, busy_gpu_s, reading_gpu_s, gpu_s, replica_s;
+} RhServiceMark;
+
 /* Replicas are numbered through all pools. */
 typedef struct {
     RhService *service;
@@ -80,8 +90,12 @@ typedef struct {
     int32_t *drawn_of;              /* by replica: failures that were drawn; NULL: none fails */
     int32_t flows;                  /* of all */
     guint over;                     /* requests */
+    double last_s;                  /* that a request came, had its outcome, or a server worked */
     RhServiceWire *wires;           /* by replica; NULL: nothing of theirs meets others */
     int32_t replicas;
+    RhServiceMeter busy, reading; /* servers with a batch under way; those that read prompts */
+    double *begun_s;              /* by replica: its batch; NaN: none is under way */
+    GArray *marks;                /* RhServiceMark: when a request came */
 } RhServiceClock;
 
 static inline RhServiceStage *rh_service_stage(const RhServiceClock *c, int32_t replica,
@@ -152,6 +166,17 @@ void rh_service_wires_carried(RhServiceClock *c, int32_t number, double t_s);
 /* A request's cache sets out, and is there. */
 void rh_service_wires_met(RhServiceClock *c, int32_t request, double t_s);
 void rh_service_wires_parted(RhServiceClock *c, int32_t request);
+
+/* --- service_window.c --- */
+
+void rh_service_window_open(RhServiceClock *c);
+/* Its batch is under way, and has ended or is broken off; nothing where none was. */
+void rh_service_window_begins(RhServiceClock *c, int32_t number, double t_s);
+void rh_service_window_ends(RhServiceClock *c, int32_t number, double t_s);
+/* A request comes. */
+void rh_service_window_mark(RhServiceClock *c, double t_s);
+/* All has ended; servers and their scaling are still there. */
+void rh_service_window_close(RhServiceClock *c);
 
 /* --- service_end.c --- */
 

@@ -56,3 +56,14 @@ for what in '-p dgx-b300 -s tp1' '-p h100-sxm:1x1 -s tp1,blocks=300' '-p h100-sx
     rehearse serve-simulate -w llama-3.1-8b $what --lengths in=512,out=64 --concurrency 16 --count 64 -q --ttft 'p90<2s' -o bar.json | sed -n '/^error bar/,/^next/p'
     sed -n '/"error_bar"/,/}/p' bar.json
 done
+# More comes than is served: said, and no; with --json there is a document where nothing can be played.
+rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --lengths in=1024,out=256 --rate 1000/s --count 500 -q | sed -n 1,4p
+echo "exit ${PIPESTATUS[0]}"
+rehearse serve-simulate -w llama-3.1-405b -p dgx-h100 -s tp1 --lengths in=8,out=1 --rate 1/s --count 20 -q --json 2>&1 >none.json | head -n 1
+echo "exit ${PIPESTATUS[0]}"
+sed -n 's/^  "\([a-z_]*\)":.*/\1/p' none.json | tr '\n' ' '
+echo
+# Of 1,000, 4,000 and 16,000 requests the price is one.
+for count in 1000 4000 16000; do
+    rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1,replicas=4 --lengths in=512,out=256 --rate 60/s --arrivals even --set price=2.4USD --count $count -q | sed -n 3p
+done

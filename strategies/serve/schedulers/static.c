@@ -5,11 +5,11 @@
 
 static bool plan(RhReplica *r)
 {
-    if (rh_replica_running(r) > 0 && rh_replica_reading(r, 0) < 0)
-        return true;
-    if (!rh_replica_gathers(r))
+    bool under_way = rh_replica_running(r) > 0 && rh_replica_reading(r, 0) < 0;
+    if (!under_way && !rh_replica_gathers(r))
         rh_scheduler_read_prompts(r, INT32_MAX, true);
-    return false;
+    /* Prompts that another pool has read leave nothing to read: their answers go on at once. */
+    return rh_replica_running(r) > 0 && rh_replica_reading(r, 0) < 0;
 }
 
 const RhScheduler rh_scheduler_static = {.name = "static",
