@@ -124,7 +124,10 @@ static void a_rate_is_kept_and_a_higher_one_broken(void)
     g_autoptr(RhService) service = rh_service_new(&k.serving, &e->deployment, NULL);
     RhServeEntry again = *e;
     CU_ASSERT_TRUE(rh_serve_keeps(service, k.requests, &options, e->rate_per_s, &again));
-    CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, e->broken_per_s, &again));
+    bool keeps = rh_serve_keeps(service, k.requests, &options, e->broken_per_s, &again);
+    CU_ASSERT_FALSE(keeps &&
+                    rh_serve_settle(service, k.requests, &options, e->broken_per_s, &again));
+    again = *e;
     options.allowances[1].tpot_frac = 9; /* of two pools */
     CU_ASSERT_TRUE(rh_serve_keeps(service, k.requests, &options, e->rate_per_s, &again));
     /* Were tokens so much slower, half of the answers would be too slow. */
@@ -172,7 +175,7 @@ static void another_draw_keeps_the_rate(void)
     }
     printf("kept by %d and %d of 40 draws, %g and %g/s\n", kept[0], kept[1], rates[0], rates[1]);
     CU_ASSERT_TRUE(rates[1] < rates[0]);
-    CU_ASSERT_TRUE(kept[0] < 30);
+    CU_ASSERT_TRUE(kept[0] < kept[1]);
     CU_ASSERT_TRUE(kept[1] >= 35); /* 38 are expected; fewer come one time in 25 */
 }
 
@@ -258,6 +261,59 @@ static void the_fewest_gpus_keep_a_given_rate(void)
     RhServeEntry entry = {0};
     g_autoptr(RhService) service = rh_service_new(&k.serving, &fewer, NULL);
     CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, 150, &entry));
+}
+
+/* What is answered is what serve-simulate says of the same requests, whether the rate was found or given, and whether
+ * few replicas were tried one after another or many from a slice of them. */
+static void an_answer_passes_its_own_check(void)
+{
+    static const struct {
+        double rate_per_s;
+        int32_t gpus;
+        RhServeMode mode;
+    } rows[] = {{0, 2, RH_SERVE_COLOCATED},
+                {100, 8, RH_SERVE_COLOCATED},
+                {1500, 128, RH_SERVE_COLOCATED},
+                {300, 64, RH_SERVE_DISAGGREGATED}};
+    g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
+    g_autoptr(RhPlatform) many = rh_platform_load("dgx-h100:16", NULL);
+    k.serving.platform = many;
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhServePlanOptions options = {.slos = levels("p99<500ms", "p99<20ms"),
+                                      .rate_per_s = rows[i].rate_per_s,
+                                      .gpus = rows[i].gpus,
+                                      .mode = rows[i].mode,
+                                      .fixed = {.tp = 1, .pp = 1, .batch = 64, .chunk = 2048},
+                                      .span_s = 20,
+                                      .jobs = 1};
+        g_autoptr(RhServePlan) plan = plan_of(&k, &options);
+        CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
+        CU_ASSERT_TRUE(e->gpus <= rows[i].gpus);
+        g_autoptr(RhService) service = rh_service_new(&k.serving, &e->deployment, NULL);
+        g_autoptr(RhRequests) list = rh_requests_new(k.requests->format);
+        double stretch = rh_requests_rate_per_s(k.requests) / e->rate_per_s;
+        g_array_append_vals(list->list, k.requests->list->data, k.requests->list->len);
+        for (guint q = 0; q < list->list->len; q++)
+            g_array_index(list->list, RhRequest, q).t_s *= stretch;
+        g_autoptr(RhServiceResult) r = rh_service_run(service, list, &(RhClient){0}, NULL);
+        RhOutcome o = rh_outcome(r, &options.slos);
+        CU_ASSERT_TRUE(o.slos_kept_surely && !o.overloaded);
+        CU_ASSERT_EQUAL(o.tokens_per_s, e->outcome.tokens_per_s);
+        CU_ASSERT_EQUAL(o.goodput_per_s, e->outcome.goodput_per_s);
+        CU_ASSERT_EQUAL(o.metrics[RH_METRIC_TPOT].p99.value,
+                        e->outcome.metrics[RH_METRIC_TPOT].p99.value);
+        if (rows[i].rate_per_s < 1500 || rows[i].mode != RH_SERVE_COLOCATED)
+            continue;
+        /* A tenth fewer replicas do not keep it: many are found as closely as few. */
+        RhDeployment fewer = e->deployment;
+        CU_ASSERT_TRUE_FATAL(fewer.pools[0].replicas > 10);
+        fewer.pools[0].replicas = (int32_t)(0.9 * fewer.pools[0].replicas);
+        g_autoptr(RhService) less = rh_service_new(&k.serving, &fewer, NULL);
+        RhServeEntry entry = {.deployment = fewer};
+        CU_ASSERT_FALSE(rh_serve_keeps(less, k.requests, &options, rows[i].rate_per_s, &entry) &&
+                        rh_serve_settle(less, k.requests, &options, rows[i].rate_per_s, &entry));
+    }
 }
 
 /* Where one replica fewer was tried, that it broke is told, and by which level. */
@@ -397,6 +453,7 @@ static const RhTest tests[] = {
      more_gpus_and_wider_levels_never_lower_the_rate},
     {"the fewest GPUs keep a given rate", the_fewest_gpus_keep_a_given_rate},
     {"what a replica fewer breaks is told", what_a_replica_fewer_breaks_is_told},
+    {"an answer passes its own check", an_answer_passes_its_own_check},
     {"few requests tell nothing", few_requests_tell_nothing},
     {"models asked once have batches and windows", models_asked_once_have_batches_and_windows},
     {"levels out of reach are told at once", levels_out_of_reach_are_told_at_once},

@@ -1,4 +1,4 @@
-#include "strategies/search/serve_plan.h"
+#include "strategies/search/serve_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,47 +8,30 @@
 #include "sim/engine/workers.h"
 #include "strategies/serve/server.h"
 
-#define RATE_STEP 0.01 /* a rate is found to 1 % */
-#define LOWEST    1e-3 /* of the bound: what keeps less keeps nothing */
-#define RUNS_MOST 24
-#define CHANCE_LEAST                                                                               \
-    0.5 /* of a rate that one draw kept surely: where others keep less, it tells nothing */
+#define LARGE_AT_ONCE 2 /* whatever the jobs: what is tried does not depend on them */
 
 /* Deployments [first, first + count) of the space. */
 typedef struct {
     guint first, count;
 } Kind;
 
+/* A kind's: what is large waits for the turn in which those are tried that need fewest GPUs. */
 typedef struct {
-    const RhServing *serving;
-    const RhRequests *requests;
-    const RhServePlanOptions *options;
-    RhServeMeans means;
-    GPtrArray
-        *draws; /* RhRequests: the others like these, made once for all kinds; none: as recorded */
+    guint kind;
+    bool again;
+} Turn;
+
+typedef struct {
+    RhServeAsked asked;
+    GArray *turns; /* Turn, of the processes that run now */
     GArray *space; /* RhDeployment */
     GArray *kinds; /* Kind */
     RhServePlan *plan;
-    GArray *found; /* Found, by kind */
+    GArray *found; /* RhServeFound, by kind */
     RhDeadline deadline;
-    guint hardest; /* of a kind: the draw that broke a rate last */
     int32_t done;
     GError *failed; /* what else than "it does not fit" went wrong; owned */
 } Search;
-
-/* What the child that searches a kind hands back. Plain data; names are interned before the fork. */
-typedef struct {
-    RhServeEntry best;
-    RhServeUnkept unkept;
-    RhServeRoomiest roomiest;
-    int64_t fit, simulated, runs;
-    bool there;
-} Found;
-
-typedef struct {
-    guint place;
-    double bound_per_s;
-} Screened;
 
 /* By less of its level. */
 static bool is_nearer(const RhServeUnkept *a, const RhServeUnkept *b, const RhSlos *slos)
@@ -58,9 +41,9 @@ static bool is_nearer(const RhServeUnkept *a, const RhServeUnkept *b, const RhSl
 
 static gint highest_first(gconstpointer a, gconstpointer b)
 {
-    const Screened *x = a, *y = b;
-    return (x->bound_per_s < y->bound_per_s) - (x->bound_per_s > y->bound_per_s)
-               ?: (x->place > y->place) - (x->place < y->place);
+    const RhServeBounded *x = a, *y = b;
+    double p = x->bound_per_s, q = y->bound_per_s;
+    return (p < q) - (p > q) ?: (x->place > y->place) - (x->place < y->place);
 }
 
 static int32_t gpus_of_replica(const RhDeployment *d)
@@ -70,150 +53,15 @@ static int32_t gpus_of_replica(const RhDeployment *d)
 
 /* --- One kind, in a child --- */
 
-static RhServeEntry entry_of(const RhDeployment *d, double bound_per_s)
-{
-    return (RhServeEntry){
-        .deployment = *d, .bound_per_s = bound_per_s, .binding = -1, .gpus = rh_deployment_gpus(d)};
-}
-
-/* The highest rate kept above `least`, to a hundredth; false: none is. */
-static bool find_rate(Search *s, RhService *service, double least, RhServeEntry *entry,
-                      Found *found)
-{
-    double low = fmax(least, LOWEST * entry->bound_per_s), high = entry->bound_per_s;
-    found->runs++;
-    if (!rh_serve_keeps(service, s->requests, s->options, low, entry))
-        return false;
-    for (int32_t i = 0; i < RUNS_MOST && high > low * (1 + RATE_STEP); i++) {
-        /* Bounds are near: the first guesses are, too. */
-        double rate = i == 0             ? fmax(low, 0.9 * high)
-                      : low < 0.1 * high ? 0.5 * high
-                                         : sqrt(low * high);
-        rate = fmin(fmax(rate, low * (1 + RATE_STEP / 2)), high);
-        found->runs++;
-        if (rh_serve_keeps(service, s->requests, s->options, rate, entry))
-            low = rate;
-        else
-            high = rate;
-    }
-    return true;
-}
-
-/* Do other draws keep the rate? Each as many times as it takes: they lower it, by steps, no further than `least`. */
-static bool draws_keep(Search *s, RhService *service, double least, RhServeEntry *entry,
-                       Found *found)
-{
-    double rate = entry->rate_per_s;
-    for (guint k = 0; k < s->draws->len; k++) {
-        const RhRequests *draw = g_ptr_array_index(s->draws, k);
-        for (found->runs++; !rh_serve_keeps_too(service, draw, s->options, rate, entry);
-             found->runs++) {
-            rate /= 1 + RATE_STEP;
-            if (rate < least)
-                return false;
-        }
-    }
-    if (rate < entry->rate_per_s) {
-        rh_serve_settle(service, s->requests, s->options, rate, entry);
-        found->runs++;
-    }
-    return true;
-}
-
-/* Do all draws keep a rate? That which broke the last one is asked first: they are of the same random numbers, and
- * what is hard for one deployment is for its neighbours. */
-static bool all_keep(Search *s, RhService *service, double rate_per_s, RhServeEntry *entry,
-                     Found *found)
-{
-    for (guint i = 0; i < s->draws->len; i++) {
-        guint k = (s->hardest + i) % s->draws->len;
-        found->runs++;
-        if (!rh_serve_keeps_too(service, g_ptr_array_index(s->draws, k), s->options, rate_per_s,
-                                entry)) {
-            s->hardest = k;
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The rate that this one keeps, of other draws too, if it is higher than the best so far. The best by one draw is the
- * luckiest as well: so who would go ahead is asked of all draws, and nobody stands ahead by luck. */
-static void try_rate(Search *s, const RhDeployment *d, double bound_per_s, Found *found)
-{
-    double least = found->there ? found->best.rate_per_s * (1 + RATE_STEP) : 0;
-    if (bound_per_s <= least)
-        return;
-    g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
-    RhServeEntry entry = entry_of(d, bound_per_s);
-    found->simulated++;
-    bool kept = service && (least <= 0 || all_keep(s, service, least, &entry, found)) &&
-                find_rate(s, service, least, &entry, found);
-    if (kept) {
-        kept = draws_keep(s, service, fmax(least, CHANCE_LEAST * entry.rate_per_s), &entry, found);
-        entry.rate_per_s = kept ? entry.rate_per_s : 0;
-    }
-    if (kept || (!found->there && found->best.broken_per_s <= 0))
-        found->best = entry;
-    found->there |= kept;
-}
-
-/* Does it keep the rate that was given? */
-static void try_given(Search *s, const RhDeployment *d, double bound_per_s, Found *found)
-{
-    if (found->there || bound_per_s < s->options->rate_per_s)
-        return;
-    g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
-    RhServeEntry entry = entry_of(d, bound_per_s);
-    found->runs++;
-    found->simulated++;
-    found->there =
-        service &&
-        rh_serve_keeps(service, s->requests, s->options, s->options->rate_per_s, &entry) &&
-        draws_keep(s, service, s->options->rate_per_s, &entry, found);
-    if (found->there || found->best.broken_per_s <= 0)
-        found->best = entry;
-}
-
-/* The fewest replicas that keep the rate: fewer than the best so far, and no more than there are. */
-static void try_replicas(Search *s, const RhDeployment *d, double bound_per_s, Found *found)
-{
-    double rate = s->options->rate_per_s, each = bound_per_s / d->pools[0].replicas;
-    int32_t most =
-        found->there ? found->best.deployment.pools[0].replicas - 1 : d->pools[0].replicas;
-    RhServeEntry before = {0}; /* with one replica fewer */
-    for (double n = fmax(1, ceil(rate / each)); n <= most; n++) {
-        RhDeployment tried = *d;
-        tried.pools[0].replicas = (int32_t)n;
-        g_autoptr(RhService) service = rh_service_new(s->serving, &tried, NULL);
-        RhServeEntry entry = entry_of(&tried, each * n);
-        found->runs++;
-        found->simulated += n <= fmax(1, ceil(rate / each));
-        bool kept = service && rh_serve_keeps(service, s->requests, s->options, rate, &entry) &&
-                    draws_keep(s, service, rate, &entry, found);
-        if (kept && before.broken_per_s > 0) {
-            entry.fewer_broke = true;
-            entry.binding = before.binding;
-            entry.cache_full = before.cache_full;
-        }
-        before = entry;
-        if (kept || (!found->there && found->best.broken_per_s <= 0))
-            found->best = entry;
-        found->there |= kept;
-        if (kept)
-            return;
-    }
-}
-
 /* How far from a level this one stays whatever the rate, by the level that it misses most: the least of a kind. */
 static void note_unkept(const Search *s, const RhService *service, const RhDeployment *d,
-                        Found *found)
+                        RhServeFound *found)
 {
-    const RhSlos *slos = &s->options->slos;
+    const RhSlos *slos = &s->asked.options->slos;
     RhServeUnkept worst = {.deployment = *d};
     double most = 0, least_s;
     for (int32_t k = 0; k < slos->count; k++) {
-        double missed_s = rh_serve_missed_s(service, d, s->serving->server, &s->means,
+        double missed_s = rh_serve_missed_s(service, d, s->asked.serving->server, &s->asked.means,
                                             &slos->list[k], k, &least_s);
         if (missed_s / slos->list[k].limit_s > most) {
             most = missed_s / slos->list[k].limit_s;
@@ -227,29 +75,31 @@ static void note_unkept(const Search *s, const RhService *service, const RhDeplo
 }
 
 static void note_room(const Search *s, const RhService *service, const RhDeployment *d,
-                      Found *found)
+                      RhServeFound *found)
 {
     RhServeRoomiest *most = &found->roomiest;
     int64_t tokens = rh_service_room(service, d->pools_count - 1).tokens;
     if (tokens > most->tokens)
-        *most = (RhServeRoomiest){
-            .tokens = tokens, .count = rh_service_too_long(service, s->requests), .deployment = *d};
+        *most = (RhServeRoomiest){.tokens = tokens,
+                                  .count = rh_service_too_long(service, s->asked.requests),
+                                  .deployment = *d};
 }
 
-/* All of a kind that fit, highest bound first. */
-static GArray *screen(Search *s, Kind kind, Found *found)
+/* All of a kind that fit (RhServeBounded), highest bound first. */
+static GArray *screen(Search *s, Kind kind, RhServeFound *found)
 {
-    GArray *screened = g_array_new(FALSE, FALSE, sizeof(Screened));
+    GArray *screened = g_array_new(FALSE, FALSE, sizeof(RhServeBounded));
     for (guint i = kind.first; i < kind.first + kind.count; i++) {
         const RhDeployment *d = &g_array_index(s->space, RhDeployment, i);
-        g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
+        g_autoptr(RhService) service = rh_service_new(s->asked.serving, d, NULL);
         if (!service)
             continue;
-        Screened entry = {
-            i, rh_serve_bound_per_s(service, d, s->serving->server, &s->means, &s->options->slos)};
+        double bound_per_s = rh_serve_bound_per_s(service, d, s->asked.serving->server,
+                                                  &s->asked.means, &s->asked.options->slos);
+        RhServeBounded entry = {*d, bound_per_s, i};
         found->fit++;
         note_room(s, service, d, found);
-        if (entry.bound_per_s > 0)
+        if (bound_per_s > 0)
             g_array_append_val(screened, entry);
         else
             note_unkept(s, service, d, found);
@@ -258,26 +108,39 @@ static GArray *screen(Search *s, Kind kind, Found *found)
     return screened;
 }
 
+/* The highest rate of any of them; the first by itself is the best known of those that keep none. */
+static void try_rates(Search *s, const GArray *screened, RhServeFound *found)
+{
+    for (guint i = 0; i < screened->len; i++) {
+        const RhServeBounded *next = &g_array_index(screened, RhServeBounded, i);
+        rh_serve_try_rate(&s->asked, &next->deployment, next->bound_per_s, found);
+    }
+    if (!found->there)
+        return;
+    g_autoptr(RhService) service = rh_service_new(s->asked.serving, &found->best.deployment, NULL);
+    found->there = rh_serve_confirm(&s->asked, service, 0, &found->best, found);
+}
+
 static GByteArray *perform(int32_t item, void *user, GError **error)
 {
     (void)error;
     Search *s = user;
-    Found found = {0};
-    s->hardest = 0;
-    g_autoptr(GArray) screened = screen(s, g_array_index(s->kinds, Kind, item), &found);
+    RhServeFound found = {0};
+    const Turn *turn = &g_array_index(s->turns, Turn, item);
+    s->asked.hardest = 0;
+    g_autoptr(GArray) screened = screen(s, g_array_index(s->kinds, Kind, turn->kind), &found);
     if (screened->len > 0) {
-        const Screened *first = &g_array_index(screened, Screened, 0);
-        found.best =
-            entry_of(&g_array_index(s->space, RhDeployment, first->place), first->bound_per_s);
+        const RhServeBounded *first = &g_array_index(screened, RhServeBounded, 0);
+        found.best = rh_serve_entry_of(&first->deployment, first->bound_per_s);
     }
-    bool fixed = s->options->rate_per_s > 0;
-    for (guint i = 0; i < screened->len; i++) {
-        const Screened *next = &g_array_index(screened, Screened, i);
-        const RhDeployment *d = &g_array_index(s->space, RhDeployment, next->place);
-        (!fixed                ? try_rate
-         : d->pools_count == 1 ? try_replicas
-                               : try_given)(s, d, next->bound_per_s, &found);
-    }
+    double rate = s->asked.options->rate_per_s;
+    found.waits = rate > 0 && !turn->again && rh_serve_is_large(&s->asked, screened);
+    if (found.waits)
+        found.gpus_least = rh_serve_gpus_least(&s->asked, screened);
+    if (!found.waits && rate > 0)
+        rh_serve_try_size(&s->asked, screened, &found);
+    else if (!found.waits)
+        try_rates(s, screened, &found);
     GByteArray *bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
     return bytes;
@@ -286,16 +149,17 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
 static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Search *s = user;
-    if (bytes && bytes->len == sizeof(Found))
-        memcpy(&g_array_index(s->found, Found, item), bytes->data, sizeof(Found));
+    guint kind = g_array_index(s->turns, Turn, item).kind;
+    if (bytes && bytes->len == sizeof(RhServeFound))
+        memcpy(&g_array_index(s->found, RhServeFound, kind), bytes->data, sizeof(RhServeFound));
     else if (g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) &&
              rh_deadline_passed(s->deadline))
         s->plan->timed_out = true;
     else if (!s->failed)
         s->failed = g_error_copy(error);
-    s->done++;
-    if (s->options->progress)
-        s->options->progress("simulating", s->done, s->kinds->len, 0, s->options->user);
+    s->done += !g_array_index(s->found, RhServeFound, kind).waits;
+    if (s->asked.options->progress)
+        s->asked.options->progress("simulating", s->done, s->kinds->len, 0, s->asked.options->user);
 }
 
 /* --- All --- */
@@ -313,7 +177,7 @@ static void list_kinds(Search *s)
                            rh_serve_same_kind(d, &g_array_index(s->space, RhDeployment, next));)
             next++;
         g_autoptr(GError) why = NULL;
-        g_autoptr(RhService) service = rh_service_new(s->serving, d, &why);
+        g_autoptr(RhService) service = rh_service_new(s->asked.serving, d, &why);
         Kind kind = {i, next - i};
         bool legal = service || g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER);
         s->plan->legal_count += legal ? kind.count : 0;
@@ -368,10 +232,11 @@ static void gather(Search *s)
 {
     RhServePlan *plan = s->plan;
     for (guint i = 0; i < s->found->len; i++) {
-        const Found *f = &g_array_index(s->found, Found, i);
+        const RhServeFound *f = &g_array_index(s->found, RhServeFound, i);
         plan->fit_count += f->fit;
         plan->simulated_count += f->simulated;
         plan->runs_count += f->runs;
+        plan->larger_count += f->waits;
         if (f->roomiest.tokens > plan->roomiest.tokens)
             plan->roomiest = f->roomiest;
         if (f->there)
@@ -379,48 +244,96 @@ static void gather(Search *s)
         else if (f->best.bound_per_s > plan->nearest.bound_per_s)
             plan->nearest = f->best;
         if (f->unkept.least_s > 0 &&
-            (plan->unkept.least_s <= 0 || is_nearer(&f->unkept, &plan->unkept, &s->options->slos)))
+            (plan->unkept.least_s <= 0 ||
+             is_nearer(&f->unkept, &plan->unkept, &s->asked.options->slos)))
             plan->unkept = f->unkept;
     }
-    plan->roomiest.all = (int32_t)s->requests->list->len;
-    for (guint i = 0; i < s->requests->list->len; i++) {
-        const RhRequest *r = &g_array_index(s->requests->list, RhRequest, i);
+    plan->roomiest.all = (int32_t)s->asked.requests->list->len;
+    for (guint i = 0; i < s->asked.requests->list->len; i++) {
+        const RhRequest *r = &g_array_index(s->asked.requests->list, RhRequest, i);
         int64_t tokens = (int64_t)r->input_tokens + r->output_tokens;
         plan->roomiest.longest = MAX(plan->roomiest.longest, tokens);
     }
-    g_array_sort_with_data(plan->entries, best_first, (gpointer)s->options);
-    mark_pareto(plan->entries, s->means.once);
+    g_array_sort_with_data(plan->entries, best_first, (gpointer)s->asked.options);
+    mark_pareto(plan->entries, s->asked.means.once);
+}
+
+static void run_turns(Search *s)
+{
+    int32_t jobs = s->asked.options->jobs;
+    RhWorkers workers = {.count = (int32_t)s->turns->len,
+                         .jobs = jobs > 0 ? jobs : (int32_t)g_get_num_processors(),
+                         .timeout_s =
+                             s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
+                         .perform = perform,
+                         .answer = answer,
+                         .user = s};
+    if (s->turns->len > 0 && !s->failed)
+        rh_workers_run(&workers);
+}
+
+/* Of those that wait, the ones that need fewest GPUs; at most `gpus_most`. */
+static void list_large(Search *s, guint count, double gpus_most)
+{
+    g_array_set_size(s->turns, 0);
+    for (guint k = 0; k < count; k++) {
+        const RhServeFound *least = NULL;
+        guint which = 0;
+        for (guint i = 0; i < s->found->len; i++) {
+            RhServeFound *f = &g_array_index(s->found, RhServeFound, i);
+            if (f->waits && f->gpus_least <= gpus_most &&
+                (!least || f->gpus_least < least->gpus_least)) {
+                least = f;
+                which = i;
+            }
+        }
+        if (!least)
+            return;
+        g_array_index(s->found, RhServeFound, which).waits = false;
+        g_array_append_val(s->turns, ((Turn){which, true}));
+    }
+}
+
+/* Large ones are tried a few at a time, until no other can need as few GPUs as the best. */
+static void run_large(Search *s)
+{
+    double gpus_most = HUGE_VAL;
+    do {
+        list_large(s, LARGE_AT_ONCE, gpus_most);
+        run_turns(s);
+        for (guint i = 0; i < s->found->len; i++) {
+            const RhServeFound *f = &g_array_index(s->found, RhServeFound, i);
+            if (f->there)
+                gpus_most = fmin(gpus_most, f->best.gpus);
+        }
+    } while (s->turns->len > 0 && !s->plan->timed_out);
 }
 
 static bool run(Search *s, GError **error)
 {
-    double least = rh_serve_requests_least(&s->options->slos);
-    int32_t there = rh_platform_gpus(s->serving->platform);
-    if (s->options->gpus > there)
-        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", s->options->gpus,
-                       s->serving->platform->name, there);
-    if (s->requests->list->len < least)
+    double least = rh_serve_requests_least(&s->asked.options->slos);
+    int32_t there = rh_platform_gpus(s->asked.serving->platform);
+    if (s->asked.options->gpus > there)
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d",
+                       s->asked.options->gpus, s->asked.serving->platform->name, there);
+    if (s->asked.requests->list->len < least)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%u requests do not tell whether the service levels are kept: it takes %.0f",
-                       s->requests->list->len, least);
+                       s->asked.requests->list->len, least);
     list_kinds(s);
     if (s->kinds->len == 0 && s->plan->timed_out)
         return true;
     if (s->kinds->len == 0)
         return rh_fail(error, s->plan->legal_count ? RH_ERROR_NO_ANSWER : RH_ERROR_USAGE,
                        "no deployment of %s is possible on %d GPU%s\nnote: the last one: %s",
-                       s->serving->model->name, s->options->gpus, s->options->gpus == 1 ? "" : "s",
+                       s->asked.serving->model->name, s->asked.options->gpus,
+                       s->asked.options->gpus == 1 ? "" : "s",
                        s->plan->why_not ? s->plan->why_not : "none is of this kind");
     g_array_set_size(s->found, s->kinds->len);
-    int32_t jobs = s->options->jobs > 0 ? s->options->jobs : (int32_t)g_get_num_processors();
-    RhWorkers workers = {.count = (int32_t)s->kinds->len,
-                         .jobs = jobs,
-                         .timeout_s =
-                             s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
-                         .perform = perform,
-                         .answer = answer,
-                         .user = s};
-    rh_workers_run(&workers);
+    for (guint i = 0; i < s->kinds->len; i++)
+        g_array_append_val(s->turns, ((Turn){i, false}));
+    run_turns(s);
+    run_large(s);
     if (s->failed) {
         g_propagate_error(error, s->failed);
         return false;
@@ -452,19 +365,21 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
     g_autoptr(GArray) space = rh_serve_space(serving, server, options);
     g_autoptr(GPtrArray) draws = draws_of(requests, options);
     g_autoptr(GArray) kinds = g_array_new(FALSE, FALSE, sizeof(Kind));
-    g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(Found));
+    g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(RhServeFound));
     plan->entries = g_array_new(FALSE, FALSE, sizeof(RhServeEntry));
-    Search s = {.serving = serving,
-                .requests = requests,
-                .options = options,
-                .means = rh_serve_means(requests, serving->server, &options->slos),
-                .draws = draws,
+    g_autoptr(GArray) turns = g_array_new(FALSE, FALSE, sizeof(Turn));
+    Search s = {.asked = {.serving = serving,
+                          .requests = requests,
+                          .options = options,
+                          .means = rh_serve_means(requests, serving->server, &options->slos),
+                          .draws = draws},
+                .turns = turns,
                 .space = space,
                 .kinds = kinds,
                 .found = found,
                 .plan = plan,
                 .deadline = deadline};
-    s.means.once = !rh_model_makes_tokens(serving->model);
+    s.asked.means.once = !rh_model_makes_tokens(serving->model);
     return run(&s, error) ? g_steal_pointer(&plan) : NULL;
 }
 

@@ -71,6 +71,8 @@ typedef struct {
     RhServeEntry nearest; /* when there are none: the one of the highest bound */
     RhServeUnkept unkept; /* least_s above 0: that is why there are none */
     RhServeRoomiest roomiest;
+    int32_t
+        larger_count; /* kinds left alone, as the closed form says that they need more GPUs than the best */
     char *why_not; /* of the last that did not fit; NULL; owned */
     bool timed_out;
 } RhServePlan;
@@ -123,6 +125,6 @@ RhRequests *rh_serve_draw(const RhRequests *requests, const RhServePlanOptions *
 /* Does another draw keep the levels, by what it measures itself? Of *entry only what breaks is noted. */
 bool rh_serve_keeps_too(RhService *service, const RhRequests *requests,
                         const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);
-/* The outcome of these requests at a rate that was judged otherwise. */
-void rh_serve_settle(RhService *service, const RhRequests *requests,
+/* Plays all of the requests at a rate and judges all of them, as serve-simulate does; as rh_serve_keeps(). */
+bool rh_serve_settle(RhService *service, const RhRequests *requests,
                      const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);

@@ -30,15 +30,24 @@ double rh_serve_requests_least(const RhSlos *slos)
     return ceil(least) + 1;
 }
 
-/* As many of the requests as come in the span, their times stretched to the rate. */
+/* How many of the requests come in the span. */
+static guint count_at(const RhRequests *requests, const RhServePlanOptions *options,
+                      double rate_per_s)
+{
+    double few = fmax(REQUESTS_FEW, 4 * rh_serve_requests_least(&options->slos));
+    return (guint)fmin(fmax(few, ceil(rate_per_s * span_of(options))), requests->list->len);
+}
+
+/* The first `count` of the requests, their times stretched to the rate: of drawn ones to what they would be, were they
+ * drawn at that rate (chance makes theirs another), as serve-simulate draws them. */
 static RhRequests *at_rate(const RhRequests *requests, const RhServePlanOptions *options,
-                           double rate_per_s)
+                           double rate_per_s, guint count)
 {
     RhRequests *out = rh_requests_new(requests->format);
-    double few = fmax(REQUESTS_FEW, 4 * rh_serve_requests_least(&options->slos));
-    double wanted = fmax(few, ceil(rate_per_s * span_of(options)));
-    guint count = (guint)fmin(wanted, requests->list->len);
-    double stretch = rh_requests_rate_per_s(requests) / rate_per_s;
+    double theirs = options->drawn && options->drawn->rate_per_s > 0
+                        ? options->drawn->rate_per_s
+                        : rh_requests_rate_per_s(requests);
+    double stretch = theirs / rate_per_s;
     g_array_append_vals(out->list, requests->list->data, count);
     g_array_append_vals(out->blocks, requests->blocks->data, requests->blocks->len);
     out->block_tokens = requests->block_tokens;
@@ -105,21 +114,34 @@ static GArray *judged_of(const RhServiceResult *result, const RhSlos *slos)
                                                       : g_array_ref(result->served);
 }
 
-/* Plays requests at a rate; does the service keep up? */
-static bool play(RhService *service, const RhRequests *requests, const RhServePlanOptions *options,
-                 double rate_per_s, RhServeEntry *entry)
+/* Plays the first `count` requests at a rate; caller frees. *slos: the levels, with their allowance. */
+static RhServiceResult *play(RhService *service, const RhRequests *requests,
+                             const RhServePlanOptions *options, double rate_per_s, guint count,
+                             RhServeEntry *entry, RhSlos *slos)
 {
     const RhClient open = {0};
-    g_autoptr(RhRequests) list = at_rate(requests, options, rate_per_s);
-    g_autoptr(RhServiceResult) result = rh_service_run(service, list, &open, NULL);
-    g_return_val_if_fail(result != NULL, false);
-    g_autoptr(GArray) judged = judged_of(result, &options->slos);
-    RhSlos slos = options->slos;
-    slos.allowance = options->allowances[entry->deployment.pools_count > 1];
+    g_autoptr(RhRequests) list = at_rate(requests, options, rate_per_s, count);
+    RhServiceResult *result = rh_service_run(service, list, &open, NULL);
+    g_return_val_if_fail(result != NULL, NULL);
+    *slos = options->slos;
+    slos->allowance = options->allowances[entry->deployment.pools_count > 1];
     entry->rate_per_s = rate_per_s;
-    entry->outcome = rh_outcome_among(result, judged, &slos);
     entry->kv_peak_frac = result->kv_peak_frac;
     entry->busy_frac = result->window.busy_frac;
+    return result;
+}
+
+/* Plays the requests of a span at a rate; does the service keep up? */
+static bool play_span(RhService *service, const RhRequests *requests,
+                      const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
+{
+    RhSlos slos;
+    g_autoptr(RhServiceResult) result = play(service, requests, options, rate_per_s,
+                                             count_at(requests, options, rate_per_s), entry, &slos);
+    if (!result)
+        return false;
+    g_autoptr(GArray) judged = judged_of(result, &options->slos);
+    entry->outcome = rh_outcome_among(result, judged, &slos);
     return keeps_up(judged, &slos, &entry->outcome);
 }
 
@@ -138,7 +160,7 @@ bool rh_serve_keeps(RhService *service, const RhRequests *requests,
                     const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
 {
     RhServeEntry tried = *entry;
-    bool up = play(service, requests, options, rate_per_s, &tried);
+    bool up = play_span(service, requests, options, rate_per_s, &tried);
     bool kept = up && tried.outcome.slos_kept_surely;
     if (kept)
         *entry = tried;
@@ -167,15 +189,26 @@ bool rh_serve_keeps_too(RhService *service, const RhRequests *requests,
                         const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
 {
     RhServeEntry tried = *entry;
-    play(service, requests, options, rate_per_s, &tried);
+    play_span(service, requests, options, rate_per_s, &tried);
     if (tried.outcome.slos_kept_allowed)
         return true;
     note_broken(options, &tried, entry);
     return false;
 }
 
-void rh_serve_settle(RhService *service, const RhRequests *requests,
+bool rh_serve_settle(RhService *service, const RhRequests *requests,
                      const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
 {
-    play(service, requests, options, rate_per_s, entry);
+    RhServeEntry tried = *entry;
+    RhSlos slos;
+    g_autoptr(RhServiceResult) result =
+        play(service, requests, options, rate_per_s, requests->list->len, &tried, &slos);
+    if (!result)
+        return false;
+    tried.outcome = rh_outcome(result, &slos);
+    bool kept = tried.outcome.slos_kept_surely && !tried.outcome.overloaded;
+    if (!kept)
+        note_broken(options, &tried, &tried);
+    *entry = tried;
+    return kept;
 }

@@ -84,6 +84,8 @@ static void add_disaggregated(const Space *s, const RhPool *pool)
         int32_t prompts = all * shares[i] / 16;
         if (prompts == last || prompts == all)
             continue;
+        if (s->options->rate_per_s > 0 && last > 0) /* replicas of each are then looked for */
+            return;
         last = prompts;
         RhDeployment d = rh_deployment_default();
         d.server = s->server;

@@ -64,14 +64,6 @@ typedef struct {
 /* The stretch of a run that rates, prices, energy and the busy share are of: the steady one, from when the service
  * holds as many requests as it will until the last one comes; of a run that has none, all of it. */
 typedef struct {
-<<<<<<< HEAD
-    GArray *served;            /* RhServed, in the order of the requests */
-    GArray *works;             /* RhServedWork, as they ended; NULL: they were not asked for */
-    GArray *moves;             /* RhServedMove, as they ended; the same */
-    RhServiceHistory *history; /* NULL: it was not asked for */
-    bool once;                 /* the model makes no tokens: a pass answers */
-    double duration_s;
-=======
     bool steady;
     double t_begin_s, duration_s;
     double gpu_s, replica_s; /* that GPUs, and replicas, were there */
@@ -81,14 +73,14 @@ typedef struct {
 } RhServedWindow;
 
 typedef struct {
-    GArray *served;    /* RhServed, in the order of the requests */
-    GArray *works;     /* RhServedWork, as they ended; NULL: they were not asked for */
-    GArray *moves;     /* RhServedMove, as they ended; the same */
-    bool once;         /* the model makes no tokens: a pass answers */
-    bool open;         /* clients waited for no answer, and none gave up */
+    GArray *served;            /* RhServed, in the order of the requests */
+    GArray *works;             /* RhServedWork, as they ended; NULL: they were not asked for */
+    GArray *moves;             /* RhServedMove, as they ended; the same */
+    RhServiceHistory *history; /* NULL: it was not asked for */
+    bool once;                 /* the model makes no tokens: a pass answers */
+    bool open;                 /* clients waited for no answer, and none gave up */
     double duration_s; /* from the first arrival until nothing happens to a request or a server */
     RhServedWindow window;
->>>>>>> aae27b9c (serve: take rates and prices over the steady window)
     int64_t iterations_stepped, iterations_skipped; /* skipped: told by a closed form of a run */
     int64_t tokens_in, tokens_out;                  /* read from prompts, made */
     int64_t tokens_found;                           /* of prompts, in a cache and not read again */

@@ -80,5 +80,5 @@ void rh_service_sum_up(RhServiceClock *c)
         c->result->gpu_s += close_scaling(c, &c->service->stages[p], c->last_s);
     close_replicas(c);
     if (c->result->history)
-        rh_service_history_end(c->result->history, last_s);
+        rh_service_history_end(c->result->history, c->last_s);
 }

@@ -59,8 +59,9 @@ done
 # More comes than is served: said, and no; with --json there is a document where nothing can be played.
 rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --lengths in=1024,out=256 --rate 1000/s --count 500 -q | sed -n 1,4p
 echo "exit ${PIPESTATUS[0]}"
-rehearse serve-simulate -w llama-3.1-405b -p dgx-h100 -s tp1 --lengths in=8,out=1 --rate 1/s --count 20 -q --json 2>&1 >none.json | head -n 1
-echo "exit ${PIPESTATUS[0]}"
+rehearse serve-simulate -w llama-3.1-405b -p dgx-h100 -s tp1 --lengths in=8,out=1 --rate 1/s --count 20 -q --json >none.json 2>why.txt
+echo "exit $?"
+head -n 1 why.txt
 sed -n 's/^  "\([a-z_]*\)":.*/\1/p' none.json | tr '\n' ' '
 echo
 # Of 1,000, 4,000 and 16,000 requests the price is one.
