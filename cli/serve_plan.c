@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/prices.h"
 #include "cli/serve_asking.h"
 #include "cli/terminal.h"
 #include "report/json_facts.h"
@@ -104,10 +105,15 @@ static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
-    g_auto(RhServeAsking) p = {.a = a};
+    RhArguments words = *a;
+    g_auto(RhServeAsking) p = {.a = &words};
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_ptr_array_add(names, (gpointer)a->platform);
     if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
-        !rh_serve_asking_given(&p, error))
+        !rh_prices_check(a->prices, names, error) || !rh_serve_asking_given(&p, error))
         return 2;
+    g_autoptr(GPtrArray) sets = rh_prices_sets(a, a->platform);
+    words.sets = sets;
     if (!rh_serve_asking_load(&p, error))
         return 3;
     g_autoptr(RhServePlan) plan = rh_serve_asking_plan(&p, error);
@@ -123,6 +129,8 @@ static const RhOption own[] = {
               .low = 1, .high = 1 << 22),
     RH_OPTION(find_rate, "find-rate", 0, RH_OPTION_FLAG, NULL,
               "the highest rate that keeps the levels", .unless = "rate"),
+    RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "USD[@MONTH]",
+              "a GPU-hour of the platform, as 2.50USD@2026-11: what tokens cost is then told"),
     RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "SERVER", "print the commands that start the best",
               .choices = "vllm|sglang|trtllm"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,

@@ -130,7 +130,7 @@ void rh_report_levels(GString *out, const RhSlos *slos)
 }
 
 static void append_answer(GString *out, const RhServePlan *plan, const RhServePlanOptions *o,
-                          const char *bold, const char *plain)
+                          const RhFact *price, const char *bold, const char *plain)
 {
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
     g_autofree char *text = rh_report_servers(&e->deployment), *limits = rh_report_limits(e),
@@ -145,7 +145,9 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
         g_string_append_printf(out, ", %s tokens/s/GPU", tokens);
     g_string_append(out, " within ");
     rh_report_levels(out, &o->slos);
-    g_string_append(out, "\n\n");
+    g_string_append_c(out, '\n');
+    rh_report_service_cost(out, &e->outcome, price, "      ");
+    g_string_append_c(out, '\n');
 }
 
 /* However few requests come. */
@@ -279,7 +281,8 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     if (plan->entries->len == 0)
         return nothing_text(plan, o);
     GString *out = g_string_new(NULL);
-    append_answer(out, plan, o, style->colored ? "\033[1m" : "", style->colored ? "\033[0m" : "");
+    append_answer(out, plan, o, &q->q->c->platform->price_usd_per_gpu_hour,
+                  style->colored ? "\033[1m" : "", style->colored ? "\033[0m" : "");
     bool once = g_array_index(plan->entries, RhServeEntry, 0).outcome.once;
     (once ? append_once_table : append_table)(out, plan, top);
     g_string_append_printf(out, "* none has both more requests/s per GPU and less time per %s\n",
