@@ -314,7 +314,7 @@ static void too_many_ranks_to_unfold_are_refused(void)
     g_autoptr(RhProgram) p = kit_one_collective(2048, 8, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e6);
     g_autoptr(GError) error = NULL;
     CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &unfolded, &error));
-    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
 }
 
 /* 2,048 NICs, each with a speed of its own. */

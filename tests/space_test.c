@@ -78,7 +78,7 @@ static void megatron_shards_gradients_without_stages_only(void)
     static const struct {
         const char *stack;
         bool staged;
-    } rows[] = {{"megatron", false}, {"megatron-2021", false}, {"bare", true}};
+    } rows[] = {{"megatron", false}, {"bare", true}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", rows[i].stack, 16, 2048);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
