@@ -8,7 +8,13 @@ binary=$(sed -nE 's/^exec .*"([^"]+)" "\$@"$/\1/p' "$REHEARSE")
 limited() {
     local descriptors=$1
     shift
-    timeout 60 prlimit --nofile="$descriptors" "$binary" "$@" -q 2>&1
+    # Whoever runs the tests may have left some open.
+    (
+        for descriptor in /proc/self/fd/*; do
+            [ "${descriptor##*/}" -le 2 ] || eval "exec ${descriptor##*/}>&-"
+        done
+        exec timeout 60 prlimit --nofile="$descriptors" "$binary" "$@" -q 2>&1
+    )
     echo "exit $?"
 }
 rehearse plan "${job[@]}" --top 1 --json -q | grep -v '^ *"argv"' >all.json
