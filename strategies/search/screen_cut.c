@@ -38,7 +38,7 @@ static RhItemWork model_work(RhScreen *screen, const RhLayout *l, const RhNet *n
     RhItemWork *known = rh_screen_known_work(screen, l, net->placement[stage]->id);
     if (known->all_s > 0)
         return *known;
-    RhItemWork sum = {INFINITY, INFINITY,
+    RhItemWork sum = {(double)INFINITY, (double)INFINITY,
                       rh_screen_item_work(screen, l, net, stage, RH_ITEM_EMBEDDING).all_s +
                           rh_screen_item_work(screen, l, net, stage, RH_ITEM_HEAD).all_s};
     RhItemWork of_kind[RH_LAYER_KINDS_MAX];
