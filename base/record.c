@@ -100,6 +100,12 @@ const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like)
     return bar != NULL && like->assumed ? widest(record, bar, like->kind) : bar;
 }
 
+double rh_record_widest_frac(const RhRecord *record, const char *kind)
+{
+    static const RhErrorBar none = {0};
+    return widest(record, &none, kind)->error_frac;
+}
+
 const RhServedBar *rh_record_served(const RhRecord *record, const RhLikeness *like)
 {
     for (guint i = 0; like->generation && i < record->serving.bars->len; i++) {

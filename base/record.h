@@ -104,6 +104,13 @@ bool rh_error_bar_spans(const RhErrorBar *bar, double params);
  * device's constants are assumed, the widest of this and of those that generations have, stacks together,
  * for this kind of model. */
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like);
+/* The widest of those that generations have, stacks together, for this kind of model; 0: none has one. */
+double rh_record_widest_frac(const RhRecord *record, const char *kind);
+/* What was predicted, at the upper end of an error bar: what levels, dates and budgets are kept with. */
+static inline double rh_upper_end(double predicted, double error_frac)
+{
+    return predicted * (1 + error_frac);
+}
 /* Of a service: its device's, else its generation's; NULL: nothing like it was measured. */
 const RhServedBar *rh_record_served(const RhRecord *record, const RhLikeness *like);
 /* Of services with one pool and a cache that is not full, the widest that is known of this kind of models, whatever the

@@ -58,6 +58,7 @@ static bool read_question(Asking *q, GError **error)
     q->goal = (RhCapacityGoal){.tokens = a->tokens,
                                .by_s = a->by_s,
                                .budget_usd = a->budget_usd,
+                               .as_predicted = strcmp(a->error_bar, "none") == 0,
                                .gap_frac = a->gap_frac,
                                .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
                                .jobs = (int32_t)a->jobs};
@@ -289,9 +290,8 @@ static int answer(Asking *q, GError **error)
 static const char *const of_runs[] = {"--global-batch", "--seq",  "--stack",
                                       "--gap",          "--risk", NULL};
 static const char *const of_services[] = {
-    "--strategy",   "--mode",     "--error-bar", "--rate",     "--concurrency",
-    "--turnaround", "--arrivals", "--count",     "--skip-bad", "--ttft",
-    "--tpot",       "--tbt",      "--e2e",       NULL};
+    "--strategy", "--mode", "--rate", "--concurrency", "--turnaround", "--arrivals", "--count",
+    "--skip-bad", "--ttft", "--tpot", "--tbt",         "--e2e",        NULL};
 
 static bool check_kind(const RhArguments *a, bool service, GError **error)
 {
@@ -385,9 +385,10 @@ const RhCommand rh_command_capacity = {
              "them divide, and that for most of them), and turns steps into days, dollars and\n"
              "energy of the whole run.\n\n"
              "The answer is the cheapest that ends --by the date; with a --budget alone the\n"
-             "soonest within it; without both the cheapest. Exit status 1 when nothing meets\n"
-             "them: then the soonest and the cheapest are named. Without prices GPU-hours\n"
-             "stand for money.\n\n"
+             "soonest within it; without both the cheapest. Both are kept at the upper end of\n"
+             "the step's error bar (--error-bar none: as predicted). Exit status 1 when\n"
+             "nothing meets them: then the soonest and the cheapest are named. Without prices\n"
+             "GPU-hours stand for money.\n\n"
              "binds says what takes most of a step besides arithmetic: the network, the batch\n"
              "(too few micro-batches for the pipeline), or memory (recomputation). A price is\n"
              "called old when it is a year older than the newest figure of its platform.\n\n"

@@ -17,8 +17,8 @@ const RhOption rh_options_deployment[] = {
               "prompts and tokens on the same servers, or on two pools",
               .choices = "colocated|disagg|both", .otherwise = "colocated"),
     RH_OPTION(error_bar, "error-bar", 0, RH_OPTION_CHOICE, "WHAT",
-              "levels are kept at its upper end, or whatever it is", .choices = "keep|none",
-              .otherwise = "keep"),
+              "levels (of training, date and budget) are kept at its upper end, or whatever it is",
+              .choices = "keep|none", .otherwise = "keep"),
     {0}};
 
 static RhServeMode mode_of(const char *word)

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "platforms/facts.h"
 #include "report/format.h"
+#include "strategies/search/likeness.h"
 
 #define BINDS_LEAST 0.05
 #define ROWS_MAX    20
@@ -122,14 +123,28 @@ static char *degrees(const RhLayout *layout)
     return g_strndup(title, strcspn(title, ","));
 }
 
-/* "27.3 d, 12.4 M$, 1.92 GWh": of what is known. Caller frees. */
-static char *totals(const RhCapacityCell *cell)
+/* Appends " (to 28.7 d)": the upper end of what a goal is kept with. */
+static void append_upper(GString *out, const RhCapacityCell *cell, double predicted,
+                         char *(*format)(double))
+{
+    if (cell->allowed_frac <= 0)
+        return;
+    g_autofree char *upper = format(rh_upper_end(predicted, cell->allowed_frac));
+    g_string_append_printf(out, " (to %s)", upper);
+}
+
+/* "27.3 d (to 28.7 d), 12.4 M$, 1.92 GWh": of what is known; of what is asked for the upper end, too. Caller frees. */
+static char *totals(const RhCapacityGoal *goal, const RhCapacityCell *cell)
 {
     g_autofree char *time = rh_report_duration(cell->seconds);
     GString *out = g_string_new(time);
+    if (goal->by_s > 0)
+        append_upper(out, cell, cell->seconds, rh_report_duration);
     if (cell->usd > 0) {
         g_autofree char *price = rh_report_money(cell->usd);
         g_string_append_printf(out, ", %s", price);
+        if (goal->budget_usd > 0)
+            append_upper(out, cell, cell->usd, rh_report_money);
     }
     if (cell->energy_j > 0) {
         g_autofree char *drawn = energy(cell->energy_j);
@@ -139,11 +154,11 @@ static char *totals(const RhCapacityCell *cell)
 }
 
 /* "1,536 GPUs of dgx-h100, batch 2,304: 27.3 d, ..." Caller frees. */
-static char *choice(const RhCapacityCell *cell)
+static char *choice(const RhCapacityGoal *goal, const RhCapacityCell *cell)
 {
     g_autofree char *gpus = rh_text_count(cell->c.job.gpus);
     g_autofree char *batch = rh_text_count(cell->c.job.global_batch);
-    g_autofree char *sums = totals(cell);
+    g_autofree char *sums = totals(goal, cell);
     return g_strdup_printf("%s GPUs of %s, batch %s: %s", gpus, cell->platform, batch, sums);
 }
 
@@ -175,7 +190,7 @@ static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportS
 {
     const RhCapacityCell *best = cell_at(a, (guint)a->best);
     const RhRehearsal *r = best->r;
-    g_autofree char *what = choice(best);
+    g_autofree char *what = choice(a->goal, best);
     g_autofree char *goal = goal_text(a->goal);
     g_autofree char *first =
         g_strdup_printf("%s%s%s: %s", superlative(a), *goal ? " " : "", goal, what);
@@ -213,8 +228,8 @@ static void append_none(GString *out, const RhCapacityAnswer *a)
     }
     g_string_append_printf(out, "nothing here ends %s%s\n", goal,
                            unknown > 0 ? ", as far as time went" : "");
-    g_autofree char *soon = choice(cell_at(a, (guint)soonest));
-    g_autofree char *cheap = choice(cell_at(a, (guint)cheapest));
+    g_autofree char *soon = choice(a->goal, cell_at(a, (guint)soonest));
+    g_autofree char *cheap = choice(a->goal, cell_at(a, (guint)cheapest));
     g_autofree char *first = g_strdup_printf("soonest: %s", soon);
     g_autofree char *second = g_strdup_printf(
         "%s: %s", rh_capacity_priced(a->cells) ? "cheapest" : "fewest GPU-hours", cheap);
@@ -392,6 +407,30 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a)
     append_line(out, 2, line);
 }
 
+/* What a date and a budget are kept with, and where the shown one's step has no bar of its own, of what. */
+static void append_kept(GString *out, const RhCapacityAnswer *a)
+{
+    int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);
+    const RhCapacityCell *cell = which >= 0 ? cell_at(a, (guint)which) : NULL;
+    if ((a->goal->by_s <= 0 && a->goal->budget_usd <= 0) || !cell)
+        return;
+    const char *what = a->goal->by_s <= 0         ? "budget: kept"
+                       : a->goal->budget_usd <= 0 ? "date: kept"
+                                                  : "date and budget: kept";
+    RhLikeness like = rh_likeness_of(&cell->c);
+    g_autofree char *widest =
+        cell->r->bar ? NULL : g_strdup_printf(", the widest of %s models", like.kind);
+    g_autofree char *line =
+        cell->allowed_frac > 0
+            ? g_strdup_printf("%s at the upper end of the error bar%s (--error-bar none: as "
+                              "predicted)",
+                              what, widest ? widest : "")
+            : g_strdup_printf("%s as predicted: %s", what,
+                              a->goal->as_predicted ? "no allowance for the error bar"
+                                                    : "no error bar is known");
+    append_line(out, 2, line);
+}
+
 static void append_next(GString *out, const RhCapacityAnswer *a)
 {
     int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);
@@ -429,6 +468,7 @@ char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *st
     append_table(out, a, style);
     append_prices(out, a);
     append_fine_print(out, a);
+    append_kept(out, a);
     if (a->best >= 0)
         rh_report_trust(out, cell_at(a, (guint)a->best)->r);
     append_next(out, a);

@@ -62,11 +62,17 @@ char *rh_text_amount(double value, const char *unit)
     return g_strconcat(number, strchr(number, ' ') ? "" : " ", unit, NULL);
 }
 
-/* Of a word and the percent sign that belongs to it. */
+/* "%", "$,", "k$": what is read with the number before it. */
+static bool is_held(const char *word)
+{
+    return *word == '%' || word[strspn(word, "kM")] == '$';
+}
+
+/* Of a word and the sign that belongs to it. */
 static int length_held(char *const *word)
 {
     int length = (int)g_utf8_strlen(word[0], -1);
-    return word[1] && word[1][0] == '%' ? length + 1 + (int)g_utf8_strlen(word[1], -1) : length;
+    return word[1] && is_held(word[1]) ? length + 1 + (int)g_utf8_strlen(word[1], -1) : length;
 }
 
 void rh_text_wrap(GString *out, const char *text, int indent, int width)

@@ -13,7 +13,7 @@ char *rh_text_fact(const RhFact *fact, RhQuantity kind); /* "450 GB/s d" */
 char *rh_text_large(double value);                       /* "70.6 G", "1.2 T" */
 char *rh_text_amount(double value, const char *unit);    /* "70.6 GJ", "203 J" */
 /* Breaks at spaces so that no line is longer than `width`; further lines start with `indent`
- * spaces. The text starts at column `indent`. A percent sign stays with its number. */
+ * spaces. The text starts at column `indent`. A percent sign stays with its number, and money with its amount. */
 void rh_text_wrap(GString *out, const char *text, int indent, int width);
 /* As Markdown shows it literally, in a paragraph or a cell. */
 char *rh_text_markdown(const char *text);

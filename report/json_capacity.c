@@ -81,6 +81,8 @@ static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
     rh_json_put_int(w, "global_batch", cell->c.job.global_batch);
     rh_json_put_number(w, "seconds", cell->seconds);
     rh_put_known(w, "usd", cell->usd);
+    rh_json_put_number(w, "seconds_upper", rh_upper_end(cell->seconds, cell->allowed_frac));
+    rh_put_known(w, "usd_upper", rh_upper_end(cell->usd, cell->allowed_frac));
     rh_put_known(w, "run_energy_j", cell->energy_j);
     rh_json_put_number(w, "gpu_hours", cell->seconds / 3600 * cell->c.job.gpus);
     rh_json_put_number(w, "efficiency_frac", cell->efficiency_frac);
@@ -122,6 +124,7 @@ char *rh_report_capacity_json(const RhCapacityAnswer *a)
     rh_json_put_number(w, "tokens_count", a->goal->tokens);
     rh_put_known(w, "by_s", a->goal->by_s);
     rh_put_known(w, "budget_usd", a->goal->budget_usd);
+    rh_json_put_string(w, "error_bar", a->goal->as_predicted ? "none" : "keep");
     rh_json_put_int(w, "batch_least", a->goal->batch_least);
     rh_json_put_int(w, "batch_most", a->goal->batch_most);
     rh_json_put_number(w, "gap_frac", a->goal->gap_frac);

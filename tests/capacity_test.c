@@ -90,6 +90,19 @@ static void the_goal_chooses(void)
     CU_ASSERT_EQUAL(at(cells, 3)->efficiency_frac, 1); /* the smallest of its own */
 }
 
+/* A date and a budget are kept at the upper end of the error bar, and exactly there. */
+static void goals_are_kept_with_the_error_bar(void)
+{
+    RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 12, 6)};
+    list[0].allowed_frac = list[1].allowed_frac = 0.05;
+    g_autoptr(GArray) cells = cells_of(list, 2);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 1051}, cells), 0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 1049}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 629}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 12.61}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 12.59}, cells), 0);
+}
+
 static void the_front_is_not_dominated(void)
 {
     const RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 12, 6),
@@ -138,6 +151,7 @@ static void a_run_is_its_steps(void)
     RH_CHECK_CLOSE(found.energy_j, found.r->energy.total_j / found.r->step_time_s * found.seconds,
                    1e-9);
     CU_ASSERT_TRUE(found.proved);
+    CU_ASSERT_EQUAL(found.allowed_frac, found.r->bar->error_frac);
     RhPlanOptions options = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
@@ -323,6 +337,7 @@ int main(void)
             {"batches_follow_the_gpus", batches_follow_the_gpus},
             {"batches_stay_in_the_range", batches_stay_in_the_range},
             {"the_goal_chooses", the_goal_chooses},
+            {"goals_are_kept_with_the_error_bar", goals_are_kept_with_the_error_bar},
             {"the_front_is_not_dominated", the_front_is_not_dominated},
             {"without_prices_gpu_hours_stand_for_money", without_prices_gpu_hours_stand_for_money},
             {"what_does_not_fit_is_nobodys_answer", what_does_not_fit_is_nobodys_answer},

@@ -52,6 +52,9 @@ static void wrapped_text_stays_inside_its_width(void)
         CU_ASSERT_TRUE(strlen(lines[i]) + (i == 0 ? 4 : 0) <= 16);
     CU_ASSERT_TRUE(g_str_has_prefix(lines[1], "    "));
     g_autoptr(GString) share = g_string_new(NULL);
+    g_autoptr(GString) money = g_string_new(NULL);
+    rh_text_wrap(money, "seven or 61 k$, two", 0, 11);
+    CU_ASSERT_STRING_EQUAL(money->str, "seven or\n61 k$, two\n");
     rh_text_wrap(share, "seven or 61 %, two", 0, 11);
     CU_ASSERT_STRING_EQUAL(share->str, "seven or\n61 %, two\n");
 }

@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "strategies/search/likeness.h"
 #include "strategies/search/plan_answer.h"
 
 #define SAME_STEPS 1e-9 /* relative: rounding that makes no further step */
@@ -33,6 +34,12 @@ int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
 
 /* --- one cell --- */
 
+static double allowed_frac(const RhCase *c, const RhRehearsal *r)
+{
+    RhLikeness like = rh_likeness_of(c);
+    return r->bar ? r->bar->error_frac : rh_record_widest_frac(rh_record_shipped(), like.kind);
+}
+
 static void account(const RhCapacityGoal *goal, RhCapacityCell *cell)
 {
     const RhRehearsal *r = cell->r;
@@ -40,6 +47,7 @@ static void account(const RhCapacityGoal *goal, RhCapacityCell *cell)
     double steps = ceil(goal->tokens / (rate * r->step_time_s) * (1 - SAME_STEPS));
     cell->seconds = steps * r->step_time_s;
     cell->usd = r->cost_usd * steps;
+    cell->allowed_frac = goal->as_predicted ? 0 : allowed_frac(&cell->c, r);
     cell->energy_j = r->energy.total_j * steps;
 }
 
@@ -251,8 +259,10 @@ int32_t rh_capacity_judge(const RhCapacityGoal *goal, GArray *cells)
         if (!smallest || strcmp(smallest->platform, cell->platform) != 0)
             smallest = cell;
         cell->efficiency_frac = cell->r->tokens_per_s_per_gpu / smallest->r->tokens_per_s_per_gpu;
-        bool in_time = goal->by_s <= 0 || cell->seconds <= goal->by_s;
-        bool within = goal->budget_usd <= 0 || (cell->usd > 0 && cell->usd <= goal->budget_usd);
+        double seconds = rh_upper_end(cell->seconds, cell->allowed_frac);
+        double usd = rh_upper_end(cell->usd, cell->allowed_frac);
+        bool in_time = goal->by_s <= 0 || seconds <= goal->by_s;
+        bool within = goal->budget_usd <= 0 || (usd > 0 && usd <= goal->budget_usd);
         cell->meets = in_time && within;
     }
     mark_front(cells, rh_capacity_priced(cells));

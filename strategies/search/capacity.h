@@ -7,13 +7,15 @@
  *     seconds = steps x step time                 USD = GPUs x hours x price
  *     joules  = energy of a step x steps
  *
- * A batch is free within a range. What fails and is done again is not counted. */
+ * A date and a budget are kept at the upper end of the step's error bar (base/record.h), as levels of a
+ * service are. A batch is free within a range. What fails and is done again is not counted. */
 #include "strategies/search/plan.h"
 
 typedef struct {
     double tokens;
     double by_s;       /* 0: no date */
     double budget_usd; /* 0: no budget */
+    bool as_predicted; /* both are kept by what is predicted, whatever its error bar */
     int64_t batch_least, batch_most;
     double gap_frac, risk_frac; /* of the planner */
     int32_t jobs;
@@ -32,6 +34,8 @@ typedef struct {
     bool timed_out;
     bool lost_may_win;             /* as RhPlan's, of one of its batches */
     double seconds, usd, energy_j; /* of the whole run; usd and energy_j 0: unknown */
+    double allowed_frac; /* so much longer and dearer it may be and meets the goal still: the step's
+                            error bar, else the widest of its kind of model */
     double efficiency_frac; /* tokens a second and GPU over those of the platform's smallest size */
     bool meets;             /* date and budget */
     bool pareto; /* no other cell is as good by time, money and energy, and better by one */

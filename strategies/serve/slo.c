@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/record.h"
 #include "base/units.h"
 #include "strategies/serve/outcome.h"
 
@@ -160,7 +161,7 @@ static RhSloVerdict judge_gaps(const RhSlo *slo, const RhSloAllowance *a,
     Times times = {0};
     for (int32_t bin = 0; bin < RH_GAP_BINS; bin++) {
         double gap_s = rh_gap_s(bin);
-        add_time(&times, slo, gap_s, gap_s * (1 + a->tpot_frac), (double)result->gaps[bin]);
+        add_time(&times, slo, gap_s, rh_upper_end(gap_s, a->tpot_frac), (double)result->gaps[bin]);
     }
     if (times.count <= 0)
         return nothing;
@@ -172,9 +173,9 @@ static double allowed_s(const RhServed *s, RhMetric metric, const RhSloAllowance
 {
     double x_s = rh_served_metric_s(s, metric);
     if (metric == RH_METRIC_TPOT)
-        return x_s * (1 + a->tpot_frac);
+        return rh_upper_end(x_s, a->tpot_frac);
     double first_s = rh_served_metric_s(s, RH_METRIC_TTFT);
-    return x_s + a->ttft_frac * first_s + a->tpot_frac * fmax(0, x_s - first_s);
+    return rh_upper_end(first_s, a->ttft_frac) + rh_upper_end(x_s - first_s, a->tpot_frac);
 }
 
 RhSloVerdict rh_slo_judge(const RhSlo *slo, const RhSloAllowance *a, const RhServiceResult *result)
