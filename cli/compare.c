@@ -83,6 +83,15 @@ static void worth_row(RhTable *table, const char *what, double a, double b)
         rh_table_rowf(table, "%s|%s|%s", what, left, right);
 }
 
+/* "49.9 %", "35.1 % of fp8's, 70.2 % of bf16's". Caller frees. */
+static char *mfu_text(const RhRehearsal *r)
+{
+    if (rh_report_mfu_plain(r))
+        return g_strdup_printf("%.1f %%", 100 * r->mfu_frac);
+    return g_strdup_printf("%.1f %% of %s's, %.1f %% of bf16's", 100 * r->mfu_frac,
+                           rh_dtype_name(r->mfu_dtype), 100 * r->mfu_bf16_frac);
+}
+
 static void append_figures(GString *out, const RhComparedSide *side_a, const RhComparedSide *side_b)
 {
     const RhRehearsal *a = side_a->r, *b = side_b->r;
@@ -92,13 +101,14 @@ static void append_figures(GString *out, const RhComparedSide *side_a, const RhC
     g_autofree char *layout_b = rh_layout_title(&b->layout);
     g_autofree char *step_a = rh_quantity_format(a->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *step_b = rh_quantity_format(b->step_time_s, RH_QUANTITY_S, 4);
+    g_autofree char *mfu_a = mfu_text(a), *mfu_b = mfu_text(b);
     g_autofree char *tokens_a = rh_text_rate(a->tokens_per_s_per_gpu);
     g_autofree char *tokens_b = rh_text_rate(b->tokens_per_s_per_gpu);
     g_string_append_printf(out, "  A: %s\n  B: %s\n\n", layout_a, layout_b);
     g_autoptr(RhTable) table = rh_table_new("<>>");
     rh_table_rowf(table, "|A|B");
     rh_table_rowf(table, "step|%s|%s", step_a, step_b);
-    rh_table_rowf(table, "MFU|%.1f %%|%.1f %%", 100 * a->mfu_frac, 100 * b->mfu_frac);
+    rh_table_rowf(table, "MFU|%s|%s", mfu_a, mfu_b);
     rh_table_rowf(table, "%s/s/GPU|%s|%s", rh_report_unit(a->pictures), tokens_a, tokens_b);
     worth_row(table, per_usd, rh_compared_tokens_per_usd(side_a),
               rh_compared_tokens_per_usd(side_b));

@@ -136,6 +136,8 @@ static void read_plan(RhJson *doc, const RhJsonNode *node, RhResult *r)
     read_energy(doc, node, &plan.r.energy);
     plan.r.cost_usd = rh_json_number_or(doc, node, "cost_usd", 0, 1e18, 0);
     plan.r.mfu_frac = rh_json_number(doc, node, "mfu_frac", 0, 100);
+    plan.r.mfu_dtype = rh_dtype_by_name(rh_json_string_or(doc, node, "mfu_peak", "bf16"));
+    plan.r.mfu_bf16_frac = rh_json_number_or(doc, node, "mfu_bf16_frac", 0, 100, 0);
     plan.r.memory.peak_bytes = rh_json_number(doc, node, "memory_peak_bytes", 0, 1e18);
     plan.r.memory_capacity_bytes = rh_json_number(doc, node, "memory_capacity_bytes", 0, 1e18);
     g_array_append_val(r->plans, plan);

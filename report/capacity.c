@@ -209,6 +209,11 @@ static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportS
         out, "      %s/step%s   %.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n\n", step, error,
         100 * r->mfu_frac, rate, rh_report_unit(r->pictures), r->memory.peak_bytes / RH_GIB_BYTES,
         r->memory_capacity_bytes / RH_GIB_BYTES);
+    if (!rh_report_mfu_plain(r)) {
+        g_autofree char *peak = rh_report_mfu_peak(r);
+        g_string_truncate(out, out->len - 1);
+        g_string_append_printf(out, "      MFU %s\n\n", peak);
+    }
 }
 
 /* Nothing meets the goal: how far it is, and what would. */

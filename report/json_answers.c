@@ -301,6 +301,7 @@ static void put_side(RhJsonWriter *w, const char *key, const RhComparedSide *sid
     rh_put_known(w, "tokens_per_usd", rh_compared_tokens_per_usd(side));
     rh_put_known(w, "tokens_per_kwh", rh_compared_tokens_per_kwh(side));
     rh_json_put_number(w, "mfu_frac", r->mfu_frac);
+    rh_json_put_string(w, "mfu_peak", rh_dtype_name(r->mfu_dtype));
     rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
     rh_json_put_number(w, "memory_capacity_bytes", r->memory_capacity_bytes);
     if (r->costs)

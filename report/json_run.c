@@ -186,6 +186,8 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_json_put_number(w, rh_report_rate_key(r->pictures), r->tokens_per_s_per_gpu);
     rh_json_put_number(w, "model_flops_per_s_per_gpu", r->model_flops_per_s_per_gpu);
     rh_json_put_number(w, "mfu_frac", r->mfu_frac);
+    rh_json_put_string(w, "mfu_peak", rh_dtype_name(r->mfu_dtype));
+    rh_put_known(w, "mfu_bf16_frac", r->mfu_bf16_frac);
     rh_json_put_number(w, "hfu_frac", r->hfu_frac);
     rh_json_put_number(w, "memory_peak_bytes", r->memory.peak_bytes);
     rh_json_put_int(w, "memory_peak_stage", r->memory.stage);

@@ -34,6 +34,10 @@ static void append_trust(GString *out, const RhRehearsal *r)
     g_autofree char *error = rh_report_error(r);
     g_autofree char *odds = rh_report_odds(r);
     g_string_append_printf(out, "\nError bar of the step: %s.\n", error);
+    if (!rh_report_mfu_plain(r)) {
+        g_autofree char *peak = rh_report_mfu_peak(r);
+        g_string_append_printf(out, "MFU is %s.\n", peak);
+    }
     if (odds)
         g_string_append_printf(out, "Odds: %s.\n", odds);
 }

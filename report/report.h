@@ -44,6 +44,10 @@ double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden
 char *rh_report_error(const RhRehearsal *r);
 /* Its share of the step, 0 where it is not known or the step is a bound. */
 double rh_report_error_frac(const RhRehearsal *r);
+/* Is its MFU of bf16's peak, as one is where nothing else is said? */
+bool rh_report_mfu_plain(const RhRehearsal *r);
+/* Of what peak it is: "of fp8's peak; 70.2 % of bf16's". Caller frees. */
+char *rh_report_mfu_peak(const RhRehearsal *r);
 /* What the objective has least of: "62.4 s/step", with its money or energy, "71.3 GiB". Caller frees. */
 char *rh_report_worth(RhObjective objective, const RhRehearsal *r);
 /* How surely the memory suffices: "98 % that the memory suffices: of 89 measured runs ..."; NULL where

@@ -34,6 +34,19 @@ double rh_report_error_frac(const RhRehearsal *r)
     return r->bar && r->events_count > 0 ? r->bar->error_frac : 0;
 }
 
+bool rh_report_mfu_plain(const RhRehearsal *r)
+{
+    return r->mfu_dtype == RH_DTYPE_BF16 || r->mfu_dtype == RH_DTYPE_NONE;
+}
+
+char *rh_report_mfu_peak(const RhRehearsal *r)
+{
+    g_autofree char *bf16 = r->mfu_bf16_frac > 0
+                                ? g_strdup_printf("; %.1f %% of bf16's", 100 * r->mfu_bf16_frac)
+                                : g_strdup("");
+    return g_strdup_printf("of %s's peak%s", rh_dtype_name(r->mfu_dtype), bf16);
+}
+
 char *rh_report_worth(RhObjective objective, const RhRehearsal *r)
 {
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 4);

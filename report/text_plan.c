@@ -253,6 +253,10 @@ static void append_best(GString *out, const char *label, const RhRehearsal *best
                            100 * best->mfu_frac, tokens, rh_report_unit(best->pictures),
                            gib(best->memory.peak_bytes), gib(best->memory_capacity_bytes));
     append_objective(out, best, objective);
+    if (!rh_report_mfu_plain(best)) {
+        g_autofree char *peak = rh_report_mfu_peak(best);
+        g_string_append_printf(out, "      MFU %s\n", peak);
+    }
     g_string_append_c(out, '\n');
 }
 

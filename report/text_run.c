@@ -156,6 +156,11 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s %s/s/GPU   %s\n\n", title,
                            100 * r->mfu_frac, 100 * r->hfu_frac, tokens,
                            rh_report_unit(r->pictures), fit);
+    if (!rh_report_mfu_plain(r)) {
+        g_autofree char *peak = rh_report_mfu_peak(r);
+        g_string_truncate(out, out->len - 1);
+        g_string_append_printf(out, "MFU, HFU %s\n\n", peak);
+    }
     if (r->costs && style->verbosity > 0)
         rh_report_tree(out, r->costs, r->step_time_s);
     else if (r->costs)

@@ -169,6 +169,28 @@ static void a_wrong_child_is_found(void)
     CU_ASSERT_FALSE(rh_cost_check(wait->costs, 1e-9));
 }
 
+/* An MFU is of the peak of the format that linear layers run in, where there are such units. */
+static void an_mfu_names_its_peak(void)
+{
+    static const struct {
+        const char *platform, *dtype;
+        RhDtype peak;
+    } jobs[] = {{"h100-sxm:8x1", "bf16", RH_DTYPE_BF16},
+                {"h100-sxm:8x1", "fp8", RH_DTYPE_FP8},
+                {"a100-sxm-80:8x1", "fp8", RH_DTYPE_BF16}};
+    for (size_t i = 0; i < G_N_ELEMENTS(jobs); i++) {
+        g_auto(TrainKit) k = train_kit(job[0], jobs[i].platform, "megatron", 8, 2048);
+        k.c.job.recipe = rh_recipe_by_name(jobs[i].dtype);
+        RhLayout l = train_layout(&k, "tp1,dp8");
+        const RhFact *peaks = k.platform->device->peak_flops_per_s;
+        g_autoptr(RhRehearsal) r = rh_rehearse_quick(&k.c, &l);
+        CU_ASSERT_EQUAL(r->mfu_dtype, jobs[i].peak);
+        RH_CHECK_CLOSE(r->mfu_frac * peaks[r->mfu_dtype].value,
+                       r->mfu_bf16_frac * peaks[RH_DTYPE_BF16].value, 1e-9);
+        RH_CHECK_CLOSE(r->mfu_frac * peaks[r->mfu_dtype].value, r->model_flops_per_s_per_gpu, 1e-9);
+    }
+}
+
 /* --- bounds --- */
 
 /* What a bound says of kernels is what the rehearsal ran. */
@@ -212,6 +234,7 @@ int main(void)
             {"a_phase_that_no_report_knows_is_reported", a_phase_that_no_report_knows_is_reported},
             {"the_terms_of_a_step_sum_to_it", the_terms_of_a_step_sum_to_it},
             {"a_wrong_child_is_found", a_wrong_child_is_found},
+            {"an_mfu_names_its_peak", an_mfu_names_its_peak},
             {"a_bound_has_the_rehearsals_kernels", a_bound_has_the_rehearsals_kernels},
             {0}});
 }

@@ -11,11 +11,14 @@ function card({ title, value, note, share }) {
 /* "62.4 s" with its error bar in words. */
 const errorNote = (r) => (has(r.error_frac) ? `\u00b1 ${percent(r.error_frac)}: 80 % of measured runs alike were within` : "error bar not known: no run alike was measured");
 
+/* What peak an MFU is of, where that is not bf16's. */
+const mfuNote = (r) => (has(r.mfu_peak) && r.mfu_peak !== "bf16" ? `of ${r.mfu_peak}'s peak${has(r.mfu_bf16_frac) ? `, ${percent(r.mfu_bf16_frac)} of bf16's` : ""}; ` : "");
+
 function stepCards(r, inputs) {
   const tokens = (inputs.global_batch || 0) * (inputs.sequence_tokens || 0), per = (value) => (tokens && has(value) ? (value / tokens) * 1e6 : null);
   const cards = [
     { title: "time of a step", value: seconds(r.step_time_s), note: errorNote(r) },
-    has(r.mfu_frac) ? { title: "MFU", value: percent(r.mfu_frac), share: r.mfu_frac, note: has(r.tokens_per_s_per_gpu) ? `${digits(r.tokens_per_s_per_gpu)} tokens/s per GPU` : null } : null,
+    has(r.mfu_frac) ? { title: "MFU", value: percent(r.mfu_frac), share: r.mfu_frac, note: has(r.tokens_per_s_per_gpu) ? `${mfuNote(r)}${digits(r.tokens_per_s_per_gpu)} tokens/s per GPU` : null } : null,
     has(r.memory_peak_bytes) ? { title: "memory of the fullest GPU", value: bytes(r.memory_peak_bytes), share: r.memory_peak_bytes / r.memory_capacity_bytes,
       note: `of ${bytes(r.memory_capacity_bytes)}${has(r.odds_frac) ? `; ${percent(r.odds_frac)} likely to fit` : "; odds not known"}` } : null,
     has(r.cost_usd) ? { title: "cost of a step", value: `${digits(r.cost_usd)} USD`, note: per(r.cost_usd) ? `${digits(per(r.cost_usd))} USD per million tokens` : null }
@@ -59,7 +62,7 @@ function capacityCards(cell) {
     has(cell.usd) ? { title: "cost", value: `${digits(cell.usd)} USD` } : null,
     has(cell.usd_per_million) ? { title: "cost", value: `${digits(cell.usd_per_million)} USD`, note: "per million tokens made" } : null,
     has(cell.run_energy_j) ? { title: "energy", value: scaled(cell.run_energy_j / 3600, "Wh") } : null,
-    has(cell.mfu_frac) ? { title: "MFU", value: percent(cell.mfu_frac), share: cell.mfu_frac, note: layoutText(cell.layout) } : null,
+    has(cell.mfu_frac) ? { title: "MFU", value: percent(cell.mfu_frac), share: cell.mfu_frac, note: mfuNote(cell) + layoutText(cell.layout) } : null,
   ].filter(Boolean);
 }
 

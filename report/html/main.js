@@ -43,7 +43,7 @@ function plansTable(doc) {
     { title: "#", number: true, value: (r) => r.rank, text: (r) => (r.rank ? String(r.rank) : "") },
     { title: "layout", value: (r) => layoutText(r.layout), text: (r) => layoutText(r.layout) },
     field("step", "step_time_s"),
-    field("MFU", "mfu_frac", "model FLOPs utilisation"),
+    field("MFU", "mfu_frac", `model FLOPs utilisation${rows[0] && rows[0].mfu_peak ? `, of ${rows[0].mfu_peak}'s peak` : ""}`),
     { title: "tokens/s/GPU", number: true, value: (r) => r.tokens_per_s_per_gpu, text: (r) => (isNumber(r.tokens_per_s_per_gpu) ? digits(r.tokens_per_s_per_gpu) : "") },
     field("memory", "memory_peak_bytes"),
     field("odds", "odds_frac", "that the memory suffices"),

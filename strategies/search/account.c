@@ -39,20 +39,24 @@ RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)
 }
 
 /* No such units: it runs as bf16. */
-static double peak_of(const RhCase *c, const RhDevice *device)
+static RhDtype runs_as(const RhDevice *device, RhDtype dtype)
 {
-    double own = device->peak_flops_per_s[c->job.recipe->linear].value;
-    return own > 0 ? own : device->peak_flops_per_s[RH_DTYPE_BF16].value;
+    return device->peak_flops_per_s[dtype].value > 0 ? dtype : RH_DTYPE_BF16;
 }
 
-static double mean_peak(const RhCase *c)
+static double peak_of(const RhDevice *device, RhDtype dtype)
+{
+    return device->peak_flops_per_s[runs_as(device, dtype)].value;
+}
+
+static double mean_peak(const RhCase *c, RhDtype dtype)
 {
     const RhPlatform *p = c->platform;
     double sum = 0;
     if (rh_platform_devices_count(p) == 1)
-        return peak_of(c, p->device);
+        return peak_of(p->device, dtype);
     for (int32_t gpu = 0; gpu < c->job.gpus; gpu++)
-        sum += peak_of(c, rh_platform_device(p, rh_platform_device_of(p, gpu)));
+        sum += peak_of(rh_platform_device(p, rh_platform_device_of(p, gpu)), dtype);
     return sum / c->job.gpus;
 }
 
@@ -71,20 +75,27 @@ static double model_flops_per_s(const RhCase *c, double step_s)
                                                                         &c->job.documents);
 }
 
+static double mfu_of(const RhCase *c, double step_s, RhDtype dtype)
+{
+    double peak = mean_peak(c, dtype);
+    return peak > 0 ? model_flops_per_s(c, step_s) / peak : 0;
+}
+
 double rh_mfu_frac(const RhCase *c, double step_s)
 {
-    double peak = mean_peak(c);
-    return peak > 0 ? model_flops_per_s(c, step_s) / peak : 0;
+    return mfu_of(c, step_s, c->job.recipe->linear);
 }
 
 /* `flops`: of the kernels that the mean rank runs. */
 static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
 {
-    double peak = mean_peak(c);
+    double peak = mean_peak(c, c->job.recipe->linear);
     r->pictures = rh_model_sees_pictures(c->model);
     r->tokens_per_s_per_gpu = tokens_per_s(c, r->step_time_s);
     r->model_flops_per_s_per_gpu = model_flops_per_s(c, r->step_time_s);
     r->mfu_frac = rh_mfu_frac(c, r->step_time_s);
+    r->mfu_dtype = runs_as(c->platform->device, c->job.recipe->linear);
+    r->mfu_bf16_frac = mfu_of(c, r->step_time_s, RH_DTYPE_BF16);
     r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }

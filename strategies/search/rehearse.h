@@ -13,7 +13,9 @@ typedef struct {
     double tokens_per_s_per_gpu;                         /* of samples, where one is a picture */
     bool pictures;
     double model_flops_per_s_per_gpu; /* no recomputation counted: MFU's numerator */
-    double mfu_frac, hfu_frac;        /* hfu counts recomputation */
+    double mfu_frac, hfu_frac;        /* hfu counts recomputation; of the peak of: */
+    RhDtype mfu_dtype;                /* the linear layers' own, where the device has such units */
+    double mfu_bf16_frac;             /* of bf16's peak; 0: not known */
     RhTrainMemory memory;
     char *memory_when; /* owned: "backward of micro-batch 3"; NULL without a program */
     double memory_capacity_bytes;

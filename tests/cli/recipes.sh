@@ -11,3 +11,10 @@ step() { rehearse simulate "${job[@]}" -p dgx-b200 --dtype "$1" --json | sed -n 
 # Narrower is quicker; scales looked for first cost a read more; a sixteenth of scales more than a 32nd.
 printf '%s\n' "$(step bf16)" "$(step fp8)" "$(step nvfp4)" | sort -rn -c && echo 'bf16 > fp8 > nvfp4'
 printf '%s\n' "$(step fp8-current)" "$(step mxfp8)" "$(step fp8)" | sort -rn -c && echo 'fp8-current > mxfp8 > fp8'
+# An MFU is of the format's own peak, and says so where that is not bf16's.
+for dtype in bf16 fp8; do
+    rehearse simulate "${job[@]}" -p dgx-b200 --dtype $dtype -q -o $dtype.json -o $dtype.md | grep MFU
+    grep MFU $dtype.md
+done
+rehearse compare bf16.json fp8.json | grep MFU
+rehearse plan -w llama-3.1-8b --global-batch 32 --seq 8192 -p dgx-b200 --fix tp=2 --dtype fp8 -q | grep -A1 'MFU  '
