@@ -172,12 +172,13 @@ static void say_weights(GString *out, const Stage *s, double bytes)
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         add_product(out, rh_states_wide(s->c, &s->held.states, (RhParamsClass)cls),
                     rh_weight_bytes(s->c), sharers(s->l, (RhParamsClass)cls, 3));
-    if (s->held.states.frozen > 0)
-        g_string_append(out, ", frozen: ");
-    add_product(out, s->held.states.frozen, rh_weight_bytes(s->c), 1);
+    if (s->c->job.lora.rank > 0)
+        g_string_append(out, ", frozen ones included");
     if (rh_weight_copies_bytes(s->c) > 0)
-        g_string_append_printf(out, "; and %.3g B of each in linear layers, cast",
-                               rh_weight_copies_bytes(s->c));
+        g_string_append_printf(out, "; and %.3g B of each in linear layers, %s%s",
+                               rh_weight_copies_bytes(s->c),
+                               s->c->job.narrow_weights ? "held narrow" : "cast",
+                               s->l->zero == 3 ? ", shared out likewise" : "");
     if (s->l->hpz > 0)
         g_string_append_printf(out, "; and again over %d ranks", s->l->hpz);
 }

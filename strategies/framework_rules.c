@@ -20,10 +20,11 @@ typedef enum {
     FIGURE_VOCAB,
     FIGURE_MICROBATCHES, /* of a step, on each replica */
     FIGURE_TPU,          /* 1: the devices are some */
+    FIGURE_LORA,         /* rank of adapters; 0: all weights are trained */
     FIGURE_NONE
 } Figure;
 static const char *const figures[] = {"gpus",   "kv_heads", "experts",      "qk_norm", "tied",
-                                      "layers", "vocab",    "microbatches", "tpu"};
+                                      "layers", "vocab",    "microbatches", "tpu",     "lora"};
 
 typedef struct {
     const RhKnob *knob;
@@ -194,6 +195,8 @@ static int64_t value_of(const Side *side, const RhCase *c, const RhLayout *l)
         return c->job.global_batch / MAX(1, (int64_t)l->dp * l->microbatch);
     case FIGURE_TPU:
         return g_str_has_prefix(c->platform->device->name, "tpu-");
+    case FIGURE_LORA:
+        return c->job.lora.rank;
     case FIGURE_NONE:
         break;
     }

@@ -125,18 +125,75 @@ static void layouts_apart_are_gathered_wide(void)
     RH_CHECK_CLOSE(b.fixed_bytes[RH_MEMORY_WEIGHTS], a.fixed_bytes[RH_MEMORY_WEIGHTS] / 8, 1e-14);
 }
 
+/* Copies that are cast are shared out with the weights they are of: 2 + 2 bytes of layers over eight ranks. */
+static void casts_are_shared_out_with_weights(void)
+{
+    g_auto(TrainKit) k = kit(&rh_recipe_fp8, false);
+    RhLayout l = train_layout(&k, "tp1,dp8,zero3");
+    RhStageMemory m = states_of(&k.c, &l);
+    double all = rh_held_sum(&m.params);
+    RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], (2 * all + 2 * LAYERS) / 8, 1e-14);
+}
+
+/* Frozen ones in one layout of fp8, in both where scales lie along both; what is outside of layers, and adapters,
+ * in 2 bytes. ZeRO-3 shares out all of it, and gathers frozen weights as trained ones: forward and backward. */
+static void frozen_weights_are_held_narrow_and_shared_out(void)
+{
+    static const struct {
+        const RhRecipe *recipe;
+        bool narrow;
+        const char *layout;
+        double layers_bytes; /* a weight */
+        int32_t shares;
+    } rows[] = {{&rh_recipe_bf16, false, "tp1,dp8,zero0", 2, 1},
+                {&rh_recipe_fp8, false, "tp1,dp8,zero1", 4, 1},
+                {&rh_recipe_fp8, true, "tp1,dp8,zero0", 1, 1},
+                {&rh_recipe_mxfp8, true, "tp1,dp8,zero1", 2 * 33.0 / 32, 1},
+                {&rh_recipe_bf16, false, "tp1,dp8,zero3", 2, 8},
+                {&rh_recipe_fp8, true, "tp1,dp8,zero3", 1, 8}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = kit(rows[i].recipe, rows[i].narrow);
+        k.c.job.lora = (RhLora){16, RH_LINEAR_QKV};
+        RhLayout l = train_layout(&k, rows[i].layout);
+        RhStageMemory m = states_of(&k.c, &l);
+        double adapters = 32 * 16.0 * (4096 + 6144), weights = (double)rh_model_params(k.model);
+        double held = rows[i].layers_bytes * LAYERS + 2 * (weights - LAYERS + adapters);
+        RH_CHECK_CLOSE(rh_held_sum(&m.params), adapters, 1e-14);
+        RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], held / rows[i].shares, 1e-9);
+        double times = rows[i].shares > 1 ? 2 * 32.0 / 8 /* passes, micro-batches */ : 0;
+        double once = rows[i].shares > 1 || l.zero == 0 ? 0 : 2 * adapters;
+        RH_CHECK_CLOSE(gathered_bytes(&k.c, &l), times * 2 * (weights + adapters) + once, 1e-9);
+    }
+}
+
+/* Of a frozen weight nothing is cast again; where one layout is held every micro-batch makes the other. */
+static void frozen_layouts_are_made_in_every_backward(void)
+{
+    g_auto(TrainKit) k = kit(&rh_recipe_fp8, true);
+    k.c.job.lora = (RhLora){16, RH_LINEAR_QKV};
+    RhStates states = {.frozen = {{LAYERS, 0}}, .linear = LAYERS};
+    RhLayout l = train_layout(&k, "tp1,dp8,zero1");
+    RH_CHECK_CLOSE(rh_optimizer_kernel(&k.c, &l, &states).bytes, 4 * 2 * LAYERS, 1e-14);
+    k.c.job.recipe = &rh_recipe_mxfp8;
+    CU_ASSERT_EQUAL(rh_optimizer_kernel(&k.c, &l, &states).bytes, 0);
+}
+
 /* The program holds what the closed form says. */
-static void the_ledger_knows_both(void)
+static void the_ledger_knows_all(void)
 {
     static const char *const layouts[] = {"tp1,dp8,zero1", "tp2,pp2,dp2,zero1", "tp1,dp8,zero2",
                                           "tp1,dp8,zero3"};
     const struct {
         const RhRecipe *recipe;
         bool narrow;
-    } rows[] = {{&rh_recipe_fp32, false}, {&rh_recipe_mxfp8, true}, {&rh_recipe_fp8_block, true}};
+        int32_t rank;
+    } rows[] = {{&rh_recipe_fp32, false, 0},     {&rh_recipe_mxfp8, true, 0},
+                {&rh_recipe_fp8_block, true, 0}, {&rh_recipe_fp8, false, 0},
+                {&rh_recipe_fp8, true, 16},      {&rh_recipe_bf16, false, 16}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
         for (size_t j = 0; j < G_N_ELEMENTS(layouts); j++) {
             g_auto(TrainKit) k = kit(rows[i].recipe, rows[i].narrow);
+            k.c.job.lora = (RhLora){rows[i].rank, 0};
             RhLayout l = train_layout(&k, layouts[j]);
             g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
             RhTrainMemory m = rh_train_memory(&k.c, &l);
@@ -185,7 +242,12 @@ int main(void)
             {"narrow_weights_are_held_and_gathered_narrow",
              narrow_weights_are_held_and_gathered_narrow},
             {"layouts_apart_are_gathered_wide", layouts_apart_are_gathered_wide},
-            {"the_ledger_knows_both", the_ledger_knows_both},
+            {"casts_are_shared_out_with_weights", casts_are_shared_out_with_weights},
+            {"frozen_weights_are_held_narrow_and_shared_out",
+             frozen_weights_are_held_narrow_and_shared_out},
+            {"frozen_layouts_are_made_in_every_backward",
+             frozen_layouts_are_made_in_every_backward},
+            {"the_ledger_knows_all", the_ledger_knows_all},
             {"what_does_not_go_together_is_refused", what_does_not_go_together_is_refused},
             {0}});
 }

@@ -300,6 +300,9 @@ static void put_adapters(RhLaunchText *t, GString *recipe)
                            "                dim=%d, dropout=0.0%s)\n"
                            "put(cfg.checkpoint, pretrained_checkpoint=given[\"--base\"])\n",
                            modules, c->job.lora.rank, mixed ? ", share_expert_adapters=False" : "");
+    if (c->job.narrow_weights &&
+        !c->job.recipe->layouts_apart) /* as rehearsed: one layout is held */
+        g_string_append(recipe, "put(cfg.model, disable_parameter_transpose_cache=True)\n");
     rh_launch_say(t, "--base $BASE");
     rh_launch_note(t, "$BASE is the folder of the trained weights: Megatron's, or of Hugging Face "
                       "with config.json; LoRA's alpha is Megatron-Bridge's own 32, and changes no "
@@ -376,11 +379,6 @@ static bool say_rest(RhLaunchText *t, GError **error)
 static bool check(const RhCase *c, const RhLayout *l, GError **error)
 {
     int32_t chunks = l->pp * l->vpp;
-    if (c->job.lora.rank > 0 && l->zero >= 2)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "Megatron-Bridge loads frozen weights before it shares anything out: "
-                       "adapters are said here without Megatron-FSDP\n"
-                       "note: src/megatron/bridge/training/setup.py:637\nhelp: `zero<=1`");
     if (c->job.moments == &rh_moments_8bit || !precision_of(c))
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-Bridge has no such number formats here\n"

@@ -98,9 +98,9 @@ static void hold_states(RhBuild *b)
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = b->script->states.params.of[cls];
         RhShares shares = rh_cut_shares(b->c, b->layout, (RhParamsClass)cls);
-        if (params <= 0)
-            continue;
         double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->script->states, cls);
+        if (params <= 0 && wide <= 0)
+            continue;
         rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.weights);
         if (shares.again > 0)
             rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.again);
@@ -113,8 +113,6 @@ static void hold_states(RhBuild *b)
     double dummies = rh_states_dummies(b->pieces, b->layout, &b->script->states);
     if (dummies > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, dummies);
-    if (b->script->states.frozen > 0)
-        rh_build_memory(b, RH_MEMORY_WEIGHTS, rh_weight_bytes(b->c) * b->script->states.frozen);
     double copies = rh_states_copies(b->c, b->layout, &b->script->states);
     if (copies > 0)
         rh_build_memory(b, RH_MEMORY_WEIGHTS, copies);

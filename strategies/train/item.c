@@ -367,16 +367,15 @@ RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *l, int kind)
     return shares_matrix ? (RhHeld){{pieces->head.whole_params}} : pieces->head.params;
 }
 
-double rh_item_frozen(const RhPieces *pieces, const RhLayout *l, int kind)
+RhHeld rh_item_frozen(const RhPieces *pieces, const RhLayout *l, int kind)
 {
-    bool layer = kind < RH_ITEM_LAYERS;
-    RhHeld frozen = layer                       ? pieces->layer_frozen[kind]
-                    : kind == RH_ITEM_EMBEDDING ? pieces->embedding.frozen
-                                                : pieces->head.frozen;
-    double sum = rh_held_sum(&frozen);
+    if (kind < RH_ITEM_LAYERS)
+        return pieces->layer_frozen[kind];
+    if (kind == RH_ITEM_EMBEDDING)
+        return pieces->embedding.frozen;
     bool shares_matrix =
-        kind == RH_ITEM_HEAD && pieces->c->model->tied_embeddings && ends_meet(l) && sum > 0;
-    return shares_matrix ? pieces->head.whole_params : sum;
+        pieces->c->model->tied_embeddings && ends_meet(l) && pieces->shard.lora.rank > 0;
+    return shares_matrix ? (RhHeld){{pieces->head.whole_params}} : pieces->head.frozen;
 }
 
 RhStates rh_item_states(const RhPieces *pieces, const RhLayout *l, int kind)
@@ -384,7 +383,7 @@ RhStates rh_item_states(const RhPieces *pieces, const RhLayout *l, int kind)
     RhStates s = {.params = rh_item_params(pieces, l, kind),
                   .frozen = rh_item_frozen(pieces, l, kind)};
     if (kind < RH_ITEM_LAYERS) {
-        s.linear = rh_held_sum(&s.params) + s.frozen;
+        s.linear = rh_held_sum(pieces->shard.lora.rank > 0 ? &s.frozen : &s.params);
         s.kinds = UINT64_C(1) << kind % RH_LAYER_KINDS_MAX;
     }
     return s;

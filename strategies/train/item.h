@@ -91,7 +91,7 @@ static inline RhPhase rh_slot_phase(RhSlotPass pass)
  * matrix), and bytes for one micro-batch. */
 RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *layout, int kind);
 /* ... and its weights that are not trained. */
-double rh_item_frozen(const RhPieces *pieces, const RhLayout *layout, int kind);
+RhHeld rh_item_frozen(const RhPieces *pieces, const RhLayout *layout, int kind);
 /* All that it adds to a stage's. */
 RhStates rh_item_states(const RhPieces *pieces, const RhLayout *layout, int kind);
 /* Of one rank, parameters of the matrix that the first and the last stage both hold; 0 where there is

@@ -379,16 +379,11 @@ static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Frozen weights are held whole, and have no gradients that a schedule could put off. */
+/* Frozen weights have no gradients that a schedule could put off. */
 static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank == 0)
         return true;
-    if (l->zero == 3)
-        return rh_fail(error, RH_ERROR_USAGE,
-                       "zero=3 with lora.rank=%d: frozen weights are not shared out here\n"
-                       "note: legal zero: 0, 1, 2",
-                       c->job.lora.rank);
     if (rh_pipeline_schedule(l->schedule)->splits_backward)
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -398,10 +393,10 @@ static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Megatron-LM's --fp8-param-gather, which its distributed optimizer has. */
+/* Megatron-LM's --fp8-param-gather, which its distributed optimizer has. Frozen weights are never gathered from it. */
 static bool narrow_weights_legal(const RhCase *c, const RhLayout *l, GError **error)
 {
-    return !c->job.narrow_weights || l->zero > 0 ||
+    return !c->job.narrow_weights || l->zero > 0 || c->job.lora.rank > 0 ||
            rh_fail(error, RH_ERROR_USAGE,
                    "weights=narrow with zero=%d: narrow weights are gathered from the optimizer's "
                    "shares\nnote: legal zero: 1, 2, 3",
@@ -417,10 +412,7 @@ static bool narrow_job_legal(const RhCase *c, GError **error)
                        "weights=narrow with %s, whose linear layers are not narrow\n"
                        "help: a recipe of narrow linear layers, such as fp8",
                        c->job.recipe->name);
-    return c->job.lora.rank == 0 ||
-           rh_fail(error, RH_ERROR_USAGE,
-                   "weights=narrow with lora.rank=%d is not known here\nhelp: weights=wide",
-                   c->job.lora.rank);
+    return true;
 }
 
 /* Documents part what attention looks at, and context ranks have parts of a sequence. */

@@ -46,7 +46,10 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, bool s
     RhStates states = rh_item_states(pieces, l, kind);
     double whole = larger(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
     rh_states_add(&m->states, &states);
+    RhHeld weights = states.params;
+    rh_held_add(&weights, &states.frozen);
     keep_largest(&m->largest_params, &states.params);
+    keep_largest(&m->largest_weights, &weights);
     m->largest_away_bytes = larger(m->largest_away_bytes, away);
     m->kept.host += away;
     *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
@@ -112,6 +115,7 @@ static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t 
         (before ? before->message.forward : 0) + chunk->message.forward + chunk->message.back;
     rh_states_add(&held->states, &chunk->states);
     keep_largest(&held->largest_params, &chunk->largest_params);
+    keep_largest(&held->largest_weights, &chunk->largest_weights);
     held->largest_away_bytes = larger(held->largest_away_bytes, chunk->largest_away_bytes);
 }
 
@@ -296,7 +300,7 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = rh_params_zero(pieces->c, l, (RhParamsClass)cls);
         scattered += zero >= 2 || (zero == 1 && stack->frees_gradients) ? largest->of[cls] : 0;
-        gathered += zero >= 3 ? largest->of[cls] : 0;
+        gathered += zero >= 3 ? held->largest_weights.of[cls] : 0;
     }
     return messages + width * scattered +
            rh_weight_bytes(pieces->c) * (stack->prefetch_layers + 1) * gathered +
@@ -322,7 +326,6 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += second > 0 ? weights / second : 0;
     }
     m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(pieces, l, &held->states);
-    m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_weight_bytes(pieces->c) * held->states.frozen;
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_states_copies(pieces->c, l, &held->states);
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);
     m.fixed_bytes[RH_MEMORY_RESERVE] = pieces->c->stack->reserve_bytes.value;

@@ -31,7 +31,8 @@ static inline int rh_chunk_layer(const RhModel *model, const RhChunkItems *items
 /* One chunk of the model on one rank. */
 typedef struct {
     RhStates states;
-    RhHeld largest_params;     /* of one item */
+    RhHeld largest_params; /* of one item, trained; trained or frozen */
+    RhHeld largest_weights;
     double largest_away_bytes; /* RhItem.away_bytes of one item */
     RhInFlight kept;           /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
@@ -50,7 +51,7 @@ RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *layou
 /* All chunks of a stage, on one rank. */
 typedef struct {
     RhStates states;
-    RhHeld largest_params; /* of one item */
+    RhHeld largest_params, largest_weights; /* of one item */
     double largest_away_bytes;
     double message_bytes; /* the largest, from or to another chunk; 0: there is one stage */
     double

@@ -31,11 +31,21 @@ double rh_weight_bytes(const RhCase *c)
     return rh_dtype_bytes(c->job.recipe->dtype);
 }
 
+/* Frozen weights that are held narrow are held in one layout, and every backward makes the other of it:
+ * Transformer Engine's disable_parameter_transpose_cache beside fp8_params, as NVIDIA trains adapters
+ * (mlcommons/training_results_v4.1 at b87b9e39, NVIDIA/benchmarks/llama2_70b_lora,
+ * conf/megatron_gpt_peft_tuning_config.yaml). Layouts with scales of their own are both there. */
+static bool makes_the_other_layout(const RhCase *c)
+{
+    return c->job.narrow_weights && c->job.lora.rank > 0 && !c->job.recipe->layouts_apart;
+}
+
 double rh_weight_copies_bytes(const RhCase *c)
 {
-    if (c->stack->casts_anew)
+    if (c->stack->casts_anew && !c->job.narrow_weights)
         return 0;
-    return c->job.recipe->weight_copy_bytes / (c->stack->weights_in_one_layout ? 2 : 1);
+    bool one = c->stack->weights_in_one_layout || makes_the_other_layout(c);
+    return c->job.recipe->weight_copy_bytes / (one ? 2 : 1);
 }
 
 double rh_gathered_weight_bytes(const RhCase *c, bool linear)
@@ -53,24 +63,30 @@ double rh_optimizer_state_bytes(const RhCase *c)
     return (rh_weight_bytes(c) < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0) + moments_of(c)->bytes;
 }
 
-/* All experts are in layers. */
+/* Of a class, what linear layers have. All experts are in layers. */
+static double linear_of(const RhStates *states, RhParamsClass cls)
+{
+    double experts = rh_held_sum(&states->frozen) > 0 ? states->frozen.of[RH_PARAMS_EXPERTS]
+                                                      : states->params.of[RH_PARAMS_EXPERTS];
+    return cls == RH_PARAMS_EXPERTS ? experts : states->linear - experts;
+}
+
+/* ZeRO-3 shares out what forward leaves for backward, too, whether weights are held narrow (Megatron-FSDP, whose
+ * keep_fp8_transpose_cache is off, NVIDIA/Megatron-LM at d98e8a64) or cast by each forward (NVIDIA/TransformerEngine at
+ * d0067d0d, pytorch/distributed.py: _fsdp_scatter_tensors of weights that linear.py saves). */
 double rh_states_copies(const RhCase *c, const RhLayout *l, const RhStates *states)
 {
-    double experts = states->params.of[RH_PARAMS_EXPERTS], common = states->linear - experts;
-    if (c->job.narrow_weights) {
-        experts /= rh_cut_shares(c, l, RH_PARAMS_EXPERTS).weights;
-        common /= rh_cut_shares(c, l, RH_PARAMS_COMMON).weights;
-    }
-    return rh_weight_copies_bytes(c) * (common + experts);
+    double sum = 0;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        sum +=
+            linear_of(states, (RhParamsClass)cls) / rh_cut_shares(c, l, (RhParamsClass)cls).weights;
+    return rh_weight_copies_bytes(c) * sum;
 }
 
 double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls)
 {
-    if (!c->job.narrow_weights)
-        return states->params.of[cls];
-    return cls == RH_PARAMS_EXPERTS
-               ? 0
-               : rh_held_sum(&states->params) + states->frozen - states->linear;
+    double all = states->params.of[cls] + states->frozen.of[cls];
+    return c->job.narrow_weights ? all - linear_of(states, cls) : all;
 }
 
 /* The stack counts fp32 moments, read and written, and its own gradients, read. */
@@ -84,7 +100,7 @@ static double optimizer_bytes(const RhCase *c)
 void rh_states_add(RhStates *sum, const RhStates *more)
 {
     rh_held_add(&sum->params, &more->params);
-    sum->frozen += more->frozen;
+    rh_held_add(&sum->frozen, &more->frozen);
     sum->linear += more->linear;
     sum->kinds |= more->kinds;
 }
@@ -96,7 +112,13 @@ RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates 
     double share = 0, all = rh_held_sum(params), cast = recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += params->of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
-    if (c->job.narrow_weights && all > 0) /* its share; the second layout of all, once gathered */
+    if (c->job.narrow_weights &&
+        c->job.lora.rank > 0) /* never again; the other layout, made in every backward */
+        cast = makes_the_other_layout(c) ? recipe->weight_copy_bytes * states->linear *
+                                               (double)rh_train_microbatches(c, l)
+                                         : 0;
+    else if (c->job.narrow_weights &&
+             all > 0) /* its share; the second layout of all, once gathered */
         cast = cast * share / all + (l->zero < 3 ? recipe->weight_copy_bytes * states->linear : 0);
     return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
                       .dtype = RH_DTYPE_FP32,

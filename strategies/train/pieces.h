@@ -96,8 +96,8 @@ static inline double rh_cut_message_bytes(const RhCutMessage *message, bool back
  * recipe may cast (and norms and routers, which are next to nothing). */
 typedef struct {
     RhHeld params;
-    double frozen;  /* besides: weights alone */
-    double linear;  /* frozen or not */
+    RhHeld frozen;  /* besides: weights alone */
+    double linear;  /* of the frozen ones, where there are such; adapters run wide */
     uint64_t kinds; /* of its layers: a bit each */
 } RhStates;
 void rh_states_add(RhStates *sum, const RhStates *more);
@@ -107,11 +107,10 @@ void rh_states_add(RhStates *sum, const RhStates *more);
  * off). */
 double rh_states_dummies(const RhPieces *pieces, const RhLayout *layout, const RhStates *states);
 
-/* Bytes of the narrow copies of layers' weights: of all, where they are made of wide weights and stay; the
- * rank's share, where they are the weights. */
+/* Bytes of the narrow copies of layers' weights: the rank's share where weights are shared out, else of all. */
 double rh_states_copies(const RhCase *c, const RhLayout *layout, const RhStates *states);
-/* Parameters of a class of which the stage holds the weight as it is: all, or those outside of layers where
- * weights of layers are held narrow. */
+/* Parameters of a class of which the stage holds the weight as it is, trained or frozen: all, or those outside of
+ * layers, and adapters, where weights of layers are held narrow. */
 double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls);
 /* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhStates *states);

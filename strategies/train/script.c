@@ -9,10 +9,12 @@ static void add_item(RhScript *s, int kind, int32_t layer, bool stays)
     RhItem item = {.kind = kind,
                    .layer = layer,
                    .params = rh_item_params(s->pieces, s->layout, kind),
+                   .weights = rh_item_params(s->pieces, s->layout, kind),
                    .bytes = rh_item_bytes(s->pieces, kind)};
+    RhStates states = rh_item_states(s->pieces, s->layout, kind);
+    rh_held_add(&item.weights, &states.frozen);
     item.away_bytes = rh_item_offload(s->layout, stays, &item.bytes);
     g_array_append_val(s->items, item);
-    RhStates states = rh_item_states(s->pieces, s->layout, kind);
     rh_states_add(&s->states, &states);
 }
 

@@ -10,9 +10,10 @@
 
 /* An item of a stage. */
 typedef struct {
-    int kind;      /* layer kind, RH_ITEM_EMBEDDING or RH_ITEM_HEAD */
-    int32_t layer; /* -1: embedding, head */
-    RhHeld params; /* on this rank, trained */
+    int kind;       /* layer kind, RH_ITEM_EMBEDDING or RH_ITEM_HEAD */
+    int32_t layer;  /* -1: embedding, head */
+    RhHeld params;  /* on this rank, trained */
+    RhHeld weights; /* trained or frozen */
     RhActivation bytes;
     double away_bytes; /* of what it keeps, in the host's memory */
 } RhItem;

@@ -116,7 +116,8 @@ static int32_t classes_gathered(const RhScriptWriter *w, RhSlotPass pass)
 {
     int32_t classes = 0;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        classes += is_gathered(w, cls, pass) && w->script->states.params.of[cls] > 0;
+        classes += is_gathered(w, cls, pass) &&
+                   (w->script->states.params.of[cls] > 0 || w->script->states.frozen.of[cls] > 0);
     return classes;
 }
 
@@ -133,16 +134,17 @@ static void gather_share(RhScriptWriter *w, int cls, double params, int32_t ahea
 static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhHeld *params = &rh_script_item(w->script, item)->params;
+    const RhHeld *weights = &rh_script_item(w->script, item)->weights;
     int32_t ahead = w->script->pieces->c->stack->prefetch_layers,
             classes = classes_gathered(w, slot->pass);
     bool first = slot->pass == RH_SLOT_FORWARD && slot->first && w->script->layout->outer;
     int32_t back = ahead * classes * (first ? 2 : 1);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        if (is_gathered(w, cls, slot->pass) && params->of[cls] > 0) {
+        if (is_gathered(w, cls, slot->pass) && weights->of[cls] > 0) {
             if (first)
                 gather_share(w, cls, params->of[cls], back);
             gather(w, gather_group(w->script->layout, cls, slot->pass),
-                   rh_weight_bytes(w->script->pieces->c) * params->of[cls], back, ahead + 1);
+                   rh_weight_bytes(w->script->pieces->c) * weights->of[cls], back, ahead + 1);
             rh_script_wait(w, RH_LANE_GATHER);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
