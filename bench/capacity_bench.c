@@ -30,18 +30,15 @@ static int32_t unproved(const RhCapacityCell *cells)
 static void measure(const char *model)
 {
     BenchJob jobs[CELLS];
-    const RhCase *cases[CELLS];
+    RhCapacityAsked cases[CELLS];
     RhCapacityCell cells[CELLS];
     for (int32_t i = 0; i < CELLS; i++) {
         g_autofree char *platform = g_strdup_printf("%s:%d", platforms[i / SIZES],
                                                     sizes[i % SIZES] / 8 /* GPUs of a node */);
         jobs[i] = bench_job(model, platform, 4096, SEQUENCE, sizes[i % SIZES]);
-        cases[i] = &jobs[i].c;
+        cases[i] = (RhCapacityAsked){&jobs[i].c, 1024, 4096}; /* 4 to 16 M tokens */
     }
-    RhCapacityGoal goal = {.tokens = TOKENS,
-                           .batch_least = 1024, /* 4 to 16 M tokens */
-                           .batch_most = 4096,
-                           .gap_frac = 0.01};
+    RhCapacityGoal goal = {.tokens = TOKENS, .gap_frac = 0.01};
     GError *error = NULL;
     double start = bench_now_s();
     rh_capacity_plan_all(cases, CELLS, &goal, cells, &error);

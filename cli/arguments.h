@@ -47,7 +47,7 @@ typedef struct {
     /* capacity */
     GPtrArray *platforms, *prices; /* const char* */
     const char *sizes, *batches;
-    double tokens, by_s, budget_usd;
+    double tokens, by_s, budget_usd, usd_per_kwh, pue;
     /* explain */
     const char *term, *why_not;
     GPtrArray *what_ifs;

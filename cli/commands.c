@@ -21,10 +21,10 @@
                   .names = rh_profile_names),                                                      \
         RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",                                     \
                   "override a field of the model, the platform or the job")
-#define DTYPE_ROW                                                                                  \
+#define DTYPE_ROW(help, ...)                                                                       \
     RH_OPTION(dtype, "dtype", 0, RH_OPTION_CHOICE, "TYPE",                                         \
-              "number formats: one throughout, or a recipe of narrow linear layers",               \
-              .choices = RH_RECIPE_CHOICES, .otherwise = "bf16")
+              "number formats: one throughout, or a recipe of narrow linear layers" help,          \
+              .choices = RH_RECIPE_CHOICES, .otherwise = "bf16", ##__VA_ARGS__)
 
 const RhOption rh_options_inputs[] = {
     INPUT_ROWS,
@@ -45,10 +45,10 @@ const RhOption rh_options_clusters[] = {
               "override a field of the model, of every platform or of the job"),
     RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
               "training framework, see `rehearse show stacks` (megatron)"),
-    DTYPE_ROW,
+    DTYPE_ROW("; of training also several, by commas", .several = true),
     {0}};
 
-const RhOption rh_options_served[] = {INPUT_ROWS, DTYPE_ROW, {0}};
+const RhOption rh_options_served[] = {INPUT_ROWS, DTYPE_ROW(""), {0}};
 
 const RhOption rh_options_job[] = {
     RH_OPTION(global_batch, "global-batch", 0, RH_OPTION_INTEGER, "B",
@@ -58,7 +58,7 @@ const RhOption rh_options_job[] = {
               .unless = "program", .usual = true, .low = 1, .high = 1 << 28),
     RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
               .low = 1, .high = 1 << 22),
-    DTYPE_ROW,
+    DTYPE_ROW(""),
     {0}};
 
 #define TERMINAL_ROWS                                                                              \

@@ -71,19 +71,27 @@ static bool fail_unknown(const RhCommand *command, const char *name, size_t leng
                    word, command->name);
 }
 
-static bool read_choice(const RhOption *o, const char *text, RhArguments *a, GError **error)
+static bool check_choice(const RhOption *o, const char *text, GError **error)
 {
     g_auto(GStrv) choices = g_strsplit(o->choices, "|", -1);
-    if (g_strv_contains((const char *const *)choices, text)) {
-        *FIELD(a, o, const char *) = text;
+    if (g_strv_contains((const char *const *)choices, text))
         return true;
-    }
     g_autofree char *list = g_strjoinv(", ", choices);
     const char *near = rh_nearest_name(text, (const char *const *)choices);
     rh_fail(error, RH_ERROR_USAGE, "--%s: \"%s\" is not one of %s", o->name, text, list);
     if (near)
         rh_error_help(error, "a similar one exists: --%s %s", o->name, near);
     return false;
+}
+
+static bool read_choice(const RhOption *o, const char *text, RhArguments *a, GError **error)
+{
+    g_auto(GStrv) words = g_strsplit(text, o->several ? "," : "|", -1);
+    for (char **word = words; *word; word++)
+        if (!check_choice(o, o->several ? *word : text, error))
+            return false;
+    *FIELD(a, o, const char *) = text;
+    return *words || check_choice(o, text, error);
 }
 
 /* A value that could not be read is a wrong command line, whatever the reader calls it; what is asked for is said. */
@@ -283,7 +291,8 @@ static bool check_given(const Reading *r, GError **error)
     g_autoptr(GString) notes = g_string_new(NULL);
     for (const RhOption *const *table = c->tables; *table; table++)
         for (const RhOption *o = *table; o->name; o++) {
-            if (given_of(r, o->unless) || g_ptr_array_find(r->seen, o, NULL))
+            if (given_of(r, o->unless) || given_of(r, o->or_else) ||
+                g_ptr_array_find(r->seen, o, NULL))
                 continue;
             bool needed = o->required && !rh_option_has_stand_in(c, o);
             g_autofree char *full = needed && o->unless ? rh_option_text(c, o) : g_strdup(o->help);

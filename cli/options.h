@@ -43,9 +43,11 @@ typedef struct {
     bool required;
     bool usual; /* most inputs need it: said along where something required is missing */
     const char
-        *unless;  /* options ("a|b") in place of which it stands: required where none of them is
+        *unless; /* options ("a|b") in place of which it stands: required where none of them is
                            given, and never with one */
-    bool neutral; /* cannot change the result: left out of the recorded argv */
+    const char *or_else; /* options ("a|b") with one of which it need not be given, and may be */
+    bool several;        /* a choice: one or more, by commas */
+    bool neutral;        /* cannot change the result: left out of the recorded argv */
 } RhOption;
 
 #define RH_OPTION(field, long_name, short_letter, kind_, value_, help_, ...)                       \

@@ -112,6 +112,10 @@ GPtrArray *rh_prices_sets(const RhArguments *a, const char *platform)
     const char *price = price_word(a->prices, platform);
     if (price)
         g_ptr_array_add(sets, g_strdup_printf("price_per_gpu_hour=%s", price));
+    if (a->pue > 0) {
+        char text[G_ASCII_DTOSTR_BUF_SIZE];
+        g_ptr_array_add(sets, g_strconcat("pue=", g_ascii_dtostr(text, sizeof text, a->pue), NULL));
+    }
     return sets;
 }
 

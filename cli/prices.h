@@ -7,7 +7,7 @@
 bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **error);
 /* RH_ERROR_USAGE: no price, no month, or of a platform that is not named. */
 bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **error);
-/* The settings of a command, and behind them what sets this platform's price, where one is given: char*, which the
+/* The settings of a command, and behind them what sets this platform's price and PUE, where they are given: char*, which the
  * array owns; caller unrefs. */
 GPtrArray *rh_prices_sets(const RhArguments *arguments, const char *platform);
 /* One price with its month, or not: "2USD@2026-11". RH_ERROR_USAGE: as rh_platform_set(), or no month. */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "platforms/facts.h"
-#include "report/capacity.h"
+#include "report/capacity_words.h"
 #include "report/json_common.h"
 
 static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)
@@ -58,7 +58,8 @@ static void put_inputs(RhJsonWriter *w, const RhCapacityAnswer *a)
     rh_json_end_object(w);
     put_platforms(w, a);
     rh_json_put_int(w, "sequence_tokens", q->c->job.sequence);
-    rh_json_put_string(w, "dtype", q->c->job.recipe->name);
+    rh_json_put_string(w, "dtype",
+                       rh_capacity_dtypes_vary(a->cells) ? NULL : q->c->job.recipe->name);
     rh_json_put_int(w, "seed", q->seed);
     rh_json_end_object(w);
 }
@@ -71,6 +72,7 @@ static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
     rh_json_put_string(w, "platform", cell->platform);
     rh_json_put_int(w, "gpus_count", cell->c.job.gpus);
     rh_json_put_int(w, "gpus_asked_count", cell->asked);
+    rh_json_put_string(w, "dtype", cell->c.job.recipe->name);
     rh_json_put_string(w, "reason", cell->why);
     if (!cell->r) {
         rh_json_put_null(w, "seconds");
@@ -79,8 +81,10 @@ static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
         return;
     }
     rh_json_put_int(w, "global_batch", cell->c.job.global_batch);
+    rh_json_put_number(w, "tokens_count", cell->tokens);
     rh_json_put_number(w, "seconds", cell->seconds);
     rh_put_known(w, "usd", cell->usd);
+    rh_put_known(w, "electricity_usd", cell->electricity_usd);
     rh_json_put_number(w, "seconds_upper", rh_upper_end(cell->seconds, cell->allowed_frac));
     rh_put_known(w, "usd_upper", rh_upper_end(cell->usd, cell->allowed_frac));
     rh_put_known(w, "run_energy_j", cell->energy_j);
@@ -121,12 +125,15 @@ char *rh_report_capacity_json(const RhCapacityAnswer *a)
     rh_json_put_string(w, "version", q->version);
     rh_put_words(w, "argv", q->argv);
     put_inputs(w, a);
-    rh_json_put_number(w, "tokens_count", a->goal->tokens);
+    int64_t least = 0, most = 0;
+    rh_capacity_batches_asked(a->cells, &least, &most);
+    rh_put_known(w, "tokens_count", a->goal->tokens);
     rh_put_known(w, "by_s", a->goal->by_s);
     rh_put_known(w, "budget_usd", a->goal->budget_usd);
+    rh_put_known(w, "usd_per_kwh", a->goal->usd_per_kwh);
     rh_json_put_string(w, "error_bar", a->goal->as_predicted ? "none" : "keep");
-    rh_json_put_int(w, "batch_least", a->goal->batch_least);
-    rh_json_put_int(w, "batch_most", a->goal->batch_most);
+    rh_json_put_int(w, "batch_least", least);
+    rh_json_put_int(w, "batch_most", most);
     rh_json_put_number(w, "gap_frac", a->goal->gap_frac);
     rh_json_put_bool(w, "timed_out", timed_out);
     if (a->best >= 0)

@@ -177,7 +177,7 @@ static void an_mfu_names_its_peak(void)
         RhDtype peak;
     } jobs[] = {{"h100-sxm:8x1", "bf16", RH_DTYPE_BF16},
                 {"h100-sxm:8x1", "fp8", RH_DTYPE_FP8},
-                {"a100-sxm-80:8x1", "fp8", RH_DTYPE_BF16}};
+                {"b200-sxm:8x1", "nvfp4", RH_DTYPE_FP4}};
     for (size_t i = 0; i < G_N_ELEMENTS(jobs); i++) {
         g_auto(TrainKit) k = train_kit(job[0], jobs[i].platform, "megatron", 8, 2048);
         k.c.job.recipe = rh_recipe_by_name(jobs[i].dtype);

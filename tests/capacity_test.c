@@ -54,6 +54,7 @@ static RhCapacityCell cell(const char *platform, int32_t gpus, double seconds, d
     RhCapacityCell made = {.platform = platform, .seconds = seconds, .usd = usd};
     made.energy_j = energy_j;
     made.c.job.gpus = gpus;
+    made.series = *platform;
     made.r = g_new0(RhRehearsal, 1);
     made.r->tokens_per_s_per_gpu = 1e9 / seconds / gpus;
     return made;
@@ -78,12 +79,16 @@ static void the_goal_chooses(void)
                                    cell("a", 32, 400, 20, 9), cell("b", 8, 900, 30, 2)};
     g_autoptr(GArray) cells = cells_of(list, 4);
     CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells), 0);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 700}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 400}, cells), 2);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 399}, cells), -1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 15}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 9}, cells), -1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 950, .budget_usd = 30}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 700}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 400}, cells), 2);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 399}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 15}, cells),
+                    1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 9}, cells),
+                    -1);
+    CU_ASSERT_EQUAL(
+        rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 950, .budget_usd = 30}, cells),
+        1);
     CU_ASSERT_EQUAL(rh_capacity_soonest(cells), 2);
     CU_ASSERT_EQUAL(rh_capacity_cheapest(cells), 0);
     RH_CHECK_CLOSE(at(cells, 2)->efficiency_frac, 1000.0 * 8 / (400.0 * 32), 1e-12);
@@ -96,11 +101,13 @@ static void goals_are_kept_with_the_error_bar(void)
     RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 12, 6)};
     list[0].allowed_frac = list[1].allowed_frac = 0.05;
     g_autoptr(GArray) cells = cells_of(list, 2);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 1051}, cells), 0);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 1049}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.by_s = 629}, cells), -1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 12.61}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 12.59}, cells), 0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 1051}, cells), 0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 1049}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 629}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 12.61}, cells),
+                    1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 12.59}, cells),
+                    0);
 }
 
 static void the_front_is_not_dominated(void)
@@ -121,7 +128,8 @@ static void without_prices_gpu_hours_stand_for_money(void)
     g_autoptr(GArray) cells = cells_of(list, 2);
     CU_ASSERT_FALSE(rh_capacity_priced(cells));
     CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 20}, cells), 0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 20}, cells),
+                    0);
 }
 
 static void what_does_not_fit_is_nobodys_answer(void)
@@ -139,11 +147,10 @@ static void a_run_is_its_steps(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     k.platform->price_usd_per_gpu_hour.value = 2.5;
-    RhCapacityGoal goal = {
-        .tokens = 1e12, .batch_least = 16, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, &error));
+    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 16, 32}, &goal, &found, &error));
     CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
     CU_ASSERT_EQUAL(found.c.job.global_batch, 32);
     RH_CHECK_CLOSE(found.seconds, ceil(1e12 / (32 * 2048)) * found.r->step_time_s, 1e-9);
@@ -160,6 +167,57 @@ static void a_run_is_its_steps(void)
     rh_capacity_cell_clear(&found);
 }
 
+/* Electricity that is paid apart is part of the money; all of it where GPUs have no price. */
+static void electricity_is_money(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    RhCapacityAsked asked = {&k.c, 32, 32};
+    RhCapacityGoal goal = {.tokens = 1e12, .usd_per_kwh = 0.1, .gap_frac = 0.01, .risk_frac = 0.05};
+    for (int priced = 0; priced < 2; priced++) {
+        RhCapacityCell found;
+        k.platform->price_usd_per_gpu_hour.value = 2.5 * priced;
+        CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&asked, &goal, &found, NULL));
+        RH_CHECK_CLOSE(found.electricity_usd, found.energy_j / 3.6e6 * 0.1, 1e-9);
+        RH_CHECK_CLOSE(found.usd, priced * 8 * found.seconds / 3600 * 2.5 + found.electricity_usd,
+                       1e-9);
+        rh_capacity_cell_clear(&found);
+    }
+}
+
+/* Without tokens: as many whole steps as the budget, or the date, has room for at the upper end of the error bar. */
+static void a_budget_buys_whole_steps(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
+    RhCapacityAsked asked = {&k.c, 32, 32};
+    k.platform->price_usd_per_gpu_hour.value = 2.5;
+    RhCapacityGoal goals[] = {{.budget_usd = 1000}, {.by_s = 86400}, {.budget_usd = 1e-6}};
+    for (size_t i = 0; i < G_N_ELEMENTS(goals); i++) {
+        RhCapacityCell found;
+        goals[i].gap_frac = 0.01;
+        goals[i].risk_frac = 0.05;
+        CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&asked, &goals[i], &found, NULL));
+        double step_usd = 8 * found.r->step_time_s / 3600 * 2.5, longer = 1 + found.allowed_frac;
+        double steps = goals[i].by_s > 0 ? goals[i].by_s / found.r->step_time_s / longer
+                                         : goals[i].budget_usd / step_usd / longer;
+        RH_CHECK_CLOSE(found.tokens, floor(steps) * 32 * 2048, 1e-9);
+        RH_CHECK_CLOSE(found.seconds, floor(steps) * found.r->step_time_s, 1e-9);
+        g_autoptr(GArray) cells = cells_of(&found, 1);
+        CU_ASSERT_EQUAL(rh_capacity_judge(&goals[i], cells), steps >= 1 ? 0 : -1);
+    }
+}
+
+/* The most tokens are the answer where none are said. */
+static void the_most_tokens_win_where_none_are_said(void)
+{
+    RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 10, 6)};
+    list[0].tokens = 5e8;
+    list[1].tokens = 6e8;
+    g_autoptr(GArray) cells = cells_of(list, 2);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 10}, cells), 1);
+    CU_ASSERT_TRUE(at(cells, 1)->pareto);
+    CU_ASSERT_TRUE(at(cells, 0)->pareto); /* less energy */
+}
+
 /* Neither a fraction of a step nor one more than there are. */
 static void steps_are_whole(void)
 {
@@ -168,13 +226,10 @@ static void steps_are_whole(void)
     } runs[] = {{1, 1}, {32 * 2048, 1}, {32 * 2048 + 1, 2}, {7e5 * 32 * 2048, 7e5}};
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
-        RhCapacityGoal goal = {.tokens = runs[i].tokens,
-                               .batch_least = 32,
-                               .batch_most = 32,
-                               .gap_frac = 0.01,
-                               .risk_frac = 0.05};
+        RhCapacityGoal goal = {.tokens = runs[i].tokens, .gap_frac = 0.01, .risk_frac = 0.05};
         RhCapacityCell found;
-        CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, NULL));
+        CU_ASSERT_TRUE_FATAL(
+            rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
         CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
         RH_CHECK_CLOSE(found.seconds, runs[i].steps * found.r->step_time_s, 1e-12);
         rh_capacity_cell_clear(&found);
@@ -226,14 +281,13 @@ static void cells_planned_together_are_those_planned_alone(void)
     g_auto(TrainKit) small = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     g_auto(TrainKit) large = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
     g_auto(TrainKit) none = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
-    const RhCase *const cases[] = {&small.c, &none.c, &large.c};
-    RhCapacityGoal goal = {
-        .tokens = 1e12, .batch_least = 32, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    const RhCapacityAsked cases[] = {{&small.c, 32, 32}, {&none.c, 32, 32}, {&large.c, 32, 32}};
+    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     for (goal.jobs = 1; goal.jobs <= 5; goal.jobs += 2) {
         RhCapacityCell found[3], alone;
         CU_ASSERT_TRUE_FATAL(rh_capacity_plan_all(cases, 3, &goal, found, NULL));
         for (int i = 0; i < 3; i++) {
-            CU_ASSERT_TRUE_FATAL(rh_capacity_plan(cases[i], &goal, &alone, NULL));
+            CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&cases[i], &goal, &alone, NULL));
             check_same(&found[i], &alone);
             rh_capacity_cell_clear(&found[i]);
             rh_capacity_cell_clear(&alone);
@@ -249,11 +303,11 @@ static void cells_of_the_ends_are_begun_first(void)
     static const int32_t sizes[] = {256, 512, 1024, 2048, 4096, 256, 1024, 4096};
     static const int32_t want[] = {0, 4, 5, 7, 1, 3, 2, 6};
     RhCase cells[G_N_ELEMENTS(sizes)] = {0};
-    const RhCase *cases[G_N_ELEMENTS(sizes)];
+    RhCapacityAsked cases[G_N_ELEMENTS(sizes)] = {0};
     int32_t order[G_N_ELEMENTS(sizes)];
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
         cells[i].job.gpus = sizes[i];
-        cases[i] = &cells[i];
+        cases[i].c = &cells[i];
     }
     rh_capacity_order(cases, G_N_ELEMENTS(sizes), order);
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
@@ -264,13 +318,8 @@ static void one_cell_that_fails_fails_all(void)
 {
     g_auto(TrainKit) good = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     g_auto(TrainKit) none = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
-    const RhCase *const cases[] = {&good.c, &none.c};
-    RhCapacityGoal goal = {.tokens = 1e12,
-                           .batch_least = 32,
-                           .batch_most = 32,
-                           .gap_frac = 0.01,
-                           .risk_frac = 0.05,
-                           .jobs = 2};
+    const RhCapacityAsked cases[] = {{&good.c, 32, 32}, {&none.c, 32, 32}};
+    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05, .jobs = 2};
     RhCapacityCell found[2];
     g_autoptr(GError) error = NULL;
     none.c.platform = NULL; /* its worker crashes */
@@ -284,10 +333,9 @@ static void one_cell_that_fails_fails_all(void)
 static void half_a_rehearsal_is_none(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
-    RhCapacityGoal goal = {
-        .tokens = 1e12, .batch_least = 32, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
-    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, NULL));
+    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     rh_rehearsal_pack(bytes, found.r);
@@ -306,10 +354,9 @@ static void half_a_rehearsal_is_none(void)
 static void a_model_too_large_says_why(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
-    RhCapacityGoal goal = {
-        .tokens = 1e12, .batch_least = 32, .batch_most = 32, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
-    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&k.c, &goal, &found, NULL));
+    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
     CU_ASSERT_PTR_NULL(found.r);
     CU_ASSERT_STRING_EQUAL(found.why, "nothing fits in memory");
     rh_capacity_cell_clear(&found);
@@ -342,6 +389,9 @@ int main(void)
             {"without_prices_gpu_hours_stand_for_money", without_prices_gpu_hours_stand_for_money},
             {"what_does_not_fit_is_nobodys_answer", what_does_not_fit_is_nobodys_answer},
             {"a_run_is_its_steps", a_run_is_its_steps},
+            {"electricity_is_money", electricity_is_money},
+            {"a_budget_buys_whole_steps", a_budget_buys_whole_steps},
+            {"the_most_tokens_win_where_none_are_said", the_most_tokens_win_where_none_are_said},
             {"steps_are_whole", steps_are_whole},
             {"cells_planned_together_are_those_planned_alone",
              cells_planned_together_are_those_planned_alone},

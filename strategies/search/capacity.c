@@ -8,7 +8,8 @@
 #include "strategies/search/likeness.h"
 #include "strategies/search/plan_answer.h"
 
-#define SAME_STEPS 1e-9 /* relative: rounding that makes no further step */
+#define SAME_STEPS 1e-9 /* relative: rounding that makes no step more or fewer */
+#define J_PER_KWH  3.6e6
 
 /* The largest multiple within the range of the GPUs, or of a half, a quarter and so on of them: of the
  * first that has one of `enough` at least. 0: there is none. */
@@ -40,14 +41,31 @@ static double allowed_frac(const RhCase *c, const RhRehearsal *r)
     return r->bar ? r->bar->error_frac : rh_record_widest_frac(rh_record_shipped(), like.kind);
 }
 
+/* Steps that date and budget allow; 0: not one, or what one costs is not known. */
+static double affordable(const RhCapacityGoal *goal, double allowed, double step_s, double step_usd)
+{
+    double steps = (double)INFINITY;
+    if (goal->by_s > 0)
+        steps = goal->by_s / rh_upper_end(step_s, allowed);
+    if (goal->budget_usd > 0)
+        steps = fmin(steps, step_usd > 0 ? goal->budget_usd / rh_upper_end(step_usd, allowed) : 0);
+    return isfinite(steps) ? floor(steps * (1 + SAME_STEPS)) : 0;
+}
+
 static void account(const RhCapacityGoal *goal, RhCapacityCell *cell)
 {
     const RhRehearsal *r = cell->r;
-    double rate = r->tokens_per_s_per_gpu * cell->c.job.gpus;
-    double steps = ceil(goal->tokens / (rate * r->step_time_s) * (1 - SAME_STEPS));
-    cell->seconds = steps * r->step_time_s;
-    cell->usd = r->cost_usd * steps;
+    double step_tokens = r->tokens_per_s_per_gpu * cell->c.job.gpus * r->step_time_s;
+    double electricity_usd = r->energy.total_j / J_PER_KWH * goal->usd_per_kwh;
+    bool drawn = goal->usd_per_kwh <= 0 || electricity_usd > 0;
+    double usd = drawn ? r->cost_usd + electricity_usd : 0;
     cell->allowed_frac = goal->as_predicted ? 0 : allowed_frac(&cell->c, r);
+    double steps = goal->tokens > 0 ? ceil(goal->tokens / step_tokens * (1 - SAME_STEPS))
+                                    : affordable(goal, cell->allowed_frac, r->step_time_s, usd);
+    cell->tokens = goal->tokens > 0 ? goal->tokens : steps * step_tokens;
+    cell->seconds = steps * r->step_time_s;
+    cell->usd = usd * steps;
+    cell->electricity_usd = electricity_usd * steps;
     cell->energy_j = r->energy.total_j * steps;
 }
 
@@ -115,12 +133,17 @@ static bool perform(RhCapacityCell *cell, const RhPlanOptions *options, GError *
     return true;
 }
 
-bool rh_capacity_plan(const RhCase *c, const RhCapacityGoal *goal, RhCapacityCell *out,
+bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityGoal *goal, RhCapacityCell *out,
                       GError **error)
 {
+    const RhCase *c = asked->c;
     int64_t batches[RH_CAPACITY_BATCHES_MAX];
-    int32_t count = rh_capacity_batches(goal->batch_least, goal->batch_most, c->job.gpus, batches);
-    RhCapacityCell cell = {.c = *c, .proved = true};
+    int32_t count =
+        rh_capacity_batches(asked->batch_least, asked->batch_most, c->job.gpus, batches);
+    RhCapacityCell cell = {.c = *c,
+                           .batch_least = asked->batch_least,
+                           .batch_most = asked->batch_most,
+                           .proved = true};
     RhDeadline deadline = rh_deadline_in(goal->timeout_s);
     RhPlanOptions options = {.top = 1,
                              .best_alone = true,
@@ -176,6 +199,16 @@ static RhCapacityCell *at(const GArray *cells, guint i)
     return &((RhCapacityCell *)(void *)cells->data)[i];
 }
 
+void rh_capacity_batches_asked(const GArray *cells, int64_t *least, int64_t *most)
+{
+    *least = G_MAXINT64;
+    *most = 0;
+    for (guint i = 0; i < cells->len; i++) {
+        *least = MIN(*least, at(cells, i)->batch_least);
+        *most = MAX(*most, at(cells, i)->batch_most);
+    }
+}
+
 bool rh_capacity_priced(const GArray *cells)
 {
     bool any = false;
@@ -193,8 +226,10 @@ static double price_of(const RhCapacityCell *cell, bool priced)
     return priced ? cell->usd : cell->seconds * cell->c.job.gpus;
 }
 
-/* The least of `key` among the cells with a layout, the sooner of equals. */
-static int32_t least(const GArray *cells, bool by_time, bool meeting)
+typedef enum { BY_MONEY, BY_TIME, BY_TOKENS } Key;
+
+/* The least of `key`, of tokens the most, among the cells with a layout, the sooner of equals. */
+static int32_t least(const GArray *cells, Key by, bool meeting)
 {
     bool priced = rh_capacity_priced(cells);
     int32_t best = -1;
@@ -203,7 +238,9 @@ static int32_t least(const GArray *cells, bool by_time, bool meeting)
         const RhCapacityCell *cell = at(cells, i);
         if (!cell->r || (meeting && !cell->meets))
             continue;
-        double key = by_time ? cell->seconds : price_of(cell, priced);
+        double key = by == BY_TIME     ? cell->seconds
+                     : by == BY_TOKENS ? -cell->tokens
+                                       : price_of(cell, priced);
         bool sooner = best >= 0 && key == best_key && cell->seconds < at(cells, best)->seconds;
         if (best < 0 || key < best_key || sooner) {
             best = (int32_t)i;
@@ -215,23 +252,23 @@ static int32_t least(const GArray *cells, bool by_time, bool meeting)
 
 int32_t rh_capacity_soonest(const GArray *cells)
 {
-    return least(cells, true, false);
+    return least(cells, BY_TIME, false);
 }
 
 int32_t rh_capacity_cheapest(const GArray *cells)
 {
-    return least(cells, false, false);
+    return least(cells, BY_MONEY, false);
 }
 
-/* Is `a` as good as `b` by time, money and energy, and better by one? What one of the two does not
+/* Is `a` as good as `b` by tokens, time, money and energy, and better by one? What one of the two does not
  * know decides nothing. */
 static bool dominates(const RhCapacityCell *a, const RhCapacityCell *b, bool priced)
 {
     bool energies = a->energy_j > 0 && b->energy_j > 0;
-    double less[3] = {b->seconds - a->seconds, price_of(b, priced) - price_of(a, priced),
-                      energies ? b->energy_j - a->energy_j : 0};
+    double less[] = {b->seconds - a->seconds, price_of(b, priced) - price_of(a, priced),
+                     energies ? b->energy_j - a->energy_j : 0, a->tokens - b->tokens};
     bool better = false;
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(less); i++) {
         if (less[i] < 0)
             return false;
         better |= less[i] > 0;
@@ -256,15 +293,16 @@ int32_t rh_capacity_judge(const RhCapacityGoal *goal, GArray *cells)
         RhCapacityCell *cell = at(cells, i);
         if (!cell->r)
             continue;
-        if (!smallest || strcmp(smallest->platform, cell->platform) != 0)
+        if (!smallest || smallest->series != cell->series)
             smallest = cell;
         cell->efficiency_frac = cell->r->tokens_per_s_per_gpu / smallest->r->tokens_per_s_per_gpu;
         double seconds = rh_upper_end(cell->seconds, cell->allowed_frac);
         double usd = rh_upper_end(cell->usd, cell->allowed_frac);
         bool in_time = goal->by_s <= 0 || seconds <= goal->by_s;
         bool within = goal->budget_usd <= 0 || (usd > 0 && usd <= goal->budget_usd);
-        cell->meets = in_time && within;
+        cell->meets = goal->tokens > 0 ? in_time && within : cell->seconds > 0;
     }
     mark_front(cells, rh_capacity_priced(cells));
-    return least(cells, goal->budget_usd > 0 && goal->by_s <= 0, true);
+    bool soonest = goal->budget_usd > 0 && goal->by_s <= 0;
+    return least(cells, goal->tokens <= 0 ? BY_TOKENS : soonest ? BY_TIME : BY_MONEY, true);
 }

@@ -8,7 +8,7 @@
 #include "strategies/search/capacity.h"
 
 typedef struct {
-    const RhCase *const *cases;
+    const RhCapacityAsked *asked;
     const RhCapacityGoal *goal;
     RhDeadline deadline;
     const int32_t *order; /* of cells, by item: what takes longest first */
@@ -17,13 +17,13 @@ typedef struct {
     int32_t count, done;
 } Cells;
 
-static bool plan_one(const Cells *cells, const RhCase *c, const RhCapacityGoal *goal,
+static bool plan_one(const Cells *cells, const RhCapacityAsked *asked, const RhCapacityGoal *goal,
                      RhCapacityCell *out, GError **error)
 {
     RhCapacityGoal own = *goal;
     if (goal->timeout_s > 0)
         own.timeout_s = fmax(rh_deadline_left_s(cells->deadline), 1e-3);
-    return rh_capacity_plan(c, &own, out, error);
+    return rh_capacity_plan(asked, &own, out, error);
 }
 
 /* --- there and back --- */
@@ -59,7 +59,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     goal.jobs = (goal.jobs + at_once - 1) / at_once;
     goal.progress = NULL; /* the caller tells */
     RhCapacityCell cell;
-    if (!plan_one(cells, cells->cases[cells->order[item]], &goal, &cell, error))
+    if (!plan_one(cells, &cells->asked[cells->order[item]], &goal, &cell, error))
         return NULL;
     return pack(&cell); /* the cell ends with the child */
 }
@@ -77,7 +77,7 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
     int32_t i = cells->order[item];
     if (error)
         cells->errors[i] = g_error_copy(error);
-    else if (!unpack(bytes, cells->cases[i], &cells->out[i]))
+    else if (!unpack(bytes, cells->asked[i].c, &cells->out[i]))
         rh_fail(&cells->errors[i], RH_ERROR_INTERNAL, "the answer of a plan broke off");
     cells->done++;
     tell(cells);
@@ -86,14 +86,14 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
 /* --- all of them --- */
 
 typedef struct {
-    const RhCase *const *cases;
+    const RhCapacityAsked *asked;
     double middle_gpus;
 } Ends;
 
 /* From the middle of the sizes, as a ratio of at least 1. */
 static double off_middle(const Ends *ends, int32_t i)
 {
-    double ratio = ends->cases[i]->job.gpus / ends->middle_gpus;
+    double ratio = ends->asked[i].c->job.gpus / ends->middle_gpus;
     return fmax(ratio, 1 / ratio);
 }
 
@@ -106,22 +106,22 @@ static gint ends_first(gconstpointer a, gconstpointer b, gpointer user)
     return off_x > off_y ? -1 : off_x < off_y ? 1 : (x > y) - (x < y);
 }
 
-void rh_capacity_order(const RhCase *const *cases, int32_t count, int32_t *order)
+void rh_capacity_order(const RhCapacityAsked *asked, int32_t count, int32_t *order)
 {
     int32_t least = G_MAXINT32, most = 0;
     for (int32_t i = 0; i < count; i++) {
         order[i] = i;
-        least = MIN(least, cases[i]->job.gpus);
-        most = MAX(most, cases[i]->job.gpus);
+        least = MIN(least, asked[i].c->job.gpus);
+        most = MAX(most, asked[i].c->job.gpus);
     }
-    Ends ends = {cases, sqrt((double)least * most)};
+    Ends ends = {asked, sqrt((double)least * most)};
     g_qsort_with_data(order, count, sizeof *order, ends_first, &ends);
 }
 
 static void run(Cells *cells)
 {
     g_autofree int32_t *order = g_new(int32_t, cells->count);
-    rh_capacity_order(cells->cases, cells->count, order);
+    rh_capacity_order(cells->asked, cells->count, order);
     cells->order = order;
     RhWorkers workers = {.count = cells->count,
                          .jobs = MIN(cells->goal->jobs, cells->count),
@@ -132,13 +132,13 @@ static void run(Cells *cells)
     rh_workers_run(&workers);
 }
 
-bool rh_capacity_plan_all(const RhCase *const *cases, int32_t count, const RhCapacityGoal *goal,
+bool rh_capacity_plan_all(const RhCapacityAsked *asked, int32_t count, const RhCapacityGoal *goal,
                           RhCapacityCell *out, GError **error)
 {
     RhCapacityGoal settled = *goal;
     g_autofree GError **errors = g_new0(GError *, count + 1);
     settled.jobs = goal->jobs > 0 ? goal->jobs : (int32_t)g_get_num_processors();
-    Cells cells = {.cases = cases,
+    Cells cells = {.asked = asked,
                    .goal = &settled,
                    .deadline = rh_deadline_in(goal->timeout_s),
                    .out = out,
@@ -147,7 +147,7 @@ bool rh_capacity_plan_all(const RhCase *const *cases, int32_t count, const RhCap
     for (int32_t i = 0; i < count; i++)
         out[i] = (RhCapacityCell){0};
     if (count == 1)
-        return plan_one(&cells, cases[0], &settled, &out[0], error);
+        return plan_one(&cells, &asked[0], &settled, &out[0], error);
     if (count > 1)
         run(&cells);
     GError *first = NULL;

@@ -52,3 +52,22 @@ rehearse capacity -w tiny-llama.json -p tpu-v5p --gpus 64..128 --seq 1024 --toke
 grep -A4 '"left_out"' torus.json
 rehearse capacity -w tiny-llama.json -p tpu-v5p --gpus 96 --seq 1024 --tokens 1B -q 2>&1
 echo "exit $?"
+# What a budget buys, and what can be trained on by a date; rows of formats and of batches; electricity.
+rehearse capacity -w tiny-llama.json -p two-nodes.json --seq 1024 -q --gpus 4,8 --global-batch 64 --budget 100USD --price 2USD --price-kwh 0.1USD --pue 1.5 -o buys.md -o buys.csv |
+    grep -vE '^( |odds|error|next)'
+head -3 buys.md
+cut -d, -f2,7,11,26- buys.csv
+rehearse capacity -w tiny-llama.json -p two-nodes.json --seq 1024 -q --gpus 8 --global-batch 32,64 --dtype bf16,fp8 --by 1h | sed -n '1,2p;/platform/,/^  \*/p'
+rehearse capacity -w tiny-llama.json -p two-nodes.json --seq 1024 -q --gpus 8 --global-batch 64 --tokens 1B --price-kwh 0.1USD | grep -E '^(chea|elec|price)'
+# A platform whole; as many nodes as it takes; neither.
+rehearse capacity -w tiny-llama.json -p two-nodes.json --seq 1024 -q --global-batch 64 --tokens 1B | sed -n '/platform/,/two/p'
+rehearse capacity -w tiny-llama.json -p dgx-h100 --seq 1024 -q --global-batch 1024 --tokens 500B --by 12h | sed -n '1,2p;/platform/,/^  \*/p'
+for wrong in '' '--budget 1kUSD --gpus 8' '--price-kwh 0.1USD --tokens 1B --gpus 8 --price thinner.json=2USD' '--tokens 1B --gpus 8 --dtype bf16,fp9' \
+    '--tokens 1B --gpus 8 --dtype bf16,bf16'; do
+    # shellcheck disable=SC2086
+    rehearse capacity -w tiny-llama.json -p two-nodes.json,thinner.json --seq 1024 -q $wrong 2>&1
+    echo "exit $?"
+done
+rehearse capacity -w tiny-llama.json -p dgx-h100 --seq 1024 -q --tokens 1B 2>&1
+rehearse capacity -w tiny-llama.json -p dgx-h100 --lengths in=8,out=8 --dtype bf16,fp8 --rate 1/s --ttft 'p99<1s' 2>&1
+echo "exit $?"

@@ -1,0 +1,221 @@
+#include "cli/capacity_training.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/capacity_asking.h"
+#include "cli/idle_words.h"
+#include "cli/output.h"
+#include "cli/prices.h"
+#include "cli/room_words.h"
+#include "cli/terminal.h"
+#include "report/capacity_page.h"
+#include "report/capacity_picture.h"
+#include "report/format.h"
+#include "report/json_facts.h"
+
+#define ROUNDS_MAX 6 /* of sizes, where as many nodes as it takes are looked for */
+
+/* Those that are not planned yet. */
+static bool plan_cells(RhCapacityAsking *q, GError **error)
+{
+    guint count = 0;
+    RhCapacityGoal goal = q->goal;
+    goal.timeout_s = q->a->timeout_s > 0 ? rh_terminal_left_s(q->a->timeout_s) : 0;
+    goal.progress = rh_terminal_progress;
+    g_autofree RhCapacityAsked *asked = g_new(RhCapacityAsked, q->cells->len);
+    g_autofree RhCapacityCell **cells = g_new(RhCapacityCell *, q->cells->len);
+    g_autofree RhCapacityCell *found = g_new(RhCapacityCell, q->cells->len);
+    for (guint i = 0; i < q->cells->len; i++) {
+        RhCapacityCell *cell = &g_array_index(q->cells, RhCapacityCell, i);
+        const RhInputs *in = g_ptr_array_index(q->inputs, i);
+        if (cell->r || cell->why)
+            continue;
+        asked[count] = (RhCapacityAsked){&in->c, cell->batch_least, cell->batch_most};
+        cells[count++] = cell;
+    }
+    bool fine = rh_capacity_plan_all(asked, (int32_t)count, &goal, found, error);
+    rh_terminal_progress_end();
+    for (guint i = 0; i < count && fine; i++) {
+        found[i].platform = cells[i]->platform;
+        found[i].series = cells[i]->series;
+        found[i].asked = cells[i]->asked;
+        *cells[i] = found[i];
+    }
+    return fine;
+}
+
+/* Then sizes that follow from what these came to. */
+static bool plan_on(RhCapacityAsking *q, GError **error)
+{
+    guint count = q->cells->len;
+    for (int round = 0; round < ROUNDS_MAX && count > 0; round++)
+        if (!plan_cells(q, error) || !rh_capacity_asking_next(q, &count, error))
+            return false;
+    return count == 0 || plan_cells(q, error);
+}
+
+/* A budget needs every price; so does electricity that is paid apart, unless it is all that is paid. */
+static bool check_prices(const RhCapacityAsking *q, GError **error)
+{
+    g_autoptr(GString) unknown = g_string_new(NULL), help = g_string_new(NULL);
+    guint count = 0, priced = 0;
+    for (guint i = 0; i < q->inputs->len; i++) {
+        const RhInputs *in = g_ptr_array_index(q->inputs, i);
+        const RhCapacityCell *cell = &g_array_index(q->cells, RhCapacityCell, i);
+        if (i > 0 && strcmp(cell[-1].platform, cell->platform) == 0)
+            continue;
+        if (in->hardware->price_usd_per_gpu_hour.value > 0) {
+            priced++;
+            continue;
+        }
+        g_string_append_printf(unknown, "%s%s", count++ ? ", " : "", cell->platform);
+        g_autofree char *price = g_strdup_printf("%s=2USD", cell->platform);
+        g_autofree char *word = rh_text_path(price);
+        g_string_append_printf(help, "--price %s ", word);
+    }
+    bool apart = q->goal.usd_per_kwh > 0;
+    if (count == 0 || (apart ? priced == 0 : q->goal.budget_usd <= 0))
+        return true;
+    g_string_truncate(help, help->len - 1);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s: the price%s of %s %s not known\nhelp: %s, or what you pay",
+                   apart ? "--price-kwh" : "--budget", count > 1 ? "s" : "", unknown->str,
+                   count > 1 ? "are" : "is", help->str);
+}
+
+/* --- the answer --- */
+
+/* Of each platform once: its sizes differ in nodes alone. */
+static char *facts_of(const RhCapacityAnswer *answer)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_autoptr(GPtrArray) questions = g_ptr_array_new();
+    for (guint i = 0; i < answer->cells->len; i++) {
+        const char *name = g_array_index(answer->cells, RhCapacityCell, i).platform;
+        if (g_ptr_array_find_with_equal_func(names, name, g_str_equal, NULL))
+            continue;
+        g_ptr_array_add(names, (void *)name);
+        g_ptr_array_add(questions, (void *)answer->questions[i]);
+    }
+    return rh_report_facts_of_json((const RhQuestion *const *)questions->pdata,
+                                   (const char *const *)names->pdata, names->len);
+}
+
+static char *page_of(const RhCapacityAnswer *answer)
+{
+    g_autofree char *facts = facts_of(answer);
+    RhReportStyle plain = {.timeless = true};
+    g_autofree char *text = rh_report_capacity_text(answer, &plain);
+    g_autofree char *json = rh_report_capacity_json(answer);
+    g_autofree char *svg = rh_report_capacity_svg(answer);
+    return rh_report_capacity_page(&(RhCapacityPage){.text = text,
+                                                     .json = json,
+                                                     .facts = facts,
+                                                     .id = "days",
+                                                     .title = "Days against money",
+                                                     .by = "days, money and energy",
+                                                     .svg = svg});
+}
+
+static bool write_files(const RhCapacityAsking *q, const RhCapacityAnswer *answer, GError **error)
+{
+    for (guint i = 0; i < q->a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(q->a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_CSV        ? rh_report_capacity_csv(answer)
+                                : kind == RH_OUTPUT_MARKDOWN ? rh_report_capacity_markdown(answer)
+                                : kind == RH_OUTPUT_HTML     ? page_of(answer)
+                                : kind == RH_OUTPUT_PARETO   ? rh_report_capacity_svg(answer)
+                                                             : rh_report_capacity_json(answer);
+        if (text && !rh_output_write(path, text, error)) /* no picture where nothing fits */
+            return false;
+    }
+    return true;
+}
+
+/* Of every cell with its batch and layout by bounds, of each platform's first as it is rehearsed. A cell without a
+ * layout is no answer, and might be one without a word. */
+static void tell_idle_words(const RhCapacityAsking *q)
+{
+    guint count = q->cells->len;
+    g_autofree RhIdleSteps *steps = g_new0(RhIdleSteps, count);
+    g_autofree RhIdleAnswer *answers = g_new0(RhIdleAnswer, count);
+    RhEngineOptions options = {.seed = (uint64_t)q->a->seed};
+    for (guint i = 0; i < count; i++) {
+        const RhCapacityCell *cell = &g_array_index(q->cells, RhCapacityCell, i);
+        bool first = i == 0 || strcmp(cell[-1].platform, cell->platform) != 0;
+        if (!cell->r || cell->timed_out)
+            return;
+        steps[i] = (RhIdleSteps){.layouts = &cell->r->layout,
+                                 .count = 1,
+                                 .global_batch = cell->c.job.global_batch,
+                                 .options = first ? &options : NULL};
+        answers[i] = (RhIdleAnswer){g_ptr_array_index(q->inputs, i), &steps[i]};
+    }
+    rh_idle_words_tell(q->a, answers, count, rh_idle_words_steps);
+}
+
+/* Odds are of the stack: those of one cell are those of all. */
+static void tell_words(const RhCapacityAsking *q)
+{
+    g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(RhConstraint));
+    const RhInputs *first = g_ptr_array_index(q->inputs, 0);
+    rh_room_words_tell(q->a, &first->c, none);
+    tell_idle_words(q);
+}
+
+static int show(RhCapacityAsking *q, GError **error)
+{
+    g_autofree const RhQuestion **questions = g_new0(const RhQuestion *, q->inputs->len + 1);
+    for (guint i = 0; i < q->inputs->len; i++)
+        questions[i] = &((const RhInputs *)q->inputs->pdata[i])->question;
+    RhCapacityAnswer answer = {.goal = &q->goal,
+                               .cells = q->cells,
+                               .left_out = q->left_out,
+                               .questions = questions,
+                               .best = rh_capacity_judge(&q->goal, q->cells)};
+    RhReportStyle style = {.colored = rh_terminal_colored(), .verbosity = (int)q->a->verbosity};
+    g_autofree char *text =
+        q->a->json ? rh_report_capacity_json(&answer) : rh_report_capacity_text(&answer, &style);
+    fputs(text, stdout);
+    rh_output_answered();
+    tell_words(q);
+    if (!write_files(q, &answer, error))
+        return 3;
+    return answer.best >= 0 ? 0 : 1;
+}
+
+static int answer(RhCapacityAsking *q, GError **error)
+{
+    if (!rh_capacity_asking_read(q, error) || !rh_prices_check(q->a->prices, q->names, error))
+        return 2;
+    if (!rh_capacity_asking_load(q, error))
+        return 3;
+    if (q->cells->len == 0) {
+        const RhCapacityLeftOut *first = &g_array_index(q->left_out, RhCapacityLeftOut, 0);
+        rh_fail(error, RH_ERROR_INPUT,
+                "no platform can be built at these sizes, the first: %d GPUs: %s\n"
+                "help: other sizes (--gpus), or a file of its own that says how it is wired",
+                first->gpus, first->why);
+        return 3;
+    }
+    if (!check_prices(q, error))
+        return 2;
+    return plan_on(q, error) ? show(q, error) : 3;
+}
+
+int rh_capacity_training(const RhArguments *a, GError **error)
+{
+    RhCapacityAsking q = {.a = a,
+                          .names = g_ptr_array_new_with_free_func(g_free),
+                          .sizes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
+                          .series = g_array_new(FALSE, FALSE, sizeof(RhCapacitySeries)),
+                          .inputs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_inputs_free),
+                          .cells = g_array_new(FALSE, FALSE, sizeof(RhCapacityCell)),
+                          .left_out = g_array_new(FALSE, FALSE, sizeof(RhCapacityLeftOut))};
+    int status = answer(&q, error);
+    rh_capacity_asking_clear(&q);
+    return status;
+}
