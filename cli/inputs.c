@@ -144,13 +144,42 @@ static bool load_parts(RhInputs *in, const RhInputsSpec *spec, GError **error)
     return !spec->workload || check_sequence(in->model, spec, error);
 }
 
+/* Those that the others do not make possible: model sizes, all at once; else as the first of them fails. */
+static bool apply_rest(RhInputs *in, const RhInputsSpec *spec, const GArray *rest, GError **error)
+{
+    int first = g_array_index(rest, int, 0);
+    const char *origin = spec->origins ? spec->origins[first] : "";
+    if (rest->len > 1 && in->model && rh_inputs_apply_together(in, rest))
+        return true;
+    if (rh_inputs_apply_set(in, in->sets[first], error))
+        return true;
+    rh_scenario_blame(origin, error);
+    return false;
+}
+
+/* In their order; what is not possible yet after the others, as sizes that must divide each other. */
+static bool apply_each(RhInputs *in, const RhInputsSpec *spec, GError **error)
+{
+    g_autoptr(GArray) rest = g_array_new(FALSE, FALSE, sizeof(int));
+    for (int i = 0; in->sets[i]; i++)
+        g_array_append_val(rest, i);
+    for (guint before = 0; rest->len != before;) {
+        before = rest->len;
+        for (guint i = 0; i < rest->len;) {
+            int which = g_array_index(rest, int, i);
+            if (rh_inputs_apply_set(in, in->sets[which], NULL))
+                g_array_remove_index(rest, i);
+            else
+                i++;
+        }
+    }
+    return rest->len == 0 || apply_rest(in, spec, rest, error);
+}
+
 static bool apply_sets(RhInputs *in, const RhInputsSpec *spec, GError **error)
 {
-    for (int i = 0; in->sets[i]; i++)
-        if (!rh_inputs_apply_set(in, in->sets[i], error)) {
-            rh_scenario_blame(spec->origins ? spec->origins[i] : "", error);
-            return false;
-        }
+    if (!apply_each(in, spec, error))
+        return false;
     if (!rh_power_of_host_agrees(in->hardware, error)) {
         g_prefix_error(error, "--set: ");
         return false;

@@ -17,19 +17,26 @@ static bool check_ranks(const RhLayout *l, GError **error)
                    l->cp, MAX(l->dp, 1), ranks);
 }
 
-bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GError **error)
+/* `each`: multiplies the batch, besides the replicas. */
+static bool fits_some_machine(const RhInputs *in, const RhLayout *layout, int64_t each,
+                              GError **error)
 {
     RhLayout l = *layout;
     RhCase fitting = in->c;
     rh_train_complete(&in->c, &l);
     if (layout->dp == 0) {
         l.dp = MIN(l.dp, rh_train_least_replicas(&l));
-        fitting.job.global_batch *= l.dp; /* nobody said that so many divide it */
+        fitting.job.global_batch *= l.dp * each; /* nobody said that so many divide it */
     }
     if (!check_ranks(&l, error))
         return false;
     fitting.job.gpus = l.tp * l.pp * l.cp * l.dp;
     return rh_train_legal(&fitting, &l, error);
+}
+
+bool rh_inputs_fits_some_machine(const RhInputs *in, const RhLayout *layout, GError **error)
+{
+    return fits_some_machine(in, layout, 1, error);
 }
 
 bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **error)
@@ -39,7 +46,8 @@ bool rh_inputs_settle_layout(const RhInputs *in, RhLayout *layout, GError **erro
         return false;
     if (l.tp == 1)
         l.sequence_parallel = false;
-    if (l.dp == 0 && !rh_inputs_fits_some_machine(in, &l, error))
+    /* Which micro-batches there may be is said with the replicas that this machine has. */
+    if (l.dp == 0 && !fits_some_machine(in, &l, l.microbatch, error))
         return false;
     rh_train_complete(&in->c, &l);
     if (!rh_train_legal(&in->c, &l, error))

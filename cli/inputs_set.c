@@ -180,6 +180,23 @@ bool rh_inputs_apply_set(RhInputs *in, const char *text, GError **error)
     return fail_unknown_key(in, key, local, error);
 }
 
+bool rh_inputs_apply_together(RhInputs *in, const GArray *which)
+{
+    g_autofree RhModelSetting *settings = g_new0(RhModelSetting, which->len);
+    g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < which->len; i++) {
+        const char *text = in->sets[g_array_index(which, int, i)], *equals = strchr(text, '=');
+        if (!equals)
+            return false;
+        char *word = g_strndup(text, (gsize)(equals - text));
+        g_ptr_array_add(words, word);
+        const char *key = rh_inputs_key(word);
+        bool said = g_str_has_prefix(key, "model.");
+        settings[i] = (RhModelSetting){said ? key + strlen("model.") : key, equals + 1};
+    }
+    return rh_model_set_together(in->model, settings, which->len, NULL);
+}
+
 const char *rh_inputs_ignored(const RhInputs *in, const char *key)
 {
     return rh_stack_ignores(in->c.stack, in->hardware, key);

@@ -19,13 +19,28 @@ char *rh_catalogue_path(const char *kind, const char *name)
     return g_build_filename(rh_data_dir(), "platforms", "data", kind, file, NULL);
 }
 
+/* "h100-nvl, h100-sxm" of "h100": the word and a dash; NULL: fewer than two. Caller frees. */
+static char *names_begun(const char *word, const char *const *names)
+{
+    g_autofree char *begin = g_strconcat(word, "-", NULL);
+    g_autoptr(GPtrArray) found = g_ptr_array_new();
+    for (; *names; names++)
+        if (g_str_has_prefix(*names, begin))
+            g_ptr_array_add(found, (gpointer)*names);
+    bool several = found->len > 1;
+    g_ptr_array_add(found, NULL);
+    return several ? g_strjoinv(", ", (char **)found->pdata) : NULL;
+}
+
 bool rh_catalogue_fail_unknown(const char *what, const char *name, const char *const *names,
                                GError **error)
 {
     g_autofree char *all = g_strjoinv(", ", (char **)names);
-    const char *near = rh_nearest_name(name, names);
-    g_autofree char *help =
-        near == NULL ? g_strdup("") : g_strdup_printf("\nhelp: a similar name exists: %s", near);
+    g_autofree char *begun = names_begun(name, names);
+    const char *near = begun ? NULL : rh_nearest_name(name, names);
+    g_autofree char *help = begun  ? g_strdup_printf("\nhelp: names that begin so: %s", begun)
+                            : near ? g_strdup_printf("\nhelp: a similar name exists: %s", near)
+                                   : g_strdup("");
     return rh_fail(error, RH_ERROR_INPUT, "unknown %s \"%s\"\nnote: known: %s%s", what, name,
                    *all != '\0' ? all : "(none found; is REHEARSE_DATA right?)", help);
 }

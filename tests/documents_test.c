@@ -48,6 +48,11 @@ static void samples_get_as_full_as_first_fit_makes_them(void)
     CU_ASSERT_TRUE(documents_of("3000x1-1096x1", false, 4096).fill > 0.97);
     /* Small ones fill what large ones leave, but for 96 tokens of 1,096. */
     CU_ASSERT_TRUE(documents_of("3000x1-100x20", false, 4096).fill > 0.97);
+    /* However few samples 4,096 of them open: 1,310 go into one. */
+    RH_CHECK_CLOSE(documents_of("100", false, 131072).fill, 131000 / 131072.0, 1e-12);
+    RH_CHECK_CLOSE(documents_of("300", false, 131072).fill, 436 * 300 / 131072.0, 1e-12);
+    RH_CHECK_CLOSE(documents_of("100", false, 4096).fill, 4000 / 4096.0, 1e-12);
+    CU_ASSERT_EQUAL(documents_of("1", false, INT64_C(1) << 28).fill, 1);
     RhDocuments none = {0};
     rh_documents_settle(&none, 4096, 1);
     CU_ASSERT_EQUAL(none.fill, 1);

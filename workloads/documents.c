@@ -8,8 +8,10 @@
 
 #define TOKENS_MAX (INT64_C(1) << 28)
 #define COUNT_MAX  1000000000
-/* Documents that are drawn to see how full samples get. */
-#define DRAWS 4096
+/* Documents that are drawn to see how full samples get: so many, and on until they fill so many samples. */
+#define DRAWS      4096
+#define SAMPLES    64
+#define DRAWS_MOST (1 << 20) /* a sample that holds more of them is full to a millionth */
 
 static bool read_run(const char *text, RhDocumentRun *run)
 {
@@ -95,26 +97,43 @@ static int64_t drawn(const RhDocuments *d, gsl_rng *rng, double count, int64_t s
     return MIN(d->runs[i].tokens, sequence);
 }
 
-/* Tokens of all documents over those of the samples that they fill. */
+static int64_t shortest(const RhDocuments *d, int64_t sequence)
+{
+    int64_t least = sequence;
+    for (int32_t i = 0; i < d->runs_count; i++)
+        least = MIN(least, d->runs[i].tokens);
+    return least;
+}
+
+/* Puts a document into the first sample that has room for it, else opens one; before `closed` none has room for any. */
+static void pack(GArray *room, guint *closed, int64_t length, int64_t least, int64_t sequence)
+{
+    guint first;
+    while (*closed < room->len && g_array_index(room, int64_t, *closed) < least)
+        (*closed)++;
+    for (first = *closed; first < room->len; first++)
+        if (g_array_index(room, int64_t, first) >= length)
+            break;
+    if (first == room->len)
+        g_array_append_val(room, sequence);
+    g_array_index(room, int64_t, first) -= length;
+}
+
+/* Tokens of documents over those of the samples that they fill, but for the last, which others would go on filling. */
 static double packed_fill(const RhDocuments *d, int64_t sequence, uint64_t seed)
 {
-    g_autofree int64_t *room = g_new(int64_t, DRAWS);
-    double tokens = 0, count = sums_of(d, sequence).count;
-    int32_t samples = 0;
+    g_autoptr(GArray) room = g_array_new(FALSE, FALSE, sizeof(int64_t));
+    double left = 0, count = sums_of(d, sequence).count;
+    int64_t least = shortest(d, sequence);
+    guint closed = 0;
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(rng, (unsigned long)seed);
-    for (int n = 0; n < DRAWS; n++) {
-        int64_t length = drawn(d, rng, count, sequence);
-        int32_t first = 0;
-        while (first < samples && room[first] < length)
-            first++;
-        if (first == samples)
-            room[samples++] = sequence;
-        room[first] -= length;
-        tokens += (double)length;
-    }
+    for (int n = 0; n < DRAWS_MOST && (n < DRAWS || room->len <= SAMPLES); n++)
+        pack(room, &closed, drawn(d, rng, count, sequence), least, sequence);
     gsl_rng_free(rng);
-    return tokens / ((double)samples * (double)sequence);
+    for (guint i = 0; i + 1 < room->len; i++)
+        left += (double)g_array_index(room, int64_t, i);
+    return room->len > 1 ? 1 - left / ((double)(room->len - 1) * (double)sequence) : 1;
 }
 
 void rh_documents_settle(RhDocuments *d, int64_t sequence, uint64_t seed)

@@ -164,6 +164,12 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error);
  * head_size, ffn, vocab, positions, window, tied, ...) or the family's own keys. On an error
  * (RH_ERROR_USAGE) the model is as before. */
 bool rh_model_set(RhModel *model, const char *key, const char *value, GError **error);
+/* Several, of which each alone need not be possible: heads that do not divide the hidden size that there was. */
+typedef struct {
+    const char *key, *value;
+} RhModelSetting;
+bool rh_model_set_together(RhModel *model, const RhModelSetting *settings, size_t count,
+                           GError **error);
 /* For a description in a line: the first kind that has attention, the first with a dense network (both
  * the first of all when there is none), the first with experts (NULL when there is none). */
 const RhLayerKind *rh_model_attention_kind(const RhModel *model);

@@ -103,52 +103,95 @@ static bool is_said_by_layer(const RhModel *m, size_t offset)
     return false;
 }
 
-bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error)
+/* The field of a key, where it may be set. */
+static const RhField *field_of(const RhModel *m, const RhFamily *family, const char *key,
+                               const char *value, GError **error)
 {
-    g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
-    const RhFamily *family = rh_family_by_name(m->family);
     bool common = !rh_model_sees_pictures(m) || g_str_equal(key, "layers");
     const RhField *field = common ? find_key(rh_set_fields, key) : NULL;
     if (field == NULL)
         field = find_key(family->fields, key);
     if (field == NULL)
-        return fail_unknown_key(m, key, error);
+        return fail_unknown_key(m, key, error), NULL;
     if (is_said_by_layer(m, field->offset))
         return rh_fail(error, RH_ERROR_USAGE, "%s=%s: the file of %s says it layer by layer", key,
-                       value, m->name);
-    RhConfig c = *m->config;
-    forget_derived(field->offset, &c);
-    int64_t said;
-    if (!parse_value(field, key, value, &said, error))
-        return false;
-    *rh_config_field(&c, field) = said;
-    if (m->config->window == 0 && field->offset == offsetof(RhConfig, window))
-        c.window_from = 0; /* a first window: every layer slides */
-    g_autoptr(GArray) problems = rh_config_resolve(family, &c, rh_set_fields);
+                       value, m->name),
+               NULL;
+    return field;
+}
+
+/* "hidden=5120, heads=40". Caller frees. */
+static char *pairs_text(const RhModelSetting *settings, size_t count)
+{
+    GString *text = g_string_new(NULL);
+    for (size_t i = 0; i < count; i++)
+        g_string_append_printf(text, "%s%s=%s", i ? ", " : "", settings[i].key, settings[i].value);
+    return g_string_free(text, FALSE);
+}
+
+/* Lays all of them over `c`, and derives the rest. */
+static bool lay_over(const RhModel *m, RhConfig *c, const RhModelSetting *settings, size_t count,
+                     GError **error)
+{
+    const RhFamily *family = rh_family_by_name(m->family);
+    g_autofree const RhField **fields = g_new0(const RhField *, count);
+    g_autofree int64_t *said = g_new0(int64_t, count);
+    g_autofree char *all = pairs_text(settings, count);
+    for (size_t i = 0; i < count; i++) {
+        fields[i] = field_of(m, family, settings[i].key, settings[i].value, error);
+        if (!fields[i])
+            return false;
+        forget_derived(fields[i]->offset, c);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (!parse_value(fields[i], settings[i].key, settings[i].value, &said[i], error))
+            return false;
+        *rh_config_field(c, fields[i]) = said[i];
+        if (m->config->window == 0 && fields[i]->offset == offsetof(RhConfig, window))
+            c->window_from = 0; /* a first window: every layer slides */
+    }
+    g_autoptr(GArray) problems = rh_config_resolve(family, c, rh_set_fields);
     if (problems->len > 0) {
         const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, 0);
-        return rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s\nhelp: %s", key, value, p->text, p->help);
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s\nhelp: %s", all, p->text, p->help);
     }
-    if (*rh_config_field(&c, field) != said)
-        return rh_fail(
-            error, RH_ERROR_USAGE,
-            "%s=%s: in the family %s it follows from other figures, as %" G_GINT64_FORMAT, key,
-            value, m->family, *rh_config_field(&c, field));
-    RhConfig before = *m->config;
+    for (size_t i = 0; i < count; i++)
+        if (*rh_config_field(c, fields[i]) != said[i])
+            return rh_fail(
+                error, RH_ERROR_USAGE,
+                "%s=%s: in the family %s it follows from other figures, as %" G_GINT64_FORMAT,
+                settings[i].key, settings[i].value, m->family, *rh_config_field(c, fields[i]));
+    return true;
+}
+
+bool rh_model_set_together(RhModel *m, const RhModelSetting *settings, size_t count, GError **error)
+{
+    g_return_val_if_fail(m != NULL && settings != NULL && count > 0, false);
+    RhConfig c = *m->config, before = *m->config;
+    if (!lay_over(m, &c, settings, count, error))
+        return false;
     rh_model_set_sizes(m, &c);
     RhLayersProblem problem = {0};
     g_autoptr(GError) beyond = NULL;
     if (!rh_model_set_layers(m, &c, m->plans, m->plans_count, &problem) ||
         !rh_model_countable(m, &beyond)) {
         g_autofree char *why = beyond ? g_strdup(beyond->message) : problem.text;
+        g_autofree char *all = pairs_text(settings, count);
         problem.layer = beyond ? -1 : problem.layer;
         RhLayersProblem none = {0};
         rh_model_set_sizes(m, &before);
         rh_model_set_layers(m, &before, m->plans, m->plans_count, &none);
-        return problem.layer < 0 ? rh_fail(error, RH_ERROR_USAGE, "%s=%s: %s", key, value, why)
-                                 : rh_fail(error, RH_ERROR_USAGE, "%s=%s: layer %d, %s", key, value,
+        return problem.layer < 0 ? rh_fail(error, RH_ERROR_USAGE, "%s: %s", all, why)
+                                 : rh_fail(error, RH_ERROR_USAGE, "%s: layer %d, %s", all,
                                            problem.layer + 1, why);
     }
-    add_to_hash(m, key, value);
+    for (size_t i = 0; i < count; i++)
+        add_to_hash(m, settings[i].key, settings[i].value);
     return true;
+}
+
+bool rh_model_set(RhModel *m, const char *key, const char *value, GError **error)
+{
+    g_return_val_if_fail(m != NULL && key != NULL && value != NULL, false);
+    return rh_model_set_together(m, &(RhModelSetting){key, value}, 1, error);
 }

@@ -35,8 +35,11 @@ static char *nearest_key(const char *word)
 /* Of a GPU's: a share, or as much as has a unit of bytes. */
 static bool read_memory(const char *text, RhConstraint *out, GError **error)
 {
+    bool plain = *text && text[strspn(text, "0123456789.")] == 0;
+    bool percent = plain && g_ascii_strtod(text, NULL) > 1; /* 80 is no 80 times the memory */
+    g_autofree char *share = g_strconcat(text, percent ? "%" : "", NULL);
     out->in_bytes = rh_quantity_parse(text, RH_QUANTITY_BYTES, &out->value, NULL);
-    if (!out->in_bytes && !rh_share_parse_like(text, "90% or 70GiB", &out->value, error))
+    if (!out->in_bytes && !rh_share_parse_like(share, "90% or 70GiB", &out->value, error))
         return false;
     return out->value > 0 ||
            rh_fail(error, RH_ERROR_USAGE,

@@ -26,7 +26,6 @@ try plan "${job[@]}" --fix tp=2,pp=2
 try plan "${job[@]}" --fix 'memory<=50%'
 try plan "${job[@]}" --limit 'memory>=10%'
 try plan "${job[@]}" --limit 'memory=50%'
-try plan "${job[@]}" --limit 'memory<=90'
 try plan "${job[@]}" --limit 'memory<=200%'
 try plan "${job[@]}" --gap 100
 try simulate "${job[@]}" -s tp8 --jitter 5
@@ -61,3 +60,14 @@ try plan "${job[@]}" --set layers=4 --set model.layers=8
 ls
 try plan "${job[@]}" -s tp8
 try simulate -w llama-3.2-1b -p dgx-h100:2048 --global-batch 16384 --seq 1024 -s tp1 --unfolded
+# Settings in any order, and such as are possible only together; which micro-batches these replicas have; names that begin so.
+sized() { rehearse simulate -w llama-3.1-8b -p dgx-h100 --global-batch 8 --seq 2048 -s tp1,zero3 -q --json "$@" 2>&1 | sed -n '/^error/p;/^help/p;s/^  "model_flops_per_s_per_gpu"/&/p' | cut -c1-100; }
+sized --set hidden=5120 --set heads=40 | cmp - <(sized --set heads=40 --set hidden=5120) && echo 'in any order'
+sized --set heads=27 --set hidden=3456 --set kv_heads=27 | cut -d: -f1
+sized --set heads=27 --set hidden=3457
+sized --set heads=40
+sized --set gpus_per_node=4 --set nics_per_node=4 | cut -d: -f1
+sized --set heads=40 --set heads=32 --set hidden=5120
+try simulate -w llama-3.2-1b -p dgx-h100 --global-batch 64 --seq 1024 -s mb128
+try plan -w llama-3.2-1b -p h100:8x1 --global-batch 64 --seq 1024
+rehearse plan -w llama-3.2-1b -p dgx-h100 --global-batch 8 --seq 1024 -q --limit 'memory<=80' | cmp - <(rehearse plan -w llama-3.2-1b -p dgx-h100 --global-batch 8 --seq 1024 -q --limit 'memory<=80%') && echo '80 is 80 %'
