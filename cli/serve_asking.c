@@ -109,6 +109,7 @@ bool rh_serve_asking_load(RhServeAsking *p, GError **error)
     p->options.slos = p->asked->slos;
     p->options.rate_per_s = p->a->rate ? p->asked->plan.rate_per_s : 0;
     p->options.gpus = p->in->c.job.gpus;
+    p->options.top = (int32_t)p->a->top;
     p->options.mode = mode_of(p->a->mode);
     p->options.drawn = p->asked->drawn ? &p->asked->plan : NULL;
     p->options.lengths_given = !p->a->lengths;

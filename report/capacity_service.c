@@ -287,7 +287,12 @@ static void append_next(GString *out, const RhServiceCapacity *a)
 /* With what air levels are kept, and where with none. */
 static void append_kept(GString *out, const RhServiceCapacity *a)
 {
-    g_autofree char *chance = rh_report_chance(a->options);
+    bool parted = false;
+    for (guint i = 0; i < a->cells->len; i++) {
+        const RhServeEntry *e = g_array_index(a->cells, RhServiceCell, i).entry;
+        parted |= e && e->part > 0;
+    }
+    g_autofree char *chance = rh_report_chance(a->options, parted);
     g_autoptr(GString) line = g_string_new(
         "of each size the quickest deployment of those that keep the levels, each on the fewest "
         "GPUs that do; ");

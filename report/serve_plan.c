@@ -1,10 +1,9 @@
-/* The best ways to serve, as text, JSON and CSV. */
+/* The best ways to serve, as text. */
 #include <math.h>
 #include <string.h>
 
 #include "base/table.h"
 #include "report/format.h"
-#include "report/json_common.h"
 #include "report/serve.h"
 #include "report/serve_words.h"
 #include "report/watches.h"
@@ -49,11 +48,30 @@ static char *binds(const RhServeEntry *e, const RhSlos *slos)
     return g_strdup_printf("%s%s", level, e->cache_full ? ", cache full" : "");
 }
 
+/* "64", or "16/128" of two pools that differ. Caller frees. */
+static char *limit_text(const RhDeployment *d, int32_t first, int32_t last)
+{
+    return d->pools_count < 2 || first == last ? g_strdup_printf("%d", first)
+                                               : g_strdup_printf("%d/%d", first, last);
+}
+
+static char *batch_text(const RhDeployment *d)
+{
+    return limit_text(d, d->pools[0].batch, d->pools[1].batch);
+}
+
+static char *chunk_text(const RhDeployment *d)
+{
+    return limit_text(d, d->pools[0].chunk, d->pools[1].chunk);
+}
+
 char *rh_report_limits(const RhServeEntry *e)
 {
     const RhPool *pool = &e->deployment.pools[0];
-    return e->outcome.once ? g_strdup_printf("batch %d, window %d ms", pool->batch, pool->window)
-                           : g_strdup_printf("batch %d, chunk %d", pool->batch, pool->chunk);
+    if (e->outcome.once)
+        return g_strdup_printf("batch %d, window %d ms", pool->batch, pool->window);
+    g_autofree char *batch = batch_text(&e->deployment), *chunk = chunk_text(&e->deployment);
+    return g_strdup_printf("batch %s, chunk %s", batch, chunk);
 }
 
 static void append_once_table(GString *out, const RhServePlan *plan, int32_t top)
@@ -79,14 +97,14 @@ static void append_table(GString *out, const RhServePlan *plan, int32_t top)
     rh_table_rowf(t, "#|servers|batch|chunk|req/s|/GPU|TTFT p50/p99|TPOT p50/p99");
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        const RhPool *pool = &e->deployment.pools[0];
         g_autofree char *text = rh_report_servers(&e->deployment),
+                        *batch = batch_text(&e->deployment), *chunk = chunk_text(&e->deployment),
                         *rate = rh_text_number(e->rate_per_s, 3),
                         *each = rh_text_number(e->rate_per_s / e->gpus, 3),
                         *ttft = pair(&e->outcome.metrics[RH_METRIC_TTFT]),
                         *tpot = pair(&e->outcome.metrics[RH_METRIC_TPOT]);
-        rh_table_rowf(t, "%s%u|%s|%d|%d|%s|%s|%s|%s", e->pareto ? "*" : "", i + 1, text,
-                      pool->batch, pool->chunk, rate, each, ttft, tpot);
+        rh_table_rowf(t, "%s%u|%s|%s|%s|%s|%s|%s|%s", e->pareto ? "*" : "", i + 1, text, batch,
+                      chunk, rate, each, ttft, tpot);
     }
     rh_table_append(t, out, "");
 }
@@ -119,6 +137,11 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServeP
     rh_text_wrap(out, line->str, 12, 79);
     g_string_append_printf(out, "%s deployments, %s fit, %s simulated in %s runs%s\n", legal, fit,
                            simulated, runs, plan->timed_out ? "; TIME WAS UP before all" : "");
+    if (plan->larger_count > 0)
+        g_string_append_printf(out,
+                               "left alone: %d other degree%s of servers, which need more GPUs by "
+                               "the closed form\n",
+                               plan->larger_count, plan->larger_count == 1 ? "" : "s");
 }
 
 void rh_report_levels(GString *out, const RhSlos *slos)
@@ -235,11 +258,15 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     return g_string_free(out, FALSE);
 }
 
-char *rh_report_chance(const RhServePlanOptions *o)
+char *rh_report_chance(const RhServePlanOptions *o, bool parted)
 {
+    g_autofree char *part = parted ? g_strdup_printf(" (of about %d servers, where there are more, "
+                                                     "at their share of the rate)",
+                                                     RH_SERVE_PART)
+                                   : g_strdup("");
     g_autofree char *draws =
-        g_strdup_printf(", and in each of %d further draws: in another %d times of %d",
-                        RH_SERVE_DRAWS, RH_SERVE_DRAWS, RH_SERVE_DRAWS + 1);
+        g_strdup_printf(", and in each of %d further draws%s: in another %d times of %d",
+                        RH_SERVE_DRAWS, part, RH_SERVE_DRAWS, RH_SERVE_DRAWS + 1);
     return g_strdup_printf("levels are kept at the bad end of 95 %% intervals of chance%s",
                            o->drawn ? draws : "");
 }
@@ -294,112 +321,10 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     append_counts(out, q, plan);
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     rh_report_served_trust(out, q->trust);
-    g_autofree char *chance = rh_report_chance(o);
+    g_autofree char *chance = rh_report_chance(o, best->part > 0);
     g_autofree char *bar = bar_words(q, &o->allowances[best->deployment.pools_count > 1]);
     g_autofree char *kept = g_strconcat(chance, bar, NULL);
     rh_text_wrap(out, kept, 0, 79);
     append_next(out, q, best, o);
-    return g_string_free(out, FALSE);
-}
-
-void rh_put_serve_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, const RhSlos *slos)
-{
-    g_autofree char *text = rh_deployment_format(&e->deployment);
-    g_autofree char *level = e->binding >= 0 ? rh_slo_text(&slos->list[e->binding]) : NULL;
-    rh_json_begin_object(w, rank > 0 ? NULL : "plan");
-    if (rank > 0)
-        rh_json_put_int(w, "rank", rank);
-    rh_json_put_string(w, "deployment", text);
-    rh_json_put_int(w, "gpus_count", e->gpus);
-    rh_json_put_number(w, "rate_max_per_s", e->rate_per_s);
-    rh_put_known(w, "rate_broken_per_s", e->broken_per_s);
-    rh_json_put_number(w, "bound_per_s", e->bound_per_s);
-    rh_json_put_string(w, "binds", level);
-    rh_json_put_bool(w, "cache_full", e->cache_full);
-    rh_json_put_bool(w, "pareto", e->pareto);
-    rh_json_put_number(w, "kv_peak_frac", e->kv_peak_frac);
-    rh_json_put_number(w, "busy_frac", e->busy_frac);
-    rh_put_outcome(w, &e->outcome, slos);
-    rh_json_end_object(w);
-}
-
-void rh_put_serve_nearest(RhJsonWriter *w, const RhServePlan *plan, const RhSlos *slos)
-{
-    const RhServeEntry *e = &plan->nearest;
-    const RhServeUnkept *u = &plan->unkept;
-    bool bounded = e->bound_per_s > 0, unkept = !bounded && u->least_s > 0;
-    if (plan->entries->len > 0 || (!bounded && !unkept)) {
-        rh_json_put_null(w, "nearest");
-        return;
-    }
-    int32_t level = unkept ? u->level : e->broken_per_s > 0 ? e->binding : -1;
-    g_autofree char *text = rh_deployment_format(bounded ? &e->deployment : &u->deployment),
-                    *binds = level >= 0 ? rh_slo_text(&slos->list[level]) : NULL;
-    rh_json_begin_object(w, "nearest");
-    rh_json_put_string(w, "deployment", text);
-    rh_put_known(w, "bound_per_s", e->bound_per_s);
-    rh_put_known(w, "rate_broken_per_s", e->broken_per_s);
-    rh_json_put_string(w, "binds", binds);
-    rh_put_known(w, "least_s", unkept ? u->least_s : 0);
-    rh_json_end_object(w);
-}
-
-char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *plan,
-                                const RhServePlanOptions *o, int32_t top)
-{
-    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    rh_json_begin_object(w, NULL);
-    rh_put_serve_head(w, q);
-    rh_put_known(w, "rate_asked_per_s", o->rate_per_s);
-    rh_json_put_int(w, "draws_count", o->drawn ? RH_SERVE_DRAWS : 0);
-    rh_json_put_bool(w, "timed_out", plan->timed_out);
-    rh_json_begin_object(w, "counts");
-    rh_json_put_int(w, "legal", plan->legal_count);
-    rh_json_put_int(w, "fit", plan->fit_count);
-    rh_json_put_int(w, "simulated", plan->simulated_count);
-    rh_json_put_int(w, "runs", plan->runs_count);
-    rh_json_end_object(w);
-    rh_json_begin_array(w, "plans");
-    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++)
-        rh_put_serve_entry(w, &g_array_index(plan->entries, RhServeEntry, i), i + 1, &o->slos);
-    rh_json_end_array(w);
-    rh_put_serve_nearest(w, plan, &o->slos);
-    rh_put_served_trust(w, q->trust);
-    g_autoptr(GPtrArray) watches = rh_report_service_watches(q->q->c, q->beyond);
-    rh_put_watches(w, watches);
-    rh_put_allowances(w, o);
-    rh_json_end_object(w);
-    return rh_json_writer_steal(w);
-}
-
-/* --- CSV --- */
-
-static void append_cells(GString *out, const double *values, int count)
-{
-    char text[G_ASCII_DTOSTR_BUF_SIZE];
-    for (int i = 0; i < count; i++)
-        g_string_append_printf(
-            out, ",%s",
-            isfinite(values[i]) ? g_ascii_formatd(text, sizeof text, "%.9g", values[i]) : "");
-}
-
-char *rh_report_serve_plan_csv(const RhServePlan *plan)
-{
-    GString *out = g_string_new("rank,deployment,gpus,pareto,rate_max_per_s,bound_per_s,"
-                                "tokens_per_s_per_gpu,ttft_p50_s,ttft_p99_s,tpot_p50_s,tpot_p99_s,"
-                                "kv_peak_frac\n");
-    for (guint i = 0; i < plan->entries->len; i++) {
-        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        g_autofree char *text = rh_deployment_format(&e->deployment);
-        const RhServedSpread *ttft = &e->outcome.metrics[RH_METRIC_TTFT],
-                             *tpot = &e->outcome.metrics[RH_METRIC_TPOT];
-        double values[] = {e->rate_per_s,   e->bound_per_s,  e->outcome.tokens_per_s_per_gpu,
-                           ttft->p50.value, ttft->p99.value, tpot->p50.value,
-                           tpot->p99.value, e->kv_peak_frac};
-        g_string_append_printf(out, "%u,\"%s\",%d,%s", i + 1, text, e->gpus,
-                               e->pareto ? "true" : "false");
-        append_cells(out, values, G_N_ELEMENTS(values));
-        g_string_append_c(out, '\n');
-    }
     return g_string_free(out, FALSE);
 }

@@ -10,8 +10,8 @@ void rh_report_service_cost(GString *out, const RhOutcome *outcome, const RhFact
 char *rh_report_servers(const RhDeployment *deployment);
 /* "batch 64, chunk 8192"; of models that are asked once "batch 32, window 5 ms". Caller frees. */
 char *rh_report_limits(const RhServeEntry *entry);
-/* How surely levels are kept, as far as chance goes. Caller frees. */
-char *rh_report_chance(const RhServePlanOptions *options);
+/* How surely levels are kept, as far as chance goes; `parted`: of a part of the servers. Caller frees. */
+char *rh_report_chance(const RhServePlanOptions *options, bool parted);
 /* "ttft p99<1 s, tpot p99<30 ms" */
 void rh_report_levels(GString *out, const RhSlos *slos);
 /* "error bar: ...", and member "error_bar" of the open object; NULL: nothing, and null. */

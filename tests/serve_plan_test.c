@@ -42,6 +42,8 @@ static void kit_clear(Kit *k)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Kit, kit_clear)
 
+static const RhPool one_gpu = {.tp = 1, .pp = 1, .batch = 64, .chunk = 2048};
+
 static RhSlos levels(const char *ttft, const char *tpot)
 {
     RhSlos slos = {0};
@@ -55,6 +57,17 @@ static RhDeployment deployment(const char *text)
     RhDeployment d = rh_deployment_default();
     CU_ASSERT_TRUE_FATAL(rh_deployment_parse(text, &d, NULL));
     return d;
+}
+
+/* One pool on so many GPUs, some of it given, asked in one process. */
+static RhServePlanOptions asked_of(int32_t gpus, RhSlos slos, RhPool given)
+{
+    return (RhServePlanOptions){.slos = slos,
+                                .gpus = gpus,
+                                .mode = RH_SERVE_COLOCATED,
+                                .fixed = given,
+                                .span_s = 20,
+                                .jobs = 1};
 }
 
 /* All requests at once: what a service can do. With few answers at the end of the run its rate is a
@@ -105,15 +118,24 @@ static RhServePlan *plan_of(const Kit *k, const RhServePlanOptions *options)
     return plan;
 }
 
+/* Of so many replicas more, or fewer: are the levels kept at the rate that was given? */
+static bool keep(const Kit *k, const RhServePlanOptions *options, const RhServeEntry *e,
+                 const int32_t *more, RhServeEntry *entry)
+{
+    RhDeployment d = e->deployment;
+    for (int32_t p = 0; p < d.pools_count; p++)
+        d.pools[p].replicas += more[p];
+    *entry = (RhServeEntry){.deployment = d};
+    g_autoptr(RhService) service = rh_service_new(&k->serving, &d, NULL);
+    return service && rh_serve_keeps(service, k->requests, options, options->rate_per_s, entry) &&
+           rh_serve_settle(service, k->requests, options, options->rate_per_s, entry);
+}
+
 static void a_rate_is_kept_and_a_higher_one_broken(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
-    RhServePlanOptions options = {.slos = levels("p99<300ms", "p99<4ms"),
-                                  .gpus = 2,
-                                  .mode = RH_SERVE_COLOCATED,
-                                  .fixed = {.tp = 1, .pp = 1},
-                                  .span_s = 20,
-                                  .jobs = 1};
+    RhServePlanOptions options =
+        asked_of(2, levels("p99<300ms", "p99<4ms"), (RhPool){.tp = 1, .pp = 1});
     g_autoptr(RhServePlan) plan = plan_of(&k, &options);
     CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
@@ -152,13 +174,9 @@ static void another_draw_keeps_the_rate(void)
     int kept[2] = {0};
     double rates[2];
     for (int asked = 0; asked < 2; asked++) {
-        RhServePlanOptions options = {.slos = levels("p99<300ms", "p99<4ms"),
-                                      .drawn = asked ? &drawn : NULL,
-                                      .gpus = 1,
-                                      .mode = RH_SERVE_COLOCATED,
-                                      .fixed = {.tp = 1, .pp = 1, .batch = 64},
-                                      .span_s = 20,
-                                      .jobs = 1};
+        RhServePlanOptions options =
+            asked_of(1, levels("p99<300ms", "p99<4ms"), (RhPool){.tp = 1, .pp = 1, .batch = 64});
+        options.drawn = asked ? &drawn : NULL;
         g_autoptr(RhServePlan) plan = plan_of(&k, &options);
         CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
@@ -195,13 +213,9 @@ static void none_of_a_kind_keeps_more_than_its_best(void)
                                       .seed = seed};
         rh_requests_free(k.requests);
         k.requests = rh_requests_draw(&drawn);
-        RhServePlanOptions options = {.slos = levels("p99<300ms", "p99<6ms"),
-                                      .drawn = &drawn,
-                                      .gpus = 1,
-                                      .mode = RH_SERVE_COLOCATED,
-                                      .fixed = {.tp = 1, .pp = 1, .batch = 64},
-                                      .span_s = 20,
-                                      .jobs = 1};
+        RhServePlanOptions options =
+            asked_of(1, levels("p99<300ms", "p99<6ms"), (RhPool){.tp = 1, .pp = 1, .batch = 64});
+        options.drawn = &drawn;
         g_autoptr(RhServePlan) plan = plan_of(&k, &options);
         CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
         double best = g_array_index(plan->entries, RhServeEntry, 0).rate_per_s, others = 0;
@@ -221,12 +235,8 @@ static void none_of_a_kind_keeps_more_than_its_best(void)
 
 static double best_rate(const Kit *k, int32_t gpus, const char *tpot)
 {
-    RhServePlanOptions options = {.slos = levels("p99<500ms", tpot),
-                                  .gpus = gpus,
-                                  .mode = RH_SERVE_COLOCATED,
-                                  .fixed = {.batch = 64, .chunk = 2048},
-                                  .span_s = 20,
-                                  .jobs = 1};
+    RhServePlanOptions options =
+        asked_of(gpus, levels("p99<500ms", tpot), (RhPool){.batch = 64, .chunk = 2048});
     g_autoptr(RhServePlan) plan = plan_of(k, &options);
     return plan->entries->len ? g_array_index(plan->entries, RhServeEntry, 0).rate_per_s : 0;
 }
@@ -245,22 +255,14 @@ static void more_gpus_and_wider_levels_never_lower_the_rate(void)
 static void the_fewest_gpus_keep_a_given_rate(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
-    RhServePlanOptions options = {.slos = levels("p99<500ms", NULL),
-                                  .rate_per_s = 150,
-                                  .gpus = 8,
-                                  .mode = RH_SERVE_COLOCATED,
-                                  .fixed = {.tp = 1, .pp = 1, .batch = 64, .chunk = 2048},
-                                  .span_s = 20,
-                                  .jobs = 1};
+    RhServePlanOptions options = asked_of(8, levels("p99<500ms", NULL), one_gpu);
+    options.rate_per_s = 150;
     g_autoptr(RhServePlan) plan = plan_of(&k, &options);
     CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
     CU_ASSERT_TRUE(e->gpus > 1 && e->gpus < 8);
-    RhDeployment fewer = e->deployment;
-    fewer.pools[0].replicas--;
-    RhServeEntry entry = {0};
-    g_autoptr(RhService) service = rh_service_new(&k.serving, &fewer, NULL);
-    CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, 150, &entry));
+    RhServeEntry entry;
+    CU_ASSERT_FALSE(keep(&k, &options, e, (const int32_t[]){-1, 0}, &entry));
 }
 
 /* What is answered is what serve-simulate says of the same requests, whether the rate was found or given, and whether
@@ -279,13 +281,10 @@ static void an_answer_passes_its_own_check(void)
     g_autoptr(RhPlatform) many = rh_platform_load("dgx-h100:16", NULL);
     k.serving.platform = many;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        RhServePlanOptions options = {.slos = levels("p99<500ms", "p99<20ms"),
-                                      .rate_per_s = rows[i].rate_per_s,
-                                      .gpus = rows[i].gpus,
-                                      .mode = rows[i].mode,
-                                      .fixed = {.tp = 1, .pp = 1, .batch = 64, .chunk = 2048},
-                                      .span_s = 20,
-                                      .jobs = 1};
+        RhServePlanOptions options =
+            asked_of(rows[i].gpus, levels("p99<500ms", "p99<20ms"), one_gpu);
+        options.rate_per_s = rows[i].rate_per_s;
+        options.mode = rows[i].mode;
         g_autoptr(RhServePlan) plan = plan_of(&k, &options);
         CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
@@ -303,29 +302,74 @@ static void an_answer_passes_its_own_check(void)
         CU_ASSERT_EQUAL(o.goodput_per_s, e->outcome.goodput_per_s);
         CU_ASSERT_EQUAL(o.metrics[RH_METRIC_TPOT].p99.value,
                         e->outcome.metrics[RH_METRIC_TPOT].p99.value);
-        if (rows[i].rate_per_s < 1500 || rows[i].mode != RH_SERVE_COLOCATED)
-            continue;
-        /* A tenth fewer replicas do not keep it: many are found as closely as few. */
-        RhDeployment fewer = e->deployment;
-        CU_ASSERT_TRUE_FATAL(fewer.pools[0].replicas > 10);
-        fewer.pools[0].replicas = (int32_t)(0.9 * fewer.pools[0].replicas);
-        g_autoptr(RhService) less = rh_service_new(&k.serving, &fewer, NULL);
-        RhServeEntry entry = {.deployment = fewer};
-        CU_ASSERT_FALSE(rh_serve_keeps(less, k.requests, &options, rows[i].rate_per_s, &entry) &&
-                        rh_serve_settle(less, k.requests, &options, rows[i].rate_per_s, &entry));
+        RhServeEntry entry;
+        const int32_t less = -MAX(1, e->deployment.pools[0].replicas / 10);
+        CU_ASSERT_FALSE(rows[i].rate_per_s > 0 &&
+                        keep(&k, &options, e, (const int32_t[]){less, 0}, &entry));
+        CU_ASSERT_FALSE(e->deployment.pools_count > 1 &&
+                        keep(&k, &options, e, (const int32_t[]){0, -1}, &entry));
     }
+}
+
+/* Of two pools each is as small as can be: prompts bind one, tokens the other. */
+static void pools_are_sized_apart(void)
+{
+    g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
+    g_autoptr(RhPlatform) many = rh_platform_load("dgx-h100:16", NULL);
+    k.serving.platform = many;
+    RhServePlanOptions options =
+        asked_of(64, levels("p99<500ms", "p99<8ms"), (RhPool){.tp = 1, .pp = 1, .chunk = 2048});
+    options.rate_per_s = 1200;
+    options.span_s = 5;
+    options.mode = RH_SERVE_DISAGGREGATED;
+    g_autoptr(RhServePlan) plan = plan_of(&k, &options);
+    CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
+    const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
+    RhServeEntry entry;
+    for (int32_t p = 0; p < 2; p++) {
+        const int32_t one[] = {-(p == 0), -(p == 1)};
+        CU_ASSERT_FALSE(keep(&k, &options, e, one, &entry));
+    }
+}
+
+/* Where many replicas are needed, kinds that cannot do with as few GPUs are left alone, further draws are asked of a part
+ * of them, and a tenth fewer still break it. */
+static void many_are_sized_from_a_part(void)
+{
+    g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
+    const RhRequestsPlan drawn = {.arrival = RH_ARRIVAL_POISSON,
+                                  .rate_per_s = 1,
+                                  .count = 10000,
+                                  .input = {820, 1024},
+                                  .output = {103, 128},
+                                  .seed = 3};
+    g_autoptr(RhPlatform) many = rh_platform_load("dgx-h100:64", NULL);
+    rh_requests_free(k.requests);
+    k.requests = rh_requests_draw(&drawn);
+    k.serving.platform = many;
+    RhServePlanOptions options =
+        asked_of(512, levels("p99<500ms", "p99<20ms"), (RhPool){.batch = 4, .chunk = 2048});
+    options.rate_per_s = 2500;
+    options.drawn = &drawn;
+    options.span_s = 5;
+    g_autoptr(RhServePlan) plan = plan_of(&k, &options);
+    CU_ASSERT_TRUE_FATAL(plan->entries->len > 0);
+    const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
+    RhServeEntry entry;
+    const int32_t replicas = e->deployment.pools[0].replicas;
+    printf("%d replicas, draws of %d; %d kinds left alone\n", replicas, e->part,
+           plan->larger_count);
+    CU_ASSERT_TRUE(replicas > RH_SERVE_PART);
+    CU_ASSERT_TRUE(e->part > 0 && e->part < replicas);
+    CU_ASSERT_TRUE(plan->larger_count > plan->legal_count / 2);
+    CU_ASSERT_FALSE(keep(&k, &options, e, (const int32_t[]){-replicas / 10, 0}, &entry));
 }
 
 /* Where one replica fewer was tried, that it broke is told, and by which level. */
 static void what_a_replica_fewer_breaks_is_told(void)
 {
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
-    RhServePlanOptions options = {.slos = levels("p99<300ms", "p99<20ms"),
-                                  .gpus = 8,
-                                  .mode = RH_SERVE_COLOCATED,
-                                  .fixed = {.tp = 1, .pp = 1, .batch = 64, .chunk = 2048},
-                                  .span_s = 20,
-                                  .jobs = 1};
+    RhServePlanOptions options = asked_of(8, levels("p99<300ms", "p99<20ms"), one_gpu);
     int tried = 0;
     for (double rate = 40; rate <= 120; rate += 20) {
         options.rate_per_s = rate;
@@ -337,11 +381,8 @@ static void what_a_replica_fewer_breaks_is_told(void)
         if (!e->fewer_broke)
             continue;
         tried++;
-        RhDeployment fewer = e->deployment;
-        fewer.pools[0].replicas--;
-        RhServeEntry entry = {0};
-        g_autoptr(RhService) service = rh_service_new(&k.serving, &fewer, NULL);
-        CU_ASSERT_FALSE(rh_serve_keeps(service, k.requests, &options, rate, &entry));
+        RhServeEntry entry;
+        CU_ASSERT_FALSE(keep(&k, &options, e, (const int32_t[]){-1, 0}, &entry));
         CU_ASSERT_EQUAL(e->binding, entry.binding);
         CU_ASSERT_EQUAL(e->cache_full, entry.cache_full);
     }
@@ -454,6 +495,8 @@ static const RhTest tests[] = {
     {"the fewest GPUs keep a given rate", the_fewest_gpus_keep_a_given_rate},
     {"what a replica fewer breaks is told", what_a_replica_fewer_breaks_is_told},
     {"an answer passes its own check", an_answer_passes_its_own_check},
+    {"pools are sized apart", pools_are_sized_apart},
+    {"many are sized from a part", many_are_sized_from_a_part},
     {"few requests tell nothing", few_requests_tell_nothing},
     {"models asked once have batches and windows", models_asked_once_have_batches_and_windows},
     {"levels out of reach are told at once", levels_out_of_reach_are_told_at_once},

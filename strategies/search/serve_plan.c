@@ -8,43 +8,27 @@
 #include "sim/engine/workers.h"
 #include "strategies/serve/server.h"
 
-#define LARGE_AT_ONCE 2 /* whatever the jobs: what is tried does not depend on them */
+/* Kinds that are tried before the next are chosen: whatever the jobs, which change nothing. */
+#define SMALL_AT_ONCE 8
+#define LARGE_AT_ONCE 2
 
-/* Deployments [first, first + count) of the space. */
+/* Deployments [first, first + count) of the space, and what is known of them. */
 typedef struct {
     guint first, count;
+    RhServeFound found;
+    GArray *screened; /* RhServeBounded; NULL: not yet, or none waits; owned */
 } Kind;
-
-/* A kind's: what is large waits for the turn in which those are tried that need fewest GPUs. */
-typedef struct {
-    guint kind;
-    bool again;
-} Turn;
 
 typedef struct {
     RhServeAsked asked;
-    GArray *turns; /* Turn, of the processes that run now */
     GArray *space; /* RhDeployment */
     GArray *kinds; /* Kind */
+    GArray *turns; /* guint: of the kinds, those that processes run now */
     RhServePlan *plan;
-    GArray *found; /* RhServeFound, by kind */
     RhDeadline deadline;
     int32_t done;
     GError *failed; /* what else than "it does not fit" went wrong; owned */
 } Search;
-
-/* By less of its level. */
-static bool is_nearer(const RhServeUnkept *a, const RhServeUnkept *b, const RhSlos *slos)
-{
-    return a->least_s / slos->list[a->level].limit_s < b->least_s / slos->list[b->level].limit_s;
-}
-
-static gint highest_first(gconstpointer a, gconstpointer b)
-{
-    const RhServeBounded *x = a, *y = b;
-    double p = x->bound_per_s, q = y->bound_per_s;
-    return (p < q) - (p > q) ?: (x->place > y->place) - (x->place < y->place);
-}
 
 static int32_t gpus_of_replica(const RhDeployment *d)
 {
@@ -52,61 +36,6 @@ static int32_t gpus_of_replica(const RhDeployment *d)
 }
 
 /* --- One kind, in a child --- */
-
-/* How far from a level this one stays whatever the rate, by the level that it misses most: the least of a kind. */
-static void note_unkept(const Search *s, const RhService *service, const RhDeployment *d,
-                        RhServeFound *found)
-{
-    const RhSlos *slos = &s->asked.options->slos;
-    RhServeUnkept worst = {.deployment = *d};
-    double most = 0, least_s;
-    for (int32_t k = 0; k < slos->count; k++) {
-        double missed_s = rh_serve_missed_s(service, d, s->asked.serving->server, &s->asked.means,
-                                            &slos->list[k], k, &least_s);
-        if (missed_s / slos->list[k].limit_s > most) {
-            most = missed_s / slos->list[k].limit_s;
-            worst.level = k;
-            worst.least_s = least_s;
-        }
-    }
-    const RhServeUnkept *known = &found->unkept;
-    if (most > 0 && (known->least_s <= 0 || is_nearer(&worst, known, slos)))
-        found->unkept = worst;
-}
-
-static void note_room(const Search *s, const RhService *service, const RhDeployment *d,
-                      RhServeFound *found)
-{
-    RhServeRoomiest *most = &found->roomiest;
-    int64_t tokens = rh_service_room(service, d->pools_count - 1).tokens;
-    if (tokens > most->tokens)
-        *most = (RhServeRoomiest){.tokens = tokens,
-                                  .count = rh_service_too_long(service, s->asked.requests),
-                                  .deployment = *d};
-}
-
-/* All of a kind that fit (RhServeBounded), highest bound first. */
-static GArray *screen(Search *s, Kind kind, RhServeFound *found)
-{
-    GArray *screened = g_array_new(FALSE, FALSE, sizeof(RhServeBounded));
-    for (guint i = kind.first; i < kind.first + kind.count; i++) {
-        const RhDeployment *d = &g_array_index(s->space, RhDeployment, i);
-        g_autoptr(RhService) service = rh_service_new(s->asked.serving, d, NULL);
-        if (!service)
-            continue;
-        double bound_per_s = rh_serve_bound_per_s(service, d, s->asked.serving->server,
-                                                  &s->asked.means, &s->asked.options->slos);
-        RhServeBounded entry = {*d, bound_per_s, i};
-        found->fit++;
-        note_room(s, service, d, found);
-        if (bound_per_s > 0)
-            g_array_append_val(screened, entry);
-        else
-            note_unkept(s, service, d, found);
-    }
-    g_array_sort(screened, highest_first);
-    return screened;
-}
 
 /* The highest rate of any of them; the first by itself is the best known of those that keep none. */
 static void try_rates(Search *s, const GArray *screened, RhServeFound *found)
@@ -121,43 +50,64 @@ static void try_rates(Search *s, const GArray *screened, RhServeFound *found)
     found->there = rh_serve_confirm(&s->asked, service, 0, &found->best, found);
 }
 
+static RhServeFound try_kind(Search *s, const GArray *screened, RhServeFound found)
+{
+    s->asked.hardest = 0;
+    if (s->asked.options->rate_per_s > 0)
+        rh_serve_try_size(&s->asked, screened, &found);
+    else
+        try_rates(s, screened, &found);
+    return found;
+}
+
+/* What is found of a kind; behind it, of one that waits, those of it that fit. */
 static GByteArray *perform(int32_t item, void *user, GError **error)
 {
     (void)error;
     Search *s = user;
-    RhServeFound found = {0};
-    const Turn *turn = &g_array_index(s->turns, Turn, item);
-    s->asked.hardest = 0;
-    g_autoptr(GArray) screened = screen(s, g_array_index(s->kinds, Kind, turn->kind), &found);
-    if (screened->len > 0) {
-        const RhServeBounded *first = &g_array_index(screened, RhServeBounded, 0);
+    Kind *kind = &g_array_index(s->kinds, Kind, g_array_index(s->turns, guint, item));
+    RhServeFound found = kind->found;
+    g_autoptr(GArray) screened =
+        kind->screened
+            ? g_array_ref(kind->screened)
+            : rh_serve_screen(&s->asked, &g_array_index(s->space, RhDeployment, kind->first),
+                              kind->count, kind->first, &found);
+    const RhServeBounded *first = (const RhServeBounded *)(const void *)screened->data;
+    if (screened->len > 0)
         found.best = rh_serve_entry_of(&first->deployment, first->bound_per_s);
-    }
-    double rate = s->asked.options->rate_per_s;
-    found.waits = rate > 0 && !turn->again && rh_serve_is_large(&s->asked, screened);
-    if (found.waits)
+    found.waits = s->asked.options->rate_per_s > 0 && !kind->screened && screened->len > 0;
+    if (found.waits) {
+        found.large = rh_serve_is_large(&s->asked, screened);
         found.gpus_least = rh_serve_gpus_least(&s->asked, screened);
-    if (!found.waits && rate > 0)
-        rh_serve_try_size(&s->asked, screened, &found);
-    else if (!found.waits)
-        try_rates(s, screened, &found);
+    } else {
+        found = try_kind(s, screened, found);
+    }
     GByteArray *bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
+    if (found.waits)
+        g_byte_array_append(bytes, (const guint8 *)screened->data,
+                            screened->len * (guint)sizeof(RhServeBounded));
     return bytes;
 }
 
 static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Search *s = user;
-    guint kind = g_array_index(s->turns, Turn, item).kind;
-    if (bytes && bytes->len == sizeof(RhServeFound))
-        memcpy(&g_array_index(s->found, RhServeFound, kind), bytes->data, sizeof(RhServeFound));
+    Kind *kind = &g_array_index(s->kinds, Kind, g_array_index(s->turns, guint, item));
+    guint size = sizeof kind->found;
+    if (bytes && bytes->len >= size)
+        memcpy(&kind->found, bytes->data, size);
     else if (g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) &&
              rh_deadline_passed(s->deadline))
         s->plan->timed_out = true;
     else if (!s->failed)
         s->failed = g_error_copy(error);
-    s->done += !g_array_index(s->found, RhServeFound, kind).waits;
+    if (bytes && bytes->len > size) {
+        kind->screened = g_array_new(FALSE, FALSE, sizeof(RhServeBounded));
+        g_array_append_vals(kind->screened, bytes->data + size,
+                            (bytes->len - size) / (guint)sizeof(RhServeBounded));
+    }
+    s->done += !kind->found.waits;
     if (s->asked.options->progress)
         s->asked.options->progress("simulating", s->done, s->kinds->len, 0, s->asked.options->user);
 }
@@ -178,7 +128,7 @@ static void list_kinds(Search *s)
             next++;
         g_autoptr(GError) why = NULL;
         g_autoptr(RhService) service = rh_service_new(s->asked.serving, d, &why);
-        Kind kind = {i, next - i};
+        Kind kind = {.first = i, .count = next - i};
         bool legal = service || g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER);
         s->plan->legal_count += legal ? kind.count : 0;
         if (service) {
@@ -207,6 +157,12 @@ static gint best_first(gconstpointer a, gconstpointer b, gpointer user)
     return (p < q) - (p > q) ?: gpus_of_replica(&x->deployment) - gpus_of_replica(&y->deployment);
 }
 
+static gint fewest_first(gconstpointer a, gconstpointer b)
+{
+    const int32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
 /* What a higher rate is paid with: time for each token, or for the answer where it is none. */
 static double wait_s(const RhServeEntry *e, bool once)
 {
@@ -231,8 +187,8 @@ static void mark_pareto(GArray *entries, bool once)
 static void gather(Search *s)
 {
     RhServePlan *plan = s->plan;
-    for (guint i = 0; i < s->found->len; i++) {
-        const RhServeFound *f = &g_array_index(s->found, RhServeFound, i);
+    for (guint i = 0; i < s->kinds->len; i++) {
+        const RhServeFound *f = &g_array_index(s->kinds, Kind, i).found;
         plan->fit_count += f->fit;
         plan->simulated_count += f->simulated;
         plan->runs_count += f->runs;
@@ -245,7 +201,7 @@ static void gather(Search *s)
             plan->nearest = f->best;
         if (f->unkept.least_s > 0 &&
             (plan->unkept.least_s <= 0 ||
-             is_nearer(&f->unkept, &plan->unkept, &s->asked.options->slos)))
+             rh_serve_is_nearer(&f->unkept, &plan->unkept, &s->asked.options->slos)))
             plan->unkept = f->unkept;
     }
     plan->roomiest.all = (int32_t)s->asked.requests->list->len;
@@ -272,41 +228,52 @@ static void run_turns(Search *s)
         rh_workers_run(&workers);
 }
 
-/* Of those that wait, the ones that need fewest GPUs; at most `gpus_most`. */
-static void list_large(Search *s, guint count, double gpus_most)
+static const RhServeFound *found_of(const Search *s, guint kind)
 {
-    g_array_set_size(s->turns, 0);
-    for (guint k = 0; k < count; k++) {
-        const RhServeFound *least = NULL;
-        guint which = 0;
-        for (guint i = 0; i < s->found->len; i++) {
-            RhServeFound *f = &g_array_index(s->found, RhServeFound, i);
-            if (f->waits && f->gpus_least <= gpus_most &&
-                (!least || f->gpus_least < least->gpus_least)) {
-                least = f;
-                which = i;
-            }
-        }
-        if (!least)
-            return;
-        g_array_index(s->found, RhServeFound, which).waits = false;
-        g_array_append_val(s->turns, ((Turn){which, true}));
-    }
+    return &g_array_index(s->kinds, Kind, kind).found;
 }
 
-/* Large ones are tried a few at a time, until no other can need as few GPUs as the best. */
-static void run_large(Search *s)
+/* Of the kinds that wait, the one that needs fewest GPUs by the closed form; -1: none waits. */
+static int32_t next_waiting(const Search *s)
 {
-    double gpus_most = HUGE_VAL;
+    int32_t least = -1;
+    for (guint i = 0; i < s->kinds->len; i++)
+        if (found_of(s, i)->waits &&
+            (least < 0 || found_of(s, i)->gpus_least < found_of(s, (guint)least)->gpus_least))
+            least = (int32_t)i;
+    return least;
+}
+
+/* GPUs of the `rows`-th best so far; as many as there are, where fewer kinds keep the rate. */
+static double gpus_of_row(const Search *s, int32_t rows)
+{
+    g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(int32_t));
+    for (guint i = 0; i < s->kinds->len; i++)
+        if (found_of(s, i)->there)
+            g_array_append_val(gpus, found_of(s, i)->best.gpus);
+    g_array_sort(gpus, fewest_first);
+    bool there = rows > 0 && gpus->len >= (guint)rows;
+    return there ? g_array_index(gpus, int32_t, rows - 1) : s->asked.options->gpus;
+}
+
+/* At a given rate kinds are tried a few at a time, until none left can need as few GPUs as the last row of the answer;
+ * where even the first takes many replicas, as the best. */
+static void run_waiting(Search *s)
+{
+    int32_t first = next_waiting(s);
+    bool large = first >= 0 && found_of(s, (guint)first)->large;
     do {
-        list_large(s, LARGE_AT_ONCE, gpus_most);
-        run_turns(s);
-        for (guint i = 0; i < s->found->len; i++) {
-            const RhServeFound *f = &g_array_index(s->found, RhServeFound, i);
-            if (f->there)
-                gpus_most = fmin(gpus_most, f->best.gpus);
+        s->asked.gpus_most = gpus_of_row(s, large ? 1 : s->asked.options->top);
+        g_array_set_size(s->turns, 0);
+        while (s->turns->len < (large ? LARGE_AT_ONCE : SMALL_AT_ONCE)) {
+            int32_t next = next_waiting(s);
+            if (next < 0 || found_of(s, (guint)next)->gpus_least > s->asked.gpus_most)
+                break;
+            g_array_index(s->kinds, Kind, next).found.waits = false;
+            g_array_append_val(s->turns, next);
         }
-    } while (s->turns->len > 0 && !s->plan->timed_out);
+        run_turns(s);
+    } while (s->turns->len > 0 && !s->plan->timed_out && !s->failed);
 }
 
 static bool run(Search *s, GError **error)
@@ -329,17 +296,23 @@ static bool run(Search *s, GError **error)
                        s->asked.serving->model->name, s->asked.options->gpus,
                        s->asked.options->gpus == 1 ? "" : "s",
                        s->plan->why_not ? s->plan->why_not : "none is of this kind");
-    g_array_set_size(s->found, s->kinds->len);
     for (guint i = 0; i < s->kinds->len; i++)
-        g_array_append_val(s->turns, ((Turn){i, false}));
+        g_array_append_val(s->turns, i);
     run_turns(s);
-    run_large(s);
+    run_waiting(s);
     if (s->failed) {
         g_propagate_error(error, s->failed);
         return false;
     }
     gather(s);
     return true;
+}
+
+static void clear_kind(gpointer kind)
+{
+    GArray *screened = ((Kind *)kind)->screened;
+    if (screened)
+        g_array_unref(screened);
 }
 
 static void free_requests(gpointer list)
@@ -365,18 +338,18 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
     g_autoptr(GArray) space = rh_serve_space(serving, server, options);
     g_autoptr(GPtrArray) draws = draws_of(requests, options);
     g_autoptr(GArray) kinds = g_array_new(FALSE, FALSE, sizeof(Kind));
-    g_autoptr(GArray) found = g_array_new(FALSE, TRUE, sizeof(RhServeFound));
+    g_array_set_clear_func(kinds, clear_kind);
     plan->entries = g_array_new(FALSE, FALSE, sizeof(RhServeEntry));
-    g_autoptr(GArray) turns = g_array_new(FALSE, FALSE, sizeof(Turn));
+    g_autoptr(GArray) turns = g_array_new(FALSE, FALSE, sizeof(guint));
     Search s = {.asked = {.serving = serving,
                           .requests = requests,
                           .options = options,
                           .means = rh_serve_means(requests, serving->server, &options->slos),
+                          .gpus_most = options->gpus,
                           .draws = draws},
                 .turns = turns,
                 .space = space,
                 .kinds = kinds,
-                .found = found,
                 .plan = plan,
                 .deadline = deadline};
     s.asked.means.once = !rh_model_makes_tokens(serving->model);

@@ -17,6 +17,9 @@ typedef struct {
     int32_t gpus;      /* at most */
     RhServeMode mode;
     RhPool fixed; /* what is not 0 is given; `replicas` is not looked at */
+    /* At a rate that is given: kinds that cannot be among so many rows are left alone, and where many replicas are
+     * needed, those that cannot be the first; 0: all are tried, where few are needed */
+    int32_t top;
     /* a rate is held for about so long; 0: forty times the longest limit, two minutes at least */
     double span_s;
     /* How the requests were drawn, borrowed, and if only their times were: a rate is asked of RH_SERVE_DRAWS more
@@ -32,6 +35,9 @@ typedef struct {
 /* What n draws keep, each of its own, another keeps n times of n + 1: 95 %. */
 #define RH_SERVE_DRAWS 19
 
+/* Of more replicas, so many are asked of these draws, at their share of the rate. */
+#define RH_SERVE_PART 96
+
 /* A deployment, and how it keeps the levels at its rate. Plain data. */
 typedef struct {
     RhDeployment deployment;
@@ -43,6 +49,7 @@ typedef struct {
     bool cache_full;     /* there sequences were put out for want of cache */
     bool fewer_broke; /* at a given rate: `binding` and `cache_full` are of one replica fewer, which
                             does not keep the levels; broken_per_s is 0 */
+    int32_t part;     /* replicas that RH_SERVE_DRAWS were played on, at their share; 0: all */
     bool pareto;      /* no other has both a higher rate per GPU and a lower time per token */
     int32_t gpus;
     RhOutcome outcome; /* at rate_per_s, of the requests as they were given */
@@ -71,9 +78,8 @@ typedef struct {
     RhServeEntry nearest; /* when there are none: the one of the highest bound */
     RhServeUnkept unkept; /* least_s above 0: that is why there are none */
     RhServeRoomiest roomiest;
-    int32_t
-        larger_count; /* kinds left alone, as the closed form says that they need more GPUs than the best */
-    char *why_not; /* of the last that did not fit; NULL; owned */
+    int32_t larger_count; /* kinds left alone, as the closed form says that they need more GPUs */
+    char *why_not;        /* of the last that did not fit; NULL; owned */
     bool timed_out;
 } RhServePlan;
 

@@ -77,6 +77,7 @@ void rh_serve_try_rate(RhServeAsked *s, const RhDeployment *d, double bound_per_
                        RhServeFound *found)
 {
     double least = found->there ? found->best.rate_per_s * (1 + RH_SERVE_RATE_STEP) : 0;
+    least = fmax(least, s->least_per_s);
     if (bound_per_s <= least)
         return;
     g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
