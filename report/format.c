@@ -62,10 +62,11 @@ char *rh_text_amount(double value, const char *unit)
     return g_strconcat(number, strchr(number, ' ') ? "" : " ", unit, NULL);
 }
 
-/* "%", "$,", "k$": what is read with the number before it. */
+/* "%", "$,", "k$": what is read with the number before it; "$DATA" is not. */
 static bool is_held(const char *word)
 {
-    return *word == '%' || word[strspn(word, "kM")] == '$';
+    const char *sign = word + strspn(word, "kM");
+    return *word == '%' || (*sign == '$' && !g_ascii_isalpha(sign[1]));
 }
 
 /* Of a word and the sign that belongs to it. */

@@ -5,6 +5,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
+#include "strategies/search/account.h"
 
 #define CLOCK_S 1e-12 /* less is what the clock rounds */
 
@@ -31,7 +32,7 @@ double rh_report_exposed_frac(const RhRehearsal *r)
 
 double rh_report_error_frac(const RhRehearsal *r)
 {
-    return r->bar && r->events_count > 0 ? r->bar->error_frac : 0;
+    return r->bar && r->events_count > 0 ? r->error_frac : 0;
 }
 
 bool rh_report_mfu_plain(const RhRehearsal *r)
@@ -88,19 +89,38 @@ static char *bar_name(const RhErrorBar *bar)
                            bar->stack ? " on " : "", bar->generation, bar->kind, least, most, size);
 }
 
+/* "; 63 % of the kernels' time is extrapolated, taken as off by 20 %": why the bar is wider than those steps'. */
+static char *widened(const RhRehearsal *r)
+{
+    GString *out = g_string_new(NULL);
+    if (r->format_unmeasured)
+        g_string_append_printf(out,
+                               "; too few steps in its number format were measured: as wide as "
+                               "any bar of %s models",
+                               r->bar->kind);
+    if (r->extrapolated_frac > 0)
+        g_string_append_printf(
+            out, "; %.0f %% of the kernels' time is extrapolated, taken as off by %.0f %%",
+            100 * r->extrapolated_frac, 100 * RH_EXTRAPOLATED_ERROR_FRAC);
+    return g_string_free(out, FALSE);
+}
+
 char *rh_report_error(const RhRehearsal *r)
 {
     if (r->events_count == 0)
         return g_strdup("not known: this is a lower bound of the step");
     if (!r->bar)
         return g_strdup("not known: no measured step is like this one");
-    g_autofree char *name = bar_name(r->bar);
-    g_autofree char *frac = rh_text_number(100 * r->bar->error_frac, 2);
-    return g_strdup_printf("+-%s %%: within that were %.0f %% of %d measured steps (%s)%s", frac,
-                           100 * RH_RECORD_SHARE, r->bar->steps, name,
+    g_autofree char *name = bar_name(r->bar), *wider = widened(r);
+    g_autofree char *frac = rh_text_number(100 * r->error_frac, 2);
+    g_autofree char *own = rh_text_number(100 * r->bar->error_frac, 2);
+    g_autofree char *within = *wider ? g_strdup_printf("+-%s %%", own) : g_strdup("that");
+    return g_strdup_printf("+-%s %%: within %s were %.0f %% of %d measured steps (%s)%s%s", frac,
+                           within, 100 * RH_RECORD_SHARE, r->bar->steps, name,
                            r->assumed  ? "; this device was not: its kernels are its generation's"
                            : r->beyond ? "; no model of this size was measured"
-                                       : "");
+                                       : "",
+                           wider);
 }
 
 /* "to 85 %", "85 to 105 %", "above 105 %" */

@@ -191,6 +191,28 @@ static void an_mfu_names_its_peak(void)
     }
 }
 
+/* A bar is that of steps whose kernels and formats were measured: of others it is wider, never narrower. */
+static void a_bar_widens_beyond_what_was_measured(void)
+{
+    g_auto(TrainKit) near = train_kit("llama-3.1-70b", "h100-sxm:8x8", "megatron", 64, 8192);
+    g_auto(TrainKit) far = train_kit("llama-3.1-70b", "h100-sxm:8x8", "megatron", 64, 131072);
+    RhLayout l = train_layout(&near, "tp8,pp8,mb1,recompute=full"),
+             m = train_layout(&far, "tp8,pp8,mb1,recompute=full,sp=on");
+    g_autoptr(RhRehearsal) as_measured = rh_account_new(&near.c, &l);
+    g_autoptr(RhRehearsal) extrapolated = rh_account_new(&far.c, &m);
+    CU_ASSERT_EQUAL(as_measured->extrapolated_frac, 0);
+    CU_ASSERT_EQUAL(as_measured->error_frac, as_measured->bar->error_frac);
+    CU_ASSERT_TRUE(extrapolated->extrapolated_frac >= RH_EXTRAPOLATED_TOLD_FRAC);
+    RH_CHECK_CLOSE(extrapolated->error_frac,
+                   hypot(extrapolated->bar->error_frac,
+                         RH_EXTRAPOLATED_ERROR_FRAC * extrapolated->extrapolated_frac),
+                   1e-12);
+    far.c.job.recipe = rh_recipe_by_name("tf32");
+    g_autoptr(RhRehearsal) unmeasured = rh_account_new(&far.c, &m);
+    CU_ASSERT_TRUE(unmeasured->format_unmeasured && !extrapolated->format_unmeasured);
+    CU_ASSERT_TRUE(unmeasured->error_frac > extrapolated->error_frac);
+}
+
 /* --- bounds --- */
 
 /* What a bound says of kernels is what the rehearsal ran. */
@@ -234,6 +256,7 @@ int main(void)
             {"a_phase_that_no_report_knows_is_reported", a_phase_that_no_report_knows_is_reported},
             {"the_terms_of_a_step_sum_to_it", the_terms_of_a_step_sum_to_it},
             {"a_wrong_child_is_found", a_wrong_child_is_found},
+            {"a_bar_widens_beyond_what_was_measured", a_bar_widens_beyond_what_was_measured},
             {"an_mfu_names_its_peak", an_mfu_names_its_peak},
             {"a_bound_has_the_rehearsals_kernels", a_bound_has_the_rehearsals_kernels},
             {0}});

@@ -55,6 +55,12 @@ static void wrapped_text_stays_inside_its_width(void)
     g_autoptr(GString) money = g_string_new(NULL);
     rh_text_wrap(money, "seven or 61 k$, two", 0, 11);
     CU_ASSERT_STRING_EQUAL(money->str, "seven or\n61 k$, two\n");
+    g_autoptr(GString) name = g_string_new(NULL);
+    rh_text_wrap(name, "seven or $DATA, two", 0, 11);
+    CU_ASSERT_STRING_EQUAL(name->str, "seven or\n$DATA, two\n");
+    g_string_truncate(name, 0);
+    rh_text_wrap(name, "one two six $DATA", 0, 11);
+    CU_ASSERT_STRING_EQUAL(name->str, "one two six\n$DATA\n");
     rh_text_wrap(share, "seven or 61 %, two", 0, 11);
     CU_ASSERT_STRING_EQUAL(share->str, "seven or\n61 %, two\n");
 }

@@ -1,6 +1,7 @@
 #include "strategies/search/account.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "sim/run_costs.h"
 #include "strategies/search/likeness.h"
@@ -11,6 +12,40 @@ double rh_straggler_factor(const RhCase *c)
 {
     double nodes = ceil((double)c->job.gpus / c->platform->gpus_per_node);
     return 1 + c->stack->straggler_frac.value * log2(fmax(1, nodes));
+}
+
+/* Was the format, or one of the same units, measured often enough for a usual MFU of any device? */
+static bool is_measured(const RhRecord *record, const char *dtype)
+{
+    const char *units = g_intern_string(strcmp(dtype, "fp16") == 0 ? "bf16" : dtype);
+    for (guint i = 0; i < record->usual->len; i++)
+        if (g_array_index(record->usual, RhUsualMfu, i).dtype == units)
+            return true;
+    return record->usual->len == 0;
+}
+
+/* Errors of kernels that nobody measured are not those that the bar's steps had: they add as squares do. */
+static double extrapolated_frac(const RhCase *c, const RhLayout *layout)
+{
+    RhExtrapolated beyond[RH_SHAPES_LAST];
+    double sum = 0;
+    rh_account_extrapolated(c, layout, beyond);
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+        if (beyond[kind].share_frac >= RH_EXTRAPOLATED_TOLD_FRAC)
+            sum += beyond[kind].share_frac;
+    return sum;
+}
+
+static void settle_bar(const RhCase *c, const RhRecord *record, const RhLikeness *like,
+                       RhRehearsal *r)
+{
+    if (!r->bar)
+        return;
+    double base = r->bar->error_frac, widest = rh_record_widest_frac(record, like->kind);
+    r->format_unmeasured = !is_measured(record, like->dtype) && widest > base;
+    r->extrapolated_frac = extrapolated_frac(c, &r->layout);
+    r->error_frac = hypot(r->format_unmeasured ? widest : base,
+                          r->extrapolated_frac * RH_EXTRAPOLATED_ERROR_FRAC);
 }
 
 void rh_account_record(const RhCase *c, RhRehearsal *r)
@@ -24,6 +59,7 @@ void rh_account_record(const RhCase *c, RhRehearsal *r)
     r->band =
         r->odds ? rh_odds_band(r->odds, r->memory.peak_bytes / r->memory_capacity_bytes) : NULL;
     r->usual = rh_record_usual(record, &like);
+    settle_bar(c, record, &like, r);
 }
 
 RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout)

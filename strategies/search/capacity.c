@@ -38,7 +38,7 @@ int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
 static double allowed_frac(const RhCase *c, const RhRehearsal *r)
 {
     RhLikeness like = rh_likeness_of(c);
-    return r->bar ? r->bar->error_frac : rh_record_widest_frac(rh_record_shipped(), like.kind);
+    return r->bar ? r->error_frac : rh_record_widest_frac(rh_record_shipped(), like.kind);
 }
 
 /* Steps that date and budget allow; 0: not one, or what one costs is not known. */

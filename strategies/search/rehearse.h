@@ -20,15 +20,19 @@ typedef struct {
     char *memory_when; /* owned: "backward of micro-batch 3"; NULL without a program */
     double memory_capacity_bytes;
     bool fits;
-    bool assumed;            /* no run on its device was judged: the bar is a wider one */
-    bool beyond;             /* the model is smaller or larger than those of its bar */
-    const RhErrorBar *bar;   /* of the record; NULL: nothing like the job was measured */
-    const RhOdds *odds;      /* of the record; NULL: no such runs are known */
-    const RhOddsBand *band;  /* of those, that of this peak */
-    const RhUsualMfu *usual; /* of the record; NULL: no such steps were measured on the device */
-    RhEnergy energy;         /* per step; its total 0 = unknown */
-    double node_w;           /* mean of a node in the step, switches and building left out */
-    double cost_usd;         /* per step; 0 = unknown */
+    bool assumed;          /* no run on its device was judged: the bar is a wider one */
+    bool beyond;           /* the model is smaller or larger than those of its bar */
+    const RhErrorBar *bar; /* of the record; NULL: nothing like the job was measured */
+    double error_frac;     /* the bar's, wider by what follows; 0: there is none */
+    bool
+        format_unmeasured; /* too few steps in its number format were: as wide as any of its kind */
+    double extrapolated_frac; /* of the kernels' time, where that widens it; 0: it does not */
+    const RhOdds *odds;       /* of the record; NULL: no such runs are known */
+    const RhOddsBand *band;   /* of those, that of this peak */
+    const RhUsualMfu *usual;  /* of the record; NULL: no such steps were measured on the device */
+    RhEnergy energy;          /* per step; its total 0 = unknown */
+    double node_w;            /* mean of a node in the step, switches and building left out */
+    double cost_usd;          /* per step; 0 = unknown */
     int64_t events_count;
     double bytes_total, bytes_as_flows; /* communication of a step, and what of it went as SimGrid
                                            flows */
