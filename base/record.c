@@ -4,19 +4,12 @@
 
 #include "base/data.h"
 
-static void odds_free(void *data)
-{
-    RhOdds *odds = data;
-    g_array_unref(odds->bands);
-    g_free(odds);
-}
-
 RhRecord *rh_record_new(void)
 {
     RhRecord *record = g_new0(RhRecord, 1);
     record->made_on = g_strdup("");
     record->bars = g_array_new(FALSE, TRUE, sizeof(RhErrorBar));
-    record->odds = g_ptr_array_new_with_free_func(odds_free);
+    record->odds = g_ptr_array_new_with_free_func(g_free);
     record->usual = g_array_new(FALSE, TRUE, sizeof(RhUsualMfu));
     record->serving.made_on = g_strdup("");
     record->serving.file = g_strdup("");
@@ -151,30 +144,4 @@ const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhLikeness *like
             return usual;
     }
     return NULL;
-}
-
-const RhOddsBand *rh_odds_band(const RhOdds *odds, double share)
-{
-    guint i = 0;
-    while (i + 1 < odds->bands->len && share > g_array_index(odds->bands, RhOddsBand, i).to_frac)
-        i++;
-    return &g_array_index(odds->bands, RhOddsBand, i);
-}
-
-double rh_odds_from_frac(const RhOdds *odds, const RhOddsBand *band)
-{
-    const RhOddsBand *first = &g_array_index(odds->bands, RhOddsBand, 0);
-    return band == first ? 0 : band[-1].to_frac;
-}
-
-double rh_odds_room(const RhOdds *odds, double risk)
-{
-    double room = 0;
-    for (guint i = 0; i < odds->bands->len; i++) {
-        const RhOddsBand *band = &g_array_index(odds->bands, RhOddsBand, i);
-        if (rh_odds_failed_frac(band) > risk)
-            break;
-        room = band->to_frac;
-    }
-    return room;
 }

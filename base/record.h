@@ -12,7 +12,8 @@
 
 #include "base/judged.h"
 
-#define RH_RECORD_SHARE  0.8 /* of steps lie within an error bar */
+#define RH_RECORD_SHARE  0.8  /* of steps lie within an error bar */
+#define RH_ODDS_ASKED    0.05 /* the risk that curves are kept by: what plans ask by default */
 #define RH_RECORD_SCHEMA "rehearse.record/1"
 
 /* NULL, 0: any. */
@@ -27,14 +28,11 @@ typedef struct {
     int32_t groups; /* of one source, model and device, which err together */
 } RhErrorBar;
 
+/* How likely a run is to be out of memory: a logistic curve in the predicted peak over the memory. */
 typedef struct {
-    double to_frac; /* predicted peak over the memory, from where the band before ends; INFINITY */
-    int32_t ran, failed;
-} RhOddsBand;
-
-typedef struct {
-    const char *stack, *kernels; /* interned; NULL: any */
-    GArray *bands;               /* RhOddsBand; the share that failed grows from one to the next */
+    const char *stack, *kernels;     /* interned; NULL: any */
+    double middle_frac, spread_frac; /* where it is a half, and how far off it is 1 / (1 + e) */
+    int32_t ran, failed, peaks;      /* runs and measured peaks it was fitted to */
 } RhOdds;
 
 /* What MFU steps on a device have, by kind of model and format of the linear layers: RH_RECORD_SHARE of
@@ -79,9 +77,7 @@ void rh_record_free(RhRecord *record);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRecord, rh_record_free)
 
 /* From the runs that count as measurements. Bars and usual MFUs need at least 8 steps of 3 groups. Odds are of
- * tables that tell of runs that failed: of a stack with at least 20 that ran and 20 that failed, of
- * kernels, and of all; bands begin at multiples of 5 %, and neighbours are told apart by their
- * runs (95 %). */
+ * a stack with at least 20 runs, of kernels, and of all; how they are fitted stands in record_odds.c. */
 RhRecord *rh_record_make(const RhJudged *judged);
 /* Of judged services: what they lived through, in place of the record's own; bars need at least 15 rows. Rows without a
  * `generation` are like nothing. False: there is no such row, and the record is as it was. */
@@ -120,20 +116,14 @@ void rh_record_served_widest(const RhRecord *record, const char *kind, double *t
 const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like);
 /* NULL: no such steps were measured on the device, or only of smaller or only of larger models. */
 const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhLikeness *like);
-const RhOddsBand *rh_odds_band(const RhOdds *odds, double share);
-double rh_odds_from_frac(const RhOdds *odds, const RhOddsBand *band); /* where it begins */
-/* The largest share of the memory at which at most `risk` of the runs failed; 0: none, INFINITY:
- * whatever it is. */
+/* How likely memory is to run out where so much of it is predicted to be needed; grows with the share. */
+double rh_odds_risk(const RhOdds *odds, double share);
+/* What is said at the least: of n runs none is not never, but one in n + 2 (Laplace). */
+static inline double rh_odds_least_risk(const RhOdds *odds)
+{
+    return 1.0 / (odds->ran + odds->failed + 2);
+}
+/* The largest share of the memory at which the curve is at most `risk`; INFINITY for 1. */
 double rh_odds_room(const RhOdds *odds, double risk);
-
-/* Of the runs of a band, those that failed. */
-static inline double rh_odds_failed_frac(const RhOddsBand *band)
-{
-    return (double)band->failed / (band->ran + band->failed);
-}
-/* How likely the next one is to fail, where nothing else is known: Laplace's rule of succession, so that
- * none of a few is not never. */
-static inline double rh_odds_risk(const RhOddsBand *band)
-{
-    return (double)(band->failed + 1) / (band->ran + band->failed + 2);
-}
+/* Curves of these runs into a list of RhOdds*, stacks first. (record_odds.c) */
+void rh_record_make_odds(const RhJudged *judged, GPtrArray *list);

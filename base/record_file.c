@@ -24,31 +24,16 @@ static void read_bar(RhJson *doc, const RhJsonNode *node, GArray *bars)
     g_array_append_val(bars, bar);
 }
 
-static void read_bands(RhJson *doc, const RhJsonNode *list, GArray *bands)
-{
-    double failed_frac = -1;
-    for (const RhJsonNode *n = list ? rh_json_first(list) : NULL; n; n = rh_json_next(n)) {
-        RhOddsBand band = {rh_json_number_or(doc, n, "to_frac", 0, 1e3, (double)INFINITY),
-                           (int32_t)rh_json_int(doc, n, "ran", 0, RUNS_MOST),
-                           (int32_t)rh_json_int(doc, n, "failed", 0, RUNS_MOST)};
-        if (band.ran + band.failed == 0 || rh_odds_failed_frac(&band) <= failed_frac)
-            rh_json_problem(doc, n, "odds grow from band to band", "this band is out of order");
-        else
-            failed_frac = rh_odds_failed_frac(&band);
-        g_array_append_val(bands, band);
-    }
-    if (bands->len == 0)
-        rh_json_problem(doc, list, NULL, "odds need a band");
-}
-
 static void read_odds(RhJson *doc, const RhJsonNode *node, GPtrArray *list)
 {
-    RhOdds *odds = g_new0(RhOdds, 1);
-    odds->stack = rh_json_string_or(doc, node, "stack", NULL);
-    odds->kernels = rh_json_string_or(doc, node, "kernels", NULL);
-    odds->bands = g_array_new(FALSE, FALSE, sizeof(RhOddsBand));
-    g_ptr_array_add(list, odds);
-    read_bands(doc, rh_json_array(doc, node, "bands"), odds->bands);
+    RhOdds odds = {.stack = rh_json_string_or(doc, node, "stack", NULL),
+                   .kernels = rh_json_string_or(doc, node, "kernels", NULL),
+                   .middle_frac = rh_json_number(doc, node, "middle_frac", 0, 10),
+                   .spread_frac = rh_json_number(doc, node, "spread_frac", 1e-6, 10),
+                   .ran = (int32_t)rh_json_int(doc, node, "ran", 0, RUNS_MOST),
+                   .failed = (int32_t)rh_json_int(doc, node, "failed", 0, RUNS_MOST),
+                   .peaks = (int32_t)rh_json_int(doc, node, "peaks", 0, RUNS_MOST)};
+    g_ptr_array_add(list, g_memdup2(&odds, sizeof odds));
 }
 
 static void read_usual(RhJson *doc, const RhJsonNode *node, GArray *list)
@@ -160,17 +145,11 @@ static void put_odds(RhJsonWriter *w, const RhOdds *odds)
     rh_json_begin_object(w, NULL);
     put_name(w, "stack", odds->stack);
     put_name(w, "kernels", odds->kernels);
-    rh_json_begin_array(w, "bands");
-    for (guint i = 0; i < odds->bands->len; i++) {
-        const RhOddsBand *band = &g_array_index(odds->bands, RhOddsBand, i);
-        rh_json_begin_object(w, NULL);
-        if (isfinite(band->to_frac))
-            rh_json_put_number(w, "to_frac", band->to_frac);
-        rh_json_put_int(w, "ran", band->ran);
-        rh_json_put_int(w, "failed", band->failed);
-        rh_json_end_object(w);
-    }
-    rh_json_end_array(w);
+    rh_json_put_number(w, "middle_frac", odds->middle_frac);
+    rh_json_put_number(w, "spread_frac", odds->spread_frac);
+    rh_json_put_int(w, "ran", odds->ran);
+    rh_json_put_int(w, "failed", odds->failed);
+    rh_json_put_int(w, "peaks", odds->peaks);
     rh_json_end_object(w);
 }
 

@@ -6,10 +6,6 @@
 
 #define STEPS_LEAST  8 /* of a bar */
 #define GROUPS_LEAST 3
-#define BAND_FRAC    0.05
-#define BANDS_MOST   40
-#define TOLD_APART   1.92 /* of log likelihood: chi-square of one degree at 95 %, halved */
-#define KNOWN_LEAST  20   /* runs of a stack that ran, and that failed */
 
 /* Jobs of about one size. */
 static const int32_t gpus_to[] = {8, 64, 512, 1 << 20};
@@ -265,135 +261,6 @@ static void make_usual(const RhJudged *judged, RhRecord *record)
     runs_clear(&runs);
 }
 
-/* --- odds of memory --- */
-
-static bool tells_of_failures(const RhJudged *judged, const char *table)
-{
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (row_at(judged, i)->table == table && row_at(judged, i)->failed)
-            return true;
-    return false;
-}
-
-/* Runs of each 5 % of the memory. */
-static void count_runs(const RhJudged *judged, const RhOdds *odds, RhOddsBand *bins)
-{
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhJudgedRow *row = row_at(judged, i);
-        if (row->skipped || row->standing != RH_STANDING_MEASURED || row->capacity_bytes <= 0 ||
-            (odds->stack && odds->stack != row->like.stack) ||
-            (odds->kernels && odds->kernels != row->like.kernels) ||
-            !tells_of_failures(judged, row->table))
-            continue;
-        double at = row->peak_bytes / row->capacity_bytes / BAND_FRAC;
-        RhOddsBand *bin = &bins[at < BANDS_MOST ? MAX((int)ceil(at) - 1, 0) : BANDS_MOST - 1];
-        *(row->failed ? &bin->failed : &bin->ran) += 1;
-    }
-}
-
-/* Band i takes in the one behind it. */
-static void merge(GArray *bands, guint i)
-{
-    RhOddsBand *band = &g_array_index(bands, RhOddsBand, i), next = band[1];
-    *band = (RhOddsBand){next.to_frac, band->ran + next.ran, band->failed + next.failed};
-    g_array_remove_index(bands, i + 1);
-}
-
-static RhOddsBand *band_at(const GArray *bands, guint i)
-{
-    return &g_array_index(bands, RhOddsBand, i);
-}
-
-/* Neighbours that violate the order are pooled: the monotone odds that fit best (isotonic regression). */
-static void order(GArray *bands)
-{
-    for (guint i = 0; i + 1 < bands->len;) {
-        if (rh_odds_failed_frac(band_at(bands, i)) < rh_odds_failed_frac(band_at(bands, i + 1))) {
-            i++;
-            continue;
-        }
-        merge(bands, i);
-        i = i ? i - 1 : 0;
-    }
-}
-
-static double likelihood(const RhOddsBand *band)
-{
-    double runs = band->ran + band->failed, ran = band->ran / runs, failed = band->failed / runs;
-    return (band->ran ? band->ran * log(ran) : 0) + (band->failed ? band->failed * log(failed) : 0);
-}
-
-/* What is lost of the log likelihood when band i and the one behind it are taken for one. */
-static double loss(const GArray *bands, guint i)
-{
-    const RhOddsBand *a = band_at(bands, i), *b = band_at(bands, i + 1);
-    RhOddsBand both = {b->to_frac, a->ran + b->ran, a->failed + b->failed};
-    return likelihood(a) + likelihood(b) - likelihood(&both);
-}
-
-/* Neighbours that their runs do not tell apart are pooled, the most alike first. */
-static void pool(GArray *bands)
-{
-    while (bands->len > 1) {
-        guint least = 0;
-        for (guint i = 1; i + 1 < bands->len; i++)
-            if (loss(bands, i) < loss(bands, least))
-                least = i;
-        if (loss(bands, least) >= TOLD_APART)
-            return;
-        merge(bands, least);
-    }
-}
-
-/* NULL where too few runs are known. */
-static RhOdds *odds_of(const RhJudged *judged, const char *stack, const char *kernels)
-{
-    RhOdds key = {stack, kernels, NULL};
-    RhOddsBand bins[BANDS_MOST] = {{0, 0, 0}};
-    int32_t ran = 0, failed = 0;
-    count_runs(judged, &key, bins);
-    for (int k = 0; k < BANDS_MOST; k++) {
-        bins[k].to_frac = k + 1 < BANDS_MOST ? (k + 1) * BAND_FRAC : (double)INFINITY;
-        ran += bins[k].ran;
-        failed += bins[k].failed;
-    }
-    if (ran < KNOWN_LEAST || failed < KNOWN_LEAST)
-        return NULL;
-    key.bands = g_array_new(FALSE, FALSE, sizeof(RhOddsBand));
-    for (int k = 0; k < BANDS_MOST; k++)
-        if (bins[k].ran + bins[k].failed > 0)
-            g_array_append_val(key.bands, bins[k]);
-    order(key.bands);
-    pool(key.bands);
-    band_at(key.bands, key.bands->len - 1)->to_frac = (double)INFINITY;
-    return g_memdup2(&key, sizeof key);
-}
-
-/* Once for each key: `seen` holds names, interned, whose runs were counted, few or many. */
-static void add_odds(const RhJudged *judged, GPtrArray *list, GHashTable *seen, const char *stack,
-                     const char *kernels)
-{
-    const char *name = stack ? stack : kernels;
-    if (name && !g_hash_table_add(seen, (void *)name))
-        return;
-    RhOdds *odds = odds_of(judged, stack, kernels);
-    if (odds)
-        g_ptr_array_add(list, odds);
-}
-
-static void make_odds(const RhJudged *judged, GPtrArray *list)
-{
-    g_autoptr(GHashTable) stacks = g_hash_table_new(g_direct_hash, g_direct_equal);
-    g_autoptr(GHashTable) kernels = g_hash_table_new(g_direct_hash, g_direct_equal);
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (row_at(judged, i)->like.stack)
-            add_odds(judged, list, stacks, row_at(judged, i)->like.stack, NULL);
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (row_at(judged, i)->like.kernels)
-            add_odds(judged, list, kernels, NULL, row_at(judged, i)->like.kernels);
-    add_odds(judged, list, NULL, NULL, NULL);
-}
-
 RhRecord *rh_record_make(const RhJudged *judged)
 {
     RhRecord *record = rh_record_new();
@@ -407,7 +274,7 @@ RhRecord *rh_record_make(const RhJudged *judged)
     record->barred = all.barred_count;
     record->bare = record->steps - record->barred;
     make_bars(judged, record->bars);
-    make_odds(judged, record->odds);
+    rh_record_make_odds(judged, record->odds);
     make_usual(judged, record);
     return record;
 }

@@ -223,8 +223,8 @@ void rh_explain_append_what_if(RhExplanation *e)
     rh_explain_append_money(e->out, name, &changed, &before);
     rh_explain_layout(e, "changed", &e->layout,
                       e->other->fits ? "" : "; it does not fit in memory");
-    if (e->other->fits && !e->other_safe && !e->replanned && e->other->band)
-        g_string_append_printf(e->out, "  it may run out of memory: %.0f %% of runs as full do\n",
-                               100 * rh_odds_failed_frac(e->other->band));
+    if (e->other->fits && !e->other_safe && !e->replanned && e->other->odds)
+        g_string_append_printf(e->out, "  it may run out of memory: %.0f %%\n",
+                               100 * e->other->risk_frac);
     append_winner(e);
 }

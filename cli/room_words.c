@@ -1,7 +1,5 @@
 #include "cli/room_words.h"
 
-#include <math.h>
-
 #include "base/record.h"
 #include "cli/terminal.h"
 #include "strategies/search/likeness.h"
@@ -33,25 +31,8 @@ static void tell_beyond(const RhConstraint *limit, double capacity_bytes)
     rh_terminal_hint(line);
 }
 
-/* "0 of 85 predicted up to 90 % full, 13 of 23 up to 110 %, 135 of 135 above". Caller frees. */
-static char *bands_text(const RhOdds *odds)
-{
-    g_autoptr(GString) out = g_string_new(NULL);
-    for (guint i = 0; i < odds->bands->len; i++) {
-        const RhOddsBand *band = &g_array_index(odds->bands, RhOddsBand, i);
-        g_string_append_printf(out, "%s%d of %d%s", i > 0 ? ", " : "", band->failed,
-                               band->ran + band->failed, i == 0 ? " predicted" : "");
-        if (isfinite(band->to_frac))
-            g_string_append_printf(out, " up to %.0f %%%s", 100 * band->to_frac,
-                                   i == 0 ? " full" : "");
-        else
-            g_string_append(out, i == 0 ? "" : " above");
-    }
-    return g_strdup(out->str);
-}
-
 /* What makes a --risk change nothing; NULL: it does. Caller frees. */
-static char *idle_risk(double risk, const RhCase *c, const GArray *constraints)
+static char *idle_risk(const RhCase *c, const GArray *constraints)
 {
     const RhConstraint *limit = limit_of(constraints);
     if (limit) {
@@ -59,16 +40,9 @@ static char *idle_risk(double risk, const RhCase *c, const GArray *constraints)
         return g_strdup_printf("changes nothing: --limit %s decides in its place", word);
     }
     RhLikeness like = rh_likeness_of(c);
-    const RhOdds *odds = rh_record_odds(rh_record_shipped(), &like);
-    if (!odds)
-        return g_strdup("changes nothing: of runs like these it is not known how many ran out");
-    double asked = rh_odds_room(odds, risk), usual = rh_odds_room(odds, RH_RISK_FRAC);
-    if (risk == RH_RISK_FRAC || asked < usual || asked > usual)
-        return NULL;
-    g_autofree char *bands = bands_text(odds);
-    return g_strdup_printf("asks what %.0f%% does, which is the default: of measured runs ran out "
-                           "of memory %s",
-                           100 * RH_RISK_FRAC, bands);
+    return rh_record_odds(rh_record_shipped(), &like)
+               ? NULL
+               : g_strdup("changes nothing: of runs like these it is not known how many ran out");
 }
 
 void rh_room_words_tell(const RhArguments *a, const RhCase *c, const GArray *constraints)
@@ -78,7 +52,7 @@ void rh_room_words_tell(const RhArguments *a, const RhCase *c, const GArray *con
         tell_beyond(limit, rh_train_memory_capacity(c));
     if (!rh_arguments_given(a, "--risk"))
         return;
-    g_autofree char *why = idle_risk(fmax(a->risk_frac, RH_RISK_LEAST), c, constraints);
+    g_autofree char *why = idle_risk(c, constraints);
     g_autofree char *line =
         why ? g_strdup_printf("note: --risk %.4g%% %s", 100 * a->risk_frac, why) : NULL;
     if (line)

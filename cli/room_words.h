@@ -4,6 +4,6 @@
 #include "strategies/search/room.h"
 
 /* One note on stderr for each word that leaves the room for layouts as it is without it: a --limit of more than a GPU
- * has; a --risk where a --limit decides, where no odds are known, or whose odds are those of the default. `constraints`
+ * has; a --risk where a --limit decides, or where no odds are known. `constraints`
  * holds RhConstraint. */
 void rh_room_words_tell(const RhArguments *arguments, const RhCase *c, const GArray *constraints);

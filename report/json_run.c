@@ -124,8 +124,8 @@ static void put_trust(RhJsonWriter *w, const RhRehearsal *r)
     g_autofree char *odds = rh_report_odds(r);
     rh_put_known(w, "error_frac", rh_report_error_frac(r));
     rh_json_put_string(w, "error_of", error);
-    if (r->band)
-        rh_json_put_number(w, "odds_frac", 1 - rh_odds_risk(r->band));
+    if (r->odds)
+        rh_json_put_number(w, "odds_frac", 1 - r->risk_frac);
     else
         rh_json_put_null(w, "odds_frac");
     rh_json_put_string(w, "odds_of", odds);

@@ -29,21 +29,36 @@ static void append_bars(GString *out, const RhJudged *judged, const RhJudgedFigu
     rh_text_wrap(out, text->str, 6, 79);
 }
 
-/* "to 85 % 2 of 89, to 105 % 28 of 36, above 118 of 118" */
+/* "memory of megatron: even odds at 99 % full, 95 % at 96 % (69 ran, 0 ran out)" */
 static void append_odds(GString *out, const RhOdds *odds)
 {
     const char *of = odds->stack ? odds->stack : odds->kernels ? odds->kernels : "all";
-    g_autoptr(GString) text = g_string_new(NULL);
-    g_string_append_printf(text, "ran out, of runs predicted so full (%s):", of);
-    for (guint i = 0; i < odds->bands->len; i++) {
-        const RhOddsBand *band = &g_array_index(odds->bands, RhOddsBand, i);
-        g_autofree char *to = isfinite(band->to_frac)
-                                  ? g_strdup_printf("to %.0f %%", 100 * band->to_frac)
-                                  : g_strdup("above");
-        g_string_append_printf(text, "%s %s %d of %d", i ? "," : "", to, band->failed,
-                               band->ran + band->failed);
+    g_autofree char *text = g_strdup_printf(
+        "odds of memory (%s): %.0f %% at %.1f %% full, half at %.1f (%d ran, %d ran out, %d peaks)",
+        of, 100 * (1 - RH_ODDS_ASKED), 100 * rh_odds_room(odds, RH_ODDS_ASKED),
+        100 * odds->middle_frac, odds->ran, odds->failed, odds->peaks);
+    rh_text_wrap(out, text, 2, 79);
+}
+
+/* Of runs that ran those that are less sure than plans ask, of those that ran out those that are as sure. */
+static void append_asked(GString *out, const RhJudged *judged, const RhRecord *record)
+{
+    int32_t count[2] = {0}, wrong[2] = {0};
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        const RhOdds *odds = rh_record_odds(record, &row->like);
+        if (row->skipped || row->metric || row->standing != RH_STANDING_MEASURED || !odds ||
+            row->capacity_bytes <= 0)
+            continue;
+        bool sure = row->peak_bytes / row->capacity_bytes <= rh_odds_room(odds, RH_ODDS_ASKED);
+        count[row->failed]++;
+        wrong[row->failed] += sure == row->failed;
     }
-    rh_text_wrap(out, text->str, 2, 79);
+    if (count[0] + count[1] > 0)
+        g_string_append_printf(out,
+                               "odds: %d of %d that ran are less sure than %.0f %%, %d of %d that "
+                               "ran out are surer\n",
+                               wrong[0], count[0], 100 * (1 - RH_ODDS_ASKED), wrong[1], count[1]);
 }
 
 void rh_report_judged_trust(GString *out, const RhJudged *judged, const RhRecord *record,
@@ -51,6 +66,7 @@ void rh_report_judged_trust(GString *out, const RhJudged *judged, const RhRecord
 {
     RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
     append_bars(out, judged, &all);
+    append_asked(out, judged, record);
     for (guint i = 0, shown = 0; i < record->odds->len && (verbose || shown == 0); i++) {
         const RhOdds *odds = g_ptr_array_index(record->odds, i);
         if (!verbose && !odds->kernels)

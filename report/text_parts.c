@@ -123,39 +123,37 @@ char *rh_report_error(const RhRehearsal *r)
                            wider);
 }
 
-/* "to 85 %", "85 to 105 %", "above 105 %" */
-static char *band_name(const RhOdds *odds, const RhOddsBand *band)
-{
-    double from = rh_odds_from_frac(odds, band);
-    if (!isfinite(band->to_frac))
-        return g_strdup_printf("above %.0f %%", 100 * from);
-    return from > 0 ? g_strdup_printf("%.0f to %.0f %%", 100 * from, 100 * band->to_frac)
-                    : g_strdup_printf("up to %.0f %%", 100 * band->to_frac);
-}
-
 char *rh_report_odds(const RhRehearsal *r)
 {
-    if (!r->band)
+    if (!r->odds)
         return NULL;
-    g_autofree char *band = band_name(r->odds, r->band), *brief = rh_report_odds_brief(r);
+    g_autofree char *brief = rh_report_odds_brief(r);
     const char *of = r->odds->stack     ? r->odds->stack
                      : r->odds->kernels ? r->odds->kernels
                                         : "all there are";
-    return g_strdup_printf("%s: of %d measured runs predicted %s full (%s) %d ran out", brief,
-                           r->band->ran + r->band->failed, band, of, r->band->failed);
+    return g_strdup_printf(
+        "%s, %.0f %% full: of a curve through %d runs that ran and %d that ran out (%s), even at %.0f %%",
+        brief, 100 * r->memory.peak_bytes / r->memory_capacity_bytes, r->odds->ran, r->odds->failed,
+        of, 100 * r->odds->middle_frac);
 }
 
+/* What is nearly sure, either way, is said so. */
 char *rh_report_odds_brief(const RhRehearsal *r)
 {
-    return r->band ? g_strdup_printf("%.0f %% that the memory suffices",
-                                     100 * (1 - rh_odds_risk(r->band)))
-                   : NULL;
+    double odds = 100 * (1 - r->risk_frac);
+    if (!r->odds)
+        return NULL;
+    if (odds > 99)
+        return g_strdup("over 99 % that the memory suffices");
+    if (odds < 1)
+        return g_strdup("under 1 % that the memory suffices");
+    return g_strdup_printf("%.0f %% that the memory suffices", odds);
 }
 
 void rh_report_trust(GString *out, const RhRehearsal *r)
 {
     g_autofree char *error = rh_report_error(r);
-    g_autofree char *odds = rh_report_odds(r);
+    g_autofree char *odds = r->fits ? rh_report_odds(r) : NULL; /* else the first lines say it */
     g_autofree char *first = g_strconcat("error bar: ", error, NULL);
     rh_text_wrap(out, first, 11, 79);
     if (!odds)

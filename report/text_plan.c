@@ -14,6 +14,8 @@
 #include "strategies/knobs.h"
 #include "strategies/search/room.h"
 
+#define FULLER_ROW_FRAC 0.05 /* from so much on it is worth a row */
+
 #define BOLD(style)  ((style)->colored ? "\033[1m" : "")
 #define PLAIN(style) ((style)->colored ? "\033[0m" : "")
 
@@ -154,6 +156,13 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
         g_string_append(out, "   -: slower, the best of another way to cut the model\n");
 }
 
+/* Of the step's time, by the quickest that is less sure to fit. */
+static double fuller_gain(const RhPlan *plan)
+{
+    const RhRehearsal *best = plan->fuller ? g_ptr_array_index(plan->entries, 0) : NULL;
+    return best ? 1 - plan->fuller->step_time_s / best->step_time_s : 0;
+}
+
 /* As text of 79 columns; false: it is wider. */
 static bool write_table(GString *out, const RhPlan *plan, const GPtrArray *rows,
                         const GArray *columns)
@@ -168,7 +177,7 @@ static bool write_table(GString *out, const RhPlan *plan, const GPtrArray *rows,
     g_autoptr(RhTable) table = rh_table_new(alignment->str);
     rh_table_rowf(table, "%s", head->str);
     for (guint k = 0; k < rows->len; k++) {
-        g_autoptr(GString) row = g_string_new("-");
+        g_autoptr(GString) row = g_string_new(rows->pdata[k] == plan->fuller ? "!" : "-");
         if (k < plan->entries->len)
             g_string_printf(row, "%u", k + 1);
         for (guint i = 0; i < columns->len; i++) {
@@ -200,6 +209,8 @@ static void append_table(GString *out, const RhPlan *plan)
 {
     bool waits_known = count_rehearsed(plan) > 0;
     g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
+    if (fuller_gain(plan) >= FULLER_ROW_FRAC)
+        g_ptr_array_add(rows, plan->fuller);
     g_autoptr(GArray) columns = shown_columns(rows, waits_known);
     g_autoptr(GString) dropped = g_string_new(NULL);
     g_autoptr(GString) text = g_string_new(NULL);
@@ -327,21 +338,22 @@ static void append_approximate(GString *out, const RhPlan *plan)
     append_labelled(out, "approximate", text->str);
 }
 
-/* The quickest that is less sure to fit: what it would gain, and its odds; -v: what these are of. */
+/* The quickest that is less sure to fit: what it would gain, and its odds; -v: what these are of. Where it gains much it is a
+ * row of the table. */
 static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle *style)
 {
     const RhRehearsal *r = plan->fuller;
     if (!r)
         return;
-    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    bool row = fuller_gain(plan) >= FULLER_ROW_FRAC;
     g_autofree char *title = rh_layout_title(&r->layout);
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *odds = style->verbosity > 0 ? rh_report_odds(r) : rh_report_odds_brief(r);
     g_autofree char *line = g_strdup_printf(
         "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB; %s; --risk %.0f%% ranks it", title, step,
-        100 * (1 - r->step_time_s / best->step_time_s), gib(r->memory.peak_bytes),
-        gib(r->memory_capacity_bytes), odds, ceil(100 * rh_odds_failed_frac(r->band)));
-    append_labelled(out, "fuller", line);
+        100 * fuller_gain(plan), gib(r->memory.peak_bytes), gib(r->memory_capacity_bytes), odds,
+        ceil(100 * r->risk_frac));
+    append_labelled(out, row ? "!" : "fuller", line);
 }
 
 static void append_near_misses(GString *out, const RhPlan *plan, guint most)

@@ -130,8 +130,8 @@ static char *verdict(const RhQuestion *q, const RhRehearsal *r)
         return g_strdup("DOES NOT FIT in memory");
     if (!within)
         return g_strdup("MORE MEMORY than the limit");
-    if (!safe && r->band)
-        return g_strdup_printf("MAY RUN OUT of memory: %.0f %%", 100 * rh_odds_risk(r->band));
+    if (!safe && r->odds)
+        return g_strdup_printf("MAY RUN OUT of memory: %.0f %%", 100 * r->risk_frac);
     return g_strdup("fits");
 }
 

@@ -270,7 +270,7 @@ static void check_same(const RhCapacityCell *a, const RhCapacityCell *b)
     CU_ASSERT_TRUE(rh_layout_equal(&a->r->layout, &b->r->layout));
     CU_ASSERT_EQUAL(a->r->memory.peak_bytes, b->r->memory.peak_bytes);
     CU_ASSERT_PTR_EQUAL(a->r->bar, b->r->bar);
-    CU_ASSERT_PTR_EQUAL(a->r->band, b->r->band);
+    CU_ASSERT_EQUAL(a->r->risk_frac, b->r->risk_frac);
     CU_ASSERT_TRUE(same_costs(a->r->costs, b->r->costs));
     CU_ASSERT_TRUE(same_links(a->r->links, b->r->links));
 }

@@ -147,33 +147,64 @@ static void usual_mfus_are_of_steps_on_the_device(void)
     CU_ASSERT_PTR_NULL(rh_record_usual(record, &like));
 }
 
-/* 60 ran at half; of 40 near 90 % half failed, the fuller ones less often; all of 40 above failed. */
-static void odds_grow_and_are_told_apart(void)
+static void add_outcomes(RhJudged *judged, double share, int ran, int failed)
+{
+    for (int i = 0; i < ran + failed; i++)
+        add_run(judged, share, i >= ran);
+}
+
+/* Where as many ran as ran out odds are even; from there on they fall, and never rise. */
+static void odds_fall_without_a_step(void)
 {
     g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
-    for (int i = 0; i < 60; i++)
-        add_run(judged, 0.5, false);
-    for (int i = 0; i < 20; i++) {
-        add_run(judged, 0.87, i < 12);
-        add_run(judged, 0.92, i < 8);
-        add_run(judged, 1.2, true);
-        add_run(judged, 1.4, true);
-    }
+    add_outcomes(judged, 0.5, 60, 0);
+    add_outcomes(judged, 0.9, 36, 4);
+    add_outcomes(judged, 0.95, 20, 20);
+    add_outcomes(judged, 1, 4, 36);
+    add_outcomes(judged, 1.2, 0, 40);
     g_autoptr(RhRecord) record = rh_record_make(judged);
     RhLikeness like = {.stack = g_intern_string("s")};
     const RhOdds *odds = rh_record_odds(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
-    CU_ASSERT_EQUAL_FATAL(odds->bands->len, 3);
-    const RhOddsBand *band = rh_odds_band(odds, 0.9);
-    RH_CHECK_CLOSE(rh_odds_risk(band), 0.5, 1e-12);
-    CU_ASSERT_EQUAL(band->ran + band->failed, 40);
-    RH_CHECK_CLOSE(rh_odds_from_frac(odds, band), 0.5, 1e-12);
-    RH_CHECK_CLOSE(rh_odds_room(odds, 0.05), 0.5, 1e-12);
-    RH_CHECK_CLOSE(rh_odds_room(odds, 0.5), 0.95, 1e-12);
+    CU_ASSERT_EQUAL(odds->ran, 120);
+    CU_ASSERT_EQUAL(odds->failed, 100);
+    CU_ASSERT_DOUBLE_EQUAL(odds->middle_frac, 0.95, 0.004);
+    CU_ASSERT_DOUBLE_EQUAL(rh_odds_risk(odds, 0.9), 0.1, 0.04);
+    CU_ASSERT_DOUBLE_EQUAL(rh_odds_risk(odds, 1), 0.9, 0.04);
+    RH_CHECK_CLOSE(rh_odds_risk(odds, rh_odds_room(odds, 0.05)), 0.05, 1e-9);
+    RH_CHECK_CLOSE(rh_odds_room(odds, 0.5), odds->middle_frac, 1e-9);
     CU_ASSERT_TRUE(isinf(rh_odds_room(odds, 1)));
-    for (double share = 0; share < 2; share += 0.01)
-        CU_ASSERT_TRUE(rh_odds_risk(rh_odds_band(odds, share)) <=
-                       rh_odds_risk(rh_odds_band(odds, share + 0.01)));
+    for (double share = 0; share < 2; share += 0.001) { /* no step is higher than a hundredth */
+        double more = rh_odds_risk(odds, share + 0.001) - rh_odds_risk(odds, share);
+        CU_ASSERT_TRUE(more >= 0 && more < 0.02);
+    }
+}
+
+/* Runs that ran make surer the fuller they were, and no more than all of the memory; a mislabelled one moves little. */
+static void runs_that_ran_tell_up_to_all_of_it(void)
+{
+    static const double fullest[] = {0.7, 0.9, 0.95, 1.02};
+    double room = 0, before = 0;
+    for (size_t i = 0; i < G_N_ELEMENTS(fullest); i++) {
+        g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+        add_outcomes(judged, fullest[i], 40, 0);
+        g_autoptr(RhRecord) record = rh_record_make(judged);
+        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = g_intern_string("s")});
+        CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
+        CU_ASSERT_TRUE(odds->middle_frac <= 1);
+        room = rh_odds_room(odds, RH_ODDS_ASKED);
+        CU_ASSERT_TRUE(room >= before - 1e-9);
+        before = room;
+    }
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    add_outcomes(judged, 0.9, 60, 0);
+    add_outcomes(judged, 1.05, 0, 60);
+    g_autoptr(RhRecord) clean = rh_record_make(judged);
+    add_outcomes(judged, 1.4, 1, 0);
+    g_autoptr(RhRecord) wrong = rh_record_make(judged);
+    RhLikeness like = {.stack = g_intern_string("s")};
+    CU_ASSERT_DOUBLE_EQUAL(rh_odds_room(rh_record_odds(clean, &like), 0.05),
+                           rh_odds_room(rh_record_odds(wrong, &like), 0.05), 0.005);
 }
 
 /* Of services: a row that was measured gives both times. */
@@ -273,7 +304,8 @@ int main(void)
         {"a_bar_that_is_judged_knows_nothing_of_its_own_table",
          a_bar_that_is_judged_knows_nothing_of_its_own_table},
         {"usual_mfus_are_of_steps_on_the_device", usual_mfus_are_of_steps_on_the_device},
-        {"odds_grow_and_are_told_apart", odds_grow_and_are_told_apart},
+        {"odds_fall_without_a_step", odds_fall_without_a_step},
+        {"runs_that_ran_tell_up_to_all_of_it", runs_that_ran_tell_up_to_all_of_it},
         {"services_have_bars_of_their_own", services_have_bars_of_their_own},
         {"services_unlike_the_measured_have_none", services_unlike_the_measured_have_none},
         {"the_shipped_record_reads_back", the_shipped_record_reads_back},

@@ -54,11 +54,10 @@ static void what_is_ranked_leaves_room_and_the_fuller_stands_apart(void)
     g_autoptr(RhPlan) roomy = small_plan(&o);
     g_autoptr(RhPlan) limited = small_plan(&full);
     for (guint i = 0; i < roomy->entries->len; i++)
-        CU_ASSERT_TRUE(rh_odds_risk(entry(roomy, i)->band) <= RH_RISK_FRAC);
+        CU_ASSERT_TRUE(entry(roomy, i)->risk_frac <= RH_RISK_FRAC);
     CU_ASSERT_TRUE(roomy->proved && roomy->roomy_count < roomy->fit_count);
     CU_ASSERT_PTR_NOT_NULL_FATAL(roomy->fuller);
-    CU_ASSERT_TRUE(rh_odds_risk(roomy->fuller->band) > RH_RISK_FRAC &&
-                   fullness(roomy->fuller) <= 1);
+    CU_ASSERT_TRUE(roomy->fuller->risk_frac > RH_RISK_FRAC && fullness(roomy->fuller) <= 1);
     CU_ASSERT_TRUE(roomy->fuller->step_time_s < entry(roomy, 0)->step_time_s);
     CU_ASSERT_TRUE(rh_layout_equal(&roomy->fuller->layout, &entry(limited, 0)->layout));
     CU_ASSERT_PTR_NULL(limited->fuller);
@@ -72,11 +71,10 @@ static void what_is_ranked_leaves_room_and_the_fuller_stands_apart(void)
 static void where_nothing_leaves_room_all_that_fits_is_ranked(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "h100-sxm:2x1", "megatron", 64, 8192);
-    RhPlanOptions o = {.gap_frac = 0.002};
+    RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 0.001};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     CU_ASSERT_TRUE_FATAL(plan->entries->len > 0);
-    CU_ASSERT_TRUE(rh_odds_risk(entry(plan, 0)->band) > RH_RISK_FRAC &&
-                   fullness(entry(plan, 0)) <= 1);
+    CU_ASSERT_TRUE(entry(plan, 0)->risk_frac > o.risk_frac && fullness(entry(plan, 0)) <= 1);
     CU_ASSERT_PTR_NULL(plan->fuller);
     CU_ASSERT_EQUAL(plan->roomy_count, plan->fit_count);
 }
@@ -351,9 +349,9 @@ static void changes_are_safe(void)
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 64, 8192);
         k.c.job.gpus = cases[i].gpus;
-        RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = RH_RISK_FRAC};
+        RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 0.001}; /* two GPUs are 96 % full */
         g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
-        double safe = rh_room(&k.c, NULL, 0, RH_RISK_FRAC).ranked_bytes;
+        double safe = rh_room(&k.c, NULL, 0, o.risk_frac).ranked_bytes;
         CU_ASSERT_EQUAL(plan->fit_count > 0, cases[i].fits);
         CU_ASSERT_EQUAL(plan->unsafe, cases[i].fits);
         CU_ASSERT_TRUE_FATAL(plan->changes->len > 0);

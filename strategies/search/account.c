@@ -56,8 +56,8 @@ void rh_account_record(const RhCase *c, RhRehearsal *r)
     r->assumed = r->bar && like.assumed;
     r->beyond = r->bar && !rh_error_bar_spans(r->bar, like.params);
     r->odds = rh_record_odds(record, &like);
-    r->band =
-        r->odds ? rh_odds_band(r->odds, r->memory.peak_bytes / r->memory_capacity_bytes) : NULL;
+    double share = r->memory.peak_bytes / r->memory_capacity_bytes;
+    r->risk_frac = r->odds ? fmax(rh_odds_risk(r->odds, share), rh_odds_least_risk(r->odds)) : 0;
     r->usual = rh_record_usual(record, &like);
     settle_bar(c, record, &like, r);
 }

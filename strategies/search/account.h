@@ -5,7 +5,7 @@
 
 /* Everything but time: memory, capacity, layout. */
 RhRehearsal *rh_account_new(const RhCase *c, const RhLayout *layout);
-/* What came of measured runs like this one: bar, odds and band, which are the record's. */
+/* What came of measured runs like this one: bar and odds, which are the record's. */
 void rh_account_record(const RhCase *c, RhRehearsal *r);
 /* Fills times, rates and the cost tree from a run. */
 void rh_account_run(const RhCase *c, RhRehearsal *r, const RhRun *run);

@@ -28,7 +28,7 @@ typedef struct {
         format_unmeasured; /* too few steps in its number format were: as wide as any of its kind */
     double extrapolated_frac; /* of the kernels' time, where that widens it; 0: it does not */
     const RhOdds *odds;       /* of the record; NULL: no such runs are known */
-    const RhOddsBand *band;   /* of those, that of this peak */
+    double risk_frac;         /* by these, that this peak is too much; 0: not known */
     const RhUsualMfu *usual;  /* of the record; NULL: no such steps were measured on the device */
     RhEnergy energy;          /* per step; its total 0 = unknown */
     double node_w;            /* mean of a node in the step, switches and building left out */

@@ -7,6 +7,6 @@ typedef struct {
     double most_bytes;   /* what fits at all: the device's memory, or less by the user's limit */
 } RhRoom;
 
-/* Ranked is what a --limit says; else what is as full as measured runs of which at most `risk` ran out
- * of memory (base/record.h), or all that fits where none are known. */
+/* Ranked is what a --limit says; else what is at most that likely to run out of memory, by measured
+ * runs (base/record.h), or all that fits where none are known. */
 RhRoom rh_room(const RhCase *c, const RhConstraint *constraints, int32_t count, double risk);

@@ -7,7 +7,7 @@ rehearse plan -w llama-3.1-70b -p dgx-h100 --gpus 8 --global-batch 16 --seq 4096
 rehearse plan -w llama-3.1-8b -p dgx-h100:1 --global-batch 16 --seq 4096 --fix tp=2 --limit 'memory<=10%' |
     head -n 3
 # What fits at all, but not as surely as asked, is told as that; the change brings one that is safe.
-job=(-w llama-3.2-1b -p h100-sxm:1x1 --global-batch 20 --seq 4352 --fix recompute=none -q)
+job=(-w llama-3.2-1b -p h100-sxm:1x1 --global-batch 20 --seq 4608 --fix recompute=none -q)
 rehearse plan "${job[@]}" --fix mb=5 | grep -E '^best|^odds|^watch|^ +does'
 rehearse plan "${job[@]}" --fix mb=5 --json | sed -n '/"smallest_change"/,/}/p'
 rehearse plan "${job[@]}" | grep -E '^best|^watch'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How full a GPU may be: what is out of range is explained, what changes nothing is told, bytes are understood.
-job=(-w llama-3.2-1b -p h100-sxm:1x1 --global-batch 20 --seq 4352)
+job=(-w llama-3.2-1b -p h100-sxm:1x1 --global-batch 20 --seq 4608)
 ask() {
     echo "\$ $*"
     rehearse "$1" "${job[@]}" "${@:2}" 2>err >out
@@ -23,7 +23,7 @@ ask plan --limit 'memory<=1GiB' --quick --top 1
 ask plan --risk 0% --quick --top 1
 rehearse plan "${job[@]}" -q --fix mb=4 --limit 'memory<=20GiB' | sed -n '/help\|without/p'
 # None may run out: not the default.
-cell=(capacity -w llama-3.2-1b -p h100-sxm:1x1 --gpus 1 --seq 4352 --global-batch 20 --tokens 1B -q --json)
+cell=(capacity -w llama-3.2-1b -p h100-sxm:1x1 --gpus 1 --seq 4608 --global-batch 20 --tokens 1B -q --json)
 for risk in 0% 60%; do
     rehearse "${cell[@]}" --risk "$risk" | grep -m 1 '"memory_peak_bytes"'
 done

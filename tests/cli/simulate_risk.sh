@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Memory is a matter of odds in simulate, too: what fits may run out, --limit and --risk say how much is
 # asked for, and the exit status whether it is kept.
-job=(-w llama-3.2-1b -p h100-sxm:1x1 --global-batch 20 --seq 4352 -q)
+job=(-w llama-3.2-1b -p h100-sxm:1x1 --global-batch 20 --seq 4608 -q)
 ask() {
     echo "== $*"
     rehearse simulate "${job[@]}" "$@" >out 2>&1
@@ -27,3 +27,5 @@ rehearse simulate "${job[@]}" -s mb4 --limit 'memory<=60%' -o run.json >/dev/nul
 rehearse explain run.json -q --what-if recompute=full | grep -E 'now wins|no other|of the plan'
 rehearse simulate "${job[@]}" -s mb4 -o run.json >/dev/null
 rehearse explain run.json -q --what-if recompute=full | grep -E 'now wins|no other|of the plan'
+# What is much quicker and less sure is a row.
+rehearse plan "${job[@]}" --stack aleph --fix mb=2 --risk 0.1% | grep -E '^best|^ +(#|[0-9!-]) |^!|^ +[0-9.]+ of'
