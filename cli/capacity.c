@@ -56,7 +56,8 @@ static const RhOption own[] = {
     RH_OPTION(
         sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
         "sizes, in steps of halves: a range, numbers, or both by commas (else as many nodes as "
-        "the date takes; of a service as few as serve)",
+        "the date takes; of a service as few as serve, of NAME without :NODES as many nodes as "
+        "it takes)",
         .usual = true),
     RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
               "samples of a step: a range to choose from, or a number; rows of their own by commas "

@@ -1,6 +1,8 @@
 #include "cli/capacity_service.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cli/capacity_words.h"
@@ -13,6 +15,9 @@
 #include "report/capacity_service_picture.h"
 #include "report/format.h"
 #include "report/json_facts.h"
+
+#define OPEN_GPUS_MAX 16384
+#define OPEN_MORE     1.5 /* times what the closed form says are planned first (assumed) */
 
 /* One platform: its question and its answer. */
 typedef struct {
@@ -127,6 +132,64 @@ static bool plan(const Asking *q, Offered *o, guint left, GError **error)
     return true;
 }
 
+/* A name without a number of nodes: as many are looked for as it takes. */
+static bool is_open(const Asking *q, const Offered *o)
+{
+    const char *name = o->words.platform;
+    const RhPlatform *hardware = o->asking.in->hardware;
+    for (guint i = 0; i < o->words.sets->len; i++)
+        if (g_str_has_prefix(g_ptr_array_index(o->words.sets, i), "nodes="))
+            return false;
+    return q->sizes->len == 0 && !strpbrk(name, ":/") && !g_str_has_suffix(name, ".json") &&
+           rh_platform_gpus(hardware) == hardware->gpus_per_node;
+}
+
+/* Nothing serves there, and more of them might. */
+static bool wants_more(const Offered *o)
+{
+    return !o->plan ||
+           (o->plan->entries->len == 0 && !o->plan->timed_out && o->plan->nearest.bound_per_s > 0);
+}
+
+/* Half as many again as the closed form says; where that says nothing, twice as many. */
+static int32_t nodes_next(const Offered *o)
+{
+    int32_t each = o->asking.in->hardware->gpus_per_node;
+    int32_t there = rh_platform_gpus(o->asking.in->hardware) / each;
+    double least = o->plan ? OPEN_MORE * o->plan->gpus_least / each : 0;
+    return (int32_t)fmin(fmax(2 * there, ceil(least)), OPEN_GPUS_MAX / each);
+}
+
+/* In its place one of so many nodes. False: there is none, as it may have no network. */
+static bool set_larger(const Asking *q, Offered *o, int32_t nodes)
+{
+    Offered *more = offered_new(q->a, o->words.platform);
+    g_ptr_array_add(more->words.sets, g_strdup_printf("nodes=%d", nodes));
+    bool there = load(q, more, NULL);
+    if (there) {
+        Offered before = *o;
+        *o = *more;
+        o->asking.a = &o->words;
+        *more = before;
+    }
+    offered_free(more);
+    return there;
+}
+
+static bool plan_open(const Asking *q, Offered *o, guint left, GError **error)
+{
+    bool open = is_open(q, o), planned = plan(q, o, left, error);
+    while (planned && open && wants_more(o)) {
+        int32_t nodes = nodes_next(o);
+        if (nodes * o->asking.in->hardware->gpus_per_node <=
+                rh_platform_gpus(o->asking.in->hardware) ||
+            !set_larger(q, o, nodes))
+            break;
+        planned = plan(q, o, left, error);
+    }
+    return planned;
+}
+
 static bool plan_all(Asking *q, GError **error)
 {
     for (guint i = 0; i < q->names->len; i++) {
@@ -136,7 +199,7 @@ static bool plan_all(Asking *q, GError **error)
             return false;
     }
     for (guint i = 0; i < q->all->len; i++)
-        if (!plan(q, g_ptr_array_index(q->all, i), q->all->len - i, error))
+        if (!plan_open(q, g_ptr_array_index(q->all, i), q->all->len - i, error))
             return false;
     return true;
 }

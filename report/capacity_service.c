@@ -54,7 +54,7 @@ static void append_goal(GString *out, const RhServiceCapacity *a)
     }
 }
 
-/* "8 GPUs of dgx-h100: 24.0 $ an hour, 0.31 $ a million tokens". Caller frees. */
+/* "8 GPUs of dgx-h100: 24.0 $ an hour, 0.31 $ a million tokens made, 0.04 read, ...". Caller frees. */
 static char *choice(const RhServiceCapacity *a, const RhServiceCell *cell)
 {
     GString *out = g_string_new(NULL);
@@ -64,7 +64,10 @@ static char *choice(const RhServiceCapacity *a, const RhServiceCell *cell)
         g_autofree char *hour = rh_report_money(cell->usd_per_h);
         g_autofree char *each = known(1e6 * cell->usd_per_token, 3);
         g_string_append_printf(out, ": %s an hour, %s $ a million %s", hour, each,
-                               cell->entry->outcome.once ? "requests" : "tokens");
+                               cell->entry->outcome.once ? "requests" : "tokens made");
+        if (cell->usd_per_token_in > 0)
+            g_string_append_printf(out, ", %.3g read, %.3g of both", 1e6 * cell->usd_per_token_in,
+                                   1e6 * cell->usd_per_token_both);
     }
     if (cell->usd > 0) {
         g_autofree char *all = rh_report_money(cell->usd);

@@ -55,6 +55,8 @@ static void put_cell(RhJsonWriter *w, const RhServiceCapacity *a, const RhServic
     rh_json_put_string(w, "deployment", text);
     rh_put_known(w, "usd_per_hour", cell->usd_per_h);
     rh_put_known(w, "usd_per_million", 1e6 * cell->usd_per_token);
+    rh_put_known(w, "usd_per_million_in", 1e6 * cell->usd_per_token_in);
+    rh_put_known(w, "usd_per_million_both", 1e6 * cell->usd_per_token_both);
     rh_put_known(w, "usd", cell->usd);
     rh_put_known(w, "answer_s", e ? rh_service_answer_s(e) : 0);
     rh_json_put_string(w, "binds", binds && *binds != '-' ? binds : NULL);

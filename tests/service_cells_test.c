@@ -47,6 +47,8 @@ static void a_size_holds_the_quickest_that_fits(void)
     add_entry(plan, 3, 2.0, 1000);
     add_entry(plan, 4, 3.0, 1000); /* more GPUs, and slower */
     add_entry(plan, 8, 1.5, 1000);
+    g_array_index(plan->entries, RhServeEntry, 0).outcome.cost_usd_per_token_in = 3e-7;
+    g_array_index(plan->entries, RhServeEntry, 0).outcome.cost_usd_per_token_both = 2e-7;
     const RhServiceOffer offer = {"a", plan, NULL, 2.0, 8, {0, 0, NULL}};
     rh_service_cells(&offer, sizes, cells);
     CU_ASSERT_EQUAL(cells->len, 4); /* 12 and 14 are two nodes */
@@ -55,6 +57,8 @@ static void a_size_holds_the_quickest_that_fits(void)
     CU_ASSERT_EQUAL(at(cells, 1)->gpus, 4); /* paid for */
     CU_ASSERT_DOUBLE_EQUAL(at(cells, 1)->usd_per_h, 8, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(at(cells, 1)->usd_per_token, 8.0 / 3600 / 1000, 1e-15);
+    CU_ASSERT_DOUBLE_EQUAL(at(cells, 1)->usd_per_token_in, 4e-7, 1e-15); /* of four, not three */
+    CU_ASSERT_DOUBLE_EQUAL(at(cells, 1)->usd_per_token_both, 4 * 2e-7 / 3, 1e-15);
     CU_ASSERT_EQUAL(at(cells, 2)->entry->gpus, 8);
     CU_ASSERT_EQUAL(at(cells, 3)->gpus, 16);
     CU_ASSERT_EQUAL(at(cells, 3)->asked, 12);

@@ -193,6 +193,8 @@ static void gather(Search *s)
         plan->simulated_count += f->simulated;
         plan->runs_count += f->runs;
         plan->larger_count += f->waits;
+        if (f->gpus_least > 0 && (plan->gpus_least <= 0 || f->gpus_least < plan->gpus_least))
+            plan->gpus_least = f->gpus_least;
         if (f->roomiest.tokens > plan->roomiest.tokens)
             plan->roomiest = f->roomiest;
         if (f->there)

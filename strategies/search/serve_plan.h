@@ -78,6 +78,7 @@ typedef struct {
     RhServeEntry nearest; /* when there are none: the one of the highest bound */
     RhServeUnkept unkept; /* least_s above 0: that is why there are none */
     RhServeRoomiest roomiest;
+    double gpus_least;    /* at a rate that is given, by the closed form; 0: not known */
     int32_t larger_count; /* kinds left alone, as the closed form says that they need more GPUs */
     char *why_not;        /* of the last that did not fit; NULL; owned */
     bool timed_out;

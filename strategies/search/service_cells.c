@@ -1,5 +1,7 @@
 #include "strategies/search/service_cells.h"
 
+#include <math.h>
+
 #define HOUR_S 3600.0
 
 static RhServiceCell *cell_at(const GArray *cells, guint i)
@@ -39,6 +41,10 @@ static void add_cell(const RhServiceOffer *offer, int32_t asked, int32_t gpus, G
         double made_per_s = o->once ? o->request_rate_per_s : o->tokens_per_s;
         cell.usd_per_h = gpus * offer->usd_per_gpu_h;
         cell.usd_per_token = made_per_s > 0 ? cell.usd_per_h / HOUR_S / made_per_s : 0;
+        if (isfinite(o->cost_usd_per_token_in)) { /* of its own GPUs alone */
+            cell.usd_per_token_in = o->cost_usd_per_token_in * gpus / e->gpus;
+            cell.usd_per_token_both = o->cost_usd_per_token_both * gpus / e->gpus;
+        }
     }
     g_array_append_val(cells, cell);
 }

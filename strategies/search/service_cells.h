@@ -29,7 +29,8 @@ typedef struct {
     const RhServeEntry *entry; /* of the offer's plan; NULL: none keeps the levels on so many */
     double usd_per_h, usd; /* of all that is rented, an hour and for the goal's time; 0: unknown */
     double usd_per_token;  /* made, or of a request where none are made; 0: unknown */
-    bool meets;            /* levels and budget */
+    double usd_per_token_in, usd_per_token_both; /* read; made and read together; 0: unknown */
+    bool meets;                                  /* levels and budget */
     bool pareto; /* no other cell costs as little and answers as soon, and is better by one */
 } RhServiceCell;
 

@@ -23,6 +23,9 @@ rehearse report answer.json -o again.html && grep -c '"rehearse.capacity-service
 # What is printed to go on with runs, and tells the same.
 rehearse capacity "${what[@]}" "${two[@]}" --price 3.5USD --rate 20/s "${drawn[@]}" "${levels[@]}" | sed -n '/^next: /,$p' | sed 's/^next: //' >next.sh
 bash next.sh | sed -n '1,2p'
+# A platform without a number of nodes has as many as it takes; with one, no more.
+try -p aws-p5 --price 3.5USD --rate 400/s "${drawn[@]}" "${levels[@]}" | sed -n '1,4p;/^next/,$p'
+try -p aws-p5:1 --price 3.5USD --rate 400/s "${drawn[@]}" "${levels[@]}" | sed -n '2p;$p'
 # Sizes, of parts of a node and of whole ones; a rate that a trace has; two pools; nothing that serves.
 try "${two[@]}" --price 3.5USD --rate 60/s "${drawn[@]}" "${levels[@]}" --gpus 1..4,9
 {
