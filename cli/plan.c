@@ -20,6 +20,7 @@
 #include "report/json_facts.h"
 #include "report/pareto.h"
 #include "report/report.h"
+#include "strategies/search/near_batch.h"
 #include "strategies/search/neighbours.h"
 
 /* --- options to RhPlanOptions --- */
@@ -260,6 +261,20 @@ static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, R
     return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
 }
 
+/* What a near batch gives, where the one that was asked for does not go well into the GPUs; of the quickest alone. */
+static void look_near(const RhArguments *a, const RhInputs *in, const RhPlanOptions *options,
+                      RhPlan *plan)
+{
+    RhPlanOptions own = *options;
+    bool timed = a->timeout_s > 0;
+    own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
+    if (a->quick || a->besides->len > 0 || plan->others || (timed && own.timeout_s <= 0) ||
+        options->objective != RH_OBJECTIVE_TIME)
+        return;
+    plan->near_batches = rh_near_batches_plan(&in->c, &own, plan);
+    rh_terminal_progress_end();
+}
+
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON,   RH_OUTPUT_CSV,     RH_OUTPUT_MARKDOWN,
@@ -285,6 +300,7 @@ static int run(const RhArguments *a, GError **error)
     rh_terminal_progress_end();
     if (status != 0)
         return status;
+    look_near(a, in, &options, plan);
     bool printed = print_plan(a, in, plan, &options, error);
     rh_output_answered();
     rh_room_words_tell(a, &in->c, constraints);

@@ -2,6 +2,7 @@
 
 #include "report/families.h"
 #include "report/json_common.h"
+#include "report/near_batches.h"
 #include "report/neighbours_answer.h"
 #include "report/watches.h"
 #include "strategies/launch/launch.h"
@@ -243,6 +244,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     rh_put_plan_beside(w, plan);
     put_fuller(w, q, plan);
     put_near_misses(w, plan);
+    rh_put_near_batches(w, plan);
     put_changes(w, plan);
     g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
     rh_put_watches(w, watches);

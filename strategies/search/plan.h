@@ -150,6 +150,7 @@ typedef struct {
     /* RhPlanOther, of every stack that was asked, this one too; NULL: one alone was. Frees what it
      * holds */
     GArray *others;
+    GArray *near_batches; /* RhNearBatch (near_batch.h), where they were looked for; else NULL */
     struct RhPlanBeside *beside; /* neighbours.h: of rh_plan_beside; else NULL; owned */
 } RhPlan;
 

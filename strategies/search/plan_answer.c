@@ -31,6 +31,7 @@ void rh_plan_free(RhPlan *plan)
     g_ptr_array_unref(plan->changes);
     rh_rehearsal_free(plan->fuller);
     g_clear_pointer(&plan->others, g_array_unref);
+    g_clear_pointer(&plan->near_batches, g_array_unref);
     rh_plan_beside_free(plan->beside);
     g_free(plan);
 }
