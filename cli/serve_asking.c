@@ -1,5 +1,6 @@
 #include "cli/serve_asking.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -9,6 +10,9 @@
 #include "report/format.h"
 
 #define COUNT_PLAN 40000
+#define COUNT_MOST 1000000
+#define SPAN_PLAN_S                                                                                \
+    120.0 /* of a rate that is given, as rates that are looked for are held (serve_rate.c) */
 
 const RhOption rh_options_deployment[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
@@ -98,6 +102,12 @@ bool rh_serve_asking_load(RhServeAsking *p, GError **error)
         words.count = COUNT_PLAN;
     p->in = rh_inputs_of_service(p->a, error);
     p->asked = p->in ? rh_asked_of(&words, true, error) : NULL;
+    double span = p->asked && words.rate ? SPAN_PLAN_S * p->asked->plan.rate_per_s : 0;
+    if (p->a->count == 0 && words.lengths && span > COUNT_PLAN) { /* a steady window takes time */
+        rh_asked_free(p->asked);
+        words.count = (int64_t)fmin(span, COUNT_MOST);
+        p->asked = rh_asked_of(&words, true, error);
+    }
     if (!p->asked)
         return false;
     if (p->asked->client.at_once > 0 || rh_requests_rate_per_s(p->asked->list) <= 0)

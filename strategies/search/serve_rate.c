@@ -10,8 +10,10 @@
 #define BACKLOG_FRAC                                                                               \
     0.25 /* of a whole answer's time, likewise: tokens may wait where prompts do not */
 #define REQUESTS_FEW 200
-#define SEED_STEP    15485863           /* a prime: draws of neighbouring seeds stay apart */
-#define Z2           3.8414588206941245 /* of the 95 % interval, squared */
+#define DRAWN_MOST                                                                                 \
+    40000 /* of a further draw, which many servers are asked a part of the rate with */
+#define SEED_STEP 15485863           /* a prime: draws of neighbouring seeds stay apart */
+#define Z2        3.8414588206941245 /* of the 95 % interval, squared */
 
 static double span_of(const RhServePlanOptions *o)
 {
@@ -175,6 +177,7 @@ RhRequests *rh_serve_draw(const RhRequests *requests, const RhServePlanOptions *
     RhRequestsPlan plan = *options->drawn;
     plan.seed += (uint64_t)index * SEED_STEP;
     plan.deadline = (RhDeadline){0};
+    plan.count = MIN(plan.count, DRAWN_MOST);
     if (!options->lengths_given)
         return rh_requests_draw(&plan);
     RhRequests *out = rh_requests_new(requests->format);
