@@ -77,6 +77,15 @@ static bool recomputes_nothing(const RhLayout *l)
     return none;
 }
 
+/* One number for all chunks, where they are listed and alike. */
+static bool recomputes_evenly(const RhLayout *l)
+{
+    bool even = l->again_layers_count > 1 && l->again_layers_count == l->pp * l->vpp;
+    for (int32_t i = 1; even && i < l->again_layers_count; i++)
+        even = l->again_layers[i] == l->again_layers[0];
+    return even;
+}
+
 /* A knob that has no effect stands at its default. */
 static void make_canonical(const RhCase *c, RhLayout *l)
 {
@@ -114,6 +123,8 @@ static void make_canonical(const RhCase *c, RhLayout *l)
         l->recompute = RH_RECOMPUTE_NONE;
     if (l->recompute == RH_RECOMPUTE_NONE)
         l->again_layers_count = 0;
+    if (recomputes_evenly(l))
+        l->again_layers_count = 1;
     if (l->stage_layers_count > 0)
         l->partition = RH_PARTITION_EVEN;
     if (l->pp == 1 || l->dp == 1)
