@@ -20,7 +20,7 @@ typedef struct {
     GPtrArray *limits, *fixes;
     int64_t top;
     double gap_frac, risk_frac;
-    bool quick, whole, variants;
+    bool quick, variants;
     /* show */
     bool templated, from_machine, manual;
     /* simulate */

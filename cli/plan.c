@@ -56,7 +56,6 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
                            .gap_frac = a->gap_frac,
                            .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
                            .quick = a->quick,
-                           .whole = a->whole,
                            .variants = a->variants,
                            .jobs = (int32_t)a->jobs,
                            .timeout_s = rh_terminal_left_s(a->timeout_s),
@@ -326,16 +325,13 @@ static const RhOption own[] = {
               "a row for every rank order and vpp too, not for the best of a kind alone"),
     RH_OPTION(quick, "quick", 0, RH_OPTION_FLAG, NULL,
               "choose by lower bounds, rehearse the first few alone"),
-    RH_OPTION(whole, "whole", 0, RH_OPTION_FLAG, NULL,
-              "search all that the framework can be told: recomputed modules and layers, context "
-              "parallelism, overlap of collectives and of experts; takes up to minutes"),
     RH_OPTION(besides, "beside", 0, RH_OPTION_LIST, "FILE",
               "another job, or a service, on the same fabric: what it costs, where it does not"),
     RH_OPTION(on, "on", 0, RH_OPTION_TEXT, "NODES",
               "with --beside: nodes of this job, like 0-3,8 (the first free ones)"),
     RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
-              .otherwise = "0.2%"),
+              .otherwise = "1%"),
     {0}};
 static const RhOption *const tables[] = {rh_options_inputs, rh_options_job,  own, rh_options_launch,
                                          rh_options_shared, rh_options_help, NULL};
@@ -344,11 +340,13 @@ const RhCommand rh_command_plan = {
     .name = "plan",
     .operands = "",
     .summary = "how should I train this here?",
-    .about = "Lists every legal layout of the job over the GPUs (tensor, pipeline and data\n"
-             "parallel degrees, micro-batch, ZeRO stage, recomputation, schedule, rank\n"
-             "order), drops those that do not fit in memory, bounds the rest from below, and\n"
-             "rehearses the most promising on a simulated network until nothing left can be\n"
-             "better by more than --gap.\n\n"
+    .about = "Searches every layout of the job over the GPUs that the stack's framework can be\n"
+             "told: degrees of tensor, pipeline, context, expert and data parallelism,\n"
+             "micro-batch, schedule, ZeRO stage and its groups, recomputed modules and layers,\n"
+             "overlap of collectives, rank order. Those that do not fit in memory are dropped,\n"
+             "the rest bounded from below, and the most promising rehearsed on a simulated\n"
+             "network until nothing left can better the first by more than --gap. The rows\n"
+             "behind it are the best of other kinds that were rehearsed.\n\n"
              "Layouts are ranked that are sure to fit: of measured runs as full at most --risk\n"
              "ran out of memory; or those within --limit memory<=X. A quicker one that fits,\n"
              "but less surely, is shown apart. A row is the best of its kind, --variants\n"

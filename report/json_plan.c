@@ -211,12 +211,12 @@ static void put_others(RhJsonWriter *w, const RhPlan *plan)
 }
 
 /* What no search goes through unasked. */
-static void put_untried(RhJsonWriter *w, const RhCase *c, const RhPlanOptions *options)
+static void put_untried(RhJsonWriter *w, const RhPlanOptions *options)
 {
-    g_autoptr(GPtrArray) untried = rh_report_untried(c, options);
+    g_autoptr(GArray) untried = rh_report_untried(options);
     rh_json_begin_array(w, "not_tried");
     for (guint i = 0; i < untried->len; i++) {
-        const RhUntried *u = g_ptr_array_index(untried, i);
+        const RhUntried *u = &g_array_index(untried, RhUntried, i);
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "key", u->key);
         rh_json_put_string(w, "text", u->text);
@@ -248,7 +248,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     put_changes(w, plan);
     g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
     rh_put_watches(w, watches);
-    put_untried(w, q->c, options);
+    put_untried(w, options);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -43,12 +43,12 @@ static void append_trust(GString *out, const RhRehearsal *r)
 }
 
 /* What this job leaves room for, and the search did not go through. */
-static void append_untried(GString *out, const RhCase *c, const RhPlanOptions *options)
+static void append_untried(GString *out, const RhPlanOptions *options)
 {
-    g_autoptr(GPtrArray) untried = rh_report_untried(c, options);
+    g_autoptr(GArray) untried = rh_report_untried(options);
     for (guint i = 0; i < untried->len; i++)
         g_string_append_printf(out, "%s%s", i == 0 ? "Not tried: " : ", ",
-                               ((const RhUntried *)g_ptr_array_index(untried, i))->text);
+                               g_array_index(untried, RhUntried, i).text);
     g_string_append(out, ".\n");
 }
 
@@ -64,7 +64,7 @@ char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan, const RhP
     g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
     append_trust(out, g_ptr_array_index(plan->entries, 0));
     rh_report_watches_markdown(out, watches);
-    append_untried(out, q->c, options);
+    append_untried(out, options);
     return g_string_free(out, FALSE);
 }
 

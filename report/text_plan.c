@@ -219,9 +219,11 @@ static void append_table(GString *out, const RhPlan *plan)
         continue;
     g_string_append(out, text->str);
     append_shared_degrees(out, rows);
-    if (dropped->len > 0)
-        g_string_append_printf(out, "   left out for width: %s; -v says each layout whole\n",
-                               dropped->str);
+    if (dropped->len > 0) {
+        g_autofree char *line =
+            g_strdup_printf("   left out for width: %s; -v says each layout whole", dropped->str);
+        rh_text_wrap(out, line, 3, 79);
+    }
 }
 
 /* --- the other lines --- */
@@ -389,8 +391,8 @@ static void append_lost(GString *out, const RhPlan *plan)
                                plan->unperformed_count);
 }
 
-static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
-                          const RhPlanOptions *options, const RhReportStyle *style)
+static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options,
+                          const RhReportStyle *style)
 {
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *fit = rh_text_count(plan->fit_count);
@@ -406,7 +408,7 @@ static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
     /* Wrapped with a time of this width, whatever it took: equal plans have equal lines. */
     static const char reserved[] = "9999.9";
     g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
-    if (options->whole) {
+    if (plan->cuts_count > 0) {
         g_autofree char *cuts = rh_text_count(plan->cuts_count);
         g_autofree char *opened = rh_text_count(plan->cuts_opened_count);
         g_string_printf(text, "%s cuts of the model, %s looked into; of their layouts ", cuts,
@@ -417,7 +419,7 @@ static void append_counts(GString *out, const RhCase *c, const RhPlan *plan,
                            style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s");
     append_too_large(text, plan);
     append_lost(text, plan);
-    rh_report_append_proof(text, c, plan, options);
+    rh_report_append_proof(text, plan, options);
     g_autoptr(GString) wrapped = g_string_new(NULL);
     append_labelled(wrapped, "layouts", text->str);
     g_string_replace(wrapped, reserved, spent, 1);
@@ -485,6 +487,7 @@ static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan
     g_autofree char *holds = rh_text_count(llround(whole));
     g_autofree char *states = rh_text_count(llround(gib(plan->states_bytes)));
     g_autofree char *legal = rh_text_count(plan->legal_count);
+    g_autofree char *cuts = rh_text_count(plan->cuts_count);
     g_string_append_printf(out, "%sno layout fits%s: %d GPU%s hold%s %s GiB", BOLD(style),
                            PLAIN(style), c->job.gpus, c->job.gpus == 1 ? "" : "s",
                            c->job.gpus == 1 ? "s" : "", holds);
@@ -493,7 +496,10 @@ static void append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan
     if (plan->states_bytes > 0)
         g_string_append_printf(out, "; the training states\nof %s alone are %s GiB, %.1f GiB a GPU",
                                c->model->name, states, gib(plan->states_bytes) / c->job.gpus);
-    g_string_append_printf(out, "\nlayouts: %s legal, 0 fit\n", legal);
+    if (plan->legal_count > 0)
+        g_string_append_printf(out, "\nlayouts: %s legal, 0 fit\n", legal);
+    else
+        g_string_append_printf(out, "\nlayouts: %s cuts of the model, none of which fits\n", cuts);
     append_near_misses(out, plan, G_MAXUINT);
     append_changes(out, plan);
 }
@@ -536,7 +542,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_near_misses(out, plan, style->verbosity > 0 ? G_MAXUINT : 1);
     if (style->verbosity > 0)
         append_layouts(out, plan);
-    append_counts(out, q->c, plan, options, style);
+    append_counts(out, plan, options, style);
     rh_report_sources(out, q);
     append_next(out, style);
     return g_string_free(out, FALSE);

@@ -16,57 +16,59 @@ static void append_sensitive(GString *text, double frac)
 }
 
 /* What no search goes through unasked, where this job leaves room for it: the proof is not of that. */
-static void append_untried(GString *text, const RhCase *c, const RhPlanOptions *options)
+static void append_untried(GString *text, const RhPlanOptions *options)
 {
-    g_autoptr(GPtrArray) untried = rh_report_untried(c, options);
+    g_autoptr(GArray) untried = rh_report_untried(options);
     for (guint i = 0; i < untried->len; i++)
         g_string_append_printf(text, "%s%s", i == 0 ? "; not tried: " : ", ",
-                               ((const RhUntried *)g_ptr_array_index(untried, i))->text);
+                               g_array_index(untried, RhUntried, i).text);
 }
 
-/* In the whole space rows far behind the best are not proved to be the next. */
-static void append_proved_whole(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+/* Long steps are rehearsed with fewer micro-batches; the first row was whole, too. */
+static void append_steady(GString *text, const RhPlan *plan)
 {
-    const RhRehearsal *first = plan->entries->pdata[0],
-                      *last = plan->entries->pdata[plan->entries->len - 1];
-    double near_s = fmin(last->step_time_s, (1 + RH_PLAN_NEAR_FRAC) * first->step_time_s);
-    g_string_append_printf(text, "proved: no layout left takes less than %.4g s",
-                           (1 - options->gap_frac) * near_s);
     if (plan->steady_count > 0)
         g_string_append_printf(text,
-                               " (%" G_GINT64_FORMAT " long steps told by fewer micro-batches, "
-                               "within %.1g %% where rehearsed whole)",
+                               "; %" G_GINT64_FORMAT " of the steps are extrapolated from fewer "
+                               "micro-batches (the first row's: off by %.1g %%)",
                                plan->steady_count, 100 * fmax(plan->steady_apart_frac, 1e-5));
 }
 
+/* What cannot be better than which row: behind the first they are the best of what was rehearsed. */
+static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+{
+    guint rows = plan->beside ? (guint)options->top : plan->entries->len;
+    if (options->variants)
+        g_string_append_printf(text, "proved: no layout left can beat #%u by more than", rows);
+    else if (options->every_row || plan->beside)
+        g_string_append_printf(text, "proved: no kind left can beat #%u by more than", rows);
+    else
+        g_string_append(text, "proved: no layout left can beat #1 by more than");
+}
+
 /* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
-static void append_proved(GString *text, const RhCase *c, const RhPlan *plan,
-                          const RhPlanOptions *options)
+static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions *options)
 {
     double sensitive = rh_plan_sensitive_frac(plan);
     g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
-    if (options->whole && !options->variants)
-        append_proved_whole(text, plan, options);
-    else
-        g_string_append_printf(text, "proved: no %s left can beat #%u by more than %s %%",
-                               options->variants ? "layout" : "kind",
-                               plan->beside ? (guint)options->top : plan->entries->len, gap);
+    append_what(text, plan, options);
+    g_string_append_printf(text, " %s %%", gap);
+    append_steady(text, plan);
     if (sensitive > 0) {
         g_string_append(text, "; ");
         append_sensitive(text, sensitive);
         g_string_append(text, ": rows no further apart than that may change places");
     }
-    append_untried(text, c, options);
+    append_untried(text, options);
 }
 
-void rh_report_append_proof(GString *text, const RhCase *c, const RhPlan *plan,
-                            const RhPlanOptions *options)
+void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options)
 {
     double sensitive = rh_plan_sensitive_frac(plan);
     if (options->quick)
         g_string_append(text, "not proved: --quick chooses by lower bounds");
     else if (plan->proved)
-        append_proved(text, c, plan, options);
+        append_proved(text, plan, options);
     else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
         g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
                                rh_objective_name(options->objective));

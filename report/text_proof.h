@@ -4,5 +4,4 @@
 #include "strategies/search/plan.h"
 
 /* Appends a sentence without its end to `text`. */
-void rh_report_append_proof(GString *text, const RhCase *c, const RhPlan *plan,
-                            const RhPlanOptions *options);
+void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options);

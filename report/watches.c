@@ -195,13 +195,6 @@ GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyo
 
 /* --- what was not tried --- */
 
-static void untried_free(gpointer data)
-{
-    RhUntried *untried = data;
-    g_free(untried->text);
-    g_free(untried);
-}
-
 static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
 {
     for (int32_t i = 0; i < options->constraints_count; i++)
@@ -210,39 +203,21 @@ static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
     return false;
 }
 
-static void add_untried(GPtrArray *all, const char *key, char *text)
-{
-    RhUntried *untried = g_new(RhUntried, 1);
-    *untried = (RhUntried){key, text};
-    g_ptr_array_add(all, untried);
-}
-
-/* Outside of the whole space, and why. */
-static void add_outside(GPtrArray *all, const RhPlanOptions *options)
+GArray *rh_report_untried(const RhPlanOptions *options)
 {
     static const struct {
         int knob;
         const char *text;
-    } outside[] = {
-        {RH_KNOB_AT_cp, "context ranks of fewer than 2,048 tokens"},
-        {RH_KNOB_AT_sequence_parallel, "sp=off, which exchanges as much and keeps more"},
-        {RH_KNOB_AT_offload, "activations in the host's memory, which no script here says"}};
-    for (size_t i = 0; i < G_N_ELEMENTS(outside); i++)
+    } outside[] = {{RH_KNOB_AT_cp, "cp with fewer than 2,048 tokens"},
+                   {RH_KNOB_AT_offload, "offload"}};
+    GArray *all = g_array_new(FALSE, FALSE, sizeof(RhUntried));
+    for (size_t i = 0; i < G_N_ELEMENTS(outside); i++) {
+        RhUntried one = {rh_knobs[outside[i].knob].key, outside[i].text};
         if (!is_asked_for(options, &rh_knobs[outside[i].knob]))
-            add_untried(all, rh_knobs[outside[i].knob].key, g_strdup(outside[i].text));
-}
-
-GPtrArray *rh_report_untried(const RhCase *c, const RhPlanOptions *options)
-{
-    GPtrArray *all = g_ptr_array_new_with_free_func(untried_free);
-    if (options->whole)
-        add_outside(all, options);
-    for (const RhKnob *knob = rh_knobs; knob->key && !options->whole; knob++) {
-        char *text = knob->untried && !is_asked_for(options, knob) ? knob->untried(c) : NULL;
-        if (text)
-            add_untried(all, knob->key, text);
+            g_array_append_val(all, one);
     }
-    add_untried(all, "dtype", g_strdup("another --dtype"));
+    RhUntried dtype = {"dtype", "another --dtype"};
+    g_array_append_val(all, dtype);
     return all;
 }
 

@@ -19,12 +19,12 @@ GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
 GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyond);
 
 typedef struct {
-    const char *key; /* "cp", "recompute" or "dtype" */
-    char *text;      /* "cp above 8" */
+    const char *key;  /* "cp", "offload" or "dtype" */
+    const char *text; /* "another --dtype" */
 } RhUntried;
 
-/* What this job leaves room for and no search goes through unasked: RhUntried, caller frees. */
-GPtrArray *rh_report_untried(const RhCase *c, const RhPlanOptions *options);
+/* What no search goes through unasked: RhUntried, caller frees. */
+GArray *rh_report_untried(const RhPlanOptions *options);
 
 /* A line each. */
 void rh_report_watches_text(GString *out, const GPtrArray *watches);

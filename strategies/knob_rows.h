@@ -19,17 +19,16 @@ RH_KNOB(int32_t, dp, .key = "dp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .about = "data parallel replicas; left out: what the GPUs allow")
 RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 25,
-        .next = next_context, .beyond = longer_context, .untried = untried_context, .part = 25,
-        .wide = wider_context, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
-        .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring; "
-                 "planned while a GPU keeps 8,192 tokens")
+        .next = next_context, .beyond = longer_context, .part = 25, .wide = wider_context,
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
+        .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring")
 RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .cell = cell_context, .title = title_context,
         .walk = 27, .next = next_keys_and_values, .part = 27,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "kv=gather",
         .about = "keys and values of context ranks: around a ring beside attention, or gathered "
-                 "before it; planned where asked for")
+                 "before it")
 RH_KNOB(int32_t, ulysses, .key = "ulysses", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .quiet = true, .column = RH_COLUMN_VARIES, .title = title_above_1,
         .walk = 26, .next = next_ulysses, .part = 26, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
@@ -82,35 +81,35 @@ RH_KNOB(int32_t, shard, .key = "shard", .high = RH_LAYOUT_DEGREE_MAX, .quiet = t
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "shard8",
         .about =
             "ZeRO's shares inside groups of 8 replicas, the same in every group (HSDP); 0: over "
-            "all; planned: all, with zero3 a node's too")
+            "all")
 RH_KNOB(bool, outer, .key = "outer", .names = outer_names, .high = 1, .quiet = true,
         .column = RH_COLUMN_VARIES, .cell = cell_outer, .title = title_outer, .part = 74,
         .wide = wider_outer, .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE,
         .example = "outer=optim",
         .about =
             "with zero3 and shard=8: optim, what each group has of the optimizer's states shared "
-            "out over the groups (Megatron-FSDP); planned where asked for")
+            "out over the groups (Megatron-FSDP)")
 RH_KNOB(int32_t, hpz, .key = "hpz", .high = RH_LAYOUT_DEGREE_MAX, .quiet = true,
         .column = RH_COLUMN_VARIES, .cell = cell_secondary, .title = title_secondary, .part = 76,
         .wide = wider_secondary, .keeps = RH_COMMON_ITEMS | RH_COMMON_SPLIT | RH_COMMON_SHAPE,
         .example = "hpz8",
         .about = "with zero3, weights a second time over 8 replicas, gathered from there backward "
-                 "(ZeRO++); 0: not; planned where asked for")
+                 "(ZeRO++); 0: not")
 RH_KNOB(RhRecompute, recompute, .key = "recompute", .names = recompute_names,
         .words = rh_recompute_modules, .high = RH_RECOMPUTE_LAST - 1, .head = "recomp",
         .column = RH_COLUMN_ALWAYS, .cell = cell_recompute, .title = title_recompute, .walk = 80,
-        .next = next_recompute, .untried = untried_recompute, .part = 80, .wide = wider_recompute,
+        .next = next_recompute, .part = 80, .wide = wider_recompute,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "recompute=selective",
         .about = "none, selective (attention's core), full (whole layers), or modules as "
-                 "layernorm+moe_act; these planned where asked for")
+                 "layernorm+moe_act")
 RH_KNOB(int32_t, again_layers_count, .key = "relayers", .json = "recomputed_layers",
         .low = RH_AGAIN_LEAST, .list = true, .entries = G_STRUCT_OFFSET(RhLayout, again_layers),
         .names = again_names, .title = title_again, .part = 82, .wide = wider_again,
         .keeps = RH_COMMON_ITEMS | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "relayers=8x2-4-0",
         .about =
             "how many layers of each chunk are recomputed, its first; one number: of all chunks; "
-            "all, or least: as few as fit, planned where asked for")
+            "all, or least: as few as fit")
 RH_KNOB(int32_t, offload, .key = "offload", .high = 100, .quiet = true, .column = RH_COLUMN_VARIES,
         .title = title_offload, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
         .example = "offload=50",
@@ -135,8 +134,7 @@ RH_KNOB(bool, tensor_overlap, .key = "tpoverlap", .names = switch_names, .high =
         .part = 44, .wide = next_in_range,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET | RH_COMMON_SCRIPTS,
         .example = "tpoverlap=on",
-        .about = "with sp=on, tensor collectives in steps beside the GEMMs that need them; planned "
-                 "where asked for")
+        .about = "with sp=on, tensor collectives in steps beside the GEMMs that need them")
 RH_KNOB(RhOrder, order, .key = "order", .names = order_names, .low = 1, .high = RH_ORDER_LAST - 1,
         .otherwise = RH_ORDER_TP_DP_PP, .column = RH_COLUMN_VARIES, .cell = cell_order,
         .variant = true, .walk = 100, .next = next_in_range, .part = 100,

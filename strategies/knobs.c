@@ -100,7 +100,7 @@ static char *title_again(const RhKnob *knob, const RhLayout *l)
     if (l->again_layers_count == 0)
         return NULL;
     g_autofree char *layers = rh_knob_text(knob, l);
-    return g_strdup_printf("of %s layers", layers);
+    return g_strdup_printf("of %s layer%s", layers, strcmp(layers, "1") == 0 ? "" : "s");
 }
 
 static char *title_offload(const RhKnob *knob, const RhLayout *l)
@@ -135,11 +135,20 @@ static char *title_stages(const RhKnob *knob, const RhLayout *l)
 
 /* --- cells of the table of plans --- */
 
+/* Of several modules the beginning of each name. */
+#define MODULE_CHARS 4
 static char *cell_recompute(const RhLayout *l)
 {
-    bool selective = l->recompute == RH_RECOMPUTE_SELECTIVE;
-    return selective ? g_strdup("select")
-                     : rh_knob_value_text(RH_KNOB_OF(recompute), (int32_t)l->recompute);
+    if (l->recompute == RH_RECOMPUTE_SELECTIVE)
+        return g_strdup("select");
+    g_autofree char *text = rh_knob_value_text(RH_KNOB_OF(recompute), (int32_t)l->recompute);
+    if (!strchr(text, '+'))
+        return g_steal_pointer(&text);
+    g_auto(GStrv) names = g_strsplit(text, "+", -1);
+    for (char **name = names; *name; name++)
+        if (strlen(*name) > MODULE_CHARS)
+            (*name)[MODULE_CHARS] = 0;
+    return g_strjoinv("+", names);
 }
 
 /* Without other ranks' tokens there is nothing to bring. */
@@ -262,22 +271,6 @@ static bool longer_context(const RhKnob *knob, const RhCase *c, const RhLayout *
     (void)knob;
     *value = MAX(*value, context_most(c));
     return context_up_to(c, l, RH_LAYOUT_DEGREE_MAX, value);
-}
-
-static char *untried_context(const RhCase *c)
-{
-    int32_t most = context_most(c);
-    return rh_model_sees_pictures(c->model) || most >= c->job.gpus
-               ? NULL
-               : g_strdup_printf("cp above %d", most);
-}
-
-static char *untried_recompute(const RhCase *c)
-{
-    return rh_model_sees_pictures(c->model)
-               ? NULL
-               : g_strdup_printf("recomputation of %smodules",
-                                 c->stack->recomputes[0] ? "other " : "single ");
 }
 
 /* The GPUs that are left, where the batch divides among them. */
@@ -470,14 +463,13 @@ static bool wider_again(const RhKnob *knob, const RhCase *c, const RhLayout *l, 
     return ++*value <= 0;
 }
 
-/* Off for single ranks, and where the stack has none: on, the same bytes are exchanged, and norms and residuals are cut,
- * too. */
+/* Off alone for single ranks, and where the stack has none. On, the same bytes are exchanged in twice as many
+ * collectives, and norms and residuals are cut, too: off is quicker where messages are small. */
 static bool wider_sequence_parallel(const RhKnob *knob, const RhCase *c, const RhLayout *l,
                                     int32_t *value)
 {
-    bool first = *value < knob->low;
-    *value = l->tp > 1 && c->stack->sequence_parallel;
-    return first;
+    (void)knob;
+    return ++*value <= (l->tp > 1 && c->stack->sequence_parallel);
 }
 
 /* States are shared out over all replicas, or over those of a node, which NVLink joins, of four nodes, of sixteen ... */
@@ -525,9 +517,9 @@ static bool wider_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *
 {
     do
         ++*value;
-    while (*value <= knob->high && (!rh_stack_runs(c->stack, (RhPipelineKind)*value) ||
-                                    !tries_schedule(c->model, (RhPipelineKind)*value)));
-    return *value <= knob->high && (l->pp > 1 || *value == RH_PIPELINE_1F1B);
+    while (*value <= knob->high && (l->pp == 1 ? *value != RH_PIPELINE_1F1B
+                                               : !rh_stack_runs(c->stack, (RhPipelineKind)*value)));
+    return *value <= knob->high;
 }
 
 /* --- the table --- */

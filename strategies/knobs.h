@@ -82,9 +82,6 @@ typedef struct RhKnob {
     /* Larger values still, which no search goes through unasked; as `next`. NULL: there are none. */
     bool (*beyond)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
                    int32_t *value);
-    /* What of its values no search of this case goes through unasked: "cp above 4". Caller frees; NULL (the function or
-     * what it returns): nothing. */
-    char *(*untried)(const RhCase *c);
 
     const char *example, *about; /* for `show strategies` */
 } RhKnob;

@@ -137,8 +137,8 @@ static void the_funnel_finds_what_rehearsing_everything_finds(void)
     Ratios ratios = {g_array_new(FALSE, FALSE, sizeof(double)),
                      g_array_new(FALSE, FALSE, sizeof(double))};
     RhPlanOptions everything = {
-        .exhaustive = true, .gap_frac = 0.002, .seen = note_ratio, .user = &ratios};
-    RhPlanOptions funnel = {.gap_frac = 0.002};
+        .listed = true, .exhaustive = true, .gap_frac = 0.002, .seen = note_ratio, .user = &ratios};
+    RhPlanOptions funnel = {.listed = true, .gap_frac = 0.002};
     g_autoptr(RhPlan) all = rh_plan(&k.c, &everything, NULL);
     g_autoptr(RhPlan) quickly = rh_plan(&k.c, &funnel, NULL);
     CU_ASSERT_TRUE(all->fit_count >= 2000);

@@ -81,10 +81,13 @@ static void where_nothing_leaves_room_all_that_fits_is_ranked(void)
 
 static bool differ_by_order_and_chunks_alone(const RhLayout *a, const RhLayout *b)
 {
-    return a->tp == b->tp && a->pp == b->pp && a->microbatch == b->microbatch &&
-           a->zero == b->zero && a->recompute == b->recompute &&
-           a->sequence_parallel == b->sequence_parallel &&
-           (a->schedule == RH_PIPELINE_GPIPE) == (b->schedule == RH_PIPELINE_GPIPE);
+    RhLayout twin = *b;
+    twin.vpp = a->vpp;
+    twin.order = a->order;
+    twin.partition = a->partition;
+    if ((a->schedule == RH_PIPELINE_GPIPE) == (b->schedule == RH_PIPELINE_GPIPE))
+        twin.schedule = a->schedule;
+    return rh_layout_equal(a, &twin);
 }
 
 static int32_t twins(const RhPlan *plan)
@@ -150,7 +153,7 @@ static void each_other_family_has_its_best_beside(void)
     for (guint i = 0; i < plan->families->len; i++) {
         const RhRehearsal *r = plan->families->pdata[i];
         CU_ASSERT_FALSE(has_family(plan->entries, rh_layout_family(&r->layout)));
-        CU_ASSERT_TRUE(r->step_time_s >= 0.998 * entry(plan, 4)->step_time_s);
+        CU_ASSERT_TRUE(r->step_time_s >= 0.998 * entry(plan, 0)->step_time_s);
         if (strcmp(rh_layout_family(&r->layout), "data") == 0)
             CU_ASSERT_DOUBLE_EQUAL(r->step_time_s, entry(data, 0)->step_time_s,
                                    0.002 * r->step_time_s);
@@ -163,7 +166,7 @@ static void each_other_family_has_its_best_beside(void)
 /* What is run again saves memory, or is no row of its own. */
 static void recomputation_that_saves_nothing_is_folded(void)
 {
-    RhPlanOptions o = {.gap_frac = 0.002, .top = 12}, all = {.gap_frac = 0.002, .top = 12};
+    RhPlanOptions o = {.gap_frac = 0.002, .top = 12, .listed = true}, all = o;
     all.variants = true;
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 128, 8192);
     g_autoptr(RhPlan) kinds = rh_plan(&k.c, &o, NULL);
@@ -452,7 +455,7 @@ static void what_memory_runs_out_for_is_left_out(void)
 {
     g_auto(TrainKit) k = train_kit("gpt2", "h100-sxm:1x1", "bare", 16384, 1);
     struct rlimit before;
-    RhPlanOptions o = {.top = 100, .variants = true, .jobs = 1, .gap_frac = 0.002};
+    RhPlanOptions o = {.top = 100, .variants = true, .jobs = 1, .gap_frac = 0.002, .listed = true};
     allow_mb(64, &before);
     g_autoptr(GError) error = NULL;
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, &error);

@@ -10,11 +10,6 @@
     "tp2,pp8,dp32,ep32,etp1,dispatch=deepep,vpp2,mb1,zero1,recompute=none,schedule=dualpipe-v,"    \
     "sp=on,partition=work"
 
-static RhProgram *build(const void *layout, void *user, GError **error)
-{
-    return rh_train_build(user, layout, error);
-}
-
 /* How much longer the step takes with flows for timers, and how far it moves by itself. */
 static double apart_frac(int64_t microbatches, RhSpread *spread)
 {
@@ -22,19 +17,20 @@ static double apart_frac(int64_t microbatches, RhSpread *spread)
     g_auto(TrainKit) k =
         train_kit("deepseek-v3", "hgx-h800:64", "hai-llm", 32 * microbatches, 4096);
     k.c.job.recipe = rh_recipe_by_name("fp8-block");
-    RhLayout layout = train_layout(&k, LAYOUT);
+    RhRehearsalNote note = {train_layout(&k, LAYOUT), 0};
     g_autoptr(RhAloneTimes) alone = rh_alone_times_new(k.platform);
     g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
-    g_autoptr(RhApart) apart = rh_apart_new(build, sizeof layout, k.platform, alone, folded, &k.c);
+    g_autoptr(RhApart) apart =
+        rh_apart_new(rh_rehearsal_build, sizeof note, k.platform, alone, folded, &k.c);
     RhEngineOptions timers = {0}, flows = {.collapse_disabled = true};
     g_autoptr(RhRun) by_timers = NULL;
     g_autoptr(RhRun) by_flows = NULL;
-    rh_apart_run(apart, 1, 1, &layout, &timers, &by_timers, &error, NULL, NULL);
+    rh_apart_run(apart, 1, 1, &note, &timers, &by_timers, &error, NULL, NULL);
     g_assert_no_error(error);
-    rh_apart_run(apart, 1, 1, &layout, &flows, &by_flows, &error, NULL, NULL);
+    rh_apart_run(apart, 1, 1, &note, &flows, &by_flows, &error, NULL, NULL);
     g_assert_no_error(error);
     CU_ASSERT_TRUE(
-        rh_step_spread(apart, &layout, by_timers->step_time_s, &timers, 2, spread, &error));
+        rh_step_spread(apart, &note, by_timers->step_time_s, &timers, 2, spread, &error));
     g_assert_no_error(error);
     return by_flows->step_time_s / by_timers->step_time_s - 1;
 }

@@ -99,7 +99,7 @@ static void nothing_drawn_beats_a_plan(void)
     for (size_t j = 0; j < G_N_ELEMENTS(jobs); j++) {
         g_auto(TrainKit) k = train_kit(jobs[j].model, jobs[j].platform, jobs[j].stack,
                                        jobs[j].batch, jobs[j].sequence);
-        RhPlanOptions o = {.gap_frac = GAP_FRAC, .whole = true, .best_alone = true, .jobs = 2};
+        RhPlanOptions o = {.gap_frac = GAP_FRAC, .best_alone = true, .jobs = 2};
         g_autoptr(GError) error = NULL;
         g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, &error);
         g_assert_no_error(error);
@@ -125,7 +125,7 @@ static void nothing_drawn_beats_a_plan(void)
 static void long_steps_are_told_by_short_ones(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 512, 4096);
-    RhPlanOptions o = {.gap_frac = GAP_FRAC, .whole = true, .best_alone = true, .jobs = 2};
+    RhPlanOptions o = {.gap_frac = GAP_FRAC, .best_alone = true, .jobs = 2};
     RhConstraint fixed[3];
     const char *const texts[] = {"pp=4", "tp=2", "mb=1"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)

@@ -7,6 +7,7 @@
 #include "strategies/search/kept.h"
 #include "strategies/search/plan.h"
 #include "strategies/search/room.h"
+#include "strategies/search/steady.h"
 
 /* One search over some of the layouts. */
 typedef struct {
@@ -17,17 +18,30 @@ typedef struct {
     double foreseen;    /* nor, by what the batch is expected to bring, below this */
     double left_out_s;  /* of a family: the least bound of what was too large to rehearse */
     const char *family; /* that is looked for; NULL: any */
+    bool filling;       /* nothing left can better the first row: rows behind it are looked for */
+    double tasks_left;  /* that may be rehearsed for these */
 } RhRace;
 
 /* The best entry with every byte as a SimGrid flow: begun behind the main race, while what stands beside the rows is
- * looked for, as the first item of the batch to come. */
+ * looked for, as the first items of the batch to come. One that was told by fewer micro-batches is rehearsed whole, and
+ * its second part once with flows and once with timers. */
+#define RH_PERFORMANCE_RUNS 3
 typedef struct {
     bool begun;
-    RhLayout layout;
-    RhEngineOptions options;
-    RhRun *run; /* NULL and an error where there is none; when it is over */
-    GError *error;
+    guint count;
+    RhRehearsalNote notes[RH_PERFORMANCE_RUNS];
+    RhEngineOptions options[RH_PERFORMANCE_RUNS];
+    RhRun *runs[RH_PERFORMANCE_RUNS]; /* NULL and an error where there is none; when it is over */
+    GError *errors[RH_PERFORMANCE_RUNS];
 } RhPerformance;
+
+/* One of a batch. */
+typedef struct {
+    int32_t layout;
+    double bound_s; /* segment bound */
+    RhEngineOptions options;
+    RhSteadyParts parts; /* by which its step is told; `second` 0: it is rehearsed whole */
+} RhBatchItem;
 
 /* A search as far as it is. */
 typedef struct {
@@ -37,22 +51,18 @@ typedef struct {
     RhSpace *layouts; /* all there are */
     RhKept *space;    /* of these the candidates so far, and what nearly fits */
     RhScreen *screen;
-    RhApart *apart;        /* where rehearsals run */
-    RhApart *steady_apart; /* ... and those of fewer micro-batches */
-    GArray *steady;        /* RhCandidate: of which such are begun */
+    RhApart *apart; /* where rehearsals run, of RhRehearsalNote */
     RhRoom room;
     RhRace main, fuller; /* what keeps within the room, and what fits but fills more */
     RhRace *race;        /* the one that is run */
     GPtrArray *behind;   /* RhRehearsal*: of the main race, each family's best that is no entry */
     GArray *aside;       /* RhCandidate: too large for a quick rehearsal */
-    GArray *batch;       /* int32_t layouts */
-    GArray *bounds;      /* double: segment bound of each of the batch */
-    GArray *told;        /* double: step of each by fewer micro-batches; NAN: none was told */
-    GArray *options;     /* RhEngineOptions: what each of it was begun with */
+    GArray *batch;       /* RhBatchItem */
     GArray *foreseen;    /* RhForeseen: the entries, and what the batch is expected to bring */
     GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
     RhPerformance performance;
     RhDeadline deadline;
+    bool lacks_memory; /* some of the space was left out, unlisted, as it fits nowhere */
     GError *failed;
     GError *lost; /* why the first layout was lost */
 } RhFunnel;
@@ -101,31 +111,31 @@ double rh_funnel_least_given_way(const RhFunnel *f, const RhRehearsal *r);
  * while fewer are known. */
 double rh_funnel_cut_off(const RhFunnel *f);
 
+/* --- funnel_rows.c --- */
+
+/* In the whole space, behind the proof: the best of further kinds, and of the first row's, among the next by their
+ * bounds, as much as a fixed number of tasks allows for. */
+void rh_funnel_fill_rows(RhFunnel *f);
+/* Does the candidate do nothing for rows that are still looked for? */
+bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c);
+/* One is rehearsed. */
+void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item);
+
 /* --- plan.c --- */
 
 /* Rehearses from the race's heap what could be among its best. */
 void rh_funnel_run(RhFunnel *f, RhRace *race);
 
-/* --- funnel_open.c --- */
+/* --- funnel_cuts.c --- */
 
 /* Every cut, into the main race. */
 void rh_funnel_list_cuts(RhFunnel *f);
+
+/* --- funnel_open.c --- */
+
 /* A candidate of which knobs are open: what comes of it goes into the race that is run, or into that of fuller ones;
  * of layouts of the family alone, where one is named. */
 void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family);
-
-/* --- funnel_steady.c --- */
-
-/* Where such rehearsals run, forked while this process is small. */
-RhApart *rh_funnel_steady_apart_new(const RhCase *c, RhAloneTimes *alone, RhFoldedTable *folded);
-/* Is a step of the layout long enough for a part of it to tell the rest? */
-bool rh_funnel_repeats(RhFunnel *f, const RhLayout *l);
-/* A candidate whose step is to be told so, with others. */
-void rh_funnel_join_steady(RhFunnel *f, const RhCandidate *c);
-/* Tells them, and puts them back into the race that is run. */
-void rh_funnel_tell_steady(RhFunnel *f);
-/* How far the step of a rehearsal is from what was told before it, at most, until now. */
-void rh_funnel_judge_steady(RhFunnel *f, const RhRun *run, double told_s);
 
 /* --- funnel_families.c --- */
 
@@ -135,6 +145,8 @@ void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */
 
+/* Of the search's time; 0: it has no end. */
+double rh_funnel_left_s(const RhFunnel *f);
 /* Processes at a time. */
 int32_t rh_funnel_jobs(const RhFunnel *f);
 /* Of a rehearsal whose step is of no interest from enough_s on; INFINITY: in any case. */
@@ -147,6 +159,9 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c);
 void rh_funnel_rehearse_batch(RhFunnel *f);
 /* Empties the batch; what waited for it is a candidate again. */
 void rh_funnel_leave_batch(RhFunnel *f);
+
+/* --- funnel_perform.c --- */
+
 /* Begins to perform the best entry, which rh_funnel_perform_best then finds done or under way. */
 void rh_funnel_begin_performance(RhFunnel *f);
 /* The best entry once more, every byte as a SimGrid flow: must agree with its rehearsal, which collapsed idle ones

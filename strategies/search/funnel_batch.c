@@ -5,19 +5,17 @@
 #include "base/error.h"
 #include "strategies/search/account.h"
 #include "strategies/search/screen.h"
-#include "strategies/search/sensitive.h"
 
 /* --- a batch --- */
 
-/* What is left of the search's time, for one call of the engine. */
-static double rehearsal_timeout_s(const RhFunnel *f)
+double rh_funnel_left_s(const RhFunnel *f)
 {
     return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
 }
 
 RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double enough_s)
 {
-    return (RhEngineOptions){.timeout_s = rehearsal_timeout_s(f),
+    return (RhEngineOptions){.timeout_s = rh_funnel_left_s(f),
                              .enough_s = isfinite(enough_s) ? enough_s : 0};
 }
 
@@ -49,18 +47,41 @@ static void foresee(RhFunnel *f, const RhLayout *l, double expected_s)
     f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
 }
 
+/* A smaller step is rehearsed whole as quickly. */
+#define STEADY_TASKS_LEAST 3e4
+
+/* By which parts the layout's step is told, if it is. */
+static RhSteadyParts parts_of(const RhFunnel *f, const RhLayout *l)
+{
+    RhSteadyParts parts;
+    bool whole = f->o->listed || f->o->exhaustive || f->o->seen || rh_funnel_by_estimate(f) ||
+                 rh_funnel_by_memory(f) || rh_screen_tasks(f->screen, l) < STEADY_TASKS_LEAST ||
+                 !rh_steady_parts(f->c, l, &parts);
+    return whole ? (RhSteadyParts){0} : parts;
+}
+
+/* What is rehearsed of an item, in one run or two; returns how many. */
+static guint notes_of(const RhFunnel *f, const RhBatchItem *item, RhRehearsalNote notes[2])
+{
+    RhLayout l = rh_funnel_layout(f, item->layout);
+    notes[0] = (RhRehearsalNote){l, item->parts.first};
+    notes[1] = (RhRehearsalNote){l, item->parts.second};
+    return item->parts.second > 0 ? 2 : 1;
+}
+
 void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
-    RhEngineOptions options = batch_options(f, &l);
-    g_array_append_val(f->batch, c->layout);
-    double told_s = c->kind == RH_KEY_STEADY ? c->key : (double)NAN;
-    g_array_append_val(f->bounds, bound_s);
-    g_array_append_val(f->told, told_s);
-    g_array_append_val(f->options, options);
+    RhBatchItem item = {c->layout, bound_s, {0}, parts_of(f, &l)};
+    item.options = item.parts.second > 0 ? rh_funnel_rehearsal_options(f, 0) : batch_options(f, &l);
+    RhRehearsalNote notes[2];
+    guint count = notes_of(f, &item, notes);
+    g_array_append_val(f->batch, item);
+    rh_funnel_charge_row(f, &item);
     rh_screen_end_fold(f->screen, &l);
-    rh_apart_begin(f->apart, rh_funnel_jobs(f), &l, &options);
-    foresee(f, &l, c->kind == RH_KEY_STEADY ? c->key : bound_s * RH_FORESEEN_OVER_BOUND);
+    for (guint i = 0; i < count; i++)
+        rh_apart_begin(f->apart, rh_funnel_jobs(f), &notes[i], &item.options);
+    foresee(f, &l, bound_s * RH_FORESEEN_OVER_BOUND);
 }
 
 bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
@@ -77,7 +98,7 @@ void rh_funnel_leave_batch(RhFunnel *f)
         rh_apart_forget(f->apart);
     for (guint i = 0; i < f->waiting->len; i++)
         rh_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
-    GArray *all[] = {f->batch, f->bounds, f->told, f->options, f->foreseen, f->waiting};
+    GArray *all[] = {f->batch, f->foreseen, f->waiting};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         g_array_set_size(all[i], 0);
     f->race->foreseen = (double)INFINITY;
@@ -95,6 +116,15 @@ static bool is_lost(RhFunnel *f, const GError *error, double bound_s)
     return true;
 }
 
+static RhRun *rehearse_whole(RhFunnel *f, const RhLayout *l, GError **error)
+{
+    RhEngineOptions options = rh_funnel_rehearsal_options(f, 0);
+    RhRehearsalNote note = {*l, 0};
+    RhRun *run = NULL;
+    rh_apart_run(f->apart, 1, 1, &note, &options, &run, error, NULL, NULL);
+    return run;
+}
+
 /* Is it known that the layout was rehearsed in vain? One that was left too early is rehearsed to its end: what was
  * in vain when the batch began need not be any more. */
 static bool in_vain(RhFunnel *f, const RhLayout *l, RhRun **run, GError **error)
@@ -103,9 +133,8 @@ static bool in_vain(RhFunnel *f, const RhLayout *l, RhRun **run, GError **error)
         return false;
     if ((*run)->step_time_s * rh_straggler_factor(f->c) >= rh_funnel_in_vain_from_s(f, l))
         return true;
-    RhEngineOptions whole = rh_funnel_rehearsal_options(f, 0);
     g_clear_pointer(run, rh_run_free);
-    rh_apart_run(f->apart, 1, 1, l, &whole, run, error, NULL, NULL);
+    *run = rehearse_whole(f, l, error);
     return false;
 }
 
@@ -120,32 +149,42 @@ static void fail(RhFunnel *f, const RhLayout *l, const GError *error)
         g_prefix_error(&f->failed, "%s: ", text);
 }
 
-static void account_batch(RhFunnel *f, RhRun **runs, GError **errors)
+/* Takes what came of an item into the entries. */
+static void account_item(RhFunnel *f, const RhBatchItem *item, RhRun **run, GError **error)
 {
-    for (guint i = 0; i < f->batch->len; i++) {
-        RhLayout l = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i));
-        if (in_vain(f, &l, &runs[i], &errors[i])) {
-            f->plan->rehearsed_count++;
-            continue;
-        }
-        if (!runs[i] && rh_funnel_out_of_time(f))
-            continue; /* cut short: not rehearsed */
-        if (!runs[i] && is_lost(f, errors[i], g_array_index(f->bounds, double, i)))
-            continue;
+    RhLayout l = rh_funnel_layout(f, item->layout);
+    if (in_vain(f, &l, run, error)) {
         f->plan->rehearsed_count++;
-        if (!runs[i]) {
-            fail(f, &l, errors[i]);
-            continue;
-        }
-        rh_funnel_judge_steady(f, runs[i], g_array_index(f->told, double, i));
-        RhRehearsal *r = rh_account_new(f->c, &l);
-        rh_account_run(f->c, r, runs[i]);
-        r->bound_closed_s = rh_screen_bound_s(f->screen, &l) * rh_straggler_factor(f->c);
-        r->bound_segment_s = g_array_index(f->bounds, double, i) * rh_straggler_factor(f->c);
-        if (f->o->seen)
-            f->o->seen(r, f->o->user);
-        rh_funnel_keep(f, r);
+        return;
     }
+    if (!*run && (rh_funnel_out_of_time(f) || is_lost(f, *error, item->bound_s)))
+        return; /* cut short: not rehearsed */
+    f->plan->rehearsed_count++;
+    if (!*run) {
+        fail(f, &l, *error);
+        return;
+    }
+    RhRehearsal *r = rh_account_new(f->c, &l);
+    rh_account_run(f->c, r, *run);
+    r->told_by_fewer = item->parts.second > 0;
+    r->bound_closed_s = rh_screen_bound_s(f->screen, &l) * rh_straggler_factor(f->c);
+    r->bound_segment_s = item->bound_s * rh_straggler_factor(f->c);
+    if (f->o->seen)
+        f->o->seen(r, f->o->user);
+    rh_funnel_keep(f, r);
+}
+
+/* The step by its parts. One that is below its bound was too short to repeat itself: it is rehearsed whole. */
+static RhRun *tell(RhFunnel *f, RhBatchItem *item, RhRun *const parts[2], GError **error)
+{
+    RhRun *run = rh_steady_run(parts[0], parts[1], item->parts);
+    f->plan->steady_count++;
+    if (run->step_time_s >= item->bound_s * (1 - RH_STEADY_APART_FRAC))
+        return run;
+    RhLayout l = rh_funnel_layout(f, item->layout);
+    rh_run_free(run);
+    item->parts = (RhSteadyParts){0};
+    return rehearse_whole(f, &l, error);
 }
 
 static void report_item(int32_t done, void *user)
@@ -155,136 +194,71 @@ static void report_item(int32_t done, void *user)
                      f->plan->rehearsed_count + f->batch->len + (int64_t)f->race->heap->len);
 }
 
-/* The batch, behind the performance where one was begun, which is over then. */
-static void run_batch(RhFunnel *f, RhRun **runs, GError **errors)
+/* All that is rehearsed of a batch, behind the performance where one was begun. */
+typedef struct {
+    guint count;
+    RhRehearsalNote *notes;
+    RhEngineOptions *options;
+    RhRun **runs;
+    GError **errors;
+} Runs;
+
+static Runs runs_new(const RhFunnel *f)
 {
-    RhPerformance *first = &f->performance;
-    guint before = first->begun, n = before + f->batch->len;
-    g_autofree RhLayout *layouts = g_new(RhLayout, n);
-    g_autofree RhEngineOptions *options = g_new(RhEngineOptions, n);
-    g_autofree RhRun **all = g_new0(RhRun *, n);
-    g_autofree GError **failures = g_new0(GError *, n);
-    layouts[0] = first->layout;
-    options[0] = first->options;
-    for (guint i = before; i < n; i++) {
-        layouts[i] = rh_funnel_layout(f, g_array_index(f->batch, int32_t, i - before));
-        options[i] = g_array_index(f->options, RhEngineOptions, i - before);
+    guint most = RH_PERFORMANCE_RUNS + 2 * f->batch->len;
+    Runs all = {0, g_new(RhRehearsalNote, most), g_new(RhEngineOptions, most),
+                g_new0(RhRun *, most), g_new0(GError *, most)};
+    for (guint i = 0; f->performance.begun && i < f->performance.count; i++) {
+        all.notes[all.count] = f->performance.notes[i];
+        all.options[all.count++] = f->performance.options[i];
     }
-    rh_apart_run_each(f->apart, (int32_t)n, rh_funnel_jobs(f), layouts, options, all, failures,
-                      report_item, f);
-    if (before) {
-        first->run = all[0];
-        first->error = failures[0];
+    for (guint i = 0; i < f->batch->len; i++) {
+        const RhBatchItem *item = &g_array_index(f->batch, RhBatchItem, i);
+        guint count = notes_of(f, item, &all.notes[all.count]);
+        for (guint k = 0; k < count; k++)
+            all.options[all.count++] = item->options;
     }
-    first->begun = false;
-    for (guint i = before; i < n; i++) {
-        runs[i - before] = all[i];
-        errors[i - before] = failures[i];
+    return all;
+}
+
+static void runs_clear(Runs *all)
+{
+    for (guint i = 0; i < all->count; i++) {
+        rh_run_free(all->runs[i]);
+        g_clear_error(&all->errors[i]);
     }
+    g_free(all->notes);
+    g_free(all->options);
+    g_free(all->runs);
+    g_free(all->errors);
 }
 
 void rh_funnel_rehearse_batch(RhFunnel *f)
 {
-    guint n = f->batch->len;
-    g_autofree RhRun **runs = g_new0(RhRun *, n);
-    g_autofree GError **errors = g_new0(GError *, n);
-    run_batch(f, runs, errors);
-    account_batch(f, runs, errors);
-    for (guint i = 0; i < n; i++) {
-        rh_run_free(runs[i]);
-        g_clear_error(&errors[i]);
+    Runs all = runs_new(f);
+    guint at = 0;
+    rh_apart_run_each(f->apart, (int32_t)all.count, rh_funnel_jobs(f), all.notes, all.options,
+                      all.runs, all.errors, report_item, f);
+    for (; f->performance.begun && at < f->performance.count; at++) {
+        f->performance.runs[at] = g_steal_pointer(&all.runs[at]);
+        f->performance.errors[at] = g_steal_pointer(&all.errors[at]);
     }
+    f->performance.begun = false;
+    for (guint i = 0; i < f->batch->len; i++) {
+        RhBatchItem *item = &g_array_index(f->batch, RhBatchItem, i);
+        RhRun **runs = &all.runs[at], *run = NULL;
+        GError **error = &all.errors[at];
+        bool parts = item->parts.second > 0;
+        at += parts ? 2 : 1;
+        if (parts && runs[0] && runs[1])
+            run = tell(f, item, runs, error);
+        else if (!parts)
+            run = g_steal_pointer(&runs[0]);
+        if (parts && !*error)
+            *error = g_steal_pointer(&error[1]);
+        account_item(f, item, &run, error);
+        rh_run_free(run);
+    }
+    runs_clear(&all);
     rh_funnel_leave_batch(f);
-}
-
-/* --- what is printed --- */
-
-static void replace_entry(RhFunnel *f, guint i, const RhRun *run)
-{
-    RhRehearsal *old = f->race->entries->pdata[i], *r = rh_account_new(f->c, &old->layout);
-    rh_account_run(f->c, r, run);
-    r->bound_closed_s = old->bound_closed_s;
-    r->bound_segment_s = old->bound_segment_s;
-    f->race->entries->pdata[i] = r;
-    rh_rehearsal_free(old);
-}
-
-/* A step that is so far apart from what the search went by is sensitive, as the same step shows when it
- * is nudged, or one of the two is wrong: a bug. */
-static void judge_apart(RhFunnel *f, const RhRehearsal *performed, double found_s)
-{
-    double apart_frac = performed->step_time_s / found_s - 1;
-    f->plan->apart_frac = fmax(f->plan->apart_frac, fabs(apart_frac));
-    if (fabs(apart_frac) <= RH_PLAN_AGREEMENT_FRAC || rh_funnel_out_of_time(f))
-        return;
-    RhSpread spread;
-    RhEngineOptions options = {.timeout_s = rehearsal_timeout_s(f)};
-    g_autoptr(GError) error = NULL;
-    if (!rh_step_spread(f->apart, &performed->layout, found_s / rh_straggler_factor(f->c), &options,
-                        rh_funnel_jobs(f), &spread, &error)) {
-        f->plan->proved = false;
-        if (!rh_funnel_out_of_time(f) && !g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
-            f->failed = g_steal_pointer(&error);
-        return;
-    }
-    f->plan->spread_frac = fmax(f->plan->spread_frac, spread.most_frac - spread.least_frac);
-    if (rh_spread_explains(spread, apart_frac))
-        return;
-    g_autofree char *text = rh_layout_format(&performed->layout);
-    rh_fail(&f->failed, RH_ERROR_INTERNAL,
-            "%s: with every byte a flow the step takes %.9g times what it takes with idle "
-            "communication as timers",
-            text, 1 + apart_frac);
-}
-
-static bool is_performed(const RhFunnel *f)
-{
-    return f->main.entries->len > 0 && !f->o->quick && !f->failed && !f->plan->timed_out;
-}
-
-void rh_funnel_begin_performance(RhFunnel *f)
-{
-    if (!is_performed(f))
-        return;
-    f->performance = (RhPerformance){
-        .begun = true,
-        .layout = ((const RhRehearsal *)f->main.entries->pdata[0])->layout,
-        .options = {.collapse_disabled = true, .timeout_s = rehearsal_timeout_s(f)}};
-    rh_apart_begin(f->apart, rh_funnel_jobs(f), &f->performance.layout, &f->performance.options);
-}
-
-/* The best entry with every byte a flow, where that has not been begun; false: it stays as it was found. */
-static bool perform_best(RhFunnel *f)
-{
-    RhPerformance *performance = &f->performance;
-    double found_s = ((const RhRehearsal *)f->race->entries->pdata[0])->step_time_s;
-    if (!performance->run && !performance->error && !performance->begun)
-        rh_funnel_begin_performance(f);
-    if (performance->begun)
-        rh_funnel_rehearse_batch(f);
-    g_autoptr(RhRun) run = g_steal_pointer(&performance->run);
-    g_autoptr(GError) error = g_steal_pointer(&performance->error);
-    if (run) {
-        replace_entry(f, 0, run);
-        judge_apart(f, f->race->entries->pdata[0], found_s);
-        rh_funnel_sort(f);
-    } else if (!rh_funnel_out_of_time(f) && g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
-        f->plan->unperformed_count++;
-    else if (!rh_funnel_out_of_time(f) && !f->failed)
-        f->failed = g_steal_pointer(&error);
-    return run != NULL;
-}
-
-void rh_funnel_perform_best(RhFunnel *f)
-{
-    const GPtrArray *entries = f->race->entries;
-    const RhPerformance *performance = &f->performance;
-    bool known = performance->begun || performance->run || performance->error;
-    if (!known && !is_performed(f))
-        return;
-    rh_funnel_report(f, "perform", 0, 1);
-    g_autoptr(GPtrArray) performed = g_ptr_array_new();
-    while (!g_ptr_array_find(performed, entries->pdata[0], NULL) && perform_best(f))
-        g_ptr_array_add(performed, entries->pdata[0]);
-    f->plan->proved &= rh_plan_sensitive_frac(f->plan) <= RH_PLAN_SENSITIVE_MOST_FRAC;
 }

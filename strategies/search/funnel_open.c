@@ -18,27 +18,6 @@ typedef struct {
     RhRecomputeQuestion question;
 } Opening;
 
-/* --- cuts --- */
-
-static bool add_cut(const RhLayout *cut, void *user)
-{
-    RhFunnel *f = user;
-    rh_screen_forget_shards(f->screen);
-    if (rh_screen_states_fit(f->screen, cut, (1 + RH_NEAR_FRAC) * f->room.most_bytes)) {
-        double key = rh_funnel_by_memory(f) ? 0 : rh_screen_cut_s(f->screen, cut);
-        rh_kept_add(f->space, cut, (double)INFINITY);
-        rh_heap_push(f->main.heap, (RhCandidate){rh_kept_count(f->space) - 1, key, RH_KEY_CUT});
-    }
-    if (f->plan->cuts_count++ % 64 == 0)
-        rh_funnel_report(f, "list", f->plan->cuts_count, f->plan->cuts_count);
-    return !rh_funnel_out_of_time(f);
-}
-
-void rh_funnel_list_cuts(RhFunnel *f)
-{
-    rh_space_walk_cuts(f->layouts, add_cut, f);
-}
-
 /* The least over the orders of ranks, one of which it will have. */
 static double recomputed_s(const Opening *o, const RhLayout *open)
 {
@@ -55,6 +34,7 @@ static double recomputed_s(const Opening *o, const RhLayout *open)
 
 static void push_open(RhFunnel *f, const RhLayout *l, double key, RhKeyKind kind)
 {
+    f->lacks_memory |= isinf(key);
     if (isinf(key))
         return;
     rh_kept_add(f->space, l, (double)INFINITY);
@@ -205,8 +185,12 @@ static bool choose_recompute(const RhLayout *shares, void *user)
 {
     const Opening *o = user;
     RhFunnel *f = o->f;
-    if ((o->family && strcmp(rh_layout_family(shares), o->family) != 0) || !may_fit(f, shares))
+    if (o->family && strcmp(rh_layout_family(shares), o->family) != 0)
         return true;
+    if (!may_fit(f, shares)) {
+        f->lacks_memory = true;
+        return true;
+    }
     const GArray *choices = rh_space_recompute_choices(f->layouts);
     g_autoptr(GArray) fit = g_array_new(FALSE, FALSE, sizeof(RhRecompute));
     Choosing choosing = {.o = o, .layout = *shares, .fit = fit};

@@ -14,9 +14,7 @@ typedef enum {
     RH_KEY_SUMS,
     RH_KEY_CLOSED,
     RH_KEY_GRAPH, /* the segment graph, with messages that share no link */
-    RH_KEY_SEGMENT,
-    RH_KEY_STEADY, /* its step, by rehearsals of fewer micro-batches (funnel_steady.c) */
-    RH_KEY_WHOLE   /* the segment bound still, where these tell nothing */
+    RH_KEY_SEGMENT
 } RhKeyKind;
 typedef struct {
     int32_t layout; /* index into the space */

@@ -163,7 +163,7 @@ static void take(RhFunnel *f, RhCandidate c)
         return;
     }
     RhLayout l = rh_funnel_layout(f, c.layout);
-    if (c.kind >= RH_KEY_CLOSED && rh_funnel_beaten(f, &c))
+    if ((c.kind >= RH_KEY_CLOSED && rh_funnel_beaten(f, &c)) || rh_funnel_fills_no_row(f, &c))
         return;
     if (c.kind >= RH_KEY_CLOSED && (rh_funnel_waits(f, &c) || rh_funnel_cannot_enter(f, &c))) {
         g_array_append_val(f->waiting, c);
@@ -176,13 +176,9 @@ static void take(RhFunnel *f, RhCandidate c)
         refine(f, c);
     } else if (f->o->quick && rh_screen_tasks(f->screen, &l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
-    } else if (c.kind == RH_KEY_SEGMENT && !rh_funnel_by_memory(f) && rh_funnel_repeats(f, &l)) {
-        rh_funnel_join_steady(f, &c);
     } else {
         rh_funnel_join_batch(f, &c,
-                             rh_funnel_by_memory(f) || c.kind == RH_KEY_STEADY
-                                 ? rh_screen_segment_s(f->screen, &l)
-                                 : c.key);
+                             rh_funnel_by_memory(f) ? rh_screen_segment_s(f->screen, &l) : c.key);
     }
 }
 
@@ -193,11 +189,8 @@ void rh_funnel_run(RhFunnel *f, RhRace *race)
         const GArray *heap = race->heap;
         bool over = heap->len == 0 ||
                     rh_heap_least(heap) >= fmin(rh_funnel_cut_off(f), race->foreseen) ||
-                    (f->o->quick && f->plan->rehearsed_count >= race->batch);
-        if (over && f->steady->len > 0) {
-            rh_funnel_tell_steady(f);
-            continue;
-        }
+                    (f->o->quick && f->plan->rehearsed_count >= race->batch) ||
+                    (race->filling && race->tasks_left <= 0);
         if ((int32_t)f->batch->len == race->batch || (over && f->batch->len > 0)) {
             rh_funnel_rehearse_batch(f);
             continue;
@@ -218,7 +211,7 @@ static void fill_with_bounds(RhFunnel *f)
            !rh_funnel_out_of_time(f)) {
         RhCandidate c = rh_heap_pop(f->race->heap);
         RhLayout l = rh_funnel_layout(f, c.layout);
-        if (rh_funnel_entry_of_kind(f, &l) >= 0)
+        if (c.kind >= RH_KEY_WORK && rh_funnel_entry_of_kind(f, &l) >= 0)
             continue;
         if (c.kind >= RH_KEY_SEGMENT || is_too_large(f, &c))
             keep_quick(f, &c);
@@ -230,7 +223,7 @@ static void fill_with_bounds(RhFunnel *f)
 static void race(RhFunnel *f)
 {
     rh_funnel_run(f, &f->main);
-    if (!f->o->whole || rh_funnel_out_of_time(f) || f->main.entries->len > 0 ||
+    if (f->o->listed || rh_funnel_out_of_time(f) || f->main.entries->len > 0 ||
         f->main.heap->len > 0 || f->fuller.heap->len == 0)
         return;
     rank_fuller(f);
@@ -274,6 +267,7 @@ static void search(RhFunnel *f)
                       !f->plan->steady_disagrees && out >= rh_funnel_cut_off(f);
     if (f->o->quick)
         fill_with_bounds(f);
+    rh_funnel_fill_rows(f);
 }
 
 /* The quickest of what fits but leaves less room, where it gains anything on the best. */
@@ -309,11 +303,6 @@ static void search_beside(RhFunnel *f)
     show_fuller(f);
 }
 
-static RhProgram *build_noted(const void *layout, void *user, GError **error)
-{
-    return rh_train_build(user, layout, error);
-}
-
 /* --- a search from its beginning to its end --- */
 
 typedef struct {
@@ -327,7 +316,6 @@ static RhPlanOptions settled(const RhPlanOptions *asked)
 {
     RhPlanOptions o = *asked;
     o.top = o.top > 0 ? o.top : 5;
-    o.near_frac = o.near_frac > 0 ? o.near_frac : RH_PLAN_NEAR_FRAC;
     o.risk_frac = o.risk_frac > 0 ? o.risk_frac : RH_RISK_FRAC;
     return o;
 }
@@ -369,28 +357,21 @@ static void apart_begin(Search *s)
     }
     RhAloneTimes *alone = s->alone ? s->alone : screen->alone;
     RhFoldedTable *folded = s->folded ? s->folded : screen->folded;
-    s->f.apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform, alone, folded,
-                              (void *)(uintptr_t)c);
-    if (s->o.whole)
-        s->f.steady_apart = rh_funnel_steady_apart_new(c, alone, folded);
+    s->f.apart = rh_apart_new(rh_rehearsal_build, sizeof(RhRehearsalNote), c->platform, alone,
+                              folded, (void *)(uintptr_t)c);
 }
 
 static void lists_begin(RhFunnel *f)
 {
     f->aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     f->waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    f->batch = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    f->bounds = g_array_new(FALSE, FALSE, sizeof(double));
-    f->told = g_array_new(FALSE, FALSE, sizeof(double));
-    f->steady = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
-    f->options = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions));
+    f->batch = g_array_new(FALSE, FALSE, sizeof(RhBatchItem));
     f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
 }
 
 static void lists_clear(RhFunnel *f)
 {
-    GArray *arrays[] = {f->aside, f->waiting, f->batch,   f->bounds,
-                        f->told,  f->steady,  f->options, f->foreseen};
+    GArray *arrays[] = {f->aside, f->waiting, f->batch, f->foreseen};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
 }
@@ -404,7 +385,7 @@ static void search_begin(Search *s, const RhCase *c, const RhPlanOptions *option
     f->screen = rh_screen_new(c);
     f->screen->deadline = deadline;
     apart_begin(s);
-    if (s->o.whole)
+    if (!s->o.listed)
         f->layouts = rh_space_new(c, s->o.constraints, s->o.constraints_count, deadline);
     f->space = rh_kept_new();
     f->room = rh_room(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
@@ -423,23 +404,38 @@ static void search_clear(Search *s)
     rh_kept_free(f->space);
     rh_space_free(f->layouts);
     rh_apart_free(f->apart);
-    rh_apart_free(f->steady_apart);
     rh_folded_table_free(s->folded);
     rh_alone_times_free(s->alone);
     rh_screen_free(f->screen);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Search, search_clear)
 
+static bool note_one(const RhLayout *l, void *some)
+{
+    (void)l;
+    *(bool *)some = true;
+    return false;
+}
+
+/* Where all that was left out for want of memory was left out unlisted, some layout of it must be legal. */
+static bool has_legal(const RhFunnel *f)
+{
+    bool some = f->plan->legal_count > 0 || f->main.heap->len > 0;
+    if (!some && f->lacks_memory)
+        rh_space_walk(f->c, f->o->constraints, f->o->constraints_count, f->deadline, note_one,
+                      &some);
+    return some;
+}
+
 /* False where there is no answer. */
 static bool search_all(RhFunnel *f, GError **error)
 {
-    if (f->o->whole)
+    if (!f->o->listed)
         rh_funnel_list_cuts(f);
     else
         screen_all(f);
-    if (f->plan->legal_count > 0 || f->main.heap->len > 0 || rh_funnel_out_of_time(f))
-        search(f);
-    if (f->plan->legal_count == 0 && f->main.heap->len == 0 && !rh_funnel_out_of_time(f)) {
+    search(f);
+    if (!has_legal(f) && !rh_funnel_out_of_time(f)) {
         rh_advice_no_layout(f->c, f->o, f->deadline, error);
         return false;
     }
@@ -469,8 +465,8 @@ bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan
     rh_train_job_legal(c, NULL); /* as apart_begin */
     g_autoptr(RhAloneTimes) alone = rh_alone_times_new(c->platform);
     g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
-    g_autoptr(RhApart) apart = rh_apart_new(build_noted, sizeof(RhLayout), c->platform, alone,
-                                            folded, (void *)(uintptr_t)c);
+    g_autoptr(RhApart) apart = rh_apart_new(rh_rehearsal_build, sizeof(RhRehearsalNote),
+                                            c->platform, alone, folded, (void *)(uintptr_t)c);
     RhFunnel f = {.c = c,
                   .o = options,
                   .plan = plan,

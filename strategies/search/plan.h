@@ -23,8 +23,6 @@ double rh_objective_value(RhObjective objective, const RhRehearsal *rehearsal);
 #define RH_RISK_FRAC  0.05
 #define RH_RISK_LEAST 1e-9 /* that none may: 0 is the default */
 
-#define RH_PLAN_NEAR_FRAC 0.01
-
 /* A best step that differs by more than this between idle communication as timers and as flows is
  * sensitive; where it moves by more than the second, nothing is proved any more. */
 #define RH_PLAN_AGREEMENT_FRAC      1e-3
@@ -33,13 +31,14 @@ double rh_objective_value(RhObjective objective, const RhRehearsal *rehearsal);
 typedef struct {
     RhObjective objective;
     int32_t top;     /* K, default 5 */
-    double gap_frac; /* default 0.002 */
-    double
-        near_frac; /* rows that take longer than the best by more than this are the best of what was rehearsed, not
-                         proved to be the next: default RH_PLAN_NEAR_FRAC; INFINITY: all are proved */
+    double gap_frac; /* how much better than the first row what was not rehearsed might be */
+    bool
+        every_row; /* rows behind the first are proved to be the next, too, and not only the best of what was
+                         rehearsed */
     double risk_frac; /* default RH_RISK_FRAC; a --limit on memory decides in its place */
-    bool whole; /* in the whole space (space.h), whose long steps are told by fewer micro-batches */
-    bool quick; /* by lower bounds; only the first few of the answer are rehearsed */
+    bool
+        listed; /* of the layouts of rh_space_list alone, one by one: for checks against all of them */
+    bool quick;       /* by lower bounds; only the first few of the answer are rehearsed */
     bool variants;    /* every rank order and number of model chunks has a row of its own; else the
                          best of a kind stands for them */
     bool exhaustive;  /* rehearse every fitting layout */
@@ -110,9 +109,9 @@ typedef struct {
     int64_t cuts_count, cuts_opened_count, chunks_opened_count;
     /* Layouts of these that were looked at; those that fit; ... */
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
-    int64_t steady_count; /* steps told by rehearsals of fewer micro-batches */
+    int64_t steady_count; /* steps told by rehearsals of fewer micro-batches (steady.h) */
     double
-        steady_apart_frac; /* by how much those that were rehearsed whole differ from that, at most */
+        steady_apart_frac; /* by how much those that were performed whole differ from that, at most */
     bool steady_disagrees;    /* that is too much for a proof */
     int64_t roomy_count;      /* of those that fit, what keeps within ranked_bytes */
     double ranked_bytes;      /* what the entries may need: by their odds, a --limit, or all of the

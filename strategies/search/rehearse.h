@@ -33,6 +33,7 @@ typedef struct {
     RhEnergy energy;          /* per step; its total 0 = unknown */
     double node_w;            /* mean of a node in the step, switches and building left out */
     double cost_usd;          /* per step; 0 = unknown */
+    bool told_by_fewer;       /* by rehearsals of fewer micro-batches (steady.h) */
     int64_t events_count;
     double bytes_total, bytes_as_flows; /* communication of a step, and what of it went as SimGrid
                                            flows */

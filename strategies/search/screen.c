@@ -72,6 +72,12 @@ static RhScreenKey masked(const RhMemo *memo, const RhScreenKey *key)
     return out;
 }
 
+RhScreenKey rh_screen_shard_key(RhScreen *s, const RhLayout *l)
+{
+    RhScreenKey key = rh_screen_key(s, l);
+    return masked(&s->shards, &key);
+}
+
 static bool is_at(const RhMemo *memo, int place, const RhScreenKey *wanted)
 {
     int32_t differs = 0;
@@ -124,7 +130,6 @@ static void shard_free(void *data)
     g_ptr_array_unref(s->chunk_memory);
     g_hash_table_destroy(s->rooms);
     rh_items_free(s->items_);
-    g_free(s->costs);
     rh_pieces_free(s->pieces);
     g_free(s);
 }
@@ -383,14 +388,14 @@ void rh_screen_forget_shards(RhScreen *s)
     rh_arena_clear(s->tables);
 }
 
-RhItemWork *rh_screen_known_work(RhScreen *s, const RhLayout *l, int32_t placement)
+RhKnownWork *rh_screen_known_work(RhScreen *s, const RhLayout *l, int32_t placement)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     RhScreenKey key = rh_screen_key(s, l);
     key.v[RH_SCREEN_KEY_GIVEN] = 16 * placement + 8 * schedule->crosses + 4 * schedule->pairs +
                                  2 * schedule->turns + schedule->splits_backward;
-    RhItemWork *known = memo_get(&s->works, &key);
-    return known ? known : memo_add(&s->works, &key, g_new0(RhItemWork, 1));
+    RhKnownWork *known = memo_get(&s->works, &key);
+    return known ? known : memo_add(&s->works, &key, g_new0(RhKnownWork, 1));
 }
 
 double rh_screen_tasks(RhScreen *s, const RhLayout *l)
@@ -453,7 +458,7 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->rooms = rh_arena_new();
     count_sms(s);
     memo_init(&s->shards, RH_COMMON_ITEMS, shard_free);
-    memo_init(&s->works, RH_COMMON_ITEMS, g_free);
+    memo_init(&s->works, RH_COMMON_ITEMS, rh_known_work_free);
     memo_init(&s->splits, RH_COMMON_SPLIT, split_free);
     memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_shape_free);
     memo_init(&s->nets, RH_COMMON_NET, rh_net_free);

@@ -81,10 +81,9 @@ typedef struct {
     GHashTable *shares;      /* flows of all stages -> RhShare[]; owned */
     GHashTable *sums;        /* likewise -> RhSums: screen_sums.c; owned */
     /* Of every shard. */
-    RhStates layer_states;          /* rh_screen_layer_states */
-    struct RhRecomputeCosts *costs; /* screen_recompute.c; owned; NULL: not asked for yet */
-    GPtrArray *chunk_memory;        /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
-    GHashTable *rooms;              /* RhSplit* -> RhRooms*, the screen's */
+    RhStates layer_states;   /* rh_screen_layer_states */
+    GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
+    GHashTable *rooms;       /* RhSplit* -> RhRooms*, the screen's */
 } RhShardCost;
 
 /* In flight when a stage is fullest. */
@@ -315,7 +314,7 @@ struct RhScreen {
     int32_t sms_least, sms_most; /* of the platform's devices */
     double held_frac; /* of any one's SMs at least, by one communication (rh_kept_frac) */
     RhMemo shards, splits, shapes, nets, flows;
-    RhMemo works;        /* of a shard's items on a placement: RhItemWork, rh_screen_known_work */
+    RhMemo works;        /* of a shard's items on a placement: rh_screen_known_work */
     int32_t shards_made; /* so far, forgotten ones too: their ids */
     struct {
         RhShardCost *shard;
@@ -390,6 +389,8 @@ double rh_screen_sums_s(RhScreen *screen, const RhLayout *layout);
 double rh_screen_work_s(RhScreen *screen, const RhLayout *layout);
 /* All knobs of a layout, without what a table is made for besides. */
 RhScreenKey rh_screen_key(RhScreen *screen, const RhLayout *layout);
+/* Equal where the shard is the same. */
+RhScreenKey rh_screen_shard_key(RhScreen *screen, const RhLayout *layout);
 /* rh_train_memory with the tables at hand; of the fullest stage. False where a stage needs more than
  * `most_bytes`, or a finite number is asked about and a host has too few: then *out is left alone, and of stages behind that nothing was asked. */
 bool rh_screen_memory_within(RhScreen *screen, const RhLayout *layout, double most_bytes,
@@ -428,8 +429,14 @@ typedef struct {
 } RhItemWork;
 RhItemWork rh_screen_item_work(RhScreen *screen, const RhLayout *layout, const RhNet *net,
                                int32_t stage, int kind);
-/* Of all items once and the least of any layer, where the layout's blocks lie so; all_s 0: not known yet. The screen's. */
-RhItemWork *rh_screen_known_work(RhScreen *screen, const RhLayout *layout, int32_t placement);
+/* Kept when shards are forgotten, of all cuts with these items and blocks that lie so. */
+typedef struct {
+    RhItemWork least;               /* of all items once and of any layer; all_s 0: not known yet */
+    struct RhRecomputeCosts *costs; /* screen_recompute.c; owned */
+} RhKnownWork;
+void rh_known_work_free(void *known);
+/* The screen's. */
+RhKnownWork *rh_screen_known_work(RhScreen *screen, const RhLayout *layout, int32_t placement);
 /* Makes room where much has been asked: no pointer to tables of a layout may be held. */
 void rh_screen_forget_shards(RhScreen *screen);
 /* rh_screen_work_s where one stage is busy `more_s` longer for each micro-batch. */

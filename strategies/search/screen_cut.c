@@ -35,9 +35,9 @@ RhItemWork rh_screen_item_work(RhScreen *screen, const RhLayout *l, const RhNet 
 static RhItemWork model_work(RhScreen *screen, const RhLayout *l, const RhNet *net, int32_t stage)
 {
     const RhModel *model = screen->c->model;
-    RhItemWork *known = rh_screen_known_work(screen, l, net->placement[stage]->id);
-    if (known->all_s > 0)
-        return *known;
+    RhKnownWork *known = rh_screen_known_work(screen, l, net->placement[stage]->id);
+    if (known->least.all_s > 0)
+        return known->least;
     RhItemWork sum = {(double)INFINITY, (double)INFINITY,
                       rh_screen_item_work(screen, l, net, stage, RH_ITEM_EMBEDDING).all_s +
                           rh_screen_item_work(screen, l, net, stage, RH_ITEM_HEAD).all_s};
@@ -50,7 +50,7 @@ static RhItemWork model_work(RhScreen *screen, const RhLayout *l, const RhNet *n
         sum.back_s = fmin(sum.back_s, layer->back_s);
         sum.all_s += layer->all_s;
     }
-    return *known = sum;
+    return known->least = sum;
 }
 
 /* The least of any stage's: they may lie, or their devices be, otherwise. */

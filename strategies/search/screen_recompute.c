@@ -19,6 +19,7 @@ typedef struct {
 #define MODULES_MAX 32
 
 struct RhRecomputeCosts {
+    struct RhRecomputeCosts *next; /* of other modules */
     uint32_t modules;
     int32_t count;
     Cost of[MODULES_MAX]; /* the least seconds for what it frees first */
@@ -94,6 +95,33 @@ static struct RhRecomputeCosts *costs_new(RhScreen *screen, const RhLayout *plai
     return costs;
 }
 
+void rh_known_work_free(void *data)
+{
+    RhKnownWork *known = data;
+    while (known->costs) {
+        struct RhRecomputeCosts *first = known->costs;
+        known->costs = first->next;
+        g_free(first);
+    }
+    g_free(known);
+}
+
+static const struct RhRecomputeCosts *known_costs(RhScreen *screen, const RhLayout *plain,
+                                                  uint32_t modules)
+{
+    const RhNet *net = rh_screen_net(screen, plain);
+    RhKnownWork *known = rh_screen_known_work(screen, plain, net->placement[0]->id);
+    struct RhRecomputeCosts *costs = known->costs;
+    while (costs && costs->modules != modules)
+        costs = costs->next;
+    if (!costs) {
+        costs = costs_new(screen, plain, modules);
+        costs->next = known->costs;
+        known->costs = costs;
+    }
+    return costs;
+}
+
 /* Seconds of a layer for so large a part of what it keeps; INFINITY: that cannot be freed. */
 static double least_s(const Cost *costs, int32_t count, double wanted_frac)
 {
@@ -139,19 +167,17 @@ static double least_wanted_frac(RhScreen *screen, const RhLayout *plain, double 
 static double more_s(RhScreen *screen, const RhLayout *plain, const RhRecomputeQuestion *q,
                      double wanted, int32_t stage)
 {
-    RhShardCost *shard = rh_screen_shard(screen, plain);
     const RhSplit *split = rh_screen_split(screen, plain);
     const RhPipelineSchedule *schedule = rh_pipeline_of(plain);
     if (wanted > 1)
         return (double)INFINITY;
-    if (!shard->costs)
-        shard->costs = costs_new(screen, plain, q->modules);
+    const struct RhRecomputeCosts *costs = known_costs(screen, plain, q->modules);
     int32_t layers = 0;
     for (int32_t chunk = 0; chunk < plain->vpp; chunk++)
         layers += split->layers[rh_pipeline_model_chunk(schedule, plain->pp, stage, chunk)];
     bool whole = q->modules == RH_RECOMPUTE_FULL;
-    double seconds = layers * least_s(whole ? &shard->costs->whole : shard->costs->of,
-                                      whole ? 1 : shard->costs->count, wanted);
+    double seconds =
+        layers * least_s(whole ? &costs->whole : costs->of, whole ? 1 : costs->count, wanted);
     return q->uneven ? seconds / plain->vpp : seconds; /* layers of one chunk may be in flight that
                                                           much oftener */
 }

@@ -82,19 +82,26 @@ static double back_s(const RhChunkTimes *chunk)
     return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
 }
 
-/* Of every forward's chunk beside every backward's, per stage. */
+/* Of every forward's chunk beside every backward's, per stage; most are of the same items as the one before. */
 static double *pairs_new(RhScreen *screen, RhShardCost *shard, const RhSplit *split,
                          const RhNet *net)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(&shard->layout);
     int32_t p = (int32_t)net->skeleton->roles->len, v = split->chunks / p;
     double *pair_s = g_new(double, (gsize)p *(gsize)v *(gsize)v);
+    const RhPlacement *last = NULL;
+    int32_t known[2] = {-1, -1};
     for (int32_t i = 0; i < p * v * v; i++) {
         int32_t stage = i / (v * v);
         int32_t forward = rh_pipeline_model_chunk(schedule, p, stage, i / v % v);
         int32_t backward = rh_pipeline_model_chunk(schedule, p, stage, i % v);
-        pair_s[i] = rh_screen_pair_s(screen, shard, net, stage, split->content[forward],
-                                     split->content[backward]);
+        int32_t contents[2] = {split->content[forward], split->content[backward]};
+        bool as_before = net->placement[stage] == last && rh_pair_equal(contents, known);
+        pair_s[i] = as_before
+                        ? pair_s[i - 1]
+                        : rh_screen_pair_s(screen, shard, net, stage, contents[0], contents[1]);
+        last = net->placement[stage];
+        memcpy(known, contents, sizeof known);
     }
     return pair_s;
 }

@@ -6,16 +6,16 @@
 #define NUDGE_FRAC   1e-10
 #define NUDGES_COUNT 6
 
-bool rh_step_spread(RhApart *apart, const RhLayout *layout, double step_s,
+bool rh_step_spread(RhApart *apart, const RhRehearsalNote *note, double step_s,
                     const RhEngineOptions *options, int32_t jobs, RhSpread *out, GError **error)
 {
-    RhLayout notes[NUDGES_COUNT];
+    RhRehearsalNote notes[NUDGES_COUNT];
     RhEngineOptions each[NUDGES_COUNT];
     RhRun *runs[NUDGES_COUNT] = {NULL};
     GError *errors[NUDGES_COUNT] = {NULL}, *failure = NULL;
     *out = (RhSpread){0, 0};
     for (int32_t k = 0; k < NUDGES_COUNT; k++) {
-        notes[k] = *layout;
+        notes[k] = *note;
         each[k] = *options;
         each[k].nudge_frac = (k + 1) * NUDGE_FRAC;
     }

@@ -47,13 +47,19 @@ static bool next_value(const RhSpace *space, const RhKnob *knob, const RhLayout 
     return (space->whole && knob->wide ? knob->wide : knob->next)(knob, space->c, l, value);
 }
 
+/* As few layers as fit is what the whole space tries unasked. */
+static bool says_nothing(const RhSpace *space, const RhConstraint *k)
+{
+    return space->whole && k->knob == rh_knob_recomputed_layers() && k->value == RH_AGAIN_LEAST;
+}
+
 /* Values that --fix names for one knob are alternatives; every --limit holds. */
 static bool allows(const RhSpace *space, const RhKnob *knob, int32_t value)
 {
     bool fixed = false, named = false;
     for (int32_t i = 0; i < space->constraints_count; i++) {
         const RhConstraint *k = &space->constraints[i];
-        if (k->knob != knob)
+        if (k->knob != knob || says_nothing(space, k))
             continue;
         if ((k->relation < 0 && value > k->value) || (k->relation > 0 && value < k->value))
             return false;
@@ -84,7 +90,7 @@ static const RhConstraint *next_fixed(const RhSpace *space, const RhKnob *knob, 
 {
     while (*i < space->constraints_count) {
         const RhConstraint *k = &space->constraints[(*i)++];
-        if (k->knob == knob && k->relation == 0)
+        if (k->knob == knob && k->relation == 0 && !says_nothing(space, k))
             return k;
     }
     return NULL;
@@ -337,8 +343,10 @@ void rh_space_walk_shares(RhSpace *space, const RhLayout *chunks, RhSpaceVisit v
 
 bool rh_space_admits(const RhSpace *space, const RhLayout *l)
 {
-    return !forbidden(space, l, space->knobs_count) && allowed(space, l) &&
-           rh_train_is_canonical(space->c, l, ~UINT64_C(0)) &&
+    bool legal = true;
+    for (int32_t depth = space->shares_count + 1; legal && depth <= space->knobs_count; depth++)
+        legal = !forbidden(space, l, depth);
+    return legal && allowed(space, l) && rh_train_is_canonical(space->c, l, ~UINT64_C(0)) &&
            !rh_framework_refusal(space->framework, space->c, l);
 }
 

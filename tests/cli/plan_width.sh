@@ -8,9 +8,9 @@ while read -r model platform batch more; do
         END { if (NR > 41) print what ": " NR " lines" }' plan.txt
     awk 'NR < 4' plan.txt
 done <<'END'
-qwen3-235b-a22b dgx-b200:16 1024
+qwen3-235b-a22b dgx-b200:16 1024 --fix tp=1
 llama-3.1-8b dgx-h100 64
-deepseek-v3 dgx-h100:64 4096
+deepseek-v3 dgx-h100:64 4096 --fix pp=8 --fix tp=1
 llama-3.1-8b dgx-h100 64 --quick
 llama-3.1-70b dgx-h100:1 16 --limit memory<=100%
 END
