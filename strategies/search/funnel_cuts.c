@@ -97,7 +97,7 @@ static void take_part(int32_t part, const GByteArray *bytes, const GError *error
 static void find_bounds(Listing *list)
 {
     int32_t jobs = rh_funnel_jobs(list->f);
-    qsort(list->places->data, list->places->len, sizeof(Place), by_shard);
+    g_array_sort(list->places, by_shard);
     list->bounds = g_new(double, list->cuts->len + 1);
     for (guint i = 0; i < list->cuts->len; i++)
         list->bounds[i] = (double)INFINITY;
