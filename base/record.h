@@ -102,7 +102,7 @@ bool rh_error_bar_spans(const RhErrorBar *bar, double params);
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhLikeness *like);
 /* The widest of those that generations have, stacks together, for this kind of model; 0: none has one. */
 double rh_record_widest_frac(const RhRecord *record, const char *kind);
-/* What was predicted, at the upper end of an error bar: what levels, dates and budgets are kept with. */
+/* The prediction at the upper end of its error bar: levels, dates and budgets are kept with it. */
 static inline double rh_upper_end(double predicted, double error_frac)
 {
     return predicted * (1 + error_frac);
@@ -118,7 +118,7 @@ const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like);
 const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhLikeness *like);
 /* How likely memory is to run out where so much of it is predicted to be needed; grows with the share. */
 double rh_odds_risk(const RhOdds *odds, double share);
-/* What is said at the least: of n runs none is not never, but one in n + 2 (Laplace). */
+/* The least risk that is ever said: of n runs none is not never, but one in n + 2 (Laplace). */
 static inline double rh_odds_least_risk(const RhOdds *odds)
 {
     return 1.0 / (odds->ran + odds->failed + 2);

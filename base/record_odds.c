@@ -26,7 +26,7 @@ typedef struct {
     bool failed;
 } Outcome;
 
-/* What is known before any outcome. */
+/* The curve that peaks alone give, before any outcome. */
 typedef struct {
     double middle, deviation;
     int32_t peaks;
@@ -183,7 +183,7 @@ static void fit(RhOdds *odds, const Prior *prior, const GArray *outcomes)
     odds->peaks = prior->peaks;
 }
 
-/* Of the runs that are alike in what `odds` names. */
+/* Fits the curve to the runs that are alike in what `odds` names. */
 static void fit_to(const RhJudged *judged, const Prior *prior, RhOdds *odds)
 {
     g_autoptr(GArray) outcomes = g_array_new(FALSE, FALSE, sizeof(Outcome));

@@ -4,7 +4,7 @@
 #include "cli/inputs.h"
 #include "report/capacity.h"
 
-/* What cells that differ in size alone have in common. */
+/* A platform, format and batches: the cells of one series differ in size alone. */
 typedef struct {
     const char *platform, *dtype;
     int64_t batch_least, batch_most;

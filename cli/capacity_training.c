@@ -87,7 +87,7 @@ static bool check_prices(const RhCapacityAsking *q, GError **error)
 
 /* --- the answer --- */
 
-/* Of each platform once: its sizes differ in nodes alone. */
+/* The facts of each platform, once: its sizes differ in nodes alone. */
 static char *facts_of(const RhCapacityAnswer *answer)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new();
@@ -135,8 +135,8 @@ static bool write_files(const RhCapacityAsking *q, const RhCapacityAnswer *answe
     return true;
 }
 
-/* Of every cell with its batch and layout by bounds, of each platform's first as it is rehearsed. A cell without a
- * layout is no answer, and might be one without a word. */
+/* Tells words that change nothing: of every cell by the bounds of its layout, of each platform's first as it is
+ * rehearsed. A cell without a layout is no answer, and might be one without a word. */
 static void tell_idle_words(const RhCapacityAsking *q)
 {
     guint count = q->cells->len;

@@ -6,7 +6,7 @@
 /* Options and the words of one-line platforms, as keys; any other word is one. */
 const char *rh_inputs_key(const char *word);
 /* "KEY=VALUE". --profile FILE is --set profile=FILE, so that results record it like any other change. */
-/* Of the settings of these numbers (int), all of them sizes of the model: together. False: they cannot be, or are not. */
+/* Applies settings of sizes of the model (their numbers, int) together. False: they are no such, or do not agree. */
 bool rh_inputs_apply_together(RhInputs *inputs, const GArray *which);
 bool rh_inputs_apply_set(RhInputs *in, const char *text, GError **error);
 /* Facts that were changed, and change nothing. */

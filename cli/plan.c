@@ -260,7 +260,7 @@ static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, R
     return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
 }
 
-/* What a near batch gives, where the one that was asked for does not go well into the GPUs; of the quickest alone. */
+/* Plans near batches where the one that was asked for does not go well into the GPUs. */
 static void look_near(const RhArguments *a, const RhInputs *in, const RhPlanOptions *options,
                       RhPlan *plan)
 {

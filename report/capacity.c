@@ -216,7 +216,7 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
             a->cells->len);
 }
 
-/* What of the shown one's money is electricity. */
+/* Says how much of the shown cell's money is electricity. */
 static void append_electricity(GString *out, const RhCapacityAnswer *a)
 {
     int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);
@@ -303,7 +303,7 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a)
     append_line(out, 2, line);
 }
 
-/* What a date and a budget are kept with, and where the shown one's step has no bar of its own, of what. */
+/* Says which error bar a date and a budget are kept with, and whose it is where the shown cell has none. */
 static void append_kept(GString *out, const RhCapacityAnswer *a)
 {
     int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);

@@ -69,7 +69,7 @@ static bool is_held(const char *word)
     return *word == '%' || (*sign == '$' && !g_ascii_isalpha(sign[1]));
 }
 
-/* Of a word and the sign that belongs to it. */
+/* The characters of a word and of the sign that belongs to it. */
 static int length_held(char *const *word)
 {
     int length = (int)g_utf8_strlen(word[0], -1);
