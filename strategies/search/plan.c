@@ -1,7 +1,8 @@
-/* The funnel. Candidates are taken best bound first: one met with the work of its slots gets the sums of its
- * closed form and goes back, one met with these the whole of it, one met with that the segment graph, one met with
- * that its segment bound, where messages share links; one met with its segment bound joins the batch that is rehearsed. The search ends when no bound left is below
- * (1 - gap) x the K-th best rehearsal. */
+/* The funnel. Candidates are taken best bound first: one of which knobs are open is opened; one met with the work of its
+ * slots gets the sums of its closed form and goes back, one met with these the whole of it, one met with that the
+ * segment graph, one met with that its segment bound, where messages share links; one met with its segment bound joins
+ * the batch that is rehearsed. The search ends when no bound left is below (1 - gap) x the first row's step, or the
+ * K-th's where every row is proved. */
 #include "strategies/search/plan.h"
 
 #include <math.h>
