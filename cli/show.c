@@ -248,6 +248,8 @@ static bool show_stack(const RhArguments *a, const char *name, GError **error)
     append_fact(out, "Adam, bytes/param", &s->optimizer_bytes, RH_QUANTITY_COUNT);
     append_passes(out, s);
     append_fact(out, "bucket, params", &s->bucket_params, RH_QUANTITY_COUNT);
+    if (s->buckets.value > 0)
+        append_fact(out, "buckets held", &s->buckets, RH_QUANTITY_COUNT);
     append_fact(out, "memory reserve", &s->reserve_bytes, RH_QUANTITY_BYTES);
     append_framework(out, s);
     fputs(out->str, stdout);

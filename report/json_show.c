@@ -225,6 +225,8 @@ static void put_stack(RhJsonWriter *w, const RhShown *shown, const void *item)
     put_fact(w, "eager_softmax_bytes", &s->passes.eager_softmax_bytes);
     put_fact(w, "eager_softmax_backward_bytes", &s->passes.eager_softmax_backward_bytes);
     put_fact(w, "bucket_params_count", &s->bucket_params);
+    if (s->buckets.value > 0)
+        put_fact(w, "buckets_count", &s->buckets);
     put_fact(w, "reserve_bytes", &s->reserve_bytes);
     put_framework(w, s->framework);
 }

@@ -63,6 +63,10 @@ typedef struct {
      * share from then on (ZeRO-1 and what else reduces once a step), and gone behind the optimizer;
      * each item is reduced by itself. Else buffers hold them from step to step */
     bool frees_gradients;
+    /* At the end of a step the optimizer is given a flat copy of the rank's share of gradients, and one in
+     * fp32 where they are narrower; and with ZeRO-2 a micro-batch's share is collected beside the sum of
+     * those before it */
+    bool flat_gradients;
     bool reduces_once; /* with pipeline stages ZeRO-2 and 3 sum gradients whole over a step's
                           micro-batches and reduce them once, as ZeRO-1 does */
     /* What it recomputes besides nothing, attention's core and whole layers, for the search to try:
@@ -83,6 +87,9 @@ typedef struct {
     RhFact straggler_frac;    /* step longer by this for each doubling of the nodes */
     RhFact optimizer_bytes;   /* memory traffic of Adam per parameter */
     RhFact bucket_params;     /* gradient bucket, parameters per rank */
+    RhFact
+        buckets; /* of so many parameters, in weights' format, that are there whatever is in them; with
+                       ZeRO-3 one; 0: none but what is on its way */
     double bucket_params_per_replica; /* the bucket is at least this times dp */
     RhPasses passes;                  /* of passes over tensors */
     RhFact reserve_bytes;             /* context, communication library, fragmentation */

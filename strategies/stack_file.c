@@ -36,6 +36,7 @@ static const RhStackFact facts[] = {
     FACT("eager_softmax_bytes", COUNT, passes.eager_softmax_bytes, 1, 1000),
     FACT("eager_softmax_backward_bytes", COUNT, passes.eager_softmax_backward_bytes, 1, 1000),
     FACT("bucket_params", COUNT, bucket_params, 1, 1e12),
+    FACT("buckets", COUNT, buckets, 0, 16),
     FACT("reserve", BYTES, reserve_bytes, 0, 1e12),
 };
 
@@ -65,6 +66,7 @@ static const struct {
     {"even_stages", offsetof(RhStack, even_stages)},
     {"late_exchange", offsetof(RhStack, late_exchange)},
     {"frees_gradients", offsetof(RhStack, frees_gradients)},
+    {"flat_gradients", offsetof(RhStack, flat_gradients)},
     {"reduces_once", offsetof(RhStack, reduces_once)},
     {"stops_early", offsetof(RhStack, stops_early)},
     {"second_shards", offsetof(RhStack, second_shards)},

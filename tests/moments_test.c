@@ -116,6 +116,43 @@ static void formats_are_accounted_for(void)
         }
 }
 
+/* DeepSpeed's gradients, of 2 bytes: with ZeRO-2 a micro-batch's share beside the sum of others'; when all are in, a flat
+ * copy and one in fp32 beside them, of the rank's share (with ZeRO-3 of 1e9 parameters at most), which is the peak of
+ * short samples of which all is recomputed; two buckets of 5e8 parameters, one with ZeRO-3. */
+static void deepspeed_flattens_gradients(void)
+{
+    static const struct {
+        const char *layout;
+        double held, step, buckets; /* bytes a parameter; of gradients in the step; a bucket each */
+    } rows[] = {{"dp8,zero0,recompute=full", 2, 2 + 6, 0},
+                {"dp8,zero1,recompute=full", 2, (2 + 6) / 8.0, 2},
+                {"dp8,zero2,recompute=full", 4 / 8.0, (2 + 6) / 8.0, 2},
+                {"dp8,zero3,recompute=full", 2 / 8.0, (2 + 6) / 8.0, 1}};
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "deepspeed", 32, 64);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhLayout l = train_layout(&k, rows[i].layout);
+        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        RhTrainMemory m = rh_train_memory(&k.c, &l);
+        double params = rh_held_sum(&s.params), fixed = 0;
+        for (int use = 0; use < RH_MEMORY_LAST; use++)
+            fixed += s.fixed_bytes[use];
+        RH_CHECK_CLOSE(s.fixed_bytes[RH_MEMORY_GRADIENTS], rows[i].held * params, 1e-12);
+        RH_CHECK_CLOSE(s.flattened_bytes, fmax(rows[i].step - rows[i].held, 0) * params, 1e-12);
+        RH_CHECK_CLOSE(rh_bucket_bytes(&k.c, &l), rows[i].buckets * 5e8 * 2, 1e-12);
+        if (rows[i].step > rows[i].held)
+            RH_CHECK_CLOSE(m.peak_bytes, fixed + s.flattened_bytes, 1e-12);
+        RH_CHECK_CLOSE(rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM).peak_bytes, m.peak_bytes, 1e-12);
+    }
+}
+
+/* ... and its trainer's loss is that of Transformers, kernel by kernel in fp32. */
+static void deepspeed_has_the_loss_of_transformers(void)
+{
+    CU_ASSERT_TRUE(rh_stack_by_name("deepspeed", NULL)->eager_loss);
+}
+
 static void names_find_their_rows(void)
 {
     CU_ASSERT_PTR_EQUAL(rh_moments_by_name("bf16"), &rh_moments_bf16);
@@ -128,11 +165,14 @@ int main(void)
 {
     return rh_test_main(
         "moments",
-        (RhTest[]){{"states_are_the_formats", states_are_the_formats},
-                   {"the_optimizer_moves_what_it_keeps", the_optimizer_moves_what_it_keeps},
-                   {"narrow_gradients_travel_and_are_summed_narrow",
-                    narrow_gradients_travel_and_are_summed_narrow},
-                   {"formats_are_accounted_for", formats_are_accounted_for},
-                   {"names_find_their_rows", names_find_their_rows},
-                   {0}});
+        (RhTest[]){
+            {"states_are_the_formats", states_are_the_formats},
+            {"the_optimizer_moves_what_it_keeps", the_optimizer_moves_what_it_keeps},
+            {"narrow_gradients_travel_and_are_summed_narrow",
+             narrow_gradients_travel_and_are_summed_narrow},
+            {"formats_are_accounted_for", formats_are_accounted_for},
+            {"deepspeed_flattens_gradients", deepspeed_flattens_gradients},
+            {"deepspeed_has_the_loss_of_transformers", deepspeed_has_the_loss_of_transformers},
+            {"names_find_their_rows", names_find_their_rows},
+            {0}});
 }

@@ -81,6 +81,8 @@ static double buffer_bytes(const RhBuild *b)
         bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS) ||
                        step->group == rh_params_shard_group(b->layout, RH_PARAMS_EXPERTS) ||
                        step->group == rh_params_second_group(RH_PARAMS_EXPERTS);
+        if (step->lane == RH_LANE_DP && b->c->stack->buckets.value > 0)
+            continue;
         double *have = &most[step->lane][experts ? RH_PARAMS_EXPERTS : RH_PARAMS_COMMON];
         if (step->kind == RH_STEP_COMMUNICATE || step->kind == RH_STEP_COPY)
             *have = MAX(*have, step->buffers * step->bytes);
@@ -88,7 +90,7 @@ static double buffer_bytes(const RhBuild *b)
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
             sum += most[lane][cls];
-    return sum;
+    return sum + rh_bucket_bytes(b->c, b->layout);
 }
 
 /* What the stage holds from step to step. */
@@ -105,8 +107,9 @@ static void hold_states(RhBuild *b)
         if (shares.again > 0)
             rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.again);
         if (!stack->frees_gradients)
-            rh_build_memory(b, RH_MEMORY_GRADIENTS,
-                            rh_gradient_bytes(b->c) * params / shares.gradients);
+            rh_build_memory(
+                b, RH_MEMORY_GRADIENTS,
+                rh_states_gradients(b->c, b->layout, &b->script->states, (RhParamsClass)cls));
         rh_build_memory(b, RH_MEMORY_OPTIMIZER,
                         rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
@@ -139,8 +142,13 @@ static void end_step(RhBuild *b)
     b->now->phase = RH_PHASE_OPTIMIZER;
     b->layer = b->now->microbatch = -1;
     rh_build_steps(b, b->script->end);
+    double flattened = rh_states_flattened(b->c, b->layout, &b->script->states);
+    if (flattened > 0)
+        rh_build_memory(b, RH_MEMORY_GRADIENTS, flattened);
     RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->script->states);
     rh_build_kernel(b, &kernel, "optimizer");
+    if (flattened > 0)
+        rh_build_memory(b, RH_MEMORY_GRADIENTS, -flattened);
     rh_build_gradients_free(b);
 }
 

@@ -299,10 +299,11 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
                           : 2 * held->message_bytes;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = rh_params_zero(pieces->c, l, (RhParamsClass)cls);
-        scattered += zero >= 2 || (zero == 1 && stack->frees_gradients) ? largest->of[cls] : 0;
+        bool leaves = zero >= 2 || (zero == 1 && stack->frees_gradients);
+        scattered += leaves && stack->buckets.value <= 0 ? largest->of[cls] : 0;
         gathered += zero >= 3 ? held->largest_weights.of[cls] : 0;
     }
-    return messages + width * scattered +
+    return messages + width * scattered + rh_bucket_bytes(pieces->c, l) +
            rh_weight_bytes(pieces->c) * (stack->prefetch_layers + 1) * gathered +
            2 * held->largest_away_bytes;
 }
@@ -310,16 +311,14 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
 RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l)
 {
     RhStageMemory m = {.params = held->states.params};
-    const RhStack *stack = pieces->c->stack;
-    double gradient_bytes = stack->frees_gradients ? 0 : rh_gradient_bytes(pieces->c);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
         int32_t zero = rh_params_degree(l, (RhParamsClass)cls);
-        bool each = rh_stack_reduces_each(stack, zero, l->pp);
         double weights = rh_weight_bytes(pieces->c) *
                          rh_states_wide(pieces->c, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += weights / (zero >= 3 ? shards : 1);
-        m.fixed_bytes[RH_MEMORY_GRADIENTS] += gradient_bytes * params / (each ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
+            rh_states_gradients(pieces->c, l, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_OPTIMIZER] += rh_optimizer_state_bytes(pieces->c) * params /
                                               rh_params_optimizer_shards(l, (RhParamsClass)cls);
         int32_t second = rh_params_second_shards(l, (RhParamsClass)cls);
@@ -329,6 +328,7 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
     m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_states_copies(pieces->c, l, &held->states);
     m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);
     m.fixed_bytes[RH_MEMORY_RESERVE] = pieces->c->stack->reserve_bytes.value;
+    m.flattened_bytes = rh_states_flattened(pieces->c, l, &held->states);
     return m;
 }
 
@@ -346,10 +346,14 @@ RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight 
     RhTrainMemory m = {.stage = stage};
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.at_peak_bytes[use] = fixed->fixed_bytes[use];
-    m.at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peak->activations;
-    m.at_peak_bytes[RH_MEMORY_LOGITS] += peak->logits;
-    m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
-    m.at_peak_bytes[RH_MEMORY_GRADIENTS] += peak->gradients;
+    if (fixed->flattened_bytes > in_flight_bytes(peak)) {
+        m.at_peak_bytes[RH_MEMORY_GRADIENTS] += fixed->flattened_bytes;
+    } else {
+        m.at_peak_bytes[RH_MEMORY_ACTIVATIONS] += peak->activations;
+        m.at_peak_bytes[RH_MEMORY_LOGITS] += peak->logits;
+        m.at_peak_bytes[RH_MEMORY_RECOMPUTE] += peak->working;
+        m.at_peak_bytes[RH_MEMORY_GRADIENTS] += peak->gradients;
+    }
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         m.peak_bytes += m.at_peak_bytes[use];
     m.tier_peak_bytes[RH_MEMORY_TIER_HBM] = m.peak_bytes;

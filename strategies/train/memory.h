@@ -76,6 +76,7 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
 typedef struct {
     RhHeld params; /* of this rank */
     double fixed_bytes[RH_MEMORY_LAST];
+    double flattened_bytes; /* besides, while the optimizer runs (rh_states_flattened) */
 } RhStageMemory;
 RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *layout, int32_t stage);
 RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held,

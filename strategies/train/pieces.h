@@ -107,6 +107,14 @@ void rh_states_add(RhStates *sum, const RhStates *more);
  * off). */
 double rh_states_dummies(const RhPieces *pieces, const RhLayout *layout, const RhStates *states);
 
+/* Bytes of gradients that the stage holds from step to step of a class; how many more there are of all while the
+ * optimizer runs, when nothing is in flight, where the stack flattens them (0: no more); and of the buckets that
+ * they are reduced in. */
+double rh_states_gradients(const RhCase *c, const RhLayout *layout, const RhStates *states,
+                           RhParamsClass cls);
+double rh_states_flattened(const RhCase *c, const RhLayout *layout, const RhStates *states);
+double rh_bucket_bytes(const RhCase *c, const RhLayout *layout);
+
 /* Bytes of the narrow copies of layers' weights: the rank's share where weights are shared out, else of all. */
 double rh_states_copies(const RhCase *c, const RhLayout *layout, const RhStates *states);
 /* Parameters of a class of which the stage holds the weight as it is, trained or frozen: all, or those outside of

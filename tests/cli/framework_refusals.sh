@@ -18,7 +18,7 @@ echo 'a launch says formats as options too, and what goes around both:'
 launch() { try plan --quick "$@" | grep -E '^(\$|error:|help|exit)'; }
 launch --emit maxtext --dtype fp16 --fix sp=on
 launch --emit megatron --set moments=8bit
-launch --emit deepspeed --fix zero=0 --fix dp=8
+launch --emit deepspeed --fix zero=0 --fix dp=8 --set job.gradients=fp32
 echo 'simulate performs what a framework does not run all the same, and says so:'
 watch() {
     echo "\$ rehearse simulate $*"

@@ -1,0 +1,149 @@
+/* What a rank holds of parameters, and its optimizer: by class, format and degree of ZeRO. */
+#include "strategies/train/pieces.h"
+
+#include "strategies/train/cuts/cut.h"
+
+static const RhMoments *moments_of(const RhCase *c)
+{
+    return c->job.moments ? c->job.moments : &rh_moments_fp32;
+}
+
+double rh_gradient_bytes(const RhCase *c)
+{
+    return c->job.gradient_bytes > 0 ? c->job.gradient_bytes : c->stack->gradient_bytes;
+}
+
+double rh_weight_bytes(const RhCase *c)
+{
+    return rh_dtype_bytes(c->job.recipe->dtype);
+}
+
+/* Frozen weights that are held narrow are held in one layout, and every backward makes the other of it:
+ * Transformer Engine's disable_parameter_transpose_cache beside fp8_params, as NVIDIA trains adapters
+ * (mlcommons/training_results_v4.1 at b87b9e39, NVIDIA/benchmarks/llama2_70b_lora,
+ * conf/megatron_gpt_peft_tuning_config.yaml). Layouts with scales of their own are both there. */
+static bool makes_the_other_layout(const RhCase *c)
+{
+    return c->job.narrow_weights && c->job.lora.rank > 0 && !c->job.recipe->layouts_apart;
+}
+
+double rh_weight_copies_bytes(const RhCase *c)
+{
+    if (c->stack->casts_anew && !c->job.narrow_weights)
+        return 0;
+    bool one = c->stack->weights_in_one_layout || makes_the_other_layout(c);
+    return c->job.recipe->weight_copy_bytes / (one ? 2 : 1);
+}
+
+double rh_gathered_weight_bytes(const RhCase *c, bool linear)
+{
+    const RhRecipe *recipe = c->job.recipe;
+    if (!c->job.narrow_weights || !linear)
+        return rh_weight_bytes(c);
+    return recipe->layouts_apart ? MIN(recipe->weight_copy_bytes, rh_weight_bytes(c))
+                                 : recipe->operand_bytes;
+}
+
+/* Weights of 4 bytes are their own masters. */
+double rh_optimizer_state_bytes(const RhCase *c)
+{
+    return (rh_weight_bytes(c) < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0) + moments_of(c)->bytes;
+}
+
+/* Of a class, what linear layers have. All experts are in layers. */
+static double linear_of(const RhStates *states, RhParamsClass cls)
+{
+    double experts = rh_held_sum(&states->frozen) > 0 ? states->frozen.of[RH_PARAMS_EXPERTS]
+                                                      : states->params.of[RH_PARAMS_EXPERTS];
+    return cls == RH_PARAMS_EXPERTS ? experts : states->linear - experts;
+}
+
+/* ZeRO-3 shares out what forward leaves for backward, too, whether weights are held narrow (Megatron-FSDP, whose
+ * keep_fp8_transpose_cache is off, NVIDIA/Megatron-LM at d98e8a64) or cast by each forward (NVIDIA/TransformerEngine at
+ * d0067d0d, pytorch/distributed.py: _fsdp_scatter_tensors of weights that linear.py saves). */
+double rh_states_copies(const RhCase *c, const RhLayout *l, const RhStates *states)
+{
+    double sum = 0;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        sum +=
+            linear_of(states, (RhParamsClass)cls) / rh_cut_shares(c, l, (RhParamsClass)cls).weights;
+    return rh_weight_copies_bytes(c) * sum;
+}
+
+double rh_states_gradients(const RhCase *c, const RhLayout *l, const RhStates *states,
+                           RhParamsClass cls)
+{
+    bool collects = c->stack->flat_gradients && rh_params_degree(l, cls) == 2 &&
+                    rh_train_microbatches(c, l) > 1;
+    return c->stack->frees_gradients
+               ? 0
+               : (collects ? 2 : 1) * rh_gradient_bytes(c) * states->params.of[cls] /
+                     rh_cut_shares(c, l, cls).gradients;
+}
+
+/* DeepSpeed v0.19.5, runtime/zero: step() of stage_1_and_2.py flattens averaged_gradients and casts that, having let go
+ * of what other ranks update; stage3.py does so for parameters of a sub-group at a time (config.py, sub_group_size). */
+#define SUB_GROUP 1e9
+
+double rh_states_flattened(const RhCase *c, const RhLayout *l, const RhStates *states)
+{
+    double gradient = rh_gradient_bytes(c), sum = 0;
+    double flat = gradient + (gradient < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0);
+    for (int cls = 0; c->stack->flat_gradients && cls < RH_PARAMS_LAST; cls++) {
+        double share = states->params.of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
+        bool grouped = rh_params_degree(l, (RhParamsClass)cls) >= 3;
+        sum += gradient * share + flat * (grouped ? MIN(share, SUB_GROUP) : share) -
+               rh_states_gradients(c, l, states, (RhParamsClass)cls);
+    }
+    return MAX(sum, 0);
+}
+
+double rh_bucket_bytes(const RhCase *c, const RhLayout *l)
+{
+    int32_t zero = rh_params_degree(l, RH_PARAMS_COMMON);
+    double buckets = zero >= 3 ? MIN(c->stack->buckets.value, 1) : c->stack->buckets.value;
+    return zero >= 1 ? buckets * c->stack->bucket_params.value * rh_weight_bytes(c) : 0;
+}
+
+double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls)
+{
+    double all = states->params.of[cls] + states->frozen.of[cls];
+    return c->job.narrow_weights ? all - linear_of(states, cls) : all;
+}
+
+/* The stack counts fp32 moments, read and written, and its own gradients, read. */
+static double optimizer_bytes(const RhCase *c)
+{
+    double moments = rh_moments_fp32.bytes - moments_of(c)->bytes;
+    return c->stack->optimizer_bytes.value - 2 * moments -
+           (c->stack->gradient_bytes - rh_gradient_bytes(c));
+}
+
+void rh_states_add(RhStates *sum, const RhStates *more)
+{
+    rh_held_add(&sum->params, &more->params);
+    rh_held_add(&sum->frozen, &more->frozen);
+    sum->linear += more->linear;
+    sum->kinds |= more->kinds;
+}
+
+RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates *states)
+{
+    const RhHeld *params = &states->params;
+    const RhRecipe *recipe = c->job.recipe;
+    double share = 0, all = rh_held_sum(params), cast = recipe->weight_cast_bytes * states->linear;
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        share += params->of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
+    if (c->job.narrow_weights &&
+        c->job.lora.rank > 0) /* never again; the other layout, made in every backward */
+        cast = makes_the_other_layout(c) ? recipe->weight_copy_bytes * states->linear *
+                                               (double)rh_train_microbatches(c, l)
+                                         : 0;
+    else if (c->job.narrow_weights &&
+             all > 0) /* its share; the second layout of all, once gathered */
+        cast = cast * share / all + (l->zero < 3 ? recipe->weight_copy_bytes * states->linear : 0);
+    return (RhKernel){.cls = RH_KERNEL_OPTIMIZER,
+                      .dtype = RH_DTYPE_FP32,
+                      .bytes = optimizer_bytes(c) * share + cast,
+                      .flops = 12 * share};
+}
