@@ -22,6 +22,7 @@
 #include "report/report.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/neighbours.h"
+#include "strategies/search/outside.h"
 
 /* --- options to RhPlanOptions --- */
 
@@ -260,14 +261,18 @@ static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, R
     return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
 }
 
-/* Plans near batches where the one that was asked for does not go well into the GPUs. */
-static void look_near(const RhArguments *a, const RhInputs *in, const RhPlanOptions *options,
-                      RhPlan *plan)
+/* What stands beside the rows and takes rehearsals of its own: near batches where the one that was asked for does not go
+ * well into the GPUs, and what no search goes through unasked. */
+static void look_around(const RhArguments *a, const RhInputs *in, const RhPlanOptions *options,
+                        RhPlan *plan)
 {
     RhPlanOptions own = *options;
     bool timed = a->timeout_s > 0;
     own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
-    if (a->quick || a->besides->len > 0 || plan->others || (timed && own.timeout_s <= 0) ||
+    bool in_time = !a->quick && a->besides->len == 0 && (!timed || own.timeout_s > 0);
+    plan->outside = rh_outside_new(&in->c, &own, plan, in_time);
+    own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
+    if (!in_time || plan->others || (timed && own.timeout_s <= 0) ||
         options->objective != RH_OBJECTIVE_TIME)
         return;
     plan->near_batches = rh_near_batches_plan(&in->c, &own, plan);
@@ -299,7 +304,7 @@ static int run(const RhArguments *a, GError **error)
     rh_terminal_progress_end();
     if (status != 0)
         return status;
-    look_near(a, in, &options, plan);
+    look_around(a, in, &options, plan);
     bool printed = print_plan(a, in, plan, &options, error);
     rh_output_answered();
     rh_room_words_tell(a, &in->c, constraints);
@@ -361,10 +366,11 @@ const RhCommand rh_command_plan = {
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
-             "assumed. Endings of -o: .json .csv .md for the table, .html for a report that\n"
-             "needs no other file, pareto.svg for its picture; gantt.svg memory.svg\n"
-             ".program.json .goal\n"
-             ".trace.json.gz (open in Perfetto) for the best layout.\n",
+             "assumed. `not tried` and `also` name what lies outside of the search and what\n"
+             "each would give the first row, rehearsed. Endings of -o: .json .csv .md for the\n"
+             "table, .html for a report that needs no other file, pareto.svg for its picture;\n"
+             "gantt.svg memory.svg .program.json .goal .trace.json.gz (open in Perfetto) for\n"
+             "the best layout.\n",
     .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"
                 "rehearse plan -w my-model/config.json -p \"h100-sxm:8x4,ib:400Gb/s\" \\\n"
                 "    --global-batch 256 --seq 4096 --fix tp=8 --limit 'memory<=85%' \\\n"

@@ -6,6 +6,10 @@
 #include "base/fact.h"
 #include "base/units.h"
 
+static inline double rh_text_gib(double bytes)
+{
+    return bytes / RH_GIB_BYTES;
+}
 char *rh_text_count(int64_t count);                      /* "13,440" */
 char *rh_text_number(double value, int digits);          /* significant digits, "62.4" */
 char *rh_text_rate(double per_s);                        /* "13,440", "34.6", "0.512" */

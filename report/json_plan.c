@@ -4,6 +4,7 @@
 #include "report/json_common.h"
 #include "report/near_batches.h"
 #include "report/neighbours_answer.h"
+#include "report/outside.h"
 #include "report/watches.h"
 #include "strategies/launch/launch.h"
 
@@ -87,7 +88,8 @@ static void put_variants(RhJsonWriter *w, const RhPlan *plan, guint i)
 /* null: it was not rehearsed, and nothing of the family takes less than step_time_least_s. */
 static void put_family_best(RhJsonWriter *w, const RhFamilyBest *best)
 {
-    static const char *const unknown[] = {"layout", "step_time_s", "mfu_frac", "memory_peak_bytes"};
+    static const char *const unknown[] = {"layout", "step_time_s", "mfu_frac", "memory_peak_bytes",
+                                          "told_by_fewer"};
     for (size_t i = 0; !best->r && i < G_N_ELEMENTS(unknown); i++)
         rh_json_put_null(w, unknown[i]);
     if (!best->r) {
@@ -98,6 +100,7 @@ static void put_family_best(RhJsonWriter *w, const RhFamilyBest *best)
     rh_json_put_number(w, "step_time_s", best->r->step_time_s);
     rh_json_put_number(w, "mfu_frac", best->r->mfu_frac);
     rh_json_put_number(w, "memory_peak_bytes", best->r->memory.peak_bytes);
+    rh_json_put_bool(w, "told_by_fewer", best->r->told_by_fewer);
 }
 
 /* The best of every way to cut the model. */
@@ -129,6 +132,7 @@ static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan
         rh_json_put_int(w, "rank", i + 1);
         rh_json_put_string(w, "family", rh_layout_family(&r->layout));
         put_variants(w, plan, i);
+        rh_json_put_bool(w, "told_by_fewer", r->told_by_fewer);
         rh_put_rehearsal(w, r);
         put_launch(w, q->c, &r->layout);
         rh_json_end_object(w);
@@ -144,6 +148,7 @@ static void put_fuller(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan)
         return;
     }
     rh_json_begin_object(w, "fuller");
+    rh_json_put_bool(w, "told_by_fewer", plan->fuller->told_by_fewer);
     rh_put_rehearsal(w, plan->fuller);
     put_launch(w, q->c, &plan->fuller->layout);
     rh_json_end_object(w);
@@ -210,21 +215,6 @@ static void put_others(RhJsonWriter *w, const RhPlan *plan)
     rh_json_end_array(w);
 }
 
-/* What no search goes through unasked. */
-static void put_untried(RhJsonWriter *w, const RhPlanOptions *options)
-{
-    g_autoptr(GArray) untried = rh_report_untried(options);
-    rh_json_begin_array(w, "not_tried");
-    for (guint i = 0; i < untried->len; i++) {
-        const RhUntried *u = &g_array_index(untried, RhUntried, i);
-        rh_json_begin_object(w, NULL);
-        rh_json_put_string(w, "key", u->key);
-        rh_json_put_string(w, "text", u->text);
-        rh_json_end_object(w);
-    }
-    rh_json_end_array(w);
-}
-
 char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -248,7 +238,7 @@ char *rh_report_plan_json(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     put_changes(w, plan);
     g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
     rh_put_watches(w, watches);
-    put_untried(w, options);
+    rh_put_outside(w, plan);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

@@ -1,6 +1,7 @@
 /* Results as Markdown tables, for notes and issues. */
 #include "base/units.h"
 #include "report/format.h"
+#include "report/outside.h"
 #include "report/report.h"
 #include "report/watches.h"
 
@@ -42,16 +43,6 @@ static void append_trust(GString *out, const RhRehearsal *r)
         g_string_append_printf(out, "Odds: %s.\n", odds);
 }
 
-/* What this job leaves room for, and the search did not go through. */
-static void append_untried(GString *out, const RhPlanOptions *options)
-{
-    g_autoptr(GArray) untried = rh_report_untried(options);
-    for (guint i = 0; i < untried->len; i++)
-        g_string_append_printf(out, "%s%s", i == 0 ? "Not tried: " : ", ",
-                               g_array_index(untried, RhUntried, i).text);
-    g_string_append(out, ".\n");
-}
-
 char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options)
 {
     GString *out = g_string_new(NULL);
@@ -64,7 +55,7 @@ char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan, const RhP
     g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
     append_trust(out, g_ptr_array_index(plan->entries, 0));
     rh_report_watches_markdown(out, watches);
-    append_untried(out, options);
+    rh_report_outside_markdown(out, plan);
     return g_string_free(out, FALSE);
 }
 

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "report/format.h"
-#include "report/watches.h"
 
 /* "A printed step is sensitive: ..., move it by up to 1 %" */
 static void append_sensitive(GString *text, double frac)
@@ -13,15 +12,6 @@ static void append_sensitive(GString *text, double frac)
         "a printed step is sensitive: kernels longer by 1e-10, or flows for idle "
         "timers, move it by up to %.1g %%",
         100 * frac);
-}
-
-/* What no search goes through unasked, where this job leaves room for it: the proof is not of that. */
-static void append_untried(GString *text, const RhPlanOptions *options)
-{
-    g_autoptr(GArray) untried = rh_report_untried(options);
-    for (guint i = 0; i < untried->len; i++)
-        g_string_append_printf(text, "%s%s", i == 0 ? "; not tried: " : ", ",
-                               g_array_index(untried, RhUntried, i).text);
 }
 
 /* Long steps are rehearsed with fewer micro-batches; the first row was whole, too. */
@@ -59,7 +49,6 @@ static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions
         append_sensitive(text, sensitive);
         g_string_append(text, ": rows no further apart than that may change places");
     }
-    append_untried(text, options);
 }
 
 void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options)

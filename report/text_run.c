@@ -7,11 +7,6 @@
 #include "report/report.h"
 #include "report/watches.h"
 
-static double gib(double bytes)
-{
-    return bytes / RH_GIB_BYTES;
-}
-
 static void append_memory(GString *out, const RhCase *c, const RhRehearsal *r)
 {
     g_autoptr(GString) parts = g_string_new(NULL);
@@ -19,18 +14,18 @@ static void append_memory(GString *out, const RhCase *c, const RhRehearsal *r)
         if (r->memory.at_peak_bytes[use] >= 0.05 * RH_GIB_BYTES)
             g_string_append_printf(parts, "%s%s %.1f", parts->len ? ", " : "",
                                    rh_memory_name((RhMemoryUse)use),
-                                   gib(r->memory.at_peak_bytes[use]));
+                                   rh_text_gib(r->memory.at_peak_bytes[use]));
     g_autofree char *line = g_strdup_printf(
-        "%.1f of %.1f GiB on stage %d%s%s: %s", gib(r->memory.peak_bytes),
-        gib(r->memory_capacity_bytes), r->memory.stage, r->memory_when ? ", in " : "",
+        "%.1f of %.1f GiB on stage %d%s%s: %s", rh_text_gib(r->memory.peak_bytes),
+        rh_text_gib(r->memory_capacity_bytes), r->memory.stage, r->memory_when ? ", in " : "",
         r->memory_when ? r->memory_when : "", parts->str);
     g_string_append(out, "memory: ");
     rh_text_wrap(out, line, 8, 79);
     double host = c->platform->host_bytes.value;
-    g_autofree char *known = host > 0 ? g_strdup_printf(" of %.1f", gib(host)) : NULL;
+    g_autofree char *known = host > 0 ? g_strdup_printf(" of %.1f", rh_text_gib(host)) : NULL;
     if (r->memory.host_bytes > 0)
         g_string_append_printf(out, "host memory: %.1f%s GiB of a node%s\n",
-                               gib(r->memory.host_bytes), known ? known : "",
+                               rh_text_gib(r->memory.host_bytes), known ? known : "",
                                known ? "" : "; how many it has is not known (host.memory)");
 }
 

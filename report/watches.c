@@ -193,34 +193,6 @@ GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyo
     return watches;
 }
 
-/* --- what was not tried --- */
-
-static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
-{
-    for (int32_t i = 0; i < options->constraints_count; i++)
-        if (options->constraints[i].knob == knob)
-            return true;
-    return false;
-}
-
-GArray *rh_report_untried(const RhPlanOptions *options)
-{
-    static const struct {
-        int knob;
-        const char *text;
-    } outside[] = {{RH_KNOB_AT_cp, "cp with fewer than 2,048 tokens"},
-                   {RH_KNOB_AT_offload, "offload"}};
-    GArray *all = g_array_new(FALSE, FALSE, sizeof(RhUntried));
-    for (size_t i = 0; i < G_N_ELEMENTS(outside); i++) {
-        RhUntried one = {rh_knobs[outside[i].knob].key, outside[i].text};
-        if (!is_asked_for(options, &rh_knobs[outside[i].knob]))
-            g_array_append_val(all, one);
-    }
-    RhUntried dtype = {"dtype", "another --dtype"};
-    g_array_append_val(all, dtype);
-    return all;
-}
-
 /* --- as text --- */
 
 void rh_report_watches_text(GString *out, const GPtrArray *watches)

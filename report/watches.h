@@ -1,6 +1,6 @@
 #pragma once
 /* What of an answer is to be watched: each has a kind, a word that stays, and a sentence. Texts print them as
- * `watch:` lines, JSON as the list "watch". And what a search does not go through unasked. */
+ * `watch:` lines, JSON as the list "watch". */
 #include "report/report.h"
 #include "strategies/search/served_beyond.h"
 
@@ -17,14 +17,6 @@ GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
                                   const RhPlanOptions *options);
 /* Of a service: the formats of its model, and kernels beyond what was measured (NULL: not known). */
 GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyond);
-
-typedef struct {
-    const char *key;  /* "cp", "offload" or "dtype" */
-    const char *text; /* "another --dtype" */
-} RhUntried;
-
-/* What no search goes through unasked: RhUntried, caller frees. */
-GArray *rh_report_untried(const RhPlanOptions *options);
 
 /* A line each. */
 void rh_report_watches_text(GString *out, const GPtrArray *watches);

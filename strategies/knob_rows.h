@@ -20,7 +20,9 @@ RH_KNOB(int32_t, dp, .key = "dp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
 RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DEGREE_MAX,
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = title_above_1, .walk = 25,
         .next = next_context, .beyond = longer_context, .part = 25, .wide = wider_context,
-        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
+        .outside = "cp below 2,048 tokens", .outside_next = context_of_few_tokens,
+        .outside_lacks = "leaves no GPUs", .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "cp2",
         .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring")
 RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .cell = cell_context, .title = title_context,
@@ -111,8 +113,9 @@ RH_KNOB(int32_t, again_layers_count, .key = "relayers", .json = "recomputed_laye
             "how many layers of each chunk are recomputed, its first; one number: of all chunks; "
             "all, or least: as few as fit")
 RH_KNOB(int32_t, offload, .key = "offload", .high = 100, .quiet = true, .column = RH_COLUMN_VARIES,
-        .title = title_offload, .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET,
-        .example = "offload=50",
+        .title = title_offload, .outside = "offload", .outside_next = offload_instead,
+        .outside_lacks = "recomputes nothing",
+        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "offload=50",
         .about =
             "so many percent of what layers keep for backward wait in the host's memory, copied "
             "out and back beside kernels; planned where asked for")

@@ -433,6 +433,32 @@ static bool wider_context(const RhKnob *knob, const RhCase *c, const RhLayout *l
     return false;
 }
 
+/* The smallest degree that leaves fewer tokens than the search's, in the place of replicas. */
+static bool context_of_few_tokens(const RhCase *c, RhLayout *l, int32_t step)
+{
+    int32_t ranks = l->cp * l->dp, value = wider_context_most(c);
+    if (step > 0 || !context_up_to(c, l, ranks, &value) || ranks % value != 0)
+        return false;
+    l->cp = value;
+    l->dp = ranks / value;
+    return true;
+}
+
+#define OFFLOAD_STEP_PERCENT 10
+
+/* In the place of all that is recomputed, which is what it is for. */
+static bool offload_instead(const RhCase *c, RhLayout *l, int32_t step)
+{
+    (void)c;
+    int32_t percent = OFFLOAD_STEP_PERCENT * (step + 1);
+    if (l->recompute == RH_RECOMPUTE_NONE || percent > 100)
+        return false;
+    l->recompute = RH_RECOMPUTE_NONE;
+    l->again_layers_count = 0;
+    l->offload = percent;
+    return true;
+}
+
 /* None; what of the model's modules may be run again, one or several of them; whole layers, the last of all. */
 static bool wider_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {

@@ -83,6 +83,12 @@ typedef struct RhKnob {
     bool (*beyond)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
                    int32_t *value);
 
+    /* What of it no search goes through unasked, NULL: nothing; layouts of that in the place of one that was found, the
+     * gentlest first (step 0, 1, ...), false: no more; and why a layout has not even one: it "recomputes nothing". */
+    const char *outside;
+    bool (*outside_next)(const RhCase *c, RhLayout *layout, int32_t step);
+    const char *outside_lacks;
+
     const char *example, *about; /* for `show strategies` */
 } RhKnob;
 

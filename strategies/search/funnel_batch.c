@@ -47,15 +47,12 @@ static void foresee(RhFunnel *f, const RhLayout *l, double expected_s)
     f->race->foreseen = rh_foreseen_worth(f->foreseen, f->race->top);
 }
 
-/* A smaller step is rehearsed whole as quickly. */
-#define STEADY_TASKS_LEAST 3e4
-
 /* By which parts the layout's step is told, if it is. */
 static RhSteadyParts parts_of(const RhFunnel *f, const RhLayout *l)
 {
     RhSteadyParts parts;
     bool whole = f->o->listed || f->o->exhaustive || f->o->seen || rh_funnel_by_estimate(f) ||
-                 rh_funnel_by_memory(f) || rh_screen_tasks(f->screen, l) < STEADY_TASKS_LEAST ||
+                 rh_funnel_by_memory(f) || rh_screen_tasks(f->screen, l) < RH_STEADY_TASKS_LEAST ||
                  !rh_steady_parts(f->c, l, &parts);
     return whole ? (RhSteadyParts){0} : parts;
 }

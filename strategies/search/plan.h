@@ -150,6 +150,7 @@ typedef struct {
      * holds */
     GArray *others;
     GArray *near_batches; /* RhNearBatch (near_batch.h), where they were looked for; else NULL */
+    GArray *outside;      /* RhOutside (outside.h), likewise */
     struct RhPlanBeside *beside; /* neighbours.h: of rh_plan_beside; else NULL; owned */
 } RhPlan;
 

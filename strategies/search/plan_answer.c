@@ -32,6 +32,7 @@ void rh_plan_free(RhPlan *plan)
     rh_rehearsal_free(plan->fuller);
     g_clear_pointer(&plan->others, g_array_unref);
     g_clear_pointer(&plan->near_batches, g_array_unref);
+    g_clear_pointer(&plan->outside, g_array_unref);
     rh_plan_beside_free(plan->beside);
     g_free(plan);
 }

@@ -9,6 +9,8 @@
 
 /* How far a told step may be from the whole rehearsal. */
 #define RH_STEADY_APART_FRAC 1.5e-3
+/* A step of fewer tasks is rehearsed whole as quickly. */
+#define RH_STEADY_TASKS_LEAST 3e4
 
 /* What is rehearsed of a layout: a step of so many micro-batches; 0: of all that the job has. */
 typedef struct {

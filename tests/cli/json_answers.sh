@@ -21,3 +21,5 @@ cmp one.json two.json && echo same
 grep -v '"version"' one.json
 rehearse compare a.trace.json.gz b.run.json.gz --json 2>&1
 echo "exit $?"
+echo 'rows whose step was extrapolated from fewer micro-batches, the first performed whole:'
+rehearse plan -w llama-3.1-8b -p dgx-h100:1 --global-batch 512 --seq 8192 --fix pp=4 --fix tp=2 --top 3 -q --json | grep '^      "told_by_fewer"'

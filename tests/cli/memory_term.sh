@@ -15,7 +15,7 @@ echo 'an interleaved pipeline, and one without chunks:'
 rehearse simulate "${job[@]}" -s tp2,pp2,vpp2,mb4 -o run.json >/dev/null
 rehearse explain run.json --term memory | grep '^  vpp='
 rehearse explain run.json --what-if vpp=1 | grep -o 'memory: [0-9.]* GiB'
-echo 'context ranks that keep fewer than 8,192 tokens, which no search tries unasked:'
+echo 'context ranks that keep 2,048 tokens:'
 rehearse simulate -w tiny-llama.json -p two-nodes.json --global-batch 4 --seq 8192 -q -s tp2,mb1 -o run.json >/dev/null
 rehearse explain run.json --term memory | grep -oE '^  cp=4 +[0-9.]+'
 rehearse explain run.json --what-if cp=4 | grep -o 'memory: [0-9.]* GiB'

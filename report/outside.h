@@ -1,0 +1,10 @@
+#pragma once
+/* What no search goes through unasked (strategies/search/outside.h). */
+#include "base/json.h"
+#include "strategies/search/plan.h"
+
+/* "not tried: ...", and "also: ...: changes the numerics". */
+void rh_report_outside(GString *out, const RhPlan *plan);
+void rh_report_outside_markdown(GString *out, const RhPlan *plan);
+/* The list "not_tried". */
+void rh_put_outside(RhJsonWriter *w, const RhPlan *plan);

@@ -1,0 +1,242 @@
+#include "strategies/search/outside.h"
+
+#include "sim/engine/apart.h"
+#include "strategies/framework_rules.h"
+#include "strategies/search/account.h"
+#include "strategies/search/room.h"
+#include "strategies/search/screen.h"
+#include "strategies/search/steady.h"
+
+/* One of the list while it is rehearsed. */
+typedef struct {
+    RhOutside o;
+    RhCase c;
+    RhLayout layout;
+    RhSteadyParts parts; /* second 0: it is rehearsed whole */
+    int32_t first;       /* of its runs; below 0: it has none */
+} Trial;
+
+typedef struct {
+    const RhCase *c;
+    const RhPlanOptions *options;
+    const RhRehearsal *best;
+    bool unsafe;
+    GArray *trials; /* Trial */
+} Search;
+
+/* --- what there is --- */
+
+static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
+{
+    for (int32_t i = 0; i < options->constraints_count; i++)
+        if (options->constraints[i].knob == knob)
+            return true;
+    return false;
+}
+
+static Trial *add(Search *s, RhOutside o)
+{
+    Trial trial = {o, *s->c, s->best->layout, {0}, -1};
+    g_array_append_val(s->trials, trial);
+    return &g_array_index(s->trials, Trial, s->trials->len - 1);
+}
+
+/* Does it fit as surely as what is ranked? */
+static bool has_room(const Search *s, const Trial *t, double *peak_bytes, double *room_bytes)
+{
+    const RhPlanOptions *o = s->options;
+    RhRoom room = rh_room(&t->c, o->constraints, o->constraints_count, o->risk_frac);
+    RhTrainMemory m = rh_train_memory(&t->c, &t->layout);
+    *peak_bytes = m.peak_bytes;
+    *room_bytes = s->unsafe ? room.most_bytes : room.ranked_bytes;
+    return m.peak_bytes <= *room_bytes;
+}
+
+/* What of a layout is another in the second, "cp4,dp16". Caller frees. */
+static char *change_of(const RhLayout *from, const RhLayout *to)
+{
+    g_autoptr(GString) change = g_string_new(NULL);
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        g_autofree char *before = rh_knob_text(knob, from), *after = rh_knob_text(knob, to);
+        if (after && g_strcmp0(before, after) != 0)
+            g_string_append_printf(change, "%s%s%s%s", change->len ? "," : "", knob->key,
+                                   knob->degree ? "" : "=", after);
+    }
+    return g_string_free(g_steal_pointer(&change), FALSE);
+}
+
+/* The gentlest that has room, or else the last. */
+static void add_knob(Search *s, const RhKnob *knob)
+{
+    Trial *t = add(s, (RhOutside){knob->key, .text = knob->outside});
+    RhLayout next = s->best->layout;
+    double peak_bytes, room_bytes;
+    for (int32_t step = 0; knob->outside_next(s->c, &next, step); step++) {
+        t->layout = next;
+        if (has_room(s, t, &peak_bytes, &room_bytes))
+            break;
+        next = s->best->layout;
+    }
+    if (rh_layout_equal(&t->layout, &s->best->layout))
+        t->o.why = g_strdup_printf("#1 %s", knob->outside_lacks);
+    else
+        t->o.change = change_of(&s->best->layout, &t->layout);
+}
+
+static Trial *add_numbers(Search *s, const char *key, const char *text, const char *value)
+{
+    return add(s, (RhOutside){key, .text = text, .numerics = true,
+                              .change = g_strdup_printf("%s=%s", key, value)});
+}
+
+static double peak_of(const RhCase *c, RhDtype format)
+{
+    return c->platform->device->peak_flops_per_s[format].value;
+}
+
+/* Of each format that the device multiplies quicker than the job's the first recipe that trains. */
+static void add_recipes(Search *s)
+{
+    bool seen[RH_DTYPE_LAST] = {false};
+    for (const RhRecipe *const *r = rh_recipes(); *r; r++) {
+        RhDtype format = (*r)->linear;
+        RhCase changed = *s->c;
+        changed.job.recipe = *r;
+        if (seen[format] || peak_of(s->c, format) <= peak_of(s->c, s->c->job.recipe->linear) ||
+            !rh_train_job_legal(&changed, NULL))
+            continue;
+        seen[format] = true;
+        add_numbers(s, "dtype", "another number format", (*r)->name)->c = changed;
+    }
+}
+
+static void list(Search *s)
+{
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->outside && !is_asked_for(s->options, knob))
+            add_knob(s, knob);
+    int32_t held = s->c->job.gradient_bytes;
+    if ((held > 0 ? held : s->c->stack->gradient_bytes) > 2)
+        add_numbers(s, "gradients", "gradients in 16 bits", "bf16")->c.job.gradient_bytes = 2;
+    if (!s->c->job.moments || s->c->job.moments == &rh_moments_fp32)
+        add_numbers(s, "moments", "moments in 16 bits", "bf16")->c.job.moments = &rh_moments_bf16;
+    add_recipes(s);
+}
+
+/* --- what it would give --- */
+
+/* Why the layout cannot be rehearsed as a row; NULL: it can. Caller frees. */
+static char *refused(const Search *s, const Trial *t)
+{
+    double peak_bytes, room_bytes;
+    if (!rh_train_job_legal(&t->c, NULL) || !rh_train_legal(&t->c, &t->layout, NULL))
+        return g_strdup("not legal on #1");
+    const RhFrameworkRules *rules = rh_framework_rules(t->c.stack->framework, NULL);
+    const RhFrameworkRule *rule = rh_framework_refusal(rules, &t->c, &t->layout);
+    if (rule)
+        return g_strdup_printf("%s %s", rules->title, rule->why);
+    if (has_room(s, t, &peak_bytes, &room_bytes))
+        return NULL;
+    return g_strdup_printf("#1 with it needs %.1f of %.1f GiB", peak_bytes / RH_GIB_BYTES,
+                           room_bytes / RH_GIB_BYTES);
+}
+
+/* Takes runs for it, and says how many there are then. */
+static int32_t prepare(const Search *s, Trial *t, bool told, int32_t runs)
+{
+    if (!t->o.why && told)
+        t->o.why = refused(s, t);
+    if (t->o.why || !told)
+        return runs;
+    t->layout = rh_train_canonical(&t->c, &t->layout);
+    g_autoptr(RhScreen) screen = rh_screen_new(&t->c);
+    bool packets = t->c.platform->messages.sender != RH_SHARING_NONE;
+    if (packets || rh_screen_tasks(screen, &t->layout) < RH_STEADY_TASKS_LEAST ||
+        !rh_steady_parts(&t->c, &t->layout, &t->parts))
+        t->parts = (RhSteadyParts){0};
+    t->first = runs;
+    return runs + (t->parts.second > 0 ? 2 : 1);
+}
+
+static RhProgram *build(int32_t index, void *user, GError **error)
+{
+    const Search *s = user;
+    guint i = s->trials->len - 1;
+    const Trial *t = &g_array_index(s->trials, Trial, i);
+    while (t->first < 0 || t->first > index)
+        t = &g_array_index(s->trials, Trial, --i);
+    int64_t microbatches = index == t->first ? t->parts.first : t->parts.second;
+    RhRehearsalNote note = {t->layout, microbatches};
+    return rh_rehearsal_build(&note, (void *)(uintptr_t)&t->c, error);
+}
+
+static void clear(gpointer data)
+{
+    RhOutside *o = data;
+    g_free(o->change);
+    g_free(o->why);
+    rh_rehearsal_free(o->r);
+}
+
+static void account(Trial *t, RhRun **runs)
+{
+    bool parts = t->parts.second > 0;
+    if (!runs[0] || (parts && !runs[1]))
+        return; /* time or memory ran out */
+    g_autoptr(RhRun) whole = parts ? rh_steady_run(runs[0], runs[1], t->parts) : NULL;
+    t->o.r = rh_account_new(&t->c, &t->layout);
+    rh_account_run(&t->c, t->o.r, whole ? whole : runs[0]);
+    t->o.r->told_by_fewer = parts;
+}
+
+/* Of the first row told the same way: what few micro-batches tell is off by the same then. */
+static void compare(GArray *trials)
+{
+    Trial *same = &g_array_index(trials, Trial, 0);
+    for (guint i = 1; same->o.r && i < trials->len; i++) {
+        RhOutside *o = &g_array_index(trials, Trial, i).o;
+        if (o->r)
+            o->gain_frac = 1 - o->r->step_time_s / same->o.r->step_time_s;
+    }
+    clear(&same->o);
+    g_array_remove_index(trials, 0);
+}
+
+static void rehearse(Search *s, bool told)
+{
+    int32_t count = 0;
+    for (guint i = 0; i < s->trials->len; i++)
+        count = prepare(s, &g_array_index(s->trials, Trial, i), told, count);
+    g_autofree RhRun **runs = g_new0(RhRun *, count);
+    g_autofree GError **errors = g_new0(GError *, count);
+    RhEngineOptions options = {.timeout_s = s->options->timeout_s};
+    int32_t jobs = s->options->jobs > 0 ? s->options->jobs : (int32_t)g_get_num_processors();
+    if (count > 0)
+        rh_rehearse_apart_many(count, jobs, build, s->c->platform, &options, s, runs, errors, NULL);
+    for (guint i = 0; i < s->trials->len; i++) {
+        Trial *t = &g_array_index(s->trials, Trial, i);
+        if (t->first >= 0)
+            account(t, &runs[t->first]);
+    }
+    for (int32_t i = 0; i < count; i++) {
+        rh_run_free(runs[i]);
+        g_clear_error(&errors[i]);
+    }
+}
+
+GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan, bool told)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhOutside));
+    g_array_set_clear_func(out, clear);
+    if (plan->entries->len == 0)
+        return out;
+    g_autoptr(GArray) trials = g_array_new(FALSE, FALSE, sizeof(Trial));
+    Search s = {c, options, g_ptr_array_index(plan->entries, 0), plan->unsafe, trials};
+    add(&s, (RhOutside){0}); /* the row itself */
+    list(&s);
+    rehearse(&s, told && s.best->events_count > 0);
+    compare(trials);
+    for (guint i = 0; i < trials->len; i++)
+        g_array_append_val(out, g_array_index(trials, Trial, i).o);
+    return out;
+}

@@ -1,0 +1,20 @@
+#pragma once
+/* What no search goes through unasked, and what each would give the first row of a plan, all else as it is. Knobs of a
+ * layout, of whose values their rows say so, and numbers that the job is trained in. */
+#include "strategies/search/plan.h"
+
+typedef struct {
+    const char *key;  /* a knob's, "gradients", "moments" or "dtype"; static, as the next */
+    const char *text; /* RhKnob.outside, "another number format" */
+    bool numerics;    /* it changes what is computed */
+    char
+        *change; /* owned: "recompute=none", "dtype=fp8"; NULL: the first row has no place for it */
+    char *why;   /* owned: what keeps the first row from it; NULL: nothing is known to */
+    RhRehearsal *r;   /* owned: the first row with it; NULL: not rehearsed */
+    double gain_frac; /* of the first row's step; below 0: it takes longer */
+} RhOutside;
+
+/* RhOutside, knobs of layouts first; what the plan was asked for by a constraint is left out. `told`: each is rehearsed
+ * where it is legal and fits as surely as a row. None for a plan without rows. The caller unrefs. */
+GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan,
+                       bool told);

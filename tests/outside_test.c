@@ -1,0 +1,146 @@
+/* What lies outside of the search, and what it gives the first row of a plan. */
+#include <math.h>
+
+#include "strategies/search/outside.h"
+#include "strategies/search/room.h"
+#include "strategies/search/steady.h"
+#include "tests/testkit.h"
+#include "tests/train_kit.h"
+
+static const RhOutside *find(const GArray *all, const char *key)
+{
+    for (guint i = 0; i < all->len; i++) {
+        const RhOutside *o = &g_array_index(all, RhOutside, i);
+        if (strcmp(o->key, key) == 0)
+            return o;
+    }
+    return NULL;
+}
+
+static RhPlan *plan_of(const RhCase *c, const RhPlanOptions *options)
+{
+    RhPlan *plan = rh_plan(c, options, NULL);
+    g_assert(plan && plan->entries->len > 0);
+    return plan;
+}
+
+/* Its own rehearsal, whole. */
+static double step_s(const RhCase *c, const RhLayout *layout)
+{
+    RhEngineOptions options = {0};
+    g_autoptr(RhRehearsal) r = rh_rehearse(c, layout, &options, NULL, NULL, NULL);
+    g_assert(r);
+    return r->step_time_s;
+}
+
+/* A plan of 256 micro-batches, whose step is told by fewer: each is what the changed question takes. */
+static void each_is_the_first_row_with_one_thing_changed(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 512, 8192);
+    RhConstraint stages;
+    g_assert(rh_constraint_parse("pp=4", false, &stages, NULL));
+    RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
+    o.constraints = &stages;
+    o.constraints_count = 1;
+    g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_autoptr(GArray) all = rh_outside_new(&k.c, &o, plan, true);
+    static const char *const numbers[] = {"gradients", "moments", "dtype"};
+    for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        const RhOutside *one = find(all, numbers[i]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(one);
+        CU_ASSERT_TRUE(one->numerics && one->change && !one->why);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(one->r);
+        RhCase changed = k.c;
+        if (strcmp(one->key, "gradients") == 0)
+            changed.job.gradient_bytes = 2;
+        else if (strcmp(one->key, "moments") == 0)
+            changed.job.moments = &rh_moments_bf16;
+        else
+            changed.job.recipe = &rh_recipe_fp8;
+        CU_ASSERT_TRUE(rh_layout_equal(&one->r->layout, &best->layout));
+        RH_CHECK_CLOSE(one->r->step_time_s, step_s(&changed, &best->layout), RH_STEADY_APART_FRAC);
+        CU_ASSERT_DOUBLE_EQUAL(one->gain_frac, 1 - one->r->step_time_s / best->step_time_s,
+                               RH_STEADY_APART_FRAC);
+    }
+    CU_ASSERT_STRING_EQUAL(find(all, "dtype")->change, "dtype=fp8");
+    CU_ASSERT_TRUE(find(all, "dtype")->gain_frac > 0.1);
+}
+
+/* Offload takes the place of what the first row recomputes, as little of it as makes room. */
+static void offload_is_the_least_that_fits(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 32, 8192);
+    RhConstraint fixed[2];
+    g_assert(rh_constraint_parse("recompute=full", false, &fixed[0], NULL));
+    g_assert(rh_constraint_parse("tp=1", false, &fixed[1], NULL));
+    RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
+    o.constraints = fixed;
+    o.constraints_count = 2;
+    g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
+    g_autoptr(GArray) all = rh_outside_new(&k.c, &o, plan, true);
+    const RhOutside *offload = find(all, "offload");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(offload);
+    CU_ASSERT_FALSE(offload->numerics);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(offload->r);
+    RhLayout l = offload->r->layout;
+    double room_bytes = rh_room(&k.c, fixed, 2, 0.05).ranked_bytes;
+    CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.offload > 0);
+    CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes <= room_bytes);
+    RH_CHECK_CLOSE(offload->r->step_time_s, step_s(&k.c, &l), RH_STEADY_APART_FRAC);
+    l.offload -= 10;
+    CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes > room_bytes);
+}
+
+/* Context ranks of fewer tokens take the place of replicas, the fewest that the search leaves out. */
+static void context_ranks_take_replicas(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 64, 4096);
+    RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
+    g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_assert(best->layout.tp * best->layout.pp * best->layout.cp <= 2);
+    g_autoptr(GArray) all = rh_outside_new(&k.c, &o, plan, true);
+    const RhOutside *cp = find(all, "cp");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(cp);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(cp->r);
+    CU_ASSERT_EQUAL(cp->r->layout.cp, 4);
+    CU_ASSERT_EQUAL(cp->r->layout.cp * cp->r->layout.dp, best->layout.cp * best->layout.dp);
+    RH_CHECK_CLOSE(cp->r->step_time_s, step_s(&k.c, &cp->r->layout), RH_STEADY_APART_FRAC);
+}
+
+/* What was asked for is inside; what is not rehearsed says why. */
+static void asked_knobs_are_inside(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 64, 4096);
+    k.c.job.gradient_bytes = 2;
+    k.c.job.moments = &rh_moments_8bit;
+    k.c.job.recipe = &rh_recipe_fp8;
+    RhConstraint fixed[2];
+    g_assert(rh_constraint_parse("cp=1", false, &fixed[0], NULL));
+    g_assert(rh_constraint_parse("offload=0", false, &fixed[1], NULL));
+    RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
+    g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
+    g_autoptr(GArray) untold = rh_outside_new(&k.c, &o, plan, false);
+    CU_ASSERT_EQUAL(untold->len, 2); /* cp and offload: nothing multiplies quicker than fp8 */
+    for (guint i = 0; i < untold->len; i++) {
+        const RhOutside *one = &g_array_index(untold, RhOutside, i);
+        CU_ASSERT_PTR_NULL(one->r);
+        CU_ASSERT_PTR_NOT_NULL(one->change ? one->change : one->why);
+    }
+    o.constraints = fixed;
+    o.constraints_count = 2;
+    g_autoptr(GArray) none = rh_outside_new(&k.c, &o, plan, true);
+    CU_ASSERT_EQUAL(none->len, 0);
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "outside", (RhTest[]){{"each_is_the_first_row_with_one_thing_changed",
+                               each_is_the_first_row_with_one_thing_changed},
+                              {"offload_is_the_least_that_fits", offload_is_the_least_that_fits},
+                              {"context_ranks_take_replicas", context_ranks_take_replicas},
+                              {"asked_knobs_are_inside", asked_knobs_are_inside},
+                              {0}});
+}
