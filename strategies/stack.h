@@ -42,16 +42,21 @@ typedef struct {
     bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
     bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
                                     and make, in steps */
-    bool scatters_messages; /* without sequence parallelism each tensor rank sends a share of what
+    bool
+        pulls_rows; /* ... each copying rows out of the others' memory, and adding partial sums with
+                        a kernel of its own (PyTorch's symmetric memory); else rings and scatters */
+    bool sums_behind_weights; /* tensor ranks sum a block's input gradients when its weights' are
+                                 done, beside nothing */
+    bool scatters_messages;   /* without sequence parallelism each tensor rank sends a share of what
                                     goes to another stage, and they gather it there */
-    bool expert_parallel;   /* experts may be spread over ranks */
-    bool experts_apart;     /* each expert's products and casts are kernels of their own */
-    bool even_stages;       /* layers are dealt out to stages evenly, and not else */
-    bool gradient_norm;     /* the optimizer waits for the norm by which gradients are clipped */
-    uint32_t schedules;     /* that it runs: bits of RhPipelineKind; 0: all there are */
-    uint32_t zero_unstaged; /* degrees of ZeRO that it runs without pipeline stages alone: bits
+    bool expert_parallel;     /* experts may be spread over ranks */
+    bool experts_apart;       /* each expert's products and casts are kernels of their own */
+    bool even_stages;         /* layers are dealt out to stages evenly, and not else */
+    bool gradient_norm;       /* the optimizer waits for the norm by which gradients are clipped */
+    uint32_t schedules;       /* that it runs: bits of RhPipelineKind; 0: all there are */
+    uint32_t zero_unstaged;   /* degrees of ZeRO that it runs without pipeline stages alone: bits
                                     of 1 to 3; 0: every one runs with stages */
-    bool stops_early;       /* recomputation ends with the last tensor that backward reads: the last
+    bool stops_early; /* recomputation ends with the last tensor that backward reads: the last
                                GEMM of a block is not run again */
     bool
         dummy_gradients; /* autograd is given an array of a matrix' shape where a kernel has added its

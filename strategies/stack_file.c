@@ -60,6 +60,8 @@ static const struct {
     {"scatters_messages", offsetof(RhStack, scatters_messages)},
     {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
+    {"pulls_rows", offsetof(RhStack, pulls_rows)},
+    {"sums_behind_weights", offsetof(RhStack, sums_behind_weights)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},
     {"experts_apart", offsetof(RhStack, experts_apart)},
     {"dummy_gradients", offsetof(RhStack, dummy_gradients)},

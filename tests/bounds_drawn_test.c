@@ -164,6 +164,8 @@ static void draw_habits(gsl_rng *rng, TrainKit *k, int64_t sequence)
     k->stack->frees_gradients = k->stack->prefetch_layers % 2;
     k->stack->reduces_once = k->stack->prefetch_layers > 2;
     k->stack->scatters_messages = k->stack->prefetch_layers % 3 == 1;
+    k->stack->pulls_rows = k->stack->prefetch_layers > 2;
+    k->stack->sums_behind_weights = k->stack->prefetch_layers % 3 == 2;
     k->c.job.narrow_weights =
         k->c.job.recipe->weight_copy_bytes > 0 && k->stack->prefetch_layers % 2;
 }

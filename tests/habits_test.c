@@ -235,6 +235,34 @@ static void what_is_gathered_may_be_kept(void)
     CU_ASSERT_EQUAL(twice - gathers_of(&k, &l), 2 * k.c.model->layers_count + 1);
 }
 
+/* A block's sums of input gradients that wait for its weights' gradients hide behind nothing: a step without
+ * other ranks is longer by all of them, where they took less than those kernels. */
+static void sums_behind_weights_are_borne_whole(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 4, 4096);
+    train_kit_runs_all(&k);
+    g_autoptr(RhPlatform) smooth = rh_platform_copy(k.platform);
+    smooth->collective_sms.value = 0;
+    k.c.platform = smooth;
+    RhLayout l = train_layout(&k, "tp2,mb4,zero0");
+    double beside_s = train_step_s(&k.c, &l, false);
+    k.stack->sums_behind_weights = true;
+    double behind_s = train_step_s(&k.c, &l, false), sum_s = 0;
+    g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *task = rh_program_task(p, (int32_t)i);
+        if (task->kind != RH_TASK_COLLECTIVE || task->op != RH_OP_REDUCE_SCATTER ||
+            task->phase != RH_PHASE_BACKWARD)
+            continue;
+        g_autofree int32_t *gpus = rh_group_gpus(p, task->group, 0);
+        g_autoptr(RhSchedule) steps = rh_schedule_of_task(p, task, smooth, gpus, NULL);
+        sum_s += rh_schedule_time_s(steps, p, smooth, task->group, -1);
+    }
+    CU_ASSERT_TRUE(sum_s > 0);
+    RH_CHECK_CLOSE(behind_s - beside_s, sum_s, 1e-6);
+    CU_ASSERT_TRUE(train_segment_s(&k.c, &l) <= behind_s * (1 + 1e-9));
+}
+
 /* Rotation in kernels of its own: queries and keys stay beside what it read of them, as values are a view
  * of that. */
 static void rotation_leaves_what_it_read(void)
@@ -341,6 +369,7 @@ int main(void)
             {"an_eager_loss_has_its_tensors", an_eager_loss_has_its_tensors},
             {"what_torchtitan_holds", what_torchtitan_holds},
             {"losses_keep_what_their_kernels_need", losses_keep_what_their_kernels_need},
+            {"sums_behind_weights_are_borne_whole", sums_behind_weights_are_borne_whole},
             {"what_is_gathered_may_be_kept", what_is_gathered_may_be_kept},
             {"rotation_leaves_what_it_read", rotation_leaves_what_it_read},
             {"a_librarys_rate_is_the_stacks", a_librarys_rate_is_the_stacks},

@@ -154,17 +154,28 @@ static inline double train_buffers(const RhProgram *p, int32_t role, RhLane lane
     return sum;
 }
 
-/* Of all its kernels of a class. */
-static inline double train_kernel_flops(const RhProgram *p, RhKernelClass cls)
+/* Of all its kernels of a class: FLOPs, and bytes. */
+static inline RhKernel train_kernels(const RhProgram *p, RhKernelClass cls)
 {
-    double sum = 0;
+    RhKernel sum = {0};
     for (guint i = 0; i < p->tasks->len; i++) {
         const RhTask *t = rh_program_task(p, (int32_t)i);
         const RhBundle *b = t->bundle >= 0 ? &g_array_index(p->bundles, RhBundle, t->bundle) : NULL;
         for (int32_t k = 0; b && k < b->count; k++) {
             const RhKernel *kernel = &g_array_index(p->kernels, RhKernel, b->first + k);
-            sum += kernel->cls == cls ? kernel->flops : 0;
+            sum.flops += kernel->cls == cls ? kernel->flops : 0;
+            sum.bytes += kernel->cls == cls ? kernel->bytes : 0;
         }
     }
     return sum;
+}
+
+static inline double train_kernel_flops(const RhProgram *p, RhKernelClass cls)
+{
+    return train_kernels(p, cls).flops;
+}
+
+static inline double train_kernel_bytes(const RhProgram *p, RhKernelClass cls)
+{
+    return train_kernels(p, cls).bytes;
 }

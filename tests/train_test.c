@@ -63,6 +63,34 @@ static void tensor_collectives_in_steps_move_as_much(void)
     CU_ASSERT_FALSE(off.tensor_overlap);
 }
 
+/* PyTorch's symmetric memory: besides a layer's four gathers its two sums go as t - 1 copies of a part, too,
+ * and one kernel each adds up t parts. A rank copies its own part before each of the gathers. */
+static void rows_that_are_pulled_move_as_much(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 8, 2048);
+    double L = k.model->layers_count, m = 8, t = 8;
+    double full = 2.0 * 2048 * (double)k.model->hidden;
+    g_autoptr(RhProgram) once = train_build(&k, "tp8,sp=on");
+    k.stack->pulls_rows = true;
+    g_autoptr(RhProgram) plain = train_build(&k, "tp8,sp=on"),
+                         pulled = train_build(&k, "tp8,tpoverlap=on"),
+                         again = train_build(&k, "tp8,recompute=full,tpoverlap=on");
+    RH_CHECK_CLOSE(train_buffers(pulled, 0, RH_LANE_TP, RH_OP_SHIFT),
+                   m * full * 6 * L * (t - 1) / t, 1e-12);
+    RH_CHECK_CLOSE(train_buffers(pulled, 0, RH_LANE_TP, RH_OP_REDUCE_SCATTER),
+                   m * full * (2 * L + 2), 1e-12);
+    RH_CHECK_CLOSE(train_kernel_flops(pulled, RH_KERNEL_GEMM),
+                   train_kernel_flops(once, RH_KERNEL_GEMM), 1e-12);
+    double added =
+        train_kernel_bytes(pulled, RH_KERNEL_REDUCE) - train_kernel_bytes(plain, RH_KERNEL_REDUCE);
+    RH_CHECK_CLOSE(added, m * full * 2 * L * (t + 1) / t, 1e-9);
+    double copied =
+        train_kernel_bytes(pulled, RH_KERNEL_ADD) - train_kernel_bytes(plain, RH_KERNEL_ADD);
+    RH_CHECK_CLOSE(copied, m * full * 4 * L * 2 / t, 1e-9);
+    RH_CHECK_CLOSE(train_buffers(again, 0, RH_LANE_TP, RH_OP_SHIFT), m * full * 9 * L * (t - 1) / t,
+                   1e-12);
+}
+
 /* Liu et al. 2023, section 3: around a ring of c ranks the keys and values of a rank take c - 1
  * steps forward and as many backward, there with their gradients; nothing is computed twice. */
 static void ring_attention_moves_and_computes_as_published(void)
@@ -331,5 +359,6 @@ int main(void)
             {"zero_states_are_as_published", zero_states_are_as_published},
             {"every_stage_runs_its_own_optimizer", every_stage_runs_its_own_optimizer},
             {"tensor_collectives_in_steps_move_as_much", tensor_collectives_in_steps_move_as_much},
+            {"rows_that_are_pulled_move_as_much", rows_that_are_pulled_move_as_much},
             {0}});
 }

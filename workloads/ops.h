@@ -89,6 +89,7 @@ typedef struct {
     int32_t ep, etp;
     bool sequence_parallel;
     bool tensor_overlap; /* collectives of tensor ranks go in steps, beside the linear layers' */
+    bool pulls_rows;     /* ... as copies out of the others' memory */
     int64_t sequence;    /* s of the whole sample; DECODE: tokens in each cache, the new one too */
     int64_t cached;      /* PREFILL: tokens of the same prompt that lie before these, in a cache */
     int64_t microbatch;  /* b */
@@ -133,8 +134,8 @@ typedef struct {
  * of a context group have, or on their own part of the sum of what all made. HEADS: ranks that have some
  * tokens of all heads get all tokens of some heads, or the other way round. ROWS_IN: they work on those
  * rows of the block's input that this step of a ring of tensor ranks brings; ROWS_OUT: they make rows
- * that are summed over tensor ranks while the next are made. DISPATCH, COMBINE: they
- * work on what the kernels before them have sent to the ranks of its experts, or back; or, `beside`, on
+ * that are summed over tensor ranks, or copied to one of them, while the next are made; ROWS_ADD: they add
+ * up what was copied. DISPATCH, COMBINE: they work on what the kernels before them have sent to the ranks of its experts, or back; or, `beside`, on
  * something else, and those from the next ARRIVE on work on it. */
 typedef enum {
     RH_EXCHANGE_NONE,
@@ -144,6 +145,7 @@ typedef enum {
     RH_EXCHANGE_HEADS,
     RH_EXCHANGE_ROWS_IN,
     RH_EXCHANGE_ROWS_OUT,
+    RH_EXCHANGE_ROWS_ADD,
     RH_EXCHANGE_DISPATCH,
     RH_EXCHANGE_COMBINE,
     RH_EXCHANGE_ARRIVE

@@ -212,11 +212,15 @@ static void block_backward(RhWeave *w, RhBlock kind, const RhBlockPieces *b)
     w->before_weight = w->before_sequence = -1;
     seam(w, RH_SEAM_BACKWARD_IN);
     weave_tensor(w, label, &b->data);
-    seam(w, RH_SEAM_BACKWARD_OUT);
+    bool behind = w->pieces->c->stack->sums_behind_weights;
+    if (!behind)
+        seam(w, RH_SEAM_BACKWARD_OUT);
     if (w->pass == RH_SLOT_BACKWARD) {
         rh_weave_wait_for(w, w->before_weight);
         rh_weave_kernels(w, label, RH_PARTS(&b->weight));
     }
+    if (behind)
+        seam(w, RH_SEAM_BACKWARD_OUT);
     rh_weave_wait_for(w, w->before_sequence);
     rh_weave_kernels(w, label, RH_PARTS(&b->sequence_backward));
 }

@@ -201,6 +201,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .shared_beside = layout->overlap == RH_OVERLAP_SHARED,
         .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
         .tensor_overlap = layout->tensor_overlap && layout->sequence_parallel && layout->tp > 1,
+        .pulls_rows = c->stack->pulls_rows,
         .sequence = c->job.sequence,
         .microbatch = microbatch,
         .recompute = layout->recompute,

@@ -130,10 +130,22 @@ static int64_t rows_of(const RhOps *ops, int64_t i, int64_t parts)
     return ops->tokens * (i + 1) / parts - ops->tokens * i / parts;
 }
 
-/* A rank's own rows first, then as they come around a ring: Transformer Engine's ring_exchange. */
+static bool pulls(const RhOps *ops)
+{
+    return ops->in_steps && ops->shard->pulls_rows;
+}
+
+/* A rank's own rows first, then as they come around a ring: Transformer Engine's ring_exchange. PyTorch's
+ * symmetric memory (_pipelined_multi_all_gather_and_consume) copies its own to where the others read them,
+ * then theirs one after another. */
 void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k)
 {
     int32_t steps = ops->in_steps ? ops->shard->tp : 1;
+    if (pulls(ops))
+        rh_ops_stream(ops, RH_KERNEL_ADD,
+                      (RH_READ + RH_WRITE) * rh_ops_operand_bytes(ops) *
+                          (double)rows_of(ops, 0, steps) * (double)k,
+                      1);
     for (int32_t i = 0; i < steps; i++) {
         if (steps > 1)
             rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_ROWS_IN, .step = i});
@@ -146,20 +158,34 @@ void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k)
 /* Transformer Engine's pipeline, with its num_splits (module/base.py, initialize_ub). */
 #define SUM_SPLITS 4
 
+/* The products that the others made of a rank's own rows lie beside its own. */
+static void add_partial_sums(RhOps *ops, int64_t n)
+{
+    double own = ops->element_bytes * (double)rows_of(ops, 0, ops->shard->tp) * (double)n;
+    rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_ROWS_ADD});
+    rh_ops_stream(ops, RH_KERNEL_REDUCE, (ops->shard->tp * RH_READ + RH_WRITE) * own, 1);
+}
+
+/* Of PyTorch's symmetric memory (_pipelined_produce_and_all2all) every split is another rank's, which
+ * copies it; the rank's own is the last. */
 void rh_ops_linear_summed(RhOps *ops, int64_t n, int64_t k)
 {
-    int32_t splits = ops->in_steps ? SUM_SPLITS : 1;
+    int32_t splits = pulls(ops) ? ops->shard->tp : ops->in_steps ? SUM_SPLITS : 1;
     for (int32_t i = 0; i < splits; i++) {
         int64_t rows = rows_of(ops, i, splits);
         if (rows == 0)
             continue;
+        bool own = pulls(ops) && i == splits - 1;
         if (splits > 1)
-            rh_ops_exchange(ops,
-                            (RhExchange){.kind = RH_EXCHANGE_ROWS_OUT,
-                                         .step = i,
-                                         .bytes = ops->element_bytes * (double)rows * (double)n});
+            rh_ops_exchange(
+                ops,
+                (RhExchange){.kind = RH_EXCHANGE_ROWS_OUT,
+                             .step = i,
+                             .bytes = own ? 0 : ops->element_bytes * (double)rows * (double)n});
         rh_ops_linear(ops, rows, n, k);
     }
+    if (pulls(ops))
+        add_partial_sums(ops, n);
     if (splits > 1)
         rh_ops_exchange(ops, (RhExchange){0});
 }

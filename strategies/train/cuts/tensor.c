@@ -69,27 +69,42 @@ static void rows_in(RhWeave *w, const char *label, const RhPiece *part)
     bool weights_next = w->pass == RH_SLOT_BACKWARD && w->phase != RH_PHASE_RECOMPUTE &&
                         w->at->weight.kernels->len > 0;
     RhRingStep ring = {RH_LANE_TP, RH_GROUP_TENSOR,
-                       last ? 0 : w->at->gathered_bytes / w->layout->tp, "pass rows on"};
+                       last ? 0 : w->at->gathered_bytes / w->layout->tp,
+                       w->pieces->shard.pulls_rows ? "copy rows" : "pass rows on"};
     if (last && weights_next)
         w->before_weight = gather_again(w);
     rh_weave_ring_step(w, &ring, label, part);
 }
 
-/* What follows waits for the last split's sum (forward_out). */
+/* What follows waits for the last split's sum (forward_out); a rank's own rows go nowhere. */
 static void rows_out(RhWeave *w, const char *label, const RhPiece *part)
 {
+    bool copied = w->pieces->shard.pulls_rows;
     rh_weave_kernels(w, label, RH_PARTS(part));
-    if (w->summed)
+    if (w->summed && part->exchange.bytes > 0)
         w->step_brings =
-            collective(w, RH_OP_REDUCE_SCATTER, part->exchange.bytes, "sum rows of activations");
+            collective(w, copied ? RH_OP_SHIFT : RH_OP_REDUCE_SCATTER, part->exchange.bytes,
+                       copied ? "copy rows of activations" : "sum rows of activations");
+}
+
+static void rows_add(RhWeave *w, const char *label, const RhPiece *part)
+{
+    if (!w->summed)
+        return;
+    rh_weave_wait_for(w, w->step_brings);
+    rh_weave_kernels(w, label, RH_PARTS(part));
 }
 
 static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
 {
+    typedef void Weave(RhWeave *, const char *, const RhPiece *);
+    static Weave *const weaves[] = {[RH_EXCHANGE_ROWS_IN] = rows_in,
+                                    [RH_EXCHANGE_ROWS_OUT] = rows_out,
+                                    [RH_EXCHANGE_ROWS_ADD] = rows_add};
     RhExchangeKind kind = part->exchange.kind;
-    if (kind != RH_EXCHANGE_ROWS_IN && kind != RH_EXCHANGE_ROWS_OUT)
+    if (kind >= G_N_ELEMENTS(weaves) || weaves[kind] == NULL)
         return false;
-    (kind == RH_EXCHANGE_ROWS_IN ? rows_in : rows_out)(w, label, part);
+    weaves[kind](w, label, part);
     return true;
 }
 
