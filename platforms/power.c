@@ -31,9 +31,10 @@ static double mean_state_w(const RhPlatform *p, int32_t gpus, RhPowerState state
     return sum_w / gpus;
 }
 
+/* Part of a node has its share of the host and the NICs, as it has of the price: the rest is at other work. */
 static double nodes_of(const RhPlatform *p, int32_t gpus)
 {
-    return ceil((double)gpus / p->gpus_per_node);
+    return (double)gpus / p->gpus_per_node;
 }
 
 /* Of a host whose devices draw `devices_w` on the mean, those of `gpus` all together: from its idle power, when they
@@ -78,7 +79,7 @@ RhEnergy rh_energy_of(const RhPlatform *p, int32_t gpus, const RhPowerTimes *mea
     double nics = nodes * p->nics_per_node;
     e.host_j = nodes * host_w(p, gpus, devices_j / seconds) * seconds;
     e.nic_j = nics * p->nic_power_w.value * seconds;
-    e.switches_j = nodes > 1 ? nics * p->switches_power_w.value * seconds : 0;
+    e.switches_j = gpus > p->gpus_per_node ? nics * p->switches_power_w.value * seconds : 0;
     double machines_j = devices_j + e.host_j + e.nic_j + e.switches_j;
     e.building_j = machines_j * (fmax(p->pue.value, 1) - 1);
     e.total_j = machines_j + e.building_j;

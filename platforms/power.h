@@ -29,10 +29,11 @@ const char *rh_power_state_name(RhPowerState state);
 double rh_device_state_w(const RhDevice *device, RhPowerState state);
 /* Does a host at rest draw no more than at work? RH_ERROR_USAGE says both. */
 bool rh_power_of_host_agrees(const RhPlatform *platform, GError **error);
-/* Joules of the first `gpus` GPUs of the platform, and of their nodes, each in the states of `mean`. */
+/* Joules of the first `gpus` GPUs of the platform, and of their share of its nodes, each in the states of `mean`. */
 RhEnergy rh_energy_of(const RhPlatform *platform, int32_t gpus, const RhPowerTimes *mean);
 /* The states that an energy came of: rh_energy_of() the other way, on the platform it was of. */
 RhPowerTimes rh_power_times_of(const RhPlatform *platform, int32_t gpus, const RhEnergy *energy);
-/* Watts of a node with what it has in it, switches and building left out: its mean over `seconds`. */
+/* Watts of a node whose GPUs all do the same, with what it has in it, switches and building left out: its mean over
+ * `seconds`. */
 double rh_energy_node_w(const RhPlatform *platform, int32_t gpus, const RhEnergy *energy,
                         double seconds);

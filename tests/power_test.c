@@ -75,7 +75,8 @@ static void one_node_crosses_no_switch(void)
     g_autoptr(RhPlatform) p = known("h100-sxm:4x2,ib:400Gb/s");
     CU_ASSERT_EQUAL(rh_energy_of(p, 4, &mixed).switches_j, 0);
     RH_CHECK_CLOSE(rh_energy_of(p, 4, &mixed).host_j, 1000 * 20.0, 1e-12);
-    RH_CHECK_CLOSE(rh_energy_of(p, 5, &mixed).host_j, 2 * 1000 * 20.0, 1e-12);
+    RH_CHECK_CLOSE(rh_energy_of(p, 5, &mixed).host_j, 1.25 * 1000 * 20, 1e-12);
+    CU_ASSERT_TRUE(rh_energy_of(p, 5, &mixed).switches_j > 0);
 }
 
 static void a_limit_caps_what_passes_it_alone(void)
