@@ -67,10 +67,10 @@ void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *fa
             rh_json_problem_at_key(doc, node, "only models of one stack of layers are known",
                                    "\"%s\": this model is %s, not a plain %s", key, refused,
                                    family->name);
-        if (refused != NULL || rh_family_has_key(family, key) || rh_key_is_foreign(key))
+        if (refused != NULL || rh_family_has_key(family, key))
             continue;
         const char *near = rh_nearest_name(key, (const char *const *)absent->pdata);
-        if (near == NULL)
+        if (near == NULL || rh_key_is_foreign(key)) /* which takes longer to tell */
             continue;
         g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
         rh_json_problem_at_key(doc, node, help, "unknown key \"%s\"", key);
@@ -98,13 +98,13 @@ static void check_part(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
     for (const RhJsonNode *n = is_part ? rh_json_first(part) : NULL; n != NULL;
          n = rh_json_next(n)) {
         const char *key = rh_json_key(n);
-        const char *near = g_hash_table_contains(known, key) || rh_key_is_foreign(key)
+        const char *near = g_hash_table_contains(known, key)
                                ? NULL
                                : rh_nearest_name(key, (const char *const *)absent->pdata);
-        g_autofree char *help =
-            g_strdup_printf("a key with a similar name exists: \"%s\"", near != NULL ? near : "");
-        if (near != NULL)
-            rh_json_problem_at_key(doc, n, help, "unknown key \"%s\"", key);
+        if (near == NULL || rh_key_is_foreign(key))
+            continue;
+        g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
+        rh_json_problem_at_key(doc, n, help, "unknown key \"%s\"", key);
     }
 }
 
