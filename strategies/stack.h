@@ -38,7 +38,7 @@ typedef struct {
     bool eager_loss; /* kernel by kernel, with fp32 tensors between: PyTorch's cross_entropy */
     bool
         keeps_messages; /* what a stage gets and what it sends on, of every micro-batch, is held until
-                            the step has ended */
+                            the step has ended; and the logits of every one on the last */
     bool sequence_parallel; /* norms and residuals may be cut over the tensor group */
     bool tensor_overlap;    /* linear layers may run beside the collectives of what they read
                                     and make, in steps */

@@ -172,11 +172,12 @@ static void an_eager_loss_has_its_tensors(void)
     }
 }
 
-/* Narrow copies of weights that are made anew are not held; of two stages each holds what it got and what
- * it sent on, of all four micro-batches. The ledger of the program agrees with the closed form. */
+/* Narrow copies of weights that are made anew are not held; of two stages each holds what it got and what it sent on, of
+ * all four micro-batches, and the last one logits of three beside those that are worked on. The ledger of the program agrees
+ * with the closed form. */
 static void what_torchtitan_holds(void)
 {
-    double held[2];
+    double held[2], last[2];
     for (int i = 0; i < 2; i++) {
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "torchtitan-2024", 16, 2048);
         RhStack stack = *k.c.stack;
@@ -191,10 +192,12 @@ static void what_torchtitan_holds(void)
                        1e-12);
         RhStageMemory s = rh_stage_memory(pieces, &l, 0);
         held[i] = s.fixed_bytes[RH_MEMORY_COMMUNICATION] + s.fixed_bytes[RH_MEMORY_WEIGHTS];
+        last[i] = rh_stage_memory(pieces, &l, 1).fixed_bytes[RH_MEMORY_COMMUNICATION];
     }
     double layers = 8 * (2048.0 * (2048 + 1024) + 2048.0 * 2048 + 3 * 2048.0 * 8192 + 2 * 2048);
     double message = 2 * 2048.0 * 2048;
     RH_CHECK_CLOSE(held[1] - held[0], (4 * 2 - 2) * message - 2 * layers, 1e-9);
+    RH_CHECK_CLOSE(last[1] - last[0], (4 - 2) * message + (4 - 1) * 2 * 2048.0 * 128256, 1e-9);
 }
 
 /* Gathers of one micro-batch on a rank's tensor lane. */

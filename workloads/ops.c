@@ -364,6 +364,16 @@ double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhSh
     return (double)rh_shard_tokens(shard) * (double)each * rh_dtype_bytes(shard->dtype);
 }
 
+double rh_logit_bytes(const RhModel *model, const RhShard *shard)
+{
+    g_return_val_if_fail(model != NULL && shard != NULL, 0);
+    RhOps ops = ops_of(model, NULL, shard, RH_PASS_FORWARD);
+    int32_t parts = shard->whole_logits ? shard->tp : 1;
+    return model->back == &rh_head
+               ? ops.element_bytes * (double)ops.tokens * (double)rh_ops_vocab(&ops) * parts
+               : 0;
+}
+
 double rh_choice_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
 {
     g_return_val_if_fail(model != NULL && kind != NULL && shard != NULL, 0);

@@ -250,6 +250,8 @@ double rh_block_other_bytes(const RhModel *model, const RhLayerKind *kind, RhBlo
 /* Bytes of what crosses a stage boundary behind a layer of this kind, or, NULL, before the first layer:
  * whole, as above. */
 double rh_output_bytes(const RhModel *model, const RhLayerKind *kind, const RhShard *shard);
+/* Of the logits of one micro-batch that a rank has the loss of, as the head leaves them. */
+double rh_logit_bytes(const RhModel *model, const RhShard *shard);
 /* ... and forward alone, before a layer of this kind: which keys a layer before it chose, as numbers of so many bytes, where it
  * looks at those and there are more to choose from; whole, as above. */
 #define RH_CHOSEN_KEY_BYTES 4

@@ -57,17 +57,20 @@ static double largest_message(const RhBuild *b)
     return most;
 }
 
-/* What its chunks get from others and what they send on, of every micro-batch. */
+/* What its chunks get from others and what they send on, of every micro-batch, and the model's outputs. */
 static double all_messages(const RhBuild *b)
 {
     const RhLayout *l = b->layout;
-    double sum = 0;
+    double sum = 0, outputs = 0;
     for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->script->stage, c);
         sum += g > 0 ? b->messages[g - 1].forward : 0;
-        sum += g + 1 < l->pp * l->vpp ? b->messages[g].forward + b->messages[g].back : 0;
+        if (g + 1 < l->pp * l->vpp)
+            sum += b->messages[g].forward + b->messages[g].back;
+        else
+            outputs = rh_pieces_outputs_bytes(b->pieces, l);
     }
-    return sum * (double)b->microbatches;
+    return sum * (double)b->microbatches + outputs;
 }
 
 /* What communication needs besides: of each lane and class of parameters, the largest step's buffers; and a message

@@ -113,6 +113,7 @@ static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t 
     held->message_bytes = l->pp > 1 ? larger(held->message_bytes, message) : 0;
     held->messages_bytes +=
         (before ? before->message.forward : 0) + chunk->message.forward + chunk->message.back;
+    held->ends |= chunk->items.head;
     rh_states_add(&held->states, &chunk->states);
     keep_largest(&held->largest_params, &chunk->largest_params);
     keep_largest(&held->largest_weights, &chunk->largest_weights);
@@ -303,7 +304,8 @@ static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhSt
         scattered += leaves && stack->buckets.value <= 0 ? largest->of[cls] : 0;
         gathered += zero >= 3 ? held->largest_weights.of[cls] : 0;
     }
-    return messages + width * scattered + rh_bucket_bytes(pieces->c, l) +
+    return messages + (held->ends ? rh_pieces_outputs_bytes(pieces, l) : 0) + width * scattered +
+           rh_bucket_bytes(pieces->c, l) +
            rh_weight_bytes(pieces->c) * (stack->prefetch_layers + 1) * gathered +
            2 * held->largest_away_bytes;
 }

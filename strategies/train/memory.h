@@ -57,6 +57,7 @@ typedef struct {
     double
         messages_bytes; /* of a micro-batch, all that its chunks get from others, and what they send
                               on */
+    bool ends;          /* the model: it has the head */
 } RhStageHeld;
 /* Where each of them is; caller frees. */
 const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);

@@ -138,6 +138,14 @@ RhCutMessage rh_pieces_message(const RhPieces *p, int32_t layer)
     return (RhCutMessage){.forward = hidden + chosen, .back = hidden};
 }
 
+double rh_pieces_outputs_bytes(const RhPieces *p, const RhLayout *l)
+{
+    bool keeps = p->c->stack->keeps_messages && l->pp > 1;
+    return keeps ? (double)(rh_train_microbatches(p->c, l) - 1) *
+                       rh_logit_bytes(p->c->model, &p->shard)
+                 : 0;
+}
+
 RhCutMessage *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t chunks)
 {
     RhCutMessage *messages = g_new(RhCutMessage, chunks);

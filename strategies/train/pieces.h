@@ -85,6 +85,9 @@ typedef struct {
     double forward, back;
 } RhCutMessage;
 RhCutMessage rh_pieces_message(const RhPieces *pieces, int32_t layer);
+/* What the last stage holds of its outputs until the step has ended, where the stack keeps messages: logits of all
+ * micro-batches but the one whose are counted as what its head keeps. */
+double rh_pieces_outputs_bytes(const RhPieces *pieces, const RhLayout *layout);
 /* The same behind each of a model's chunks but the last, which have so many layers; caller frees. */
 RhCutMessage *rh_pieces_messages_new(const RhPieces *pieces, const int32_t *layers, int32_t chunks);
 static inline double rh_cut_message_bytes(const RhCutMessage *message, bool back)
