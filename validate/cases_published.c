@@ -41,6 +41,13 @@ static const char *bare_name(const RhMeasuredStep *step)
                                                                            : name;
 }
 
+/* A table that is a version of the source stands behind its title, as whoever publishes writes it. */
+static char *source_of(const RhMeasuredStep *step, const char *title)
+{
+    bool version = step->table[0] == 'v' && g_ascii_isdigit(step->table[1]);
+    return version ? g_strdup_printf("%s %s", title, step->table) : g_strdup(title);
+}
+
 static void say_job(const Typing *t, const RhMeasuredStep *step, const char *title)
 {
     char peak[G_ASCII_DTOSTR_BUF_SIZE];
@@ -51,7 +58,8 @@ static void say_job(const Typing *t, const RhMeasuredStep *step, const char *tit
         step->peak_bytes > 0 ? " peak_mem_gib=" : "", step->peak_bytes > 0 ? peak : "");
     t->row->model = step->model;
     t->row->step_s = step->seconds;
-    say(t, RH_CASE_SOURCE, title);
+    g_autofree char *source = source_of(step, title);
+    say(t, RH_CASE_SOURCE, source);
     say(t, RH_CASE_MODEL, bare_name(step));
     say(t, RH_CASE_GPU, step->platform->device->name);
     say(t, RH_CASE_PRECISION, step->job.recipe->name);
