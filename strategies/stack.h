@@ -30,6 +30,9 @@ typedef struct {
                                last one, the logits until two micro-batches on */
     bool keeps_gathered;    /* with sequence parallelism linear layers keep what they read as it was
                                gathered, and backward does not gather it again */
+    /* What attention's core made is run again with it, and not kept, where the core is; and the projection behind it, too,
+     * so that what it made is not kept either */
+    bool drops_context, drops_projection;
     bool narrow_gates; /* what an activation reads is kept as linear layers' operands are, and made
                           wide for its backward */
     /* narrow copies of weights are held in one layout; the other is made where a product wants it */

@@ -52,6 +52,8 @@ static const struct {
     {"whole_logits", offsetof(RhStack, whole_logits)},
     {"keeps_outputs", offsetof(RhStack, keeps_outputs)},
     {"keeps_gathered", offsetof(RhStack, keeps_gathered)},
+    {"drops_context", offsetof(RhStack, drops_context)},
+    {"drops_projection", offsetof(RhStack, drops_projection)},
     {"narrow_gates", offsetof(RhStack, narrow_gates)},
     {"weights_in_one_layout", offsetof(RhStack, weights_in_one_layout)},
     {"casts_anew", offsetof(RhStack, casts_anew)},

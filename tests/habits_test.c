@@ -282,6 +282,31 @@ static void rotation_leaves_what_it_read(void)
     CU_ASSERT_EQUAL(e.kept, f.kept);
 }
 
+/* Run again with attention's core: its output, where the stack keeps what a policy names alone; and the projection
+ * behind it, whose output nobody keeps then either. A product more is run. */
+static void what_no_policy_names_is_dropped(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
+    RhShard shards[3];
+    double kept[3], flops[3] = {0}, state = 2 * (2 * 2048.0) * m->hidden;
+    for (int i = 0; i < 3; i++) {
+        shards[i] = shard_of(1, 2048, 2);
+        shards[i].recompute = RH_RECOMPUTE_CORE;
+        shards[i].drops_context = i >= 1;
+        shards[i].drops_projection = i == 2;
+        kept[i] = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &shards[i]).kept;
+        g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_TENSOR,
+                         RH_PASS_RECOMPUTE_SELECTIVE, &shards[i], kernels);
+        for (guint k = 0; k < kernels->len; k++)
+            flops[i] += g_array_index(kernels, RhKernel, k).flops;
+    }
+    RH_CHECK_CLOSE(kept[0] - kept[1], state, 1e-12);
+    RH_CHECK_CLOSE(kept[1] - kept[2], state, 1e-12);
+    CU_ASSERT_EQUAL(flops[0], flops[1]);
+    RH_CHECK_CLOSE(flops[2] - flops[1], 2 * (2 * 2048.0) * m->hidden * m->hidden, 1e-12);
+}
+
 /* Rates of the stack's kernels are shares of the device's, and what the user says stands. */
 static void a_librarys_rate_is_the_stacks(void)
 {
@@ -375,6 +400,7 @@ int main(void)
             {"sums_behind_weights_are_borne_whole", sums_behind_weights_are_borne_whole},
             {"what_is_gathered_may_be_kept", what_is_gathered_may_be_kept},
             {"rotation_leaves_what_it_read", rotation_leaves_what_it_read},
+            {"what_no_policy_names_is_dropped", what_no_policy_names_is_dropped},
             {"a_librarys_rate_is_the_stacks", a_librarys_rate_is_the_stacks},
             {0},
         });

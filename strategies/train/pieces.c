@@ -227,6 +227,8 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .whole_logits = c->stack->whole_logits,
         .keeps_outputs = c->stack->keeps_outputs,
         .keeps_gathered = c->stack->keeps_gathered,
+        .drops_context = c->stack->drops_context,
+        .drops_projection = c->stack->drops_projection,
         .narrow_gates = c->stack->narrow_gates,
         .fused_norms = c->stack->fused_norms,
         .experts_apart = c->stack->experts_apart,

@@ -172,6 +172,8 @@ static void kernels(RhOps *ops, RhPass pass)
     case RH_PASS_RECOMPUTE_SELECTIVE:
         if (rh_ops_replays(ops, RH_RECOMPUTE_CORE))
             rh_core_kernels(ops, &core, pass);
+        if (rh_ops_replays(ops, RH_RECOMPUTE_CORE) && ops->shard->drops_projection)
+            rh_ops_linear(ops, ops->tokens, h, w.out);
         break;
     case RH_PASS_NONE:
     case RH_PASS_LAST:
@@ -187,6 +189,18 @@ static double unrotated(const RhOps *ops, const Widths *w)
 {
     bool anew = ops->model->position == RH_POSITION_ROTARY && !ops->shard->fused_elementwise;
     return anew && ops->shard->flash && !ops->kind->qk_norm ? (double)(w->q + w->own) : 0;
+}
+
+/* With the core: what it leaves; its output, which the projection reads; and what that left, which the norm of the block
+ * behind keeps. */
+static double replayed_bytes(const RhOps *ops, const Widths *w, double of_core)
+{
+    const RhShard *shard = ops->shard;
+    bool context = shard->drops_context || shard->drops_projection;
+    double output = shard->drops_projection ? rh_ops_sequence_elements(ops) : 0;
+    if (!rh_ops_replays(ops, RH_RECOMPUTE_CORE))
+        return 0;
+    return of_core + ops->element_bytes * (output + (context ? (double)(ops->tokens * w->out) : 0));
 }
 
 static RhOperatorBytes bytes(const RhOps *ops)
@@ -205,7 +219,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double out = rh_ops_kept_copy_bytes(ops) * (double)w.out; /* as the second GEMM's input */
     return (RhOperatorBytes){
         .kept = (double)ops->tokens * (row + out) + of_core,
-        .dropped = rh_ops_replays(ops, RH_RECOMPUTE_CORE) ? of_core : 0,
+        .dropped = replayed_bytes(ops, &w, of_core),
         .forward = e * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops) +
                    rh_core_context_bytes(ops, &core, false),
         .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
