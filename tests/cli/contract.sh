@@ -24,6 +24,15 @@ sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json fo
         grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
     done
 [ "$(wc -l <keys)" -gt 40 ] && echo 'all keys looked for'
+# What is written inside of answers, by the sources that write them; a Gantt chart's own data and a template are none.
+sources=("$CASES"/../../report/*.c "$CASES"/../../cli/*.c)
+for source in "${sources[@]}"; do
+    case $source in */gantt.c | */text_device.c) ;; *) cat "$source" ;; esac
+done | tr -d '\n' | grep -oE '\b(rh_json_(put|begin)_[a-z_]+|rh_put_[a-z_]+|put_[a-z_]+)\(w, *"[a-zA-Z0-9_]+"' |
+    sed 's/.*"\(.*\)"/\1/' | sort -u | tee keys | while read -r key; do
+    grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
+done
+[ "$(wc -l <keys)" -gt 400 ] && echo 'all keys of the sources looked for'
 # An option goes before the environment.
 for when in never auto always; do
     NO_COLOR=1 rehearse plan "${job[@]}" --top 1 -q --color "$when" | head -n 1 | grep -c "$(printf '\033')"
