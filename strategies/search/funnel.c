@@ -246,7 +246,7 @@ bool rh_funnel_by_estimate(const RhFunnel *f)
 double rh_funnel_worth_of_step(const RhFunnel *f, double step_s)
 {
     double allowance = rh_funnel_by_estimate(f) ? 1 / (1 - ESTIMATE_ALLOWANCE_FRAC) : 1;
-    return step_s * (1 - f->o->gap_frac) * allowance;
+    return step_s * (1 - fmax(f->o->gap_frac, f->race->gap_frac)) * allowance;
 }
 
 double rh_funnel_worth_of(const RhFunnel *f, const RhRehearsal *r)

@@ -8,8 +8,9 @@
 #include "strategies/search/near.h"
 #include "strategies/search/screen.h"
 
-#define FAMILY_BATCH 2    /* one entry is looked for */
-#define FAR_FRAC     0.25 /* nobody would run what takes so much longer than the best */
+#define FAMILY_BATCH    2    /* one entry is looked for */
+#define FAMILY_GAP_FRAC 0.03 /* it is compared with the best, and need be no nearer to its family's best */
+#define FAR_FRAC        0.25 /* nobody would run what takes so much longer than the best */
 
 static bool has_entry(const GPtrArray *entries, const char *family)
 {
@@ -130,22 +131,24 @@ static void search_family(RhFunnel *f, const Others *others)
                    .top = 1,
                    .family = others->family,
                    .batch = FAMILY_BATCH,
+                   .gap_frac = FAMILY_GAP_FRAC,
                    .worth = rh_funnel_worth_of_step(f, far_s),
                    .foreseen = (double)INFINITY,
                    .left_out_s = (double)INFINITY};
+    f->race = &race;
     if (behind)
         race.worth = fmin(race.worth, rh_funnel_worth_of(f, behind));
     rh_funnel_run(f, &race);
     bool over = !rh_funnel_out_of_time(f);
-    f->race = &f->main;
     RhRehearsal *best = better_of(f, found->len ? g_ptr_array_steal_index(found, 0) : NULL, behind);
     if (best && (!over || rh_heap_least(race.heap) >= rh_funnel_worth_of(f, best))) {
         add_family(f, best);
-        return;
+    } else {
+        if (over)
+            add_bound(f, others, &race, best);
+        rh_rehearsal_free(best);
     }
-    if (over)
-        add_bound(f, others, &race, best);
-    rh_rehearsal_free(best);
+    f->race = &f->main;
 }
 
 /* Of each entry, in one walk over the space, by closed forms: segment bounds of layouts that nobody prints may
@@ -180,7 +183,6 @@ void rh_funnel_search_families(RhFunnel *f)
     g_autoptr(GArray) others = others_of(f);
     for (guint i = 0; i < others->len && !rh_funnel_out_of_time(f); i++)
         search_family(f, &g_array_index(others, Others, i));
-    f->race = &f->main;
     if (!rh_funnel_out_of_time(f))
         count_variants(f);
 }

@@ -6,7 +6,8 @@
 #include "strategies/search/funnel.h"
 #include "strategies/search/sensitive.h"
 
-static void replace_entry(RhFunnel *f, guint i, const RhRun *run)
+/* Returns the new one. */
+static RhRehearsal *replace_entry(RhFunnel *f, guint i, const RhRun *run)
 {
     RhRehearsal *old = f->race->entries->pdata[i], *r = rh_account_new(f->c, &old->layout);
     rh_account_run(f->c, r, run);
@@ -14,6 +15,7 @@ static void replace_entry(RhFunnel *f, guint i, const RhRun *run)
     r->bound_segment_s = old->bound_segment_s;
     f->race->entries->pdata[i] = r;
     rh_rehearsal_free(old);
+    return r;
 }
 
 /* What was told of the best by fewer micro-batches stands to the test of the whole step. */
@@ -98,25 +100,34 @@ static void forget_performance(RhPerformance *p)
     *p = (RhPerformance){0};
 }
 
-/* The best entry with every byte a flow, where that has not been begun; false: it stays as it was found. */
-static bool perform_best(RhFunnel *f)
+/* The entry that was performed; -1: it is none any more. */
+static int32_t performed_entry(const RhFunnel *f)
+{
+    const GPtrArray *entries = f->race->entries;
+    for (guint i = 0; i < entries->len; i++)
+        if (rh_layout_equal(&((const RhRehearsal *)entries->pdata[i])->layout,
+                            &f->performance.notes[0].layout))
+            return (int32_t)i;
+    return -1;
+}
+
+/* Takes what the performance found; the entry that it was of, NULL where there is none: it stays as it was. */
+static RhRehearsal *take_performance(RhFunnel *f)
 {
     RhPerformance *p = &f->performance;
-    double found_s = ((const RhRehearsal *)f->race->entries->pdata[0])->step_time_s;
-    if (p->count == 0)
-        rh_funnel_begin_performance(f);
-    if (p->begun)
-        rh_funnel_rehearse_batch(f);
-    bool performed = p->runs[0] != NULL;
-    if (performed) {
-        replace_entry(f, 0, p->runs[0]);
+    int32_t at = performed_entry(f);
+    RhRehearsal *performed = NULL;
+    if (p->runs[0] && at >= 0) {
+        double found_s = ((const RhRehearsal *)f->race->entries->pdata[at])->step_time_s;
+        performed = replace_entry(f, (guint)at, p->runs[0]);
         judge_performance(f, found_s);
         rh_funnel_sort(f);
-    } else if (!rh_funnel_out_of_time(f) &&
-               g_error_matches(p->errors[0], RH_ERROR, RH_ERROR_NO_ANSWER))
-        f->plan->unperformed_count++;
-    else if (!rh_funnel_out_of_time(f) && !f->failed)
-        f->failed = g_steal_pointer(&p->errors[0]);
+    } else if (!p->runs[0] && !rh_funnel_out_of_time(f)) {
+        if (g_error_matches(p->errors[0], RH_ERROR, RH_ERROR_NO_ANSWER))
+            f->plan->unperformed_count++;
+        else if (!f->failed)
+            f->failed = g_steal_pointer(&p->errors[0]);
+    }
     forget_performance(p);
     return performed;
 }
@@ -128,7 +139,17 @@ void rh_funnel_perform_best(RhFunnel *f)
         return;
     rh_funnel_report(f, "perform", 0, 1);
     g_autoptr(GPtrArray) performed = g_ptr_array_new();
-    while (!g_ptr_array_find(performed, entries->pdata[0], NULL) && perform_best(f))
-        g_ptr_array_add(performed, entries->pdata[0]);
+    for (bool more = true; more;) {
+        if (f->performance.count == 0)
+            rh_funnel_begin_performance(f);
+        if (f->performance.count == 0)
+            break; /* time is up */
+        if (f->performance.begun)
+            rh_funnel_rehearse_batch(f);
+        RhLayout asked = f->performance.notes[0].layout;
+        g_ptr_array_add(performed, take_performance(f));
+        const RhRehearsal *best = entries->pdata[0];
+        more = !g_ptr_array_find(performed, best, NULL) && !rh_layout_equal(&best->layout, &asked);
+    }
     f->plan->proved &= rh_plan_sensitive_frac(f->plan) <= RH_PLAN_SENSITIVE_MOST_FRAC;
 }

@@ -3,8 +3,8 @@
 #include "strategies/search/funnel.h"
 #include "strategies/search/screen.h"
 
-/* Tasks that are rehearsed for them: some two seconds of a processor. */
-#define TASKS_MOST 2e6
+/* Tasks that are rehearsed for them: about a second of a processor. */
+#define TASKS_MOST 1e6
 /* Kinds that are farther behind, by their bounds, are no rows that anybody would choose. */
 #define FAR_FRAC 0.05
 

@@ -268,16 +268,19 @@ static void search(RhFunnel *f)
                       !f->plan->steady_disagrees && out >= rh_funnel_cut_off(f);
     if (f->o->quick)
         fill_with_bounds(f);
-    rh_funnel_fill_rows(f);
 }
 
-/* The quickest of what fits but leaves less room, where it gains anything on the best. */
+/* A fuller layout that gains less on the best is not looked for. */
+#define FULLER_GAIN_FRAC 0.02
+
+/* The quickest of what fits but leaves less room. */
 static void search_fuller(RhFunnel *f)
 {
     if (f->main.entries->len == 0 || f->o->quick || f->o->best_alone || rh_funnel_by_memory(f) ||
         rh_funnel_out_of_time(f))
         return;
-    f->fuller.worth = rh_funnel_worth_of(f, f->main.entries->pdata[0]);
+    f->fuller.worth =
+        (1 - FULLER_GAIN_FRAC) * rh_funnel_worth_of(f, f->main.entries->pdata[0]);
     rh_funnel_run(f, &f->fuller);
     f->race = &f->main;
 }
@@ -292,11 +295,12 @@ static void show_fuller(RhFunnel *f)
         f->plan->fuller = g_ptr_array_steal_index(found, 0);
 }
 
-/* What stands beside the main race's rows is looked for while its best is performed. */
+/* What stands behind and beside the first row is looked for while that is performed. */
 static void search_beside(RhFunnel *f)
 {
     if (!f->o->unperformed)
         rh_funnel_begin_performance(f);
+    rh_funnel_fill_rows(f);
     rh_funnel_search_families(f);
     search_fuller(f);
     if (!f->o->unperformed)
