@@ -62,6 +62,7 @@ typedef struct {
     GArray *foreseen;    /* RhForeseen: the entries, and what the batch is expected to bring */
     GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
     RhPerformance performance;
+    int32_t cuts_at_once; /* that are opened: the more, the longer the search goes on */
     RhDeadline deadline;
     bool lacks_memory; /* some of the space was left out, unlisted, as it fits nowhere */
     GError *failed;
@@ -131,11 +132,14 @@ void rh_funnel_run(RhFunnel *f, RhRace *race);
 
 /* Every cut, into the main race. */
 void rh_funnel_list_cuts(RhFunnel *f);
+/* In which order cuts (RhLayout) are best looked at: int32_t, those of a shard behind one another. */
+GArray *rh_funnel_by_shard(const RhFunnel *f, const GArray *cuts);
 
 /* --- funnel_open.c --- */
 
 /* A candidate of which knobs are open: what comes of it goes into the race that is run, or into that of fuller ones;
- * of layouts of the family alone, where one is named. */
+ * of layouts of the family alone, where one is named. With a cut those that come next are opened, too, which may share
+ * the work. */
 void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family);
 
 /* --- funnel_families.c --- */

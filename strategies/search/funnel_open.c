@@ -6,9 +6,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/pack.h"
 #include "strategies/search/funnel.h"
 #include "strategies/search/near.h"
 #include "strategies/search/screen.h"
+#include "strategies/search/shared_work.h"
 #include "strategies/train/least.h"
 
 typedef struct {
@@ -39,14 +41,6 @@ static void push_open(RhFunnel *f, const RhLayout *l, double key, RhKeyKind kind
         return;
     rh_kept_add(f->space, l, (double)INFINITY);
     rh_heap_push(f->race->heap, (RhCandidate){rh_kept_count(f->space) - 1, key, kind});
-}
-
-static bool add_chunks(const RhLayout *chunks, void *user)
-{
-    const Opening *o = user;
-    RhFunnel *f = o->f;
-    push_open(f, chunks, rh_funnel_by_memory(f) ? 0 : recomputed_s(o, chunks), RH_KEY_CHUNKS);
-    return !rh_funnel_out_of_time(f);
 }
 
 /* --- what is recomputed --- */
@@ -207,15 +201,117 @@ static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
                                  f->room.most_bytes};
 }
 
+/* --- cuts --- */
+
+/* As many are opened at once as were before, so that few are opened in vain. */
+#define CUTS_LEAST     32
+#define CUTS_MOST      1024
+#define CUTS_A_PROCESS 64
+
+typedef struct {
+    RhFunnel *f;
+    GArray *cuts; /* RhLayout */
+    GArray *keys; /* double, of each */
+    GArray *order;
+} Cuts;
+
+/* A choice of chunks for a cut. */
+typedef struct {
+    RhLayout layout;
+    double key;
+} Chunks;
+
+typedef struct {
+    Opening opening;
+    GByteArray *out; /* Chunks */
+} CutOpening;
+
+static bool note_chunks(const RhLayout *chunks, void *user)
+{
+    CutOpening *o = user;
+    RhFunnel *f = o->opening.f;
+    Chunks found = {*chunks, rh_funnel_by_memory(f) ? 0 : recomputed_s(&o->opening, chunks)};
+    rh_pack(o->out, &found, sizeof found);
+    return !rh_funnel_out_of_time(f);
+}
+
+static void find_chunks(int32_t question, GByteArray *out, void *user)
+{
+    const Cuts *cuts = user;
+    RhFunnel *f = cuts->f;
+    int32_t at = g_array_index(cuts->order, int32_t, question);
+    const RhLayout *cut = &g_array_index(cuts->cuts, RhLayout, at);
+    CutOpening o = {{f, g_array_index(cuts->keys, double, at), NULL, question_of(f, cut)}, out};
+    rh_screen_forget_shards(f->screen);
+    rh_space_walk_chunks(f->layouts, cut, note_chunks, &o);
+}
+
+static void take_chunks(int32_t begin, int32_t end, const GByteArray *answers, void *user)
+{
+    const Cuts *cuts = user;
+    RhUnpack in = {answers->data, answers->data + answers->len, true};
+    (void)begin;
+    (void)end;
+    while (in.at < in.end) {
+        Chunks found;
+        rh_unpack(&in, &found, sizeof found);
+        push_open(cuts->f, &found.layout, found.key, RH_KEY_CHUNKS);
+    }
+}
+
+static void add_cut(Cuts *cuts, const RhCandidate *c)
+{
+    RhLayout l = rh_funnel_layout(cuts->f, c->layout);
+    g_array_append_val(cuts->cuts, l);
+    g_array_append_val(cuts->keys, c->key);
+}
+
+/* The cuts that come next, as long as nothing known is better. */
+static void gather_cuts(Cuts *cuts, guint most)
+{
+    GArray *heap = cuts->f->race->heap;
+    double worth = fmin(rh_funnel_cut_off(cuts->f), cuts->f->race->foreseen);
+    g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    while (cuts->cuts->len < most && rh_heap_least(heap) < worth) {
+        RhCandidate c = rh_heap_pop(heap);
+        if (c.kind == RH_KEY_CUT)
+            add_cut(cuts, &c);
+        else
+            g_array_append_val(others, c);
+    }
+    for (guint i = 0; i < others->len; i++)
+        rh_heap_push(heap, g_array_index(others, RhCandidate, i));
+}
+
+static void open_cuts(RhFunnel *f, const RhCandidate *first)
+{
+    g_autoptr(GArray) layouts = g_array_new(FALSE, FALSE, sizeof(RhLayout));
+    g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(double));
+    Cuts cuts = {.f = f, .cuts = layouts, .keys = keys};
+    f->cuts_at_once = CLAMP(2 * f->cuts_at_once, CUTS_LEAST, CUTS_MOST);
+    add_cut(&cuts, first);
+    gather_cuts(&cuts, (guint)f->cuts_at_once);
+    g_autoptr(GArray) order = cuts.order = rh_funnel_by_shard(f, layouts);
+    f->plan->cuts_opened_count += layouts->len;
+    rh_funnel_share_work(f, &(RhSharedWork){.count = (int32_t)layouts->len,
+                                            .process_least = CUTS_A_PROCESS,
+                                            .parts = 2,
+                                            .stage = "open",
+                                            .find = find_chunks,
+                                            .take = take_chunks,
+                                            .user = &cuts});
+}
+
 void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
 {
+    if (c->kind == RH_KEY_CUT) {
+        open_cuts(f, c);
+        return;
+    }
     rh_screen_forget_shards(f->screen);
     RhLayout l = rh_funnel_layout(f, c->layout);
     Opening o = {f, c->key, family, question_of(f, &l)};
-    if (c->kind == RH_KEY_CUT) {
-        f->plan->cuts_opened_count++;
-        rh_space_walk_chunks(f->layouts, &l, add_chunks, &o);
-    } else if (c->kind == RH_KEY_CHUNKS) {
+    if (c->kind == RH_KEY_CHUNKS) {
         f->plan->chunks_opened_count++;
         rh_space_walk_shares(f->layouts, &l, choose_recompute, &o);
     } else {

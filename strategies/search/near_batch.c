@@ -52,6 +52,9 @@ GArray *rh_near_batches_plan(const RhCase *c, const RhPlanOptions *options, cons
     int64_t below = 0, above = 0;
     if (plan->entries->len == 0 || plan->unsafe || plan->timed_out)
         return out;
+    int32_t nodes = c->job.gpus / c->platform->gpus_per_node;
+    if (c->job.global_batch % (nodes > 1 ? nodes : c->job.gpus) == 0)
+        return out; /* as many samples for each node: hardly a layout is lost */
     rh_near_batches(c->job.global_batch, c->job.gpus, &below, &above);
     add(out, c, options, g_ptr_array_index(plan->entries, 0), below);
     add(out, c, options, g_ptr_array_index(plan->entries, 0), above);
