@@ -14,10 +14,10 @@ typedef struct {
     GArray *heap;       /* RhCandidate */
     GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
     int32_t top, batch;
-    double worth;       /* what is not below this is of no interest; INFINITY for all */
-    double foreseen;    /* nor, by what the batch is expected to bring, below this */
-    double gap_frac;    /* what it proves, where that is wider than the search's gap; 0: it is not */
-    double left_out_s;  /* of a family: the least bound of what was too large to rehearse */
+    double worth;      /* what is not below this is of no interest; INFINITY for all */
+    double foreseen;   /* nor, by what the batch is expected to bring, below this */
+    double gap_frac;   /* what it proves, where that is wider than the search's gap; 0: it is not */
+    double left_out_s; /* of a family: the least bound of what was too large to rehearse */
     const char *family; /* that is looked for; NULL: any */
     bool filling;       /* nothing left can better the first row: rows behind it are looked for */
     double tasks_left;  /* that may be rehearsed for these */

@@ -8,9 +8,10 @@
 #include "strategies/search/near.h"
 #include "strategies/search/screen.h"
 
-#define FAMILY_BATCH    2    /* one entry is looked for */
-#define FAMILY_GAP_FRAC 0.03 /* it is compared with the best, and need be no nearer to its family's best */
-#define FAR_FRAC        0.25 /* nobody would run what takes so much longer than the best */
+#define FAMILY_BATCH 2 /* one entry is looked for */
+#define FAMILY_GAP_FRAC                                                                            \
+    0.03              /* it is compared with the best, and need be no nearer to its family's best */
+#define FAR_FRAC 0.25 /* nobody would run what takes so much longer than the best */
 
 static bool has_entry(const GPtrArray *entries, const char *family)
 {

@@ -270,17 +270,13 @@ static void search(RhFunnel *f)
         fill_with_bounds(f);
 }
 
-/* A fuller layout that gains less on the best is not looked for. */
-#define FULLER_GAIN_FRAC 0.02
-
-/* The quickest of what fits but leaves less room. */
+/* The quickest of what fits but leaves less room, where it gains twice the gap at least: less is hardly known. */
 static void search_fuller(RhFunnel *f)
 {
     if (f->main.entries->len == 0 || f->o->quick || f->o->best_alone || rh_funnel_by_memory(f) ||
         rh_funnel_out_of_time(f))
         return;
-    f->fuller.worth =
-        (1 - FULLER_GAIN_FRAC) * rh_funnel_worth_of(f, f->main.entries->pdata[0]);
+    f->fuller.worth = (1 - f->o->gap_frac) * rh_funnel_worth_of(f, f->main.entries->pdata[0]);
     rh_funnel_run(f, &f->fuller);
     f->race = &f->main;
 }

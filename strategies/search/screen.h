@@ -48,6 +48,14 @@ typedef struct {
         0, (double)-INFINITY, (double)-INFINITY, (double)-INFINITY                                 \
     }
 
+/* How much of the first seconds of a path is no kernel: wait_s[i] of the first (i + 1) / RH_ITEM_WINDOWS of its
+ * length_s, at the most. */
+#define RH_ITEM_WINDOWS 16
+typedef struct {
+    double length_s; /* 0: nothing is known */
+    double wait_s[RH_ITEM_WINDOWS];
+} RhItemWaits;
+
 /* One pass of an item, or of several in a row, alone: until the compute lane is free again, until
  * its output may leave, and the kernels on the path to either (what SM sharing can stretch). They
  * differ where a collective outlasts the kernels that it hides behind. */
@@ -60,6 +68,7 @@ typedef struct {
     int16_t lanes_end; /* of the lanes below, one behind the last that is used */
     int16_t beside;    /* of these so many at most hold SMs beside one of its kernels */
     RhItemLane lane[RH_ITEM_LANES];
+    RhItemWaits waits; /* of the first item, on either path */
 } RhItemTime;
 #define RH_ITEM_TIME_NONE                                                                          \
     {                                                                                              \

@@ -7,6 +7,7 @@
 /* A task of a pass as it runs alone. `path_s` counts kernels on the longest path to its end. */
 typedef struct {
     double start_s, end_s, path_s;
+    int32_t before; /* the task on that path before this one; -1: none */
 } Run;
 
 typedef struct {
@@ -17,7 +18,8 @@ typedef struct {
     Run *runs;
     /* By lane: when it is free, since when it has been busy, kernels on the path to then. */
     double free_s[RH_LANE_LAST], since_s[RH_LANE_LAST], path_s[RH_LANE_LAST];
-    int beside_most; /* lanes beside a kernel */
+    int32_t last[RH_LANE_LAST]; /* task; -1: none */
+    int beside_most;            /* lanes beside a kernel */
 } Walk;
 
 double rh_task_kernels_s(const RhItemTask *task)
@@ -63,11 +65,13 @@ static void start_after(const Walk *w, const RhItemTask *task, Run *run)
 {
     run->start_s = w->free_s[task->lane];
     run->path_s = w->path_s[task->lane];
+    run->before = w->last[task->lane];
     for (int32_t i = 0; i < task->after_count; i++) {
         const Run *before = task->after[i] == RH_ITEM_ENTRY ? NULL : &w->runs[task->after[i]];
         if (before && before->end_s > run->start_s) {
             run->start_s = before->end_s;
             run->path_s = before->path_s;
+            run->before = task->after[i];
         }
     }
 }
@@ -91,8 +95,13 @@ static void run_task(Walk *w, const RhItemTask *task, Run *run)
 
 static void walk(Walk *w)
 {
-    for (guint i = 0; i < w->pass->tasks->len; i++)
-        run_task(w, &g_array_index(w->pass->tasks, RhItemTask, i), &w->runs[i]);
+    for (int lane = 0; lane < RH_LANE_LAST; lane++)
+        w->last[lane] = -1;
+    for (guint i = 0; i < w->pass->tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(w->pass->tasks, RhItemTask, i);
+        run_task(w, task, &w->runs[i]);
+        w->last[task->lane] = (int32_t)i;
+    }
 }
 
 /* Collectives that the output waits for begin when kernels end, of which the last is the latest, and
@@ -200,6 +209,30 @@ static RhItemLane behind(const Walk *idle, int lane, double busy_until_s)
                         after_s(time.busy_s, busy_until_s), after_s(time.out_s, busy_until_s)};
 }
 
+/* Takes in what waits on the path to the end of a task. */
+static void add_waits(const Walk *w, int32_t last, RhItemWaits *waits)
+{
+    double part_s = waits->length_s / RH_ITEM_WINDOWS, on_path_s[RH_ITEM_WINDOWS] = {0};
+    for (int32_t at = last; at >= 0; at = w->runs[at].before) {
+        const Run *run = &w->runs[at];
+        bool kernel = task_of(w->pass, at)->lane == RH_LANE_COMPUTE;
+        for (int i = 0; !kernel && i < RH_ITEM_WINDOWS; i++)
+            on_path_s[i] += rh_later(0, rh_earlier(run->end_s, (i + 1) * part_s) - run->start_s);
+    }
+    for (int i = 0; i < RH_ITEM_WINDOWS; i++)
+        waits->wait_s[i] = rh_later(waits->wait_s[i], on_path_s[i]);
+}
+
+static RhItemWaits waits_of(const Walk *w, const RhItemTime *time)
+{
+    RhItemWaits waits = {.length_s = rh_earlier(time->busy_s, time->out_s)};
+    add_waits(w, w->last[RH_LANE_COMPUTE], &waits);
+    for (int32_t i = 0; i < w->pass->left_count; i++)
+        if (w->pass->left[i] != RH_ITEM_ENTRY)
+            add_waits(w, w->pass->left[i], &waits);
+    return waits;
+}
+
 static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacement *placement,
                             const RhItemPass *pass)
 {
@@ -208,6 +241,7 @@ static RhItemTime item_time(RhScreen *screen, const RhNet *net, const RhPlacemen
     walk(&w);
     RhItemTime time = ends(&w);
     double over_s = 0;
+    time.waits = waits_of(&w, &time);
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         over_s = rh_later(over_s, w.free_s[lane]);
     for (int lane = RH_LANE_TP; lane < RH_LANE_DP; lane++)
@@ -241,7 +275,8 @@ static RhItemTime then(const RhItemTime *a, const RhItemTime *b)
                       .held_s = b->held_s,
                       .tail_s = b->tail_s,
                       .lanes_end = MAX(a->lanes_end, b->lanes_end),
-                      .beside = MAX(a->beside, b->beside)};
+                      .beside = MAX(a->beside, b->beside),
+                      .waits = a->out_s > 0 ? a->waits : b->waits};
     for (int lane = 0; lane < RH_ITEM_LANES; lane++)
         sum.lane[lane] = lane_add(a, b, lane);
     return sum;

@@ -17,14 +17,29 @@
 typedef struct {
     double path_s, kernels_s;
     int32_t beside; /* RhItemTime */
+    const RhItemWaits *waits;
 } Path;
 
+/* Of the path's first `window_s` no kernel runs for so long, at the most. */
+static double waits_s(const Path *p, double window_s)
+{
+    const RhItemWaits *w = p->waits;
+    double exposed = p->path_s - p->kernels_s;
+    if (window_s >= w->length_s)
+        return rh_earlier(exposed, w->wait_s[RH_ITEM_WINDOWS - 1] + window_s - w->length_s);
+    double part_s = w->length_s / RH_ITEM_WINDOWS;
+    int i = (int)(window_s / part_s);
+    double before_s = i > 0 ? w->wait_s[i - 1] : 0;
+    return rh_earlier(exposed, rh_earlier(w->wait_s[i], before_s + window_s - i * part_s));
+}
+
 /* What a path loses when something takes `frac` of the SMs for its first `held_s`: its kernels are
- * slower, once the rest of the path is hidden. */
+ * slower. While kernels are, what waits on the path only comes later, so that no more of it lies in the window. */
 static double lost_s(const Path *p, double held_s, double frac)
 {
-    double exposed = p->path_s - p->kernels_s, longest = p->kernels_s / (1 - frac) + exposed;
-    return frac * rh_later(0, rh_earlier(held_s, longest) - exposed);
+    double longest_s = p->kernels_s / (1 - frac) + p->path_s - p->kernels_s;
+    double window_s = rh_earlier(held_s, longest_s);
+    return frac * rh_later(0, window_s - waits_s(p, window_s));
 }
 
 /* What a path from t on loses to lanes that are busy then, and to the message of the slot before if
@@ -85,8 +100,8 @@ void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime
     double t = rh_later(s->compute_s, s->pending_s);
     if (s->sent)
         rh_sent_run(s->sent, s->compute_s);
-    Path busy = {time->busy_s, time->kernels_s, time->beside};
-    Path leaves = {time->out_s, time->out_kernels_s, time->beside};
+    Path busy = {time->busy_s, time->kernels_s, time->beside, &time->waits};
+    Path leaves = {time->out_s, time->out_kernels_s, time->beside, &time->waits};
     bool met = meets_lanes(s, t);
     double late = met ? stretch_s(g, s, t, &busy, 0) : 0, out_late = late;
     if (met && time->out_kernels_s < time->kernels_s) /* the output does not wait for all kernels */

@@ -6,8 +6,9 @@
 typedef struct {
     int32_t count;         /* of questions */
     int32_t process_least; /* fewer are not worth a process */
-    int32_t parts;         /* for each of them: more where the work of some is more, though each is a fork */
-    const char *stage;     /* as progress names it */
+    int32_t
+        parts; /* for each of them: more where the work of some is more, though each is a fork */
+    const char *stage; /* as progress names it */
     /* Appends the answer to a question, in some process. */
     void (*find)(int32_t question, GByteArray *out, void *user);
     /* Takes the answers to questions begin .. end-1, one behind another, in this one. */
