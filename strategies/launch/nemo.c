@@ -107,6 +107,8 @@ static void put_experts(Put *p, const RhCase *c, const RhLayout *l, const RhLaye
         put(p, "moe_flex_dispatcher_backend=\"deepep\"");
     if (l->overlap == RH_OVERLAP_SHARED)
         put(p, "moe_shared_expert_overlap=True");
+    if (l->overlap == RH_OVERLAP_PAIRS)
+        put(p, "overlap_moe_expert_parallel_comm=True");
     if (k->shared_width > 0)
         put(p, "moe_shared_expert_intermediate_size=%" G_GINT64_FORMAT, k->shared_width);
     if (k->expert_groups > 1) {
@@ -187,6 +189,9 @@ static void put_grid(Put *p, const RhLayout *l)
     if (l->etp > 0)
         put(p, "expert_tensor_parallel_size=%d", l->etp);
     put(p, "sequence_parallel=%s", l->sequence_parallel && l->tp > 1 ? "True" : "False");
+    if (l->tensor_overlap) /* user buffers as Transformer Engine has them by itself, as rehearsed */
+        put(p,
+            "tp_comm_overlap=True, tp_comm_overlap_cfg=None, tp_comm_bootstrap_backend=\"nccl\"");
     if (l->zero >= 2)
         put(p, "gradient_accumulation_fusion=False");
     if (l->zero == 3)
@@ -391,6 +396,10 @@ static bool check(const RhCase *c, const RhLayout *l, GError **error)
             "%d layers, or stages and relayers say otherwise\n"
             "help: plan with `partition=even`, and pp x vpp that divides the layers",
             chunks, c->model->layers_count);
+    if (l->overlap == RH_OVERLAP_PAIRS && l->recompute & RH_RECOMPUTE_MIXTURE)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "Megatron-Core recomputes no whole mixture (moe) beside the backward of "
+                       "another micro-batch\nhelp: `epoverlap=none`, or other modules");
     if (l->ulysses > 1 && c->model->kinds[0].kv_heads % (l->tp * l->ulysses) != 0)
         return rh_fail(
             error, RH_ERROR_USAGE,
@@ -403,7 +412,9 @@ static bool check(const RhCase *c, const RhLayout *l, GError **error)
 /* By value; what stands without words is said by the recipe. */
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
-static const char *const overlap_words[] = {[RH_OVERLAP_NONE] = "", [RH_OVERLAP_SHARED] = ""};
+static const char *const overlap_words[] = {
+    [RH_OVERLAP_NONE] = "", [RH_OVERLAP_SHARED] = "", [RH_OVERLAP_PAIRS] = ""};
+static const char *const tensor_overlap_words[] = {"", ""};
 static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP_PP_DP] = ""};
 
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
@@ -418,8 +429,9 @@ static const RhLaunchWord nemo_words[] = {
     {.key = "zero"},      {.key = "shard"},
     {.key = "outer"},     {.key = "relayers"},
     {.key = "recompute"}, {.key = "schedule", VALUES(schedule_words)},
-    {.key = "sp"},        {.key = "order", VALUES(order_words)},
-    {.key = "partition"}, {.key = "stages"},
+    {.key = "sp"},        {.key = "tpoverlap", VALUES(tensor_overlap_words)},
+    {.key = "partition"}, {.key = "order", VALUES(order_words)},
+    {.key = "stages"},
 };
 
 const RhFramework rh_framework_nemo = {
