@@ -9,11 +9,6 @@
 #include "cli/terminal.h"
 #include "report/format.h"
 
-#define COUNT_PLAN 40000
-#define COUNT_MOST 1000000
-#define SPAN_PLAN_S                                                                                \
-    120.0 /* of a rate that is given, as rates that are looked for are held (serve_rate.c) */
-
 const RhOption rh_options_deployment[] = {
     RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
               "what of a deployment is given, like server=sglang,tp4 (server=vllm)"),
@@ -97,17 +92,8 @@ static void set_allowances(RhServeAsking *p)
 
 bool rh_serve_asking_load(RhServeAsking *p, GError **error)
 {
-    RhArguments words = *p->a;
-    if (words.count == 0 && words.lengths)
-        words.count = COUNT_PLAN;
     p->in = rh_inputs_of_service(p->a, error);
-    p->asked = p->in ? rh_asked_of(&words, true, error) : NULL;
-    double span = p->asked && words.rate ? SPAN_PLAN_S * p->asked->plan.rate_per_s : 0;
-    if (p->a->count == 0 && words.lengths && span > COUNT_PLAN) { /* a steady window takes time */
-        rh_asked_free(p->asked);
-        words.count = (int64_t)fmin(span, COUNT_MOST);
-        p->asked = rh_asked_of(&words, true, error);
-    }
+    p->asked = p->in ? rh_asked_of(p->a, true, error) : NULL;
     if (!p->asked)
         return false;
     if (p->asked->client.at_once > 0 || rh_requests_rate_per_s(p->asked->list) <= 0)
@@ -175,7 +161,7 @@ char **rh_serve_asking_words(const RhServeAsking *p, bool inputs)
     if (inputs)
         add_said(out, a, rh_options_served);
     add_said(out, a, rh_options_requests);
-    if (a->lengths && a->count == 0) /* serve-simulate draws fewer by itself */
+    if (a->lengths && a->count == 0) /* serve-simulate may draw fewer by itself */
         g_ptr_array_add(out, g_strdup_printf("--count %u", p->asked->list->list->len));
     const char *last = inputs && a->prices->len > 0 ? a->prices->pdata[a->prices->len - 1] : NULL;
     if (last) { /* serve-simulate knows a price as a setting */

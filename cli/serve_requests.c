@@ -8,12 +8,17 @@
 #include "cli/terminal.h"
 #include "report/format.h"
 
-#define COUNT_DRAWN 1000
-#define LENGTH_MAX  (1 << 26)
-#define RATE_MAX    1e6
-#define SPAN_MAX_S  1e9 /* of all arrivals: later, a double tells no microseconds */
-#define AT_ONCE_MAX (1 << 20)
-#define TURNS_MAX   10000
+/* How many are drawn where that is not said: at least so many, and so many seconds of a rate that is given (a steady
+ * window takes time), as rates that are looked for are held (serve_rate.c). */
+#define COUNT_DRAWN  1000
+#define COUNT_LOOKED 40000 /* where a rate is looked for */
+#define COUNT_MOST   1000000
+#define SPAN_DRAWN_S 120.0
+#define LENGTH_MAX   (1 << 26)
+#define RATE_MAX     1e6
+#define SPAN_MAX_S   1e9 /* of all arrivals: later, a double tells no microseconds */
+#define AT_ONCE_MAX  (1 << 20)
+#define TURNS_MAX    10000
 
 const RhOption rh_options_requests[] = {
     RH_OPTION(requests, "requests", 0, RH_OPTION_TEXT, "FILE",
@@ -41,8 +46,10 @@ const RhOption rh_options_requests[] = {
               "poisson, even, burst (all at once), gamma:K (burstier than Poisson with K below 1), "
               "ramp:20/s (from --rate to this); also in place of a trace's own times",
               .unless = "concurrency"),
-    RH_OPTION(count, "count", 0, RH_OPTION_INTEGER, "N", "requests (1,000 drawn; all of a trace)",
-              .low = 1, .high = RH_REQUESTS_MAX),
+    RH_OPTION(
+        count, "count", 0, RH_OPTION_INTEGER, "N",
+        "requests (drawn: two minutes of --rate, 1,000 at least, 40,000 where a rate is looked for; all of a trace)",
+        .low = 1, .high = RH_REQUESTS_MAX),
     RH_OPTION(skip_bad, "skip-bad", 0, RH_OPTION_FLAG, NULL,
               "leave malformed lines of the trace out, and count them"),
     RH_OPTION(ttft, "ttft", 0, RH_OPTION_TEXT, "p99<5s",
@@ -296,12 +303,18 @@ static bool settle(const RhArguments *a, RhAsked *asked, bool rate_open, GError 
     return closed || check_span(a, asked, error);
 }
 
+static int32_t count_of(const RhArguments *a, const RhRequestsPlan *plan, bool rate_open)
+{
+    double least = rate_open ? COUNT_LOOKED : COUNT_DRAWN;
+    double span = a->rate ? ceil(SPAN_DRAWN_S * plan->rate_per_s) : 0;
+    return (int32_t)(a->count > 0 ? (double)a->count : fmin(fmax(span, least), COUNT_MOST));
+}
+
 RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)
 {
     g_autoptr(RhAsked) asked = g_new0(RhAsked, 1);
     asked->plan = (RhRequestsPlan){.arrival = RH_ARRIVAL_POISSON,
                                    .rate_per_s = 1,
-                                   .count = (int32_t)(a->count > 0 ? a->count : COUNT_DRAWN),
                                    .seed = (uint64_t)a->seed,
                                    .deadline = rh_deadline_in(rh_terminal_left_s(a->timeout_s))};
     asked->client = (RhClient){.at_once = (int32_t)a->concurrency, .turnaround_s = a->turnaround_s};
@@ -310,6 +323,7 @@ RhAsked *rh_asked_of(const RhArguments *a, bool rate_open, GError **error)
         (a->arrivals && !read_arrivals(a->arrivals, &asked->plan, error)) ||
         (a->lengths && !read_lengths(a->lengths, &asked->plan, error)))
         return NULL;
+    asked->plan.count = count_of(a, &asked->plan, rate_open);
     if (a->lengths ? !draw(asked, error) : !load(a, asked, error))
         return NULL;
     return settle(a, asked, rate_open, error) ? g_steal_pointer(&asked) : NULL;

@@ -15,7 +15,7 @@ typedef struct {
 } RhAsked;
 
 /* Reads or draws the requests. RH_ERROR_USAGE, RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. With
- * `rate_open` a rate is not needed: arrivals are one a second. */
+ * `rate_open` a rate is looked for: none is needed, arrivals are one a second, and more are drawn. */
 RhAsked *rh_asked_of(const RhArguments *arguments, bool rate_open, GError **error);
 /* RH_ERROR_USAGE: levels of tokens, of a model that makes none; --lengths (NULL: requests of a file) that are
  * none of its requests. */

@@ -6,8 +6,8 @@ try() {
     echo "exit $?"
 }
 triton='server=triton,batch=32,window=5'
-try -w bert-large -s "$triton" --lengths in=128 --rate 500/s --e2e 'p99<20ms'
-try -w resnet-50 -s "$triton,replicas=8" --lengths in=1 --rate 8000/s
+try -w bert-large -s "$triton" --lengths in=128 --rate 500/s --count 1000 --e2e 'p99<20ms'
+try -w resnet-50 -s "$triton,replicas=8" --lengths in=1 --rate 8000/s --count 1000
 try -w bert-large -s "$triton" --lengths in=20000 --rate 1/s --count 5
 printf 'arrival_s,input_tokens\n0,128\n0.001,40\n0.002,512\n' >t.csv
 try -w bert-base -s "$triton" --requests t.csv

@@ -68,3 +68,7 @@ echo
 for count in 1000 4000 16000; do
     rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1,replicas=4 --lengths in=512,out=256 --rate 60/s --arrivals even --set price=2.4USD --count $count -q | sed -n 3p
 done
+echo 'where it is not said how many, two minutes of the rate, and 1,000 at least:'
+for rate in 4/s 20/s; do
+    rehearse serve-simulate "${on[@]}" --lengths in=16,out=2 --rate "$rate" -q --json | grep '"requests_count"'
+done
