@@ -1,0 +1,74 @@
+#pragma once
+/* What rows of knobs (knob_rows.h) say of themselves by functions, as RhKnob (knobs.h) has them. Private to the
+ * table of knobs. */
+#include "strategies/knobs.h"
+
+/* knob_titles.c: words of a layout in one line; NULL: nothing to say. */
+char *rh_knob_title_always(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_above_1(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_expert_tensor(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_context(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_overlap(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_microbatch(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_zero(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_shard(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_outer(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_again(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_schedule(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_tensor_overlap(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_title_stages(const RhKnob *knob, const RhLayout *l);
+
+/* A cell of the table of plans. */
+char *rh_knob_cell_recompute(const RhLayout *l);
+char *rh_knob_cell_context(const RhLayout *l);
+char *rh_knob_cell_expert_tensor(const RhLayout *l);
+char *rh_knob_cell_shard(const RhLayout *l);
+char *rh_knob_cell_outer(const RhLayout *l);
+char *rh_knob_cell_secondary(const RhLayout *l);
+char *rh_knob_cell_schedule(const RhLayout *l);
+char *rh_knob_cell_sequence_parallel(const RhLayout *l);
+char *rh_knob_cell_tensor_overlap(const RhLayout *l);
+char *rh_knob_cell_order(const RhLayout *l);
+
+/* knob_tries.c: the next value to try. */
+bool rh_knob_next_in_range(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_longer_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_ulysses(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                  int32_t *value);
+bool rh_knob_next_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_expert(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                int32_t *value);
+bool rh_knob_next_dispatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                             int32_t *value);
+bool rh_knob_next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_partition(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                             int32_t *value);
+bool rh_knob_wider_again(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                     int32_t *value);
+bool rh_knob_wider_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_outer(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_secondary(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                             int32_t *value);
+bool rh_knob_wider_overlap(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+
+/* The next layout to try outside of the search. */
+bool rh_knob_context_of_few_tokens(const RhCase *c, RhLayout *l, int32_t step);
+bool rh_knob_offload_instead(const RhCase *c, RhLayout *l, int32_t step);

@@ -1,0 +1,188 @@
+/* How a knob is shown: its words in a layout's line, its cell in the table of plans. */
+#include <string.h>
+
+#include "strategies/knob_functions.h"
+
+char *rh_knob_title_always(const RhKnob *knob, const RhLayout *l)
+{
+    int32_t value = rh_knob_value(knob, l);
+    return value >= knob->low ? g_strdup_printf("%s%d", knob->key, value) : NULL;
+}
+
+char *rh_knob_title_above_1(const RhKnob *knob, const RhLayout *l)
+{
+    return rh_knob_value(knob, l) > 1 ? rh_knob_title_always(knob, l) : NULL;
+}
+
+char *rh_knob_title_expert_tensor(const RhKnob *knob, const RhLayout *l)
+{
+    return l->etp > 0 ? rh_knob_title_always(knob, l) : NULL;
+}
+
+char *rh_knob_title_context(const RhKnob *knob, const RhLayout *l)
+{
+    bool gathers = l->kv == RH_CONTEXT_GATHER;
+    return gathers ? g_strdup_printf("keys and values by %s", knob->names[l->kv]) : NULL;
+}
+
+char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->dispatch == RH_DISPATCH_DEEPEP ? g_strdup("DeepEP") : NULL;
+}
+
+char *rh_knob_title_overlap(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    static const char *const titles[] = {NULL, "shared expert overlapped", "halves overlapped",
+                                         "forward beside backward"};
+    return g_strdup(titles[l->overlap]);
+}
+
+char *rh_knob_title_microbatch(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return g_strdup_printf("micro-batch %d", l->microbatch);
+}
+
+char *rh_knob_title_zero(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->zero > 0 ? g_strdup_printf("ZeRO-%d", l->zero) : NULL;
+}
+
+char *rh_knob_title_shard(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->shard > 0 ? g_strdup_printf("shares over %d", l->shard) : NULL;
+}
+
+char *rh_knob_title_outer(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->outer ? g_strdup("optimizer over groups") : NULL;
+}
+
+char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->hpz > 0 ? g_strdup_printf("second shares over %d", l->hpz) : NULL;
+}
+
+char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l)
+{
+    g_autofree char *what = rh_knob_value_text(knob, (int32_t)l->recompute);
+    bool some = l->recompute != RH_RECOMPUTE_NONE;
+    return g_strdup_printf("%s recompute", some ? what : "no");
+}
+
+char *rh_knob_title_again(const RhKnob *knob, const RhLayout *l)
+{
+    if (l->again_layers_count == 0)
+        return NULL;
+    g_autofree char *layers = rh_knob_text(knob, l);
+    return g_strdup_printf("of %s layer%s", layers, strcmp(layers, "1") == 0 ? "" : "s");
+}
+
+char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->offload > 0 ? g_strdup_printf("%d %% offloaded", l->offload) : NULL;
+}
+
+char *rh_knob_title_schedule(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->pp > 1 ? g_strdup(rh_pipeline_kind_title(l->schedule)) : NULL;
+}
+
+char *rh_knob_title_tensor_overlap(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->tensor_overlap ? g_strdup("tensor overlap") : NULL;
+}
+
+char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l)
+{
+    bool shown = l->partition != RH_PARTITION_EVEN && l->pp > 1;
+    return shown ? g_strdup_printf("stages of equal %s", knob->names[l->partition]) : NULL;
+}
+
+char *rh_knob_title_stages(const RhKnob *knob, const RhLayout *l)
+{
+    (void)knob;
+    return l->stage_layers_count > 0 ? g_strdup("stages as given") : NULL;
+}
+
+/* --- cells of the table of plans --- */
+
+static char *value_text(const RhKnob *knob, const RhLayout *l)
+{
+    return rh_knob_value_text(knob, rh_knob_value(knob, l));
+}
+
+/* Of several modules the beginning of each name. */
+#define MODULE_CHARS 4
+char *rh_knob_cell_recompute(const RhLayout *l)
+{
+    if (l->recompute == RH_RECOMPUTE_SELECTIVE)
+        return g_strdup("select");
+    g_autofree char *text = rh_knob_value_text(RH_KNOB_OF(recompute), (int32_t)l->recompute);
+    if (!strchr(text, '+'))
+        return g_steal_pointer(&text);
+    g_auto(GStrv) names = g_strsplit(text, "+", -1);
+    for (char **name = names; *name; name++)
+        if (strlen(*name) > MODULE_CHARS)
+            (*name)[MODULE_CHARS] = 0;
+    return g_strjoinv("+", names);
+}
+
+/* Without other ranks' tokens there is nothing to bring. */
+char *rh_knob_cell_context(const RhLayout *l)
+{
+    return l->cp > l->ulysses ? value_text(RH_KNOB_OF(kv), l) : g_strdup("-");
+}
+
+char *rh_knob_cell_expert_tensor(const RhLayout *l)
+{
+    return l->ep == 1 && l->etp == 0 ? g_strdup("-")
+                                     : g_strdup_printf("%d", l->etp > 0 ? l->etp : l->tp);
+}
+
+char *rh_knob_cell_shard(const RhLayout *l)
+{
+    return l->shard > 0 ? g_strdup_printf("%d", l->shard) : g_strdup(l->zero > 0 ? "all" : "-");
+}
+
+char *rh_knob_cell_outer(const RhLayout *l)
+{
+    return l->shard > 0 ? value_text(RH_KNOB_OF(outer), l) : g_strdup("-");
+}
+
+char *rh_knob_cell_secondary(const RhLayout *l)
+{
+    return l->hpz > 0 ? g_strdup_printf("%d", l->hpz) : g_strdup("-");
+}
+
+/* What has no title shows in vpp already. */
+char *rh_knob_cell_schedule(const RhLayout *l)
+{
+    bool titled = rh_pipeline_kind_title(l->schedule) != NULL;
+    return g_strdup(rh_pipeline_kind_name(titled ? l->schedule : RH_PIPELINE_1F1B));
+}
+
+char *rh_knob_cell_sequence_parallel(const RhLayout *l)
+{
+    return l->tp == 1 ? g_strdup("-") : value_text(RH_KNOB_OF(sequence_parallel), l);
+}
+
+char *rh_knob_cell_tensor_overlap(const RhLayout *l)
+{
+    return l->sequence_parallel ? value_text(RH_KNOB_OF(tensor_overlap), l) : g_strdup("-");
+}
+
+char *rh_knob_cell_order(const RhLayout *l)
+{
+    g_autofree char *order = value_text(RH_KNOB_OF(order), l);
+    return g_strdup(order + strlen("tp-"));
+}

@@ -1,0 +1,349 @@
+/* Which values of a knob are tried: the next one, in the space of before and in the whole (knobs.h). */
+#include "strategies/knob_functions.h"
+#include "strategies/partition.h"
+
+bool rh_knob_next_in_range(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)c, (void)l;
+    return ++*value <= knob->high;
+}
+
+/* None, attention's core, whole layers; then the sums of modules that the stack is known for. */
+bool rh_knob_next_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)l;
+    if (*value < knob->high)
+        return ++*value <= knob->high;
+    const RhRecompute *known = c->stack->recomputes;
+    int32_t i = 0;
+    while (*value > knob->high && i < RH_STACK_RECOMPUTES && (int32_t)known[i++] != *value)
+        ;
+    if (i == RH_STACK_RECOMPUTES || known[i] == RH_RECOMPUTE_NONE)
+        return false;
+    *value = (int32_t)known[i];
+    return true;
+}
+
+bool rh_knob_next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob, (void)l;
+    return ++*value <= MIN(c->platform->gpus_per_node, c->job.gpus);
+}
+
+/* What divides the GPUs; two stages more than layers can be: embedding and head alone. */
+bool rh_knob_next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    bool whole = rh_partition_whole(c->model, true) != NULL;
+    int32_t most = whole ? 1 : MIN(c->model->layers_count + 2, c->job.gpus / l->tp);
+    while (++*value <= most)
+        if (c->job.gpus % (l->tp * *value) == 0)
+            return true;
+    return false;
+}
+
+/* Where the search for longer rings ends: each rank keeps so many tokens of a sequence. Assumed, to keep the space
+ * small: nothing was measured. */
+#define CONTEXT_TOKENS_MIN 8192
+
+static int32_t context_most(const RhCase *c)
+{
+    return (int32_t)CLAMP(c->job.sequence / CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
+}
+
+static bool context_up_to(const RhCase *c, const RhLayout *l, int32_t most, int32_t *value)
+{
+    int32_t gpus = c->job.gpus / (l->tp * l->pp);
+    while (++*value <= MIN(gpus, most))
+        if (gpus % *value == 0)
+            return true;
+    return false;
+}
+
+bool rh_knob_next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    return context_up_to(c, l, context_most(c), value);
+}
+
+bool rh_knob_longer_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    *value = MAX(*value, context_most(c));
+    return context_up_to(c, l, RH_LAYOUT_DEGREE_MAX, value);
+}
+
+/* The GPUs that are left, where the batch divides among them. */
+bool rh_knob_next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t rest = c->job.gpus / (l->tp * l->pp * l->cp);
+    bool first = *value < knob->low;
+    *value = rest;
+    return first && rest >= 1 && c->job.global_batch % rest == 0;
+}
+
+/* Divisors of cp, while a rank has a key-value head of its own: frameworks repeat none. */
+bool rh_knob_next_ulysses(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    while (++*value <= l->cp) {
+        bool whole = l->cp % *value == 0;
+        for (int k = 0; whole && *value > 1 && k < c->model->kinds_count; k++)
+            whole = c->model->kinds[k].kv_heads % (l->tp * *value) == 0;
+        if (whole)
+            return true;
+    }
+    return false;
+}
+
+/* Gathered where nothing else is done to them: no framework gathers behind an exchange. */
+bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                  int32_t *value)
+{
+    (void)c;
+    return ++*value <= (l->cp > 1 && l->ulysses == 1 ? knob->high : 0);
+}
+
+/* Weights are shared out over all replicas, or over those of a node, which NVLink joins. */
+bool rh_knob_next_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t node = c->platform->gpus_per_node / l->tp;
+    bool first = *value < knob->low, all = *value == 0;
+    bool neighbours = node <= l->cp ? l->cp % MAX(node, 1) == 0
+                                    : node % l->cp == 0 && l->dp % (node / l->cp) == 0;
+    bool experts_spread = l->ep > 1 || l->etp > 0;
+    *value = first ? 0 : node;
+    return first || (all && l->zero == 3 && neighbours && !experts_spread && node > 1 &&
+                     node < l->cp * l->dp);
+}
+
+/* Experts of the layers that have some; 0: none has. */
+static int32_t experts_of(const RhModel *model)
+{
+    int32_t experts = 0;
+    for (int k = 0; k < model->kinds_count; k++)
+        experts = MAX(experts, model->kinds[k].experts);
+    return experts;
+}
+
+bool rh_knob_next_expert(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    int32_t experts = experts_of(c->model), most = l->tp * l->cp * l->dp;
+    while (++*value <= MIN(MAX(experts, 1), most))
+        if (*value == 1 || experts % *value == 0)
+            return true;
+    return false;
+}
+
+/* As the rest of the layer is cut, or whole. */
+bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                int32_t *value)
+{
+    (void)knob;
+    bool may_differ = l->tp > 1 && l->ep > 1 && experts_of(c->model) > 0;
+    return ++*value <= (may_differ ? 1 : 0);
+}
+
+bool rh_knob_next_dispatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    bool may_differ = l->ep > 1 && c->platform->messages.sender == RH_SHARING_NONE;
+    return ++*value <= (may_differ ? knob->high : 0);
+}
+
+/* Every divisor of a replica's samples: which of them fit is the memory stage's to say. Of the
+ * numbers that a quotient is of, only the largest can be a divisor: 2 sqrt(samples) steps in all.
+ */
+bool rh_knob_next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int64_t samples = c->job.global_batch / l->dp;
+    for (int64_t next = *value + 1; next <= MIN(samples, knob->high); next++) {
+        next = samples / (samples / next);
+        if (samples % next == 0) {
+            *value = (int32_t)MIN(next, (int64_t)knob->high + 1);
+            return next <= knob->high;
+        }
+    }
+    return false;
+}
+
+bool rh_knob_next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t only = rh_pipeline_kind_chunks(l->schedule);
+    bool first = *value < knob->low;
+    *value = only != RH_CHUNKS_ANY ? only : MAX(*value + 1, 2);
+    if (only != RH_CHUNKS_ANY && (only == 1 || !first))
+        return first;
+    return l->pp > 1 && l->pp * *value <= c->model->layers_count + 2;
+}
+
+/* By work too, where that makes another split; by parameters only when asked. */
+bool rh_knob_next_partition(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob;
+    if (++*value == RH_PARTITION_EVEN)
+        return true;
+    if (*value > RH_PARTITION_WORK)
+        return false;
+    *value = RH_PARTITION_WORK;
+    return l->pp > 1 && !c->stack->even_stages && rh_partition_differs(c, l, RH_PARTITION_WORK);
+}
+
+static bool has_experts(const RhModel *model)
+{
+    for (int k = 0; k < model->kinds_count; k++)
+        if (model->kinds[k].experts > 0)
+            return true;
+    return false;
+}
+
+static bool tries_schedule(const RhModel *model, RhPipelineKind kind)
+{
+    RhSchedulePurpose purpose = rh_pipeline_kind_purpose(kind);
+    return purpose == RH_FOR_ALL || (purpose == RH_FOR_EXPERTS && has_experts(model));
+}
+
+bool rh_knob_next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)l;
+    do
+        ++*value;
+    while (*value <= knob->high && !tries_schedule(c->model, (RhPipelineKind)*value));
+    return *value <= knob->high;
+}
+
+/* --- the same in the whole space --- */
+
+/* Where the search for more context ranks ends: each keeps so many tokens of a sequence. Assumed: published layouts keep
+ * 2,048 and more, and exchanges of fewer cannot hide behind attention. */
+#define WIDER_CONTEXT_TOKENS_MIN 2048
+
+static int32_t wider_context_most(const RhCase *c)
+{
+    return (int32_t)CLAMP(c->job.sequence / WIDER_CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
+}
+
+bool rh_knob_wider_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t gpus = c->job.gpus / (l->tp * l->pp);
+    (void)knob;
+    while (++*value <= MIN(gpus, wider_context_most(c)))
+        if (gpus % *value == 0)
+            return true;
+    return false;
+}
+
+/* The smallest degree that leaves fewer tokens than the search's, in the place of replicas. */
+bool rh_knob_context_of_few_tokens(const RhCase *c, RhLayout *l, int32_t step)
+{
+    int32_t ranks = l->cp * l->dp, value = wider_context_most(c);
+    if (step > 0 || !context_up_to(c, l, ranks, &value) || ranks % value != 0)
+        return false;
+    l->cp = value;
+    l->dp = ranks / value;
+    return true;
+}
+
+#define OFFLOAD_STEP_PERCENT 10
+
+/* In the place of all that is recomputed, which is what it is for. */
+bool rh_knob_offload_instead(const RhCase *c, RhLayout *l, int32_t step)
+{
+    (void)c;
+    int32_t percent = OFFLOAD_STEP_PERCENT * (step + 1);
+    if (l->recompute == RH_RECOMPUTE_NONE || percent > 100)
+        return false;
+    l->recompute = RH_RECOMPUTE_NONE;
+    l->again_layers_count = 0;
+    l->offload = percent;
+    return true;
+}
+
+/* None; what of the model's modules may be run again, one or several of them; whole layers, the last of all. */
+bool rh_knob_wider_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)l;
+    uint32_t modules = rh_model_modules(c->model), next = (uint32_t)*value;
+    if (*value < 0) {
+        *value = RH_RECOMPUTE_NONE;
+        return true;
+    }
+    if (next == RH_RECOMPUTE_FULL)
+        return false;
+    do /* the next larger subset of the modules */
+        next = (next - modules) & modules;
+    while (next != 0 && rh_recompute_repeats(next));
+    *value = next != 0 ? (int32_t)next : RH_RECOMPUTE_FULL;
+    (void)knob;
+    return true;
+}
+
+/* All layers of those that run again, or as few as fit. */
+bool rh_knob_wider_again(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob, (void)c;
+    if (*value < RH_AGAIN_LEAST) {
+        *value = l->recompute == RH_RECOMPUTE_FULL ? RH_AGAIN_LEAST : 0;
+        return true;
+    }
+    return ++*value <= 0;
+}
+
+/* Off alone for single ranks, and where the stack has none. On, the same bytes are exchanged in twice as many
+ * collectives, and norms and residuals are cut, too: off is quicker where messages are small. */
+bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+                                     int32_t *value)
+{
+    (void)knob;
+    return ++*value <= (l->tp > 1 && c->stack->sequence_parallel);
+}
+
+/* States are shared out over all replicas, or over those of a node, which NVLink joins, of four nodes, of sixteen ... */
+bool rh_knob_wider_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t replicas = l->cp * l->dp, node = MAX(1, c->platform->gpus_per_node / l->tp);
+    bool experts_spread = l->ep > 1 || l->etp > 0;
+    if (*value < knob->low) {
+        *value = 0;
+        return true;
+    }
+    if (l->zero == 0 || experts_spread)
+        return false;
+    do
+        *value = *value == 0 ? node : 4 * *value;
+    while (*value < replicas && (*value == 1 || replicas % *value != 0 || *value % l->cp != 0));
+    return *value < replicas;
+}
+
+bool rh_knob_wider_outer(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)knob, (void)c;
+    return ++*value <= (l->zero == 3 && l->shard > 0 ? 1 : 0);
+}
+
+/* Second shares over the replicas of a node. */
+bool rh_knob_wider_secondary(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    int32_t node = MAX(1, c->platform->gpus_per_node / l->tp);
+    bool first = *value < knob->low;
+    bool more = *value == 0 && l->zero == 3 && c->stack->second_shards && node > 1;
+    *value = first ? 0 : node;
+    return first || more;
+}
+
+/* What may run while tokens travel to experts. */
+bool rh_knob_wider_overlap(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    (void)c;
+    return ++*value <= (l->ep > 1 || l->etp > 0 ? knob->high : 0);
+}
+
+/* Those that the stack runs. */
+bool rh_knob_wider_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+{
+    do
+        ++*value;
+    while (*value <= knob->high && (l->pp == 1 ? *value != RH_PIPELINE_1F1B
+                                               : !rh_stack_runs(c->stack, (RhPipelineKind)*value)));
+    return *value <= knob->high;
+}
