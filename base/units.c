@@ -33,8 +33,9 @@ static const Unit flop_units[] = {{"FLOP/s", 1, 1},     {"kFLOP/s", 1e3, 1},  {"
                                   {"GFLOP/s", 1e9, 1},  {"TFLOP/s", 1e12, 1}, {"PFLOP/s", 1e15, 1},
                                   {"EFLOP/s", 1e18, 1}, {NULL, 0, 1}};
 static const Unit power_units[] = {{"W", 1, 1}, {"kW", 1e3, 1}, {"MW", 1e6, 1}, {NULL, 0, 1}};
-static const Unit money_units[] = {{"USD", 1, 1},  {"kUSD", 1e3, 1}, {"MUSD", 1e6, 1}, {"$", 1, 1},
-                                   {"k$", 1e3, 1}, {"M$", 1e6, 1},   {NULL, 0, 1}};
+static const Unit money_units[] = {{"USD", 1, 1}, {"kUSD", 1e3, 1}, {"MUSD", 1e6, 1},
+                                   {"$", 1, 1},   {"k$", 1e3, 1},   {"M$", 1e6, 1},
+                                   {"k", 1e3, 1}, {"M", 1e6, 1},    {NULL, 0, 1}};
 static const Unit token_units[] = {{"", 1, 1},    {"k", 1e3, 1},  {"M", 1e6, 1},
                                    {"B", 1e9, 1}, {"T", 1e12, 1}, {NULL, 0, 1}};
 static const Unit frac_units[] = {{"%", 1, 100}, {"", 1, 1}, {NULL, 0, 1}};

@@ -118,6 +118,19 @@ static bool read_quantity(const RhOption *o, const char *text, double *value, GE
     return fine;
 }
 
+/* Numbers of tokens in a sample are powers of two: 8k is 8,192. */
+static bool read_integer(const RhOption *o, const char *text, int64_t *value, GError **error)
+{
+    size_t length = strlen(text);
+    if (!o->binary || length < 2 || (text[length - 1] != 'k' && text[length - 1] != 'K'))
+        return rh_integer_parse(text, o->low, o->high, value, error);
+    g_autofree char *number = g_strndup(text, length - 1);
+    if (!rh_integer_parse(number, 1, o->high / 1024, value, NULL))
+        return rh_integer_parse(text, o->low, o->high, value, error);
+    *value *= 1024;
+    return true;
+}
+
 static bool store_value(const RhOption *o, const char *text, RhArguments *a, GError **error)
 {
     GError *local = NULL;
@@ -131,8 +144,7 @@ static bool store_value(const RhOption *o, const char *text, RhArguments *a, GEr
     case RH_OPTION_CHOICE:
         return read_choice(o, text, a, error);
     case RH_OPTION_INTEGER:
-        return rh_integer_parse(text, o->low, o->high, FIELD(a, o, int64_t), &local) ||
-               as_usage(o, local, error);
+        return read_integer(o, text, FIELD(a, o, int64_t), &local) || as_usage(o, local, error);
     case RH_OPTION_QUANTITY:
         return read_quantity(o, text, FIELD(a, o, double), &local) || as_usage(o, local, error);
     case RH_OPTION_FLAG:

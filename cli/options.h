@@ -41,7 +41,8 @@ typedef struct {
     const char *const *(*names)(void); /* what the value may be, beside files: for completions */
     bool layout_keys; /* the value begins with a key of a layout: words for completions */
     bool required;
-    bool usual; /* most inputs need it: said along where something required is missing */
+    bool usual;  /* most inputs need it: said along where something required is missing */
+    bool binary; /* of an integer: k stands for 1,024 */
     const char
         *unless; /* options ("a|b") in place of which it stands: required where none of them is
                            given, and never with one */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "report/format.h"
@@ -117,16 +118,18 @@ static bool read_lengths(const char *text, RhRequestsPlan *plan, GError **error)
 /* --- rates and arrivals --- */
 
 /* "5/s", "90/min", "1000/h". */
+/* A bare number is a second's. */
 static bool read_rate(const char *option, const char *text, double *per_s, GError **error)
 {
     static const struct {
         const char *unit;
         double s;
-    } units[] = {{"/s", 1}, {"/min", 60}, {"/h", 3600}};
-    char *end = NULL;
-    double x = g_ascii_isdigit(*text) || *text == '.' ? g_ascii_strtod(text, &end) : 0;
-    for (size_t i = 0; end && i < G_N_ELEMENTS(units); i++)
-        if (strcmp(end, units[i].unit) == 0 && x > 0 && x / units[i].s <= RATE_MAX) {
+    } units[] = {{"", 1}, {"/s", 1}, {"/min", 60}, {"/h", 3600}};
+    const char *unit = text + strcspn(text, "/");
+    g_autofree char *number = g_strndup(text, (gsize)(unit - text));
+    double x = 0;
+    for (size_t i = 0; rh_number_parse(number, &x) && i < G_N_ELEMENTS(units); i++)
+        if (strcmp(unit, units[i].unit) == 0 && x > 0 && x / units[i].s <= RATE_MAX) {
             *per_s = x / units[i].s;
             return true;
         }

@@ -438,7 +438,7 @@ static const RhOption own[] = {
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "a platform's picture as .svg; what --from-machine made, as .json", .neutral = true),
     RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", "tokens of a sample, for a workload",
-              .low = 1, .high = 1 << 28),
+              .low = 1, .binary = true, .high = 1 << 28),
     RH_OPTION(templated, "template", 0, RH_OPTION_FLAG, NULL,
               "a device as a file to begin one's own from", .neutral = true),
     RH_OPTION(from_machine, "from-machine", 0, RH_OPTION_FLAG, NULL,

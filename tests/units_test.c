@@ -60,6 +60,7 @@ static const Case cases[] = {
     {"1.2kW", RH_QUANTITY_W, 1200},
     {"24MW", RH_QUANTITY_W, 24e6},
     {"2.5USD", RH_QUANTITY_USD, 2.5},
+    {"3M", RH_QUANTITY_USD, 3e6},
     {"90%", RH_QUANTITY_FRAC, 0.9},
     {"7%", RH_QUANTITY_FRAC, 0.07},
     {"0.9", RH_QUANTITY_FRAC, 0.9},

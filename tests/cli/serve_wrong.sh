@@ -8,7 +8,7 @@ try() {
 drawn=(-s tp1 --lengths 'in=10,out=5')
 try -s tp1
 try "${drawn[@]}"
-try "${drawn[@]}" --rate 5
+try "${drawn[@]}" --rate 5/m
 try "${drawn[@]}" --rate 0/s
 try "${drawn[@]}" --rate 1e-300/s
 try "${drawn[@]}" --rate 5/s --concurrency 4

@@ -16,3 +16,9 @@ try rehearse simulate "${gpus[@]}"
 try rehearse simulate "${gpus[@]}" --set nic.efficiency=59%
 try rehearse simulate "${gpus[@]}" --set nic.efficiency=30%
 try rehearse simulate "${gpus[@]}" --set ib=200Gb/s
+echo 'said short:'
+rehearse plan -w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 1k --top 1 -q --json | grep '"sequence_tokens"'
+rehearse plan -w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 1.5k 2>&1
+rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=16,out=2 --rate 5 --count 20 -q | grep '^requests'
+rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=16,out=2 --rate 0x10 2>&1
+rehearse capacity -w "$CASES/inputs/tiny-llama.json" -p dgx-h100 --gpus 8 --tokens 1B --seq 1k --budget 3M --price 2USD -q | head -n 1
