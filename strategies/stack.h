@@ -20,6 +20,8 @@ typedef struct {
     /* Whose launches run it, and whose rules say what it runs (strategies/frameworks/NAME.json);
      * NULL: nobody's. */
     const char *framework;
+    /* The stack whose error bars and odds are its own, as it differs from that in what it keeps alone; NULL: itself. */
+    const char *judged_as;
     bool flash_attention;
     bool fused_norms;
     bool fused_softmax;     /* of attention that is not fused */

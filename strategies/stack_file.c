@@ -174,6 +174,9 @@ static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error
     s->about = rh_json_string(doc, root, "about");
     s->framework =
         rh_json_string_or(doc, root, "framework", NULL); /* a habit that is not inherited */
+    s->judged_as = rh_json_string_or(doc, root, "judged_as", NULL);
+    if (s->judged_as && !g_strv_contains(rh_stack_names(), s->judged_as))
+        rh_json_problem(doc, root, NULL, "\"judged_as\": there is no stack \"%s\"", s->judged_as);
     GError *unruled = NULL;
     if (s->framework && !rh_framework_rules(s->framework, &unruled))
         rh_json_problem_of(doc, root, "framework", unruled);

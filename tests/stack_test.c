@@ -1,8 +1,10 @@
 /* Stacks as data: what a file says over the stack it derives from. */
 #include <string.h>
 
+#include "strategies/search/likeness.h"
 #include "strategies/stack_file.h"
 #include "tests/testkit.h"
+#include "tests/train_kit.h"
 
 static void every_stack_says_what_it_is(void)
 {
@@ -15,6 +17,15 @@ static void every_stack_says_what_it_is(void)
         CU_ASSERT_PTR_EQUAL(rh_stack_by_name(*name, NULL), s);   /* kept */
     }
     CU_ASSERT_PTR_NULL(rh_stack_by_name("nobody", NULL));
+}
+
+/* Bars and odds of a stack that names another are that one's. */
+static void some_are_judged_as_another(void)
+{
+    g_auto(TrainKit) own = train_kit("llama-3.2-1b", "dgx-h100:1", "xla", 8, 1024);
+    g_auto(TrainKit) named = train_kit("llama-3.2-1b", "dgx-h100:1", "xla-qkv", 8, 1024);
+    CU_ASSERT_STRING_EQUAL(rh_likeness_of(&own.c).stack, "xla");
+    CU_ASSERT_STRING_EQUAL(rh_likeness_of(&named.c).stack, "xla");
 }
 
 static void every_file_is_right(void)
@@ -62,6 +73,7 @@ int main(void)
 {
     return rh_test_main("stack",
                         (RhTest[]){{"every_stack_says_what_it_is", every_stack_says_what_it_is},
+                                   {"some_are_judged_as_another", some_are_judged_as_another},
                                    {"every_file_is_right", every_file_is_right},
                                    {"a_file_says_what_differs", a_file_says_what_differs},
                                    {"attention_is_the_stacks", attention_is_the_stacks},

@@ -34,7 +34,7 @@ RhLikeness rh_likeness_of(const RhCase *c)
                                    : g_strdup_printf("%s attention, %s norms",
                                                      stack->flash_attention ? "flash" : "unfused",
                                                      stack->fused_norms ? "fused" : "eager");
-    return (RhLikeness){.stack = g_intern_string(stack->name),
+    return (RhLikeness){.stack = g_intern_string(stack->judged_as ? stack->judged_as : stack->name),
                         .generation = g_intern_string(generation),
                         .kind = g_intern_string(kind_of(c->model)),
                         .device = g_intern_string(device),
