@@ -77,7 +77,7 @@ static const RhOption own[] = {
               "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
               .otherwise = "1%"),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
-              "how many of measured runs as full as a layout may have run out of memory",
+              "how likely a layout may be to run out of memory, by curves of measured runs",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
     {0}};
 static const RhOption *const tables[] = {

@@ -322,7 +322,7 @@ static const RhOption own[] = {
               "only layouts within this, as \"tp<=8\", \"memory<=90%\" or \"memory<=70GiB\"",
               .layout_keys = true),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
-              "how many of measured runs as full as a layout may have run out of memory",
+              "how likely a layout may be to run out of memory, by curves of measured runs",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
     RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
               .high = 100),
@@ -352,9 +352,10 @@ const RhCommand rh_command_plan = {
              "the rest bounded from below, and the most promising rehearsed on a simulated\n"
              "network until nothing left can better the first by more than --gap. The rows\n"
              "behind it are the best of other kinds that were rehearsed.\n\n"
-             "Layouts are ranked that are sure to fit: of measured runs as full at most --risk\n"
-             "ran out of memory; or those within --limit memory<=X. A quicker one that fits,\n"
-             "but less surely, is shown apart. A row is the best of its kind, --variants\n"
+             "Layouts are ranked that are sure to fit: as likely at most as --risk to run out\n"
+             "of memory, by a curve in the share that is predicted, fitted to measured runs and\n"
+             "peaks; or those within --limit memory<=X. A quicker one that fits, but less\n"
+             "surely, is shown apart. A row is the best of its kind, --variants\n"
              "shows those that differ by rank order and vpp too.\n\n"
              "With --beside, a neighbour's FILE being as in simulate --help, the best layouts\n"
              "are rehearsed beside it on the nodes of --on: what it costs each, which wins\n"

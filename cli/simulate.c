@@ -215,7 +215,7 @@ static const RhOption own[] = {
               "the answer is no (exit 1) above this much of a GPU's memory, as 90% or 70GiB",
               .unless = "program"),
     RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
-              "the answer is no (exit 1) where more of measured runs as full ran out of memory",
+              "the answer is no (exit 1) where it is likelier to run out of memory",
               .quantity = RH_QUANTITY_FRAC, .otherwise = "5%", .unless = "program"),
     RH_OPTION(trace, "trace", 0, RH_OPTION_TEXT, "FILE",
               "write the timeline as gzipped Chrome trace, for Perfetto", .neutral = true),
@@ -232,9 +232,9 @@ const RhCommand rh_command_simulate = {
              "shared. The table says where the step of a mean GPU goes, and which rank waits\n"
              "longest. The first line also gives the two lower bounds that `plan` screens\n"
              "with. A layout that needs more memory than there is, is rehearsed all the same:\n"
-             "the text, and \"fits\" in the JSON, say so. It also says whether runs as full\n"
-             "have run out of memory; with --risk or --limit memory<=X given, exit status 1\n"
-             "says that this one is not as safe.\n\n"
+             "the text, and \"fits\" in the JSON, say so. It also says how likely it is\n"
+             "to run out of memory, by a curve of measured runs; with --risk or\n"
+             "--limit memory<=X given, exit status 1 says that this one is not as safe.\n\n"
              "With --beside, jobs share the fabric: a FILE holds one, as JSON:\n"
              "  {\"workload\": \"llama-3.1-8b\", \"layout\": \"tp8,dp4\", \"nodes\": \"4-7\",\n"
              "   \"global_batch\": 64, \"sequence\": 4096, \"start\": \"0.5s\", \"steps\": 3}\n"
