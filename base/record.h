@@ -35,6 +35,18 @@ typedef struct {
     int32_t ran, failed, peaks;      /* runs and measured peaks it was fitted to */
 } RhOdds;
 
+/* Of runs that curves of others were asked about: the mean square of what was said less what came (Brier), and how many ran
+ * out of memory of those of which at most so much was said, and more than the band before. */
+#define RH_ODDS_BANDS 4
+#define RH_ODDS_BANDS_ENDS                                                                         \
+    {                                                                                              \
+        RH_ODDS_ASKED, 0.5, 1 - RH_ODDS_ASKED, 1                                                   \
+    }
+typedef struct {
+    double brier;
+    int32_t count, runs[RH_ODDS_BANDS], failed[RH_ODDS_BANDS];
+} RhOddsTrial;
+
 /* What MFU steps on a device have, by kind of model and format of the linear layers: RH_RECORD_SHARE of
  * the steps, each group of them counting the same, lie between the two, as many below as above. */
 typedef struct {
@@ -68,7 +80,8 @@ typedef struct {
                                      have none, where a bar is of other sources' runs alone */
     GArray *bars;                 /* RhErrorBar */
     GPtrArray *odds;              /* RhOdds*, owned */
-    GArray *usual;                /* RhUsualMfu */
+    RhOddsTrial trials[2]; /* of runs it was made from, by group and by table; not in a file */
+    GArray *usual;         /* RhUsualMfu */
     RhServingRecord serving;
 } RhRecord;
 
@@ -125,5 +138,7 @@ static inline double rh_odds_least_risk(const RhOdds *odds)
 }
 /* The largest share of the memory at which the curve is at most `risk`; INFINITY for 1. */
 double rh_odds_room(const RhOdds *odds, double risk);
+/* Each group of one table, model and device left out, or each table; of tables that tell of failures. (record_trial.c) */
+RhOddsTrial rh_record_try_odds(const RhJudged *judged, bool tables);
 /* Curves of these runs into a list of RhOdds*, stacks first. (record_odds.c) */
 void rh_record_make_odds(const RhJudged *judged, GPtrArray *list);

@@ -275,6 +275,8 @@ RhRecord *rh_record_make(const RhJudged *judged)
     record->bare = record->steps - record->barred;
     make_bars(judged, record->bars);
     rh_record_make_odds(judged, record->odds);
+    for (int tables = 0; tables < 2; tables++)
+        record->trials[tables] = rh_record_try_odds(judged, tables);
     make_usual(judged, record);
     return record;
 }

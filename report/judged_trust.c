@@ -61,12 +61,30 @@ static void append_asked(GString *out, const RhJudged *judged, const RhRecord *r
                                wrong[0], count[0], 100 * (1 - RH_ODDS_ASKED), wrong[1], count[1]);
 }
 
+/* "odds where a model's runs are left out: Brier 0.03 of 686; said 0 to 5 %: 1 of 270 ran out; ..." */
+static void append_trial(GString *out, const RhOddsTrial *trial, const char *what)
+{
+    static const double ends[RH_ODDS_BANDS] = RH_ODDS_BANDS_ENDS;
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (trial->count == 0)
+        return;
+    g_string_append_printf(text, "odds by other %s' runs: Brier %.3f of %d; ran out where", what,
+                           trial->brier, trial->count);
+    for (int i = 0; i < RH_ODDS_BANDS; i++)
+        g_string_append_printf(text, "%s %.0f to %.0f %% was said %d of %d", i ? "," : "",
+                               100 * (i ? ends[i - 1] : 0), 100 * ends[i], trial->failed[i],
+                               trial->runs[i]);
+    rh_text_wrap(out, text->str, 6, 79);
+}
+
 void rh_report_judged_trust(GString *out, const RhJudged *judged, const RhRecord *record,
                             bool verbose)
 {
     RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
     append_bars(out, judged, &all);
     append_asked(out, judged, record);
+    append_trial(out, &record->trials[0], "models");
+    append_trial(out, &record->trials[1], "tables");
     for (guint i = 0, shown = 0; i < record->odds->len && (verbose || shown == 0); i++) {
         const RhOdds *odds = g_ptr_array_index(record->odds, i);
         if (!verbose && !odds->kernels)

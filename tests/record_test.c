@@ -117,6 +117,32 @@ static void add_run(RhJudged *judged, double share, bool failed)
     row->predicted_s = 1;
 }
 
+/* Two models whose memory ends at the same share are told by each other's runs, and a table by none but the prior; a table
+ * without failures does not count. */
+static void odds_are_tried_where_the_run_was_not(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    static const char *const tables[] = {"t", "t", "survivors"}, *const models[] = {"a", "b", "c"};
+    for (int i = 0; i < 120; i++) {
+        double share = 0.5 + (double)(i % 40) / 40;
+        bool failed = share > 1;
+        if (i >= 80 && failed)
+            continue;
+        add_run(judged, share, failed);
+        RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1);
+        row->table = tables[i / 40];
+        row->model = models[i / 40];
+    }
+    RhOddsTrial models_apart = rh_record_try_odds(judged, false),
+                tables_apart = rh_record_try_odds(judged, true);
+    CU_ASSERT_EQUAL(models_apart.count, 80);
+    CU_ASSERT_EQUAL(tables_apart.count, 80);
+    CU_ASSERT_EQUAL(models_apart.failed[0], 0);
+    CU_ASSERT_EQUAL(models_apart.failed[RH_ODDS_BANDS - 1], models_apart.runs[RH_ODDS_BANDS - 1]);
+    CU_ASSERT_TRUE(models_apart.brier < 0.02);
+    CU_ASSERT_TRUE(models_apart.brier <= tables_apart.brier);
+}
+
 /* Of 10 groups with MFUs of 10 to 100 %, a tenth has 10 and nine tenths at most 90 %. */
 static void usual_mfus_are_of_steps_on_the_device(void)
 {
@@ -303,6 +329,7 @@ int main(void)
         {"of_assumed_constants_the_bar_is_wider", of_assumed_constants_the_bar_is_wider},
         {"a_bar_that_is_judged_knows_nothing_of_its_own_table",
          a_bar_that_is_judged_knows_nothing_of_its_own_table},
+        {"odds_are_tried_where_the_run_was_not", odds_are_tried_where_the_run_was_not},
         {"usual_mfus_are_of_steps_on_the_device", usual_mfus_are_of_steps_on_the_device},
         {"odds_fall_without_a_step", odds_fall_without_a_step},
         {"runs_that_ran_tell_up_to_all_of_it", runs_that_ran_tell_up_to_all_of_it},
