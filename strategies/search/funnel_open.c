@@ -291,7 +291,7 @@ static void open_cuts(RhFunnel *f, const RhCandidate *first)
     f->cuts_at_once = CLAMP(2 * f->cuts_at_once, CUTS_LEAST, CUTS_MOST);
     add_cut(&cuts, first);
     gather_cuts(&cuts, (guint)f->cuts_at_once);
-    g_autoptr(GArray) order = cuts.order = rh_funnel_by_shard(f, layouts);
+    cuts.order = rh_funnel_by_shard(f, layouts);
     f->plan->cuts_opened_count += layouts->len;
     rh_funnel_share_work(f, &(RhSharedWork){.count = (int32_t)layouts->len,
                                             .process_least = CUTS_A_PROCESS,
@@ -300,6 +300,7 @@ static void open_cuts(RhFunnel *f, const RhCandidate *first)
                                             .find = find_chunks,
                                             .take = take_chunks,
                                             .user = &cuts});
+    g_array_unref(cuts.order);
 }
 
 void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
