@@ -242,7 +242,7 @@ static void what_is_gathered_may_be_kept(void)
  * other ranks is longer by all of them, where they took less than those kernels. */
 static void sums_behind_weights_are_borne_whole(void)
 {
-    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 4, 4096);
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "h100-sxm:2x1", "bare", 4, 4096);
     train_kit_runs_all(&k);
     g_autoptr(RhPlatform) smooth = rh_platform_copy(k.platform);
     smooth->collective_sms.value = 0;

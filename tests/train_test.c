@@ -70,6 +70,7 @@ static void rows_that_are_pulled_move_as_much(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 8, 2048);
     double L = k.model->layers_count, m = 8, t = 8;
     double full = 2.0 * 2048 * (double)k.model->hidden;
+    train_kit_runs_all(&k);
     g_autoptr(RhProgram) once = train_build(&k, "tp8,sp=on");
     k.stack->pulls_rows = true;
     g_autoptr(RhProgram) plain = train_build(&k, "tp8,sp=on"),

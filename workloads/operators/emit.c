@@ -143,8 +143,7 @@ void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k)
     int32_t steps = ops->in_steps ? ops->shard->tp : 1;
     if (pulls(ops))
         rh_ops_stream(ops, RH_KERNEL_ADD,
-                      (RH_READ + RH_WRITE) * rh_ops_operand_bytes(ops) *
-                          (double)rows_of(ops, 0, steps) * (double)k,
+                      2 * rh_ops_operand_bytes(ops) * (double)rows_of(ops, 0, steps) * (double)k,
                       1);
     for (int32_t i = 0; i < steps; i++) {
         if (steps > 1)
@@ -163,7 +162,7 @@ static void add_partial_sums(RhOps *ops, int64_t n)
 {
     double own = ops->element_bytes * (double)rows_of(ops, 0, ops->shard->tp) * (double)n;
     rh_ops_exchange(ops, (RhExchange){.kind = RH_EXCHANGE_ROWS_ADD});
-    rh_ops_stream(ops, RH_KERNEL_REDUCE, (ops->shard->tp * RH_READ + RH_WRITE) * own, 1);
+    rh_ops_stream(ops, RH_KERNEL_REDUCE, (ops->shard->tp + 1) * own, 1);
 }
 
 /* Of PyTorch's symmetric memory (_pipelined_produce_and_all2all) every split is another rank's, which
