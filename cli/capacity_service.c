@@ -109,11 +109,20 @@ static bool load(const Asking *q, Offered *o, GError **error)
         return false;
     if (!q->a->rate)
         asking->options.rate_per_s = rh_requests_rate_per_s(asking->asked->list);
-    if (q->goal.budget_usd <= 0 || asking->in->hardware->price_usd_per_gpu_hour.value > 0)
-        return true;
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "--budget: the price of %s is not known\nhelp: --price %s=2USD, or what you pay",
-                   o->words.platform, o->words.platform);
+    return true;
+}
+
+/* A budget needs every price. */
+static bool check_prices(const Asking *q, GError **error)
+{
+    g_autoptr(GPtrArray) unknown = g_ptr_array_new();
+    for (guint i = 0; i < q->all->len; i++) {
+        const Offered *o = g_ptr_array_index(q->all, i);
+        if (o->asking.in->hardware->price_usd_per_gpu_hour.value <= 0)
+            g_ptr_array_add(unknown, (void *)(uintptr_t)o->words.platform);
+    }
+    return q->goal.budget_usd <= 0 || unknown->len == 0 ||
+           rh_prices_missing("--budget", unknown, error);
 }
 
 /* That a model has no room on a platform is part of the answer. `left` platforms share what time is left. */
@@ -190,7 +199,7 @@ static bool plan_open(const Asking *q, Offered *o, guint left, GError **error)
     return planned;
 }
 
-static bool plan_all(Asking *q, GError **error)
+static bool load_all(Asking *q, GError **error)
 {
     for (guint i = 0; i < q->names->len; i++) {
         Offered *o = offered_new(q->a, g_ptr_array_index(q->names, i));
@@ -198,6 +207,11 @@ static bool plan_all(Asking *q, GError **error)
         if (!load(q, o, error))
             return false;
     }
+    return true;
+}
+
+static bool plan_all(const Asking *q, GError **error)
+{
     for (guint i = 0; i < q->all->len; i++)
         if (!plan_open(q, g_ptr_array_index(q->all, i), q->all->len - i, error))
             return false;
@@ -313,7 +327,11 @@ int rh_capacity_service(const RhArguments *a, GError **error)
                 .names = g_ptr_array_new_with_free_func(g_free),
                 .sizes = g_array_new(FALSE, FALSE, sizeof(int64_t)),
                 .all = g_ptr_array_new_with_free_func(offered_free)};
-    int status = !read_question(&q, error) ? 2 : !plan_all(&q, error) ? 3 : show(&q, error);
+    int status = !read_question(&q, error)  ? 2
+                 : !load_all(&q, error)     ? 3
+                 : !check_prices(&q, error) ? 2
+                 : !plan_all(&q, error)     ? 3
+                                            : show(&q, error);
     g_ptr_array_unref(q.all);
     g_array_unref(q.sizes);
     g_ptr_array_unref(q.names);

@@ -59,30 +59,20 @@ static bool plan_on(RhCapacityAsking *q, GError **error)
 /* A budget needs every price; so does electricity that is paid apart, unless it is all that is paid. */
 static bool check_prices(const RhCapacityAsking *q, GError **error)
 {
-    g_autoptr(GString) unknown = g_string_new(NULL), help = g_string_new(NULL);
-    guint count = 0, priced = 0;
+    g_autoptr(GPtrArray) unknown = g_ptr_array_new();
+    bool apart = q->goal.usd_per_kwh > 0, priced = false;
     for (guint i = 0; i < q->inputs->len; i++) {
         const RhInputs *in = g_ptr_array_index(q->inputs, i);
         const RhCapacityCell *cell = &g_array_index(q->cells, RhCapacityCell, i);
         if (i > 0 && strcmp(cell[-1].platform, cell->platform) == 0)
             continue;
-        if (in->hardware->price_usd_per_gpu_hour.value > 0) {
-            priced++;
-            continue;
-        }
-        g_string_append_printf(unknown, "%s%s", count++ ? ", " : "", cell->platform);
-        g_autofree char *price = g_strdup_printf("%s=2USD", cell->platform);
-        g_autofree char *word = rh_text_path(price);
-        g_string_append_printf(help, "--price %s ", word);
+        if (in->hardware->price_usd_per_gpu_hour.value > 0)
+            priced = true;
+        else
+            g_ptr_array_add(unknown, (void *)(uintptr_t)cell->platform);
     }
-    bool apart = q->goal.usd_per_kwh > 0;
-    if (count == 0 || (apart ? priced == 0 : q->goal.budget_usd <= 0))
-        return true;
-    g_string_truncate(help, help->len - 1);
-    return rh_fail(error, RH_ERROR_USAGE,
-                   "%s: the price%s of %s %s not known\nhelp: %s, or what you pay",
-                   apart ? "--price-kwh" : "--budget", count > 1 ? "s" : "", unknown->str,
-                   count > 1 ? "are" : "is", help->str);
+    return unknown->len == 0 || (apart ? !priced : q->goal.budget_usd <= 0) ||
+           rh_prices_missing(apart ? "--price-kwh" : "--budget", unknown, error);
 }
 
 /* --- the answer --- */

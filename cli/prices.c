@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "report/format.h"
 
 /* NAME or NAME:NODES each? A platform written in one line has other words behind its commas. */
 static bool are_names(char **words)
@@ -130,4 +131,19 @@ bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GEr
     if (month)
         platform->price_usd_per_gpu_hour.date = g_intern_string(month);
     return true;
+}
+
+bool rh_prices_missing(const char *option, const GPtrArray *names, GError **error)
+{
+    g_autoptr(GString) unknown = g_string_new(NULL), help = g_string_new(NULL);
+    for (guint i = 0; i < names->len; i++) {
+        const char *name = g_ptr_array_index(names, i);
+        g_autofree char *price = g_strdup_printf("%s=2USD", name);
+        g_autofree char *word = rh_text_path(price);
+        g_string_append_printf(unknown, "%s%s", i > 0 ? ", " : "", name);
+        g_string_append_printf(help, "%s--price %s", i > 0 ? " " : "", word);
+    }
+    return rh_fail(
+        error, RH_ERROR_USAGE, "%s: the price%s of %s %s not known\nhelp: %s, or what you pay",
+        option, names->len > 1 ? "s" : "", unknown->str, names->len > 1 ? "are" : "is", help->str);
 }

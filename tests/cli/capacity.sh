@@ -71,3 +71,6 @@ done
 rehearse capacity -w tiny-llama.json -p dgx-h100 --seq 1024 -q --tokens 1B 2>&1
 rehearse capacity -w tiny-llama.json -p dgx-h100 --lengths in=8,out=8 --dtype bf16,fp8 --rate 1/s --ttft 'p99<1s' 2>&1
 echo "exit $?"
+echo 'a budget names every platform whose price it lacks, of services too:'
+rehearse capacity -w tiny-llama.json -p dgx-h100:1,dgx-h200:1 --lengths in=8,out=8 --rate 1/s --ttft 'p99<1s' --by 1d --budget 3M 2>&1
+echo "exit $?"
