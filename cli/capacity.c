@@ -62,9 +62,8 @@ static const RhOption own[] = {
     RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
               "samples of a step: a range to choose from, or a number; rows of their own by commas "
               "(4 to 16 M tokens, or 256 to 32,768 pictures)"),
-    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S",
-              "tokens of one sample, 8k being 8192; a picture is one", .usual = true, .low = 1,
-              .binary = true, .high = 1 << 28),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", RH_SEQUENCE_ABOUT, .usual = true,
+              .low = 1, .binary = true, .high = 1 << 28),
     RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "[NAME=]USD[@MONTH]",
               "a GPU-hour of the platform NAME, or of all, as dgx-h100=2.50USD@2026-11"),
     RH_OPTION(usd_per_kwh, "price-kwh", 0, RH_OPTION_QUANTITY, "0.08USD",

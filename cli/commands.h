@@ -4,6 +4,9 @@
 
 #include "cli/options.h"
 
+/* Of --seq; inputs.c says it where that is missing. */
+#define RH_SEQUENCE_ABOUT "tokens of one sample, 8k being 8192; a picture is one"
+
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];
 extern const RhOption rh_options_help[];       /* -h and --help: of every command, the last */
 extern const RhOption rh_options_terminal[];   /* of commands that need no more: -q and --color */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cli/commands.h"
 #include "cli/inputs_set.h"
 #include "cli/launching.h"
 #include "cli/names.h"
@@ -85,11 +86,10 @@ static bool check_sequence(const RhModel *m, const RhInputsSpec *spec, GError **
                        m->name);
     if (rh_model_sees_pictures(m) || spec->sequence > 0)
         return true;
-    return rh_fail(
-        error, RH_ERROR_USAGE,
-        "%s needs --seq S\nnote: --seq  tokens of one sample; a picture is one\nhelp: `rehearse %s "
-        "--help` has examples",
-        command, command);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s needs --seq S\nnote: --seq  " RH_SEQUENCE_ABOUT
+                   "\nhelp: `rehearse %s --help` has examples",
+                   command, command);
 }
 
 /* A copy that lives as long as the inputs; NULL of NULL. */

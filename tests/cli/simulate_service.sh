@@ -9,7 +9,7 @@ echo "${service/NODES/1,3}" >far.json
 rehearse simulate "${job[@]}" --on 0,2,4,6 --beside chat.json --steps 8 -o answer.json
 sed -n '/"service"/,/"start_s"/p' answer.json
 rehearse simulate "${job[@]}" --on 4-7 --beside far.json --steps 8 | head -n 17
-echo "$service" | sed 's/NODES/1,4/; s/5\/s/5/; s/tp8\/tp8/tp8x\/tp8/; s/"start"/"sart"/; s/: 40}/: 40, "experts_load": "steep"}/' >bad.json
+echo "$service" | sed 's/NODES/1,4/; s/5\/s/5m/; s/tp8\/tp8/tp8x\/tp8/; s/"start"/"sart"/; s/: 40}/: 40, "experts_load": "steep"}/' >bad.json
 rehearse simulate "${job[@]}" --on 0,2,4,6 --beside bad.json 2>&1
 echo "exit $?"
 echo "${service/NODES/1,4}" >near.json
