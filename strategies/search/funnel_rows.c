@@ -13,7 +13,8 @@ bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c)
     if (!f->race->filling || c->kind < RH_KEY_WORK)
         return false;
     RhLayout l = rh_funnel_layout(f, c->layout);
-    return rh_funnel_entry_of_kind(f, &l) > 0;
+    int32_t at = rh_funnel_entry_of_kind(f, &l);
+    return at > 0 && c->key >= rh_funnel_worth_of(f, f->main.entries->pdata[at]);
 }
 
 void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item)
