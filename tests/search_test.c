@@ -79,6 +79,25 @@ static void where_nothing_leaves_room_all_that_fits_is_ranked(void)
     CU_ASSERT_EQUAL(plan->roomy_count, plan->fit_count);
 }
 
+/* Two layers a stage, of which the first stages recompute both: a framework that is told one number for all stages
+ * recomputes all. */
+static void all_layers_are_recomputed_where_one_number_is_all(void)
+{
+    static const char *const fixed[] = {"tp=8", "pp=64", "mb=1", "vpp=1"};
+    RhConstraint constraints[G_N_ELEMENTS(fixed)];
+    for (size_t i = 0; i < G_N_ELEMENTS(fixed); i++)
+        CU_ASSERT_TRUE(rh_constraint_parse(fixed[i], false, &constraints[i], NULL));
+    RhPlanOptions o = {.gap_frac = 0.01,
+                       .constraints = constraints,
+                       .constraints_count = G_N_ELEMENTS(fixed),
+                       .best_alone = true};
+    g_auto(TrainKit) k = train_kit("gpt-1t", "selene:64", "megatron-2021", 512, 2048);
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_TRUE_FATAL(plan && plan->entries->len == 1);
+    CU_ASSERT_EQUAL(entry(plan, 0)->layout.recompute, RH_RECOMPUTE_FULL);
+    CU_ASSERT_EQUAL(entry(plan, 0)->layout.again_layers_count, 0);
+}
+
 static bool differ_by_order_and_chunks_alone(const RhLayout *a, const RhLayout *b)
 {
     RhLayout twin = *b;
@@ -487,6 +506,8 @@ int main(void)
              what_is_ranked_leaves_room_and_the_fuller_stands_apart},
             {"where_nothing_leaves_room_all_that_fits_is_ranked",
              where_nothing_leaves_room_all_that_fits_is_ranked},
+            {"all_layers_are_recomputed_where_one_number_is_all",
+             all_layers_are_recomputed_where_one_number_is_all},
             {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
             {"each_other_family_has_its_best_beside", each_other_family_has_its_best_beside},
             {"recomputation_that_saves_nothing_is_folded",

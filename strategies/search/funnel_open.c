@@ -105,17 +105,22 @@ static double add_layout(const Opening *o, const RhLayout *chosen)
     return peak_bytes;
 }
 
-/* As few layers as fit, of each chunk, or as many of every chunk where the framework knows one number. */
+/* As few layers as fit, of each chunk; as many of every chunk where the framework knows one number; all where it knows
+ * none. */
 static void add_layers(const Opening *o, const RhLayout *chosen)
 {
     RhFunnel *f = o->f;
     RhLayout l = *chosen;
     rh_recompute_least(rh_screen_shard(f->screen, chosen)->pieces,
                        rh_screen_shape(f->screen, chosen), f->room.ranked_bytes, &l);
-    if (l.recompute != chosen->recompute || l.again_layers_count == 0)
-        return; /* none or all, which are choices of their own */
-    if (isnan(add_layout(o, &l)) && rh_recompute_evenly(f->c, &l))
-        add_layout(o, &l);
+    if (l.recompute != chosen->recompute)
+        return; /* none, which is a choice of its own */
+    if (!isnan(add_layout(o, &l)) || l.again_layers_count == 0)
+        return;
+    if (rh_recompute_evenly(f->c, &l) && !isnan(add_layout(o, &l)))
+        return;
+    l.again_layers_count = 0;
+    add_layout(o, &l);
 }
 
 /* Do all layers fit, of which fewer may do? Then fewer are looked for once nothing else is better. */
