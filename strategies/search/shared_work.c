@@ -63,7 +63,8 @@ void rh_funnel_share_work(RhFunnel *f, const RhSharedWork *work)
             s.answers[i] = find_part(&s, i);
         if (!s.answers[i])
             continue;
-        work->take(part_begin(&s, i), part_begin(&s, i + 1), s.answers[i], work->user);
+        if (s.answers[i]->len > 0)
+            work->take(part_begin(&s, i), part_begin(&s, i + 1), s.answers[i], work->user);
         g_byte_array_unref(s.answers[i]);
     }
     g_free(s.answers);

@@ -11,7 +11,8 @@ typedef struct {
     const char *stage; /* as progress names it */
     /* Appends the answer to a question, in some process. */
     void (*find)(int32_t question, GByteArray *out, void *user);
-    /* Takes the answers to questions begin .. end-1, one behind another, in this one. */
+    /* Takes the answers to questions begin .. end-1, one behind another, in this one; not called where they are
+     * empty. */
     void (*take)(int32_t begin, int32_t end, const GByteArray *answers, void *user);
     void *user;
 } RhSharedWork;
