@@ -35,8 +35,8 @@ typedef struct {
     int32_t ran, failed, peaks;      /* runs and measured peaks it was fitted to */
 } RhOdds;
 
-/* Of runs that curves of others were asked about: the mean square of what was said less what came (Brier), and how many ran
- * out of memory of those of which at most so much was said, and more than the band before. */
+/* The score of odds on runs that their curves were not fitted to: the mean square of what was said less what came (Brier),
+ * and by band how many ran out of memory. */
 #define RH_ODDS_BANDS 4
 #define RH_ODDS_BANDS_ENDS                                                                         \
     {                                                                                              \

@@ -4,7 +4,7 @@
 
 #include "cli/options.h"
 
-/* Of --seq; inputs.c says it where that is missing. */
+/* The help of --seq, which inputs.c repeats where the option is missing. */
 #define RH_SEQUENCE_ABOUT "tokens of one sample, 8k being 8192; a picture is one"
 
 extern const RhOption rh_options_inputs[], rh_options_job[], rh_options_shared[];

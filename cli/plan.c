@@ -261,8 +261,8 @@ static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, R
     return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
 }
 
-/* What stands beside the rows and takes rehearsals of its own: near batches where the one that was asked for does not go
- * well into the GPUs, and what no search goes through unasked. */
+/* Looks for what stands beside the rows and takes rehearsals of its own: near batches where the one that was asked for
+ * does not go well into the GPUs, and knobs that no search goes through unasked. */
 static void look_around(const RhArguments *a, const RhInputs *in, const RhPlanOptions *options,
                         RhPlan *plan)
 {

@@ -8,7 +8,7 @@
 
 /* Rows and what is to be said below them. */
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options);
-/* What the quickest that is less sure to fit gains, of the best's time; is that worth a row? */
+/* The share of the best's time that the quickest layout that is less sure to fit saves; and whether it is worth a row. */
 double rh_report_fuller_gain(const RhPlan *plan);
 bool rh_report_fuller_is_row(const RhPlan *plan);
 /* The whole answer where there are no rows. */

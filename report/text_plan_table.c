@@ -35,7 +35,7 @@ static char *cell_exposed(const RhRehearsal *r)
                            : g_strdup("-");
 }
 
-/* What a plan is known by besides its layout. */
+/* A column of the table besides the layout. */
 typedef struct {
     const char *head;
     char *(*cell)(const RhRehearsal *r); /* caller frees */
@@ -134,7 +134,7 @@ bool rh_report_fuller_is_row(const RhPlan *plan)
     return rh_report_fuller_gain(plan) >= FULLER_ROW_FRAC;
 }
 
-/* As text of 79 columns; false: it is wider. */
+/* Writes the table as text of 79 columns; false: it is wider. */
 static bool write_table(GString *out, const RhPlan *plan, const GPtrArray *rows,
                         const GArray *columns)
 {

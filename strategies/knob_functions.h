@@ -1,5 +1,5 @@
 #pragma once
-/* What rows of knobs (knob_rows.h) say of themselves by functions, as RhKnob (knobs.h) has them. Private to the
+/* The functions of rows of knobs (knob_rows.h), as RhKnob (knobs.h) has them. Private to the
  * table of knobs. */
 #include "strategies/knobs.h"
 

@@ -121,7 +121,7 @@ static char *value_text(const RhKnob *knob, const RhLayout *l)
     return rh_knob_value_text(knob, rh_knob_value(knob, l));
 }
 
-/* Of several modules the beginning of each name. */
+/* A cell of several modules has the beginning of each name. */
 #define MODULE_CHARS 4
 char *rh_knob_cell_recompute(const RhLayout *l)
 {
@@ -164,7 +164,7 @@ char *rh_knob_cell_secondary(const RhLayout *l)
     return l->hpz > 0 ? g_strdup_printf("%d", l->hpz) : g_strdup("-");
 }
 
-/* What has no title shows in vpp already. */
+/* A schedule without a title shows in vpp already. */
 char *rh_knob_cell_schedule(const RhLayout *l)
 {
     bool titled = rh_pipeline_kind_title(l->schedule) != NULL;

@@ -30,7 +30,7 @@ bool rh_knob_next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l,
     return ++*value <= MIN(c->platform->gpus_per_node, c->job.gpus);
 }
 
-/* What divides the GPUs; two stages more than layers can be: embedding and head alone. */
+/* The search tries pipelines that divide the GPUs; two stages more than layers can be: embedding and head alone. */
 bool rh_knob_next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
@@ -136,7 +136,7 @@ bool rh_knob_next_expert(const RhKnob *knob, const RhCase *c, const RhLayout *l,
     return false;
 }
 
-/* As the rest of the layer is cut, or whole. */
+/* Experts are cut as the rest of the layer is, or whole. */
 bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l,
                                 int32_t *value)
 {
