@@ -307,6 +307,21 @@ static void what_no_policy_names_is_dropped(void)
     RH_CHECK_CLOSE(flops[2] - flops[1], 2 * (2 * 2048.0) * m->hidden * m->hidden, 1e-12);
 }
 
+/* ... and where it is not kept, neither is what the projection behind it reads of it in the operands' format. */
+static void a_dropped_context_leaves_no_narrow_copy(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("llama-2-13b", NULL);
+    double kept[2];
+    for (int narrow = 0; narrow < 2; narrow++) {
+        RhShard shard = shard_of(1, 2048, 2);
+        shard.recompute = RH_RECOMPUTE_CORE | RH_RECOMPUTE_NORM;
+        shard.drops_context = true;
+        shard.recipe = narrow ? &rh_recipe_fp8 : &rh_recipe_bf16;
+        kept[narrow] = rh_block_activation_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &shard).kept;
+    }
+    CU_ASSERT_EQUAL(kept[1], kept[0]);
+}
+
 /* Rates of the stack's kernels are shares of the device's, and what the user says stands. */
 static void a_librarys_rate_is_the_stacks(void)
 {
@@ -401,6 +416,7 @@ int main(void)
             {"what_is_gathered_may_be_kept", what_is_gathered_may_be_kept},
             {"rotation_leaves_what_it_read", rotation_leaves_what_it_read},
             {"what_no_policy_names_is_dropped", what_no_policy_names_is_dropped},
+            {"a_dropped_context_leaves_no_narrow_copy", a_dropped_context_leaves_no_narrow_copy},
             {"a_librarys_rate_is_the_stacks", a_librarys_rate_is_the_stacks},
             {0},
         });

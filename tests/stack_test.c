@@ -3,6 +3,8 @@
 
 #include "strategies/search/likeness.h"
 #include "strategies/stack_file.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/pieces.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -26,6 +28,19 @@ static void some_are_judged_as_another(void)
     g_auto(TrainKit) named = train_kit("llama-3.2-1b", "dgx-h100:1", "xla-qkv", 8, 1024);
     CU_ASSERT_STRING_EQUAL(rh_likeness_of(&own.c).stack, "xla");
     CU_ASSERT_STRING_EQUAL(rh_likeness_of(&named.c).stack, "xla");
+}
+
+/* What narrow products read XLA casts anew, and it writes no copy of the logits in fp32. */
+static void xla_holds_no_copies(void)
+{
+    g_auto(TrainKit) xla = train_kit("llama-3.2-1b", "dgx-h100:1", "xla", 8, 1024);
+    g_auto(TrainKit) own = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 8, 1024);
+    RhLayout l = train_layout(&xla, "dp8,mb1,zero3");
+    xla.c.job.recipe = own.c.job.recipe = &rh_recipe_fp8;
+    CU_ASSERT_EQUAL(rh_weight_copies_bytes(&xla.c), 0);
+    CU_ASSERT_TRUE(rh_weight_copies_bytes(&own.c) > 0);
+    CU_ASSERT_TRUE(rh_train_memory(&xla.c, &l).at_peak_bytes[RH_MEMORY_LOGITS] <
+                   rh_train_memory(&own.c, &l).at_peak_bytes[RH_MEMORY_LOGITS]);
 }
 
 static void every_file_is_right(void)
@@ -73,6 +88,7 @@ int main(void)
 {
     return rh_test_main("stack",
                         (RhTest[]){{"every_stack_says_what_it_is", every_stack_says_what_it_is},
+                                   {"xla_holds_no_copies", xla_holds_no_copies},
                                    {"some_are_judged_as_another", some_are_judged_as_another},
                                    {"every_file_is_right", every_file_is_right},
                                    {"a_file_says_what_differs", a_file_says_what_differs},

@@ -191,16 +191,17 @@ static double unrotated(const RhOps *ops, const Widths *w)
     return anew && ops->shard->flash && !ops->kind->qk_norm ? (double)(w->q + w->own) : 0;
 }
 
-/* With the core: what it leaves; its output, which the projection reads; and what that left, which the norm of the block
- * behind keeps. */
+/* With the core: what it leaves; its output, which the projection reads, in its operands' format too; and what that
+ * left, which the norm of the block behind keeps. */
 static double replayed_bytes(const RhOps *ops, const Widths *w, double of_core)
 {
     const RhShard *shard = ops->shard;
     bool context = shard->drops_context || shard->drops_projection;
-    double output = shard->drops_projection ? rh_ops_sequence_elements(ops) : 0;
+    double e = ops->element_bytes, copied = e + rh_ops_kept_copy_bytes(ops);
+    double output = shard->drops_projection ? e * rh_ops_sequence_elements(ops) : 0;
     if (!rh_ops_replays(ops, RH_RECOMPUTE_CORE))
         return 0;
-    return of_core + ops->element_bytes * (output + (context ? (double)(ops->tokens * w->out) : 0));
+    return of_core + output + (context ? copied * (double)(ops->tokens * w->out) : 0);
 }
 
 static RhOperatorBytes bytes(const RhOps *ops)
