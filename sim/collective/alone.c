@@ -4,9 +4,12 @@
 
 #include "sim/map64.h"
 
+/* By how many bytes those are timed of which any others take as much each. */
+#define BYTES 1048576.0
+
 typedef struct {
-    uint64_t hash; /* of the collective */
-    double seconds;
+    uint64_t hash; /* of the collective; with its bytes, unless it is timed for all of them */
+    double fixed_s, byte_s;
 } Alone;
 
 struct RhAloneTimes {
@@ -44,7 +47,7 @@ static uint64_t hash_of(RhOp op, RhAlgo algo, int32_t members, const int32_t *gp
 }
 
 /* Is it known? Takes over `made` where it is not. */
-static bool look_up(RhAloneTimes *times, uint64_t hash, const Alone *made, double *seconds)
+static bool look_up(RhAloneTimes *times, uint64_t hash, const Alone *made, Alone *found)
 {
     g_mutex_lock(&times->lock);
     int32_t at = rh_map64_get(times->place_of, hash);
@@ -53,7 +56,7 @@ static bool look_up(RhAloneTimes *times, uint64_t hash, const Alone *made, doubl
         g_array_append_val(times->all, *made);
     }
     if (at >= 0)
-        *seconds = g_array_index(times->all, Alone, at).seconds;
+        *found = g_array_index(times->all, Alone, at);
     g_mutex_unlock(&times->lock);
     return at >= 0;
 }
@@ -61,13 +64,17 @@ static bool look_up(RhAloneTimes *times, uint64_t hash, const Alone *made, doubl
 double rh_alone_time_s(RhAloneTimes *times, RhOp op, RhAlgo algo, int32_t members,
                        const int32_t *gpus, double bytes)
 {
-    uint64_t hash = hash_of(op, algo, members, gpus, bytes);
-    double seconds;
-    if (look_up(times, hash, NULL, &seconds))
-        return seconds;
-    Alone made = {hash, rh_collective_alone_s(op, algo, members, gpus, bytes, times->platform)};
-    look_up(times, hash, &made, &seconds);
-    return seconds;
+    bool by_byte = bytes > RH_LATENCY_BYTES && !rh_collective_is_pipelined(op, algo);
+    Alone found;
+    uint64_t hash = hash_of(op, algo, members, gpus, by_byte ? 0 : bytes);
+    if (!look_up(times, hash, NULL, &found)) {
+        RhScheduleTime time =
+            rh_collective_alone(op, algo, members, gpus, by_byte ? BYTES : bytes, times->platform);
+        Alone made = {hash, time.fixed_s + (by_byte ? 0 : time.moving_s),
+                      by_byte ? time.moving_s / BYTES : 0};
+        look_up(times, hash, &made, &found);
+    }
+    return found.fixed_s + found.byte_s * bytes;
 }
 
 int32_t rh_alone_times_give(RhAloneTimes *times, int32_t from, GByteArray *bytes)
@@ -87,7 +94,6 @@ void rh_alone_times_take(RhAloneTimes *times, const void *bytes, size_t length)
     for (size_t i = 0; i < length / sizeof(Alone); i++) {
         Alone told;
         memcpy(&told, (const uint8_t *)bytes + i * sizeof told, sizeof told);
-        double seconds;
-        look_up(times, told.hash, &told, &seconds);
+        look_up(times, told.hash, &told, &told);
     }
 }

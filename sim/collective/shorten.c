@@ -189,13 +189,28 @@ RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t 
     return kept < outer_span(&row).extent ? last_of(&row, kept) : NULL;
 }
 
+/* NULL where all of it is needed. */
+static RhProgram *shortened_for(const RhProgram *p, const RhPlatform *platform, int32_t group,
+                                int32_t role, RhOp op, RhAlgo algo)
+{
+    bool ring = rh_collective_is_to_neighbours(op, algo);
+    return role < 0 ? NULL : rh_shortened(p, platform, group, role, ring);
+}
+
+RhWaveTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform, int32_t group,
+                                     int32_t role, RhOp op, RhAlgo algo, double bytes)
+{
+    g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, op, algo);
+    return rh_wave_tally_new(op, algo, bytes, shorter ? shorter : p, platform, shorter ? 0 : group,
+                             shorter ? 0 : role);
+}
+
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                   int32_t role, RhOp op, RhAlgo algo, double bytes,
                                   const RhRouting *routing)
 {
-    bool ring = rh_collective_is_to_neighbours(op, algo);
     int32_t members = rh_program_group(p, group)->size;
-    g_autoptr(RhProgram) shorter = role < 0 ? NULL : rh_shortened(p, platform, group, role, ring);
+    g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, op, algo);
     if (shorter) {
         p = shorter;
         group = role = 0;

@@ -13,7 +13,7 @@
  *
  * So a group that stays inside a repetition, or inside so many of them, is timed with fewer of its like
  * beside it; and a ring over the whole row by a shorter ring that takes as many bytes a step. */
-#include "sim/collective/collective.h"
+#include "sim/collective/wave_time.h"
 
 /* The group and the role alone, both group 0 and role 0, with fewer repetitions; NULL where nothing can
  * be left out. `ring`: its groups send from each member to the next alone, the last one's to the first,
@@ -27,3 +27,6 @@ RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t 
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                   int32_t role, RhOp op, RhAlgo algo, double bytes,
                                   const RhRouting *routing);
+/* The same of an algorithm that tells its steps in short, for all bytes but RH_LATENCY_BYTES and fewer (wave_time.h). */
+RhWaveTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform, int32_t group,
+                                     int32_t role, RhOp op, RhAlgo algo, double bytes);

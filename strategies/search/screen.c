@@ -1,6 +1,7 @@
 /* Look-up of the tables behind the bounds, and the small ones among them. */
-#include "strategies/search/screen.h"
+#include "sim/collective/wave_time.h"
 #include "strategies/partition.h"
+#include "strategies/search/screen_groups.h"
 
 #include <math.h>
 #include <string.h>
@@ -470,6 +471,9 @@ RhScreen *rh_screen_new(const RhCase *c)
     s->contents = g_array_new(FALSE, FALSE, sizeof(RhChunkItems));
     s->lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
+    s->tallies = g_hash_table_new_full(collective_hash, collective_equal, g_free,
+                                       (GDestroyNotify)rh_wave_tally_free);
+    s->group_sets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rh_group_set_free);
     s->algorithms = g_hash_table_new_full(collective_hash, collective_equal, g_free, NULL);
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
@@ -496,6 +500,8 @@ void rh_screen_free(RhScreen *s)
     g_array_unref(s->contents);
     g_hash_table_destroy(s->placement_of);
     g_hash_table_destroy(s->collectives);
+    g_hash_table_destroy(s->tallies);
+    g_hash_table_destroy(s->group_sets);
     g_hash_table_destroy(s->algorithms);
     rh_sites_free(s->sites);
     g_hash_table_destroy(s->loads);

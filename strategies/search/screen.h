@@ -298,8 +298,8 @@ typedef struct {
 
 /* A collective of all blocks of a stage at once. */
 typedef struct {
-    int32_t net; /* its id, or ~ the id of a placement */
-    int32_t stage;
+    int32_t net;   /* its id, or ~ the id of a placement */
+    int32_t stage; /* ~G_MAXINT32: `net` is the id of a set of groups (screen_groups.h) */
     int32_t group, op;
     double bytes;
     RhRouting routing; /* of tokens that are sent once */
@@ -347,6 +347,8 @@ struct RhScreen {
     int64_t flows_steps; /* of all scripts that are kept */
     GHashTable
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
+    GHashTable *tallies;    /* RhCollectiveKey -> RhWaveTally*, owned */
+    GHashTable *group_sets; /* what tells them apart -> RhGroupSet*, owned (screen_groups.h) */
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
     RhSites *sites;         /* by which they are chosen, of `asked` */
     GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sim/collective/shorten.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/screen_groups.h"
 
 typedef struct {
     RhOp op;
@@ -52,6 +52,25 @@ static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, i
     return time.fixed_s + time.moving_s;
 }
 
+/* The same of steps that are told in short, whose edges are counted once for all bytes; NAN: they are not. */
+static double tally_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
+                      int32_t role, const Call *call)
+{
+    if (call->bytes <= RH_LATENCY_BYTES || !rh_collective_is_pipelined(call->op, call->algo))
+        return (double)NAN;
+    key.op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)rh_collective_plain(call->algo);
+    RhWaveTally *tally = g_hash_table_lookup(s->tallies, &key);
+    if (!tally) {
+        tally = rh_collective_tally_new(p, s->c->platform, group, role, call->op, call->algo,
+                                        call->bytes);
+        if (!tally)
+            return (double)NAN;
+        g_hash_table_insert(s->tallies, g_memdup2(&key, sizeof key), tally);
+    }
+    RhScheduleTime time = rh_wave_tally_time(tally, call->algo, call->bytes);
+    return time.fixed_s + time.moving_s;
+}
+
 /* The same, kept for all bytes where one says what others take. `key` says which groups. */
 static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
                               int32_t role, const Call *call)
@@ -63,6 +82,9 @@ static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram 
     RhScheduleTime *kept = g_hash_table_lookup(s->collectives, &key);
     if (kept)
         return kept->fixed_s + kept->moving_s * call->bytes;
+    double seconds = tally_s(s, key, p, group, role, call);
+    if (!isnan(seconds))
+        return seconds;
     RhScheduleTime time = together(s, p, group, role, call);
     if (time.linear) {
         RhScheduleTime per_byte = {time.fixed_s, time.moving_s / call->bytes, true};
@@ -72,12 +94,13 @@ static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram 
     return time.fixed_s + time.moving_s;
 }
 
-/* The groups of a stage. */
-static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, int32_t group,
+/* The groups of a stage, whatever the net they are of. */
+static double stage_together_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
                                const Call *call)
 {
-    RhCollectiveKey key = {.net = net->id, .stage = stage, .group = group};
-    return together_kept_s(s, key, net->skeleton, group, stage, call);
+    RhCollectiveKey key = {.net = rh_screen_group_set(s, net, stage, kind)->id,
+                           .stage = G_MAXINT32};
+    return together_kept_s(s, key, net->skeleton, net->groups[kind], stage, call);
 }
 
 /* The instance that holds `rank`, alone. */
@@ -98,34 +121,15 @@ static double alone_s(const RhScreen *s, const RhProgram *p, int32_t group, int3
     return together_s(s, one, only, -1, call);
 }
 
-/* Do the ranks that the instances of a kind of group take in, from the first place on and so on, meet
- * links like one another's? Those of one such interval of places begin together; those of another may
- * not where they lie otherwise. */
-static bool intervals_lie_alike(const RhScreen *s, const RhNet *net, int32_t stage,
-                                RhGroupKind kind)
-{
-    const RhPlatform *p = s->c->platform;
-    int32_t places = net->grid.high[kind], ranks = rh_grid_stage_ranks(&net->grid);
-    int32_t first = rh_grid_rank(&net->grid, stage, 0);
-    RhFootprint set = rh_platform_footprint();
-    for (int32_t place = 0; place < places; place++)
-        rh_platform_footprint_add(p, &set, rh_grid_rank(&net->grid, stage, place));
-    for (int32_t place = places; place < ranks; place += places)
-        if (!rh_platform_moves_alike(p, &set, rh_grid_rank(&net->grid, stage, place) - first))
-            return false;
-    return true;
-}
-
 /* The quickest instance alone. */
-static double least_alone_s(const RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
+static double least_alone_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind kind,
                             const Call *call)
 {
-    int32_t low = net->grid.low[kind], high = net->grid.high[kind];
     double least = (double)INFINITY;
-    for (int32_t from = 0; from < rh_grid_stage_ranks(&net->grid); from += high)
-        for (int32_t place = from; place < from + low; place++)
-            least = rh_earlier(least, alone_s(s, net->skeleton, net->groups[kind],
-                                              rh_grid_rank(&net->grid, stage, place), call));
+    const GArray *apart = rh_screen_groups_apart(s, net, stage, kind);
+    for (guint i = 0; i < apart->len; i++)
+        least = rh_earlier(least, alone_s(s, net->skeleton, net->groups[kind],
+                                          g_array_index(apart, int32_t, i), call));
     return least;
 }
 
@@ -161,10 +165,10 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
     int32_t group = net->groups[kind];
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
     bool meets = rh_grid_block_meets(&net->grid), keep = places_keep_step(s, net);
-    bool together =
-        net->uniform && (keep || meets) && (everywhere || intervals_lie_alike(s, net, stage, kind));
+    bool together = net->uniform && (keep || meets) &&
+                    (everywhere || rh_screen_group_set(s, net, stage, kind)->intervals_alike);
     if (together && keep && rounds_keep_step(s, net, kind, call))
-        return stage_together_s(s, net, stage, group, call);
+        return stage_together_s(s, net, stage, kind, call);
     if (!everywhere)
         return least_alone_s(s, net, stage, kind, call);
     int32_t one = net->placement[stage]->rank;
@@ -216,7 +220,7 @@ static double pairs_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
     int32_t group = net->groups[joins];
     g_autoptr(GArray) kinds = kinds_of_pairs(s, net->skeleton, stage, group);
     if (net->uniform && kinds->len == 1)
-        return stage_together_s(s, net, stage, group, call);
+        return stage_together_s(s, net, stage, joins, call);
     double slowest = 0, quickest = (double)INFINITY;
     for (guint k = 0; k < kinds->len; k++) {
         int32_t rank = g_array_index(kinds, Pair, k).rank;

@@ -1,0 +1,264 @@
+/* Steps that are told in short: what waves put on links does not depend on the bytes, so it is counted once. */
+#include "sim/collective/wave_time.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "sim/collective/group_links.h"
+
+/* What waves put on a link, one behind another: the latest, and those before. Many links have the same,
+ * so steps are timed by kinds of links and not by links. */
+typedef struct {
+    int32_t before; /* 0: none */
+    int32_t wave, flows;
+} Share;
+
+typedef struct {
+    int32_t share;
+    double bytes_per_s;
+} LinkKind;
+
+#define LAST_KNOWN 16
+
+struct RhWaveTally {
+    RhOp op;
+    int32_t members;
+    const RhPlatform *platform;
+    bool between;      /* nodes, the first listed group */
+    GArray *shares;    /* Share; place 0 stands for none */
+    GArray *kinds;     /* LinkKind */
+    double *latency_s; /* per wave */
+    bool *moves;       /* per wave, in the steps looked at */
+};
+
+/* While it is counted. */
+typedef struct {
+    RhWaveTally *out;
+    RhGroupLinks groups;
+    const RhWaves *waves;
+    bool latency_alone;             /* nothing is put on links */
+    RhMap64 *known;                 /* hashes of shares and of kinds -> their places */
+    uint64_t last_hash[LAST_KNOWN]; /* those asked for last, by their last bits */
+    int32_t last_place[LAST_KNOWN];
+} Count;
+
+static const RhWave *wave_at(const RhWaves *waves, int32_t i)
+{
+    return &g_array_index(waves->waves, RhWave, i);
+}
+
+static void count_edge(Count *t, int32_t wave, int32_t instance, const RhWaveEdge *edge)
+{
+    RhGroupLinks *k = &t->groups;
+    RhLink links[RH_ROUTE_MAX];
+    double latency_s;
+    bool back = wave_at(t->waves, wave)->reversed;
+    int32_t from = back ? edge->dst : edge->src, to = back ? edge->src : edge->dst;
+    if (t->latency_alone) {
+        t->out->latency_s[wave] =
+            fmax(t->out->latency_s[wave], rh_group_latency_s(k, instance, from, to));
+        return;
+    }
+    int count = rh_group_route(k, instance, from, to, links, &latency_s);
+    t->out->latency_s[wave] = fmax(t->out->latency_s[wave], latency_s);
+    for (int i = 0; i < count; i++)
+        rh_group_load(k, rh_group_crossing(k, links[i]), 1);
+}
+
+/* The place of a hash, `fresh` for one that had none. Links that stand side by side are mostly alike. */
+static int32_t known_hash(Count *t, uint64_t hash, int32_t fresh)
+{
+    size_t at = hash % LAST_KNOWN;
+    if (t->last_hash[at] != hash || t->last_place[at] < 0) {
+        t->last_hash[at] = hash;
+        t->last_place[at] = *rh_map64_at(t->known, hash, fresh);
+    }
+    return t->last_place[at];
+}
+
+static void forget_known(Count *t)
+{
+    rh_map64_clear(t->known);
+    memset(t->last_place, 0xff, sizeof t->last_place);
+}
+
+/* The wave's flows over each link become the latest of the link's shares. */
+static void take_shares(Count *t, int32_t wave)
+{
+    RhGroupLinks *k = &t->groups;
+    for (int32_t i = 0; i < k->touched_count; i++) {
+        RhUsedLink *load = &g_array_index(k->loads, RhUsedLink, k->touched[i]);
+        Share share = {load->share, wave, (int32_t)load->bytes};
+        uint64_t hash =
+            rh_mix64((uint64_t)share.before << 32 | (uint32_t)wave, (uint64_t)share.flows);
+        load->share = known_hash(t, hash, (int32_t)t->out->shares->len);
+        if (load->share == (int32_t)t->out->shares->len)
+            g_array_append_val(t->out->shares, share);
+        load->bytes = 0;
+    }
+    k->touched_count = 0;
+}
+
+static void count_waves(Count *t)
+{
+    for (guint w = 0; w < t->waves->waves->len; w++) {
+        const RhWave *wave = wave_at(t->waves, (int32_t)w);
+        for (int32_t g = 0; g < t->groups.instances_count; g++)
+            for (int32_t e = wave->edges_first; e < wave->edges_first + wave->edges_count; e++)
+                count_edge(t, (int32_t)w, g, &g_array_index(t->waves->edges, RhWaveEdge, e));
+        take_shares(t, (int32_t)w);
+    }
+    forget_known(t);
+    for (guint i = 0; i < t->groups.loads->len; i++) {
+        const RhUsedLink *load = &g_array_index(t->groups.loads, RhUsedLink, i);
+        LinkKind kind = {load->share, load->bytes_per_s};
+        uint64_t hash = rh_mix64((uint64_t)kind.share, rh_bits64(kind.bytes_per_s));
+        if (known_hash(t, hash, (int32_t)t->out->kinds->len) == (int32_t)t->out->kinds->len)
+            g_array_append_val(t->out->kinds, kind);
+    }
+}
+
+/* What a wave of the tally takes at these bytes. */
+typedef struct {
+    const RhWaveTally *tally;
+    const RhWaves *waves;
+    double step_more_s; /* of a protocol, beside the latency of the route */
+} Clock;
+
+static RhStepTime wave_step(const Clock *k, int32_t step)
+{
+    const RhWaveTally *t = k->tally;
+    RhStepTime one = {0};
+    for (guint w = 0; w < k->waves->waves->len; w++) {
+        const RhWave *wave = wave_at(k->waves, (int32_t)w);
+        t->moves[w] = wave->step_first <= step && step < wave->step_end;
+        one.latency_s = fmax(one.latency_s, t->moves[w] ? t->latency_s[w] : 0);
+    }
+    one.latency_s = fmax(0, one.latency_s + k->step_more_s);
+    for (guint i = 0; i < t->kinds->len; i++) {
+        const LinkKind *kind = &g_array_index(t->kinds, LinkKind, i);
+        double flows = 0;
+        for (int32_t at = kind->share; at > 0; at = g_array_index(t->shares, Share, at).before) {
+            const Share *share = &g_array_index(t->shares, Share, at);
+            flows += t->moves[share->wave] ? share->flows : 0;
+        }
+        one.moving_s = fmax(one.moving_s, flows * k->waves->flow_bytes / kind->bytes_per_s);
+    }
+    return one;
+}
+
+/* The next step that is not like this one; this one when there is none. */
+static int32_t next_change(const RhWaves *waves, int32_t step)
+{
+    int32_t next = G_MAXINT32;
+    for (guint w = 0; w < waves->waves->len; w++) {
+        const RhWave *wave = wave_at(waves, (int32_t)w);
+        if (wave->step_first > step)
+            next = MIN(next, wave->step_first);
+        else if (wave->step_end > step)
+            next = MIN(next, wave->step_end);
+    }
+    return next == G_MAXINT32 ? step : next;
+}
+
+static RhStepTime steps_s(const Clock *k)
+{
+    RhStepTime total = {0};
+    for (int32_t step = 0, next; (next = next_change(k->waves, step)) > step; step = next) {
+        RhStepTime one = wave_step(k, step);
+        total.latency_s += (next - step) * one.latency_s;
+        total.moving_s += (next - step) * one.moving_s;
+    }
+    return total;
+}
+
+/* --- both --- */
+
+/* False where the row has no short way to tell them. */
+static bool waves_init(RhWaves *waves, RhOp op, RhAlgo algo, int32_t members, double bytes)
+{
+    const RhAlgorithm *row = rh_algorithm(algo);
+    *waves = (RhWaves){.members = members, .bytes = bytes};
+    if (!row || !row->waves || members < 2 || !rh_collective_supports(op, algo))
+        return false;
+    waves->waves = g_array_new(FALSE, FALSE, sizeof(RhWave));
+    waves->edges = g_array_new(FALSE, FALSE, sizeof(RhWaveEdge));
+    return row->waves(waves, op);
+}
+
+static void waves_clear(RhWaves *waves)
+{
+    g_clear_pointer(&waves->waves, g_array_unref);
+    g_clear_pointer(&waves->edges, g_array_unref);
+}
+
+static bool is_between(const RhGroupLinks *k)
+{
+    g_autofree int32_t *nodes = g_new(int32_t, k->size);
+    for (int32_t i = 0; i < k->size; i++)
+        nodes[i] = rh_platform_node_of(k->platform, rh_program_gpu(k->program, k->members[i]));
+    return rh_is_between(k->size, nodes);
+}
+
+RhWaveTally *rh_wave_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                               const RhPlatform *platform, int32_t group, int32_t role)
+{
+    RhWaves waves;
+    RhWaveTally *t = NULL;
+    int32_t members = rh_program_group(p, group)->size;
+    if (waves_init(&waves, op, algo, members, bytes)) {
+        t = g_new0(RhWaveTally, 1);
+        Count count = {.out = t,
+                       .groups = rh_group_links(p, platform, group, role),
+                       .waves = &waves,
+                       .latency_alone = bytes <= RH_LATENCY_BYTES,
+                       .known = rh_map64_new()};
+        *t = (RhWaveTally){.op = op,
+                           .members = members,
+                           .platform = platform,
+                           .between = is_between(&count.groups),
+                           .shares = g_array_new(FALSE, TRUE, sizeof(Share)),
+                           .kinds = g_array_new(FALSE, FALSE, sizeof(LinkKind)),
+                           .latency_s = g_new0(double, waves.waves->len + 1),
+                           .moves = g_new0(bool, waves.waves->len + 1)};
+        g_array_set_size(t->shares, 1);
+        forget_known(&count);
+        count_waves(&count);
+        rh_map64_free(count.known);
+        rh_group_links_clear(&count.groups);
+    }
+    waves_clear(&waves);
+    return t;
+}
+
+RhScheduleTime rh_wave_tally_time(const RhWaveTally *t, RhAlgo algo, double bytes)
+{
+    RhWaves waves;
+    RhPace pace = rh_pace(rh_algorithm(algo), t->op, t->members, t->between, t->platform);
+    waves_init(&waves, t->op, algo, t->members, bytes);
+    waves.flow_bytes *= pace.wire;
+    RhStepTime steps = steps_s(&(Clock){t, &waves, pace.step_more_s});
+    waves_clear(&waves);
+    return rh_steps_as_time(t->platform, t->op, algo, bytes, pace.launch_more_s, steps);
+}
+
+void rh_wave_tally_free(RhWaveTally *t)
+{
+    if (!t)
+        return;
+    g_array_unref(t->shares);
+    g_array_unref(t->kinds);
+    g_free(t->latency_s);
+    g_free(t->moves);
+    g_free(t);
+}
+
+bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                   const RhPlatform *platform, int32_t group, int32_t role, RhScheduleTime *time)
+{
+    RhWaveTally *t = rh_wave_tally_new(op, algo, bytes, p, platform, group, role);
+    if (t)
+        *time = rh_wave_tally_time(t, algo, bytes);
+    rh_wave_tally_free(t);
+    return t != NULL;
+}
