@@ -247,7 +247,7 @@ static void check_draws(Draws draws, int32_t tries, unsigned long seed)
 
 static void drawn_layouts_hold(void)
 {
-    check_draws((Draws){draw_platform, draw_model, true, false}, RH_TRIES(300, 60), 20261122);
+    check_draws((Draws){draw_platform, draw_model, true, false}, RH_TRIES(100, 60), 20261122);
 }
 
 static void drawn_encoders_and_decoders_hold(void)

@@ -132,7 +132,7 @@ static void check_top(const RhPlan *all, const RhPlan *quickly)
 
 static void the_funnel_finds_what_rehearsing_everything_finds(void)
 {
-    g_auto(TrainKit) k = train_kit("gpt2", "dgx-a100:1", "megatron", 32, 1024);
+    g_auto(TrainKit) k = train_kit("gpt2", "a100-sxm-80:4x1,nvlink:240GB/s", "megatron", 16, 1024);
     train_kit_runs_all(&k);
     Ratios ratios = {g_array_new(FALSE, FALSE, sizeof(double)),
                      g_array_new(FALSE, FALSE, sizeof(double))};

@@ -116,9 +116,9 @@ static void reductions_that_nobody_waits_for_absorb_the_skew(void)
 static void every_degree_of_zero_is_near(void)
 {
     static const Cut cuts[] = {
-        {"llama-3.1-8b", "dgx-h100:8", 128, 1024, "tp1,pp1,zero0"},
+        {"llama-3.1-8b", "dgx-h100:4", 64, 1024, "tp1,pp1,zero0"},
         {"llama-3.1-8b", "dgx-h100:8", 128, 1024, "tp1,pp1,zero1"},
-        {"llama-3.2-1b", "dgx-h100:8", 128, 1024, "tp1,pp1,zero3"},
+        {"llama-3.2-1b", "dgx-h100:4", 64, 1024, "tp1,pp1,zero3"},
         {"llama-3.2-1b", "dgx-h100:2", 64, 2048, "tp1,pp1,zero3"}, /* gathers ahead of kernels */
         {"llama-3.1-8b", "dgx-h100:1", 64, 2048, "tp1,pp1,zero3"},
         {"llama-3.1-8b", "dgx-h100:8", 128, 2048, "tp1,pp4,zero3"},
@@ -154,7 +154,7 @@ static void strong_jitter_is_near(void)
 {
     static const Cut cuts[] = {
         {"llama-3.2-1b", "dgx-h100:2", 64, 2048, "tp1,pp1,zero3"},
-        {"llama-3.1-8b", "dgx-h100:8", 128, 1024, "tp2,pp2,zero2"},
+        {"llama-3.1-8b", "dgx-h100:4", 64, 1024, "tp2,pp2,zero2"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cuts); i++)
         check_cut(&cuts[i], 0.2, 0.03);

@@ -9,7 +9,7 @@
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
-#define DRAWN 1000
+#define DRAWN RH_TRIES(1000, 200)
 
 /* --- the table --- */
 

@@ -219,8 +219,10 @@ static double lightest_of_all(int32_t layers, int32_t chunks, double first, doub
     double best = 1e300;
     if (chunks == 1)
         return layers + first + last;
-    for (int32_t k = 1; k <= layers - (chunks - 1); k++)
-        best = MIN(best, MAX(k + first, lightest_of_all(layers - k, chunks - 1, 0, last)));
+    for (int32_t k = 1; k <= layers - (chunks - 1); k++) {
+        double others = lightest_of_all(layers - k, chunks - 1, 0, last);
+        best = fmin(best, fmax(k + first, others));
+    }
     return best;
 }
 

@@ -231,9 +231,12 @@ static void chunks_alike_win_a_near_tie(void)
 
 static void a_near_miss_is_near(void)
 {
-    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:8", "megatron", 128, 8192);
+    g_auto(TrainKit) k = train_kit("llama-3.1-70b", "dgx-h100:4", "megatron", 32, 8192);
     train_kit_runs_all(&k);
-    RhPlanOptions o = {.gap_frac = 0.002, .quick = true};
+    RhConstraint eight;
+    CU_ASSERT_TRUE(rh_constraint_parse("tp=8", false, &eight, NULL));
+    RhPlanOptions o = {
+        .gap_frac = 0.002, .quick = true, .constraints = &eight, .constraints_count = 1};
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     double capacity = rh_train_memory_capacity(&k.c);
     CU_ASSERT_TRUE(plan->near_misses->len > 0);

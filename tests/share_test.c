@@ -48,7 +48,7 @@ static void drawn_groups_that_straddle_are_bounded(void)
             wide(platforms[i / G_N_ELEMENTS(stacks)], stacks[i % G_N_ELEMENTS(stacks)], 48);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
-        for (int n = 0; n < RH_TRIES(150, 20); n++) {
+        for (int n = 0; n < RH_TRIES(60, 10); n++) {
             RhLayout l =
                 g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, (gulong)space->len));
             (void)rh_screen_bound_s(screen, &l);
