@@ -77,6 +77,9 @@ typedef struct {
      * fp32 where they are narrower; and with ZeRO-2 a micro-batch's share is collected beside the sum of
      * those before it */
     bool flat_gradients;
+    bool
+        casts_masters; /* ZeRO-3 shares out the optimizer's masters alone, and what a gather sends is
+                           cast from them; else weights beside them */
     bool reduces_once; /* with pipeline stages ZeRO-2 and 3 sum gradients whole over a step's
                           micro-batches and reduce them once, as ZeRO-1 does */
     /* What it recomputes besides nothing, attention's core and whole layers, for the search to try:

@@ -56,6 +56,7 @@ static const struct {
     {"drops_projection", offsetof(RhStack, drops_projection)},
     {"narrow_gates", offsetof(RhStack, narrow_gates)},
     {"weights_in_one_layout", offsetof(RhStack, weights_in_one_layout)},
+    {"casts_masters", offsetof(RhStack, casts_masters)},
     {"casts_anew", offsetof(RhStack, casts_anew)},
     {"eager_loss", offsetof(RhStack, eager_loss)},
     {"keeps_messages", offsetof(RhStack, keeps_messages)},

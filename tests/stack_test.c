@@ -43,6 +43,28 @@ static void xla_holds_no_copies(void)
                    rh_train_memory(&own.c, &l).at_peak_bytes[RH_MEMORY_LOGITS]);
 }
 
+/* FSDP shares out masters and casts what it gathers: four bytes and two moments a parameter, besides gradients. What stays
+ * gathered (ZeRO-2) is held in two bytes all the same, and the ledger of a program says so, too. */
+static void masters_may_be_all_that_is_shared_out(void)
+{
+    static const char *const stacks[] = {"megatron", "torchtitan"}, *const layouts[] = {
+                                                                        "dp8,mb1,zero2",
+                                                                        "dp8,mb1,zero3"};
+    double weights[2][2];
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            g_auto(TrainKit) kit = train_kit("llama-3.2-1b", "dgx-h100:1", stacks[i], 8, 1024);
+            RhLayout l = train_layout(&kit, layouts[k]);
+            RhTrainMemory m = rh_train_memory(&kit.c, &l);
+            weights[i][k] = m.at_peak_bytes[RH_MEMORY_WEIGHTS];
+            CU_ASSERT_EQUAL(kit.stack->casts_masters, i == 1);
+            CU_ASSERT_TRUE(m.at_peak_bytes[RH_MEMORY_OPTIMIZER] > 0);
+        }
+    RH_CHECK_CLOSE(weights[0][0], weights[1][0], 1e-12);
+    RH_CHECK_CLOSE(weights[0][1], weights[0][0] / 8, 1e-12);
+    CU_ASSERT_EQUAL(weights[1][1], 0);
+}
+
 static void every_file_is_right(void)
 {
     for (const char *const *name = rh_stack_file_names(); *name; name++) {
@@ -86,12 +108,14 @@ static void attention_is_the_stacks(void)
 
 int main(void)
 {
-    return rh_test_main("stack",
-                        (RhTest[]){{"every_stack_says_what_it_is", every_stack_says_what_it_is},
-                                   {"xla_holds_no_copies", xla_holds_no_copies},
-                                   {"some_are_judged_as_another", some_are_judged_as_another},
-                                   {"every_file_is_right", every_file_is_right},
-                                   {"a_file_says_what_differs", a_file_says_what_differs},
-                                   {"attention_is_the_stacks", attention_is_the_stacks},
-                                   {0}});
+    return rh_test_main(
+        "stack",
+        (RhTest[]){{"every_stack_says_what_it_is", every_stack_says_what_it_is},
+                   {"xla_holds_no_copies", xla_holds_no_copies},
+                   {"masters_may_be_all_that_is_shared_out", masters_may_be_all_that_is_shared_out},
+                   {"some_are_judged_as_another", some_are_judged_as_another},
+                   {"every_file_is_right", every_file_is_right},
+                   {"a_file_says_what_differs", a_file_says_what_differs},
+                   {"attention_is_the_stacks", attention_is_the_stacks},
+                   {0}});
 }

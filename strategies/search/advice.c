@@ -45,7 +45,8 @@ static double states_bytes(const RhCase *c)
 {
     bool frozen = c->job.lora.rank > 0; /* adapters are a few in a thousand */
     double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
-    double weights = c->job.narrow_weights ? 0 : rh_weight_bytes(c);
+    bool least = c->job.narrow_weights || c->stack->casts_masters;
+    double weights = least ? 0 : rh_weight_bytes(c);
     return (double)rh_model_params(c->model) * (weights + trained);
 }
 

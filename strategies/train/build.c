@@ -106,7 +106,9 @@ static void hold_states(RhBuild *b)
         double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->script->states, cls);
         if (params <= 0 && wide <= 0)
             continue;
-        rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.weights);
+        double weights = rh_states_weights(b->c, b->layout, &b->script->states, (RhParamsClass)cls);
+        if (weights > 0)
+            rh_build_memory(b, RH_MEMORY_WEIGHTS, weights);
         if (shares.again > 0)
             rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.again);
         if (!stack->frees_gradients)

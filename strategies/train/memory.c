@@ -314,11 +314,11 @@ RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held
 {
     RhStageMemory m = {.params = held->states.params};
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        double params = m.params.of[cls], shards = rh_params_shards(l, (RhParamsClass)cls);
-        int32_t zero = rh_params_degree(l, (RhParamsClass)cls);
+        double params = m.params.of[cls];
         double weights = rh_weight_bytes(pieces->c) *
                          rh_states_wide(pieces->c, &held->states, (RhParamsClass)cls);
-        m.fixed_bytes[RH_MEMORY_WEIGHTS] += weights / (zero >= 3 ? shards : 1);
+        m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
+            rh_states_weights(pieces->c, l, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
             rh_states_gradients(pieces->c, l, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_OPTIMIZER] += rh_optimizer_state_bytes(pieces->c) * params /

@@ -123,6 +123,9 @@ double rh_states_copies(const RhCase *c, const RhLayout *layout, const RhStates 
 /* Parameters of a class of which the stage holds the weight as it is, trained or frozen: all, or those outside of
  * layers, and adapters, where weights of layers are held narrow. */
 double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls);
+/* Bytes of these on one rank; where weights are shared out and cast from the shares of their masters, of frozen ones. */
+double rh_states_weights(const RhCase *c, const RhLayout *layout, const RhStates *states,
+                         RhParamsClass cls);
 /* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhStates *states);
 /* Seconds of a kernel on the case's device, with its gap; of several, on the quickest. */

@@ -111,6 +111,17 @@ double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls
     return c->job.narrow_weights ? all - linear_of(states, cls) : all;
 }
 
+double rh_states_weights(const RhCase *c, const RhLayout *l, const RhStates *states,
+                         RhParamsClass cls)
+{
+    RhShares shares = rh_cut_shares(c, l, cls);
+    bool cast = c->stack->casts_masters && !c->job.narrow_weights &&
+                rh_params_degree(l, cls) >= 3 && shares.optimizer == shares.weights &&
+                rh_weight_bytes(c) < RH_MASTER_BYTES;
+    double held = cast ? states->frozen.of[cls] : rh_states_wide(c, states, cls);
+    return rh_weight_bytes(c) * held / shares.weights;
+}
+
 /* The stack counts fp32 moments, read and written, and its own gradients, read. */
 static double optimizer_bytes(const RhCase *c)
 {
