@@ -28,10 +28,12 @@ typedef struct {
     int32_t groups; /* of one source, model and device, which err together */
 } RhErrorBar;
 
-/* How likely a run is to be out of memory: a logistic curve in the predicted peak over the memory. */
+/* How likely a run is to be out of memory: a logistic curve in the predicted peak over the memory, as wide below its middle
+ * as runs that ran out unforeseen say, and above as those that ran all the same. */
 typedef struct {
     const char *stack, *kernels;     /* interned; NULL: any */
-    double middle_frac, spread_frac; /* where it is a half, and how far off it is 1 / (1 + e) */
+    double middle_frac, spread_frac; /* where it is a half, and how far below it is 1 / (1 + e) */
+    double above_frac;               /* how far above it is e / (1 + e) */
     int32_t ran, failed, peaks;      /* runs and measured peaks it was fitted to */
 } RhOdds;
 

@@ -30,6 +30,7 @@ static void read_odds(RhJson *doc, const RhJsonNode *node, GPtrArray *list)
                    .kernels = rh_json_string_or(doc, node, "kernels", NULL),
                    .middle_frac = rh_json_number(doc, node, "middle_frac", 0, 10),
                    .spread_frac = rh_json_number(doc, node, "spread_frac", 1e-6, 10),
+                   .above_frac = rh_json_number(doc, node, "above_frac", 1e-6, 10),
                    .ran = (int32_t)rh_json_int(doc, node, "ran", 0, RUNS_MOST),
                    .failed = (int32_t)rh_json_int(doc, node, "failed", 0, RUNS_MOST),
                    .peaks = (int32_t)rh_json_int(doc, node, "peaks", 0, RUNS_MOST)};
@@ -147,6 +148,7 @@ static void put_odds(RhJsonWriter *w, const RhOdds *odds)
     put_name(w, "kernels", odds->kernels);
     rh_json_put_number(w, "middle_frac", odds->middle_frac);
     rh_json_put_number(w, "spread_frac", odds->spread_frac);
+    rh_json_put_number(w, "above_frac", odds->above_frac);
     rh_json_put_int(w, "ran", odds->ran);
     rh_json_put_int(w, "failed", odds->failed);
     rh_json_put_int(w, "peaks", odds->peaks);

@@ -1,10 +1,13 @@
-/* Odds that memory suffices, from published runs: a logistic curve in the predicted share of the memory.
+/* Odds that memory suffices, from published runs: a logistic curve in the predicted share of the memory, with one spread
+ * below its middle and one above.
  *
- * Where its middle lies is known beforehand from measured peaks: a prediction that is off by so much makes a run need so
- * much more or less than all of the memory. Runs that ran and runs that ran out of it then weigh middles and spreads
- * (Bayes' rule on a grid), one of them in fifty saying nothing, as tables have rows that are mislabelled. Kept is a curve with
- * the same halves and the same RH_ODDS_ASKED. Where nobody told of failures the middle is at most all of the memory: who
- * publishes only what ran tells how full it was, and not how full it may be. */
+ * What a prediction leaves out and what it counts too much are different things, and neither says how far the other goes: with
+ * one spread for both, runs that ran where all of the memory was said to be needed would make those doubtful that are far
+ * from full. Where the middle lies is known beforehand from measured peaks: a prediction that is off by so much makes a run
+ * need so much more or less than all of the memory. Runs that ran and runs that ran out of it then weigh middles and spreads
+ * (Bayes' rule on a grid), one of them in fifty saying nothing, as tables have rows that are mislabelled. Kept is a curve
+ * with the same halves, the same RH_ODDS_ASKED and the same 1 - RH_ODDS_ASKED. Where nobody told of failures the middle is at
+ * most all of the memory: who publishes only what ran tells how full it was, and not how full it may be. */
 #include <math.h>
 
 #include "base/record.h"
@@ -109,18 +112,6 @@ static double logistic(double x)
     return 1 / (1 + exp(-x));
 }
 
-/* Log likelihood of the outcomes under one curve. */
-static double likelihood(const GArray *outcomes, double middle, double spread)
-{
-    double sum = 0;
-    for (guint i = 0; i < outcomes->len; i++) {
-        const Outcome *o = &g_array_index(outcomes, Outcome, i);
-        double x = (o->share - middle) / spread;
-        sum += log(LAPSE / 2 + (1 - LAPSE) * logistic(o->failed ? x : -x));
-    }
-    return sum;
-}
-
 static double middle_at(int i)
 {
     return MIDDLE_FROM + MIDDLE_STEP * i;
@@ -131,37 +122,65 @@ static double spread_at(int k)
     return SPREAD_FROM * pow(SPREAD_RATIO, k);
 }
 
-/* Weights of all curves, which add up to 1. */
-static void weigh(const Prior *prior, const GArray *outcomes, double weights[MIDDLES][SPREADS])
+/* Log likelihood of the outcomes on one side of a curve's middle, and of the spread there. */
+static double side_likelihood(const GArray *outcomes, double middle, double spread, bool above)
 {
-    double most = -(double)INFINITY, sum = 0;
-    for (int i = 0; i < MIDDLES; i++)
-        for (int k = 0; k < SPREADS; k++) {
-            double away = (middle_at(i) - prior->middle) / prior->deviation;
-            double wide = log(spread_at(k) / SPREAD_MEAN) / SPREAD_LOG;
-            weights[i][k] = likelihood(outcomes, middle_at(i), spread_at(k)) - 0.5 * away * away -
-                            0.5 * wide * wide;
-            most = fmax(most, weights[i][k]);
-        }
-    for (int i = 0; i < MIDDLES; i++)
-        for (int k = 0; k < SPREADS; k++)
-            sum += weights[i][k] = exp(weights[i][k] - most);
-    for (int i = 0; i < MIDDLES; i++)
-        for (int k = 0; k < SPREADS; k++)
-            weights[i][k] /= sum;
-}
-
-/* How likely a run this full is to fail, all curves together. */
-static double mean_risk(double weights[MIDDLES][SPREADS], double share)
-{
-    double sum = 0;
-    for (int i = 0; i < MIDDLES; i++)
-        for (int k = 0; k < SPREADS; k++)
-            sum += weights[i][k] * logistic((share - middle_at(i)) / spread_at(k));
+    double wide = log(spread / SPREAD_MEAN) / SPREAD_LOG, sum = -0.5 * wide * wide;
+    for (guint i = 0; i < outcomes->len; i++) {
+        const Outcome *o = &g_array_index(outcomes, Outcome, i);
+        double x = (o->share - middle) / spread;
+        if ((o->share >= middle) == above)
+            sum += log(LAPSE / 2 + (1 - LAPSE) * logistic(o->failed ? x : -x));
+    }
     return sum;
 }
 
-static double share_of(double weights[MIDDLES][SPREADS], double risk)
+/* Weights of all curves, which add up to 1: middles, spreads below them, spreads above. */
+typedef struct {
+    double of[MIDDLES][SPREADS][SPREADS];
+} Weights;
+
+static void weigh_middle(const Prior *prior, const GArray *outcomes, int i, Weights *weights)
+{
+    double below[SPREADS], above[SPREADS];
+    double away = (middle_at(i) - prior->middle) / prior->deviation;
+    for (int k = 0; k < SPREADS; k++) {
+        below[k] = side_likelihood(outcomes, middle_at(i), spread_at(k), false);
+        above[k] = side_likelihood(outcomes, middle_at(i), spread_at(k), true);
+    }
+    for (int k = 0; k < SPREADS; k++)
+        for (int n = 0; n < SPREADS; n++)
+            weights->of[i][k][n] = below[k] + above[n] - 0.5 * away * away;
+}
+
+static void weigh(const Prior *prior, const GArray *outcomes, Weights *weights)
+{
+    double *all = &weights->of[0][0][0], most = -(double)INFINITY, sum = 0;
+    for (int i = 0; i < MIDDLES; i++)
+        weigh_middle(prior, outcomes, i, weights);
+    for (int i = 0; i < MIDDLES * SPREADS * SPREADS; i++)
+        most = fmax(most, all[i]);
+    for (int i = 0; i < MIDDLES * SPREADS * SPREADS; i++)
+        sum += all[i] = exp(all[i] - most);
+    for (int i = 0; i < MIDDLES * SPREADS * SPREADS; i++)
+        all[i] /= sum;
+}
+
+/* How likely a run this full is to fail, all curves together. */
+static double mean_risk(const Weights *weights, double share)
+{
+    double sum = 0;
+    for (int i = 0; i < MIDDLES; i++)
+        for (int k = 0; k < SPREADS; k++) {
+            double risk = logistic((share - middle_at(i)) / spread_at(k));
+            for (int n = 0; n < SPREADS; n++)
+                sum += share >= middle_at(i) ? weights->of[i][n][k] * risk
+                                             : weights->of[i][k][n] * risk;
+        }
+    return sum;
+}
+
+static double share_of(const Weights *weights, double risk)
 {
     double low = 0, high = 2;
     for (int i = 0; i < 40; i++) {
@@ -173,13 +192,15 @@ static double share_of(double weights[MIDDLES][SPREADS], double risk)
 
 static void fit(RhOdds *odds, const Prior *prior, const GArray *outcomes)
 {
-    double weights[MIDDLES][SPREADS];
+    g_autofree Weights *weights = g_new(Weights, 1);
     weigh(prior, outcomes, weights);
-    double asked = share_of(weights, RH_ODDS_ASKED);
+    double asked = share_of(weights, RH_ODDS_ASKED),
+           hopeless = share_of(weights, 1 - RH_ODDS_ASKED);
     odds->middle_frac = share_of(weights, 0.5);
     if (odds->failed == 0)
         odds->middle_frac = fmin(odds->middle_frac, 1);
     odds->spread_frac = fmax(odds->middle_frac - asked, 0.01) / LOGIT_ASKED;
+    odds->above_frac = fmax(hopeless - odds->middle_frac, 0.01) / LOGIT_ASKED;
     odds->peaks = prior->peaks;
 }
 
@@ -240,12 +261,14 @@ void rh_record_make_odds(const RhJudged *judged, GPtrArray *list)
 
 double rh_odds_risk(const RhOdds *odds, double share)
 {
-    return logistic((share - odds->middle_frac) / odds->spread_frac);
+    double beyond = share - odds->middle_frac;
+    return logistic(beyond / (beyond > 0 ? odds->above_frac : odds->spread_frac));
 }
 
 double rh_odds_room(const RhOdds *odds, double risk)
 {
     if (risk >= 1)
         return (double)INFINITY;
-    return fmax(0, odds->middle_frac + odds->spread_frac * log(risk / (1 - risk)));
+    double spread = risk > 0.5 ? odds->above_frac : odds->spread_frac;
+    return fmax(0, odds->middle_frac + spread * log(risk / (1 - risk)));
 }

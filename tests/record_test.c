@@ -233,6 +233,27 @@ static void runs_that_ran_tell_up_to_all_of_it(void)
                            rh_odds_room(rh_record_odds(wrong, &like), 0.05), 0.005);
 }
 
+/* Some that ran where more than all memory was said to be needed make those no doubtful ones that are less full. */
+static void each_side_has_its_own_spread(void)
+{
+    double room[2], above[2];
+    for (int wide = 0; wide < 2; wide++) {
+        g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+        add_outcomes(judged, 0.9, 60, 1);
+        add_outcomes(judged, 0.95, 20, 20);
+        add_outcomes(judged, 1.02, wide ? 10 : 1, 30);
+        add_outcomes(judged, 1.2, 0, 60);
+        g_autoptr(RhRecord) record = rh_record_make(judged);
+        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = g_intern_string("s")});
+        CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
+        room[wide] = rh_odds_room(odds, RH_ODDS_ASKED);
+        above[wide] = odds->above_frac;
+        RH_CHECK_CLOSE(rh_odds_risk(odds, rh_odds_room(odds, 0.95)), 0.95, 1e-9);
+    }
+    CU_ASSERT_TRUE(above[1] > 1.3 * above[0]);
+    CU_ASSERT_DOUBLE_EQUAL(room[0], room[1], 0.01);
+}
+
 /* Of services: a row that was measured gives both times. */
 static void add_served(RhJudged *judged, const char *device, double ttft_frac, double tpot_frac)
 {
@@ -332,6 +353,7 @@ int main(void)
         {"odds_are_tried_where_the_run_was_not", odds_are_tried_where_the_run_was_not},
         {"usual_mfus_are_of_steps_on_the_device", usual_mfus_are_of_steps_on_the_device},
         {"odds_fall_without_a_step", odds_fall_without_a_step},
+        {"each_side_has_its_own_spread", each_side_has_its_own_spread},
         {"runs_that_ran_tell_up_to_all_of_it", runs_that_ran_tell_up_to_all_of_it},
         {"services_have_bars_of_their_own", services_have_bars_of_their_own},
         {"services_unlike_the_measured_have_none", services_unlike_the_measured_have_none},

@@ -21,6 +21,18 @@ static bool is_assumed(const RhDevice *device)
            !g_strv_contains(rh_device_names(), device->name);
 }
 
+/* Whose kernels add gradients to the main ones by themselves has these in buffers, and none that come and go: its allocator
+ * has less to lose. */
+static char *kernels_of(const RhModel *model, const RhStack *stack)
+{
+    if (rh_model_sees_pictures(model))
+        return g_strdup("convolutions");
+    if (stack->flash_attention && stack->fused_norms && stack->dummy_gradients)
+        return g_strdup("all kernels fused");
+    return g_strdup_printf("%s attention, %s norms", stack->flash_attention ? "flash" : "unfused",
+                           stack->fused_norms ? "fused" : "eager");
+}
+
 RhLikeness rh_likeness_of(const RhCase *c)
 {
     const RhStack *stack = c->stack;
@@ -29,11 +41,7 @@ RhLikeness rh_likeness_of(const RhCase *c)
                       c->platform->messages.sender == RH_SHARING_NONE;
     const char *generation = measurable ? c->platform->device->generation : NULL,
                *device = measurable ? c->platform->device->name : NULL;
-    g_autofree char *kernels = rh_model_sees_pictures(c->model)
-                                   ? g_strdup("convolutions")
-                                   : g_strdup_printf("%s attention, %s norms",
-                                                     stack->flash_attention ? "flash" : "unfused",
-                                                     stack->fused_norms ? "fused" : "eager");
+    g_autofree char *kernels = kernels_of(c->model, stack);
     return (RhLikeness){.stack = g_intern_string(stack->judged_as ? stack->judged_as : stack->name),
                         .generation = g_intern_string(generation),
                         .kind = g_intern_string(kind_of(c->model)),

@@ -28,4 +28,4 @@ rehearse explain run.json -q --what-if recompute=full | grep -E 'now wins|no oth
 rehearse simulate "${job[@]}" -s mb4 -o run.json >/dev/null
 rehearse explain run.json -q --what-if recompute=full | grep -E 'now wins|no other|of the plan'
 # What is much quicker and less sure is a row.
-rehearse plan "${job[@]}" --stack aleph --fix mb=2 --risk 0.1% | grep -E '^best|^ +(#|[0-9!-]) |^!|^ +[0-9.]+ of'
+rehearse plan "${job[@]}" --stack aleph --fix mb=2 --risk 0.001% | grep -E '^best|^ +(#|[0-9!-]) |^!|^ +[0-9.]+ of'
