@@ -13,6 +13,8 @@ static RhRehearsal *replace_entry(RhFunnel *f, guint i, const RhRun *run)
     rh_account_run(f->c, r, run);
     r->bound_closed_s = old->bound_closed_s;
     r->bound_segment_s = old->bound_segment_s;
+    r->searched_s = old->step_time_s;
+    r->searched_by_fewer = old->told_by_fewer;
     f->race->entries->pdata[i] = r;
     rh_rehearsal_free(old);
     return r;

@@ -141,6 +141,20 @@ static char *refused(const Search *s, const Trial *t)
                            room_bytes / RH_GIB_BYTES);
 }
 
+static bool is_row_itself(const Search *s, const Trial *t)
+{
+    return t == &g_array_index(s->trials, Trial, 0);
+}
+
+/* The first row's step, told as the trial is: as it was rehearsed for that, or by the search; 0: not known. */
+static double row_s(const Search *s, const Trial *t)
+{
+    if (t->o.r)
+        return t->o.r->step_time_s;
+    bool same = s->best->searched_by_fewer == (t->parts.second > 0);
+    return same ? s->best->searched_s : 0;
+}
+
 /* Takes runs for it, and says how many there are then. */
 static int32_t prepare(const Search *s, Trial *t, bool told, int32_t runs)
 {
@@ -154,6 +168,8 @@ static int32_t prepare(const Search *s, Trial *t, bool told, int32_t runs)
     if (packets || rh_screen_tasks(screen, &t->layout) < RH_STEADY_TASKS_LEAST ||
         !rh_steady_parts(&t->c, &t->layout, &t->parts))
         t->parts = (RhSteadyParts){0};
+    if (is_row_itself(s, t) && row_s(s, t) > 0)
+        return runs;
     t->first = runs;
     return runs + (t->parts.second > 0 ? 2 : 1);
 }
@@ -190,16 +206,17 @@ static void account(Trial *t, RhRun **runs)
 }
 
 /* Of the first row told the same way: what few micro-batches tell is off by the same then. */
-static void compare(GArray *trials)
+static void compare(const Search *s)
 {
-    Trial *same = &g_array_index(trials, Trial, 0);
-    for (guint i = 1; same->o.r && i < trials->len; i++) {
-        RhOutside *o = &g_array_index(trials, Trial, i).o;
+    Trial *row = &g_array_index(s->trials, Trial, 0);
+    double same_s = row_s(s, row);
+    for (guint i = 1; same_s > 0 && i < s->trials->len; i++) {
+        RhOutside *o = &g_array_index(s->trials, Trial, i).o;
         if (o->r)
-            o->gain_frac = 1 - o->r->step_time_s / same->o.r->step_time_s;
+            o->gain_frac = 1 - o->r->step_time_s / same_s;
     }
-    clear(&same->o);
-    g_array_remove_index(trials, 0);
+    clear(&row->o);
+    g_array_remove_index(s->trials, 0);
 }
 
 static void rehearse(Search *s, bool told)
@@ -235,7 +252,7 @@ GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPl
     add(&s, (RhOutside){0}); /* the row itself */
     list(&s);
     rehearse(&s, told && s.best->events_count > 0);
-    compare(trials);
+    compare(&s);
     for (guint i = 0; i < trials->len; i++)
         g_array_append_val(out, g_array_index(trials, Trial, i).o);
     return out;

@@ -34,6 +34,10 @@ typedef struct {
     double node_w;            /* mean of a node in the step, switches and building left out */
     double cost_usd;          /* per step; 0 = unknown */
     bool told_by_fewer;       /* by rehearsals of fewer micro-batches (steady.h) */
+    double
+        searched_s; /* the step by which a search went before it performed this one, told by fewer
+                                 where `searched_by_fewer`; 0: it did not */
+    bool searched_by_fewer;
     int64_t events_count;
     double bytes_total, bytes_as_flows; /* communication of a step, and what of it went as SimGrid
                                            flows */
