@@ -201,12 +201,19 @@ RhShardCost *rh_screen_shard(RhScreen *s, const RhLayout *l)
     return shard_of(s, l, &key);
 }
 
-const RhItems *rh_screen_items(RhShardCost *shard)
+const RhItems *rh_screen_passes(RhShardCost *shard)
 {
     if (!shard->items_) {
         rh_pieces_add_kernels(shard->pieces);
-        shard->items_ = rh_items_new(&shard->layout, shard->pieces);
+        shard->items_ = rh_items_of_passes(&shard->layout, shard->pieces);
     }
+    return shard->items_;
+}
+
+const RhItems *rh_screen_items(RhShardCost *shard)
+{
+    rh_screen_passes(shard);
+    rh_items_add_pairs(shard->items_, &shard->layout, shard->pieces);
     return shard->items_;
 }
 
@@ -370,7 +377,7 @@ RhTables rh_screen_tables(RhScreen *s, const RhLayout *l)
 /* --- what is forgotten --- */
 
 /* Of shards, whose items are most of what a screen holds. Most are of cuts that nobody asks for again. */
-#define SHARDS_MAX 1000
+#define SHARDS_MAX 100
 
 void rh_screen_forget_shards(RhScreen *s)
 {
@@ -393,8 +400,7 @@ RhKnownWork *rh_screen_known_work(RhScreen *s, const RhLayout *l, int32_t placem
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     RhScreenKey key = rh_screen_key(s, l);
-    key.v[RH_SCREEN_KEY_GIVEN] = 16 * placement + 8 * schedule->crosses + 4 * schedule->pairs +
-                                 2 * schedule->turns + schedule->splits_backward;
+    key.v[RH_SCREEN_KEY_GIVEN] = 4 * placement + 2 * schedule->pairs + schedule->splits_backward;
     RhKnownWork *known = memo_get(&s->works, &key);
     return known ? known : memo_add(&s->works, &key, g_new0(RhKnownWork, 1));
 }

@@ -414,6 +414,8 @@ double rh_screen_tasks(RhScreen *screen, const RhLayout *layout);
 RhShardCost *rh_screen_shard(RhScreen *screen, const RhLayout *layout);
 /* Tasks of the shard's items: most layouts do not fit, and nobody asks for theirs. */
 const RhItems *rh_screen_items(RhShardCost *shard);
+const RhItems *
+rh_screen_passes(RhShardCost *shard); /* the same without pairs, if nobody has asked for them */
 const RhSplit *rh_screen_split(RhScreen *screen, const RhLayout *layout);
 const RhShape *rh_screen_shape(RhScreen *screen, const RhLayout *layout);
 const RhNet *rh_screen_net(RhScreen *screen, const RhLayout *layout);
@@ -437,6 +439,7 @@ bool rh_screen_states_fit(RhScreen *screen, const RhLayout *cut, double most_byt
 /* What one layer, or all items, of a stage that runs this layout are busy for in a micro-batch. */
 typedef struct {
     double forward_s, back_s, all_s;
+    double lane_s[RH_ITEM_LANES]; /* of all passes, each lane of collectives alone */
 } RhItemWork;
 RhItemWork rh_screen_item_work(RhScreen *screen, const RhLayout *layout, const RhNet *net,
                                int32_t stage, int kind);

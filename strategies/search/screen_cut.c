@@ -1,54 +1,84 @@
 /* The lower bound of every layout under a cut (space.h), whatever its chunks, shares and recomputation.
  *
- * Of what a stage runs, the seconds of items add up (a busier stage only ends later), and all stages together run every
- * layer once for each micro-batch: so the mean stage is busy for a p-th of them, and some stage for no less. Where a
- * schedule goes back through the stages that it came by, stage s begins behind the forwards of the chunks before it,
- * and ends before their backwards: at least s - 1 chunks hold a layer or more. What is recomputed only adds. */
+ * Of what a stage runs, the seconds of items add up (a busier stage only ends later), in each of its lanes, and all
+ * stages together run every layer once for each micro-batch: so the mean stage is busy for a p-th of them, and some
+ * stage for no less. Stage s begins behind the forwards of the chunks before it, of which s - 1 hold a layer or more;
+ * where a schedule has replicas that come from both its ends, behind those before it on the shorter way. Where it
+ * goes back through the stages that it came by, and leaves nothing for later, it ends before their backwards. What is
+ * recomputed only adds. */
 #include <math.h>
 
 #include "strategies/search/screen.h"
 #include "strategies/train/open_knobs.h"
 
-/* Where pairs of slots may hide all communication, kernels alone count. */
-static double pass_s(const RhItemTimes *times, const RhItems *items, int kind, int pass, bool pairs)
+static void add_lanes(RhScreen *screen, const RhNet *net, int32_t stage, const RhItemPass *pass,
+                      RhItemWork *w)
 {
-    return pairs ? rh_item_kernels_s(&items->pass[kind][pass]) : times->of[kind][pass]->busy_s;
+    for (guint i = 0; pass->tasks && i < pass->tasks->len; i++) {
+        const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
+        int lane = (int)task->lane - RH_LANE_TP;
+        if (lane >= 0 && lane < RH_ITEM_LANES)
+            w->lane_s[lane] += rh_screen_block_s(screen, net, net->placement[stage], task);
+    }
+}
+
+/* Where pairs of slots may hide all communication, kernels alone count, and each lane by itself. */
+static void fill_passes(RhScreen *screen, RhShardCost *shard, const RhNet *net, int32_t stage,
+                        int kind, double *pass_s)
+{
+    const RhItems *items = rh_screen_passes(shard);
+    bool pairs = rh_pipeline_of(&shard->layout)->pairs;
+    if (!pairs && !shard->spans)
+        rh_shard_add_tables(shard);
+    const RhItemTimes *times = pairs ? NULL : rh_screen_item_times(screen, shard, net, stage);
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+        pass_s[pass] =
+            pairs ? rh_item_kernels_s(&items->pass[kind][pass]) : times->of[kind][pass]->busy_s;
 }
 
 RhItemWork rh_screen_item_work(RhScreen *screen, const RhLayout *l, const RhNet *net, int32_t stage,
                                int kind)
 {
     RhShardCost *shard = rh_screen_shard(screen, l);
-    if (!shard->spans)
-        rh_shard_add_tables(shard);
-    const RhItems *items = rh_screen_items(shard);
-    const RhItemTimes *times = rh_screen_item_times(screen, shard, net, stage);
-    bool pairs = rh_pipeline_of(l)->pairs;
-    RhItemWork w = {.forward_s = pass_s(times, items, kind, RH_SLOT_FORWARD, pairs),
-                    .back_s = pass_s(times, items, kind, RH_SLOT_BACKWARD, pairs) +
-                              pass_s(times, items, kind, RH_SLOT_BACKWARD_DATA, pairs)};
-    w.all_s = w.forward_s + w.back_s + pass_s(times, items, kind, RH_SLOT_BACKWARD_WEIGHT, pairs);
+    double pass_s[RH_SLOT_PASSES];
+    fill_passes(screen, shard, net, stage, kind, pass_s);
+    RhItemWork w = {.forward_s = pass_s[RH_SLOT_FORWARD],
+                    .back_s = pass_s[RH_SLOT_BACKWARD] + pass_s[RH_SLOT_BACKWARD_DATA]};
+    w.all_s = w.forward_s + w.back_s + pass_s[RH_SLOT_BACKWARD_WEIGHT];
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+        add_lanes(screen, net, stage, &rh_screen_passes(shard)->pass[kind][pass], &w);
     return w;
 }
 
-/* Of all items once, `all_s`, and of the layer that takes least either way. */
+/* Adds what all passes of an item take. */
+static void add_item(RhItemWork *sum, const RhItemWork *item)
+{
+    sum->all_s += item->all_s;
+    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+        sum->lane_s[lane] += item->lane_s[lane];
+}
+
+/* Of all items once, and of the layer that takes least either way. */
 static RhItemWork model_work(RhScreen *screen, const RhLayout *l, const RhNet *net, int32_t stage)
 {
     const RhModel *model = screen->c->model;
     RhKnownWork *known = rh_screen_known_work(screen, l, net->placement[stage]->id);
     if (known->least.all_s > 0)
         return known->least;
-    RhItemWork sum = {(double)INFINITY, (double)INFINITY,
-                      rh_screen_item_work(screen, l, net, stage, RH_ITEM_EMBEDDING).all_s +
-                          rh_screen_item_work(screen, l, net, stage, RH_ITEM_HEAD).all_s};
-    RhItemWork of_kind[RH_LAYER_KINDS_MAX];
+    RhItemWork sum = {.forward_s = (double)INFINITY, .back_s = (double)INFINITY};
+    RhItemWork of_item[RH_ITEM_KINDS];
     for (int kind = 0; kind < model->kinds_count; kind++)
-        of_kind[kind] = rh_screen_item_work(screen, l, net, stage, kind);
+        of_item[kind] = rh_screen_item_work(screen, l, net, stage, kind);
+    for (int end = 0; end < 2; end++) {
+        RhItemWork w =
+            rh_screen_item_work(screen, l, net, stage, end ? RH_ITEM_HEAD : RH_ITEM_EMBEDDING);
+        add_item(&sum, &w);
+    }
     for (int32_t i = 0; i < model->layers_count; i++) {
-        const RhItemWork *layer = &of_kind[model->kind_of_layer[i]];
+        const RhItemWork *layer = &of_item[model->kind_of_layer[i]];
         sum.forward_s = fmin(sum.forward_s, layer->forward_s);
         sum.back_s = fmin(sum.back_s, layer->back_s);
-        sum.all_s += layer->all_s;
+        add_item(&sum, layer);
     }
     return known->least = sum;
 }
@@ -65,8 +95,27 @@ static RhItemWork least_work(RhScreen *screen, const RhLayout *l)
         least.forward_s = fmin(least.forward_s, w.forward_s);
         least.back_s = fmin(least.back_s, w.back_s);
         least.all_s = fmin(least.all_s, w.all_s);
+        for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+            least.lane_s[lane] = fmin(least.lane_s[lane], w.lane_s[lane]);
     }
     return least;
+}
+
+static double busiest_lane_s(const RhItemWork *w)
+{
+    double busiest = w->all_s;
+    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+        busiest = fmax(busiest, w->lane_s[lane]);
+    return busiest;
+}
+
+/* Of the mean stage: layers that are run before what it runs first, or behind what it runs last. */
+static double layers_ahead(int32_t p, bool crosses)
+{
+    double sum = 0;
+    for (int32_t s = 0; s < p; s++)
+        sum += MAX(0, (crosses ? MIN(s, p - 1 - s) : s) - 1);
+    return sum / p;
 }
 
 static double cut_s(RhScreen *screen, const RhLayout *cut, RhOrder order)
@@ -75,9 +124,9 @@ static double cut_s(RhScreen *screen, const RhLayout *cut, RhOrder order)
     const RhPipelineSchedule *schedule = rh_pipeline_of(&l);
     RhItemWork w = least_work(screen, &l);
     double m = (double)rh_train_microbatches(screen->c, &l), p = l.pp;
-    bool back = l.pp > 1 && !schedule->turns && !schedule->splits_backward && !schedule->pairs;
-    double fill = back ? (p - 1) * (p - 2) / (2 * p) * (w.forward_s + w.back_s) : 0;
-    return m * w.all_s / p + fill;
+    bool back = !schedule->turns && !schedule->splits_backward && !schedule->crosses;
+    double ahead = layers_ahead(l.pp, schedule->crosses);
+    return m * busiest_lane_s(&w) / p + ahead * (w.forward_s + (back ? w.back_s : 0));
 }
 
 double rh_screen_cut_s(RhScreen *screen, const RhLayout *cut)

@@ -438,8 +438,11 @@ static RhItemPass whole_backward(const RhItemPass *passes)
                : rh_item_behind(&passes[RH_SLOT_BACKWARD_DATA], &passes[RH_SLOT_BACKWARD_WEIGHT]);
 }
 
-static void add_pairs(RhItems *items, int32_t kinds_count)
+void rh_items_add_pairs(RhItems *items, const RhLayout *layout, const RhPieces *pieces)
 {
+    int32_t kinds_count = pieces->layers_end;
+    if (items->pair || !rh_pipeline_of(layout)->pairs)
+        return;
     for (int item = 0; item < RH_ITEM_KINDS; item++)
         if (items->pass[item][RH_SLOT_FORWARD].tasks)
             items->whole[item] = whole_backward(items->pass[item]);
@@ -452,7 +455,7 @@ static void add_pairs(RhItems *items, int32_t kinds_count)
                     rh_item_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
 }
 
-RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
+RhItems *rh_items_of_passes(const RhLayout *layout, const RhPieces *pieces)
 {
     RhItems *items = g_new0(RhItems, 1);
     bool splits = rh_pipeline_of(layout)->splits_backward;
@@ -464,8 +467,13 @@ RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
             if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
                 items->pass[item][pass] = weave(layout, pieces, item, (RhSlotPass)pass);
     }
-    if (rh_pipeline_of(layout)->pairs)
-        add_pairs(items, pieces->layers_end);
+    return items;
+}
+
+RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces)
+{
+    RhItems *items = rh_items_of_passes(layout, pieces);
+    rh_items_add_pairs(items, layout, pieces);
     return items;
 }
 

@@ -104,6 +104,9 @@ double rh_item_offload(const RhLayout *layout, bool stays, RhActivation *bytes);
 
 /* All passes that the layout's schedule runs, of all kinds in the model. `pieces` outlives them. */
 RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces);
+/* Without pairs, which take the most to make; and with them, where the layout's schedule has any. */
+RhItems *rh_items_of_passes(const RhLayout *layout, const RhPieces *pieces);
+void rh_items_add_pairs(RhItems *items, const RhLayout *layout, const RhPieces *pieces);
 void rh_items_free(RhItems *items);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhItems, rh_items_free)
 
