@@ -1,4 +1,4 @@
-/* Groups of a stage, of which few stand for all. */
+/* Groups of a stage, of which few stand for all, and what is known of blocks. */
 #include <math.h>
 
 #include "strategies/search/screen_groups.h"
@@ -73,10 +73,43 @@ static void layouts_share_sets(void)
     CU_ASSERT_PTR_NOT_EQUAL(sets[0], sets[2]);
 }
 
+/* Collectives that were timed for all bytes. */
+static int32_t timed(const RhScreen *s)
+{
+    GHashTableIter iter;
+    gpointer key;
+    int32_t count = 0;
+    g_hash_table_iter_init(&iter, s->collectives);
+    while (g_hash_table_iter_next(&iter, &key, NULL))
+        count += ((const RhCollectiveKey *)key)->bytes <= 0;
+    return count;
+}
+
+/* What one process finds of blocks another learns: the same bounds, and nothing is timed again. */
+static void times_of_blocks_are_learned(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:4", "megatron", 64, 512);
+    train_kit_runs_all(&k);
+    RhLayout l = train_layout(&k, "tp4,pp2,dp4,zero1");
+    g_autoptr(RhScreen) first = rh_screen_new(&k.c), second = rh_screen_new(&k.c);
+    rh_screen_begin_learning(first);
+    double bound_s = rh_screen_cut_s(first, &l);
+    g_autoptr(GByteArray) told = rh_screen_end_learning(first);
+    RhUnpack in = {told->data, told->data + told->len, true};
+    rh_screen_learn(second, &in);
+    CU_ASSERT_TRUE(in.whole && in.at == in.end);
+    int32_t known = timed(second);
+    CU_ASSERT_TRUE(known > 0);
+    CU_ASSERT_EQUAL(rh_screen_cut_s(second, &l), bound_s);
+    CU_ASSERT_EQUAL(timed(second), known);
+}
+
 int main(void)
 {
-    return rh_test_main("screen groups", (RhTest[]){{"groups_moved_over_the_fabric_take_as_long",
-                                                     groups_moved_over_the_fabric_take_as_long},
-                                                    {"layouts_share_sets", layouts_share_sets},
-                                                    {0}});
+    return rh_test_main("screen groups",
+                        (RhTest[]){{"groups_moved_over_the_fabric_take_as_long",
+                                    groups_moved_over_the_fabric_take_as_long},
+                                   {"layouts_share_sets", layouts_share_sets},
+                                   {"times_of_blocks_are_learned", times_of_blocks_are_learned},
+                                   {0}});
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "base/arena.h"
+#include "base/pack.h"
 #include "sim/collective/alone.h"
 #include "sim/engine/folded.h"
 #include "strategies/search/plan.h"
@@ -203,6 +204,7 @@ typedef struct {
 /* Where the ranks of one block of a stage lie, as far as its collectives can tell. */
 typedef struct {
     int32_t id;
+    uint64_t hash;      /* of what tells it apart: the same in every process */
     RhProgram *program; /* one role: the block's ranks on their GPUs */
     int32_t groups[RH_GROUP_LAST];
     int32_t rank; /* the one that a bound follows where blocks do not lie alike: of all stages the
@@ -298,7 +300,7 @@ typedef struct {
 
 /* A collective of all blocks of a stage at once. */
 typedef struct {
-    int32_t net;   /* its id, or ~ the id of a placement */
+    int32_t net;   /* its id; or below 0, with `stage`, of a placement its hash */
     int32_t stage; /* ~G_MAXINT32: `net` is the id of a set of groups (screen_groups.h) */
     int32_t group, op;
     double bytes;
@@ -350,15 +352,17 @@ struct RhScreen {
     GHashTable *tallies;    /* RhCollectiveKey -> RhWaveTally*, owned */
     GHashTable *group_sets; /* what tells them apart -> RhGroupSet*, owned (screen_groups.h) */
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
-    RhSites *sites;         /* by which they are chosen, of `asked` */
-    GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
-    GHashTable *sent;       /* RhCollectiveKey -> double: screen_sent.c, owned */
-    bool *ample;            /* per link: screen_share.c; NULL: not asked for yet; owned */
-    RhAloneTimes *alone;    /* owned; for rehearsals too, where c is as it was asked */
-    RhFoldedTable *folded;  /* likewise */
-    RhOpenFold open;        /* the last; all NULL: none */
-    RhFoldAhead *ahead;     /* being folded beside the search; NULL: none */
-    GHashTable *messages;   /* GBytes: who communicates by which steps -> RhHop[]; owned */
+    GByteArray *learned;   /* what is found of placements, for rh_screen_learn; NULL: nobody asks */
+    int32_t learned_alone; /* times alone that were known before */
+    RhSites *sites;        /* by which they are chosen, of `asked` */
+    GHashTable *loads;     /* RhCollectiveKey -> GArray of what links carry, owned */
+    GHashTable *sent;      /* RhCollectiveKey -> double: screen_sent.c, owned */
+    bool *ample;           /* per link: screen_share.c; NULL: not asked for yet; owned */
+    RhAloneTimes *alone;   /* owned; for rehearsals too, where c is as it was asked */
+    RhFoldedTable *folded; /* likewise */
+    RhOpenFold open;       /* the last; all NULL: none */
+    RhFoldAhead *ahead;    /* being folded beside the search; NULL: none */
+    GHashTable *messages;  /* GBytes: who communicates by which steps -> RhHop[]; owned */
 };
 
 /* What kernels keep of any device, at most, beside so many lanes that hold SMs. */
@@ -451,6 +455,11 @@ typedef struct {
 void rh_known_work_free(void *known);
 /* The screen's. */
 RhKnownWork *rh_screen_known_work(RhScreen *screen, const RhLayout *layout, int32_t placement);
+/* What one process finds of the time of a block's collectives, others need not find again: it is asked to remember
+ * that, and gives it to be learned. The caller frees it. */
+void rh_screen_begin_learning(RhScreen *screen);
+GByteArray *rh_screen_end_learning(RhScreen *screen);
+void rh_screen_learn(RhScreen *screen, RhUnpack *in);
 /* Makes room where much has been asked: no pointer to tables of a layout may be held. */
 void rh_screen_forget_shards(RhScreen *screen);
 /* rh_screen_work_s where one stage is busy `more_s` longer for each micro-batch. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "sim/blocks.h"
+#include "sim/map64.h"
 #include "strategies/search/screen.h"
 
 /* Blocks looked at for the one whose ranks lie worst. */
@@ -98,6 +99,14 @@ void rh_placement_free(void *data)
     g_free(at);
 }
 
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = 0;
+    for (; *text; text++)
+        hash = rh_mix64(hash, (uint64_t)*text);
+    return hash;
+}
+
 static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t stage, int32_t block,
                                        int32_t rank)
 {
@@ -108,6 +117,7 @@ static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t sta
     if (!at) {
         at = placement_new(s->c->platform, g, (int32_t)s->placements->len, g_steal_pointer(&gpus),
                            rank);
+        at->hash = hash_of(key);
         g_ptr_array_add(s->placements, at);
         g_hash_table_insert(s->placement_of, g_steal_pointer(&key), at);
     }

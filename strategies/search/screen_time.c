@@ -52,12 +52,23 @@ static double together_s(const RhScreen *s, const RhProgram *p, int32_t group, i
     return time.fixed_s + time.moving_s;
 }
 
+/* In the table; where that is asked for, also for other processes. */
+static void *keep(RhScreen *s, const RhCollectiveKey *key, const void *value, size_t size)
+{
+    void *kept = g_memdup2(value, size);
+    g_hash_table_insert(s->collectives, g_memdup2(key, sizeof *key), kept);
+    if (s->learned && key->net < 0) {
+        rh_pack(s->learned, &size, sizeof size);
+        rh_pack(s->learned, key, sizeof *key);
+        rh_pack(s->learned, value, size);
+    }
+    return kept;
+}
+
 /* The same of steps that are told in short, whose edges are counted once for all bytes; NAN: they are not. */
 static double tally_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
                       int32_t role, const Call *call)
 {
-    if (call->bytes <= RH_LATENCY_BYTES || !rh_collective_is_pipelined(call->op, call->algo))
-        return (double)NAN;
     key.op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)rh_collective_plain(call->algo);
     RhWaveTally *tally = g_hash_table_lookup(s->tallies, &key);
     if (!tally) {
@@ -71,27 +82,32 @@ static double tally_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int3
     return time.fixed_s + time.moving_s;
 }
 
+/* Of so many bytes collectives are timed whose time is linear in them: whoever asks first, all have the same. */
+#define TIMED_BYTES 1048576.0
+
 /* The same, kept for all bytes where one says what others take. `key` says which groups. */
 static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
                               int32_t role, const Call *call)
 {
+    if (call->bytes <= RH_LATENCY_BYTES)
+        return together_s(s, p, group, role, call);
     key.stage = ~key.stage;
     key.op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)call->algo;
     key.bytes = 0;
     key.routing = call->routing;
-    RhScheduleTime *kept = g_hash_table_lookup(s->collectives, &key);
-    if (kept)
-        return kept->fixed_s + kept->moving_s * call->bytes;
-    double seconds = tally_s(s, key, p, group, role, call);
-    if (!isnan(seconds))
-        return seconds;
-    RhScheduleTime time = together(s, p, group, role, call);
-    if (time.linear) {
-        RhScheduleTime per_byte = {time.fixed_s, time.moving_s / call->bytes, true};
-        g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
-                            g_memdup2(&per_byte, sizeof per_byte));
+    const RhScheduleTime *kept = g_hash_table_lookup(s->collectives, &key);
+    if (!kept && rh_collective_is_pipelined(call->op, call->algo)) {
+        double seconds = tally_s(s, key, p, group, role, call);
+        return isnan(seconds) ? together_s(s, p, group, role, call) : seconds;
     }
-    return time.fixed_s + time.moving_s;
+    if (!kept) {
+        Call timed = *call;
+        timed.bytes = TIMED_BYTES;
+        RhScheduleTime time = together(s, p, group, role, &timed);
+        RhScheduleTime per_byte = {time.fixed_s, time.moving_s / TIMED_BYTES, true};
+        kept = keep(s, &key, &per_byte, sizeof per_byte);
+    }
+    return kept->fixed_s + kept->moving_s * call->bytes;
 }
 
 /* The groups of a stage, whatever the net they are of. */
@@ -262,7 +278,8 @@ double rh_screen_block_s(RhScreen *s, const RhNet *net, const RhPlacement *at,
                          const RhItemTask *task)
 {
     int32_t group = at->groups[task->group];
-    RhCollectiveKey key = {.net = ~at->id,
+    RhCollectiveKey key = {.net = ~(int32_t)(at->hash >> 33),
+                           .stage = (int32_t)(uint32_t)at->hash,
                            .group = (int32_t)task->group,
                            .op = (int32_t)task->op,
                            .bytes = task->bytes,
@@ -331,4 +348,40 @@ double rh_screen_latency_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroup
                            .bytes = 1};
     call.bytes = 1;
     return call_kept_s(s, net, key, call);
+}
+
+void rh_screen_begin_learning(RhScreen *s)
+{
+    s->learned = g_byte_array_new();
+    s->learned_alone = rh_alone_times_give(s->alone, 0, NULL);
+}
+
+GByteArray *rh_screen_end_learning(RhScreen *s)
+{
+    GByteArray *out = g_byte_array_new();
+    g_autoptr(GByteArray) learned = g_steal_pointer(&s->learned);
+    g_autoptr(GByteArray) alone = g_byte_array_new();
+    rh_alone_times_give(s->alone, s->learned_alone, alone);
+    rh_pack_bytes(out, learned);
+    rh_pack_bytes(out, alone);
+    return out;
+}
+
+void rh_screen_learn(RhScreen *s, RhUnpack *in)
+{
+    g_autoptr(GByteArray) learned = rh_unpack_bytes(in);
+    g_autoptr(GByteArray) alone = rh_unpack_bytes(in);
+    RhUnpack left = {learned->data, learned->data + learned->len, true};
+    while (left.at < left.end) {
+        size_t size;
+        RhCollectiveKey key;
+        rh_unpack(&left, &size, sizeof size);
+        rh_unpack(&left, &key, sizeof key);
+        if (!g_hash_table_contains(s->collectives, &key))
+            g_hash_table_insert(s->collectives, g_memdup2(&key, sizeof key),
+                                g_memdup2(left.at, size));
+        left.at += size;
+    }
+    if (alone->len > 0)
+        rh_alone_times_take(s->alone, alone->data, alone->len);
 }

@@ -1,7 +1,7 @@
 #include "strategies/search/shared_work.h"
 
-#include "base/pack.h"
 #include "sim/engine/workers.h"
+#include "strategies/search/screen.h"
 
 typedef struct {
     RhFunnel *f;
@@ -23,18 +23,25 @@ static GByteArray *find_part(const Sharing *s, int32_t part)
     return out;
 }
 
+/* The answers, behind what else was found out. */
 static GByteArray *perform_part(int32_t part, void *user, GError **error)
 {
+    const Sharing *s = user;
     (void)error;
-    return find_part(user, part);
+    rh_screen_begin_learning(s->f->screen);
+    g_autoptr(GByteArray) answers = find_part(s, part);
+    GByteArray *out = rh_screen_end_learning(s->f->screen);
+    rh_pack_bytes(out, answers);
+    return out;
 }
 
 static void keep_part(int32_t part, const GByteArray *bytes, const GError *error, void *user)
 {
     Sharing *s = user;
     if (!error) {
-        s->answers[part] = g_byte_array_sized_new(bytes->len);
-        g_byte_array_append(s->answers[part], bytes->data, bytes->len);
+        RhUnpack in = {bytes->data, bytes->data + bytes->len, true};
+        rh_screen_learn(s->f->screen, &in);
+        s->answers[part] = rh_unpack_bytes(&in);
     }
     rh_funnel_report(s->f, s->work->stage, ++s->done, s->parts);
 }
