@@ -117,6 +117,7 @@ RH_KNOB(int32_t, again_layers_count, .key = "relayers", .json = "recomputed_laye
 RH_KNOB(int32_t, offload, .key = "offload", .high = 100, .quiet = true, .column = RH_COLUMN_VARIES,
         .title = rh_knob_title_offload, .outside = "offload",
         .outside_next = rh_knob_offload_instead, .outside_lacks = "recomputes nothing",
+        .instead = true,
         .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "offload=50",
         .about =
             "so many percent of what layers keep for backward wait in the host's memory, copied "

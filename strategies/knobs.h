@@ -88,6 +88,9 @@ typedef struct RhKnob {
     const char *outside;
     bool (*outside_next)(const RhCase *c, RhLayout *layout, int32_t step);
     const char *outside_lacks;
+    /* `outside_next` takes the place of what is recomputed: in the whole space where a framework's rules let it, so that
+     * its launch says it. */
+    bool instead;
 
     const char *example, *about; /* for `show strategies` */
 } RhKnob;

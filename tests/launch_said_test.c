@@ -33,6 +33,7 @@ static void draw_rest(GRand *dice, RhLayout *l)
                    : rarely(dice)
                        ? (RhRecompute)(RH_RECOMPUTE_NORM | (rarely(dice) ? RH_RECOMPUTE_CORE : 0))
                        : RH_RECOMPUTE_NONE;
+    l->offload = rarely(dice) && l->recompute == RH_RECOMPUTE_NONE ? 25 : 0;
     if (rarely(dice) && l->recompute != RH_RECOMPUTE_NONE) {
         l->again_layers_count = 1;
         l->again_layers[0] = (int16_t)ONE_OF(some);

@@ -71,6 +71,7 @@ static void each_is_the_first_row_with_one_thing_changed(void)
 static void offload_is_the_least_that_fits(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 32, 8192);
+    train_kit_runs_all(&k);
     RhConstraint fixed[2];
     g_assert(rh_constraint_parse("recompute=full", false, &fixed[0], NULL));
     g_assert(rh_constraint_parse("tp=1", false, &fixed[1], NULL));
@@ -90,6 +91,25 @@ static void offload_is_the_least_that_fits(void)
     RH_CHECK_CLOSE(offload->r->step_time_s, step_s(&k.c, &l), RH_STEADY_APART_FRAC);
     l.offload -= 10;
     CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes > room_bytes);
+}
+
+/* Where the framework keeps activations in the host's memory, plan goes through that: nothing is left to try. */
+static void offload_is_searched_where_it_is_said(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron-bridge", 32, 8192);
+    RhConstraint fixed[2];
+    g_assert(rh_constraint_parse("recompute=none", false, &fixed[0], NULL));
+    g_assert(rh_constraint_parse("tp=1", false, &fixed[1], NULL));
+    RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
+    o.constraints = fixed;
+    o.constraints_count = 2;
+    g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
+    CU_ASSERT_FATAL(plan->entries->len > 0);
+    RhLayout l = ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->layout;
+    CU_ASSERT_TRUE(l.offload > 0 && l.pp == 1);
+    l.offload -= 10;
+    CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes >
+                   rh_room(&k.c, fixed, 2, 0.05).ranked_bytes);
 }
 
 /* Context ranks of fewer tokens take the place of replicas, the fewest that the search leaves out. */
@@ -137,10 +157,12 @@ static void asked_knobs_are_inside(void)
 int main(void)
 {
     return rh_test_main(
-        "outside", (RhTest[]){{"each_is_the_first_row_with_one_thing_changed",
-                               each_is_the_first_row_with_one_thing_changed},
-                              {"offload_is_the_least_that_fits", offload_is_the_least_that_fits},
-                              {"context_ranks_take_replicas", context_ranks_take_replicas},
-                              {"asked_knobs_are_inside", asked_knobs_are_inside},
-                              {0}});
+        "outside",
+        (RhTest[]){{"each_is_the_first_row_with_one_thing_changed",
+                    each_is_the_first_row_with_one_thing_changed},
+                   {"offload_is_the_least_that_fits", offload_is_the_least_that_fits},
+                   {"offload_is_searched_where_it_is_said", offload_is_searched_where_it_is_said},
+                   {"context_ranks_take_replicas", context_ranks_take_replicas},
+                   {"asked_knobs_are_inside", asked_knobs_are_inside},
+                   {0}});
 }

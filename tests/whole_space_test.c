@@ -84,9 +84,10 @@ static void open_candidates_are_bounded(void)
             RhLayout cut = g_array_index(d.parents, RhLayout, 2 * i);
             RhLayout chunks = g_array_index(d.parents, RhLayout, 2 * i + 1);
             double step_s = rh_screen_segment_s(screen, l) * (1 + 1e-9);
-            RhRecomputeQuestion question = {rh_space_recompute_modules(d.space, &cut),
-                                            rh_space_recomputes_unevenly(d.space), true,
-                                            rh_screen_memory(screen, l).peak_bytes};
+            RhRecomputeQuestion question = {.modules = rh_space_recompute_modules(d.space, &cut),
+                                            .uneven = rh_space_recomputes_unevenly(d.space),
+                                            .shares_open = true,
+                                            .most_bytes = rh_screen_memory(screen, l).peak_bytes};
             CU_ASSERT_TRUE(rh_screen_cut_s(screen, &cut) <= step_s);
             CU_ASSERT_TRUE(rh_screen_recomputed_s(screen, &chunks, &question) <= step_s);
         }

@@ -172,6 +172,15 @@ static void put_recompute(Put *p, const RhLayout *l)
         modules == RH_RECOMPUTE_SELECTIVE ? "\"core_attn\"" : names->str);
 }
 
+/* By whole layers, which the last is not one of. */
+static void put_offload(Put *p, const RhModel *m, const RhLayout *l)
+{
+    int32_t layers = (m->layers_count * l->offload + 99) / 100;
+    if (l->offload > 0)
+        put(p, "cpu_offloading=True, cpu_offloading_weights=False, cpu_offloading_num_layers=%d",
+            MIN(layers, m->layers_count - 1));
+}
+
 static void put_grid(Put *p, const RhLayout *l)
 {
     put(p, "tensor_model_parallel_size=%d", l->tp);
@@ -343,6 +352,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
     Put model = begin("model"), train = begin("train");
     put_model(&model, c, l);
     put_grid(&model, l);
+    put_offload(&model, c->model, l);
     put(&train, "train_iters=int(given[\"--iterations\"])");
     put(&train, "global_batch_size=%" G_GINT64_FORMAT, c->job.global_batch);
     put(&train, "micro_batch_size=%d", l->microbatch);
@@ -420,17 +430,29 @@ static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
 static const RhLaunchWord nemo_words[] = {
-    {.key = "tp"},        {.key = "pp"},
-    {.key = "dp"},        {.key = "cp"},
-    {.key = "kv"},        {.key = "ulysses"},
-    {.key = "ep"},        {.key = "etp"},
-    {.key = "dispatch"},  {.key = "epoverlap", VALUES(overlap_words)},
-    {.key = "vpp"},       {.key = "mb"},
-    {.key = "zero"},      {.key = "shard"},
-    {.key = "outer"},     {.key = "relayers"},
-    {.key = "recompute"}, {.key = "schedule", VALUES(schedule_words)},
-    {.key = "sp"},        {.key = "tpoverlap", VALUES(tensor_overlap_words)},
-    {.key = "partition"}, {.key = "order", VALUES(order_words)},
+    {.key = "tp"},
+    {.key = "pp"},
+    {.key = "dp"},
+    {.key = "cp"},
+    {.key = "kv"},
+    {.key = "ulysses"},
+    {.key = "ep"},
+    {.key = "etp"},
+    {.key = "dispatch"},
+    {.key = "epoverlap", VALUES(overlap_words)},
+    {.key = "vpp"},
+    {.key = "mb"},
+    {.key = "zero"},
+    {.key = "shard"},
+    {.key = "outer"},
+    {.key = "relayers"},
+    {.key = "offload"},
+    {.key = "recompute"},
+    {.key = "schedule", VALUES(schedule_words)},
+    {.key = "sp"},
+    {.key = "tpoverlap", VALUES(tensor_overlap_words)},
+    {.key = "partition"},
+    {.key = "order", VALUES(order_words)},
     {.key = "stages"},
 };
 

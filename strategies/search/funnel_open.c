@@ -134,7 +134,7 @@ static bool defer_layers(const Opening *o, const RhLayout *chosen)
         return false;
     Opening fewer = *o;
     fewer.question.modules = (uint32_t)chosen->recompute;
-    fewer.question.shares_open = false;
+    fewer.question.shares_open = fewer.question.instead = false;
     fewer.question.most_bytes = f->room.ranked_bytes;
     bool bounded = chosen->recompute == RH_RECOMPUTE_FULL && !rh_funnel_by_memory(f);
     push_open(f, chosen, bounded ? recomputed_s(&fewer, chosen) : o->key, RH_KEY_LAYERS);
@@ -159,9 +159,28 @@ static void choose(Choosing *choosing, RhRecomputeChoice choice)
         g_array_append_val(choosing->fit, choice.recompute);
 }
 
-/* Could anything fit, or nearly? Nothing does where neither all modules nor whole layers recomputed leave enough. */
-static bool may_fit(const RhFunnel *f, const RhLayout *shares)
+/* The gentlest of what takes the place of recomputation (RhKnob.instead) that keeps within so many bytes. */
+static bool find_instead(const Opening *o, const RhLayout *shares, double most_bytes, RhLayout *out)
 {
+    const RhFunnel *f = o->f;
+    const RhKnob *knob = o->question.instead ? rh_space_instead(f->layouts, shares) : NULL;
+    RhTrainMemory m;
+    for (int32_t step = 0; knob; step++) {
+        *out = *shares;
+        out->recompute = RH_RECOMPUTE_FULL;
+        if (!knob->outside_next(f->c, out, step))
+            return false;
+        if (rh_screen_memory_within(f->screen, out, most_bytes, &m))
+            return true;
+    }
+    return false;
+}
+
+/* Could anything fit, or nearly? Nothing does where neither all modules nor whole layers recomputed leave enough, nor
+ * what takes their place. */
+static bool may_fit(const Opening *o, const RhLayout *shares)
+{
+    const RhFunnel *f = o->f;
     const GArray *choices = rh_space_recompute_choices(f->layouts);
     uint32_t all = 0;
     bool full = false;
@@ -177,7 +196,9 @@ static bool may_fit(const RhFunnel *f, const RhLayout *shares)
     if (rh_screen_memory_within(f->screen, &l, most_bytes, &m))
         return true;
     l.recompute = RH_RECOMPUTE_FULL;
-    return full && rh_screen_memory_within(f->screen, &l, most_bytes, &m);
+    if (full && rh_screen_memory_within(f->screen, &l, most_bytes, &m))
+        return true;
+    return find_instead(o, shares, most_bytes, &l);
 }
 
 static bool choose_recompute(const RhLayout *shares, void *user)
@@ -186,7 +207,7 @@ static bool choose_recompute(const RhLayout *shares, void *user)
     RhFunnel *f = o->f;
     if (o->family && strcmp(rh_layout_family(shares), o->family) != 0)
         return true;
-    if (!may_fit(f, shares)) {
+    if (!may_fit(o, shares)) {
         f->lacks_memory = true;
         return true;
     }
@@ -195,6 +216,10 @@ static bool choose_recompute(const RhLayout *shares, void *user)
     Choosing choosing = {.o = o, .layout = *shares, .fit = fit};
     for (guint i = 0; i < choices->len && !rh_funnel_out_of_time(f); i++)
         choose(&choosing, g_array_index(choices, RhRecomputeChoice, i));
+    RhLayout instead;
+    if (!contains_any(fit, RH_RECOMPUTE_NONE) &&
+        find_instead(o, shares, f->room.ranked_bytes, &instead))
+        add_layout(o, &instead);
     return !rh_funnel_out_of_time(f);
 }
 
@@ -203,7 +228,7 @@ static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
 {
     return (RhRecomputeQuestion){rh_space_recompute_modules(f->layouts, cut),
                                  rh_space_recomputes_unevenly(f->layouts), true,
-                                 f->room.most_bytes};
+                                 rh_space_instead(f->layouts, cut) != NULL, f->room.most_bytes};
 }
 
 /* --- cuts --- */

@@ -471,6 +471,7 @@ typedef struct {
     uint32_t modules;
     bool uneven;      /* chunks may differ in how many layers they recompute */
     bool shares_open; /* what is shared out is open, too */
+    bool instead;     /* something else may take its place (RhKnob.instead) */
     double most_bytes;
 } RhRecomputeQuestion;
 double rh_screen_recomputed_s(RhScreen *screen, const RhLayout *layout,

@@ -169,8 +169,6 @@ static double more_s(RhScreen *screen, const RhLayout *plain, const RhRecomputeQ
 {
     const RhSplit *split = rh_screen_split(screen, plain);
     const RhPipelineSchedule *schedule = rh_pipeline_of(plain);
-    if (wanted > 1)
-        return (double)INFINITY;
     const struct RhRecomputeCosts *costs = known_costs(screen, plain, q->modules);
     int32_t layers = 0;
     for (int32_t chunk = 0; chunk < plain->vpp; chunk++)
@@ -202,6 +200,8 @@ double rh_screen_recomputed_s(RhScreen *screen, const RhLayout *layout,
     if (stages_alike(screen, &plain))
         wanted = (q->shares_open ? least_wanted_frac : wanted_frac)(screen, &plain, q->most_bytes,
                                                                     &stage);
-    double more = wanted > 0 ? more_s(screen, &plain, q, wanted, stage) : 0;
+    double more = wanted > 1                  ? (double)INFINITY
+                  : wanted > 0 && !q->instead ? more_s(screen, &plain, q, wanted, stage)
+                                              : 0;
     return isinf(more) ? more : rh_screen_work_beside_s(screen, &plain, stage, more);
 }

@@ -385,6 +385,19 @@ bool rh_space_recomputes_unevenly(const RhSpace *space)
     return !rh_framework_refusal_given(space->framework, space->c, &l, of_recompute());
 }
 
+const RhKnob *rh_space_instead(const RhSpace *space, const RhLayout *cut)
+{
+    for (const RhKnob *knob = rh_knobs; space->framework && knob->key; knob++) {
+        RhLayout l = *cut;
+        uint64_t given = space->of_cuts | of_recompute() | UINT64_C(1) << (knob - rh_knobs);
+        l.recompute = RH_RECOMPUTE_FULL;
+        if (knob->instead && !is_fixed(space, knob) && knob->outside_next(space->c, &l, 0) &&
+            !rh_framework_refusal_given(space->framework, space->c, &l, given))
+            return knob;
+    }
+    return NULL;
+}
+
 const GArray *rh_space_orders(const RhSpace *space)
 {
     return space->orders;

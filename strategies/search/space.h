@@ -55,5 +55,8 @@ const GArray *rh_space_recompute_choices(const RhSpace *space); /* RhRecomputeCh
 uint32_t rh_space_recompute_modules(const RhSpace *space, const RhLayout *cut);
 /* May chunks differ in how many of their layers are recomputed? */
 bool rh_space_recomputes_unevenly(const RhSpace *space);
+/* The knob that may take the place of recomputation under this cut, since the framework runs it (RhKnob.instead); NULL:
+ * there is none, or it is fixed. */
+const RhKnob *rh_space_instead(const RhSpace *space, const RhLayout *cut);
 /* The orders of ranks that may be tried. */
 const GArray *rh_space_orders(const RhSpace *space); /* RhOrder; the space's */
