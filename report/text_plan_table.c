@@ -162,18 +162,28 @@ static bool write_table(GString *out, const RhPlan *plan, const GPtrArray *rows,
     return rh_table_append_within(table, out, " ", 79);
 }
 
-/* Takes the last column away that not every table has, and notes its name. */
+/* The last column that not every table has, one of what takes the place of recomputation after all others; -1: none. */
+static int32_t column_to_drop(const GArray *columns)
+{
+    for (int instead = 0; instead < 2; instead++)
+        for (int32_t i = (int32_t)columns->len; i-- > 0;) {
+            const RhKnob *knob = g_array_index(columns, Column, i).knob;
+            if (knob && knob->column == RH_COLUMN_VARIES && knob->instead == (instead > 0))
+                return i;
+        }
+    return -1;
+}
+
+/* Takes it away, and notes its name. */
 static bool drop_column(GArray *columns, GString *dropped)
 {
-    for (guint i = columns->len; i-- > 0;) {
-        const Column *column = &g_array_index(columns, Column, i);
-        if (!column->knob || column->knob->column != RH_COLUMN_VARIES)
-            continue;
-        g_string_append_printf(dropped, "%s%s", dropped->len ? ", " : "", head_of(column));
-        g_array_remove_index(columns, i);
-        return true;
-    }
-    return false;
+    int32_t at = column_to_drop(columns);
+    if (at < 0)
+        return false;
+    const Column *column = &g_array_index(columns, Column, at);
+    g_string_append_printf(dropped, "%s%s", dropped->len ? ", " : "", head_of(column));
+    g_array_remove_index(columns, (guint)at);
+    return true;
 }
 
 static void append_table(GString *out, const RhPlan *plan)

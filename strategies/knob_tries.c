@@ -244,18 +244,20 @@ bool rh_knob_context_of_few_tokens(const RhCase *c, RhLayout *l, int32_t step)
     return true;
 }
 
-#define OFFLOAD_STEP_PERCENT 10
+/* One layer in 10, 5, 4, 3, 2, or every one. What is sent of layers spreads over all of them alike then: Transformer
+ * Engine gives the copy of each layer that it sends as many layers as there are for one, rounded down
+ * (NVIDIA/TransformerEngine d0067d0d, transformer_engine/pytorch/cpu_offload_v1.py:357, layer_window_map). */
+static const int32_t offload_percents[] = {10, 20, 25, 33, 50, 100};
 
 /* In the place of all that is recomputed, which is what it is for. */
 bool rh_knob_offload_instead(const RhCase *c, RhLayout *l, int32_t step)
 {
     (void)c;
-    int32_t percent = OFFLOAD_STEP_PERCENT * (step + 1);
-    if (l->recompute == RH_RECOMPUTE_NONE || percent > 100)
+    if (l->recompute == RH_RECOMPUTE_NONE || step >= (int32_t)G_N_ELEMENTS(offload_percents))
         return false;
     l->recompute = RH_RECOMPUTE_NONE;
     l->again_layers_count = 0;
-    l->offload = percent;
+    l->offload = offload_percents[step];
     return true;
 }
 

@@ -175,7 +175,7 @@ static void put_recompute(Put *p, const RhLayout *l)
 /* By whole layers, which the last is not one of. */
 static void put_offload(Put *p, const RhModel *m, const RhLayout *l)
 {
-    int32_t layers = (m->layers_count * l->offload + 99) / 100;
+    int32_t layers = (m->layers_count * l->offload + 50) / 100; /* the nearest: a third is 33 % */
     if (l->offload > 0)
         put(p, "cpu_offloading=True, cpu_offloading_weights=False, cpu_offloading_num_layers=%d",
             MIN(layers, m->layers_count - 1));
