@@ -57,7 +57,7 @@ static void masters_may_be_all_that_is_shared_out(void)
             RhLayout l = train_layout(&kit, layouts[k]);
             RhTrainMemory m = rh_train_memory(&kit.c, &l);
             weights[i][k] = m.at_peak_bytes[RH_MEMORY_WEIGHTS];
-            CU_ASSERT_EQUAL(kit.stack->casts_masters, i == 1);
+            CU_ASSERT_EQUAL(kit.c.stack->casts_masters, i == 1);
             CU_ASSERT_TRUE(m.at_peak_bytes[RH_MEMORY_OPTIMIZER] > 0);
         }
     RH_CHECK_CLOSE(weights[0][0], weights[1][0], 1e-12);

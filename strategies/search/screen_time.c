@@ -371,7 +371,9 @@ void rh_screen_learn(RhScreen *s, RhUnpack *in)
 {
     g_autoptr(GByteArray) learned = rh_unpack_bytes(in);
     g_autoptr(GByteArray) alone = rh_unpack_bytes(in);
-    RhUnpack left = {learned->data, learned->data + learned->len, true};
+    RhUnpack left = {.whole = true};
+    if (learned->len > 0)
+        left = (RhUnpack){learned->data, learned->data + learned->len, true};
     while (left.at < left.end) {
         size_t size;
         RhCollectiveKey key;
