@@ -159,21 +159,39 @@ static void choose(Choosing *choosing, RhRecomputeChoice choice)
         g_array_append_val(choosing->fit, choice.recompute);
 }
 
-/* The gentlest of what takes the place of recomputation (RhKnob.instead) that keeps within so many bytes. */
-static bool find_instead(const Opening *o, const RhLayout *shares, double most_bytes, RhLayout *out)
+/* Of what takes the place of recomputation (RhKnob.instead), from this step on the gentlest that keeps within so many
+ * bytes; the step behind it, 0: none does. */
+static int32_t find_instead(const Opening *o, const RhLayout *shares, double most_bytes,
+                            int32_t step, RhLayout *out)
 {
     const RhFunnel *f = o->f;
     const RhKnob *knob = o->question.instead ? rh_space_instead(f->layouts, shares) : NULL;
     RhTrainMemory m;
-    for (int32_t step = 0; knob; step++) {
+    for (; knob; step++) {
         *out = *shares;
         out->recompute = RH_RECOMPUTE_FULL;
         if (!knob->outside_next(f->c, out, step))
-            return false;
+            return 0;
         if (rh_screen_memory_within(f->screen, out, most_bytes, &m))
-            return true;
+            return step + 1;
     }
-    return false;
+    return 0;
+}
+
+/* The gentlest where nothing less fits, or all of them. */
+static void add_instead(const Opening *o, const RhLayout *shares, const GArray *fit)
+{
+    const RhFunnel *f = o->f;
+    bool every = f->o->exhaustive || rh_funnel_by_memory(f);
+    double most_bytes = every ? f->room.most_bytes : f->room.ranked_bytes;
+    RhLayout l;
+    if (!every && contains_any(fit, RH_RECOMPUTE_NONE))
+        return;
+    for (int32_t step = 0; (step = find_instead(o, shares, most_bytes, step, &l)) > 0;) {
+        add_layout(o, &l);
+        if (!every)
+            return;
+    }
 }
 
 /* Could anything fit, or nearly? Nothing does where neither all modules nor whole layers recomputed leave enough, nor
@@ -198,7 +216,7 @@ static bool may_fit(const Opening *o, const RhLayout *shares)
     l.recompute = RH_RECOMPUTE_FULL;
     if (full && rh_screen_memory_within(f->screen, &l, most_bytes, &m))
         return true;
-    return find_instead(o, shares, most_bytes, &l);
+    return find_instead(o, shares, most_bytes, 0, &l) > 0;
 }
 
 static bool choose_recompute(const RhLayout *shares, void *user)
@@ -216,10 +234,7 @@ static bool choose_recompute(const RhLayout *shares, void *user)
     Choosing choosing = {.o = o, .layout = *shares, .fit = fit};
     for (guint i = 0; i < choices->len && !rh_funnel_out_of_time(f); i++)
         choose(&choosing, g_array_index(choices, RhRecomputeChoice, i));
-    RhLayout instead;
-    if (!contains_any(fit, RH_RECOMPUTE_NONE) &&
-        find_instead(o, shares, f->room.ranked_bytes, &instead))
-        add_layout(o, &instead);
+    add_instead(o, shares, fit);
     return !rh_funnel_out_of_time(f);
 }
 

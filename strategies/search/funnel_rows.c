@@ -17,8 +17,7 @@ bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c)
         return false;
     RhLayout l = rh_funnel_layout(f, c->layout);
     int32_t at = rh_funnel_entry_of_kind(f, &l);
-    return at > 0 && c->key * rh_funnel_least_over_bound(f) >=
-                         rh_funnel_worth_of(f, f->main.entries->pdata[at]);
+    return at > 0 && c->key >= rh_funnel_worth_of(f, f->main.entries->pdata[at]);
 }
 
 double rh_funnel_least_over_bound(const RhFunnel *f)

@@ -435,6 +435,8 @@ const RhPath *rh_screen_path(const RhSpans *spans, const RhShape *shape, RhPrice
 /* The same, not kept, with RhPathCosts.behind_s; the caller frees it. */
 RhPath *rh_screen_path_find(const RhSpans *spans, const RhShape *shape, double message_s,
                             double last_frac, bool all, const double *behind_s);
+/* Do the instances of a kind of group at a block's places go call by call? (screen_time.c) */
+bool rh_screen_places_keep_step(const RhScreen *screen, const RhNet *net);
 /* No step of a layout with the knobs of this cut (space.h) is shorter. (screen_cut.c) */
 double rh_screen_cut_s(RhScreen *screen, const RhLayout *cut);
 /* Could the weights, gradients and optimizer states of a stage's share of the layers lie within so many bytes, however

@@ -45,7 +45,8 @@ RhItemWork rh_screen_item_work(RhScreen *screen, const RhLayout *l, const RhNet 
     RhItemWork w = {.forward_s = pass_s[RH_SLOT_FORWARD],
                     .back_s = pass_s[RH_SLOT_BACKWARD] + pass_s[RH_SLOT_BACKWARD_DATA]};
     w.all_s = w.forward_s + w.back_s + pass_s[RH_SLOT_BACKWARD_WEIGHT];
-    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+    /* where places do not keep step, calls behind one another may take less than the sum */
+    for (int pass = 0; rh_screen_places_keep_step(screen, net) && pass < RH_SLOT_PASSES; pass++)
         add_lanes(screen, net, stage, &rh_screen_passes(shard)->pass[kind][pass], &w);
     return w;
 }

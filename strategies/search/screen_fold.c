@@ -132,6 +132,12 @@ bool rh_fold_ahead_end(RhScreen *screen, GBytes *key, RhFoldTask *task)
     return task->hops != NULL;
 }
 
+void rh_fold_ahead_wait(RhScreen *screen)
+{
+    if (screen->ahead && screen->ahead->thread)
+        g_thread_join(g_steal_pointer(&screen->ahead->thread));
+}
+
 void rh_fold_ahead_forget(RhScreen *screen)
 {
     if (!screen->ahead)

@@ -28,4 +28,6 @@ bool rh_fold_ahead_runs(const RhScreen *screen);
 /* Waits for the one of this key; false: it is not being folded, or was cut short. */
 bool rh_fold_ahead_end(RhScreen *screen, GBytes *key, RhFoldTask *task);
 /* Waits for what nobody asked for. */
+/* Until its thread has ended, whose locks no process that is forked may inherit; what it found stays. */
+void rh_fold_ahead_wait(RhScreen *screen);
 void rh_fold_ahead_forget(RhScreen *screen);

@@ -107,12 +107,14 @@ static uint64_t hash_of(const char *text)
     return hash;
 }
 
-static const RhPlacement *placement_of(RhScreen *s, const RhGrid *g, int32_t stage, int32_t block,
+/* Blocks that lie alike go together, the one that is followed else alone: two placements. */
+static const RhPlacement *placement_of(RhScreen *s, const RhNet *n, int32_t stage, int32_t block,
                                        int32_t rank)
 {
+    const RhGrid *g = &n->grid;
     g_autofree int32_t *gpus = gpus_of(g, stage, block);
     g_autofree char *lies = signature(s->c->platform, g, gpus);
-    g_autofree char *key = g_strdup_printf("%d %s", rank, lies);
+    g_autofree char *key = g_strdup_printf("%d %d %s", n->uniform, rank, lies);
     RhPlacement *at = g_hash_table_lookup(s->placement_of, key);
     if (!at) {
         at = placement_new(s->c->platform, g, (int32_t)s->placements->len, g_steal_pointer(&gpus),
@@ -194,7 +196,7 @@ static bool place_ranks(RhScreen *s, RhNet *n, int32_t block, int32_t rank)
     for (int32_t stage = 0; stage < g->extent[RH_DIM_PP]; stage++) {
         n->placement[stage] = n->uniform && stage > 0 && in_node
                                   ? n->placement[0]
-                                  : placement_of(s, g, stage, block, rank);
+                                  : placement_of(s, n, stage, block, rank);
         same = same && n->placement[stage] == n->placement[0];
     }
     return same;

@@ -166,7 +166,7 @@ static bool rounds_keep_step(const RhScreen *s, const RhNet *net, RhGroupKind ki
 /* Do the instances at a block's places go call by call? On a mesh some of its ranks, that communicate among
  * themselves, are ready before others; and of calls behind one another those of one instance then fill
  * what latencies leave of a link that it shares with the next. */
-static bool places_keep_step(const RhScreen *s, const RhNet *net)
+bool rh_screen_places_keep_step(const RhScreen *s, const RhNet *net)
 {
     return s->c->platform->mesh.gpus == 0 || !rh_grid_block_parts(&net->grid);
 }
@@ -180,7 +180,7 @@ static double stage_s(RhScreen *s, const RhNet *net, int32_t stage, RhGroupKind 
 {
     int32_t group = net->groups[kind];
     bool everywhere = rh_grid_group_meets_blocks(&net->grid, kind);
-    bool meets = rh_grid_block_meets(&net->grid), keep = places_keep_step(s, net);
+    bool meets = rh_grid_block_meets(&net->grid), keep = rh_screen_places_keep_step(s, net);
     bool together = net->uniform && (keep || meets) &&
                     (everywhere || rh_screen_group_set(s, net, stage, kind)->intervals_alike);
     if (together && keep && rounds_keep_step(s, net, kind, call))

@@ -1,7 +1,7 @@
 #include "strategies/search/shared_work.h"
 
 #include "sim/engine/workers.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/screen_fold.h"
 
 typedef struct {
     RhFunnel *f;
@@ -48,6 +48,7 @@ static void keep_part(int32_t part, const GByteArray *bytes, const GError *error
 
 static void fork_parts(Sharing *s)
 {
+    rh_fold_ahead_wait(s->f->screen);
     RhWorkers workers = {.count = s->parts,
                          .jobs = rh_funnel_jobs(s->f),
                          .timeout_s = rh_funnel_left_s(s->f),

@@ -391,7 +391,9 @@ const RhKnob *rh_space_instead(const RhSpace *space, const RhLayout *cut)
         RhLayout l = *cut;
         uint64_t given = space->of_cuts | of_recompute() | UINT64_C(1) << (knob - rh_knobs);
         l.recompute = RH_RECOMPUTE_FULL;
-        if (knob->instead && !is_fixed(space, knob) && knob->outside_next(space->c, &l, 0) &&
+        if (knob->instead && !is_fixed(space, knob) &&
+            allows(space, rh_knob_recompute(), RH_RECOMPUTE_NONE) &&
+            knob->outside_next(space->c, &l, 0) &&
             !rh_framework_refusal_given(space->framework, space->c, &l, given))
             return knob;
     }
