@@ -120,8 +120,6 @@ double rh_funnel_cut_off(const RhFunnel *f);
 void rh_funnel_fill_rows(RhFunnel *f);
 /* Does the candidate do nothing for rows that are still looked for? */
 bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c);
-/* Of the rows, how far the nearest to its bound is above it: a factor of 1 or more; INFINITY: there is none. */
-double rh_funnel_least_over_bound(const RhFunnel *f);
 /* One is rehearsed. */
 void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item);
 

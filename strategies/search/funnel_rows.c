@@ -1,8 +1,5 @@
 /* Rows behind the first. What is proved is that nothing left betters the first row by more than the gap; what stands
- * behind it are the best of their kinds among the next candidates by bound. As far above its bound as the rows are at
- * the least, a candidate that is expected behind the last row is not rehearsed for it. */
-#include <math.h>
-
+ * behind it are the best of their kinds among the next candidates by bound. */
 #include "strategies/search/funnel.h"
 #include "strategies/search/screen.h"
 
@@ -18,16 +15,6 @@ bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c)
     RhLayout l = rh_funnel_layout(f, c->layout);
     int32_t at = rh_funnel_entry_of_kind(f, &l);
     return at > 0 && c->key >= rh_funnel_worth_of(f, f->main.entries->pdata[at]);
-}
-
-double rh_funnel_least_over_bound(const RhFunnel *f)
-{
-    double least = (double)INFINITY;
-    for (guint i = 0; i < f->main.entries->len; i++) {
-        const RhRehearsal *r = f->main.entries->pdata[i];
-        least = fmin(least, r->step_time_s / r->bound_segment_s);
-    }
-    return fmax(1, least);
 }
 
 void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item)
