@@ -276,8 +276,9 @@ double rh_funnel_cut_off(const RhFunnel *f)
         return f->race->worth;
     const RhRehearsal *last = best->pdata[best->len - 1];
     double worth = rh_funnel_worth_of(f, last) * rh_funnel_handicap(f, &last->layout);
-    if (!f->o->listed && !rh_funnel_by_memory(f) && !f->o->variants && !f->o->every_row &&
-        !f->race->filling)
+    if (f->race->filling)
+        worth = fmin(worth, rh_funnel_row_worth(f));
+    else if (!f->o->listed && !rh_funnel_by_memory(f) && !f->o->variants && !f->o->every_row)
         worth = fmin(worth, rh_funnel_worth_of(f, best->pdata[0]));
     for (guint i = 0; rh_funnel_by_energy(f) && i < best->len; i++)
         worth = fmax(worth, rh_funnel_worth_of(f, best->pdata[i]));

@@ -120,6 +120,9 @@ double rh_funnel_cut_off(const RhFunnel *f);
 void rh_funnel_fill_rows(RhFunnel *f);
 /* Does the candidate do nothing for rows that are still looked for? */
 bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c);
+/* From this bound on a candidate is expected behind the last row: as far above its bound as the nearest row is above its
+ * own. */
+double rh_funnel_row_worth(const RhFunnel *f);
 /* One is rehearsed. */
 void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item);
 

@@ -1,5 +1,8 @@
 /* Rows behind the first. What is proved is that nothing left betters the first row by more than the gap; what stands
  * behind it are the best of their kinds among the next candidates by bound. */
+#include <math.h>
+
+#include "strategies/search/account.h"
 #include "strategies/search/funnel.h"
 #include "strategies/search/screen.h"
 
@@ -15,6 +18,18 @@ bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c)
     RhLayout l = rh_funnel_layout(f, c->layout);
     int32_t at = rh_funnel_entry_of_kind(f, &l);
     return at > 0 && c->key >= rh_funnel_worth_of(f, f->main.entries->pdata[at]);
+}
+
+double rh_funnel_row_worth(const RhFunnel *f)
+{
+    const GPtrArray *rows = f->main.entries;
+    const RhRehearsal *last = rows->pdata[rows->len - 1];
+    double above = (double)INFINITY;
+    for (guint i = 0; i < rows->len; i++) {
+        const RhRehearsal *r = rows->pdata[i];
+        above = fmin(above, r->step_time_s / r->bound_segment_s);
+    }
+    return last->step_time_s / rh_straggler_factor(f->c) / fmax(1, above);
 }
 
 void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item)
