@@ -38,7 +38,7 @@ typedef struct {
 RhGroupLinks rh_group_links(const RhProgram *p, const RhPlatform *platform, int32_t group,
                             int32_t role);
 void rh_group_links_clear(RhGroupLinks *k);
-/* Of the route between two members of a listed group. */
+/* The latency, and the links, of the route between two members of a listed group. */
 double rh_group_latency_s(const RhGroupLinks *k, int32_t instance, int32_t from, int32_t to);
 int rh_group_route(const RhGroupLinks *k, int32_t instance, int32_t from, int32_t to,
                    RhLink links[RH_ROUTE_MAX], double *latency_s);

@@ -27,6 +27,6 @@ RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t 
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                   int32_t role, RhOp op, RhAlgo algo, double bytes,
                                   const RhRouting *routing);
-/* The same of an algorithm that tells its steps in short, for all bytes but RH_LATENCY_BYTES and fewer (wave_time.h). */
+/* The tally for rh_collective_time of an algorithm that tells its steps in short, for all bytes but RH_LATENCY_BYTES and fewer (wave_time.h). */
 RhWaveTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                      int32_t role, RhOp op, RhAlgo algo, double bytes);

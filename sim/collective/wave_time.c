@@ -6,7 +6,7 @@
 
 #include "sim/collective/group_links.h"
 
-/* What waves put on a link, one behind another: the latest, and those before. Many links have the same,
+/* A share is what waves put on a link, one behind another: the latest, and those before. Many links have the same,
  * so steps are timed by kinds of links and not by links. */
 typedef struct {
     int32_t before; /* 0: none */
@@ -118,7 +118,7 @@ static void count_waves(Count *t)
     }
 }
 
-/* What a wave of the tally takes at these bytes. */
+/* A tally with the waves of so many bytes, which it times. */
 typedef struct {
     const RhWaveTally *tally;
     const RhWaves *waves;

@@ -5,7 +5,7 @@
 
 typedef struct RhWaveTally RhWaveTally;
 
-/* Of all groups of the pattern in this role, or of rank 0's where `role` is -1 (rh_schedule_time). NULL where the
+/* Counts for all groups of the pattern in this role, or of rank 0's where `role` is -1 (rh_schedule_time). NULL where the
  * algorithm does not tell them so. Where `bytes` are RH_LATENCY_BYTES or fewer latencies are all that is counted, and
  * it serves such calls alone; else all others. Keeps a pointer to the platform. */
 RhWaveTally *rh_wave_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,

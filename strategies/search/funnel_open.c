@@ -159,7 +159,7 @@ static void choose(Choosing *choosing, RhRecomputeChoice choice)
         g_array_append_val(choosing->fit, choice.recompute);
 }
 
-/* Of what takes the place of recomputation (RhKnob.instead), from this step on the gentlest that keeps within so many
+/* Finds, of what takes the place of recomputation (RhKnob.instead), from this step on the gentlest that keeps within so many
  * bytes; the step behind it, 0: none does. */
 static int32_t find_instead(const Opening *o, const RhLayout *shares, double most_bytes,
                             int32_t step, RhLayout *out)

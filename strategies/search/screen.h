@@ -457,8 +457,8 @@ typedef struct {
 void rh_known_work_free(void *known);
 /* The screen's. */
 RhKnownWork *rh_screen_known_work(RhScreen *screen, const RhLayout *layout, int32_t placement);
-/* What one process finds of the time of a block's collectives, others need not find again: it is asked to remember
- * that, and gives it to be learned. The caller frees it. */
+/* A forked process remembers what it finds of the time of blocks' collectives, which its parent then learns, so that no
+ * other finds it again. The caller frees the bytes. */
 void rh_screen_begin_learning(RhScreen *screen);
 GByteArray *rh_screen_end_learning(RhScreen *screen);
 void rh_screen_learn(RhScreen *screen, RhUnpack *in);

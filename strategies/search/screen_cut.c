@@ -59,7 +59,7 @@ static void add_item(RhItemWork *sum, const RhItemWork *item)
         sum->lane_s[lane] += item->lane_s[lane];
 }
 
-/* Of all items once, and of the layer that takes least either way. */
+/* The work of all items once, and of the layer that takes least either way. */
 static RhItemWork model_work(RhScreen *screen, const RhLayout *l, const RhNet *net, int32_t stage)
 {
     const RhModel *model = screen->c->model;
@@ -110,7 +110,7 @@ static double busiest_lane_s(const RhItemWork *w)
     return busiest;
 }
 
-/* Of the mean stage: layers that are run before what it runs first, or behind what it runs last. */
+/* The mean over stages of the layers that are run before what it runs first, or behind what it runs last. */
 static double layers_ahead(int32_t p, bool crosses)
 {
     double sum = 0;

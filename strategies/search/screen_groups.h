@@ -14,7 +14,7 @@ void rh_group_set_free(void *set);
  * otherwise. */
 RhGroupSet *rh_screen_group_set(RhScreen *screen, const RhNet *net, int32_t stage,
                                 RhGroupKind kind);
-/* Of each of its groups a rank (int32_t), but for those that lie as another does, moved over the fabric: alone
+/* A rank of each of its groups (int32_t), but for those that lie as another does, moved over the fabric: alone
  * on the links they take as long. */
 const GArray *rh_screen_groups_apart(RhScreen *screen, const RhNet *net, int32_t stage,
                                      RhGroupKind kind);

@@ -65,7 +65,7 @@ static void *keep(RhScreen *s, const RhCollectiveKey *key, const void *value, si
     return kept;
 }
 
-/* The same of steps that are told in short, whose edges are counted once for all bytes; NAN: they are not. */
+/* Seconds of steps that are told in short, whose edges are counted once for all bytes; NAN: they are not. */
 static double tally_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
                       int32_t role, const Call *call)
 {
