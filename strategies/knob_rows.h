@@ -120,7 +120,8 @@ RH_KNOB(
     .outside_lacks = "recomputes nothing", .instead = true,
     .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE | RH_COMMON_NET, .example = "offload=50",
     .about = "so many percent of what layers keep for backward wait in the host's memory, copied "
-             "out and back beside kernels; planned where asked for")
+             "out and back beside kernels; planned in the place of recomputation where the "
+             "framework does so")
 RH_KNOB(RhPipelineKind, schedule, .key = "schedule", .names = rh_pipeline_kind_names, .low = 1,
         .high = RH_PIPELINE_LAST - 1, .otherwise = RH_PIPELINE_1F1B, .head = "sched",
         .column = RH_COLUMN_VARIES, .cell = rh_knob_cell_schedule, .title = rh_knob_title_schedule,

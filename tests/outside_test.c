@@ -121,6 +121,8 @@ static void offload_is_searched_where_it_is_said(void)
     CU_ASSERT_FATAL(plan->entries->len > 0);
     RhLayout l = ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->layout;
     CU_ASSERT_TRUE(l.offload > 0 && l.pp == 1);
+    g_autoptr(GArray) left = rh_outside_new(&k.c, &o, plan, true);
+    CU_ASSERT_PTR_NULL(find(left, "offload"));
     l.offload = less_offload(&k.c, &l);
     CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes >
                    rh_room(&k.c, fixed, 2, 0.05).ranked_bytes);
