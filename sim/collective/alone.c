@@ -4,9 +4,6 @@
 
 #include "sim/map64.h"
 
-/* By how many bytes those are timed of which any others take as much each. */
-#define BYTES 1048576.0
-
 typedef struct {
     uint64_t hash; /* of the collective; with its bytes, unless it is timed for all of them */
     double fixed_s, byte_s;
@@ -68,10 +65,10 @@ double rh_alone_time_s(RhAloneTimes *times, RhOp op, RhAlgo algo, int32_t member
     Alone found;
     uint64_t hash = hash_of(op, algo, members, gpus, by_byte ? 0 : bytes);
     if (!look_up(times, hash, NULL, &found)) {
-        RhScheduleTime time =
-            rh_collective_alone(op, algo, members, gpus, by_byte ? BYTES : bytes, times->platform);
+        RhScheduleTime time = rh_collective_alone(
+            op, algo, members, gpus, by_byte ? RH_TIMED_BYTES : bytes, times->platform);
         Alone made = {hash, time.fixed_s + (by_byte ? 0 : time.moving_s),
-                      by_byte ? time.moving_s / BYTES : 0};
+                      by_byte ? time.moving_s / RH_TIMED_BYTES : 0};
         look_up(times, hash, &made, &found);
     }
     return found.fixed_s + found.byte_s * bytes;

@@ -97,6 +97,8 @@ double rh_schedule_time_s(const RhSchedule *schedule, const RhProgram *p,
 /* So few bytes are latency alone: their collective holds up nobody's, and takes the time it has by
  * itself. At 1 GB/s these would be 8 ns a step, below any latency there is. */
 #define RH_LATENCY_BYTES 8
+/* The size at which a collective is timed whose time is linear in its bytes: whoever asks first, all have the same. */
+#define RH_TIMED_BYTES 1048576.0
 /* The time of a collective among these GPUs, nothing else on its links. */
 RhScheduleTime rh_collective_alone(RhOp op, RhAlgo algo, int32_t members, const int32_t *gpus,
                                    double bytes, const RhPlatform *platform);

@@ -82,9 +82,6 @@ static double tally_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int3
     return time.fixed_s + time.moving_s;
 }
 
-/* Of so many bytes collectives are timed whose time is linear in them: whoever asks first, all have the same. */
-#define TIMED_BYTES 1048576.0
-
 /* The same, kept for all bytes where one says what others take. `key` says which groups. */
 static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram *p, int32_t group,
                               int32_t role, const Call *call)
@@ -102,9 +99,9 @@ static double together_kept_s(RhScreen *s, RhCollectiveKey key, const RhProgram 
     }
     if (!kept) {
         Call timed = *call;
-        timed.bytes = TIMED_BYTES;
+        timed.bytes = RH_TIMED_BYTES;
         RhScheduleTime time = together(s, p, group, role, &timed);
-        RhScheduleTime per_byte = {time.fixed_s, time.moving_s / TIMED_BYTES, true};
+        RhScheduleTime per_byte = {time.fixed_s, time.moving_s / RH_TIMED_BYTES, true};
         kept = keep(s, &key, &per_byte, sizeof per_byte);
     }
     return kept->fixed_s + kept->moving_s * call->bytes;
