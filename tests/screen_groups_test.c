@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "strategies/search/screen_groups.h"
+#include "strategies/search/screen_learn.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

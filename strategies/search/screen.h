@@ -13,7 +13,6 @@
 #include <math.h>
 
 #include "base/arena.h"
-#include "base/pack.h"
 #include "sim/collective/alone.h"
 #include "sim/engine/folded.h"
 #include "strategies/search/plan.h"
@@ -457,11 +456,6 @@ typedef struct {
 void rh_known_work_free(void *known);
 /* The screen's. */
 RhKnownWork *rh_screen_known_work(RhScreen *screen, const RhLayout *layout, int32_t placement);
-/* A forked process remembers what it finds of the time of blocks' collectives, which its parent then learns, so that no
- * other finds it again. The caller frees the bytes. */
-void rh_screen_begin_learning(RhScreen *screen);
-GByteArray *rh_screen_end_learning(RhScreen *screen);
-void rh_screen_learn(RhScreen *screen, RhUnpack *in);
 /* Makes room where much has been asked: no pointer to tables of a layout may be held. */
 void rh_screen_forget_shards(RhScreen *screen);
 /* rh_screen_work_s where one stage is busy `more_s` longer for each micro-batch. */

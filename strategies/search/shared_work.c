@@ -2,6 +2,7 @@
 
 #include "sim/engine/workers.h"
 #include "strategies/search/screen_fold.h"
+#include "strategies/search/screen_learn.h"
 
 typedef struct {
     RhFunnel *f;
