@@ -3,12 +3,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
+
 RhCost *rh_cost_new(const char *name, double value_s, const char *source)
 {
     RhCost *cost = g_new0(RhCost, 1);
-    cost->name = g_intern_string(name);
+    cost->name = rh_intern(name);
     cost->value_s = value_s;
-    cost->source = g_intern_string(source ? source : "");
+    cost->source = rh_intern(source ? source : "");
     cost->children = g_ptr_array_new_with_free_func((GDestroyNotify)rh_cost_free);
     return cost;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 
 static bool holds_data(const char *dir)
 {
@@ -23,12 +24,12 @@ const char *rh_data_dir(void)
 {
     const char *told = g_getenv("REHEARSE_DATA");
     if (told && *told)
-        return g_intern_string(told);
+        return rh_intern(told);
     g_autofree char *beside = beside_program();
     const char *places[] = {beside, RH_DATA_DIR, RH_INSTALLED_DATA_DIR};
     for (size_t i = 0; i < G_N_ELEMENTS(places); i++)
         if (places[i] && holds_data(places[i]))
-            return g_intern_string(places[i]);
+            return rh_intern(places[i]);
     return RH_INSTALLED_DATA_DIR;
 }
 
@@ -45,7 +46,7 @@ static const char *const *read_names(const RhDataShelf *shelf)
     for (const char *file; dir != NULL && (file = g_dir_read_name(dir)) != NULL;)
         if (g_str_has_suffix(file, ".json")) {
             g_autofree char *name = g_strndup(file, strlen(file) - strlen(".json"));
-            g_ptr_array_add(names, (void *)g_intern_string(name));
+            g_ptr_array_add(names, (void *)rh_intern(name));
         }
     g_ptr_array_sort(names, compare_names);
     g_ptr_array_add(names, NULL);
@@ -107,7 +108,7 @@ const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name, GError **err
     found = load(shelf, name, error); /* unlocked: it may ask for one that it derives from */
     g_mutex_lock(&shelf->lock);
     if (found)
-        g_hash_table_insert(shelf->read, (void *)g_intern_string(name), found);
+        g_hash_table_insert(shelf->read, (void *)rh_intern(name), found);
     g_mutex_unlock(&shelf->lock);
     return found;
 }

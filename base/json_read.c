@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/intern.h"
 #include "base/json_internal.h"
 
 const RhJsonNode *rh_json_member(const RhJsonNode *object, const char *key)
@@ -21,7 +22,7 @@ static const cJSON *take(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const cJSON *node =
         cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
-    void *name = (void *)(uintptr_t)g_intern_string(key);
+    void *name = (void *)(uintptr_t)rh_intern(key);
     if (g_hash_table_add(doc->known_set, name))
         g_ptr_array_add(doc->known, name);
     if (node)
@@ -113,7 +114,7 @@ const char *rh_json_node_text(RhJson *doc, const RhJsonNode *node)
 
 const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node)
 {
-    return g_intern_string(rh_json_node_text(doc, node));
+    return rh_intern(rh_json_node_text(doc, node));
 }
 
 bool rh_json_node_bool(RhJson *doc, const RhJsonNode *node)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
+
 #define RIVALS_LEAST 4 /* rows that rank: docs/cli.md */
 
 static void row_clear(void *data)
@@ -65,7 +67,7 @@ static const char *evidence_of(const RhJudgedRow *row)
         return NULL;
     g_autofree char *text =
         g_strdup_printf("%s, %s", row->metric, row->fitted ? "fitted to" : "not fitted to");
-    return g_intern_string(text);
+    return rh_intern(text);
 }
 
 static const char *group_of(const RhJudgedRow *row, RhJudgedBy by)

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
+
 static gint by_bytes(gconstpointer a, gconstpointer b)
 {
     const RhTabled *x = *(const RhTabled *const *)a, *y = *(const RhTabled *const *)b;
@@ -97,7 +99,7 @@ bool rh_fit_peers(const GPtrArray *tables, const char *date, RhPeerReduce *peers
     g_autofree char *source =
         g_strdup_printf("%s: %s, %s", first->name, first->device, first->library);
     rh_fit_figures_of((double *)(void *)errors->data, errors->len, held_out);
-    peers->source = g_intern_string(source);
+    peers->source = rh_intern(source);
     peers->date = date;
     peers->error_mean_frac = held_out->mean_frac;
     return true;

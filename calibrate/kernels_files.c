@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "calibrate/kernels_fit.h"
 #include "platforms/platform.h"
 
@@ -60,7 +61,7 @@ const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)
         }
     }
     if (best)
-        return g_intern_string(best);
+        return rh_intern(best);
     g_autofree char *all = g_strjoinv(", ", (char **)rh_device_names());
     rh_fail(error, RH_ERROR_USAGE,
             "%s is of \"%s\": the catalogue does not tell which device that is\nnote: known: %s",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "calibrate/fit_enough.h"
 #include "calibrate/kernels_files.h"
 #include "calibrate/kernels_predict.h"
@@ -135,7 +136,7 @@ static void add_fact(RhKernelsFit *fit, const char *key, RhQuantity kind, RhFact
     }
     g_autofree char *source =
         g_strconcat(fit->source, on_bound ? "; on the bound of the form" : "", NULL);
-    fact->source = g_intern_string(source);
+    fact->source = rh_intern(source);
     fact->date = fit->date;
     RhFittedFact fitted = {g_strdup(key), kind, *fact, on_bound};
     g_array_append_val(fit->facts, fitted);
@@ -279,7 +280,7 @@ static RhDtype main_dtype(const Work *w)
 /* What the constants of a kind of kernel are of from now on. */
 static void note_shapes(const Work *w, RhShapesKind kind, const GArray *rows)
 {
-    RhShapes shapes = {.source = g_intern_string(w->fit->source), .date = w->fit->date};
+    RhShapes shapes = {.source = rh_intern(w->fit->source), .date = w->fit->date};
     for (guint i = 0; i < rows->len; i++)
         rh_shapes_hold(&shapes, kind, &g_array_index(rows, RhFitRow, i).sample.kernel);
     w->fit->device->curves.shapes[kind] = shapes;
@@ -298,7 +299,7 @@ static void fit_gemm_form(const Work *w, RhDtype dtype)
     if (!fit_constants(w, name, rows, params, FORM_MEDIAN_MOST))
         return;
     note_shapes(w, RH_SHAPES_GEMM, rows);
-    const char *source = g_intern_string(fit->source);
+    const char *source = rh_intern(fit->source);
     fit->correction = rh_fit_correction(d, rows, dtype, source, fit->date);
     if (fit->correction.kept) {
         RhGemmCorrection kept = d->correction;
@@ -459,7 +460,7 @@ static RhKernelsFit *fit_new(const GPtrArray *raws, const RhDevice *device, doub
     g_array_set_clear_func(fit->classes, clear_class);
     fit->notes = g_ptr_array_new_with_free_func(g_free);
     fit->source = rh_kernels_files_source(raws);
-    fit->date = g_intern_string(month);
+    fit->date = rh_intern(month);
     fit->holdout_frac = holdout_frac;
     fit->clock_frac = rh_kernels_files_clock_frac(raws);
     return fit;

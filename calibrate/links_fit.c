@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "calibrate/kernels_files.h"
 #include "calibrate/links_rates.h"
 #include "platforms/facts.h"
@@ -238,7 +239,7 @@ static Row row_of(const Work *w, const RhTimed *timed)
     const int64_t values[] = {timed->op + (timed->message ? RH_OP_LAST : 0), timed->ranks,
                               timed->nodes, (int64_t)timed->bytes};
     g_autofree char *name = rh_timed_class(timed);
-    Row row = {.timed = timed, .name = g_intern_string(name)};
+    Row row = {.timed = timed, .name = rh_intern(name)};
     row.cluster = rh_fit_cluster(values, G_N_ELEMENTS(values));
     row.held_out = rh_fit_is_held_out(row.cluster, w->fit->holdout_frac);
     row.latency_frac = time_s(w->fit->platform, timed, RH_LATENCY_BYTES) / timed->seconds;
@@ -379,7 +380,7 @@ static RhLinksFit *fit_new(const GPtrArray *logs, const RhPlatform *platform, do
     g_array_set_clear_func(fit->classes, clear_class);
     fit->notes = g_ptr_array_new_with_free_func(g_free);
     fit->source = source_of(logs, platform);
-    fit->date = g_intern_string(month);
+    fit->date = rh_intern(month);
     fit->holdout_frac = holdout_frac;
     return fit;
 }
@@ -389,7 +390,7 @@ static void add_fact(RhLinksFit *fit, RhFitParam *param)
     g_autofree char *source =
         g_strconcat(fit->source, param->on_bound ? "; on the bound of the form" : "", NULL);
     param->fact->tag = RH_TAG_FITTED;
-    param->fact->source = g_intern_string(source);
+    param->fact->source = rh_intern(source);
     param->fact->date = fit->date;
     RhFittedFact fitted = {g_strdup(param->key), param->kind, *param->fact, param->on_bound};
     g_array_append_val(fit->facts, fitted);

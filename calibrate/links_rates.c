@@ -4,6 +4,7 @@
 #include <gsl/gsl_statistics.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "platforms/facts.h"
 
 /* Of one kind, at its largest size. */
@@ -74,7 +75,7 @@ static void add(RhLinksFit *fit, const char *key, const Rates *rates, double uni
     RhFact *fact = rh_facts_at(fit->platform, &row);
     *fact = (RhFact){.value = value,
                      .tag = RH_TAG_MEASURED,
-                     .source = g_intern_string(fit->source),
+                     .source = rh_intern(fit->source),
                      .date = fit->date,
                      .low = rates->least / unit,
                      .high = rates->most / unit};

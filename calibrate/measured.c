@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/intern.h"
 
 static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_format_tables,
                                                   &rh_format_osu, &rh_format_nvbandwidth};
@@ -147,7 +148,7 @@ RhMeasured *rh_measured_parse(const char *name, const char *text, GError **error
     const RhMeasuredFormat *format = format_of(text);
     g_autoptr(RhMeasured) out = g_new0(RhMeasured, 1);
     out->name = g_strdup(name);
-    out->device = out->library = g_intern_string("");
+    out->device = out->library = rh_intern("");
     out->rows = g_array_new(FALSE, FALSE, sizeof(RhTimed));
     out->rates = g_array_new(FALSE, FALSE, sizeof(RhRate));
     out->notes = g_ptr_array_new_with_free_func(g_free);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "calibrate/measured_format.h"
 
 #define TIMES_MOST   2    /* apart, and in place */
@@ -60,7 +61,7 @@ static void note_program(Reading *r, const RhLine *line)
         while (start > word && (g_ascii_isalnum(start[-1]) || start[-1] == '_'))
             start--;
         g_autofree char *name = g_strndup(start, (gsize)(end - start));
-        r->op = g_intern_string(name);
+        r->op = rh_intern(name);
     }
 }
 
@@ -260,7 +261,7 @@ static bool note_rank(Reading *r, const RhLine *line)
     g_autoptr(GString) name = g_string_new(NULL);
     for (int32_t i = device + 3; i < (int32_t)line->words->len; i++)
         g_string_append_printf(name, "%s%s", name->len ? " " : "", rh_line_word(line, i));
-    r->out->device = g_intern_string(name->str);
+    r->out->device = rh_intern(name->str);
     return true;
 }
 
@@ -270,7 +271,7 @@ static void note_library(Reading *r, const RhLine *line)
     if (at < 1 || strcmp(rh_line_word(line, at - 1), "NCCL") != 0 || !*rh_line_word(line, at + 1))
         return;
     g_autofree char *text = g_strdup_printf("NCCL %.40s", rh_line_word(line, at + 1));
-    r->out->library = g_intern_string(text);
+    r->out->library = rh_intern(text);
 }
 
 static bool read_line(void *reading, const RhLine *line)

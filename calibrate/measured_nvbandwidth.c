@@ -8,6 +8,7 @@
  *      0     55.37     55.36 */
 #include <string.h>
 
+#include "base/intern.h"
 #include "calibrate/measured_format.h"
 
 #define GB        1e9
@@ -56,7 +57,7 @@ static void note_device(Reading *r, const RhLine *line)
     g_autoptr(GString) name = g_string_new(NULL);
     for (int32_t i = 2; i < (int32_t)line->words->len && *rh_line_word(line, i) != '('; i++)
         g_string_append_printf(name, "%s%s", name->len ? " " : "", rh_line_word(line, i));
-    r->out->device = g_intern_string(name->str);
+    r->out->device = rh_intern(name->str);
 }
 
 /* Cells of pairs that are none say N/A, or 0. */

@@ -9,6 +9,7 @@
  * an all-gather's and an all-to-all's are meant, as MPI counts them. */
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/units.h"
 #include "calibrate/measured_format.h"
 
@@ -60,7 +61,7 @@ static void begin_table(Reading *r, const RhLine *line, int32_t osu)
         rh_measured_note(r->out, "OSU's %.60s: no test of the model's", title->str);
     else {
         g_autofree char *library = g_strdup_printf("OSU %.20s", rh_line_word(line, test + 1));
-        r->out->library = g_intern_string(library);
+        r->out->library = rh_intern(library);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "calibrate/csv_format.h"
 #include "calibrate/measured_format.h"
 #include "platforms/kernel.h"
@@ -185,9 +186,9 @@ static bool read_row(Reading *r, const RhCsvRow *row)
         return true;
     }
     if (t->device)
-        r->out->device = g_intern_string(rh_csv_cell(r->csv, row, t->device));
+        r->out->device = rh_intern(rh_csv_cell(r->csv, row, t->device));
     if (t->version)
-        r->out->library = g_intern_string(rh_csv_cell(r->csv, row, t->version));
+        r->out->library = rh_intern(rh_csv_cell(r->csv, row, t->version));
     g_array_append_val(r->out->rows, timed);
     return true;
 }

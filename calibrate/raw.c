@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/intern.h"
 #include "calibrate/raw_tables.h"
 
 #define HEADER                                                                                     \
@@ -121,7 +122,7 @@ static bool read_number(const Reading *r, int cell, const char *text, double *va
 
 static RhRawRow row_of(const Reading *r, const char *const *cells, const double v[CELLS])
 {
-    return (RhRawRow){.name = g_intern_string(cells[CELL_KERNEL]),
+    return (RhRawRow){.name = rh_intern(cells[CELL_KERNEL]),
                       .kernel = {.dtype = (uint8_t)rh_dtype_by_name(cells[CELL_DTYPE]),
                                  .causal = v[CELL_CAUSAL] > 0,
                                  .heads = (int32_t)v[CELL_HEADS],
@@ -172,7 +173,7 @@ static bool check_interval(const Reading *r, const RhRawRow *row)
 
 static void skip_unknown(RhRaw *raw, const char *name)
 {
-    const char *interned = g_intern_string(name);
+    const char *interned = rh_intern(name);
     raw->unknown_count++;
     if (!g_ptr_array_find(raw->unknown, interned, NULL))
         g_ptr_array_add(raw->unknown, (void *)interned);
@@ -235,15 +236,15 @@ static bool read_comment(const Reading *r, const char *text)
     g_autofree char *key = g_strstrip(g_strndup(start, (gsize)(equals - start)));
     g_autofree char *value = g_strstrip(g_strdup(equals + 1));
     if (strcmp(key, "device") == 0)
-        raw->device = g_intern_string(value);
+        raw->device = rh_intern(value);
     else if (strcmp(key, "date") == 0)
-        raw->date = g_intern_string(value);
+        raw->date = rh_intern(value);
     else if (strcmp(key, "complete") == 0)
         raw->cut = strcmp(value, "yes") != 0;
     else if (strcmp(key, "cublas") == 0 || strcmp(key, "cudnn") == 0) {
         g_autofree char *list = g_strdup_printf("%s%s%s %s", raw->library_versions,
                                                 *raw->library_versions ? ", " : "", key, value);
-        raw->library_versions = g_intern_string(list);
+        raw->library_versions = rh_intern(list);
     } else if (strcmp(key, "sms") == 0) {
         if (!read_count(r, key, value, 4096, &number))
             return false;
@@ -295,7 +296,7 @@ static RhRaw *raw_new(const char *name)
 {
     RhRaw *raw = g_new0(RhRaw, 1);
     raw->name = g_strdup(name);
-    raw->device = raw->date = raw->library_versions = g_intern_string("");
+    raw->device = raw->date = raw->library_versions = rh_intern("");
     raw->rows = g_array_new(FALSE, FALSE, sizeof(RhRawRow));
     raw->unknown = g_ptr_array_new();
     raw->cut = true;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "calibrate/csv_format.h"
 #include "calibrate/raw_reading.h"
 #include "calibrate/raw_tables.h"
@@ -36,7 +37,7 @@ static bool is(const RhRawReading *r, const char *column, const char *text)
 
 void rh_raw_leave_out(const RhRawReading *r, const char *name)
 {
-    const char *interned = g_intern_string(name);
+    const char *interned = rh_intern(name);
     r->out->unknown_count++;
     if (!g_ptr_array_find(r->out->unknown, interned, NULL))
         g_ptr_array_add(r->out->unknown, (void *)(uintptr_t)interned);
@@ -45,7 +46,7 @@ void rh_raw_leave_out(const RhRawReading *r, const char *name)
 void rh_raw_add(const RhRawReading *r, const char *name, const RhKernel *k, double seconds)
 {
     RhRawRow row = {.kind = RH_RAW_KERNEL,
-                    .name = g_intern_string(name),
+                    .name = rh_intern(name),
                     .kernel = *k,
                     .seconds = seconds,
                     .repetitions = 1,
@@ -165,8 +166,8 @@ static bool note_origin(const RhRawReading *r)
     if (*r->out->device && strcmp(r->out->device, device) != 0)
         return rh_csv_fail(r->csv, r->row, rh_csv_column(r->csv, "device"),
                            "is another GPU than that of the rows above", r->error);
-    r->out->device = g_intern_string(device);
-    r->out->library_versions = g_intern_string(g_strstrip(library));
+    r->out->device = rh_intern(device);
+    r->out->library_versions = rh_intern(g_strstrip(library));
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/intern.h"
 #include "base/units.h"
 #include "calibrate/steps_model.h"
 
@@ -191,9 +192,9 @@ static bool read_row(const Reading *r, const char *text)
             "%s:%d: %u cells, %d are wanted\nnote: " RH_STEPS_HEADER
             "\nhelp: layouts and platforms have spaces where the command line has commas",
             r->steps->name, r->line, g_strv_length(cells), CELLS);
-    step.source = g_intern_string(cells[CELL_SOURCE]);
-    step.table = g_intern_string(cells[CELL_TABLE]);
-    step.apart = g_intern_string(cells[CELL_APART]);
+    step.source = rh_intern(cells[CELL_SOURCE]);
+    step.table = rh_intern(cells[CELL_TABLE]);
+    step.apart = rh_intern(cells[CELL_APART]);
     step.habits = g_hash_table_lookup(r->steps->habits, step.source);
     if (!g_hash_table_contains(r->steps->sources, step.source))
         return fail_cell(r, CELL_SOURCE, step.source, "has no line \"# source.NAME=...\" above");
@@ -216,7 +217,7 @@ static bool read_habits(const Reading *r, const char *source, const char *stack)
     if (!known)
         return rh_fail(r->error, RH_ERROR_INPUT, "%s:%d: %s", r->steps->name, r->line,
                        why->message);
-    g_hash_table_insert(r->steps->habits, (void *)g_intern_string(source), (void *)known);
+    g_hash_table_insert(r->steps->habits, (void *)rh_intern(source), (void *)known);
     return true;
 }
 
@@ -230,13 +231,13 @@ static bool read_comment(const Reading *r, const char *text)
         return true;
     *equals = 0;
     if (g_str_has_prefix(line, "source."))
-        g_hash_table_insert(r->steps->sources, (void *)g_intern_string(line + strlen("source.")),
+        g_hash_table_insert(r->steps->sources, (void *)rh_intern(line + strlen("source.")),
                             g_strdup(equals + 1));
     else if (g_str_has_prefix(line, "title."))
-        g_hash_table_insert(r->steps->titles, (void *)g_intern_string(line + strlen("title.")),
+        g_hash_table_insert(r->steps->titles, (void *)rh_intern(line + strlen("title.")),
                             g_strdup(equals + 1));
     else if (g_str_has_prefix(line, "network."))
-        g_ptr_array_add(r->steps->networks, (void *)g_intern_string(line + strlen("network.")));
+        g_ptr_array_add(r->steps->networks, (void *)rh_intern(line + strlen("network.")));
     else if (g_str_has_prefix(line, "stack."))
         return read_habits(r, line + strlen("stack."), equals + 1);
     else if (g_str_has_prefix(line, "model."))

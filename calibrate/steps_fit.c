@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "calibrate/steps_task.h"
 
 #define ROWS_PER_CONSTANT 4 /* that differ */
@@ -336,7 +337,7 @@ static RhStepsFit *fit_new(const RhMeasuredSteps *steps, const char *stack)
 {
     RhStepsFit *fit = g_new0(RhStepsFit, 1);
     fit->steps = steps;
-    fit->stack = g_intern_string(stack);
+    fit->stack = rh_intern(stack);
     fit->constants = g_array_new(FALSE, FALSE, sizeof(RhStepConstant));
     fit->predictions = g_array_new(FALSE, TRUE, sizeof(RhStepPrediction));
     fit->notes = g_ptr_array_new_with_free_func(g_free);

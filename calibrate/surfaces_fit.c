@@ -1,3 +1,4 @@
+#include "base/intern.h"
 #include "calibrate/surfaces_private.h"
 
 #include <math.h>
@@ -77,7 +78,7 @@ static RhSurface *surface_new(const RhSurfacesWork *w, const RhSurfaceOf *kind,
     s->launch_s = ROOF_LAUNCH_S;
     s->compute_frac = ROOF_COMPUTE;
     s->memory_frac = ROOF_MEMORY;
-    s->source = g_intern_string(source);
+    s->source = rh_intern(source);
     s->date = w->date;
     return s;
 }
@@ -340,7 +341,7 @@ static void fit_all(const RhSurfacesWork *w)
     for (size_t i = 0; i < G_N_ELEMENTS(kinds); i++)
         for (size_t h = 0; h < G_N_ELEMENTS(heads); h++) {
             RhSurfaceOf kind = kinds[i];
-            kind.format = g_intern_string(kind.format);
+            kind.format = rh_intern(kind.format);
             kind.head = heads[h];
             bool attention = kind.kind == RH_SURFACE_DECODE || kind.kind == RH_SURFACE_PREFILL;
             if (attention == (heads[h] != 0))
@@ -401,7 +402,7 @@ RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, 
     fit->classes = g_array_new(FALSE, FALSE, sizeof(RhSurfaceClass));
     g_array_set_clear_func(fit->classes, clear_class);
     fit->notes = g_ptr_array_new_with_free_func(g_free);
-    RhSurfacesWork w = {tables, device, fit, holdout_frac, g_intern_string(date), 0};
+    RhSurfacesWork w = {tables, device, fit, holdout_frac, rh_intern(date), 0};
     if (timeout_s > 0)
         w.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
     note_files(&w);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/intern.h"
 #include "calibrate/csv_format.h"
 
 #define SIDE_MOST  1099511627776.0 /* as raw.c's */
@@ -42,7 +43,7 @@ static bool take_seconds(const Reading *r, double low, double *out)
 
 static bool left_out(const Reading *r, const char *name)
 {
-    const char *interned = g_intern_string(name);
+    const char *interned = rh_intern(name);
     r->out->unknown_count++;
     if (!g_ptr_array_find(r->out->unknown, interned, NULL))
         g_ptr_array_add(r->out->unknown, (void *)(uintptr_t)interned);
@@ -53,7 +54,7 @@ static bool add(const Reading *r, const RhTabled *row)
 {
     RhTabled own = *row;
     own.line = r->row->line;
-    own.source = g_intern_string(cell(r, "kernel_source"));
+    own.source = rh_intern(cell(r, "kernel_source"));
     g_array_append_val(r->out->rows, own);
     return true;
 }
@@ -87,7 +88,7 @@ static bool read_gemm(const Reading *r)
         .cls = RH_KERNEL_GEMM, .batch = 1, .m = (int64_t)m, .n = (int64_t)n, .k = (int64_t)k};
     for (size_t i = 0; i < G_N_ELEMENTS(formats); i++)
         if (strcmp(formats[i].column, name) == 0) {
-            row.format = g_intern_string(formats[i].format);
+            row.format = rh_intern(formats[i].format);
             row.kernel.dtype = (uint8_t)formats[i].dtype;
         }
     if (!row.format) {
@@ -111,7 +112,7 @@ static bool take_attention(const Reading *r, RhTabled *row, double *length, doub
         !take_seconds(r, 1e-6, &row->seconds))
         return false;
     bool fp8 = strcmp(cell(r, "kv_cache_dtype"), "fp8") == 0;
-    row->format = g_intern_string(fp8 ? "fp8" : "bf16");
+    row->format = rh_intern(fp8 ? "fp8" : "bf16");
     row->kernel = (RhKernel){.cls = RH_KERNEL_ATTENTION,
                              .dtype = RH_DTYPE_BF16,
                              .kv_dtype = fp8 ? RH_DTYPE_FP8 : RH_DTYPE_BF16,
@@ -150,7 +151,7 @@ static bool read_attention(const Reading *r)
 static bool read_cast(const Reading *r)
 {
     double m = 0, k = 0;
-    RhTabled row = {.format = g_intern_string(cell(r, "quant_dtype"))};
+    RhTabled row = {.format = rh_intern(cell(r, "quant_dtype"))};
     if (!take_whole(r, "m", 1, SIDE_MOST, &m) || !take_whole(r, "k", 1, SIDE_MOST, &k) ||
         !take_seconds(r, 0, &row.seconds))
         return false;
@@ -196,7 +197,7 @@ static void take_experts_format(const Reading *r, RhTabled *row)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(experts_formats); i++)
         if (strcmp(experts_formats[i].column, cell(r, "moe_dtype")) == 0) {
-            row->format = g_intern_string(experts_formats[i].format);
+            row->format = rh_intern(experts_formats[i].format);
             row->kernel.dtype = (uint8_t)experts_formats[i].dtype;
             row->kernel.weight_bytes = (float)experts_formats[i].weight_bytes;
         }
@@ -297,9 +298,9 @@ static bool note_origin(const Reading *r)
                rh_csv_fail(r->csv, r->row, rh_csv_column(r->csv, "device"),
                            "is another GPU than that of the rows above", r->error);
     g_autofree char *library = g_strdup_printf("%s %s", framework, cell(r, "version"));
-    r->out->device = g_intern_string(device);
-    r->out->framework = g_intern_string(framework);
-    r->out->library = g_intern_string(g_strstrip(library));
+    r->out->device = rh_intern(device);
+    r->out->framework = rh_intern(framework);
+    r->out->library = rh_intern(g_strstrip(library));
     return true;
 }
 
@@ -320,7 +321,7 @@ RhKernelTables *rh_tables_parse(const char *name, const char *text, GError **err
         return NULL;
     g_autoptr(RhKernelTables) out = g_new0(RhKernelTables, 1);
     out->name = g_strdup(name);
-    out->device = out->framework = out->library = g_intern_string("");
+    out->device = out->framework = out->library = rh_intern("");
     out->rows = g_array_new(FALSE, FALSE, sizeof(RhTabled));
     out->unknown = g_ptr_array_new();
     for (guint i = 0; i < csv->rows->len; i++) {

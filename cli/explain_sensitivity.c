@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "base/table.h"
 #include "cli/explain_constants.h"
 #include "cli/explain_replan.h"
@@ -142,7 +143,7 @@ static int64_t first_of(const Study *s)
 /* "platform.nic.latency" is read without its owner too. */
 static const char *short_key(const char *set)
 {
-    return g_intern_string(g_str_has_prefix(set, "platform.") ? set + strlen("platform.") : set);
+    return rh_intern(g_str_has_prefix(set, "platform.") ? set + strlen("platform.") : set);
 }
 
 static void add_effect(const Study *s, const RhConstant *k, GArray *effects)

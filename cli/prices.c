@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "report/format.h"
 
 /* NAME or NAME:NODES each? A platform written in one line has other words behind its commas. */
@@ -129,7 +130,7 @@ bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GEr
     if (!rh_platform_set(platform, key, parts[0] ? parts[0] : value, error))
         return false;
     if (month)
-        platform->price_usd_per_gpu_hour.date = g_intern_string(month);
+        platform->price_usd_per_gpu_hour.date = rh_intern(month);
     return true;
 }
 

@@ -24,24 +24,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* In place of GLib's, which drops its old table whenever it grows (quark_new() in gquark.c, by
- * design): with as many texts as a fuzzer makes, that reads as a leak of ours. */
-const gchar *g_intern_string(const gchar *text)
-{
-    static GHashTable *texts;
-    if (!text)
-        return NULL;
-    if (!texts)
-        texts = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
-    const gchar *found = g_hash_table_lookup(texts, text);
-    if (!found) {
-        gchar *copy = g_strdup(text);
-        g_hash_table_add(texts, copy);
-        found = copy;
-    }
-    return found;
-}
-
 /* A refusal must say why. Clears the error. */
 static inline void fuzz_check_error(GError **error)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
 #include "platforms/generation.h"
@@ -88,16 +89,16 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error)
     g_return_val_if_fail(doc != NULL, NULL);
     g_autoptr(RhDevice) d = g_new0(RhDevice, 1);
     const RhJsonNode *root = rh_json_root(doc);
-    RhFact unknown = {.source = g_intern_string("unknown"), .date = g_intern_string("")};
+    RhFact unknown = {.source = rh_intern("unknown"), .date = rh_intern("")};
     d->power_w = d->power_limit_w = unknown;
     for (int state = 0; state < RH_POWER_LAST; state++)
         d->curves.power_frac[state] = unknown;
-    d->name = g_intern_string(rh_json_string(doc, root, "name"));
+    d->name = rh_intern(rh_json_string(doc, root, "name"));
     d->sms_count = (int32_t)rh_json_int(doc, root, "sms", 1, 4096);
     const char *node = rh_json_string_or(doc, root, "node", NULL);
     if (!begin(doc, root, d, error))
         return NULL;
-    d->node = node ? g_intern_string(node) : NULL;
+    d->node = node ? rh_intern(node) : NULL;
     g_autofree char *reference = g_steal_pointer(&d->hash);
     rh_facts_read(doc, root, true, reference != NULL, d);
     read_gemm(doc, root, d);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/intern.h"
+
 /* What any machine of this decade and the next has, and nothing that would make a time infinite.
  * The peaks of a data sheet are for base clocks, which boost clocks pass. */
 static const RhRange times = {0, 100, true}, rates = {1e3, 1e16, false},
@@ -156,7 +158,7 @@ static bool find_tile(const RhPlatform *p, const char *key, RhFactRow *found)
         g_autofree char *name = tile_key(t);
         if (strcmp(name, key + strlen(DEVICE_PREFIX)) != 0)
             continue;
-        const char *interned = g_intern_string(key);
+        const char *interned = rh_intern(key);
         *found =
             (RhFactRow){.key = interned,
                         .place = interned,

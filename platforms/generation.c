@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "platforms/facts.h"
 
 /* A generation that nobody here has tables of stands beside the one whose matrix units are driven the
@@ -40,7 +41,7 @@ static void take_over(const RhGeneration *g, RhFact *fact)
                         *fact->source ? ", " : "", fact->source);
     *fact = (RhFact){.value = fact->value,
                      .tag = RH_TAG_ASSUMED,
-                     .source = g_intern_string(source),
+                     .source = rh_intern(source),
                      .date = fact->date};
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
@@ -13,14 +14,14 @@
 
 static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *tier)
 {
-    tier->name = g_intern_string(rh_json_string(doc, node, "name"));
+    tier->name = rh_intern(rh_json_string(doc, node, "name"));
     tier->rail_optimised = rh_json_bool_or(doc, node, "rail_optimised", false);
     tier->hop_latency_s =
         rh_json_fact_within(doc, node, "hop_latency", RH_QUANTITY_S, &rh_range_hop_s);
     tier->oversubscription = (RhFact){.value = 1,
                                       .tag = RH_TAG_DATASHEET,
-                                      .source = g_intern_string("root: no uplink"),
-                                      .date = g_intern_string("")};
+                                      .source = rh_intern("root: no uplink"),
+                                      .date = rh_intern("")};
     tier->nodes_per_group = NODES_MAX;
     if (root)
         return;
@@ -98,7 +99,7 @@ static void read_messages(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
     RhMessages *m = &p->messages;
     m->sender = read_sharing(doc, sharing, "sender");
     m->beyond = read_sharing(doc, sharing, "beyond");
-    m->source = g_intern_string(rh_json_string(doc, sharing, "source"));
+    m->source = rh_intern(rh_json_string(doc, sharing, "source"));
 }
 
 /* Files that derive from one another, in the order in which they were opened: char*. */
@@ -177,10 +178,10 @@ static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
                          &p->torus_bytes_per_s,
                          &p->dragonfly_bytes_per_s};
     for (size_t i = 0; i < G_N_ELEMENTS(unknown); i++) {
-        unknown[i]->source = g_intern_string("unknown");
-        unknown[i]->date = g_intern_string("");
+        unknown[i]->source = rh_intern("unknown");
+        unknown[i]->date = rh_intern("");
     }
-    p->name = p->description = g_intern_string("");
+    p->name = p->description = rh_intern("");
     return p;
 }
 
@@ -208,8 +209,8 @@ static void check_host(RhJson *doc, const RhJsonNode *root, const RhPlatform *p)
 static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     bool derived = p->device != NULL;
-    p->name = g_intern_string(rh_json_word(doc, root, "name"));
-    p->description = g_intern_string(rh_json_string_or(doc, root, "description", p->description));
+    p->name = rh_intern(rh_json_word(doc, root, "name"));
+    p->description = rh_intern(rh_json_string_or(doc, root, "description", p->description));
     p->gpus_per_node = read_count(doc, root, "gpus_per_node", 1024, p->gpus_per_node);
     p->nodes_count = read_count(doc, root, "nodes", NODES_MAX, derived ? p->nodes_count : 1);
     p->nics_per_node = read_count(doc, root, "nics_per_node", 1024, p->nics_per_node);
@@ -355,7 +356,7 @@ RhPlatform *rh_platform_load(const char *spec, GError **error)
         return NULL;
     g_autofree char *text = g_strdup_printf("%" G_GINT64_FORMAT, nodes);
     rh_platform_hash_add(p, "nodes", text);
-    p->name = g_intern_string(spec);
+    p->name = rh_intern(spec);
     return g_steal_pointer(&p);
 }
 

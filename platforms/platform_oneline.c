@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/units.h"
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
@@ -48,8 +49,8 @@ static RhFact fact_from_line(double value)
 {
     return (RhFact){.value = value,
                     .tag = RH_TAG_ASSUMED,
-                    .source = g_intern_string("one-line platform"),
-                    .date = g_intern_string("")};
+                    .source = rh_intern("one-line platform"),
+                    .date = rh_intern("")};
 }
 
 /* Platform with everything of the template except size and network. */
@@ -164,14 +165,14 @@ static bool build_tiers(RhPlatform *p, const Tree *tree, GError **error)
     p->tiers_count = 0;
     if (tree->leaf_nodes > 0)
         p->tiers[p->tiers_count++] = (RhTier){
-            .name = g_intern_string("leaf"),
+            .name = rh_intern("leaf"),
             .nodes_per_group = (int32_t)tree->leaf_nodes,
             .oversubscription = fact_from_line(tree->oversubscription),
             .rail_optimised = tree->rail_optimised,
             .hop_latency_s = hop_s,
         };
     p->tiers[p->tiers_count++] = (RhTier){
-        .name = g_intern_string("spine"),
+        .name = rh_intern("spine"),
         .nodes_per_group = 1 << 20,
         .oversubscription = fact_from_line(1),
         .rail_optimised = tree->rail_optimised && tree->leaf_nodes == 0,
@@ -208,8 +209,8 @@ RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error)
         g_prefix_error(error, "platform \"%s\": ", spec);
         return NULL;
     }
-    p->name = g_intern_string(spec);
-    p->description = g_intern_string("one-line platform");
+    p->name = rh_intern(spec);
+    p->description = rh_intern("one-line platform");
     rh_platform_hash_add(p, "line", spec);
     return g_steal_pointer(&p);
 }

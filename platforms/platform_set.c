@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/units.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
@@ -32,8 +33,8 @@ static RhFact fact_set_by_user(double value)
 {
     return (RhFact){.value = value,
                     .tag = RH_TAG_ASSUMED,
-                    .source = g_intern_string(RH_SOURCE_USER),
-                    .date = g_intern_string("")};
+                    .source = rh_intern(RH_SOURCE_USER),
+                    .date = rh_intern("")};
 }
 
 static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GError **error)

@@ -1,5 +1,6 @@
 /* "islands", "mesh", "torus" and "dragonfly" of a platform's file. */
 #include "base/error.h"
+#include "base/intern.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
 #include "platforms/wiring.h"
@@ -77,12 +78,12 @@ static void make_root(RhJson *doc, const RhJsonNode *node, const RhWiring *wirin
 {
     p->outside = wiring;
     p->tiers_count = 1;
-    p->tiers[0] = (RhTier){.name = g_intern_string(wiring->name),
+    p->tiers[0] = (RhTier){.name = rh_intern(wiring->name),
                            .nodes_per_group = RH_PLATFORM_GPUS_MAX,
                            .oversubscription = {.value = 1,
                                                 .tag = RH_TAG_DATASHEET,
-                                                .source = g_intern_string("root: no uplink"),
-                                                .date = g_intern_string("")},
+                                                .source = rh_intern("root: no uplink"),
+                                                .date = rh_intern("")},
                            .hop_latency_s = rh_json_fact_within(doc, node, "hop_latency",
                                                                 RH_QUANTITY_S, &rh_range_hop_s)};
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "platforms/catalogue.h"
 #include "platforms/facts.h"
@@ -72,7 +73,7 @@ static void read_fact(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *no
         rh_json_consume_all(doc, node);
         return;
     }
-    Said said = {g_intern_string(key), rh_json_fact_within(doc, facts, key, row.kind, row.range)};
+    Said said = {rh_intern(key), rh_json_fact_within(doc, facts, key, row.kind, row.range)};
     if (strcmp(key, "collective.sms") == 0 && !rh_platform_can_hold(p->device, said.fact.value))
         rh_json_problem(doc, node, NULL, "collective.sms is %g, but %s has %d SMs", said.fact.value,
                         p->device->name, p->device->sms_count);
@@ -168,7 +169,7 @@ static Profile *read_profile(RhJson *doc, const RhPlatform *p, GError **error)
     f->hash = g_strdup(rh_json_hash(doc));
     g_autofree char *file = g_path_get_basename(rh_json_name(doc));
     g_autofree char *note = g_strconcat(file, *about ? ": " : "", about, NULL);
-    f->note = g_intern_string(note);
+    f->note = rh_intern(note);
     if (facts) {
         check_device(doc, root, facts, p);
         read_facts(doc, facts, p, f);

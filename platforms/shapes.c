@@ -1,5 +1,7 @@
 #include "platforms/shapes.h"
 
+#include "base/intern.h"
+
 #define SHAPE_MOST ((int64_t)1 << 40)
 
 static const struct {
@@ -83,8 +85,8 @@ void rh_shapes_read(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, RhSh
     RhShapes read = {.source = rh_json_string(doc, node, "source"),
                      .date = rh_json_string_or(doc, node, "date", "")};
     rh_shapes_read_ranges(doc, node, kind, &read);
-    read.source = g_intern_string(read.source);
-    read.date = g_intern_string(read.date);
+    read.source = rh_intern(read.source);
+    read.date = rh_intern(read.date);
     *out = read;
 }
 

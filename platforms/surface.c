@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
+
 #define AT_MOST         0x1p48 /* beyond every node that a file may have */
 #define LOG_FACTOR_MOST 7.0    /* e^7 = 1,097: beyond it a roofline describes nothing */
 
@@ -225,7 +227,7 @@ RhSurface *rh_surface_new(RhSurfaceKind kind, const double *const nodes[3], cons
     }
     s->left = g_new0(double, (size_t)counts[0] * (size_t)rank);
     s->right = g_new0(double, places *(size_t)rank);
-    s->source = s->date = s->format = g_intern_string("");
+    s->source = s->date = s->format = rh_intern("");
     return s;
 }
 

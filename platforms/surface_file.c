@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "platforms/surface.h"
 
 #define VALUE_MOST 1e3
@@ -89,7 +90,7 @@ static bool read_values(RhJson *doc, const RhJsonNode *node, const char *key, in
 static void read_facts(RhJson *doc, const RhJsonNode *node, RhSurface *s)
 {
     s->dtype = rh_dtype_by_name(rh_json_string(doc, node, "dtype"));
-    s->format = g_intern_string(rh_json_string(doc, node, "format"));
+    s->format = rh_intern(rh_json_string(doc, node, "format"));
     s->head = (int32_t)rh_json_int_or(doc, node, "head", 1, 65536, 0);
     s->casts_inside = rh_json_bool_or(doc, node, "casts_inside", false);
     s->operand_bytes = rh_json_number(doc, node, "operand_bytes", 0.25, 8);
@@ -98,8 +99,8 @@ static void read_facts(RhJson *doc, const RhJsonNode *node, RhSurface *s)
     s->memory_frac = rh_json_number(doc, node, "memory", 1e-3, 1);
     s->error_mean_frac = rh_json_number(doc, node, "error_mean", 0, 1e3);
     s->error_p90_frac = rh_json_number(doc, node, "error_p90", 0, 1e3);
-    s->source = g_intern_string(rh_json_string(doc, node, "source"));
-    s->date = g_intern_string(rh_json_string_or(doc, node, "date", ""));
+    s->source = rh_intern(rh_json_string(doc, node, "source"));
+    s->date = rh_intern(rh_json_string_or(doc, node, "date", ""));
     const RhJsonNode *measured = rh_json_object_or_null(doc, node, "measured");
     if (measured) {
         rh_shapes_read_ranges(doc, measured, rh_surface_shapes_kind(s->kind), &s->measured);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/intern.h"
+
 RhProgram *rh_program_new(int32_t ranks_count)
 {
     RhProgram *p = g_new0(RhProgram, 1);
@@ -17,7 +19,7 @@ RhProgram *rh_program_new(int32_t ranks_count)
     p->labels = g_ptr_array_new_with_free_func(g_free);
     p->label_of_text = g_hash_table_new(g_str_hash, g_str_equal);
     p->ranks_count = ranks_count;
-    p->gap_source = g_intern_static_string("");
+    p->gap_source = rh_intern("");
     return p;
 }
 
@@ -296,7 +298,7 @@ const char *rh_lane_name(int32_t lane)
     const char **name = &streams[lane - RH_LANE_LAST];
     if (!*name) {
         g_autofree char *text = g_strdup_printf("stream %d", lane - RH_LANE_LAST + 1);
-        *name = g_intern_string(text);
+        *name = rh_intern(text);
     }
     return *name;
 }

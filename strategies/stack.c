@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "platforms/protocol.h"
 #include "strategies/stack_file.h"
 
@@ -249,5 +250,5 @@ const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, c
     else if (g_str_has_prefix(key, "messages.") && platform->messages.sender == RH_SHARING_NONE)
         why = g_strdup_printf("%s has no \"messages\", GPUs talk without a host's network stack",
                               platform->name);
-    return why ? g_intern_string(why) : NULL;
+    return why ? rh_intern(why) : NULL;
 }

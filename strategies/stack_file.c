@@ -4,6 +4,7 @@
 
 #include "base/data.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
@@ -250,7 +251,7 @@ bool rh_stack_set(RhStack *stack, const char *key, const char *value, GError **e
     }
     *fact_at(stack, row) = (RhFact){.value = parsed,
                                     .tag = RH_TAG_ASSUMED,
-                                    .source = g_intern_string(RH_SOURCE_USER),
-                                    .date = g_intern_string("")};
+                                    .source = rh_intern(RH_SOURCE_USER),
+                                    .date = rh_intern("")};
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "base/csv.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/judged.h"
 #include "tests/testkit.h"
 #include "validate/cases.h"
@@ -67,7 +68,7 @@ static void add_row(RhJudged *judged, const char *rivals, double measured_s, dou
                        .family = "llama",
                        .stack = "megatron",
                        .strategy = "tp1",
-                       .rivals = g_intern_string(rivals),
+                       .rivals = rh_intern(rivals),
                        .standing = standing,
                        .failed = measured_s <= 0,
                        .measured_s = measured_s,

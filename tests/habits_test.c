@@ -1,6 +1,7 @@
 /* Habits of a stack: what they do to a step. */
 #include <string.h>
 
+#include "base/intern.h"
 #include "sim/collective/collective.h"
 #include "sim/engine/traffic.h"
 #include "strategies/partition.h"
@@ -350,7 +351,7 @@ static void narrow_products_may_be_the_stacks_own(void)
                     was->gemm_peak_frac[RH_DTYPE_BF16].value);
     CU_ASSERT_EQUAL(is->gemm_gradient_frac.value, own->gemm_gradient_frac.value);
     bare->device->curves.gemm_gradient_frac =
-        (RhFact){.value = 0.9, .tag = RH_TAG_ASSUMED, .source = g_intern_string(RH_SOURCE_USER)};
+        (RhFact){.value = 0.9, .tag = RH_TAG_ASSUMED, .source = rh_intern(RH_SOURCE_USER)};
     g_autoptr(RhPlatform) told = rh_stack_platform(own, bare);
     CU_ASSERT_EQUAL(told->device->curves.gemm_gradient_frac.value, 0.9);
 }

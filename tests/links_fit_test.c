@@ -1,4 +1,5 @@
 /* Logs of collectives, and the fit of a platform's links: what was put in comes out. */
+#include "base/intern.h"
 #include "calibrate/links_fit.h"
 
 #include <math.h>
@@ -180,7 +181,7 @@ static RhMeasured *made_by(const RhPlatform *truth, RhOp op, int32_t ranks, int3
     RhMeasured *log = g_new0(RhMeasured, 1);
     log->name = g_strdup("made.log");
     log->format = "nccl-tests";
-    log->device = log->library = g_intern_string("");
+    log->device = log->library = rh_intern("");
     log->rows = g_array_new(FALSE, FALSE, sizeof(RhTimed));
     log->rates = g_array_new(FALSE, FALSE, sizeof(RhRate));
     log->notes = g_ptr_array_new_with_free_func(g_free);
@@ -302,7 +303,7 @@ static void logs_of_something_else_are_refused(void)
         g_autoptr(GPtrArray) logs =
             g_ptr_array_new_with_free_func((GDestroyNotify)rh_measured_free);
         g_ptr_array_add(logs, made_by(truth, RH_OP_ALL_GATHER, wrong[i].ranks, wrong[i].nodes));
-        ((RhMeasured *)g_ptr_array_index(logs, 0))->device = g_intern_string(wrong[i].device);
+        ((RhMeasured *)g_ptr_array_index(logs, 0))->device = rh_intern(wrong[i].device);
         CU_ASSERT_PTR_NULL(rh_links_fit(logs, p, 0.2, "2026-11-22", 0, &error));
         CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     }

@@ -1,5 +1,6 @@
 #pragma once
 /* One small program with a bit of everything. */
+#include "base/intern.h"
 #include "tests/engine_kit.h"
 
 static inline int32_t program_gemm(RhProgram *p, int32_t pred)
@@ -39,7 +40,7 @@ static inline RhProgram *two_stages(void)
     RhProgram *p = rh_program_new(4);
     RhSpan pair = {1, 2};
     p->kernel_gap_s = 1e-5 / 3;
-    p->gap_source = g_intern_static_string("a fit");
+    p->gap_source = rh_intern("a fit");
     rh_program_begin_role(p, "stage 0", 0, &pair, 1);
     int32_t tp = rh_program_add_group(p, "tp", &pair, 1);
     rh_program_add_memory(p, RH_MEMORY_TIER_HBM, RH_MEMORY_WEIGHTS, 1e9 / 7);

@@ -3,19 +3,20 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/intern.h"
 #include "base/record.h"
 #include "tests/testkit.h"
 
 static RhJudgedRow *add_row(RhJudged *judged, const char *table, const char *model)
 {
     RhJudgedRow row = {.id = g_strdup("t.csv:1"),
-                       .table = g_intern_string(table),
-                       .model = g_intern_string(model),
-                       .device = g_intern_string("d"),
-                       .like = {.stack = g_intern_string("s"),
-                                .generation = g_intern_string("g"),
-                                .kind = g_intern_string("dense"),
-                                .kernels = g_intern_string("k"),
+                       .table = rh_intern(table),
+                       .model = rh_intern(model),
+                       .device = rh_intern("d"),
+                       .like = {.stack = rh_intern("s"),
+                                .generation = rh_intern("g"),
+                                .kind = rh_intern("dense"),
+                                .kernels = rh_intern("k"),
                                 .gpus = 8,
                                 .params = 1e9}};
     g_array_append_val(judged->rows, row);
@@ -59,12 +60,12 @@ static void of_what_is_like_nothing_there_is_no_bar(void)
     g_autoptr(RhRecord) three = rh_record_make(judged);
     RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like, other = like;
     CU_ASSERT_PTR_NOT_NULL(rh_record_bar(three, &like));
-    other.stack = g_intern_string("another");
+    other.stack = rh_intern("another");
     other.gpus = 4096;
     const RhErrorBar *wide = rh_record_bar(three, &other);
     CU_ASSERT_PTR_NOT_NULL_FATAL(wide);
     CU_ASSERT_PTR_NULL(wide->stack);
-    other.kind = g_intern_string("mixture");
+    other.kind = rh_intern("mixture");
     CU_ASSERT_PTR_NULL(rh_record_bar(three, &other));
     like.generation = NULL;
     CU_ASSERT_PTR_NULL(rh_record_bar(three, &like));
@@ -79,16 +80,16 @@ static void of_assumed_constants_the_bar_is_wider(void)
         add_step(judged, "t", models[i % 3], 0.02);
         add_step(judged, "t", models[i % 3], 0.1);
         g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1).like.generation =
-            g_intern_string("other");
+            rh_intern("other");
     }
     g_autoptr(RhRecord) record = rh_record_make(judged);
     RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like;
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.02, 1e-12);
     like.assumed = true;
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.1, 1e-12);
-    like.generation = g_intern_string("other"); /* never narrower */
+    like.generation = rh_intern("other"); /* never narrower */
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.1, 1e-12);
-    like.generation = g_intern_string("a third"); /* nor one where there was none */
+    like.generation = rh_intern("a third"); /* nor one where there was none */
     CU_ASSERT_PTR_NULL(rh_record_bar(record, &like));
 }
 
@@ -151,8 +152,8 @@ static void usual_mfus_are_of_steps_on_the_device(void)
     for (int i = 0; i < 30; i++) {
         add_step(judged, "t", models[i % 10], 0.01);
         RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1);
-        row->like.device = g_intern_string("chip");
-        row->like.dtype = g_intern_string("bf16");
+        row->like.device = rh_intern("chip");
+        row->like.dtype = rh_intern("bf16");
         row->measured_mfu_frac = 0.1 * (i % 10 + 1);
     }
     g_autoptr(RhRecord) record = rh_record_make(judged);
@@ -164,10 +165,10 @@ static void usual_mfus_are_of_steps_on_the_device(void)
     CU_ASSERT_EQUAL(usual->groups, 10);
     RH_CHECK_CLOSE(usual->low_frac, 0.1, 1e-12);
     RH_CHECK_CLOSE(usual->high_frac, 0.9, 1e-12);
-    other.device = g_intern_string("another");
+    other.device = rh_intern("another");
     CU_ASSERT_PTR_NULL(rh_record_usual(record, &other));
     other = like;
-    other.dtype = g_intern_string("fp8");
+    other.dtype = rh_intern("fp8");
     CU_ASSERT_PTR_NULL(rh_record_usual(record, &other));
     like.params *= 2; /* larger than any that was measured */
     CU_ASSERT_PTR_NULL(rh_record_usual(record, &like));
@@ -189,7 +190,7 @@ static void odds_fall_without_a_step(void)
     add_outcomes(judged, 1, 4, 36);
     add_outcomes(judged, 1.2, 0, 40);
     g_autoptr(RhRecord) record = rh_record_make(judged);
-    RhLikeness like = {.stack = g_intern_string("s")};
+    RhLikeness like = {.stack = rh_intern("s")};
     const RhOdds *odds = rh_record_odds(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
     CU_ASSERT_EQUAL(odds->ran, 120);
@@ -215,7 +216,7 @@ static void runs_that_ran_tell_up_to_all_of_it(void)
         g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
         add_outcomes(judged, fullest[i], 40, 0);
         g_autoptr(RhRecord) record = rh_record_make(judged);
-        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = g_intern_string("s")});
+        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = rh_intern("s")});
         CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
         CU_ASSERT_TRUE(odds->middle_frac <= 1);
         room = rh_odds_room(odds, RH_ODDS_ASKED);
@@ -228,7 +229,7 @@ static void runs_that_ran_tell_up_to_all_of_it(void)
     g_autoptr(RhRecord) clean = rh_record_make(judged);
     add_outcomes(judged, 1.4, 1, 0);
     g_autoptr(RhRecord) wrong = rh_record_make(judged);
-    RhLikeness like = {.stack = g_intern_string("s")};
+    RhLikeness like = {.stack = rh_intern("s")};
     CU_ASSERT_DOUBLE_EQUAL(rh_odds_room(rh_record_odds(clean, &like), 0.05),
                            rh_odds_room(rh_record_odds(wrong, &like), 0.05), 0.005);
 }
@@ -244,7 +245,7 @@ static void each_side_has_its_own_spread(void)
         add_outcomes(judged, 1.02, wide ? 10 : 1, 30);
         add_outcomes(judged, 1.2, 0, 60);
         g_autoptr(RhRecord) record = rh_record_make(judged);
-        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = g_intern_string("s")});
+        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = rh_intern("s")});
         CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
         room[wide] = rh_odds_room(odds, RH_ODDS_ASKED);
         above[wide] = odds->above_frac;
@@ -261,7 +262,7 @@ static void add_served(RhJudged *judged, const char *device, double ttft_frac, d
     for (int i = 0; i < 2; i++) {
         RhJudgedRow *row = add_row(judged, "t", "a");
         row->metric = metrics[i];
-        row->like.device = g_intern_string(device);
+        row->like.device = rh_intern(device);
         row->predicted_s = 1;
         row->measured_s = 1 + (i ? tpot_frac : ttft_frac);
     }
@@ -286,7 +287,7 @@ static void services_have_bars_of_their_own(void)
     RH_CHECK_CLOSE(bar->ttft_frac, 0.16, 1e-9);
     RH_CHECK_CLOSE(bar->tpot_frac, 0.016, 1e-9);
     CU_ASSERT_EQUAL(bar->rows, 20);
-    other.device = g_intern_string("few"); /* its generation's: 28 of 34 are within */
+    other.device = rh_intern("few"); /* its generation's: 28 of 34 are within */
     bar = rh_record_served(record, &other);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
     CU_ASSERT_PTR_NULL(bar->device);
@@ -307,8 +308,8 @@ static void services_unlike_the_measured_have_none(void)
     CU_ASSERT_TRUE(rh_record_serve(record, judged));
     CU_ASSERT_PTR_NOT_NULL(rh_record_served(record, &like));
     RhLikeness others[] = {like, like, like, like, like};
-    others[0].stack = g_intern_string("another");
-    others[1].kind = g_intern_string("mixture");
+    others[0].stack = rh_intern("another");
+    others[1].kind = rh_intern("mixture");
     others[2].apart = true;
     others[3].starved = true;
     others[4].generation = NULL; /* no table of kernels */

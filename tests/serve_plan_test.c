@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "strategies/search/serve_plan.h"
 #include "strategies/serve/server.h"
 #include "tests/testkit.h"
@@ -110,8 +111,7 @@ static void no_service_is_faster_than_its_bound(void)
 static RhServePlan *plan_of(const Kit *k, const RhServePlanOptions *options)
 {
     g_autoptr(GError) error = NULL;
-    RhServePlan *plan =
-        rh_serve_plan(&k->serving, g_intern_string("vllm"), k->requests, options, &error);
+    RhServePlan *plan = rh_serve_plan(&k->serving, rh_intern("vllm"), k->requests, options, &error);
     if (error)
         printf("\n%s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
@@ -219,7 +219,7 @@ static void none_of_a_kind_keeps_more_than_its_best(void)
         g_autoptr(RhServePlan) plan = plan_of(&k, &options);
         CU_ASSERT_EQUAL_FATAL(plan->entries->len, 1);
         double best = g_array_index(plan->entries, RhServeEntry, 0).rate_per_s, others = 0;
-        g_autoptr(GArray) space = rh_serve_space(&k.serving, g_intern_string("vllm"), &options);
+        g_autoptr(GArray) space = rh_serve_space(&k.serving, rh_intern("vllm"), &options);
         for (guint i = 0; i < space->len; i++) {
             options.fixed.chunk = g_array_index(space, RhDeployment, i).pools[0].chunk;
             g_autoptr(RhServePlan) alone = plan_of(&k, &options);
@@ -420,8 +420,7 @@ static void models_asked_once_have_batches_and_windows(void)
                          rh_server_by_name("triton", NULL), NULL};
     RhServePlanOptions o = {.gpus = 1, .mode = RH_SERVE_COLOCATED, .span_s = 5, .jobs = 2};
     CU_ASSERT_TRUE(rh_slos_parse(&o.slos, RH_METRIC_E2E, "p99<20ms", NULL));
-    g_autoptr(RhServePlan) found =
-        rh_serve_plan(&serving, g_intern_string("triton"), requests, &o, NULL);
+    g_autoptr(RhServePlan) found = rh_serve_plan(&serving, rh_intern("triton"), requests, &o, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(found);
     CU_ASSERT_EQUAL_FATAL(found->entries->len, 1);
     const RhServeEntry *e = &g_array_index(found->entries, RhServeEntry, 0);

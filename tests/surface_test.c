@@ -1,4 +1,5 @@
 /* Surfaces of measured kernel times: their closed form, which kernel goes by which, and their files. */
+#include "base/intern.h"
 #include "platforms/surface.h"
 
 #include <math.h>
@@ -17,13 +18,13 @@ static RhSurface *flat(RhSurfaceKind kind, RhDtype dtype, const char *format, do
     const int counts[] = {1, 1, 1};
     RhSurface *s = rh_surface_new(kind, nodes, counts, 1);
     s->dtype = dtype;
-    s->format = g_intern_string(format);
+    s->format = rh_intern(format);
     s->operand_bytes = bytes;
     s->head = kind == RH_SURFACE_GEMM ? 0 : 128;
     s->launch_s = 3e-6;
     s->compute_frac = 0.7;
     s->memory_frac = 0.8;
-    s->source = g_intern_string("a test's own law");
+    s->source = rh_intern("a test's own law");
     s->left[0] = 1;
     s->right[0] = rh_surface_rounded(log(factor));
     return s;

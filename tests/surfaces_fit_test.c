@@ -1,4 +1,5 @@
 /* Surfaces from published tables: what is read of them, and that a known law comes back. */
+#include "base/intern.h"
 #include "calibrate/surfaces_fit.h"
 
 #include <math.h>
@@ -197,7 +198,7 @@ static void kernels_of_one_table_are_not_mixed(void)
     guint count = table->rows->len;
     for (guint i = 0; i < count; i += 2) {
         RhTabled other = g_array_index(table->rows, RhTabled, i);
-        other.source = g_intern_string("triton");
+        other.source = rh_intern("triton");
         other.seconds *= 3;
         g_array_append_val(table->rows, other);
     }

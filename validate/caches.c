@@ -2,13 +2,14 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "validate/served_translate.h"
 
 /* The server's own words ("vllm 0.19.0"), up to the first semicolon of the note. */
 static const char *table_of(const RhCaseRow *row)
 {
     g_auto(GStrv) words = g_strsplit(row->text[RH_CASE_NOTE], ";", 2);
-    return g_intern_string(words[0] ? words[0] : "");
+    return rh_intern(words[0] ? words[0] : "");
 }
 
 static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c)
@@ -17,10 +18,10 @@ static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c)
     return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
                          .line = row->line,
                          .metric = tokens ? "cache_tokens" : "cache_bytes",
-                         .source = g_intern_string(row->text[RH_CASE_SOURCE]),
+                         .source = rh_intern(row->text[RH_CASE_SOURCE]),
                          .table = table_of(row),
-                         .model = g_intern_string(row->text[RH_CASE_MODEL]),
-                         .device = g_intern_string(row->text[RH_CASE_GPU]),
+                         .model = rh_intern(row->text[RH_CASE_MODEL]),
+                         .device = rh_intern(row->text[RH_CASE_GPU]),
                          .standing = c->standing,
                          .fitted = c->fitted != NULL,
                          .measured_s = tokens ? row->cache_tokens : row->cache_bytes};

@@ -7,6 +7,7 @@
 #include "base/data.h"
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/record.h"
 #include "calibrate/steps_task.h"
 #include "sim/engine/workers.h"
@@ -212,17 +213,17 @@ static const char *rivals_of(const RhCaseRow *row)
     g_autoptr(GString) text = g_string_new(NULL);
     for (size_t i = 0; i < G_N_ELEMENTS(alike); i++)
         g_string_append_printf(text, "%s|", row->text[alike[i]]);
-    return g_intern_string(text->str);
+    return rh_intern(text->str);
 }
 
 static RhJudgedRow judged_row(const RhCaseRow *row, const RhTranslated *t, char *why)
 {
     RhJudgedRow r = {.id = g_strdup_printf("%s:%d", row->file, row->line),
                      .line = row->line,
-                     .source = g_intern_string(row->text[RH_CASE_SOURCE]),
+                     .source = rh_intern(row->text[RH_CASE_SOURCE]),
                      .table = t->table,
-                     .model = g_intern_string(row->text[RH_CASE_MODEL]),
-                     .device = g_intern_string(row->text[RH_CASE_GPU]),
+                     .model = rh_intern(row->text[RH_CASE_MODEL]),
+                     .device = rh_intern(row->text[RH_CASE_GPU]),
                      .rivals = rivals_of(row),
                      .standing = t->standing,
                      .skipped = why};
@@ -247,7 +248,7 @@ static const char *strategy_of(const RhTranslated *t, int32_t microbatch)
     RhLayout layout = t->layout;
     layout.microbatch = microbatch;
     g_autofree char *text = rh_layout_format(&layout);
-    return g_intern_string(text);
+    return rh_intern(text);
 }
 
 static void fill(const Batch *b, RhJudged *judged)

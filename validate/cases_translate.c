@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/units.h"
 #include "validate/cases_way.h"
 
@@ -464,7 +465,7 @@ static bool say_measured(Way *w)
 static void say_where(Way *w)
 {
     const char *table = rh_case_says(&w->way, RH_CASE_SAYS_TABLE);
-    w->out->table = g_intern_string(table ? table : rh_case_cell(&w->way, RH_CASE_SOURCE));
+    w->out->table = rh_intern(table ? table : rh_case_cell(&w->way, RH_CASE_SOURCE));
     w->out->steps = rh_case_says(&w->way, RH_CASE_SAYS_STEPS);
     w->out->fitted = rh_case_says(&w->way, RH_CASE_SAYS_FITTED);
     w->out->standing = rh_case_standing(&w->way);
@@ -481,7 +482,7 @@ static void say_key(Way *w)
         o->c.job.lora.rank, o->c.job.lora.modules, o->c.job.gradient_bytes, o->rounds, layout,
         o->measured_s > 0 ? "" : "|oom");
     o->key = g_string_chunk_insert_const(w->t->keys, key);
-    o->strategy = g_intern_string(layout);
+    o->strategy = rh_intern(layout);
     o->tasks =
         o->measured_s > 0 && o->layout.microbatch > 0 ? rh_train_tasks(&o->c, &o->layout) : 0;
 }

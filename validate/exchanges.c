@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "validate/exchanges_way.h"
 
 /* Rates count what a token's copies are together, those that stay where they are included: copies to nodes where
@@ -21,7 +22,7 @@ static void predict(const RhExchangeCase *c, RhJudgedRow *r)
     r->predicted_s = c->way.row->exchange_s > 0 ? s : counted_bytes(c) / s;
     r->stack = c->exchanger->name;
     r->family = "exchange";
-    r->strategy = g_intern_string(c->way.row->text[RH_CASE_MODE]);
+    r->strategy = rh_intern(c->way.row->text[RH_CASE_MODE]);
 }
 
 static RhJudgedRow judged_row(const RhCaseRow *row, const RhExchangeCase *c)
@@ -30,10 +31,10 @@ static RhJudgedRow judged_row(const RhCaseRow *row, const RhExchangeCase *c)
     return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
                          .line = row->line,
                          .metric = timed ? "exchange" : "exchange_rate",
-                         .source = g_intern_string(row->text[RH_CASE_SOURCE]),
-                         .table = g_intern_string(row->text[RH_CASE_LIBRARY]),
-                         .model = g_intern_string(row->text[RH_CASE_OP]),
-                         .device = g_intern_string(row->text[RH_CASE_GPU]),
+                         .source = rh_intern(row->text[RH_CASE_SOURCE]),
+                         .table = rh_intern(row->text[RH_CASE_LIBRARY]),
+                         .model = rh_intern(row->text[RH_CASE_OP]),
+                         .device = rh_intern(row->text[RH_CASE_GPU]),
                          .standing = rh_case_standing(&c->way),
                          .fitted = rh_case_says(&c->way, RH_CASE_SAYS_FITTED) != NULL,
                          .measured_s = timed ? row->exchange_s : row->exchange_bytes_per_s};

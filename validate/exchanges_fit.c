@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "validate/exchanges_way.h"
 
 #define CLUSTERS_PER_PARAM 3
@@ -261,8 +262,8 @@ static void take_facts(const Fit *f, const char *source, GArray *facts)
         RhFittedFact fact = {
             .key = g_strdup(p->key), .kind = p->kind, .fact = *p->fact, .on_bound = p->on_bound};
         fact.fact.tag = RH_TAG_FITTED;
-        fact.fact.source = g_intern_string(source);
-        fact.fact.date = g_intern_string(date);
+        fact.fact.source = rh_intern(source);
+        fact.fact.date = rh_intern(date);
         g_array_append_val(facts, fact);
     }
 }

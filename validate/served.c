@@ -5,6 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "sim/engine/workers.h"
 #include "strategies/search/likeness.h"
 
@@ -157,7 +158,7 @@ static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const M
                            : row->text[RH_CASE_MODEL],
                   c->serving.server ? c->serving.server->name : "?", row->text[RH_CASE_GPU],
                   row->text[RH_CASE_PRECISION], NULL);
-    return g_intern_string(text);
+    return rh_intern(text);
 }
 
 /* What bars are set for: dense models by their size, others by their kind, two pools apart, on a generation of devices. */
@@ -169,7 +170,7 @@ static const char *group_of(const RhLikeness *like, const Metric *metric)
     g_autofree char *text = g_strdup_printf(
         "%s %s%s %s", metric->metric, like->apart ? "two pools" : like->kind,
         like->apart ? "" : size, like->generation ? like->generation : like->device);
-    return g_intern_string(text);
+    return rh_intern(text);
 }
 
 static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
@@ -177,10 +178,10 @@ static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c, const
     return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
                          .line = row->line,
                          .metric = metric->metric,
-                         .source = g_intern_string(row->text[RH_CASE_SOURCE]),
+                         .source = rh_intern(row->text[RH_CASE_SOURCE]),
                          .table = table_of(row, c, metric),
-                         .model = g_intern_string(row->text[RH_CASE_MODEL]),
-                         .device = g_intern_string(row->text[RH_CASE_GPU]),
+                         .model = rh_intern(row->text[RH_CASE_MODEL]),
+                         .device = rh_intern(row->text[RH_CASE_GPU]),
                          .standing = c->standing,
                          .fitted = c->fitted != NULL,
                          .measured_s = at_offset(row, metric->measured)};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/number.h"
 #include "base/units.h"
 #include "validate/cases_way.h"
@@ -231,7 +232,7 @@ static bool say_deployment(Way *w)
     if (!rh_deployment_parse(text, &w->out->deployment, &local))
         return rh_case_give_up_with(&w->way, "deployment: ", local);
     g_autofree char *canonical = rh_deployment_format(&w->out->deployment);
-    w->out->strategy = g_intern_string(canonical);
+    w->out->strategy = rh_intern(canonical);
     return true;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/child.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "base/warden.h"
 #include "calibrate/raw.h"
@@ -68,7 +69,7 @@ static RhValidationCase *add_case(Loop *loop, char *id, const char *group, const
 {
     RhValidationCase c = {.id = id,
                           .group = group,
-                          .source = g_intern_string(source),
+                          .source = rh_intern(source),
                           .metric = "seconds",
                           .start_error_frac = -1};
     g_array_append_val(loop->v->cases, c);

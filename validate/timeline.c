@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "base/lines.h"
 #include "strategies/serve/service.h"
@@ -274,7 +275,7 @@ static void judge_request(RhJudged *judged, const Timeline *t, guint i, const Rh
                          .measured_s = cases[c].measured_s,
                          .predicted_s = cases[c].predicted_s};
         g_autofree char *strategy = rh_deployment_format(&t->deployment);
-        r.strategy = g_intern_string(strategy);
+        r.strategy = rh_intern(strategy);
         if (s->outcome != RH_SERVED_DONE)
             r.skipped = g_strdup("it is not served here");
         g_array_append_val(judged->rows, r);

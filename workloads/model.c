@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "workloads/model_private.h"
 #include "workloads/operators/operator.h"
 
@@ -466,9 +467,9 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
 RhModel *rh_model_new(const char *name, const RhFamily *family, const RhConfig *c)
 {
     RhModel *m = g_new0(RhModel, 1);
-    m->name = g_intern_string(name);
+    m->name = rh_intern(name);
     m->numerics.rotary_frac = 1;
-    m->family = g_intern_string(family->name);
+    m->family = rh_intern(family->name);
     m->norm = family->norm;
     m->position = family->position;
     m->config = g_new(RhConfig, 1);

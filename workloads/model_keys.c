@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "workloads/model_private.h"
 
 /* Not null, false, 0 or empty. */
@@ -115,7 +116,7 @@ void rh_check_parts(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
         const char *dot = f->key != NULL ? strrchr(f->key, '.') : NULL;
         g_autofree char *prefix =
             dot != NULL ? g_strndup(f->key, (size_t)(dot + 1 - f->key)) : NULL;
-        if (prefix != NULL && g_hash_table_add(seen, (void *)g_intern_string(prefix)))
+        if (prefix != NULL && g_hash_table_add(seen, (void *)rh_intern(prefix)))
             check_part(doc, root, family, prefix);
     }
 }

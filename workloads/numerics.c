@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/intern.h"
 #include "workloads/model_private.h"
 
 #define FACTOR_MAX 1e6
@@ -49,7 +50,7 @@ static RhRopeScaling read_rope(RhJson *doc, const RhJsonNode *decoder)
     if (is_plain(type))
         return (RhRopeScaling){0};
     const char *before = "original_max_position_embeddings";
-    return (RhRopeScaling){.type = g_intern_string(type),
+    return (RhRopeScaling){.type = rh_intern(type),
                            .factor = number_of(doc, rope, "factor"),
                            .low_freq_factor = number_of(doc, rope, "low_freq_factor"),
                            .high_freq_factor = number_of(doc, rope, "high_freq_factor"),

@@ -1,6 +1,7 @@
 /* A layer's steps as our own form lists them ("steps": [...]; docs/model-workload.md). */
 #include <string.h>
 
+#include "base/intern.h"
 #include "workloads/fields.h"
 #include "workloads/model_private.h"
 
@@ -238,7 +239,7 @@ static void read_inputs(Reader *r, const RhJsonNode *at)
         rh_json_problem(r->doc, list, NULL, "a layer takes %d tensors at most",
                         RH_LAYER_INPUTS_MAX);
     if (r->inputs == 0)
-        name_tensor(r, at, g_intern_string("input"), r->inputs++);
+        name_tensor(r, at, rh_intern("input"), r->inputs++);
 }
 
 RhStepList *rh_step_list_read(RhJson *doc, const RhJsonNode *layer)

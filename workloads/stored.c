@@ -2,6 +2,8 @@
 
 #include <glib.h>
 
+#include "base/intern.h"
+
 /* Words of transformers' quantizers (quantizers/auto.py), of ModelOpt (`quant_algo`) and of compressed-tensors (`format`).
  * Bits of 0: whatever the file says. Blocks: has the file a size of blocks? */
 static const struct {
@@ -66,7 +68,7 @@ RhStoredWeights rh_stored_weights_read(RhJson *doc, const RhJsonNode *model)
     const char *word = word_of(doc, said);
     int bits = bits_of(doc, said);
     bool blocks = rh_json_has(said, "weight_block_size");
-    RhStoredWeights stored = {.method = g_intern_string(*word != 0 ? word : "?")};
+    RhStoredWeights stored = {.method = rh_intern(*word != 0 ? word : "?")};
     for (size_t i = 0; i < G_N_ELEMENTS(STORED) && stored.recipe == NULL; i++)
         if (g_str_equal(STORED[i].word, word) && (STORED[i].bits == 0 || STORED[i].bits == bits) &&
             (!STORED[i].blocks || blocks))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 
 #define OPS_MAX (1 << 26)
 
@@ -78,7 +79,7 @@ void rh_chakra_attribute(RhChakraNode *n, const char *name, double number, const
     else if (strcmp(name, "runtime") == 0)
         n->duration_us = number;
     else if (strcmp(name, "pg_name") == 0 && text)
-        n->team = g_intern_string(text);
+        n->team = rh_intern(text);
 }
 
 void rh_chakra_begin(RhChakraRank *r, RhForeign *f)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/intern.h"
 #include "sim/import/chakra.h"
 
 #define TEXT_MAX 4096
@@ -90,7 +91,7 @@ static const char *text_of(const Wire *w)
 {
     g_autofree char *bytes = g_strndup((const char *)w->at, MIN((gsize)(w->end - w->at), TEXT_MAX));
     g_autofree char *plain = rh_text_plain(bytes);
-    return g_intern_string(plain);
+    return rh_intern(plain);
 }
 
 /* --- attributes --- */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "sim/map64.h"
 
 RhForeign *rh_foreign_new(const char *format, double eager_bytes)
@@ -34,7 +35,7 @@ void rh_foreign_free(RhForeign *f)
 
 int32_t rh_foreign_team(RhForeign *f, const char *name)
 {
-    const char *text = g_intern_string(name);
+    const char *text = rh_intern(name);
     for (guint i = 0; i < f->teams->len; i++)
         if (f->teams->pdata[i] == text)
             return (int32_t)i;

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "sim/import/foreign.h"
 
 #define RANKS_MAX (1 << 16)
@@ -180,7 +181,7 @@ static bool add_op(Goal *g, const Word *label, GError **error)
         return false;
     if (g->f->ops->len >= OPS_MAX)
         return fail_at(g, &g->word, "there are too many operations", error);
-    o.name = g_intern_string(o.name);
+    o.name = rh_intern(o.name);
     g_array_append_val(g->f->ops, o);
     if (!label)
         return true;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "sim/run_costs.h"
 #include "strategies/search/likeness.h"
 #include "strategies/train/memory.h"
@@ -17,7 +18,7 @@ double rh_straggler_factor(const RhCase *c)
 /* Was the format, or one of the same units, measured often enough for a usual MFU of any device? */
 static bool is_measured(const RhRecord *record, const char *dtype)
 {
-    const char *units = g_intern_string(strcmp(dtype, "fp16") == 0 ? "bf16" : dtype);
+    const char *units = rh_intern(strcmp(dtype, "fp16") == 0 ? "bf16" : dtype);
     for (guint i = 0; i < record->usual->len; i++)
         if (g_array_index(record->usual, RhUsualMfu, i).dtype == units)
             return true;

@@ -1,5 +1,6 @@
 #include "strategies/search/likeness.h"
 
+#include "base/intern.h"
 #include "strategies/serve/scheduler.h"
 
 /* "pictures" are no tokens; "mixture" has experts; "hybrid" mixes tokens by something that keeps a state, in some layers. */
@@ -42,12 +43,12 @@ RhLikeness rh_likeness_of(const RhCase *c)
     const char *generation = measurable ? c->platform->device->generation : NULL,
                *device = measurable ? c->platform->device->name : NULL;
     g_autofree char *kernels = kernels_of(c->model, stack);
-    return (RhLikeness){.stack = g_intern_string(stack->judged_as ? stack->judged_as : stack->name),
-                        .generation = g_intern_string(generation),
-                        .kind = g_intern_string(kind_of(c->model)),
-                        .device = g_intern_string(device),
-                        .dtype = g_intern_string(rh_dtype_name(c->job.recipe->linear)),
-                        .kernels = g_intern_string(kernels),
+    return (RhLikeness){.stack = rh_intern(stack->judged_as ? stack->judged_as : stack->name),
+                        .generation = rh_intern(generation),
+                        .kind = rh_intern(kind_of(c->model)),
+                        .device = rh_intern(device),
+                        .dtype = rh_intern(rh_dtype_name(c->job.recipe->linear)),
+                        .kernels = rh_intern(kernels),
                         .gpus = c->job.gpus,
                         .assumed = is_assumed(c->platform->device),
                         .params = (double)rh_model_params(c->model)};
@@ -87,11 +88,11 @@ RhLikeness rh_likeness_of_service(const RhServing *s, const RhDeployment *d, cha
 {
     g_autofree char *why = beyond_rows(s, d);
     const RhDevice *device = s->platform->device;
-    RhLikeness like = {.stack = g_intern_string(s->server->scheduler->name),
-                       .generation = why ? NULL : g_intern_string(device->generation),
-                       .kind = g_intern_string(kind_of(s->model)),
-                       .device = g_intern_string(device->name),
-                       .dtype = g_intern_string(rh_dtype_name(s->recipe->linear)),
+    RhLikeness like = {.stack = rh_intern(s->server->scheduler->name),
+                       .generation = why ? NULL : rh_intern(device->generation),
+                       .kind = rh_intern(kind_of(s->model)),
+                       .device = rh_intern(device->name),
+                       .dtype = rh_intern(rh_dtype_name(s->recipe->linear)),
                        .gpus = rh_deployment_gpus(d),
                        .apart = d->pools_count > 1,
                        .params = (double)rh_model_params(s->model)};

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/intern.h"
+
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 /* Nodes below one switch, in a row. */
@@ -140,7 +142,7 @@ static void add(Search *s, const char *about, int32_t *nodes)
         g_free(nodes);
         return;
     }
-    RhPlace place = {g_intern_string(about), nodes, s->needed};
+    RhPlace place = {rh_intern(about), nodes, s->needed};
     g_array_append_val(s->out, place);
     g_ptr_array_add(s->known, g_steal_pointer(&kind));
 }
@@ -203,7 +205,7 @@ bool rh_place_first(const RhPlatform *platform, int32_t needed, const bool *take
             nodes[count++] = n;
     if (count < needed)
         return false;
-    *out = (RhPlace){g_intern_string("the first free nodes"), g_steal_pointer(&nodes), needed};
+    *out = (RhPlace){rh_intern("the first free nodes"), g_steal_pointer(&nodes), needed};
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "strategies/serve/router.h"
 #include "strategies/serve/scaling.h"
 #include "strategies/serve/server.h"
@@ -89,8 +90,7 @@ static int32_t *field_of(RhPool *pool, const PoolKey *key)
 
 RhDeployment rh_deployment_default(void)
 {
-    RhDeployment d = {
-        .server = g_intern_static_string("vllm"), .router = rh_routers[0]->name, .pools_count = 1};
+    RhDeployment d = {.server = rh_intern("vllm"), .router = rh_routers[0]->name, .pools_count = 1};
     for (int p = 0; p < RH_POOLS_MAX; p++)
         for (const PoolKey *key = pool_keys; key->key; key++)
             *field_of(&d.pools[p], key) = key->otherwise;
@@ -148,7 +148,7 @@ static bool read_word(const char *key, const char *text, RhDeployment *d, bool *
     const char *const *names = server ? rh_server_names() : rh_router_names();
     if (!g_strv_contains(names, text))
         return rh_fail_unknown(error, key, text, names);
-    *(server ? &d->server : &d->router) = g_intern_string(text);
+    *(server ? &d->server : &d->router) = rh_intern(text);
     return true;
 }
 

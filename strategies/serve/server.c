@@ -4,6 +4,7 @@
 
 #include "base/data.h"
 #include "base/error.h"
+#include "base/intern.h"
 #include "base/json.h"
 #include "platforms/profile.h"
 #include "strategies/serve/scheduler.h"
@@ -188,7 +189,7 @@ static void read_profiles(RhJson *doc, const RhJsonNode *root, const char *key,
     profiles->format = rh_json_string_or(doc, list, "format", NULL);
     rh_json_string_or(doc, list, "source", NULL);
     for (const RhJsonNode *member = rh_json_first(list); member; member = rh_json_next(member)) {
-        const char *device = g_intern_string(rh_json_key(member));
+        const char *device = rh_intern(rh_json_key(member));
         if (strcmp(device, "source") == 0 || strcmp(device, "format") == 0)
             continue;
         if (profiles->count == RH_SERVER_PROFILES_MAX) {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/intern.h"
 #include "tests/attack/attack.h"
 
 static void write_file(const char *path, const GString *text)
@@ -24,7 +25,7 @@ static const char *data_path(const char *folder, const char *name)
 {
     const char *data = g_getenv("REHEARSE_DATA");
     g_autofree char *path = g_build_filename(data ? data : RH_DATA_DIR, folder, name, NULL);
-    return g_intern_string(path);
+    return rh_intern(path);
 }
 
 /* --- edits --- */

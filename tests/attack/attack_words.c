@@ -1,6 +1,7 @@
 /* Command lines, --set, layouts and one-line platforms. */
 #include <string.h>
 
+#include "base/intern.h"
 #include "tests/attack/attack.h"
 
 static const char *const models[] = {"llama-3.2-1b", "gpt2", "llama-3.1-8b", "qwen2.5-0.5b", NULL};
@@ -68,12 +69,12 @@ const char *rh_attack_value(Attack *a)
     if (rh_attack_chance(a, 15))
         return rh_attack_pick(a, oddities);
     g_autofree char *text = g_strconcat(rh_attack_pick(a, numbers), rh_attack_pick(a, units), NULL);
-    return g_intern_string(text);
+    return rh_intern(text);
 }
 
 static void add(GPtrArray *words, const char *word)
 {
-    g_ptr_array_add(words, (char *)g_intern_string(word));
+    g_ptr_array_add(words, (char *)rh_intern(word));
 }
 
 static void add_job(Attack *a, GPtrArray *words)
@@ -321,7 +322,7 @@ void rh_attack_layouts(Attack *a)
     add(words, "simulate");
     add_job(a, words);
     if (rh_attack_chance(a, 50))
-        words->pdata[4] = (char *)g_intern_string(line); /* behind -p */
+        words->pdata[4] = (char *)rh_intern(line); /* behind -p */
     add(words, "-s");
     add(words, layout);
     if (rh_attack_chance(a, 40)) {
