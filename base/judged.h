@@ -24,6 +24,7 @@ typedef enum {
 /* What tells of a job how far off its prediction may be, and how surely its memory suffices. */
 typedef struct {
     const char *stack;      /* interned, as all of these; NULL: not known */
+    const char *holds_as;   /* the stack that it holds as much as; NULL: itself */
     const char *generation; /* of the device, "hopper" */
     const char *kind;       /* of the model: dense, mixture, hybrid */
     const char *device;     /* of that generation */
@@ -36,6 +37,11 @@ typedef struct {
     bool apart;
     bool starved; /* of a service: its cache was full, and requests were put out */
 } RhLikeness;
+/* The stack whose runs tell of its memory. */
+static inline const char *rh_likeness_holder(const RhLikeness *like)
+{
+    return like->holds_as ? like->holds_as : like->stack;
+}
 
 typedef struct {
     char *id;                            /* owned: "FILE:LINE" */

@@ -128,7 +128,7 @@ const RhOdds *rh_record_odds(const RhRecord *record, const RhLikeness *like)
 {
     for (guint i = 0; i < record->odds->len; i++) {
         const RhOdds *odds = g_ptr_array_index(record->odds, i);
-        if (agrees(odds->stack, like->stack) && agrees(odds->kernels, like->kernels))
+        if (agrees(odds->stack, rh_likeness_holder(like)) && agrees(odds->kernels, like->kernels))
             return odds;
     }
     return NULL;

@@ -211,7 +211,7 @@ static void fit_to(const RhJudged *judged, const Prior *prior, RhOdds *odds)
     for (guint i = 0; i < judged->rows->len; i++) {
         const RhJudgedRow *row = row_at(judged, i);
         Outcome outcome = {row->peak_bytes / row->capacity_bytes, row->failed};
-        if (!counts(row) || (odds->stack && odds->stack != row->like.stack) ||
+        if (!counts(row) || (odds->stack && odds->stack != rh_likeness_holder(&row->like)) ||
             (odds->kernels && odds->kernels != row->like.kernels))
             continue;
         *(row->failed ? &odds->failed : &odds->ran) += 1;
@@ -249,9 +249,8 @@ void rh_record_make_odds(const RhJudged *judged, GPtrArray *list)
     for (int of_stack = 1; of_stack >= 0; of_stack--)
         for (guint i = 0; i < judged->rows->len; i++) {
             const RhLikeness *like = &row_at(judged, i)->like;
-            RhOdds odds = {.stack = of_stack ? like->stack : NULL,
-                           .kernels = of_stack ? NULL : like->kernels};
-            const char *name = of_stack ? like->stack : like->kernels;
+            const char *name = of_stack ? rh_likeness_holder(like) : like->kernels;
+            RhOdds odds = {.stack = of_stack ? name : NULL, .kernels = of_stack ? NULL : name};
             if (counts(row_at(judged, i)) && name && g_hash_table_add(seen, (void *)name))
                 add(judged, &prior, odds, like, list);
         }

@@ -207,6 +207,26 @@ static void odds_fall_without_a_step(void)
     }
 }
 
+/* Runs of stacks that hold as much as another are that one's: neither has enough for a curve of its own. */
+static void odds_are_of_who_holds_the_same(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    add_outcomes(judged, 0.9, 24, 0);
+    for (guint i = 0; i < judged->rows->len; i += 2) {
+        RhLikeness *like = &g_array_index(judged->rows, RhJudgedRow, i).like;
+        like->stack = rh_intern("guest");
+        like->holds_as = rh_intern("s");
+    }
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    RhLikeness guest = {.stack = rh_intern("guest"), .holds_as = rh_intern("s")};
+    const RhOdds *odds = rh_record_odds(record, &guest);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
+    CU_ASSERT_STRING_EQUAL(odds->stack, "s");
+    CU_ASSERT_EQUAL(odds->ran, 24);
+    guest.holds_as = NULL;
+    CU_ASSERT_PTR_NULL(rh_record_odds(record, &guest)->stack);
+}
+
 /* Runs that ran make surer the fuller they were, and no more than all of the memory; a mislabelled one moves little. */
 static void runs_that_ran_tell_up_to_all_of_it(void)
 {
@@ -354,6 +374,7 @@ int main(void)
         {"odds_are_tried_where_the_run_was_not", odds_are_tried_where_the_run_was_not},
         {"usual_mfus_are_of_steps_on_the_device", usual_mfus_are_of_steps_on_the_device},
         {"odds_fall_without_a_step", odds_fall_without_a_step},
+        {"odds_are_of_who_holds_the_same", odds_are_of_who_holds_the_same},
         {"each_side_has_its_own_spread", each_side_has_its_own_spread},
         {"runs_that_ran_tell_up_to_all_of_it", runs_that_ran_tell_up_to_all_of_it},
         {"services_have_bars_of_their_own", services_have_bars_of_their_own},

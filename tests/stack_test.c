@@ -30,6 +30,27 @@ static void some_are_judged_as_another(void)
     CU_ASSERT_STRING_EQUAL(rh_likeness_of(&named.c).stack, "xla");
 }
 
+/* Odds of memory are a trainer's: stacks that differ in rates alone hold as much, and are told by one another's runs. */
+static void a_trainer_holds_the_same_at_any_rate(void)
+{
+    static const char *const like[] = {"llm-foundry-torch1", "llm-foundry-h100",
+                                       "llm-foundry-h100-flash2"};
+    g_auto(TrainKit) own = train_kit("llama-3.2-1b", "dgx-h100:1", "llm-foundry", 16, 2048);
+    CU_ASSERT_STRING_EQUAL(rh_likeness_holder(&(RhLikeness){.stack = "s"}), "s");
+    for (size_t i = 0; i < G_N_ELEMENTS(like); i++) {
+        g_auto(TrainKit) other = train_kit("llama-3.2-1b", "dgx-h100:1", like[i], 16, 2048);
+        RhLikeness l = rh_likeness_of(&other.c);
+        CU_ASSERT_STRING_EQUAL(l.stack, like[i]); /* its steps are its own */
+        CU_ASSERT_STRING_EQUAL(rh_likeness_holder(&l), "llm-foundry");
+        for (int full = 0; full < 2; full++) {
+            const char *text = full ? "dp8,mb2,zero3,recompute=full" : "dp8,mb1,zero3";
+            RhLayout a = train_layout(&own, text), b = train_layout(&other, text);
+            CU_ASSERT_EQUAL(rh_train_memory(&own.c, &a).peak_bytes,
+                            rh_train_memory(&other.c, &b).peak_bytes);
+        }
+    }
+}
+
 /* What narrow products read XLA casts anew, and it writes no copy of the logits in fp32. */
 static void xla_holds_no_copies(void)
 {
@@ -114,6 +135,7 @@ int main(void)
                    {"xla_holds_no_copies", xla_holds_no_copies},
                    {"masters_may_be_all_that_is_shared_out", masters_may_be_all_that_is_shared_out},
                    {"some_are_judged_as_another", some_are_judged_as_another},
+                   {"a_trainer_holds_the_same_at_any_rate", a_trainer_holds_the_same_at_any_rate},
                    {"every_file_is_right", every_file_is_right},
                    {"a_file_says_what_differs", a_file_says_what_differs},
                    {"attention_is_the_stacks", attention_is_the_stacks},
