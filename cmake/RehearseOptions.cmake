@@ -1,6 +1,7 @@
 # Build options and the flags every target of ours is compiled with.
 option(RH_TESTS "Build the tests" ON)
 option(RH_BENCH "Build the benchmarks" ON)
+option(RH_ONE_TEST_PROGRAM "Link the unit tests into one program, tests/unit_tests NAME (a build from nothing takes less)" OFF)
 option(RH_FUZZ "Build the fuzz targets (needs clang)" OFF)
 option(RH_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(RH_WERROR "Treat warnings as errors (CI does)" OFF)

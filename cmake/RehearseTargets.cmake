@@ -60,7 +60,8 @@ function(rh_program name)
 endfunction()
 
 # A program for smpirun, as smpicc makes one: a shared object whose libc clock and MPI are SMPI's.
-# Compiled from the folders' sources, since every rank needs its own copy of their globals.
+# Compiled from the folders' sources, since every rank needs its own copy of their globals; without optimisation, as
+# computation takes no simulated time.
 function(rh_smpi_program name)
   set(all)
   foreach(folder IN LISTS ARGN)
@@ -70,7 +71,7 @@ function(rh_smpi_program name)
   add_library(${name} MODULE EXCLUDE_FROM_ALL ${all})
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX "")
   target_include_directories(${name} BEFORE PRIVATE "${RH_SMPI_INCLUDE}")
-  target_compile_options(${name} PRIVATE -include smpi_helpers.h -w)
+  target_compile_options(${name} PRIVATE -include smpi_helpers.h -w -O0)
   target_compile_definitions(${name} PRIVATE G_LOG_DOMAIN="${name}")
   target_link_libraries(${name} PRIVATE rh_deps PkgConfig::SIMGRID)
 endfunction()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A thousand drawn launches, fed to Megatron-LM's own parser and validation.
 #
-#   REHEARSE_MEGATRON=/path/to/Megatron-LM tests/megatron_arguments_test.sh LAUNCH_ASSERTS_TEST
+#   REHEARSE_MEGATRON=/path/to/Megatron-LM tests/megatron_arguments_test.sh LAUNCH_ASSERTS_TEST...
 #
 # Skipped (77) without a checkout of it (core_v0.15.3), or without Python 3.10. PyTorch is not needed.
 set -euo pipefail
@@ -17,7 +17,7 @@ if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf -- "$scratch"' EXIT
-REHEARSE_LAUNCHES=$scratch/launches "$1" >"$scratch/said" || {
+REHEARSE_LAUNCHES=$scratch/launches "$@" >"$scratch/said" || {
     cat -- "$scratch/said"
     exit 1
 }
