@@ -134,9 +134,10 @@ static void what_cannot_be_fitted_is_refused(void)
 int main(void)
 {
     static const RhTest tests[] = {
+        /* left out with sanitizers: the next fits in the same way, in a third of the time */
         {"what was put in is found", what_was_put_in_is_found},
         {"tokens a second tell constants too", tokens_a_second_tell_constants_too},
         {"what cannot be fitted is refused", what_cannot_be_fitted_is_refused},
         {0}};
-    return rh_test_main("served_fit", tests);
+    return rh_test_main("served_fit", tests + RH_TRIES(0, 1));
 }

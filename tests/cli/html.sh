@@ -13,11 +13,11 @@ rehearse explain plan.json --vs 2 -o explain.html -o explain.json >explain.txt
 rehearse compare plan.json#1 run.json -o compare.html >compare.txt
 rehearse validate --only SimuMax -o validate.html >validate.txt
 rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --lengths in=100,out=10 --concurrency 4 -o serve.html >serve.txt
-rehearse serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --find-rate --lengths in=1000,out=100 \
-    --count 3000 --ttft 'p99<9s' -o serve-plan.html -q >serve-plan.txt
+rehearse serve-plan -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --find-rate --lengths in=1000,out=20 \
+    --count 402 --ttft 'p99<9s' -o serve-plan.html -q >serve-plan.txt
 rehearse capacity -w "$name" -p two-nodes.json --tokens 20B --seq 1024 --gpus 4..8 --global-batch 64 -q -o capacity.html \
     -o capacity-pareto.svg >capacity.txt
-rehearse capacity -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --price 2USD --rate 2/s --lengths in=1000,out=100 --count 3000 \
+rehearse capacity -w llama-3.2-1b -p h100-sxm:1x1 -s tp1,batch=16 --price 2USD --rate 2/s --lengths in=1000,out=20 --count 402 \
     --ttft 'p99<9s' -o serve-capacity.html -q >serve-capacity.txt
 for page in plan run explain compare validate serve serve-plan serve-capacity capacity; do
     # Beside its data: blocks of JSON, and pictures.
@@ -63,22 +63,6 @@ done
 for name in forward backward 'pipeline bubble'; do
     echo "$name: $(grep -c "data-name=\"$name\"" run-gantt.svg) rows, micro-batches $(
         sed -n "s/.*data-name=\"$name\" data-m=\"\([0-9 -]*\)\".*/(\1)/p" run-gantt.svg | tr '\n' ' ')"
-done
-# 131,072 passes, an eighth of a pixel each: a file that slides can hold, and as much of each colour as there was.
-rehearse simulate -w llama-3.1-405b -p dgx-h100:64 --global-batch 2048 --seq 8192 -s tp8,pp16,mb1,vpp8 -q \
-    -o large-gantt.svg -o large.html >large.txt
-for file in large-gantt.svg large.html; do
-    [ "$(wc -c <$file)" -lt 1500000 ] || echo "$file: $(wc -c <$file) bytes"
-done
-grep -c 'is drawn together with its neighbours' large-gantt.svg
-for name in forward backward 'pipeline bubble'; do
-    drawn=$(sed -n "s/.*data-name=\"$name\".* d=\"\([^\"]*\)\".*/\1/p" large-gantt.svg | head -n 1 | sed 's/[VhM]/\n&/g' |
-        awk '/^V/ { head = $0 == "V0" } /^h/ && head { sum += substr($0, 2) } END { print sum }')
-    told=$(sed -n '/id="course"/,/<\/script>/p' large.html | sed -n "s/.*\"$name\": *\([0-9.e-]*\).*/\1/p" | head -n 1)
-    sed -n 's/.*data-units="\([0-9]*\)" data-span="\([0-9.]*\)".*/\1 \2/p' large-gantt.svg |
-        awk -v name="$name" -v drawn="$drawn" -v told="$told" '{
-            off = drawn * $2 / $1 / told - 1
-            print name, "of a row as long as it was:", (off < 0 ? -off : off) < 0.02 ? "yes" : "no, off by " off }'
 done
 rehearse simulate "${job[@]}" -s tp2 -o pareto.svg 2>&1
 rehearse show platforms two-nodes.json -o memory.svg >/dev/null && grep -c 'gpu' memory.svg

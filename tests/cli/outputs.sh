@@ -26,7 +26,7 @@ echo "exit $?"
 cat stderr
 # The answer stands whatever becomes of its files, of every command.
 rehearse plan "${job[@]}" --top 2 -o plan.json >/dev/null
-levels=(--lengths 'in=1000,out=100' --count 3000 --ttft 'p99<9s')
+levels=(--lengths 'in=1000,out=20' --count 402 --ttft 'p99<9s')
 tell() {
     rehearse "$@" -o pipe.json 2>/dev/null >answer
     echo "$1: exit $?, $(($(wc -l <answer) > 2)) answer"
