@@ -19,12 +19,12 @@ try -w bert-base -s "$triton" --lengths in=128,out=4 --rate 5/s
 try -w bert-base -s "$triton" --lengths in=128,turns=4 --rate 5/s
 try -w resnet-50 -s "$triton" --lengths in=128 --rate 5/s
 try -w bert-base -s "$triton" --requests t.csv -o t.program.json
-rehearse serve-plan -w bert-base -p dgx-a100:1 -s tp1 --gpus 1 --lengths in=128 --count 4000 --find-rate --e2e 'p99<20ms' -q 2>&1
+rehearse serve-plan -w bert-base -p dgx-a100:1 -s tp1 --gpus 1 --lengths in=128 --count 1000 --find-rate --e2e 'p99<20ms' -q 2>&1
 echo "exit $?"
 printf 'arrival_s,input_tokens\n0,128\n1,none\n' >t.csv
 try -w bert-base -s "$triton" --requests t.csv
 # The fewest GPUs for a rate; a level that no server keeps, however few requests come.
-rehearse serve-plan -w bert-large -p dgx-a100:1 --dtype fp16 --lengths in=128 --count 4000 --rate 3000/s --e2e 'p99<20ms' -q
+rehearse serve-plan -w bert-large -p dgx-a100:1 --dtype fp16 --lengths in=128 --count 1000 --rate 3000/s --e2e 'p99<20ms' -q
 rehearse serve-plan -w bert-large -p dgx-a100:1 --dtype fp16 --lengths in=128 --count 2000 --rate 100/s --e2e 'p99<100us' -q
 echo "exit $?"
 rehearse serve-plan -w bert-base -p dgx-a100:1 --lengths in=128 --find-rate --e2e 'p99<20ms' --mode disagg 2>&1
