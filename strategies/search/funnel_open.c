@@ -20,18 +20,25 @@ typedef struct {
     RhRecomputeQuestion question;
 } Opening;
 
-/* The least over the orders of ranks, one of which it will have. */
-static double recomputed_s(const Opening *o, const RhLayout *open)
+/* A bound of the layout while memory is not asked, or if as little is recomputed as memory asks for: the least over the
+ * orders of ranks, one of which it will have. */
+static double slots_s(const Opening *o, const RhLayout *open, bool with_memory)
 {
     RhLayout l = *open;
+    RhScreen *screen = o->f->screen;
     double least = (double)INFINITY;
     const GArray *orders = rh_space_orders(o->f->layouts);
     for (guint i = 0; i < orders->len; i++) {
         l.order = g_array_index(orders, RhOrder, i);
         if (i == 0 || (l.pp > 1 && l.dp > 1))
-            least = fmin(least, rh_screen_recomputed_s(o->f->screen, &l, &o->question));
+            least = fmin(least, with_memory ? rh_screen_recomputed_s(screen, &l, &o->question) : rh_screen_work_s(screen, &l));
     }
     return fmax(o->key, least);
+}
+
+static double recomputed_s(const Opening *o, const RhLayout *open)
+{
+    return slots_s(o, open, true);
 }
 
 static void push_open(RhFunnel *f, const RhLayout *l, double key, RhKeyKind kind)
@@ -264,6 +271,7 @@ typedef struct {
 typedef struct {
     RhLayout layout;
     double key;
+    RhKeyKind kind;
 } Chunks;
 
 typedef struct {
@@ -271,11 +279,23 @@ typedef struct {
     GByteArray *out; /* Chunks */
 } CutOpening;
 
+/* What memory asks for takes ten times as long to find as what the slots take. It is found at once of chunks that are near the
+ * best so far, of others when they are the best left, which few ever are. */
+#define NEAR_LEAST 1.3
+
 static bool note_chunks(const RhLayout *chunks, void *user)
 {
     CutOpening *o = user;
     RhFunnel *f = o->opening.f;
-    Chunks found = {*chunks, rh_funnel_by_memory(f) ? 0 : recomputed_s(&o->opening, chunks)};
+    Chunks found = {*chunks, 0, RH_KEY_CHUNKS};
+    if (!rh_funnel_by_memory(f)) {
+        found.key = slots_s(&o->opening, chunks, false);
+        found.kind = found.key > NEAR_LEAST * f->chunks_least_s ? RH_KEY_SLOTS : RH_KEY_CHUNKS;
+    }
+    if (found.kind == RH_KEY_CHUNKS && !rh_funnel_by_memory(f)) {
+        found.key = recomputed_s(&o->opening, chunks);
+        f->chunks_least_s = fmin(f->chunks_least_s, found.key);
+    }
     rh_pack(o->out, &found, sizeof found);
     return !rh_funnel_out_of_time(f);
 }
@@ -300,7 +320,9 @@ static void take_chunks(int32_t begin, int32_t end, const GByteArray *answers, v
     while (in.at < in.end) {
         Chunks found;
         rh_unpack(&in, &found, sizeof found);
-        push_open(cuts->f, &found.layout, found.key, RH_KEY_CHUNKS);
+        push_open(cuts->f, &found.layout, found.key, found.kind);
+        if (found.kind == RH_KEY_CHUNKS)
+            cuts->f->chunks_least_s = fmin(cuts->f->chunks_least_s, found.key);
     }
 }
 
@@ -357,7 +379,12 @@ void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
     rh_screen_forget_shards(f->screen);
     RhLayout l = rh_funnel_layout(f, c->layout);
     Opening o = {f, c->key, family, question_of(f, &l)};
-    if (c->kind == RH_KEY_CHUNKS) {
+    if (c->kind == RH_KEY_SLOTS) {
+        double key = recomputed_s(&o, &l);
+        f->lacks_memory |= isinf(key);
+        if (!isinf(key))
+            rh_heap_push(f->race->heap, (RhCandidate){c->layout, key, RH_KEY_CHUNKS});
+    } else if (c->kind == RH_KEY_CHUNKS) {
         f->plan->chunks_opened_count++;
         rh_space_walk_shares(f->layouts, &l, choose_recompute, &o);
     } else {
