@@ -270,7 +270,8 @@ static void look_around(const RhArguments *a, const RhInputs *in, const RhPlanOp
     bool timed = a->timeout_s > 0;
     own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
     bool in_time = !a->quick && a->besides->len == 0 && (!timed || own.timeout_s > 0);
-    plan->outside = rh_outside_new(&in->c, &own, plan, in_time);
+    if (!plan->outside)
+        plan->outside = rh_outside_new(&in->c, &own, plan, in_time);
     own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
     if (!in_time || plan->others || (timed && own.timeout_s <= 0) ||
         options->objective != RH_OBJECTIVE_TIME)
@@ -298,6 +299,7 @@ static int run(const RhArguments *a, GError **error)
         rh_outputs_find(a->outputs, RH_OUTPUT_HTML))
         options.seen = rh_pareto_see;
     options.user = seen;
+    options.outside = !a->quick && a->besides->len == 0 && g_strcmp0(a->stack, "any") != 0;
     g_autoptr(RhInputs) in = NULL;
     g_autoptr(RhPlan) plan = NULL;
     int status = search(a, &options, &in, &plan, error);

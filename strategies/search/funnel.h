@@ -5,7 +5,9 @@
 #include "strategies/search/foresight.h"
 #include "strategies/search/heap.h"
 #include "strategies/search/kept.h"
+#include "strategies/search/outside.h"
 #include "strategies/search/plan.h"
+#include "strategies/search/rehearsal_queue.h"
 #include "strategies/search/room.h"
 #include "strategies/search/steady.h"
 
@@ -24,14 +26,13 @@ typedef struct {
 } RhRace;
 
 /* The best entry with every byte as a SimGrid flow: begun behind the main race, while what stands beside the rows is
- * looked for, as the first items of the batch to come. One that was told by fewer micro-batches is rehearsed whole, and
- * its second part once with flows and once with timers. */
+ * looked for. One that was told by fewer micro-batches is rehearsed whole, and its second part once with flows and once
+ * with timers. */
 #define RH_PERFORMANCE_RUNS 3
 typedef struct {
-    bool begun;
-    guint count;
+    guint count; /* 0: none was begun */
     RhRehearsalNote notes[RH_PERFORMANCE_RUNS];
-    RhEngineOptions options[RH_PERFORMANCE_RUNS];
+    int32_t numbers[RH_PERFORMANCE_RUNS]; /* in the queue */
     RhRun *runs[RH_PERFORMANCE_RUNS]; /* NULL and an error where there is none; when it is over */
     GError *errors[RH_PERFORMANCE_RUNS];
 } RhPerformance;
@@ -52,7 +53,9 @@ typedef struct {
     RhSpace *layouts; /* all there are */
     RhKept *space;    /* of these the candidates so far, and what nearly fits */
     RhScreen *screen;
-    RhApart *apart; /* where rehearsals run, of RhRehearsalNote */
+    RhApart *apart;          /* where batches are rehearsed, of RhRehearsalNote */
+    RhRehearsalQueue *queue; /* of the first row, beside the batches */
+    RhOutsideTrials *outside;
     RhRoom room;
     RhRace main, fuller; /* what keeps within the room, and what fits but fills more */
     RhRace *race;        /* the one that is run */
@@ -63,7 +66,7 @@ typedef struct {
     GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
     RhPerformance performance;
     double chunks_least_s; /* the least RH_KEY_CHUNKS so far */
-    int32_t cuts_at_once; /* that are opened: the more, the longer the search goes on */
+    int32_t cuts_at_once;  /* that are opened: the more, the longer the search goes on */
     RhDeadline deadline;
     bool lacks_memory; /* some of the space was left out, unlisted, as it fits nowhere */
     GError *failed;

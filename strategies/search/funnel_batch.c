@@ -91,8 +91,7 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
 
 void rh_funnel_leave_batch(RhFunnel *f)
 {
-    if (!f->performance.begun)
-        rh_apart_forget(f->apart);
+    rh_apart_forget(f->apart);
     for (guint i = 0; i < f->waiting->len; i++)
         rh_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
     GArray *all[] = {f->batch, f->foreseen, f->waiting};
@@ -191,7 +190,7 @@ static void report_item(int32_t done, void *user)
                      f->plan->rehearsed_count + f->batch->len + (int64_t)f->race->heap->len);
 }
 
-/* All that is rehearsed of a batch, behind the performance where one was begun. */
+/* All that is rehearsed of a batch. */
 typedef struct {
     guint count;
     RhRehearsalNote *notes;
@@ -202,13 +201,9 @@ typedef struct {
 
 static Runs runs_new(const RhFunnel *f)
 {
-    guint most = RH_PERFORMANCE_RUNS + 2 * f->batch->len;
+    guint most = 2 * f->batch->len;
     Runs all = {0, g_new(RhRehearsalNote, most), g_new(RhEngineOptions, most),
                 g_new0(RhRun *, most), g_new0(GError *, most)};
-    for (guint i = 0; f->performance.begun && i < f->performance.count; i++) {
-        all.notes[all.count] = f->performance.notes[i];
-        all.options[all.count++] = f->performance.options[i];
-    }
     for (guint i = 0; i < f->batch->len; i++) {
         const RhBatchItem *item = &g_array_index(f->batch, RhBatchItem, i);
         guint count = notes_of(f, item, &all.notes[all.count]);
@@ -236,11 +231,6 @@ void rh_funnel_rehearse_batch(RhFunnel *f)
     guint at = 0;
     rh_apart_run_each(f->apart, (int32_t)all.count, rh_funnel_jobs(f), all.notes, all.options,
                       all.runs, all.errors, report_item, f);
-    for (; f->performance.begun && at < f->performance.count; at++) {
-        f->performance.runs[at] = g_steal_pointer(&all.runs[at]);
-        f->performance.errors[at] = g_steal_pointer(&all.errors[at]);
-    }
-    f->performance.begun = false;
     for (guint i = 0; i < f->batch->len; i++) {
         RhBatchItem *item = &g_array_index(f->batch, RhBatchItem, i);
         RhRun **runs = &all.runs[at], *run = NULL;

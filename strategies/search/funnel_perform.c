@@ -71,13 +71,20 @@ void rh_funnel_begin_performance(RhFunnel *f)
     bool told = best->told_by_fewer && rh_steady_parts(f->c, &best->layout, &parts);
     flows.collapse_disabled = true;
     f->performance = (RhPerformance){
-        .begun = true,
         .count = told ? 3 : 1,
-        .notes = {{best->layout, 0}, {best->layout, parts.second}, {best->layout, parts.second}},
-        .options = {told ? timers : flows, flows, timers}};
-    for (guint i = 0; i < f->performance.count; i++)
-        rh_apart_begin(f->apart, rh_funnel_jobs(f), &f->performance.notes[i],
-                       &f->performance.options[i]);
+        .notes = {{best->layout, 0}, {best->layout, parts.second}, {best->layout, parts.second}}};
+    RhEngineOptions each[RH_PERFORMANCE_RUNS] = {told ? timers : flows, flows, timers};
+    RhPerformance *p = &f->performance;
+    for (guint i = 0; i < p->count; i++)
+        p->numbers[i] = rh_rehearsal_queue_add(f->queue, f->c, &p->notes[i], &each[i]);
+}
+
+static void end_performance(RhFunnel *f)
+{
+    RhPerformance *p = &f->performance;
+    rh_rehearsal_queue_wait(f->queue);
+    for (guint i = 0; i < p->count; i++)
+        p->runs[i] = rh_rehearsal_queue_take(f->queue, p->numbers[i], &p->errors[i]);
 }
 
 static void judge_performance(RhFunnel *f, double found_s)
@@ -146,8 +153,7 @@ void rh_funnel_perform_best(RhFunnel *f)
             rh_funnel_begin_performance(f);
         if (f->performance.count == 0)
             break; /* time is up */
-        if (f->performance.begun)
-            rh_funnel_rehearse_batch(f);
+        end_performance(f);
         RhLayout asked = f->performance.notes[0].layout;
         g_ptr_array_add(performed, take_performance(f));
         const RhRehearsal *best = entries->pdata[0];

@@ -12,17 +12,20 @@ typedef struct {
     RhOutside o;
     RhCase c;
     RhLayout layout;
-    RhSteadyParts parts; /* second 0: it is rehearsed whole */
-    int32_t first;       /* of its runs; below 0: it has none */
+    RhSteadyParts parts;      /* second 0: it is rehearsed whole */
+    int32_t runs, numbers[2]; /* in the queue */
 } Trial;
 
-typedef struct {
+struct RhOutsideTrials {
     const RhCase *c;
     const RhPlanOptions *options;
     const RhRehearsal *best;
     bool unsafe;
-    GArray *trials; /* Trial */
-} Search;
+    RhRehearsalQueue *queue; /* NULL: none is rehearsed */
+    RhLayout layout;         /* of the row that they were begun of */
+    GArray *trials;          /* Trial, the first of the row itself */
+};
+typedef struct RhOutsideTrials Search;
 
 /* --- what there is --- */
 
@@ -36,7 +39,7 @@ static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
 
 static Trial *add(Search *s, RhOutside o)
 {
-    Trial trial = {o, *s->c, s->best->layout, {0}, -1};
+    Trial trial = {.o = o, .c = *s->c, .layout = s->best->layout};
     g_array_append_val(s->trials, trial);
     return &g_array_index(s->trials, Trial, s->trials->len - 1);
 }
@@ -161,39 +164,39 @@ static double row_s(const Search *s, const Trial *t)
 {
     if (t->o.r)
         return t->o.r->step_time_s;
-    bool same = s->best->searched_by_fewer == (t->parts.second > 0);
-    return same ? s->best->searched_s : 0;
+    bool performed = s->best->searched_s > 0;
+    bool by_fewer = performed ? s->best->searched_by_fewer : s->best->told_by_fewer;
+    return by_fewer != (t->parts.second > 0) ? 0
+           : performed                       ? s->best->searched_s
+                                             : s->best->step_time_s;
 }
 
-/* Takes runs for it, and says how many there are then. */
-static int32_t prepare(const Search *s, Trial *t, bool told, int32_t runs)
+/* Are so few micro-batches rehearsed that they tell the step? */
+static RhSteadyParts parts_of(const Trial *t)
 {
-    if (!t->o.why && told)
-        t->o.why = refused(s, t);
-    if (t->o.why || !told)
-        return runs;
-    t->layout = rh_train_canonical(&t->c, &t->layout);
+    RhSteadyParts parts;
     g_autoptr(RhScreen) screen = rh_screen_new(&t->c);
     bool packets = t->c.platform->messages.sender != RH_SHARING_NONE;
-    if (packets || rh_screen_tasks(screen, &t->layout) < RH_STEADY_TASKS_LEAST ||
-        !rh_steady_parts(&t->c, &t->layout, &t->parts))
-        t->parts = (RhSteadyParts){0};
-    if (is_row_itself(s, t) && row_s(s, t) > 0)
-        return runs;
-    t->first = runs;
-    return runs + (t->parts.second > 0 ? 2 : 1);
+    bool whole = packets || rh_screen_tasks(screen, &t->layout) < RH_STEADY_TASKS_LEAST ||
+                 !rh_steady_parts(&t->c, &t->layout, &parts);
+    return whole ? (RhSteadyParts){0} : parts;
 }
 
-static RhProgram *build(int32_t index, void *user, GError **error)
+static void begin(const Search *s, Trial *t)
 {
-    const Search *s = user;
-    guint i = s->trials->len - 1;
-    const Trial *t = &g_array_index(s->trials, Trial, i);
-    while (t->first < 0 || t->first > index)
-        t = &g_array_index(s->trials, Trial, --i);
-    int64_t microbatches = index == t->first ? t->parts.first : t->parts.second;
-    RhRehearsalNote note = {t->layout, microbatches};
-    return rh_rehearsal_build(&note, (void *)(uintptr_t)&t->c, error);
+    if (!t->o.why)
+        t->o.why = refused(s, t);
+    if (t->o.why)
+        return;
+    t->layout = rh_train_canonical(&t->c, &t->layout);
+    t->parts = parts_of(t);
+    if (is_row_itself(s, t) && row_s(s, t) > 0)
+        return;
+    RhEngineOptions options = {.timeout_s = s->options->timeout_s};
+    int64_t microbatches[2] = {t->parts.first, t->parts.second};
+    for (t->runs = 0; t->runs < (t->parts.second > 0 ? 2 : 1); t->runs++)
+        t->numbers[t->runs] = rh_rehearsal_queue_add(
+            s->queue, &t->c, &(RhRehearsalNote){t->layout, microbatches[t->runs]}, &options);
 }
 
 static void clear(gpointer data)
@@ -204,15 +207,21 @@ static void clear(gpointer data)
     rh_rehearsal_free(o->r);
 }
 
-static void account(Trial *t, RhRun **runs)
+/* What the queue has of it; nothing where time or memory ran out. */
+static void account(const Search *s, Trial *t)
 {
-    bool parts = t->parts.second > 0;
-    if (!runs[0] || (parts && !runs[1]))
-        return; /* time or memory ran out */
-    g_autoptr(RhRun) whole = parts ? rh_steady_run(runs[0], runs[1], t->parts) : NULL;
-    t->o.r = rh_account_new(&t->c, &t->layout);
-    rh_account_run(&t->c, t->o.r, whole ? whole : runs[0]);
-    t->o.r->told_by_fewer = parts;
+    RhRun *runs[2] = {NULL};
+    bool parts = t->parts.second > 0, all = t->runs > 0;
+    for (int32_t i = 0; i < t->runs; i++)
+        all &= (runs[i] = rh_rehearsal_queue_take(s->queue, t->numbers[i], NULL)) != NULL;
+    g_autoptr(RhRun) whole = parts && all ? rh_steady_run(runs[0], runs[1], t->parts) : NULL;
+    if (all) {
+        t->o.r = rh_account_new(&t->c, &t->layout);
+        rh_account_run(&t->c, t->o.r, whole ? whole : runs[0]);
+        t->o.r->told_by_fewer = parts;
+    }
+    rh_run_free(runs[0]);
+    rh_run_free(runs[1]);
 }
 
 /* Of the first row told the same way: what few micro-batches tell is off by the same then. */
@@ -225,45 +234,78 @@ static void compare(const Search *s)
         if (o->r)
             o->gain_frac = 1 - o->r->step_time_s / same_s;
     }
-    clear(&row->o);
-    g_array_remove_index(s->trials, 0);
 }
 
-static void rehearse(Search *s, bool told)
+static void trial_clear(gpointer data)
 {
-    int32_t count = 0;
-    for (guint i = 0; i < s->trials->len; i++)
-        count = prepare(s, &g_array_index(s->trials, Trial, i), told, count);
-    g_autofree RhRun **runs = g_new0(RhRun *, count);
-    g_autofree GError **errors = g_new0(GError *, count);
-    RhEngineOptions options = {.timeout_s = s->options->timeout_s};
-    int32_t jobs = s->options->jobs > 0 ? s->options->jobs : (int32_t)g_get_num_processors();
-    if (count > 0)
-        rh_rehearse_apart_many(count, jobs, build, s->c->platform, &options, s, runs, errors, NULL);
-    for (guint i = 0; i < s->trials->len; i++) {
-        Trial *t = &g_array_index(s->trials, Trial, i);
-        if (t->first >= 0)
-            account(t, &runs[t->first]);
-    }
-    for (int32_t i = 0; i < count; i++) {
-        rh_run_free(runs[i]);
-        g_clear_error(&errors[i]);
-    }
+    clear(&((Trial *)data)->o);
 }
 
-GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan, bool told)
+static void begin_all(Search *s, const RhRehearsal *best)
+{
+    s->best = best;
+    s->layout = best->layout;
+    g_array_set_size(s->trials, 0);
+    add(s, (RhOutside){0}); /* the row itself */
+    list(s);
+    for (guint i = 0; s->queue && best->events_count > 0 && i < s->trials->len; i++)
+        begin(s, &g_array_index(s->trials, Trial, i));
+}
+
+RhOutsideTrials *rh_outside_begin(const RhCase *c, const RhPlanOptions *options,
+                                  const RhRehearsal *best, bool unsafe, RhRehearsalQueue *queue)
+{
+    Search *s = g_new(Search, 1);
+    *s = (Search){.c = c,
+                  .options = options,
+                  .unsafe = unsafe,
+                  .queue = queue,
+                  .trials = g_array_new(FALSE, FALSE, sizeof(Trial))};
+    g_array_set_clear_func(s->trials, trial_clear);
+    begin_all(s, best);
+    return s;
+}
+
+GArray *rh_outside_end(RhOutsideTrials *s, const RhPlan *plan)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhOutside));
     g_array_set_clear_func(out, clear);
     if (plan->entries->len == 0)
-        return out;
-    g_autoptr(GArray) trials = g_array_new(FALSE, FALSE, sizeof(Trial));
-    Search s = {c, options, g_ptr_array_index(plan->entries, 0), plan->unsafe, trials};
-    add(&s, (RhOutside){0}); /* the row itself */
-    list(&s);
-    rehearse(&s, told && s.best->events_count > 0);
-    compare(&s);
-    for (guint i = 0; i < trials->len; i++)
-        g_array_append_val(out, g_array_index(trials, Trial, i).o);
+        return out; /* the machine refused all */
+    s->best = plan->entries->pdata[0];
+    if (!rh_layout_equal(&s->layout, &s->best->layout))
+        begin_all(s, s->best);
+    if (s->queue)
+        rh_rehearsal_queue_wait(s->queue);
+    for (guint i = 0; i < s->trials->len; i++)
+        account(s, &g_array_index(s->trials, Trial, i));
+    compare(s);
+    for (guint i = 1; i < s->trials->len; i++) {
+        Trial *t = &g_array_index(s->trials, Trial, i);
+        g_array_append_val(out, t->o);
+        t->o = (RhOutside){0};
+    }
     return out;
+}
+
+void rh_outside_free(RhOutsideTrials *s)
+{
+    if (!s)
+        return;
+    g_array_unref(s->trials);
+    g_free(s);
+}
+
+GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan, bool told)
+{
+    if (plan->entries->len == 0)
+        return g_array_new(FALSE, FALSE, sizeof(RhOutside));
+    g_autoptr(RhAloneTimes) alone = rh_alone_times_new(c->platform);
+    g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
+    int32_t jobs = options->jobs > 0 ? options->jobs : (int32_t)g_get_num_processors();
+    g_autoptr(RhRehearsalQueue) queue =
+        told ? rh_rehearsal_queue_new(c->platform, alone, folded, jobs) : NULL;
+    g_autoptr(RhOutsideTrials) trials =
+        rh_outside_begin(c, options, plan->entries->pdata[0], plan->unsafe, queue);
+    return rh_outside_end(trials, plan);
 }

@@ -2,6 +2,7 @@
 /* What no search goes through unasked, and what each would give the first row of a plan, all else as it is. Knobs of a
  * layout, of whose values their rows say so, and numbers that the job is trained in. */
 #include "strategies/search/plan.h"
+#include "strategies/search/rehearsal_queue.h"
 
 typedef struct {
     const char *key;  /* a knob's, "gradients", "moments" or "dtype"; static, as the next */
@@ -18,3 +19,12 @@ typedef struct {
  * where it is legal and fits as surely as a row. None for a plan without rows. The caller unrefs. */
 GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan,
                        bool told);
+
+/* The same of a row that is about to be the first, whose trials run in the queue while the caller goes on; the case and
+ * the options are borrowed. Trials are begun anew where the plan has another first row in the end. */
+typedef struct RhOutsideTrials RhOutsideTrials;
+RhOutsideTrials *rh_outside_begin(const RhCase *c, const RhPlanOptions *options,
+                                  const RhRehearsal *best, bool unsafe, RhRehearsalQueue *queue);
+GArray *rh_outside_end(RhOutsideTrials *trials, const RhPlan *plan);
+void rh_outside_free(RhOutsideTrials *trials);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhOutsideTrials, rh_outside_free)

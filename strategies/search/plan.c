@@ -296,6 +296,9 @@ static void search_beside(RhFunnel *f)
 {
     if (!f->o->unperformed)
         rh_funnel_begin_performance(f);
+    if (f->o->outside && f->main.entries->len > 0 && !f->failed && !f->plan->timed_out)
+        f->outside =
+            rh_outside_begin(f->c, f->o, f->main.entries->pdata[0], f->plan->unsafe, f->queue);
     rh_funnel_fill_rows(f);
     rh_funnel_search_families(f);
     search_fuller(f);
@@ -360,6 +363,8 @@ static void apart_begin(Search *s)
     RhFoldedTable *folded = s->folded ? s->folded : screen->folded;
     s->f.apart = rh_apart_new(rh_rehearsal_build, sizeof(RhRehearsalNote), c->platform, alone,
                               folded, (void *)(uintptr_t)c);
+    if (!s->o.unperformed || s->o.outside)
+        s->f.queue = rh_rehearsal_queue_new(c->platform, alone, folded, rh_funnel_jobs(&s->f));
 }
 
 static void lists_begin(RhFunnel *f)
@@ -406,6 +411,8 @@ static void search_clear(Search *s)
     rh_kept_free(f->space);
     rh_space_free(f->layouts);
     rh_apart_free(f->apart);
+    rh_outside_free(f->outside);
+    rh_rehearsal_queue_free(f->queue);
     rh_folded_table_free(s->folded);
     rh_alone_times_free(s->alone);
     rh_screen_free(f->screen);
@@ -469,10 +476,13 @@ bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan
     g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
     g_autoptr(RhApart) apart = rh_apart_new(rh_rehearsal_build, sizeof(RhRehearsalNote),
                                             c->platform, alone, folded, (void *)(uintptr_t)c);
+    g_autoptr(RhRehearsalQueue) queue = rh_rehearsal_queue_new(
+        c->platform, alone, folded, rh_funnel_jobs(&(RhFunnel){.o = options}));
     RhFunnel f = {.c = c,
                   .o = options,
                   .plan = plan,
                   .apart = apart,
+                  .queue = queue,
                   .main = race_new(plan->entries, 1, ONLY_BATCH, (double)INFINITY),
                   .deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s)};
     f.race = &f.main;
@@ -494,6 +504,8 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
     if (!search_all(&s.f, error))
         return NULL;
     advise(&s.f);
+    if (s.f.outside)
+        plan->outside = rh_outside_end(s.f.outside, plan);
     plan->ranked_bytes = s.f.room.ranked_bytes;
     plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;
     return g_steal_pointer(&plan);

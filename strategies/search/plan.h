@@ -44,6 +44,7 @@ typedef struct {
     bool exhaustive;  /* rehearse every fitting layout */
     bool best_alone;  /* neither a fuller one nor near misses nor changes are looked for */
     bool unperformed; /* the best is left as the search found it: rh_plan_perform */
+    bool outside;     /* what is outside of the search is tried on the first row (outside.h) */
     double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */
