@@ -193,6 +193,15 @@ bool rh_platform_moves_alike(const RhPlatform *p, const RhFootprint *set, int32_
     return true;
 }
 
+bool rh_platform_nodes_alike(const RhPlatform *p, int32_t nodes)
+{
+    bool alike = p->link_changes->len == 0 && p->gpu_speeds->len == 0 && !p->outside &&
+                 rh_platform_devices_count(p) == 1 && p->messages.sender == RH_SHARING_NONE;
+    for (int32_t t = 0; t < p->tiers_count && alike; t++)
+        alike = rh_tier_group(p, t, nodes - 1) == 0;
+    return alike;
+}
+
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst)
 {
     int32_t node_src = rh_platform_node_of(p, src), node_dst = rh_platform_node_of(p, dst);

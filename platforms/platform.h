@@ -210,6 +210,9 @@ void rh_platform_footprint_add(const RhPlatform *p, RhFootprint *set, int32_t gp
 /* Would the set, moved by so many GPUs, meet links like its own between GPUs, each shared by the
  * same of its members? Then all collectives of the moved set take the times of the set. */
 bool rh_platform_moves_alike(const RhPlatform *p, const RhFootprint *set, int32_t by_gpus);
+/* May any two of the first so many nodes change places, and no step would take longer or shorter? They are alike, under
+ * one switch of every tier. */
+bool rh_platform_nodes_alike(const RhPlatform *p, int32_t nodes);
 /* Routes of one kind take as long and are as fast on idle links, whichever GPUs they join: by the tier
  * where they turn, where all switches that they cross are full. -1: of no kind that is known. */
 int32_t rh_platform_route_kind(const RhPlatform *p, int32_t src, int32_t dst);

@@ -20,6 +20,13 @@ typedef struct {
     RhRecomputeQuestion question;
 } Opening;
 
+/* Of the orders that may be tried so many make a difference, the first ones. */
+static guint orders_count(const RhFunnel *f, const RhLayout *l)
+{
+    guint count = rh_space_orders(f->layouts)->len;
+    return rh_train_orders_differ(f->c, l) ? count : MIN(count, 1);
+}
+
 /* A bound of the layout while memory is not asked, or if as little is recomputed as memory asks for: the least over the
  * orders of ranks, one of which it will have. */
 static double slots_s(const Opening *o, const RhLayout *open, bool with_memory)
@@ -28,10 +35,10 @@ static double slots_s(const Opening *o, const RhLayout *open, bool with_memory)
     RhScreen *screen = o->f->screen;
     double least = (double)INFINITY;
     const GArray *orders = rh_space_orders(o->f->layouts);
-    for (guint i = 0; i < orders->len; i++) {
+    for (guint i = 0, count = orders_count(o->f, open); i < count; i++) {
         l.order = g_array_index(orders, RhOrder, i);
-        if (i == 0 || (l.pp > 1 && l.dp > 1))
-            least = fmin(least, with_memory ? rh_screen_recomputed_s(screen, &l, &o->question) : rh_screen_work_s(screen, &l));
+        least = fmin(least, with_memory ? rh_screen_recomputed_s(screen, &l, &o->question)
+                                        : rh_screen_work_s(screen, &l));
     }
     return fmax(o->key, least);
 }
@@ -87,7 +94,7 @@ static void enter(const Opening *o, const RhLayout *l, double peak_bytes)
                                      rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
 }
 
-/* In every order of ranks. The memory of the fullest GPU, INFINITY where that is far too much; NAN: it is not legal.
+/* In every order of ranks that makes a difference. The memory of the fullest GPU, INFINITY where that is far too much; NAN: it is not legal.
  * What neither fits nor nearly does is forgotten. */
 static double add_layout(const Opening *o, const RhLayout *chosen)
 {
@@ -95,7 +102,7 @@ static double add_layout(const Opening *o, const RhLayout *chosen)
     RhLayout l = *chosen;
     double peak_bytes = (double)NAN;
     const GArray *orders = rh_space_orders(f->layouts);
-    for (guint i = 0; i < orders->len; i++) {
+    for (guint i = 0, count = orders_count(f, chosen); i < count; i++) {
         RhTrainMemory m;
         l.order = g_array_index(orders, RhOrder, i);
         if (!rh_space_admits(f->layouts, &l))

@@ -128,6 +128,17 @@ RhGrid rh_grid(const RhLayout *l)
     return g;
 }
 
+bool rh_train_orders_differ(const RhCase *c, const RhLayout *l)
+{
+    RhGrid g = rh_grid(l);
+    int32_t each = c->platform->gpus_per_node,
+            block = MIN(g.stride[RH_DIM_DP], g.stride[RH_DIM_PP]);
+    if (l->pp == 1 || l->dp == 1)
+        return false;
+    return block % each != 0 ||
+           !rh_platform_nodes_alike(c->platform, (c->job.gpus + each - 1) / each);
+}
+
 bool rh_group_joins_stages(RhGroupKind kind)
 {
     return kinds[kind].joins;

@@ -51,6 +51,9 @@ typedef struct {
 } RhGrid;
 
 RhGrid rh_grid(const RhLayout *layout);
+/* May the layout's step depend on the order of its ranks? It does not where a replica's part of a stage fills whole nodes
+ * that are all alike: then orders name the same nodes differently. */
+bool rh_train_orders_differ(const RhCase *c, const RhLayout *layout);
 /* Do ranks of several stages meet in groups of this kind? A stage calls such kinds at the end of its
  * step alone, and all stages in the order of RhGroupKind: so none waits for another in a ring. */
 bool rh_group_joins_stages(RhGroupKind kind);
