@@ -6,8 +6,8 @@
 #include "strategies/search/funnel.h"
 #include "strategies/search/screen.h"
 
-/* Tasks that are rehearsed for them: about a second of a processor. */
-#define TASKS_MOST 1e6
+/* Tasks that are rehearsed for them: about half a second of a processor. */
+#define TASKS_MOST 5e5
 /* Kinds that are farther behind, by their bounds, are no rows that anybody would choose. */
 #define FAR_FRAC 0.05
 
