@@ -65,8 +65,8 @@ typedef struct {
     GArray *foreseen;    /* RhForeseen: the entries, and what the batch is expected to bring */
     GArray *waiting;     /* RhCandidate: those that the batch is expected to beat by their kind */
     RhPerformance performance;
-    double chunks_least_s; /* the least RH_KEY_CHUNKS so far */
-    int32_t cuts_at_once;  /* that are opened: the more, the longer the search goes on */
+    double cuts_least_s, chunks_least_s; /* the least RH_KEY_CUT and RH_KEY_CHUNKS so far */
+    int32_t cuts_at_once; /* that are opened: the more, the longer the search goes on */
     RhDeadline deadline;
     bool lacks_memory; /* some of the space was left out, unlisted, as it fits nowhere */
     GError *failed;

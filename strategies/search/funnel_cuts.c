@@ -13,11 +13,22 @@
 /* Fewer are not worth a process. */
 #define CUTS_A_PROCESS 512
 
+/* Of what the collectives take the bound takes most of the time to find. It is found at once of cuts that are near the best
+ * so far by their kernels, of others when they are the best left, which few ever are. Of so many cuts one is bounded
+ * first, so that something is known. */
+#define NEAR_LEAST 1.5
+#define SAMPLE     256
+
+typedef struct {
+    double key; /* INFINITY: its states do not fit */
+    RhKeyKind kind;
+} Bound;
+
 typedef struct {
     RhFunnel *f;
-    GArray *cuts;   /* RhLayout */
-    GArray *order;  /* rh_funnel_by_shard */
-    double *bounds; /* of each cut; INFINITY: its states do not fit */
+    GArray *cuts;  /* RhLayout */
+    GArray *order; /* rh_funnel_by_shard */
+    Bound *bounds; /* of each cut */
 } Listing;
 
 static bool add_cut(const RhLayout *cut, void *user)
@@ -57,20 +68,27 @@ GArray *rh_funnel_by_shard(const RhFunnel *f, const GArray *cuts)
     return order;
 }
 
-static double bound_of(const RhFunnel *f, const RhLayout *cut)
+static Bound bound_of(RhFunnel *f, const RhLayout *cut)
 {
     rh_screen_forget_shards(f->screen);
     if (!rh_screen_states_fit(f->screen, cut, (1 + RH_NEAR_FRAC) * f->room.most_bytes))
-        return (double)INFINITY;
-    return rh_funnel_by_memory(f) ? 0 : rh_screen_cut_s(f->screen, cut);
+        return (Bound){(double)INFINITY, RH_KEY_CUT};
+    if (rh_funnel_by_memory(f))
+        return (Bound){0, RH_KEY_CUT};
+    double kernels_s = rh_screen_cut_kernels_s(f->screen, cut);
+    if (kernels_s > NEAR_LEAST * f->cuts_least_s)
+        return (Bound){kernels_s, RH_KEY_KERNELS};
+    Bound bound = {rh_screen_cut_s(f->screen, cut), RH_KEY_CUT};
+    f->cuts_least_s = fmin(f->cuts_least_s, bound.key);
+    return bound;
 }
 
 static void find_bound(int32_t question, GByteArray *out, void *user)
 {
     const Listing *list = user;
     int32_t at = g_array_index(list->order, int32_t, question);
-    double bound_s = bound_of(list->f, &g_array_index(list->cuts, RhLayout, at));
-    rh_pack(out, &bound_s, sizeof bound_s);
+    Bound bound = bound_of(list->f, &g_array_index(list->cuts, RhLayout, at));
+    rh_pack(out, &bound, sizeof bound);
 }
 
 static void take_bounds(int32_t begin, int32_t end, const GByteArray *answers, void *user)
@@ -78,14 +96,16 @@ static void take_bounds(int32_t begin, int32_t end, const GByteArray *answers, v
     const Listing *list = user;
     RhUnpack in = {answers->data, answers->data + answers->len, true};
     for (int32_t i = begin; i < end; i++)
-        rh_unpack(&in, &list->bounds[g_array_index(list->order, int32_t, i)], sizeof(double));
+        rh_unpack(&in, &list->bounds[g_array_index(list->order, int32_t, i)], sizeof(Bound));
 }
 
 static void find_bounds(Listing *list)
 {
-    list->bounds = g_new(double, list->cuts->len + 1);
+    list->bounds = g_new(Bound, list->cuts->len + 1);
     for (guint i = 0; i < list->cuts->len; i++)
-        list->bounds[i] = (double)INFINITY;
+        list->bounds[i] = (Bound){(double)INFINITY, RH_KEY_CUT};
+    for (guint i = SAMPLE / 2; i < list->cuts->len && !rh_funnel_out_of_time(list->f); i += SAMPLE)
+        bound_of(list->f, &g_array_index(list->cuts, RhLayout, i));
     rh_funnel_share_work(list->f, &(RhSharedWork){.count = (int32_t)list->cuts->len,
                                                   .process_least = CUTS_A_PROCESS,
                                                   .parts = 8,
@@ -103,12 +123,13 @@ void rh_funnel_list_cuts(RhFunnel *f)
     list.order = rh_funnel_by_shard(f, cuts);
     find_bounds(&list);
     for (guint i = 0; i < cuts->len; i++) {
-        f->lacks_memory |= isinf(list.bounds[i]);
-        if (isinf(list.bounds[i]))
+        Bound bound = list.bounds[i];
+        f->lacks_memory |= isinf(bound.key);
+        if (isinf(bound.key))
             continue;
         rh_kept_add(f->space, &g_array_index(cuts, RhLayout, i), (double)INFINITY);
         rh_heap_push(f->main.heap,
-                     (RhCandidate){rh_kept_count(f->space) - 1, list.bounds[i], RH_KEY_CUT});
+                     (RhCandidate){rh_kept_count(f->space) - 1, bound.key, bound.kind});
     }
     g_array_unref(list.order);
     g_free(list.bounds);

@@ -340,6 +340,16 @@ static void add_cut(Cuts *cuts, const RhCandidate *c)
     g_array_append_val(cuts->keys, c->key);
 }
 
+/* With the bound of all its work it goes back. */
+static void bound_cut(RhFunnel *f, RhCandidate c)
+{
+    RhLayout l = rh_funnel_layout(f, c.layout);
+    rh_screen_forget_shards(f->screen);
+    c.key = fmax(c.key, rh_screen_cut_s(f->screen, &l));
+    c.kind = RH_KEY_CUT;
+    rh_heap_push(f->race->heap, c);
+}
+
 /* The cuts that come next, as long as nothing known is better. */
 static void gather_cuts(Cuts *cuts, guint most)
 {
@@ -348,7 +358,9 @@ static void gather_cuts(Cuts *cuts, guint most)
     g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     while (cuts->cuts->len < most && rh_heap_least(heap) < worth) {
         RhCandidate c = rh_heap_pop(heap);
-        if (c.kind == RH_KEY_CUT)
+        if (c.kind == RH_KEY_KERNELS)
+            bound_cut(cuts->f, c);
+        else if (c.kind == RH_KEY_CUT)
             add_cut(cuts, &c);
         else
             g_array_append_val(others, c);
@@ -377,12 +389,8 @@ static void open_cuts(RhFunnel *f, const RhCandidate *first)
     g_array_unref(cuts.order);
 }
 
-void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
+static void open_chunks(RhFunnel *f, const RhCandidate *c, const char *family)
 {
-    if (c->kind == RH_KEY_CUT) {
-        open_cuts(f, c);
-        return;
-    }
     rh_screen_forget_shards(f->screen);
     RhLayout l = rh_funnel_layout(f, c->layout);
     Opening o = {f, c->key, family, question_of(f, &l)};
@@ -397,4 +405,14 @@ void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
     } else {
         add_layers(&o, &l);
     }
+}
+
+void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
+{
+    if (c->kind == RH_KEY_KERNELS)
+        bound_cut(f, *c);
+    else if (c->kind == RH_KEY_CUT)
+        open_cuts(f, c);
+    else
+        open_chunks(f, c, family);
 }

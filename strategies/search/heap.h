@@ -7,11 +7,12 @@
 
 /* What the key of a candidate is so far: each is a bound of the next. Of those before WORK, knobs are still open. */
 typedef enum {
-    RH_KEY_CUT, /* the work of all layers under a cut (space.h) */
-    RH_KEY_SLOTS,  /* chunks are set, too: the work of its slots, if nothing were recomputed */
-    RH_KEY_CHUNKS, /* the same, if as little were recomputed as memory asks for */
-    RH_KEY_LAYERS, /* all but how many layers are recomputed: likewise */
-    RH_KEY_WORK,   /* all knobs are set: the work of its slots */
+    RH_KEY_KERNELS, /* the kernels of all layers under a cut (space.h) */
+    RH_KEY_CUT,     /* all work of theirs */
+    RH_KEY_SLOTS,   /* chunks are set, too: the work of its slots, if nothing were recomputed */
+    RH_KEY_CHUNKS,  /* the same, if as little were recomputed as memory asks for */
+    RH_KEY_LAYERS,  /* all but how many layers are recomputed: likewise */
+    RH_KEY_WORK,    /* all knobs are set: the work of its slots */
     RH_KEY_SUMS,
     RH_KEY_CLOSED,
     RH_KEY_GRAPH, /* the segment graph, with messages that share no link */

@@ -372,7 +372,7 @@ static void lists_begin(RhFunnel *f)
     f->aside = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     f->waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     f->batch = g_array_new(FALSE, FALSE, sizeof(RhBatchItem));
-    f->chunks_least_s = (double)INFINITY;
+    f->cuts_least_s = f->chunks_least_s = (double)INFINITY;
     f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
 }
 

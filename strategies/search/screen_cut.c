@@ -130,6 +130,23 @@ static double cut_s(RhScreen *screen, const RhLayout *cut, RhOrder order)
     return m * busiest_lane_s(&w) / p + ahead * (w.forward_s + (back ? w.back_s : 0));
 }
 
+double rh_screen_cut_kernels_s(RhScreen *screen, const RhLayout *cut)
+{
+    RhLayout l = rh_train_plain_cut(cut, RH_ORDER_TP_DP_PP);
+    const RhModel *model = screen->c->model;
+    if (rh_platform_devices_count(screen->c->platform) > 1)
+        return 0;
+    const RhItems *items = rh_screen_passes(rh_screen_shard(screen, &l));
+    double of_item[RH_ITEM_KINDS] = {0};
+    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            of_item[kind] += rh_item_kernels_s(&items->pass[kind][pass]);
+    double sum = of_item[RH_ITEM_EMBEDDING] + of_item[RH_ITEM_HEAD];
+    for (int32_t i = 0; i < model->layers_count; i++)
+        sum += of_item[model->kind_of_layer[i]];
+    return (double)rh_train_microbatches(screen->c, &l) * sum / l.pp;
+}
+
 double rh_screen_cut_s(RhScreen *screen, const RhLayout *cut)
 {
     double least = (double)INFINITY;
