@@ -11,6 +11,10 @@
 #include "strategies/search/room.h"
 #include "strategies/search/steady.h"
 
+/* What stands beside the rows, the best of a family or of what fills more, is compared with the first, and need be no
+ * nearer to the best of its like. */
+#define RH_BESIDE_GAP_FRAC 0.03
+
 /* One search over some of the layouts. */
 typedef struct {
     GArray *heap;       /* RhCandidate */

@@ -8,10 +8,8 @@
 #include "strategies/search/near.h"
 #include "strategies/search/screen.h"
 
-#define FAMILY_BATCH 2 /* one entry is looked for */
-#define FAMILY_GAP_FRAC                                                                            \
-    0.03              /* it is compared with the best, and need be no nearer to its family's best */
-#define FAR_FRAC 0.25 /* nobody would run what takes so much longer than the best */
+#define FAMILY_BATCH 2    /* one entry is looked for */
+#define FAR_FRAC     0.25 /* nobody would run what takes so much longer than the best */
 
 static bool has_entry(const GPtrArray *entries, const char *family)
 {
@@ -132,7 +130,7 @@ static void search_family(RhFunnel *f, const Others *others)
                    .top = 1,
                    .family = others->family,
                    .batch = FAMILY_BATCH,
-                   .gap_frac = FAMILY_GAP_FRAC,
+                   .gap_frac = RH_BESIDE_GAP_FRAC,
                    .worth = rh_funnel_worth_of_step(f, far_s),
                    .foreseen = (double)INFINITY,
                    .left_out_s = (double)INFINITY};

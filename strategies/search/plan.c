@@ -346,6 +346,7 @@ static void races_begin(RhFunnel *f)
                        worth);
     f->fuller =
         race_new(g_ptr_array_new_with_free_func(free_entry), 1, ALONE_BATCH, (double)INFINITY);
+    f->fuller.gap_frac = RH_BESIDE_GAP_FRAC;
     f->behind = g_ptr_array_new_with_free_func(free_entry);
 }
 
