@@ -50,6 +50,9 @@ typedef struct {
     bool
         pulls_rows; /* ... each copying rows out of the others' memory, and adding partial sums with
                         a kernel of its own (PyTorch's symmetric memory); else rings and scatters */
+    bool
+        gathers_heads; /* a ring's context ranks gather keys and values beforehand, repeated for all heads, and
+                           pass on their gradients in fp32 */
     bool sums_behind_weights; /* tensor ranks sum a block's input gradients when its weights' are
                                  done, beside nothing */
     bool scatters_messages;   /* without sequence parallelism each tensor rank sends a share of what

@@ -65,6 +65,7 @@ static const struct {
     {"sequence_parallel", offsetof(RhStack, sequence_parallel)},
     {"tensor_overlap", offsetof(RhStack, tensor_overlap)},
     {"pulls_rows", offsetof(RhStack, pulls_rows)},
+    {"gathers_heads", offsetof(RhStack, gathers_heads)},
     {"sums_behind_weights", offsetof(RhStack, sums_behind_weights)},
     {"expert_parallel", offsetof(RhStack, expert_parallel)},
     {"experts_apart", offsetof(RhStack, experts_apart)},

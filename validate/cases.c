@@ -13,13 +13,14 @@
 #include "sim/engine/workers.h"
 #include "strategies/search/likeness.h"
 #include "strategies/search/rehearse.h"
+#include "strategies/train/streams.h"
 #include "validate/cases_translate.h"
 
 #define SAME_TIME 1e-3 /* relative: published-steps.csv keeps four digits */
 
 /* A prediction, as a child sends it. */
 typedef struct {
-    double step_s, peak_bytes, capacity_bytes, took_s;
+    double step_s, peak_bytes, streams_bytes, capacity_bytes, took_s;
     int32_t microbatch;
 } Answer;
 
@@ -69,7 +70,9 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     const RhTranslated *t = translated_at(b, g_array_index(b->items, guint, item));
     RhEngineOptions options = {0};
     RhLayout layout = t->layout.microbatch > 0 ? t->layout : choose_microbatch(t);
-    Answer a = {.peak_bytes = rh_train_memory(&t->c, &layout).peak_bytes,
+    RhTrainMemory memory = rh_train_memory(&t->c, &layout);
+    Answer a = {.peak_bytes = memory.peak_bytes,
+                .streams_bytes = rh_train_streams_bytes(&t->c, &layout, &memory),
                 .capacity_bytes = rh_train_memory_capacity(&t->c),
                 .microbatch = layout.microbatch};
     if (t->measured_s > 0 && !rh_rehearse_here(&t->c, &layout, &options, &a.step_s, error))
@@ -264,7 +267,8 @@ static void fill(const Batch *b, RhJudged *judged)
         row->predicted_s = t->rounds * a->step_s;
         row->peak_bytes = a->peak_bytes;
         row->counted_peak_bytes =
-            t->peak_over_tensors * (a->peak_bytes - t->c.stack->reserve_bytes.value);
+            t->peak_over_tensors * (a->peak_bytes - t->c.stack->reserve_bytes.value) +
+            (t->peak_over_tensors > 1 ? a->streams_bytes : 0);
         row->capacity_bytes = a->capacity_bytes;
         row->took_s = a->took_s;
         if (!row->skipped)

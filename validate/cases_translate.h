@@ -17,7 +17,8 @@ typedef struct {
     RhStanding standing;
     double measured_s; /* 0: the run failed for memory */
     double peak_bytes; /* measured; 0: none */
-    /* What that counts, over what tensors take, without the stack's reserve; 0: all that is predicted */
+    /* What that counts, over what tensors take, without the stack's reserve; 0: all that is predicted; above 1: of what is
+     * reserved, with what is kept for streams apart besides */
     double peak_over_tensors;
     int32_t rounds;  /* of what is asked, in what was measured */
     char *stands_in; /* owned; NULL */

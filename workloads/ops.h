@@ -90,6 +90,7 @@ typedef struct {
     bool sequence_parallel;
     bool tensor_overlap; /* collectives of tensor ranks go in steps, beside the linear layers' */
     bool pulls_rows;     /* ... as copies out of the others' memory */
+    bool gathers_heads;  /* a ring's keys and values are gathered, repeated for all heads */
     int64_t sequence;    /* s of the whole sample; DECODE: tokens in each cache, the new one too */
     int64_t cached;      /* PREFILL: tokens of the same prompt that lie before these, in a cache */
     int64_t microbatch;  /* b */

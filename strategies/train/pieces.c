@@ -210,6 +210,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .sequence_parallel = layout->sequence_parallel && layout->tp > 1,
         .tensor_overlap = layout->tensor_overlap && layout->sequence_parallel && layout->tp > 1,
         .pulls_rows = c->stack->pulls_rows,
+        .gathers_heads = c->stack->gathers_heads,
         .sequence = c->job.sequence,
         .microbatch = microbatch,
         .recompute = layout->recompute,

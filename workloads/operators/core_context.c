@@ -170,6 +170,14 @@ double rh_core_context_kept_bytes(const RhOps *ops, const RhCore *core)
 /* Heads: what is packed, and what comes. A ring: the block at hand and the next one, backward with
  * their gradients. Gathered keys and values: as they come and in order, backward then their gradients
  * instead of the first. */
+/* PyTorch's ring: all of it gathered, and packed what is the rank's own; backward, gradients in fp32 as they come and as
+ * they are passed on. */
+static double gathered_heads_bytes(const RhOps *ops, const RhCore *core, bool backward)
+{
+    double elements = (double)ops->tokens * (double)core->heads * (double)(core->key + core->value);
+    return (ops->element_bytes * (ops->shard->cp + 1) + (backward ? 2 * RH_FP32 : 0)) * elements;
+}
+
 double rh_core_context_bytes(const RhOps *ops, const RhCore *core, bool backward)
 {
     if (ops->shard->cp <= 1)
@@ -178,6 +186,8 @@ double rh_core_context_bytes(const RhOps *ops, const RhCore *core, bool backward
     go_inside(ops, core, &in);
     double block = context_bytes(&in.ops, &in.core), r = in.shard.cp;
     double heads = heads_over(ops) > 1 ? 2 * operands_bytes(&in.ops, &in.core) : 0;
-    double others = in.shard.kv == RH_CONTEXT_GATHER ? 2 * r * block : (backward ? 4 : 2) * block;
+    double others = in.shard.kv == RH_CONTEXT_GATHER ? 2 * r * block
+                    : in.shard.gathers_heads ? gathered_heads_bytes(&in.ops, &in.core, backward)
+                                             : (backward ? 4 : 2) * block;
     return heads + (r > 1 ? others : 0);
 }

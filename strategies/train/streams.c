@@ -1,0 +1,44 @@
+#include "strategies/train/streams.h"
+
+#include "strategies/train/memory.h"
+
+/* Parameters that are gathered together: of the ends that the stage has, and of its largest layer. */
+typedef struct {
+    double ends, layer, all;
+} Gathered;
+
+static void add_chunk(const RhPieces *pieces, const RhLayout *l, const RhChunkItems *items,
+                      Gathered *g)
+{
+    for (int32_t i = 0; i < items->count; i++) {
+        RhStates s = rh_item_states(pieces, l, rh_chunk_layer(pieces->c->model, items, i));
+        double params = rh_held_sum(&s.params);
+        g->layer = MAX(g->layer, params);
+        g->all += params;
+    }
+    for (int end = 0; end < 2; end++)
+        if (end ? items->head : items->embedding) {
+            RhStates s = rh_item_states(pieces, l, end ? RH_ITEM_HEAD : RH_ITEM_EMBEDDING);
+            g->ends += rh_held_sum(&s.params);
+            g->all += rh_held_sum(&s.params);
+        }
+}
+
+double rh_train_streams_bytes(const RhCase *c, const RhLayout *l, const RhTrainMemory *m)
+{
+    int32_t zero = rh_params_degree(l, RH_PARAMS_COMMON);
+    if (!c->stack->frees_gradients || zero < 2)
+        return 0;
+    g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, l);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
+    Gathered g = {0};
+    for (int32_t i = 0; i < l->vpp; i++)
+        add_chunk(pieces, l,
+                  &chunks[rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, m->stage, i)].items,
+                  &g);
+    double arriving = rh_weight_bytes(c) * (g.layer + MAX(g.ends, g.layer));
+    double shares = rh_gradient_bytes(c) * g.all / rh_params_shards(l, RH_PARAMS_COMMON);
+    double at_peak =
+        rh_stack_reduces_each(c->stack, l->zero, l->pp) ? m->at_peak_bytes[RH_MEMORY_GRADIENTS] : 0;
+    return arriving + MAX(shares - at_peak, 0);
+}
