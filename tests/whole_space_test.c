@@ -1,4 +1,5 @@
 /* The whole space: its bounds are bounds, and nothing drawn from it beats a plan. */
+#include "strategies/search/rehearse.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -88,9 +89,46 @@ static void open_candidates_are_bounded(void)
                                             .uneven = rh_space_recomputes_unevenly(d.space),
                                             .shares_open = true,
                                             .most_bytes = rh_screen_memory(screen, l).peak_bytes};
+            double kernels_s = rh_screen_cut_kernels_s(screen, &cut);
+            CU_ASSERT_TRUE(0 < kernels_s &&
+                           kernels_s <= rh_screen_cut_s(screen, &cut) * (1 + 1e-9));
             CU_ASSERT_TRUE(rh_screen_cut_s(screen, &cut) <= step_s);
+            CU_ASSERT_TRUE(rh_screen_work_s(screen, &chunks) <= step_s);
             CU_ASSERT_TRUE(rh_screen_recomputed_s(screen, &chunks, &question) <= step_s);
         }
+    }
+}
+
+/* Both orders of ranks take as long where they are said not to differ, and these are no rare layouts. */
+static void orders_of_alike_nodes_take_as_long(void)
+{
+    static const struct {
+        const char *platform, *layout;
+        bool differ;
+    } rows[] = {{"dgx-h100:4", "tp4,pp2,dp2,cp2,mb1", false},
+                {"dgx-h100:4", "tp8,pp2,dp2,mb1,zero1", false},
+                {"dgx-h100:8", "tp8,pp4,dp2,mb1,vpp2,zero1,schedule=interleaved", false},
+                {"dgx-h100:8", "tp8,pp2,dp2,cp2,mb1,zero1", false},
+                {"dgx-h100:4", "tp4,pp2,dp4,mb1", true},
+                {"dgx-h100:64", "tp8,pp4,dp16,mb1", true}, /* two units of nodes */
+                {"dgx-h100:4", "tp8,pp1,dp4,mb1", false},
+                {"dgx-h100:4", "tp8,pp4,dp1,mb1", false}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_auto(TrainKit) k = train_kit("llama-3.1-8b", rows[i].platform, "megatron", 64, 4096);
+        double step_s[2];
+        RhLayout l = rh_train_default(&k.c);
+        g_assert_true(rh_layout_parse(rows[i].layout, &l, NULL));
+        CU_ASSERT_EQUAL(rh_train_orders_differ(&k.c, &l), rows[i].differ);
+        for (int order = 0; order < 2 && !rows[i].differ; order++) {
+            l.order = order ? RH_ORDER_TP_PP_DP : RH_ORDER_TP_DP_PP;
+            g_autoptr(GError) error = NULL;
+            g_autoptr(RhRehearsal) r =
+                rh_rehearse(&k.c, &l, &(RhEngineOptions){0}, NULL, NULL, &error);
+            g_assert_no_error(error);
+            step_s[order] = r->step_time_s;
+        }
+        if (!rows[i].differ)
+            RH_CHECK_CLOSE(step_s[1], step_s[0], 1e-9);
     }
 }
 
@@ -146,6 +184,7 @@ int main(void)
     return rh_test_main(
         "whole_space",
         (RhTest[]){{"open_candidates_are_bounded", open_candidates_are_bounded},
+                   {"orders_of_alike_nodes_take_as_long", orders_of_alike_nodes_take_as_long},
                    {"nothing_drawn_beats_a_plan", nothing_drawn_beats_a_plan},
                    {"long_steps_are_told_by_short_ones", long_steps_are_told_by_short_ones},
                    {0}});
