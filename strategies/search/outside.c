@@ -22,8 +22,9 @@ struct RhOutsideTrials {
     const RhRehearsal *best;
     bool unsafe;
     RhRehearsalQueue *queue; /* NULL: none is rehearsed */
-    RhLayout layout;         /* of the row that they were begun of */
-    GArray *trials;          /* Trial, the first of the row itself */
+    RhDeadline deadline;
+    RhLayout layout; /* of the row that they were begun of */
+    GArray *trials;  /* Trial, the first of the row itself */
 };
 typedef struct RhOutsideTrials Search;
 
@@ -192,7 +193,8 @@ static void begin(const Search *s, Trial *t)
     t->parts = parts_of(t);
     if (is_row_itself(s, t) && row_s(s, t) > 0)
         return;
-    RhEngineOptions options = {.timeout_s = s->options->timeout_s};
+    bool timed = s->deadline.t_end_us != 0;
+    RhEngineOptions options = {.timeout_s = timed ? MAX(rh_deadline_left_s(s->deadline), 0.01) : 0};
     int64_t microbatches[2] = {t->parts.first, t->parts.second};
     for (t->runs = 0; t->runs < (t->parts.second > 0 ? 2 : 1); t->runs++)
         t->numbers[t->runs] = rh_rehearsal_queue_add(
@@ -253,13 +255,15 @@ static void begin_all(Search *s, const RhRehearsal *best)
 }
 
 RhOutsideTrials *rh_outside_begin(const RhCase *c, const RhPlanOptions *options,
-                                  const RhRehearsal *best, bool unsafe, RhRehearsalQueue *queue)
+                                  const RhRehearsal *best, bool unsafe, RhRehearsalQueue *queue,
+                                  RhDeadline deadline)
 {
     Search *s = g_new(Search, 1);
     *s = (Search){.c = c,
                   .options = options,
                   .unsafe = unsafe,
                   .queue = queue,
+                  .deadline = deadline,
                   .trials = g_array_new(FALSE, FALSE, sizeof(Trial))};
     g_array_set_clear_func(s->trials, trial_clear);
     begin_all(s, best);
@@ -306,6 +310,7 @@ GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPl
     g_autoptr(RhRehearsalQueue) queue =
         told ? rh_rehearsal_queue_new(c->platform, alone, folded, jobs) : NULL;
     g_autoptr(RhOutsideTrials) trials =
-        rh_outside_begin(c, options, plan->entries->pdata[0], plan->unsafe, queue);
+        rh_outside_begin(c, options, plan->entries->pdata[0], plan->unsafe, queue,
+                         rh_deadline_in(options->timeout_s));
     return rh_outside_end(trials, plan);
 }

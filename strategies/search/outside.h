@@ -24,7 +24,8 @@ GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPl
  * the options are borrowed. Trials are begun anew where the plan has another first row in the end. */
 typedef struct RhOutsideTrials RhOutsideTrials;
 RhOutsideTrials *rh_outside_begin(const RhCase *c, const RhPlanOptions *options,
-                                  const RhRehearsal *best, bool unsafe, RhRehearsalQueue *queue);
+                                  const RhRehearsal *best, bool unsafe, RhRehearsalQueue *queue,
+                                  RhDeadline deadline);
 GArray *rh_outside_end(RhOutsideTrials *trials, const RhPlan *plan);
 void rh_outside_free(RhOutsideTrials *trials);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhOutsideTrials, rh_outside_free)

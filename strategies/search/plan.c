@@ -297,8 +297,8 @@ static void search_beside(RhFunnel *f)
     if (!f->o->unperformed)
         rh_funnel_begin_performance(f);
     if (f->o->outside && f->main.entries->len > 0 && !f->failed && !f->plan->timed_out)
-        f->outside =
-            rh_outside_begin(f->c, f->o, f->main.entries->pdata[0], f->plan->unsafe, f->queue);
+        f->outside = rh_outside_begin(f->c, f->o, f->main.entries->pdata[0], f->plan->unsafe,
+                                      f->queue, f->deadline);
     rh_funnel_fill_rows(f);
     rh_funnel_search_families(f);
     search_fuller(f);
