@@ -22,6 +22,8 @@ typedef struct {
     const char *framework;
     /* The stack whose error bars and odds are its own, as it differs from that in what it keeps alone; NULL: itself. */
     const char *judged_as;
+    /* The stack whose odds of memory are its own, as it is the same trainer and differs in rates alone; NULL: itself. */
+    const char *holds_as;
     bool flash_attention;
     bool fused_norms;
     bool fused_softmax;     /* of attention that is not fused */

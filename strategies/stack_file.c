@@ -163,6 +163,15 @@ static void refuse_contradiction(RhJson *doc, const RhJsonNode *root, const RhSt
             "whole for the last backward (late_exchange)");
 }
 
+/* The stack that a key names; NULL: none. */
+static const char *read_other(RhJson *doc, const RhJsonNode *root, const char *key)
+{
+    const char *other = rh_json_string_or(doc, root, key, NULL);
+    if (other && !g_strv_contains(rh_stack_names(), other))
+        rh_json_problem(doc, root, NULL, "\"%s\": there is no stack \"%s\"", key, other);
+    return other;
+}
+
 static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc);
@@ -177,9 +186,8 @@ static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error
     s->about = rh_json_string(doc, root, "about");
     s->framework =
         rh_json_string_or(doc, root, "framework", NULL); /* a habit that is not inherited */
-    s->judged_as = rh_json_string_or(doc, root, "judged_as", NULL);
-    if (s->judged_as && !g_strv_contains(rh_stack_names(), s->judged_as))
-        rh_json_problem(doc, root, NULL, "\"judged_as\": there is no stack \"%s\"", s->judged_as);
+    s->judged_as = read_other(doc, root, "judged_as");
+    s->holds_as = read_other(doc, root, "holds_as");
     GError *unruled = NULL;
     if (s->framework && !rh_framework_rules(s->framework, &unruled))
         rh_json_problem_of(doc, root, "framework", unruled);

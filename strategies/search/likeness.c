@@ -44,6 +44,7 @@ RhLikeness rh_likeness_of(const RhCase *c)
                *device = measurable ? c->platform->device->name : NULL;
     g_autofree char *kernels = kernels_of(c->model, stack);
     return (RhLikeness){.stack = rh_intern(stack->judged_as ? stack->judged_as : stack->name),
+                        .holds_as = rh_intern(stack->holds_as),
                         .generation = rh_intern(generation),
                         .kind = rh_intern(kind_of(c->model)),
                         .device = rh_intern(device),
