@@ -167,9 +167,6 @@ double rh_core_context_kept_bytes(const RhOps *ops, const RhCore *core)
     return result_bytes(ops, core) + context_bytes(&in.ops, &in.core) - context_bytes(ops, core);
 }
 
-/* Heads: what is packed, and what comes. A ring: the block at hand and the next one, backward with
- * their gradients. Gathered keys and values: as they come and in order, backward then their gradients
- * instead of the first. */
 /* PyTorch's ring: all of it gathered, and packed what is the rank's own; backward, gradients in fp32 as they come and as
  * they are passed on. */
 static double gathered_heads_bytes(const RhOps *ops, const RhCore *core, bool backward)
@@ -178,6 +175,9 @@ static double gathered_heads_bytes(const RhOps *ops, const RhCore *core, bool ba
     return (ops->element_bytes * (ops->shard->cp + 1) + (backward ? 2 * RH_FP32 : 0)) * elements;
 }
 
+/* Heads: what is packed, and what comes. A ring: the block at hand and the next one, backward with
+ * their gradients. Gathered keys and values: as they come and in order, backward then their gradients
+ * instead of the first. */
 double rh_core_context_bytes(const RhOps *ops, const RhCore *core, bool backward)
 {
     if (ops->shard->cp <= 1)
