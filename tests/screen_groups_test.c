@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "strategies/search/screen_groups.h"
-#include "strategies/search/screen_learn.h"
+#include "strategies/search/shared_times.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

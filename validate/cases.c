@@ -13,7 +13,7 @@
 #include "sim/engine/workers.h"
 #include "strategies/search/likeness.h"
 #include "strategies/search/rehearse.h"
-#include "strategies/train/streams.h"
+#include "strategies/train/stream_pools.h"
 #include "validate/cases_translate.h"
 
 #define SAME_TIME 1e-3 /* relative: published-steps.csv keeps four digits */

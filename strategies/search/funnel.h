@@ -11,8 +11,8 @@
 #include "strategies/search/room.h"
 #include "strategies/search/steady.h"
 
-/* What stands beside the rows, the best of a family or of what fills more, is compared with the first, and need be no
- * nearer to the best of its like. */
+/* The gap for what stands beside the rows (the best of a family, or of what fills more memory): it is compared with the first
+ * row, and need be no nearer to the best of its like. */
 #define RH_BESIDE_GAP_FRAC 0.03
 
 /* One search over some of the layouts. */

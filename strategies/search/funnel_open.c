@@ -20,7 +20,7 @@ typedef struct {
     RhRecomputeQuestion question;
 } Opening;
 
-/* Of the orders that may be tried so many make a difference, the first ones. */
+/* The number of orders that make a difference, of those that may be tried the first ones. */
 static guint orders_count(const RhFunnel *f, const RhLayout *l)
 {
     guint count = rh_space_orders(f->layouts)->len;
@@ -286,23 +286,30 @@ typedef struct {
     GByteArray *out; /* Chunks */
 } CutOpening;
 
-/* What memory asks for takes ten times as long to find as what the slots take. It is found at once of chunks that are near the
- * best so far, of others when they are the best left, which few ever are. */
-#define NEAR_LEAST 1.3
+/* Chunks whose slots alone take so many times the least bound so far are not asked what memory they need until they are the
+ * best left, which few ever are: that takes ten times as long to find. Answers do not depend on the number, which was
+ * chosen by the time that 70B on 64 GPUs took. */
+#define CHUNKS_NEAR 1.3
+
+static void bound_chunks(const Opening *o, Chunks *found)
+{
+    RhFunnel *f = o->f;
+    found->key = slots_s(o, &found->layout, false);
+    if (found->key > CHUNKS_NEAR * f->chunks_least_s) {
+        found->kind = RH_KEY_SLOTS;
+        return;
+    }
+    found->key = recomputed_s(o, &found->layout);
+    f->chunks_least_s = fmin(f->chunks_least_s, found->key);
+}
 
 static bool note_chunks(const RhLayout *chunks, void *user)
 {
     CutOpening *o = user;
     RhFunnel *f = o->opening.f;
     Chunks found = {*chunks, 0, RH_KEY_CHUNKS};
-    if (!rh_funnel_by_memory(f)) {
-        found.key = slots_s(&o->opening, chunks, false);
-        found.kind = found.key > NEAR_LEAST * f->chunks_least_s ? RH_KEY_SLOTS : RH_KEY_CHUNKS;
-    }
-    if (found.kind == RH_KEY_CHUNKS && !rh_funnel_by_memory(f)) {
-        found.key = recomputed_s(&o->opening, chunks);
-        f->chunks_least_s = fmin(f->chunks_least_s, found.key);
-    }
+    if (!rh_funnel_by_memory(f))
+        bound_chunks(&o->opening, &found);
     rh_pack(o->out, &found, sizeof found);
     return !rh_funnel_out_of_time(f);
 }

@@ -209,7 +209,7 @@ static void clear(gpointer data)
     rh_rehearsal_free(o->r);
 }
 
-/* What the queue has of it; nothing where time or memory ran out. */
+/* Takes what the queue has of the trial; nothing where time or memory ran out. */
 static void account(const Search *s, Trial *t)
 {
     RhRun *runs[2] = {NULL};

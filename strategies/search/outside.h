@@ -20,8 +20,8 @@ typedef struct {
 GArray *rh_outside_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan,
                        bool told);
 
-/* The same of a row that is about to be the first, whose trials run in the queue while the caller goes on; the case and
- * the options are borrowed. Trials are begun anew where the plan has another first row in the end. */
+/* Trials of a row that is about to be the first. They run in the queue while the caller goes on, and end with what
+ * rh_outside_new returns; the case and the options are borrowed. They are begun anew where the plan has another first row in the end. */
 typedef struct RhOutsideTrials RhOutsideTrials;
 RhOutsideTrials *rh_outside_begin(const RhCase *c, const RhPlanOptions *options,
                                   const RhRehearsal *best, bool unsafe, RhRehearsalQueue *queue,

@@ -16,7 +16,7 @@ RhRehearsalQueue *rh_rehearsal_queue_new(const RhPlatform *platform, RhAloneTime
                                          RhFoldedTable *folded, int32_t jobs);
 void rh_rehearsal_queue_free(RhRehearsalQueue *queue);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRehearsalQueue, rh_rehearsal_queue_free)
-/* Of a case on the queue's platform. Returns the number by which its answer is taken. */
+/* Adds the rehearsal of a case on the queue's platform, and returns the number by which its answer is taken. */
 int32_t rh_rehearsal_queue_add(RhRehearsalQueue *queue, const RhCase *c,
                                const RhRehearsalNote *note, const RhEngineOptions *options);
 /* Returns when all that were added have their answers. */

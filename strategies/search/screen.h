@@ -438,7 +438,7 @@ RhPath *rh_screen_path_find(const RhSpans *spans, const RhShape *shape, double m
 bool rh_screen_places_keep_step(const RhScreen *screen, const RhNet *net);
 /* No step of a layout with the knobs of this cut (space.h) is shorter. (screen_cut.c) */
 double rh_screen_cut_s(RhScreen *screen, const RhLayout *cut);
-/* The same of its kernels alone, which takes a third of the time; 0 where devices differ. */
+/* A bound of the cut by its kernels alone, which takes a third of the time to find; 0 where devices differ. */
 double rh_screen_cut_kernels_s(RhScreen *screen, const RhLayout *cut);
 /* Could the weights, gradients and optimizer states of a stage's share of the layers lie within so many bytes, however
  * they are shared out over replicas? */

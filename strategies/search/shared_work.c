@@ -2,7 +2,7 @@
 
 #include "sim/engine/workers.h"
 #include "strategies/search/screen_fold.h"
-#include "strategies/search/screen_learn.h"
+#include "strategies/search/shared_times.h"
 
 typedef struct {
     RhFunnel *f;

@@ -1,4 +1,4 @@
-#include "strategies/train/streams.h"
+#include "strategies/train/stream_pools.h"
 
 #include "strategies/train/memory.h"
 

@@ -1,5 +1,5 @@
 /* Times of blocks' collectives, as bytes from one process to another. */
-#include "strategies/search/screen_learn.h"
+#include "strategies/search/shared_times.h"
 
 void rh_screen_begin_learning(RhScreen *s)
 {

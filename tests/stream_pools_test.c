@@ -1,5 +1,5 @@
-/* What PyTorch's FSDP2 and its context parallelism take besides tensors of the model: counts by hand. */
-#include "strategies/train/streams.h"
+/* PyTorch's FSDP2 and its context parallelism take memory besides the model's tensors: counts by hand. */
+#include "strategies/train/stream_pools.h"
 
 #include "tests/train_kit.h"
 
@@ -75,7 +75,7 @@ static void torchtitan_gathers_heads(void)
 
 int main(void)
 {
-    return rh_test_main("streams",
+    return rh_test_main("stream_pools",
                         (RhTest[]){{"ends_arrive_with_a_layer", ends_arrive_with_a_layer},
                                    {"shares_of_stages_come_besides", shares_of_stages_come_besides},
                                    {"a_ring_may_gather_all_heads", a_ring_may_gather_all_heads},

@@ -1,6 +1,6 @@
 #pragma once
-/* What forked processes find out about the time of collectives, so that no other finds it again. Private to this
- * folder. */
+/* Forked processes hand their parent the times of collectives that they found, so that no other finds them again. Private
+ * to this folder. */
 #include "base/pack.h"
 #include "strategies/search/screen.h"
 
