@@ -1,5 +1,6 @@
 /* "zero>=2,pp>1": terms that must all hold for a rule to refuse. A side is a knob, a figure of the case or, on the
- * right, a value of the knob on the left. !% is "is not a multiple of"; 0 is one of everything. */
+ * right, a value of the knob on the left. !% is "is not a multiple of"; 0 is one of everything. ~ is "includes": of
+ * what is recomputed, all modules on the right. */
 #include "strategies/framework_rules.h"
 
 #include <string.h>
@@ -14,6 +15,7 @@ typedef enum {
     FIGURE_GPUS,
     FIGURE_KV_HEADS,
     FIGURE_EXPERTS, /* of a layer that has some */
+    FIGURE_LATENT,  /* 1: attention out of latents */
     FIGURE_QK_NORM, /* 1: norms on queries and keys */
     FIGURE_TIED,    /* 1: one matrix for embedding and head */
     FIGURE_LAYERS,
@@ -23,8 +25,9 @@ typedef enum {
     FIGURE_LORA,         /* rank of adapters; 0: all weights are trained */
     FIGURE_NONE
 } Figure;
-static const char *const figures[] = {"gpus",   "kv_heads", "experts",      "qk_norm", "tied",
-                                      "layers", "vocab",    "microbatches", "tpu",     "lora"};
+static const char *const figures[] = {"gpus",         "kv_heads", "experts", "latent",
+                                      "qk_norm",      "tied",     "layers",  "vocab",
+                                      "microbatches", "tpu",      "lora"};
 
 typedef struct {
     const RhKnob *knob;
@@ -32,9 +35,9 @@ typedef struct {
     int32_t value; /* where both are none */
 } Side;
 
-typedef enum { LESS_EQUAL, MORE_EQUAL, DIFFERS, NO_MULTIPLE, EQUAL, LESS, MORE } Relation;
+typedef enum { LESS_EQUAL, MORE_EQUAL, DIFFERS, NO_MULTIPLE, EQUAL, LESS, MORE, INCLUDES } Relation;
 /* The longer first. */
-static const char *const relations[] = {"<=", ">=", "!=", "!%", "=", "<", ">"};
+static const char *const relations[] = {"<=", ">=", "!=", "!%", "=", "<", ">", "~"};
 
 typedef struct RhRuleTerm {
     Side left, right;
@@ -68,7 +71,7 @@ static bool read_value(const char *word, const RhKnob *knob, Side *out)
 
 static bool read_term(const char *text, RhRuleTerm *out)
 {
-    size_t length = strcspn(text, "<>=!");
+    size_t length = strcspn(text, "<>=!~");
     g_autofree char *left = g_strndup(text, length);
     for (size_t i = 0; i < G_N_ELEMENTS(relations); i++) {
         if (!g_str_has_prefix(text + length, relations[i]))
@@ -101,7 +104,7 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule
     rule->terms = g_new0(RhRuleTerm, rule->terms_count);
     for (int32_t i = 0; i < rule->terms_count; i++)
         if (!read_term(terms[i], &rule->terms[i]))
-            rh_json_problem(doc, node, "a term is KEY<=VALUE, with = != < > <= >= or !%",
+            rh_json_problem(doc, node, "a term is KEY<=VALUE, with = != < > <= >= !% or ~",
                             "\"%s\" of \"when\" cannot be read", terms[i]);
         else
             rule->knobs |= bits_of(&rule->terms[i].left) | bits_of(&rule->terms[i].right);
@@ -172,6 +175,15 @@ static int64_t kv_heads_of(const RhModel *model)
     return heads;
 }
 
+static bool has_latents(const RhModel *model)
+{
+    int k = 0;
+    while (k < model->kinds_count && model->kinds[k].mixer != &rh_latent_attention &&
+           model->kinds[k].mixer != &rh_sparse_attention)
+        k++;
+    return k < model->kinds_count;
+}
+
 static int64_t value_of(const Side *side, const RhCase *c, const RhLayout *l)
 {
     if (side->knob)
@@ -183,6 +195,8 @@ static int64_t value_of(const Side *side, const RhCase *c, const RhLayout *l)
         return kv_heads_of(c->model);
     case FIGURE_EXPERTS:
         return rh_model_experts_kind(c->model) ? rh_model_experts_kind(c->model)->experts : 0;
+    case FIGURE_LATENT:
+        return has_latents(c->model);
     case FIGURE_QK_NORM:
         return c->model->kinds[0].qk_norm;
     case FIGURE_TIED:
@@ -221,6 +235,8 @@ static bool holds(const RhRuleTerm *term, const RhCase *c, const RhLayout *l)
         return a < b;
     case MORE:
         return a > b;
+    case INCLUDES:
+        return (a & b) == b;
     }
     return false;
 }

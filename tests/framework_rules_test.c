@@ -43,6 +43,14 @@ static void terms_mean_what_they_say(void)
         {"megatron", "qwen3-30b-a3b", "tp8,dp2", "transformer_config.py:758"},
         {"megatron", "qwen3.5-27b", "tp8,dp2", "transformer_config.py:758"}, /* gated */
         {"megatron", "deepseek-v3", "tp8,dp2,ep2", NULL}, /* one latent, no such heads */
+        /* Norms apart stand before experts and latents alone. */
+        {"megatron", "llama-3.1-8b", "dp16,recompute=layernorm", "gpt_layer_specs.py:185"},
+        {"megatron", "llama-3.1-8b", "dp16,recompute=layernorm+mlp", "gpt_layer_specs.py:185"},
+        {"megatron", "llama-3.1-8b", "dp16,recompute=mlp", NULL},
+        {"megatron", "qwen3-30b-a3b", "dp16,ep8,recompute=layernorm", NULL},
+        {"megatron", "deepseek-v3", "dp16,ep8,recompute=layernorm", NULL},
+        {"megatron", "llama-3.1-8b", "dp16,recompute=full", NULL},
+        {"nemo", "llama-3.1-8b", "dp16,recompute=core_attn+layernorm", "gpt_layer_specs.py:336"},
         {"torchtitan", "llama-3.1-8b", "dp16,zero0", NULL},
         {"torchtitan", "llama-3.1-8b", "tp2,dp8,zero0", "parallelize.py:151"},
         {"torchtitan", "llama-3.1-8b", "tp2,dp8,zero1", "parallelize.py:287"},
