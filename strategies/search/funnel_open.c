@@ -289,7 +289,7 @@ typedef struct {
 /* Chunks whose slots alone take so many times the least bound so far are not asked what memory they need until they are the
  * best left, which few ever are: that takes ten times as long to find. Answers do not depend on the number, which was
  * chosen by the time that 70B on 64 GPUs took. */
-#define CHUNKS_NEAR 1.3
+#define CHUNKS_NEAR 1.15
 
 static void bound_chunks(const Opening *o, Chunks *found)
 {
@@ -357,11 +357,18 @@ static void bound_cut(RhFunnel *f, RhCandidate c)
     rh_heap_push(f->race->heap, c);
 }
 
+/* Cuts so far behind the one that is opened, or behind the best chunks so far, are left for later: by then a step may be
+ * known that none of theirs betters. */
+#define CUTS_AHEAD_FRAC 0.05
+
 /* The cuts that come next, as long as nothing known is better. */
-static void gather_cuts(Cuts *cuts, guint most)
+static void gather_cuts(Cuts *cuts, double key, guint most)
 {
-    GArray *heap = cuts->f->race->heap;
-    double worth = fmin(rh_funnel_cut_off(cuts->f), cuts->f->race->foreseen);
+    RhFunnel *f = cuts->f;
+    GArray *heap = f->race->heap;
+    double ahead =
+        (1 + CUTS_AHEAD_FRAC) * (isinf(f->chunks_least_s) ? key : fmax(key, f->chunks_least_s));
+    double worth = fmin(ahead, fmin(rh_funnel_cut_off(f), f->race->foreseen));
     g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     while (cuts->cuts->len < most && rh_heap_least(heap) < worth) {
         RhCandidate c = rh_heap_pop(heap);
@@ -383,7 +390,7 @@ static void open_cuts(RhFunnel *f, const RhCandidate *first)
     Cuts cuts = {.f = f, .cuts = layouts, .keys = keys};
     f->cuts_at_once = CLAMP(2 * f->cuts_at_once, CUTS_LEAST, CUTS_MOST);
     add_cut(&cuts, first);
-    gather_cuts(&cuts, (guint)f->cuts_at_once);
+    gather_cuts(&cuts, first->key, (guint)f->cuts_at_once);
     cuts.order = rh_funnel_by_shard(f, layouts);
     f->plan->cuts_opened_count += layouts->len;
     rh_funnel_share_work(f, &(RhSharedWork){.count = (int32_t)layouts->len,
