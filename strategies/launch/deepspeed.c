@@ -230,6 +230,22 @@ static char *target_modules(const RhCase *c)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
+/* What the user fills in of how long and how fast to train, and where to. */
+static const char *choices(const RhLaunchText *t)
+{
+    return t->extras->save ? "$ITERATIONS and $LEARNING_RATE"
+                           : "$ITERATIONS, $LEARNING_RATE and $OUTPUT";
+}
+
+/* Transformers resumes from one checkpoint, not from the folder that it saves them in. */
+static void note_load(RhLaunchText *t)
+{
+    if (t->extras->load)
+        rh_launch_note(
+            t,
+            "what is loaded is one checkpoint, a folder checkpoint-N in the one that was saved to");
+}
+
 static void say_adapters(RhLaunchText *t)
 {
     const RhCase *c = t->c;
@@ -238,7 +254,7 @@ static void say_adapters(RhLaunchText *t)
     g_autofree char *modules = target_modules(c);
     g_autofree char *saving =
         e->save ? g_strdup_printf(" save_steps=%" G_GINT64_FORMAT ",", e->save_steps)
-                : g_strdup("");
+                : g_strdup(" save_strategy=\"no\",");
     g_autofree char *text = g_strdup_printf(
         trainer, fp16 ? "fp16" : "bf16", t->layout->microbatch, rh_train_microbatches(c, t->layout),
         saving, t->layout->recompute == RH_RECOMPUTE_FULL ? "True" : "False",
@@ -257,9 +273,9 @@ static void say_adapters(RhLaunchText *t)
         rh_launch_say(t, "--load %s", load);
     rh_launch_note(t,
                    "$BASE is %s, trained: a folder or a name on the Hub, whose config.json is read "
-                   "as it is; $DATA, a data set with texts, $ITERATIONS, $LEARNING_RATE%s are "
-                   "yours to choose",
-                   c->model->name, e->save ? "" : " and $OUTPUT");
+                   "as it is; $DATA, a data set with texts, %s are yours to choose",
+                   c->model->name, choices(t));
+    note_load(t);
     rh_launch_note(t, "PEFT adapts q, k and v (gate and up) apart, where one adapter is rehearsed "
                       "for both: A has up to three times the numbers");
 }
@@ -272,6 +288,8 @@ static void say_checkpoints(RhLaunchText *t)
     rh_launch_say(t, "--output_dir %s", save ? save : "$OUTPUT");
     if (save)
         rh_launch_say(t, "--save_strategy steps --save_steps %" G_GINT64_FORMAT, e->save_steps);
+    else
+        rh_launch_say(t, "--save_strategy no");
     if (load)
         rh_launch_say(t, "--resume_from_checkpoint %s", load);
 }
@@ -296,9 +314,10 @@ static bool say_rest(RhLaunchText *t, GError **error)
                      "$ITERATIONS --learning_rate $LEARNING_RATE");
     say_checkpoints(t);
     rh_launch_note(t,
-                   "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA, "
-                   "$ITERATIONS, $LEARNING_RATE and $OUTPUT are yours to choose",
-                   c->model->vocab);
+                   "$TOKENIZER is of %" G_GINT64_FORMAT
+                   " tokens, as the model; $DATA, %s are yours to choose",
+                   c->model->vocab, choices(t));
+    note_load(t);
     rh_launch_note(t,
                    "the files must lie on every node; attention is PyTorch's own, which is fused");
     return true;

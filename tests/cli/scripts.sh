@@ -63,6 +63,7 @@ sed -n '/^cat/,$p' megatron-more/script
 sed '/^cat > rehearsed_preflight/,/^END/d' nemo-lora/script
 cat deepspeed-lora/script
 cat torchtitan/script
+sed -n '/^# note/,$p' deepspeed-more/script
 cat maxtext-more-slurm/script
 
 # What is planned is what is started: on the framework's own stack, unless another is asked for, which is said first.
