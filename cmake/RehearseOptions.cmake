@@ -4,6 +4,7 @@ option(RH_BENCH "Build the benchmarks" ON)
 option(RH_ONE_TEST_PROGRAM "Link the unit tests into one program, tests/unit_tests NAME (a build from nothing takes less)" OFF)
 option(RH_FUZZ "Build the fuzz targets (needs clang)" OFF)
 option(RH_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(RH_DEBUG_INFO "Debugging information in a release build (the code is the same without)" ON)
 option(RH_WERROR "Treat warnings as errors (CI does)" OFF)
 option(RH_PCH "Precompile the system's headers (a build from nothing takes less; ccache keeps no such file)" OFF)
 set(RH_CUDA AUTO CACHE STRING "CUDA calibration kernels: AUTO, ON or OFF")
@@ -19,8 +20,12 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Release or Debug" FORCE)
 endif()
 # Assertions stay on in release builds: they cost nothing measurable and guard every answer.
-set(CMAKE_C_FLAGS_RELEASE "-O2 -g")
-set(CMAKE_CXX_FLAGS_RELEASE "-O2 -g")
+set(CMAKE_C_FLAGS_RELEASE "-O2")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+if(RH_DEBUG_INFO)
+  string(APPEND CMAKE_C_FLAGS_RELEASE " -g")
+  string(APPEND CMAKE_CXX_FLAGS_RELEASE " -g")
+endif()
 
 add_library(rh_flags INTERFACE)
 set(RH_WARNINGS -Wall -Wextra -Wshadow -Wpointer-arith -Wwrite-strings -Wformat=2 -Wvla -Wundef
@@ -52,10 +57,13 @@ endif()
 define_property(TARGET PROPERTY RH_CALLER)
 if(RH_SANITIZE)
   target_compile_options(rh_flags INTERFACE $<IF:$<BOOL:$<TARGET_PROPERTY:RH_CALLER>>,-O0,-O1>
+    $<$<COMPILE_LANG_AND_ID:C,Clang>:-fsanitize-address-use-after-return=never> # off by default: its code is in the way
     -fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   target_link_options(rh_flags INTERFACE -fsanitize=address,undefined)
   target_compile_definitions(rh_flags INTERFACE RH_SANITIZED) # clang has no macro for it
 endif()
+# What reads a user's files tells the fuzzers which of its branches were taken; telling costs everything else time.
+define_property(TARGET PROPERTY RH_READER)
 if(RH_FUZZ)
-  target_compile_options(rh_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(rh_flags INTERFACE $<$<BOOL:$<TARGET_PROPERTY:RH_READER>>:-fsanitize=fuzzer-no-link>)
 endif()
