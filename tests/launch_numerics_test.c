@@ -55,6 +55,21 @@ static void files_are_said_as_they_are(void)
         {"deepspeed", "llama-3.1-8b", "dp64,zero3", "\"hidden_act\": \"silu\""},
         {"deepspeed", "llama-3.1-8b", "dp64,zero3", "\"rope_type\": \"llama3\""},
         {"deepspeed", "llama-3.1-8b", "dp64,zero3", "\"original_max_position_embeddings\": 8192"},
+        {"megatron", "nemotron-4-340b", "tp8,pp8,dp1,zero1",
+         "--num-layers 96 --hidden-size 18432 --ffn-hidden-size 73728 --squared-relu "},
+        {"megatron", "nemotron-4-15b", "tp8,dp8,zero1",
+         "--rotary-base 10000 --rotary-percent 0.5 --normalization LayerNorm --norm-epsilon 1e-05 "
+         "--apply-layernorm-1p"},
+        {"nemo", "nemotron-4-340b", "tp8,pp8,dp1,zero1", "activation_func=squared_relu"},
+        {"nemo", "nemotron-4-340b", "tp8,pp8,dp1,zero1", "rotary_percent=0.5"},
+        {"nemo", "nemotron-4-15b", "tp8,dp8,zero1", "layernorm_zero_centered_gamma=True"},
+        {"nemo", "opt-6.7b", "dp64,zero1", "activation_func=torch.nn.functional.relu"},
+        {"megatron", "opt-6.7b", "dp64,zero1", "refused"},
+        {"megatron", "minimax-m2.5", "ep8,pp2,dp32,zero1", "--rotary-percent 0.5 "},
+        {"megatron", "qwen3-0.6b", "dp64,zero1", "--rotary-base 1000000 "},
+        {"torchtitan", "phi-4", "dp64,zero3", "rope_theta=250000"},
+        {"nemo", "mistral-small-24b", "tp8,dp8,zero1", "rotary_base=100000000"},
+        {"deepspeed", "yi-34b", "dp64,zero3", "\"rope_theta\": 5000000"},
         {"maxtext", "llama-3.1-8b", "dp64,zero3", "rope_type=llama3.1 rope_use_scale=True"},
         {"maxtext", "llama-2-7b", "dp64,zero3", "rope_type=default"},
         {"maxtext", "qwen3-8b", "dp64,zero3", "normalization_layer_epsilon=1e-06"}};
@@ -62,7 +77,13 @@ static void files_are_said_as_they_are(void)
     static const Row absent[] = {{"megatron", "llama-2-7b", "dp64,zero1", "scaling"},
                                  {"megatron", "llama-3.1-8b", "dp64,zero1", "does not say"},
                                  {"deepspeed", "llama-2-7b", "dp64,zero3", "rope_scaling"},
-                                 {"megatron", "llama-3.1-8b", "dp64,zero1", "cannot be told"}};
+                                 {"megatron", "llama-3.1-8b", "dp64,zero1", "cannot be told"},
+                                 {"megatron", "nemotron-4-15b", "tp8,dp8,zero1", "does not say"},
+                                 /* what a recipe imports, it uses */
+                                 {"nemo", "llama-3.1-8b", "dp64,zero1", "squared_relu"},
+                                 {"nemo", "llama-3.1-8b", "dp64,zero1", "LoRA"},
+                                 {"nemo", "llama-3.1-8b", "dp64,zero1", "finetune"},
+                                 {"nemo", "nemotron-4-15b", "tp8,dp8,zero1", "import torch"}};
     check_rows(absent, G_N_ELEMENTS(absent), false);
 }
 

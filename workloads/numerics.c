@@ -63,25 +63,34 @@ static RhRopeScaling read_rope(RhJson *doc, const RhJsonNode *decoder)
                                               before, 1, TOKENS_MAX, 0)};
 }
 
+/* As a share, or as columns of a head whose size is said beside them. */
+static double read_rotary_frac(RhJson *doc, const RhJsonNode *decoder)
+{
+    static const char *const shares[] = {"partial_rotary_factor", "rotary_pct", NULL};
+    const char *name = key_of(decoder, shares);
+    const RhJsonNode *within = decoder;
+    if (name != NULL ||
+        rh_json_find(decoder, "rope_parameters.partial_rotary_factor", &within, &name) != NULL)
+        return rh_json_number(doc, within, name, 0, 1);
+    double head = number_of(doc, decoder, "head_dim"),
+           turned = number_of(doc, decoder, "rotary_dim");
+    return head > 0 && turned > 0 ? MIN(turned / head, 1) : 1;
+}
+
 RhNumerics rh_numerics_read(RhJson *doc, const RhJsonNode *decoder)
 {
     static const char *const epsilons[] = {
         "rms_norm_eps",      "layer_norm_eps", "layer_norm_epsilon",     "norm_epsilon",
         "layernorm_epsilon", "norm_eps",       "layer_norm_rms_epsilon", NULL};
     static const char *const activations[] = {"hidden_act", "hidden_activation",
-                                              "activation_function", NULL};
-    static const char *const shares[] = {"partial_rotary_factor", "rotary_pct", NULL};
-    const char *epsilon = key_of(decoder, epsilons), *activation = key_of(decoder, activations),
-               *share = key_of(decoder, shares);
-    const RhJsonNode *within = decoder;
-    const char *name = share;
-    if (share == NULL &&
-        rh_json_find(decoder, "rope_parameters.partial_rotary_factor", &within, &name) == NULL)
-        within = NULL;
+                                              "activation_function", "mlp_hidden_act", NULL};
+    const char *epsilon = key_of(decoder, epsilons), *activation = key_of(decoder, activations);
+    const char *type = rh_json_string_or(doc, decoder, "model_type", "");
     return (RhNumerics){
         .norm_epsilon = epsilon != NULL ? rh_json_number(doc, decoder, epsilon, 0, 1) : 0,
         .activation = activation != NULL ? rh_json_string(doc, decoder, activation) : NULL,
-        .rotary_frac = within != NULL ? rh_json_number(doc, within, name, 0, 1) : 1,
+        .rotary_frac = read_rotary_frac(doc, decoder),
+        .gain_from_one = strcmp(type, "nemotron") == 0, /* modeling_nemotron.py: LayerNorm1P */
         .rope = read_rope(doc, decoder)};
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     const char *activation; /* of feed-forward layers, as "silu"; interned; NULL: not said */
     double norm_epsilon;    /* 0: not said */
     double rotary_frac;     /* share of a head's columns that positions turn; 1 where not said */
+    bool gain_from_one;     /* norms multiply by 1 + their weights */
     RhRopeScaling rope;
 } RhNumerics;
 

@@ -77,6 +77,7 @@ const char *rh_launch_number(RhLaunchNumber *room, double value);
 typedef enum {
     RH_ACTIVATION_SILU,
     RH_ACTIVATION_GELU,
+    RH_ACTIVATION_RELU,
     RH_ACTIVATION_RELU2,
     RH_ACTIVATION_OTHER
 } RhActivationKind;

@@ -193,6 +193,8 @@ void rh_megatron_say_model(RhLaunchText *t)
     RhLaunchNumber room;
     if (m->numerics.norm_epsilon > 0)
         rh_launch_say(t, "--norm-epsilon %s", rh_launch_number(&room, m->numerics.norm_epsilon));
+    if (m->numerics.gain_from_one)
+        rh_launch_say(t, "--apply-layernorm-1p");
     if (!k->out_bias)
         rh_launch_say(t, "--disable-bias-linear%s", k->qkv_bias ? " --add-qkv-bias" : "");
     if (!m->tied_embeddings)

@@ -52,7 +52,7 @@ static bool check_model(const RhCase *c, GError **error)
 {
     const RhLayerKind *k = &c->model->kinds[0];
     bool biased = k->out_bias == k->ffn_bias && (!k->out_bias || k->qkv_bias);
-    uint32_t plain = 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU2;
+    uint32_t plain = 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU | 1 << RH_ACTIVATION_RELU2;
     return biased
                ? rh_launch_check_numerics(&rh_framework_nemo, c, plain, true, error)
                : rh_launch_fail_model(
@@ -131,16 +131,19 @@ static void put_model(Put *p, const RhCase *c, const RhLayout *l)
     put(p, "make_vocab_size_divisible_by=128");
     put(p, "seq_length=%" G_GINT64_FORMAT, c->job.sequence);
     put_attention(p, m, k);
-    if (k->ffn_gated) {
+    static const char *const functions[] = {[RH_ACTIVATION_SILU] = "torch.nn.functional.silu",
+                                            [RH_ACTIVATION_GELU] = "torch.nn.functional.gelu",
+                                            [RH_ACTIVATION_RELU] = "torch.nn.functional.relu",
+                                            [RH_ACTIVATION_RELU2] = "squared_relu"};
+    if (k->ffn_gated)
         put(p, "gated_linear_unit=True");
-        put(p, "activation_func=silu");
-    } else if (rh_launch_activation(m) == RH_ACTIVATION_RELU2) {
-        put(p, "activation_func=squared_relu");
-    }
+    put(p, "activation_func=%s", functions[rh_launch_activation(m)]);
     put(p, "normalization=\"%s\"", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
     RhLaunchNumber room;
     if (m->numerics.norm_epsilon > 0)
         put(p, "layernorm_epsilon=%s", rh_launch_number(&room, m->numerics.norm_epsilon));
+    if (m->numerics.gain_from_one)
+        put(p, "layernorm_zero_centered_gamma=True");
     put(p, "add_bias_linear=%s", k->out_bias ? "True" : "False");
     if (k->qkv_bias && !k->out_bias)
         put(p, "add_qkv_bias=True");
@@ -274,23 +277,26 @@ static void put_numbers(GString *recipe, const RhCase *c)
     end(&p, recipe);
 }
 
-static const char head[] =
-    "import sys\n\n"
-    "import torch\n"
-    "from torch.nn.functional import silu\n\n"
-    "from megatron.bridge.peft.lora import LoRA\n"
-    "from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n"
-    "from megatron.bridge.training.finetune import finetune\n"
-    "from megatron.bridge.training.gpt_step import forward_step\n"
-    "from megatron.bridge.training.mixed_precision import get_mixed_precision_config\n"
-    "from megatron.bridge.training.pretrain import pretrain\n"
-    "from megatron.core.activations import squared_relu\n\n\n"
-    "def put(part, **values):\n"
-    "    for name, value in values.items():\n"
-    "        getattr(part, name)  # a name that is not there is an error\n"
-    "        setattr(part, name, value)\n\n\n"
-    "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
-    "cfg = vanilla_gpt_pretrain_config()\n";
+/* What a recipe imports, and the text that needs it. */
+static const struct {
+    const char *line, *needed_by;
+} imports[] = {
+    {"import sys\n\n", ""},
+    {"import torch\n\n", "torch."},
+    {"from megatron.bridge.peft.lora import LoRA\n", "LoRA("},
+    {"from megatron.bridge.recipes.gpt.vanilla_gpt import vanilla_gpt_pretrain_config\n", ""},
+    {"from megatron.bridge.training.finetune import finetune\n", "finetune("},
+    {"from megatron.bridge.training.gpt_step import forward_step\n", ""},
+    {"from megatron.bridge.training.mixed_precision import get_mixed_precision_config\n", ""},
+    {"from megatron.bridge.training.pretrain import pretrain\n", "\npretrain("},
+    {"from megatron.core.activations import squared_relu\n", "squared_relu"}};
+
+static const char head[] = "\n\ndef put(part, **values):\n"
+                           "    for name, value in values.items():\n"
+                           "        getattr(part, name)  # a name that is not there is an error\n"
+                           "        setattr(part, name, value)\n\n\n"
+                           "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
+                           "cfg = vanilla_gpt_pretrain_config()\n";
 
 /* "\"linear_qkv\", \"linear_proj\"": those that this model has, named as there. */
 static char *adapted_modules(const RhCase *c)
@@ -322,6 +328,16 @@ static void put_adapters(RhLaunchText *t, GString *recipe)
                       "with config.json; LoRA's alpha is Megatron-Bridge's own 32, and changes no "
                       "time; $DATA is text to go on with: for pairs of questions and answers "
                       "replace cfg.dataset (megatron.bridge.recipes.common, _peft_common)");
+}
+
+static void put_file(RhLaunchText *t, const char *recipe)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(imports); i++)
+        if (strstr(recipe, imports[i].needed_by))
+            g_string_append(text, imports[i].line);
+    g_string_append(text, recipe);
+    rh_launch_file(t, RECIPE_FILE, text->str);
 }
 
 static void put_checkpoints(RhLaunchText *t, GString *recipe)
@@ -375,7 +391,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
     put_checkpoints(t, recipe);
     g_string_append_printf(recipe, "%s(config=cfg, forward_step_func=forward_step)\n",
                            adapts ? "finetune" : "pretrain");
-    rh_launch_file(t, RECIPE_FILE, recipe->str);
+    put_file(t, recipe->str);
     if (l->zero >= 2)
         g_string_append(t->environment, RH_LAUNCH_CUDA_QUEUES);
     else if (l->tp > 1 || l->cp > 1)

@@ -15,7 +15,8 @@ RhActivationKind rh_launch_activation(const RhModel *m)
         RhActivationKind activation;
     } rows[] = {{"silu", RH_ACTIVATION_SILU},   {"swish", RH_ACTIVATION_SILU},
                 {"swiglu", RH_ACTIVATION_SILU}, {"gelu", RH_ACTIVATION_GELU},
-                {"relu2", RH_ACTIVATION_RELU2}, {"relu_squared", RH_ACTIVATION_RELU2}};
+                {"relu2", RH_ACTIVATION_RELU2}, {"relu_squared", RH_ACTIVATION_RELU2},
+                {"relu", RH_ACTIVATION_RELU}};
     const char *said = m->numerics.activation;
     if (!said)
         return m->kinds[0].ffn_gated ? RH_ACTIVATION_SILU : RH_ACTIVATION_GELU;
