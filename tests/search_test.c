@@ -182,6 +182,22 @@ static void each_other_family_has_its_best_beside(void)
         CU_ASSERT_TRUE(g_array_index(plan->variants, RhPlanVariants, i).count >= 1);
 }
 
+/* What stands beside the rows is slower than each, and of no family that has a row. */
+static void nothing_beside_the_rows_is_better_than_one(void)
+{
+    RhPlanOptions o = {.gap_frac = 0.01, .top = 7};
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", 128, 8192);
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
+    CU_ASSERT_TRUE_FATAL(plan && plan->entries->len == 7 && plan->families->len > 0);
+    for (guint i = 0; i < plan->families->len; i++) {
+        const RhRehearsal *r = plan->families->pdata[i];
+        CU_ASSERT_TRUE(r->step_time_s >= entry(plan, 6)->step_time_s);
+        CU_ASSERT_FALSE(has_family(plan->entries, rh_layout_family(&r->layout)));
+    }
+    for (guint i = 1; i < plan->entries->len; i++)
+        CU_ASSERT_TRUE(entry(plan, i)->step_time_s >= entry(plan, i - 1)->step_time_s);
+}
+
 /* What is run again saves memory, or is no row of its own. */
 static void recomputation_that_saves_nothing_is_folded(void)
 {
@@ -513,6 +529,8 @@ int main(void)
              all_layers_are_recomputed_where_one_number_is_all},
             {"each_row_is_the_best_of_its_kind", each_row_is_the_best_of_its_kind},
             {"each_other_family_has_its_best_beside", each_other_family_has_its_best_beside},
+            {"nothing_beside_the_rows_is_better_than_one",
+             nothing_beside_the_rows_is_better_than_one},
             {"recomputation_that_saves_nothing_is_folded",
              recomputation_that_saves_nothing_is_folded},
             {"chunks_alike_win_a_near_tie", chunks_alike_win_a_near_tie},

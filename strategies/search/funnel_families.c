@@ -118,6 +118,13 @@ static void add_bound(RhFunnel *f, const Others *others, const RhRace *race,
         g_array_append_val(f->plan->family_bounds, bound);
 }
 
+/* The best of a family that is better than the last row has its place; what it displaces goes behind. */
+static bool takes_row(const RhFunnel *f, const RhRehearsal *r)
+{
+    const GPtrArray *rows = f->main.entries;
+    return rh_funnel_objective(f, r) < rh_funnel_objective(f, rows->pdata[rows->len - 1]);
+}
+
 /* Rehearses nothing that is sure to be further behind than FAR_FRAC. */
 static void search_family(RhFunnel *f, const Others *others)
 {
@@ -140,7 +147,10 @@ static void search_family(RhFunnel *f, const Others *others)
     rh_funnel_run(f, &race);
     bool over = !rh_funnel_out_of_time(f);
     RhRehearsal *best = better_of(f, found->len ? g_ptr_array_steal_index(found, 0) : NULL, behind);
-    if (best && (!over || rh_heap_least(race.heap) >= rh_funnel_worth_of(f, best))) {
+    if (best && takes_row(f, best)) {
+        f->race = &f->main;
+        rh_funnel_keep(f, best);
+    } else if (best && (!over || rh_heap_least(race.heap) >= rh_funnel_worth_of(f, best))) {
         add_family(f, best);
     } else {
         if (over)
@@ -148,6 +158,22 @@ static void search_family(RhFunnel *f, const Others *others)
         rh_rehearsal_free(best);
     }
     f->race = &f->main;
+}
+
+/* Each but those that were searched before; false: there is none. */
+static bool search_others(RhFunnel *f, GPtrArray *searched)
+{
+    g_autoptr(GArray) others = others_of(f);
+    bool any = false;
+    for (guint i = 0; i < others->len && !rh_funnel_out_of_time(f); i++) {
+        const Others *o = &g_array_index(others, Others, i);
+        if (g_ptr_array_find(searched, o->family, NULL) || has_entry(f->main.entries, o->family))
+            continue;
+        g_ptr_array_add(searched, (char *)o->family);
+        search_family(f, o);
+        any = true;
+    }
+    return any;
 }
 
 /* Of each entry, in one walk over the space, by closed forms: segment bounds of layouts that nobody prints may
@@ -179,9 +205,9 @@ void rh_funnel_search_families(RhFunnel *f)
     bool timed = !rh_funnel_by_memory(f) && !rh_funnel_by_energy(f);
     if (entries->len == 0 || f->o->quick || f->o->best_alone || f->o->variants || !timed)
         return;
-    g_autoptr(GArray) others = others_of(f);
-    for (guint i = 0; i < others->len && !rh_funnel_out_of_time(f); i++)
-        search_family(f, &g_array_index(others, Others, i));
+    g_autoptr(GPtrArray) searched = g_ptr_array_new();
+    while (search_others(f, searched))
+        ; /* a row that gave way may have been the last of its family */
     if (!rh_funnel_out_of_time(f))
         count_variants(f);
 }
