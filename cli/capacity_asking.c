@@ -66,16 +66,26 @@ static bool is_counted(const char *name, const RhPlatform *platform)
 /* Sizes may be left out where platforms say them, and where tokens and a date do. */
 static bool check_sizes(const RhCapacityAsking *q, GError **error)
 {
+    g_autoptr(GPtrArray) unpriced = g_ptr_array_new();
+    bool counted = true;
     for (guint i = 0; i < q->names->len; i++) {
-        const char *name = g_ptr_array_index(q->names, i);
+        char *name = g_ptr_array_index(q->names, i);
         g_autoptr(RhPlatform) bare = rh_platform_load(name, NULL); /* why not is told later */
-        if (bare && !is_counted(name, bare))
-            return rh_fail(error, RH_ERROR_USAGE,
-                           "capacity needs --gpus 256..4096\nnote: --gpus  sizes, in steps of "
-                           "halves: a range, numbers, or both by commas\nhelp: with --tokens and "
-                           "--by it may be left out: as many nodes as it takes");
+        counted &= !bare || is_counted(name, bare);
+        if (bare && bare->price_usd_per_gpu_hour.value <= 0 && !rh_prices_has(q->a->prices, name))
+            g_ptr_array_add(unpriced, name);
     }
-    return true;
+    if (counted)
+        return true;
+    bool unpaid = q->goal.budget_usd > 0 && unpriced->len > 0;
+    g_autofree char *words = rh_prices_words(unpriced);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "capacity needs --gpus 256..4096%s%s\nnote: --gpus  sizes, in steps of "
+                   "halves: a range, numbers, or both by commas%s\nhelp: with --tokens and "
+                   "--by --gpus may be left out: as many nodes as it takes",
+                   unpaid ? " and " : "", unpaid ? words : "",
+                   unpaid ? "\nnote: --price  what you pay: --budget is in it, and these have none"
+                          : "");
 }
 
 bool rh_capacity_asking_read(RhCapacityAsking *q, GError **error)

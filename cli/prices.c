@@ -134,17 +134,29 @@ bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GEr
     return true;
 }
 
+bool rh_prices_has(const GPtrArray *prices, const char *platform)
+{
+    return price_word(prices, platform) != NULL;
+}
+
+char *rh_prices_words(const GPtrArray *names)
+{
+    g_autoptr(GString) words = g_string_new(NULL);
+    for (guint i = 0; i < names->len; i++) {
+        g_autofree char *price = g_strdup_printf("%s=2USD", (char *)names->pdata[i]);
+        g_autofree char *word = rh_text_path(price);
+        g_string_append_printf(words, "%s--price %s", i > 0 ? " " : "", word);
+    }
+    return g_string_free(g_steal_pointer(&words), FALSE);
+}
+
 bool rh_prices_missing(const char *option, const GPtrArray *names, GError **error)
 {
-    g_autoptr(GString) unknown = g_string_new(NULL), help = g_string_new(NULL);
-    for (guint i = 0; i < names->len; i++) {
-        const char *name = g_ptr_array_index(names, i);
-        g_autofree char *price = g_strdup_printf("%s=2USD", name);
-        g_autofree char *word = rh_text_path(price);
-        g_string_append_printf(unknown, "%s%s", i > 0 ? ", " : "", name);
-        g_string_append_printf(help, "%s--price %s", i > 0 ? " " : "", word);
-    }
-    return rh_fail(
-        error, RH_ERROR_USAGE, "%s: the price%s of %s %s not known\nhelp: %s, or what you pay",
-        option, names->len > 1 ? "s" : "", unknown->str, names->len > 1 ? "are" : "is", help->str);
+    g_autofree char *help = rh_prices_words(names);
+    g_autoptr(GString) unknown = g_string_new(NULL);
+    for (guint i = 0; i < names->len; i++)
+        g_string_append_printf(unknown, "%s%s", i > 0 ? ", " : "", (char *)names->pdata[i]);
+    return rh_fail(error, RH_ERROR_USAGE,
+                   "%s: the price%s of %s %s not known\nhelp: %s, or what you pay", option,
+                   names->len > 1 ? "s" : "", unknown->str, names->len > 1 ? "are" : "is", help);
 }

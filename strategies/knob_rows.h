@@ -22,8 +22,9 @@ RH_KNOB(int32_t, cp, .key = "cp", .degree = true, .low = 1, .high = RH_LAYOUT_DE
         .otherwise = 1, .column = RH_COLUMN_VARIES, .title = rh_knob_title_above_1, .walk = 25,
         .next = rh_knob_next_context, .beyond = rh_knob_longer_context, .part = 25,
         .wide = rh_knob_wider_context, .outside = "cp below 2,048 tokens",
-        .outside_next = rh_knob_context_of_few_tokens, .outside_lacks = "leaves no GPUs",
-        .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE, .example = "cp2",
+        .outside_next = rh_knob_context_of_few_tokens,
+        .outside_lacks = "has too few replicas for it", .keeps = RH_COMMON_SPLIT | RH_COMMON_SHAPE,
+        .example = "cp2",
         .about = "context parallel: each sequence over 2 GPUs, keys and values around a ring")
 RH_KNOB(RhContextKind, kv, .key = "kv", .names = context_names, .high = RH_CONTEXT_LAST - 1,
         .quiet = true, .column = RH_COLUMN_VARIES, .cell = rh_knob_cell_context,

@@ -151,8 +151,14 @@ static char *refused(const Search *s, const Trial *t)
         return g_strdup_printf("%s %s", rules->title, rule->why);
     if (has_room(s, t, &peak_bytes, &room_bytes))
         return NULL;
-    return g_strdup_printf("#1 with it needs %.1f of %.1f GiB", peak_bytes / RH_GIB_BYTES,
-                           room_bytes / RH_GIB_BYTES);
+    double capacity_bytes = rh_train_memory_capacity(&t->c);
+    g_autofree char *needs =
+        g_strdup_printf("#1 with it needs %.1f of %.1f GiB", peak_bytes / RH_GIB_BYTES,
+                        capacity_bytes / RH_GIB_BYTES);
+    if (peak_bytes > capacity_bytes)
+        return g_steal_pointer(&needs);
+    return g_strdup_printf("%s, and %.1f are left free to be sure", needs,
+                           (capacity_bytes - room_bytes) / RH_GIB_BYTES);
 }
 
 static bool is_row_itself(const Search *s, const Trial *t)
