@@ -29,7 +29,7 @@ void rh_pair_times_add(RhScreen *screen, const RhNet *net, const RhPlacement *at
                        RhItemTimes *times, const RhItems *items)
 {
     Timer t = {screen, net, at, times};
-    if (!items->whole[RH_ITEM_HEAD].tasks)
+    if (!items->whole)
         return;
     times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     times->pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
@@ -124,7 +124,7 @@ double *rh_turns_room(const RhItems *items)
     for (int f = 0; f < items->pairs_count; f++)
         for (int b = 0; b < items->pairs_count; b++)
             most = MAX(most, items->pair[f][b].tasks ? items->pair[f][b].tasks->len : 0);
-    for (int item = 0; item < RH_ITEM_KINDS; item++)
+    for (int item = 0; items->whole && item < RH_ITEM_KINDS; item++)
         most = MAX(most, items->whole[item].tasks ? items->whole[item].tasks->len : 0);
     return g_new(double, most + 1);
 }

@@ -443,6 +443,7 @@ void rh_items_add_pairs(RhItems *items, const RhLayout *layout, const RhPieces *
     int32_t kinds_count = pieces->layers_end;
     if (items->pair || !rh_pipeline_of(layout)->pairs)
         return;
+    items->whole = g_new0(RhItemPass, RH_ITEM_KINDS);
     for (int item = 0; item < RH_ITEM_KINDS; item++)
         if (items->pass[item][RH_SLOT_FORWARD].tasks)
             items->whole[item] = whole_backward(items->pass[item]);
@@ -455,17 +456,29 @@ void rh_items_add_pairs(RhItems *items, const RhLayout *layout, const RhPieces *
                     rh_item_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
 }
 
+/* Of one kind, those that the schedule runs. */
+static void weave_passes(const RhLayout *layout, const RhPieces *pieces, int item, RhItemPass *out)
+{
+    bool splits = rh_pipeline_of(layout)->splits_backward;
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+        if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
+            out[pass] = weave(layout, pieces, item, (RhSlotPass)pass);
+}
+
 RhItems *rh_items_of_passes(const RhLayout *layout, const RhPieces *pieces)
 {
+    static const RhItemPass none[RH_SLOT_PASSES];
     RhItems *items = g_new0(RhItems, 1);
-    bool splits = rh_pipeline_of(layout)->splits_backward;
+    items->own = g_new0(RhItemPass, (pieces->layers_end + 2) * RH_SLOT_PASSES);
     for (int item = 0; item < RH_ITEM_KINDS; item++) {
+        RhItemPass *own = &items->own[items->own_count];
+        items->pass[item] = none;
         if (item < RH_ITEM_LAYERS &&
             (item >= pieces->layers_end || !rh_item_layer(pieces->c->model, item)))
             continue;
-        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
-                items->pass[item][pass] = weave(layout, pieces, item, (RhSlotPass)pass);
+        weave_passes(layout, pieces, item, own);
+        items->pass[item] = own;
+        items->own_count += RH_SLOT_PASSES;
     }
     return items;
 }
@@ -487,14 +500,15 @@ void rh_items_free(RhItems *items)
 {
     if (!items)
         return;
-    for (int item = 0; item < RH_ITEM_KINDS; item++) {
+    for (int32_t i = 0; i < items->own_count; i++)
+        tasks_free(items->own[i].tasks);
+    for (int item = 0; items->whole && item < RH_ITEM_KINDS; item++)
         tasks_free(items->whole[item].tasks);
-        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            tasks_free(items->pass[item][pass].tasks);
-    }
     for (int f = 0; f < items->pairs_count; f++)
         for (int b = 0; b < items->pairs_count; b++)
             tasks_free(items->pair[f][b].tasks);
+    g_free(items->own);
+    g_free(items->whole);
     g_free(items->pair);
     g_free(items);
 }

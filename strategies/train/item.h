@@ -54,10 +54,12 @@ typedef struct {
 } RhItemPair;
 
 typedef struct {
-    RhItemPass pass[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* no tasks: never runs */
-    /* Where the schedule has pairs: a whole backward of an item, and a layer's forward beside one of a
-     * layer: [forward][backward], as many as there are kinds of layers; owned. */
-    RhItemPass whole[RH_ITEM_KINDS];
+    const RhItemPass *pass[RH_ITEM_KINDS]; /* RH_SLOT_PASSES of each; no tasks: never runs */
+    RhItemPass *own;                       /* all that run, kind by kind; owned */
+    int32_t own_count;
+    /* Where the schedule has pairs: a whole backward of each kind of item, and a layer's forward beside one of a
+     * layer: [forward][backward], as many as there are kinds of layers; owned. Elsewhere NULL. */
+    RhItemPass *whole;
     RhItemPair (*pair)[RH_ITEM_LAYERS];
     int32_t pairs_count;
 } RhItems;
