@@ -48,20 +48,23 @@ static int32_t most_layers(const Least *a, int32_t stage)
 }
 
 /* A layer that is recomputed keeps less and needs more while it runs: more of them are lighter, but
- * that the first of them may bring what runs again on top. All, where none is few enough. */
-static void settle_stage(const Least *a, int32_t stage)
+ * that the first of them may bring what runs again on top. All, where none is few enough. Looked for about `guess`, which
+ * the stage before needed: most stages need as many. */
+static int32_t settle_stage(const Least *a, int32_t stage, int32_t guess)
 {
     int32_t low = 0, high = most_layers(a, stage);
     if (fits(a, stage, 0))
-        return;
+        return 0;
+    int32_t middle = CLAMP(guess, low + 1, MAX(high - 1, low + 1));
     while (high - low > 1) {
-        int32_t middle = low + (high - low) / 2;
         if (fits(a, stage, middle))
             high = middle;
         else
             low = middle;
+        middle = middle == guess && high == guess ? guess - 1 : low + (high - low) / 2;
     }
     recompute(a, stage, high);
+    return high;
 }
 
 void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double most_bytes,
@@ -74,8 +77,8 @@ void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double mos
     g_autofree RhChunkMemory *all = rh_chunk_memory_new(pieces, l);
     g_autofree const RhChunkMemory **each = rh_chunks_each(all, l);
     Least a = {pieces, shape, l, all, each, most_bytes, rh_gradients_each(pieces->c, l)};
-    for (int32_t stage = 0; stage < l->pp; stage++)
-        settle_stage(&a, stage);
+    for (int32_t stage = 0, guess = most_layers(&a, 0) / 2; stage < l->pp; stage++)
+        guess = settle_stage(&a, stage, guess);
     memset(l->again_layers, 0, sizeof l->again_layers);
     for (int32_t g = 0; g < chunks; g++) {
         l->again_layers[g] = (int16_t)all[g].items.again;
