@@ -6,11 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pack.h"
 #include "strategies/search/funnel.h"
 #include "strategies/search/near.h"
 #include "strategies/search/screen.h"
-#include "strategies/search/shared_work.h"
 #include "strategies/train/least.h"
 
 typedef struct {
@@ -263,81 +261,44 @@ static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
 /* --- cuts --- */
 
 /* As many are opened at once as were before, so that few are opened in vain. */
-#define CUTS_LEAST     32
-#define CUTS_MOST      1024
-#define CUTS_A_PROCESS 64
+#define CUTS_LEAST 32
+#define CUTS_MOST  1024
 
 typedef struct {
     RhFunnel *f;
     GArray *cuts; /* RhLayout */
     GArray *keys; /* double, of each */
-    GArray *order;
 } Cuts;
-
-/* A choice of chunks for a cut. */
-typedef struct {
-    RhLayout layout;
-    double key;
-    RhKeyKind kind;
-} Chunks;
-
-typedef struct {
-    Opening opening;
-    GByteArray *out; /* Chunks */
-} CutOpening;
 
 /* Chunks whose slots alone take so many times the least bound so far are not asked what memory they need until they are the
  * best left, which few ever are: that takes ten times as long to find. Answers do not depend on the number, which was
  * chosen by the time that 70B on 64 GPUs took. */
 #define CHUNKS_NEAR 1.15
 
-static void bound_chunks(const Opening *o, Chunks *found)
+static bool push_chunks(const RhLayout *chunks, void *user)
 {
+    const Opening *o = user;
     RhFunnel *f = o->f;
-    found->key = slots_s(o, &found->layout, false);
-    if (found->key > CHUNKS_NEAR * f->chunks_least_s) {
-        found->kind = RH_KEY_SLOTS;
-        return;
+    if (rh_funnel_by_memory(f)) {
+        push_open(f, chunks, 0, RH_KEY_CHUNKS);
+        return !rh_funnel_out_of_time(f);
     }
-    found->key = recomputed_s(o, &found->layout);
-    f->chunks_least_s = fmin(f->chunks_least_s, found->key);
-}
-
-static bool note_chunks(const RhLayout *chunks, void *user)
-{
-    CutOpening *o = user;
-    RhFunnel *f = o->opening.f;
-    Chunks found = {*chunks, 0, RH_KEY_CHUNKS};
-    if (!rh_funnel_by_memory(f))
-        bound_chunks(&o->opening, &found);
-    rh_pack(o->out, &found, sizeof found);
+    double slots = slots_s(o, chunks, false);
+    if (slots > CHUNKS_NEAR * f->chunks_least_s) {
+        push_open(f, chunks, slots, RH_KEY_SLOTS);
+    } else {
+        double key = recomputed_s(o, chunks);
+        push_open(f, chunks, key, RH_KEY_CHUNKS);
+        f->chunks_least_s = fmin(f->chunks_least_s, key);
+    }
     return !rh_funnel_out_of_time(f);
 }
 
-static void find_chunks(int32_t question, GByteArray *out, void *user)
+static void open_cut(RhFunnel *f, const RhLayout *cut, double key)
 {
-    const Cuts *cuts = user;
-    RhFunnel *f = cuts->f;
-    int32_t at = g_array_index(cuts->order, int32_t, question);
-    const RhLayout *cut = &g_array_index(cuts->cuts, RhLayout, at);
-    CutOpening o = {{f, g_array_index(cuts->keys, double, at), NULL, question_of(f, cut)}, out};
+    Opening o = {f, key, NULL, question_of(f, cut)};
     rh_screen_forget_shards(f->screen);
-    rh_space_walk_chunks(f->layouts, cut, note_chunks, &o);
-}
-
-static void take_chunks(int32_t begin, int32_t end, const GByteArray *answers, void *user)
-{
-    const Cuts *cuts = user;
-    RhUnpack in = {answers->data, answers->data + answers->len, true};
-    (void)begin;
-    (void)end;
-    while (in.at < in.end) {
-        Chunks found;
-        rh_unpack(&in, &found, sizeof found);
-        push_open(cuts->f, &found.layout, found.key, found.kind);
-        if (found.kind == RH_KEY_CHUNKS)
-            cuts->f->chunks_least_s = fmin(cuts->f->chunks_least_s, found.key);
-    }
+    rh_space_walk_chunks(f->layouts, cut, push_chunks, &o);
 }
 
 static void add_cut(Cuts *cuts, const RhCandidate *c)
@@ -383,24 +344,23 @@ static void gather_cuts(Cuts *cuts, double key, guint most)
         rh_heap_push(heap, g_array_index(others, RhCandidate, i));
 }
 
+/* Cuts with one shard one after another, whose tables they share. All by this process: others would make the tables of each
+ * wave anew, which takes longer than all the rest. */
 static void open_cuts(RhFunnel *f, const RhCandidate *first)
 {
     g_autoptr(GArray) layouts = g_array_new(FALSE, FALSE, sizeof(RhLayout));
     g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(double));
-    Cuts cuts = {.f = f, .cuts = layouts, .keys = keys};
+    Cuts cuts = {f, layouts, keys};
     f->cuts_at_once = CLAMP(2 * f->cuts_at_once, CUTS_LEAST, CUTS_MOST);
     add_cut(&cuts, first);
     gather_cuts(&cuts, first->key, (guint)f->cuts_at_once);
-    cuts.order = rh_funnel_by_shard(f, layouts);
+    g_autoptr(GArray) order = rh_funnel_by_shard(f, layouts);
     f->plan->cuts_opened_count += layouts->len;
-    rh_funnel_share_work(f, &(RhSharedWork){.count = (int32_t)layouts->len,
-                                            .process_least = CUTS_A_PROCESS,
-                                            .parts = 2,
-                                            .stage = "open",
-                                            .find = find_chunks,
-                                            .take = take_chunks,
-                                            .user = &cuts});
-    g_array_unref(cuts.order);
+    for (guint i = 0; i < order->len && !rh_funnel_out_of_time(f); i++) {
+        int32_t at = g_array_index(order, int32_t, i);
+        open_cut(f, &g_array_index(layouts, RhLayout, at), g_array_index(keys, double, at));
+        rh_funnel_report(f, "open", i + 1, order->len);
+    }
 }
 
 static void open_chunks(RhFunnel *f, const RhCandidate *c, const char *family)

@@ -140,7 +140,7 @@ static double least_s(const Cost *costs, int32_t count, double wanted_frac)
 /* What must be freed of what its fullest stage keeps; *stage: which that is. */
 static double wanted_frac(RhScreen *screen, const RhLayout *l, double most_bytes, int32_t *stage)
 {
-    RhTrainMemory m = rh_screen_memory(screen, l);
+    RhTrainMemory m = rh_screen_ends_memory(screen, l);
     double over = m.peak_bytes - most_bytes, kept = m.at_peak_bytes[RH_MEMORY_ACTIVATIONS];
     *stage = m.stage;
     return over <= 0 ? 0 : kept > 0 ? over / kept : (double)INFINITY;

@@ -140,7 +140,9 @@ static bool needs_less(const RhRooms *rooms, int32_t stage, const RhInFlight *f,
     return about < bytes * (1 - 1e-9);
 }
 
-static bool memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
+/* Of all stages, or of the first two and the last. */
+static bool memory_within(RhScreen *s, const RhLayout *l, double most_bytes, bool all,
+                          RhTrainMemory *out)
 {
     RhShardCost *shard = rh_screen_shard(s, l);
     if (states_exceed(shard, l, most_bytes))
@@ -160,14 +162,15 @@ static bool memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhT
     RhStagePeak *peaks = under->of_stage;
     g_autofree double *host = rh_train_copies(l) ? g_new(double, l->pp) : NULL;
     RhStageMemory fixed = {0};
-    for (int32_t stage = 0, like = 0, known = -1; stage < l->pp; stage++) {
+    for (int32_t stage = 0, like = 0, known = -1; stage < l->pp;
+         stage = all || stage == 0 ? stage + 1 : MAX(stage + 1, l->pp - 1)) {
         if (!peaks[stage].known)
             peaks[stage] = (RhStagePeak){
                 rh_stage_peak(pieces, rooms->chunks, shape, &under->gradients, stage), true};
         const RhInFlight *in_flight = &peaks[stage].in_flight;
         double room = room_of(pieces->c, l, stage);
-        if (!rooms->as_before[stage])
-            like = stage;
+        for (like = stage; rooms->as_before[like];)
+            like--;
         if (host)
             host[stage] = in_flight->host;
         if (needs_less(rooms, stage, in_flight, fullest * room))
@@ -194,14 +197,14 @@ static bool memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhT
 bool rh_screen_memory_within(RhScreen *s, const RhLayout *l, double most_bytes, RhTrainMemory *out)
 {
     if (rh_platform_devices_count(s->c->platform) > 1 || rh_train_copies(l))
-        return memory_within(s, l, most_bytes, out);
+        return memory_within(s, l, most_bytes, true, out);
     RhScreenKey key = rh_screen_key(s, l);
     key.v[RH_SCREEN_KEY_order] = 0;
     if (most_bytes != s->memory_last.most_bytes ||
         memcmp(&key, &s->memory_last.key, sizeof key) != 0) {
         s->memory_last.key = key;
         s->memory_last.most_bytes = most_bytes;
-        s->memory_last.within = memory_within(s, l, most_bytes, &s->memory_last.memory);
+        s->memory_last.within = memory_within(s, l, most_bytes, true, &s->memory_last.memory);
     }
     if (s->memory_last.within)
         *out = s->memory_last.memory;
@@ -212,5 +215,12 @@ RhTrainMemory rh_screen_memory(RhScreen *s, const RhLayout *l)
 {
     RhTrainMemory m = {0};
     rh_screen_memory_within(s, l, (double)INFINITY, &m);
+    return m;
+}
+
+RhTrainMemory rh_screen_ends_memory(RhScreen *s, const RhLayout *l)
+{
+    RhTrainMemory m = {0};
+    memory_within(s, l, (double)INFINITY, false, &m);
     return m;
 }
