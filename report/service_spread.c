@@ -12,6 +12,8 @@
 #define HEIGHT 200.0
 #define BELOW  44.0
 #define POINTS 300 /* of the curve, at most */
+#define NARROW 8.0 /* in a range of this many times its beginning 1, 2 and 5 may be one alone */
+#define TIMES  5   /* along an axis of such a range, at most */
 
 typedef struct {
     GString *out;
@@ -35,24 +37,52 @@ static double y_of(double share)
     return TOP + HEIGHT * (1 - share);
 }
 
+static void draw_time(const Picture *p, double at_s)
+{
+    g_autofree char *text = rh_quantity_format(at_s, RH_QUANTITY_S, 3);
+    rh_svg_line(p->out, RH_SVG_GRID, x_of(p, at_s), TOP, x_of(p, at_s), TOP + HEIGHT);
+    rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, at_s), TOP + HEIGHT + 18, text);
+}
+
+static const double STEPS[] = {1, 2, 5};
+
+/* Times at like distances, of a range that 1, 2 and 5 of a decade leave bare. */
+static void draw_even_times(const Picture *p)
+{
+    double span_s = p->high_s - p->low_s, decade_s = pow(10, floor(log10(span_s / TIMES)));
+    double step_s = 10 * decade_s;
+    for (size_t k = G_N_ELEMENTS(STEPS); k-- > 0;)
+        if (STEPS[k] * decade_s >= span_s / TIMES)
+            step_s = STEPS[k] * decade_s;
+    for (double n = ceil(p->low_s / step_s); n * step_s <= p->high_s; n++)
+        draw_time(p, n * step_s);
+}
+
+/* Decades, with 2 and 5 of each where there is room. */
+static void draw_times(const Picture *p)
+{
+    bool wide = p->high_s / p->low_s > 100;
+    if (p->high_s / p->low_s < NARROW) {
+        draw_even_times(p);
+        return;
+    }
+    for (int decade = (int)floor(log10(p->low_s)); decade <= (int)ceil(log10(p->high_s)); decade++)
+        for (size_t k = 0; k < (wide ? 1 : G_N_ELEMENTS(STEPS)); k++) {
+            double at_s = STEPS[k] * pow(10, decade);
+            if (at_s >= p->low_s && at_s <= p->high_s)
+                draw_time(p, at_s);
+        }
+}
+
 static void draw_axes(const Picture *p)
 {
-    static const double shares[] = {0, 0.25, 0.5, 0.75, 0.9, 1}, steps[] = {1, 2, 5};
-    bool wide = p->high_s / p->low_s > 100;
+    static const double shares[] = {0, 0.25, 0.5, 0.75, 0.9, 1};
     for (size_t i = 0; i < G_N_ELEMENTS(shares); i++) {
         g_autofree char *text = g_strdup_printf("%.0f %%", 100 * shares[i]);
         rh_svg_line(p->out, RH_SVG_GRID, LEFT, y_of(shares[i]), LEFT + WIDTH, y_of(shares[i]));
         rh_svg_text(p->out, RH_SVG_SOFT, "end", LEFT - 5, y_of(shares[i]) + 4, text);
     }
-    for (int decade = (int)floor(log10(p->low_s)); decade <= (int)ceil(log10(p->high_s)); decade++)
-        for (size_t k = 0; k < (wide ? 1 : G_N_ELEMENTS(steps)); k++) {
-            double at_s = steps[k] * pow(10, decade);
-            if (at_s < p->low_s || at_s > p->high_s)
-                continue;
-            g_autofree char *text = rh_quantity_format(at_s, RH_QUANTITY_S, 3);
-            rh_svg_line(p->out, RH_SVG_GRID, x_of(p, at_s), TOP, x_of(p, at_s), TOP + HEIGHT);
-            rh_svg_text(p->out, RH_SVG_SOFT, "middle", x_of(p, at_s), TOP + HEIGHT + 18, text);
-        }
+    draw_times(p);
 }
 
 static void draw_curve(const Picture *p, RhColor color)
@@ -124,6 +154,8 @@ char *rh_report_service_spread_svg(const RhServiceResult *result, RhMetric metri
     rh_svg_text(p.out, RH_SVG_TEXT, "middle", LEFT + WIDTH / 2, TOP + HEIGHT + 38, across);
     draw_axes(&p);
     draw_levels(&p, metric, slos);
-    draw_curve(&p, metric == RH_METRIC_TPOT ? RH_COLOR_DECODE : RH_COLOR_FORWARD);
+    draw_curve(&p, metric == RH_METRIC_TPOT   ? RH_COLOR_DECODE
+                   : metric == RH_METRIC_TTFT ? RH_COLOR_FORWARD
+                                              : RH_COLOR_OTHER); /* both: of a whole answer */
     return rh_svg_finish(p.out);
 }
