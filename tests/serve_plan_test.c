@@ -339,7 +339,7 @@ static void many_are_sized_from_a_part(void)
     g_auto(Kit) k = kit_new("vllm", (RhLengthRange){820, 1024}, (RhLengthRange){103, 128});
     const RhRequestsPlan drawn = {.arrival = RH_ARRIVAL_POISSON,
                                   .rate_per_s = 1,
-                                  .count = 10000,
+                                  .count = 5000,
                                   .input = {820, 1024},
                                   .output = {103, 128},
                                   .seed = 3};
@@ -351,7 +351,7 @@ static void many_are_sized_from_a_part(void)
         asked_of(512, levels("p99<500ms", "p99<20ms"), (RhPool){.batch = 4, .chunk = 2048});
     options.rate_per_s = 2500;
     options.drawn = &drawn;
-    options.span_s = 5;
+    options.span_s = 2;
     g_autoptr(RhServePlan) plan = plan_of(&k, &options);
     CU_ASSERT_TRUE_FATAL(plan->entries->len > 0);
     const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
