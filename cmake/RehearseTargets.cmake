@@ -71,8 +71,9 @@ function(rh_smpi_program name)
   add_library(${name} MODULE EXCLUDE_FROM_ALL ${all})
   set_target_properties(${name} PROPERTIES PREFIX "" SUFFIX "")
   target_include_directories(${name} BEFORE PRIVATE "${RH_SMPI_INCLUDE}")
-  target_compile_options(${name} PRIVATE -include smpi_helpers.h -w -O0)
-  target_compile_definitions(${name} PRIVATE G_LOG_DOMAIN="${name}")
+  target_compile_options(${name} PRIVATE -w -O0)
+  target_compile_definitions(${name} PRIVATE G_LOG_DOMAIN="${name}" _GNU_SOURCE) # some files ask for it: too late here
+  target_precompile_headers(${name} PRIVATE <smpi_helpers.h> <glib.h> <math.h> <stdio.h> <stdlib.h> <string.h>)
   target_link_libraries(${name} PRIVATE rh_deps PkgConfig::SIMGRID)
 endfunction()
 
