@@ -70,8 +70,8 @@ bool rh_catalogue_fail_unknown(const char *what, const char *name, const char *c
     bool listed = g_strv_contains(shown, what);
     g_autofree char *near = nearest_names(name, names, listed ? NEAR_MOST : G_MAXUINT);
     g_autofree char *more =
-        g_strdup_printf(listed ? "\nhelp: `rehearse show %ss` lists all" : "", what);
-    return rh_fail(error, RH_ERROR_INPUT, "unknown %s \"%s\"\nnote: nearest: %s%s", what, name,
+        listed ? g_strdup_printf("; `rehearse show %ss` lists all", what) : g_strdup("");
+    return rh_fail(error, RH_ERROR_INPUT, "unknown %s \"%s\"\nhelp: nearest: %s%s", what, name,
                    *near ? near : "(none found; is REHEARSE_DATA right?)", more);
 }
 

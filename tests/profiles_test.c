@@ -200,7 +200,8 @@ static void an_unknown_profile_is_refused_by_name(void)
     g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:1x1", NULL);
     CU_ASSERT_FALSE(rh_platform_apply_profile(p, "h100-sxm-trtllm", &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
-    CU_ASSERT_TRUE(error && strstr(error->message, "known: a100-sxm-80-") != NULL);
+    CU_ASSERT_TRUE(error && strstr(error->message, "nearest: h100-sxm-") != NULL);
+    CU_ASSERT_TRUE(error && strstr(error->message, "a100-sxm-80-") != NULL);
 }
 
 int main(void)
