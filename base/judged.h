@@ -31,8 +31,9 @@ typedef struct {
     const char *dtype;      /* of the linear layers: what the peak of an MFU is of */
     const char *kernels;    /* that decide what is kept: "flash attention, fused norms" */
     int32_t gpus;
-    double params; /* of the model */
-    bool assumed;  /* no run on the device was judged: its kernels are its generation's */
+    int64_t tokens; /* of a sample */
+    double params;  /* of the model */
+    bool assumed;   /* no run on the device was judged: its kernels are its generation's */
     /* of a service (its stack: the scheduler): prompts and tokens on pools of their own */
     bool apart;
     bool starved; /* of a service: its cache was full, and requests were put out */

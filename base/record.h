@@ -21,6 +21,7 @@ typedef struct {
     const char *stack, *generation, *kind; /* interned */
     int32_t gpus_least, gpus_most;
     double params_least, params_most; /* of the models that were measured */
+    int64_t tokens_most;              /* of a sample, of those that were measured */
     /* |measured / predicted - 1| of RH_RECORD_SHARE of the steps is at most this, each group of
      * them counting the same */
     double error_frac;
@@ -75,12 +76,20 @@ typedef struct {
     GArray *bars; /* RhServedBar */
 } RhServingRecord;
 
+/* Of steps of long samples, whatever ran them: they err more, as their attention and what sends it about do. */
+#define RH_LONG_TOKENS 65536
+typedef struct {
+    double error_frac; /* as a bar's; 0: too few were measured */
+    int32_t steps, groups;
+} RhLongSteps;
+
 typedef struct {
     char *made_on;                /* owned: "2026-11-22" */
     int32_t steps, failed;        /* runs it was made from: with a time, out of memory */
     int32_t within, barred, bare; /* steps within their bar, of those that have one, and those that
                                      have none, where a bar is of other sources' runs alone */
     GArray *bars;                 /* RhErrorBar */
+    RhLongSteps longs;            /* of samples of RH_LONG_TOKENS and more */
     GPtrArray *odds;              /* RhOdds*, owned */
     RhOddsTrial trials[2]; /* of runs it was made from, by group and by table; not in a file */
     GArray *usual;         /* RhUsualMfu */

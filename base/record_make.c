@@ -134,6 +134,14 @@ static void span(const Runs *runs, const GArray *rows, double *params_least, dou
     }
 }
 
+static int64_t longest(const Runs *runs, const GArray *rows)
+{
+    int64_t most = 0;
+    for (guint i = 0; i < rows->len; i++)
+        most = MAX(most, row_at(runs->judged, g_array_index(rows, guint, i))->like.tokens);
+    return most;
+}
+
 /* What the bar of jobs like this one names. */
 static RhErrorBar named(const RhLikeness *like, Like level)
 {
@@ -165,6 +173,7 @@ static bool bar_of(const Runs *runs, const RhLikeness *like, Like level, const c
     }
     *bar = named(like, level);
     span(runs, rows, &bar->params_least, &bar->params_most);
+    bar->tokens_most = longest(runs, rows);
     bar->steps = (int32_t)rows->len;
     bar->groups = weigh(runs, rows, error_of, errors);
     if (bar->steps < STEPS_LEAST || bar->groups < GROUPS_LEAST)
@@ -196,6 +205,22 @@ static void make_bars(const RhJudged *judged, GArray *bars)
                 g_array_append_val(bars, bar);
         }
     runs_clear(&runs);
+}
+
+static RhLongSteps long_steps(const RhJudged *judged)
+{
+    Runs runs = runs_of(judged);
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Weighed));
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (is_step(row_at(judged, i)) && row_at(judged, i)->like.tokens >= RH_LONG_TOKENS)
+            g_array_append_val(rows, i);
+    RhLongSteps found = {.steps = (int32_t)rows->len,
+                         .groups = weigh(&runs, rows, error_of, errors)};
+    if (found.steps >= STEPS_LEAST && found.groups >= GROUPS_LEAST)
+        found.error_frac = quantile(errors, RH_RECORD_SHARE);
+    runs_clear(&runs);
+    return found;
 }
 
 void rh_record_hold_out(RhJudged *judged)
@@ -274,6 +299,7 @@ RhRecord *rh_record_make(const RhJudged *judged)
     record->barred = all.barred_count;
     record->bare = record->steps - record->barred;
     make_bars(judged, record->bars);
+    record->longs = long_steps(judged);
     rh_record_make_odds(judged, record->odds);
     for (int tables = 0; tables < 2; tables++)
         record->trials[tables] = rh_record_try_odds(judged, tables);

@@ -98,6 +98,12 @@ static char *widened(const RhRehearsal *r)
                                "; too few steps in its number format were measured: as wide as "
                                "any bar of %s models",
                                r->bar->kind);
+    if (r->longs)
+        g_string_append_printf(out,
+                               "; none had samples as long: of %d steps of %d tokens and more, "
+                               "whatever ran them, %.0f %% were within %.2g %%",
+                               r->longs->steps, RH_LONG_TOKENS, 100 * RH_RECORD_SHARE,
+                               100 * r->longs->error_frac);
     if (r->extrapolated_frac > 0)
         g_string_append_printf(
             out, "; %.0f %% of the kernels' time is extrapolated, taken as off by %.0f %%",

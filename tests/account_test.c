@@ -203,8 +203,11 @@ static void a_bar_widens_beyond_what_was_measured(void)
     CU_ASSERT_EQUAL(as_measured->extrapolated_frac, 0);
     CU_ASSERT_EQUAL(as_measured->error_frac, as_measured->bar->error_frac);
     CU_ASSERT_TRUE(extrapolated->extrapolated_frac >= RH_EXTRAPOLATED_TOLD_FRAC);
+    CU_ASSERT_TRUE(extrapolated->longs && !as_measured->longs);
+    CU_ASSERT_TRUE(extrapolated->longs->steps >= 8);
+    CU_ASSERT_TRUE(extrapolated->longs->error_frac > extrapolated->bar->error_frac);
     RH_CHECK_CLOSE(extrapolated->error_frac,
-                   hypot(extrapolated->bar->error_frac,
+                   hypot(extrapolated->longs->error_frac,
                          RH_EXTRAPOLATED_ERROR_FRAC * extrapolated->extrapolated_frac),
                    1e-12);
     far.c.job.recipe = rh_recipe_by_name("tf32");

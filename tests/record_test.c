@@ -49,6 +49,24 @@ static void a_bar_holds_four_fifths_of_the_groups(void)
     CU_ASSERT_EQUAL(bar->gpus_most, 8);
 }
 
+/* Steps of long samples err by 1 to 8 %, the others by 0.1 %: the bar knows how long its samples were. */
+static void long_samples_have_an_error_of_their_own(void)
+{
+    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    for (int i = 0; i < 16; i++) {
+        add_step(judged, "t", models[i % 8], i < 8 ? 0.01 * (i + 1) : 0.001);
+        g_array_index(judged->rows, RhJudgedRow, i).like.tokens = i < 8 ? RH_LONG_TOKENS : 8192;
+    }
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    RH_CHECK_CLOSE(record->longs.error_frac, 0.07, 1e-12);
+    CU_ASSERT_EQUAL(record->longs.steps, 8);
+    CU_ASSERT_EQUAL(g_array_index(record->bars, RhErrorBar, 0).tokens_most, RH_LONG_TOKENS);
+    g_array_set_size(judged->rows, 7);
+    g_autoptr(RhRecord) few = rh_record_make(judged);
+    CU_ASSERT_EQUAL(few->longs.error_frac, 0);
+}
+
 static void of_what_is_like_nothing_there_is_no_bar(void)
 {
     g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
@@ -367,6 +385,7 @@ int main(void)
 {
     static const RhTest tests[] = {
         {"a_bar_holds_four_fifths_of_the_groups", a_bar_holds_four_fifths_of_the_groups},
+        {"long_samples_have_an_error_of_their_own", long_samples_have_an_error_of_their_own},
         {"of_what_is_like_nothing_there_is_no_bar", of_what_is_like_nothing_there_is_no_bar},
         {"of_assumed_constants_the_bar_is_wider", of_assumed_constants_the_bar_is_wider},
         {"a_bar_that_is_judged_knows_nothing_of_its_own_table",

@@ -44,9 +44,14 @@ static void settle_bar(const RhCase *c, const RhRecord *record, const RhLikeness
         return;
     double base = r->bar->error_frac, widest = rh_record_widest_frac(record, like->kind);
     r->format_unmeasured = !is_measured(record, like->dtype) && widest > base;
+    if (r->format_unmeasured)
+        base = widest;
+    bool longer = like->tokens >= RH_LONG_TOKENS && like->tokens > r->bar->tokens_most;
+    r->longs = longer && record->longs.error_frac > base ? &record->longs : NULL;
+    if (r->longs)
+        base = r->longs->error_frac;
     r->extrapolated_frac = extrapolated_frac(c, &r->layout);
-    r->error_frac = hypot(r->format_unmeasured ? widest : base,
-                          r->extrapolated_frac * RH_EXTRAPOLATED_ERROR_FRAC);
+    r->error_frac = hypot(base, r->extrapolated_frac * RH_EXTRAPOLATED_ERROR_FRAC);
 }
 
 void rh_account_record(const RhCase *c, RhRehearsal *r)

@@ -51,6 +51,7 @@ RhLikeness rh_likeness_of(const RhCase *c)
                         .dtype = rh_intern(rh_dtype_name(c->job.recipe->linear)),
                         .kernels = rh_intern(kernels),
                         .gpus = c->job.gpus,
+                        .tokens = c->job.sequence,
                         .assumed = is_assumed(c->platform->device),
                         .params = (double)rh_model_params(c->model)};
 }
