@@ -128,14 +128,25 @@ static bool write_files(const RhArguments *a, const RhJudged *judged, const RhRe
     return true;
 }
 
-/* What plans read error bars and odds from. Of a record that is there the other part stays: that of services, or
+/* The record that --record will replace; *there stays NULL where there is none. */
+static bool load_there(const RhArguments *a, RhRecord **there, GError **error)
+{
+    if (!a->record || !g_file_test(a->record, G_FILE_TEST_EXISTS))
+        return true;
+    *there = rh_record_load(a->record, error);
+    if (!*there)
+        rh_error_note(error,
+                      "--record keeps of the record that it replaces what it does not judge");
+    return *there != NULL;
+}
+
+/* What plans read error bars and odds from. Of a record that is `there` the other part stays: that of services, or
  * that of training. */
 static bool write_record(const RhArguments *a, const RhJudged *judged, RhRecord *record,
-                         GError **error)
+                         RhRecord *there, GError **error)
 {
     if (!a->record)
         return true;
-    g_autoptr(RhRecord) there = rh_record_load(a->record, NULL);
     bool serves = rh_record_serve(there ? there : record, judged);
     if (there && !serves)
         rh_record_take_serving(record, there);
@@ -172,6 +183,9 @@ int rh_validate_cases(const RhArguments *a, GError **error)
                               .timeout_s = rh_terminal_left_s(a->timeout_s),
                               .only = a->only,
                               .progress = progress};
+    g_autoptr(RhRecord) there = NULL;
+    if (!load_there(a, &there, error))
+        return 3;
     g_autoptr(RhJudged) judged = judge(a, &options, error);
     rh_terminal_progress_end();
     if (!judged)
@@ -191,7 +205,8 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     for (guint i = 0; i < missed->len && !a->json; i++)
         printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
     rh_output_answered();
-    if (!write_files(a, judged, record, missed, error) || !write_record(a, judged, record, error))
+    if (!write_files(a, judged, record, missed, error) ||
+        !write_record(a, judged, record, there, error))
         return 3;
     return missed->len > 0 || !any_said(judged) ? 1 : 0;
 }

@@ -46,6 +46,9 @@ grep -c '"steps": 0' record.json
 cp record.json before.json
 rehearse validate --cases served.csv --record record.json >out.txt
 cmp before.json record.json && echo same
+echo '{"schema": "rehearse.record/1",' >torn.json
+rehearse validate --cases runs.csv --record torn.json 2>&1
+echo "exit $?, $(wc -l <torn.json) line"
 rehearse validate --suite mpi-quick --tolerance 10% 2>&1
 echo "exit $?"
 rehearse validate --only SimuMax -o scatter.svg 2>&1
