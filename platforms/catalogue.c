@@ -38,9 +38,10 @@ static Near near_of(const char *word, const char *name)
 {
     g_autofree char *begin = g_strconcat(word, "-", NULL);
     g_auto(GStrv) parts = g_strsplit_set(name, "-.", -1);
+    int edits = MIN(rh_name_edits(word, name), RH_NAME_MAX + 1);
     int away = g_str_has_prefix(name, begin)                       ? 0
                : g_strv_contains((const char *const *)parts, word) ? 1
-                                                                   : 2 + rh_name_edits(word, name);
+                                                                   : 2 + edits;
     return (Near){name, away};
 }
 
