@@ -76,12 +76,8 @@ typedef struct {
     GArray *bars; /* RhServedBar */
 } RhServingRecord;
 
-/* Of steps of long samples, whatever ran them: they err more, as their attention and what sends it about do. */
+/* A sample is long from so many tokens on: most of its step is attention and what sends that about, which err more. */
 #define RH_LONG_TOKENS 65536
-typedef struct {
-    double error_frac; /* as a bar's; 0: too few were measured */
-    int32_t steps, groups;
-} RhLongSteps;
 
 typedef struct {
     char *made_on;                /* owned: "2026-11-22" */
@@ -89,8 +85,8 @@ typedef struct {
     int32_t within, barred, bare; /* steps within their bar, of those that have one, and those that
                                      have none, where a bar is of other sources' runs alone */
     GArray *bars;                 /* RhErrorBar */
-    RhLongSteps longs;            /* of samples of RH_LONG_TOKENS and more */
-    GPtrArray *odds;              /* RhOdds*, owned */
+    RhErrorBar longs; /* of long samples, whatever ran them; its error 0: too few were measured */
+    GPtrArray *odds;  /* RhOdds*, owned */
     RhOddsTrial trials[2]; /* of runs it was made from, by group and by table; not in a file */
     GArray *usual;         /* RhUsualMfu */
     RhServingRecord serving;

@@ -8,30 +8,20 @@
 
 /* --- in --- */
 
-static void read_bar(RhJson *doc, const RhJsonNode *node, GArray *bars)
+static RhErrorBar read_bar(RhJson *doc, const RhJsonNode *node)
 {
-    RhErrorBar bar = {.stack = rh_json_string_or(doc, node, "stack", NULL),
-                      .generation = rh_json_string_or(doc, node, "generation", NULL),
-                      .kind = rh_json_string_or(doc, node, "kind", NULL),
-                      .gpus_least =
-                          (int32_t)rh_json_int_or(doc, node, "gpus_least", 1, RUNS_MOST, 0),
-                      .gpus_most = (int32_t)rh_json_int_or(doc, node, "gpus_most", 1, RUNS_MOST, 0),
-                      .params_least = rh_json_number(doc, node, "params_least", 0, 1e18),
-                      .params_most = rh_json_number(doc, node, "params_most", 0, 1e18),
-                      .tokens_most = rh_json_int_or(doc, node, "tokens_most", 0, RUNS_MOST, 0),
-                      .error_frac = rh_json_number(doc, node, "error_frac", 0, 1e3),
-                      .steps = (int32_t)rh_json_int(doc, node, "steps", 1, RUNS_MOST),
-                      .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST)};
-    g_array_append_val(bars, bar);
-}
-
-/* Records of shorter samples have none. */
-static void read_longs(RhJson *doc, const RhJsonNode *node, RhLongSteps *longs)
-{
-    if (node)
-        *longs = (RhLongSteps){rh_json_number(doc, node, "error_frac", 0, 1e3),
-                               (int32_t)rh_json_int(doc, node, "steps", 0, RUNS_MOST),
-                               (int32_t)rh_json_int(doc, node, "groups", 0, RUNS_MOST)};
+    return (RhErrorBar){
+        .stack = rh_json_string_or(doc, node, "stack", NULL),
+        .generation = rh_json_string_or(doc, node, "generation", NULL),
+        .kind = rh_json_string_or(doc, node, "kind", NULL),
+        .gpus_least = (int32_t)rh_json_int_or(doc, node, "gpus_least", 1, RUNS_MOST, 0),
+        .gpus_most = (int32_t)rh_json_int_or(doc, node, "gpus_most", 1, RUNS_MOST, 0),
+        .params_least = rh_json_number(doc, node, "params_least", 0, 1e18),
+        .params_most = rh_json_number(doc, node, "params_most", 0, 1e18),
+        .tokens_most = rh_json_int_or(doc, node, "tokens_most", 0, RUNS_MOST, 0),
+        .error_frac = rh_json_number(doc, node, "error_frac", 0, 1e3),
+        .steps = (int32_t)rh_json_int(doc, node, "steps", 1, RUNS_MOST),
+        .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST)};
 }
 
 static void read_odds(RhJson *doc, const RhJsonNode *node, GPtrArray *list)
@@ -109,9 +99,13 @@ static RhRecord *read_record(RhJson *doc, GError **error)
     record->within = (int32_t)rh_json_int(doc, root, "within", 0, RUNS_MOST);
     record->barred = (int32_t)rh_json_int(doc, root, "barred", 0, RUNS_MOST);
     record->bare = (int32_t)rh_json_int(doc, root, "bare", 0, RUNS_MOST);
-    for (const RhJsonNode *n = bars ? rh_json_first(bars) : NULL; n; n = rh_json_next(n))
-        read_bar(doc, n, record->bars);
-    read_longs(doc, rh_json_object_or_null(doc, root, "long_samples"), &record->longs);
+    for (const RhJsonNode *n = bars ? rh_json_first(bars) : NULL; n; n = rh_json_next(n)) {
+        RhErrorBar bar = read_bar(doc, n);
+        g_array_append_val(record->bars, bar);
+    }
+    const RhJsonNode *longs = rh_json_object_or_null(doc, root, "long_samples");
+    if (longs)
+        record->longs = read_bar(doc, longs);
     for (const RhJsonNode *n = odds ? rh_json_first(odds) : NULL; n; n = rh_json_next(n))
         read_odds(doc, n, record->odds);
     for (const RhJsonNode *n = usual ? rh_json_first(usual) : NULL; n; n = rh_json_next(n))
@@ -134,9 +128,9 @@ static void put_name(RhJsonWriter *w, const char *key, const char *name)
         rh_json_put_string(w, key, name);
 }
 
-static void put_bar(RhJsonWriter *w, const RhErrorBar *bar)
+static void put_bar(RhJsonWriter *w, const char *key, const RhErrorBar *bar)
 {
-    rh_json_begin_object(w, NULL);
+    rh_json_begin_object(w, key);
     put_name(w, "stack", bar->stack);
     put_name(w, "generation", bar->generation);
     put_name(w, "kind", bar->kind);
@@ -150,17 +144,6 @@ static void put_bar(RhJsonWriter *w, const RhErrorBar *bar)
     rh_json_put_number(w, "error_frac", bar->error_frac);
     rh_json_put_int(w, "steps", bar->steps);
     rh_json_put_int(w, "groups", bar->groups);
-    rh_json_end_object(w);
-}
-
-static void put_longs(RhJsonWriter *w, const RhLongSteps *longs)
-{
-    if (longs->steps == 0)
-        return;
-    rh_json_begin_object(w, "long_samples");
-    rh_json_put_number(w, "error_frac", longs->error_frac);
-    rh_json_put_int(w, "steps", longs->steps);
-    rh_json_put_int(w, "groups", longs->groups);
     rh_json_end_object(w);
 }
 
@@ -241,9 +224,10 @@ char *rh_record_json(const RhRecord *record, const char *made_by)
     rh_json_put_int(w, "bare", record->bare);
     rh_json_begin_array(w, "bars");
     for (guint i = 0; i < record->bars->len; i++)
-        put_bar(w, &g_array_index(record->bars, RhErrorBar, i));
+        put_bar(w, NULL, &g_array_index(record->bars, RhErrorBar, i));
     rh_json_end_array(w);
-    put_longs(w, &record->longs);
+    if (record->longs.error_frac > 0)
+        put_bar(w, "long_samples", &record->longs);
     rh_json_begin_array(w, "odds");
     for (guint i = 0; i < record->odds->len; i++)
         put_odds(w, g_ptr_array_index(record->odds, i));

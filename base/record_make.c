@@ -11,7 +11,7 @@
 static const int32_t gpus_to[] = {8, 64, 512, 1 << 20};
 
 /* What runs are alike in, the most first. */
-typedef enum { LIKE_SIZE, LIKE_STACK, LIKE_GENERATION, LIKE_LAST } Like;
+typedef enum { LIKE_SIZE, LIKE_STACK, LIKE_GENERATION, LIKE_LAST, LIKE_LONG = LIKE_LAST } Like;
 
 static const RhJudgedRow *row_at(const RhJudged *judged, guint i)
 {
@@ -36,6 +36,8 @@ static bool is_step(const RhJudgedRow *row)
 
 static bool alike(const RhLikeness *a, const RhLikeness *b, Like like)
 {
+    if (like == LIKE_LONG)
+        return a->tokens >= RH_LONG_TOKENS && b->tokens >= RH_LONG_TOKENS;
     return a->generation && a->generation == b->generation && a->kind == b->kind &&
            (like >= LIKE_GENERATION || a->stack == b->stack) &&
            (like >= LIKE_STACK || size_of(a->gpus) == size_of(b->gpus));
@@ -193,34 +195,19 @@ static bool listed(const GArray *bars, const RhErrorBar *bar)
     return false;
 }
 
-static void make_bars(const RhJudged *judged, GArray *bars)
+static void make_bars(const RhJudged *judged, RhRecord *record)
 {
     Runs runs = runs_of(judged);
     for (int level = LIKE_SIZE; level < LIKE_LAST; level++)
         for (guint i = 0; i < judged->rows->len; i++) {
             const RhJudgedRow *row = row_at(judged, i);
             RhErrorBar bar = named(&row->like, (Like)level);
-            if (is_step(row) && !listed(bars, &bar) &&
+            if (is_step(row) && !listed(record->bars, &bar) &&
                 bar_of(&runs, &row->like, (Like)level, NULL, &bar))
-                g_array_append_val(bars, bar);
+                g_array_append_val(record->bars, bar);
         }
+    bar_of(&runs, &(RhLikeness){.tokens = RH_LONG_TOKENS}, LIKE_LONG, NULL, &record->longs);
     runs_clear(&runs);
-}
-
-static RhLongSteps long_steps(const RhJudged *judged)
-{
-    Runs runs = runs_of(judged);
-    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
-    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Weighed));
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (is_step(row_at(judged, i)) && row_at(judged, i)->like.tokens >= RH_LONG_TOKENS)
-            g_array_append_val(rows, i);
-    RhLongSteps found = {.steps = (int32_t)rows->len,
-                         .groups = weigh(&runs, rows, error_of, errors)};
-    if (found.steps >= STEPS_LEAST && found.groups >= GROUPS_LEAST)
-        found.error_frac = quantile(errors, RH_RECORD_SHARE);
-    runs_clear(&runs);
-    return found;
 }
 
 void rh_record_hold_out(RhJudged *judged)
@@ -298,8 +285,7 @@ RhRecord *rh_record_make(const RhJudged *judged)
     record->within = all.within_count;
     record->barred = all.barred_count;
     record->bare = record->steps - record->barred;
-    make_bars(judged, record->bars);
-    record->longs = long_steps(judged);
+    make_bars(judged, record);
     rh_record_make_odds(judged, record->odds);
     for (int tables = 0; tables < 2; tables++)
         record->trials[tables] = rh_record_try_odds(judged, tables);

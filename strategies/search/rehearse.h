@@ -26,7 +26,7 @@ typedef struct {
     double error_frac;     /* the bar's, wider by what follows; 0: there is none */
     bool
         format_unmeasured; /* too few steps in its number format were: as wide as any of its kind */
-    const RhLongSteps *
+    const RhErrorBar *
         longs; /* of the record: as wide as theirs, as its bar has no samples as long; NULL: it is not */
     double extrapolated_frac; /* of the kernels' time, where that widens it; 0: it does not */
     const RhOdds *odds;       /* of the record; NULL: no such runs are known */
