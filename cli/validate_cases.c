@@ -140,7 +140,7 @@ static bool load_there(const RhArguments *a, RhRecord **there, GError **error)
     return *there != NULL;
 }
 
-/* What plans read error bars and odds from. Of a record that is `there` the other part stays: that of services, or
+/* Writes the record that plans read error bars and odds from. Of a record that is `there` the other part stays: that of services, or
  * that of training. */
 static bool write_record(const RhArguments *a, const RhJudged *judged, RhRecord *record,
                          RhRecord *there, GError **error)

@@ -137,7 +137,7 @@ static bool takes_adapters(const RhModel *m)
            rh_kind_takes_adapters(&m->kinds[0]);
 }
 
-/* What is left out has cost all of its patience, and others are drawn in its place: by hand more is waited for. */
+/* Seconds that a drawn layout may take; a slower one is left out and another is drawn, but by hand all are waited for longer. */
 #define DRAWN_PATIENCE_S 2.0
 
 typedef struct {

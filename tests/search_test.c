@@ -182,7 +182,7 @@ static void each_other_family_has_its_best_beside(void)
         CU_ASSERT_TRUE(g_array_index(plan->variants, RhPlanVariants, i).count >= 1);
 }
 
-/* What stands beside the rows is slower than each, and of no family that has a row. */
+/* A layout beside the rows is slower than each of them, and of no family that has a row. */
 static void nothing_beside_the_rows_is_better_than_one(void)
 {
     RhPlanOptions o = {.gap_frac = 0.01, .top = 7};

@@ -63,7 +63,7 @@ static RhRopeScaling read_rope(RhJson *doc, const RhJsonNode *decoder)
                                               before, 1, TOKENS_MAX, 0)};
 }
 
-/* As a share, or as columns of a head whose size is said beside them. */
+/* Reads the share of a head that is turned, which some files say as columns. */
 static double read_rotary_frac(RhJson *doc, const RhJsonNode *decoder)
 {
     static const char *const shares[] = {"partial_rotary_factor", "rotary_pct", NULL};

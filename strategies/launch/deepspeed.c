@@ -230,7 +230,7 @@ static char *target_modules(const RhCase *c)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-/* What the user fills in of how long and how fast to train, and where to. */
+/* Names the variables that the user fills in: how long and how fast to train, and where to. */
 static const char *choices(const RhLaunchText *t)
 {
     return t->extras->save ? "$ITERATIONS and $LEARNING_RATE"

@@ -277,7 +277,7 @@ static void put_numbers(GString *recipe, const RhCase *c)
     end(&p, recipe);
 }
 
-/* What a recipe imports, and the text that needs it. */
+/* The imports of a recipe, each with the text that needs it. */
 static const struct {
     const char *line, *needed_by;
 } imports[] = {

@@ -410,7 +410,7 @@ RhScreenKey rh_screen_shard_key(RhScreen *screen, const RhLayout *layout);
 bool rh_screen_memory_within(RhScreen *screen, const RhLayout *layout, double most_bytes,
                              RhTrainMemory *out);
 RhTrainMemory rh_screen_memory(RhScreen *screen, const RhLayout *layout);
-/* Of the fullest of its first two stages and its last: no more than the whole layout's, and soon told. */
+/* The memory of the fullest of the first two stages and the last: no more than the whole layout's, and soon told. */
 RhTrainMemory rh_screen_ends_memory(RhScreen *screen, const RhLayout *layout);
 /* What a rank holds of all layers of the model where there are no stages. */
 RhStates rh_screen_layer_states(const RhPieces *pieces, const RhLayout *layout);

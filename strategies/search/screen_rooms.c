@@ -140,7 +140,7 @@ static bool needs_less(const RhRooms *rooms, int32_t stage, const RhInFlight *f,
     return about < bytes * (1 - 1e-9);
 }
 
-/* Of all stages, or of the first two and the last. */
+/* Tells the memory of all stages, or of the first two and the last. */
 static bool memory_within(RhScreen *s, const RhLayout *l, double most_bytes, bool all,
                           RhTrainMemory *out)
 {

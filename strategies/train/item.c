@@ -456,7 +456,7 @@ void rh_items_add_pairs(RhItems *items, const RhLayout *layout, const RhPieces *
                     rh_item_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
 }
 
-/* Of one kind, those that the schedule runs. */
+/* Makes the passes of one kind of item that the schedule runs. */
 static void weave_passes(const RhLayout *layout, const RhPieces *pieces, int item, RhItemPass *out)
 {
     bool splits = rh_pipeline_of(layout)->splits_backward;
