@@ -58,20 +58,26 @@ static void a_ramp_is_even(void)
     rh_service_history_free(h);
 }
 
-static void check_times(const RhServiceResult *result, guint requests)
+/* Replicas that are always there are all there in each time, the last and part-filled one too. */
+static void check_times(const RhServiceResult *result, guint requests, int32_t replicas)
 {
     g_autoptr(GArray) times = rh_served_times(result, 60);
     double arrived = 0, ended = 0, t_s = 0;
+    double width_s = g_array_index(times, RhServedTime, 0).t_end_s;
     CU_ASSERT_TRUE(times->len > 0 && times->len <= 60);
     for (guint i = 0; i < times->len; i++) {
         const RhServedTime *t = &g_array_index(times, RhServedTime, i);
         CU_ASSERT_DOUBLE_EQUAL(t->t_begin_s, t_s, 1e-9 * t->t_end_s);
         t_s = t->t_end_s;
+        bool last = i + 1 == times->len;
+        CU_ASSERT_DOUBLE_EQUAL(t->t_end_s - t->t_begin_s, width_s, last ? width_s / 2 : 1e-9 * t_s);
+        CU_ASSERT_DOUBLE_EQUAL(t->replicas, replicas, 1e-6);
         arrived += t->arrived_per_s * (t->t_end_s - t->t_begin_s);
         ended += t->ended_per_s * (t->t_end_s - t->t_begin_s);
         CU_ASSERT_TRUE(!(t->p50_s[RH_METRIC_TTFT] > t->p99_s[RH_METRIC_TTFT]));
         CU_ASSERT_TRUE(t->cached_frac <= t->cached_most_frac + 1e-9);
     }
+    CU_ASSERT_EQUAL(t_s, result->history->t_end_s);
     CU_ASSERT_DOUBLE_EQUAL(arrived, requests, 1e-6);
     CU_ASSERT_DOUBLE_EQUAL(ended, requests, 1e-6);
 }
@@ -104,9 +110,10 @@ static void a_history_is_of_its_requests(void)
         Sums sums = sums_of(result->history);
         CU_ASSERT_DOUBLE_EQUAL(sums.sequences_s / there_s, 1, 1e-6);
         CU_ASSERT_DOUBLE_EQUAL(sums.cached_most_frac, result->kv_peak_frac, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(result->history->t_end_s, last_s, 1e-9);
         CU_ASSERT_DOUBLE_EQUAL(sums.there_s, last_s * s.deployment.pools[0].replicas, 1e-6);
         CU_ASSERT_EQUAL(out_s > 0, k == 2);
-        check_times(result, requests->list->len);
+        check_times(result, requests->list->len, s.deployment.pools[0].replicas);
         close_setting(&s);
     }
 }

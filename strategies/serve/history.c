@@ -48,6 +48,7 @@ static void add(RhServiceHistory *h, double from_s, double to_s, const RhService
     double rise = to_s > from_s ? (cached_frac - each->cached_s) / (to_s - from_s) : 0;
     while (to_s > BINS * h->bin_s)
         widen(h);
+    h->t_end_s = fmax(h->t_end_s, to_s);
     int32_t first = MIN((int32_t)(from_s / h->bin_s), BINS - 1);
     for (int32_t i = first; i < BINS && (i == first || i * h->bin_s < to_s); i++) {
         RhServiceBin *bin = &h->bins[i];

@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     double bin_s;       /* width */
     int32_t bins_count; /* that were reached */
+    double t_end_s;     /* the last time told: the last bin is filled until then */
     RhServiceBin bins[RH_SERVICE_HISTORY_BINS];
     /* Private: levels since a time, by replica, and replicas that are there. */
     int32_t replicas;

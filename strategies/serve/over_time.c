@@ -1,7 +1,6 @@
 #include "strategies/serve/over_time.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "strategies/serve/history.h"
 
@@ -24,10 +23,19 @@ static int32_t bins_of_time(const RhServiceHistory *h, int32_t most)
     return (h->bins_count + most - 1) / most;
 }
 
+/* A last time that the run fills by less than half belongs to the one before: a rate over a moment would be none. */
+static int32_t times_of(const RhServiceHistory *h, int32_t each)
+{
+    double width_s = each * h->bin_s;
+    int32_t count = (h->bins_count + each - 1) / each;
+    return count > 1 && h->t_end_s - (count - 1) * width_s < width_s / 2 ? count - 1 : count;
+}
+
 static RhServedTime time_of(const RhServiceHistory *h, int32_t first, int32_t count)
 {
-    RhServedTime t = {.t_begin_s = first * h->bin_s, .t_end_s = (first + count) * h->bin_s};
-    double width_s = count * h->bin_s;
+    RhServedTime t = {.t_begin_s = first * h->bin_s,
+                      .t_end_s = fmin((first + count) * h->bin_s, h->t_end_s)};
+    double width_s = t.t_end_s - t.t_begin_s;
     for (int32_t i = first; i < first + count && i < h->bins_count; i++) {
         const RhServiceBin *bin = &h->bins[i];
         t.waiting += bin->waiting_s / width_s;
@@ -48,16 +56,19 @@ static int32_t place_of(const GArray *times, double t_s)
     return CLAMP((int32_t)(t_s / first->t_end_s), 0, (int32_t)times->len - 1);
 }
 
+static RhServedTime *time_at(const GArray *times, double t_s)
+{
+    return &g_array_index(times, RhServedTime, place_of(times, t_s));
+}
+
 static void count_requests(GArray *times, const RhServiceResult *result)
 {
-    double width_s = g_array_index(times, RhServedTime, 0).t_end_s;
     for (guint i = 0; i < result->served->len; i++) {
         const RhServed *s = served_at(result, i);
-        g_array_index(times, RhServedTime, place_of(times, s->t_arrive_s)).arrived_per_s +=
-            1 / width_s;
+        RhServedTime *arrived = time_at(times, s->t_arrive_s), *ended = time_at(times, s->t_end_s);
+        arrived->arrived_per_s += 1 / (arrived->t_end_s - arrived->t_begin_s);
         if (s->outcome == RH_SERVED_DONE)
-            g_array_index(times, RhServedTime, place_of(times, s->t_end_s)).ended_per_s +=
-                1 / width_s;
+            ended->ended_per_s += 1 / (ended->t_end_s - ended->t_begin_s);
     }
 }
 
@@ -92,9 +103,11 @@ GArray *rh_served_times(const RhServiceResult *result, int32_t most)
 {
     const RhServiceHistory *h = result->history;
     GArray *times = g_array_new(FALSE, FALSE, sizeof(RhServedTime));
-    int32_t each = h ? bins_of_time(h, most) : 0;
-    for (int32_t i = 0; h && i < h->bins_count; i += each) {
-        RhServedTime t = time_of(h, i, each);
+    bool lasted = h && h->t_end_s > 0;
+    int32_t each = lasted ? bins_of_time(h, most) : 0, count = lasted ? times_of(h, each) : 0;
+    for (int32_t i = 0; i < count; i++) {
+        RhServedTime t =
+            time_of(h, i * each, i + 1 < count ? each : MAX(h->bins_count - i * each, each));
         g_array_append_val(times, t);
     }
     if (times->len == 0)

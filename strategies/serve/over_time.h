@@ -14,8 +14,8 @@ typedef struct {
     double p50_s[RH_METRIC_LAST], p99_s[RH_METRIC_LAST];
 } RhServedTime;
 
-/* RhServedTime, `most` at most, of equal width, from the first arrival's on; empty: the run kept no history
- * (RhClient.history). Caller unrefs. */
+/* RhServedTime, `most` at most, from the first arrival's on until the run's end, of equal width but for the last, which is
+ * half to one and a half times as wide; empty: the run kept no history (RhClient.history). Caller unrefs. */
 GArray *rh_served_times(const RhServiceResult *result, int32_t most);
 
 /* double: of the requests served, in ascending order. Caller unrefs. */
