@@ -16,6 +16,7 @@
 typedef struct {
     GString *out;
     const RhFront *front;
+    RhLabels *labels;
     double x_least, x_most, y_most, top;
 } Picture;
 
@@ -57,27 +58,36 @@ static void draw_goals(const Picture *p)
     double x = x_of(p, f->x_goal), y = y_of(p, f->y_goal);
     if (f->x_goal_text && x <= LEFT + WIDTH) {
         rh_svg_line(p->out, RH_SVG_RULE, x, p->top, x, p->top + HEIGHT);
-        rh_svg_text(p->out, RH_SVG_SOFT, "end", x - 4, p->top + HEIGHT - 6, f->x_goal_text);
+        rh_labels_block_line(p->labels, x, p->top, x, p->top + HEIGHT);
+        rh_labels_text(p->labels, p->out, RH_SVG_SOFT, "end", x - 4, p->top + HEIGHT - 6,
+                       f->x_goal_text);
     }
     if (f->y_goal_text && y >= p->top) {
         rh_svg_line(p->out, RH_SVG_RULE, LEFT, y, LEFT + WIDTH, y);
-        rh_svg_text(p->out, RH_SVG_SOFT, "start", LEFT + 4, y - 5, f->y_goal_text);
+        rh_labels_block_line(p->labels, LEFT, y, LEFT + WIDTH, y);
+        rh_labels_text(p->labels, p->out, RH_SVG_SOFT, "start", LEFT + 4, y - 5, f->y_goal_text);
     }
 }
 
 static void draw_line(const Picture *p, int kind)
 {
+    double x = 0, y = 0;
     g_autoptr(GString) path = g_string_new(NULL);
     for (int i = 0; i < p->front->points_count; i++) {
         const RhFrontPoint *point = &p->front->points[i];
         if (point->kind != kind)
             continue;
+        double next_x = x_of(p, point->x), next_y = y_of(p, point->y);
+        if (path->len)
+            rh_labels_block_line(p->labels, x, y, next_x, next_y);
         g_string_append_c(path, path->len ? 'L' : 'M');
-        rh_svg_number(path, x_of(p, point->x));
+        rh_svg_number(path, next_x);
         g_string_append_c(path, ' ');
-        rh_svg_number(path, y_of(p, point->y));
+        rh_svg_number(path, next_y);
+        x = next_x;
+        y = next_y;
     }
-    if (path->len == 0 || kind >= p->front->joined_count)
+    if (path->len == 0)
         return;
     g_string_append(p->out, "<path ");
     rh_svg_stroke(p->out, color_of(p, kind));
@@ -91,12 +101,19 @@ static void draw_legend(const Picture *p, int kind)
     rh_svg_text(p->out, RH_SVG_TEXT, "start", x + 17, y + 10, p->front->kinds[kind]);
 }
 
-static void draw_point(const Picture *p, const RhFrontPoint *point, RhLabels *labels)
+/* How far the mark of a point reaches; the chosen one has a ring. */
+static double half_of(const RhFrontPoint *point)
 {
-    double half = point->large ? 5 : 3, x = x_of(p, point->x), y = y_of(p, point->y);
-    rh_svg_box(p->out, color_of(p, point->kind), x - half, y - half, 2 * half, 2 * half,
+    return point->chosen ? 11 : point->large ? 5 : 3;
+}
+
+static void draw_point(const Picture *p, const RhFrontPoint *point)
+{
+    double half = half_of(point), side = point->large ? 5 : 3, x = x_of(p, point->x),
+           y = y_of(p, point->y);
+    rh_svg_box(p->out, color_of(p, point->kind), x - side, y - side, 2 * side, 2 * side,
                point->about);
-    rh_labels_block(labels, x, y, half);
+    rh_labels_block(p->labels, x, y, half);
     if (!point->chosen)
         return;
     g_string_append(p->out, "<circle class=\"rule\" fill=\"none\" stroke=\"#222222\" "
@@ -108,29 +125,30 @@ static void draw_point(const Picture *p, const RhFrontPoint *point, RhLabels *la
 }
 
 /* The answer's first, then those of points that nothing is better than: where there is no room for all. */
-static void draw_labels(const Picture *p, RhLabels *labels)
+static void draw_labels(const Picture *p)
 {
     for (int turn = 0; turn < 3; turn++)
         for (int i = 0; i < p->front->points_count; i++) {
             const RhFrontPoint *point = &p->front->points[i];
             if ((point->chosen ? 0 : point->large ? 1 : 2) == turn)
-                rh_labels_draw(labels, p->out, x_of(p, point->x), y_of(p, point->y), point->label);
+                rh_labels_draw(p->labels, p->out, x_of(p, point->x), y_of(p, point->y),
+                               half_of(point), point->label);
         }
 }
 
 static void draw(const Picture *p)
 {
     const RhFront *front = p->front;
-    g_autoptr(RhLabels) labels = rh_labels_new(LEFT, p->top, LEFT + WIDTH + 20, p->top + HEIGHT);
     draw_axes(p);
     draw_goals(p);
     for (int k = 0; k < front->kinds_count; k++) {
-        draw_line(p, k);
+        if (k < front->joined_count)
+            draw_line(p, k);
         draw_legend(p, k);
     }
     for (int i = 0; i < front->points_count; i++)
-        draw_point(p, &front->points[i], labels);
-    draw_labels(p, labels);
+        draw_point(p, &front->points[i]);
+    draw_labels(p);
 }
 
 void rh_front_point_clear(RhFrontPoint *point)
@@ -152,6 +170,8 @@ char *rh_report_front_svg(const RhFront *front)
     for (int i = 0; i < front->points_count; i++)
         p.x_least = fmin(p.x_least, 0.92 * front->points[i].x);
     p.top = 30 + ROW * ((front->kinds_count + A_ROW - 1) / A_ROW);
+    g_autoptr(RhLabels) labels = rh_labels_new(LEFT, p.top, LEFT + WIDTH + 20, p.top + HEIGHT);
+    p.labels = labels;
     p.out = rh_svg_new(front->id, LEFT + WIDTH + 24, p.top + HEIGHT + BELOW, "", front->title,
                        front->description);
     draw(&p);

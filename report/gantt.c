@@ -195,30 +195,37 @@ static void draw_rows_short(GString *out, const RhCourse *course, int32_t rows, 
     }
 }
 
-/* Along the foot of the row that the step's end hung on just then, from row to row. */
+/* Along the foot of the row that the step's end hung on just then; from row to row faintly, as many such lines side by
+ * side would hide the rows. */
 static void draw_chain(GString *out, const RhCourse *course, int32_t rows, const Row *row)
 {
     int32_t here = -1;
     int64_t to = -1;
-    g_string_append(out,
-                    "<path class=\"chain\" fill=\"none\" stroke=\"#222222\" stroke-width=\"2\" "
-                    "vector-effect=\"non-scaling-stroke\" d=\"");
+    g_autoptr(GString) along = g_string_new(NULL), between = g_string_new(NULL);
     for (guint i = 0; i < course->chain->len; i++) {
         const RhLinkOfChain *link = &g_array_index(course->chain, RhLinkOfChain, i);
         if (link->performer >= rows)
             continue;
-        if (link->performer != here && to >= 0)
-            g_string_append_printf(out, "H%" G_GINT64_FORMAT "V%.0f", to,
-                                   row_y(link->performer) + BAR + 2);
-        else if (link->performer != here)
-            g_string_append_printf(out, "M%" G_GINT64_FORMAT " %.0f", at(row, link->t_start_s),
-                                   row_y(link->performer) + BAR + 2);
+        double y = row_y(link->performer) + BAR + 2;
+        if (link->performer != here && to >= 0) {
+            g_string_append_printf(along, "H%" G_GINT64_FORMAT, to);
+            g_string_append_printf(between, "M%" G_GINT64_FORMAT " %.0fV%.0f", to,
+                                   row_y(here) + BAR + 2, y);
+        }
+        if (link->performer != here)
+            g_string_append_printf(along, "M%" G_GINT64_FORMAT " %.0f",
+                                   to >= 0 ? to : at(row, link->t_start_s), y);
         here = link->performer;
         to = at(row, link->t_end_s);
     }
     if (to >= 0)
-        g_string_append_printf(out, "H%" G_GINT64_FORMAT, to);
-    g_string_append(out, "\"/>\n</g>\n</g>\n");
+        g_string_append_printf(along, "H%" G_GINT64_FORMAT, to);
+    g_string_append_printf(
+        out,
+        "<g class=\"chain\" fill=\"none\" stroke=\"#222222\">\n<path stroke-width=\"2\" "
+        "vector-effect=\"non-scaling-stroke\" d=\"%s\"/>\n<path stroke-opacity=\"0.3\" "
+        "vector-effect=\"non-scaling-stroke\" d=\"%s\"/>\n</g>\n</g>\n</g>\n",
+        along->str, between->str);
 }
 
 static void draw_axis(GString *out, double span_s, double foot)

@@ -9,7 +9,7 @@
 
 #define LEFT   56.0
 #define WIDTH  560.0
-#define TITLE  24.0 /* above a row's plot */
+#define TITLE  28.0 /* above a row's plot */
 #define HEIGHT 62.0
 #define APART  12.0
 #define BELOW  30.0
@@ -266,7 +266,7 @@ static void draw_levels(const Picture *p, const Row *row)
 
 static void draw_title(const Picture *p, const Row *row)
 {
-    double x = LEFT + WIDTH, y = p->top - 8;
+    double x = LEFT + WIDTH, y = p->top - 12;
     rh_svg_text(p->out, RH_SVG_TEXT, "start", 10, y, row->title);
     for (int s = SERIES_MOST - 1; s >= 0; s--) {
         const Series *of = &row->series[s];

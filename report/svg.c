@@ -9,11 +9,29 @@ static const char *const inks[RH_SVG_LAST] = {
     [RH_SVG_TEXT] = "class=\"ink\" fill=\"#222222\"",
     [RH_SVG_SOFT] = "class=\"soft\" fill=\"#5b636c\""};
 
+/* What a narrow window does not go below, where it scrolls: letters of 12 stay 10 pixels high and more. */
+static const struct {
+    double width; /* of pictures of this and more; widest first */
+    const char *name;
+    int least;
+} sizes[] = {{1100, "widest", 1020}, {800, "wide", 820}, {0, "narrow", 550}};
+
+static const char *size_of(double width)
+{
+    size_t i = 0;
+    while (i + 1 < G_N_ELEMENTS(sizes) && width < sizes[i].width)
+        i++;
+    return sizes[i].name;
+}
+
 char *rh_svg_style(void)
 {
-    GString *out = g_string_new(
-        "svg.rh{max-width:100%;height:auto}"
-        "@media (max-width:40rem){.rh.links text{font-size:24px}}@media (prefers-color-scheme:dark){svg.rh{background:#15181c}"
+    GString *out = g_string_new("svg.rh{max-width:100%;height:auto}");
+    for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
+        g_string_append_printf(out, ".rh.%s{min-width:%dpx}", sizes[i].name, sizes[i].least);
+    g_string_append(
+        out,
+        "@media print{svg.rh{min-width:0}}@media (prefers-color-scheme:dark){svg.rh{background:#15181c}"
         ".rh .paper{fill:#15181c}.rh .ink{fill:#e4e7ea}.rh .soft{fill:#a0a8b1}.rh .grid{stroke:#363c44}"
         ".rh .rule,.rh .chain{stroke:#e4e7ea}");
     for (RhColor i = 0; i < RH_COLOR_LAST; i++)
@@ -59,9 +77,9 @@ GString *rh_svg_new(const char *id, double width, double height, const char *dat
     GString *out = g_string_new("<svg xmlns=\"http://www.w3.org/2000/svg\"");
     attribute(out, "width", width);
     attribute(out, "height", height);
-    g_string_append_printf(out,
-                           " viewBox=\"0 0 %.0f %.0f\" class=\"rh %s\" role=\"img\"%s%s>\n<title>",
-                           width, height, id, *data ? " " : "", data);
+    g_string_append_printf(
+        out, " viewBox=\"0 0 %.0f %.0f\" class=\"rh %s %s\" role=\"img\"%s%s>\n<title>", width,
+        height, id, size_of(width), *data ? " " : "", data);
     escaped(out, title);
     g_string_append(out, "</title>\n<desc>");
     escaped(out, description);

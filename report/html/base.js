@@ -39,7 +39,7 @@ function bytes(value) {
     value /= 1024;
     unit++;
   }
-  return `${unit ? value.toPrecision(3) : value} ${units[unit]}`;
+  return `${unit ? digits(value) : value} ${units[unit]}`;
 }
 
 function scaled(value, unit) {

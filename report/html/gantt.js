@@ -92,7 +92,7 @@ function ganttTools(svg) {
   return make("p", { class: "tools" },
     button("Zoom in", "+", () => zoom(2)), button("Zoom out", "\u2212", () => zoom(0.5)), button("Earlier", "\u2190", () => move(-0.5)),
     button("Later", "\u2192", () => move(0.5)), button("The whole step", "all", () => view(0, 1)),
-    make("input", { type: "checkbox", id: "show-chain", checked: true }), make("label", { for: "show-chain" }, " critical path"), said);
+    make("label", { for: "show-chain", class: "together" }, make("input", { type: "checkbox", id: "show-chain", checked: true }), " critical path"), said);
 }
 
 /* Figures of the critical path, and of the rows. */

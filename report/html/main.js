@@ -107,7 +107,7 @@ const SHOWN_ELSEWHERE = new Set(["plans", "near_misses", "terms", "memory", "lin
 function lists(doc, schema) {
   const known = schema.startsWith("rehearse.plan") || schema.startsWith("rehearse.simulate");
   return Object.entries(doc).filter(([key, value]) => Array.isArray(value) && value.length && isObject(value[0]) && !(known ? SHOWN_ELSEWHERE.has(key) : ["terms", "memory", "links", "cells"].includes(key)))
-    .map(([key, value]) => section(key, key[0].toUpperCase() + heading(key).slice(1), sortableTable(key, `${heading(key)}, a row each`, columnsOf(value), value)));
+    .map(([key, value]) => section(key, key[0].toUpperCase() + heading(key).slice(1), sortableTable(key, "A row each", columnsOf(value), value)));
 }
 
 /* Scalars, and those of objects below: "ttft s p99". */
