@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/near.h"
+
 GQuark rh_error_quark(void)
 {
     return g_quark_from_static_string("rehearse-error");
@@ -54,64 +56,9 @@ void rh_error_note(GError **error, const char *format, ...)
     insert_line(*error, help ? (size_t)(help - message) : strlen(message), "note", note);
 }
 
-/* Optimal string alignment. */
-int rh_name_edits(const char *a, const char *b)
-{
-    int rows[3][RH_NAME_MAX + 1];
-    int *before = rows[0], *last = rows[1], *row = rows[2];
-    size_t la = strlen(a), lb = strlen(b);
-    if (la > RH_NAME_MAX || lb > RH_NAME_MAX)
-        return G_MAXINT;
-    for (size_t j = 0; j <= lb; j++)
-        last[j] = (int)j;
-    for (size_t i = 1; i <= la; i++) {
-        row[0] = (int)i;
-        for (size_t j = 1; j <= lb; j++) {
-            char x = g_ascii_tolower(a[i - 1]), y = g_ascii_tolower(b[j - 1]);
-            row[j] = MIN(MIN(last[j], row[j - 1]) + 1, last[j - 1] + (x != y));
-            if (i > 1 && j > 1 && x == g_ascii_tolower(b[j - 2]) && y == g_ascii_tolower(a[i - 2]))
-                row[j] = MIN(row[j], before[j - 2] + 1);
-        }
-        int *oldest = before;
-        before = last;
-        last = row;
-        row = oldest;
-    }
-    return last[lb];
-}
-
-/* The shortest name that has `word` between its dashes and dots, as "dgx-h100" has "h100"; NULL: none. */
-static const char *name_with_part(const char *word, const char *const *names)
-{
-    const char *best = NULL;
-    for (int i = 0; names[i]; i++) {
-        g_auto(GStrv) parts = g_strsplit_set(names[i], "-._", -1);
-        if (g_strv_contains((const char *const *)parts, word) &&
-            (!best || strlen(names[i]) < strlen(best)))
-            best = names[i];
-    }
-    return best;
-}
-
-const char *rh_nearest_name(const char *word, const char *const *names)
-{
-    const char *best = NULL;
-    size_t length = strlen(word);
-    int least = MAX(1, (int)MIN(length, RH_NAME_MAX) / 3) + 1;
-    for (int i = 0; names[i]; i++) {
-        int distance = rh_name_edits(word, names[i]);
-        /* With every letter changed it is another word. */
-        if (distance < least && (size_t)distance < MAX(length, strlen(names[i]))) {
-            least = distance;
-            best = names[i];
-        }
-    }
-    return best ? best : name_with_part(word, names);
-}
-
 bool rh_fail_unknown(GError **error, const char *noun, const char *name, const char *const *names)
 {
-    const char *near = rh_nearest_name(name, names);
+    const char *near = rh_near_name(name, names);
     g_autofree char *list = g_strjoinv(", ", (char **)names);
     g_autofree char *help =
         near ? g_strdup_printf("\nhelp: a %s with a similar name exists: %s", noun, near) : NULL;

@@ -35,14 +35,5 @@ void rh_error_help(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* The same with a `note:` line, before what helps. */
 void rh_error_note(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* Letters to add, leave out, change or swap with their neighbour to come from one word to the other, over bytes and
- * without regard to case. G_MAXINT where one is longer than RH_NAME_MAX. */
-#define RH_NAME_MAX 63
-int rh_name_edits(const char *a, const char *b);
-
-/* The name in `names` (NULL-ended) nearest to `word` by edit distance, or NULL when none is near
- * enough to be a typing error; else the shortest that has it as a part, as "dgx-h100" has "h100". Borrowed from `names`. */
-const char *rh_nearest_name(const char *word, const char *const *names);
-
 /* `there is no NOUN "NAME"`, the `names` there are (NULL-ended), and the nearest. RH_ERROR_USAGE; false. */
 bool rh_fail_unknown(GError **error, const char *noun, const char *name, const char *const *names);

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json_internal.h"
+#include "base/near.h"
 
 #define PROBLEMS_SHOWN    20
 #define PROBLEMS_KEPT     1000 /* the shown ones are the first of these by position */
@@ -202,7 +203,7 @@ static void unknown_key(RhJson *doc, const cJSON *member, const Frame *frame)
     g_autofree char *help = NULL;
     g_autoptr(GString) path = g_string_new(NULL);
     if (doc->problems_count < PROBLEMS_KEPT) {
-        const char *near = rh_nearest_name(member->string, (const char *const *)doc->known->pdata);
+        const char *near = rh_near_name(member->string, (const char *const *)doc->known->pdata);
         if (near && strcmp(near, member->string) == 0)
             help = g_strdup("this key is known, but not in this place");
         else if (near)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "strategies/stack.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"
@@ -113,7 +114,7 @@ bool rh_command_fail_unknown(const char *name, GError **error)
     const char *names[G_N_ELEMENTS(rh_commands)] = {NULL};
     for (size_t i = 0; rh_commands[i]; i++)
         names[i] = rh_commands[i]->name;
-    const char *near = rh_nearest_name(name, names);
+    const char *near = rh_near_name(name, names);
     if (near)
         return rh_fail(error, RH_ERROR_USAGE,
                        "there is no command \"%s\"\nhelp: a command with a similar name exists: %s",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
@@ -67,7 +68,7 @@ const RhCost *rh_explain_find(RhCost *costs, const RhProgram *p, const char *wor
     const RhCost *hidden = *meant ? find_hidden(costs, p, meant) : NULL;
     if (hidden)
         return hidden;
-    const char *near = rh_nearest_name(word, (const char *const *)names->pdata);
+    const char *near = rh_near_name(word, (const char *const *)names->pdata);
     g_autofree char *list = g_strjoinv(", ", (char **)names->pdata);
     rh_fail(error, RH_ERROR_USAGE, "there is no term \"%s\"\nnote: terms: %s, memory%s%s", word,
             list, near ? "\nhelp: a term with a similar name exists: " : "", near ? near : "");

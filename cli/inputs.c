@@ -6,7 +6,6 @@
 #include "cli/commands.h"
 #include "cli/inputs_set.h"
 #include "cli/launching.h"
-#include "cli/names.h"
 #include "cli/scenario.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
@@ -133,7 +132,7 @@ static bool load_parts(RhInputs *in, const RhInputsSpec *spec, GError **error)
 {
     if (spec->stack && !load_stack(in, spec->stack, error))
         return false;
-    in->model = spec->workload ? rh_names_model(spec->workload, error) : NULL;
+    in->model = spec->workload ? rh_model_load(spec->workload, error) : NULL;
     if ((spec->workload && !in->model) || !load_platform(in, spec, error))
         return false;
     if (!spec->stack && !load_stack(in, default_stack(in->hardware), error))

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "cli/job_keys.h"
-#include "cli/names.h"
 #include "cli/prices.h"
 #include "cli/terminal.h"
 #include "platforms/facts.h"
@@ -94,7 +94,7 @@ static bool fail_unknown_key(const RhInputs *in, const char *key, GError *unknow
     const char *const *known = (const char *const *)names->pdata;
     g_autofree char *below = g_strconcat(key, ".", NULL), *near = names_below(below, known);
     if (!near)
-        near = rh_names_similar(key, known);
+        near = rh_near_names(key, known, 3);
     g_autoptr(GError) of_model = unknown;
     if (!near || strstr(unknown->message, "\nhelp: "))
         return fail_with_all_keys(of_model, (const char *const *)platform, error);

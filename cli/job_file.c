@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cli/names.h"
 
 #define STEPS_MAX   1000
 #define START_MAX_S 86400
@@ -102,7 +101,7 @@ static void settle_sequence(RhJson *doc, RhJobFile *job)
 static void settle(RhJson *doc, const char *layout, RhJobFile *job)
 {
     GError *local = NULL;
-    job->model = rh_names_model(job->workload, &local);
+    job->model = rh_model_load(job->workload, &local);
     settle_sequence(doc, job);
     if (!job->model) {
         rh_json_problem_of(doc, rh_json_root(doc), "workload", local);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "cli/commands.h"
 
 #define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))
@@ -56,7 +57,7 @@ static bool fail_unknown(const RhCommand *command, const char *name, size_t leng
             g_ptr_array_add(names, (char *)o->name);
     g_ptr_array_add(names, NULL);
     g_autofree char *word = g_strndup(name, length);
-    const char *near = rh_nearest_name(word, (const char *const *)names->pdata);
+    const char *near = rh_near_name(word, (const char *const *)names->pdata);
     const RhCommand *owner = find_owner(name, length);
     if (near)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -77,7 +78,7 @@ static bool check_choice(const RhOption *o, const char *text, GError **error)
     if (g_strv_contains((const char *const *)choices, text))
         return true;
     g_autofree char *list = g_strjoinv(", ", choices);
-    const char *near = rh_nearest_name(text, (const char *const *)choices);
+    const char *near = rh_near_name(text, (const char *const *)choices);
     rh_fail(error, RH_ERROR_USAGE, "--%s: \"%s\" is not one of %s", o->name, text, list);
     if (near)
         rh_error_help(error, "a similar one exists: --%s %s", o->name, near);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/near.h"
 #include "cli/terminal.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
@@ -49,7 +50,7 @@ static void check_keys(RhJson *doc, const RhJsonNode *layout)
         const char *key = rh_json_key(n);
         if (g_strv_contains((const char *const *)keys->pdata, key))
             continue;
-        const char *near = rh_nearest_name(key, (const char *const *)keys->pdata);
+        const char *near = rh_near_name(key, (const char *const *)keys->pdata);
         g_autofree char *help =
             near ? g_strdup_printf("a key with a similar name exists: \"%s\"", near) : NULL;
         rh_json_problem_at_key(doc, n, help, "unknown key \"%s\" in layout", key);

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/job_file.h"
-#include "cli/names.h"
 
 #define COUNT_MAX   (1 << 20)
 #define AT_ONCE_MAX (1 << 20)
@@ -77,7 +76,7 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
     const RhJsonNode *root = rh_json_root(doc);
     GError *local = NULL;
     f->workload = g_strdup(rh_json_word(doc, root, "workload"));
-    if (*f->workload && !(f->model = rh_names_model(f->workload, &local)))
+    if (*f->workload && !(f->model = rh_model_load(f->workload, &local)))
         rh_json_problem_of(doc, rh_json_root(doc), "workload", local);
     f->guest.t_start_s = rh_job_file_start_s(doc);
     const char *nodes = rh_json_word(doc, root, "nodes");

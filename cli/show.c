@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "cli/commands.h"
 #include "cli/inputs_set.h"
 #include "cli/output.h"
@@ -426,7 +427,7 @@ static int run(const RhArguments *a, GError **error)
             return 2;
         return topics[i].show(a, name, error) ? 0 : 3;
     }
-    const char *near = rh_nearest_name(topic, names);
+    const char *near = rh_near_name(topic, names);
     rh_fail(error, RH_ERROR_USAGE,
             "there is nothing called \"%s\" to show\nnote: platforms, devices, workloads, "
             "strategies, stacks, recipes%s%s",

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/table.h"
-#include "cli/names.h"
 #include "report/format.h"
 #include "workloads/model.h"
 #include "workloads/ops.h"
@@ -209,7 +208,7 @@ static void show_pictures(const RhModel *m)
 
 static bool show_workload(const RhArguments *a, const char *name, GError **error)
 {
-    g_autoptr(RhModel) m = rh_names_model(name, error);
+    g_autoptr(RhModel) m = rh_model_load(name, error);
     if (!m || !apply_sets(a, m, error))
         return false;
     if (rh_model_sees_pictures(m)) {
@@ -252,7 +251,7 @@ GPtrArray *rh_show_workloads_items(const RhArguments *a, const char *name, GErro
     g_autoptr(GPtrArray) items = g_ptr_array_new_with_free_func((GDestroyNotify)rh_model_free);
     const char *one[] = {name, NULL};
     for (const char *const *n = name ? one : rh_model_names(); *n; n++) {
-        RhModel *m = rh_names_model(*n, error);
+        RhModel *m = rh_model_load(*n, error);
         if (!m)
             return NULL;
         g_ptr_array_add(items, m);

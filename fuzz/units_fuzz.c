@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "fuzz/fuzzkit.h"
 
@@ -51,6 +52,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(whole >= -5 && whole <= 1 << 20);
     else
         check_refusal(&error);
-    rh_nearest_name(text, names);
+    rh_near_name(text, names);
     return 0;
 }

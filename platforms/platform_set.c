@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
@@ -341,7 +342,7 @@ static bool fail_unknown(const RhPlatform *p, const char *key, GError **error)
 {
     g_autoptr(GStrvBuilder) names = g_strv_builder_new();
     g_auto(GStrv) known = rh_platform_keys(p);
-    const char *near = rh_nearest_name(key, (const char *const *)known);
+    const char *near = rh_near_name(key, (const char *const *)known);
     g_strv_builder_addv(names, (const char **)known);
     for (size_t i = 0; i < G_N_ELEMENTS(PLACE_KEYS); i++)
         g_strv_builder_add(names, PLACE_KEYS[i]);

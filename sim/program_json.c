@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "sim/program.h"
 
 #define SCHEMA      "rehearse.program/1"
@@ -279,7 +280,7 @@ static int enum_of(RhJson *doc, const RhJsonNode *node, const char *text, NameOf
         if (strcmp(names[v], text) == 0)
             return v;
     }
-    const char *near = rh_nearest_name(text, names);
+    const char *near = rh_near_name(text, names);
     g_autofree char *help = near ? g_strdup_printf("the nearest name is \"%s\"", near) : NULL;
     rh_json_problem(doc, node, help, "\"%s\" is not a known name here", text);
     return 0;

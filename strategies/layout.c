@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/near.h"
 #include "strategies/knobs.h"
 
 /* Splits "pp16" or "recompute=full" into a row of the table and the value's text. */
@@ -15,7 +16,7 @@ static const RhKnob *split_item(const char *item, const char **value, GError **e
     if (!knob) {
         g_autofree char *word = g_strndup(item, length);
         g_autofree char *keys = g_strjoinv(" ", (char **)rh_knob_keys());
-        const char *near = rh_nearest_name(word, rh_knob_keys());
+        const char *near = rh_near_name(word, rh_knob_keys());
         rh_fail(error, RH_ERROR_USAGE, "unknown layout key \"%s\"%s%s%s\nnote: keys: %s", word,
                 near ? "\nhelp: a key with a similar name exists: \"" : "", near ? near : "",
                 near ? "\"" : "", keys);

@@ -97,38 +97,6 @@ static void a_failure_carries_code_and_message(void)
     CU_ASSERT_FALSE(rh_fail(NULL, RH_ERROR_INPUT, "nobody listens"));
 }
 
-static void typing_errors_find_their_name(void)
-{
-    const char *names[] = {"bandwidth", "node",     "latency",      "tp",
-                           "pp",        "dgx-h100", "global-batch", NULL};
-    const struct {
-        const char *word, *name;
-    } cases[] = {{"bandwith", "bandwidth"},
-                 {"bandwidht", "bandwidth"},
-                 {"Bandwidth", "bandwidth"},
-                 {"ndoe", "node"},
-                 {"nodes", "node"},
-                 {"letancy", "latency"},
-                 {"t", "tp"},
-                 {"vpp", "pp"},
-                 {"h100", "dgx-h100"},
-                 {"batch", "global-batch"},
-                 {"dgx", "dgx-h100"},
-                 {"h10", NULL},
-                 {"hidden", NULL},
-                 {"x", NULL},
-                 {"", NULL}};
-    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
-        const char *near = rh_nearest_name(cases[i].word, names);
-        if (g_strcmp0(near, cases[i].name) != 0)
-            fprintf(stderr, "  %s: %s\n", cases[i].word, near ? near : "(none)");
-        CU_ASSERT_EQUAL(g_strcmp0(near, cases[i].name), 0);
-    }
-    g_autofree char *long_word = g_strnfill(300, 'x');
-    CU_ASSERT_PTR_NULL(rh_nearest_name(long_word, names));
-    CU_ASSERT_PTR_NULL(rh_nearest_name("tp", (const char *const[]){NULL}));
-}
-
 int main(void)
 {
     return rh_test_main(
@@ -142,6 +110,5 @@ int main(void)
                    {"a_scaled_tree_keeps_its_sums", a_scaled_tree_keeps_its_sums},
                    {"tags_have_names_and_letters", tags_have_names_and_letters},
                    {"a_failure_carries_code_and_message", a_failure_carries_code_and_message},
-                   {"typing_errors_find_their_name", typing_errors_find_their_name},
                    {0}});
 }

@@ -438,7 +438,7 @@ static void unknown_names_get_a_near_one(void)
     g_autoptr(RhModel) m = rh_model_load("llama-3.1-80b", &error);
     CU_ASSERT_PTR_NULL(m);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
-    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "a similar name exists: llama-3.1-"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "similar names exist: llama-3.1-"));
 }
 
 static void set_changes_one_figure_and_what_follows_from_it(void)

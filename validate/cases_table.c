@@ -4,6 +4,7 @@
 
 #include "base/data.h"
 #include "base/error.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "validate/exchanges_table.h"
 #include "workloads/routing.h"
@@ -74,7 +75,7 @@ static bool check_header(const RhCsv *csv, RhCaseKind kind, GError **error)
     for (int32_t i = 0; header->cells[i]; i++) {
         if (rh_case_column_by_name(header->cells[i]) != RH_CASE_COLUMNS_LAST)
             continue;
-        const char *near = rh_nearest_name(header->cells[i], names);
+        const char *near = rh_near_name(header->cells[i], names);
         rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: unknown column \"%.60s\"%s%s", csv->name,
                 header->lines[i], header->columns[i], header->cells[i],
                 near ? "\nhelp: a column with a similar name exists: " : "", near ? near : "");

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/near.h"
 #include "workloads/model_private.h"
 
 /* Not null, false, 0 or empty. */
@@ -70,7 +71,7 @@ void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *fa
                                    family->name);
         if (refused != NULL || rh_family_has_key(family, key))
             continue;
-        const char *near = rh_nearest_name(key, (const char *const *)absent->pdata);
+        const char *near = rh_near_name(key, (const char *const *)absent->pdata);
         if (near == NULL || rh_key_is_foreign(key)) /* which takes longer to tell */
             continue;
         g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
@@ -101,7 +102,7 @@ static void check_part(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
         const char *key = rh_json_key(n);
         const char *near = g_hash_table_contains(known, key)
                                ? NULL
-                               : rh_nearest_name(key, (const char *const *)absent->pdata);
+                               : rh_near_name(key, (const char *const *)absent->pdata);
         if (near == NULL || rh_key_is_foreign(key))
             continue;
         g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);

@@ -6,6 +6,7 @@
 #include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/near.h"
 #include "workloads/hub.h"
 #include "workloads/model_private.h"
 #include "workloads/stored.h"
@@ -247,7 +248,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
             type);
         return NULL;
     }
-    const char *near = rh_nearest_name(type, rh_family_names());
+    const char *near = rh_near_name(type, rh_family_names());
     g_autofree char *help = g_strdup_printf(
         "%s%s%sif its layers are those of a known family, name that one (of Llama's: "
         "\"model_type\": \"llama\"); a model of any kind can be described layer by layer: "
@@ -458,10 +459,13 @@ static void fail_unknown(const char *spec, GError **error)
             spec, count, spec);
         return;
     }
-    const char *near = rh_nearest_name(spec, rh_model_names());
+    g_autofree char *near = rh_near_names(spec, rh_model_names(), 3);
     g_autofree char *help =
-        near != NULL ? g_strdup_printf("a similar name exists: %s", near)
-                     : g_strdup("or give a Hugging Face config.json, or the folder holding one");
+        near == NULL ? g_strdup("or give a Hugging Face config.json, or the folder holding one")
+                     : g_strdup_printf("%s: %s",
+                                       strchr(near, ',') != NULL ? "similar names exist"
+                                                                 : "a similar name exists",
+                                       near);
     rh_fail(
         error, RH_ERROR_INPUT,
         "unknown workload \"%s\"\nnote: %u models are known (rehearse show workloads)%s\nhelp: %s",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/number.h"
 #include "base/units.h"
 #include "workloads/model_private.h"
@@ -27,7 +28,7 @@ static bool fail_unknown_key(const RhModel *m, const char *key, GError **error)
             g_ptr_array_add(keys, (void *)f->key);
     g_ptr_array_add(keys, NULL);
     g_autofree char *all = g_strjoinv(", ", (char **)keys->pdata);
-    const char *near = rh_nearest_name(key, (const char *const *)keys->pdata);
+    const char *near = rh_near_name(key, (const char *const *)keys->pdata);
     g_autofree char *help =
         near == NULL ? NULL : g_strdup_printf("\nhelp: a similar key exists: %s", near);
     return rh_fail(error, RH_ERROR_USAGE, "unknown key \"%s\" of model %s\nnote: known: %s%s", key,

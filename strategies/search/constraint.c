@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/near.h"
 #include "base/units.h"
 #include "strategies/knobs.h"
 #include "strategies/search/plan.h"
@@ -29,7 +30,7 @@ static char *nearest_key(const char *word)
             g_strv_builder_add(keys, knob->key);
     g_strv_builder_add(keys, memory_key);
     g_auto(GStrv) names = g_strv_builder_end(keys);
-    return g_strdup(rh_nearest_name(word, (const char *const *)names));
+    return g_strdup(rh_near_name(word, (const char *const *)names));
 }
 
 /* Of a GPU's: a share, or as much as has a unit of bytes. */

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
+#include "base/near.h"
 #include "strategies/serve/router.h"
 #include "strategies/serve/scaling.h"
 #include "strategies/serve/server.h"
@@ -102,7 +103,7 @@ static bool fail_key(const char *word, GError **error)
     static const char *keys[G_N_ELEMENTS(pool_keys) + 2] = {"server", "router"};
     for (size_t i = 0; pool_keys[i].key; i++)
         keys[i + 2] = pool_keys[i].key;
-    const char *near = rh_nearest_name(word, keys);
+    const char *near = rh_near_name(word, keys);
     g_autofree char *list = g_strjoinv(" ", (char **)keys);
     return rh_fail(error, RH_ERROR_USAGE,
                    "unknown key of a deployment \"%s\"%s%s%s\nnote: keys: %s", word,

@@ -12,6 +12,7 @@ try plan -w Llama_3.1_70B -p dgx-h100 "${batch[@]}"
 try plan -w zzz -p dgx-h100 "${batch[@]}"
 try show workloads qwen2-7b
 try plan -w llama-3.1-8b -p dgx-h10 "${batch[@]}"
+try plan -w llama-3.1-8b -p zzz "${batch[@]}"
 try plan -w llama-3.1-8b -p dgx-h100:many "${batch[@]}"
 try plan -w nosuch.json -p dgx-h100 "${batch[@]}"
 try plan -w llama-3.1-8b -p dgx-h100:1 --gpus 16 "${batch[@]}"
