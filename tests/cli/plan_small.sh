@@ -13,6 +13,7 @@ rehearse explain plan.json --why-not tp3 2>&1
 rehearse explain plan.json --what-if nic.bandwidth=100Gb/s | head -n 1
 rehearse explain plan.json --what-if nodes=4 --what-if mb=2 | head -n 1
 rehearse explain plan.json --what-if gpus=8 | head -n 1
+rehearse explain plan.json --what-if nodes=3 | grep -A1 "^batch"
 rehearse explain plan.json --what-if ib=100Gb/s | head -n 1
 rehearse explain plan.json --what-if seq=512 --what-if global-batch=64 | head -n 1
 rehearse compare plan.json#1 plan.json#3 | head -n 2
