@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "base/near.h"
+#include "base/names.h"
 
 GQuark rh_error_quark(void)
 {

@@ -261,6 +261,12 @@ static int search(const RhArguments *a, RhPlanOptions *options, RhInputs **in, R
     return g_error_matches(*error, RH_ERROR, RH_ERROR_INPUT) ? 3 : 2;
 }
 
+/* Is what stands beside the rows rehearsed and planned too, or is it only named? */
+static bool tells_beside(const RhArguments *a)
+{
+    return !a->quick && a->besides->len == 0;
+}
+
 /* Looks for what stands beside the rows and takes rehearsals of its own: near batches where the one that was asked for
  * does not go well into the GPUs, and knobs that no search goes through unasked. */
 static void look_around(const RhArguments *a, const RhInputs *in, const RhPlanOptions *options,
@@ -269,7 +275,7 @@ static void look_around(const RhArguments *a, const RhInputs *in, const RhPlanOp
     RhPlanOptions own = *options;
     bool timed = a->timeout_s > 0;
     own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
-    bool in_time = !a->quick && a->besides->len == 0 && (!timed || own.timeout_s > 0);
+    bool in_time = tells_beside(a) && (!timed || own.timeout_s > 0);
     if (!plan->outside)
         plan->outside = rh_outside_new(&in->c, &own, plan, in_time);
     own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
@@ -299,7 +305,7 @@ static int run(const RhArguments *a, GError **error)
         rh_outputs_find(a->outputs, RH_OUTPUT_HTML))
         options.seen = rh_pareto_see;
     options.user = seen;
-    options.outside = !a->quick && a->besides->len == 0 && g_strcmp0(a->stack, "any") != 0;
+    options.outside = tells_beside(a);
     g_autoptr(RhInputs) in = NULL;
     g_autoptr(RhPlan) plan = NULL;
     int status = search(a, &options, &in, &plan, error);

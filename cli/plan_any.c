@@ -60,6 +60,7 @@ static bool ask(const RhArguments *arguments, const RhPlanOptions *options, cons
     a.stack = stack;
     out->seen = g_array_new(FALSE, FALSE, sizeof(RhParetoPoint));
     o.user = out->seen;
+    o.outside = false; /* of the best stack's alone, when that is known */
     out->in = rh_inputs_of(&a, error);
     out->plan = out->in ? rh_plan(&out->in->c, &o, error) : NULL;
     return out->plan != NULL;

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/near.h"
+#include "base/names.h"
 #include "cli/terminal.h"
 #include "report/report.h"
 #include "strategies/knobs.h"

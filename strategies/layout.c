@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/near.h"
+#include "base/names.h"
 #include "strategies/knobs.h"
 
 /* Splits "pp16" or "recompute=full" into a row of the table and the value's text. */

@@ -128,6 +128,20 @@ static void offload_is_searched_where_it_is_said(void)
                    rh_room(&k.c, fixed, 2, 0.05).ranked_bytes);
 }
 
+/* It is not where recomputation is asked for, whose place it takes. */
+static void offload_is_left_where_nothing_gives_it_place(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron-bridge", 32, 8192);
+    RhConstraint full;
+    g_assert(rh_constraint_parse("recompute=full", false, &full, NULL));
+    RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
+    o.constraints = &full;
+    o.constraints_count = 1;
+    g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
+    g_autoptr(GArray) left = rh_outside_new(&k.c, &o, plan, false);
+    CU_ASSERT_PTR_NOT_NULL(find(left, "offload"));
+}
+
 /* Context ranks of fewer tokens take the place of replicas, the fewest that the search leaves out. */
 static void context_ranks_take_replicas(void)
 {
@@ -178,6 +192,8 @@ int main(void)
                     each_is_the_first_row_with_one_thing_changed},
                    {"offload_is_the_least_that_fits", offload_is_the_least_that_fits},
                    {"offload_is_searched_where_it_is_said", offload_is_searched_where_it_is_said},
+                   {"offload_is_left_where_nothing_gives_it_place",
+                    offload_is_left_where_nothing_gives_it_place},
                    {"context_ranks_take_replicas", context_ranks_take_replicas},
                    {"asked_knobs_are_inside", asked_knobs_are_inside},
                    {0}});

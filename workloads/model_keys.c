@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/near.h"
+#include "base/names.h"
 #include "workloads/model_private.h"
 
 /* Not null, false, 0 or empty. */

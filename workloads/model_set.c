@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/near.h"
+#include "base/names.h"
 #include "base/number.h"
 #include "base/units.h"
 #include "workloads/model_private.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/near.h"
+#include "base/names.h"
 #include "base/units.h"
 #include "strategies/knobs.h"
 #include "strategies/search/plan.h"

@@ -34,6 +34,7 @@ static void add(GArray *out, const RhCase *c, const RhPlanOptions *options, cons
     near.job.global_batch = batch;
     own.top = 1;
     own.best_alone = true;
+    own.outside = false;
     own.seen = NULL;
     own.worth_s = best->step_time_s * larger / (1 + RH_NEAR_BATCH_GAIN);
     g_autoptr(RhPlan) plan = batch > 0 ? rh_plan(&near, &own, NULL) : NULL;

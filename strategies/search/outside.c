@@ -114,20 +114,14 @@ static void add_recipes(Search *s)
     }
 }
 
-/* Has the search gone through it in the place of what the first row recomputes (rh_space_instead)? */
-static bool is_searched(const Search *s, const RhKnob *knob)
-{
-    const RhFrameworkRules *rules = rh_framework_rules(s->c->stack->framework, NULL);
-    RhLayout l = s->best->layout;
-    l.recompute = RH_RECOMPUTE_FULL;
-    return knob->instead && rules && knob->outside_next(s->c, &l, 0) &&
-           !rh_framework_refusal(rules, s->c, &l);
-}
-
 static void list(Search *s)
 {
+    const RhPlanOptions *o = s->options;
+    g_autoptr(RhSpace) space =
+        rh_space_new(s->c, o->constraints, o->constraints_count, s->deadline);
+    const RhKnob *searched = rh_space_instead(space, &s->best->layout);
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (knob->outside && !is_asked_for(s->options, knob) && !is_searched(s, knob))
+        if (knob->outside && !is_asked_for(o, knob) && knob != searched)
             add_knob(s, knob);
     int32_t held = s->c->job.gradient_bytes;
     if ((held > 0 ? held : s->c->stack->gradient_bytes) > 2)

@@ -1,4 +1,4 @@
-#include "base/near.h"
+#include "base/names.h"
 
 #include <glib.h>
 #include <stdbool.h>

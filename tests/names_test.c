@@ -1,5 +1,5 @@
-/* base/near.h: one rule of what a mistyped name may have meant. */
-#include "base/near.h"
+/* base/names.h: one rule of what a mistyped name may have meant. */
+#include "base/names.h"
 
 #include <string.h>
 
@@ -81,7 +81,7 @@ static void an_unknown_platform_is_near_nothing(void)
 int main(void)
 {
     return rh_test_main(
-        "near",
+        "names",
         (RhTest[]){{"typing_errors_find_their_name", typing_errors_find_their_name},
                    {"lists_are_of_what_is_about_as_near", lists_are_of_what_is_about_as_near},
                    {"an_unknown_platform_is_near_nothing", an_unknown_platform_is_near_nothing},
