@@ -28,10 +28,10 @@ char *rh_svg_style(void)
 {
     GString *out = g_string_new("svg.rh{max-width:100%;height:auto}");
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
-        g_string_append_printf(out, ".rh.%s{min-width:%dpx}", sizes[i].name, sizes[i].least);
+        g_string_append_printf(out, "figure .rh.%s{min-width:%dpx}", sizes[i].name, sizes[i].least);
     g_string_append(
         out,
-        "@media print{svg.rh{min-width:0}}@media (prefers-color-scheme:dark){svg.rh{background:#15181c}"
+        "@media print{figure .rh{min-width:0!important}}@media (prefers-color-scheme:dark){svg.rh{background:#15181c}"
         ".rh .paper{fill:#15181c}.rh .ink{fill:#e4e7ea}.rh .soft{fill:#a0a8b1}.rh .grid{stroke:#363c44}"
         ".rh .rule,.rh .chain{stroke:#e4e7ea}");
     for (RhColor i = 0; i < RH_COLOR_LAST; i++)
