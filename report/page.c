@@ -83,9 +83,11 @@ static void append_picture(GString *out, const RhPagePicture *picture)
     g_string_append_printf(out,
                            "<section id=\"%s\"%s aria-labelledby=\"%s-title\">\n"
                            "<h2 id=\"%s-title\">%s</h2>\n<p>%s</p>\n"
-                           "<figure class=\"picture\">\n%s</figure>\n</section>\n",
+                           "<figure class=\"picture\" tabindex=\"0\" aria-labelledby=\"%s-title\">"
+                           "\n%s</figure>\n</section>\n",
                            picture->id, picture->wide ? " class=\"wide\"" : "", picture->id,
-                           picture->id, picture->title, picture->caption, picture->svg);
+                           picture->id, picture->title, picture->caption, picture->id,
+                           picture->svg);
 }
 
 /* How much of the text is its first sentence: a line, and those it goes on in. */

@@ -9,8 +9,8 @@ function compareValues(a, b) {
 
 function cell(column, row) {
   const content = column.node ? column.node(row) : column.text(row);
-  const long = !column.number && typeof content === "string" && content.length > 40;
-  return make("td", { class: column.number ? "number" : long ? "long" : null }, content);
+  const length = typeof content === "string" ? content.length : 0;
+  return make("td", { class: column.number ? "number" : length > 40 ? "long" : length > 0 && length <= 20 ? "short" : null }, content);
 }
 
 function searchField(id, count, onInput) {
