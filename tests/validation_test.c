@@ -114,23 +114,37 @@ static void a_simpler_model_ahead_in_a_group_is_named(void)
 
 /* --- the fit --- */
 
-/* Trips as a rehearsal with known latency, copies and noise gives them. */
+/* What a message of the lab takes at a latency of its NIC, without copies and noise. */
+static double rehearsed_trip_s(RhPlatform *p, double bytes, double latency_s)
+{
+    RhPing ping = {.destination = 4, .bytes = bytes};
+    p->messages.copy_bytes_per_s.value = p->messages.noise_s.value = 0;
+    p->nic_latency_s.value = latency_s;
+    CU_ASSERT_TRUE(rh_ping_rehearse(p, &ping, 0, &ping.seconds, NULL));
+    return ping.seconds;
+}
+
+/* Trips as a rehearsal with known latency, copies and noise gives them. Each is rehearsed only where a link refills
+ * meanwhile: elsewhere a trip takes longer by what is added to the latency. */
 static GArray *made_up_pings(double latency_s, double noise_s, double copy_s_per_byte)
 {
     g_autoptr(RhPlatform) p = kit_platform("lab-star");
     GArray *pings = g_array_new(FALSE, FALSE, sizeof(RhPing));
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
-    for (double bytes = 4; bytes <= 1 << 20; bytes *= 4)
+    for (double bytes = 4; bytes <= 1 << 20; bytes *= 4) {
+        double trip_s = rehearsed_trip_s(p, bytes, latency_s);
+        double longer_s = rehearsed_trip_s(p, bytes, 3 * latency_s) - trip_s;
+        bool adds = fabs(longer_s - 2 * latency_s) < 1e-9;
         for (int i = 0; i < RH_TRIES(60, 30); i++) {
-            RhPing ping = {.destination = 4, .bytes = bytes};
             double half_s =
                 (gsl_ran_exponential(rng, noise_s) + gsl_ran_exponential(rng, noise_s)) / 2;
-            p->messages.copy_bytes_per_s.value = p->messages.noise_s.value = 0;
-            p->nic_latency_s.value = latency_s - noise_s + half_s + copy_s_per_byte * bytes;
-            if (!rh_ping_rehearse(p, &ping, 0, &ping.seconds, NULL))
-                CU_FAIL("a ping-pong can be rehearsed");
+            double added_s = half_s - noise_s + copy_s_per_byte * bytes;
+            RhPing ping = {.destination = 4, .bytes = bytes, .seconds = trip_s + added_s};
+            if (!adds)
+                ping.seconds = rehearsed_trip_s(p, bytes, latency_s + added_s);
             g_array_append_val(pings, ping);
         }
+    }
     for (int i = 0; i < 1000; i++) {
         RhPing ping = {
             .reaction = true, .destination = 4, .seconds = gsl_ran_exponential(rng, 5e-5)};
@@ -335,6 +349,22 @@ static void every_pattern_is_a_program_that_ends(void)
     }
 }
 
+/* Do two cases perform the same program on the same network? */
+static bool performs_the_same(const RhSuiteCase *a, const RhSuiteCase *b)
+{
+    g_auto(GStrv) parts_a = g_strsplit(a->what, ",dp1", 2);
+    g_auto(GStrv) parts_b = g_strsplit(b->what, ",dp1", 2);
+    return strcmp(parts_a[0], parts_b[0]) == 0 && strcmp(a->platform, b->platform) == 0 &&
+           g_strcmp0(a->change, b->change) == 0;
+}
+
+static void the_quick_suite_performs_nothing_twice(void)
+{
+    for (const RhSuiteCase *c = rh_suites[0].cases; c->group; c++)
+        for (const RhSuiteCase *other = rh_suites[0].cases; other < c; other++)
+            CU_ASSERT_FALSE(performs_the_same(c, other));
+}
+
 static void the_suites_hold_what_they_promise(void)
 {
     int collectives = 0, iterations = 0, layouts = 0;
@@ -354,25 +384,27 @@ int main(void)
 {
     return rh_test_main(
         "validation",
-        (RhTest[]){{"figures_are_what_they_are_called", figures_are_what_they_are_called},
-                   {"a_wrong_pick_costs_its_regret", a_wrong_pick_costs_its_regret},
-                   {"skipped_cases_count_in_no_figure_and_miss_a_bar",
-                    skipped_cases_count_in_no_figure_and_miss_a_bar},
-                   {"bars_are_missed_by_name", bars_are_missed_by_name},
-                   {"a_simpler_model_ahead_in_a_group_is_named",
-                    a_simpler_model_ahead_in_a_group_is_named},
-                   {"the_fit_finds_what_was_put_in", the_fit_finds_what_was_put_in},
-                   {"pings_that_cannot_tell_are_refused", pings_that_cannot_tell_are_refused},
-                   {"a_ping_between_nodes_changes_the_nic_alone",
-                    a_ping_between_nodes_changes_the_nic_alone},
-                   {"a_fit_ends_in_its_time", a_fit_ends_in_its_time},
-                   {"wrong_ping_files_are_refused_with_their_line",
-                    wrong_ping_files_are_refused_with_their_line},
-                   {"topologies_hold_every_host_and_link", topologies_hold_every_host_and_link},
-                   {"smpi_gets_every_link_and_route", smpi_gets_every_link_and_route},
-                   {"stopped_ranks_are_compared", stopped_ranks_are_compared},
-                   {"networks_that_are_no_lab_are_refused", networks_that_are_no_lab_are_refused},
-                   {"every_pattern_is_a_program_that_ends", every_pattern_is_a_program_that_ends},
-                   {"the_suites_hold_what_they_promise", the_suites_hold_what_they_promise},
-                   {0}});
+        (RhTest[]){
+            {"figures_are_what_they_are_called", figures_are_what_they_are_called},
+            {"a_wrong_pick_costs_its_regret", a_wrong_pick_costs_its_regret},
+            {"skipped_cases_count_in_no_figure_and_miss_a_bar",
+             skipped_cases_count_in_no_figure_and_miss_a_bar},
+            {"bars_are_missed_by_name", bars_are_missed_by_name},
+            {"a_simpler_model_ahead_in_a_group_is_named",
+             a_simpler_model_ahead_in_a_group_is_named},
+            {"the_fit_finds_what_was_put_in", the_fit_finds_what_was_put_in},
+            {"pings_that_cannot_tell_are_refused", pings_that_cannot_tell_are_refused},
+            {"a_ping_between_nodes_changes_the_nic_alone",
+             a_ping_between_nodes_changes_the_nic_alone},
+            {"a_fit_ends_in_its_time", a_fit_ends_in_its_time},
+            {"wrong_ping_files_are_refused_with_their_line",
+             wrong_ping_files_are_refused_with_their_line},
+            {"topologies_hold_every_host_and_link", topologies_hold_every_host_and_link},
+            {"smpi_gets_every_link_and_route", smpi_gets_every_link_and_route},
+            {"stopped_ranks_are_compared", stopped_ranks_are_compared},
+            {"networks_that_are_no_lab_are_refused", networks_that_are_no_lab_are_refused},
+            {"every_pattern_is_a_program_that_ends", every_pattern_is_a_program_that_ends},
+            {"the_quick_suite_performs_nothing_twice", the_quick_suite_performs_nothing_twice},
+            {"the_suites_hold_what_they_promise", the_suites_hold_what_they_promise},
+            {0}});
 }
