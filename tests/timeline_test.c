@@ -34,7 +34,7 @@ static char *made_up(int32_t count)
     slow.sequence_s.value = 40e-6;
     slow.prompt_frac.value = 0.6;
     s.serving.server = &slow;
-    g_autoptr(RhRequests) requests = drawn(count, 4, 800, 120);
+    g_autoptr(RhRequests) requests = drawn(count, 4, 800, 40);
     RhClient client = {0};
     g_autoptr(RhServiceResult) result = serve(&s, requests, &client);
     GString *text = g_string_new(NULL);
