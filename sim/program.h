@@ -46,6 +46,7 @@ typedef enum {
 #undef ROW
     RH_LANE_LAST,
 } RhLane;
+#define RH_LANE_BIT(lane) (UINT32_C(1) << (lane))
 
 /* Lanes from RH_LANE_LAST on are *streams* without a meaning of their own, "stream 1" and so on: of
  * programs that others made. Kernels there are the host's, and no SMs are taken from them. */

@@ -3,7 +3,6 @@
  * nodes, so that what one of them sends meets what its block exchanges. */
 #include "strategies/search/screen.h"
 
-#define RH_LANE_BIT(lane) (UINT32_C(1) << (lane))
 #define RH_LANES_ALL      (RH_LANE_BIT(RH_LANE_LAST) - 1)
 #define RH_LANES_OF_ITEMS (RH_LANE_BIT(RH_LANE_DP) - 1)
 

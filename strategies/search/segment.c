@@ -120,19 +120,78 @@ void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime
         wait_for_lane(&time->lane[lane], &s->lane_s[RH_LANE_TP + lane], t, s);
 }
 
-static void communicate(RhSegmentStage *s, const RhStep *step, double seconds)
+/* When what a communication looks back on is done. */
+static double ready_s(const RhSegmentStage *s, const RhStep *step)
 {
-    double ready = rh_later(s->compute_s, s->pending_s);
-    if (step->ahead > 0) {
-        int32_t ring = s->flows->script->ahead_most;
-        ready = s->sent_count >= step->ahead ? s->sent_s[(s->sent_count - step->ahead) % ring] : 0;
-        s->sent_s[s->sent_count++ % ring] = s->compute_s;
+    int32_t ring = s->flows->script->ahead_most;
+    if (step->ahead == 0)
+        return rh_later(s->compute_s, s->pending_s);
+    return s->sent_count >= step->ahead ? s->sent_s[(s->sent_count - step->ahead) % ring] : 0;
+}
+
+/* A gather and a scatter that could begin at one time share a link until the one with fewer bytes is over, but
+ * while the other waits for latencies, its own and those of what its lane had left. While a lane is busy with
+ * what crosses other links, the other's bytes move alone; and then it is not known until when. */
+static void share_link(RhSegmentStage *s, const RhSegmentMoving *own, const RhSegmentMoving *other)
+{
+    double alone_s = s->crossed & RH_LANE_BIT(own->lane) ? own->waits_s : 0;
+    double shared_s = rh_earlier(own->moving_s - 2 * other->fixed_s,
+                                 other->moving_s - 2 * own->fixed_s - alone_s);
+    if (!(s->crossed & RH_LANE_BIT(other->lane)))
+        s->lane_s[own->lane] += rh_later(0, shared_s);
+}
+
+static void occupy_lane(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
+{
+    const RhStep *step = rh_script_step(s->flows->script, i);
+    double seconds = s->flows->step_s[i], moving = s->flows->moving_s[i], ready = ready_s(s, step);
+    double *lane_s = &s->lane_s[step->lane], waits = rh_later(0, *lane_s - ready);
+    *lane_s = rh_later(*lane_s, ready) + seconds;
+    if (moving <= 0)
+        s->crossed |= RH_LANE_BIT(step->lane);
+    if (moving <= 0 || !g->net->uniform)
+        return;
+    RhSegmentMoving now = {(RhLane)step->lane, ready, moving, seconds - moving, waits};
+    if (s->moving.lane != now.lane && s->moving.ready_s == ready) {
+        share_link(s, &now, &s->moving);
+        share_link(s, &s->moving, &now);
     }
-    s->lane_s[step->lane] = rh_later(s->lane_s[step->lane], ready) + seconds;
+    s->moving = now;
+}
+
+static void communicate(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
+{
+    const RhStep *step = rh_script_step(s->flows->script, i);
+    double ready = ready_s(s, step);
+    if (i >= s->begun_until || step->ahead == 0)
+        occupy_lane(g, s, i);
+    if (step->ahead > 0)
+        s->sent_s[s->sent_count++ % s->flows->script->ahead_most] = s->compute_s;
     if (s->called && s->begun && !s->over && step->lane == RH_LANE_DP)
-        g_array_append_val(s->called, ((RhSumCalled){s->compute_s, ready, seconds}));
+        g_array_append_val(s->called, ((RhSumCalled){s->compute_s, ready, s->flows->step_s[i]}));
     if (!s->begun)
         s->begin_s[s->begin_count++] = s->lane_s[step->lane];
+}
+
+/* A communication that the script has behind a run, from step i on, but that may start before it is over, is
+ * under way beside it. */
+static void begin_ahead(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i, int32_t end)
+{
+    uint32_t awaited = 0;
+    for (; i < end; i++) {
+        const RhStep *step = rh_script_step(s->flows->script, i);
+        if (step->kind == RH_STEP_RUN)
+            return;
+        if (step->kind == RH_STEP_WAIT)
+            awaited |= RH_LANE_BIT(step->lane);
+        if (step->kind == RH_STEP_COMMUNICATE && step->ahead > 0) {
+            if (awaited & RH_LANE_BIT(step->lane))
+                return;
+            occupy_lane(g, s, i);
+            s->begun_until = i + 1;
+            return;
+        }
+    }
 }
 
 /* Back as soon as what ran when the copy before was sent for is done; that its own way out comes before
@@ -158,7 +217,7 @@ static void run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
     else if (step->kind == RH_STEP_KERNEL)
         s->compute_s = rh_later(s->compute_s, s->pending_s) + s->flows->step_s[i];
     else if (step->kind == RH_STEP_COMMUNICATE)
-        communicate(s, step, s->flows->step_s[i]);
+        communicate(g, s, i);
     else if (step->kind == RH_STEP_COPY)
         copy(s, step, s->flows->step_s[i]);
     else {
@@ -176,8 +235,14 @@ static void run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
 
 void rh_segment_run_steps(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps steps)
 {
-    for (int32_t i = steps.first; i < steps.first + steps.count; i++)
+    int32_t end = steps.first + steps.count;
+    s->begun_until = 0;
+    for (int32_t i = steps.first; i < end; i++) {
+        if (rh_script_step(s->flows->script, i)->kind == RH_STEP_RUN)
+            begin_ahead(g, s, i + 1, end);
         run_step(g, s, i);
+    }
+    s->begun_until = 0;
 }
 
 int32_t rh_segment_place_of(const RhSegmentGraph *g, int32_t stage, const RhSlot *slot)

@@ -2,6 +2,13 @@
 /* The segment graph, for segment.c and segment_path.c. */
 #include "strategies/search/screen_sums.h"
 
+/* The latest gather or scatter of parameters: when it could begin, its bytes' time on the link and the rest. */
+typedef struct {
+    RhLane lane;
+    double ready_s, moving_s, fixed_s;
+    double waits_s; /* its lane is busy with what came before for so long then, at least */
+} RhSegmentMoving;
+
 /* A stage that runs its slots: seconds since the step began, as far as it has come. */
 typedef struct {
     const RhFlows *flows;
@@ -24,7 +31,11 @@ typedef struct {
     double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
                        script's ahead_most */
     int32_t sent_count;
-    double *begin_s; /* communications of the step's beginning; owned, with sent_s behind */
+    int32_t
+        begun_until; /* communications of the slot that look back, before this step: theirs is counted */
+    RhSegmentMoving moving;
+    uint32_t crossed; /* lanes that had other collectives, over other links: bits of RhLane */
+    double *begin_s;  /* communications of the step's beginning; owned, with sent_s behind */
     int32_t begin_count;
     bool begun;
     int32_t ended;     /* steps of the end that were run */
