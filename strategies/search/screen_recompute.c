@@ -137,30 +137,43 @@ static double least_s(const Cost *costs, int32_t count, double wanted_frac)
     return wanted_frac > 1e-9 ? (double)INFINITY : seconds;
 }
 
-/* What must be freed of what its fullest stage keeps; *stage: which that is. */
-static double wanted_frac(RhScreen *screen, const RhLayout *l, double most_bytes, int32_t *stage)
+/* Of what its fullest stage keeps. */
+static RhRecomputeWanted wanted_of(RhScreen *screen, const RhLayout *l, double most_bytes)
 {
     RhTrainMemory m = rh_screen_ends_memory(screen, l);
     double over = m.peak_bytes - most_bytes, kept = m.at_peak_bytes[RH_MEMORY_ACTIVATIONS];
-    *stage = m.stage;
-    return over <= 0 ? 0 : kept > 0 ? over / kept : (double)INFINITY;
+    return (RhRecomputeWanted){over <= 0 ? 0 : kept > 0 ? over / kept : (double)INFINITY, m.stage};
 }
 
 /* The same where the most that may be shared out leaves the least to be freed. */
-static double least_wanted_frac(RhScreen *screen, const RhLayout *plain, double most_bytes,
-                                int32_t *stage)
+static RhRecomputeWanted least_wanted(RhScreen *screen, const RhLayout *plain, double most_bytes)
 {
     RhLayout shared[RH_TRAIN_DEGREES];
-    int32_t count = rh_train_shared_most(screen->c, plain, shared), fullest;
-    double least = (double)INFINITY;
-    for (int32_t i = 0; i < count && least > 0; i++) {
-        double wanted = wanted_frac(screen, &shared[i], most_bytes, &fullest);
-        if (wanted < least) {
+    int32_t count = rh_train_shared_most(screen->c, plain, shared);
+    RhRecomputeWanted least = {(double)INFINITY, 0};
+    for (int32_t i = 0; i < count && least.frac > 0; i++) {
+        RhRecomputeWanted wanted = wanted_of(screen, &shared[i], most_bytes);
+        if (wanted.frac < least.frac)
             least = wanted;
-            *stage = fullest;
-        }
     }
     return least;
+}
+
+static RhLayout without_recomputation(const RhLayout *layout)
+{
+    RhLayout plain = *layout;
+    plain.recompute = RH_RECOMPUTE_NONE;
+    plain.again_layers_count = 0;
+    return plain;
+}
+
+RhRecomputeWanted rh_screen_recompute_wanted(RhScreen *screen, const RhLayout *layout,
+                                             const RhRecomputeQuestion *q)
+{
+    RhLayout plain = without_recomputation(layout);
+    if (rh_platform_devices_count(screen->c->platform) > 1)
+        return (RhRecomputeWanted){0, 0};
+    return (q->shares_open ? least_wanted : wanted_of)(screen, &plain, q->most_bytes);
 }
 
 /* Of a micro-batch on the stage; what a layer is, all stages know alike where they lie alike. */
@@ -183,25 +196,19 @@ static double more_s(RhScreen *screen, const RhLayout *plain, const RhRecomputeQ
 static bool stages_alike(RhScreen *screen, const RhLayout *l)
 {
     const RhNet *net = rh_screen_net(screen, l);
-    bool alike = rh_platform_devices_count(screen->c->platform) == 1;
+    bool alike = true;
     for (int32_t s = 1; s < l->pp; s++)
         alike = alike && net->placement[s] == net->placement[0];
     return alike;
 }
 
 double rh_screen_recomputed_s(RhScreen *screen, const RhLayout *layout,
-                              const RhRecomputeQuestion *q)
+                              const RhRecomputeQuestion *q, RhRecomputeWanted wanted)
 {
-    RhLayout plain = *layout;
-    plain.recompute = RH_RECOMPUTE_NONE;
-    plain.again_layers_count = 0;
-    int32_t stage = 0;
-    double wanted = 0;
-    if (stages_alike(screen, &plain))
-        wanted = (q->shares_open ? least_wanted_frac : wanted_frac)(screen, &plain, q->most_bytes,
-                                                                    &stage);
-    double more = wanted > 1                  ? (double)INFINITY
-                  : wanted > 0 && !q->instead ? more_s(screen, &plain, q, wanted, stage)
-                                              : 0;
-    return isinf(more) ? more : rh_screen_work_beside_s(screen, &plain, stage, more);
+    RhLayout plain = without_recomputation(layout);
+    double frac = stages_alike(screen, &plain) ? wanted.frac : 0;
+    double more = frac > 1                  ? (double)INFINITY
+                  : frac > 0 && !q->instead ? more_s(screen, &plain, q, frac, wanted.stage)
+                                            : 0;
+    return isinf(more) ? more : rh_screen_work_beside_s(screen, &plain, wanted.stage, more);
 }
