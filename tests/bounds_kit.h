@@ -74,6 +74,21 @@ static inline BoundsRatio bounds_check(const RhCase *c, const char *question, co
     return bounds_check_within(c, question, l, BOUNDS_PATIENCE_S);
 }
 
+/* Both bounds must hold, and be above so much of the rehearsed step; false where that was left out. */
+static inline bool bounds_check_tight(const RhCase *c, const char *question, const RhLayout *l,
+                                      BoundsRatio least)
+{
+    BoundsRatio ratio = bounds_check(c, question, l);
+    bool tight = ratio.closed > least.closed && ratio.segment > least.segment;
+    CU_ASSERT_TRUE(!bounds_rehearsed(ratio) || tight);
+    if (!tight) {
+        g_autofree char *text = rh_layout_format(l);
+        g_printerr("  %s %s: closed form %.4f, segment graph %.4f of the rehearsal\n", question,
+                   text, ratio.closed, ratio.segment);
+    }
+    return bounds_rehearsed(ratio);
+}
+
 /* Of a layout whose rehearsal is short, but for a machine that does much else besides. */
 static inline BoundsRatio bounds_check_surely(const RhCase *c, const char *question,
                                               const RhLayout *l)

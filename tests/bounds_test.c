@@ -336,12 +336,7 @@ static void straddling_tensor_groups_are_bounded_within_a_tenth(void)
         k.c.model = k.model;
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
-        BoundsRatio ratio = bounds_check(&k.c, "straddling", &l);
-        bool done = bounds_rehearsed(ratio);
-        CU_ASSERT_TRUE(!done || (ratio.segment > 0.9 && ratio.closed > 0.9));
-        if (!done || ratio.closed <= 0.9)
-            g_printerr("  %s: %.3f %.3f\n", rows[i].layout, ratio.closed, ratio.segment);
-        rehearsed += done;
+        rehearsed += bounds_check_tight(&k.c, "straddling", &l, (BoundsRatio){0.9, 0.9});
     }
     bounds_check_some(rehearsed);
 }
@@ -357,11 +352,7 @@ static void blocks_of_a_mesh_are_in_step(void)
     int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
-        BoundsRatio ratio = bounds_check(&k.c, "mesh", &l);
-        CU_ASSERT_TRUE(!bounds_rehearsed(ratio) || ratio.closed > 0.99);
-        if (ratio.closed <= 0.99)
-            g_printerr("  %s: %.4f\n", layouts[i], ratio.closed);
-        rehearsed += bounds_rehearsed(ratio);
+        rehearsed += bounds_check_tight(&k.c, "mesh", &l, (BoundsRatio){0.99, 0.99});
     }
     bounds_check_some(rehearsed);
 }
@@ -386,11 +377,8 @@ static void the_closed_form_follows_the_longest_path(void)
             train_kit("llama-3.1-8b", "dgx-h100:2", "megatron", rows[i].batch, 8192);
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
-        BoundsRatio ratio = bounds_check(&k.c, "longest path", &l);
-        CU_ASSERT_TRUE(!bounds_rehearsed(ratio) || ratio.closed > rows[i].least);
-        if (ratio.closed <= rows[i].least)
-            g_printerr("  %s: %.4f\n", rows[i].layout, ratio.closed);
-        rehearsed += bounds_rehearsed(ratio);
+        BoundsRatio least = {rows[i].least, rows[i].least};
+        rehearsed += bounds_check_tight(&k.c, "longest path", &l, least);
     }
     bounds_check_some(rehearsed);
 }
@@ -414,11 +402,7 @@ static void gathers_and_scatters_share_their_links(void)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit(rows[i].model, "dgx-h100:4", "megatron", 64, 4096);
         RhLayout l = train_layout(&k, rows[i].layout);
-        BoundsRatio ratio = bounds_check(&k.c, "gathers", &l);
-        CU_ASSERT_TRUE(!bounds_rehearsed(ratio) || ratio.segment > rows[i].least);
-        if (ratio.segment <= rows[i].least)
-            g_printerr("  %s: %.4f\n", rows[i].layout, ratio.segment);
-        rehearsed += bounds_rehearsed(ratio);
+        rehearsed += bounds_check_tight(&k.c, "gathers", &l, (BoundsRatio){0, rows[i].least});
     }
     bounds_check_some(rehearsed);
 }
