@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/json_internal.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 
 #define PROBLEMS_SHOWN    20
 #define PROBLEMS_KEPT     1000 /* the shown ones are the first of these by position */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "strategies/stack.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "cli/job_keys.h"
 #include "cli/prices.h"
 #include "cli/terminal.h"

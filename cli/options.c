@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "cli/commands.h"
 
 #define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "cli/terminal.h"
 #include "report/report.h"
 #include "strategies/knobs.h"

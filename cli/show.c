@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "cli/commands.h"
 #include "cli/inputs_set.h"
 #include "cli/output.h"

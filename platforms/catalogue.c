@@ -4,7 +4,7 @@
 
 #include "base/data.h"
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "platforms/platform.h"
 
 #define NEAR_MOST 6

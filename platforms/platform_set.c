@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "base/units.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"

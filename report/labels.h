@@ -19,6 +19,6 @@ void rh_labels_block_line(RhLabels *labels, double x1, double y1, double x2, dou
 /* A text that stands where it is told to: drawn, and nothing may lie there. */
 void rh_labels_text(RhLabels *labels, GString *out, RhSvgInk ink, const char *anchor, double x,
                     double y, const char *text);
-/* Of the point at x, y, whose mark reaches so far. False: there is no room, and nothing was drawn. */
+/* Draws a text beside the point at x, y, whose mark reaches `half` far. False: there is no room, and nothing was drawn. */
 bool rh_labels_draw(RhLabels *labels, GString *out, double x, double y, double half,
                     const char *text);

@@ -9,7 +9,7 @@ static const char *const inks[RH_SVG_LAST] = {
     [RH_SVG_TEXT] = "class=\"ink\" fill=\"#222222\"",
     [RH_SVG_SOFT] = "class=\"soft\" fill=\"#5b636c\""};
 
-/* What a narrow window does not go below, where it scrolls: letters of 12 stay 10 pixels high and more. */
+/* The least width of a picture, which narrow windows scroll: letters of 12 stay 10 pixels high and more. */
 static const struct {
     double width; /* of pictures of this and more; widest first */
     const char *name;

@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "sim/program.h"
 
 #define SCHEMA      "rehearse.program/1"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "strategies/knobs.h"
 
 /* Splits "pp16" or "recompute=full" into a row of the table and the value's text. */

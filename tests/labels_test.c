@@ -10,7 +10,7 @@ typedef struct {
     double left, top, right, bottom;
 } Box;
 
-/* Of the texts drawn, by their anchors: letters 6.7 wide at most, 9 above their foot and 2 below. */
+/* Boxes around the texts drawn, by their anchors: letters 6.7 wide at most, 9 above their foot and 2 below. */
 static GArray *boxes_of(const char *svg)
 {
     GArray *boxes = g_array_new(FALSE, FALSE, sizeof(Box));

@@ -114,7 +114,7 @@ static void a_simpler_model_ahead_in_a_group_is_named(void)
 
 /* --- the fit --- */
 
-/* What a message of the lab takes at a latency of its NIC, without copies and noise. */
+/* Seconds of a message of the lab at a latency of its NIC, without copies and noise. */
 static double rehearsed_trip_s(RhPlatform *p, double bytes, double latency_s)
 {
     RhPing ping = {.destination = 4, .bytes = bytes};

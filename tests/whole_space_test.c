@@ -1,5 +1,6 @@
 /* The whole space: its bounds are bounds, and nothing drawn from it beats a plan. */
 #include "strategies/search/rehearse.h"
+#include "strategies/search/screen_recompute.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -94,8 +95,8 @@ static void open_candidates_are_bounded(void)
                            kernels_s <= rh_screen_cut_s(screen, &cut) * (1 + 1e-9));
             CU_ASSERT_TRUE(rh_screen_cut_s(screen, &cut) <= step_s);
             CU_ASSERT_TRUE(rh_screen_work_s(screen, &chunks) <= step_s);
-            RhRecomputeWanted wanted = rh_screen_recompute_wanted(screen, &chunks, &question);
-            CU_ASSERT_TRUE(rh_screen_recomputed_s(screen, &chunks, &question, wanted) <= step_s);
+            RhMemoryExcess excess = rh_screen_memory_excess(screen, &chunks, &question);
+            CU_ASSERT_TRUE(rh_screen_recomputed_s(screen, &chunks, &question, excess) <= step_s);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 #include "base/data.h"
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "base/units.h"
 #include "validate/exchanges_table.h"
 #include "workloads/routing.h"

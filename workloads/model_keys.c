@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "workloads/model_private.h"
 
 /* Not null, false, 0 or empty. */

@@ -6,7 +6,7 @@
 #include "base/data.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "workloads/hub.h"
 #include "workloads/model_private.h"
 #include "workloads/stored.h"

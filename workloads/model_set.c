@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "base/number.h"
 #include "base/units.h"
 #include "workloads/model_private.h"

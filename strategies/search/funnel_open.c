@@ -8,7 +8,7 @@
 
 #include "strategies/search/funnel.h"
 #include "strategies/search/near.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/screen_recompute.h"
 #include "strategies/train/least.h"
 
 typedef struct {
@@ -32,13 +32,13 @@ static double slots_s(const Opening *o, const RhLayout *open, bool with_memory)
     RhLayout l = *open;
     RhScreen *screen = o->f->screen;
     double least = (double)INFINITY;
-    RhRecomputeWanted wanted = {0, 0};
+    RhMemoryExcess excess = {0, 0};
     if (with_memory)
-        wanted = rh_screen_recompute_wanted(screen, open, &o->question);
+        excess = rh_screen_memory_excess(screen, open, &o->question);
     const GArray *orders = rh_space_orders(o->f->layouts);
     for (guint i = 0, count = orders_count(o->f, open); i < count; i++) {
         l.order = g_array_index(orders, RhOrder, i);
-        least = fmin(least, with_memory ? rh_screen_recomputed_s(screen, &l, &o->question, wanted)
+        least = fmin(least, with_memory ? rh_screen_recomputed_s(screen, &l, &o->question, excess)
                                         : rh_screen_work_s(screen, &l));
     }
     return fmax(o->key, least);

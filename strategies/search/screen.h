@@ -465,26 +465,6 @@ void rh_screen_forget_shards(RhScreen *screen);
 /* rh_screen_work_s where one stage is busy `more_s` longer for each micro-batch. */
 double rh_screen_work_beside_s(RhScreen *screen, const RhLayout *layout, int32_t stage,
                                double more_s);
-/* screen_recompute.c: what recomputation costs at the least so that a layout keeps within its memory. */
-typedef struct {
-    uint32_t modules; /* that may be recomputed: bits of RhRecompute */
-    bool uneven;      /* chunks may differ in how many layers they recompute */
-    bool shares_open; /* what is shared out is open, too */
-    bool instead;     /* something else may take its place (RhKnob.instead) */
-    double most_bytes;
-} RhRecomputeQuestion;
-/* The part that must go of what a stage's micro-batches in flight keep; above 1: nothing makes it keep within. */
-typedef struct {
-    double frac;
-    int32_t stage; /* the fullest */
-} RhRecomputeWanted;
-/* The same in every order of ranks. */
-RhRecomputeWanted rh_screen_recompute_wanted(RhScreen *screen, const RhLayout *layout,
-                                             const RhRecomputeQuestion *question);
-/* No step of the layout is shorter, whatever of its activations is recomputed so that it keeps within most_bytes; INFINITY:
- * nothing makes it keep within. */
-double rh_screen_recomputed_s(RhScreen *screen, const RhLayout *layout,
-                              const RhRecomputeQuestion *question, RhRecomputeWanted wanted);
 /* rh_screen_segment_s with every message alone on its links, for which no ranks need to be told apart:
  * on a hundred thousand of them that takes the most time. rh_screen_segment_s is never below. */
 double rh_screen_graph_s(RhScreen *screen, const RhLayout *layout);

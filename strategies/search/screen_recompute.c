@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "strategies/search/screen.h"
+#include "strategies/search/screen_recompute.h"
 #include "strategies/train/item.h"
 #include "strategies/train/open_knobs.h"
 
@@ -137,24 +137,24 @@ static double least_s(const Cost *costs, int32_t count, double wanted_frac)
     return wanted_frac > 1e-9 ? (double)INFINITY : seconds;
 }
 
-/* Of what its fullest stage keeps. */
-static RhRecomputeWanted wanted_of(RhScreen *screen, const RhLayout *l, double most_bytes)
+/* What the layout's fullest stage has too much, of what it keeps. */
+static RhMemoryExcess excess_of(RhScreen *screen, const RhLayout *l, double most_bytes)
 {
     RhTrainMemory m = rh_screen_ends_memory(screen, l);
     double over = m.peak_bytes - most_bytes, kept = m.at_peak_bytes[RH_MEMORY_ACTIVATIONS];
-    return (RhRecomputeWanted){over <= 0 ? 0 : kept > 0 ? over / kept : (double)INFINITY, m.stage};
+    return (RhMemoryExcess){over <= 0 ? 0 : kept > 0 ? over / kept : (double)INFINITY, m.stage};
 }
 
 /* The same where the most that may be shared out leaves the least to be freed. */
-static RhRecomputeWanted least_wanted(RhScreen *screen, const RhLayout *plain, double most_bytes)
+static RhMemoryExcess least_excess(RhScreen *screen, const RhLayout *plain, double most_bytes)
 {
     RhLayout shared[RH_TRAIN_DEGREES];
     int32_t count = rh_train_shared_most(screen->c, plain, shared);
-    RhRecomputeWanted least = {(double)INFINITY, 0};
+    RhMemoryExcess least = {(double)INFINITY, 0};
     for (int32_t i = 0; i < count && least.frac > 0; i++) {
-        RhRecomputeWanted wanted = wanted_of(screen, &shared[i], most_bytes);
-        if (wanted.frac < least.frac)
-            least = wanted;
+        RhMemoryExcess excess = excess_of(screen, &shared[i], most_bytes);
+        if (excess.frac < least.frac)
+            least = excess;
     }
     return least;
 }
@@ -167,13 +167,13 @@ static RhLayout without_recomputation(const RhLayout *layout)
     return plain;
 }
 
-RhRecomputeWanted rh_screen_recompute_wanted(RhScreen *screen, const RhLayout *layout,
-                                             const RhRecomputeQuestion *q)
+RhMemoryExcess rh_screen_memory_excess(RhScreen *screen, const RhLayout *layout,
+                                       const RhRecomputeQuestion *q)
 {
     RhLayout plain = without_recomputation(layout);
     if (rh_platform_devices_count(screen->c->platform) > 1)
-        return (RhRecomputeWanted){0, 0};
-    return (q->shares_open ? least_wanted : wanted_of)(screen, &plain, q->most_bytes);
+        return (RhMemoryExcess){0, 0};
+    return (q->shares_open ? least_excess : excess_of)(screen, &plain, q->most_bytes);
 }
 
 /* Of a micro-batch on the stage; what a layer is, all stages know alike where they lie alike. */
@@ -203,12 +203,12 @@ static bool stages_alike(RhScreen *screen, const RhLayout *l)
 }
 
 double rh_screen_recomputed_s(RhScreen *screen, const RhLayout *layout,
-                              const RhRecomputeQuestion *q, RhRecomputeWanted wanted)
+                              const RhRecomputeQuestion *q, RhMemoryExcess excess)
 {
     RhLayout plain = without_recomputation(layout);
-    double frac = stages_alike(screen, &plain) ? wanted.frac : 0;
+    double frac = stages_alike(screen, &plain) ? excess.frac : 0;
     double more = frac > 1                  ? (double)INFINITY
-                  : frac > 0 && !q->instead ? more_s(screen, &plain, q, frac, wanted.stage)
+                  : frac > 0 && !q->instead ? more_s(screen, &plain, q, frac, excess.stage)
                                             : 0;
-    return isinf(more) ? more : rh_screen_work_beside_s(screen, &plain, wanted.stage, more);
+    return isinf(more) ? more : rh_screen_work_beside_s(screen, &plain, excess.stage, more);
 }

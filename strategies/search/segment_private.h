@@ -1,13 +1,13 @@
 #pragma once
-/* The segment graph, for segment.c and segment_path.c. */
+/* The segment graph, for segment.c, segment_stage.c and segment_path.c. */
 #include "strategies/search/screen_sums.h"
 
-/* The latest gather or scatter of parameters: when it could begin, its bytes' time on the link and the rest. */
+/* A gather or scatter of parameters on a lane: when it could begin, its bytes' time on the link and the rest. */
 typedef struct {
     RhLane lane;
     double ready_s, moving_s, fixed_s;
     double waits_s; /* its lane is busy with what came before for so long then, at least */
-} RhSegmentMoving;
+} RhSegmentTransfer;
 
 /* A stage that runs its slots: seconds since the step began, as far as it has come. */
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
     int32_t sent_count;
     int32_t
         begun_until; /* communications of the slot that look back, before this step: theirs is counted */
-    RhSegmentMoving moving;
+    RhSegmentTransfer transfer; /* the latest */
     uint32_t crossed; /* lanes that had other collectives, over other links: bits of RhLane */
     double *begin_s;  /* communications of the step's beginning; owned, with sent_s behind */
     int32_t begin_count;
@@ -69,6 +69,8 @@ RhSegmentGraph rh_segment_graph_of(RhScreen *screen, const RhLayout *l);
 RhSegmentGraph rh_segment_graph_beside(const RhSegmentGraph *g, int32_t other);
 /* The items of a slot, which begins when the stage is free. */
 void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime *time);
+/* A step of the stage's script. */
+void rh_segment_run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t step);
 /* Items and communications in the script's order. */
 void rh_segment_run_steps(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps steps);
 /* The model chunk that the stage's slot is of, and the one that waits for it; -1: none. */

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/names.h"
+#include "base/nearest_names.h"
 #include "strategies/serve/router.h"
 #include "strategies/serve/scaling.h"
 #include "strategies/serve/server.h"

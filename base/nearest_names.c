@@ -1,4 +1,4 @@
-#include "base/names.h"
+#include "base/nearest_names.h"
 
 #include <glib.h>
 #include <stdbool.h>

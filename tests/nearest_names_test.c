@@ -1,5 +1,5 @@
-/* base/names.h: one rule of what a mistyped name may have meant. */
-#include "base/names.h"
+/* base/nearest_names.h: one rule of what a mistyped name may have meant. */
+#include "base/nearest_names.h"
 
 #include <string.h>
 
