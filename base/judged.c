@@ -5,7 +5,7 @@
 
 #include "base/intern.h"
 
-#define RIVALS_LEAST 4 /* rows that rank: docs/cli.md */
+#define RIVALS_LEAST 4 /* rows that rank: docs/guide/cli.md */
 
 static void row_clear(void *data)
 {

@@ -39,7 +39,7 @@ static const Row rows[] = {
     {LLAMA3, "llama-3.1-405b", "llama3-roce", "llama3", 16384, 128, 131072, &rh_recipe_bf16,
      "tp8,cp16,pp16,vpp8,mb1,zero2,kv=gather", false, .measured = 380},
     /* 180 K H800-hours for 1e12 tokens are 1,543 tokens a second and GPU: 19.9 s a step. Its pp16
-       with DualPipe is pp8 pairs of stages (docs/model-strategies.md). It trained a module that
+       with DualPipe is pp8 pairs of stages (docs/theory/strategies.md). It trained a module that
        predicts one token more (section 2.2), with moments of 2 bytes (3.3.2). */
     {DEEPSEEK, "deepseek-v3", "hgx-h800:256", "hai-llm", 2048, 15360, 4096, &rh_recipe_fp8_block,
      "tp1,pp8,dp256,ep64,mb1,zero1,dispatch=deepep,schedule=dualpipe,"

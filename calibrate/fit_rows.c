@@ -73,7 +73,7 @@ const char *rh_fit_regime_name(RhFitRegime regime)
     return names[regime];
 }
 
-/* Weights as in docs/model-kernels.md. */
+/* Weights as in docs/theory/kernels.md. */
 static RhFitRegime gemm_regime(const RhKernel *k, double *weight)
 {
     bool large = k->m >= 1024 && k->n >= 512 && k->k >= 512;

@@ -1,6 +1,6 @@
 #pragma once
 /* A device's constants from raw samples of its kernels. Method and formulas:
- * docs/model-calibration.md.
+ * docs/theory/calibration.md.
  *
  *     g_autoptr(RhKernelsFit) fit = rh_kernels_fit(raws, device, 0.2, "2026-11-21", 0, &error);
  *     g_autofree char *profile = rh_kernels_fit_profile(fit);

@@ -1,6 +1,6 @@
 #pragma once
 /* A platform's constants of links from collectives that were timed on one like it. Method:
- * docs/model-calibration.md.
+ * docs/theory/calibration.md.
  *
  *     g_autoptr(RhLinksFit) fit = rh_links_fit(logs, platform, 0.2, "2026-11-22", 0, &error);
  *     g_autofree char *profile = rh_links_fit_profile(fit);

@@ -1,6 +1,6 @@
 #pragma once
 /* Raw samples of one machine's kernels, as `rehearse-kernels` writes them
- * (docs/model-calibration.md):
+ * (docs/theory/calibration.md):
  *
  *   # rehearse.raw/1
  *   # device=NVIDIA H200

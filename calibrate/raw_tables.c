@@ -14,7 +14,7 @@
 #define HEAD_MOST      128
 #define QUERIES_LEAST  4 /* per key head */
 #define CACHE_S                                                                                    \
-    12e-6 /* launch and key-value cache in the attention tables: docs/model-kernels.md */
+    12e-6 /* launch and key-value cache in the attention tables: docs/theory/kernels.md */
 #define MS 1e-3
 
 bool rh_raw_take(const RhRawReading *r, const char *column, double low, double *out)
@@ -65,7 +65,7 @@ RhKernel rh_raw_gemm(RhDtype dtype, double m, double n, double k)
                       .bytes = rh_dtype_bytes(dtype) * (m * k + k * n + m * n)};
 }
 
-/* Times of 8 and 4 bits hold casts (docs/model-kernels.md). */
+/* Times of 8 and 4 bits hold casts (docs/theory/kernels.md). */
 static RhDtype dtype_of(const char *name)
 {
     return strcmp(name, "bfloat16") == 0  ? RH_DTYPE_BF16

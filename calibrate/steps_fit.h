@@ -6,7 +6,7 @@
  * fit_solve.h's, from the stack's present values; a cluster is a group of rows that err together
  * (steps.h). How far off it is on others' runs is told by rows held out: by groups in five folds,
  * and each source by constants fitted without it (a clock that only that source knows is then the
- * mean of the others). docs/model-stacks.md. */
+ * mean of the others). docs/theory/stacks.md. */
 #include "base/deadline.h"
 #include "base/units.h"
 #include "calibrate/fit_rows.h"

@@ -114,16 +114,16 @@ static bool words_meant(const RhArguments *a, const guint *kinds, const GPtrArra
     const struct {
         const char *word, *name, *of, *help;
         guint meant;
-    } words[] = {{a->server, "server", "table of serving runs",
-                  "one with columns isl and osl, as validate --cases reads (docs/model-serving.md)",
-                  kinds[RH_CALIBRATE_SERVED]},
-                 {a->only, "only", "table of serving runs or of exchanges",
-                  "leave it out, or cut the file",
-                  kinds[RH_CALIBRATE_SERVED] + kinds[RH_CALIBRATE_EXCHANGES]},
-                 {a->stack, "stack", "table of published steps",
-                  "leave it out: what a log of a cluster says, it says of the cluster",
-                  kinds[RH_CALIBRATE_STEPS]},
-                 {a->budget, "budget", "measurement", "leave it out: --run alone takes time", 0}};
+    } words[] = {
+        {a->server, "server", "table of serving runs",
+         "one with columns isl and osl, as validate --cases reads (docs/theory/serving.md)",
+         kinds[RH_CALIBRATE_SERVED]},
+        {a->only, "only", "table of serving runs or of exchanges", "leave it out, or cut the file",
+         kinds[RH_CALIBRATE_SERVED] + kinds[RH_CALIBRATE_EXCHANGES]},
+        {a->stack, "stack", "table of published steps",
+         "leave it out: what a log of a cluster says, it says of the cluster",
+         kinds[RH_CALIBRATE_STEPS]},
+        {a->budget, "budget", "measurement", "leave it out: --run alone takes time", 0}};
     for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
         if (words[i].word && words[i].meant != paths->len)
             return rh_fail(error, RH_ERROR_USAGE, "%s: no %s, which --%s belongs to\nhelp: %s",
@@ -298,7 +298,7 @@ const RhCommand rh_command_calibrate = {
              "A software stack: its constants, and the clocks that devices sustain, from a\n"
              "table of published training steps, by rehearsing each; with the error of rows\n"
              "held out, by groups and by sources. Minutes. The values belong in\n"
-             "strategies/stack.c; docs/model-stacks.md has the form of the table.\n\n"
+             "strategies/stack.c; docs/theory/stacks.md has the form of the table.\n\n"
              "A server: what its host and clients take beside the kernels, from a table of\n"
              "published serving runs (as `validate --cases` reads it), by serving each row\n"
              "over and over; with intervals and the error of rows held out. Minutes. The\n"

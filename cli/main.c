@@ -15,7 +15,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 
-/* The exit status of docs/cli.md for an error of ours or of GLib's. */
+/* The exit status of docs/guide/cli.md for an error of ours or of GLib's. */
 static int exit_status(const GError *error)
 {
     if (error->domain != RH_ERROR)

@@ -184,7 +184,7 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE",
-              "measured runs, a row each, or .jsonl, what a server did (docs/validation.md)"),
+              "measured runs, a row each, or .jsonl, what a server did (docs/guide/validation.md)"),
     RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
               "--cases: exit 1 when the mean error is larger, as in --tolerance 10%",
               .quantity = RH_QUANTITY_FRAC),

@@ -2,7 +2,7 @@
 /* What one accelerator is, and what a kernel costs on it.
  *
  * A device file (platforms/data/devices/NAME.json) holds the data sheet and the efficiency curves,
- * each number a fact with its source; of a device with a `generation` the curves may be left out. The cost model, in docs/model-kernels.md:
+ * each number a fact with its source; of a device with a `generation` the curves may be left out. The cost model, in docs/theory/kernels.md:
  * - GEMM: tiles and waves over the SMs, k-loop ramp, split along k, roofline with memory; where
  *   many were timed, a factor over a grid of shapes
  * - attention: causal flops over a sustained rate that depends on sequence and head size
@@ -42,7 +42,7 @@ typedef enum {
     RH_POWER_LAST
 } RhPowerState;
 
-/* Efficiency facts; the formula that uses each is in docs/model-kernels.md under the same name. */
+/* Efficiency facts; the formula that uses each is in docs/theory/kernels.md under the same name. */
 typedef struct {
     int32_t tiles_count;
     RhGemmTile tiles[RH_TILES_MAX];

@@ -1,6 +1,6 @@
 #pragma once
 /* Kernels as a file that `rehearse-kernels` performs on a GPU: "# rehearse.kernels/1", a header,
- * one row per kernel in order (docs/model-calibration.md). */
+ * one row per kernel in order (docs/theory/calibration.md). */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>

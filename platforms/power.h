@@ -5,7 +5,7 @@
  * kernel hides draws nothing besides. Each state is a share of the device's power, and none passes
  * its power limit. A host draws more the more its devices do, between two figures where both are known. NICs and
  * switches draw the same whatever happens; `pue` multiplies all.
- * What is not known (a fact of 0, or of no tag: a host's at rest may be 0) counts nothing. Formula and sources: docs/model-kernels.md. */
+ * What is not known (a fact of 0, or of no tag: a host's at rest may be 0) counts nothing. Formula and sources: docs/theory/kernels.md. */
 #include <stdbool.h>
 
 #include "platforms/platform.h"

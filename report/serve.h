@@ -1,6 +1,6 @@
 #pragma once
 /* What became of the requests of a service, as text, JSON and CSV. Every function returns a text the
- * caller frees. Words are defined in docs/model-serving.md. */
+ * caller frees. Words are defined in docs/theory/serving.md. */
 #include "report/report.h"
 #include "strategies/search/serve_plan.h"
 #include "strategies/search/served_beyond.h"

@@ -1,5 +1,5 @@
 /* What to type so that a server runs a deployment. Words of the projects' own parsers: strategies/data/serving-flags.txt,
- * docs/serving-flags.md. */
+ * docs/guide/serving-flags.md. */
 #include <string.h>
 
 #include "report/format.h"

@@ -112,7 +112,7 @@ char *rh_device_text(const RhDevice *d, bool sources)
         g_string_append(
             out, "\nNobody fitted these constants to this device. Steps on A100s and B200s whose\n"
                  "constants were held out came out 14 to 20 % off in the median\n"
-                 "(docs/model-stacks.md); other makes may be further off.\n");
+                 "(docs/theory/stacks.md); other makes may be further off.\n");
     g_string_append(out, "\nm measured, f fitted, d data sheet, a assumed");
     g_string_append(out, sources ? "\n" : "; -v names every source\n");
     if (sources)

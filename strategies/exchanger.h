@@ -6,7 +6,7 @@
  *   T = base + inter [more than one node] + node log2(nodes) + slot tokens experts/ranks
  *         + max(NIC bytes / (nic bandwidth), NVLink bytes / (peer bandwidth), handled bytes / (sm SMs))
  *
- * Formulas and how far off: docs/model-serving.md. */
+ * Formulas and how far off: docs/theory/serving.md. */
 #include <stdbool.h>
 #include <stdint.h>
 

@@ -8,11 +8,11 @@
 #include "strategies/stack_file.h"
 
 /* `rehearse calibrate --stack megatron --from calibrate/data/published-steps.csv` on 2026-11-22, again on the 23rd:
- * docs/model-stacks.md has its errors and what each constant stands for. None of the Llama 3 paper's
+ * docs/theory/stacks.md has its errors and what each constant stands for. None of the Llama 3 paper's
  * rows nor Megatron-LM's SC21 table took part. STANDS: a value of an earlier fit, which is not in the
  * tree, that lies within the interval of this one. */
 #define TRAINING_FIT                                                                               \
-    "fit over 229 published steps (Aleph Alpha, dgxc, SimuMax; docs/model-stacks.md)"
+    "fit over 229 published steps (Aleph Alpha, dgxc, SimuMax; docs/theory/stacks.md)"
 #define STANDS TRAINING_FIT ", in whose interval an older value stands"
 
 /* Megatron-LM's pipelines (core_v0.15.3, megatron/core/pipeline_parallel/schedules.py). */
@@ -40,15 +40,15 @@
 #define NIC_TRAINING_FRAC                                                                          \
     ASSUMED(0.59,                                                                                  \
             "gradient rings reach 0.59 of the NIC: an older fit that is not in the tree, within "  \
-            "0.49 to 0.98, all that published rows tell of it (docs/model-stacks.md)")
+            "0.49 to 0.98, all that published rows tell of it (docs/theory/stacks.md)")
 #define STRAGGLER_FRAC FITTED(0.005, 0, 0.042, STANDS ": 0.5 % per doubling of the nodes")
 #define OPTIMIZER_BYTES                                                                            \
     ASSUMED(30, "Adam in fp32, counted: 7 x 4 B and the bf16 weight; published steps would have "  \
-                "27 in its place, 16 to 61 (docs/model-stacks.md)")
+                "27 in its place, 16 to 61 (docs/theory/stacks.md)")
 #define RESERVE_BYTES                                                                              \
     ASSUMED(2.5e9,                                                                                 \
             "context, NCCL and allocator; Aleph Alpha's out-of-memory runs ask for 5.75 GB, "      \
-            "3.5 to 7.5, which is more than these (docs/model-stacks.md)")
+            "3.5 to 7.5, which is more than these (docs/theory/stacks.md)")
 
 static const RhStack stacks[] = {
     {

@@ -5,7 +5,7 @@
  * Bars are what the method is to do, set before it was tried: shapes held out within 4 % in the
  * mean and 10 % at the 90th percentile where a dense table was fitted (GEMMs that training is made
  * of), and within 10 % in the median by the physical form alone, of every class. What other GEMMs
- * with the correction reach is printed beside the first bar: they do not, docs/model-calibration.md
+ * with the correction reach is printed beside the first bar: they do not, docs/theory/calibration.md
  * says by how much. */
 #include <stdio.h>
 #include <string.h>

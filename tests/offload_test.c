@@ -19,7 +19,7 @@ static void count_copies(const RhProgram *p, int32_t role, double bytes[2])
     }
 }
 
-/* Of a llama layer with fused kernels and no cut, its figures of docs/model-workload.md by hand:
+/* Of a llama layer with fused kernels and no cut, its figures of docs/theory/workload.md by hand:
  * n h (12 + 4 g/a + 6 f/h) + 4 n a. */
 static double layer_kept(const TrainKit *k, double tokens)
 {

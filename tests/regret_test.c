@@ -11,7 +11,7 @@ typedef struct {
     int64_t batch, sequence;
 } Question;
 
-/* What plan does not go through unasked (docs/model-search.md). */
+/* What plan does not go through unasked (docs/theory/search.md). */
 static const char *const untried[] = {"offload=", NULL};
 
 static RhPlan *plan_of(const TrainKit *k, const RhConstraint *constraint)

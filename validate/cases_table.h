@@ -1,6 +1,6 @@
 #pragma once
 /* Tables of measured runs, of training or of serving, as people publish them: CSV with a header (base/csv.h), a row a
- * run. Columns in any order; those a table lacks are empty. docs/validation.md has the list. */
+ * run. Columns in any order; those a table lacks are empty. docs/guide/validation.md has the list. */
 #include "base/csv.h"
 #include "calibrate/steps.h"
 

@@ -311,7 +311,7 @@ static bool say_job(Way *w)
 }
 
 /* What is said of DualPipe counts its stages: a rank has two, and so do as many more (arXiv 2412.19437,
- * section 3.2.1). Layouts count the pairs (docs/model-strategies.md). */
+ * section 3.2.1). Layouts count the pairs (docs/theory/strategies.md). */
 static bool counts_stages(const Way *w)
 {
     return strcmp(rh_case_cell(&w->way, RH_CASE_VPP), "dualpipe") == 0 &&

@@ -5,7 +5,7 @@
 #include "strategies/search/screen.h"
 #include "strategies/train/least.h"
 
-/* Chunks of unlike size must gain this much to be a row (docs/model-search.md). */
+/* Chunks of unlike size must gain this much to be a row (docs/theory/search.md). */
 #define RH_REGRET_UNEVEN_FRAC 0.01
 
 typedef struct {

@@ -212,7 +212,7 @@ int64_t rh_model_params(const RhModel *model);
 /* Are there fewer than can be counted exactly (RH_PARAMS_MOST)? Every model that was read is such. RH_ERROR_INPUT. */
 bool rh_model_countable(const RhModel *model, GError **error);
 /* FLOPs the model needs for one token at sequence s, forward + backward, no recomputation, causal
- * attention counted once (half the square). The numerator of MFU. Formula: docs/model.md. */
+ * attention counted once (half the square). The numerator of MFU. Formula: docs/theory/README.md. */
 double rh_model_flops_per_token(const RhModel *model, int64_t s);
 
 /* Catalogue names, sorted, NULL-ended, owned by the module. */

@@ -1,5 +1,5 @@
 /* Blocks as pairs of operators, and a model as a sum of blocks. What an operator is, only its own
- * file knows (workloads/operators/). Formulas: docs/model-workload.md. */
+ * file knows (workloads/operators/). Formulas: docs/theory/workload.md. */
 #include "workloads/ops.h"
 
 #include "base/error.h"

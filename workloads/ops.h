@@ -214,7 +214,7 @@ bool rh_block_replays_whole(const RhModel *model, const RhLayerKind *kind, RhBlo
 /* Bytes one rank keeps from forward to backward for one micro-batch of the block (what recomputation
  * leaves), and the largest transient bytes while the block runs forward / backward. Formulas:
  * Korthikanti et al. 2022 (arXiv 2205.05198), adapted to gated ffn, GQA and fused attention;
- * docs/model.md. */
+ * docs/theory/README.md. */
 typedef struct {
     double kept;     /* between forward and backward */
     double forward;  /* extra while forward runs */

@@ -17,9 +17,9 @@ typedef struct {
 
 /* Of `parts` equal runs of consecutive experts (ranks, nodes) the number, in the mean, that hold some
  * expert that a token asks: what it is copied to if nobody is sent it twice. `parts` divides
- * experts, `groups` too. Formula: docs/model-workload.md. */
+ * experts, `groups` too. Formula: docs/theory/workload.md. */
 double rh_routing_parts(const RhRouting *routing, int32_t parts);
 /* What falls to the busiest of `parts`, of so many tokens, over the mean: chance makes ranks uneven, the more
  * so where a token's experts are within a few groups. 1 where there is no such limit. Formula:
- * docs/model-workload.md. */
+ * docs/theory/workload.md. */
 double rh_routing_busiest(const RhRouting *routing, int32_t parts, double tokens);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Calculon and rehearse on the same published steps: error, ranking, memory, and time for each.
 
-    git clone https://github.com/calculon-ai/calculon        # caa4b11 is what docs/peers.md tells of
+    git clone https://github.com/calculon-ai/calculon        # caa4b11 is what docs/lab-book/peers.md tells of
     bench/peers/beside_calculon.py calculon [--rehearse build/rehearse] [--cases CASES.json] [--rows]
 
 Needs numpy, for Calculon. CASES.json is what `rehearse validate --json` printed; without it that runs here.

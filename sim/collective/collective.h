@@ -13,7 +13,7 @@
  * buffer, and ends with the next member.
  *
  * With nothing else on the links a round takes repeat * (latency + bytes / bandwidth of the slowest
- * flow): rh_schedule_time_s. The closed forms of the literature (docs/model-collectives.md) equal
+ * flow): rh_schedule_time_s. The closed forms of the literature (docs/theory/collectives.md) equal
  * it for regular groups. */
 #include <glib.h>
 #include <stdbool.h>

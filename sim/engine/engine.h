@@ -29,7 +29,7 @@ typedef struct {
     double jitter_frac; /* standard deviation of kernel durations; 0 while planning. Folded runs
                            correct by order statistics */
     /* Kernels take longer by this fraction. What it moves besides is how sensitive a step is
-     * (docs/model-engine.md). */
+     * (docs/develop/engine.md). */
     double nudge_frac;
     uint64_t seed;
     /* A step that is sure to take longer than this is left there (RhRun.left); 0: none is. Heeded of one job and

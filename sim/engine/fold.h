@@ -20,7 +20,7 @@
 
 #define RH_FOLD_COLOURS_MAX   512     /* more are merged */
 #define RH_FOLD_TASKS_MAX     4000000 /* of all performers; a few seconds' work */
-#define RH_UNFOLDED_RANKS_MAX 1024    /* the solver's cost explodes beyond (docs/model-engine.md) */
+#define RH_UNFOLDED_RANKS_MAX 1024 /* the solver's cost explodes beyond (docs/develop/engine.md) */
 
 typedef struct {
     int32_t colours_count;

@@ -1,7 +1,7 @@
 #pragma once
 /* What jitter adds to a folded run. Its performers are means of the ranks they stand for; with each
  * task goes how far those ranks spread about the mean. Where members meet, the slowest of them is
- * waited for, and only what then waits for the collective is held up. docs/model-engine.md has the
+ * waited for, and only what then waits for the collective is held up. docs/develop/engine.md has the
  * model. */
 #include <stdint.h>
 

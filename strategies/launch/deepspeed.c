@@ -1,6 +1,6 @@
 /* DeepSpeed under the Trainer of Hugging Face Transformers (examples/pytorch/language-modeling/run_clm.py),
  * the model by a config.json. Names and rules are those of DeepSpeed v0.19.5 and Transformers v4.57
- * (docs/deepspeed-flags.md cites them); a test compares every option and every key said here with
+ * (docs/guide/deepspeed-flags.md cites them); a test compares every option and every key said here with
  * strategies/data/deepspeed-flags.txt. */
 #include <string.h>
 

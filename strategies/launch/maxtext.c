@@ -1,5 +1,5 @@
 /* MaxText: one process a node, which takes its configuration as NAME=VALUE over its own base.yml. Names and rules are
- * those of v0.2.4 (docs/maxtext-flags.md cites them); a test compares every name said here with
+ * those of v0.2.4 (docs/guide/maxtext-flags.md cites them); a test compares every name said here with
  * strategies/data/maxtext-flags.txt. */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Megatron-LM. Names and rules are those of core_v0.15.3 (megatron/training/arguments.py and what
- * docs/megatron-flags.md cites); a test compares every flag said here with the list of its flags,
+ * docs/guide/megatron-flags.md cites); a test compares every flag said here with the list of its flags,
  * strategies/data/megatron-flags.txt. */
 #include "strategies/launch/megatron.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* Megatron-Bridge, the training library of NVIDIA NeMo: a recipe as a Python file, which torchrun starts. Names and
- * rules are those of v0.6.0 (docs/nemo-flags.md cites them); a test compares every name said here with
+ * rules are those of v0.6.0 (docs/guide/nemo-flags.md cites them); a test compares every name said here with
  * strategies/data/nemo-flags.txt. */
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 #define BYTES (1024.0 * 1024 * 1024)
 /* Measured below so much of the planned rate, it stops. Assumed: the factors of stacks in training are 0.4 to 1 of what
- * collectives alone reach (docs/model-stacks.md), so a sound fabric is above the plan, and a lost rail or link far below. */
+ * collectives alone reach (docs/theory/stacks.md), so a sound fabric is above the plan, and a lost rail or link far below. */
 #define LEAST_FRAC 0.7
 
 static const char program[] =

@@ -1,4 +1,4 @@
-/* TorchTitan. Names and rules are those of v0.2.2 (docs/torchtitan-flags.md cites them); a test compares
+/* TorchTitan. Names and rules are those of v0.2.2 (docs/guide/torchtitan-flags.md cites them); a test compares
  * every option said here with the list of its fields, strategies/data/torchtitan-flags.txt. */
 #include <string.h>
 

@@ -22,7 +22,7 @@ typedef struct {
     RhShapes shapes;
 } RhExtrapolated;
 /* A share that is worth a word: below it, times that are off by 20 %, as one in ten of the measured shapes
- * themselves are (docs/model-calibration.md), move the step by less than the narrowest error bars are wide (5 %). From it
+ * themselves are (docs/theory/calibration.md), move the step by less than the narrowest error bars are wide (5 %). From it
  * on they widen the bar of the step. */
 #define RH_EXTRAPOLATED_TOLD_FRAC 0.25
 /* What a kernel beyond the measured shapes is taken to be off by: as one in ten of those themselves are. */

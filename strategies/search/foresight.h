@@ -1,6 +1,6 @@
 #pragma once
 /* What a batch is expected to bring. A layout that its results will beat need not be in it: bounds of the
- * best layouts lie 1 % below their steps in the median (docs/model-search.md). Only the size of batches hangs on
+ * best layouts lie 1 % below their steps in the median (docs/theory/search.md). Only the size of batches hangs on
  * it, never what is proved. Private to this folder. */
 #include <glib.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 #pragma once
 /* What a rehearsed layout comes to after a change of its case: as it was rehearsed, moved by what its lower
- * bound does (docs/model-search.md, "Sensitivity"). */
+ * bound does (docs/theory/search.md, "Sensitivity"). */
 #include "strategies/search/plan.h"
 
 /* Of a platform with several devices, whose bounds have every kernel on the quickest. */

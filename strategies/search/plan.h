@@ -1,6 +1,6 @@
 #pragma once
 /* The funnel: legal -> fits -> closed-form bound -> segment graph -> rehearsal, every stage a lower
- * bound of the next (docs/model-search.md). Result does not depend on the number of jobs. */
+ * bound of the next (docs/theory/search.md). Result does not depend on the number of jobs. */
 #include "base/deadline.h"
 #include "strategies/knobs.h"
 #include "strategies/search/rehearse.h"

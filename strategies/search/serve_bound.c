@@ -1,4 +1,4 @@
-/* What rate of requests a deployment cannot exceed, in closed form (docs/model-search.md).
+/* What rate of requests a deployment cannot exceed, in closed form (docs/theory/search.md).
  *
  * I, O: mean tokens of prompt and answer; b: sequences continued in an iteration; p: tokens of prompts read
  * in it; T(b, p): what it takes. A request needs O - 1 steps of iterations that continue it (fewer where one

@@ -1,7 +1,7 @@
 #pragma once
 /* How to serve this here: deployments that are legal, then those whose weights and cache fit, then a
  * bound on the rate of each in closed form, then what they keep of the service levels when requests are
- * played against them (docs/model-search.md). The result does not depend on the number of jobs.
+ * played against them (docs/theory/search.md). The result does not depend on the number of jobs.
  *
  * Deployments are of one *kind* when they differ by the server's limits alone (batch, chunk); the best
  * of a kind stands for it. Models that are asked once (RhModel makes no tokens) have batches and windows in place of these. */

@@ -3,7 +3,7 @@
  * one is walked layout by layout (RhKnob.next).
  *
  * The whole one (RhKnob.wide) has every value that a framework can be told; it is walked in parts, so that a search need not go into what a bound of the first part rules out
- * (docs/model-search.md): the *cut* (the grid of ranks, the micro-batch, the schedule and what overlaps: all that the
+ * (docs/theory/search.md): the *cut* (the grid of ranks, the micro-batch, the schedule and what overlaps: all that the
  * seconds of a layer depend on but for recomputation), chunks (vpp, partition), shares (ZeRO), then which activations
  * are recomputed and how ranks are numbered. */
 #include "base/deadline.h"

@@ -7,7 +7,7 @@
  * from the kernels of operators (RH_PASS_PREFILL, RH_PASS_DECODE) on one rank, and what tensor ranks
  * exchange. What is done to every token alike depends on their number; attention on whose tokens they
  * are. All parts are remembered, so that an iteration costs a few look-ups. Formulas:
- * docs/model-serving.md. */
+ * docs/theory/serving.md. */
 #include <stdint.h>
 
 #include "base/cost.h"

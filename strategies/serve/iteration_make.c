@@ -79,7 +79,7 @@ static void sum_memory(RhIterations *it)
 
 /* Of a rank. A stream reaches a part of its link, which streams on it share. What comes from drives is read into host
  * memory first, at the rank's part of the node's drives, and then copied, one after the other: published rows of one,
- * two and four GPUs on the same drives say so (docs/model-serving.md). */
+ * two and four GPUs on the same drives say so (docs/theory/serving.md). */
 static double weights_rate(const RhIterations *it, bool drives)
 {
     const RhPlatform *p = it->platform;

@@ -1,5 +1,5 @@
 #pragma once
-/* Figures of a service's records: what docs/model-serving.md defines, once, for every report.
+/* Figures of a service's records: what docs/theory/serving.md defines, once, for every report.
  *
  *     RhSlos slos = {0};
  *     rh_slos_parse(&slos, RH_METRIC_TTFT, "p99<5s,mean<500ms", &error);

@@ -1,5 +1,5 @@
 #pragma once
-/* What became of each request that a service was sent. Metrics are defined in docs/model-serving.md. */
+/* What became of each request that a service was sent. Metrics are defined in docs/theory/serving.md. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>

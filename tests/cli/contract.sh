@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# docs/cli.md names every option and every key of an answer: what it does not name would be printed.
-page=$CASES/../../docs/cli.md
+# docs/guide/cli.md names every option and every key of an answer: what it does not name would be printed.
+page=$CASES/../../docs/guide/cli.md
 cp "$CASES/inputs/tiny-llama.json" "$CASES/inputs/two-nodes.json" .
 job=(-w tiny-llama.json -p two-nodes.json --global-batch 32 --seq 1024)
 for command in plan simulate capacity serve-plan serve-simulate explain check show compare report calibrate validate; do
     rehearse "$command" -h | sed -nE 's/^ +(-[a-z], +)?(--[a-z0-9-]+).*/\2/p'
 done | sort -u | while read -r option; do
-    grep -qF -- "\`$option\`" "$page" || echo "not in docs/cli.md: $option"
+    grep -qF -- "\`$option\`" "$page" || echo "not in docs/guide/cli.md: $option"
 done
 echo '{"workload": "tiny-llama.json", "layout": "tp2", "nodes": "1", "global_batch": 32, "sequence": 1024}' >other.json
 rehearse plan "${job[@]}" --top 2 -o plan.json -q >plan.txt
@@ -21,7 +21,7 @@ rehearse explain plan.json --json >three.json
 rehearse compare plan.json#1 plan.json#2 --json >four.json
 sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json four.json five.json six.json seven.json eight.json nine.json | sort -u | tee keys |
     while read -r key; do
-        grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
+        grep -qF "\`$key\`" "$page" || echo "not in docs/guide/cli.md: $key"
     done
 [ "$(wc -l <keys)" -gt 40 ] && echo 'all keys looked for'
 # What is written inside of answers, by the sources that write them; a Gantt chart's own data and a template are none.
@@ -30,7 +30,7 @@ for source in "${sources[@]}"; do
     case $source in */gantt.c | */text_device.c) ;; *) cat "$source" ;; esac
 done | tr -d '\n' | grep -oE '\b(rh_json_(put|begin)_[a-z_]+|rh_put_[a-z_]+|put_[a-z_]+)\(w, *"[a-zA-Z0-9_]+"' |
     sed 's/.*"\(.*\)"/\1/' | sort -u | tee keys | while read -r key; do
-    grep -qF "\`$key\`" "$page" || echo "not in docs/cli.md: $key"
+    grep -qF "\`$key\`" "$page" || echo "not in docs/guide/cli.md: $key"
 done
 [ "$(wc -l <keys)" -gt 400 ] && echo 'all keys of the sources looked for'
 # An option goes before the environment.

@@ -4,7 +4,7 @@
  * a latent of R columns, which is normed (Step3's multi-matrix factorisation, arXiv 2507.19427, section 4);
  * every rank makes it whole, like a single key-value head. Longformer (arXiv 2004.05150, section 3.1) has a second set of
  * matrices for tokens that see all: every token has keys and values of it; the queries, of a few tokens, and their core are
- * left out. Formulas: docs/model-workload.md. */
+ * left out. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. Keys and values may be

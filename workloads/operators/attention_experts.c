@@ -2,7 +2,7 @@
  * every token's, as many heads of them as one expert has of queries; a router sends the token to k of E experts, each a matrix
  * of queries and one of outputs, whose results are summed by the router's weights. So a token has k times as many heads of
  * queries as of keys. Tensor parallelism cuts heads; all ranks of expert parallelism have all of these experts. Two biases of
- * the hidden size are counted here, of which one is added behind the layer's other mixture. Formulas: docs/model-workload.md. */
+ * the hidden size are counted here, of which one is added behind the layer's other mixture. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/grouped.h"
 
 /* A probability, as of a mixture (mixture.c): read the logit, write in fp32, read to choose; backward reads it and its

@@ -6,7 +6,7 @@
  * The indexer's queries and key come from one matrix and are normed and rotated; tensor ranks cut its heads as they
  * cut key-value heads, and all hold its key. Up to as many tokens as the blocks have, all are seen and nothing is
  * scored. Backward, the tokens that spoke for chosen blocks have gradients (assumed, as DeepSeek Sparse Attention's
- * chosen keys have). Formulas: docs/model-workload.md. */
+ * chosen keys have). Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's heads, and columns of the indexer's matrix. */

@@ -2,7 +2,7 @@
  * keys, values and a gate from one matrix, a short convolution over the first three, the gated delta
  * rule in chunks (section 3.3; DeltaNet, arXiv 2406.06484), a gated norm of each head, one matrix out.
  * There are fewer heads of keys than of values; queries and keys are repeated. Formulas:
- * docs/model-workload.md. FLOPs that the operator needs are those of the recurrence; the chunked form
+ * docs/theory/workload.md. FLOPs that the operator needs are those of the recurrence; the chunked form
  * does more.
  *
  * Kimi delta attention (arXiv 2510.26692, section 3) has a decay for each column of a key and not for each

@@ -1,7 +1,7 @@
 /* Differential attention (Ye et al. 2024, arXiv 2410.05258, section 2.1; DiffLlama, transformers' modeling_diffllama.py): heads work in
  * pairs, whose two maps look at the values of both, 2 d columns; from the first's output the second's is taken, lambda times, which four
  * vectors of d make, and what is left is normed over 2 d columns, without scales. Tensor ranks have both of a pair. Formulas:
- * docs/model-workload.md. */
+ * docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's heads, and columns of its matrices. */

@@ -2,7 +2,7 @@
  * 2111.09543): to the scores of contents are added those of a query with the positions around it and of a key with
  * them. R positions have a table that all layers read; each layer makes keys and queries of it, by the matrices of
  * its tokens or by two of its own. Scores by position are s by R, and gathered to s by s. No fused kernel does
- * that: scores are written and read, whatever the stack has. Formulas: docs/model-workload.md. */
+ * that: scores are written and read, whatever the stack has. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's columns, and positions. */

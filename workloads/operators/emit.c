@@ -1,4 +1,4 @@
-/* The kernels that operators are made of. The source of every byte count: docs/model-workload.md.
+/* The kernels that operators are made of. The source of every byte count: docs/theory/workload.md.
  */
 #include "workloads/operators/operator.h"
 

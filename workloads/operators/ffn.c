@@ -1,5 +1,5 @@
 /* The dense feed-forward network: one GEMM up (gate and up together), the activation, one GEMM
- * down. Formulas: docs/model-workload.md. */
+ * down. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* Per ffn element. One way in: read and write; backward reads the input and the output's gradient and

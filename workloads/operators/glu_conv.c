@@ -1,6 +1,6 @@
 /* The convolution of a Conformer (Gulati et al. 2020, arXiv 2005.08100, section 2.2): one matrix in, for values and their gates;
  * a gated linear unit; a depthwise convolution of a few taps around each token, a norm, SiLU; one matrix out. Tensor ranks cut
- * columns; the norm over all of them is counted as each rank's own. Formulas: docs/model-workload.md. */
+ * columns; the norm over all of them is counted as each rank's own. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/scan.h"
 
 /* Values times the sigmoid of their gates: read both, write one; backward read three, write two. Eager: the sigmoid beside. */

@@ -1,6 +1,6 @@
 /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): keys and values are
  * made from one latent vector a token, and a part of each key that is rotated and shared by all
- * heads. Queries may go through a latent of their own. Formulas: docs/model-workload.md.
+ * heads. Queries may go through a latent of their own. Formulas: docs/theory/workload.md.
  *
  * A sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) has an indexer besides, which scores
  * all tokens by a few narrow heads and leaves each query the best of them. Beyond that many tokens its

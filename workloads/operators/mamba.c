@@ -1,6 +1,6 @@
 /* Mamba-2 (Dao and Gu 2024, arXiv 2405.21060): one matrix in, a short convolution, the state-space
  * scan in chunks (section 6), a gated norm, one matrix out. Heads have values of P columns; groups of
- * them share keys (B) and queries (C) of N. Formulas: docs/model-workload.md.
+ * them share keys (B) and queries (C) of N. Formulas: docs/theory/workload.md.
  *
  * FLOPs that the operator needs are those of the recurrence, an update of the state and a look at it;
  * the chunked form that trains does more. Assumed, as for every scan: its products attain the rate of

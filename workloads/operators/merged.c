@@ -1,6 +1,6 @@
 /* Attention of a decoder's tokens to themselves and to what its encoder puts out, in one (T5Gemma 2, Google 2025, arXiv 2512.14856,
  * section 2; transformers' modeling_t5gemma2.py): the matrices of keys and values are those of both, queries see the tokens before them and
- * all of the encoder's, under one softmax. Counted as two cores. Formulas: docs/model-workload.md. */
+ * all of the encoder's, under one softmax. Counted as two cores. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* How it looks at the encoder's tokens: no mask, no window. */

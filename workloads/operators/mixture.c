@@ -1,7 +1,7 @@
 /* A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538): a router sends each token to a few of
  * many feed-forward networks, whose outputs are summed by the router's weights; some models give
  * every token a shared expert besides (DeepSeekMoE, arXiv 2401.06066). Formulas:
- * docs/model-workload.md.
+ * docs/theory/workload.md.
  *
  * Tokens are copied into the order of their experts, the experts run as grouped GEMMs, and copied
  * back. Tensor parallelism cuts every expert's width, as it does a dense network's; expert

@@ -3,7 +3,7 @@
  * for s tokens, 2 s both ways; either product has a bias of its own for the query. XLNet (arXiv 1906.08237) makes these rows for every
  * sample, and adds a third product, with what stands for tokens of the same segment or of another, which is left out but for its
  * parameters; Conformers (arXiv 2005.08100) make them once. Nothing learns the distances themselves. Scores by distance are s by R,
- * shifted to s by s: no fused kernel does that, so scores are written and read, whatever the stack has. Formulas: docs/model-workload.md. */
+ * shifted to s by s: no fused kernel does that, so scores are written and read, whatever the stack has. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* One rank's heads, their columns, and rows of distances. */

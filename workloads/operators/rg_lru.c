@@ -5,7 +5,7 @@
  *
  * FLOPs that the operator needs are the matrices', the convolution's, and an update a column. One kernel scans, as
  * Griffin's own does (section 4): it reads values and gates and writes states, which are its output. Formulas:
- * docs/model-workload.md. */
+ * docs/theory/workload.md. */
 #include "workloads/operators/scan.h"
 
 /* The output times the gate's GeLU: read both, write one; backward read three, write two. Eager: GeLU by itself. */

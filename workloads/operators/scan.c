@@ -1,4 +1,4 @@
-/* The parts of linear mixers. Formulas: docs/model-workload.md. */
+/* The parts of linear mixers. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/scan.h"
 
 /* Of the gate alone, beside the norm's own traffic: read it; backward read it, write its gradient.

@@ -1,7 +1,7 @@
 /* Mamba's first selective scan (Gu and Dao 2023, arXiv 2312.00752, section 3): a matrix in makes values
  * and a gate, each value's channel has a state of N columns of its own; a step's length, a key (B) and a
  * query (C) come from the values through a narrow matrix, the length through a latent of R. Formulas:
- * docs/model-workload.md.
+ * docs/theory/workload.md.
  *
  * One kernel scans (section 3.3.2), whose products are no matrices: they run at the rate of fp32. The
  * exponentials are assumed to run beside them. Fused frameworks keep what mamba_ssm's mamba_inner_fn does

@@ -4,7 +4,7 @@
  * arXiv 2405.16712), and, where its file says so, beside those of queries, keys and values. A place that is not its block's
  * first owns these alone (`borrows_block`). Into low ranks and behind the network every tensor-parallel rank has the matrices whole; all else is
  * cut as of attention and a network. Residual sums are counted behind both; there is one.
- * Formulas: docs/model-workload.md. */
+ * Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* --- Attention --- */

@@ -1,5 +1,5 @@
 /* A layer that is a list of steps on pictures (workloads/steps.h), norms and sums its own: what each
- * step costs. Formulas: docs/model-workload.md, "Pictures".
+ * step costs. Formulas: docs/theory/workload.md, "Pictures".
  *
  * A convolution is an implicit GEMM: one row for each place of each picture, one column for each channel
  * out, as deep as a window; cuDNN and its like make the windows on the way, so the picture is read once

@@ -10,7 +10,7 @@
  *
  * FLOPs that the operator needs are those of the recurrence. Assumed: the fifth to the seventh scan in chunks, as
  * flash-linear-attention's kernels for such rules; the fourth in one kernel a channel, by its bytes (its exponentials run
- * beside them). Formulas: docs/model-workload.md. */
+ * beside them). Formulas: docs/theory/workload.md. */
 #include "workloads/operators/scan.h"
 
 /* Of the mixed inputs, each of as many elements: the token and the one before are read, all are written; backward their

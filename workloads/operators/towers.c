@@ -2,7 +2,7 @@
  * picture one token is normed and projected, or all are, and a probe looks at them (the head of arXiv 2106.04560, section 3.2: one
  * query, attention, a network); of a text one token is projected. Both are normed, and the loss is of the products of all samples of a
  * micro-batch. Every tensor-parallel rank has these ends whole. Left out, of trainers that gather other replicas' columns: their products, and the
- * exchange. Formulas: docs/model-workload.md. */
+ * exchange. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* --- The end of the tower that sees: behind its last layer's network --- */
