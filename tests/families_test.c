@@ -368,11 +368,11 @@ static void every_operator_can_be_listed(void)
     CU_ASSERT_EQUAL(m->kinds_count, 3);
 }
 
-/* The example in docs/theory/workload.md: what stands there between the first fence of json and its end. */
+/* The example in docs/guide/models.md: what stands there between the first fence of json and its end. */
 static void the_documented_example_is_read(void)
 {
     g_autofree char *path =
-        g_build_filename(g_getenv("REHEARSE_DATA"), "docs", "theory", "workload.md", NULL);
+        g_build_filename(g_getenv("REHEARSE_DATA"), "docs", "guide", "models.md", NULL);
     g_autofree char *text = NULL;
     CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &text, NULL, NULL));
     const char *fence = strstr(text, "```json\n");

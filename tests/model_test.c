@@ -385,7 +385,7 @@ static void other_kinds_of_models_are_refused(void)
     check_refused("{'model_type': 'glm9_moe', 'num_hidden_layers': 32}",
                   "model_type \"glm9_moe\" is not supported");
     check_refused("{'model_type': 'deepseek_v9'}", "a similar type exists: deepseek_v");
-    check_refused("{'model_type': 'deepseek_v9'}", "docs/theory/workload.md");
+    check_refused("{'model_type': 'deepseek_v9'}", "docs/guide/models.md");
     for (const char *const *name = rh_family_names(); name[1] != NULL; name++)
         CU_ASSERT_TRUE(strcmp(name[0], name[1]) < 0);
     check_refused("{'model_type': 't9', 'is_encoder_decoder': true}", "an encoder and a decoder");
@@ -399,7 +399,7 @@ static void other_kinds_of_models_are_refused(void)
 /* The page that the message above names. */
 static void every_type_stands_on_the_page(void)
 {
-    g_autofree char *path = g_build_filename(rh_data_dir(), "docs", "theory", "workload.md", NULL);
+    g_autofree char *path = g_build_filename(rh_data_dir(), "docs", "guide", "models.md", NULL);
     g_autofree char *page = NULL;
     CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &page, NULL, NULL));
     for (const char *const *name = rh_family_names(); *name; name++) {

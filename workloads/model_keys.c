@@ -62,7 +62,7 @@ void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *fa
             rh_json_problem_at_key(doc, node,
                                    "what it adds would not be counted; a model of any kind can be "
                                    "described layer by layer: \"model_type\": \"layers\" "
-                                   "(docs/theory/workload.md)",
+                                   "(docs/guide/models.md)",
                                    "\"%s\": this model is %s, not a plain %s", key, counted,
                                    family->name);
         if (refused != NULL && rh_json_says_something(doc, node))

@@ -243,7 +243,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
         rh_json_problem(
             doc, rh_json_member(typed, "model_type"),
             "one of the two, without what looks at the other, can be described layer by layer: "
-            "\"model_type\": \"layers\" (docs/theory/workload.md)",
+            "\"model_type\": \"layers\" (docs/guide/models.md)",
             "model_type \"%s\" is an encoder and a decoder, which are not supported together",
             type);
         return NULL;
@@ -252,7 +252,7 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
     g_autofree char *help = g_strdup_printf(
         "%s%s%sif its layers are those of a known family, name that one (of Llama's: "
         "\"model_type\": \"llama\"); a model of any kind can be described layer by layer: "
-        "\"model_type\": \"layers\" (docs/theory/workload.md, which lists the %u types that are "
+        "\"model_type\": \"layers\" (docs/guide/models.md, which lists the %u types that are "
         "known)",
         near != NULL ? "a similar type exists: " : "", near != NULL ? near : "",
         near != NULL ? "; " : "", g_strv_length((char **)rh_family_names()));

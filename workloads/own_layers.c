@@ -1,5 +1,5 @@
 /* A model in our own form: "model_type": "layers", and its layers as a list of operators with their
- * figures. Other than in published files every key must be known. docs/theory/workload.md has the form
+ * figures. Other than in published files every key must be known. docs/guide/models.md has the form
  * and an example. */
 #include <string.h>
 

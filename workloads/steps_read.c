@@ -1,4 +1,4 @@
-/* A layer's steps as our own form lists them ("steps": [...]; docs/theory/workload.md). */
+/* A layer's steps as our own form lists them ("steps": [...]; docs/guide/models.md). */
 #include <string.h>
 
 #include "base/intern.h"
