@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "bench/bench_kit.h"
-#include "strategies/search/capacity.h"
+#include "strategies/search/capacity/capacity.h"
 
 #define SIZES     9
 #define SEQUENCE  4096
@@ -38,7 +38,7 @@ static void measure(const char *model)
         jobs[i] = bench_job(model, platform, 4096, SEQUENCE, sizes[i % SIZES]);
         cases[i] = (RhCapacityAsked){&jobs[i].c, 1024, 4096}; /* 4 to 16 M tokens */
     }
-    RhCapacityGoal goal = {.tokens = TOKENS, .gap_frac = 0.01};
+    RhCapacityTarget goal = {.tokens = TOKENS, .gap_frac = 0.01};
     GError *error = NULL;
     double start = bench_now_s();
     rh_capacity_plan_all(cases, CELLS, &goal, cells, &error);

@@ -7,7 +7,7 @@
 
 #include "base/data.h"
 #include "bench/bench_kit.h"
-#include "strategies/search/room.h"
+#include "strategies/search/memory_budget.h"
 #include "validate/cases_translate.h"
 
 #define OWN_CASES    "bench/planner-cases.csv"
@@ -141,7 +141,7 @@ static void say_job(const Job *job)
 static const char *standing_of(const RhCase *c, const RhLayout *l, Counts *counts)
 {
     double peak = rh_train_memory(c, l).peak_bytes;
-    RhRoom room = rh_room(c, NULL, 0, RH_RISK_FRAC);
+    RhMemoryBudget room = rh_memory_budget(c, NULL, 0, RH_RISK_FRAC);
     counts->refused += peak > room.most_bytes;
     counts->unranked += peak > room.ranked_bytes && peak <= room.most_bytes;
     return peak > room.most_bytes     ? "does not fit"

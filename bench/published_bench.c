@@ -1,7 +1,7 @@
 /* Predicted beside measured, for published steps that no constant of ours was fitted to. */
 #include <stdio.h>
 
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 
 typedef struct {
     const char *source, *model, *platform, *stack;

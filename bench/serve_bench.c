@@ -3,7 +3,7 @@
  * cores. serve_bench [TRACE]: a trace of requests; without one as many are drawn as
  * Azure's conversation trace of 2023 has, of like lengths and rate. */
 #include "bench/bench_kit.h"
-#include "strategies/search/serve_plan.h"
+#include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/service.h"
 
 /* 19,366 requests in 3,501 s, 1,155 tokens in and 211 out in the mean (AzurePublicDataset b469a11). */

@@ -47,15 +47,15 @@ static const Drawn *quantile(const GArray *drawn, double q)
 }
 
 /* False where it takes too long, or where a bound is above, which is said. */
-static bool measure(const RhCase *c, RhScreen *screen, Drawn *d)
+static bool measure(const RhCase *c, RhBoundCache *cache, Drawn *d)
 {
     RhEngineOptions options = {.timeout_s = PATIENCE_S};
     g_autoptr(RhProgram) program = rh_train_build(c, &d->layout, NULL);
     g_autoptr(RhRun) run = program ? rh_rehearse_apart(program, c->platform, &options, NULL) : NULL;
     if (!run)
         return false;
-    d->closed = rh_screen_bound_s(screen, &d->layout) / run->step_time_s;
-    d->segment = rh_screen_segment_s(screen, &d->layout) / run->step_time_s;
+    d->closed = rh_closed_form_s(cache, &d->layout) / run->step_time_s;
+    d->segment = rh_segment_graph_s(cache, &d->layout) / run->step_time_s;
     if (d->closed <= d->segment * (1 + 1e-9) && d->segment <= 1 + 1e-9)
         return true;
     g_autofree char *text = rh_layout_format(&d->layout);
@@ -67,13 +67,13 @@ static bool measure(const RhCase *c, RhScreen *screen, Drawn *d)
 static GArray *draw(const RhCase *c, int32_t tp, guint count, gsl_rng *rng)
 {
     g_autoptr(GArray) space = rh_space_list(c, NULL, 0);
-    g_autoptr(RhScreen) screen = rh_screen_new(c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     GArray *drawn = g_array_new(FALSE, FALSE, sizeof(Drawn));
     for (guint tries = 0; space->len > 0 && drawn->len < count && tries < 1000 * count; tries++) {
         Drawn d = {
             .layout = g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, space->len)),
         };
-        if (d.layout.tp == tp && measure(c, screen, &d))
+        if (d.layout.tp == tp && measure(c, cache, &d))
             g_array_append_val(drawn, d);
     }
     return drawn;

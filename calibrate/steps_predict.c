@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "sim/engine/workers.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 
 #define QUICK_S 0.1 /* of a segment graph: the deadline may be missed by so much */
 

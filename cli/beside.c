@@ -20,14 +20,13 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const char *js
 
 static int answer(const RhArguments *a, const RhInputs *in, const RhBesides *b, GError **error)
 {
-    const RhNeighbour *jobs = (const RhNeighbour *)(void *)b->jobs->data;
+    const RhCoJob *jobs = (const RhCoJob *)(void *)b->jobs->data;
     RhEngineOptions options = {
         .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
     const RhServiceFile *s = b->service;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
-    g_autoptr(RhNeighbourhood) n =
-        rh_neighbours_rehearse(jobs, (int32_t)b->jobs->len, s ? &s->guest : NULL, &options,
-                               rh_besides_processes(a), error);
+    g_autoptr(RhCoJobs) n = rh_co_jobs_rehearse(jobs, (int32_t)b->jobs->len, s ? &s->guest : NULL,
+                                                &options, rh_besides_processes(a), error);
     rh_terminal_progress_end();
     if (!n)
         return 3;
@@ -45,7 +44,7 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhBesides *b, 
     return write_files(a, in, json, text, error) ? 0 : 3;
 }
 
-int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layout, GError **error)
+int rh_co_job_run(const RhArguments *a, const RhInputs *in, const RhLayout *layout, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
     if (a->trace || a->jitter_frac > 0) {
@@ -55,8 +54,7 @@ int rh_beside_run(const RhArguments *a, const RhInputs *in, const RhLayout *layo
     if (!rh_outputs_check(a->outputs, kinds, error))
         return 2;
     g_autofree int32_t *nodes = NULL;
-    RhNeighbour own = {
-        .name = "this job", .c = &in->c, .layout = *layout, .steps = (int32_t)a->steps};
+    RhCoJob own = {.name = "this job", .c = &in->c, .layout = *layout, .steps = (int32_t)a->steps};
     if (!rh_besides_own_nodes(a, in, &nodes, &own.nodes_count, error))
         return 2;
     own.nodes = nodes;

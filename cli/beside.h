@@ -3,5 +3,5 @@
 #include "cli/inputs.h"
 
 /* Rehearses and prints; the exit status. */
-int rh_beside_run(const RhArguments *arguments, const RhInputs *inputs, const RhLayout *layout,
+int rh_co_job_run(const RhArguments *arguments, const RhInputs *inputs, const RhLayout *layout,
                   GError **error);

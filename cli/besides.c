@@ -34,8 +34,8 @@ bool rh_besides_own_nodes(const RhArguments *a, const RhInputs *in, int32_t **no
 }
 
 /* Two jobs at one node: an error that names both. */
-static bool check_service_apart(const RhServiceGuest *service, const RhNeighbour *jobs,
-                                uint32_t count, GError **error)
+static bool check_service_apart(const RhServiceGuest *service, const RhCoJob *jobs, uint32_t count,
+                                GError **error)
 {
     for (uint32_t i = 0; service && i < count; i++)
         for (int32_t k = 0; k < jobs[i].nodes_count; k++)
@@ -49,7 +49,7 @@ static bool check_service_apart(const RhServiceGuest *service, const RhNeighbour
     return true;
 }
 
-static bool check_apart(const RhNeighbour *jobs, uint32_t count, int32_t nodes, GError **error)
+static bool check_apart(const RhCoJob *jobs, uint32_t count, int32_t nodes, GError **error)
 {
     g_autofree int32_t *owner = g_new0(int32_t, nodes + 1);
     for (uint32_t i = 0; i < count; i++)
@@ -66,15 +66,15 @@ static bool check_apart(const RhNeighbour *jobs, uint32_t count, int32_t nodes, 
     return true;
 }
 
-static RhNeighbour neighbour_of(const RhJobFile *file)
+static RhCoJob neighbour_of(const RhJobFile *file)
 {
-    return (RhNeighbour){.name = file->name,
-                         .c = &file->c,
-                         .layout = file->layout,
-                         .nodes = file->nodes,
-                         .nodes_count = file->nodes_count,
-                         .t_start_s = file->t_start_s,
-                         .steps = file->steps};
+    return (RhCoJob){.name = file->name,
+                     .c = &file->c,
+                     .layout = file->layout,
+                     .nodes = file->nodes,
+                     .nodes_count = file->nodes_count,
+                     .t_start_s = file->t_start_s,
+                     .steps = file->steps};
 }
 
 static bool load_file(const char *path, const RhArguments *a, const RhInputs *in, RhBesides *b,
@@ -90,7 +90,7 @@ static bool load_file(const char *path, const RhArguments *a, const RhInputs *in
     RhJobFile *file = rh_job_file_load(path, in, error);
     if (!file)
         return false;
-    RhNeighbour job = neighbour_of(file);
+    RhCoJob job = neighbour_of(file);
     g_ptr_array_add(b->files, file);
     g_array_append_val(b->jobs, job);
     return true;
@@ -104,7 +104,7 @@ int32_t rh_besides_processes(const RhArguments *a)
 void rh_besides_init(RhBesides *b)
 {
     *b = (RhBesides){.files = g_ptr_array_new_with_free_func((GDestroyNotify)rh_job_file_free),
-                     .jobs = g_array_new(FALSE, FALSE, sizeof(RhNeighbour))};
+                     .jobs = g_array_new(FALSE, FALSE, sizeof(RhCoJob))};
 }
 
 void rh_besides_clear(RhBesides *b)
@@ -148,7 +148,7 @@ bool rh_besides_load(const RhArguments *a, const RhInputs *in, RhBesides *b, GEr
 
 bool rh_besides_apart(const RhBesides *b, const RhPlatform *platform, GError **error)
 {
-    const RhNeighbour *jobs = (const RhNeighbour *)(void *)b->jobs->data;
+    const RhCoJob *jobs = (const RhCoJob *)(void *)b->jobs->data;
     return check_apart(jobs, b->jobs->len, platform->nodes_count, error) &&
            check_service_apart(b->service ? &b->service->guest : NULL, jobs, b->jobs->len, error);
 }
@@ -158,7 +158,7 @@ bool rh_besides_apart(const RhBesides *b, const RhPlatform *platform, GError **e
 static bool add_alone(GArray *out, const RhBesides *b)
 {
     for (guint i = 0; i < b->jobs->len; i++) {
-        const RhNeighbour *job = &g_array_index(b->jobs, RhNeighbour, i);
+        const RhCoJob *job = &g_array_index(b->jobs, RhCoJob, i);
         g_autoptr(RhRehearsal) r = rh_rehearse_quick(job->c, &job->layout);
         if (!r)
             return false;
@@ -172,11 +172,11 @@ static bool add_beside(GArray *out, const RhBesides *b, const RhArguments *a)
     RhEngineOptions options = {.unfolded = a->unfolded,
                                .seed = (uint64_t)a->seed,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
-    g_autoptr(RhNeighbourhood) n = rh_neighbours_rehearse(
-        (const RhNeighbour *)(const void *)b->jobs->data, (int32_t)b->jobs->len,
+    g_autoptr(RhCoJobs) n = rh_co_jobs_rehearse(
+        (const RhCoJob *)(const void *)b->jobs->data, (int32_t)b->jobs->len,
         b->service ? &b->service->guest : NULL, &options, rh_besides_processes(a), NULL);
     for (guint i = 0; n && i < n->jobs->len; i++) {
-        const RhNeighbourAnswer *job = &g_array_index(n->jobs, RhNeighbourAnswer, i);
+        const RhCoJobAnswer *job = &g_array_index(n->jobs, RhCoJobAnswer, i);
         rh_idle_words_add_step(out, job->alone);
         rh_idle_words_add_step(out, job->beside);
         g_array_append_val(out, job->worst_step_s);
@@ -194,12 +194,12 @@ GArray *rh_besides_figures(const RhInputs *in, bool cheap, const void *user)
     const RhBesideIdle *idle = user;
     g_auto(RhBesides) b = {0};
     rh_besides_init(&b);
-    RhNeighbour own = {.name = "this job",
-                       .c = &in->c,
-                       .layout = *idle->layout,
-                       .nodes = idle->nodes,
-                       .nodes_count = idle->nodes_count,
-                       .steps = (int32_t)MAX(idle->arguments->steps, 1)};
+    RhCoJob own = {.name = "this job",
+                   .c = &in->c,
+                   .layout = *idle->layout,
+                   .nodes = idle->nodes,
+                   .nodes_count = idle->nodes_count,
+                   .steps = (int32_t)MAX(idle->arguments->steps, 1)};
     for (int32_t i = 0; i < own.nodes_count; i++)
         if (own.nodes[i] >= in->c.platform->nodes_count)
             return NULL;

@@ -2,11 +2,11 @@
 /* What the files of --beside name, and where the job of the command line stands among them. */
 #include "cli/job_file.h"
 #include "cli/service_file.h"
-#include "strategies/search/together.h"
+#include "strategies/search/co_jobs/co_jobs.h"
 
 typedef struct {
-    GPtrArray *files; /* RhJobFile */
-    GArray *jobs;     /* RhNeighbour: what the caller put there, and a job of each file behind */
+    GPtrArray *files;       /* RhJobFile */
+    GArray *jobs;           /* RhCoJob: what the caller put there, and a job of each file behind */
     RhServiceFile *service; /* or NULL */
 } RhBesides;
 void rh_besides_init(RhBesides *besides);

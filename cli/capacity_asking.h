@@ -14,7 +14,7 @@ typedef struct {
 
 typedef struct {
     const RhArguments *a;
-    RhCapacityGoal goal;
+    RhCapacityTarget goal;
     GPtrArray *names;  /* char*: platforms, owned */
     GArray *sizes;     /* int64_t: GPUs, ascending; none: see above */
     GStrv dtypes;      /* NULL-ended */

@@ -21,7 +21,7 @@
 static bool plan_cells(RhCapacityAsking *q, GError **error)
 {
     guint count = 0;
-    RhCapacityGoal goal = q->goal;
+    RhCapacityTarget goal = q->goal;
     goal.timeout_s = q->a->timeout_s > 0 ? rh_terminal_left_s(q->a->timeout_s) : 0;
     goal.progress = rh_terminal_progress;
     g_autofree RhCapacityAsked *asked = g_new(RhCapacityAsked, q->cells->len);
@@ -72,7 +72,7 @@ static bool check_prices(const RhCapacityAsking *q, GError **error)
             g_ptr_array_add(unknown, (void *)(uintptr_t)cell->platform);
     }
     return unknown->len == 0 || (apart ? !priced : q->goal.budget_usd <= 0) ||
-           rh_prices_missing(apart ? "--price-kwh" : "--budget", unknown, error);
+           rh_profile_costs_missing(apart ? "--price-kwh" : "--budget", unknown, error);
 }
 
 /* --- the answer --- */
@@ -179,7 +179,8 @@ static int show(RhCapacityAsking *q, GError **error)
 
 static int answer(RhCapacityAsking *q, GError **error)
 {
-    if (!rh_capacity_asking_read(q, error) || !rh_prices_check(q->a->prices, q->names, error))
+    if (!rh_capacity_asking_read(q, error) ||
+        !rh_profile_costs_check(q->a->prices, q->names, error))
         return 2;
     if (!rh_capacity_asking_load(q, error))
         return 3;

@@ -8,7 +8,7 @@
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
-#include "strategies/search/relief.h"
+#include "strategies/search/memory_savers.h"
 #include "strategies/train/memory.h"
 
 #define RELIEFS_FRAC 0.005 /* of the peak: what frees less is not worth a line */
@@ -35,7 +35,7 @@ RhMemoryAnswer *rh_explain_memory(const RhInputs *in, const RhRehearsal *r,
                           .capacity_bytes = rh_train_stage_capacity(&in->c, &r->layout, i)};
         memcpy(a->stages[i].bytes, ledger.at_peak_bytes, sizeof ledger.at_peak_bytes);
     }
-    a->reliefs = rh_relief_new(&in->c, &r->layout, RELIEFS_FRAC);
+    a->reliefs = rh_memory_savers_new(&in->c, &r->layout, RELIEFS_FRAC);
     return a;
 }
 
@@ -282,7 +282,7 @@ static char *change_text(double frac)
     return fabs(frac) < 5e-4 ? g_strdup("0.0 %") : g_strdup_printf("%+.1f %%", 100 * frac);
 }
 
-static void relief_row(RhTable *table, const RhRehearsal *r, const RhRelief *relief)
+static void relief_row(RhTable *table, const RhRehearsal *r, const RhMemorySaver *relief)
 {
     g_autofree char *step = rh_quantity_format(relief->segment_s, RH_QUANTITY_S, 3);
     g_autofree char *change = change_text(relief->segment_s / r->bound_segment_s - 1);
@@ -300,7 +300,7 @@ static void append_reliefs(GString *out, const RhRehearsal *r, const GArray *rel
     g_autoptr(RhTable) table = rh_table_new("<>>>>");
     rh_table_rowf(table, "--what-if|GiB|less|step|change");
     for (guint i = 0; i < MIN(reliefs->len, RELIEFS_MAX); i++)
-        relief_row(table, r, &g_array_index(reliefs, RhRelief, i));
+        relief_row(table, r, &g_array_index(reliefs, RhMemorySaver, i));
     rh_table_append(table, out, "  ");
     if (reliefs->len > RELIEFS_MAX)
         g_string_append_printf(out, "  and %u that free less\n", reliefs->len - RELIEFS_MAX);

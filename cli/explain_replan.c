@@ -7,8 +7,8 @@
 #include "base/units.h"
 #include "cli/terminal.h"
 #include "strategies/framework_rules.h"
-#include "strategies/search/account.h"
 #include "strategies/search/plan.h"
+#include "strategies/search/rehearsals/run_metrics.h"
 
 /* The words of the recorded command line that bound the search; they were read once already. */
 static void read_bounds(const RhResult *result, GArray *constraints, RhPlanOptions *options)
@@ -24,13 +24,13 @@ static void read_bounds(const RhResult *result, GArray *constraints, RhPlanOptio
     }
 }
 
-RhRoom rh_explain_room(const RhResult *result, const RhCase *c)
+RhMemoryBudget rh_explain_room(const RhResult *result, const RhCase *c)
 {
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     RhPlanOptions options = {.risk_frac = RH_RISK_FRAC};
     read_bounds(result, constraints, &options);
-    return rh_room(c, (const RhConstraint *)(const void *)constraints->data,
-                   (int32_t)constraints->len, options.risk_frac);
+    return rh_memory_budget(c, (const RhConstraint *)(const void *)constraints->data,
+                            (int32_t)constraints->len, options.risk_frac);
 }
 
 /* An empty plan where no layout is legal; NULL: an error of the rehearsals. */
@@ -52,7 +52,7 @@ static bool search(const RhInputs *in, const RhResult *result, RhPlanOptions opt
 }
 
 /* Could the layout be better than `best`? Its bound tells, where seconds are what is asked for. */
-static bool may_win(const RhInputs *in, RhScreen *screen, RhObjective objective,
+static bool may_win(const RhInputs *in, RhBoundCache *cache, RhObjective objective,
                     const RhLayout *layout, const RhRehearsal *best)
 {
     if (!best)
@@ -60,7 +60,7 @@ static bool may_win(const RhInputs *in, RhScreen *screen, RhObjective objective,
     if (rh_layout_equal(layout, &best->layout))
         return false;
     bool timed = objective == RH_OBJECTIVE_TIME || objective == RH_OBJECTIVE_COST;
-    return !timed || rh_screen_segment_s(screen, layout) * rh_straggler_factor(&in->c) <
+    return !timed || rh_segment_graph_s(cache, layout) * rh_straggler_factor(&in->c) <
                          rh_objective_value(objective, best);
 }
 
@@ -71,13 +71,13 @@ static bool consider_file(const RhInputs *in, const RhResult *result, RhRehearsa
 {
     RhObjective o = result->objective;
     double room_bytes = rh_explain_room(result, &in->c).ranked_bytes;
-    g_autoptr(RhScreen) screen = rh_screen_new(&in->c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&in->c);
     for (guint i = 0; result->is_plan && i < result->plans->len; i++) {
         RhLayout layout = g_array_index(result->plans, RhResultPlan, i).r.layout;
         layout.dp = 0; /* of the GPUs that there are now */
         g_autoptr(GError) illegal = NULL;
         if (!rh_inputs_settle_layout(in, &layout, &illegal) ||
-            !may_win(in, screen, o, &layout, *best))
+            !may_win(in, cache, o, &layout, *best))
             continue;
         g_autofree char *refused = rh_framework_refused(&in->c, &layout);
         if (refused)

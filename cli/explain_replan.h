@@ -1,7 +1,7 @@
 #pragma once
 /* What would win now: the question of a result, changed, is asked of the planner again. */
 #include "cli/result.h"
-#include "strategies/search/room.h"
+#include "strategies/search/memory_budget.h"
 
 #define RH_EXPLAIN_TIE_FRAC 0.002 /* a plan that is better by less is a tie */
 
@@ -14,4 +14,4 @@ bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, Rh
  * g_ptr_array_unref; none where nothing fits or is legal. NULL: an error of the rehearsals. */
 GPtrArray *rh_explain_quickest(const RhInputs *in, const RhResult *result, GError **error);
 /* What layouts may fill of a GPU's memory, by the same words. */
-RhRoom rh_explain_room(const RhResult *result, const RhCase *c);
+RhMemoryBudget rh_explain_room(const RhResult *result, const RhCase *c);

@@ -8,7 +8,7 @@
 #include "cli/explain_constants.h"
 #include "cli/explain_replan.h"
 #include "report/format.h"
-#include "strategies/search/moved.h"
+#include "strategies/search/perturb.h"
 
 #define CHANGE_FRAC 0.1
 #define LEAST_FRAC  5e-5 /* less is no effect */
@@ -20,9 +20,9 @@ typedef struct {
     GArray *plans; /* RhResultPlan: of the file, and rivals behind them */
     int64_t asked; /* the rank studied */
     const RhInputs *in;
-    RhBefore *before; /* every plan, nothing changed */
-    RhRoom room;      /* nothing changed */
-    int64_t first;    /* the rank that wins then */
+    RhUnperturbed *before; /* every plan, nothing changed */
+    RhMemoryBudget room;   /* nothing changed */
+    int64_t first;         /* the rank that wins then */
 } Study;
 
 static const RhResultPlan *plan_at(const Study *s, guint i)
@@ -31,7 +31,7 @@ static const RhResultPlan *plan_at(const Study *s, guint i)
 }
 
 /* Does the plan need more than it may, and did not before? */
-static bool outgrows(const Study *s, const RhCase *c, const RhRoom *room, guint i)
+static bool outgrows(const Study *s, const RhCase *c, const RhMemoryBudget *room, guint i)
 {
     if (room->ranked_bytes == s->room.ranked_bytes &&
         c->stack->reserve_bytes.value == s->in->c.stack->reserve_bytes.value)
@@ -51,12 +51,13 @@ typedef struct {
 
 static Effect effect_of(const Study *s, const RhCase *c)
 {
-    RhRoom room = rh_explain_room(s->result, c);
+    RhMemoryBudget room = rh_explain_room(s->result, c);
     Effect e = {.rank = s->first};
     double best = HUGE_VAL, first = HUGE_VAL;
     for (guint i = 0; i < s->plans->len; i++) {
         const RhResultPlan *p = plan_at(s, i);
-        double value = s->before[i].bound_s > 0 ? rh_moved_value(&s->before[i], c) : (double)NAN;
+        double value =
+            s->before[i].bound_s > 0 ? rh_perturbed_value(&s->before[i], c) : (double)NAN;
         if (isnan(value))
             continue;
         double change_frac = value / s->before[i].value - 1;
@@ -177,8 +178,8 @@ static bool begin(Study *s, GError **error)
         RhLayout layout = r->layout;
         s->before[i].value = HUGE_VAL;
         if (rh_inputs_settle_layout(s->in, &layout, NULL) &&
-            !rh_before(&s->in->c, s->result->objective, &layout, r->step_time_s, &r->energy,
-                       &s->before[i], error))
+            !rh_unperturbed(&s->in->c, s->result->objective, &layout, r->step_time_s, &r->energy,
+                            &s->before[i], error))
             return false;
     }
     s->room = rh_explain_room(s->result, &s->in->c);
@@ -189,7 +190,7 @@ static bool begin(Study *s, GError **error)
 static void end(Study *s)
 {
     for (guint i = 0; i < s->plans->len; i++)
-        rh_before_clear(&s->before[i]);
+        rh_unperturbed_clear(&s->before[i]);
 }
 
 static bool is_of_file(const RhResult *result, const RhLayout *layout)
@@ -244,7 +245,7 @@ GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan,
     if (!in)
         return NULL;
     g_autoptr(GArray) plans = all_plans(result, &in->c, rivals);
-    g_autofree RhBefore *before = g_new0(RhBefore, plans->len + 1);
+    g_autofree RhUnperturbed *before = g_new0(RhUnperturbed, plans->len + 1);
     Study s = {.result = result, .plans = plans, .asked = plan->rank, .in = in, .before = before};
     g_autoptr(GArray) constants = rh_explain_constants(in);
     g_autoptr(GArray) effects = g_array_new(FALSE, TRUE, sizeof(RhSensitivity));

@@ -5,7 +5,7 @@
 #include "report/answers.h"
 
 /* RhSensitivity, the largest effects first, those without any left out. Judged by the objective of the plan,
- * from what the result's file holds, moved as lower bounds are (moved.h); the plans of the file and the rivals
+ * from what the result's file holds, moved as lower bounds are (perturb.h); the plans of the file and the rivals
  * are who could win, and what no longer fits does not. Caller frees. NULL when an input cannot be loaded again, or
  * a rehearsal fails. */
 GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan,

@@ -2,7 +2,7 @@
 /* The inputs of a question: loaded once, with every `--set` applied, joined to a RhCase. */
 #include "cli/arguments.h"
 #include "report/question.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 
 /* What to load, as the user wrote it (or as a result recorded it). */
 typedef struct {

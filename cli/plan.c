@@ -20,9 +20,9 @@
 #include "report/json_facts.h"
 #include "report/pareto.h"
 #include "report/report.h"
+#include "strategies/search/co_jobs/plan_with_jobs.h"
 #include "strategies/search/near_batch.h"
-#include "strategies/search/neighbours.h"
-#include "strategies/search/outside.h"
+#include "strategies/search/unsearched.h"
 
 /* --- options to RhPlanOptions --- */
 
@@ -154,7 +154,7 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *
 /* The best beside neighbours comes first, where there are any. */
 static guint row_of_turn(const RhPlan *plan, guint turn)
 {
-    guint best = plan->beside ? g_array_index(plan->beside->layouts, RhBesideTrial, 0).entry : 0;
+    guint best = plan->beside ? g_array_index(plan->beside->layouts, RhCoJobTrial, 0).entry : 0;
     return turn == 0 ? best : turn <= best ? turn - 1 : turn;
 }
 
@@ -210,7 +210,7 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
 /* Of the best beside neighbours. */
 static void tell_idle_beside(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
 {
-    const RhBesideTrial *best = &g_array_index(plan->beside->layouts, RhBesideTrial, 0);
+    const RhCoJobTrial *best = &g_array_index(plan->beside->layouts, RhCoJobTrial, 0);
     const RhRehearsal *r = g_ptr_array_index(plan->entries, best->entry);
     RhBesideIdle idle = {a, &r->layout, best->nodes, best->nodes_count};
     rh_idle_words_tell(a, &(RhIdleAnswer){in, &idle}, 1, rh_besides_figures);
@@ -277,7 +277,7 @@ static void look_around(const RhArguments *a, const RhInputs *in, const RhPlanOp
     own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
     bool in_time = tells_beside(a) && (!timed || own.timeout_s > 0);
     if (!plan->outside)
-        plan->outside = rh_outside_new(&in->c, &own, plan, in_time);
+        plan->outside = rh_unsearched_new(&in->c, &own, plan, in_time);
     own.timeout_s = timed ? rh_terminal_left_s(a->timeout_s) : 0;
     if (!in_time || plan->others || (timed && own.timeout_s <= 0) ||
         options->objective != RH_OBJECTIVE_TIME)

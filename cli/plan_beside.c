@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/search/neighbours.h"
+#include "strategies/search/co_jobs/plan_with_jobs.h"
 
 bool rh_plan_beside_check(const RhArguments *a, GError **error)
 {
@@ -26,8 +26,8 @@ RhPlan *rh_plan_beside_of(const RhArguments *a, const RhInputs *in, const RhPlan
                           GError **error)
 {
     g_autofree int32_t *nodes = NULL;
-    RhPlace place = {.about = "as asked"};
-    RhNeighbour own = {.name = "this job", .c = &in->c};
+    RhJobPlacement place = {.about = "as asked"};
+    RhCoJob own = {.name = "this job", .c = &in->c};
     if (a->on && !rh_besides_own_nodes(a, in, &nodes, &place.count, error))
         return NULL;
     own.nodes = place.nodes = nodes;
@@ -38,11 +38,11 @@ RhPlan *rh_plan_beside_of(const RhArguments *a, const RhInputs *in, const RhPlan
     if (!rh_besides_load(a, in, &b, error) || !rh_besides_apart(&b, in->c.platform, error))
         return NULL;
     rh_besides_warn(&b);
-    const RhNeighbour *jobs = (const RhNeighbour *)(void *)b.jobs->data;
-    RhBesideAsk ask = {.others = jobs + 1,
-                       .others_count = (int32_t)b.jobs->len - 1,
-                       .service = b.service ? &b.service->guest : NULL,
-                       .place = a->on ? &place : NULL,
-                       .processes = rh_besides_processes(a)};
-    return rh_plan_beside(&in->c, options, &ask, error);
+    const RhCoJob *jobs = (const RhCoJob *)(void *)b.jobs->data;
+    RhCoJobQuestion ask = {.others = jobs + 1,
+                           .others_count = (int32_t)b.jobs->len - 1,
+                           .service = b.service ? &b.service->guest : NULL,
+                           .place = a->on ? &place : NULL,
+                           .processes = rh_besides_processes(a)};
+    return rh_plan_with_jobs(&in->c, options, &ask, error);
 }

@@ -5,6 +5,6 @@
 
 /* May --beside and --on stand with the other words? RH_ERROR_USAGE. */
 bool rh_plan_beside_check(const RhArguments *arguments, GError **error);
-/* rh_plan_beside for the files; NULL with RH_ERROR_INPUT, RH_ERROR_USAGE or an error of the search. */
+/* rh_plan_with_jobs for the files; NULL with RH_ERROR_INPUT, RH_ERROR_USAGE or an error of the search. */
 RhPlan *rh_plan_beside_of(const RhArguments *arguments, const RhInputs *inputs,
                           const RhPlanOptions *options, GError **error);

@@ -1,7 +1,7 @@
 #pragma once
 /* --risk and --limit on memory: told where they ask for what they cannot change. */
 #include "cli/arguments.h"
-#include "strategies/search/room.h"
+#include "strategies/search/memory_budget.h"
 
 /* One note on stderr for each word that leaves the room for layouts as it is without it: a --limit of more than a GPU
  * has; a --risk where a --limit decides, or where no odds are known. `constraints`

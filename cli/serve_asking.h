@@ -4,8 +4,8 @@
 #include "cli/inputs.h"
 #include "cli/serve_requests.h"
 #include "report/serve.h"
-#include "strategies/search/serve_plan.h"
-#include "strategies/search/served_trust.h"
+#include "strategies/search/services/serve_error_bars.h"
+#include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/server.h"
 
 typedef struct {

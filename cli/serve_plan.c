@@ -60,22 +60,22 @@ static bool write_files(const RhServeAsking *p, const RhServeQuestion *q, const 
 }
 
 /* Of the best. */
-static RhServedTrust trust_of(const RhServeAsking *p, const RhServePlan *plan)
+static RhServeErrorBars trust_of(const RhServeAsking *p, const RhServePlan *plan)
 {
     RhServing serving = rh_serve_asking_serving(p);
     if (plan->entries->len == 0)
-        return (RhServedTrust){0};
+        return (RhServeErrorBars){0};
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
-    return rh_served_trust(&serving, &best->deployment, best->outcome.preempted_count);
+    return rh_serve_error_bars(&serving, &best->deployment, best->outcome.preempted_count);
 }
 
-static RhServedBeyond beyond_of(const RhServeAsking *p, const RhServePlan *plan)
+static RhServeExtrapolation beyond_of(const RhServeAsking *p, const RhServePlan *plan)
 {
     RhServing serving = rh_serve_asking_serving(p);
     if (plan->entries->len == 0)
-        return (RhServedBeyond){0};
+        return (RhServeExtrapolation){0};
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
-    return rh_served_beyond(&serving, &best->deployment, &best->outcome);
+    return rh_serve_extrapolation(&serving, &best->deployment, &best->outcome);
 }
 
 static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error)
@@ -88,9 +88,9 @@ static bool show(const RhServeAsking *p, const RhServePlan *plan, GError **error
     g_auto(GStrv) words = rh_serve_asking_words(p, true);
     RhServeQuestion q = rh_serve_asking_question(p, arrivals ? arrivals : p->asked->arrivals);
     q.words = (const char *const *)words;
-    g_auto(RhServedTrust) trust = trust_of(p, plan);
+    g_auto(RhServeErrorBars) trust = trust_of(p, plan);
     q.trust = plan->entries->len > 0 ? &trust : NULL;
-    RhServedBeyond beyond = beyond_of(p, plan);
+    RhServeExtrapolation beyond = beyond_of(p, plan);
     q.beyond = &beyond;
     RhReportStyle style = {.colored = rh_terminal_colored()};
     g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
@@ -110,9 +110,9 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     g_ptr_array_add(names, (gpointer)a->platform);
     if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
-        !rh_prices_check(a->prices, names, error) || !rh_serve_asking_given(&p, error))
+        !rh_profile_costs_check(a->prices, names, error) || !rh_serve_asking_given(&p, error))
         return 2;
-    g_autoptr(GPtrArray) sets = rh_prices_sets(a, a->platform);
+    g_autoptr(GPtrArray) sets = rh_profile_costs_sets(a, a->platform);
     words.sets = sets;
     if (!rh_serve_asking_load(&p, error))
         return 3;

@@ -147,7 +147,7 @@ static int answer(const RhArguments *a, RhServeQuestion *q, const Played *p, GEr
 {
     const RhServiceResult *r = p->result;
     RhOutcome o = rh_outcome(r, q->slos);
-    RhServedBeyond beyond = rh_served_beyond(p->serving, p->deployment, &o);
+    RhServeExtrapolation beyond = rh_serve_extrapolation(p->serving, p->deployment, &o);
     q->beyond = &beyond;
     RhReportStyle style = {.colored = rh_terminal_colored(),
                            .verbosity = (int)a->verbosity,
@@ -227,7 +227,8 @@ static int run(const RhArguments *a, GError **error)
         print_unanswered(a, &question, *error);
         return 3;
     }
-    g_auto(RhServedTrust) trust = rh_served_trust(&serving, &deployment, rh_put_out_count(result));
+    g_auto(RhServeErrorBars) trust =
+        rh_serve_error_bars(&serving, &deployment, rh_put_out_count(result));
     question.trust = &trust;
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result};

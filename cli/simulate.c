@@ -16,7 +16,7 @@
 #include "cli/terminal.h"
 #include "report/json_facts.h"
 #include "report/report.h"
-#include "strategies/search/room.h"
+#include "strategies/search/memory_budget.h"
 
 static char *page_of(const RhArguments *a, const RhInputs *in, const RhRehearsal *r,
                      const RhRun *run, const RhPictures *pictures)
@@ -105,8 +105,8 @@ static bool read_limits(const RhArguments *a, GArray *limits, GError **error)
 
 static void ask_room(const RhArguments *a, const GArray *limits, RhInputs *in)
 {
-    RhRoom room = rh_room(&in->c, (const RhConstraint *)(const void *)limits->data,
-                          (int32_t)limits->len, fmax(a->risk_frac, RH_RISK_LEAST));
+    RhMemoryBudget room = rh_memory_budget(&in->c, (const RhConstraint *)(const void *)limits->data,
+                                           (int32_t)limits->len, fmax(a->risk_frac, RH_RISK_LEAST));
     in->question.safe_bytes = room.ranked_bytes;
     in->question.most_bytes = room.most_bytes;
 }
@@ -156,7 +156,7 @@ static int run(const RhArguments *a, GError **error)
     if (!in || !rh_inputs_layout(in, a->strategy, &layout, error))
         return 3;
     if (a->besides->len > 0)
-        return rh_beside_run(a, in, &layout, error);
+        return rh_co_job_run(a, in, &layout, error);
     if (a->on) {
         rh_fail(error, RH_ERROR_USAGE, "--on places a job beside others: it goes with --beside");
         return 2;

@@ -5,7 +5,7 @@
  *     layouts                    strategies/layout.h, strategies/stack.h
  *     the program of a step      strategies/train/train.h, sim/program.h
  *     planning                   strategies/search/plan.h (rehearses in processes of their own)
- *     one layout, rehearsed      strategies/search/rehearse.h (in a process of its own)
+ *     one layout, rehearsed      strategies/search/rehearsals/rehearse.h (in a process of its own)
  *     several jobs on a fabric   sim/engine/session.h (in this process), sim/engine/together.h
  *     requests of a service      workloads/requests.h
  *     what becomes of them       strategies/serve/service.h, strategies/serve/outcome.h
@@ -22,7 +22,7 @@
 #include "strategies/case.h"
 #include "strategies/layout.h"
 #include "strategies/search/plan.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/serve/outcome.h"
 #include "strategies/serve/service.h"
 #include "strategies/stack.h"

@@ -142,7 +142,7 @@ double rh_peer_reduce_s(const RhDevice *device, int32_t ranks, double bytes);
 
 /* What kernels keep of a device of so many SMs while `count` collectives or messages move bytes, each of which
  * holds `held` SMs: one SM at least. `sms` above 0. */
-static inline double rh_kept_frac(double sms, double held, int32_t count)
+static inline double rh_sms_left_frac(double sms, double held, int32_t count)
 {
     return MAX(1.0, sms - count * held) / sms;
 }

@@ -8,7 +8,7 @@ int32_t rh_platform_gpus(const RhPlatform *p)
 
 int32_t rh_platform_links_count(const RhPlatform *p)
 {
-    return rh_outside_base(p) + (p->outside ? p->outside->links(p) : 0);
+    return rh_unsearched_base(p) + (p->outside ? p->outside->links(p) : 0);
 }
 
 RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out)
@@ -94,7 +94,7 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
     int32_t nics = rh_nic_base(p), top = meeting_tier(p, node_src, node_dst, rail_src == rail_dst);
     links[count++] = nics + 2 * (node_src * p->nics_per_node + rail_src) + RH_LINK_UP;
     if (p->outside)
-        count += add_wired(p, p->outside, node_src, node_dst, rh_outside_base(p), links + count);
+        count += add_wired(p, p->outside, node_src, node_dst, rh_unsearched_base(p), links + count);
     int32_t base = nics + 2 * p->nodes_count * p->nics_per_node, bases[RH_TIERS_MAX];
     for (int32_t t = 0; t < top; t++) {
         int32_t rails = rh_tier_rails(p, t), rail = rails > 1 ? rail_src : 0;
@@ -259,8 +259,8 @@ RhSwitchLinks rh_platform_switch_links(const RhPlatform *p)
 /* Behind all others. */
 static RhLinkParts wired_parts(const RhPlatform *p, RhLink link)
 {
-    if (link >= rh_outside_base(p))
-        return (RhLinkParts){.kind = RH_LINK_OUTSIDE, .unit = link - rh_outside_base(p)};
+    if (link >= rh_unsearched_base(p))
+        return (RhLinkParts){.kind = RH_LINK_OUTSIDE, .unit = link - rh_unsearched_base(p)};
     int32_t index = link - rh_wired_base(p), each = p->inside->links(p);
     return (RhLinkParts){.kind = RH_LINK_INSIDE, .owner = index / each, .unit = index % each};
 }

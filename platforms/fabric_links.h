@@ -83,7 +83,7 @@ static inline int32_t rh_wired_base(const RhPlatform *p)
     return rh_nvme_base(p) + (p->nvme_bytes_per_s.value > 0 ? 2 * p->nodes_count : 0);
 }
 
-static inline int32_t rh_outside_base(const RhPlatform *p)
+static inline int32_t rh_unsearched_base(const RhPlatform *p)
 {
     return rh_wired_base(p) + (p->inside ? p->nodes_count * p->inside->links(p) : 0);
 }

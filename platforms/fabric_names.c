@@ -70,7 +70,8 @@ static RhLink wired_link_by_name(const RhPlatform *p, char **words, const char *
     int64_t each = wiring->links(p), link = wiring->link_named(p, rest);
     if (node < 0 || link < 0 || link >= each)
         return -1;
-    RhLink found = (inside ? rh_wired_base(p) : rh_outside_base(p)) + (RhLink)(node * each + link);
+    RhLink found =
+        (inside ? rh_wired_base(p) : rh_unsearched_base(p)) + (RhLink)(node * each + link);
     g_autofree char *its = rh_platform_link_name(p, found);
     return g_str_equal(its, name) ? found : -1;
 }

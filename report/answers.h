@@ -2,8 +2,8 @@
 /* The JSON of what `explain` and `compare` answer. Everything given is borrowed; texts are the
  * caller's to free. */
 #include "report/report.h"
+#include "strategies/search/memory_savers.h"
 #include "strategies/search/plan.h"
-#include "strategies/search/relief.h"
 
 /* What a tenth more or less of a constant does to a step, by the objective of its plan. */
 typedef struct {
@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
     RhStageFull *stages; /* owned */
     int32_t stages_count;
-    GArray *reliefs; /* RhRelief, owned */
+    GArray *reliefs; /* RhMemorySaver, owned */
 } RhMemoryAnswer;
 void rh_memory_answer_free(RhMemoryAnswer *answer);
 

@@ -279,7 +279,7 @@ static char *batches_text(const RhCapacityAnswer *a)
 
 static void append_fine_print(GString *out, const RhCapacityAnswer *a)
 {
-    const RhCapacityGoal *g = a->goal;
+    const RhCapacityTarget *g = a->goal;
     const RhQuestion *q = a->questions[0];
     guint proved = 0, fit = 0, met = 0;
     for (guint i = 0; i < a->cells->len; i++) {

@@ -1,7 +1,7 @@
 #pragma once
 /* The answer to a question of capacity as text, JSON, CSV and Markdown. */
 #include "report/report.h"
-#include "strategies/search/capacity.h"
+#include "strategies/search/capacity/capacity.h"
 
 /* A size that a platform cannot be built at. */
 typedef struct {
@@ -11,7 +11,7 @@ typedef struct {
 } RhCapacityLeftOut;
 
 typedef struct {
-    const RhCapacityGoal *goal;
+    const RhCapacityTarget *goal;
     const GArray *cells;                /* RhCapacityCell, judged */
     const RhQuestion *const *questions; /* of each cell */
     const GArray *left_out;             /* RhCapacityLeftOut; NULL: none */

@@ -1,13 +1,13 @@
 #pragma once
 /* The answer to a question of a service's capacity as text, JSON, CSV and Markdown. */
 #include "report/serve.h"
-#include "strategies/search/service_cells.h"
+#include "strategies/search/capacity/service_capacity.h"
 
 /* Everything is borrowed. */
 typedef struct {
     const RhServeQuestion *question;   /* of the first platform: model, requests, levels */
     const RhServePlanOptions *options; /* of it: the rate */
-    const RhServiceGoal *goal;
+    const RhServiceTarget *goal;
     const RhServiceOffer *offers;
     const RhQuestion *const *questions; /* of each offer */
     guint offers_count;

@@ -125,7 +125,7 @@ static void append_upper(GString *out, const RhCapacityCell *cell, double predic
 
 /* "27.3 d (to 28.7 d), 12.4 M$, 1.92 GWh": of what is known; of what is asked for the upper end, too; where no tokens
  * are, how many first. Caller frees. */
-static char *totals(const RhCapacityGoal *goal, const RhCapacityCell *cell)
+static char *totals(const RhCapacityTarget *goal, const RhCapacityCell *cell)
 {
     g_autofree char *time = rh_report_duration(cell->seconds);
     g_autofree char *tokens = rh_quantity_format(cell->tokens, RH_QUANTITY_TOKENS, 3);
@@ -168,7 +168,7 @@ char *rh_capacity_choice(const RhCapacityAnswer *a, const RhCapacityCell *cell)
                            vary ? cell->c.job.recipe->name : "", vary ? ", " : "", batch, sums);
 }
 
-char *rh_capacity_goal_text(const RhCapacityGoal *goal)
+char *rh_capacity_goal_text(const RhCapacityTarget *goal)
 {
     g_autofree char *date = rh_report_duration(goal->by_s);
     g_autofree char *budget = rh_report_money(goal->budget_usd);

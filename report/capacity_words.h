@@ -12,7 +12,7 @@ RhCapacityUnits rh_capacity_units(const GArray *cells);
 char *rh_capacity_degrees(const RhLayout *layout); /* "tp4 pp6 dp64 vpp7": the degrees alone */
 /* "1,536 GPUs of dgx-h100, batch 2,304: 27.3 d (to 28.7 d), ...": the upper end of what is asked for. */
 char *rh_capacity_choice(const RhCapacityAnswer *answer, const RhCapacityCell *cell);
-char *rh_capacity_goal_text(const RhCapacityGoal *goal); /* "by 30.0 d within 1.00 M$"; "" */
+char *rh_capacity_goal_text(const RhCapacityTarget *goal); /* "by 30.0 d within 1.00 M$"; "" */
 const char *rh_capacity_superlative(const RhCapacityAnswer *answer);
 const char *rh_capacity_lacks(const RhCapacityCell *cell); /* why it has no layout, in a word */
 /* Do cells differ in it? */

@@ -150,7 +150,7 @@ static void put_stage_full(RhJsonWriter *w, int32_t stage, const RhStageFull *fu
     rh_json_end_object(w);
 }
 
-static void put_relief(RhJsonWriter *w, const RhRelief *relief)
+static void put_relief(RhJsonWriter *w, const RhMemorySaver *relief)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "change", relief->change);
@@ -173,7 +173,7 @@ static void put_memory_answer(RhJsonWriter *w, const RhMemoryAnswer *answer)
     rh_json_end_array(w);
     rh_json_begin_array(w, "changes");
     for (guint i = 0; i < answer->reliefs->len; i++)
-        put_relief(w, &g_array_index(answer->reliefs, RhRelief, i));
+        put_relief(w, &g_array_index(answer->reliefs, RhMemorySaver, i));
     rh_json_end_array(w);
     rh_json_end_object(w);
 }

@@ -12,32 +12,32 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-static uint32_t jobs_count(const RhBesideTrial *t)
+static uint32_t jobs_count(const RhCoJobTrial *t)
 {
     return t->met->jobs->len + (t->met->service_beside != NULL);
 }
 
 /* The most that it costs one of the others. */
-static double theirs_frac(const RhBesideTrial *t)
+static double theirs_frac(const RhCoJobTrial *t)
 {
     double most = 0;
     for (uint32_t j = 1; j < jobs_count(t); j++)
-        most = fmax(most, rh_beside_cost_frac(t, j));
+        most = fmax(most, rh_co_job_cost_frac(t, j));
     return most;
 }
 
 /* "a and b"; caller frees. */
-static char *names_text(const RhPlanBeside *b)
+static char *names_text(const RhCoJobPlan *b)
 {
     return g_strjoinv(" and ", b->names);
 }
 
-static void append_head(GString *out, const RhPlan *plan, const RhBesideTrial *t)
+static void append_head(GString *out, const RhPlan *plan, const RhCoJobTrial *t)
 {
     const RhRehearsal *r = g_ptr_array_index(plan->entries, t->entry);
     g_autofree char *names = names_text(plan->beside), *title = rh_layout_title(&r->layout);
-    g_autofree char *alone = rh_quantity_format(rh_beside_alone_s(t), RH_QUANTITY_S, 4);
-    g_autofree char *beside = rh_quantity_format(rh_beside_step_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *alone = rh_quantity_format(rh_co_job_alone_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *beside = rh_quantity_format(rh_co_job_step_s(t), RH_QUANTITY_S, 4);
     g_autofree char *nodes = rh_report_nodes(t->nodes, t->nodes_count);
     g_autofree char *whose = t->entry == 0
                                  ? g_strdup("#1, the best alone, too")
@@ -49,12 +49,12 @@ static void append_head(GString *out, const RhPlan *plan, const RhBesideTrial *t
     }
     g_autofree char *text =
         g_strdup_printf("%s/step, %s alone (%+.1f %%), on nodes %s, %s: %s", beside, alone,
-                        100 * rh_beside_cost_frac(t, 0), nodes, t->about, whose);
+                        100 * rh_co_job_cost_frac(t, 0), nodes, t->about, whose);
     g_string_append_printf(out, "best beside %s: %s\n      ", names, title);
     rh_text_wrap(out, text, 6, 79);
 }
 
-static void append_meetings(GString *out, const RhBesideTrial *t)
+static void append_meetings(GString *out, const RhCoJobTrial *t)
 {
     const GArray *links = t->met->links;
     if (links->len == 0) {
@@ -76,15 +76,15 @@ static void append_meetings(GString *out, const RhBesideTrial *t)
     rh_text_wrap(out, text->str, 6, 79);
 }
 
-static void append_avoiding(GString *out, const RhPlanBeside *b)
+static void append_avoiding(GString *out, const RhCoJobPlan *b)
 {
-    const RhBesideTrial *first = AT(b->layouts, RhBesideTrial, 0), *best = rh_beside_best_place(b);
+    const RhCoJobTrial *first = AT(b->layouts, RhCoJobTrial, 0), *best = rh_co_job_best_place(b);
     g_autofree char *nodes = rh_report_nodes(best->nodes, best->nodes_count);
-    g_autofree char *step = rh_quantity_format(rh_beside_step_s(best), RH_QUANTITY_S, 4);
-    double cost = rh_beside_cost_frac(best, 0),
-           saved = 1 - rh_beside_step_s(best) / rh_beside_step_s(first);
+    g_autofree char *step = rh_quantity_format(rh_co_job_step_s(best), RH_QUANTITY_S, 4);
+    double cost = rh_co_job_cost_frac(best, 0),
+           saved = 1 - rh_co_job_step_s(best) / rh_co_job_step_s(first);
     g_autofree char *text = NULL;
-    if (fabs(rh_beside_cost_frac(first, 0)) < AVOIDED_FRAC && saved < AVOIDED_FRAC)
+    if (fabs(rh_co_job_cost_frac(first, 0)) < AVOIDED_FRAC && saved < AVOIDED_FRAC)
         text = g_strdup("avoided: it costs nothing there");
     else if (saved < AVOIDED_FRAC)
         text = g_strdup(b->places->len ? "not avoided: no placement below is quicker"
@@ -98,7 +98,7 @@ static void append_avoiding(GString *out, const RhPlanBeside *b)
 }
 
 /* Shortened where it is long. */
-static char *short_nodes(const RhBesideTrial *t)
+static char *short_nodes(const RhCoJobTrial *t)
 {
     g_autofree char *all = rh_report_nodes(t->nodes, t->nodes_count);
     if (strlen(all) <= NODES_WIDTH)
@@ -107,23 +107,23 @@ static char *short_nodes(const RhBesideTrial *t)
     return g_strconcat(all, "..", NULL);
 }
 
-static void add_trial(RhTable *table, const RhBesideTrial *t)
+static void add_trial(RhTable *table, const RhCoJobTrial *t)
 {
-    g_autofree char *alone = rh_quantity_format(rh_beside_alone_s(t), RH_QUANTITY_S, 4);
-    g_autofree char *beside = rh_quantity_format(rh_beside_step_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *alone = rh_quantity_format(rh_co_job_alone_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *beside = rh_quantity_format(rh_co_job_step_s(t), RH_QUANTITY_S, 4);
     g_autofree char *nodes = short_nodes(t);
     rh_table_rowf(table, "%u|%s|%s|%s|%s|%+.1f|%+.1f", t->entry + 1, nodes, t->about, alone, beside,
-                  100 * rh_beside_cost_frac(t, 0), 100 * theirs_frac(t));
+                  100 * rh_co_job_cost_frac(t, 0), 100 * theirs_frac(t));
 }
 
-static void append_table(GString *out, const RhPlanBeside *b)
+static void append_table(GString *out, const RhCoJobPlan *b)
 {
     g_autoptr(RhTable) table = rh_table_new("><<>>>>");
     rh_table_rowf(table, "#|nodes||alone|beside|cost %%|theirs %%");
     for (guint i = 0; i < b->layouts->len; i++)
-        add_trial(table, AT(b->layouts, RhBesideTrial, i));
+        add_trial(table, AT(b->layouts, RhCoJobTrial, i));
     for (guint i = 0; i < b->places->len; i++)
-        add_trial(table, AT(b->places, RhBesideTrial, i));
+        add_trial(table, AT(b->places, RhCoJobTrial, i));
     rh_table_append_within(table, out, " ", 79);
     g_string_append(out, "   theirs: what it costs them, the most\n");
     if (b->places->len == 0)
@@ -132,7 +132,7 @@ static void append_table(GString *out, const RhPlanBeside *b)
                               : "   no other placement: switches tell none apart from this one\n");
 }
 
-static void append_proof(GString *out, const RhPlanBeside *b, double gap_frac)
+static void append_proof(GString *out, const RhCoJobPlan *b, double gap_frac)
 {
     g_autofree char *gap = rh_text_number(100 * gap_frac, 2);
     g_autofree char *bound = rh_quantity_format(b->proof_bound_s, RH_QUANTITY_S, 4);
@@ -151,8 +151,8 @@ static void append_proof(GString *out, const RhPlanBeside *b, double gap_frac)
 
 void rh_report_append_beside(GString *out, const RhPlan *plan, double gap_frac)
 {
-    const RhPlanBeside *b = plan->beside;
-    const RhBesideTrial *first = AT(b->layouts, RhBesideTrial, 0);
+    const RhCoJobPlan *b = plan->beside;
+    const RhCoJobTrial *first = AT(b->layouts, RhCoJobTrial, 0);
     append_head(out, plan, first);
     append_meetings(out, first);
     append_avoiding(out, b);
@@ -163,7 +163,7 @@ void rh_report_append_beside(GString *out, const RhPlan *plan, double gap_frac)
 
 /* --- JSON --- */
 
-static void put_trial(RhJsonWriter *w, const RhPlanBeside *b, const RhBesideTrial *t)
+static void put_trial(RhJsonWriter *w, const RhCoJobPlan *b, const RhCoJobTrial *t)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_int(w, "rank", t->entry + 1);
@@ -172,14 +172,14 @@ static void put_trial(RhJsonWriter *w, const RhPlanBeside *b, const RhBesideTria
     for (int32_t i = 0; i < t->nodes_count; i++)
         rh_json_put_int(w, NULL, t->nodes[i]);
     rh_json_end_array(w);
-    rh_json_put_number(w, "alone_step_time_s", rh_beside_alone_s(t));
-    rh_json_put_number(w, "step_time_s", rh_beside_step_s(t));
-    rh_json_put_number(w, "slowdown_frac", rh_beside_cost_frac(t, 0));
+    rh_json_put_number(w, "alone_step_time_s", rh_co_job_alone_s(t));
+    rh_json_put_number(w, "step_time_s", rh_co_job_step_s(t));
+    rh_json_put_number(w, "slowdown_frac", rh_co_job_cost_frac(t, 0));
     rh_json_begin_array(w, "others");
     for (uint32_t j = 1; j < jobs_count(t); j++) {
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "name", b->names[j - 1]);
-        rh_json_put_number(w, "slowdown_frac", rh_beside_cost_frac(t, j));
+        rh_json_put_number(w, "slowdown_frac", rh_co_job_cost_frac(t, j));
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -190,18 +190,17 @@ static void put_trial(RhJsonWriter *w, const RhPlanBeside *b, const RhBesideTria
     rh_json_end_object(w);
 }
 
-static void put_trials(RhJsonWriter *w, const char *key, const RhPlanBeside *b,
-                       const GArray *trials)
+static void put_trials(RhJsonWriter *w, const char *key, const RhCoJobPlan *b, const GArray *trials)
 {
     rh_json_begin_array(w, key);
     for (guint i = 0; i < trials->len; i++)
-        put_trial(w, b, AT(trials, RhBesideTrial, i));
+        put_trial(w, b, AT(trials, RhCoJobTrial, i));
     rh_json_end_array(w);
 }
 
 void rh_put_plan_beside(RhJsonWriter *w, const RhPlan *plan)
 {
-    const RhPlanBeside *b = plan->beside;
+    const RhCoJobPlan *b = plan->beside;
     if (!b)
         return;
     rh_json_begin_object(w, "beside");

@@ -5,18 +5,18 @@
 #include "report/format.h"
 #include "report/json_common.h"
 #include "report/text_plan.h"
-#include "strategies/search/outside.h"
+#include "strategies/search/unsearched.h"
 
 #define WORTH_FRAC 5e-4 /* less is no gain */
 
 /* In numbers of other widths that save memory alone: a row gains nothing. */
-static bool gains_nothing(const RhOutside *o)
+static bool gains_nothing(const RhUnsearched *o)
 {
     return o->numerics && o->r && fabs(o->gain_frac) < WORTH_FRAC;
 }
 
 /* "dtype=fp8 38.4 s/step (-31 %)"; what was not rehearsed by its name, and why where that is known. */
-static void append_one(GString *text, const RhOutside *o)
+static void append_one(GString *text, const RhUnsearched *o)
 {
     g_string_append(text, o->numerics || o->r ? o->change : o->text);
     if (o->why)
@@ -33,7 +33,7 @@ static char *text_of(const RhPlan *plan, bool numerics)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint i = 0; plan->outside && i < plan->outside->len; i++) {
-        const RhOutside *o = &g_array_index(plan->outside, RhOutside, i);
+        const RhUnsearched *o = &g_array_index(plan->outside, RhUnsearched, i);
         if (o->numerics != numerics || gains_nothing(o))
             continue;
         g_string_append(text, text->len ? ", " : "");
@@ -66,7 +66,7 @@ void rh_put_outside(RhJsonWriter *w, const RhPlan *plan)
 {
     rh_json_begin_array(w, "not_tried");
     for (guint i = 0; plan->outside && i < plan->outside->len; i++) {
-        const RhOutside *o = &g_array_index(plan->outside, RhOutside, i);
+        const RhUnsearched *o = &g_array_index(plan->outside, RhUnsearched, i);
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "key", o->key);
         rh_json_put_string(w, "text", o->text);

@@ -1,5 +1,5 @@
 #pragma once
-/* The knobs that no search goes through unasked (strategies/search/outside.h), as text and JSON. */
+/* The knobs that no search goes through unasked (strategies/search/unsearched.h), as text and JSON. */
 #include "base/json.h"
 #include "strategies/search/plan.h"
 

@@ -12,6 +12,6 @@ typedef struct {
     const char *const *sets; /* NULL-ended */
     int64_t seed;
     /* of a GPU's memory, what a layout may need to be as safe as asked for, and to fit at all
-     * (strategies/search/room.h); 0: not asked */
+     * (strategies/search/memory_budget.h); 0: not asked */
     double safe_bytes, most_bytes;
 } RhQuestion;

@@ -3,7 +3,7 @@
  * differences and the choice of what to show. Every function returns a text the caller frees. */
 #include "report/question.h"
 #include "strategies/search/plan.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 
 typedef struct {
     bool colored;

@@ -2,9 +2,9 @@
 /* What became of the requests of a service, as text, JSON and CSV. Every function returns a text the
  * caller frees. Words are defined in docs/theory/serving.md. */
 #include "report/report.h"
-#include "strategies/search/serve_plan.h"
-#include "strategies/search/served_beyond.h"
-#include "strategies/search/served_trust.h"
+#include "strategies/search/services/serve_error_bars.h"
+#include "strategies/search/services/serve_extrapolation.h"
+#include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/outcome.h"
 #include "strategies/serve/service.h"
 #include "workloads/requests.h"
@@ -21,8 +21,8 @@ typedef struct {
     const RhServiceResult *unharmed; /* the same without failures; NULL: there are none */
     const char *const
         *words; /* of a plan: what serve-simulate takes of the command line; NULL-ended */
-    const RhServedBeyond *beyond; /* of a plan the best's; NULL: nothing is said of it */
-    const RhServedTrust
+    const RhServeExtrapolation *beyond; /* of a plan the best's; NULL: nothing is said of it */
+    const RhServeErrorBars
         *trust; /* how far off it may be, of a plan the best; NULL: nothing is said of it */
 } RhServeQuestion;
 

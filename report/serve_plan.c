@@ -174,7 +174,7 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
 }
 
 /* However few requests come. */
-static void append_unkept(GString *out, const RhServeUnkept *u, const RhSlos *slos)
+static void append_unkept(GString *out, const RhServeMissed *u, const RhSlos *slos)
 {
     g_autofree char *level = rh_slo_text(&slos->list[u->level]),
                     *text = rh_deployment_format(&u->deployment),
@@ -185,7 +185,7 @@ static void append_unkept(GString *out, const RhServeUnkept *u, const RhSlos *sl
 }
 
 /* Requests that no deployment answers. */
-static void append_too_long(GString *out, const RhServeRoomiest *r)
+static void append_too_long(GString *out, const RhServeLargestCache *r)
 {
     if (r->count == 0)
         return;

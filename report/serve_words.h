@@ -15,10 +15,10 @@ char *rh_report_chance(const RhServePlanOptions *options, bool parted);
 /* "ttft p99<1 s, tpot p99<30 ms" */
 void rh_report_levels(GString *out, const RhSlos *slos);
 /* "error bar: ...", and member "error_bar" of the open object; NULL: nothing, and null. */
-void rh_report_served_trust(GString *out, const RhServedTrust *trust);
+void rh_report_served_trust(GString *out, const RhServeErrorBars *trust);
 /* "the widest bar of dense models on any device, ±23 % and ±8.4 %"; caller frees. */
 char *rh_report_widest(const RhSloAllowance *allowance);
-void rh_put_served_trust(RhJsonWriter *w, const RhServedTrust *trust);
+void rh_put_served_trust(RhJsonWriter *w, const RhServeErrorBars *trust);
 /* Members "ttft_allowance_frac", "tpot_allowance_frac": how much longer times might be in one pool, and levels kept; and
  * "allowance_widest_of": of which kind of models they are the widest, null where they are its own. */
 void rh_put_allowances(RhJsonWriter *w, const RhServePlanOptions *options);

@@ -29,7 +29,7 @@ char *rh_report_widest(const RhSloAllowance *a)
                            ttft, tpot);
 }
 
-void rh_report_served_trust(GString *out, const RhServedTrust *trust)
+void rh_report_served_trust(GString *out, const RhServeErrorBars *trust)
 {
     if (!trust)
         return;
@@ -39,7 +39,7 @@ void rh_report_served_trust(GString *out, const RhServedTrust *trust)
     rh_text_wrap(out, line, 11, 79);
 }
 
-void rh_put_served_trust(RhJsonWriter *w, const RhServedTrust *trust)
+void rh_put_served_trust(RhJsonWriter *w, const RhServeErrorBars *trust)
 {
     if (!trust) {
         rh_json_put_null(w, "error_bar");

@@ -1,7 +1,7 @@
 #pragma once
 /* Pictures of a service that was played, and of deployments that were compared, as SVG. Caller frees; NULL: there is
  * nothing to draw. */
-#include "strategies/search/serve_plan.h"
+#include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/outcome.h"
 
 /* Arrivals, queue, replicas, use of the cache and latencies over time. Needs a run that kept its history. */

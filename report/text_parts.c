@@ -5,7 +5,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/report.h"
-#include "strategies/search/account.h"
+#include "strategies/search/rehearsals/run_metrics.h"
 
 #define CLOCK_S 1e-12 /* less is what the clock rounds */
 

@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "report/format.h"
 #include "report/text_plan.h"
-#include "strategies/search/room.h"
+#include "strategies/search/memory_budget.h"
 
 static void append_changes(GString *out, const RhPlan *plan)
 {
@@ -49,7 +49,8 @@ static void append_nothing_fits(GString *out, const RhQuestion *q, const RhPlan 
 {
     const RhCase *c = q->c;
     double capacity = rh_train_memory_capacity(c),
-           most = rh_room(c, options->constraints, options->constraints_count, options->risk_frac)
+           most = rh_memory_budget(c, options->constraints, options->constraints_count,
+                                   options->risk_frac)
                       .most_bytes,
            whole = rh_text_gib(fmin(most, capacity) * c->job.gpus);
     g_autofree char *holds = rh_text_count(llround(whole));

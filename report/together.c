@@ -29,18 +29,18 @@ char *rh_report_nodes(const int32_t *nodes, int32_t count)
 }
 
 /* Rounding of the clock is no cost. */
-static double slowdown_frac(const RhNeighbourAnswer *a)
+static double slowdown_frac(const RhCoJobAnswer *a)
 {
     double frac = a->beside->step_time_s / a->alone->step_time_s - 1;
     return fabs(frac) < 1e-9 ? 0 : frac;
 }
 
-static void append_jobs(GString *out, const RhNeighbour *jobs, const RhNeighbourhood *n)
+static void append_jobs(GString *out, const RhCoJob *jobs, const RhCoJobs *n)
 {
     g_autoptr(RhTable) table = rh_table_new("<<>>>>>>");
     rh_table_rowf(table, "job|nodes|start|step alone|beside|cost|worst|steps");
     for (uint32_t i = 0; i < n->jobs->len; i++) {
-        const RhNeighbourAnswer *a = AT(n->jobs, RhNeighbourAnswer, i);
+        const RhCoJobAnswer *a = AT(n->jobs, RhCoJobAnswer, i);
         g_autofree char *nodes = rh_report_nodes(jobs[i].nodes, jobs[i].nodes_count);
         g_autofree char *start = rh_quantity_format(jobs[i].t_start_s, RH_QUANTITY_S, 3);
         g_autofree char *alone = rh_quantity_format(a->alone->step_time_s, RH_QUANTITY_S, 4);
@@ -53,7 +53,7 @@ static void append_jobs(GString *out, const RhNeighbour *jobs, const RhNeighbour
 }
 
 /* "data parallel +12 ms, ...": what of the step takes longer beside the others. */
-static void append_growth(GString *out, const RhNeighbour *job, const RhNeighbourAnswer *a)
+static void append_growth(GString *out, const RhCoJob *job, const RhCoJobAnswer *a)
 {
     if (!a->alone->costs || !a->beside->costs || slowdown_frac(a) < GREW_FRAC)
         return;
@@ -76,12 +76,12 @@ static void append_growth(GString *out, const RhNeighbour *job, const RhNeighbou
 }
 
 /* The service is the last. */
-static const char *name_of(const RhTogetherQuestion *q, const RhNeighbourhood *n, uint32_t job)
+static const char *name_of(const RhTogetherQuestion *q, const RhCoJobs *n, uint32_t job)
 {
     return job < n->jobs->len ? q->jobs[job].name : q->service->guest->name;
 }
 
-static void append_links(GString *out, const RhTogetherQuestion *q, const RhNeighbourhood *n)
+static void append_links(GString *out, const RhTogetherQuestion *q, const RhCoJobs *n)
 {
     if (n->links->len == 0) {
         g_string_append(out, "they met on no link\n");
@@ -129,7 +129,7 @@ static void add_change(RhTable *table, const char *what, const RhServedSpread *a
 }
 
 /* What the jobs do to the service. */
-static void append_service(GString *out, const RhTogetherQuestion *q, const RhNeighbourhood *n)
+static void append_service(GString *out, const RhTogetherQuestion *q, const RhCoJobs *n)
 {
     const RhServiceGuest *g = q->service->guest;
     RhSlos none = {0};
@@ -157,10 +157,10 @@ static void append_service(GString *out, const RhTogetherQuestion *q, const RhNe
     g_string_append_c(out, '\n');
 }
 
-char *rh_report_together_text(const RhTogetherQuestion *q, const RhNeighbourhood *n)
+char *rh_report_together_text(const RhTogetherQuestion *q, const RhCoJobs *n)
 {
     GString *out = g_string_new(NULL);
-    const RhNeighbourAnswer *own = AT(n->jobs, RhNeighbourAnswer, 0);
+    const RhCoJobAnswer *own = AT(n->jobs, RhCoJobAnswer, 0);
     g_autofree char *beside = rh_quantity_format(own->beside->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *alone = rh_quantity_format(own->alone->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *whole = rh_quantity_format(n->t_end_s, RH_QUANTITY_S, 3);
@@ -173,7 +173,7 @@ char *rh_report_together_text(const RhTogetherQuestion *q, const RhNeighbourhood
     append_links(out, q, n);
     g_string_append_c(out, '\n');
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        append_growth(out, &q->jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
+        append_growth(out, &q->jobs[i], AT(n->jobs, RhCoJobAnswer, i));
     g_autofree char *what = g_strdup_printf(
         "performed: %s, until the last job had done its steps%s; the others went on meanwhile, and "
         "count those asked for. Worst is the longest of a job's steps that count.",
@@ -189,7 +189,7 @@ char *rh_report_together_text(const RhTogetherQuestion *q, const RhNeighbourhood
 
 /* --- JSON --- */
 
-static void put_terms(RhJsonWriter *w, const RhNeighbourAnswer *a)
+static void put_terms(RhJsonWriter *w, const RhCoJobAnswer *a)
 {
     rh_json_begin_array(w, "terms");
     g_autoptr(GArray) pairs = a->alone->costs && a->beside->costs
@@ -206,7 +206,7 @@ static void put_terms(RhJsonWriter *w, const RhNeighbourAnswer *a)
     rh_json_end_array(w);
 }
 
-static void put_job(RhJsonWriter *w, const RhNeighbour *job, const RhNeighbourAnswer *a)
+static void put_job(RhJsonWriter *w, const RhCoJob *job, const RhCoJobAnswer *a)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "name", job->name);
@@ -246,7 +246,7 @@ void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jo
     rh_json_end_object(w);
 }
 
-static void put_service(RhJsonWriter *w, const RhTogetherService *s, const RhNeighbourhood *n)
+static void put_service(RhJsonWriter *w, const RhTogetherService *s, const RhCoJobs *n)
 {
     if (!s) {
         rh_json_put_null(w, "service");
@@ -276,7 +276,7 @@ static void put_service(RhJsonWriter *w, const RhTogetherService *s, const RhNei
     rh_json_end_object(w);
 }
 
-char *rh_report_together_json(const RhTogetherQuestion *q, const RhNeighbourhood *n)
+char *rh_report_together_json(const RhTogetherQuestion *q, const RhCoJobs *n)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);
@@ -284,7 +284,7 @@ char *rh_report_together_json(const RhTogetherQuestion *q, const RhNeighbourhood
     rh_json_put_number(w, "duration_s", n->t_end_s);
     rh_json_begin_array(w, "jobs");
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        put_job(w, &q->jobs[i], AT(n->jobs, RhNeighbourAnswer, i));
+        put_job(w, &q->jobs[i], AT(n->jobs, RhCoJobAnswer, i));
     rh_json_end_array(w);
     put_service(w, q->service, n);
     rh_json_begin_array(w, "links");

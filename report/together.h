@@ -2,7 +2,7 @@
 /* Jobs that shared a fabric, with a service or without, as text and JSON. Caller frees. */
 #include "base/json.h"
 #include "report/question.h"
-#include "strategies/search/together.h"
+#include "strategies/search/co_jobs/co_jobs.h"
 
 typedef struct {
     const RhServiceGuest *guest;
@@ -12,7 +12,7 @@ typedef struct {
 /* All borrowed. */
 typedef struct {
     const RhQuestion *q;
-    const RhNeighbour *jobs;          /* the first is the command line's */
+    const RhCoJob *jobs;              /* the first is the command line's */
     const RhTogetherService *service; /* NULL: none */
 } RhTogetherQuestion;
 
@@ -20,5 +20,5 @@ typedef struct {
 char *rh_report_nodes(const int32_t *nodes, int32_t count);
 /* A link where jobs met, with the bytes of each of `jobs`. */
 void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs);
-char *rh_report_together_text(const RhTogetherQuestion *question, const RhNeighbourhood *answer);
-char *rh_report_together_json(const RhTogetherQuestion *question, const RhNeighbourhood *answer);
+char *rh_report_together_text(const RhTogetherQuestion *question, const RhCoJobs *answer);
+char *rh_report_together_json(const RhTogetherQuestion *question, const RhCoJobs *answer);

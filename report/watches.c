@@ -6,7 +6,7 @@
 #include "report/format.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
-#include "strategies/search/account.h"
+#include "strategies/search/rehearsals/run_metrics.h"
 
 /* The other 16-bit format has matrix units where it is so much quicker: 8 times on V100 and T4, 2 on an
  * MI100; a device that has both for all it does has equal figures. */
@@ -94,7 +94,7 @@ static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
 }
 
 /* Experts whose times are not from a table of experts, where they take much of the time. */
-static char *untabled(const RhServedBeyond *b)
+static char *untabled(const RhServeExtrapolation *b)
 {
     if (b->untabled_frac < RH_EXTRAPOLATED_TOLD_FRAC)
         return NULL;
@@ -106,7 +106,7 @@ static char *untabled(const RhServedBeyond *b)
 static void add_extrapolated(GPtrArray *watches, const RhCase *c, const RhLayout *layout)
 {
     RhExtrapolated beyond[RH_SHAPES_LAST];
-    rh_account_extrapolated(c, layout, beyond);
+    rh_run_metrics_extrapolated(c, layout, beyond);
     for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
         add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond[kind]));
 }
@@ -182,7 +182,7 @@ GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
     return watches;
 }
 
-GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyond)
+GPtrArray *rh_report_service_watches(const RhCase *c, const RhServeExtrapolation *beyond)
 {
     GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
     add(watches, "format", wrong_format(c));

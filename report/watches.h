@@ -2,7 +2,7 @@
 /* What of an answer is to be watched: each has a kind, a word that stays, and a sentence. Texts print them as
  * `watch:` lines, JSON as the list "watch". */
 #include "report/report.h"
-#include "strategies/search/served_beyond.h"
+#include "strategies/search/services/serve_extrapolation.h"
 
 typedef struct {
     /* "memory", "framework", "positions", "format", "extrapolated", "untabled", "mfu" or "waiting" */
@@ -16,7 +16,7 @@ GPtrArray *rh_report_run_watches(const RhQuestion *q, const RhRehearsal *r);
 GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
                                   const RhPlanOptions *options);
 /* Of a service: the formats of its model, and kernels beyond what was measured (NULL: not known). */
-GPtrArray *rh_report_service_watches(const RhCase *c, const RhServedBeyond *beyond);
+GPtrArray *rh_report_service_watches(const RhCase *c, const RhServeExtrapolation *beyond);
 
 /* A line each. */
 void rh_report_watches_text(GString *out, const GPtrArray *watches);

@@ -8,7 +8,7 @@
 typedef enum { RH_COLUMN_NONE, RH_COLUMN_ALWAYS, RH_COLUMN_VARIES } RhKnobColumn;
 
 /* What layouts of a search may have in common: it is computed once for all that do
- * (search/screen.h). */
+ * (search/bounds/bound_cache.h). */
 typedef enum {
     RH_COMMON_ITEMS = 1 << 0,   /* an item's tasks, bytes and parameters, but for a tied head's */
     RH_COMMON_SPLIT = 1 << 1,   /* which items each chunk of the model holds */

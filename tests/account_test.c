@@ -1,8 +1,8 @@
 /* From a run to the cost tree: every term is a sum over what tasks did. */
-#include "strategies/search/account.h"
+#include "strategies/search/rehearsals/run_metrics.h"
 
 #include "report/report.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "tests/engine_kit.h"
 #include "tests/train_kit.h"
 
@@ -11,8 +11,8 @@ static const char *const job[2] = {"llama-3.2-1b", "h100-sxm:8x1"};
 static RhRehearsal *account(const TrainKit *k, const char *layout, const RhRun *run)
 {
     RhLayout l = train_layout(k, layout);
-    RhRehearsal *r = rh_account_new(&k->c, &l);
-    rh_account_run(&k->c, r, run);
+    RhRehearsal *r = rh_run_metrics_new(&k->c, &l);
+    rh_run_metrics_run(&k->c, r, run);
     return r;
 }
 
@@ -198,8 +198,8 @@ static void a_bar_widens_beyond_what_was_measured(void)
     g_auto(TrainKit) far = train_kit("llama-3.1-70b", "h100-sxm:8x8", "megatron", 64, 131072);
     RhLayout l = train_layout(&near, "tp8,pp8,mb1,recompute=full"),
              m = train_layout(&far, "tp8,pp8,mb1,recompute=full,sp=on");
-    g_autoptr(RhRehearsal) as_measured = rh_account_new(&near.c, &l);
-    g_autoptr(RhRehearsal) extrapolated = rh_account_new(&far.c, &m);
+    g_autoptr(RhRehearsal) as_measured = rh_run_metrics_new(&similarity.c, &l);
+    g_autoptr(RhRehearsal) extrapolated = rh_run_metrics_new(&far.c, &m);
     CU_ASSERT_EQUAL(as_measured->extrapolated_frac, 0);
     CU_ASSERT_EQUAL(as_measured->error_frac, as_measured->bar->error_frac);
     CU_ASSERT_TRUE(extrapolated->extrapolated_frac >= RH_EXTRAPOLATED_TOLD_FRAC);
@@ -211,7 +211,7 @@ static void a_bar_widens_beyond_what_was_measured(void)
                          RH_EXTRAPOLATED_ERROR_FRAC * extrapolated->extrapolated_frac),
                    1e-12);
     far.c.job.recipe = rh_recipe_by_name("tf32");
-    g_autoptr(RhRehearsal) unmeasured = rh_account_new(&far.c, &m);
+    g_autoptr(RhRehearsal) unmeasured = rh_run_metrics_new(&far.c, &m);
     CU_ASSERT_TRUE(unmeasured->format_unmeasured && !extrapolated->format_unmeasured);
     CU_ASSERT_TRUE(unmeasured->error_frac > extrapolated->error_frac);
 }
@@ -221,13 +221,13 @@ static void a_bar_widens_beyond_what_was_measured(void)
 /* What a bound says of kernels is what the rehearsal ran. */
 static void check_bound(const TrainKit *k, const char *layout)
 {
-    g_autoptr(RhScreen) screen = rh_screen_new(&k->c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k->c);
     RhLayout l = train_layout(k, layout);
     g_autoptr(RhProgram) p = rh_train_build(&k->c, &l, NULL);
     g_autoptr(RhRun) run = kit_run(p, k->platform, (RhEngineOptions){0});
     g_autoptr(RhRehearsal) r = account(k, layout, run);
-    g_autoptr(RhRehearsal) quick = rh_account_new(&k->c, &l);
-    rh_account_bound(&k->c, quick, rh_screen_segment_s(screen, &l));
+    g_autoptr(RhRehearsal) quick = rh_run_metrics_new(&k->c, &l);
+    rh_run_metrics_bound(&k->c, quick, rh_segment_graph_s(cache, &l));
     CU_ASSERT_TRUE(rh_cost_check(quick->costs, 1e-9));
     RH_CHECK_CLOSE(quick->hfu_frac * quick->step_time_s, r->hfu_frac * r->step_time_s, 1e-9);
     for (int phase = 0; phase < RH_PHASE_LAST; phase++) {

@@ -265,18 +265,18 @@ static void drawn_places_hold(void)
     check_draws((Draws){draw_place, draw_model, true, true, 0}, RH_TRIES(150, 30), 20261124);
 }
 
-/* --- one screen for many layouts --- */
+/* --- one bound cache for many layouts --- */
 
 /* Tables that layouts share say of each what tables of its own say. */
-static void check_shared(RhScreen *shared, const RhCase *c, const RhLayout *l)
+static void check_shared(RhBoundCache *shared, const RhCase *c, const RhLayout *l)
 {
-    g_autoptr(RhScreen) own = rh_screen_new(c);
+    g_autoptr(RhBoundCache) own = rh_bound_new(c);
     bool same =
-        rh_test_close(rh_screen_bound_s(shared, l), rh_screen_bound_s(own, l), BOUNDS_TOLERANCE) &&
-        rh_test_close(rh_screen_segment_s(shared, l), rh_screen_segment_s(own, l),
+        rh_test_close(rh_closed_form_s(shared, l), rh_closed_form_s(own, l), BOUNDS_TOLERANCE) &&
+        rh_test_close(rh_segment_graph_s(shared, l), rh_segment_graph_s(own, l),
                       BOUNDS_TOLERANCE) &&
-        rh_screen_memory(shared, l).peak_bytes == rh_screen_memory(own, l).peak_bytes &&
-        rh_screen_tasks(shared, l) == rh_screen_tasks(own, l);
+        rh_bound_memory(shared, l).peak_bytes == rh_bound_memory(own, l).peak_bytes &&
+        rh_bound_tasks(shared, l) == rh_bound_tasks(own, l);
     CU_ASSERT_TRUE(same);
     if (!same) {
         g_autofree char *text = rh_layout_format(l);
@@ -296,12 +296,12 @@ static void shared_tables_say_what_own_ones_say(void)
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", platforms[i], "lab", batch, 1536);
         train_kit_runs_all(&k);
         k.stack->scatters_messages = i == 1;
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         for (int n = 0; n < RH_TRIES(1500, 250); n++) {
             RhLayout l;
             if (!draw_layout(rng, &k.c, &l))
                 continue;
-            check_shared(screen, &k.c, &l);
+            check_shared(cache, &k.c, &l);
             drawn++;
             contexts += l.cp > 1;
             kinds += l.kv != RH_CONTEXT_RING || l.ulysses > 1;
@@ -327,10 +327,10 @@ static void scripts_that_gather_messages_are_their_own(void)
     static const char *const layouts[] = {"tp2,pp2,dp4,mb1,zero0", "tp2,pp2,dp4,mb4,zero0",
                                           "tp2,pp2,dp4,mb2,zero0"};
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron-2021", 64, 1536);
-    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
-        check_shared(screen, &k.c, &l);
+        check_shared(cache, &k.c, &l);
     }
 }
 

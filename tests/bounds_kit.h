@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "sim/engine/apart.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -51,10 +51,10 @@ static inline bool bounds_rehearsed(BoundsRatio ratio)
 static inline BoundsRatio bounds_check_within(const RhCase *c, const char *question,
                                               const RhLayout *l, double patience_s)
 {
-    g_autoptr(RhScreen) screen = rh_screen_new(c), fresh = rh_screen_new(c);
-    double closed = rh_screen_bound_s(screen, l), segment = rh_screen_segment_s(screen, l);
-    CU_ASSERT_EQUAL(rh_screen_segment_s(fresh, l), segment); /* whatever was asked for before */
-    CU_ASSERT_TRUE(rh_screen_graph_s(fresh, l) <= segment * (1 + BOUNDS_TOLERANCE));
+    g_autoptr(RhBoundCache) cache = rh_bound_new(c), fresh = rh_bound_new(c);
+    double closed = rh_closed_form_s(cache, l), segment = rh_segment_graph_s(cache, l);
+    CU_ASSERT_EQUAL(rh_segment_graph_s(fresh, l), segment); /* whatever was asked for before */
+    CU_ASSERT_TRUE(rh_bound_graph_s(fresh, l) <= segment * (1 + BOUNDS_TOLERANCE));
     double real = bounds_rehearsed_s(c, l, patience_s);
     if (isnan(real))
         return (BoundsRatio){real, real};

@@ -281,20 +281,20 @@ static void lanes_take_no_more_than_all_but_one_sm(void)
     g_auto(TrainKit) k = train_kit("gpt2", "dgx-h100:1", "bare", 16, 1024);
     for (size_t i = 0; i < G_N_ELEMENTS(held); i++) {
         k.platform->collective_sms.value = held[i];
-        g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) s = rh_bound_new(&k.c);
         double sms = k.platform->device->sms_count;
         s->sms_least = 108;
-        s->held_frac = 1 - rh_screen_kept_frac(s, 1);
+        s->held_frac = 1 - rh_bound_sms_left_frac(s, 1);
         for (int32_t others = 0; others < 5; others++)
             for (int32_t lanes = 1; lanes < 12; lanes++) {
-                double taken = lanes * rh_screen_taken_frac(s, lanes, others) - 1e-12;
-                CU_ASSERT_TRUE(taken <= rh_kept_frac(sms, held[i], others) -
-                                            rh_kept_frac(sms, held[i], others + lanes));
-                CU_ASSERT_TRUE(taken <= rh_kept_frac(108, held[i], others) -
-                                            rh_kept_frac(108, held[i], others + lanes));
+                double taken = lanes * rh_bound_taken_frac(s, lanes, others) - 1e-12;
+                CU_ASSERT_TRUE(taken <= rh_sms_left_frac(sms, held[i], others) -
+                                            rh_sms_left_frac(sms, held[i], others + lanes));
+                CU_ASSERT_TRUE(taken <= rh_sms_left_frac(108, held[i], others) -
+                                            rh_sms_left_frac(108, held[i], others + lanes));
             }
         if (held[i] * 3 < 107)
-            RH_CHECK_CLOSE(rh_screen_taken_frac(s, 2, 1), held[i] / sms, 1e-12);
+            RH_CHECK_CLOSE(rh_bound_taken_frac(s, 2, 1), held[i] / sms, 1e-12);
     }
 }
 
@@ -302,19 +302,19 @@ static void lanes_take_no_more_than_all_but_one_sm(void)
 static void a_knob_is_in_every_key_unless_its_row_says_otherwise(void)
 {
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:1", "bare", 16, 1024);
-    g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) s = rh_bound_new(&k.c);
     RhLayout l = train_layout(&k, "tp2,pp2,dp2"), other = l;
     CU_ASSERT_EQUAL_FATAL(rh_knob_find("ep", 2)->keeps, RH_COMMON_SPLIT | RH_COMMON_SHAPE);
     other.ep = 2;
-    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_shard(s, &l), rh_screen_shard(s, &other));
-    CU_ASSERT_PTR_EQUAL(rh_screen_split(s, &l), rh_screen_split(s, &other));
-    CU_ASSERT_PTR_EQUAL(rh_screen_shape(s, &l), rh_screen_shape(s, &other));
-    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_net(s, &l), rh_screen_net(s, &other));
-    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_flows(s, &l), rh_screen_flows(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_bound_shard(s, &l), rh_bound_shard(s, &other));
+    CU_ASSERT_PTR_EQUAL(rh_bound_split(s, &l), rh_bound_split(s, &other));
+    CU_ASSERT_PTR_EQUAL(rh_bound_shape(s, &l), rh_bound_shape(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_bound_network(s, &l), rh_bound_network(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_bound_comm_steps(s, &l), rh_bound_comm_steps(s, &other));
     other = l;
     other.zero = 3; /* items, for one, are what they were */
-    CU_ASSERT_PTR_EQUAL(rh_screen_shard(s, &l), rh_screen_shard(s, &other));
-    CU_ASSERT_PTR_NOT_EQUAL(rh_screen_flows(s, &l), rh_screen_flows(s, &other));
+    CU_ASSERT_PTR_EQUAL(rh_bound_shard(s, &l), rh_bound_shard(s, &other));
+    CU_ASSERT_PTR_NOT_EQUAL(rh_bound_comm_steps(s, &l), rh_bound_comm_steps(s, &other));
 }
 
 /* Tensor groups of six on nodes of eight: some lie on two nodes. With ZeRO-2 and 3 their

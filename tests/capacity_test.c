@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "report/capacity.h"
 #include "sim/run.h"
-#include "strategies/search/capacity.h"
+#include "strategies/search/capacity/capacity.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -78,16 +78,16 @@ static void the_goal_chooses(void)
     const RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 12, 6),
                                    cell("a", 32, 400, 20, 9), cell("b", 8, 900, 30, 2)};
     g_autoptr(GArray) cells = cells_of(list, 4);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells), 0);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 700}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 400}, cells), 2);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 399}, cells), -1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 15}, cells),
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9}, cells), 0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .by_s = 700}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .by_s = 400}, cells), 2);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .by_s = 399}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .budget_usd = 15}, cells),
                     1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 9}, cells),
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .budget_usd = 9}, cells),
                     -1);
     CU_ASSERT_EQUAL(
-        rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 950, .budget_usd = 30}, cells),
+        rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .by_s = 950, .budget_usd = 30}, cells),
         1);
     CU_ASSERT_EQUAL(rh_capacity_soonest(cells), 2);
     CU_ASSERT_EQUAL(rh_capacity_cheapest(cells), 0);
@@ -101,13 +101,13 @@ static void goals_are_kept_with_the_error_bar(void)
     RhCapacityCell list[] = {cell("a", 8, 1000, 10, 5), cell("a", 16, 600, 12, 6)};
     list[0].allowed_frac = list[1].allowed_frac = 0.05;
     g_autoptr(GArray) cells = cells_of(list, 2);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 1051}, cells), 0);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 1049}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .by_s = 629}, cells), -1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 12.61}, cells),
-                    1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 12.59}, cells),
-                    0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .by_s = 1051}, cells), 0);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .by_s = 1049}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .by_s = 629}, cells), -1);
+    CU_ASSERT_EQUAL(
+        rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .budget_usd = 12.61}, cells), 1);
+    CU_ASSERT_EQUAL(
+        rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .budget_usd = 12.59}, cells), 0);
 }
 
 static void the_front_is_not_dominated(void)
@@ -117,7 +117,7 @@ static void the_front_is_not_dominated(void)
                                    cell("b", 16, 600, 12, 6) /* a tie: both stay */};
     static const bool front[] = {true, true, false, true, true};
     g_autoptr(GArray) cells = cells_of(list, 5);
-    rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells);
+    rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9}, cells);
     for (guint i = 0; i < 5; i++)
         CU_ASSERT_EQUAL(at(cells, i)->pareto, front[i]);
 }
@@ -127,8 +127,8 @@ static void without_prices_gpu_hours_stand_for_money(void)
     const RhCapacityCell list[] = {cell("a", 8, 1000, 10, 0), cell("b", 16, 490, 0, 0)};
     g_autoptr(GArray) cells = cells_of(list, 2);
     CU_ASSERT_FALSE(rh_capacity_priced(cells));
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9}, cells), 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1e9, .budget_usd = 20}, cells),
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1e9, .budget_usd = 20}, cells),
                     0);
 }
 
@@ -136,7 +136,7 @@ static void what_does_not_fit_is_nobodys_answer(void)
 {
     RhCapacityCell none = {.platform = "a", .why = g_strdup("nothing fits in memory")};
     g_autoptr(GArray) cells = cells_of(&none, 1);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.tokens = 1}, cells), -1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.tokens = 1}, cells), -1);
     CU_ASSERT_EQUAL(rh_capacity_soonest(cells), -1);
     CU_ASSERT_FALSE(at(cells, 0)->pareto);
 }
@@ -147,7 +147,7 @@ static void a_run_is_its_steps(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     k.platform->price_usd_per_gpu_hour.value = 2.5;
-    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
     g_autoptr(GError) error = NULL;
     CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 16, 32}, &goal, &found, &error));
@@ -172,7 +172,8 @@ static void electricity_is_money(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     RhCapacityAsked asked = {&k.c, 32, 32};
-    RhCapacityGoal goal = {.tokens = 1e12, .usd_per_kwh = 0.1, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityTarget goal = {
+        .tokens = 1e12, .usd_per_kwh = 0.1, .gap_frac = 0.01, .risk_frac = 0.05};
     for (int priced = 0; priced < 2; priced++) {
         RhCapacityCell found;
         k.platform->price_usd_per_gpu_hour.value = 2.5 * priced;
@@ -190,7 +191,7 @@ static void a_budget_buys_whole_steps(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     RhCapacityAsked asked = {&k.c, 32, 32};
     k.platform->price_usd_per_gpu_hour.value = 2.5;
-    RhCapacityGoal goals[] = {{.budget_usd = 1000}, {.by_s = 86400}, {.budget_usd = 1e-6}};
+    RhCapacityTarget goals[] = {{.budget_usd = 1000}, {.by_s = 86400}, {.budget_usd = 1e-6}};
     for (size_t i = 0; i < G_N_ELEMENTS(goals); i++) {
         RhCapacityCell found;
         goals[i].gap_frac = 0.01;
@@ -213,7 +214,7 @@ static void the_most_tokens_win_where_none_are_said(void)
     list[0].tokens = 5e8;
     list[1].tokens = 6e8;
     g_autoptr(GArray) cells = cells_of(list, 2);
-    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityGoal){.budget_usd = 10}, cells), 1);
+    CU_ASSERT_EQUAL(rh_capacity_judge(&(RhCapacityTarget){.budget_usd = 10}, cells), 1);
     CU_ASSERT_TRUE(at(cells, 1)->pareto);
     CU_ASSERT_TRUE(at(cells, 0)->pareto); /* less energy */
 }
@@ -226,7 +227,7 @@ static void steps_are_whole(void)
     } runs[] = {{1, 1}, {32 * 2048, 1}, {32 * 2048 + 1, 2}, {7e5 * 32 * 2048, 7e5}};
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     for (size_t i = 0; i < G_N_ELEMENTS(runs); i++) {
-        RhCapacityGoal goal = {.tokens = runs[i].tokens, .gap_frac = 0.01, .risk_frac = 0.05};
+        RhCapacityTarget goal = {.tokens = runs[i].tokens, .gap_frac = 0.01, .risk_frac = 0.05};
         RhCapacityCell found;
         CU_ASSERT_TRUE_FATAL(
             rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
@@ -282,7 +283,7 @@ static void cells_planned_together_are_those_planned_alone(void)
     g_auto(TrainKit) large = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
     g_auto(TrainKit) none = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
     const RhCapacityAsked cases[] = {{&small.c, 32, 32}, {&none.c, 32, 32}, {&large.c, 32, 32}};
-    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     for (goal.jobs = 1; goal.jobs <= 5; goal.jobs += 2) {
         RhCapacityCell found[3], alone;
         CU_ASSERT_TRUE_FATAL(rh_capacity_plan_all(cases, 3, &goal, found, NULL));
@@ -319,7 +320,7 @@ static void one_cell_that_fails_fails_all(void)
     g_auto(TrainKit) good = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     g_auto(TrainKit) none = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
     const RhCapacityAsked cases[] = {{&good.c, 32, 32}, {&none.c, 32, 32}};
-    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05, .jobs = 2};
+    RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05, .jobs = 2};
     RhCapacityCell found[2];
     g_autoptr(GError) error = NULL;
     none.c.platform = NULL; /* its worker crashes */
@@ -333,7 +334,7 @@ static void one_cell_that_fails_fails_all(void)
 static void half_a_rehearsal_is_none(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
-    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
     CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
@@ -354,7 +355,7 @@ static void half_a_rehearsal_is_none(void)
 static void a_model_too_large_says_why(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
-    RhCapacityGoal goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
+    RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
     CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
     CU_ASSERT_PTR_NULL(found.r);

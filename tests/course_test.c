@@ -6,7 +6,7 @@
 
 #include "sim/held.h"
 #include "sim/ledger.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

@@ -15,10 +15,10 @@ static RhLayout *at(GArray *space, guint i)
 
 #define TOLERANCE 1e-9
 
-static double bound_over_rehearsed(const TrainKit *k, RhScreen *screen, const RhLayout *l)
+static double bound_over_rehearsed(const TrainKit *k, RhBoundCache *cache, const RhLayout *l)
 {
-    double real = train_step_s(&k->c, l, false), closed = rh_screen_bound_s(screen, l),
-           segment = rh_screen_segment_s(screen, l);
+    double real = train_step_s(&k->c, l, false), closed = rh_closed_form_s(cache, l),
+           segment = rh_segment_graph_s(cache, l);
     if (fmax(closed, segment) > real * (1 + TOLERANCE)) {
         g_autofree char *text = rh_layout_format(l);
         g_printerr("  %s: closed form %.12g, segment graph %.12g, rehearsed %.12g\n", text, closed,
@@ -47,11 +47,11 @@ static void no_bound_exceeds_its_rehearsal(void)
         const Question *ask = &questions[q];
         g_auto(TrainKit) k =
             train_kit(ask->model, ask->platform, "megatron", ask->batch, ask->sequence);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         for (int i = 0; i < 60; i++) {
             const RhLayout *l = at(space, (guint)gsl_rng_uniform_int(rng, space->len));
-            CU_ASSERT_TRUE(bound_over_rehearsed(&k, screen, l) <= 1 + TOLERANCE);
+            CU_ASSERT_TRUE(bound_over_rehearsed(&k, cache, l) <= 1 + TOLERANCE);
         }
     }
     gsl_rng_free(rng);
@@ -85,13 +85,13 @@ static void a_hill_climber_finds_no_bound_above_its_rehearsal(void)
         const Question *ask = &questions[q];
         g_auto(TrainKit) k =
             train_kit(ask->model, ask->platform, "megatron", ask->batch, ask->sequence);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
         const RhLayout *here = at(space, (guint)gsl_rng_uniform_int(rng, space->len));
-        double best = bound_over_rehearsed(&k, screen, here);
+        double best = bound_over_rehearsed(&k, cache, here);
         for (int i = 0; i < 40; i++) {
             const RhLayout *next = neighbour(space, here, rng);
-            double ratio = bound_over_rehearsed(&k, screen, next);
+            double ratio = bound_over_rehearsed(&k, cache, next);
             if (ratio >= best) {
                 best = ratio;
                 here = next;

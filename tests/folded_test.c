@@ -3,7 +3,7 @@
 
 #include "sim/engine/apart.h"
 #include "sim/engine/folded.h"
-#include "strategies/search/screen_hops.h"
+#include "strategies/search/bounds/message_times.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -55,10 +55,10 @@ static void rehearsals_take_the_bounds_folds(void)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", rows[i].platform, "megatron", 48, 1024);
         train_kit_runs_all(&k);
-        g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) s = rh_bound_new(&k.c);
         RhLayout l = train_layout(&k, rows[i].screened);
         CU_ASSERT_FALSE(is_shared(&k, s->folded, rows[i].screened));
-        CU_ASSERT_TRUE(rh_screen_segment_s(s, &l) > 0);
+        CU_ASSERT_TRUE(rh_segment_graph_s(s, &l) > 0);
         for (int told = 0; told < 2; told++) {
             g_autoptr(RhFoldedTable) other = told ? tell(&k, s->folded) : NULL;
             const RhFoldedTable *folded = told ? other : s->folded;
@@ -75,10 +75,10 @@ static void merged_folds_are_shared_too(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:1x1100,ib:400Gb/s,leaf:31,oversub:7",
                                    "megatron", 550, 128);
     train_kit_runs_all(&k);
-    g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) s = rh_bound_new(&k.c);
     RhLayout l = train_layout(&k, "tp1,pp2,dp550,zero1");
-    rh_screen_segment_s(s, &l);
-    rh_screen_end_fold(s, &l);
+    rh_segment_graph_s(s, &l);
+    rh_bound_end_fold(s, &l);
     g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
     RhTraffic *traffic = NULL;
     const RhFolded *found = rh_folded_find(s->folded, p, NULL, &traffic);
@@ -116,11 +116,11 @@ static void merged_messages_bound_the_quotients(void)
             distance[2 * s] = s + 1 < l.pp ? l.dp : 0;
             distance[2 * s + 1] = s > 0 ? -l.dp : 0;
         }
-        RhDistances to = {l.pp, distance};
-        g_autofree RhHop *merged = rh_hops_of_merged(&to, t, fold);
+        RhMessageTimes to = {l.pp, distance};
+        g_autofree RhLinkCost *merged = rh_message_times_of_merged(&to, t, fold);
         rh_fold_end(fold);
         g_autoptr(RhQuotient) q = rh_quotient_new(t, fold);
-        g_autofree RhHop *performed = rh_hops_of_quotient(&to, t, q);
+        g_autofree RhLinkCost *performed = rh_message_times_of_quotient(&to, t, q);
         rounded |= q->weights_rounded;
         for (int32_t h = 0; h < 2 * l.pp; h++) {
             bool some = distance[h] != 0;
@@ -145,9 +145,9 @@ static void long_programs_share_no_exact_fold(void)
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x12,ib:400Gb/s,leaf:3,oversub:2",
                                        "megatron", is_long ? 60000 : 60, 128);
         train_kit_runs_all(&k);
-        g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) s = rh_bound_new(&k.c);
         RhLayout l = train_layout(&k, layout);
-        CU_ASSERT_TRUE(rh_screen_segment_s(s, &l) > 0);
+        CU_ASSERT_TRUE(rh_segment_graph_s(s, &l) > 0);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         RhTraffic *traffic = NULL;
         const RhFolded *found = rh_folded_find(s->folded, p, NULL, &traffic);
@@ -169,23 +169,23 @@ static void expected_folds_are_those_asked_for(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:1x1100,ib:400Gb/s,leaf:31,oversub:7",
                                    "megatron", 550, 128);
     train_kit_runs_all(&k);
-    g_autoptr(RhScreen) own = rh_screen_new(&k.c);
-    g_autoptr(RhScreen) ahead = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) own = rh_bound_new(&k.c);
+    g_autoptr(RhBoundCache) ahead = rh_bound_new(&k.c);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
         RhLayout next = train_layout(&k, layouts[(i + 1) % G_N_ELEMENTS(layouts)]);
-        rh_screen_expect_messages(ahead, &l);
+        rh_bound_expect_messages(ahead, &l);
         CU_ASSERT_EQUAL(ahead->ahead != NULL, i == 0); /* the others were asked for as the next */
-        double other_s = rh_screen_segment_s(ahead, &next);
-        CU_ASSERT_EQUAL(rh_screen_segment_s(ahead, &l), rh_screen_segment_s(own, &l));
+        double other_s = rh_segment_graph_s(ahead, &next);
+        CU_ASSERT_EQUAL(rh_segment_graph_s(ahead, &l), rh_segment_graph_s(own, &l));
         CU_ASSERT_PTR_NULL(ahead->ahead);
-        CU_ASSERT_EQUAL(other_s, rh_screen_segment_s(own, &next));
-        rh_screen_end_fold(ahead, &l);
+        CU_ASSERT_EQUAL(other_s, rh_segment_graph_s(own, &next));
+        rh_bound_end_fold(ahead, &l);
     }
     CU_ASSERT_TRUE(is_shared(&k, ahead->folded, layouts[0]));
-    g_autoptr(RhScreen) left = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) left = rh_bound_new(&k.c);
     RhLayout l = train_layout(&k, layouts[0]);
-    rh_screen_expect_messages(left, &l);
+    rh_bound_expect_messages(left, &l);
     CU_ASSERT_PTR_NOT_NULL(left->ahead);
 }
 

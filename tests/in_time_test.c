@@ -1,7 +1,7 @@
 /* A time-out covers building, too. */
 #include "base/error.h"
-#include "strategies/search/rehearse.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -49,15 +49,15 @@ static void beyond_the_deadline_collectives_count_as_nothing(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:4", "megatron", 64, 4096);
     RhLayout l = train_layout(&k, "tp2,pp2,dp8,zero1");
-    g_autoptr(RhScreen) in_time = rh_screen_new(&k.c);
-    g_autoptr(RhScreen) late = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) in_time = rh_bound_new(&k.c);
+    g_autoptr(RhBoundCache) late = rh_bound_new(&k.c);
     late->deadline = (RhDeadline){.t_end_us = 1};
-    double bound_s = rh_screen_bound_s(late, &l), segment_s = rh_screen_segment_s(late, &l);
+    double bound_s = rh_closed_form_s(late, &l), segment_s = rh_segment_graph_s(late, &l);
     CU_ASSERT_EQUAL(g_hash_table_size(late->collectives), 0);
     CU_ASSERT_EQUAL(rh_alone_times_give(late->alone, 0, NULL), 0);
     CU_ASSERT_EQUAL(g_hash_table_size(late->messages), 0);
-    CU_ASSERT_TRUE(bound_s > 0 && bound_s < rh_screen_bound_s(in_time, &l));
-    CU_ASSERT_TRUE(segment_s > 0 && segment_s < rh_screen_segment_s(in_time, &l));
+    CU_ASSERT_TRUE(bound_s > 0 && bound_s < rh_closed_form_s(in_time, &l));
+    CU_ASSERT_TRUE(segment_s > 0 && segment_s < rh_segment_graph_s(in_time, &l));
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* Some layers of a stage are recomputed: what that keeps and replays, and how few of them fit. */
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "strategies/train/least.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -57,9 +57,8 @@ static void least_is_what_fits_and_one_less_does_not(void)
         double high = peak_of_stage(&k, &whole, 0);
         whole.recompute = RH_RECOMPUTE_NONE;
         double room = high + 0.4 * (peak_of_stage(&k, &whole, 0) - high);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
-        rh_recompute_least(rh_screen_shard(screen, &l)->pieces, rh_screen_shape(screen, &l), room,
-                           &l);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+        rh_recompute_least(rh_bound_shard(cache, &l)->pieces, rh_bound_shape(cache, &l), room, &l);
         CU_ASSERT_EQUAL_FATAL(l.again_layers_count, l.pp * l.vpp);
         CU_ASSERT_TRUE(rh_train_legal(&k.c, &l, NULL));
         CU_ASSERT_TRUE(l.again_layers[0] > 0 && l.again_layers[0] <= 32 / (l.pp * l.vpp));
@@ -81,9 +80,9 @@ static void ends_have_names_of_their_own(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 32, 8192);
     RhLayout open = train_layout(&k, "tp2,pp4,recompute=full,relayers=least"), l = open;
-    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
-    const RhPieces *pieces = rh_screen_shard(screen, &l)->pieces;
-    const RhShape *shape = rh_screen_shape(screen, &l);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+    const RhPieces *pieces = rh_bound_shard(cache, &l)->pieces;
+    const RhShape *shape = rh_bound_shape(cache, &l);
     rh_recompute_least(pieces, shape, 1e15, &l);
     CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.again_layers_count == 0);
     l = open;

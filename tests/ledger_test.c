@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/ledger.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -195,14 +195,13 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     RhTrainMemory worst = rh_train_memory(&k->c, layout);
     RH_CHECK_CLOSE(worst.peak_bytes, peak, TOLERANCE);
     RH_CHECK_CLOSE(rh_ledger_walk(p, worst.stage, RH_MEMORY_TIER_HBM).peak_bytes, peak, TOLERANCE);
-    g_autoptr(RhScreen) screen = rh_screen_new(&k->c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k->c);
     RhTrainMemory within;
-    CU_ASSERT_FALSE(
-        rh_screen_memory_within(screen, layout, worst.peak_bytes * (1 - 1e-9), &within));
-    CU_ASSERT_TRUE(rh_screen_memory_within(screen, layout, worst.peak_bytes, &within));
+    CU_ASSERT_FALSE(rh_bound_memory_within(cache, layout, worst.peak_bytes * (1 - 1e-9), &within));
+    CU_ASSERT_TRUE(rh_bound_memory_within(cache, layout, worst.peak_bytes, &within));
     CU_ASSERT_EQUAL(within.peak_bytes, worst.peak_bytes);
-    CU_ASSERT_EQUAL(rh_screen_memory(screen, layout).peak_bytes, worst.peak_bytes);
-    CU_ASSERT_EQUAL(rh_screen_tasks(screen, layout), p->tasks->len);
+    CU_ASSERT_EQUAL(rh_bound_memory(cache, layout).peak_bytes, worst.peak_bytes);
+    CU_ASSERT_EQUAL(rh_bound_tasks(cache, layout), p->tasks->len);
 }
 
 /* What the space has only where asked for. */

@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "report/colors.h"
 #include "sim/ledger.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

@@ -8,7 +8,7 @@
 #include "sim/engine/apart.h"
 #include "sim/ledger.h"
 #include "strategies/partition.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -98,8 +98,8 @@ static double step_s(const RhCase *c, const char *text, bool unfolded, bool boun
     g_assert_no_error(error);
     if (!bounded)
         return run->step_time_s;
-    g_autoptr(RhScreen) screen = rh_screen_new(c);
-    double closed = rh_screen_bound_s(screen, &l), segment = rh_screen_segment_s(screen, &l);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(c);
+    double closed = rh_closed_form_s(cache, &l), segment = rh_segment_graph_s(cache, &l);
     bool holds = closed <= segment * (1 + 1e-9) && segment <= run->step_time_s * (1 + 1e-9);
     CU_ASSERT_TRUE(holds && closed > 0);
     if (!holds)
@@ -177,11 +177,11 @@ static void memory_is_that_of_the_stage_s_device(void)
         CU_ASSERT_EQUAL(rh_train_stage_capacity(&kit.c, &l, 1), of_a100);
         RhTrainMemory m = rh_train_memory(&kit.c, &l);
         bool fits = m.peak_bytes <= rh_train_stage_capacity(&kit.c, &l, m.stage);
-        g_autoptr(RhScreen) screen = rh_screen_new(&kit.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&kit.c);
         RhTrainMemory same = {0};
         CU_ASSERT_EQUAL(fits, rows[i].fits);
-        CU_ASSERT_EQUAL(rh_screen_memory_within(screen, &l, of_h100, &same), fits);
-        CU_ASSERT_EQUAL(rh_screen_memory(screen, &l).stage, m.stage);
+        CU_ASSERT_EQUAL(rh_bound_memory_within(cache, &l, of_h100, &same), fits);
+        CU_ASSERT_EQUAL(rh_bound_memory(cache, &l).stage, m.stage);
         l.order = RH_ORDER_TP_PP_DP; /* every stage has ranks on both nodes */
         CU_ASSERT_EQUAL(rh_train_stage_capacity(&kit.c, &l, 0), of_a100);
     }

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "sim/engine/apart.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "strategies/train/memory.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -108,8 +108,8 @@ static void formats_are_accounted_for(void)
             RhEngineOptions options = {0};
             g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
             g_autoptr(RhRun) run = rh_rehearse_apart(p, k.c.platform, &options, NULL);
-            g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
-            double bound = rh_screen_bound_s(screen, &l), graph = rh_screen_segment_s(screen, &l);
+            g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+            double bound = rh_closed_form_s(cache, &l), graph = rh_segment_graph_s(cache, &l);
             RH_CHECK_CLOSE(memory.peak_bytes,
                            rh_ledger_walk(p, memory.stage, RH_MEMORY_TIER_HBM).peak_bytes, 1e-12);
             CU_ASSERT_TRUE(bound <= graph * (1 + 1e-9) && graph <= run->step_time_s * (1 + 1e-9));

@@ -1,5 +1,5 @@
 /* What a change of the case does to a rehearsed layout: by its objective, and held to the change rehearsed. */
-#include "strategies/search/moved.h"
+#include "strategies/search/perturb.h"
 
 #include <glib/gstdio.h>
 #include <math.h>
@@ -15,16 +15,16 @@ static RhRehearsal *rehearse(const RhCase *c, const RhLayout *l)
     return r;
 }
 
-static RhBefore before_of(const TrainKit *k, const RhLayout *l, RhObjective objective)
+static RhUnperturbed before_of(const TrainKit *k, const RhLayout *l, RhObjective objective)
 {
     g_autoptr(RhRehearsal) r = rehearse(&k->c, l);
-    RhBefore b = {0};
-    CU_ASSERT_TRUE_FATAL(rh_before(&k->c, objective, l, r->step_time_s, &r->energy, &b, NULL));
+    RhUnperturbed b = {0};
+    CU_ASSERT_TRUE_FATAL(rh_unperturbed(&k->c, objective, l, r->step_time_s, &r->energy, &b, NULL));
     return b;
 }
 
 /* How much more the objective comes to with KEY=VALUE: said and rehearsed. */
-static void both_ways(const TrainKit *k, const RhBefore *b, const char *key, const char *value,
+static void both_ways(const TrainKit *k, const RhUnperturbed *b, const char *key, const char *value,
                       double *said, double *rehearsed)
 {
     g_autoptr(RhPlatform) changed = rh_platform_copy(k->platform);
@@ -33,7 +33,7 @@ static void both_ways(const TrainKit *k, const RhBefore *b, const char *key, con
     c.platform = changed;
     g_autoptr(RhRehearsal) before = rehearse(&k->c, &b->layout);
     g_autoptr(RhRehearsal) after = rehearse(&c, &b->layout);
-    *said = rh_moved_value(b, &c) / b->value - 1;
+    *said = rh_perturbed_value(b, &c) / b->value - 1;
     *rehearsed =
         rh_objective_value(b->objective, after) / rh_objective_value(b->objective, before) - 1;
 }
@@ -44,9 +44,9 @@ static void nothing_changed_moves_nothing(void)
     RhLayout l = train_layout(&k, "tp2,pp2,mb1");
     k.platform->price_usd_per_gpu_hour.value = 3;
     for (int o = 0; o < RH_OBJECTIVE_LAST; o++) {
-        RhBefore b = before_of(&k, &l, (RhObjective)o);
-        RH_CHECK_CLOSE(rh_moved_value(&b, &k.c), b.value, 1e-9);
-        rh_before_clear(&b);
+        RhUnperturbed b = before_of(&k, &l, (RhObjective)o);
+        RH_CHECK_CLOSE(rh_perturbed_value(&b, &k.c), b.value, 1e-9);
+        rh_unperturbed_clear(&b);
     }
 }
 
@@ -60,14 +60,14 @@ static void powers_move_energy_exactly(void)
                                              {"pue", "1.4"}};
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 64, 2048);
     RhLayout l = train_layout(&k, "tp2,pp2,mb1");
-    RhBefore b = before_of(&k, &l, RH_OBJECTIVE_ENERGY);
+    RhUnperturbed b = before_of(&k, &l, RH_OBJECTIVE_ENERGY);
     for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
         double said, rehearsed;
         both_ways(&k, &b, changes[i][0], changes[i][1], &said, &rehearsed);
         CU_ASSERT_TRUE(fabs(rehearsed) > 1e-4);
         CU_ASSERT_DOUBLE_EQUAL(said, rehearsed, 1e-8);
     }
-    rh_before_clear(&b);
+    rh_unperturbed_clear(&b);
 }
 
 /* Rates change the step, and with it how long what is idle draws power. */
@@ -75,12 +75,12 @@ static void rates_move_energy_as_rehearsed(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 64, 2048);
     RhLayout l = train_layout(&k, "tp2,pp2,mb1");
-    RhBefore b = before_of(&k, &l, RH_OBJECTIVE_ENERGY);
+    RhUnperturbed b = before_of(&k, &l, RH_OBJECTIVE_ENERGY);
     double said, rehearsed;
     both_ways(&k, &b, "device.peak.bf16", "800TFLOP/s", &said, &rehearsed);
     CU_ASSERT_TRUE(rehearsed > 0.05);
     CU_ASSERT_DOUBLE_EQUAL(said, rehearsed, 0.1 * rehearsed);
-    rh_before_clear(&b);
+    rh_unperturbed_clear(&b);
 }
 
 static void money_goes_by_price_and_step(void)
@@ -88,14 +88,14 @@ static void money_goes_by_price_and_step(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:2", "megatron", 64, 2048);
     RhLayout l = train_layout(&k, "tp2,pp2,mb1");
     k.platform->price_usd_per_gpu_hour.value = 3;
-    RhBefore b = before_of(&k, &l, RH_OBJECTIVE_COST);
+    RhUnperturbed b = before_of(&k, &l, RH_OBJECTIVE_COST);
     RH_CHECK_CLOSE(b.value, b.step_s * 16 * 3 / 3600, 1e-12);
     g_autoptr(RhPlatform) dearer = rh_platform_copy(k.platform);
     RhCase c = k.c;
     dearer->price_usd_per_gpu_hour.value = 4.5;
     c.platform = dearer;
-    RH_CHECK_CLOSE(rh_moved_value(&b, &c), 1.5 * b.value, 1e-9);
-    rh_before_clear(&b);
+    RH_CHECK_CLOSE(rh_perturbed_value(&b, &c), 1.5 * b.value, 1e-9);
+    rh_unperturbed_clear(&b);
 }
 
 /* Stages on an H100 and an A100 node: lower bounds put every kernel on the quicker one, so a change of the other
@@ -117,14 +117,14 @@ static void both_devices_count(void)
     g_unlink(path);
     g_rmdir(folder);
     RhLayout l = train_layout(&k, "tp2,pp2,mb1,partition=work");
-    RhBefore b = before_of(&k, &l, RH_OBJECTIVE_TIME);
+    RhUnperturbed b = before_of(&k, &l, RH_OBJECTIVE_TIME);
     for (size_t i = 0; i < G_N_ELEMENTS(changes); i++) {
         double said, rehearsed;
         both_ways(&k, &b, changes[i][0], changes[i][1], &said, &rehearsed);
         CU_ASSERT_TRUE(fabs(rehearsed) > 1e-4);
         CU_ASSERT_DOUBLE_EQUAL(said, rehearsed, 0.003);
     }
-    rh_before_clear(&b);
+    rh_unperturbed_clear(&b);
 }
 
 int main(void)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/search/neighbours.h"
+#include "strategies/search/co_jobs/plan_with_jobs.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -15,7 +15,7 @@ static const char *const cluster = "h100-sxm:1x8,ib:400Gb/s,leaf:2,oversub:2";
 
 typedef struct {
     TrainKit k;
-    RhNeighbour other;
+    RhCoJob other;
     RhConstraint two_stages;
     RhPlanOptions options;
 } Setting;
@@ -26,7 +26,7 @@ static void open_setting(Setting *s, const int32_t *nodes)
     *s = (Setting){.k = train_kit("llama-2-7b", cluster, "bare", 1, 2048)};
     s->k.c.job.gpus = 2;
     s->other =
-        (RhNeighbour){.name = "other", .c = &s->k.c, .nodes = nodes, .nodes_count = 2, .steps = 1};
+        (RhCoJob){.name = "other", .c = &s->k.c, .nodes = nodes, .nodes_count = 2, .steps = 1};
     CU_ASSERT_TRUE_FATAL(rh_constraint_parse("pp=2", false, &s->two_stages, NULL));
     s->options = (RhPlanOptions){.top = 1,
                                  .gap_frac = 0.002,
@@ -42,10 +42,10 @@ static void open_setting(Setting *s, const int32_t *nodes)
 static RhPlan *plan(Setting *s, const int32_t *nodes)
 {
     g_autoptr(GError) error = NULL;
-    RhPlace place = {"as asked", (int32_t *)nodes, 2};
-    RhBesideAsk ask = {
+    RhJobPlacement place = {"as asked", (int32_t *)nodes, 2};
+    RhCoJobQuestion ask = {
         .others = &s->other, .others_count = 1, .place = nodes ? &place : NULL, .processes = 2};
-    RhPlan *p = rh_plan_beside(&s->k.c, &s->options, &ask, &error);
+    RhPlan *p = rh_plan_with_jobs(&s->k.c, &s->options, &ask, &error);
     if (!p)
         fprintf(stderr, "    %s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
@@ -73,10 +73,10 @@ static void an_uplink_shared_costs_each_message_once_more(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, even);
-    const RhBesideTrial *t = AT(p->beside->layouts, RhBesideTrial, 0);
+    const RhCoJobTrial *t = AT(p->beside->layouts, RhCoJobTrial, 0);
     double rate = s.k.platform->nic_bytes_per_s.value * s.k.platform->nic_efficiency_frac.value;
-    RH_CHECK_CLOSE(rh_beside_step_s(t) - rh_beside_alone_s(t), bytes_sent(&s) / rate, 1e-6);
-    RH_CHECK_CLOSE(rh_beside_cost_frac(t, 1), rh_beside_cost_frac(t, 0), 1e-6);
+    RH_CHECK_CLOSE(rh_co_job_step_s(t) - rh_co_job_alone_s(t), bytes_sent(&s) / rate, 1e-6);
+    RH_CHECK_CLOSE(rh_co_job_cost_frac(t, 1), rh_co_job_cost_frac(t, 0), 1e-6);
     CU_ASSERT_EQUAL(t->met->links->len > 0, true);
     CU_ASSERT_FALSE(p->beside->proved); /* bounds are of neighbours on one leaf */
     train_kit_clear(&s.k);
@@ -87,11 +87,11 @@ static void a_leaf_of_its_own_avoids_them(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, even);
-    const RhBesideTrial *best = rh_beside_best_place(p->beside);
+    const RhCoJobTrial *best = rh_co_job_best_place(p->beside);
     CU_ASSERT_EQUAL(best->nodes[0], 4);
     CU_ASSERT_EQUAL(best->nodes[1], 5);
-    CU_ASSERT_EQUAL(rh_beside_cost_frac(best, 0), 0);
-    CU_ASSERT_EQUAL(rh_beside_cost_frac(best, 1), 0);
+    CU_ASSERT_EQUAL(rh_co_job_cost_frac(best, 0), 0);
+    CU_ASSERT_EQUAL(rh_co_job_cost_frac(best, 1), 0);
     CU_ASSERT_EQUAL(best->met->links->len, 0);
     train_kit_clear(&s.k);
 }
@@ -101,10 +101,10 @@ static void on_a_leaf_of_its_own_the_plan_stays_and_is_proved(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, apart);
-    const RhBesideTrial *t = AT(p->beside->layouts, RhBesideTrial, 0);
+    const RhCoJobTrial *t = AT(p->beside->layouts, RhCoJobTrial, 0);
     const RhRehearsal *best = g_ptr_array_index(p->entries, 0);
     CU_ASSERT_EQUAL(t->entry, 0);
-    RH_CHECK_CLOSE(rh_beside_step_s(t), best->step_time_s, 1e-9);
+    RH_CHECK_CLOSE(rh_co_job_step_s(t), best->step_time_s, 1e-9);
     CU_ASSERT_TRUE(p->beside->proved);
     train_kit_clear(&s.k);
 }
@@ -114,9 +114,9 @@ static void too_few_free_nodes_are_an_error(void)
     Setting s;
     open_setting(&s, odd);
     s.k.c.job.gpus = 8;
-    RhBesideAsk ask = {.others = &s.other, .others_count = 1, .processes = 1};
+    RhCoJobQuestion ask = {.others = &s.other, .others_count = 1, .processes = 1};
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhPlan) p = rh_plan_beside(&s.k.c, &s.options, &ask, &error);
+    g_autoptr(RhPlan) p = rh_plan_with_jobs(&s.k.c, &s.options, &ask, &error);
     CU_ASSERT_PTR_NULL(p);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
     train_kit_clear(&s.k);
@@ -127,13 +127,13 @@ static void time_may_run_out_at_any_moment(void)
 {
     Setting s;
     open_setting(&s, odd);
-    RhBesideAsk ask = {.others = &s.other, .others_count = 1, .processes = 1};
+    RhCoJobQuestion ask = {.others = &s.other, .others_count = 1, .processes = 1};
     s.options.constraints_count = 0;
     int32_t late = 0, whole = 0;
     for (s.options.timeout_s = 1e-4; whole == 0 && s.options.timeout_s < 1e3;
          s.options.timeout_s *= 1.2) {
         g_autoptr(GError) error = NULL;
-        g_autoptr(RhPlan) p = rh_plan_beside(&s.k.c, &s.options, &ask, &error);
+        g_autoptr(RhPlan) p = rh_plan_with_jobs(&s.k.c, &s.options, &ask, &error);
         if (p && p->entries->len > 0) {
             CU_ASSERT_PTR_NOT_NULL_FATAL(p->beside);
             CU_ASSERT_TRUE(p->beside->layouts->len > 0);
@@ -157,22 +157,22 @@ static void the_winner_is_the_quickest_beside(void)
         train_kit("llama-3.2-1b", "h100-sxm:2x8,ib:100Gb/s,leaf:4,oversub:8", "bare", 16, 2048);
     k.c.job.gpus = 8;
     RhLayout layout = train_layout(&k, "tp1,dp8,zero3,mb1");
-    RhNeighbour other = {
+    RhCoJob other = {
         .name = "other", .c = &k.c, .layout = layout, .nodes = nodes, .nodes_count = 4, .steps = 1};
-    RhBesideAsk ask = {.others = &other, .others_count = 1, .processes = 2};
+    RhCoJobQuestion ask = {.others = &other, .others_count = 1, .processes = 2};
     RhPlanOptions options = {.top = 2, .gap_frac = 0.002, .risk_frac = 1, .jobs = 2};
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhPlan) p = rh_plan_beside(&k.c, &options, &ask, &error);
+    g_autoptr(RhPlan) p = rh_plan_with_jobs(&k.c, &options, &ask, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    const RhPlanBeside *b = p->beside;
-    const RhBesideTrial *first = AT(b->layouts, RhBesideTrial, 0);
+    const RhCoJobPlan *b = p->beside;
+    const RhCoJobTrial *first = AT(b->layouts, RhCoJobTrial, 0);
     CU_ASSERT_TRUE(p->entries->len <= 3);
     CU_ASSERT_TRUE(b->tried >= b->alone_rank);
     CU_ASSERT_TRUE(first->entry < p->entries->len);
     for (guint i = 0; i < b->layouts->len; i++) {
-        const RhBesideTrial *t = AT(b->layouts, RhBesideTrial, i);
-        CU_ASSERT_TRUE(rh_beside_step_s(first) <= rh_beside_step_s(t));
-        CU_ASSERT_TRUE(rh_beside_alone_s(t) <= rh_beside_step_s(t) * (1 + 1e-9));
+        const RhCoJobTrial *t = AT(b->layouts, RhCoJobTrial, i);
+        CU_ASSERT_TRUE(rh_co_job_step_s(first) <= rh_co_job_step_s(t));
+        CU_ASSERT_TRUE(rh_co_job_alone_s(t) <= rh_co_job_step_s(t) * (1 + 1e-9));
     }
 }
 
@@ -182,7 +182,7 @@ static void expect_place(const GArray *places, guint i, const char *about, const
                          int32_t count)
 {
     CU_ASSERT_TRUE_FATAL(i < places->len);
-    const RhPlace *place = AT(places, RhPlace, i);
+    const RhJobPlacement *place = AT(places, RhJobPlacement, i);
     CU_ASSERT_STRING_EQUAL(place->about, about);
     CU_ASSERT_EQUAL_FATAL(place->count, count);
     CU_ASSERT_EQUAL(memcmp(place->nodes, nodes, (size_t)count * sizeof *nodes), 0);
@@ -193,7 +193,7 @@ static void switches_tell_placements_apart(void)
     g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:1x12,ib:400Gb/s,leaf:4,oversub:2", NULL);
     bool taken[12] = {[0] = true, [1] = true};
     int32_t asked[] = {2, 3}, away[] = {4, 5}, spread_away[] = {4, 8};
-    g_autoptr(GArray) places = rh_places(p, 2, taken, &(RhPlace){"as asked", asked, 2});
+    g_autoptr(GArray) places = rh_placements(p, 2, taken, &(RhJobPlacement){"as asked", asked, 2});
     CU_ASSERT_EQUAL(places->len, 3);
     expect_place(places, 0, "as asked", asked, 2);
     expect_place(places, 1, "away from their leaf switches", away, 2);
@@ -206,9 +206,9 @@ static void away_is_said_of_switches_without_neighbours(void)
     g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:1x8,ib:400Gb/s,leaf:4,oversub:2", NULL);
     bool some[8] = {[0] = true, [1] = true}, each[8] = {[0] = true, [1] = true, [5] = true};
     int32_t asked[] = {2, 3, 4, 5, 6}, rest[] = {2, 4, 5, 6, 7}, pair[] = {2, 4}, lone[] = {4, 6};
-    g_autoptr(GArray) part = rh_places(p, 5, some, &(RhPlace){"as asked", asked, 5});
+    g_autoptr(GArray) part = rh_placements(p, 5, some, &(RhJobPlacement){"as asked", asked, 5});
     expect_place(part, 1, "as few on their leaf switches as can be", rest, 5);
-    g_autoptr(GArray) none = rh_places(p, 2, each, &(RhPlace){"as asked", pair, 2});
+    g_autoptr(GArray) none = rh_placements(p, 2, each, &(RhJobPlacement){"as asked", pair, 2});
     expect_place(none, 1, "in the fewest leaf switches", lone, 2);
 }
 
@@ -217,7 +217,7 @@ static void one_switch_tells_nothing_apart(void)
     g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:1x8,ib:400Gb/s", NULL);
     bool taken[8] = {true};
     int32_t asked[] = {6, 2};
-    g_autoptr(GArray) places = rh_places(p, 2, taken, &(RhPlace){"as asked", asked, 2});
+    g_autoptr(GArray) places = rh_placements(p, 2, taken, &(RhJobPlacement){"as asked", asked, 2});
     CU_ASSERT_EQUAL(places->len, 1);
 }
 
@@ -230,12 +230,12 @@ static void every_place_is_free_and_as_large(void)
         for (int32_t n = 0; n < 64; n++)
             left += !(taken[n] = (n * seed + seed * seed) % 7 < seed % 6);
         for (int32_t needed = 1; needed <= left; needed += 5) {
-            RhPlace first;
-            CU_ASSERT_TRUE_FATAL(rh_place_first(p, needed, taken, &first));
-            g_autoptr(GArray) places = rh_places(p, needed, taken, &first);
+            RhJobPlacement first;
+            CU_ASSERT_TRUE_FATAL(rh_placement_first(p, needed, taken, &first));
+            g_autoptr(GArray) places = rh_placements(p, needed, taken, &first);
             for (guint i = 0; i < places->len; i++)
                 for (int32_t k = 0; k < needed; k++) {
-                    const int32_t *nodes = AT(places, RhPlace, i)->nodes;
+                    const int32_t *nodes = AT(places, RhJobPlacement, i)->nodes;
                     CU_ASSERT_FALSE(taken[nodes[k]]);
                     CU_ASSERT_TRUE(k == 0 || nodes[k] > nodes[k - 1]);
                 }

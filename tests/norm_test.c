@@ -1,7 +1,7 @@
 /* The gradient norm: who sums it, what it reads, and what a step with it takes. */
 #include "sim/collective/collective.h"
 #include "sim/engine/traffic.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "strategies/train/memory.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -156,11 +156,11 @@ static void the_slowest_optimizer_begins_behind_the_latest_gradients(void)
     for (int i = 0; i < 2; i++) {
         k.stack->optimizer_bytes.value = i == 0 ? 30 : 3000;
         RhKernel adam = rh_optimizer_kernel(&k.c, &l, &most);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         optimizer_s[i] = rh_piece_kernel_s(&k.c, &adam);
         end_s[i] = train_step_s(&k.c, &l, false);
-        bound_s[i] = rh_screen_bound_s(screen, &l);
-        CU_ASSERT_TRUE(rh_screen_segment_s(screen, &l) > 0.999 * end_s[i]);
+        bound_s[i] = rh_closed_form_s(cache, &l);
+        CU_ASSERT_TRUE(rh_segment_graph_s(cache, &l) > 0.999 * end_s[i]);
     }
     RH_CHECK_CLOSE(end_s[1] - end_s[0], optimizer_s[1] - optimizer_s[0], 1e-6);
     RH_CHECK_CLOSE(bound_s[1] - bound_s[0], optimizer_s[1] - optimizer_s[0], 1e-6);
@@ -190,10 +190,10 @@ static void a_search_works_out_the_whole_jobs_norm_once(void)
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:4", "megatron", 64, 4096);
     train_kit_runs_all(&k);
     clip(&k, true);
-    g_autoptr(RhScreen) s = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) s = rh_bound_new(&k.c);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
-        rh_screen_bound_s(s, &l);
+        rh_closed_form_s(s, &l);
         CU_ASSERT_EQUAL(rh_alone_times_give(s->alone, 0, NULL), 1);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         g_autoptr(RhTraffic) shared =

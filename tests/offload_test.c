@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "sim/engine/apart.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -73,14 +73,14 @@ static void a_host_holds_what_all_its_ranks_send(void)
     double layer = layer_kept(&k, 2048), half = k.model->layers_count / 2;
     RhTrainMemory m = rh_train_memory(&k.c, &l);
     RH_CHECK_CLOSE(m.host_bytes, 4 * (2 * half + half - 1) * layer, 1e-12);
-    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
     RhTrainMemory within;
-    CU_ASSERT_TRUE(rh_screen_memory_within(screen, &l, 1e15, &within));
+    CU_ASSERT_TRUE(rh_bound_memory_within(cache, &l, 1e15, &within));
     CU_ASSERT_EQUAL(within.host_bytes, m.host_bytes);
     k.platform->host_bytes.value = m.host_bytes * (1 - 1e-9);
-    CU_ASSERT_FALSE(rh_screen_memory_within(screen, &l, 1e15, &within));
+    CU_ASSERT_FALSE(rh_bound_memory_within(cache, &l, 1e15, &within));
     k.platform->host_bytes.value = 0; /* nobody said */
-    CU_ASSERT_TRUE(rh_screen_memory_within(screen, &l, 1e15, &within));
+    CU_ASSERT_TRUE(rh_bound_memory_within(cache, &l, 1e15, &within));
 }
 
 static double step_s(const TrainKit *k, const char *layout, double *copies_s)

@@ -2,16 +2,16 @@
 #include <math.h>
 
 #include "strategies/knob_functions.h"
-#include "strategies/search/outside.h"
-#include "strategies/search/room.h"
-#include "strategies/search/steady.h"
+#include "strategies/search/memory_budget.h"
+#include "strategies/search/rehearsals/steady_state.h"
+#include "strategies/search/unsearched.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
-static const RhOutside *find(const GArray *all, const char *key)
+static const RhUnsearched *find(const GArray *all, const char *key)
 {
     for (guint i = 0; i < all->len; i++) {
-        const RhOutside *o = &g_array_index(all, RhOutside, i);
+        const RhUnsearched *o = &g_array_index(all, RhUnsearched, i);
         if (strcmp(o->key, key) == 0)
             return o;
     }
@@ -45,10 +45,10 @@ static void each_is_the_first_row_with_one_thing_changed(void)
     o.constraints_count = 1;
     g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    g_autoptr(GArray) all = rh_outside_new(&k.c, &o, plan, true);
+    g_autoptr(GArray) all = rh_unsearched_new(&k.c, &o, plan, true);
     static const char *const numbers[] = {"gradients", "moments", "dtype"};
     for (size_t i = 0; i < G_N_ELEMENTS(numbers); i++) {
-        const RhOutside *one = find(all, numbers[i]);
+        const RhUnsearched *one = find(all, numbers[i]);
         CU_ASSERT_PTR_NOT_NULL_FATAL(one);
         CU_ASSERT_TRUE(one->numerics && one->change && !one->why);
         CU_ASSERT_PTR_NOT_NULL_FATAL(one->r);
@@ -93,13 +93,13 @@ static void offload_is_the_least_that_fits(void)
     o.constraints = fixed;
     o.constraints_count = 2;
     g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
-    g_autoptr(GArray) all = rh_outside_new(&k.c, &o, plan, true);
-    const RhOutside *offload = find(all, "offload");
+    g_autoptr(GArray) all = rh_unsearched_new(&k.c, &o, plan, true);
+    const RhUnsearched *offload = find(all, "offload");
     CU_ASSERT_PTR_NOT_NULL_FATAL(offload);
     CU_ASSERT_FALSE(offload->numerics);
     CU_ASSERT_PTR_NOT_NULL_FATAL(offload->r);
     RhLayout l = offload->r->layout;
-    double room_bytes = rh_room(&k.c, fixed, 2, 0.05).ranked_bytes;
+    double room_bytes = rh_memory_budget(&k.c, fixed, 2, 0.05).ranked_bytes;
     CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.offload > 0);
     CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes <= room_bytes);
     RH_CHECK_CLOSE(offload->r->step_time_s, step_s(&k.c, &l), RH_STEADY_APART_FRAC);
@@ -121,11 +121,11 @@ static void offload_is_searched_where_it_is_said(void)
     CU_ASSERT_FATAL(plan->entries->len > 0);
     RhLayout l = ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->layout;
     CU_ASSERT_TRUE(l.offload > 0 && l.pp == 1);
-    g_autoptr(GArray) left = rh_outside_new(&k.c, &o, plan, true);
+    g_autoptr(GArray) left = rh_unsearched_new(&k.c, &o, plan, true);
     CU_ASSERT_PTR_NULL(find(left, "offload"));
     l.offload = less_offload(&k.c, &l);
     CU_ASSERT_TRUE(rh_train_memory(&k.c, &l).peak_bytes >
-                   rh_room(&k.c, fixed, 2, 0.05).ranked_bytes);
+                   rh_memory_budget(&k.c, fixed, 2, 0.05).ranked_bytes);
 }
 
 /* It is not where recomputation is asked for, whose place it takes. */
@@ -138,7 +138,7 @@ static void offload_is_left_where_nothing_gives_it_place(void)
     o.constraints = &full;
     o.constraints_count = 1;
     g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
-    g_autoptr(GArray) left = rh_outside_new(&k.c, &o, plan, false);
+    g_autoptr(GArray) left = rh_unsearched_new(&k.c, &o, plan, false);
     CU_ASSERT_PTR_NOT_NULL(find(left, "offload"));
 }
 
@@ -150,8 +150,8 @@ static void context_ranks_take_replicas(void)
     g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
     g_assert(best->layout.tp * best->layout.pp * best->layout.cp <= 2);
-    g_autoptr(GArray) all = rh_outside_new(&k.c, &o, plan, true);
-    const RhOutside *cp = find(all, "cp");
+    g_autoptr(GArray) all = rh_unsearched_new(&k.c, &o, plan, true);
+    const RhUnsearched *cp = find(all, "cp");
     CU_ASSERT_PTR_NOT_NULL_FATAL(cp);
     CU_ASSERT_PTR_NOT_NULL_FATAL(cp->r);
     CU_ASSERT_EQUAL(cp->r->layout.cp, 4);
@@ -171,16 +171,16 @@ static void asked_knobs_are_inside(void)
     g_assert(rh_constraint_parse("offload=0", false, &fixed[1], NULL));
     RhPlanOptions o = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05, .best_alone = true};
     g_autoptr(RhPlan) plan = plan_of(&k.c, &o);
-    g_autoptr(GArray) untold = rh_outside_new(&k.c, &o, plan, false);
+    g_autoptr(GArray) untold = rh_unsearched_new(&k.c, &o, plan, false);
     CU_ASSERT_EQUAL(untold->len, 2); /* cp and offload: nothing multiplies quicker than fp8 */
     for (guint i = 0; i < untold->len; i++) {
-        const RhOutside *one = &g_array_index(untold, RhOutside, i);
+        const RhUnsearched *one = &g_array_index(untold, RhUnsearched, i);
         CU_ASSERT_PTR_NULL(one->r);
         CU_ASSERT_PTR_NOT_NULL(one->change ? one->change : one->why);
     }
     o.constraints = fixed;
     o.constraints_count = 2;
-    g_autoptr(GArray) none = rh_outside_new(&k.c, &o, plan, true);
+    g_autoptr(GArray) none = rh_unsearched_new(&k.c, &o, plan, true);
     CU_ASSERT_EQUAL(none->len, 0);
 }
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sim/critical_path.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

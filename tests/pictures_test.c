@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "sim/engine/apart.h"
 #include "sim/ledger.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "tests/model_counts.h"
 #include "tests/shard_kit.h"
 #include "tests/testkit.h"
@@ -180,8 +180,8 @@ static void check_layout(const RhCase *c, const char *text)
     bool legal = rh_train_legal(c, &l, &error);
     g_assert_no_error(error);
     CU_ASSERT_TRUE_FATAL(legal);
-    g_autoptr(RhScreen) screen = rh_screen_new(c);
-    double closed = rh_screen_bound_s(screen, &l), segment = rh_screen_segment_s(screen, &l);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(c);
+    double closed = rh_closed_form_s(cache, &l), segment = rh_segment_graph_s(cache, &l);
     g_autoptr(RhProgram) p = rh_train_build(c, &l, &error);
     g_assert_no_error(error);
     RhTrainMemory memory = rh_train_memory(c, &l);

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "sim/run_costs.h"
-#include "strategies/search/account.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
+#include "strategies/search/rehearsals/run_metrics.h"
 #include "tests/engine_kit.h"
 #include "tests/train_kit.h"
 
@@ -188,8 +188,8 @@ static void states_sum_to_the_step(void)
             sum_s += times.state_s[state];
         }
         RH_CHECK_CLOSE(sum_s, run->step_time_s, 1e-9);
-        g_autoptr(RhRehearsal) r = rh_account_new(&k.c, &l);
-        rh_account_run(&k.c, r, run);
+        g_autoptr(RhRehearsal) r = rh_run_metrics_new(&k.c, &l);
+        rh_run_metrics_run(&k.c, r, run);
         double most_j = 8 * 700 * r->step_time_s,
                host_w = k.platform->host_power_w.value + 8 * k.platform->nic_power_w.value;
         CU_ASSERT_TRUE(r->energy.total_j < most_j + host_w * r->step_time_s);
@@ -260,8 +260,8 @@ static void lora_runs_draw_what_was_measured(void)
         RhLayout l = train_layout(&k, m->layout);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         g_autoptr(RhRun) run = kit_run(p, k.platform, (RhEngineOptions){0});
-        g_autoptr(RhRehearsal) r = rh_account_new(&k.c, &l);
-        rh_account_run(&k.c, r, run);
+        g_autoptr(RhRehearsal) r = rh_run_metrics_new(&k.c, &l);
+        rh_run_metrics_run(&k.c, r, run);
         double step_w = rh_energy_node_w(k.platform, k.c.job.gpus, &r->energy, r->step_time_s);
         double idle_w = idle_node_w(k.platform);
         double run_w = ((m->run_s - m->waiting_s) * step_w + m->waiting_s * idle_w) / m->run_s;

@@ -1,13 +1,13 @@
 /* Groups of a stage, of which few stand for all, and what is known of blocks. */
 #include <math.h>
 
-#include "strategies/search/screen_groups.h"
-#include "strategies/search/shared_times.h"
+#include "strategies/search/bounds/shared_times.h"
+#include "strategies/search/bounds/stage_groups.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
 /* Of the group that holds `rank`. */
-static double alone_s(const RhCase *c, const RhNet *net, RhGroupKind kind, int32_t rank)
+static double alone_s(const RhCase *c, const RhGroupNetwork *net, RhGroupKind kind, int32_t rank)
 {
     const RhGroup *g = rh_program_group(net->skeleton, net->groups[kind]);
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
@@ -15,8 +15,8 @@ static double alone_s(const RhCase *c, const RhNet *net, RhGroupKind kind, int32
     return rh_collective_alone_s(RH_OP_ALL_GATHER, RH_ALGO_RING, g->size, gpus, 1e8, c->platform);
 }
 
-static bool stands_for_one(const RhCase *c, const RhNet *net, RhGroupKind kind, const GArray *apart,
-                           int32_t rank)
+static bool stands_for_one(const RhCase *c, const RhGroupNetwork *net, RhGroupKind kind,
+                           const GArray *apart, int32_t rank)
 {
     double seconds = alone_s(c, net, kind, rank);
     for (guint i = 0; i < apart->len; i++)
@@ -40,11 +40,11 @@ static void groups_moved_over_the_fabric_take_as_long(void)
         g_auto(TrainKit) k = train_kit("llama-3.2-1b", rows[i].platform, "megatron", 64, 512);
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
-        const RhNet *net = rh_screen_net(screen, &l);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+        const RhGroupNetwork *net = rh_bound_network(cache, &l);
         RhGroupKind kind = rh_params_shard_group(&l, RH_PARAMS_COMMON);
         for (int32_t stage = 0; stage < l.pp; stage++) {
-            const GArray *apart = rh_screen_groups_apart(screen, net, stage, kind);
+            const GArray *apart = rh_bound_groups_apart(cache, net, stage, kind);
             CU_ASSERT_TRUE(apart->len <= rows[i].most);
             for (int32_t at = 0; at < rh_grid_stage_ranks(&net->grid); at++)
                 CU_ASSERT_TRUE(
@@ -64,18 +64,18 @@ static void layouts_share_sets(void)
                 {"tp2,pp2,dp8,zero0", RH_GROUP_DATA}};
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:4", "megatron", 64, 512);
     train_kit_runs_all(&k);
-    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
-    const RhGroupSet *sets[G_N_ELEMENTS(rows)];
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+    const RhStageGroups *sets[G_N_ELEMENTS(rows)];
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhLayout l = train_layout(&k, rows[i].layout);
-        sets[i] = rh_screen_group_set(screen, rh_screen_net(screen, &l), 1, rows[i].kind);
+        sets[i] = rh_bound_stage_groups(cache, rh_bound_network(cache, &l), 1, rows[i].kind);
     }
     CU_ASSERT_PTR_EQUAL(sets[0], sets[1]);
     CU_ASSERT_PTR_NOT_EQUAL(sets[0], sets[2]);
 }
 
 /* Collectives that were timed for all bytes. */
-static int32_t timed(const RhScreen *s)
+static int32_t timed(const RhBoundCache *s)
 {
     GHashTableIter iter;
     gpointer key;
@@ -92,16 +92,16 @@ static void times_of_blocks_are_learned(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:4", "megatron", 64, 512);
     train_kit_runs_all(&k);
     RhLayout l = train_layout(&k, "tp4,pp2,dp4,zero1");
-    g_autoptr(RhScreen) first = rh_screen_new(&k.c), second = rh_screen_new(&k.c);
-    rh_screen_begin_learning(first);
-    double bound_s = rh_screen_cut_s(first, &l);
-    g_autoptr(GByteArray) told = rh_screen_end_learning(first);
+    g_autoptr(RhBoundCache) first = rh_bound_new(&k.c), second = rh_bound_new(&k.c);
+    rh_bound_begin_learning(first);
+    double bound_s = rh_cut_bound_s(first, &l);
+    g_autoptr(GByteArray) told = rh_bound_end_learning(first);
     RhUnpack in = {told->data, told->data + told->len, true};
-    rh_screen_learn(second, &in);
+    rh_bound_learn(second, &in);
     CU_ASSERT_TRUE(in.whole && in.at == in.end);
     int32_t known = timed(second);
     CU_ASSERT_TRUE(known > 0);
-    CU_ASSERT_EQUAL(rh_screen_cut_s(second, &l), bound_s);
+    CU_ASSERT_EQUAL(rh_cut_bound_s(second, &l), bound_s);
     CU_ASSERT_EQUAL(timed(second), known);
 }
 

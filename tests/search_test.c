@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "strategies/search/room.h"
+#include "strategies/search/memory_budget.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -392,7 +392,7 @@ static void changes_are_safe(void)
         k.c.job.gpus = cases[i].gpus;
         RhPlanOptions o = {.gap_frac = 0.002, .risk_frac = 0.001}; /* two GPUs are 96 % full */
         g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
-        double safe = rh_room(&k.c, NULL, 0, o.risk_frac).ranked_bytes;
+        double safe = rh_memory_budget(&k.c, NULL, 0, o.risk_frac).ranked_bytes;
         CU_ASSERT_EQUAL(plan->fit_count > 0, cases[i].fits);
         CU_ASSERT_EQUAL(plan->unsafe, cases[i].fits);
         CU_ASSERT_TRUE_FATAL(plan->changes->len > 0);

@@ -1,7 +1,7 @@
 /* Steps that move when next to nothing changes: told from timers that are wrong. */
 #include <math.h>
 
-#include "strategies/search/sensitive.h"
+#include "strategies/search/rehearsals/step_sensitivity.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -11,7 +11,7 @@
     "sp=on,partition=work"
 
 /* How much longer the step takes with flows for timers, and how far it moves by itself. */
-static double apart_frac(int64_t microbatches, RhSpread *spread)
+static double apart_frac(int64_t microbatches, RhStepSpread *spread)
 {
     g_autoptr(GError) error = NULL;
     g_auto(TrainKit) k =
@@ -39,7 +39,7 @@ static double apart_frac(int64_t microbatches, RhSpread *spread)
  * flows are the same step. */
 static void timers_are_flows_while_differences_are_small(void)
 {
-    RhSpread spread;
+    RhStepSpread spread;
     double apart = apart_frac(16, &spread);
     CU_ASSERT_DOUBLE_EQUAL(apart, 0, 1e-8);
     CU_ASSERT_DOUBLE_EQUAL(spread.least_frac, 0, 1e-6);
@@ -50,7 +50,7 @@ static void timers_are_flows_while_differences_are_small(void)
 
 static void flows_differ_by_no_more_than_a_nudge_does(void)
 {
-    RhSpread spread;
+    RhStepSpread spread;
     double apart = apart_frac(88, &spread);
     CU_ASSERT_TRUE(spread.most_frac - spread.least_frac > 5e-4);
     CU_ASSERT_TRUE(spread.most_frac - spread.least_frac < 2e-2);
@@ -59,7 +59,7 @@ static void flows_differ_by_no_more_than_a_nudge_does(void)
 
 static void a_spread_explains_as_much_again_on_either_side(void)
 {
-    RhSpread spread = {-0.001, 0.003};
+    RhStepSpread spread = {-0.001, 0.003};
     CU_ASSERT_TRUE(rh_spread_explains(spread, 0.0069));
     CU_ASSERT_FALSE(rh_spread_explains(spread, 0.0071));
     CU_ASSERT_TRUE(rh_spread_explains(spread, -0.0049));

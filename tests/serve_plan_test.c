@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "strategies/search/serve_plan.h"
+#include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/server.h"
 #include "tests/testkit.h"
 

@@ -1,14 +1,14 @@
 /* What of a service's kernels lies beyond what was measured is told, and nothing of usual services. */
-#include "strategies/search/served_beyond.h"
+#include "strategies/search/services/serve_extrapolation.h"
 
 #include "tests/serve_kit.h"
 
-static RhServedBeyond beyond_of(Setting *s, int32_t prompt, int32_t answer)
+static RhServeExtrapolation beyond_of(Setting *s, int32_t prompt, int32_t answer)
 {
     g_autoptr(RhRequests) requests = drawn(40, 1, prompt, answer);
     g_autoptr(RhServiceResult) r = serve(s, requests, &(RhClient){.at_once = 4});
     RhOutcome o = rh_outcome(r, &(RhSlos){0});
-    return rh_served_beyond(&s->serving, &s->deployment, &o);
+    return rh_serve_extrapolation(&s->serving, &s->deployment, &o);
 }
 
 static void usual_services_lie_within(void)
@@ -17,7 +17,7 @@ static void usual_services_lie_within(void)
                                               "server=sglang,tp4", "server=vllm,tp2/tp2"};
     for (size_t i = 0; i < G_N_ELEMENTS(deployments); i++) {
         Setting s = setting_of("llama-3.1-70b", "dgx-h100:1", deployments[i]);
-        RhServedBeyond b = beyond_of(&s, 2048, 256);
+        RhServeExtrapolation b = beyond_of(&s, 2048, 256);
         for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
             CU_ASSERT_TRUE(b.kinds[kind].share_frac < 0.05);
         CU_ASSERT_EQUAL(b.untabled_frac, 0);
@@ -29,7 +29,7 @@ static void usual_services_lie_within(void)
 static void long_prompts_leave_the_tables(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1");
-    RhServedBeyond usual = beyond_of(&s, 8192, 16), beyond = beyond_of(&s, 100000, 16);
+    RhServeExtrapolation usual = beyond_of(&s, 8192, 16), beyond = beyond_of(&s, 100000, 16);
     CU_ASSERT_EQUAL(usual.kinds[RH_SHAPES_ATTENTION].share_frac, 0);
     double share = beyond.kinds[RH_SHAPES_ATTENTION].share_frac;
     CU_ASSERT_TRUE(share > RH_EXTRAPOLATED_TOLD_FRAC && share < 1);
@@ -48,7 +48,7 @@ static void experts_without_a_table_are_told(void)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         Setting s = setting_of("gpt-oss-120b", "dgx-b200:1", "server=trtllm,tp1");
         s.serving.recipe = rows[i].recipe;
-        RhServedBeyond b = beyond_of(&s, 1024, 256);
+        RhServeExtrapolation b = beyond_of(&s, 1024, 256);
         CU_ASSERT_TRUE(rows[i].tabled ? b.untabled_frac == 0 : b.untabled_frac > 0.25);
         CU_ASSERT_STRING_EQUAL(b.device, "b200-sxm");
         close_setting(&s);
@@ -59,7 +59,7 @@ static void experts_without_a_table_are_told(void)
 static void of_nobody_nothing_is_told(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1");
-    RhServedBeyond b = rh_served_beyond(&s.serving, &s.deployment, &(RhOutcome){0});
+    RhServeExtrapolation b = rh_serve_extrapolation(&s.serving, &s.deployment, &(RhOutcome){0});
     CU_ASSERT_EQUAL(b.kinds[RH_SHAPES_GEMM].share_frac, 0);
     CU_ASSERT_PTR_NULL(b.device);
     close_setting(&s);

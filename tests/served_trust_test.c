@@ -1,7 +1,7 @@
 /* What a service is allowed to be off by: what was measured alike, else the widest of its kind of model. */
 #include <math.h>
 
-#include "strategies/search/served_trust.h"
+#include "strategies/search/services/serve_error_bars.h"
 #include "tests/serve_kit.h"
 
 static RhSloAllowance allowed(const char *model, const char *platform, const char *deployment)

@@ -1,5 +1,5 @@
 /* Capacity of a service: sizes, money and answers, by hand; and who is best. */
-#include "strategies/search/service_cells.h"
+#include "strategies/search/capacity/service_capacity.h"
 #include "tests/testkit.h"
 
 static void add_entry(RhServePlan *plan, int32_t gpus, double answer_s, double tokens_per_s)
@@ -99,11 +99,11 @@ static void the_cheapest_that_meets_the_goal_is_best(void)
                                {"b", b, NULL, 1.0, 8, {0, 0, NULL}}};
     rh_service_cells(&offers[0], none, cells);
     rh_service_cells(&offers[1], none, cells);
-    RhServiceGoal goal = {0};
+    RhServiceTarget goal = {0};
     CU_ASSERT_EQUAL(rh_service_judge(&goal, cells), 2);
     CU_ASSERT_TRUE(!at(cells, 0)->pareto && !at(cells, 1)->pareto);
     CU_ASSERT_TRUE(at(cells, 2)->pareto && at(cells, 3)->pareto);
-    goal = (RhServiceGoal){.for_s = 36000, .budget_usd = 40};
+    goal = (RhServiceTarget){.for_s = 36000, .budget_usd = 40};
     CU_ASSERT_EQUAL(rh_service_judge(&goal, cells), 2);
     CU_ASSERT_DOUBLE_EQUAL(at(cells, 2)->usd, 40, 1e-9);
     CU_ASSERT_FALSE(at(cells, 0)->meets);
@@ -114,7 +114,7 @@ static void the_cheapest_that_meets_the_goal_is_best(void)
     offers[1].usd_per_gpu_h = 0;
     rh_service_cells(&offers[0], none, cells);
     rh_service_cells(&offers[1], none, cells);
-    goal = (RhServiceGoal){0};
+    goal = (RhServiceTarget){0};
     CU_ASSERT_FALSE(rh_service_priced(cells));
     CU_ASSERT_EQUAL(rh_service_judge(&goal, cells), 0);
 }
@@ -131,7 +131,7 @@ static void equals_and_none(void)
                                      {"c", NULL, "no room", 1.0, 8, {0, 0, NULL}}};
     for (int i = 0; i < 3; i++)
         rh_service_cells(&offers[i], none, cells);
-    const RhServiceGoal goal = {0};
+    const RhServiceTarget goal = {0};
     CU_ASSERT_EQUAL(rh_service_judge(&goal, cells), 0);
     CU_ASSERT_TRUE(at(cells, 0)->pareto);
     CU_ASSERT_FALSE(at(cells, 1)->pareto);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "platforms/profile.h"
-#include "strategies/search/account.h"
+#include "strategies/search/rehearsals/run_metrics.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -56,7 +56,7 @@ static double share(TrainKit *k, const char *layout, RhShapesKind kind)
 {
     RhExtrapolated beyond[RH_SHAPES_LAST];
     RhLayout l = train_layout(k, layout);
-    rh_account_extrapolated(&k->c, &l, beyond);
+    rh_run_metrics_extrapolated(&k->c, &l, beyond);
     return beyond[kind].share_frac;
 }
 

@@ -1,4 +1,4 @@
-/* Messages that share links with collectives of tensor groups that straddle nodes (search/screen_share.c). */
+/* Messages that share links with collectives of tensor groups that straddle nodes (search/bounds/p2p_interference.c). */
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
@@ -16,15 +16,15 @@ static TrainKit wide(const char *platform, const char *stack, int64_t batch)
 }
 
 /* The segment graph over the rehearsal; NAN: a machine too busy for it. */
-static double segment_ratio(const RhCase *c, RhScreen *screen, const RhLayout *l)
+static double segment_ratio(const RhCase *c, RhBoundCache *cache, const RhLayout *l)
 {
     g_autoptr(RhProgram) program = rh_train_build(c, l, NULL);
     g_assert(program);
     g_autoptr(RhRun) run = bounds_rehearse(program, c->platform, PATIENCE_S);
     if (!run)
         return (double)NAN;
-    double closed = rh_screen_bound_s(screen, l) / run->step_time_s;
-    double segment = rh_screen_segment_s(screen, l) / run->step_time_s;
+    double closed = rh_closed_form_s(cache, l) / run->step_time_s;
+    double segment = rh_segment_graph_s(cache, l) / run->step_time_s;
     bool holds = closed <= segment * (1 + 1e-9) && segment <= 1 + 1e-9;
     CU_ASSERT_TRUE(holds);
     if (!holds) {
@@ -47,14 +47,14 @@ static void drawn_groups_that_straddle_are_bounded(void)
         g_auto(TrainKit) k =
             wide(platforms[i / G_N_ELEMENTS(stacks)], stacks[i % G_N_ELEMENTS(stacks)], 48);
         g_autoptr(GArray) space = rh_space_list(&k.c, NULL, 0);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         for (int n = 0; n < RH_TRIES(60, 10); n++) {
             RhLayout l =
                 g_array_index(space, RhLayout, gsl_rng_uniform_int(rng, (gulong)space->len));
-            (void)rh_screen_bound_s(screen, &l);
-            if (!rh_screen_shares(screen, &l))
+            (void)rh_closed_form_s(cache, &l);
+            if (!rh_bound_p2p_interference(cache, &l))
                 continue;
-            claimed += !isnan(segment_ratio(&k.c, screen, &l));
+            claimed += !isnan(segment_ratio(&k.c, cache, &l));
         }
     }
     gsl_rng_free(rng);
@@ -74,9 +74,9 @@ static void what_messages_take_of_a_collective_is_seen(void)
     int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = wide("dgx-h100:3", rows[i].stack, 48);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         RhLayout l = train_layout(&k, rows[i].layout);
-        double ratio = segment_ratio(&k.c, screen, &l);
+        double ratio = segment_ratio(&k.c, cache, &l);
         CU_ASSERT_TRUE(isnan(ratio) || ratio > rows[i].least);
         if (!(ratio > rows[i].least))
             g_printerr("  %s: %.3f\n", rows[i].layout, ratio);
@@ -90,11 +90,11 @@ static void nothing_is_claimed_of_others(void)
 {
     static const char *const layouts[] = {"tp4,pp3,dp2", "tp2,pp2,dp6", "tp6,dp4", "tp1,pp4,dp6"};
     g_auto(TrainKit) k = wide("dgx-h100:3", "bare", 48);
-    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
-        (void)rh_screen_bound_s(screen, &l);
-        CU_ASSERT_PTR_NULL(rh_screen_shares(screen, &l));
+        (void)rh_closed_form_s(cache, &l);
+        CU_ASSERT_PTR_NULL(rh_bound_p2p_interference(cache, &l));
     }
 }
 
@@ -111,8 +111,8 @@ static void what_a_rank_sends_goes_one_byte_after_another(void)
     train_kit_runs_all(&k);
     RhLayout l =
         train_layout(&k, "tp2,pp2,dp16,ep16,etp1,dispatch=deepep,vpp8,mb1,zero1,order=tp-dp-pp");
-    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
-    CU_ASSERT_TRUE(segment_ratio(&k.c, screen, &l) > 0.86);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
+    CU_ASSERT_TRUE(segment_ratio(&k.c, cache, &l) > 0.86);
 }
 
 int main(void)

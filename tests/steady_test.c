@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "sim/engine/apart.h"
-#include "strategies/search/steady.h"
+#include "strategies/search/rehearsals/steady_state.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -59,13 +59,13 @@ static void check_step(const Step *step)
     g_auto(TrainKit) k =
         train_kit(step->model, step->platform, step->stack, step->batch, step->sequence);
     RhLayout l = train_layout(&k, step->layout);
-    RhSteadyParts parts;
-    CU_ASSERT_TRUE_FATAL(rh_steady_parts(&k.c, &l, &parts));
+    RhSteadyStateParts parts;
+    CU_ASSERT_TRUE_FATAL(rh_steady_state_parts(&k.c, &l, &parts));
     CU_ASSERT_TRUE(parts.whole >= 2 * (parts.first + parts.second));
     RhRehearsalNote notes[] = {{l, parts.first}, {l, parts.second}, {l, 0}};
     RhRun *runs[3];
     rehearse(&k, notes, runs);
-    g_autoptr(RhRun) told = rh_steady_run(runs[0], runs[1], parts);
+    g_autoptr(RhRun) told = rh_steady_state_run(runs[0], runs[1], parts);
     RH_CHECK_CLOSE(told->step_time_s, runs[2]->step_time_s, RH_STEADY_APART_FRAC);
     RH_CHECK_CLOSE(told->bytes_total, runs[2]->bytes_total, 1e-9);
     CU_ASSERT_EQUAL_FATAL(told->performers->len, runs[2]->performers->len);
@@ -84,8 +84,8 @@ static void few_microbatches_are_rehearsed_whole(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 32, 2048);
     RhLayout l = train_layout(&k, "tp2,pp4,mb1,zero1");
-    RhSteadyParts parts;
-    CU_ASSERT_FALSE(rh_steady_parts(&k.c, &l, &parts));
+    RhSteadyStateParts parts;
+    CU_ASSERT_FALSE(rh_steady_state_parts(&k.c, &l, &parts));
 }
 
 int main(void)

@@ -14,9 +14,9 @@ typedef struct {
     double closed, segment;
 } Ratio;
 
-static Ratio check(RhScreen *screen, const RhCase *c, const RhLayout *l, const char *question)
+static Ratio check(RhBoundCache *cache, const RhCase *c, const RhLayout *l, const char *question)
 {
-    double closed = rh_screen_bound_s(screen, l), segment = rh_screen_segment_s(screen, l);
+    double closed = rh_closed_form_s(cache, l), segment = rh_segment_graph_s(cache, l);
     g_autoptr(RhProgram) p = rh_train_build(c, l, NULL);
     g_assert(p);
     g_autoptr(RhRun) run = bounds_rehearse(p, c->platform, PATIENCE_S);
@@ -60,9 +60,9 @@ static void replicas_that_lie_otherwise_meet(void)
         rh_model_free(k.model);
         k.model = rh_model_gpt("wide", 24, 6144, 48, 0, 51200, 2048);
         k.c.model = k.model;
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         RhLayout l = train_layout(&k, rows[i].layout);
-        Ratio ratio = check(screen, &k.c, &l, rows[i].stack);
+        Ratio ratio = check(cache, &k.c, &l, rows[i].stack);
         CU_ASSERT_TRUE(isnan(ratio.segment) || ratio.segment > rows[i].least);
         CU_ASSERT_TRUE(isnan(ratio.closed) || ratio.closed > rows[i].closed);
         if (ratio.segment <= rows[i].least || ratio.closed <= rows[i].closed)
@@ -137,12 +137,12 @@ static int32_t ask(gsl_rng *rng, double *sum)
     k.c.model = k.model;
     train_kit_runs_all(&k);
     k.stack->prefetch_layers = DRAW(rng, 0, 1, 2, 3);
-    g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
     for (int tries = 0; tries < 20 && looked < 3; tries++) {
         RhLayout l;
         if (!draw_layout(rng, &k.c, g.tp, &l))
             continue;
-        Ratio ratio = check(screen, &k.c, &l, platform);
+        Ratio ratio = check(cache, &k.c, &l, platform);
         if (isnan(ratio.segment))
             break;
         *sum += ratio.segment;

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "sim/ledger.h"
 #include "sim/timeline.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

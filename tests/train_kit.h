@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "sim/engine/apart.h"
+#include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/plan.h"
-#include "strategies/search/screen.h"
 #include "strategies/train/build.h"
 #include "strategies/train/train.h"
 #include "tests/testkit.h"
@@ -105,8 +105,8 @@ static inline double train_step_s(const RhCase *c, const RhLayout *l, bool unfol
 
 static inline double train_segment_s(const RhCase *c, const RhLayout *l)
 {
-    g_autoptr(RhScreen) screen = rh_screen_new(c);
-    return rh_screen_segment_s(screen, l);
+    g_autoptr(RhBoundCache) cache = rh_bound_new(c);
+    return rh_segment_graph_s(cache, l);
 }
 
 /* A layout of two nodes, and a part of the reason why it is refused. */

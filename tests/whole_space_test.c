@@ -1,6 +1,6 @@
 /* The whole space: its bounds are bounds, and nothing drawn from it beats a plan. */
-#include "strategies/search/rehearse.h"
-#include "strategies/search/screen_recompute.h"
+#include "strategies/search/bounds/recompute_bound.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -79,24 +79,23 @@ static void open_candidates_are_bounded(void)
         g_auto(TrainKit) k = train_kit(jobs[j].model, jobs[j].platform, jobs[j].stack,
                                        jobs[j].batch, jobs[j].sequence);
         g_auto(Drawn) d = draw(&k, jobs[j].every);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         CU_ASSERT_TRUE(d.layouts->len >= 20);
         for (guint i = 0; i < d.layouts->len; i++) {
             const RhLayout *l = &g_array_index(d.layouts, RhLayout, i);
             RhLayout cut = g_array_index(d.parents, RhLayout, 2 * i);
             RhLayout chunks = g_array_index(d.parents, RhLayout, 2 * i + 1);
-            double step_s = rh_screen_segment_s(screen, l) * (1 + 1e-9);
+            double step_s = rh_segment_graph_s(cache, l) * (1 + 1e-9);
             RhRecomputeQuestion question = {.modules = rh_space_recompute_modules(d.space, &cut),
                                             .uneven = rh_space_recomputes_unevenly(d.space),
                                             .shares_open = true,
-                                            .most_bytes = rh_screen_memory(screen, l).peak_bytes};
-            double kernels_s = rh_screen_cut_kernels_s(screen, &cut);
-            CU_ASSERT_TRUE(0 < kernels_s &&
-                           kernels_s <= rh_screen_cut_s(screen, &cut) * (1 + 1e-9));
-            CU_ASSERT_TRUE(rh_screen_cut_s(screen, &cut) <= step_s);
-            CU_ASSERT_TRUE(rh_screen_work_s(screen, &chunks) <= step_s);
-            RhMemoryExcess excess = rh_screen_memory_excess(screen, &chunks, &question);
-            CU_ASSERT_TRUE(rh_screen_recomputed_s(screen, &chunks, &question, excess) <= step_s);
+                                            .most_bytes = rh_bound_memory(cache, l).peak_bytes};
+            double kernels_s = rh_cut_bound_kernels_s(cache, &cut);
+            CU_ASSERT_TRUE(0 < kernels_s && kernels_s <= rh_cut_bound_s(cache, &cut) * (1 + 1e-9));
+            CU_ASSERT_TRUE(rh_cut_bound_s(cache, &cut) <= step_s);
+            CU_ASSERT_TRUE(rh_bound_work_s(cache, &chunks) <= step_s);
+            RhMemoryExcess excess = rh_bound_memory_excess(cache, &chunks, &question);
+            CU_ASSERT_TRUE(rh_bound_recomputed_s(cache, &chunks, &question, excess) <= step_s);
         }
     }
 }
@@ -148,11 +147,11 @@ static void nothing_drawn_beats_a_plan(void)
         CU_ASSERT_TRUE(plan->proved);
         const RhRehearsal *best = plan->entries->pdata[0];
         g_auto(Drawn) d = draw(&k, jobs[j].every);
-        g_autoptr(RhScreen) screen = rh_screen_new(&k.c);
+        g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         for (guint i = 0; i < d.layouts->len; i++) {
             const RhLayout *l = &g_array_index(d.layouts, RhLayout, i);
-            if (rh_screen_memory(screen, l).peak_bytes > plan->ranked_bytes ||
-                rh_screen_segment_s(screen, l) >= best->step_time_s)
+            if (rh_bound_memory(cache, l).peak_bytes > plan->ranked_bytes ||
+                rh_segment_graph_s(cache, l) >= best->step_time_s)
                 continue;
             g_autoptr(RhRehearsal) r =
                 rh_rehearse(&k.c, l, &(RhEngineOptions){0}, NULL, NULL, &error);

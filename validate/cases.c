@@ -12,7 +12,7 @@
 #include "calibrate/steps_task.h"
 #include "sim/engine/workers.h"
 #include "strategies/search/likeness.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/stream_pools.h"
 #include "validate/cases_translate.h"
 

@@ -30,7 +30,7 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
 {
     RhActor *a = &x->actors[actor];
     a->holders += change;
-    double speed = rh_kept_frac(a->sms, x->sms_held, a->holders);
+    double speed = rh_sms_left_frac(a->sms, x->sms_held, a->holders);
     for (uint32_t lanes = a->stretching; lanes; lanes &= lanes - 1) {
         RhRunning *running = &a->running[__builtin_ctz(lanes)];
         running->left_s = MAX(0, running->left_s - (x->t_s - running->t_last_s) * a->speed);

@@ -7,12 +7,12 @@
 
 #include <math.h>
 
-#include "strategies/search/account.h"
-#include "strategies/search/advice.h"
-#include "strategies/search/funnel.h"
-#include "strategies/search/near.h"
+#include "strategies/search/bounds/bound_cache.h"
+#include "strategies/search/funnel/funnel.h"
+#include "strategies/search/funnel/similarity.h"
 #include "strategies/search/plan_answer.h"
-#include "strategies/search/screen.h"
+#include "strategies/search/rehearsals/run_metrics.h"
+#include "strategies/search/suggest.h"
 #include "strategies/train/least.h"
 
 #define BATCH       8
@@ -31,14 +31,14 @@
 /* Into the race of what keeps within the room, or of what only fits. */
 static void enter(RhFunnel *f, const RhLayout *l, double peak)
 {
-    int32_t i = rh_kept_count(f->space) - 1;
-    RhRace *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
-    double key = rh_funnel_by_memory(f) ? peak : rh_screen_work_s(f->screen, l);
+    int32_t i = rh_layout_store_count(f->space) - 1;
+    RhCandidateQueue *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
+    double key = rh_funnel_by_memory(f) ? peak : rh_bound_work_s(f->cache, l);
     f->plan->fit_count++;
     f->plan->screened_count++;
     f->plan->roomy_count += race == &f->main;
-    rh_heap_push(race->heap,
-                 (RhCandidate){i, key, rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
+    rh_candidate_heap_push(
+        race->heap, (RhCandidate){i, key, rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
 }
 
 /* Memory of a layout; the work of its slots where it fits. What neither fits nor nearly does is
@@ -49,14 +49,14 @@ static bool screen_one(const RhLayout *asked, void *user)
     RhTrainMemory m;
     RhLayout settled = *asked, *l = &settled;
     if (l->again_layers_count == RH_AGAIN_LEAST)
-        rh_recompute_least(rh_screen_shard(f->screen, l)->pieces, rh_screen_shape(f->screen, l),
+        rh_recompute_least(rh_bound_shard(f->cache, l)->pieces, rh_bound_shape(f->cache, l),
                            f->room.ranked_bytes, l);
     if (l->recompute != asked->recompute && asked->recompute == RH_RECOMPUTE_SELECTIVE)
         return !rh_funnel_out_of_time(f); /* full recomputation of nothing is the same */
     if (f->plan->legal_count++ % 64 == 0)
         rh_funnel_report(f, "fit", f->plan->fit_count, f->plan->legal_count);
-    if (rh_screen_memory_within(f->screen, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {
-        rh_kept_add(f->space, l, m.peak_bytes);
+    if (rh_bound_memory_within(f->cache, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {
+        rh_layout_store_add(f->space, l, m.peak_bytes);
         if (m.peak_bytes <= f->room.most_bytes)
             enter(f, l, m.peak_bytes);
     }
@@ -89,20 +89,20 @@ static bool is_too_large(RhFunnel *f, const RhCandidate *c)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
     double most = c->kind >= RH_KEY_SEGMENT ? SEARCH_TASKS_MAX : GRAPH_TASKS_MAX;
-    return c->kind >= RH_KEY_CLOSED && rh_screen_tasks(f->screen, &l) > most;
+    return c->kind >= RH_KEY_CLOSED && rh_bound_tasks(f->cache, &l) > most;
 }
 
 /* A candidate known by its bounds alone, after all others. */
 static void keep_quick(RhFunnel *f, const RhCandidate *c)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
-    RhRehearsal *r = rh_account_new(f->c, &l);
-    double closed_s = rh_screen_bound_s(f->screen, &r->layout);
+    RhRehearsal *r = rh_run_metrics_new(f->c, &l);
+    double closed_s = rh_closed_form_s(f->cache, &r->layout);
     double segment_s =
-        c->kind >= RH_KEY_SEGMENT ? rh_screen_segment_s(f->screen, &r->layout) : closed_s;
+        c->kind >= RH_KEY_SEGMENT ? rh_segment_graph_s(f->cache, &r->layout) : closed_s;
     r->bound_closed_s = closed_s * rh_straggler_factor(f->c);
     r->bound_segment_s = segment_s * rh_straggler_factor(f->c);
-    rh_account_bound(f->c, r, segment_s);
+    rh_run_metrics_bound(f->c, r, segment_s);
     g_ptr_array_add(f->race->entries, r);
 }
 
@@ -136,25 +136,25 @@ static void expect_next(RhFunnel *f)
     }
     if (next) {
         RhLayout l = rh_funnel_layout(f, next->layout);
-        rh_screen_expect_messages(f->screen, &l);
+        rh_bound_expect_messages(f->cache, &l);
     }
 }
 
 /* The next better bound of a candidate, with which it goes back. */
 static void refine(RhFunnel *f, RhCandidate c)
 {
-    static double (*const bound_s[])(RhScreen *,
-                                     const RhLayout *) = {[RH_KEY_SUMS] = rh_screen_sums_s,
-                                                          [RH_KEY_CLOSED] = rh_screen_bound_s,
-                                                          [RH_KEY_GRAPH] = rh_screen_graph_s,
-                                                          [RH_KEY_SEGMENT] = rh_screen_segment_s};
+    static double (*const bound_s[])(RhBoundCache *, const RhLayout *) = {
+        [RH_KEY_SUMS] = rh_bound_gradient_interference_s,
+        [RH_KEY_CLOSED] = rh_closed_form_s,
+        [RH_KEY_GRAPH] = rh_bound_graph_s,
+        [RH_KEY_SEGMENT] = rh_segment_graph_s};
     c.kind++;
     f->plan->segments_count += c.kind == RH_KEY_GRAPH;
     RhLayout l = rh_funnel_layout(f, c.layout);
     if (c.kind == RH_KEY_SEGMENT)
         expect_next(f);
-    c.key = fmax(c.key, bound_s[c.kind](f->screen, &l));
-    rh_heap_push(f->race->heap, c);
+    c.key = fmax(c.key, bound_s[c.kind](f->cache, &l));
+    rh_candidate_heap_push(f->race->heap, c);
 }
 
 static void take(RhFunnel *f, RhCandidate c)
@@ -175,21 +175,21 @@ static void take(RhFunnel *f, RhCandidate c)
             leave_out(f, &c);
     } else if (c.kind < RH_KEY_SEGMENT) {
         refine(f, c);
-    } else if (f->o->quick && rh_screen_tasks(f->screen, &l) > QUICK_TASKS_MAX) {
+    } else if (f->o->quick && rh_bound_tasks(f->cache, &l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
     } else {
         rh_funnel_join_batch(f, &c,
-                             rh_funnel_by_memory(f) ? rh_screen_segment_s(f->screen, &l) : c.key);
+                             rh_funnel_by_memory(f) ? rh_segment_graph_s(f->cache, &l) : c.key);
     }
 }
 
-void rh_funnel_run(RhFunnel *f, RhRace *race)
+void rh_funnel_run(RhFunnel *f, RhCandidateQueue *race)
 {
     f->race = race;
     while (!rh_funnel_out_of_time(f)) {
         const GArray *heap = race->heap;
         bool over = heap->len == 0 ||
-                    rh_heap_least(heap) >= fmin(rh_funnel_cut_off(f), race->foreseen) ||
+                    rh_candidate_heap_least(heap) >= fmin(rh_funnel_cut_off(f), race->foreseen) ||
                     (f->o->quick && f->plan->rehearsed_count >= race->batch) ||
                     (race->filling && race->tasks_left <= 0);
         if ((int32_t)f->batch->len == race->batch || (over && f->batch->len > 0)) {
@@ -198,7 +198,7 @@ void rh_funnel_run(RhFunnel *f, RhRace *race)
         }
         if (over)
             break;
-        take(f, rh_heap_pop(race->heap));
+        take(f, rh_candidate_heap_pop(race->heap));
     }
     rh_funnel_leave_batch(f);
 }
@@ -207,10 +207,10 @@ void rh_funnel_run(RhFunnel *f, RhRace *race)
 static void fill_with_bounds(RhFunnel *f)
 {
     for (guint i = 0; i < f->aside->len; i++)
-        rh_heap_push(f->race->heap, g_array_index(f->aside, RhCandidate, i));
+        rh_candidate_heap_push(f->race->heap, g_array_index(f->aside, RhCandidate, i));
     while ((int32_t)f->race->entries->len < f->race->top && f->race->heap->len > 0 &&
            !rh_funnel_out_of_time(f)) {
-        RhCandidate c = rh_heap_pop(f->race->heap);
+        RhCandidate c = rh_candidate_heap_pop(f->race->heap);
         RhLayout l = rh_funnel_layout(f, c.layout);
         if (c.kind >= RH_KEY_WORK && rh_funnel_entry_of_kind(f, &l) >= 0)
             continue;
@@ -235,14 +235,15 @@ static void race(RhFunnel *f)
 static double least_left(RhFunnel *f)
 {
     GArray *heap = f->main.heap;
-    while (heap->len > 0 && rh_heap_top(heap)->kind < RH_KEY_CLOSED && !rh_funnel_out_of_time(f)) {
-        RhCandidate c = rh_heap_pop(heap);
+    while (heap->len > 0 && rh_candidate_heap_top(heap)->kind < RH_KEY_CLOSED &&
+           !rh_funnel_out_of_time(f)) {
+        RhCandidate c = rh_candidate_heap_pop(heap);
         if (c.kind < RH_KEY_WORK)
             rh_funnel_open(f, &c, NULL);
         else
             refine(f, c);
     }
-    return rh_heap_least(heap);
+    return rh_candidate_heap_least(heap);
 }
 
 /* Bounds are of time: of another objective nothing is known of what was not rehearsed. */
@@ -297,8 +298,8 @@ static void search_beside(RhFunnel *f)
     if (!f->o->unperformed)
         rh_funnel_begin_performance(f);
     if (f->o->outside && f->main.entries->len > 0 && !f->failed && !f->plan->timed_out)
-        f->outside = rh_outside_begin(f->c, f->o, f->main.entries->pdata[0], f->plan->unsafe,
-                                      f->queue, f->deadline);
+        f->outside = rh_unsearched_begin(f->c, f->o, f->main.entries->pdata[0], f->plan->unsafe,
+                                         f->queue, f->deadline);
     rh_funnel_fill_rows(f);
     rh_funnel_search_families(f);
     search_fuller(f);
@@ -311,7 +312,7 @@ static void search_beside(RhFunnel *f)
 
 typedef struct {
     RhPlanOptions o;
-    RhAloneTimes *alone; /* NULL: rehearsals take the screen's */
+    RhAloneTimes *alone; /* NULL: rehearsals take the bound cache's */
     RhFoldedTable *folded;
     RhFunnel f;
 } Search;
@@ -324,14 +325,14 @@ static RhPlanOptions settled(const RhPlanOptions *asked)
     return o;
 }
 
-static RhRace race_new(GPtrArray *entries, int32_t top, int32_t batch, double worth)
+static RhCandidateQueue race_new(GPtrArray *entries, int32_t top, int32_t batch, double worth)
 {
-    return (RhRace){.heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate)),
-                    .entries = entries,
-                    .top = top,
-                    .batch = batch,
-                    .worth = worth,
-                    .foreseen = (double)INFINITY};
+    return (RhCandidateQueue){.heap = g_array_new(FALSE, FALSE, sizeof(RhCandidate)),
+                              .entries = entries,
+                              .top = top,
+                              .batch = batch,
+                              .worth = worth,
+                              .foreseen = (double)INFINITY};
 }
 
 static void races_begin(RhFunnel *f)
@@ -354,14 +355,14 @@ static void races_begin(RhFunnel *f)
 static void apart_begin(Search *s)
 {
     const RhCase *c = s->f.c;
-    RhScreen *screen = s->f.screen;
+    RhBoundCache *cache = s->f.cache;
     rh_train_job_legal(c, NULL); /* reads what files builders ask, once for all */
-    if (screen->c != c) {        /* its tables are of other links */
+    if (cache->c != c) {         /* its tables are of other links */
         s->alone = rh_alone_times_new(c->platform);
         s->folded = rh_folded_table_new();
     }
-    RhAloneTimes *alone = s->alone ? s->alone : screen->alone;
-    RhFoldedTable *folded = s->folded ? s->folded : screen->folded;
+    RhAloneTimes *alone = s->alone ? s->alone : cache->alone;
+    RhFoldedTable *folded = s->folded ? s->folded : cache->folded;
     s->f.apart = rh_apart_new(rh_rehearsal_build, sizeof(RhRehearsalNote), c->platform, alone,
                               folded, (void *)(uintptr_t)c);
     if (!s->o.unperformed || s->o.outside)
@@ -374,7 +375,7 @@ static void lists_begin(RhFunnel *f)
     f->waiting = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
     f->batch = g_array_new(FALSE, FALSE, sizeof(RhBatchItem));
     f->cuts_least_s = f->chunks_least_s = (double)INFINITY;
-    f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhForeseen));
+    f->foreseen = g_array_new(FALSE, FALSE, sizeof(RhExpectedValue));
 }
 
 static void lists_clear(RhFunnel *f)
@@ -390,13 +391,13 @@ static void search_begin(Search *s, const RhCase *c, const RhPlanOptions *option
     *s = (Search){.o = settled(options)};
     s->f = (RhFunnel){.c = c, .o = &s->o, .plan = plan, .deadline = deadline};
     RhFunnel *f = &s->f;
-    f->screen = rh_screen_new(c);
-    f->screen->deadline = deadline;
+    f->cache = rh_bound_new(c);
+    f->cache->deadline = deadline;
     apart_begin(s);
     if (!s->o.listed)
         f->layouts = rh_space_new(c, s->o.constraints, s->o.constraints_count, deadline);
-    f->space = rh_kept_new();
-    f->room = rh_room(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
+    f->space = rh_layout_store_new();
+    f->room = rh_memory_budget(c, s->o.constraints, s->o.constraints_count, s->o.risk_frac);
     races_begin(f);
     lists_begin(f);
 }
@@ -409,14 +410,14 @@ static void search_clear(Search *s)
     g_array_unref(f->fuller.heap);
     g_ptr_array_unref(f->fuller.entries);
     g_ptr_array_unref(f->behind);
-    rh_kept_free(f->space);
+    rh_layout_store_free(f->space);
     rh_space_free(f->layouts);
     rh_apart_free(f->apart);
-    rh_outside_free(f->outside);
+    rh_unsearched_free(f->outside);
     rh_rehearsal_queue_free(f->queue);
     rh_folded_table_free(s->folded);
     rh_alone_times_free(s->alone);
-    rh_screen_free(f->screen);
+    rh_bound_free(f->cache);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Search, search_clear)
 
@@ -446,7 +447,7 @@ static bool search_all(RhFunnel *f, GError **error)
         screen_all(f);
     search(f);
     if (!has_legal(f) && !rh_funnel_out_of_time(f)) {
-        rh_advice_no_layout(f->c, f->o, f->deadline, error);
+        rh_suggest_no_layout(f->c, f->o, f->deadline, error);
         return false;
     }
     search_beside(f);
@@ -465,9 +466,9 @@ static void advise(const RhFunnel *f)
     if (plan->timed_out || f->o->best_alone)
         return;
     if (plan->entries->len > 0 && !rh_funnel_by_memory(f))
-        rh_near_misses(f->c, f->screen, f->space, f->room.most_bytes, plan);
+        rh_near_misses(f->c, f->cache, f->space, f->room.most_bytes, plan);
     if (plan->fit_count == 0 || plan->unsafe)
-        rh_advice_smallest_change(f->c, f->o, f->deadline, plan);
+        rh_suggest_smallest_change(f->c, f->o, f->deadline, plan);
 }
 
 bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan, GError **error)
@@ -506,7 +507,7 @@ RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
         return NULL;
     advise(&s.f);
     if (s.f.outside)
-        plan->outside = rh_outside_end(s.f.outside, plan);
+        plan->outside = rh_unsearched_end(s.f.outside, plan);
     plan->ranked_bytes = s.f.room.ranked_bytes;
     plan->wall_s = (double)(g_get_monotonic_time() - started_us) / 1e6;
     return g_steal_pointer(&plan);

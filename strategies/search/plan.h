@@ -3,7 +3,7 @@
  * bound of the next (docs/theory/search.md). Result does not depend on the number of jobs. */
 #include "base/deadline.h"
 #include "strategies/knobs.h"
-#include "strategies/search/rehearse.h"
+#include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/search/space.h"
 
 typedef enum {
@@ -44,7 +44,7 @@ typedef struct {
     bool exhaustive;  /* rehearse every fitting layout */
     bool best_alone;  /* neither a fuller one nor near misses nor changes are looked for */
     bool unperformed; /* the best is left as the search found it: rh_plan_perform */
-    bool outside;     /* what is outside of the search is tried on the first row (outside.h) */
+    bool outside;     /* what is outside of the search is tried on the first row (unsearched.h) */
     double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
     int32_t jobs;     /* processes; 0 = all cores */
     double timeout_s; /* 0 = none */
@@ -110,7 +110,7 @@ typedef struct {
     int64_t cuts_count, cuts_opened_count, chunks_opened_count;
     /* Layouts of these that were looked at; those that fit; ... */
     int64_t legal_count, fit_count, screened_count, segments_count, rehearsed_count;
-    int64_t steady_count; /* steps told by rehearsals of fewer micro-batches (steady.h) */
+    int64_t steady_count; /* steps told by rehearsals of fewer micro-batches (steady_state.h) */
     double
         steady_apart_frac; /* by how much those that were performed whole differ from that, at most */
     bool steady_disagrees;    /* that is too much for a proof */
@@ -130,7 +130,7 @@ typedef struct {
     double apart_frac; /* of the best plan, by how much its step with every byte as a flow differs
                              from that with idle ones as timers, which the search went by */
     /* Where that is beyond RH_PLAN_AGREEMENT_FRAC: how far such a step moves when next to nothing
-     * changes (sensitive.h), the most. */
+     * changes (step_sensitivity.h), the most. */
     double spread_frac;
     bool estimated;       /* message by message the bounds are estimates: nothing is proved */
     double proof_bound_s; /* best bound among the layouts not rehearsed (INFINITY when none); not
@@ -151,8 +151,8 @@ typedef struct {
      * holds */
     GArray *others;
     GArray *near_batches; /* RhNearBatch (near_batch.h), where they were looked for; else NULL */
-    GArray *outside;      /* RhOutside (outside.h), likewise */
-    struct RhPlanBeside *beside; /* neighbours.h: of rh_plan_beside; else NULL; owned */
+    GArray *outside;      /* RhUnsearched (unsearched.h), likewise */
+    struct RhCoJobPlan *beside; /* plan_with_jobs.h: of rh_plan_with_jobs; else NULL; owned */
 } RhPlan;
 
 RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);
@@ -167,9 +167,9 @@ double rh_plan_sensitive_frac(const RhPlan *plan);
 
 /* --- bounds, for tests --- */
 /* Lower bounds; seconds. */
-typedef struct RhScreen RhScreen; /* tables shared by the bounds of one case */
-RhScreen *rh_screen_new(const RhCase *c);
-void rh_screen_free(RhScreen *screen);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhScreen, rh_screen_free)
-double rh_screen_bound_s(RhScreen *screen, const RhLayout *layout);   /* about a microsecond */
-double rh_screen_segment_s(RhScreen *screen, const RhLayout *layout); /* under a millisecond */
+typedef struct RhBoundCache RhBoundCache; /* tables shared by the bounds of one case */
+RhBoundCache *rh_bound_new(const RhCase *c);
+void rh_bound_free(RhBoundCache *cache);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhBoundCache, rh_bound_free)
+double rh_closed_form_s(RhBoundCache *cache, const RhLayout *layout);   /* about a microsecond */
+double rh_segment_graph_s(RhBoundCache *cache, const RhLayout *layout); /* under a millisecond */

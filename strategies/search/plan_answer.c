@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-#include "strategies/search/advice.h"
-#include "strategies/search/near.h"
-#include "strategies/search/neighbours.h"
+#include "strategies/search/co_jobs/plan_with_jobs.h"
+#include "strategies/search/funnel/similarity.h"
+#include "strategies/search/suggest.h"
 
 RhPlan *rh_plan_new(void)
 {
@@ -14,7 +14,7 @@ RhPlan *rh_plan_new(void)
     plan->family_bounds = g_array_new(FALSE, FALSE, sizeof(RhPlanFamilyBound));
     plan->families = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     plan->near_misses = g_ptr_array_new_with_free_func(rh_near_miss_free);
-    plan->changes = g_ptr_array_new_with_free_func(rh_advice_change_free);
+    plan->changes = g_ptr_array_new_with_free_func(rh_suggest_change_free);
     plan->proof_bound_s = plan->too_large_bound_s = plan->lost_bound_s = (double)INFINITY;
     return plan;
 }
@@ -33,7 +33,7 @@ void rh_plan_free(RhPlan *plan)
     g_clear_pointer(&plan->others, g_array_unref);
     g_clear_pointer(&plan->near_batches, g_array_unref);
     g_clear_pointer(&plan->outside, g_array_unref);
-    rh_plan_beside_free(plan->beside);
+    rh_co_job_plan_free(plan->beside);
     g_free(plan);
 }
 

@@ -1,0 +1,160 @@
+/* How long the chunks of a stage take in each slot: of items, whose times a shard knows, and of a split. */
+#include <math.h>
+#include <string.h>
+
+#include "strategies/search/bounds/bound_cache.h"
+
+/* Item i of a chunk in the order of the pass: backward runs from the head to the embedding. */
+static int item_at(const RhChunkItems *items, const RhModel *model, int pass, int32_t i)
+{
+    int32_t last = items->embedding + items->count + items->head - 1;
+    int32_t at = (pass == RH_SLOT_FORWARD ? i : last - i) - items->embedding;
+    return at < 0               ? RH_ITEM_EMBEDDING
+           : at == items->count ? RH_ITEM_HEAD
+                                : rh_chunk_layer(model, items, at);
+}
+
+/* What the lanes still hold when the chunk begins meets its first items, so their order counts. */
+static RhItemTime chunk_time(const RhItemTimes *times, const RhChunkItems *items,
+                             const RhModel *model, int pass)
+{
+    RhItemTime sum = RH_ITEM_TIME_NONE;
+    int32_t count = items->embedding + items->count + items->head;
+    for (int32_t i = 0, same; i < count; i += same) {
+        int item = item_at(items, model, pass, i);
+        for (same = 1; i + same < count && item_at(items, model, pass, i + same) == item; same++)
+            ;
+        sum = rh_item_time_add(sum, *times->of[item][pass], same);
+    }
+    return sum;
+}
+
+static double chunk_kernels_s(RhShardCost *shard, const RhSplit *split, int32_t g, int pass)
+{
+    const RhItems *items = rh_bound_items(shard);
+    double sum = 0;
+    for (int k = 0; k < RH_ITEM_LAYERS; k++)
+        if (split->kinds[g][k] > 0)
+            sum += split->kinds[g][k] * rh_item_kernels_s(&items->pass[k][pass]);
+    if (g == 0)
+        sum += rh_item_kernels_s(&items->pass[RH_ITEM_EMBEDDING][pass]);
+    if (g == split->chunks - 1)
+        sum += rh_item_kernels_s(&items->pass[RH_ITEM_HEAD][pass]);
+    return sum;
+}
+
+static void note_least(RhChunkTimes *times, RhShardCost *shard, const RhSplit *split, int32_t g,
+                       int pass)
+{
+    const RhItemTime *time = &times->of[pass];
+    double all_s = 0;
+    bool pairs = rh_pipeline_of(&shard->layout)->pairs;
+    if (pairs)
+        all_s = chunk_kernels_s(shard, split, g, pass);
+    times->least[pass].busy_s = pairs ? all_s : time->busy_s;
+    times->least[pass].out_s = pairs ? all_s : time->out_s;
+    times->least[pass].kernels_s = pairs ? all_s : time->kernels_s;
+}
+
+static const RhChunkTimes *chunk_times(RhBoundCache *cache, RhShardCost *shard,
+                                       const RhSplit *split, const RhGroupNetwork *net,
+                                       int32_t stage, int32_t g)
+{
+    int32_t key[] = {split->content[g], net->placement[stage]->id};
+    RhChunkTimes *found = g_hash_table_lookup(shard->chunk_times, key);
+    if (!found) {
+        const RhItemTimes *times = rh_bound_item_times(cache, shard, net, stage);
+        const RhChunkItems *items =
+            &g_array_index(cache->contents, RhChunkItems, split->content[g]);
+        found = rh_arena_take(cache->tables, sizeof *found);
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+            found->of[pass] = chunk_time(times, items, cache->c->model, pass);
+            note_least(found, shard, split, g, pass);
+        }
+        g_hash_table_insert(shard->chunk_times, rh_arena_copy(cache->tables, key, sizeof key),
+                            found);
+    }
+    return found;
+}
+
+/* The pass that hands gradients on: one of the two never runs. */
+static double back_s(const RhChunkTimes *chunk)
+{
+    return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
+}
+
+/* Of every forward's chunk beside every backward's, per stage; most are of the same items as the one before. */
+static double *pairs_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit *split,
+                         const RhGroupNetwork *net)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(&shard->layout);
+    int32_t p = (int32_t)net->skeleton->roles->len, v = split->chunks / p;
+    double *pair_s = g_new(double, (gsize)p *(gsize)v *(gsize)v);
+    const RhPlacement *last = NULL;
+    int32_t known[2] = {-1, -1};
+    for (int32_t i = 0; i < p * v * v; i++) {
+        int32_t stage = i / (v * v);
+        int32_t forward = rh_pipeline_model_chunk(schedule, p, stage, i / v % v);
+        int32_t backward = rh_pipeline_model_chunk(schedule, p, stage, i % v);
+        int32_t contents[2] = {split->content[forward], split->content[backward]};
+        bool as_before = net->placement[stage] == last && rh_pair_equal(contents, known);
+        pair_s[i] = as_before ? pair_s[i - 1]
+                              : rh_bound_pair_s(cache, shard, net, stage, contents[0], contents[1]);
+        last = net->placement[stage];
+        memcpy(known, contents, sizeof known);
+    }
+    return pair_s;
+}
+
+/* Without seconds, as many as there are chunks and stages. */
+static RhChunkTimeTable *spans_blank(RhArena *arena, size_t chunks, size_t stages)
+{
+    size_t count = 2 * (chunks + 1) + 2 * stages;
+    RhChunkTimeTable *s = rh_arena_take(arena, sizeof *s + count * sizeof *s->numbers +
+                                                   chunks * sizeof(const RhChunkTimes *));
+    s->fill_s = s->numbers;
+    s->drain_s = s->fill_s + chunks + 1;
+    s->work_s = s->drain_s + chunks + 1;
+    s->kernels_s = s->work_s + stages;
+    s->chunk = (const RhChunkTimes **)(void *)(s->kernels_s + stages);
+    return s;
+}
+
+static RhChunkTimeTable *spans_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit *split,
+                                   const RhGroupNetwork *net)
+{
+    int32_t pp = (int32_t)net->skeleton->roles->len;
+    RhChunkTimeTable *s = spans_blank(cache->tables, (size_t)split->chunks, (size_t)pp);
+    for (int32_t g = 0; g < split->chunks; g++) {
+        int32_t stage = rh_pipeline_stage(rh_pipeline_of(&shard->layout), pp, g);
+        s->chunk[g] = chunk_times(cache, shard, split, net, stage, g);
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
+            s->work_s[stage] += s->chunk[g]->least[pass].busy_s;
+            s->kernels_s[stage] += s->chunk[g]->least[pass].kernels_s;
+            s->beside = MAX(s->beside, s->chunk[g]->of[pass].beside);
+        }
+        s->fill_s[g + 1] = s->fill_s[g] + s->chunk[g]->least[RH_SLOT_FORWARD].out_s;
+        s->drain_s[g + 1] = s->drain_s[g] + back_s(s->chunk[g]);
+    }
+    s->forward_all_s = s->fill_s[split->chunks];
+    if (rh_pipeline_of(&shard->layout)->pairs)
+        s->pair_s = pairs_new(cache, shard, split, net);
+    return s;
+}
+
+RhChunkTimeTable *rh_bound_chunk_times(RhBoundCache *cache, RhShardCost *shard,
+                                       const RhSplit *split, const RhGroupNetwork *net)
+{
+    int32_t key[] = {split->id, net->placement_key};
+    if (shard == cache->spans_last.shard && rh_pair_equal(key, cache->spans_last.key))
+        return cache->spans_last.value;
+    if (!shard->spans)
+        rh_shard_add_tables(shard);
+    RhChunkTimeTable *found = g_hash_table_lookup(shard->spans, key);
+    if (!found)
+        g_hash_table_insert(shard->spans, rh_arena_copy(cache->tables, key, sizeof key),
+                            found = spans_new(cache, shard, split, net));
+    cache->spans_last.shard = shard;
+    memcpy(cache->spans_last.key, key, sizeof key);
+    return cache->spans_last.value = found;
+}

@@ -1,0 +1,339 @@
+/* The closed-form bound: about a microsecond, never above the segment graph. A relaxation of what
+ * the graph is made of, stage by stage:
+ *   pipeline   the first micro-batch must pass the stages before, the stage does all its slots, the
+ *              last gradients go back through the stages before; the optimizer follows
+ *   SMs        lanes hold their share of the SMs: what of each cannot hide where no kernel runs
+ *              takes that share from kernels
+ *   lanes      gradients leave one after another once the first are there
+ *   end        what stages do with one another before the optimizer comes behind all that
+ *   links      gathers and scatters share theirs
+ *   copies     activations leave for the host's memory one after another, and come back so
+ *   busiest    link, where replicas do not lie alike (busiest_link.c)
+ *   path       the schedule's longest at these prices (train/path.h): whatever is left out of the
+ *              prices, it stays a path, so what follows along it is a bound
+ *
+ * Legend: m micro-batches, stage s of p, v chunks, model chunk g = c p + s. */
+#include "strategies/search/bounds/bound_cache.h"
+
+typedef struct {
+    RhBoundCache *cache;
+    const RhChunkTimeTable *spans;
+    const RhShape *shape;
+    RhProfileCosts *prices;
+    const RhGroupNetwork *net;
+    const RhCommStepSet *set;
+    RhCommSteps *const *flows; /* its, per stage */
+    int32_t p, v, m;
+    bool turns;                                      /* two chunks, the second back up the stages */
+    double next_s, back_s, next_wrap_s, back_wrap_s; /* messages between neighbours; 0 at p = 1 */
+    double least_s;                                  /* of the four */
+    double message_bytes;
+    double share;   /* of the SMs, taken from kernels by a lane that is surely busy beside them */
+    double begin_s; /* until the first kernel's parameters are in */
+    double lap_s;   /* messages of gradients once round all stages */
+    double after_s; /* the first stage's last sums and optimizer */
+} Terms;
+
+/* Seconds that lanes beside kernels are busy: those of parameters and gradients, and of messages in
+ * and out, each ahead and back; where the schedule turns there are twice as many. A lane's
+ * communications follow one another. */
+typedef struct {
+    double gathers_s, gradients_s, before_s, after_s;
+    int32_t lanes; /* of messages before, and after */
+} Beside;
+
+static Beside beside(const Terms *t, int32_t s)
+{
+    const RhCommSteps *f = t->flows[s];
+    double message = t->m * t->least_s;
+    int32_t before = t->v - (s == 0), after = t->v - (s == t->p - 1);
+    if (t->turns) { /* with either neighbour, where there is one */
+        before = s > 0;
+        after = s < t->p - 1;
+    }
+    return (Beside){f->step.gathers_s + t->m * f->step_each.gathers_s,
+                    f->step.gradients_s + t->m * f->step_each.gradients_s, before * message,
+                    after * message, t->turns ? 4 : 2};
+}
+
+/* What is left of them when the stage runs no kernel for `idle_s`: all lanes may use the same idle
+ * second. */
+static double left_s(const Beside *b, double idle_s)
+{
+    return rh_max_d(0, b->gathers_s - idle_s) + rh_max_d(0, b->gradients_s - idle_s) +
+           b->lanes * (rh_max_d(0, b->before_s - idle_s) + rh_max_d(0, b->after_s - idle_s));
+}
+
+/* A stage's kernels start. */
+static inline double fill_s(const Terms *t, int32_t s)
+{
+    return t->begin_s + t->spans->fill_s[s] + s * t->next_s;
+}
+
+/* Behind the stage's last gradients that go back, until the first stage is done. */
+static inline double drain_s(const Terms *t, int32_t s)
+{
+    int32_t laps = t->shape->back_chunk[s];
+    double messages = s * t->back_s + laps * t->lap_s;
+    if (t->turns) /* on to the last stage, then back to the first */
+        messages = laps ? (t->p - 1 - s) * t->next_s + (t->p - 1) * t->back_s : s * t->back_s;
+    int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, s, laps);
+    return t->spans->drain_s[g] + messages + t->after_s;
+}
+
+/* All slots are done, and what the stage does `after`; or what goes back is. */
+static inline double slots_s(const Terms *t, int32_t s, double after)
+{
+    double work = fill_s(t, s) + t->prices->work_s[s];
+    double back = t->p > 1 ? work - t->prices->behind_back_s[s] + drain_s(t, s) : 0;
+    return rh_max_d(work + after, back);
+}
+
+/* Six lanes at most (ten, where the schedule turns) take `share` of the SMs each. While their shares are
+ * no more than all, an idle second more never makes the sum less, so the least idle time gives a bound.
+ */
+static double slowed_s(const Terms *t, int32_t s)
+{
+    const RhCommSteps *f = t->flows[s];
+    Beside lanes = beside(t, s);
+    double fill = fill_s(t, s), work = t->prices->work_s[s], drain = drain_s(t, s);
+    double idle = fill + (work - t->m * t->spans->kernels_s[s]), after = f->end_s + f->optimizer_s;
+    double here = fill + work + after + t->share * left_s(&lanes, idle + after);
+    if (t->p == 1)
+        return here;
+    double back = fill + work - t->prices->behind_back_s[s] + drain;
+    return rh_max_d(here, back + t->share * left_s(&lanes, idle + drain));
+}
+
+/* The latest over stages that communicate alike. */
+typedef struct {
+    double turn_s;    /* the last micro-batch's gradients are a stage's next slots */
+    double through_s; /* the first gradients are there */
+    double work_s;    /* all slots are done, or gone back to the first stage: no lane beside them */
+} Latest;
+
+static Latest latest_of(const Terms *t, int32_t s, int32_t end)
+{
+    Latest l = {0};
+    const RhChunkTimeTable *spans = t->spans;
+    const RhProfileCosts *prices = t->prices;
+    int32_t chunks = t->p * t->v;
+    double there = t->v * (t->p - 1) * t->next_s + (t->v - 1) * t->next_wrap_s;
+    if (t->turns)
+        there = (t->p - 1) * (t->next_s + t->back_s);
+    double first = t->begin_s + spans->forward_all_s + there + spans->drain_s[chunks];
+    double after = t->flows[s]->end_s + t->flows[s]->optimizer_s;
+    for (int32_t i = s; i < end; i++) {
+        double fill = fill_s(t, i);
+        l.turn_s = rh_max_d(l.turn_s, fill + prices->before_last_s[i]);
+        int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, i, t->v - 1);
+        double here = t->turns ? i * t->next_s : (t->p - 1 - i) * t->back_s;
+        l.through_s = rh_max_d(l.through_s, first - spans->drain_s[g + 1] + here);
+        l.work_s = rh_max_d(l.work_s, slots_s(t, i, after));
+    }
+    return l;
+}
+
+/* Where even all that lanes hold would not make the stages later than `worst_s`, that is returned. */
+static double pipeline_s(const Terms *t, int32_t s, int32_t end, double work_s, double worst_s)
+{
+    Beside lanes = beside(t, s == 0 && end > 1 ? 1 : s); /* an inner stage has the most messages */
+    if (work_s + t->share * left_s(&lanes, 0) <= worst_s)
+        return worst_s;
+    for (int32_t i = s; i < end; i++)
+        worst_s = rh_max_d(worst_s, slowed_s(t, i));
+    return worst_s;
+}
+
+/* Gradients of every micro-batch: the first are there when one has gone through all chunks and back
+ * to this stage. Of the last micro-batch: when it is the last one's turn. */
+static double gradients_s(const Terms *t, int32_t s, const Latest *l)
+{
+    const RhCommSteps *f = t->flows[s];
+    double every = f->step.gradients_s + t->m * f->step_each.gradients_s;
+    return rh_max_d(f->each ? l->through_s + every : 0, l->turn_s + f->last_s) + f->end_s +
+           f->optimizer_s;
+}
+
+/* Of the path's messages, each as the net has it for its stage (RhGroupNetwork.next). */
+static double messages_s(const Terms *t, const RhPath *path)
+{
+    double sum = 0;
+    for (int32_t s = 0; s < t->p; s++)
+        sum += path->messages[2 * s] * rh_link_cost_s(&t->net->next[s], t->message_bytes) +
+               path->messages[2 * s + 1] * rh_link_cost_s(&t->net->back[s], t->message_bytes);
+    return sum;
+}
+
+static double mean_message_s(const Terms *t)
+{
+    double sum = 0;
+    for (int32_t s = 0; s < t->p; s++)
+        sum += rh_link_cost_s(&t->net->next[s], t->message_bytes) +
+               rh_link_cost_s(&t->net->back[s], t->message_bytes);
+    return sum / (2 * t->p);
+}
+
+/* What follows along a path, at what its own messages take. */
+static double along_s(const Terms *t, const RhLayout *l, const RhPath *path)
+{
+    if (!path)
+        return 0;
+    const RhPathSlot *end = &g_array_index(path->slots, RhPathSlot, path->slots->len - 1);
+    return path->slots_s + messages_s(t, path) + rh_bound_path_late_s(t->cache, l, t->net, path) +
+           t->flows[end->stage]->optimizer_s;
+}
+
+/* The longest path where a message takes so long. */
+static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
+{
+    double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->cache->held_frac : 0;
+    return along_s(
+        t, l, rh_bound_path(t->spans, t->shape, t->prices, message_s, last_frac, !t->net->uniform));
+}
+
+/* The longest where messages keep back the collectives of slots behind them, too. */
+static double path_beside_s(const Terms *t, const RhLayout *l, double message_s)
+{
+    g_autofree double *behind_s = rh_bound_path_behind_s(t->cache, l, t->net);
+    RhPath *path =
+        behind_s ? rh_bound_path_find(t->spans, t->shape, message_s, 0, true, behind_s) : NULL;
+    double seconds = along_s(t, l, path);
+    if (path)
+        rh_path_free(path);
+    return seconds;
+}
+
+/* Where replicas lie otherwise messages differ, and of several paths the longest counts: along which they are at
+ * their least, as they are in the mean, and with what they do to collectives. */
+static double path_s(const Terms *t, const RhLayout *l)
+{
+    double least = path_at_s(t, l, t->next_s);
+    if (t->net->uniform || t->p == 1)
+        return least;
+    double mean = mean_message_s(t);
+    return rh_max_d(rh_max_d(least, path_at_s(t, l, mean)), path_beside_s(t, l, mean));
+}
+
+/* The same for every layout with these prices and flows. */
+static double known_path_s(const Terms *t, const RhLayout *l)
+{
+    GArray *known = t->prices->longest;
+    if (!known)
+        known = t->prices->longest = g_array_new(FALSE, FALSE, sizeof(RhLongest));
+    for (guint i = 0; i < known->len; i++)
+        if (g_array_index(known, RhLongest, i).flows == t->set)
+            return g_array_index(known, RhLongest, i).seconds;
+    RhLongest longest = {t->set, path_s(t, l)};
+    g_array_append_val(known, longest);
+    return longest.seconds;
+}
+
+static void price_messages(Terms *t, double bytes)
+{
+    const RhGroupNetwork *net = t->net;
+    t->message_bytes = bytes;
+    if (t->p == 1)
+        return;
+    t->next_s = rh_link_cost_s(&net->least_next, bytes);
+    t->back_s = rh_link_cost_s(&net->least_back, bytes);
+    t->next_wrap_s = rh_link_cost_s(&net->next[t->p - 1], bytes);
+    t->back_wrap_s = rh_link_cost_s(&net->back[0], bytes);
+    t->lap_s = (t->p - 1) * t->back_s + t->back_wrap_s;
+    t->least_s = rh_min_d(rh_min_d(t->next_s, t->back_s), rh_min_d(t->next_wrap_s, t->back_wrap_s));
+}
+
+/* Without what scripts communicate. */
+static Terms terms_of_work(RhBoundCache *cache, const RhLayout *l, const RhTables *tables)
+{
+    int32_t most_lanes = tables->shape->schedule->turns ? 10 : 6;
+    Terms t = {.cache = cache,
+               .spans = tables->spans,
+               .shape = tables->shape,
+               .prices = tables->prices,
+               .net = tables->net,
+               .p = l->pp,
+               .v = l->vpp,
+               .turns = tables->shape->schedule->turns,
+               .m = tables->shape->m};
+    if (tables->net->uniform)
+        t.share = rh_bound_taken_frac(cache, most_lanes, tables->spans->beside);
+    price_messages(&t, tables->shard->pieces->least_message_bytes);
+    return t;
+}
+
+static Terms terms_of(RhBoundCache *cache, const RhLayout *l)
+{
+    RhTables tables = rh_bound_tables(cache, l);
+    Terms t = terms_of_work(cache, l, &tables);
+    t.set = rh_bound_comm_step_set(cache, l);
+    t.flows = t.set->of_stage;
+    t.begin_s = t.flows[0]->first_wait_s;
+    t.after_s = t.flows[0]->end_s + t.flows[0]->optimizer_s;
+    return t;
+}
+
+double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *l, int32_t stage, double more_s)
+{
+    RhTables tables = rh_bound_tables(cache, l);
+    Terms t = terms_of_work(cache, l, &tables);
+    double worst = slots_s(&t, stage, 0) + t.m * more_s;
+    for (int32_t s = 0; s < t.p; s++)
+        worst = rh_max_d(worst, slots_s(&t, s, 0));
+    return worst;
+}
+
+double rh_bound_work_s(RhBoundCache *cache, const RhLayout *l)
+{
+    return rh_bound_work_beside_s(cache, l, 0, 0);
+}
+
+/* The latest of `worst` and of the sums over stages. */
+static double sums_s(const Terms *t, double worst)
+{
+    for (int32_t s = 0, end; s < t->p; s = end) {
+        const RhCommSteps *f = t->flows[s];
+        double links = f->step.moving_s + t->m * f->step_each.moving_s + f->end_s + f->optimizer_s;
+        double copies = f->step.copies_s + t->m * f->step_each.copies_s;
+        end = s + f->alike_count;
+        Latest latest = latest_of(t, s, end);
+        worst = rh_max_d(worst, rh_max_d(links, gradients_s(t, s, &latest)));
+        if (copies > 0) /* none before the stage begins, and its last backward waits for the last */
+            worst = rh_max_d(worst, fill_s(t, s) + copies + f->end_s + f->optimizer_s);
+        worst = pipeline_s(t, s, end, latest.work_s, worst);
+    }
+    return worst;
+}
+
+double rh_bound_gradient_interference_s(RhBoundCache *cache, const RhLayout *l)
+{
+    Terms t = terms_of(cache, l);
+    return sums_s(&t, 0);
+}
+
+/* The same of replicas that lie otherwise. */
+static Terms terms_beside(const Terms *t, const RhLayout *l, int32_t other)
+{
+    RhTables tables = rh_bound_tables(t->cache, l);
+    tables.net = &tables.net->others[other];
+    tables.spans =
+        rh_bound_chunk_times(t->cache, tables.shard, rh_bound_split(t->cache, l), tables.net);
+    tables.prices = rh_bound_profile_costs(t->cache, tables.spans, tables.shape);
+    Terms beside = terms_of_work(t->cache, l, &tables);
+    beside.set = t->set;
+    beside.flows = t->flows;
+    beside.begin_s = t->begin_s;
+    beside.after_s = t->after_s;
+    return beside;
+}
+
+double rh_closed_form_s(RhBoundCache *cache, const RhLayout *l)
+{
+    Terms t = terms_of(cache, l);
+    double worst = sums_s(&t, known_path_s(&t, l));
+    for (int32_t i = 0; i < t.net->others_count; i++) {
+        Terms beside = terms_beside(&t, l, i);
+        worst = sums_s(&beside, rh_max_d(worst, known_path_s(&beside, l)));
+    }
+    return t.net->uniform ? worst : rh_max_d(worst, rh_bound_links_s(cache, l));
+}

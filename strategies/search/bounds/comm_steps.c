@@ -1,0 +1,228 @@
+/* What a stage's script communicates, with its idle seconds. */
+#include <math.h>
+#include <string.h>
+
+#include "strategies/search/bounds/bound_cache.h"
+
+static void sum_steps(const RhCommSteps *f, RhSteps steps, RhLaneSums *sums)
+{
+    for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind != RH_STEP_COMMUNICATE && step->kind != RH_STEP_COPY)
+            continue;
+        sums->lane_s[step->lane] += f->step_s[i];
+        sums->moving_s += f->moving_s[i];
+    }
+}
+
+static RhStepSums over_step(const RhCommSteps *f, bool each)
+{
+    RhStepSums total = {0};
+    const RhLaneSums *sums[] = {&f->begin, &f->one, &f->first, &f->last, &f->every};
+    double first[] = {1, f->one_microbatch, !f->one_microbatch, !f->one_microbatch,
+                      f->one_microbatch ? 0 : -2};
+    for (size_t i = each ? G_N_ELEMENTS(sums) - 1 : 0; i < G_N_ELEMENTS(sums); i++) {
+        double times = each ? !f->one_microbatch : first[i];
+        total.gradients_s += times * sums[i]->lane_s[RH_LANE_DP];
+        total.gathers_s += times * sums[i]->lane_s[RH_LANE_GATHER];
+        total.copies_s += times * sums[i]->lane_s[RH_LANE_COPY_OUT];
+        total.moving_s += times * sums[i]->moving_s;
+    }
+    return total;
+}
+
+/* When what the first slot's first run waits for is there. */
+static double first_wait_s(const RhCommSteps *f)
+{
+    RhSlotKind first = {0, RH_SLOT_FORWARD, true, f->one_microbatch};
+    RhSteps slot = rh_script_slot(f->script, &first), begin = f->script->begin;
+    double t = 0, wait = 0;
+    int32_t index = 0, awaited = -1;
+    for (int32_t i = slot.first; i < slot.first + slot.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind == RH_STEP_RUN)
+            break;
+        if (step->kind == RH_STEP_COMMUNICATE)
+            wait += f->step_s[i];
+        else
+            awaited = MAX(awaited, step->begin_index);
+    }
+    for (int32_t i = begin.first; i < begin.first + begin.count && index <= awaited; i++)
+        if (rh_script_step(f->script, i)->kind == RH_STEP_COMMUNICATE) {
+            t += f->step_s[i];
+            index++;
+        }
+    return fmax(wait, awaited >= 0 ? t : 0);
+}
+
+/* The end's steps one behind another where one waits for the other, all lanes idle at first. */
+static double end_s(const RhCommSteps *f)
+{
+    double t = 0, lane_s[RH_LANE_LAST] = {0};
+    for (int32_t i = f->script->end.first; i < f->script->end.first + f->script->end.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind == RH_STEP_KERNEL)
+            t += f->step_s[i];
+        else if (step->kind == RH_STEP_COMMUNICATE)
+            lane_s[step->lane] = rh_max_d(lane_s[step->lane], t) + f->step_s[i];
+        else
+            t = rh_max_d(t, lane_s[step->lane]);
+    }
+    return t;
+}
+
+static void sum_slots(RhCommSteps *f)
+{
+    int32_t chunks = f->layout->vpp;
+    for (int32_t chunk = 0; chunk < chunks; chunk++)
+        for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+            for (int place = 0; place < 4; place++) {
+                RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
+                RhLaneSums *sums[] = {&f->every, &f->last, &f->first, &f->one};
+                sum_steps(f, rh_script_slot(f->script, &kind), sums[place]);
+            }
+    sum_steps(f, f->script->begin, &f->begin);
+    f->end_s = end_s(f);
+    f->step = over_step(f, false);
+    f->step_each = over_step(f, true);
+    f->last_s = f->one_microbatch ? f->one.lane_s[RH_LANE_DP] : f->last.lane_s[RH_LANE_DP];
+    f->each = f->one_microbatch || f->every.lane_s[RH_LANE_DP] > 0;
+}
+
+/* Rings gather and scatter by the same flows; what of their time is latency does not depend on the
+ * bytes. */
+static double moving_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage,
+                       const RhCommSteps *f, const RhStep *step, double seconds)
+{
+    bool common = step->group == rh_params_shard_group(f->layout, RH_PARAMS_COMMON);
+    if (!common || (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER))
+        return 0;
+    return fmax(0, seconds - rh_bound_latency_s(s, net, stage, (RhGroupKind)step->group,
+                                                (RhOp)step->op, step->bytes));
+}
+
+static void time_steps(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhCommSteps *f)
+{
+    f->step_s = g_new0(double, 2 * (f->script->steps->len + 1));
+    f->moving_s = f->step_s + f->script->steps->len + 1;
+    for (guint i = 0; i < f->script->steps->len; i++) {
+        const RhStep *step = rh_script_step(f->script, (int32_t)i);
+        if (step->kind == RH_STEP_KERNEL)
+            f->step_s[i] = rh_piece_kernel_s(s->c, rh_script_kernel(f->script, step));
+        if (step->kind == RH_STEP_COPY)
+            f->step_s[i] = step->bytes / s->c->platform->host_bytes_per_s.value;
+        if (step->kind != RH_STEP_COMMUNICATE)
+            continue;
+        f->step_s[i] = rh_bound_collective_s(s, net, stage, (RhGroupKind)step->group,
+                                             (RhOp)step->op, step->bytes);
+        f->moving_s[i] = moving_s(s, net, stage, f, step, f->step_s[i]);
+    }
+}
+
+static void flows_init(RhCommSteps *f, RhBoundCache *s, const RhLayout *l, int32_t stage)
+{
+    f->like = f;
+    f->layout = l;
+    f->one_microbatch = rh_train_microbatches(s->c, l) == 1;
+    f->script = rh_script_new(rh_bound_shard(s, l)->pieces, l, stage);
+    time_steps(s, rh_bound_network(s, l), stage, f);
+    sum_slots(f);
+    f->first_wait_s = first_wait_s(f);
+    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->script->states);
+    f->optimizer_s = rh_piece_kernel_s(s->c, &adam);
+}
+
+/* Do two stages hold the same items and stand alike? Then they do the same; but that where the schedule
+ * turns, the last stage hands on to itself. */
+static bool stages_alike(RhBoundCache *s, const RhLayout *l, int32_t a, int32_t b)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_schedule(l->schedule);
+    const RhSplit *split = rh_bound_split(s, l);
+    const RhGroupNetwork *net = rh_bound_network(s, l);
+    bool same = net->alike[a] == net->alike[b] && !(schedule->turns && MAX(a, b) == l->pp - 1);
+    for (int32_t c = 0; same && c < l->vpp; c++)
+        same = split->content[rh_pipeline_model_chunk(schedule, l->pp, a, c)] ==
+               split->content[rh_pipeline_model_chunk(schedule, l->pp, b, c)];
+    return same;
+}
+
+static bool sums_alike(const RhCommSteps *a, const RhCommSteps *b)
+{
+    return memcmp(&a->step, &b->step, sizeof a->step) == 0 &&
+           memcmp(&a->step_each, &b->step_each, sizeof a->step_each) == 0 &&
+           a->optimizer_s == b->optimizer_s && a->end_s == b->end_s && a->last_s == b->last_s &&
+           a->each == b->each;
+}
+
+static bool meets_all_stages(const RhCommSteps *f)
+{
+    for (int32_t i = f->script->end.first; i < f->script->end.first + f->script->end.count; i++) {
+        const RhStep *step = rh_script_step(f->script, i);
+        if (step->kind == RH_STEP_COMMUNICATE &&
+            rh_group_meets_all_stages((RhGroupKind)step->group))
+            return true;
+    }
+    return false;
+}
+
+/* All optimizers begin behind the latest stage's gradients: the step ends with the slowest. */
+static void end_together(RhCommSteps **all, int32_t stages)
+{
+    double slowest_s = 0;
+    for (int32_t stage = 0; stage < stages; stage++)
+        slowest_s = rh_max_d(slowest_s, all[stage]->optimizer_s);
+    for (int32_t stage = 0; stage < stages; stage++)
+        all[stage]->optimizer_s = slowest_s;
+}
+
+void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout *layout)
+{
+    const RhLayout *l = g_memdup2(layout, sizeof *layout);
+    RhCommSteps **all = g_new0(RhCommSteps *, l->pp + 1);
+    RhCommSteps *in_a_row = g_new0(RhCommSteps, l->pp); /* as bounds walk them */
+    g_autofree int32_t *first = g_new(int32_t, l->pp);
+    for (int32_t stage = 0, kinds = 0; stage < l->pp; stage++) {
+        int32_t kind = 0;
+        while (kind < kinds && !stages_alike(cache, l, first[kind], stage))
+            kind++;
+        all[stage] = &in_a_row[stage];
+        if (kind < kinds) {
+            *all[stage] = *all[first[kind]];
+        } else {
+            flows_init(all[stage], cache, l, stage);
+            set->steps += (int32_t)all[stage]->script->steps->len;
+            first[kinds++] = stage;
+        }
+    }
+    if (meets_all_stages(all[0]))
+        end_together(all, l->pp);
+    for (int32_t stage = l->pp - 1; stage >= 0; stage--) {
+        bool next_too = stage + 1 < l->pp && sums_alike(all[stage], all[stage + 1]);
+        all[stage]->alike_count = 1 + (next_too ? all[stage + 1]->alike_count : 0);
+    }
+    set->of_stage = all;
+}
+
+void rh_comm_steps_forget(RhCommStepSet *set)
+{
+    RhCommSteps **all = g_steal_pointer(&set->of_stage);
+    set->steps = 0;
+    for (int32_t stage = 0; all && all[stage]; stage++) {
+        if (all[stage]->like != all[stage])
+            continue;
+        rh_script_free(all[stage]->script);
+        g_free(all[stage]->step_s);
+        g_clear_pointer(&all[stage]->calls, g_array_unref);
+    }
+    if (all) {
+        g_free((void *)(uintptr_t)all[0]->layout);
+        g_free(all[0]);
+    }
+    g_free(all);
+}
+
+void rh_comm_steps_free(void *data)
+{
+    rh_comm_steps_forget(data);
+    g_free(data);
+}

@@ -1,0 +1,34 @@
+#pragma once
+/* Layouts by their lower bounds: a binary heap, least key first, then in the order of the space.
+ * Private to this folder. */
+#include <glib.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What the key of a candidate is so far: each is a bound of the next. Of those before WORK, knobs are still open. */
+typedef enum {
+    RH_KEY_KERNELS, /* the kernels of all layers under a cut (space.h) */
+    RH_KEY_CUT,     /* all work of theirs */
+    RH_KEY_SLOTS,   /* chunks are set, too: the work of its slots, if nothing were recomputed */
+    RH_KEY_CHUNKS,  /* the same, if as little were recomputed as memory asks for */
+    RH_KEY_LAYERS,  /* all but how many layers are recomputed: likewise */
+    RH_KEY_WORK,    /* all knobs are set: the work of its slots */
+    RH_KEY_SUMS,
+    RH_KEY_CLOSED,
+    RH_KEY_GRAPH, /* the segment graph, with messages that share no link */
+    RH_KEY_SEGMENT
+} RhKeyKind;
+typedef struct {
+    int32_t layout; /* index into the space */
+    double key;     /* lower bound, or the objective where it is exact */
+    RhKeyKind kind;
+} RhCandidate;
+
+/* `heap` is a GArray of RhCandidate. */
+void rh_candidate_heap_push(GArray *heap, RhCandidate candidate);
+/* The least; the heap must not be empty. */
+RhCandidate rh_candidate_heap_pop(GArray *heap);
+/* It without taking it. */
+const RhCandidate *rh_candidate_heap_top(const GArray *heap);
+/* Its key without taking it; INFINITY when there is none. */
+double rh_candidate_heap_least(const GArray *heap);

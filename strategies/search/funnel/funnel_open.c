@@ -1,0 +1,397 @@
+/* What is still open of a candidate is chosen when it is the best left: of a cut its chunks, then what is shared out
+ * and what of its activations is recomputed (space.h). So nothing is listed of cuts that a bound rules out.
+ *
+ * To recompute more never saves time. Where a layout fits, the same with more recomputed is therefore left out: of the
+ * sets of modules the smallest that fit remain, and whole layers, as few as fit. */
+#include <math.h>
+#include <string.h>
+
+#include "strategies/search/bounds/recompute_bound.h"
+#include "strategies/search/funnel/funnel.h"
+#include "strategies/search/funnel/similarity.h"
+#include "strategies/train/least.h"
+
+typedef struct {
+    RhFunnel *f;
+    double key;         /* of what is opened: no bound of what comes of it is below */
+    const char *family; /* of interest alone; NULL: all are */
+    RhRecomputeQuestion question;
+} Opening;
+
+/* The number of orders that make a difference, of those that may be tried the first ones. */
+static guint orders_count(const RhFunnel *f, const RhLayout *l)
+{
+    guint count = rh_space_orders(f->layouts)->len;
+    return rh_train_orders_differ(f->c, l) ? count : MIN(count, 1);
+}
+
+/* A bound of the layout while memory is not asked, or if as little is recomputed as memory asks for: the least over the
+ * orders of ranks, one of which it will have. */
+static double slots_s(const Opening *o, const RhLayout *open, bool with_memory)
+{
+    RhLayout l = *open;
+    RhBoundCache *cache = o->f->cache;
+    double least = (double)INFINITY;
+    RhMemoryExcess excess = {0, 0};
+    if (with_memory)
+        excess = rh_bound_memory_excess(cache, open, &o->question);
+    const GArray *orders = rh_space_orders(o->f->layouts);
+    for (guint i = 0, count = orders_count(o->f, open); i < count; i++) {
+        l.order = g_array_index(orders, RhOrder, i);
+        least = fmin(least, with_memory ? rh_bound_recomputed_s(cache, &l, &o->question, excess)
+                                        : rh_bound_work_s(cache, &l));
+    }
+    return fmax(o->key, least);
+}
+
+static double recomputed_s(const Opening *o, const RhLayout *open)
+{
+    return slots_s(o, open, true);
+}
+
+static void push_open(RhFunnel *f, const RhLayout *l, double key, RhKeyKind kind)
+{
+    f->lacks_memory |= isinf(key);
+    if (isinf(key))
+        return;
+    rh_layout_store_add(f->space, l, (double)INFINITY);
+    rh_candidate_heap_push(f->race->heap,
+                           (RhCandidate){rh_layout_store_count(f->space) - 1, key, kind});
+}
+
+/* --- what is recomputed --- */
+
+/* Of one layout whose recomputation is open. */
+typedef struct {
+    const Opening *o;
+    RhLayout layout; /* without recomputation */
+    GArray *fit;     /* RhRecompute: sets that keep within what is ranked, all layers of each */
+    bool layers_fit; /* so do whole layers, but not all of them */
+} Choosing;
+
+/* Is one of the sets a part of this one, or this one? */
+static bool contains_any(const GArray *sets, RhRecompute recompute)
+{
+    for (guint i = 0; i < sets->len; i++) {
+        uint32_t set = (uint32_t)g_array_index(sets, RhRecompute, i);
+        if (set == RH_RECOMPUTE_NONE || recompute == RH_RECOMPUTE_FULL
+                ? set == RH_RECOMPUTE_NONE
+                : (set & ~(uint32_t)recompute) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Into the race of what keeps within the room, or of what only fits. */
+static void enter(const Opening *o, const RhLayout *l, double peak_bytes)
+{
+    RhFunnel *f = o->f;
+    bool roomy = peak_bytes <= f->room.ranked_bytes;
+    GArray *heap = !roomy ? f->fuller.heap : f->race->heap;
+    double key = rh_funnel_by_memory(f) ? peak_bytes : fmax(o->key, rh_bound_work_s(f->cache, l));
+    f->plan->fit_count++;
+    f->plan->screened_count++;
+    f->plan->roomy_count += roomy;
+    rh_candidate_heap_push(heap,
+                           (RhCandidate){rh_layout_store_count(f->space) - 1, key,
+                                         rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
+}
+
+/* In every order of ranks that makes a difference. The memory of the fullest GPU, INFINITY where that is far too much; NAN: it is not legal.
+ * What neither fits nor nearly does is forgotten. */
+static double add_layout(const Opening *o, const RhLayout *chosen)
+{
+    RhFunnel *f = o->f;
+    RhLayout l = *chosen;
+    double peak_bytes = (double)NAN;
+    const GArray *orders = rh_space_orders(f->layouts);
+    for (guint i = 0, count = orders_count(f, chosen); i < count; i++) {
+        RhTrainMemory m;
+        l.order = g_array_index(orders, RhOrder, i);
+        if (!rh_space_admits(f->layouts, &l))
+            continue;
+        f->plan->legal_count++;
+        peak_bytes = fmin(peak_bytes, (double)INFINITY);
+        if (!rh_bound_memory_within(f->cache, &l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m))
+            continue;
+        rh_layout_store_add(f->space, &l, m.peak_bytes);
+        if (m.peak_bytes <= f->room.most_bytes)
+            enter(o, &l, m.peak_bytes);
+        peak_bytes = fmin(peak_bytes, m.peak_bytes);
+    }
+    return peak_bytes;
+}
+
+/* As few layers as fit, of each chunk; as many of every chunk where the framework knows one number; all where it knows
+ * none. */
+static void add_layers(const Opening *o, const RhLayout *chosen)
+{
+    RhFunnel *f = o->f;
+    RhLayout l = *chosen;
+    rh_recompute_least(rh_bound_shard(f->cache, chosen)->pieces, rh_bound_shape(f->cache, chosen),
+                       f->room.ranked_bytes, &l);
+    if (l.recompute != chosen->recompute)
+        return; /* none, which is a choice of its own */
+    if (!isnan(add_layout(o, &l)) || l.again_layers_count == 0)
+        return;
+    if (rh_recompute_evenly(f->c, &l) && !isnan(add_layout(o, &l)))
+        return;
+    l.again_layers_count = 0;
+    add_layout(o, &l);
+}
+
+/* Do all layers fit, of which fewer may do? Then fewer are looked for once nothing else is better. */
+static bool defer_layers(const Opening *o, const RhLayout *chosen)
+{
+    RhFunnel *f = o->f;
+    RhLayout all = *chosen;
+    RhTrainMemory m;
+    all.again_layers_count = 0;
+    if (!rh_bound_memory_within(f->cache, &all, f->room.ranked_bytes, &m))
+        return false;
+    Opening fewer = *o;
+    fewer.question.modules = (uint32_t)chosen->recompute;
+    fewer.question.shares_open = fewer.question.instead = false;
+    fewer.question.most_bytes = f->room.ranked_bytes;
+    bool bounded = chosen->recompute == RH_RECOMPUTE_FULL && !rh_funnel_by_memory(f);
+    push_open(f, chosen, bounded ? recomputed_s(&fewer, chosen) : o->key, RH_KEY_LAYERS);
+    return true;
+}
+
+static void choose(Choosing *choosing, RhRecomputeChoice choice)
+{
+    const Opening *o = choosing->o;
+    const RhFunnel *f = o->f;
+    RhLayout l = choosing->layout;
+    bool every = f->o->exhaustive || rh_funnel_by_memory(f);
+    bool whole = choice.recompute == RH_RECOMPUTE_FULL;
+    l.recompute = choice.recompute;
+    l.again_layers_count = choice.layers_count;
+    if (!every &&
+        (contains_any(choosing->fit, choice.recompute) || (whole && choosing->layers_fit)))
+        return;
+    if (choice.layers_count == RH_AGAIN_LEAST)
+        choosing->layers_fit |= defer_layers(o, &l) && whole;
+    else if (add_layout(o, &l) <= f->room.ranked_bytes)
+        g_array_append_val(choosing->fit, choice.recompute);
+}
+
+/* Finds, of what takes the place of recomputation (RhKnob.instead), from this step on the gentlest that keeps within so many
+ * bytes; the step behind it, 0: none does. */
+static int32_t find_instead(const Opening *o, const RhLayout *shares, double most_bytes,
+                            int32_t step, RhLayout *out)
+{
+    const RhFunnel *f = o->f;
+    const RhKnob *knob = o->question.instead ? rh_space_instead(f->layouts, shares) : NULL;
+    RhTrainMemory m;
+    for (; knob; step++) {
+        *out = *shares;
+        out->recompute = RH_RECOMPUTE_FULL;
+        if (!knob->outside_next(f->c, out, step))
+            return 0;
+        if (rh_bound_memory_within(f->cache, out, most_bytes, &m))
+            return step + 1;
+    }
+    return 0;
+}
+
+/* The gentlest where nothing less fits, or all of them. */
+static void add_instead(const Opening *o, const RhLayout *shares, const GArray *fit)
+{
+    const RhFunnel *f = o->f;
+    bool every = f->o->exhaustive || rh_funnel_by_memory(f);
+    double most_bytes = every ? f->room.most_bytes : f->room.ranked_bytes;
+    RhLayout l;
+    if (!every && contains_any(fit, RH_RECOMPUTE_NONE))
+        return;
+    for (int32_t step = 0; (step = find_instead(o, shares, most_bytes, step, &l)) > 0;) {
+        add_layout(o, &l);
+        if (!every)
+            return;
+    }
+}
+
+/* Could anything fit, or nearly? Nothing does where neither all modules nor whole layers recomputed leave enough, nor
+ * what takes their place. */
+static bool may_fit(const Opening *o, const RhLayout *shares)
+{
+    const RhFunnel *f = o->f;
+    const GArray *choices = rh_space_recompute_choices(f->layouts);
+    uint32_t all = 0;
+    bool full = false;
+    for (guint i = 0; i < choices->len; i++) {
+        RhRecomputeChoice choice = g_array_index(choices, RhRecomputeChoice, i);
+        full |= choice.recompute == RH_RECOMPUTE_FULL;
+        all |= choice.recompute == RH_RECOMPUTE_FULL ? 0 : (uint32_t)choice.recompute;
+    }
+    RhLayout l = *shares;
+    RhTrainMemory m;
+    const double most_bytes = (1 + RH_NEAR_FRAC) * f->room.most_bytes;
+    l.recompute = (RhRecompute)all;
+    if (rh_bound_memory_within(f->cache, &l, most_bytes, &m))
+        return true;
+    l.recompute = RH_RECOMPUTE_FULL;
+    if (full && rh_bound_memory_within(f->cache, &l, most_bytes, &m))
+        return true;
+    return find_instead(o, shares, most_bytes, 0, &l) > 0;
+}
+
+static bool choose_recompute(const RhLayout *shares, void *user)
+{
+    const Opening *o = user;
+    RhFunnel *f = o->f;
+    if (o->family && strcmp(rh_layout_family(shares), o->family) != 0)
+        return true;
+    if (!may_fit(o, shares)) {
+        f->lacks_memory = true;
+        return true;
+    }
+    const GArray *choices = rh_space_recompute_choices(f->layouts);
+    g_autoptr(GArray) fit = g_array_new(FALSE, FALSE, sizeof(RhRecompute));
+    Choosing choosing = {.o = o, .layout = *shares, .fit = fit};
+    for (guint i = 0; i < choices->len && !rh_funnel_out_of_time(f); i++)
+        choose(&choosing, g_array_index(choices, RhRecomputeChoice, i));
+    add_instead(o, shares, fit);
+    return !rh_funnel_out_of_time(f);
+}
+
+/* Of a cut: what its chunks may need. */
+static RhRecomputeQuestion question_of(const RhFunnel *f, const RhLayout *cut)
+{
+    return (RhRecomputeQuestion){rh_space_recompute_modules(f->layouts, cut),
+                                 rh_space_recomputes_unevenly(f->layouts), true,
+                                 rh_space_instead(f->layouts, cut) != NULL, f->room.most_bytes};
+}
+
+/* --- cuts --- */
+
+/* As many are opened at once as were before, so that few are opened in vain. */
+#define CUTS_LEAST 32
+#define CUTS_MOST  1024
+
+typedef struct {
+    RhFunnel *f;
+    GArray *cuts; /* RhLayout */
+    GArray *keys; /* double, of each */
+} Cuts;
+
+/* Chunks whose slots alone take so many times the least bound so far are not asked what memory they need until they are the
+ * best left, which few ever are: that takes ten times as long to find. Answers do not depend on the number, which was
+ * chosen by the time that 70B on 64 GPUs took. */
+#define CHUNKS_NEAR 1.15
+
+static bool push_chunks(const RhLayout *chunks, void *user)
+{
+    const Opening *o = user;
+    RhFunnel *f = o->f;
+    if (rh_funnel_by_memory(f)) {
+        push_open(f, chunks, 0, RH_KEY_CHUNKS);
+        return !rh_funnel_out_of_time(f);
+    }
+    double slots = slots_s(o, chunks, false);
+    if (slots > CHUNKS_NEAR * f->chunks_least_s) {
+        push_open(f, chunks, slots, RH_KEY_SLOTS);
+    } else {
+        double key = recomputed_s(o, chunks);
+        push_open(f, chunks, key, RH_KEY_CHUNKS);
+        f->chunks_least_s = fmin(f->chunks_least_s, key);
+    }
+    return !rh_funnel_out_of_time(f);
+}
+
+static void open_cut(RhFunnel *f, const RhLayout *cut, double key)
+{
+    Opening o = {f, key, NULL, question_of(f, cut)};
+    rh_bound_forget_shards(f->cache);
+    rh_space_walk_chunks(f->layouts, cut, push_chunks, &o);
+}
+
+static void add_cut(Cuts *cuts, const RhCandidate *c)
+{
+    RhLayout l = rh_funnel_layout(cuts->f, c->layout);
+    g_array_append_val(cuts->cuts, l);
+    g_array_append_val(cuts->keys, c->key);
+}
+
+/* With the bound of all its work it goes back. */
+static void bound_cut(RhFunnel *f, RhCandidate c)
+{
+    RhLayout l = rh_funnel_layout(f, c.layout);
+    rh_bound_forget_shards(f->cache);
+    c.key = fmax(c.key, rh_cut_bound_s(f->cache, &l));
+    c.kind = RH_KEY_CUT;
+    rh_candidate_heap_push(f->race->heap, c);
+}
+
+/* Cuts so far behind the one that is opened, or behind the best chunks so far, are left for later: by then a step may be
+ * known that none of theirs betters. */
+#define CUTS_AHEAD_FRAC 0.05
+
+/* The cuts that come next, as long as nothing known is better. */
+static void gather_cuts(Cuts *cuts, double key, guint most)
+{
+    RhFunnel *f = cuts->f;
+    GArray *heap = f->race->heap;
+    double ahead =
+        (1 + CUTS_AHEAD_FRAC) * (isinf(f->chunks_least_s) ? key : fmax(key, f->chunks_least_s));
+    double worth = fmin(ahead, fmin(rh_funnel_cut_off(f), f->race->foreseen));
+    g_autoptr(GArray) others = g_array_new(FALSE, FALSE, sizeof(RhCandidate));
+    while (cuts->cuts->len < most && rh_candidate_heap_least(heap) < worth) {
+        RhCandidate c = rh_candidate_heap_pop(heap);
+        if (c.kind == RH_KEY_KERNELS)
+            bound_cut(cuts->f, c);
+        else if (c.kind == RH_KEY_CUT)
+            add_cut(cuts, &c);
+        else
+            g_array_append_val(others, c);
+    }
+    for (guint i = 0; i < others->len; i++)
+        rh_candidate_heap_push(heap, g_array_index(others, RhCandidate, i));
+}
+
+/* Cuts with one shard one after another, whose tables they share. All by this process: others would make the tables of each
+ * wave anew, which takes longer than all the rest. */
+static void open_cuts(RhFunnel *f, const RhCandidate *first)
+{
+    g_autoptr(GArray) layouts = g_array_new(FALSE, FALSE, sizeof(RhLayout));
+    g_autoptr(GArray) keys = g_array_new(FALSE, FALSE, sizeof(double));
+    Cuts cuts = {f, layouts, keys};
+    f->cuts_at_once = CLAMP(2 * f->cuts_at_once, CUTS_LEAST, CUTS_MOST);
+    add_cut(&cuts, first);
+    gather_cuts(&cuts, first->key, (guint)f->cuts_at_once);
+    g_autoptr(GArray) order = rh_funnel_by_shard(f, layouts);
+    f->plan->cuts_opened_count += layouts->len;
+    for (guint i = 0; i < order->len && !rh_funnel_out_of_time(f); i++) {
+        int32_t at = g_array_index(order, int32_t, i);
+        open_cut(f, &g_array_index(layouts, RhLayout, at), g_array_index(keys, double, at));
+        rh_funnel_report(f, "open", i + 1, order->len);
+    }
+}
+
+static void open_chunks(RhFunnel *f, const RhCandidate *c, const char *family)
+{
+    rh_bound_forget_shards(f->cache);
+    RhLayout l = rh_funnel_layout(f, c->layout);
+    Opening o = {f, c->key, family, question_of(f, &l)};
+    if (c->kind == RH_KEY_SLOTS) {
+        double key = recomputed_s(&o, &l);
+        f->lacks_memory |= isinf(key);
+        if (!isinf(key))
+            rh_candidate_heap_push(f->race->heap, (RhCandidate){c->layout, key, RH_KEY_CHUNKS});
+    } else if (c->kind == RH_KEY_CHUNKS) {
+        f->plan->chunks_opened_count++;
+        rh_space_walk_shares(f->layouts, &l, choose_recompute, &o);
+    } else {
+        add_layers(&o, &l);
+    }
+}
+
+void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family)
+{
+    if (c->kind == RH_KEY_KERNELS)
+        bound_cut(f, *c);
+    else if (c->kind == RH_KEY_CUT)
+        open_cuts(f, c);
+    else
+        open_chunks(f, c, family);
+}

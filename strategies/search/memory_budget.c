@@ -1,0 +1,22 @@
+#include "strategies/search/memory_budget.h"
+
+#include <math.h>
+
+#include "base/record.h"
+#include "strategies/search/likeness.h"
+
+RhMemoryBudget rh_memory_budget(const RhCase *c, const RhConstraint *constraints, int32_t count,
+                                double risk)
+{
+    double capacity = rh_train_memory_capacity(c), most = capacity;
+    RhLikeness like = rh_likeness_of(c);
+    const RhOdds *odds = rh_record_odds(rh_record_shipped(), &like);
+    bool limited = false;
+    for (int32_t i = 0; i < count; i++)
+        if (!constraints[i].knob) {
+            most = fmin(most, constraints[i].value * (constraints[i].in_bytes ? 1 : capacity));
+            limited = true;
+        }
+    double ranked = odds ? fmin(most, rh_odds_room(odds, risk) * capacity) : most;
+    return (RhMemoryBudget){limited ? most : ranked, most};
+}

@@ -1,0 +1,280 @@
+#include "strategies/search/rehearsals/run_metrics.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "sim/run_costs.h"
+#include "strategies/search/likeness.h"
+#include "strategies/train/memory.h"
+#include "strategies/train/script.h"
+
+double rh_straggler_factor(const RhCase *c)
+{
+    double nodes = ceil((double)c->job.gpus / c->platform->gpus_per_node);
+    return 1 + c->stack->straggler_frac.value * log2(fmax(1, nodes));
+}
+
+/* Was the format, or one of the same units, measured often enough for a usual MFU of any device? */
+static bool is_measured(const RhRecord *record, const char *dtype)
+{
+    const char *units = rh_intern(strcmp(dtype, "fp16") == 0 ? "bf16" : dtype);
+    for (guint i = 0; i < record->usual->len; i++)
+        if (g_array_index(record->usual, RhUsualMfu, i).dtype == units)
+            return true;
+    return record->usual->len == 0;
+}
+
+/* Errors of kernels that nobody measured are not those that the bar's steps had: they add as squares do. */
+static double extrapolated_frac(const RhCase *c, const RhLayout *layout)
+{
+    RhExtrapolated beyond[RH_SHAPES_LAST];
+    double sum = 0;
+    rh_run_metrics_extrapolated(c, layout, beyond);
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+        if (beyond[kind].share_frac >= RH_EXTRAPOLATED_TOLD_FRAC)
+            sum += beyond[kind].share_frac;
+    return sum;
+}
+
+static void settle_bar(const RhCase *c, const RhRecord *record, const RhLikeness *like,
+                       RhRehearsal *r)
+{
+    if (!r->bar)
+        return;
+    double base = r->bar->error_frac, widest = rh_record_widest_frac(record, like->kind);
+    r->format_unmeasured = !is_measured(record, like->dtype) && widest > base;
+    if (r->format_unmeasured)
+        base = widest;
+    bool longer = like->tokens >= RH_LONG_TOKENS && like->tokens > r->bar->tokens_most;
+    r->longs = longer && record->longs.error_frac > base ? &record->longs : NULL;
+    if (r->longs)
+        base = r->longs->error_frac;
+    r->extrapolated_frac = extrapolated_frac(c, &r->layout);
+    r->error_frac = hypot(base, r->extrapolated_frac * RH_EXTRAPOLATED_ERROR_FRAC);
+}
+
+void rh_run_metrics_record(const RhCase *c, RhRehearsal *r)
+{
+    const RhRecord *record = rh_record_shipped();
+    RhLikeness like = rh_likeness_of(c);
+    r->bar = rh_record_bar(record, &like);
+    r->assumed = r->bar && like.assumed;
+    r->beyond = r->bar && !rh_error_bar_spans(r->bar, like.params);
+    r->odds = rh_record_odds(record, &like);
+    double share = r->memory.peak_bytes / r->memory_capacity_bytes;
+    r->risk_frac = r->odds ? fmax(rh_odds_risk(r->odds, share), rh_odds_least_risk(r->odds)) : 0;
+    r->usual = rh_record_usual(record, &like);
+    settle_bar(c, record, &like, r);
+}
+
+RhRehearsal *rh_run_metrics_new(const RhCase *c, const RhLayout *layout)
+{
+    RhRehearsal *r = g_new0(RhRehearsal, 1);
+    r->layout = *layout;
+    r->memory = rh_train_memory(c, layout);
+    r->memory_capacity_bytes = rh_train_stage_capacity(c, layout, r->memory.stage);
+    r->fits = r->memory.peak_bytes <= r->memory_capacity_bytes &&
+              rh_train_host_holds(c, r->memory.host_bytes);
+    rh_run_metrics_record(c, r);
+    return r;
+}
+
+/* No such units: it runs as bf16. */
+static RhDtype runs_as(const RhDevice *device, RhDtype dtype)
+{
+    return device->peak_flops_per_s[dtype].value > 0 ? dtype : RH_DTYPE_BF16;
+}
+
+static double peak_of(const RhDevice *device, RhDtype dtype)
+{
+    return device->peak_flops_per_s[runs_as(device, dtype)].value;
+}
+
+static double mean_peak(const RhCase *c, RhDtype dtype)
+{
+    const RhPlatform *p = c->platform;
+    double sum = 0;
+    if (rh_platform_devices_count(p) == 1)
+        return peak_of(p->device, dtype);
+    for (int32_t gpu = 0; gpu < c->job.gpus; gpu++)
+        sum += peak_of(rh_platform_device(p, rh_platform_device_of(p, gpu)), dtype);
+    return sum / c->job.gpus;
+}
+
+/* Of a GPU, in a step of `step_s`. */
+static double tokens_per_s(const RhCase *c, double step_s)
+{
+    double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
+    double tokens = (double)c->job.global_batch * (double)c->job.sequence * fill;
+    return tokens / step_s / c->job.gpus;
+}
+
+static double model_flops_per_s(const RhCase *c, double step_s)
+{
+    return tokens_per_s(c, step_s) * rh_model_documents_flops_per_token(c->model, c->job.sequence,
+                                                                        &c->job.lora,
+                                                                        &c->job.documents);
+}
+
+static double mfu_of(const RhCase *c, double step_s, RhDtype dtype)
+{
+    double peak = mean_peak(c, dtype);
+    return peak > 0 ? model_flops_per_s(c, step_s) / peak : 0;
+}
+
+double rh_mfu_frac(const RhCase *c, double step_s)
+{
+    return mfu_of(c, step_s, c->job.recipe->linear);
+}
+
+/* `flops`: of the kernels that the mean rank runs. */
+static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
+{
+    double peak = mean_peak(c, c->job.recipe->linear);
+    r->pictures = rh_model_sees_pictures(c->model);
+    r->tokens_per_s_per_gpu = tokens_per_s(c, r->step_time_s);
+    r->model_flops_per_s_per_gpu = model_flops_per_s(c, r->step_time_s);
+    r->mfu_frac = rh_mfu_frac(c, r->step_time_s);
+    r->mfu_dtype = runs_as(c->platform->device, c->job.recipe->linear);
+    r->mfu_bf16_frac = mfu_of(c, r->step_time_s, RH_DTYPE_BF16);
+    r->hfu_frac = peak > 0 ? flops / r->step_time_s / peak : 0;
+    r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
+}
+
+static void fill_energy(const RhCase *c, RhRehearsal *r, RhPowerTimes times)
+{
+    r->energy = rh_energy_of(c->platform, c->job.gpus, &times);
+    r->node_w = rh_energy_node_w(c->platform, c->job.gpus, &r->energy, r->step_time_s);
+}
+
+/* What a step takes beyond `times`, for slow nodes, its devices wait. */
+static RhPowerTimes with_stragglers(const RhCase *c, RhPowerTimes times, double step_s)
+{
+    times.state_s[RH_POWER_IDLE] += step_s * (rh_straggler_factor(c) - 1);
+    return times;
+}
+
+static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run)
+{
+    RhCost *root = rh_run_costs(run, r->step_time_s);
+    rh_cost_add(root, "slow nodes", run->step_time_s * (rh_straggler_factor(c) - 1),
+                c->stack->straggler_frac.source);
+    return root;
+}
+
+static void copy_links(RhRehearsal *r, const RhRun *run)
+{
+    r->links = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
+    for (guint i = 0; i < run->links->len; i++) {
+        RhLinkUse use = g_array_index(run->links, RhLinkUse, i);
+        use.name = g_strdup(use.name);
+        g_array_append_val(r->links, use);
+    }
+}
+
+void rh_run_metrics_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
+{
+    r->step_time_s = run->step_time_s * rh_straggler_factor(c);
+    r->events_count = run->events_count;
+    r->bytes_total = run->bytes_total;
+    r->bytes_as_flows = run->bytes_as_flows;
+    r->approximate = run->approximate;
+    r->approximate_why = g_strdup(run->approximate_why);
+    fill_rates(c, r, rh_run_mean_flops(run));
+    fill_energy(c, r, with_stragglers(c, rh_run_power_times(run), run->step_time_s));
+    r->costs = cost_tree(c, r, run);
+    copy_links(r, run);
+}
+
+/* Kernels of the mean rank, from the scripts that the program would be built from. */
+static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
+{
+    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
+    g_autoptr(RhItems) items = rh_items_new(l, pieces);
+    RhKernelSums sums = {0};
+    for (int32_t stage = 0; stage < l->pp; stage++) {
+        g_autoptr(RhScript) script = rh_script_new(pieces, l, stage);
+        rh_script_add_kernels(script, items, &sums);
+    }
+    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+        sums.seconds[phase] /= l->pp;
+    sums.flops /= l->pp;
+    sums.bounds.compute_s /= l->pp;
+    sums.bounds.memory_s /= l->pp;
+    return sums;
+}
+
+void rh_run_metrics_extrapolated(const RhCase *c, const RhLayout *l,
+                                 RhExtrapolated out[RH_SHAPES_LAST])
+{
+    RhKernelSums sums = mean_kernels(c, l);
+    double whole_s = l->pp * (sums.bounds.compute_s + sums.bounds.memory_s);
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+        out[kind] =
+            (RhExtrapolated){.share_frac = whole_s > 0 ? sums.beyond[kind].seconds / whole_s : 0,
+                             .largest = sums.beyond[kind].largest,
+                             .shapes = c->platform->device->curves.shapes[kind]};
+}
+
+static RhPowerTimes bound_times(const RhCase *c, const RhKernelSums *kernels, double compute_s,
+                                double step_s)
+{
+    double compute = kernels->bounds.compute_s, memory = kernels->bounds.memory_s;
+    return with_stragglers(
+        c,
+        (RhPowerTimes){.state_s = {[RH_POWER_COMPUTE] = compute,
+                                   [RH_POWER_MEMORY] = memory,
+                                   [RH_POWER_COMMUNICATION] = step_s - compute_s,
+                                   [RH_POWER_IDLE] = compute_s - compute - memory}},
+        step_s);
+}
+
+static double kernels_s(const RhKernelSums *kernels)
+{
+    double compute_s = 0;
+    for (int phase = 0; phase < RH_PHASE_LAST; phase++)
+        compute_s += kernels->seconds[phase];
+    return compute_s;
+}
+
+double rh_run_metrics_kernels_s(const RhCase *c, const RhLayout *layout)
+{
+    RhKernelSums kernels = mean_kernels(c, layout);
+    return kernels_s(&kernels);
+}
+
+RhPowerTimes rh_run_metrics_bound_times(const RhCase *c, const RhLayout *layout, double step_s)
+{
+    RhKernelSums kernels = mean_kernels(c, layout);
+    return bound_times(c, &kernels, kernels_s(&kernels), step_s);
+}
+
+void rh_run_metrics_bound(const RhCase *c, RhRehearsal *r, double step_s)
+{
+    RhKernelSums kernels = mean_kernels(c, &r->layout);
+    double compute_s = kernels_s(&kernels);
+    r->step_time_s = step_s * rh_straggler_factor(c);
+    fill_rates(c, r, kernels.flops);
+    fill_energy(c, r, bound_times(c, &kernels, compute_s, step_s));
+    r->costs = rh_cost_new("step", r->step_time_s, "segment graph: no shared links, no SM sharing");
+    rh_run_costs_add_kernels(r->costs, compute_s, kernels.seconds);
+    rh_cost_add(r->costs, "remainder: bound less kernels", step_s - compute_s,
+                "the segment graph's step less the mean rank's kernels: waits of all kinds");
+    rh_cost_add(r->costs, "slow nodes", step_s * (rh_straggler_factor(c) - 1),
+                c->stack->straggler_frac.source);
+}
+
+void rh_rehearsal_free(RhRehearsal *r)
+{
+    if (!r)
+        return;
+    for (guint i = 0; r->links && i < r->links->len; i++)
+        g_free(g_array_index(r->links, RhLinkUse, i).name);
+    if (r->links)
+        g_array_unref(r->links);
+    rh_cost_free(r->costs);
+    g_free(r->approximate_why);
+    g_free(r->memory_when);
+    g_free(r);
+}

@@ -1,0 +1,70 @@
+#include "strategies/search/services/serve_extrapolation.h"
+
+#include <math.h>
+
+#define CHUNKS_MOST 256 /* that a prompt is looked at in, be the server's ever so small */
+
+/* A request in the mean, and how many others a replica continues meanwhile. */
+typedef struct {
+    int32_t prompt, answer, running;
+} Mean;
+
+static Mean mean_of(const RhDeployment *d, const RhOutcome *o)
+{
+    double done = (double)o->completed_count, answer = (double)o->tokens_out / done;
+    double tpot_s = o->metrics[RH_METRIC_TPOT].mean.value;
+    const RhPool *pool = &d->pools[d->pools_count - 1];
+    double running = isfinite(tpot_s) /* Little 1961 */
+                         ? o->request_rate_per_s * (answer - 1) * tpot_s / pool->replicas
+                         : 1;
+    return (Mean){MAX((int32_t)((double)o->tokens_in / done), 1), MAX((int32_t)answer, 1),
+                  MAX((int32_t)round(running), 1)};
+}
+
+static void add_pool(RhIterations *it, const RhServer *server, const Mean *m, bool reads,
+                     bool makes, RhIterationKernels *sums)
+{
+    const RhPool *pool = rh_iterations_pool(it);
+    int32_t most = MAX(pool->chunk > 0 ? pool->chunk : server->chunk, m->prompt / CHUNKS_MOST + 1);
+    RhBatch token = {.decodes = m->running,
+                     .contexts = (int64_t)m->running * (m->prompt + m->answer / 2)};
+    for (int32_t cached = 0; reads && cached < m->prompt; cached += most) {
+        RhChunk chunk = {cached, MIN(m->prompt - cached, most)};
+        RhBatch read = {.chunks = &chunk, .chunks_count = 1};
+        rh_iteration_add_kernels(it, &read, 1, sums);
+    }
+    if (makes && m->answer > 1)
+        rh_iteration_add_kernels(it, &token, (m->answer - 1.0) / m->running, sums);
+}
+
+static void tell(RhServeExtrapolation *out, const RhDevice *device, const RhIterationKernels *sums)
+{
+    for (int kind = 0; kind < RH_SHAPES_LAST; kind++) {
+        const RhBeyond *b = &sums->beyond[kind];
+        if (b->seconds > 0)
+            out->kinds[kind] = (RhExtrapolated){.share_frac = b->seconds / sums->kernels_s,
+                                                .largest = b->largest,
+                                                .shapes = *rh_beyond_shapes(device, &b->largest)};
+    }
+    out->untabled_frac = sums->untabled_s / sums->kernels_s;
+    out->device = device->name;
+}
+
+RhServeExtrapolation rh_serve_extrapolation(const RhServing *serving, const RhDeployment *d,
+                                            const RhOutcome *outcome)
+{
+    RhServeExtrapolation out = {0};
+    if (outcome->completed_count == 0 || outcome->once)
+        return out;
+    Mean m = mean_of(d, outcome);
+    RhIterationKernels sums = {0};
+    for (int32_t i = 0; i < d->pools_count; i++) {
+        g_autoptr(RhIterations) it = rh_iterations_new(serving, &d->pools[i], NULL);
+        if (!it)
+            return out;
+        add_pool(it, serving->server, &m, i == 0, i == d->pools_count - 1, &sums);
+        if (i == d->pools_count - 1 && sums.kernels_s > 0)
+            tell(&out, rh_iterations_platform(it)->device, &sums);
+    }
+    return out;
+}

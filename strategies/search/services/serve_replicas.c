@@ -1,0 +1,183 @@
+/* As many replicas of each pool as a rate takes, from what one keeps among a few.
+ *
+ * Of more than RH_SERVE_PART replicas a part of so many is played at its share of the rate, and the whole has as many of
+ * each as the part says; the router of the whole has more servers to choose from, and is played once. A part shrinks while it keeps the
+ * levels of one draw, then grows until it keeps them of all. */
+#include <math.h>
+
+#include "strategies/search/services/serve_private.h"
+
+#define GROW_FRAC 0.01 /* by which a whole grows where it does not keep the levels */
+
+typedef struct {
+    RhServeAsked *asked;
+    const RhServeSliced *sliced;
+    RhServeFound *found;
+    double share; /* of the given rate */
+    double replicas[RH_POOLS_MAX];
+    RhServeEntry broken; /* what broke last */
+} Whole;
+
+static double sum_of(const double *replicas)
+{
+    return replicas[0] + replicas[1];
+}
+
+/* One of the levels broke: it is of the first pool, or of the last. */
+static void grow(Whole *w)
+{
+    const RhServeEntry *broken = &w->broken;
+    bool known = broken->binding >= 0 && broken->deployment.pools_count > 1;
+    bool first = known && w->asked->options->slos.list[broken->binding].metric == RH_METRIC_TTFT;
+    for (int32_t p = 0; p < broken->deployment.pools_count; p++)
+        if (!known || first == (p == 0))
+            w->replicas[p] += fmax(1, floor(w->replicas[p] * GROW_FRAC));
+}
+
+/* --- What is asked of so many replicas, at the share of the rate --- */
+
+typedef bool (*Check)(RhServeAsked *, RhService *, double rate_per_s, RhServeEntry *,
+                      RhServeFound *);
+
+static bool keeps_span(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
+                       RhServeFound *found)
+{
+    found->runs++;
+    return rh_serve_keeps(service, s->requests, s->options, rate_per_s, entry);
+}
+
+static bool keeps_draws(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
+                        RhServeFound *found)
+{
+    return rh_serve_all_keep(s, service, rate_per_s, entry, found);
+}
+
+static bool keeps_given(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
+                        RhServeFound *found)
+{
+    return rh_serve_confirm(s, service, rate_per_s, entry, found);
+}
+
+static bool is_kept(Whole *w, const double *replicas, Check check, RhServeEntry *entry)
+{
+    RhServeAsked *s = w->asked;
+    RhDeployment d = rh_serve_sized(&w->sliced->deployment, replicas);
+    double bound = HUGE_VAL;
+    for (int32_t p = 0; p < d.pools_count; p++)
+        bound = fmin(bound, replicas[p] * w->sliced->bound_per_s[p]);
+    *entry = rh_serve_entry_of(&d, bound);
+    if (rh_deployment_gpus(&d) > s->options->gpus)
+        return false;
+    g_autoptr(RhService) service = rh_service_new(s->serving, &d, NULL);
+    w->found->simulated++;
+    return service && check(s, service, s->options->rate_per_s * w->share, entry, w->found);
+}
+
+/* --- Fewer --- */
+
+/* By the closed form, and as a share of the whole keeps no more than so many times what a slice does. */
+static double fewest_of(const Whole *w, int32_t pool)
+{
+    double bound =
+        fmin(w->sliced->bound_per_s[pool], RH_SERVE_SHRINK_MOST * w->sliced->kept_per_s[pool]);
+    double fewest = ceil(w->asked->options->rate_per_s * w->share / bound);
+    return fmin(fmax(1, fewest), w->replicas[pool]);
+}
+
+/* So many of a pool are of use, where later pools are as small as can be. */
+static double most_of_use(const Whole *w, int32_t pool)
+{
+    double most = w->asked->gpus_most * w->share / rh_pool_gpus(&w->sliced->deployment.pools[0]);
+    for (int32_t p = 0; p < w->sliced->deployment.pools_count; p++)
+        most -= p == pool ? 0 : p < pool ? w->replicas[p] : fewest_of(w, p);
+    return ceil(most - 1e-9);
+}
+
+static bool keep_span(Whole *w, int32_t pool, double replicas)
+{
+    double tried[RH_POOLS_MAX] = {w->replicas[0], w->replicas[1]};
+    RhServeEntry entry;
+    tried[pool] = replicas;
+    return is_kept(w, tried, keeps_span, &entry);
+}
+
+/* The fewest of a pool that keep the span; false: so many are of no use. */
+static bool shrink(Whole *w, int32_t pool)
+{
+    double low = fewest_of(w, pool) - 1, most = most_of_use(w, pool);
+    double *high = &w->replicas[pool];
+    if (most <= low || (most < *high && !keep_span(w, pool, most)))
+        return false;
+    *high = fmin(*high, most);
+    while (*high - low > fmax(1, floor(*high * RH_SERVE_RATE_STEP))) {
+        double middle = floor((low + *high) / 2);
+        *(keep_span(w, pool, middle) ? high : &low) = middle;
+    }
+    return true;
+}
+
+/* --- The whole --- */
+
+/* What a slice keeps, were the whole made of such, as far as there is room; the part of it. */
+static Whole begin(RhServeAsked *s, const RhServeSliced *sliced, RhServeFound *found)
+{
+    Whole w = {.asked = s, .sliced = sliced, .found = found};
+    double room = s->options->gpus / rh_pool_gpus(&sliced->deployment.pools[0]);
+    for (int32_t p = 0; p < sliced->deployment.pools_count; p++)
+        w.replicas[p] = ceil(s->options->rate_per_s / sliced->kept_per_s[p]);
+    double sum = sum_of(w.replicas), fit = fmin(1, room / sum);
+    w.share = fmin(1, RH_SERVE_PART / sum / fit);
+    for (int32_t p = 0; p < sliced->deployment.pools_count; p++) {
+        double all = fit < 1 ? fmax(1, floor(w.replicas[p] * fit)) : w.replicas[p];
+        w.replicas[p] = ceil(all * w.share - 1e-9);
+    }
+    return w;
+}
+
+static void unfold(Whole *w)
+{
+    for (int32_t p = 0; p < RH_POOLS_MAX; p++)
+        w->replicas[p] = ceil(w->replicas[p] / w->share - 1e-9);
+    w->share = 1;
+}
+
+/* What broke the last whole is what one replica fewer breaks. */
+static void note(const Whole *w, RhServeEntry entry, int32_t part)
+{
+    if (w->broken.broken_per_s > 0) {
+        entry.fewer_broke = true;
+        entry.binding = w->broken.binding;
+        entry.cache_full = w->broken.cache_full;
+    }
+    entry.broken_per_s = 0;
+    entry.part = part;
+    w->found->best = entry;
+    w->found->there = true;
+}
+
+void rh_serve_size_whole(RhServeAsked *s, const RhServeSliced *sliced, RhServeFound *found)
+{
+    Whole w = begin(s, sliced, found);
+    int32_t part = 0;
+    for (int32_t p = 0; p < sliced->deployment.pools_count; p++)
+        if (!shrink(&w, p))
+            return;
+    for (;; grow(&w)) {
+        RhServeEntry entry = {0};
+        if (most_of_use(&w, sliced->deployment.pools_count - 1) <
+            w.replicas[sliced->deployment.pools_count - 1])
+            break;
+        bool drawn = part > 0 || is_kept(&w, w.replicas, keeps_draws, &entry);
+        if (drawn && w.share < 1) {
+            part = (int32_t)sum_of(w.replicas);
+            unfold(&w);
+        }
+        if (drawn && is_kept(&w, w.replicas, keeps_given, &entry)) {
+            note(&w, entry, part);
+            return;
+        }
+        w.broken = entry;
+    }
+    if (w.broken.broken_per_s > 0)
+        found->best = w.broken;
+}

@@ -1,0 +1,111 @@
+/* What one replica of a pool keeps among a few like it.
+ *
+ * The time to a first token is of the first of two pools, the time per token of the last: so the limits (batch, chunk)
+ * of one are sought beside so much of the other that this is not what binds. */
+#include <math.h>
+
+#include "strategies/search/services/serve_private.h"
+
+#define SLICE 4 /* replicas of the pool that is looked at */
+#define AMPLE 2 /* times what the closed form says that the other pool must have */
+
+RhDeployment rh_serve_sized(const RhDeployment *d, const double *replicas)
+{
+    RhDeployment out = *d;
+    for (int32_t p = 0; p < d->pools_count; p++)
+        out.pools[p].replicas = (int32_t)replicas[p];
+    return out;
+}
+
+/* So many of pool `which`, and what is ample of the other; 0: there is no room for both. */
+static int32_t set_slice(const RhServeAsked *s, const RhDeployment *d, int32_t which,
+                         const double *bound_per_s, double *replicas)
+{
+    int32_t other = 1 - which, room = s->options->gpus / rh_pool_gpus(&d->pools[0]);
+    replicas[which] = MIN(SLICE, room);
+    replicas[other] = 0;
+    if (d->pools_count == 1)
+        return (int32_t)replicas[which];
+    double ample = AMPLE * bound_per_s[which] / bound_per_s[other]; /* for each */
+    replicas[which] = CLAMP(floor(room / (1 + ample)), 1, SLICE);
+    replicas[other] = fmin(ceil(ample * replicas[which]), room - replicas[which]);
+    return replicas[other] >= 1 ? (int32_t)replicas[which] : 0;
+}
+
+/* One of pool `which` must keep so much, or its whole is not of use. */
+static double least_of_use(const RhServeAsked *s, const RhDeployment *d, int32_t which,
+                           const double *bound_per_s)
+{
+    double rate = s->options->rate_per_s;
+    double most = RH_SERVE_SHRINK_MOST * s->gpus_most / rh_pool_gpus(&d->pools[0]);
+    if (d->pools_count > 1)
+        most -= rate / bound_per_s[1 - which];
+    return most > 0 ? rate / most : HUGE_VAL;
+}
+
+/* Is it more than any other of its pool kept so far? Limits are then these. */
+static void try_limits(RhServeAsked *s, const RhServeBounded *b, int32_t which, RhServeFound *best,
+                       RhServeSliced *sliced)
+{
+    double replicas[RH_POOLS_MAX] = {0};
+    g_autoptr(GPtrArray) none = g_ptr_array_new(); /* other draws are asked of the whole */
+    RhServeAsked one_draw = *s;
+    int32_t slice = set_slice(s, &b->deployment, which, b->each_per_s, replicas);
+    if (slice == 0)
+        return;
+    one_draw.draws = none;
+    one_draw.least_per_s = slice * least_of_use(s, &b->deployment, which, b->each_per_s);
+    RhDeployment tried = rh_serve_sized(&b->deployment, replicas);
+    double before = best->there ? best->best.rate_per_s : 0;
+    rh_serve_try_rate(&one_draw, &tried, slice * b->each_per_s[which], best);
+    if (!best->there || best->best.rate_per_s <= before)
+        return;
+    sliced->deployment = tried;
+    sliced->kept_per_s[which] = best->best.rate_per_s / slice;
+    for (int32_t p = 0; p < tried.pools_count; p++)
+        sliced->bound_per_s[p] = b->each_per_s[p];
+}
+
+/* These limits of the last pool beside what was found for the first, and its chunk. False: they do not fit. */
+static bool set_first(const RhServeAsked *s, const RhServeSliced *sliced, RhServeBounded *b)
+{
+    b->deployment.pools[0] = sliced->deployment.pools[0];
+    b->deployment.pools[1].chunk = sliced->deployment.pools[0].chunk;
+    b->deployment.pools[0].replicas = b->deployment.pools[1].replicas = 1;
+    g_autoptr(RhService) service = rh_service_new(s->serving, &b->deployment, NULL);
+    if (service)
+        rh_serve_bound_pools(s, service, &b->deployment, b->each_per_s);
+    return service && b->each_per_s[0] > 0 && b->each_per_s[1] > 0;
+}
+
+/* A pool that makes tokens reads no prompts: of its limits, batch alone matters. */
+static bool is_same_batch(const GArray *bounded, guint i)
+{
+    for (guint k = 0; k < i; k++)
+        if (g_array_index(bounded, RhServeBounded, k).deployment.pools[1].batch ==
+            g_array_index(bounded, RhServeBounded, i).deployment.pools[1].batch)
+            return true;
+    return false;
+}
+
+RhServeSliced rh_serve_slice(RhServeAsked *s, const GArray *bounded, RhServeFound *found)
+{
+    RhServeSliced sliced = {0};
+    int32_t pools = g_array_index(bounded, RhServeBounded, 0).deployment.pools_count;
+    for (int32_t p = 0; p < pools; p++) {
+        RhServeFound best = {.best = found->best};
+        for (guint i = 0; i < bounded->len; i++) {
+            RhServeBounded b = g_array_index(bounded, RhServeBounded, i);
+            if (p == 0 || (!is_same_batch(bounded, i) && set_first(s, &sliced, &b)))
+                try_limits(s, &b, p, &best, &sliced);
+        }
+        found->runs += best.runs;
+        found->simulated += best.simulated;
+        sliced.there = best.there;
+        if (!best.there) {
+            found->best = best.best;
+            break;
+        }
+    }
+    return sliced;
+}

@@ -1,0 +1,349 @@
+#include "strategies/search/suggest.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "strategies/framework_rules.h"
+#include "strategies/search/bounds/bound_cache.h"
+#include "strategies/search/memory_budget.h"
+
+char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
+{
+    int largest = 0;
+    for (int use = 0; use < RH_MEMORY_LAST; use++)
+        if (m->at_peak_bytes[use] > m->at_peak_bytes[largest])
+            largest = use;
+    g_autofree char *need = rh_quantity_format(m->peak_bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *over = rh_quantity_format(m->peak_bytes - limit_bytes, RH_QUANTITY_BYTES, 2);
+    g_autofree char *part = rh_quantity_format(m->at_peak_bytes[largest], RH_QUANTITY_BYTES, 3);
+    return g_strdup_printf("needs %s, %s over; stage %d holds %s of %s", need, over, m->stage, part,
+                           rh_memory_name((RhMemoryUse)largest));
+}
+
+/* The space of a changed question: what is the least memory that a layout needs, where that is not above
+ * the first `peak_bytes`? */
+typedef struct {
+    RhBoundCache *cache;
+    bool some;         /* one needs no more */
+    double peak_bytes; /* the least so far */
+} Least;
+
+static bool take_least(const RhLayout *layout, void *user)
+{
+    Least *least = user;
+    RhTrainMemory m;
+    if (rh_bound_memory_within(least->cache, layout, least->peak_bytes, &m)) {
+        least->peak_bytes = m.peak_bytes;
+        least->some = true;
+    }
+    return true;
+}
+
+/* Weights, gradients and optimizer states of the model, once. */
+static double states_bytes(const RhCase *c)
+{
+    bool frozen = c->job.lora.rank > 0; /* adapters are a few in a thousand */
+    double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
+    bool least = c->job.narrow_weights || c->stack->casts_masters;
+    double weights = least ? 0 : rh_weight_bytes(c);
+    return (double)rh_model_params(c->model) * (weights + trained);
+}
+
+/* All GPUs together hold the states at least once, so one of them holds its share or more: where that
+ * is too much no layout fits. Less by what rounding may do. */
+static bool states_fit(const RhCase *c, double most_bytes)
+{
+    return states_bytes(c) / c->job.gpus * (1 - 1e-9) <= most_bytes;
+}
+
+/* INFINITY where every layout needs more than `most_bytes`. */
+static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                         double most_bytes)
+{
+    if (!states_fit(c, most_bytes))
+        return (double)INFINITY;
+    g_autoptr(RhBoundCache) cache = rh_bound_new(c);
+    cache->deadline = deadline;
+    Least least = {cache, false, most_bytes};
+    rh_space_walk(c, o->constraints, o->constraints_count, deadline, take_least, &least);
+    return least.some ? least.peak_bytes : (double)INFINITY;
+}
+
+static bool count_one(const RhLayout *layout, void *user)
+{
+    (void)layout;
+    ++*(int64_t *)user;
+    return true;
+}
+
+/* What the framework of the stack makes of layouts that are legal but for it. */
+typedef struct {
+    const RhCase *c;
+    const RhFrameworkRules *rules;
+    int64_t *refused_counts; /* of each rule */
+    int64_t count;
+} Refusals;
+
+static bool count_refusals(const RhLayout *layout, void *user)
+{
+    Refusals *r = user;
+    for (int32_t i = 0; i < r->rules->rules_count; i++)
+        r->refused_counts[i] += rh_framework_refuses(&r->rules->rules[i], r->c, layout);
+    r->count++;
+    return true;
+}
+
+/* The next in turn of those that refuse most; NULL: none is left. */
+static const RhFrameworkRule *take_rule(Refusals *r, int64_t *refused_count)
+{
+    int32_t most = 0;
+    for (int32_t i = 1; i < r->rules->rules_count; i++)
+        if (r->refused_counts[i] > r->refused_counts[most])
+            most = i;
+    *refused_count = r->refused_counts[most];
+    r->refused_counts[most] = 0;
+    return *refused_count > 0 ? &r->rules->rules[most] : NULL;
+}
+
+/* The rule that leaves nothing; where none does that alone, the three that refuse most. False: none refuses
+ * anything. */
+static bool fail_by_rules(Refusals *r, const char *which, GError **error)
+{
+    int64_t refused;
+    const RhFrameworkRule *first = take_rule(r, &refused), *other = NULL;
+    g_autoptr(GString) notes = g_string_new(NULL);
+    if (!first)
+        return false;
+    if (refused == r->count)
+        g_string_printf(notes, "note: that refuses all %" G_GINT64_FORMAT " layouts%s\n", r->count,
+                        which);
+    else
+        g_string_printf(notes,
+                        "note: that refuses %" G_GINT64_FORMAT " of the %" G_GINT64_FORMAT
+                        " layouts%s\n",
+                        refused, r->count, which);
+    for (int i = 0; i < 2 && refused < r->count && (other = take_rule(r, &refused)); i++)
+        g_string_append_printf(notes, "note: %" G_GINT64_FORMAT " of them as it %s: %s\n", refused,
+                               other->why, other->where);
+    rh_framework_fail(r->rules, first, notes->str, error);
+    return true;
+}
+
+/* False: it is not the framework that leaves nothing. */
+static bool blame_framework(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                            GError **error)
+{
+    const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
+    if (!rules)
+        return false;
+    RhStack unruled = *c->stack;
+    unruled.framework = NULL;
+    unruled.zero_unstaged = 0; /* of which a rule tells where it stands */
+    RhCase all = *c;
+    all.stack = &unruled;
+    g_autofree int64_t *counts = g_new0(int64_t, MAX(1, rules->rules_count));
+    Refusals r = {c, rules, counts, 0};
+    rh_space_walk(&all, o->constraints, o->constraints_count, deadline, count_refusals, &r);
+    return fail_by_rules(&r, o->constraints_count ? " that meet these constraints" : "", error);
+}
+
+void rh_suggest_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                          GError **error)
+{
+    RhLayout probe = rh_train_default(c);
+    g_autoptr(GError) why = NULL;
+    if (!rh_train_job_legal(c, error))
+        return;
+    for (int32_t i = 0; i < o->constraints_count; i++)
+        if (o->constraints[i].knob && o->constraints[i].relation == 0)
+            rh_knob_store(o->constraints[i].knob, &probe, (int32_t)o->constraints[i].value);
+    rh_train_complete(c, &probe);
+    int64_t legal = 0;
+    rh_space_walk(c, NULL, 0, deadline, count_one, &legal);
+    if (!rh_train_legal(c, &probe, &why) && legal > 0) {
+        rh_fail(error, RH_ERROR_USAGE, "%s", why->message);
+        return;
+    }
+    if (blame_framework(c, o, deadline, error))
+        return;
+    if (legal > 0) {
+        rh_fail(
+            error, RH_ERROR_USAGE,
+            "no legal layout meets these constraints together\nnote: without them %" G_GINT64_FORMAT
+            " layouts are legal",
+            legal);
+        return;
+    }
+    rh_fail(
+        error, RH_ERROR_USAGE,
+        "no layout is legal: %d GPUs and a global batch of %" G_GINT64_FORMAT
+        " samples do not divide\nhelp: every GPU outside a model replica takes part of the batch: "
+        "choose a global batch with a common factor with the GPUs",
+        c->job.gpus, c->job.global_batch);
+}
+
+/* --- the smallest change ---
+ *
+ * The size of a change is in doublings: |log2(new / old)| of the one number that changes. A
+ * constraint given up changes no number of the job or the cluster: 0 doublings. Where sizes are
+ * equal, the change that alters the training least comes first (RhChangeKind). */
+
+typedef struct {
+    double doublings;
+    RhSmallestChange change; /* no effect yet */
+} Change;
+
+typedef struct {
+    const RhCase *c;
+    const RhPlanOptions *o;
+    RhDeadline deadline;
+    GArray *changes; /* Change */
+} Search;
+
+/* A change is worth its name where what it brings is as safe as was asked for. */
+static double safe_bytes(const RhCase *c, const RhPlanOptions *o)
+{
+    return rh_memory_budget(c, o->constraints, o->constraints_count, o->risk_frac).ranked_bytes;
+}
+
+/* The least memory of the question with one number changed; INFINITY when nothing fits in what
+ * there is. */
+static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
+{
+    g_autoptr(RhPlatform) wider = rh_platform_copy(s->c->platform);
+    RhCase changed = *s->c;
+    changed.platform = wider;
+    if (kind == RH_CHANGE_SEQUENCE)
+        changed.job.sequence = value;
+    else if (kind == RH_CHANGE_BATCH)
+        changed.job.global_batch = value;
+    else {
+        int32_t each = wider->gpus_per_node;
+        changed.job.gpus = (int32_t)value;
+        wider->nodes_count = MAX(wider->nodes_count, (changed.job.gpus + each - 1) / each);
+    }
+    return least_peak(&changed, s->o, s->deadline, safe_bytes(&changed, s->o));
+}
+
+/* Between `fails` and `fits`, a factor of two apart: the value nearest to `fails` that fits, among
+ * those an eighth of the smaller one apart, in whole `unit`s. */
+static int64_t refine(const Search *s, RhChangeKind kind, int64_t fails, int64_t fits, int64_t unit,
+                      double *peak)
+{
+    for (int64_t k = 1; k < 8; k++) {
+        int64_t value = fails + (fits - fails) * k / 8 / unit * unit;
+        if (value == fails)
+            continue;
+        double there = fitting_peak(s, kind, value);
+        if (isfinite(there)) {
+            *peak = there;
+            return value;
+        }
+    }
+    return fits;
+}
+
+/* Doubles or halves one number until something fits, then looks between the last two values. */
+static void try_number(Search *s, RhChangeKind kind, int64_t old, int64_t unit, bool grows)
+{
+    int64_t low = kind == RH_CHANGE_SEQUENCE ? 128 : 1, before = old;
+    for (int i = 0; i < 6; i++) {
+        int64_t value = grows ? before * 2 : before / 2;
+        if (value < low || value > 1 << 22 || rh_deadline_passed(s->deadline))
+            return;
+        double peak = fitting_peak(s, kind, value);
+        if (isfinite(peak)) {
+            value = refine(s, kind, before, value, unit, &peak);
+            Change found = {fabs(log2((double)value / (double)old)),
+                            {.kind = kind, .value = value, .peak_bytes = peak}};
+            g_array_append_val(s->changes, found);
+            return;
+        }
+        before = value;
+    }
+}
+
+static bool try_constraints(Search *s, const RhConstraint *left, int32_t count,
+                            RhSmallestChange change)
+{
+    RhPlanOptions o = *s->o;
+    o.constraints = left;
+    o.constraints_count = count;
+    change.peak_bytes = least_peak(s->c, &o, s->deadline, safe_bytes(s->c, &o));
+    if (isinf(change.peak_bytes))
+        return false;
+    Change found = {0, change};
+    g_array_append_val(s->changes, found);
+    return true;
+}
+
+/* Each constraint alone; all of them only when giving up one is not enough. */
+static void try_without_constraints(Search *s)
+{
+    int32_t count = s->o->constraints_count;
+    bool enough = false;
+    for (int32_t i = 0; i < count; i++) {
+        g_autofree RhConstraint *left = g_memdup2(s->o->constraints, (gsize)count * sizeof *left);
+        memmove(left + i, left + i + 1, (gsize)(count - 1 - i) * sizeof *left);
+        RhSmallestChange without = {.kind = RH_CHANGE_CONSTRAINT,
+                                    .constraint = s->o->constraints[i]};
+        enough |= try_constraints(s, left, count - 1, without);
+    }
+    if (!enough && count > 1)
+        try_constraints(s, NULL, 0, (RhSmallestChange){.kind = RH_CHANGE_CONSTRAINTS});
+}
+
+/* Values fixed before limits, and by their names. */
+static int by_constraint(const RhConstraint *a, const RhConstraint *b)
+{
+    if ((a->relation == 0) != (b->relation == 0))
+        return a->relation == 0 ? -1 : 1;
+    g_autofree char *x = rh_constraint_text(a), *y = rh_constraint_text(b);
+    return strcmp(x, y);
+}
+
+static int by_size(gconstpointer a, gconstpointer b)
+{
+    const Change *x = a, *y = b;
+    if (x->doublings != y->doublings)
+        return x->doublings < y->doublings ? -1 : 1;
+    if (x->change.kind != y->change.kind)
+        return (int)x->change.kind - (int)y->change.kind;
+    return x->change.kind == RH_CHANGE_CONSTRAINT
+               ? by_constraint(&x->change.constraint, &y->change.constraint)
+               : 0;
+}
+
+void rh_suggest_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+                                RhPlan *plan)
+{
+    g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));
+    Search s = {c, o, deadline, changes};
+    int32_t node = c->platform->gpus_per_node;
+    plan->states_bytes = states_bytes(c);
+    try_without_constraints(&s);
+    try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
+    /* More samples help only where there are too few for every GPU to be a replica. */
+    if (c->job.global_batch < c->job.gpus)
+        try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, true);
+    try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, false);
+    if (!rh_model_sees_pictures(c->model))
+        try_number(&s, RH_CHANGE_SEQUENCE, c->job.sequence, 64, false);
+    g_array_sort(changes, by_size);
+    plan->timed_out |= rh_deadline_passed(deadline);
+    for (guint i = 0; i < changes->len; i++) {
+        RhSmallestChange *change =
+            g_memdup2(&g_array_index(changes, Change, i).change, sizeof *change);
+        g_autofree char *text = rh_quantity_format(change->peak_bytes, RH_QUANTITY_BYTES, 3);
+        change->effect = g_strdup_printf("needs %s per GPU at the least", text);
+        g_ptr_array_add(plan->changes, change);
+    }
+}
+
+void rh_suggest_change_free(void *data)
+{
+    RhSmallestChange *s = data;
+    g_free(s->effect);
+    g_free(s);
+}

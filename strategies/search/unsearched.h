@@ -1,0 +1,31 @@
+#pragma once
+/* What no search goes through unasked, and what each would give the first row of a plan, all else as it is. Knobs of a
+ * layout, of whose values their rows say so, and numbers that the job is trained in. */
+#include "strategies/search/plan.h"
+#include "strategies/search/rehearsals/rehearsal_queue.h"
+
+typedef struct {
+    const char *key;  /* a knob's, "gradients", "moments" or "dtype"; static, as the next */
+    const char *text; /* RhKnob.outside, "another number format" */
+    bool numerics;    /* it changes what is computed */
+    char
+        *change; /* owned: "recompute=none", "dtype=fp8"; NULL: the first row has no place for it */
+    char *why;   /* owned: what keeps the first row from it; NULL: nothing is known to */
+    RhRehearsal *r;   /* owned: the first row with it; NULL: not rehearsed */
+    double gain_frac; /* of the first row's step; below 0: it takes longer */
+} RhUnsearched;
+
+/* RhUnsearched, knobs of layouts first; what the plan was asked for by a constraint is left out. `told`: each is rehearsed
+ * where it is legal and fits as surely as a row. None for a plan without rows. The caller unrefs. */
+GArray *rh_unsearched_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan,
+                          bool told);
+
+/* Trials of a row that is about to be the first. They run in the queue while the caller goes on, and end with what
+ * rh_unsearched_new returns; the case and the options are borrowed. They are begun anew where the plan has another first row in the end. */
+typedef struct RhUnsearchedTrials RhUnsearchedTrials;
+RhUnsearchedTrials *rh_unsearched_begin(const RhCase *c, const RhPlanOptions *options,
+                                        const RhRehearsal *best, bool unsafe,
+                                        RhRehearsalQueue *queue, RhDeadline deadline);
+GArray *rh_unsearched_end(RhUnsearchedTrials *trials, const RhPlan *plan);
+void rh_unsearched_free(RhUnsearchedTrials *trials);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhUnsearchedTrials, rh_unsearched_free)
