@@ -137,8 +137,8 @@ typedef struct {
 
 static Stage stage_of(const RhCase *c, const RhLayout *l, int32_t stage)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, l);
-    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, l);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, l);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, l);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, l);
     Stage s = {.c = c, .l = l, .held = held[stage]};

@@ -8,7 +8,7 @@
 #include "report/format.h"
 #include "report/report.h"
 #include "sim/collective/collective.h"
-#include "strategies/train/item.h"
+#include "strategies/train/layer_ops.h"
 
 #define ROWS_MAX 8
 
@@ -380,13 +380,13 @@ static void append_kernels(GString *out, const RhInputs *in, const RhProgram *p,
 /* Seconds of a layer's kernels in each pass. */
 static void layer_passes(const RhCase *c, const RhLayout *l, double pass_s[RH_SLOT_PASSES])
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
-    g_autoptr(RhItems) items = rh_items_new(l, pieces);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
+    g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-        const GArray *tasks = items->pass[rh_layer_item(c->model, 0, true)][pass].tasks;
+        const GArray *tasks = items->pass[rh_op_kind_of_layer(c->model, 0, true)][pass].tasks;
         pass_s[pass] = 0;
         for (guint i = 0; tasks && i < tasks->len; i++) {
-            const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+            const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
             for (int k = 0; k < RH_PARTS_MAX && task->parts[k]; k++)
                 pass_s[pass] += task->parts[k]->seconds;
         }

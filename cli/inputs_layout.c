@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cli/result.h"
-#include "strategies/train/least.h"
+#include "strategies/train/recompute_layers.h"
 
 /* Degrees whose product no machine has; products below stay far inside 32 bits. */
 static bool check_ranks(const RhLayout *l, GError **error)

@@ -12,7 +12,7 @@
 #include "strategies/schedules.h"
 #include "workloads/ops.h"
 
-/* RhLayout.again_layers_count: rh_recompute_least says how many. */
+/* RhLayout.again_layers_count: rh_recompute_fewest_layers says how many. */
 #define RH_AGAIN_LEAST (-1)
 
 /* Degrees and micro-batches are at most this (legal.c multiplies them). */

@@ -181,18 +181,18 @@ static void let_go(Pool *p, Layer at)
         give(p, at[(guchar)*k]);
 }
 
-/* Logits of this rank's words, and, put together out of all ranks' pieces, of all. */
+/* Logits of this rank's words, and, put together out of all ranks' block costs, of all. */
 static Block *logits_of(Pool *p, const Stage *s)
 {
     double bytes = 2 * s->tokens * s->words;
-    Block *own = take(p, bytes / s->tp), *pieces[8] = {NULL};
+    Block *own = take(p, bytes / s->tp), *model_cost[8] = {NULL};
     if (s->tp == 1)
         return own;
     for (int32_t i = 1; i < s->tp; i++)
-        pieces[i] = take(p, bytes / s->tp);
+        model_cost[i] = take(p, bytes / s->tp);
     Block *whole = take(p, bytes);
     for (int32_t i = 1; i < s->tp; i++)
-        give(p, pieces[i]);
+        give(p, model_cost[i]);
     give(p, own);
     return whole;
 }
@@ -302,7 +302,7 @@ static double counted(const Stage *s, const RhModel *m)
 }
 
 /* Without layers: the logits of two micro-batches lie in halves of what were blocks of fp32, and so do
- * pieces (docs/theory/workload.md). Besides, the gradient of the head's weights. */
+ * block costs (docs/model-workload.md). Besides, the gradient of the head's weights. */
 static void logits_part_the_blocks_of_others(void)
 {
     for (int32_t tp = 1; tp <= 8; tp *= 2) {

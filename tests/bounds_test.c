@@ -308,7 +308,7 @@ static void a_knob_is_in_every_key_unless_its_row_says_otherwise(void)
     other.ep = 2;
     CU_ASSERT_PTR_NOT_EQUAL(rh_bound_shard(s, &l), rh_bound_shard(s, &other));
     CU_ASSERT_PTR_EQUAL(rh_bound_split(s, &l), rh_bound_split(s, &other));
-    CU_ASSERT_PTR_EQUAL(rh_bound_shape(s, &l), rh_bound_shape(s, &other));
+    CU_ASSERT_PTR_EQUAL(rh_bound_pipeline_profile(s, &l), rh_bound_pipeline_profile(s, &other));
     CU_ASSERT_PTR_NOT_EQUAL(rh_bound_network(s, &l), rh_bound_network(s, &other));
     CU_ASSERT_PTR_NOT_EQUAL(rh_bound_comm_steps(s, &l), rh_bound_comm_steps(s, &other));
     other = l;

@@ -3,7 +3,7 @@
 
 #include "sim/engine/apart.h"
 #include "strategies/train/build.h"
-#include "strategies/train/shape.h"
+#include "strategies/train/pipeline_profile.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -165,20 +165,21 @@ static void zero_bubble_leaves_a_third_of_the_bubble(void)
         g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
         RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + p - 1, 1e-3);
         RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_ZB_H1, p, 1, m), (p - 1) / (3.0 * m), 1e-12);
-        g_autoptr(RhShape) shape =
-            rh_shape_new(rh_pipeline_schedule(RH_PIPELINE_ZB_H1), p, 1, m, false);
+        g_autoptr(RhPipelineProfile) shape =
+            rh_pipeline_profile_new(rh_pipeline_schedule(RH_PIPELINE_ZB_H1), p, 1, m, false);
         for (guint f = 0; f < shape->runs->len; f++)
-            CU_ASSERT_TRUE(g_array_index(shape->runs, RhKeptRun, f).kept <= p);
+            CU_ASSERT_TRUE(g_array_index(shape->runs, RhInFlightRun, f).kept <= p);
     }
 }
 
 /* Most micro-batches of chunks that a stage keeps. */
 static int32_t kept_most(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 {
-    g_autoptr(RhShape) shape = rh_shape_new(rh_pipeline_schedule(kind), p, v, m, false);
+    g_autoptr(RhPipelineProfile) shape =
+        rh_pipeline_profile_new(rh_pipeline_schedule(kind), p, v, m, false);
     int32_t most = 0;
     for (guint f = 0, begin = 0, sum = 0; f < shape->runs->len; f++) {
-        RhKeptRun run = g_array_index(shape->runs, RhKeptRun, f);
+        RhInFlightRun run = g_array_index(shape->runs, RhInFlightRun, f);
         sum += ((guint)run.end - begin) * (guint)run.kept;
         most = MAX(most, (int32_t)sum);
         begin = run.end == v ? 0 : (guint)run.end;

@@ -164,11 +164,11 @@ static double late_s(const Fixture *f, int32_t rank)
 {
     double sum_s = 0;
     for (guint i = 0; i < f->course->passes->len; i++) {
-        const GArray *pieces = g_ptr_array_index(f->course->passes, i);
+        const GArray *model_cost = g_ptr_array_index(f->course->passes, i);
         if (g_array_index(f->run->performers, RhPerformer, i).rank != rank)
             continue;
-        for (guint n = 0; n < pieces->len; n++) {
-            const RhCoursePiece *piece = &g_array_index(pieces, RhCoursePiece, n);
+        for (guint n = 0; n < model_cost->len; n++) {
+            const RhCoursePiece *piece = &g_array_index(model_cost, RhCoursePiece, n);
             sum_s += piece->late_s + (piece->late ? piece->t_end_s - piece->t_start_s : 0);
         }
     }

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "strategies/launch/launch.h"
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 #include "tests/model_counts.h"
 #include "tests/shard_kit.h"
 #include "tests/testkit.h"
@@ -203,7 +203,7 @@ static void tensor_ranks_exchange_both_sides(void)
 {
     g_auto(TrainKit) k = train_kit("whisper-large-v3", "dgx-h100:1", "bare", 16, 448);
     RhLayout l = train_layout(&k, "tp4,dp2,mb2,sp=on");
-    g_autoptr(RhPieces) p = rh_pieces_sized_new(&k.c, &l);
+    g_autoptr(RhModelCost) p = rh_model_cost_sized_new(&k.c, &l);
     double own = 2.0 * 2 * 448 * 1280, encoded = 2.0 * 2 * 1500 * 1280;
     CU_ASSERT_EQUAL(p->mixer[0].boundary_bytes, encoded);
     CU_ASSERT_EQUAL(p->mixer[2].boundary_bytes, own);
@@ -215,7 +215,7 @@ static void tensor_ranks_exchange_both_sides(void)
     CU_ASSERT_EQUAL(p->embedding.boundary_bytes, own); /* its ranks have all sounds */
     g_auto(TrainKit) t5 = train_kit("flan-t5-xxl", "dgx-h100:1", "bare", 16, 512);
     l = train_layout(&t5, "tp4,dp2,mb2");
-    g_autoptr(RhPieces) q = rh_pieces_sized_new(&t5.c, &l);
+    g_autoptr(RhModelCost) q = rh_model_cost_sized_new(&t5.c, &l);
     CU_ASSERT_EQUAL(q->embedding.boundary_bytes, 2 * 2.0 * 2 * 512 * 4096);
 }
 

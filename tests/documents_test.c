@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 #include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -162,8 +162,9 @@ static void packing_saves_attention_and_padding_nothing(void)
         if (i > 0)
             k.c.job.documents = documents_of("512", i == 2, 16384);
         RhLayout l = train_layout(&k, "tp8,recompute=full");
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        seconds[i] = pieces->mixer[0].tensor_forward.seconds + pieces->mixer[0].data.seconds;
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        seconds[i] =
+            model_cost->mixer[0].tensor_forward.seconds + model_cost->mixer[0].data.seconds;
     }
     CU_ASSERT_TRUE(seconds[1] < 0.7 * seconds[0]);
     CU_ASSERT_EQUAL(seconds[2], seconds[0]);

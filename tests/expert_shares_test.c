@@ -7,11 +7,11 @@
 
 #define MODEL "qwen3-30b-a3b" /* 128 experts */
 
-static RhHeld held(const TrainKit *k, const char *layout)
+static RhParamCounts held(const TrainKit *k, const char *layout)
 {
     RhLayout l = train_layout(k, layout);
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k->c, &l);
-    return rh_stage_memory(pieces, &l, 0).params;
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k->c, &l);
+    return rh_stage_memory(model_cost, &l, 0).params;
 }
 
 /* Groups of eight have each expert of ep4 twice: gathered for forward and backward between the two, gradients
@@ -33,7 +33,7 @@ static void experts_that_a_group_has_once_are_whole(void)
     g_auto(TrainKit) k = train_kit(MODEL, "dgx-h100:2", "bare", 32, 2048);
     g_autoptr(RhProgram) p = train_build(&k, "dp16,ep8,zero3,shard8");
     double m = 2;
-    RhHeld psi = held(&k, "dp16,ep8,zero3,shard8");
+    RhParamCounts psi = held(&k, "dp16,ep8,zero3,shard8");
     RH_CHECK_CLOSE(train_group_bytes(p, "edp", RH_OP_ALL_REDUCE), 4 * psi.of[RH_PARAMS_EXPERTS],
                    1e-9);
     RH_CHECK_CLOSE(train_group_bytes(p, "shard", RH_OP_ALL_GATHER),
@@ -55,8 +55,8 @@ static void states_are_shared_out_class_by_class(void)
     g_auto(TrainKit) k = train_kit(MODEL, "dgx-h100:2", "bare", 32, 2048);
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhLayout l = train_layout(&k, rows[i].layout);
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        RhStageMemory s = rh_stage_memory(model_cost, &l, 0);
         double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
                         s.fixed_bytes[RH_MEMORY_OPTIMIZER];
         RH_CHECK_CLOSE(states,

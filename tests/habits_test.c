@@ -41,9 +41,9 @@ static void a_late_exchange_is_borne_whole(void)
         k.stack->gradient_bytes = 2;
         RhLayout l = train_layout(&k, layouts[i]);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        RhStageMemory held = rh_stage_memory(pieces, &l, 0);
-        double psi = rh_held_sum(&held.params), sent = 0, brought = 0;
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        RhStageMemory held = rh_stage_memory(model_cost, &l, 0);
+        double psi = rh_param_counts_sum(&held.params), sent = 0, brought = 0;
         double exchange_s = exchanges_s(&k, p, RH_LANE_DP, RH_OP_ALL_REDUCE, &sent);
         exchange_s += exchanges_s(&k, p, RH_LANE_GATHER, RH_OP_ALL_GATHER, &brought);
         RH_CHECK_CLOSE(sent, 4 * psi, 1e-12);
@@ -186,14 +186,14 @@ static void what_torchtitan_holds(void)
         k.c.stack = &stack;
         k.c.job.recipe = &rh_recipe_fp8;
         RhLayout l = train_layout(&k, "tp1,pp2,dp4,mb1,zero2");
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         RhTrainMemory m = rh_train_memory(&k.c, &l);
         RH_CHECK_CLOSE(rh_ledger_walk(p, m.stage, RH_MEMORY_TIER_HBM).peak_bytes, m.peak_bytes,
                        1e-12);
-        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        RhStageMemory s = rh_stage_memory(model_cost, &l, 0);
         held[i] = s.fixed_bytes[RH_MEMORY_COMMUNICATION] + s.fixed_bytes[RH_MEMORY_WEIGHTS];
-        last[i] = rh_stage_memory(pieces, &l, 1).fixed_bytes[RH_MEMORY_COMMUNICATION];
+        last[i] = rh_stage_memory(model_cost, &l, 1).fixed_bytes[RH_MEMORY_COMMUNICATION];
     }
     double layers = 8 * (2048.0 * (2048 + 1024) + 2048.0 * 2048 + 3 * 2048.0 * 8192 + 2 * 2048);
     double message = 2 * 2048.0 * 2048;

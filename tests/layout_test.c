@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "strategies/knobs.h"
 #include "strategies/partition.h"
-#include "strategies/train/shape.h"
+#include "strategies/train/pipeline_profile.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -314,7 +314,7 @@ static void the_shape_of_a_long_schedule_is_whole(void)
             int32_t m = cases[i][2] / p * p;
             const RhPipelineSchedule *schedule = rh_pipeline_schedule((RhPipelineKind)kind);
             int64_t total = rh_pipeline_slots_count(schedule, v, m), at = 0;
-            g_autoptr(RhShape) shape = rh_shape_new(schedule, p, v, m, false);
+            g_autoptr(RhPipelineProfile) shape = rh_pipeline_profile_new(schedule, p, v, m, false);
             g_autofree RhSlot *slots = g_new(RhSlot, total);
             g_autofree int32_t *done = g_new0(int32_t, (gsize)v * RH_SLOT_PASSES);
             int32_t inflight = 0, most = 0, claimed = 0, counted = 0;
@@ -330,8 +330,9 @@ static void the_shape_of_a_long_schedule_is_whole(void)
                 counted -= shape->before_last[v * RH_SLOT_PASSES + k];
             CU_ASSERT_EQUAL(counted, 0);
             for (int32_t k = shape->moments_first[1]; k < shape->moments_first[2]; k++) {
-                RhFullMoment moment = g_array_index(shape->moments, RhFullMoment, k);
-                const RhKeptRun *runs = &g_array_index(shape->runs, RhKeptRun, moment.runs_first);
+                RhPeakCandidate moment = g_array_index(shape->moments, RhPeakCandidate, k);
+                const RhInFlightRun *runs =
+                    &g_array_index(shape->runs, RhInFlightRun, moment.runs_first);
                 int32_t sum = 0;
                 for (int32_t r = 0, begin = 0; r < moment.runs_count; begin = runs[r++].end)
                     sum += (runs[r].end - begin) * runs[r].kept;

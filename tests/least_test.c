@@ -1,6 +1,6 @@
 /* Some layers of a stage are recomputed: what that keeps and replays, and how few of them fit. */
 #include "strategies/search/bounds/bound_cache.h"
-#include "strategies/train/least.h"
+#include "strategies/train/recompute_layers.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -12,11 +12,11 @@ static double peak_of_stage(const TrainKit *k, const RhLayout *l, int32_t stage)
 
 static double replayed_s(const TrainKit *k, const RhLayout *l, int32_t stage)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k->c, l);
-    g_autoptr(RhItems) items = rh_items_new(l, pieces);
-    g_autoptr(RhScript) script = rh_script_new(pieces, l, stage);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k->c, l);
+    g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
+    g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(model_cost, l, stage);
     RhKernelSums sums = {0};
-    rh_script_add_kernels(script, items, &sums);
+    rh_stage_program_add_kernels(stage_program, items, &sums);
     return sums.seconds[RH_PHASE_RECOMPUTE];
 }
 
@@ -26,9 +26,9 @@ static void a_layer_more_keeps_so_much_less(void)
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 32, 4096);
     RhLayout all = train_layout(&k, "tp2,pp4,recompute=full"), none = train_layout(&k, "tp2,pp4"),
              some = train_layout(&k, "tp2,pp4,recompute=full,relayers=8-5-2-0");
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &some);
-    double less = rh_item_bytes(pieces, rh_layer_item(k.model, 0, false)).kept -
-                  rh_item_bytes(pieces, rh_layer_item(k.model, 0, true)).kept;
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &some);
+    double less = rh_layer_bytes(model_cost, rh_op_kind_of_layer(k.model, 0, false)).kept -
+                  rh_layer_bytes(model_cost, rh_op_kind_of_layer(k.model, 0, true)).kept;
     static const int32_t again[] = {8, 5, 2, 0};
     for (int32_t stage = 0; stage < 4; stage++) {
         double held = 4 - stage, here = again[stage] / 8.0;
@@ -58,7 +58,8 @@ static void least_is_what_fits_and_one_less_does_not(void)
         whole.recompute = RH_RECOMPUTE_NONE;
         double room = high + 0.4 * (peak_of_stage(&k, &whole, 0) - high);
         g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
-        rh_recompute_least(rh_bound_shard(cache, &l)->pieces, rh_bound_shape(cache, &l), room, &l);
+        rh_recompute_fewest_layers(rh_bound_shard(cache, &l)->model_cost,
+                                   rh_bound_pipeline_profile(cache, &l), room, &l);
         CU_ASSERT_EQUAL_FATAL(l.again_layers_count, l.pp * l.vpp);
         CU_ASSERT_TRUE(rh_train_legal(&k.c, &l, NULL));
         CU_ASSERT_TRUE(l.again_layers[0] > 0 && l.again_layers[0] <= 32 / (l.pp * l.vpp));
@@ -81,12 +82,12 @@ static void ends_have_names_of_their_own(void)
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 32, 8192);
     RhLayout open = train_layout(&k, "tp2,pp4,recompute=full,relayers=least"), l = open;
     g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
-    const RhPieces *pieces = rh_bound_shard(cache, &l)->pieces;
-    const RhShape *shape = rh_bound_shape(cache, &l);
-    rh_recompute_least(pieces, shape, 1e15, &l);
+    const RhModelCost *model_cost = rh_bound_shard(cache, &l)->model_cost;
+    const RhPipelineProfile *shape = rh_bound_pipeline_profile(cache, &l);
+    rh_recompute_fewest_layers(model_cost, shape, 1e15, &l);
     CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.again_layers_count == 0);
     l = open;
-    rh_recompute_least(pieces, shape, 1, &l);
+    rh_recompute_fewest_layers(model_cost, shape, 1, &l);
     CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_FULL && l.again_layers_count == 0);
     l = train_layout(&k, "tp2,pp4,recompute=full,relayers=3");
     RhLayout named = l;

@@ -177,18 +177,18 @@ static void check_layout(const TrainKit *k, const RhLayout *layout)
     g_autofree char *text = rh_layout_format(layout);
     g_autoptr(RhProgram) p = rh_train_build(&k->c, layout, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k->c, layout);
-    g_autoptr(RhShape) shape =
-        rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
-                     (int32_t)rh_train_microbatches(&k->c, layout), k->c.stack->frees_gradients);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k->c, layout);
+    g_autoptr(RhPipelineProfile) shape = rh_pipeline_profile_new(
+        rh_pipeline_of(layout), layout->pp, layout->vpp,
+        (int32_t)rh_train_microbatches(&k->c, layout), k->c.stack->frees_gradients);
     RhGradientBytes gradients = rh_gradients_each(&k->c, layout);
-    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, layout);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
     double peak = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
-        RhInFlight in_flight = rh_stage_peak(pieces, each, shape, &gradients, stage);
-        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &in_flight, layout, stage);
+        RhInFlight in_flight = rh_stage_peak(model_cost, each, shape, &gradients, stage);
+        RhTrainMemory m = rh_train_memory_of_stage(model_cost, held, &in_flight, layout, stage);
         check_stage(p, &m, k->c.stack->frees_gradients, text);
         peak = fmax(peak, m.peak_bytes);
     }
@@ -304,13 +304,14 @@ static void the_last_stage_frees_its_logits_before_the_layers_backward(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 8, 2048);
     RhLayout l = train_layout(&k, "tp1,dp8,zero0,mb1");
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    RhActivation layer = rh_item_bytes(pieces, 0), head = rh_item_bytes(pieces, RH_ITEM_HEAD),
-                 table = rh_item_bytes(pieces, RH_ITEM_EMBEDDING);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+    RhActivation layer = rh_layer_bytes(model_cost, 0),
+                 head = rh_layer_bytes(model_cost, RH_LAYER_HEAD),
+                 table = rh_layer_bytes(model_cost, RH_LAYER_EMBEDDING);
     double layers = (double)k.model->layers_count * layer.kept + table.kept;
     double in_head = layers + head.kept + fmax(head.forward, head.backward);
     double in_layer = layers + fmax(layer.forward, layer.backward);
-    double fixed = sum_of(rh_stage_memory(pieces, &l, 0).fixed_bytes);
+    double fixed = sum_of(rh_stage_memory(model_cost, &l, 0).fixed_bytes);
     g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
     RH_CHECK_CLOSE(rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM).peak_bytes,
                    fixed + fmax(in_head, in_layer), TOLERANCE);
@@ -321,12 +322,12 @@ static void gathered_tables_need_their_buffers(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     RhLayout l = train_layout(&k, "tp1,dp8,zero3");
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    RhHeld embedding = rh_item_params(pieces, &l, RH_ITEM_EMBEDDING);
-    RhHeld layer = rh_item_params(pieces, &l, 0);
-    double table = 2 * rh_held_sum(&embedding);
-    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
-    CU_ASSERT_TRUE(table > 2 * rh_held_sum(&layer));
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+    RhParamCounts embedding = rh_layer_params(model_cost, &l, RH_LAYER_EMBEDDING);
+    RhParamCounts layer = rh_layer_params(model_cost, &l, 0);
+    double table = 2 * rh_param_counts_sum(&embedding);
+    RhStageMemory m = rh_stage_memory(model_cost, &l, 0);
+    CU_ASSERT_TRUE(table > 2 * rh_param_counts_sum(&layer));
     RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_COMMUNICATION], (k.c.stack->prefetch_layers + 2) * table,
                    TOLERANCE);
 }
@@ -348,9 +349,9 @@ static void dummy_gradients_are_of_each_shape_once(void)
             stack.dummy_gradients = with == 1;
             k.c.stack = &stack;
             RhLayout l = train_layout(&k, layouts[i]);
-            g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+            g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
             g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
-            held[with] = rh_stage_memory(pieces, &l, 0).fixed_bytes[RH_MEMORY_GRADIENTS];
+            held[with] = rh_stage_memory(model_cost, &l, 0).fixed_bytes[RH_MEMORY_GRADIENTS];
             gradients[with] =
                 rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM).at_peak_bytes[RH_MEMORY_GRADIENTS];
         }
@@ -359,9 +360,9 @@ static void dummy_gradients_are_of_each_shape_once(void)
     }
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:1", "megatron", 8, 2048);
     RhLayout l = train_layout(&k, "tp1,dp8,zero1");
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    RhStates states = rh_item_states(pieces, &l, 0);
-    RH_CHECK_CLOSE(rh_states_dummies(pieces, &l, &states), /* and the router's */
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+    RhStates states = rh_layer_states(model_cost, &l, 0);
+    RH_CHECK_CLOSE(rh_states_dummies(model_cost, &l, &states), /* and the router's */
                    DUMMY_BYTES(1) + 2 * 4096.0 * 8, TOLERANCE);
 }
 
@@ -383,9 +384,9 @@ static void groups_share_out_the_optimizer(void)
         double bytes[2] = {0}, optimizer[2], rest[2], shared = 0;
         for (int i = 0; i < 2; i++) {
             const RhLayout *at = i == 0 ? &l : &outer;
-            g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, at);
+            g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, at);
             g_autoptr(RhProgram) p = rh_train_build(&k.c, at, NULL);
-            RhStageMemory m = rh_stage_memory(pieces, at, 0);
+            RhStageMemory m = rh_stage_memory(model_cost, at, 0);
             RhTrainMemory all = rh_train_memory(&k.c, at);
             RhLedger ledger = rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM);
             RH_CHECK_CLOSE(ledger.peak_bytes, all.peak_bytes, TOLERANCE);
@@ -415,18 +416,18 @@ static void gradients_come_with_a_chunks_first_backward(void)
     for (int i = 0; i < 2; i++) {
         g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", stacks[i], 8, 8192);
         RhLayout l = train_layout(&k, "tp1,pp2,dp4,vpp2,mb1,zero1");
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, &l);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, &l);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         RhLedger ledger = rh_ledger_walk(p, 0, RH_MEMORY_TIER_HBM);
         peaks[i] = ledger.peak_bytes;
-        double second_bytes = 4 * rh_held_sum(&chunks[2].states.params);
+        double second_bytes = 4 * rh_param_counts_sum(&chunks[2].states.params);
         double dummies = i == 0 ? DUMMY_BYTES(1) : 0;
-        first_bytes = 4 * rh_held_sum(&chunks[0].states.params);
-        largest_bytes = 4 * rh_held_sum(&chunks[0].largest_params); /* the embedding */
+        first_bytes = 4 * rh_param_counts_sum(&chunks[0].states.params);
+        largest_bytes = 4 * rh_param_counts_sum(&chunks[0].largest_params); /* the embedding */
         RH_CHECK_CLOSE(ledger.at_peak_bytes[RH_MEMORY_GRADIENTS],
                        second_bytes + (i == 0 ? first_bytes : 0) + dummies, TOLERANCE);
-        RH_CHECK_CLOSE(rh_stage_memory(pieces, &l, 0).fixed_bytes[RH_MEMORY_GRADIENTS],
+        RH_CHECK_CLOSE(rh_stage_memory(model_cost, &l, 0).fixed_bytes[RH_MEMORY_GRADIENTS],
                        i == 0 ? first_bytes + second_bytes + dummies : 0, TOLERANCE);
     }
     RH_CHECK_CLOSE(peaks[0] - peaks[1], first_bytes - largest_bytes + DUMMY_BYTES(1), TOLERANCE);
@@ -450,12 +451,12 @@ static void stages_of_fsdp_reduce_once(void)
                                         "tp1,dp8,mb1,zero2"};
     for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
         RhLayout l = train_layout(&k, texts[i]);
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         double params = 0, m = (double)rh_train_microbatches(&k.c, &l);
         for (int32_t stage = 0; stage < l.pp; stage++) {
-            RhStageMemory held = rh_stage_memory(pieces, &l, stage);
-            params += rh_held_sum(&held.params);
+            RhStageMemory held = rh_stage_memory(model_cost, &l, stage);
+            params += rh_param_counts_sum(&held.params);
         }
         RH_CHECK_CLOSE(gradient_wire_bytes(p), l.pp > 1 ? 4 * params : 2 * m * params, TOLERANCE);
     }
@@ -469,9 +470,9 @@ static void a_tied_head_owns_its_norm(void)
     for (size_t norm = 0; norm < G_N_ELEMENTS(tensors); norm++) {
         k.model->norm = (RhNorm)norm;
         RhLayout l = train_layout(&k, "tp2,dp4");
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        RhHeld head = rh_item_params(pieces, &l, RH_ITEM_HEAD);
-        CU_ASSERT_EQUAL(rh_held_sum(&head), tensors[norm] * (double)k.model->hidden);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        RhParamCounts head = rh_layer_params(model_cost, &l, RH_LAYER_HEAD);
+        CU_ASSERT_EQUAL(rh_param_counts_sum(&head), tensors[norm] * (double)k.model->hidden);
     }
 }
 

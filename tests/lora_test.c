@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "strategies/train/block_cost.h"
 #include "strategies/train/memory.h"
-#include "strategies/train/pieces.h"
-#include "strategies/train/script.h"
+#include "strategies/train/stage_program.h"
 #include "tests/model_counts.h"
 #include "tests/shard_kit.h"
 #include "tests/testkit.h"
@@ -203,8 +203,8 @@ static void experts_adapters_are_summed_over_their_replicas(void)
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:4", "megatron", 32, 2048);
     k.c.job.lora = (RhLora){16, 0};
     RhLayout l = train_layout(&k, "tp1,dp32,ep8,zero1");
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+    RhStageMemory m = rh_stage_memory(model_cost, &l, 0);
     double attention = 32 * (R * (H + 6144) + R * (H + H));
     double experts = 32 * (R * (H + 2 * F) + R * (F + H));
     CU_ASSERT_EQUAL(m.params.of[RH_PARAMS_COMMON], attention);
@@ -244,11 +244,11 @@ static void states_are_those_of_adapters(void)
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 8, 4096);
     k.c.job.lora = (RhLora){16, 0};
     RhLayout l = train_layout(&k, "tp1,dp8,zero1");
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+    RhStageMemory m = rh_stage_memory(model_cost, &l, 0);
     double adapters = 32 * R * (3 * H + QKV + 2 * H + 3 * F);
     double weights = (double)rh_model_params(k.model);
-    RH_CHECK_CLOSE(rh_held_sum(&m.params), adapters, 1e-14);
+    RH_CHECK_CLOSE(rh_param_counts_sum(&m.params), adapters, 1e-14);
     RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * (weights + adapters), 1e-9);
     RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_GRADIENTS], 4 * adapters, 1e-14);
     RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_OPTIMIZER], 12 * adapters / 8, 1e-14);
@@ -360,10 +360,10 @@ static void layers_that_are_one_have_one_adapter(void)
     k.c.job.lora = (RhLora){16, 0};
     RhLayout l = train_layout(&k, "tp1,dp8,zero1");
     CU_ASSERT_TRUE(rh_train_job_legal(&k.c, NULL));
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    RhStageMemory m = rh_stage_memory(pieces, &l, 0);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+    RhStageMemory m = rh_stage_memory(model_cost, &l, 0);
     const double h = 4096, f = 16384;
-    RH_CHECK_CLOSE(rh_held_sum(&m.params), R * (h + 3 * h + 2 * h + 2 * (h + f)), 1e-14);
+    RH_CHECK_CLOSE(rh_param_counts_sum(&m.params), R * (h + 3 * h + 2 * h + 2 * (h + f)), 1e-14);
     RhShard shard = tuned_by(1, k.c.job.lora);
     shard.sequence = 512;
     for (int i = 0; i < k.model->kinds_count; i++)

@@ -33,9 +33,9 @@ static void states_are_the_formats(void)
             train_in(&k, f);
             g_autofree char *text = g_strdup_printf("tp1,dp8,zero%d", zero);
             RhLayout l = train_layout(&k, text);
-            g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-            RhStageMemory s = rh_stage_memory(pieces, &l, 0);
-            double params = rh_held_sum(&s.params);
+            g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+            RhStageMemory s = rh_stage_memory(model_cost, &l, 0);
+            double params = rh_param_counts_sum(&s.params);
             RH_CHECK_CLOSE(s.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * params / (zero >= 3 ? 8 : 1),
                            1e-12);
             RH_CHECK_CLOSE(s.fixed_bytes[RH_MEMORY_GRADIENTS],
@@ -131,11 +131,11 @@ static void deepspeed_flattens_gradients(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "deepspeed", 32, 64);
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhLayout l = train_layout(&k, rows[i].layout);
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
-        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        RhStageMemory s = rh_stage_memory(model_cost, &l, 0);
         RhTrainMemory m = rh_train_memory(&k.c, &l);
-        double params = rh_held_sum(&s.params), fixed = 0;
+        double params = rh_param_counts_sum(&s.params), fixed = 0;
         for (int use = 0; use < RH_MEMORY_LAST; use++)
             fixed += s.fixed_bytes[use];
         RH_CHECK_CLOSE(s.fixed_bytes[RH_MEMORY_GRADIENTS], rows[i].held * params, 1e-12);

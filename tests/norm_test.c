@@ -102,13 +102,13 @@ static double read_s(const TrainKit *k, double gradients)
                        .dtype = RH_DTYPE_FP32,
                        .bytes = 4 * gradients,
                        .flops = 2 * gradients};
-    return rh_piece_kernel_s(&k->c, &kernel);
+    return rh_sequence_kernel_s(&k->c, &kernel);
 }
 
 static RhStageMemory states(const TrainKit *k, const RhLayout *l, int32_t stage)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k->c, l);
-    return rh_stage_memory(pieces, l, stage);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k->c, l);
+    return rh_stage_memory(model_cost, l, stage);
 }
 
 /* Where all stages are one, it is the kernel and the sum; and the graph knows both. */
@@ -126,7 +126,7 @@ static void a_step_is_longer_by_reading_and_summing(void)
         train_kit_runs_all(&k);
         RhLayout l = train_layout(&k, rows[i].layout);
         RhStageMemory held = states(&k, &l, 0);
-        double gradients = rh_held_sum(&held.params) / rows[i].share;
+        double gradients = rh_param_counts_sum(&held.params) / rows[i].share;
         double before = train_step_s(&k.c, &l, false), segment = train_segment_s(&k.c, &l);
         clip(&k, true);
         double longer = train_step_s(&k.c, &l, false) - before;
@@ -147,7 +147,7 @@ static void the_slowest_optimizer_begins_behind_the_latest_gradients(void)
     double before = train_step_s(&k.c, &l, false);
     clip(&k, true);
     RH_CHECK_CLOSE(train_step_s(&k.c, &l, false) - before,
-                   read_s(&k, rh_held_sum(&first.params)) + sum_s(&k, &l), 1e-6);
+                   read_s(&k, rh_param_counts_sum(&first.params)) + sum_s(&k, &l), 1e-6);
     /* The last stage has more to optimize, and its gradients are in first. */
     l = train_layout(&k, "pp2,stages=1-15");
     RhStageMemory last = states(&k, &l, 1);
@@ -157,7 +157,7 @@ static void the_slowest_optimizer_begins_behind_the_latest_gradients(void)
         k.stack->optimizer_bytes.value = i == 0 ? 30 : 3000;
         RhKernel adam = rh_optimizer_kernel(&k.c, &l, &most);
         g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
-        optimizer_s[i] = rh_piece_kernel_s(&k.c, &adam);
+        optimizer_s[i] = rh_sequence_kernel_s(&k.c, &adam);
         end_s[i] = train_step_s(&k.c, &l, false);
         bound_s[i] = rh_closed_form_s(cache, &l);
         CU_ASSERT_TRUE(rh_segment_graph_s(cache, &l) > 0.999 * end_s[i]);

@@ -31,7 +31,7 @@ static Sums sums_of(const TrainKit *k, const RhProgram *p)
             t->kind == RH_TASK_KERNEL ? &g_array_index(p->bundles, RhBundle, t->bundle) : NULL;
         for (int32_t n = 0; b && n < b->count; n++)
             s.kernels_s +=
-                rh_piece_kernel_s(&k->c, &g_array_index(p->kernels, RhKernel, b->first + n));
+                rh_sequence_kernel_s(&k->c, &g_array_index(p->kernels, RhKernel, b->first + n));
         s.bytes += t->kind == RH_TASK_COLLECTIVE ? t->bytes : 0;
     }
     return s;
@@ -99,7 +99,7 @@ static void dualpipe_goes_on_where_dualpipe_v_turns(void)
 /* Layers beside layers; what has no counterpart alone, each once and in its order. */
 static void every_item_of_both_runs_once(void)
 {
-    static const int all[] = {RH_ITEM_EMBEDDING, 0, 1, 1, 2, RH_ITEM_HEAD};
+    static const int all[] = {RH_LAYER_EMBEDDING, 0, 1, 1, 2, RH_LAYER_HEAD};
     static const struct {
         int32_t from[2], count[2];
         const char *steps;

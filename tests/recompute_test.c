@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 #include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"

@@ -1,7 +1,7 @@
 /* What a schedule says of a stage is told by its ends and some of the middle, however long it is. */
 #include <string.h>
 
-#include "strategies/train/shape.h"
+#include "strategies/train/pipeline_profile.h"
 #include "tests/testkit.h"
 
 static bool same_ints(const int32_t *a, const int32_t *b, int32_t count)
@@ -9,20 +9,20 @@ static bool same_ints(const int32_t *a, const int32_t *b, int32_t count)
     return memcmp(a, b, (size_t)count * sizeof *a) == 0;
 }
 
-static bool same_moments(const RhShape *a, const RhShape *b)
+static bool same_moments(const RhPipelineProfile *a, const RhPipelineProfile *b)
 {
     if (a->moments->len != b->moments->len ||
         !same_ints(a->moments_first, b->moments_first, a->p + 1))
         return false;
     for (guint i = 0; i < a->moments->len; i++) {
-        const RhFullMoment *x = &g_array_index(a->moments, RhFullMoment, i),
-                           *y = &g_array_index(b->moments, RhFullMoment, i);
+        const RhPeakCandidate *x = &g_array_index(a->moments, RhPeakCandidate, i),
+                              *y = &g_array_index(b->moments, RhPeakCandidate, i);
         if (x->chunk != y->chunk || x->pass != y->pass || x->beside != y->beside ||
             x->next != y->next || x->runs_count != y->runs_count)
             return false;
-        if (memcmp(&g_array_index(a->runs, RhKeptRun, x->runs_first),
-                   &g_array_index(b->runs, RhKeptRun, y->runs_first),
-                   (size_t)x->runs_count * sizeof(RhKeptRun)) != 0)
+        if (memcmp(&g_array_index(a->runs, RhInFlightRun, x->runs_first),
+                   &g_array_index(b->runs, RhInFlightRun, y->runs_first),
+                   (size_t)x->runs_count * sizeof(RhInFlightRun)) != 0)
             return false;
         if (a->gradients &&
             memcmp(&g_array_index(a->gradients, uint8_t, x->gradients_first),
@@ -32,7 +32,7 @@ static bool same_moments(const RhShape *a, const RhShape *b)
     return true;
 }
 
-static bool same(const RhShape *a, const RhShape *b)
+static bool same(const RhPipelineProfile *a, const RhPipelineProfile *b)
 {
     int32_t entries = a->p * a->v * RH_SLOT_PASSES;
     return a->m == b->m && a->slots_count == b->slots_count && same_moments(a, b) &&
@@ -53,8 +53,10 @@ static bool is_legal(RhPipelineKind kind, int32_t p, int32_t v, int32_t m)
 static int compare(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
 {
     for (int frees = 0; frees <= 1; frees++) {
-        g_autoptr(RhShape) whole = rh_shape_walked(schedule, p, v, m, m, frees);
-        g_autoptr(RhShape) ends = rh_shape_walked(schedule, p, v, m, 4 * p + m % p, frees);
+        g_autoptr(RhPipelineProfile) whole =
+            rh_pipeline_profile_walked(schedule, p, v, m, m, frees);
+        g_autoptr(RhPipelineProfile) ends =
+            rh_pipeline_profile_walked(schedule, p, v, m, 4 * p + m % p, frees);
         CU_ASSERT_TRUE(same(whole, ends));
     }
     return 1;

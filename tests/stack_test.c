@@ -3,8 +3,8 @@
 
 #include "strategies/search/likeness.h"
 #include "strategies/stack_file.h"
+#include "strategies/train/block_cost.h"
 #include "strategies/train/memory.h"
-#include "strategies/train/pieces.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

@@ -169,9 +169,9 @@ static void zero_3_gathers_each_class_where_it_lies(void)
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "bare", 32, 2048);
     RhLayout l = train_layout(&k, "dp16,ep4,zero3"), whole = train_layout(&k, "dp16,ep4,zero0");
     g_autoptr(RhProgram) p = train_build(&k, "dp16,ep4,zero3");
-    g_autoptr(RhPieces) a = rh_pieces_new(&k.c, &l), b = rh_pieces_new(&k.c, &whole);
+    g_autoptr(RhModelCost) a = rh_model_cost_new(&k.c, &l), b = rh_model_cost_new(&k.c, &whole);
     RhStageMemory shared = rh_stage_memory(a, &l, 0), all = rh_stage_memory(b, &whole, 0);
-    const RhHeld *params = &all.params;
+    const RhParamCounts *params = &all.params;
     double common = params->of[RH_PARAMS_COMMON], experts = params->of[RH_PARAMS_EXPERTS], m = 2;
     CU_ASSERT_TRUE(experts > common);
     RH_CHECK_CLOSE(train_buffers(p, 0, RH_LANE_GATHER, RH_OP_ALL_GATHER),
@@ -193,7 +193,7 @@ static void spreading_experts_keeps_their_work(void)
     RH_CHECK_CLOSE(train_kernel_flops(some, RH_KERNEL_GEMM),
                    train_kernel_flops(all, RH_KERNEL_GEMM), 1e-9);
     RhLayout a = train_layout(&k, "tp2,dp8"), b = train_layout(&k, "tp2,dp8,ep8,etp1");
-    g_autoptr(RhPieces) x = rh_pieces_new(&k.c, &a), y = rh_pieces_new(&k.c, &b);
+    g_autoptr(RhModelCost) x = rh_model_cost_new(&k.c, &a), y = rh_model_cost_new(&k.c, &b);
     together = rh_stage_memory(x, &a, 0);
     apart = rh_stage_memory(y, &b, 0);
     double common = apart.params.of[RH_PARAMS_COMMON], experts = apart.params.of[RH_PARAMS_EXPERTS];
@@ -208,15 +208,15 @@ static void a_recipe_is_accounted_for(void)
     g_auto(TrainKit) k = train_kit("mixtral-8x7b", "dgx-h100:2", "bare", 32, 2048);
     RhLayout l = train_layout(&k, "dp16,ep8,zero0");
     RhStageMemory plain, narrow;
-    g_autoptr(RhPieces) a = rh_pieces_new(&k.c, &l);
+    g_autoptr(RhModelCost) a = rh_model_cost_new(&k.c, &l);
     g_autoptr(RhProgram) before = train_build(&k, "dp16,ep8,zero0");
     plain = rh_stage_memory(a, &l, 0);
     k.c.job.recipe = &rh_recipe_fp8_block;
-    g_autoptr(RhPieces) b = rh_pieces_new(&k.c, &l);
+    g_autoptr(RhModelCost) b = rh_model_cost_new(&k.c, &l);
     g_autoptr(RhProgram) after = train_build(&k, "dp16,ep8,zero0");
     narrow = rh_stage_memory(b, &l, 0);
     double ends = 2 * (double)(k.model->vocab * k.model->hidden) + (double)k.model->hidden;
-    double linear = rh_held_sum(&plain.params) - ends;
+    double linear = rh_param_counts_sum(&plain.params) - ends;
     RH_CHECK_CLOSE(narrow.fixed_bytes[RH_MEMORY_WEIGHTS] - plain.fixed_bytes[RH_MEMORY_WEIGHTS],
                    2 * linear, 1e-3); /* the vocabulary is padded */
     double sent = train_buffers(before, 0, RH_LANE_EP, RH_OP_ALL_TO_ALL);
@@ -255,8 +255,8 @@ static void second_shares_hold_experts_apart(void)
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_auto(TrainKit) k = train_kit("qwen3-30b-a3b", "dgx-h100:2", "bare", 16, 2048);
         RhLayout l = train_layout(&k, rows[i].layout);
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        RhStageMemory s = rh_stage_memory(model_cost, &l, 0);
         double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
                         s.fixed_bytes[RH_MEMORY_OPTIMIZER];
         RH_CHECK_CLOSE(states,

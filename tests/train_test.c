@@ -173,9 +173,9 @@ static void zero_volume_is_as_published(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "bare", 32, 2048);
     RhLayout l = train_layout(&k, "tp1,dp8,zero0,mb2");
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-    RhStageMemory stage = rh_stage_memory(pieces, &l, 0);
-    double psi = rh_held_sum(&stage.params), m = 2;
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+    RhStageMemory stage = rh_stage_memory(model_cost, &l, 0);
+    double psi = rh_param_counts_sum(&stage.params), m = 2;
     RH_CHECK_CLOSE(psi, (double)rh_model_params(k.model), 1e-3);
     g_autoptr(RhProgram) z0 = train_build(&k, "tp1,dp8,zero0,mb2");
     RH_CHECK_CLOSE(train_buffers(z0, 0, RH_LANE_DP, RH_OP_ALL_REDUCE), 4 * psi, 1e-12);
@@ -219,11 +219,11 @@ static void shares_in_groups_move_as_published(void)
                 {"cp4,dp4,zero3,shard8,hpz4", 18.0 / 8 + 2.0 / 4}};
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         RhLayout l = train_layout(&k, rows[i].layout);
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        RhStageMemory s = rh_stage_memory(model_cost, &l, 0);
         double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
                         s.fixed_bytes[RH_MEMORY_OPTIMIZER];
-        RH_CHECK_CLOSE(states, rows[i].states * rh_held_sum(&s.params), 1e-12);
+        RH_CHECK_CLOSE(states, rows[i].states * rh_param_counts_sum(&s.params), 1e-12);
     }
 }
 
@@ -314,11 +314,11 @@ static void zero_states_are_as_published(void)
     for (int zero = 0; zero <= 3; zero++) {
         g_autofree char *text = g_strdup_printf("tp1,dp8,zero%d", zero);
         RhLayout l = train_layout(&k, text);
-        g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
-        RhStageMemory s = rh_stage_memory(pieces, &l, 0);
+        g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
+        RhStageMemory s = rh_stage_memory(model_cost, &l, 0);
         double states = s.fixed_bytes[RH_MEMORY_WEIGHTS] + s.fixed_bytes[RH_MEMORY_GRADIENTS] +
                         s.fixed_bytes[RH_MEMORY_OPTIMIZER];
-        RH_CHECK_CLOSE(states, expected[zero] * rh_held_sum(&s.params), 1e-12);
+        RH_CHECK_CLOSE(states, expected[zero] * rh_param_counts_sum(&s.params), 1e-12);
     }
 }
 
@@ -329,15 +329,15 @@ static void every_stage_runs_its_own_optimizer(void)
     k.c.job.gpus = 2;
     RhLayout l = train_layout(&k, "pp2,stages=2-30");
     g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
-    g_autoptr(RhPieces) pieces = rh_pieces_new(&k.c, &l);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(&k.c, &l);
     for (int32_t stage = 0; stage < 2; stage++) {
         const RhRole *role = rh_program_role(p, stage);
         const RhTask *last = rh_program_task(p, role->tasks_first + role->tasks_count - 1);
         CU_ASSERT_EQUAL_FATAL(last->phase, RH_PHASE_OPTIMIZER);
         const RhBundle *bundle = &g_array_index(p->bundles, RhBundle, last->bundle);
         const RhKernel *adam = &g_array_index(p->kernels, RhKernel, bundle->first);
-        RhStageMemory memory = rh_stage_memory(pieces, &l, stage);
-        double params = rh_held_sum(&memory.params);
+        RhStageMemory memory = rh_stage_memory(model_cost, &l, stage);
+        double params = rh_param_counts_sum(&memory.params);
         RH_CHECK_CLOSE(adam->bytes, k.c.stack->optimizer_bytes.value * params, 1e-12);
     }
 }

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "sim/ledger.h"
+#include "strategies/train/block_cost.h"
 #include "strategies/train/memory.h"
-#include "strategies/train/pieces.h"
 #include "tests/shard_kit.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -23,8 +23,8 @@ static TrainKit kit(const RhRecipe *recipe, bool narrow)
 
 static RhStageMemory states_of(const RhCase *c, const RhLayout *l)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
-    return rh_stage_memory(pieces, l, 0);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
+    return rh_stage_memory(model_cost, l, 0);
 }
 
 /* Of what the step gathers. */
@@ -48,7 +48,7 @@ static void whole_weights_have_no_masters(void)
         g_auto(TrainKit) k = kit(recipes[i], false);
         RhLayout l = train_layout(&k, "tp1,dp8,zero1");
         RhStageMemory m = states_of(&k.c, &l);
-        double params = rh_held_sum(&m.params);
+        double params = rh_param_counts_sum(&m.params);
         RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], 4 * params, 1e-14);
         double dummies = 4096.0 * (6144 + 4096 + 28672 + 14336); /* a shape of each, as wide */
         RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_GRADIENTS], 4 * (params + dummies), 1e-14);
@@ -97,8 +97,8 @@ static void narrow_weights_are_held_and_gathered_narrow(void)
     g_auto(TrainKit) narrow = kit(&rh_recipe_fp8, true);
     RhLayout l = train_layout(&wide, "tp1,dp8,zero1");
     RhStageMemory a = states_of(&wide.c, &l), b = states_of(&narrow.c, &l);
-    double all = rh_held_sum(&a.params), rest = all - LAYERS;
-    CU_ASSERT_EQUAL(rh_held_sum(&b.params), all);
+    double all = rh_param_counts_sum(&a.params), rest = all - LAYERS;
+    CU_ASSERT_EQUAL(rh_param_counts_sum(&b.params), all);
     RH_CHECK_CLOSE(a.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * all + 2 * LAYERS, 1e-14);
     RH_CHECK_CLOSE(b.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * rest + 2 * LAYERS, 1e-14);
     CU_ASSERT_EQUAL(b.fixed_bytes[RH_MEMORY_OPTIMIZER], a.fixed_bytes[RH_MEMORY_OPTIMIZER]);
@@ -119,7 +119,7 @@ static void layouts_apart_are_gathered_wide(void)
     RhLayout l = train_layout(&narrow, "tp1,dp8,zero1"),
              all = train_layout(&narrow, "tp1,dp8,zero3");
     RhStageMemory a = states_of(&narrow.c, &l), b = states_of(&narrow.c, &all);
-    double params = rh_held_sum(&a.params), rest = params - LAYERS;
+    double params = rh_param_counts_sum(&a.params), rest = params - LAYERS;
     RH_CHECK_CLOSE(gathered_bytes(&narrow.c, &l), 2 * params, 1e-14);
     RH_CHECK_CLOSE(a.fixed_bytes[RH_MEMORY_WEIGHTS], 2 * rest + 2 * 33.0 / 32 * LAYERS, 1e-14);
     RH_CHECK_CLOSE(b.fixed_bytes[RH_MEMORY_WEIGHTS], a.fixed_bytes[RH_MEMORY_WEIGHTS] / 8, 1e-14);
@@ -131,7 +131,7 @@ static void casts_are_shared_out_with_weights(void)
     g_auto(TrainKit) k = kit(&rh_recipe_fp8, false);
     RhLayout l = train_layout(&k, "tp1,dp8,zero3");
     RhStageMemory m = states_of(&k.c, &l);
-    double all = rh_held_sum(&m.params);
+    double all = rh_param_counts_sum(&m.params);
     RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], (2 * all + 2 * LAYERS) / 8, 1e-14);
 }
 
@@ -158,7 +158,7 @@ static void frozen_weights_are_held_narrow_and_shared_out(void)
         RhStageMemory m = states_of(&k.c, &l);
         double adapters = 32 * 16.0 * (4096 + 6144), weights = (double)rh_model_params(k.model);
         double held = rows[i].layers_bytes * LAYERS + 2 * (weights - LAYERS + adapters);
-        RH_CHECK_CLOSE(rh_held_sum(&m.params), adapters, 1e-14);
+        RH_CHECK_CLOSE(rh_param_counts_sum(&m.params), adapters, 1e-14);
         RH_CHECK_CLOSE(m.fixed_bytes[RH_MEMORY_WEIGHTS], held / rows[i].shares, 1e-9);
         double times = rows[i].shares > 1 ? 2 * 32.0 / 8 /* passes, micro-batches */ : 0;
         double once = rows[i].shares > 1 || l.zero == 0 ? 0 : 2 * adapters;

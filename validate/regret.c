@@ -3,7 +3,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/train/least.h"
+#include "strategies/train/recompute_layers.h"
 
 /* Chunks of unlike size must gain this much to be a row (docs/theory/search.md). */
 #define RH_REGRET_UNEVEN_FRAC 0.01
@@ -15,7 +15,7 @@ typedef struct {
 
 void rh_regret_clear(RhRegret *r)
 {
-    g_clear_pointer(&r->screen, rh_bound_free);
+    g_clear_pointer(&r->cache, rh_bound_free);
     g_clear_pointer(&r->seen, g_hash_table_unref);
     g_clear_pointer(&r->layouts, g_array_unref);
 }
@@ -32,7 +32,7 @@ RhRegret rh_regret_new(const RhCase *c, const RhPlan *plan, double gap_frac)
 {
     const RhRehearsal *first = plan->entries->pdata[0];
     RhRegret r = {.c = c,
-                  .screen = rh_bound_new(c),
+                  .cache = rh_bound_new(c),
                   .ranked_bytes = plan->ranked_bytes,
                   .gap_frac = gap_frac,
                   .left = RH_REGRET_LEFT,
@@ -116,8 +116,8 @@ static bool add(RhRegret *r, const RhLayout *asked)
         rh_train_tasks(r->c, &l) > RH_TRAIN_TASKS_MAX)
         return false;
     if (l.again_layers_count == RH_AGAIN_LEAST)
-        rh_recompute_least(rh_bound_shard(r->screen, &l)->pieces, rh_bound_shape(r->screen, &l),
-                           r->ranked_bytes, &l);
+        rh_recompute_fewest_layers(rh_bound_shard(r->cache, &l)->model_cost,
+                                   rh_bound_pipeline_profile(r->cache, &l), r->ranked_bytes, &l);
     if (!g_hash_table_add(r->seen, rh_layout_format(&l)))
         return false;
     g_array_append_val(r->layouts, l);
@@ -199,12 +199,12 @@ static GArray *candidates_of(RhRegret *r)
         Candidate it = {.layout = g_array_index(r->layouts, RhLayout, r->judged)};
         double worth_s = worth_of_s(r, &it.layout, r->row_s);
         RhTrainMemory memory;
-        if (!rh_bound_memory_within(r->screen, &it.layout, r->ranked_bytes, &memory))
+        if (!rh_bound_memory_within(r->cache, &it.layout, r->ranked_bytes, &memory))
             continue;
         r->fit_count++;
-        if (rh_closed_form_s(r->screen, &it.layout) * straggler >= worth_s)
+        if (rh_closed_form_s(r->cache, &it.layout) * straggler >= worth_s)
             continue;
-        it.bound_s = rh_segment_graph_s(r->screen, &it.layout) * straggler;
+        it.bound_s = rh_segment_graph_s(r->cache, &it.layout) * straggler;
         if (it.bound_s < worth_s)
             g_array_append_val(out, it);
     }

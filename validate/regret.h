@@ -11,8 +11,8 @@
 
 typedef struct {
     const RhCase *c;
-    RhBoundCache *screen; /* owned, as all below that is a pointer but untaken */
-    double ranked_bytes;  /* what fits as surely as the rows needs at most this */
+    RhBoundCache *cache; /* owned, as all below that is a pointer but untaken */
+    double ranked_bytes; /* what fits as surely as the rows needs at most this */
     double gap_frac;
     uint64_t left; /* RH_KNOB_BIT of knobs that stay as they are */
     /* Beginnings of values that are not taken, "schedule=dualpipe"; NULL-ended, or NULL: all are. */

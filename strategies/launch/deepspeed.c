@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "strategies/launch/framework.h"
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 
 #define CONFIG_FILE  "ds_config.json"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "strategies/launch/framework.h"
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 
 static bool on_tpus(const RhCase *c)

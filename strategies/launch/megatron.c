@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "strategies/launch/framework.h"
 #include "strategies/partition.h"
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 
 /* --- knobs --- */

@@ -13,7 +13,7 @@
 #include "strategies/search/plan_answer.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/search/suggest.h"
-#include "strategies/train/least.h"
+#include "strategies/train/recompute_layers.h"
 
 #define BATCH       8
 #define ALONE_BATCH 2 /* one entry is looked for, beside others */
@@ -49,8 +49,8 @@ static bool screen_one(const RhLayout *asked, void *user)
     RhTrainMemory m;
     RhLayout settled = *asked, *l = &settled;
     if (l->again_layers_count == RH_AGAIN_LEAST)
-        rh_recompute_least(rh_bound_shard(f->cache, l)->pieces, rh_bound_shape(f->cache, l),
-                           f->room.ranked_bytes, l);
+        rh_recompute_fewest_layers(rh_bound_shard(f->cache, l)->model_cost,
+                                   rh_bound_pipeline_profile(f->cache, l), f->room.ranked_bytes, l);
     if (l->recompute != asked->recompute && asked->recompute == RH_RECOMPUTE_SELECTIVE)
         return !rh_funnel_out_of_time(f); /* full recomputation of nothing is the same */
     if (f->plan->legal_count++ % 64 == 0)

@@ -1,5 +1,5 @@
 /* The builder: one role per pipeline stage, its slots in the schedule's order, every slot by its
- * script, every item by its tasks. */
+ * stage program, every layer by its tasks. */
 #include <string.h>
 
 #include "base/error.h"
@@ -24,10 +24,10 @@ static uint32_t joining_at_all(const RhCase *c)
     return joining(c) | norm;
 }
 
-uint32_t rh_train_joined(const RhPieces *pieces, const RhLayout *l)
+uint32_t rh_train_joined(const RhModelCost *model_cost, const RhLayout *l)
 {
-    uint32_t norm = (uint32_t)pieces->c->stack->gradient_norm << rh_norm_group(l);
-    return norm | (rh_tied_params(pieces, l) > 0 ? joining(pieces->c) : 0);
+    uint32_t norm = (uint32_t)model_cost->c->stack->gradient_norm << rh_norm_group(l);
+    return norm | (rh_tied_params(model_cost, l) > 0 ? joining(model_cost->c) : 0);
 }
 
 RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
@@ -50,7 +50,7 @@ static double largest_message(const RhBuild *b)
     const RhLayout *l = b->layout;
     double most = 0;
     for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
-        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->script->stage, c);
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->stage_program->stage, c);
         most = MAX(most, g > 0 ? b->messages[g - 1].forward : 0);
         most = MAX(most, g + 1 < l->pp * l->vpp ? b->messages[g].forward : 0);
     }
@@ -63,12 +63,12 @@ static double all_messages(const RhBuild *b)
     const RhLayout *l = b->layout;
     double sum = 0, outputs = 0;
     for (int32_t c = 0; l->pp > 1 && c < l->vpp; c++) {
-        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->script->stage, c);
+        int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, b->stage_program->stage, c);
         sum += g > 0 ? b->messages[g - 1].forward : 0;
         if (g + 1 < l->pp * l->vpp)
             sum += b->messages[g].forward + b->messages[g].back;
         else
-            outputs = rh_pieces_outputs_bytes(b->pieces, l);
+            outputs = rh_model_cost_outputs_bytes(b->model_cost, l);
     }
     return sum * (double)b->microbatches + outputs;
 }
@@ -79,15 +79,15 @@ static double buffer_bytes(const RhBuild *b)
 {
     double most[RH_LANE_LAST][RH_PARAMS_LAST] = {{0}};
     double sum = b->c->stack->keeps_messages ? all_messages(b) : 2 * largest_message(b);
-    for (guint i = 0; i < b->script->steps->len; i++) {
-        const RhStep *step = rh_script_step(b->script, (int32_t)i);
+    for (guint i = 0; i < b->stage_program->steps->len; i++) {
+        const RhInstr *step = rh_stage_program_instr(b->stage_program, (int32_t)i);
         bool experts = step->group == rh_params_group(RH_PARAMS_EXPERTS) ||
                        step->group == rh_params_shard_group(b->layout, RH_PARAMS_EXPERTS) ||
                        step->group == rh_params_second_group(RH_PARAMS_EXPERTS);
         if (step->lane == RH_LANE_DP && b->c->stack->buckets.value > 0)
             continue;
         double *have = &most[step->lane][experts ? RH_PARAMS_EXPERTS : RH_PARAMS_COMMON];
-        if (step->kind == RH_STEP_COMMUNICATE || step->kind == RH_STEP_COPY)
+        if (step->kind == RH_INSTR_COMMUNICATE || step->kind == RH_INSTR_COPY)
             *have = MAX(*have, step->buffers * step->bytes);
     }
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
@@ -101,27 +101,28 @@ static void hold_states(RhBuild *b)
 {
     const RhStack *stack = b->c->stack;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        double params = b->script->states.params.of[cls];
+        double params = b->stage_program->states.params.of[cls];
         RhShares shares = rh_cut_shares(b->c, b->layout, (RhParamsClass)cls);
-        double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->script->states, cls);
+        double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->stage_program->states, cls);
         if (params <= 0 && wide <= 0)
             continue;
-        double weights = rh_states_weights(b->c, b->layout, &b->script->states, (RhParamsClass)cls);
+        double weights =
+            rh_states_weights(b->c, b->layout, &b->stage_program->states, (RhParamsClass)cls);
         if (weights > 0)
             rh_build_memory(b, RH_MEMORY_WEIGHTS, weights);
         if (shares.again > 0)
             rh_build_memory(b, RH_MEMORY_WEIGHTS, wide / shares.again);
         if (!stack->frees_gradients)
-            rh_build_memory(
-                b, RH_MEMORY_GRADIENTS,
-                rh_states_gradients(b->c, b->layout, &b->script->states, (RhParamsClass)cls));
+            rh_build_memory(b, RH_MEMORY_GRADIENTS,
+                            rh_states_gradients(b->c, b->layout, &b->stage_program->states,
+                                                (RhParamsClass)cls));
         rh_build_memory(b, RH_MEMORY_OPTIMIZER,
                         rh_optimizer_state_bytes(b->c) * params / shares.optimizer);
     }
-    double dummies = rh_states_dummies(b->pieces, b->layout, &b->script->states);
+    double dummies = rh_states_dummies(b->model_cost, b->layout, &b->stage_program->states);
     if (dummies > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, dummies);
-    double copies = rh_states_copies(b->c, b->layout, &b->script->states);
+    double copies = rh_states_copies(b->c, b->layout, &b->stage_program->states);
     if (copies > 0)
         rh_build_memory(b, RH_MEMORY_WEIGHTS, copies);
     rh_build_memory(b, RH_MEMORY_COMMUNICATION, buffer_bytes(b));
@@ -139,18 +140,18 @@ static void begin_step(RhBuild *b)
         g_array_set_size(b->sent[lane], 0);
         b->latest[lane] = b->before[lane] = -1;
     }
-    rh_build_steps(b, b->script->begin);
+    rh_build_instrs(b, b->stage_program->begin);
 }
 
 static void end_step(RhBuild *b)
 {
     b->now->phase = RH_PHASE_OPTIMIZER;
     b->layer = b->now->microbatch = -1;
-    rh_build_steps(b, b->script->end);
-    double flattened = rh_states_flattened(b->c, b->layout, &b->script->states);
+    rh_build_instrs(b, b->stage_program->end);
+    double flattened = rh_states_flattened(b->c, b->layout, &b->stage_program->states);
     if (flattened > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, flattened);
-    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->script->states);
+    RhKernel kernel = rh_optimizer_kernel(b->c, b->layout, &b->stage_program->states);
     rh_build_kernel(b, &kernel, "optimizer");
     if (flattened > 0)
         rh_build_memory(b, RH_MEMORY_GRADIENTS, -flattened);
@@ -159,10 +160,10 @@ static void end_step(RhBuild *b)
 
 static void run_stage(RhBuild *b, int32_t stage)
 {
-    g_autoptr(RhScript) script = rh_script_new(b->pieces, b->layout, stage);
-    g_autofree int32_t *copies = g_new(int32_t, script->items->len * (guint)b->microbatches);
+    g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(b->model_cost, b->layout, stage);
+    g_autofree int32_t *copies = g_new(int32_t, stage_program->items->len * (guint)b->microbatches);
     g_autofree double *gradients = g_new0(double, b->layout->vpp);
-    b->script = script;
+    b->stage_program = stage_program;
     b->copies = copies;
     b->gradients = gradients;
     rh_grid_begin_stage(&b->grid, b->program, stage);
@@ -173,22 +174,22 @@ static void run_stage(RhBuild *b, int32_t stage)
     rh_program_end_role(b->program);
 }
 
-static double tasks_of(const RhPieces *pieces, const RhItems *items, const RhLayout *l)
+static double tasks_of(const RhModelCost *model_cost, const RhLayerOps *items, const RhLayout *l)
 {
-    int64_t m = rh_train_microbatches(pieces->c, l);
+    int64_t m = rh_train_microbatches(model_cost->c, l);
     double sum = 0;
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        g_autoptr(RhScript) script = rh_script_new(pieces, l, stage);
-        sum += rh_script_tasks(script, items, m);
+        g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(model_cost, l, stage);
+        sum += rh_stage_program_tasks(stage_program, items, m);
     }
     return sum;
 }
 
 double rh_train_tasks(const RhCase *c, const RhLayout *l)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
-    g_autoptr(RhItems) items = rh_items_new(l, pieces);
-    return tasks_of(pieces, items, l);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
+    g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
+    return tasks_of(model_cost, items, l);
 }
 
 static bool small_enough(double tasks, GError **error)
@@ -214,14 +215,14 @@ static void build_begin(RhBuild *b, const RhCase *c)
     b->bundles = g_hash_table_new(g_direct_hash, g_direct_equal);
     b->now = b->half;
     b->choices = g_array_new(FALSE, FALSE, sizeof(RhChoice));
-    b->sites = rh_sites_new(c);
+    b->sites = rh_algorithm_sites_new(c);
     b->begin = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         b->sent[lane] = g_array_new(FALSE, FALSE, sizeof(int32_t));
     b->program = rh_program_new(c->job.gpus);
     b->program->kernel_gap_s = c->stack->kernel_gap_s.value;
     b->program->gap_source = c->stack->kernel_gap_s.source;
-    rh_grid_add_groups(&b->grid, b->program, rh_train_joined(b->pieces, b->layout), b->groups);
+    rh_grid_add_groups(&b->grid, b->program, rh_train_joined(b->model_cost, b->layout), b->groups);
 }
 
 static void build_end(RhBuild *b)
@@ -230,7 +231,7 @@ static void build_end(RhBuild *b)
     g_free(b->messages);
     g_hash_table_destroy(b->bundles);
     g_array_unref(b->choices);
-    rh_sites_free(b->sites);
+    rh_algorithm_sites_free(b->sites);
     g_array_unref(b->begin);
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         g_array_unref(b->sent[lane]);
@@ -238,19 +239,19 @@ static void build_end(RhBuild *b)
 
 RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **error)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, layout);
-    g_autoptr(RhItems) items = rh_items_new(layout, pieces);
-    if (!small_enough(tasks_of(pieces, items, layout), error))
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, layout);
+    g_autoptr(RhLayerOps) items = rh_layer_ops_new(layout, model_cost);
+    if (!small_enough(tasks_of(model_cost, items, layout), error))
         return NULL;
     RhBuild b = {.c = c,
                  .layout = layout,
-                 .pieces = pieces,
+                 .model_cost = model_cost,
                  .items = items,
                  .grid = rh_grid(layout),
                  .microbatches = (int32_t)rh_train_microbatches(c, layout)};
     g_autofree int32_t *layers = g_new(int32_t, layout->pp * layout->vpp);
     rh_partition_layers(c, layout, layers);
-    b.messages = rh_pieces_messages_new(pieces, layers, layout->pp * layout->vpp);
+    b.messages = rh_model_cost_messages_new(model_cost, layers, layout->pp * layout->vpp);
     build_begin(&b, c);
     for (int32_t stage = 0; stage < layout->pp; stage++)
         run_stage(&b, stage);

@@ -1,8 +1,8 @@
 #pragma once
 /* State shared by the files of the builder; nobody else includes this. */
+#include "strategies/train/algorithm_choice.h"
 #include "strategies/train/build.h"
-#include "strategies/train/script.h"
-#include "strategies/train/sites.h"
+#include "strategies/train/stage_program.h"
 
 /* What the next kernel of a stage waits for, at most: lanes run in order, so the latest task of each
  * stands for those before it (wait_for). */
@@ -31,30 +31,30 @@ typedef struct {
 typedef struct {
     const RhCase *c;
     const RhLayout *layout;
-    const RhPieces *pieces;
-    const RhItems *items;
+    const RhModelCost *model_cost;
+    const RhLayerOps *items;
     RhGrid grid;
     RhProgram *program;
     GArray *choices; /* RhChoice */
-    RhSites *sites;
+    RhAlgorithmSites *sites;
     int32_t groups[RH_GROUP_LAST];
-    GHashTable *bundles; /* GArray* of an item's tasks -> 1 + the bundle of its first kernel */
+    GHashTable *bundles; /* GArray* of a layer's tasks -> 1 + the bundle of its first kernel */
     int32_t *sends[2], *recvs[2]; /* [backward][model chunk * microbatches + microbatch], or -1 */
     RhCutMessage *messages;       /* one behind each model chunk; owned */
     int32_t microbatches;
     /* where we are */
-    const RhScript *script;
+    const RhStageProgram *stage_program;
     int32_t layer;
     RhBuildHalf half[2], *now;    /* of a pair the forward and the backward; else the first */
     GArray *sent[RH_LANE_LAST];   /* int32_t: `last` when each communication was sent for */
     int32_t latest[RH_LANE_LAST]; /* latest communication or copy, -1 */
     int32_t before[RH_LANE_LAST]; /* the copy before that, -1 */
-    int32_t *copies;   /* of items of the stage at hand, out: [item * microbatches + microbatch] */
+    int32_t *copies; /* of layers of the stage at hand, out: [layer * microbatches + microbatch] */
     double *gradients; /* bytes of each of the stage's chunks, where the stack frees them */
     GArray *begin;     /* int32_t: communications of the step's beginning */
 } RhBuild;
 
-/* build_items.c: everything here is added to the stage at hand, in the half `now`. */
+/* build_layers.c: everything here is added to the stage at hand, in the half `now`. */
 void rh_build_wait_for(RhBuild *b, int32_t task); /* the next kernel does; -1: nothing */
 RhTask rh_build_task(const RhBuild *b, RhTaskKind kind, RhLane lane, const char *label);
 /* What is pending, and the half's last kernel when `behind_last`; returns how many. */
@@ -64,13 +64,14 @@ int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, d
                           const char *label);
 void rh_build_memory(RhBuild *b, RhMemoryUse use, double bytes);
 void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label);
-void rh_build_item(RhBuild *b, int32_t index, RhSlotPass pass);
-/* One item of a pair by itself: of its backward, or of its forward; and two beside each other, each in
+void rh_build_layer(RhBuild *b, int32_t index, RhSlotPass pass);
+/* One layer of a pair by itself: of its backward, or of its forward; and two beside each other, each in
  * its half. */
-void rh_build_item_of_pair(RhBuild *b, const RhItem *item, bool back);
-void rh_build_items_beside(RhBuild *b, const RhItem *forward, const RhItem *backward);
-void rh_build_step(RhBuild *b, const RhStep *step);
-void rh_build_steps(RhBuild *b, RhSteps steps);
+void rh_build_layer_of_pair(RhBuild *b, const RhStageLayer *item, bool back);
+void rh_build_layers_overlapped(RhBuild *b, const RhStageLayer *forward,
+                                const RhStageLayer *backward);
+void rh_build_instr(RhBuild *b, const RhInstr *step);
+void rh_build_instrs(RhBuild *b, RhInstrRange steps);
 
 /* build_slots.c */
 void rh_build_slots(RhBuild *b); /* of the stage at hand */

@@ -14,7 +14,7 @@ static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, 
     const char *label = labels[kind == RH_TASK_SEND][back];
     RhTask task = rh_build_task(b, kind, lane, label);
     task.layer = -1;
-    task.peer_delta = (other - b->script->stage) * b->grid.stride[RH_DIM_PP];
+    task.peer_delta = (other - b->stage_program->stage) * b->grid.stride[RH_DIM_PP];
     task.bytes = rh_cut_message_bytes(&b->messages[chunk], back);
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
     if (kind == RH_TASK_SEND) {
@@ -53,7 +53,7 @@ static int32_t stage_beside(const RhBuild *b, int32_t g, bool on)
     if (other < 0 || other >= pp * b->layout->vpp)
         return -1;
     int32_t stage = rh_pipeline_stage(rh_pipeline_of(b->layout), pp, other);
-    return stage == b->script->stage ? -1 : stage;
+    return stage == b->stage_program->stage ? -1 : stage;
 }
 
 /* Does the output of model chunk g, or its gradient, change places with that of the twin? It would stay on
@@ -119,19 +119,19 @@ void rh_build_match(RhBuild *b)
 
 /* --- slots --- */
 
-/* Nothing but the chunk's items, in the order of the pass. */
+/* Nothing but the chunk's layers, in the order of the pass. */
 static void run_items(RhBuild *b, const RhSlot *slot)
 {
-    const int32_t *first = b->script->chunk_items + slot->chunk;
+    const int32_t *first = b->stage_program->chunk_items + slot->chunk;
     for (int32_t k = 0, count = first[1] - first[0]; k < count; k++)
-        rh_build_item(b, slot->pass == RH_SLOT_FORWARD ? first[0] + k : first[1] - 1 - k,
-                      slot->pass);
+        rh_build_layer(b, slot->pass == RH_SLOT_FORWARD ? first[0] + k : first[1] - 1 - k,
+                       slot->pass);
 }
 
 static int32_t begin_slot(RhBuild *b, const RhSlot *slot)
 {
-    int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(b->layout), b->layout->pp, b->script->stage,
-                                        slot->chunk);
+    int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(b->layout), b->layout->pp,
+                                        b->stage_program->stage, slot->chunk);
     b->now->microbatch = slot->microbatch;
     b->layer = -1;
     b->now->phase = rh_slot_phase(slot->pass);
@@ -142,54 +142,54 @@ static int32_t begin_slot(RhBuild *b, const RhSlot *slot)
 static void run_slot(RhBuild *b, const RhSlot *slot, const RhSlotKind *kind)
 {
     int32_t g = begin_slot(b, slot);
-    RhSteps steps = rh_script_slot(b->script, kind);
+    RhInstrRange steps = rh_stage_program_slot(b->stage_program, kind);
     if (steps.count == 0)
         run_items(b, slot);
     else
-        rh_build_steps(b, steps);
+        rh_build_instrs(b, steps);
     send(b, slot, g);
 }
 
-/* Steps of a slot that runs beside another: its items are run from without. */
+/* Steps of a slot that runs beside another: its layers are run from without. */
 typedef struct {
     RhBuildHalf *half;
-    RhSteps steps; /* that are left */
+    RhInstrRange steps; /* that are left */
 } Beside;
 
-/* What comes before the slot's next item. */
+/* What comes before the slot's next layer. */
 static void run_to_item(RhBuild *b, Beside *beside)
 {
     b->now = beside->half;
     b->layer = -1;
     while (beside->steps.count > 0) {
-        const RhStep *step = rh_script_step(b->script, beside->steps.first);
+        const RhInstr *step = rh_stage_program_instr(b->stage_program, beside->steps.first);
         beside->steps.first++;
         beside->steps.count--;
-        if (step->kind == RH_STEP_RUN)
+        if (step->kind == RH_INSTR_RUN)
             return;
-        rh_build_step(b, step);
+        rh_build_instr(b, step);
     }
 }
 
 static void run_pair_items(RhBuild *b, const RhSlot *slots, Beside *beside)
 {
-    RhPairWalk walk = rh_script_pair(b->script, slots[0].chunk, slots[1].chunk);
-    const int32_t *first = b->script->chunk_items;
+    RhPairWalk walk = rh_stage_program_pair(b->stage_program, slots[0].chunk, slots[1].chunk);
+    const int32_t *first = b->stage_program->chunk_items;
     for (int32_t f, k; rh_pair_next(&walk, &f, &k);) {
-        const RhItem *ahead = NULL, *back = NULL;
+        const RhStageLayer *ahead = NULL, *back = NULL;
         if (f >= 0) {
             run_to_item(b, &beside[0]);
-            ahead = rh_script_item(b->script, first[slots[0].chunk] + f);
+            ahead = rh_stage_program_layer(b->stage_program, first[slots[0].chunk] + f);
         }
         if (k >= 0) {
             for (int32_t i = 1; i <= slots[0].beside; i++)
                 run_to_item(b, &beside[i]);
-            back = rh_script_item(b->script, first[slots[1].chunk] + k);
+            back = rh_stage_program_layer(b->stage_program, first[slots[1].chunk] + k);
         }
         if (ahead && back)
-            rh_build_items_beside(b, ahead, back);
+            rh_build_layers_overlapped(b, ahead, back);
         else
-            rh_build_item_of_pair(b, ahead ? ahead : back, back != NULL);
+            rh_build_layer_of_pair(b, ahead ? ahead : back, back != NULL);
     }
     for (int32_t i = 0; i <= slots[0].beside; i++)
         run_to_item(b, &beside[i]);
@@ -206,7 +206,7 @@ static void run_pair(RhBuild *b, const RhSlot *slots, const RhSlotKind *kinds)
         g[which] = begin_slot(b, &slots[which]);
     }
     for (int32_t i = 0; i <= slots[0].beside; i++)
-        beside[i] = (Beside){&b->half[i > 0], rh_script_slot(b->script, &kinds[i])};
+        beside[i] = (Beside){&b->half[i > 0], rh_stage_program_slot(b->stage_program, &kinds[i])};
     run_pair_items(b, slots, beside);
     for (int which = 0; which < 2; which++) {
         b->now = &b->half[which];
@@ -234,8 +234,9 @@ static double gradient_bytes(const RhBuild *b, int32_t chunk, bool reduced)
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         RhShares shares = rh_cut_shares(b->c, b->layout, (RhParamsClass)cls);
         double params = 0;
-        for (int32_t i = b->script->chunk_items[chunk]; i < b->script->chunk_items[chunk + 1]; i++)
-            params += rh_script_item(b->script, i)->params.of[cls];
+        for (int32_t i = b->stage_program->chunk_items[chunk];
+             i < b->stage_program->chunk_items[chunk + 1]; i++)
+            params += rh_stage_program_layer(b->stage_program, i)->params.of[cls];
         bytes += rh_gradient_bytes(b->c) * params / (reduced ? shares.reduced : shares.gradients);
     }
     return bytes;
@@ -262,7 +263,7 @@ void rh_build_slots(RhBuild *b)
     int64_t total = rh_pipeline_slots_count(schedule, l->vpp, b->microbatches);
     g_autofree RhSlot *slots = g_new(RhSlot, total);
     g_autofree int32_t *done = g_new0(int32_t, (gsize)l->vpp * RH_SLOT_PASSES);
-    schedule->order(l->pp, l->vpp, b->microbatches, b->script->stage, slots);
+    schedule->order(l->pp, l->vpp, b->microbatches, b->stage_program->stage, slots);
     for (int64_t i = 0; i < total; i += 1 + slots[i].beside) {
         RhSlotKind kinds[3];
         for (int32_t k = 0; k <= slots[i].beside; k++)

@@ -17,8 +17,8 @@ static const RhDim digits[] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP};
 
 typedef struct {
     const char *label;
-    bool of_items; /* items communicate in it; in the others, scripts do */
-    bool meets;    /* in every item, all of it waiting for all */
+    bool of_items; /* layers communicate in it; in the others, stage programs do */
+    bool meets;    /* in every layer, all of it waiting for all */
     bool joins;    /* stages: the places of its interval of each, or of the ends alone */
     bool ends;     /* the first stage and the last one */
 } Kind;

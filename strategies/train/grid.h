@@ -43,7 +43,7 @@ typedef enum {
 typedef enum { RH_PARAMS_COMMON, RH_PARAMS_EXPERTS, RH_PARAMS_LAST } RhParamsClass;
 typedef struct {
     double of[RH_PARAMS_LAST];
-} RhHeld;
+} RhParamCounts;
 
 typedef struct {
     int32_t extent[RH_DIM_LAST], stride[RH_DIM_LAST];
@@ -70,17 +70,17 @@ bool rh_grid_divides(const RhLayout *layout, int32_t value);
 int32_t rh_grid_rank(const RhGrid *grid, int32_t stage, int32_t place);
 /* Places that hold ranks in a row, from any that is a multiple of so many on. */
 int32_t rh_grid_row(const RhGrid *grid);
-/* A stage falls into blocks of so many places: what an item's tasks communicate stays in one. */
+/* A stage falls into blocks of so many places: what a layer's tasks communicate stays in one. */
 int32_t rh_grid_block(const RhGrid *grid);
 /* Between the same places of two blocks that follow one another; do a block's places lie side by
  * side? */
 int32_t rh_grid_block_stride(const RhGrid *grid);
 bool rh_grid_block_is_solid(const RhGrid *grid);
-/* Do all ranks of a block wait for one another in every item? */
+/* Do all ranks of a block wait for one another in every layer? */
 bool rh_grid_block_meets(const RhGrid *grid);
-/* Do some ranks of a block communicate in items without the others? */
+/* Do some ranks of a block communicate in layers without the others? */
 bool rh_grid_block_parts(const RhGrid *grid);
-/* Do ranks of some blocks of a stage communicate behind or ahead of items without those of the others? */
+/* Do ranks of some blocks of a stage communicate behind or ahead of layers without those of the others? */
 bool rh_grid_blocks_part(const RhGrid *grid);
 
 /* Who holds the same parameters of a class, and how many they are. */
@@ -103,11 +103,11 @@ int32_t rh_params_degree(const RhLayout *layout, RhParamsClass cls);
 RhGroupKind rh_params_same_share_group(RhParamsClass cls);
 /* The degree of ZeRO by which a class is shared out: 0 where those of a group all hold other parameters. */
 int32_t rh_params_zero(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
-static inline double rh_held_sum(const RhHeld *held)
+static inline double rh_param_counts_sum(const RhParamCounts *held)
 {
     return held->of[RH_PARAMS_COMMON] + held->of[RH_PARAMS_EXPERTS];
 }
-static inline void rh_held_add(RhHeld *sum, const RhHeld *held)
+static inline void rh_param_counts_add(RhParamCounts *sum, const RhParamCounts *held)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         sum->of[cls] += held->of[cls];
@@ -120,7 +120,7 @@ RhGroupKind rh_norm_group(const RhLayout *layout);
  * those that join stages are wanted, bits of RhGroupKind. */
 void rh_grid_add_groups(const RhGrid *grid, RhProgram *p, uint32_t joining,
                         int32_t groups[RH_GROUP_LAST]);
-/* The same for a program of one block alone, its ranks numbered by place: -1 for groups that items
+/* The same for a program of one block alone, its ranks numbered by place: -1 for groups that layers
  * do not communicate in. */
 void rh_grid_add_block_groups(const RhGrid *grid, RhProgram *p, int32_t groups[RH_GROUP_LAST]);
 /* Begins the role of a stage. */

@@ -440,7 +440,7 @@ static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Where experts may be sent their tokens by kernels, their pace is known (pieces.c reads it). */
+/* Where experts may be sent their tokens by kernels, their pace is known (block_cost.c reads it). */
 static bool kernels_known(const RhCase *c, GError **error)
 {
     bool may = rh_model_experts_kind(c->model) && c->platform->messages.sender == RH_SHARING_NONE;

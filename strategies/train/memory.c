@@ -2,8 +2,8 @@
  * shards optimizer (1), gradients (2), weights (3) over the replicas (Rajbhandari et al. 2020, arXiv
  * 1910.02054, figure 1). Activations per Korthikanti et al. 2022 (workloads/operators/).
  *
- * Items of a chunk are run in order forward, and in reverse backward; each keeps its bytes from its
- * forward to its backward. So while item k runs, either way, the micro-batch has what items 0 to k
+ * Layers of a chunk are run in order forward, and in reverse backward; each keeps its bytes from its
+ * forward to its backward. So while layer k runs, either way, the micro-batch has what layers 0 to k
  * keep, and k's working bytes. Where backward runs in two halves, the first lets nothing go. */
 #include "strategies/train/memory.h"
 #include "strategies/partition.h"
@@ -31,28 +31,28 @@ static inline double larger(double a, double b)
     return a > b ? a : b;
 }
 
-static void keep_largest(RhHeld *largest, const RhHeld *params)
+static void keep_largest(RhParamCounts *largest, const RhParamCounts *params)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         largest->of[cls] = larger(largest->of[cls], params->of[cls]);
 }
 
-/* `stays`: rh_item_offload. */
-static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, bool stays,
+/* `stays`: rh_layer_offload. */
+static void add_item(const RhModelCost *model_cost, const RhLayout *l, int kind, bool stays,
                      RhChunkMemory *m)
 {
-    RhActivation bytes = rh_item_bytes(pieces, kind);
-    double away = rh_item_offload(l, stays, &bytes);
-    RhStates states = rh_item_states(pieces, l, kind);
+    RhActivation bytes = rh_layer_bytes(model_cost, kind);
+    double away = rh_layer_offload(l, stays, &bytes);
+    RhStates states = rh_layer_states(model_cost, l, kind);
     double whole = larger(m->fullest[RH_SLOT_BACKWARD_DATA].working, bytes.backward);
     rh_states_add(&m->states, &states);
-    RhHeld weights = states.params;
-    rh_held_add(&weights, &states.frozen);
+    RhParamCounts weights = states.params;
+    rh_param_counts_add(&weights, &states.frozen);
     keep_largest(&m->largest_params, &states.params);
     keep_largest(&m->largest_weights, &weights);
     m->largest_away_bytes = larger(m->largest_away_bytes, away);
     m->kept.host += away;
-    *(kind == RH_ITEM_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
+    *(kind == RH_LAYER_HEAD ? &m->kept.logits : &m->kept.activations) += bytes.kept;
     keep_fuller(&m->fullest[RH_SLOT_FORWARD], &m->kept, bytes.forward);
     keep_fuller(&m->fullest[RH_SLOT_BACKWARD], &m->kept, bytes.backward);
     m->fullest[RH_SLOT_BACKWARD_WEIGHT] = m->fullest[RH_SLOT_BACKWARD];
@@ -60,34 +60,35 @@ static void add_item(const RhPieces *pieces, const RhLayout *l, int kind, bool s
     m->fullest[RH_SLOT_BACKWARD_DATA].working = whole;
 }
 
-RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *l, const RhChunkItems *items)
+RhChunkMemory rh_chunk_memory(const RhModelCost *model_cost, const RhLayout *l,
+                              const RhChunkLayers *items)
 {
     RhChunkMemory m = {.items = *items};
     if (!items->head)
-        m.message = rh_pieces_message(pieces, items->first + items->count);
+        m.message = rh_model_cost_message(model_cost, items->first + items->count);
     if (items->embedding)
-        add_item(pieces, l, RH_ITEM_EMBEDDING, true, &m);
+        add_item(model_cost, l, RH_LAYER_EMBEDDING, true, &m);
     for (int32_t i = 0; i < items->count; i++)
-        add_item(pieces, l, rh_chunk_layer(pieces->c->model, items, i),
+        add_item(model_cost, l, rh_chunk_layer(model_cost->c->model, items, i),
                  items->head && i + 1 == items->count, &m);
     if (items->head)
-        add_item(pieces, l, RH_ITEM_HEAD, true, &m);
+        add_item(model_cost, l, RH_LAYER_HEAD, true, &m);
     return m;
 }
 
-RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *l)
+RhChunkMemory *rh_chunk_memory_new(const RhModelCost *model_cost, const RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp;
     RhChunkMemory *all = g_new(RhChunkMemory, chunks);
     g_autofree int32_t *layers = g_new(int32_t, chunks);
-    rh_partition_layers(pieces->c, l, layers);
+    rh_partition_layers(model_cost->c, l, layers);
     for (int32_t g = 0, layer = 0; g < chunks; layer += layers[g++])
-        all[g] = rh_chunk_memory(pieces, l,
-                                 &(RhChunkItems){.first = layer,
-                                                 .count = layers[g],
-                                                 .again = rh_layout_again(l, g, layers[g]),
-                                                 .embedding = g == 0,
-                                                 .head = g == chunks - 1});
+        all[g] = rh_chunk_memory(model_cost, l,
+                                 &(RhChunkLayers){.first = layer,
+                                                  .count = layers[g],
+                                                  .again = rh_layout_again(l, g, layers[g]),
+                                                  .embedding = g == 0,
+                                                  .head = g == chunks - 1});
     return all;
 }
 
@@ -161,26 +162,26 @@ static void add(RhInFlight *sum, const RhInFlight *each, int32_t times)
     sum->host += times * each->host;
 }
 
-int32_t rh_chunk_kinds(const RhPieces *pieces, const RhChunkItems *items, int *kinds)
+int32_t rh_chunk_kinds(const RhModelCost *model_cost, const RhChunkLayers *items, int *kinds)
 {
     int32_t count = 0;
     if (items->embedding)
-        kinds[count++] = RH_ITEM_EMBEDDING;
+        kinds[count++] = RH_LAYER_EMBEDDING;
     for (int32_t i = 0; i < items->count; i++)
-        kinds[count++] = rh_chunk_layer(pieces->c->model, items, i);
+        kinds[count++] = rh_chunk_layer(model_cost->c->model, items, i);
     if (items->head)
-        kinds[count++] = RH_ITEM_HEAD;
+        kinds[count++] = RH_LAYER_HEAD;
     return count;
 }
 
 static void keep(RhInFlight *kept, int kind, double bytes)
 {
-    *(kind == RH_ITEM_HEAD ? &kept->logits : &kept->activations) += bytes;
+    *(kind == RH_LAYER_HEAD ? &kept->logits : &kept->activations) += bytes;
 }
 
-/* Both micro-batches of a pair, when they have most between them: a forward gains items one by one while
+/* Both micro-batches of a pair, when they have most between them: a forward gains layers one by one while
  * a backward lets them go. */
-static RhInFlight fullest_of_pair(const RhPieces *pieces, const RhChunkMemory *forward,
+static RhInFlight fullest_of_pair(const RhModelCost *model_cost, const RhChunkMemory *forward,
                                   const RhChunkMemory *backward)
 {
     g_autofree int *kinds = g_new(int, forward->items.count + backward->items.count + 4);
@@ -188,14 +189,14 @@ static RhInFlight fullest_of_pair(const RhPieces *pieces, const RhChunkMemory *f
     RhPairWalk walk = {.kinds = {kinds, behind}};
     RhInFlight fullest = {0}, kept = backward->kept;
     int32_t f, b;
-    walk.count[0] = rh_chunk_kinds(pieces, &forward->items, kinds);
-    walk.count[1] = rh_chunk_kinds(pieces, &backward->items, behind);
+    walk.count[0] = rh_chunk_kinds(model_cost, &forward->items, kinds);
+    walk.count[1] = rh_chunk_kinds(model_cost, &backward->items, behind);
     while (rh_pair_next(&walk, &f, &b)) {
         RhActivation ahead = {0}, back = {0};
         if (f >= 0)
-            ahead = rh_item_bytes(pieces, walk.kinds[0][f]);
+            ahead = rh_layer_bytes(model_cost, walk.kinds[0][f]);
         if (b >= 0)
-            back = rh_item_bytes(pieces, walk.kinds[1][b]);
+            back = rh_layer_bytes(model_cost, walk.kinds[1][b]);
         if (f >= 0)
             keep(&kept, walk.kinds[0][f], ahead.kept);
         keep_fuller(&fullest, &kept, ahead.forward + back.backward);
@@ -206,14 +207,14 @@ static RhInFlight fullest_of_pair(const RhPieces *pieces, const RhChunkMemory *f
 }
 
 /* Of the stage's chunks before each, and of all: what one micro-batch of each keeps. */
-static RhInFlight *kept_before(const RhChunkMemory *const *chunks, const RhShape *shape,
+static RhInFlight *kept_before(const RhChunkMemory *const *chunks, const RhPipelineProfile *profile,
                                int32_t stage)
 {
-    RhInFlight *before = g_new0(RhInFlight, shape->v + 1);
-    for (int32_t c = 0; c < shape->v; c++) {
+    RhInFlight *before = g_new0(RhInFlight, profile->v + 1);
+    for (int32_t c = 0; c < profile->v; c++) {
         before[c + 1] = before[c];
         add(&before[c + 1],
-            &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)]->kept, 1);
+            &chunks[rh_pipeline_model_chunk(profile->schedule, profile->p, stage, c)]->kept, 1);
     }
     return before;
 }
@@ -232,16 +233,17 @@ RhGradientBytes rh_gradients_each(const RhCase *c, const RhLayout *l)
 }
 
 /* At a moment of the stage, of all its chunks. */
-static double gradients_at(const RhChunkMemory *const *chunks, const RhShape *shape,
+static double gradients_at(const RhChunkMemory *const *chunks, const RhPipelineProfile *profile,
                            const RhGradientBytes *gradients, int32_t stage,
-                           const RhFullMoment *moment)
+                           const RhPeakCandidate *moment)
 {
     double sum = 0;
-    for (int32_t c = 0; shape->gradients && c < shape->v; c++) {
-        uint8_t have = g_array_index(shape->gradients, uint8_t, moment->gradients_first + c);
+    for (int32_t c = 0; profile->gradients && c < profile->v; c++) {
+        uint8_t have = g_array_index(profile->gradients, uint8_t, moment->gradients_first + c);
         const double *each = have == RH_GRADIENTS_SUMMED ? gradients->summed : gradients->reduced;
-        const RhHeld *params =
-            &chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, c)]->states.params;
+        const RhParamCounts *params =
+            &chunks[rh_pipeline_model_chunk(profile->schedule, profile->p, stage, c)]
+                 ->states.params;
         for (int cls = 0; have != RH_GRADIENTS_NONE && cls < RH_PARAMS_LAST; cls++)
             sum += each[cls] * params->of[cls];
     }
@@ -250,22 +252,24 @@ static double gradients_at(const RhChunkMemory *const *chunks, const RhShape *sh
 
 /* Of the micro-batches that are kept of the slot's own chunk, one is the slot's; of a pair's two, one
  * each. */
-RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
-                         const RhShape *shape, const RhGradientBytes *gradients, int32_t stage)
+RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *const *chunks,
+                         const RhPipelineProfile *profile, const RhGradientBytes *gradients,
+                         int32_t stage)
 {
     RhInFlight peak = {0};
     double host = 0;
-    g_autofree RhInFlight *before = kept_before(chunks, shape, stage);
-    for (int32_t i = shape->moments_first[stage]; i < shape->moments_first[stage + 1]; i++) {
-        const RhFullMoment *moment = &g_array_index(shape->moments, RhFullMoment, i);
-        const RhKeptRun *runs = &g_array_index(shape->runs, RhKeptRun, moment->runs_first);
+    g_autofree RhInFlight *before = kept_before(chunks, profile, stage);
+    for (int32_t i = profile->moments_first[stage]; i < profile->moments_first[stage + 1]; i++) {
+        const RhPeakCandidate *moment = &g_array_index(profile->moments, RhPeakCandidate, i);
+        const RhInFlightRun *runs =
+            &g_array_index(profile->runs, RhInFlightRun, moment->runs_first);
         const RhChunkMemory *own =
-            chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->chunk)];
+            chunks[rh_pipeline_model_chunk(profile->schedule, profile->p, stage, moment->chunk)];
         RhInFlight now = own->fullest[moment->pass];
         if (moment->beside >= 0) {
-            const RhChunkMemory *beside =
-                chunks[rh_pipeline_model_chunk(shape->schedule, shape->p, stage, moment->beside)];
-            now = fullest_of_pair(pieces, own, beside);
+            const RhChunkMemory *beside = chunks[rh_pipeline_model_chunk(
+                profile->schedule, profile->p, stage, moment->beside)];
+            now = fullest_of_pair(model_cost, own, beside);
             add(&now, &beside->kept, -1);
         }
         now.host = own->kept.host; /* at the end of its forward, when its backward begins */
@@ -274,7 +278,7 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
             add(&now, &before[runs[r].end], runs[r].kept);
             add(&now, &before[begin], -runs[r].kept);
         }
-        now.gradients = gradients_at(chunks, shape, gradients, stage, moment);
+        now.gradients = gradients_at(chunks, profile, gradients, stage, moment);
         host = larger(host, now.host);
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;
@@ -285,61 +289,63 @@ RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chu
 
 /* --- stages --- */
 
-/* Gradients that are not reduced where they lie leave through a buffer for the largest item, sharded
+/* Gradients that are not reduced where they lie leave through a buffer for the largest layer, sharded
  * weights arrive in as many as are gathered ahead, and one more: for each class of parameters. Activations on their way to the
  * host, and back, are a layer's each. */
-static double buffer_bytes(const RhPieces *pieces, const RhLayout *l, const RhStageHeld *held)
+static double buffer_bytes(const RhModelCost *model_cost, const RhLayout *l,
+                           const RhStageHeld *held)
 {
-    const RhHeld *largest = &held->largest_params;
-    const RhStack *stack = pieces->c->stack;
+    const RhParamCounts *largest = &held->largest_params;
+    const RhStack *stack = model_cost->c->stack;
     bool each = rh_stack_reduces_each(stack, l->zero, l->pp);
-    double width = each ? rh_weight_bytes(pieces->c) : rh_gradient_bytes(pieces->c);
-    double scattered = 0, gathered = 0; /* of the largest items */
+    double width = each ? rh_weight_bytes(model_cost->c) : rh_gradient_bytes(model_cost->c);
+    double scattered = 0, gathered = 0; /* of the largest layers */
     double messages = stack->keeps_messages && l->pp > 1
-                          ? (double)rh_train_microbatches(pieces->c, l) * held->messages_bytes
+                          ? (double)rh_train_microbatches(model_cost->c, l) * held->messages_bytes
                           : 2 * held->message_bytes;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        int32_t zero = rh_params_zero(pieces->c, l, (RhParamsClass)cls);
+        int32_t zero = rh_params_zero(model_cost->c, l, (RhParamsClass)cls);
         bool leaves = zero >= 2 || (zero == 1 && stack->frees_gradients);
         scattered += leaves && stack->buckets.value <= 0 ? largest->of[cls] : 0;
         gathered += zero >= 3 ? held->largest_weights.of[cls] : 0;
     }
-    return messages + (held->ends ? rh_pieces_outputs_bytes(pieces, l) : 0) + width * scattered +
-           rh_bucket_bytes(pieces->c, l) +
-           rh_weight_bytes(pieces->c) * (stack->prefetch_layers + 1) * gathered +
+    return messages + (held->ends ? rh_model_cost_outputs_bytes(model_cost, l) : 0) +
+           width * scattered + rh_bucket_bytes(model_cost->c, l) +
+           rh_weight_bytes(model_cost->c) * (stack->prefetch_layers + 1) * gathered +
            2 * held->largest_away_bytes;
 }
 
-RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held, const RhLayout *l)
+RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHeld *held,
+                                 const RhLayout *l)
 {
     RhStageMemory m = {.params = held->states.params};
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = m.params.of[cls];
-        double weights = rh_weight_bytes(pieces->c) *
-                         rh_states_wide(pieces->c, &held->states, (RhParamsClass)cls);
+        double weights = rh_weight_bytes(model_cost->c) *
+                         rh_states_wide(model_cost->c, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] +=
-            rh_states_weights(pieces->c, l, &held->states, (RhParamsClass)cls);
+            rh_states_weights(model_cost->c, l, &held->states, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_GRADIENTS] +=
-            rh_states_gradients(pieces->c, l, &held->states, (RhParamsClass)cls);
-        m.fixed_bytes[RH_MEMORY_OPTIMIZER] += rh_optimizer_state_bytes(pieces->c) * params /
+            rh_states_gradients(model_cost->c, l, &held->states, (RhParamsClass)cls);
+        m.fixed_bytes[RH_MEMORY_OPTIMIZER] += rh_optimizer_state_bytes(model_cost->c) * params /
                                               rh_params_optimizer_shards(l, (RhParamsClass)cls);
         int32_t second = rh_params_second_shards(l, (RhParamsClass)cls);
         m.fixed_bytes[RH_MEMORY_WEIGHTS] += second > 0 ? weights / second : 0;
     }
-    m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(pieces, l, &held->states);
-    m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_states_copies(pieces->c, l, &held->states);
-    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(pieces, l, held);
-    m.fixed_bytes[RH_MEMORY_RESERVE] = pieces->c->stack->reserve_bytes.value;
-    m.flattened_bytes = rh_states_flattened(pieces->c, l, &held->states);
+    m.fixed_bytes[RH_MEMORY_GRADIENTS] += rh_states_dummies(model_cost, l, &held->states);
+    m.fixed_bytes[RH_MEMORY_WEIGHTS] += rh_states_copies(model_cost->c, l, &held->states);
+    m.fixed_bytes[RH_MEMORY_COMMUNICATION] = buffer_bytes(model_cost, l, held);
+    m.fixed_bytes[RH_MEMORY_RESERVE] = model_cost->c->stack->reserve_bytes.value;
+    m.flattened_bytes = rh_states_flattened(model_cost->c, l, &held->states);
     return m;
 }
 
-RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *l, int32_t stage)
+RhStageMemory rh_stage_memory(const RhModelCost *model_cost, const RhLayout *l, int32_t stage)
 {
-    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, l);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, l);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, l);
-    return rh_stage_memory_of(pieces, &held[stage], l);
+    return rh_stage_memory_of(model_cost, &held[stage], l);
 }
 
 RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight *peak,
@@ -363,29 +369,29 @@ RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight 
     return m;
 }
 
-RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
+RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhStageHeld *held,
                                        const RhInFlight *peak, const RhLayout *l, int32_t stage)
 {
-    RhStageMemory fixed = rh_stage_memory_of(pieces, &held[stage], l);
+    RhStageMemory fixed = rh_stage_memory_of(model_cost, &held[stage], l);
     return rh_stage_memory_with(&fixed, peak, stage);
 }
 
 RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, layout);
-    g_autoptr(RhShape) shape =
-        rh_shape_new(rh_pipeline_of(layout), layout->pp, layout->vpp,
-                     (int32_t)rh_train_microbatches(c, layout), c->stack->frees_gradients);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, layout);
+    g_autoptr(RhPipelineProfile) profile = rh_pipeline_profile_new(
+        rh_pipeline_of(layout), layout->pp, layout->vpp, (int32_t)rh_train_microbatches(c, layout),
+        c->stack->frees_gradients);
     RhGradientBytes gradients = rh_gradients_each(c, layout);
-    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, layout);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, layout);
     g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, layout);
     g_autofree RhStageHeld *held = rh_stage_held_new(each, layout);
     g_autofree double *host = g_new(double, layout->pp);
     RhTrainMemory worst = {0};
     double fullest = 0;
     for (int32_t stage = 0; stage < layout->pp; stage++) {
-        RhInFlight peak = rh_stage_peak(pieces, each, shape, &gradients, stage);
-        RhTrainMemory m = rh_train_memory_of_stage(pieces, held, &peak, layout, stage);
+        RhInFlight peak = rh_stage_peak(model_cost, each, profile, &gradients, stage);
+        RhTrainMemory m = rh_train_memory_of_stage(model_cost, held, &peak, layout, stage);
         host[stage] = m.tier_peak_bytes[RH_MEMORY_TIER_HOST];
         double full = m.peak_bytes / rh_train_stage_capacity(c, layout, stage);
         if (full > fullest)

@@ -1,12 +1,12 @@
 #pragma once
-/* Memory in closed form: from counts of items and of micro-batches in flight to the peak of a stage,
- * without its program. The builder allocates item by item (build.c); that both come to the same
+/* Memory in closed form: from counts of layers and of micro-batches in flight to the peak of a stage,
+ * without its program. The builder allocates layer by layer (build.c); that both come to the same
  * peak is a property test.
  *
  * Tables are made in steps, so that layouts share them: chunks of a (shard, split), peaks of these
  * under a shape, then the rest by a few sums a stage. */
-#include "strategies/train/item.h"
-#include "strategies/train/shape.h"
+#include "strategies/train/layer_ops.h"
+#include "strategies/train/pipeline_profile.h"
 
 /* Bytes of micro-batches in flight, and of what works on one of them. */
 typedef struct {
@@ -21,37 +21,37 @@ typedef struct {
     int32_t first, count;
     int32_t again; /* of these, that are recomputed: the first ones */
     bool embedding, head;
-} RhChunkItems;
+} RhChunkLayers;
 /* The kind of its layer i. */
-static inline int rh_chunk_layer(const RhModel *model, const RhChunkItems *items, int32_t i)
+static inline int rh_chunk_layer(const RhModel *model, const RhChunkLayers *items, int32_t i)
 {
-    return rh_layer_item(model, items->first + i, i < items->again);
+    return rh_op_kind_of_layer(model, items->first + i, i < items->again);
 }
 
 /* One chunk of the model on one rank. */
 typedef struct {
     RhStates states;
-    RhHeld largest_params; /* of one item, trained; trained or frozen */
-    RhHeld largest_weights;
-    double largest_away_bytes; /* RhItem.away_bytes of one item */
+    RhParamCounts largest_params; /* of one layer, trained; trained or frozen */
+    RhParamCounts largest_weights;
+    double largest_away_bytes; /* RhStageLayer.away_bytes of one layer */
     RhInFlight kept;           /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
     RhCutMessage message; /* behind it */
-    RhChunkItems items;
+    RhChunkLayers items;
 } RhChunkMemory;
 
-/* Kinds of its items, in forward order; there is room for two more than its layers. Returns how many. */
-int32_t rh_chunk_kinds(const RhPieces *pieces, const RhChunkItems *items, int *kinds);
-RhChunkMemory rh_chunk_memory(const RhPieces *pieces, const RhLayout *layout,
-                              const RhChunkItems *items);
+/* Kinds of its layers, in forward order; there is room for two more than its layers. Returns how many. */
+int32_t rh_chunk_kinds(const RhModelCost *model_cost, const RhChunkLayers *items, int *kinds);
+RhChunkMemory rh_chunk_memory(const RhModelCost *model_cost, const RhLayout *layout,
+                              const RhChunkLayers *items);
 /* Per model chunk, pp x vpp entries; caller frees. */
-RhChunkMemory *rh_chunk_memory_new(const RhPieces *pieces, const RhLayout *layout);
+RhChunkMemory *rh_chunk_memory_new(const RhModelCost *model_cost, const RhLayout *layout);
 
 /* All chunks of a stage, on one rank. */
 typedef struct {
     RhStates states;
-    RhHeld largest_params, largest_weights; /* of one item */
+    RhParamCounts largest_params, largest_weights; /* of one layer */
     double largest_away_bytes;
     double message_bytes; /* the largest, from or to another chunk; 0: there is one stage */
     double
@@ -71,22 +71,23 @@ typedef struct {
 } RhGradientBytes;
 RhGradientBytes rh_gradients_each(const RhCase *c, const RhLayout *layout);
 /* In flight when the stage is fullest; `chunks` per model chunk, `gradients` the layout's. */
-RhInFlight rh_stage_peak(const RhPieces *pieces, const RhChunkMemory *const *chunks,
-                         const RhShape *shape, const RhGradientBytes *gradients, int32_t stage);
+RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *const *chunks,
+                         const RhPipelineProfile *profile, const RhGradientBytes *gradients,
+                         int32_t stage);
 /* What a stage holds from step to step. */
 typedef struct {
-    RhHeld params; /* of this rank */
+    RhParamCounts params; /* of this rank */
     double fixed_bytes[RH_MEMORY_LAST];
     double flattened_bytes; /* besides, while the optimizer runs (rh_states_flattened) */
 } RhStageMemory;
-RhStageMemory rh_stage_memory(const RhPieces *pieces, const RhLayout *layout, int32_t stage);
-RhStageMemory rh_stage_memory_of(const RhPieces *pieces, const RhStageHeld *held,
+RhStageMemory rh_stage_memory(const RhModelCost *model_cost, const RhLayout *layout, int32_t stage);
+RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHeld *held,
                                  const RhLayout *layout);
 /* With what is in flight when it is fullest. */
 RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight *peak,
                                    int32_t stage);
 /* One stage; `peak` is its rh_stage_peak. */
-RhTrainMemory rh_train_memory_of_stage(const RhPieces *pieces, const RhStageHeld *held,
+RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhStageHeld *held,
                                        const RhInFlight *peak, const RhLayout *layout,
                                        int32_t stage);
 

@@ -7,20 +7,20 @@ typedef struct {
     double ends, layer, all;
 } Gathered;
 
-static void add_chunk(const RhPieces *pieces, const RhLayout *l, const RhChunkItems *items,
+static void add_chunk(const RhModelCost *model_cost, const RhLayout *l, const RhChunkLayers *items,
                       Gathered *g)
 {
     for (int32_t i = 0; i < items->count; i++) {
-        RhStates s = rh_item_states(pieces, l, rh_chunk_layer(pieces->c->model, items, i));
-        double params = rh_held_sum(&s.params);
+        RhStates s = rh_layer_states(model_cost, l, rh_chunk_layer(model_cost->c->model, items, i));
+        double params = rh_param_counts_sum(&s.params);
         g->layer = MAX(g->layer, params);
         g->all += params;
     }
     for (int end = 0; end < 2; end++)
         if (end ? items->head : items->embedding) {
-            RhStates s = rh_item_states(pieces, l, end ? RH_ITEM_HEAD : RH_ITEM_EMBEDDING);
-            g->ends += rh_held_sum(&s.params);
-            g->all += rh_held_sum(&s.params);
+            RhStates s = rh_layer_states(model_cost, l, end ? RH_LAYER_HEAD : RH_LAYER_EMBEDDING);
+            g->ends += rh_param_counts_sum(&s.params);
+            g->all += rh_param_counts_sum(&s.params);
         }
 }
 
@@ -29,11 +29,11 @@ double rh_train_streams_bytes(const RhCase *c, const RhLayout *l, const RhTrainM
     int32_t zero = rh_params_degree(l, RH_PARAMS_COMMON);
     if (!c->stack->frees_gradients || zero < 2)
         return 0;
-    g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, l);
-    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(pieces, l);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, l);
+    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, l);
     Gathered g = {0};
     for (int32_t i = 0; i < l->vpp; i++)
-        add_chunk(pieces, l,
+        add_chunk(model_cost, l,
                   &chunks[rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, m->stage, i)].items,
                   &g);
     double arriving = rh_weight_bytes(c) * (g.layer + MAX(g.ends, g.layer));

@@ -130,14 +130,14 @@ static void shard_free(void *data)
     g_clear_pointer(&s->sums, g_hash_table_destroy);
     g_ptr_array_unref(s->chunk_memory);
     g_hash_table_destroy(s->rooms);
-    rh_items_free(s->items_);
-    rh_pieces_free(s->pieces);
+    rh_layer_ops_free(s->items_);
+    rh_model_cost_free(s->model_cost);
     g_free(s);
 }
 
 static void times_free(void *data)
 {
-    RhItemTimes *times = data;
+    RhLayerTimes *times = data;
     g_array_unref(times->own);
     g_clear_pointer(&times->task_s, g_hash_table_destroy);
     g_clear_pointer(&times->pair_s, g_hash_table_destroy);
@@ -167,8 +167,8 @@ static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout, int32_t i
     RhShardCost *s = g_new0(RhShardCost, 1);
     s->id = id;
     s->layout = *layout;
-    s->pieces = rh_pieces_sized_new(c, layout);
-    s->layer_states = rh_bound_layer_states(s->pieces, layout);
+    s->model_cost = rh_model_cost_sized_new(c, layout);
+    s->layer_states = rh_bound_layer_states(s->model_cost, layout);
     s->chunk_memory = g_ptr_array_new_with_free_func(g_free);
     s->rooms = g_hash_table_new(g_direct_hash, g_direct_equal);
     return s;
@@ -202,27 +202,27 @@ RhShardCost *rh_bound_shard(RhBoundCache *s, const RhLayout *l)
     return shard_of(s, l, &key);
 }
 
-const RhItems *rh_bound_passes(RhShardCost *shard)
+const RhLayerOps *rh_bound_passes(RhShardCost *shard)
 {
     if (!shard->items_) {
-        rh_pieces_add_kernels(shard->pieces);
-        shard->items_ = rh_items_of_passes(&shard->layout, shard->pieces);
+        rh_model_cost_add_kernels(shard->model_cost);
+        shard->items_ = rh_layer_ops_of_passes(&shard->layout, shard->model_cost);
     }
     return shard->items_;
 }
 
-const RhItems *rh_bound_items(RhShardCost *shard)
+const RhLayerOps *rh_bound_layer_ops(RhShardCost *shard)
 {
     rh_bound_passes(shard);
-    rh_items_add_pairs(shard->items_, &shard->layout, shard->pieces);
+    rh_layer_ops_add_pairs(shard->items_, &shard->layout, shard->model_cost);
     return shard->items_;
 }
 
 /* --- splits and shapes --- */
 
-/* Chunks of one content hold items of the same kinds in the same order. What a tied head owns depends
+/* Chunks of one content hold layers of the same kinds in the same order. What a tied head owns depends
  * on whether its stage has the embedding too: the content or the shard says so. */
-static int32_t content_of(RhBoundCache *s, const RhChunkItems *items)
+static int32_t content_of(RhBoundCache *s, const RhChunkLayers *items)
 {
     const RhModel *model = s->c->model;
     g_autofree uint8_t *kinds = g_new(uint8_t, items->count + 2);
@@ -252,11 +252,11 @@ static RhSplit *split_new(RhBoundCache *cache, const RhLayout *l)
     s->content = g_new(int32_t, s->chunks);
     rh_partition_layers(c, l, s->layers);
     for (int32_t g = 0, layer = 0; g < s->chunks; g++) {
-        RhChunkItems items = {.first = layer,
-                              .count = s->layers[g],
-                              .again = rh_layout_again(l, g, s->layers[g]),
-                              .embedding = g == 0,
-                              .head = g == s->chunks - 1};
+        RhChunkLayers items = {.first = layer,
+                               .count = s->layers[g],
+                               .again = rh_layout_again(l, g, s->layers[g]),
+                               .embedding = g == 0,
+                               .head = g == s->chunks - 1};
         s->content[g] = content_of(cache, &items);
         for (int32_t i = 0; i < items.count; i++)
             s->kinds[g][rh_chunk_layer(c->model, &items, i)]++;
@@ -287,17 +287,17 @@ const RhSplit *rh_bound_split(RhBoundCache *s, const RhLayout *l)
     return split_of(s, l, &key);
 }
 
-static const RhShape *shape_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
+static const RhPipelineProfile *shape_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
 {
     int32_t m = key->v[RH_SCREEN_KEY_GIVEN] = (int32_t)rh_train_microbatches(s->c, l);
     void *found = memo_get(&s->shapes, key);
     return found ? found
                  : memo_add(&s->shapes, key,
-                            rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, m,
-                                         s->c->stack->frees_gradients));
+                            rh_pipeline_profile_new(rh_pipeline_of(l), l->pp, l->vpp, m,
+                                                    s->c->stack->frees_gradients));
 }
 
-const RhShape *rh_bound_shape(RhBoundCache *s, const RhLayout *l)
+const RhPipelineProfile *rh_bound_pipeline_profile(RhBoundCache *s, const RhLayout *l)
 {
     RhBoundKey key = rh_bound_key(s, l);
     return shape_of(s, l, &key);
@@ -318,7 +318,7 @@ const RhGroupNetwork *rh_bound_network(RhBoundCache *s, const RhLayout *l)
     return net_of(s, l, &key);
 }
 
-/* Of all scripts that are kept. What the space has left behind is rarely asked for again. */
+/* Of all stage programs that are kept. What the space has left behind is rarely asked for again. */
 #define FLOWS_STEPS_MAX 1000000
 
 static void forget_flows(RhBoundCache *s)
@@ -369,15 +369,15 @@ RhTables rh_bound_tables(RhBoundCache *s, const RhLayout *l)
 {
     RhBoundKey key = rh_bound_key(s, l);
     RhTables t = {
-        .shard = shard_of(s, l, &key), .shape = shape_of(s, l, &key), .net = net_of(s, l, &key)};
+        .shard = shard_of(s, l, &key), .profile = shape_of(s, l, &key), .net = net_of(s, l, &key)};
     t.spans = rh_bound_chunk_times(s, t.shard, split_of(s, l, &key), t.net);
-    t.prices = rh_bound_profile_costs(s, t.spans, t.shape);
+    t.prices = rh_bound_profile_costs(s, t.spans, t.profile);
     return t;
 }
 
 /* --- what is forgotten --- */
 
-/* Of shards, whose items are most of what a bound cache holds. Most are of cuts that nobody asks for again. */
+/* Of shards, whose layers are most of what a bound cache holds. Most are of cuts that nobody asks for again. */
 #define SHARDS_MAX 100
 
 void rh_bound_forget_shards(RhBoundCache *s)
@@ -412,8 +412,8 @@ double rh_bound_tasks(RhBoundCache *s, const RhLayout *l)
     RhCommSteps *const *flows = rh_bound_comm_steps(s, l);
     double sum = 0;
     for (int32_t stage = 0; stage < l->pp; stage++)
-        sum += rh_script_tasks(flows[stage]->script, rh_bound_items(shard),
-                               rh_train_microbatches(s->c, l));
+        sum += rh_stage_program_tasks(flows[stage]->stage_program, rh_bound_layer_ops(shard),
+                                      rh_train_microbatches(s->c, l));
     return sum;
 }
 
@@ -468,14 +468,14 @@ RhBoundCache *rh_bound_new(const RhCase *c)
     memo_init(&s->shards, RH_COMMON_ITEMS, shard_free);
     memo_init(&s->works, RH_COMMON_ITEMS, rh_known_work_free);
     memo_init(&s->splits, RH_COMMON_SPLIT, split_free);
-    memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_shape_free);
+    memo_init(&s->shapes, RH_COMMON_SHAPE, (GDestroyNotify)rh_pipeline_profile_free);
     memo_init(&s->nets, RH_COMMON_NET, rh_group_network_free);
     memo_init(&s->flows, RH_COMMON_SCRIPTS, rh_comm_steps_free);
     s->placements = g_ptr_array_new_with_free_func(rh_placement_free);
     s->placement_of = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
     s->content_of =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, NULL);
-    s->contents = g_array_new(FALSE, FALSE, sizeof(RhChunkItems));
+    s->contents = g_array_new(FALSE, FALSE, sizeof(RhChunkLayers));
     s->lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->tallies = g_hash_table_new_full(collective_hash, collective_equal, g_free,
@@ -485,7 +485,7 @@ RhBoundCache *rh_bound_new(const RhCase *c)
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,
                                      (GDestroyNotify)g_array_unref);
     s->sent = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
-    s->sites = rh_sites_new(s->asked);
+    s->sites = rh_algorithm_sites_new(s->asked);
     s->alone = rh_alone_times_new(s->c->platform);
     s->folded = rh_folded_table_new();
     s->messages =
@@ -510,7 +510,7 @@ void rh_bound_free(RhBoundCache *s)
     g_hash_table_destroy(s->tallies);
     g_hash_table_destroy(s->group_sets);
     g_hash_table_destroy(s->algorithms);
-    rh_sites_free(s->sites);
+    rh_algorithm_sites_free(s->sites);
     g_hash_table_destroy(s->loads);
     g_hash_table_destroy(s->sent);
     g_hash_table_destroy(s->messages);

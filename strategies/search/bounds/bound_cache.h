@@ -1,12 +1,12 @@
 #pragma once
 /* Tables behind the bounds of one case. Everything that repeats over layouts is computed once, and
- * all of it from what the builder builds with: items, scripts, shapes.
- *   Shard   pieces and the tasks of their items
+ * all of it from what the builder builds with: layers, stage programs, shapes.
+ *   Shard   block costs and the tasks of their layers
  *   Split   layers of every chunk
  *   Shape   what a schedule says for p stages, v chunks, m micro-batches
  *   Net     groups and roles, messages between stages, where blocks lie
  *   Spans   shard x split x placement: seconds of every chunk's passes
- *   Flows   what a stage's script communicates, with its seconds
+ *   Flows   what a stage's stage program communicates, with its seconds
  * A table's key is the layout without the knobs that keep it as it is, by their own rows
  * (RhKnob.keeps): a new knob is in every key until its row says otherwise.
  * Private to this folder. */
@@ -16,11 +16,11 @@
 #include "sim/collective/alone.h"
 #include "sim/engine/folded.h"
 #include "strategies/search/plan.h"
+#include "strategies/train/algorithm_choice.h"
 #include "strategies/train/build.h"
 #include "strategies/train/memory.h"
-#include "strategies/train/path.h"
-#include "strategies/train/script.h"
-#include "strategies/train/sites.h"
+#include "strategies/train/schedule_path.h"
+#include "strategies/train/stage_program.h"
 
 /* As fmax and fmin for numbers, and a few times quicker: millions of bounds are made of them. */
 static inline double rh_max_d(double a, double b)
@@ -32,8 +32,8 @@ static inline double rh_min_d(double a, double b)
     return a < b ? a : b;
 }
 
-/* Lanes of collectives inside items: from RH_LANE_TP to the one before RH_LANE_DP. */
-#define RH_ITEM_LANES (RH_LANE_DP - RH_LANE_TP)
+/* Lanes of collectives inside layers: from RH_LANE_TP to the one before RH_LANE_DP. */
+#define RH_LAYER_LANES (RH_LANE_DP - RH_LANE_TP)
 
 /* How a pass meets one of these lanes: when the lane is free again after the pass began (0: never
  * used); and where the lane is still busy with what came before, until c: the least that is left
@@ -42,21 +42,21 @@ static inline double rh_min_d(double a, double b)
 typedef struct {
     double free_s;
     double lane_after_s, busy_after_s, out_after_s;
-} RhItemLane;
-#define RH_ITEM_LANE_NONE                                                                          \
+} RhLayerLaneTime;
+#define RH_LAYER_LANE_NONE                                                                         \
     {                                                                                              \
         0, (double)-INFINITY, (double)-INFINITY, (double)-INFINITY                                 \
     }
 
-/* How much of the first seconds of a path is no kernel: wait_s[i] of the first (i + 1) / RH_ITEM_WINDOWS of its
+/* How much of the first seconds of a path is no kernel: wait_s[i] of the first (i + 1) / RH_LAYER_WINDOWS of its
  * length_s, at the most. */
-#define RH_ITEM_WINDOWS 16
+#define RH_LAYER_WINDOWS 16
 typedef struct {
     double length_s; /* 0: nothing is known */
-    double wait_s[RH_ITEM_WINDOWS];
-} RhItemWaits;
+    double wait_s[RH_LAYER_WINDOWS];
+} RhLayerWaits;
 
-/* One pass of an item, or of several in a row, alone: until the compute lane is free again, until
+/* One pass of a layer, or of several in a row, alone: until the compute lane is free again, until
  * its output may leave, and the kernels on the path to either (what SM sharing can stretch). They
  * differ where a collective outlasts the kernels that it hides behind. */
 typedef struct {
@@ -67,26 +67,26 @@ typedef struct {
                       these, and for it where there are none; -infinity: not known */
     int16_t lanes_end; /* of the lanes below, one behind the last that is used */
     int16_t beside;    /* of these so many at most hold SMs beside one of its kernels */
-    RhItemLane lane[RH_ITEM_LANES];
-    RhItemWaits waits; /* of the first item, on either path */
-} RhItemTime;
-#define RH_ITEM_TIME_NONE                                                                          \
+    RhLayerLaneTime lane[RH_LAYER_LANES];
+    RhLayerWaits waits; /* of the first layer, on either path */
+} RhLayerTime;
+#define RH_LAYER_TIME_NONE                                                                         \
     {                                                                                              \
-        .lane = {RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE, RH_ITEM_LANE_NONE},                         \
+        .lane = {RH_LAYER_LANE_NONE, RH_LAYER_LANE_NONE, RH_LAYER_LANE_NONE},                      \
         .tail_s = (double)-INFINITY,                                                               \
     }
 
 typedef struct {
     int32_t id;
-    RhPieces *pieces; /* with kernels once there are items */
-    RhItems *items_;  /* rh_bound_items; NULL: not asked for yet */
-    RhLayout layout;  /* one with this shard: pieces and items refer to it */
+    RhModelCost *model_cost; /* with kernels once there are layers */
+    RhLayerOps *items_;      /* rh_bound_layer_ops; NULL: not asked for yet */
+    RhLayout layout;         /* one with this shard: block costs and layers refer to it */
     /* Made with the first spans: most shards have none. */
-    GHashTable *times;       /* placement -> RhItemTimes*, owned */
+    GHashTable *times;       /* placement -> RhLayerTimes*, owned */
     GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, the bound cache's */
     GHashTable *spans;       /* (split, placement) -> RhChunkTimeTable*, the bound cache's */
     GHashTable *messages;    /* flows of all stages -> rh_bound_messages, borrowed */
-    GHashTable *sent;        /* placement -> RhLayerEgress of all items and passes, owned */
+    GHashTable *sent;        /* placement -> RhLayerEgress of all layers and passes, owned */
     GHashTable *shares;      /* flows of all stages -> RhP2pInterference[]; owned */
     GHashTable *sums; /* likewise -> RhGradientInterference: gradient_interference.c; owned */
     /* Of every shard. */
@@ -104,7 +104,7 @@ typedef struct {
 /* Under one shape, with gradients shared out in one way. A stage's chunks are under few: as many as there
  * are schedules, and where the stack frees gradients degrees of ZeRO and numbers of replicas. */
 typedef struct RhStagePeaks {
-    const RhShape *shape;
+    const RhPipelineProfile *profile;
     RhGradientBytes gradients;
     struct RhStagePeaks *next;
     RhStagePeak of_stage[];
@@ -128,17 +128,17 @@ typedef struct {
 } RhLayerEgress;
 
 typedef struct {
-    const RhItemTime *of[RH_ITEM_KINDS][RH_SLOT_PASSES]; /* in `own`, or nothing's */
-    GArray *own;                                         /* RhItemTime */
+    const RhLayerTime *of[RH_LAYER_OP_KINDS][RH_SLOT_PASSES]; /* in `own`, or nothing's */
+    GArray *own;                                              /* RhLayerTime */
     /* With pairs, else NULL. */
-    GHashTable *task_s; /* GArray* of an item's or a pair's tasks -> double[]: each alone; owned */
+    GHashTable *task_s; /* GArray* of a layer's or a pair's tasks -> double[]: each alone; owned */
     GHashTable *pair_s; /* contents of two chunks -> double: rh_bound_pair_s; owned */
-} RhItemTimes;
+} RhLayerTimes;
 
 /* What a chunk's passes take. The least that the closed form may count, until the lane is free and the
  * output there: with pairs kernels alone, since they may hide all the rest. */
 typedef struct {
-    RhItemTime of[RH_SLOT_PASSES];
+    RhLayerTime of[RH_SLOT_PASSES];
     struct {
         double busy_s, out_s, kernels_s;
     } least[RH_SLOT_PASSES];
@@ -150,14 +150,14 @@ typedef struct {
     /* Per model chunk g: forwards, and backwards that hand gradients on, of chunks 0 .. g-1. */
     double *fill_s, *drain_s;
     double *work_s, *kernels_s; /* per stage: lane time, kernels of one micro-batch, all chunks */
-    double *pair_s;             /* as RhShape.pairs, owned; NULL: no pairs */
+    double *pair_s;             /* as RhPipelineProfile.pairs, owned; NULL: no pairs */
     double forward_all_s;       /* every chunk once */
-    int beside;                 /* RhItemTime, of all */
+    int beside;                 /* RhLayerTime, of all */
     struct RhProfileCosts *prices; /* the latest made first; owned */
     double numbers[];              /* what the pointers above point to, and chunk's behind these */
 } RhChunkTimeTable;
 
-/* The longest path, with what the scripts communicate at its ends. */
+/* The longest path, with what the stage programs communicate at its ends. */
 typedef struct {
     const struct RhCommStepSet *flows;
     double seconds;
@@ -165,21 +165,21 @@ typedef struct {
 
 /* A shape at a span's costs, messages apart. A span has few: as many as there are schedules. */
 typedef struct RhProfileCosts {
-    const RhShape *shape;
+    const RhPipelineProfile *profile;
     struct RhProfileCosts *next;
     double *before_last_s, *behind_back_s; /* per stage */
     double *work_s;                        /* per stage: lane time of all its slots */
-    GPtrArray *paths;                      /* RhPath*, owned: rh_bound_path; NULL: none */
-    GArray *longest;                       /* RhLongest: few stages' scripts go with one price */
-    double numbers[];                      /* what the pointers to them point to */
+    GPtrArray *paths;                      /* RhSchedulePath*, owned: rh_bound_path; NULL: none */
+    GArray *longest;  /* RhLongest: few stages' stage programs go with one price */
+    double numbers[]; /* what the pointers to them point to */
 } RhProfileCosts;
 
 typedef struct {
     int32_t id;
     int32_t chunks;
-    int32_t *layers;                  /* per model chunk */
-    int32_t (*kinds)[RH_ITEM_LAYERS]; /* layers of each kind, per model chunk */
-    int32_t *content; /* per model chunk: equal where chunks are made of the same items */
+    int32_t *layers;                      /* per model chunk */
+    int32_t (*kinds)[RH_LAYER_OP_LAYERS]; /* layers of each kind, per model chunk */
+    int32_t *content; /* per model chunk: equal where chunks are made of the same layers */
 } RhSplit;
 
 /* A message. */
@@ -246,7 +246,7 @@ typedef struct {
     double copies_s;                         /* to the host's memory; as many come back */
 } RhStepSums;
 
-/* The communication of one stage's script: seconds of every step, and sums by slot. What the closed
+/* The communication of one stage's stage program: seconds of every step, and sums by slot. What the closed
  * form reads lies together. */
 typedef struct RhCommSteps {
     RhStepSums step, step_each;
@@ -255,24 +255,24 @@ typedef struct RhCommSteps {
     double last_s;       /* of the gradient lane, in the last micro-batch's slots */
     bool each;           /* every micro-batch has gradients in that lane */
     int32_t alike_count; /* stages from this one on of which all the above is the same */
-    RhScript *script;
+    RhStageProgram *stage_program;
     double *step_s,
         *moving_s;       /* per step: of communication all, and while bytes move; of kernels */
-    double first_wait_s; /* when the first item's parameters are there */
+    double first_wait_s; /* when the first layer's parameters are there */
     RhLaneSums begin;
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
     GArray *calls; /* what it calls, once each (lockstep_messages.c); NULL: not asked for yet */
     bool one_microbatch;
-    const RhLayout *layout; /* the script refers to it; owned, one for all stages */
+    const RhLayout *layout; /* the stage program refers to it; owned, one for all stages */
     struct RhCommSteps
-        *like; /* the first stage that does the same: script, seconds and calls are its */
+        *like; /* the first stage that does the same: stage program, seconds and calls are its */
 } RhCommSteps;
 
 /* Of all stages. Kept for long while `of_stage` may be forgotten: who knows something of these flows
  * knows them by this. */
 typedef struct RhCommStepSet {
     RhCommSteps **of_stage; /* NULL-ended; NULL: forgotten */
-    int32_t steps;          /* of their scripts */
+    int32_t steps;          /* of their stage programs */
 } RhCommStepSet;
 
 /* Values of all knobs in the order of their rows, then what a table is made for besides; the rest
@@ -324,7 +324,7 @@ struct RhBoundCache {
     int32_t sms_least, sms_most; /* of the platform's devices */
     double held_frac; /* of any one's SMs at least, by one communication (rh_sms_left_frac) */
     RhBoundMemo shards, splits, shapes, nets, flows;
-    RhBoundMemo works;   /* of a shard's items on a placement: rh_bound_known_work */
+    RhBoundMemo works;   /* of a shard's layers on a placement: rh_bound_known_work */
     int32_t shards_made; /* so far, forgotten ones too: their ids */
     struct {
         RhShardCost *shard;
@@ -340,12 +340,12 @@ struct RhBoundCache {
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature and rank -> RhPlacement*; keys owned */
     GPtrArray *lists;         /* GArray* of int16_t: layers of chunks that were named; owned */
-    GHashTable *content_of;   /* GBytes: kinds of a chunk's items -> 1 + its content */
-    GArray *contents;         /* RhChunkItems: a chunk of each */
+    GHashTable *content_of;   /* GBytes: kinds of a chunk's layers -> 1 + its content */
+    GArray *contents;         /* RhChunkLayers: a chunk of each */
     RhArena *tables;     /* spans, their prices and chunk times: there for as long as this is */
     RhArena *rooms;      /* of all shards */
     double rooms_bytes;  /* of all rooms that are kept */
-    int64_t flows_steps; /* of all scripts that are kept */
+    int64_t flows_steps; /* of all stage programs that are kept */
     GHashTable
         *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
     GHashTable *tallies;    /* RhCollectiveKey -> RhWaveTally*, owned */
@@ -353,13 +353,13 @@ struct RhBoundCache {
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
     GByteArray *learned;    /* what is found of placements, for rh_bound_learn; NULL: nobody asks */
     int32_t learned_alone;  /* times alone that were known before */
-    RhSites *sites;         /* by which they are chosen, of `asked` */
-    GHashTable *loads;      /* RhCollectiveKey -> GArray of what links carry, owned */
-    GHashTable *sent;       /* RhCollectiveKey -> double: egress.c, owned */
-    bool *ample;            /* per link: p2p_interference.c; NULL: not asked for yet; owned */
-    RhAloneTimes *alone;    /* owned; for rehearsals too, where c is as it was asked */
-    RhFoldedTable *folded;  /* likewise */
-    RhOpenFold open;        /* the last; all NULL: none */
+    RhAlgorithmSites *sites; /* by which they are chosen, of `asked` */
+    GHashTable *loads;       /* RhCollectiveKey -> GArray of what links carry, owned */
+    GHashTable *sent;        /* RhCollectiveKey -> double: egress.c, owned */
+    bool *ample;             /* per link: p2p_interference.c; NULL: not asked for yet; owned */
+    RhAloneTimes *alone;     /* owned; for rehearsals too, where c is as it was asked */
+    RhFoldedTable *folded;   /* likewise */
+    RhOpenFold open;         /* the last; all NULL: none */
     RhBackgroundFold *ahead; /* being folded beside the search; NULL: none */
     GHashTable *messages;    /* GBytes: who communicates by which steps -> RhLinkCost[]; owned */
 };
@@ -386,10 +386,10 @@ static inline double rh_bound_taken_frac(const RhBoundCache *s, int32_t counted,
 guint rh_pair_hash(const void *key);
 gboolean rh_pair_equal(const void *a, const void *b);
 
-/* All that a bound reads of a layout, but what scripts communicate, looked up at once. */
+/* All that a bound reads of a layout, but what stage programs communicate, looked up at once. */
 typedef struct {
     RhShardCost *shard;
-    const RhShape *shape;
+    const RhPipelineProfile *profile;
     const RhGroupNetwork *net;
     RhChunkTimeTable *spans;
     RhProfileCosts *prices;
@@ -398,7 +398,7 @@ RhTables rh_bound_tables(RhBoundCache *cache, const RhLayout *layout);
 /* The closed form without critical paths and the busiest link, which take the most time where nobody
  * asked for them before: rh_closed_form_s is never below. */
 double rh_bound_gradient_interference_s(RhBoundCache *cache, const RhLayout *layout);
-/* What a layout's slots take with the messages of one micro-batch, all else for nothing: scripts, which
+/* What a layout's slots take with the messages of one micro-batch, all else for nothing: stage programs, which
  * take the most time to make, are not asked for. rh_bound_gradient_interference_s is never below. */
 double rh_bound_work_s(RhBoundCache *cache, const RhLayout *layout);
 /* All knobs of a layout, without what a table is made for besides. */
@@ -413,30 +413,32 @@ RhTrainMemory rh_bound_memory(RhBoundCache *cache, const RhLayout *layout);
 /* The memory of the fullest of the first two stages and the last: no more than the whole layout's, and soon told. */
 RhTrainMemory rh_bound_ends_memory(RhBoundCache *cache, const RhLayout *layout);
 /* What a rank holds of all layers of the model where there are no stages. */
-RhStates rh_bound_layer_states(const RhPieces *pieces, const RhLayout *layout);
+RhStates rh_bound_layer_states(const RhModelCost *model_cost, const RhLayout *layout);
 /* rh_train_tasks likewise. */
 double rh_bound_tasks(RhBoundCache *cache, const RhLayout *layout);
 RhShardCost *rh_bound_shard(RhBoundCache *cache, const RhLayout *layout);
-/* Tasks of the shard's items: most layouts do not fit, and nobody asks for theirs. */
-const RhItems *rh_bound_items(RhShardCost *shard);
-const RhItems *
+/* Tasks of the shard's layers: most layouts do not fit, and nobody asks for theirs. */
+const RhLayerOps *rh_bound_layer_ops(RhShardCost *shard);
+const RhLayerOps *
 rh_bound_passes(RhShardCost *shard); /* the same without pairs, if nobody has asked for them */
 const RhSplit *rh_bound_split(RhBoundCache *cache, const RhLayout *layout);
-const RhShape *rh_bound_shape(RhBoundCache *cache, const RhLayout *layout);
+const RhPipelineProfile *rh_bound_pipeline_profile(RhBoundCache *cache, const RhLayout *layout);
 const RhGroupNetwork *rh_bound_network(RhBoundCache *cache, const RhLayout *layout);
 /* What a shard is asked beyond its memory is kept in tables, which most shards never need. */
 void rh_shard_add_tables(RhShardCost *shard);
 RhChunkTimeTable *rh_bound_chunk_times(RhBoundCache *cache, RhShardCost *shard,
                                        const RhSplit *split, const RhGroupNetwork *net);
 RhProfileCosts *rh_bound_profile_costs(RhBoundCache *cache, RhChunkTimeTable *spans,
-                                       const RhShape *shape);
+                                       const RhPipelineProfile *profile);
 /* The longest path at these prices, where messages take `message_s` and slots that send for a chunk's
  * sums lose `last_frac` to them, with all of its slots or those at ends; NULL: none is known. */
-const RhPath *rh_bound_path(const RhChunkTimeTable *spans, const RhShape *shape,
-                            RhProfileCosts *prices, double message_s, double last_frac, bool all);
-/* The same, not kept, with RhPathCosts.behind_s; the caller frees it. */
-RhPath *rh_bound_path_find(const RhChunkTimeTable *spans, const RhShape *shape, double message_s,
-                           double last_frac, bool all, const double *behind_s);
+const RhSchedulePath *rh_bound_path(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
+                                    RhProfileCosts *prices, double message_s, double last_frac,
+                                    bool all);
+/* The same, not kept, with RhSchedulePathCosts.behind_s; the caller frees it. */
+RhSchedulePath *rh_bound_path_find(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
+                                   double message_s, double last_frac, bool all,
+                                   const double *behind_s);
 /* Do the instances of a kind of group at a block's places go call by call? (collective_times.c) */
 bool rh_bound_places_keep_step(const RhBoundCache *cache, const RhGroupNetwork *net);
 /* No step of a layout with the knobs of this cut (space.h) is shorter. (cut_bound.c) */
@@ -446,16 +448,16 @@ double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut);
 /* Could the weights, gradients and optimizer states of a stage's share of the layers lie within so many bytes, however
  * they are shared out over replicas? */
 bool rh_bound_states_fit(RhBoundCache *cache, const RhLayout *cut, double most_bytes);
-/* What one layer, or all items, of a stage that runs this layout are busy for in a micro-batch. */
+/* What one layer, or all layers, of a stage that runs this layout are busy for in a micro-batch. */
 typedef struct {
     double forward_s, back_s, all_s;
-    double lane_s[RH_ITEM_LANES]; /* of all passes, each lane of collectives alone */
-} RhItemWork;
-RhItemWork rh_bound_item_work(RhBoundCache *cache, const RhLayout *layout,
-                              const RhGroupNetwork *net, int32_t stage, int kind);
-/* Kept when shards are forgotten, of all cuts with these items and blocks that lie so. */
+    double lane_s[RH_LAYER_LANES]; /* of all passes, each lane of collectives alone */
+} RhLayerWork;
+RhLayerWork rh_bound_layer_work(RhBoundCache *cache, const RhLayout *layout,
+                                const RhGroupNetwork *net, int32_t stage, int kind);
+/* Kept when shards are forgotten, of all cuts with these layers and blocks that lie so. */
 typedef struct {
-    RhItemWork least;               /* of all items once and of any layer; all_s 0: not known yet */
+    RhLayerWork least; /* of all layers once and of any layer; all_s 0: not known yet */
     struct RhRecomputeCosts *costs; /* recompute_bound.c; owned */
 } RhKnownWork;
 void rh_known_work_free(void *known);
@@ -471,17 +473,18 @@ double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *layout, int32
 double rh_bound_graph_s(RhBoundCache *cache, const RhLayout *layout);
 /* What communication adds to the path: until the first slot has its parameters, in slots that are
  * their chunk's first or last and behind these, behind the end. (segment_graph.c) */
-double rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *layout, const RhGroupNetwork *net,
-                            const RhPath *path); /* net: the layout's, or one of its others */
-/* RhPathCosts.behind_s of the net, as messages beside collectives say; NULL: none is known. The caller frees it. */
+double
+rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *layout, const RhGroupNetwork *net,
+                     const RhSchedulePath *path); /* net: the layout's, or one of its others */
+/* RhSchedulePathCosts.behind_s of the net, as messages beside collectives say; NULL: none is known. The caller frees it. */
 double *rh_bound_path_behind_s(RhBoundCache *cache, const RhLayout *layout,
                                const RhGroupNetwork *net);
 /* Its flows are there until those of another layout are asked for. */
 const RhCommStepSet *rh_bound_comm_step_set(RhBoundCache *cache, const RhLayout *layout);
 RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *cache, const RhLayout *layout);
-/* Times of a stage's items on an idle network. */
-const RhItemTimes *rh_bound_item_times(RhBoundCache *cache, RhShardCost *shard,
-                                       const RhGroupNetwork *net, int32_t stage);
+/* Times of a stage's layers on an idle network. */
+const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
+                                         const RhGroupNetwork *net, int32_t stage);
 
 /* pair_times.c: two halves of a pair in a stage. When its lanes are free, and since when they have been
  * busy (infinity: not known; NULL: none holds SMs); what each half waits for, and when its last kernel ended. */
@@ -489,22 +492,22 @@ typedef struct {
     double *free_s, *since_s; /* by lane */
     double pending_s[2], last_s[2];
 } RhBatchOverlap;
-/* The next items of both, or of one alone; `ends_s` is rh_batch_overlap_new's. */
-void rh_batch_overlap_pair(const RhBoundCache *cache, const RhItemTimes *times,
-                           const RhItems *items, const RhPairWalk *walk, int32_t forward,
+/* The next layers of both, or of one alone; `ends_s` is rh_batch_overlap_new's. */
+void rh_batch_overlap_pair(const RhBoundCache *cache, const RhLayerTimes *times,
+                           const RhLayerOps *items, const RhPairWalk *walk, int32_t forward,
                            int32_t backward, RhBatchOverlap *turns, double *ends_s);
-double *rh_batch_overlap_new(const RhItems *items); /* the caller frees */
+double *rh_batch_overlap_new(const RhLayerOps *items); /* the caller frees */
 /* A pair on a stage at rest until the compute lane is free, of chunks of these contents; no kernel slowed
  * down. */
 double rh_bound_pair_s(RhBoundCache *cache, RhShardCost *shard, const RhGroupNetwork *net,
                        int32_t stage, int32_t forward, int32_t backward);
 void rh_pair_times_add(RhBoundCache *cache, const RhGroupNetwork *net, const RhPlacement *at,
-                       RhItemTimes *times, const RhItems *items);
+                       RhLayerTimes *times, const RhLayerOps *items);
 
 /* collective_times.c: idle seconds of collectives. Inside a block, and of the group that holds a
  * stage's parameters; the algorithm is the builder's. */
 double rh_bound_block_s(RhBoundCache *cache, const RhGroupNetwork *net,
-                        const RhPlacement *placement, const RhItemTask *task);
+                        const RhPlacement *placement, const RhLayerOp *task);
 RhAlgo rh_bound_algorithm(RhBoundCache *cache, const RhGroupNetwork *net, int32_t group, RhOp op,
                           double bytes,
                           const RhRouting *routing); /* of the net's group: rh_train_algorithm */
@@ -522,7 +525,7 @@ double rh_bound_busiest_s(const RhBoundCache *cache, const RhGroupNetwork *net, 
                           const RhCollectiveKey *key);
 /* egress.c: what ranks send out of their nodes, by the runs of a stage's slots. */
 typedef struct {
-    double item_s, behind_s; /* what its items send, and what its script calls behind it */
+    double item_s, behind_s; /* what its layers send, and what its stage program calls behind it */
     double start_s;          /* of its kernels in the rank that is last there: rh_egress_run */
     bool anchored;           /* collectives of runs behind it begin behind its start */
     bool awaited;            /* all that runs before it sent is over when its kernels are */
@@ -530,7 +533,7 @@ typedef struct {
 typedef struct {
     GArray *runs;       /* RhRunEgress */
     double *gathered_s; /* communications of the stage's beginning, each with all before it */
-    double called_s;    /* by the items of the runs so far */
+    double called_s;    /* by the layers of the runs so far */
     double over_s;      /* of that what the latest run's kernels waited for */
     guint next;         /* run */
 } RhStageEgress;
@@ -580,13 +583,13 @@ void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout 
 void rh_comm_steps_forget(RhCommStepSet *set);
 void rh_comm_steps_free(void *set);
 /* layer_times.c */
-double rh_task_kernels_s(const RhItemTask *task);
-double rh_item_kernels_s(const RhItemPass *pass); /* of all of them, one after another */
-/* A kernel's seconds from t on: every lane of an item that has been busy since before holds SMs until it is free.
+double rh_task_kernels_s(const RhLayerOp *task);
+double rh_layer_kernels_s(const RhLayerPass *pass); /* of all of them, one after another */
+/* A kernel's seconds from t on: every lane of a layer that has been busy since before holds SMs until it is free.
  * Solves end = t + work + held x (time that each lane is busy meanwhile), nearest end of a lane first. Both times
  * by lane; *most is raised to the lanes beside it. */
 double rh_bound_beside_s(const RhBoundCache *cache, const double *free_s, const double *since_s,
                          double t, double work_s, int *most);
 /* Blocks run one after another; the last output alone may still be on its way when the lane is
  * free. */
-RhItemTime rh_item_time_add(RhItemTime first, RhItemTime then, double times);
+RhLayerTime rh_layer_time_add(RhLayerTime first, RhLayerTime then, double times);

@@ -175,12 +175,12 @@ static void add_collective(Sum *s, const RhCollectiveKey *key, double times)
         add(s, loads, times);
 }
 
-static void add_item(Sum *s, int32_t stage, const RhItemPass *passes, double times)
+static void add_item(Sum *s, int32_t stage, const RhLayerPass *passes, double times)
 {
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
         const GArray *tasks = passes[pass].tasks;
         for (guint i = 0; tasks && i < tasks->len; i++) {
-            const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+            const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
             RhCollectiveKey key = {s->net->id,        stage,       (int32_t)task->group,
                                    (int32_t)task->op, task->bytes, task->routing};
             if (task->lane != RH_LANE_COMPUTE)
@@ -189,38 +189,40 @@ static void add_item(Sum *s, int32_t stage, const RhItemPass *passes, double tim
     }
 }
 
-static void add_items(Sum *s, int32_t stage, const RhItems *items, const RhSplit *split)
+static void add_items(Sum *s, int32_t stage, const RhLayerOps *items, const RhSplit *split)
 {
     for (int32_t c = 0; c < s->l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(s->l), s->l->pp, stage, c);
-        for (int kind = 0; kind < RH_ITEM_LAYERS; kind++)
+        for (int kind = 0; kind < RH_LAYER_OP_LAYERS; kind++)
             add_item(s, stage, items->pass[kind], s->m * split->kinds[g][kind]);
         if (g == 0)
-            add_item(s, stage, items->pass[RH_ITEM_EMBEDDING], s->m);
+            add_item(s, stage, items->pass[RH_LAYER_EMBEDDING], s->m);
         if (g == split->chunks - 1)
-            add_item(s, stage, items->pass[RH_ITEM_HEAD], s->m);
+            add_item(s, stage, items->pass[RH_LAYER_HEAD], s->m);
     }
 }
 
-static void add_steps(Sum *s, int32_t stage, const RhScript *script, RhSteps steps, double times)
+static void add_steps(Sum *s, int32_t stage, const RhStageProgram *stage_program,
+                      RhInstrRange steps, double times)
 {
     for (int32_t i = steps.first; times > 0 && i < steps.first + steps.count; i++) {
-        const RhStep *step = rh_script_step(script, i);
+        const RhInstr *step = rh_stage_program_instr(stage_program, i);
         RhCollectiveKey key = {s->net->id, stage, step->group, step->op, step->bytes, {0}};
-        if (step->kind == RH_STEP_COMMUNICATE)
+        if (step->kind == RH_INSTR_COMMUNICATE)
             add_collective(s, &key, times);
     }
 }
 
-static void add_script(Sum *s, int32_t stage, const RhScript *script)
+static void add_script(Sum *s, int32_t stage, const RhStageProgram *stage_program)
 {
-    add_steps(s, stage, script, script->begin, 1);
+    add_steps(s, stage, stage_program, stage_program->begin, 1);
     for (int32_t chunk = 0; chunk < s->l->vpp; chunk++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             for (int place = 0; place < 4; place++) {
                 RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
                 double often = place == 0 ? s->m - 2 : (s->m > 1) == (place < 3);
-                add_steps(s, stage, script, rh_script_slot(script, &kind), often);
+                add_steps(s, stage, stage_program, rh_stage_program_slot(stage_program, &kind),
+                          often);
             }
 }
 
@@ -242,11 +244,11 @@ static double bytes_between(const RhLayout *l, const RhCutMessage *messages, int
     return bytes;
 }
 
-static void add_messages(Sum *s, const RhPieces *pieces, const RhSplit *split)
+static void add_messages(Sum *s, const RhModelCost *model_cost, const RhSplit *split)
 {
     int32_t pp = s->l->pp;
     g_autofree RhCutMessage *messages =
-        rh_pieces_messages_new(pieces, split->layers, split->chunks);
+        rh_model_cost_messages_new(model_cost, split->layers, split->chunks);
     for (int32_t stage = 0; pp > 1 && stage < pp; stage++)
         for (int side = 0; side < (pp > 2 ? 2 : 1); side++) {
             int32_t to = (stage + (side ? pp - 1 : 1)) % pp;
@@ -277,11 +279,11 @@ double rh_bound_links_s(RhBoundCache *cache, const RhLayout *l)
     Sum s = {cache, l, net, (double)rh_train_microbatches(c, l), busy_s};
     double busiest_s = 0, end_s = (double)INFINITY;
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        add_items(&s, stage, rh_bound_items(shard), split);
-        add_script(&s, stage, flows[stage]->script);
+        add_items(&s, stage, rh_bound_layer_ops(shard), split);
+        add_script(&s, stage, flows[stage]->stage_program);
         end_s = rh_min_d(end_s, flows[stage]->end_s + flows[stage]->optimizer_s);
     }
-    add_messages(&s, shard->pieces, split);
+    add_messages(&s, shard->model_cost, split);
     for (int32_t i = 0; i < links; i++)
         busiest_s = rh_max_d(busiest_s, busy_s[i]);
     return busiest_s + end_s;

@@ -1,52 +1,52 @@
-/* How long the chunks of a stage take in each slot: of items, whose times a shard knows, and of a split. */
+/* How long the chunks of a stage take in each slot: of layers, whose times a shard knows, and of a split. */
 #include <math.h>
 #include <string.h>
 
 #include "strategies/search/bounds/bound_cache.h"
 
-/* Item i of a chunk in the order of the pass: backward runs from the head to the embedding. */
-static int item_at(const RhChunkItems *items, const RhModel *model, int pass, int32_t i)
+/* Layer i of a chunk in the order of the pass: backward runs from the head to the embedding. */
+static int item_at(const RhChunkLayers *items, const RhModel *model, int pass, int32_t i)
 {
     int32_t last = items->embedding + items->count + items->head - 1;
     int32_t at = (pass == RH_SLOT_FORWARD ? i : last - i) - items->embedding;
-    return at < 0               ? RH_ITEM_EMBEDDING
-           : at == items->count ? RH_ITEM_HEAD
+    return at < 0               ? RH_LAYER_EMBEDDING
+           : at == items->count ? RH_LAYER_HEAD
                                 : rh_chunk_layer(model, items, at);
 }
 
-/* What the lanes still hold when the chunk begins meets its first items, so their order counts. */
-static RhItemTime chunk_time(const RhItemTimes *times, const RhChunkItems *items,
-                             const RhModel *model, int pass)
+/* What the lanes still hold when the chunk begins meets its first layers, so their order counts. */
+static RhLayerTime chunk_time(const RhLayerTimes *times, const RhChunkLayers *items,
+                              const RhModel *model, int pass)
 {
-    RhItemTime sum = RH_ITEM_TIME_NONE;
+    RhLayerTime sum = RH_LAYER_TIME_NONE;
     int32_t count = items->embedding + items->count + items->head;
     for (int32_t i = 0, same; i < count; i += same) {
         int item = item_at(items, model, pass, i);
         for (same = 1; i + same < count && item_at(items, model, pass, i + same) == item; same++)
             ;
-        sum = rh_item_time_add(sum, *times->of[item][pass], same);
+        sum = rh_layer_time_add(sum, *times->of[item][pass], same);
     }
     return sum;
 }
 
 static double chunk_kernels_s(RhShardCost *shard, const RhSplit *split, int32_t g, int pass)
 {
-    const RhItems *items = rh_bound_items(shard);
+    const RhLayerOps *items = rh_bound_layer_ops(shard);
     double sum = 0;
-    for (int k = 0; k < RH_ITEM_LAYERS; k++)
+    for (int k = 0; k < RH_LAYER_OP_LAYERS; k++)
         if (split->kinds[g][k] > 0)
-            sum += split->kinds[g][k] * rh_item_kernels_s(&items->pass[k][pass]);
+            sum += split->kinds[g][k] * rh_layer_kernels_s(&items->pass[k][pass]);
     if (g == 0)
-        sum += rh_item_kernels_s(&items->pass[RH_ITEM_EMBEDDING][pass]);
+        sum += rh_layer_kernels_s(&items->pass[RH_LAYER_EMBEDDING][pass]);
     if (g == split->chunks - 1)
-        sum += rh_item_kernels_s(&items->pass[RH_ITEM_HEAD][pass]);
+        sum += rh_layer_kernels_s(&items->pass[RH_LAYER_HEAD][pass]);
     return sum;
 }
 
 static void note_least(RhChunkTimes *times, RhShardCost *shard, const RhSplit *split, int32_t g,
                        int pass)
 {
-    const RhItemTime *time = &times->of[pass];
+    const RhLayerTime *time = &times->of[pass];
     double all_s = 0;
     bool pairs = rh_pipeline_of(&shard->layout)->pairs;
     if (pairs)
@@ -63,9 +63,9 @@ static const RhChunkTimes *chunk_times(RhBoundCache *cache, RhShardCost *shard,
     int32_t key[] = {split->content[g], net->placement[stage]->id};
     RhChunkTimes *found = g_hash_table_lookup(shard->chunk_times, key);
     if (!found) {
-        const RhItemTimes *times = rh_bound_item_times(cache, shard, net, stage);
-        const RhChunkItems *items =
-            &g_array_index(cache->contents, RhChunkItems, split->content[g]);
+        const RhLayerTimes *times = rh_bound_layer_times(cache, shard, net, stage);
+        const RhChunkLayers *items =
+            &g_array_index(cache->contents, RhChunkLayers, split->content[g]);
         found = rh_arena_take(cache->tables, sizeof *found);
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             found->of[pass] = chunk_time(times, items, cache->c->model, pass);
@@ -83,7 +83,7 @@ static double back_s(const RhChunkTimes *chunk)
     return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
 }
 
-/* Of every forward's chunk beside every backward's, per stage; most are of the same items as the one before. */
+/* Of every forward's chunk beside every backward's, per stage; most are of the same layers as the one before. */
 static double *pairs_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit *split,
                          const RhGroupNetwork *net)
 {

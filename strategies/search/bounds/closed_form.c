@@ -9,7 +9,7 @@
  *   links      gathers and scatters share theirs
  *   copies     activations leave for the host's memory one after another, and come back so
  *   busiest    link, where replicas do not lie alike (busiest_link.c)
- *   path       the schedule's longest at these prices (train/path.h): whatever is left out of the
+ *   path       the schedule's longest at these prices (train/schedule_path.h): whatever is left out of the
  *              prices, it stays a path, so what follows along it is a bound
  *
  * Legend: m micro-batches, stage s of p, v chunks, model chunk g = c p + s. */
@@ -18,7 +18,7 @@
 typedef struct {
     RhBoundCache *cache;
     const RhChunkTimeTable *spans;
-    const RhShape *shape;
+    const RhPipelineProfile *profile;
     RhProfileCosts *prices;
     const RhGroupNetwork *net;
     const RhCommStepSet *set;
@@ -73,11 +73,11 @@ static inline double fill_s(const Terms *t, int32_t s)
 /* Behind the stage's last gradients that go back, until the first stage is done. */
 static inline double drain_s(const Terms *t, int32_t s)
 {
-    int32_t laps = t->shape->back_chunk[s];
+    int32_t laps = t->profile->back_chunk[s];
     double messages = s * t->back_s + laps * t->lap_s;
     if (t->turns) /* on to the last stage, then back to the first */
         messages = laps ? (t->p - 1 - s) * t->next_s + (t->p - 1) * t->back_s : s * t->back_s;
-    int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, s, laps);
+    int32_t g = rh_pipeline_model_chunk(t->profile->schedule, t->p, s, laps);
     return t->spans->drain_s[g] + messages + t->after_s;
 }
 
@@ -126,7 +126,7 @@ static Latest latest_of(const Terms *t, int32_t s, int32_t end)
     for (int32_t i = s; i < end; i++) {
         double fill = fill_s(t, i);
         l.turn_s = rh_max_d(l.turn_s, fill + prices->before_last_s[i]);
-        int32_t g = rh_pipeline_model_chunk(t->shape->schedule, t->p, i, t->v - 1);
+        int32_t g = rh_pipeline_model_chunk(t->profile->schedule, t->p, i, t->v - 1);
         double here = t->turns ? i * t->next_s : (t->p - 1 - i) * t->back_s;
         l.through_s = rh_max_d(l.through_s, first - spans->drain_s[g + 1] + here);
         l.work_s = rh_max_d(l.work_s, slots_s(t, i, after));
@@ -156,7 +156,7 @@ static double gradients_s(const Terms *t, int32_t s, const Latest *l)
 }
 
 /* Of the path's messages, each as the net has it for its stage (RhGroupNetwork.next). */
-static double messages_s(const Terms *t, const RhPath *path)
+static double messages_s(const Terms *t, const RhSchedulePath *path)
 {
     double sum = 0;
     for (int32_t s = 0; s < t->p; s++)
@@ -175,11 +175,12 @@ static double mean_message_s(const Terms *t)
 }
 
 /* What follows along a path, at what its own messages take. */
-static double along_s(const Terms *t, const RhLayout *l, const RhPath *path)
+static double along_s(const Terms *t, const RhLayout *l, const RhSchedulePath *path)
 {
     if (!path)
         return 0;
-    const RhPathSlot *end = &g_array_index(path->slots, RhPathSlot, path->slots->len - 1);
+    const RhSchedulePathSlot *end =
+        &g_array_index(path->slots, RhSchedulePathSlot, path->slots->len - 1);
     return path->slots_s + messages_s(t, path) + rh_bound_path_late_s(t->cache, l, t->net, path) +
            t->flows[end->stage]->optimizer_s;
 }
@@ -189,18 +190,19 @@ static double path_at_s(const Terms *t, const RhLayout *l, double message_s)
 {
     double last_frac = t->net->uniform && t->flows[0]->last_s > 0 ? t->cache->held_frac : 0;
     return along_s(
-        t, l, rh_bound_path(t->spans, t->shape, t->prices, message_s, last_frac, !t->net->uniform));
+        t, l,
+        rh_bound_path(t->spans, t->profile, t->prices, message_s, last_frac, !t->net->uniform));
 }
 
 /* The longest where messages keep back the collectives of slots behind them, too. */
 static double path_beside_s(const Terms *t, const RhLayout *l, double message_s)
 {
     g_autofree double *behind_s = rh_bound_path_behind_s(t->cache, l, t->net);
-    RhPath *path =
-        behind_s ? rh_bound_path_find(t->spans, t->shape, message_s, 0, true, behind_s) : NULL;
+    RhSchedulePath *path =
+        behind_s ? rh_bound_path_find(t->spans, t->profile, message_s, 0, true, behind_s) : NULL;
     double seconds = along_s(t, l, path);
     if (path)
-        rh_path_free(path);
+        rh_schedule_path_free(path);
     return seconds;
 }
 
@@ -243,22 +245,22 @@ static void price_messages(Terms *t, double bytes)
     t->least_s = rh_min_d(rh_min_d(t->next_s, t->back_s), rh_min_d(t->next_wrap_s, t->back_wrap_s));
 }
 
-/* Without what scripts communicate. */
+/* Without what stage programs communicate. */
 static Terms terms_of_work(RhBoundCache *cache, const RhLayout *l, const RhTables *tables)
 {
-    int32_t most_lanes = tables->shape->schedule->turns ? 10 : 6;
+    int32_t most_lanes = tables->profile->schedule->turns ? 10 : 6;
     Terms t = {.cache = cache,
                .spans = tables->spans,
-               .shape = tables->shape,
+               .profile = tables->profile,
                .prices = tables->prices,
                .net = tables->net,
                .p = l->pp,
                .v = l->vpp,
-               .turns = tables->shape->schedule->turns,
-               .m = tables->shape->m};
+               .turns = tables->profile->schedule->turns,
+               .m = tables->profile->m};
     if (tables->net->uniform)
         t.share = rh_bound_taken_frac(cache, most_lanes, tables->spans->beside);
-    price_messages(&t, tables->shard->pieces->least_message_bytes);
+    price_messages(&t, tables->shard->model_cost->least_message_bytes);
     return t;
 }
 
@@ -318,7 +320,7 @@ static Terms terms_beside(const Terms *t, const RhLayout *l, int32_t other)
     tables.net = &tables.net->others[other];
     tables.spans =
         rh_bound_chunk_times(t->cache, tables.shard, rh_bound_split(t->cache, l), tables.net);
-    tables.prices = rh_bound_profile_costs(t->cache, tables.spans, tables.shape);
+    tables.prices = rh_bound_profile_costs(t->cache, tables.spans, tables.profile);
     Terms beside = terms_of_work(t->cache, l, &tables);
     beside.set = t->set;
     beside.flows = t->flows;

@@ -275,7 +275,7 @@ static bool too_late(const RhBoundCache *s)
 }
 
 double rh_bound_block_s(RhBoundCache *s, const RhGroupNetwork *net, const RhPlacement *at,
-                        const RhItemTask *task)
+                        const RhLayerOp *task)
 {
     int32_t group = at->groups[task->group];
     RhCollectiveKey key = {.net = ~(int32_t)(at->hash >> 33),

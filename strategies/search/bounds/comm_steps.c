@@ -1,14 +1,14 @@
-/* What a stage's script communicates, with its idle seconds. */
+/* What a stage's stage program communicates, with its idle seconds. */
 #include <math.h>
 #include <string.h>
 
 #include "strategies/search/bounds/bound_cache.h"
 
-static void sum_steps(const RhCommSteps *f, RhSteps steps, RhLaneSums *sums)
+static void sum_steps(const RhCommSteps *f, RhInstrRange steps, RhLaneSums *sums)
 {
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
-        const RhStep *step = rh_script_step(f->script, i);
-        if (step->kind != RH_STEP_COMMUNICATE && step->kind != RH_STEP_COPY)
+        const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
+        if (step->kind != RH_INSTR_COMMUNICATE && step->kind != RH_INSTR_COPY)
             continue;
         sums->lane_s[step->lane] += f->step_s[i];
         sums->moving_s += f->moving_s[i];
@@ -35,20 +35,21 @@ static RhStepSums over_step(const RhCommSteps *f, bool each)
 static double first_wait_s(const RhCommSteps *f)
 {
     RhSlotKind first = {0, RH_SLOT_FORWARD, true, f->one_microbatch};
-    RhSteps slot = rh_script_slot(f->script, &first), begin = f->script->begin;
+    RhInstrRange slot = rh_stage_program_slot(f->stage_program, &first),
+                 begin = f->stage_program->begin;
     double t = 0, wait = 0;
     int32_t index = 0, awaited = -1;
     for (int32_t i = slot.first; i < slot.first + slot.count; i++) {
-        const RhStep *step = rh_script_step(f->script, i);
-        if (step->kind == RH_STEP_RUN)
+        const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
+        if (step->kind == RH_INSTR_RUN)
             break;
-        if (step->kind == RH_STEP_COMMUNICATE)
+        if (step->kind == RH_INSTR_COMMUNICATE)
             wait += f->step_s[i];
         else
             awaited = MAX(awaited, step->begin_index);
     }
     for (int32_t i = begin.first; i < begin.first + begin.count && index <= awaited; i++)
-        if (rh_script_step(f->script, i)->kind == RH_STEP_COMMUNICATE) {
+        if (rh_stage_program_instr(f->stage_program, i)->kind == RH_INSTR_COMMUNICATE) {
             t += f->step_s[i];
             index++;
         }
@@ -59,11 +60,12 @@ static double first_wait_s(const RhCommSteps *f)
 static double end_s(const RhCommSteps *f)
 {
     double t = 0, lane_s[RH_LANE_LAST] = {0};
-    for (int32_t i = f->script->end.first; i < f->script->end.first + f->script->end.count; i++) {
-        const RhStep *step = rh_script_step(f->script, i);
-        if (step->kind == RH_STEP_KERNEL)
+    for (int32_t i = f->stage_program->end.first;
+         i < f->stage_program->end.first + f->stage_program->end.count; i++) {
+        const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
+        if (step->kind == RH_INSTR_KERNEL)
             t += f->step_s[i];
-        else if (step->kind == RH_STEP_COMMUNICATE)
+        else if (step->kind == RH_INSTR_COMMUNICATE)
             lane_s[step->lane] = rh_max_d(lane_s[step->lane], t) + f->step_s[i];
         else
             t = rh_max_d(t, lane_s[step->lane]);
@@ -79,9 +81,9 @@ static void sum_slots(RhCommSteps *f)
             for (int place = 0; place < 4; place++) {
                 RhSlotKind kind = {chunk, (RhSlotPass)pass, place & 2, place & 1};
                 RhLaneSums *sums[] = {&f->every, &f->last, &f->first, &f->one};
-                sum_steps(f, rh_script_slot(f->script, &kind), sums[place]);
+                sum_steps(f, rh_stage_program_slot(f->stage_program, &kind), sums[place]);
             }
-    sum_steps(f, f->script->begin, &f->begin);
+    sum_steps(f, f->stage_program->begin, &f->begin);
     f->end_s = end_s(f);
     f->step = over_step(f, false);
     f->step_each = over_step(f, true);
@@ -92,7 +94,7 @@ static void sum_slots(RhCommSteps *f)
 /* Rings gather and scatter by the same flows; what of their time is latency does not depend on the
  * bytes. */
 static double moving_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage,
-                       const RhCommSteps *f, const RhStep *step, double seconds)
+                       const RhCommSteps *f, const RhInstr *step, double seconds)
 {
     bool common = step->group == rh_params_shard_group(f->layout, RH_PARAMS_COMMON);
     if (!common || (step->op != RH_OP_ALL_GATHER && step->op != RH_OP_REDUCE_SCATTER))
@@ -103,15 +105,16 @@ static double moving_s(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage
 
 static void time_steps(RhBoundCache *s, const RhGroupNetwork *net, int32_t stage, RhCommSteps *f)
 {
-    f->step_s = g_new0(double, 2 * (f->script->steps->len + 1));
-    f->moving_s = f->step_s + f->script->steps->len + 1;
-    for (guint i = 0; i < f->script->steps->len; i++) {
-        const RhStep *step = rh_script_step(f->script, (int32_t)i);
-        if (step->kind == RH_STEP_KERNEL)
-            f->step_s[i] = rh_piece_kernel_s(s->c, rh_script_kernel(f->script, step));
-        if (step->kind == RH_STEP_COPY)
+    f->step_s = g_new0(double, 2 * (f->stage_program->steps->len + 1));
+    f->moving_s = f->step_s + f->stage_program->steps->len + 1;
+    for (guint i = 0; i < f->stage_program->steps->len; i++) {
+        const RhInstr *step = rh_stage_program_instr(f->stage_program, (int32_t)i);
+        if (step->kind == RH_INSTR_KERNEL)
+            f->step_s[i] =
+                rh_sequence_kernel_s(s->c, rh_stage_program_kernel(f->stage_program, step));
+        if (step->kind == RH_INSTR_COPY)
             f->step_s[i] = step->bytes / s->c->platform->host_bytes_per_s.value;
-        if (step->kind != RH_STEP_COMMUNICATE)
+        if (step->kind != RH_INSTR_COMMUNICATE)
             continue;
         f->step_s[i] = rh_bound_collective_s(s, net, stage, (RhGroupKind)step->group,
                                              (RhOp)step->op, step->bytes);
@@ -124,15 +127,15 @@ static void flows_init(RhCommSteps *f, RhBoundCache *s, const RhLayout *l, int32
     f->like = f;
     f->layout = l;
     f->one_microbatch = rh_train_microbatches(s->c, l) == 1;
-    f->script = rh_script_new(rh_bound_shard(s, l)->pieces, l, stage);
+    f->stage_program = rh_stage_program_new(rh_bound_shard(s, l)->model_cost, l, stage);
     time_steps(s, rh_bound_network(s, l), stage, f);
     sum_slots(f);
     f->first_wait_s = first_wait_s(f);
-    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->script->states);
-    f->optimizer_s = rh_piece_kernel_s(s->c, &adam);
+    RhKernel adam = rh_optimizer_kernel(s->c, l, &f->stage_program->states);
+    f->optimizer_s = rh_sequence_kernel_s(s->c, &adam);
 }
 
-/* Do two stages hold the same items and stand alike? Then they do the same; but that where the schedule
+/* Do two stages hold the same layers and stand alike? Then they do the same; but that where the schedule
  * turns, the last stage hands on to itself. */
 static bool stages_alike(RhBoundCache *s, const RhLayout *l, int32_t a, int32_t b)
 {
@@ -156,9 +159,10 @@ static bool sums_alike(const RhCommSteps *a, const RhCommSteps *b)
 
 static bool meets_all_stages(const RhCommSteps *f)
 {
-    for (int32_t i = f->script->end.first; i < f->script->end.first + f->script->end.count; i++) {
-        const RhStep *step = rh_script_step(f->script, i);
-        if (step->kind == RH_STEP_COMMUNICATE &&
+    for (int32_t i = f->stage_program->end.first;
+         i < f->stage_program->end.first + f->stage_program->end.count; i++) {
+        const RhInstr *step = rh_stage_program_instr(f->stage_program, i);
+        if (step->kind == RH_INSTR_COMMUNICATE &&
             rh_group_meets_all_stages((RhGroupKind)step->group))
             return true;
     }
@@ -190,7 +194,7 @@ void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout 
             *all[stage] = *all[first[kind]];
         } else {
             flows_init(all[stage], cache, l, stage);
-            set->steps += (int32_t)all[stage]->script->steps->len;
+            set->steps += (int32_t)all[stage]->stage_program->steps->len;
             first[kinds++] = stage;
         }
     }
@@ -210,7 +214,7 @@ void rh_comm_steps_forget(RhCommStepSet *set)
     for (int32_t stage = 0; all && all[stage]; stage++) {
         if (all[stage]->like != all[stage])
             continue;
-        rh_script_free(all[stage]->script);
+        rh_stage_program_free(all[stage]->stage_program);
         g_free(all[stage]->step_s);
         g_clear_pointer(&all[stage]->calls, g_array_unref);
     }

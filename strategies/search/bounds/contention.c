@@ -43,11 +43,11 @@ static void crowd_call(LaneCrowd *c, const RhCollectiveKey *key)
 
 static void crowd_items(LaneCrowd *c, int lane)
 {
-    const RhItems *items = rh_bound_items(c->links->shard);
-    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
+    const RhLayerOps *items = rh_bound_layer_ops(c->links->shard);
+    for (int i = 0; i < RH_LAYER_OP_KINDS * RH_SLOT_PASSES; i++) {
         const GArray *tasks = items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES].tasks;
         for (guint k = 0; tasks && k < tasks->len; k++) {
-            const RhItemTask *task = &g_array_index(tasks, RhItemTask, k);
+            const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, k);
             RhCollectiveKey key = {c->links->net->id, c->stage,    (int32_t)task->group,
                                    (int32_t)task->op, task->bytes, task->routing};
             if ((int)task->lane == lane)
@@ -58,12 +58,12 @@ static void crowd_items(LaneCrowd *c, int lane)
 
 static void crowd_steps(LaneCrowd *c, int lane)
 {
-    const GArray *steps = c->links->flows[c->stage]->script->steps;
+    const GArray *steps = c->links->flows[c->stage]->stage_program->steps;
     for (guint i = 0; i < steps->len; i++) {
-        const RhStep *step = &g_array_index(steps, RhStep, i);
+        const RhInstr *step = &g_array_index(steps, RhInstr, i);
         RhCollectiveKey key = {c->links->net->id, c->stage,    step->group,
                                step->op,          step->bytes, {0}};
-        if (step->kind == RH_STEP_COMMUNICATE && step->lane == lane)
+        if (step->kind == RH_INSTR_COMMUNICATE && step->lane == lane)
             crowd_call(c, &key);
     }
 }
@@ -190,7 +190,7 @@ bool rh_contention_crosses(const RhPlatform *p, int32_t src_gpu, int32_t dst_gpu
     return false;
 }
 
-double rh_contention_on_link_s(const RhContention *links, const RhItemTask *task,
+double rh_contention_on_link_s(const RhContention *links, const RhLayerOp *task,
                                const int32_t *gpus, int32_t size, RhLink link)
 {
     const RhPlatform *p = links->cache->c->platform;

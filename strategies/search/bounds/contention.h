@@ -36,7 +36,7 @@ bool rh_contention_crosses(const RhPlatform *platform, int32_t src_gpu, int32_t 
                            RhLink link);
 /* Bytes that the task's collective over these GPUs puts on the link, in seconds. NAN: none, or flows of one
  * round share the link with one another. */
-double rh_contention_on_link_s(const RhContention *links, const RhItemTask *task,
+double rh_contention_on_link_s(const RhContention *links, const RhLayerOp *task,
                                const int32_t *gpus, int32_t size, RhLink link);
 /* Ranks from a stage to the next (the last wraps to 0), or to the one before. */
 int32_t rh_contention_delta(const RhContention *links, int32_t stage, bool back);

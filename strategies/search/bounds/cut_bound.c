@@ -1,6 +1,6 @@
 /* The lower bound of every layout under a cut (space.h), whatever its chunks, shares and recomputation.
  *
- * Of what a stage runs, the seconds of items add up (a busier stage only ends later), in each of its lanes, and all
+ * Of what a stage runs, the seconds of layers add up (a busier stage only ends later), in each of its lanes, and all
  * stages together run every layer once for each micro-batch: so the mean stage is busy for a p-th of them, and some
  * stage for no less. Stage s begins behind the forwards of the chunks before it, of which s - 1 hold a layer or more;
  * where a schedule has replicas that come from both its ends, behind those before it on the shorter way. Where it
@@ -12,12 +12,12 @@
 #include "strategies/train/open_knobs.h"
 
 static void add_lanes(RhBoundCache *cache, const RhGroupNetwork *net, int32_t stage,
-                      const RhItemPass *pass, RhItemWork *w)
+                      const RhLayerPass *pass, RhLayerWork *w)
 {
     for (guint i = 0; pass->tasks && i < pass->tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(pass->tasks, RhLayerOp, i);
         int lane = (int)task->lane - RH_LANE_TP;
-        if (lane >= 0 && lane < RH_ITEM_LANES)
+        if (lane >= 0 && lane < RH_LAYER_LANES)
             w->lane_s[lane] += rh_bound_block_s(cache, net, net->placement[stage], task);
     }
 }
@@ -26,24 +26,24 @@ static void add_lanes(RhBoundCache *cache, const RhGroupNetwork *net, int32_t st
 static void fill_passes(RhBoundCache *cache, RhShardCost *shard, const RhGroupNetwork *net,
                         int32_t stage, int kind, double *pass_s)
 {
-    const RhItems *items = rh_bound_passes(shard);
+    const RhLayerOps *items = rh_bound_passes(shard);
     bool pairs = rh_pipeline_of(&shard->layout)->pairs;
     if (!pairs && !shard->spans)
         rh_shard_add_tables(shard);
-    const RhItemTimes *times = pairs ? NULL : rh_bound_item_times(cache, shard, net, stage);
+    const RhLayerTimes *times = pairs ? NULL : rh_bound_layer_times(cache, shard, net, stage);
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
         pass_s[pass] =
-            pairs ? rh_item_kernels_s(&items->pass[kind][pass]) : times->of[kind][pass]->busy_s;
+            pairs ? rh_layer_kernels_s(&items->pass[kind][pass]) : times->of[kind][pass]->busy_s;
 }
 
-RhItemWork rh_bound_item_work(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwork *net,
-                              int32_t stage, int kind)
+RhLayerWork rh_bound_layer_work(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwork *net,
+                                int32_t stage, int kind)
 {
     RhShardCost *shard = rh_bound_shard(cache, l);
     double pass_s[RH_SLOT_PASSES];
     fill_passes(cache, shard, net, stage, kind, pass_s);
-    RhItemWork w = {.forward_s = pass_s[RH_SLOT_FORWARD],
-                    .back_s = pass_s[RH_SLOT_BACKWARD] + pass_s[RH_SLOT_BACKWARD_DATA]};
+    RhLayerWork w = {.forward_s = pass_s[RH_SLOT_FORWARD],
+                     .back_s = pass_s[RH_SLOT_BACKWARD] + pass_s[RH_SLOT_BACKWARD_DATA]};
     w.all_s = w.forward_s + w.back_s + pass_s[RH_SLOT_BACKWARD_WEIGHT];
     /* where places do not keep step, calls behind one another may take less than the sum */
     for (int pass = 0; rh_bound_places_keep_step(cache, net) && pass < RH_SLOT_PASSES; pass++)
@@ -51,33 +51,33 @@ RhItemWork rh_bound_item_work(RhBoundCache *cache, const RhLayout *l, const RhGr
     return w;
 }
 
-/* Adds what all passes of an item take. */
-static void add_item(RhItemWork *sum, const RhItemWork *item)
+/* Adds what all passes of a layer take. */
+static void add_item(RhLayerWork *sum, const RhLayerWork *item)
 {
     sum->all_s += item->all_s;
-    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+    for (int lane = 0; lane < RH_LAYER_LANES; lane++)
         sum->lane_s[lane] += item->lane_s[lane];
 }
 
-/* The work of all items once, and of the layer that takes least either way. */
-static RhItemWork model_work(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwork *net,
-                             int32_t stage)
+/* The work of all layers once, and of the layer that takes least either way. */
+static RhLayerWork model_work(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwork *net,
+                              int32_t stage)
 {
     const RhModel *model = cache->c->model;
     RhKnownWork *known = rh_bound_known_work(cache, l, net->placement[stage]->id);
     if (known->least.all_s > 0)
         return known->least;
-    RhItemWork sum = {.forward_s = (double)INFINITY, .back_s = (double)INFINITY};
-    RhItemWork of_item[RH_ITEM_KINDS];
+    RhLayerWork sum = {.forward_s = (double)INFINITY, .back_s = (double)INFINITY};
+    RhLayerWork of_item[RH_LAYER_OP_KINDS];
     for (int kind = 0; kind < model->kinds_count; kind++)
-        of_item[kind] = rh_bound_item_work(cache, l, net, stage, kind);
+        of_item[kind] = rh_bound_layer_work(cache, l, net, stage, kind);
     for (int end = 0; end < 2; end++) {
-        RhItemWork w =
-            rh_bound_item_work(cache, l, net, stage, end ? RH_ITEM_HEAD : RH_ITEM_EMBEDDING);
+        RhLayerWork w =
+            rh_bound_layer_work(cache, l, net, stage, end ? RH_LAYER_HEAD : RH_LAYER_EMBEDDING);
         add_item(&sum, &w);
     }
     for (int32_t i = 0; i < model->layers_count; i++) {
-        const RhItemWork *layer = &of_item[model->kind_of_layer[i]];
+        const RhLayerWork *layer = &of_item[model->kind_of_layer[i]];
         sum.forward_s = fmin(sum.forward_s, layer->forward_s);
         sum.back_s = fmin(sum.back_s, layer->back_s);
         add_item(&sum, layer);
@@ -86,27 +86,27 @@ static RhItemWork model_work(RhBoundCache *cache, const RhLayout *l, const RhGro
 }
 
 /* The least of any stage's: they may lie, or their devices be, otherwise. */
-static RhItemWork least_work(RhBoundCache *cache, const RhLayout *l)
+static RhLayerWork least_work(RhBoundCache *cache, const RhLayout *l)
 {
     const RhGroupNetwork *net = rh_bound_network(cache, l);
-    RhItemWork least = model_work(cache, l, net, 0);
+    RhLayerWork least = model_work(cache, l, net, 0);
     for (int32_t s = 1; s < l->pp; s++) {
         if (net->placement[s] == net->placement[s - 1])
             continue;
-        RhItemWork w = model_work(cache, l, net, s);
+        RhLayerWork w = model_work(cache, l, net, s);
         least.forward_s = fmin(least.forward_s, w.forward_s);
         least.back_s = fmin(least.back_s, w.back_s);
         least.all_s = fmin(least.all_s, w.all_s);
-        for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+        for (int lane = 0; lane < RH_LAYER_LANES; lane++)
             least.lane_s[lane] = fmin(least.lane_s[lane], w.lane_s[lane]);
     }
     return least;
 }
 
-static double busiest_lane_s(const RhItemWork *w)
+static double busiest_lane_s(const RhLayerWork *w)
 {
     double busiest = w->all_s;
-    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+    for (int lane = 0; lane < RH_LAYER_LANES; lane++)
         busiest = fmax(busiest, w->lane_s[lane]);
     return busiest;
 }
@@ -124,7 +124,7 @@ static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
 {
     RhLayout l = rh_train_plain_cut(cut, order);
     const RhPipelineSchedule *schedule = rh_pipeline_of(&l);
-    RhItemWork w = least_work(cache, &l);
+    RhLayerWork w = least_work(cache, &l);
     double m = (double)rh_train_microbatches(cache->c, &l), p = l.pp;
     bool back = !schedule->turns && !schedule->splits_backward && !schedule->crosses;
     double ahead = layers_ahead(l.pp, schedule->crosses);
@@ -137,12 +137,12 @@ double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
     const RhModel *model = cache->c->model;
     if (rh_platform_devices_count(cache->c->platform) > 1)
         return 0;
-    const RhItems *items = rh_bound_passes(rh_bound_shard(cache, &l));
-    double of_item[RH_ITEM_KINDS] = {0};
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+    const RhLayerOps *items = rh_bound_passes(rh_bound_shard(cache, &l));
+    double of_item[RH_LAYER_OP_KINDS] = {0};
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            of_item[kind] += rh_item_kernels_s(&items->pass[kind][pass]);
-    double sum = of_item[RH_ITEM_EMBEDDING] + of_item[RH_ITEM_HEAD];
+            of_item[kind] += rh_layer_kernels_s(&items->pass[kind][pass]);
+    double sum = of_item[RH_LAYER_EMBEDDING] + of_item[RH_LAYER_HEAD];
     for (int32_t i = 0; i < model->layers_count; i++)
         sum += of_item[model->kind_of_layer[i]];
     return (double)rh_train_microbatches(cache->c, &l) * sum / l.pp;

@@ -1,15 +1,15 @@
 /* What a rank sends out of its node. Collectives beside one another share its NIC, where what it sends itself
- * goes one byte after another: items' tokens beside gathers of parameters and sums of gradients, of which the
+ * goes one byte after another: layers' tokens beside gathers of parameters and sums of gradients, of which the
  * segment graph knows how long each takes alone.
  *
- * Ahead of a run: when parameters are there that it waits for, all that was gathered before is, and what items
+ * Ahead of a run: when parameters are there that it waits for, all that was gathered before is, and what layers
  * sent whose answers kernels waited for. Behind a run: whatever is called behind its start is sent behind its
  * start, and then come the stage's end and optimizer.
  *
  * Which rank? The graph's time of a start is a bound of the rank that is last there, whichever that is, so of
  * every collective the rank counts that sends least. Its own flows alone count, over its own NIC.
  *
- * What is called behind a start? Communication of a script behind the runs before. A collective of an item
+ * What is called behind a start? Communication of a stage program behind the runs before. A collective of a layer
  * follows those before it in its lane; in a run whose last one in that lane waits for a kernel of the run, that
  * kernel begins when the compute lane is free. Such a run is an anchor: what runs behind it call begins behind
  * its start.
@@ -97,25 +97,25 @@ static double collective_s(RhBoundCache *s, const RhGroupNetwork *net, const RhP
     return linear ? *found * asked->bytes : *found;
 }
 
-/* --- items --- */
+/* --- layers --- */
 
 /* Of what it waits for. */
-static uint32_t lanes_before(const RhItemPass *pass, const RhItemTask *task)
+static uint32_t lanes_before(const RhLayerPass *pass, const RhLayerOp *task)
 {
     uint32_t lanes = 0;
     for (int32_t k = 0; k < task->after_count; k++)
-        if (task->after[k] != RH_ITEM_ENTRY)
-            lanes |= 1u << g_array_index(pass->tasks, RhItemTask, task->after[k]).lane;
+        if (task->after[k] != RH_LAYER_OP_ENTRY)
+            lanes |= 1u << g_array_index(pass->tasks, RhLayerOp, task->after[k]).lane;
     return lanes;
 }
 
 static RhLayerEgress item_sent(RhBoundCache *s, const RhGroupNetwork *net, const RhPlacement *at,
-                               const RhItemPass *pass)
+                               const RhLayerPass *pass)
 {
     RhLayerEgress sent = {0};
     uint32_t behind = 0; /* lanes whose latest waits for a kernel */
     for (guint i = 0; pass->tasks && i < pass->tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(pass->tasks, RhLayerOp, i);
         uint32_t lane = 1u << task->lane;
         uint32_t after = lanes_before(pass, task);
         if (task->lane == RH_LANE_COMPUTE) {
@@ -139,9 +139,9 @@ static const RhLayerEgress (*items_of(const RhEgress *s, int32_t stage))[RH_SLOT
     RhLayerEgress(*items)[RH_SLOT_PASSES] = g_hash_table_lookup(s->shard->sent, at);
     if (items)
         return items;
-    const RhItems *all = rh_bound_items(s->shard);
-    items = g_malloc0(RH_ITEM_KINDS * sizeof *items);
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+    const RhLayerOps *all = rh_bound_layer_ops(s->shard);
+    items = g_malloc0(RH_LAYER_OP_KINDS * sizeof *items);
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             items[kind][pass] = item_sent(s->cache, s->net, at, &all->pass[kind][pass]);
     g_hash_table_insert(s->shard->sent, (void *)(uintptr_t)at, items);
@@ -155,22 +155,22 @@ typedef struct {
     const RhCommSteps *flows;
     const RhLayerEgress (*items)[RH_SLOT_PASSES];
     GArray *runs;   /* RhRunEgress */
-    uint32_t lanes; /* in which items send anything */
+    uint32_t lanes; /* in which layers send anything */
     int32_t stage;
 } Stage;
 
-static double step_s(const Stage *t, const RhStep *step)
+static double step_s(const Stage *t, const RhInstr *step)
 {
     const RhGroupNetwork *net = t->s->net;
     RhGroupKind kind = (RhGroupKind)step->group;
-    if (step->kind != RH_STEP_COMMUNICATE || step->ahead > 0 || rh_group_joins_stages(kind))
+    if (step->kind != RH_INSTR_COMMUNICATE || step->ahead > 0 || rh_group_joins_stages(kind))
         return 0;
     int32_t stage = net->alike[t->stage];
     RhCollectiveKey key = {net->id, stage, (int32_t)kind, step->op, step->bytes, {0}};
     return collective_s(t->s->cache, net, net->skeleton, net->groups[kind], stage, &key);
 }
 
-/* A run of several items one after another. */
+/* A run of several layers one after another. */
 static void add_run(const Stage *t, const RhLayerEgress *sum)
 {
     RhRunEgress run = {.item_s = sum->seconds,
@@ -184,7 +184,7 @@ static void add_layers(const Stage *t, const RhSlot *slot)
     const RhEgress *s = t->s;
     int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(s->l), s->l->pp, t->stage, slot->chunk);
     RhLayerEgress sum = {0};
-    for (int k = 0; k < RH_ITEM_LAYERS; k++) {
+    for (int k = 0; k < RH_LAYER_OP_LAYERS; k++) {
         const RhLayerEgress *item = &t->items[k][slot->pass];
         double times = s->split->kinds[g][k];
         sum.seconds += times * item->seconds;
@@ -194,17 +194,18 @@ static void add_layers(const Stage *t, const RhSlot *slot)
     add_run(t, &sum);
 }
 
-/* In the order in which the graph runs them; what a script sends goes to the run before. */
+/* In the order in which the graph runs them; what a stage program sends goes to the run before. */
 static void add_slot(const Stage *t, const RhSlot *slot, const RhSlotKind *kind)
 {
-    const RhScript *script = t->flows->script;
-    RhSteps steps = rh_script_slot(script, kind);
+    const RhStageProgram *stage_program = t->flows->stage_program;
+    RhInstrRange steps = rh_stage_program_slot(stage_program, kind);
     if (steps.count == 0)
         add_layers(t, slot);
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
-        const RhStep *step = rh_script_step(script, i);
-        if (step->kind == RH_STEP_RUN)
-            add_run(t, &t->items[rh_script_item(script, step->item)->kind][step->pass]);
+        const RhInstr *step = rh_stage_program_instr(stage_program, i);
+        if (step->kind == RH_INSTR_RUN)
+            add_run(t,
+                    &t->items[rh_stage_program_layer(stage_program, step->item)->kind][step->pass]);
         else if (t->runs->len > 0)
             g_array_index(t->runs, RhRunEgress, t->runs->len - 1).behind_s += step_s(t, step);
     }
@@ -213,12 +214,12 @@ static void add_slot(const Stage *t, const RhSlot *slot, const RhSlotKind *kind)
 /* Of the communications of the stage's beginning, with all before each. */
 static double *gathered_new(const Stage *t)
 {
-    RhSteps begin = t->flows->script->begin;
+    RhInstrRange begin = t->flows->stage_program->begin;
     double *gathered = g_new0(double, begin.count + 1), sum = 0;
     for (int32_t i = begin.first, count = 0; i < begin.first + begin.count; i++) {
-        const RhStep *step = rh_script_step(t->flows->script, i);
+        const RhInstr *step = rh_stage_program_instr(t->flows->stage_program, i);
         sum += step_s(t, step);
-        if (step->kind == RH_STEP_COMMUNICATE)
+        if (step->kind == RH_INSTR_COMMUNICATE)
             gathered[count++] = sum;
     }
     return gathered;
@@ -227,7 +228,7 @@ static double *gathered_new(const Stage *t)
 static uint32_t lanes_of(const RhLayerEgress (*items)[RH_SLOT_PASSES])
 {
     uint32_t lanes = 0;
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             lanes |= items[kind][pass].lanes;
     return lanes;
@@ -284,7 +285,7 @@ void rh_egress_run(RhStageEgress *stage, double start_s)
     stage->called_s += run->item_s;
 }
 
-/* Behind every anchor what runs behind it send, and scripts from it on. */
+/* Behind every anchor what runs behind it send, and stage programs from it on. */
 double rh_egress_s(const RhEgress *s)
 {
     RhCommSteps *const *flows = rh_bound_comm_steps(s->cache, s->l);

@@ -99,7 +99,7 @@ static double fill_calls(const Ask *a, GArray *calls)
     return worth;
 }
 
-static void note_call(GArray *calls, const RhStep *step)
+static void note_call(GArray *calls, const RhInstr *step)
 {
     RhGradientCall call = {step->group, step->op, step->bytes, NULL};
     for (guint i = 0; i < calls->len; i++) {
@@ -118,12 +118,12 @@ static void call_clear(void *call)
 /* NULL: none, or some that look back. */
 static GArray *calls_of(const Ask *a)
 {
-    const GArray *steps = a->links.flows[a->stage]->script->steps;
+    const GArray *steps = a->links.flows[a->stage]->stage_program->steps;
     GArray *calls = g_array_new(FALSE, FALSE, sizeof(RhGradientCall));
     g_array_set_clear_func(calls, call_clear);
     bool plain = true;
     for (guint i = 0; i < steps->len; i++) {
-        const RhStep *step = &g_array_index(steps, RhStep, i);
+        const RhInstr *step = &g_array_index(steps, RhInstr, i);
         if (!rh_is_gradient_reduction(step) || a->links.net->groups[step->group] < 0)
             continue;
         plain = plain && step->ahead == 0;
@@ -136,15 +136,15 @@ static GArray *calls_of(const Ask *a)
     return NULL;
 }
 
-/* --- paths through items --- */
+/* --- paths through layers --- */
 
 typedef struct {
     double end_s;
     int32_t from; /* the task that it waits for longest; -1: none */
-    bool enters;  /* it waits for all before the item */
+    bool enters;  /* it waits for all before the layer */
 } Reached;
 
-static double task_s(const Ask *a, const RhItemTask *task)
+static double task_s(const Ask *a, const RhLayerOp *task)
 {
     double sum = 0;
     if (task->lane != RH_LANE_COMPUTE)
@@ -162,18 +162,18 @@ static void wait_for(const Reached *all, int32_t i, Reached *here)
 }
 
 /* The last kernel, -1 where there is none. */
-static int32_t walk(const Ask *a, const RhItemPass *pass, Reached *all)
+static int32_t walk(const Ask *a, const RhLayerPass *pass, Reached *all)
 {
     int32_t last[RH_LANE_LAST];
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         last[lane] = -1;
     for (int32_t i = 0; i < (int32_t)pass->tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(pass->tasks, RhLayerOp, i);
         Reached here = {0, -1, false};
         wait_for(all, last[task->lane], &here);
         for (int32_t k = 0; k < task->after_count; k++) {
-            here.enters = here.enters || task->after[k] == RH_ITEM_ENTRY;
-            if (task->after[k] != RH_ITEM_ENTRY)
+            here.enters = here.enters || task->after[k] == RH_LAYER_OP_ENTRY;
+            if (task->after[k] != RH_LAYER_OP_ENTRY)
                 wait_for(all, task->after[k], &here);
         }
         here.end_s = (here.from >= 0 ? all[here.from].end_s : 0) + task_s(a, task);
@@ -196,7 +196,7 @@ static void add_stretch(GArray *path, double kernels_s, double meets_s)
 }
 
 /* NULL: of a task on it nothing is known. */
-static GArray *path_to(const Ask *a, const RhItemPass *pass, const Reached *all, int32_t end)
+static GArray *path_to(const Ask *a, const RhLayerPass *pass, const Reached *all, int32_t end)
 {
     g_autoptr(GArray) order = g_array_new(FALSE, FALSE, sizeof(int32_t));
     g_autoptr(GArray) path = g_array_new(FALSE, FALSE, sizeof(RhGradientInterval));
@@ -208,8 +208,8 @@ static GArray *path_to(const Ask *a, const RhItemPass *pass, const Reached *all,
     if (end < 0 || !all[first].enters)
         return NULL;
     for (guint i = order->len; i-- > 0;) {
-        const RhItemTask *task =
-            &g_array_index(pass->tasks, RhItemTask, g_array_index(order, int32_t, i));
+        const RhLayerOp *task =
+            &g_array_index(pass->tasks, RhLayerOp, g_array_index(order, int32_t, i));
         if (task->lane == RH_LANE_COMPUTE) {
             add_stretch(path, task_s(a, task), 0);
             continue;
@@ -225,14 +225,14 @@ static GArray *path_to(const Ask *a, const RhItemPass *pass, const Reached *all,
     return g_steal_pointer(&path);
 }
 
-static bool add_paths(const Ask *a, const RhItemPass *pass, GArray *paths[2])
+static bool add_paths(const Ask *a, const RhLayerPass *pass, GArray *paths[2])
 {
     if (!pass->tasks)
         return true;
     g_autofree Reached *all = g_new0(Reached, pass->tasks->len + 1);
     int32_t last = walk(a, pass, all), out = last;
     for (int32_t i = 0; i < pass->left_count; i++)
-        if (pass->left[i] != RH_ITEM_ENTRY && last >= 0 &&
+        if (pass->left[i] != RH_LAYER_OP_ENTRY && last >= 0 &&
             all[pass->left[i]].end_s > all[out].end_s)
             out = pass->left[i];
     paths[0] = path_to(a, pass, all, last);
@@ -244,22 +244,22 @@ static void stage_free(RhGradientStage *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES * 2; i++)
+    for (int i = 0; i < RH_LAYER_OP_KINDS * RH_SLOT_PASSES * 2; i++)
         g_clear_pointer(&s->paths[i / 2 / RH_SLOT_PASSES][i / 2 % RH_SLOT_PASSES][i % 2],
                         g_array_unref);
     g_array_unref(s->calls);
     g_free(s);
 }
 
-/* Of the items that the stage has. */
+/* Of the layers that the stage has. */
 static bool fill_paths(const Ask *a, RhGradientStage *s)
 {
-    const RhItems *items = rh_bound_items(a->links.shard);
-    const GArray *own = a->links.flows[a->stage]->script->items;
-    bool here[RH_ITEM_KINDS] = {false}, known = true;
+    const RhLayerOps *items = rh_bound_layer_ops(a->links.shard);
+    const GArray *own = a->links.flows[a->stage]->stage_program->items;
+    bool here[RH_LAYER_OP_KINDS] = {false}, known = true;
     for (guint i = 0; i < own->len; i++)
-        here[g_array_index(own, RhItem, i).kind] = true;
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+        here[g_array_index(own, RhStageLayer, i).kind] = true;
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         for (int pass = 0; here[kind] && pass < RH_SLOT_PASSES; pass++)
             known = known && add_paths(a, &items->pass[kind][pass], s->paths[kind][pass]);
     return known;
@@ -267,14 +267,14 @@ static bool fill_paths(const Ask *a, RhGradientStage *s)
 
 /* --- which link --- */
 
-/* The first collective of the items crosses it. */
+/* The first collective of the layers crosses it. */
 static bool meets_on(const Ask *a)
 {
-    const RhItems *items = rh_bound_items(a->links.shard);
-    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
+    const RhLayerOps *items = rh_bound_layer_ops(a->links.shard);
+    for (int i = 0; i < RH_LAYER_OP_KINDS * RH_SLOT_PASSES; i++) {
         const GArray *tasks = items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES].tasks;
         for (guint k = 0; tasks && k < tasks->len; k++) {
-            const RhItemTask *task = &g_array_index(tasks, RhItemTask, k);
+            const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, k);
             if (task->lane == RH_LANE_TP)
                 return !isnan(rh_contention_on_link_s(&a->links, task, a->gpus, a->links.net->block,
                                                       a->link));
@@ -368,7 +368,7 @@ static int32_t *calm_new(const RhContention *links, int32_t stage)
     return calm;
 }
 
-static bool is_of_all(const RhGroupNetwork *net, const RhStep *step)
+static bool is_of_all(const RhGroupNetwork *net, const RhInstr *step)
 {
     int32_t all = rh_grid_group_size(&net->grid, RH_GROUP_DATA);
     return !rh_is_gradient_reduction(step) || step->group == RH_GROUP_DATA ||
@@ -379,8 +379,8 @@ static bool replicas_meet(const RhGroupNetwork *net, RhCommSteps *const *flows)
 {
     bool meet = true;
     for (int32_t stage = 0; flows[stage]; stage++)
-        for (guint i = 0; meet && i < flows[stage]->script->steps->len; i++)
-            meet = is_of_all(net, &g_array_index(flows[stage]->script->steps, RhStep, i));
+        for (guint i = 0; meet && i < flows[stage]->stage_program->steps->len; i++)
+            meet = is_of_all(net, &g_array_index(flows[stage]->stage_program->steps, RhInstr, i));
     return meet;
 }
 
@@ -415,7 +415,7 @@ const RhGradientInterference *rh_bound_gradient_interference(RhBoundCache *cache
     RhShardCost *shard = rh_bound_shard(cache, l);
     const RhCommStepSet *set = rh_bound_comm_step_set(cache, l);
     RhGradientInterference *found = g_hash_table_lookup(shard->sums, set);
-    if (!found && rh_bound_items(shard)->pairs_count == 0) {
+    if (!found && rh_bound_layer_ops(shard)->pairs_count == 0) {
         found = sums_new(cache, l, net, shard);
         g_hash_table_insert(shard->sums, (void *)(uintptr_t)set, found);
     }

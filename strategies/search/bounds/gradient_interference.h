@@ -20,11 +20,11 @@ typedef struct {
     GArray *flows; /* RhGradientFlow; owned */
 } RhGradientCall;
 
-/* Of a stage: calls of its script's slots, once each; of every item's pass the path to its last kernel, and to its
+/* Of a stage: calls of its stage program's slots, once each; of every layer's pass the path to its last kernel, and to its
  * output. */
 typedef struct {
-    GArray *calls;                                   /* RhGradientCall */
-    GArray *paths[RH_ITEM_KINDS][RH_SLOT_PASSES][2]; /* RhGradientInterval; NULL: never runs */
+    GArray *calls;                                       /* RhGradientCall */
+    GArray *paths[RH_LAYER_OP_KINDS][RH_SLOT_PASSES][2]; /* RhGradientInterval; NULL: never runs */
 } RhGradientStage;
 
 /* Stages of the net, then of each of its others. */
@@ -40,9 +40,9 @@ typedef struct {
     double compute_s, ready_s, seconds;
 } RhGradientCalled;
 
-static inline bool rh_is_gradient_reduction(const RhStep *step)
+static inline bool rh_is_gradient_reduction(const RhInstr *step)
 {
-    return step->kind == RH_STEP_COMMUNICATE && step->lane == RH_LANE_DP;
+    return step->kind == RH_INSTR_COMMUNICATE && step->lane == RH_LANE_DP;
 }
 
 /* The bound cache's; NULL where nothing is claimed. */

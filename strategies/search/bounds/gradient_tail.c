@@ -4,7 +4,7 @@
 
 typedef struct {
     const RhGradientStage *s;
-    const RhScript *script;
+    const RhStageProgram *stage_program;
     double held_frac;
     bool over;      /* no forward behind the first call, nor a message of one */
     GArray *path;   /* RhGradientInterval, from the first call on */
@@ -25,7 +25,7 @@ static void add_item(Tail *t, int kind, RhSlotPass pass, bool out)
     }
 }
 
-static void add_call(Tail *t, const RhStep *step)
+static void add_call(Tail *t, const RhInstr *step)
 {
     Called called = {t->path->len, NULL};
     for (guint i = 0; i < t->s->calls->len; i++) {
@@ -36,22 +36,24 @@ static void add_call(Tail *t, const RhStep *step)
     g_array_append_val(t->called, called);
 }
 
-static void add_slot(Tail *t, const RhSlot *slot, RhSteps steps)
+static void add_slot(Tail *t, const RhSlot *slot, RhInstrRange steps)
 {
-    const RhScript *script = t->script;
-    int32_t first = script->chunk_items[slot->chunk], end = script->chunk_items[slot->chunk + 1];
+    const RhStageProgram *stage_program = t->stage_program;
+    int32_t first = stage_program->chunk_items[slot->chunk],
+            end = stage_program->chunk_items[slot->chunk + 1];
     bool forward = slot->pass == RH_SLOT_FORWARD;
     for (int32_t i = first; steps.count == 0 && i < end; i++) {
         int32_t at = forward ? i : end - 1 - (i - first);
-        add_item(t, script->kinds[at], slot->pass, i + 1 < end);
+        add_item(t, stage_program->kinds[at], slot->pass, i + 1 < end);
     }
     int32_t last = steps.first + steps.count - 1;
-    while (last >= steps.first && rh_script_step(script, last)->kind != RH_STEP_RUN)
+    while (last >= steps.first && rh_stage_program_instr(stage_program, last)->kind != RH_INSTR_RUN)
         last--;
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
-        const RhStep *step = rh_script_step(script, i);
-        if (step->kind == RH_STEP_RUN)
-            add_item(t, rh_script_item(script, step->item)->kind, (RhSlotPass)step->pass, i < last);
+        const RhInstr *step = rh_stage_program_instr(stage_program, i);
+        if (step->kind == RH_INSTR_RUN)
+            add_item(t, rh_stage_program_layer(stage_program, step->item)->kind,
+                     (RhSlotPass)step->pass, i < last);
         else if (rh_is_gradient_reduction(step))
             add_call(t, step);
     }
@@ -129,13 +131,13 @@ double rh_gradient_stage_s(const RhGradientStage *s, const RhBoundCache *cache,
 {
     if (!s)
         return 0;
-    const RhScript *script = flows->script;
+    const RhStageProgram *stage_program = flows->stage_program;
     int32_t m = 0;
     for (int64_t i = 0; i < total; i++)
         m += slots[i].pass == RH_SLOT_FORWARD && slots[i].chunk == 0;
-    g_autofree int32_t *done = g_new0(int32_t, script->layout->vpp * RH_SLOT_PASSES);
+    g_autofree int32_t *done = g_new0(int32_t, stage_program->layout->vpp * RH_SLOT_PASSES);
     Tail t = {s,
-              script,
+              stage_program,
               cache->held_frac,
               false,
               g_array_new(FALSE, FALSE, sizeof(RhGradientInterval)),
@@ -143,7 +145,7 @@ double rh_gradient_stage_s(const RhGradientStage *s, const RhBoundCache *cache,
     for (int64_t i = 0, last = -1; i < total; i++) {
         RhSlotKind kind = rh_slot_kind_next(&slots[i], m, done);
         bool none = t.called->len == 0, forward = slots[i].pass == RH_SLOT_FORWARD;
-        add_slot(&t, &slots[i], rh_script_slot(script, &kind));
+        add_slot(&t, &slots[i], rh_stage_program_slot(stage_program, &kind));
         if (forward)
             last = i;
         if (none && t.called->len > 0)

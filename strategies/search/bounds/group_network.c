@@ -161,8 +161,8 @@ static bool mesh_turns(const RhPlatform *p, int32_t by)
 /* On a mesh pairs differ. Blocks of one rank, of whole nodes, or of parts of a node that its turns bring
  * over one another have collectives that take as long; messages do where all go to other nodes. Groups
  * that have several GPUs of a node in several blocks may yet end one before the other: they are at one
- * time in the network where a block's ranks meet in every item, and in the norm before what follows; not where
- * second shares are gathered so, ahead of items: who has the quicker pairs is earlier with the next gathers. */
+ * time in the network where a block's ranks meet in every layer, and in the norm before what follows; not where
+ * second shares are gathered so, ahead of layers: who has the quicker pairs is earlier with the next gathers. */
 static bool mesh_is_alike(const RhCase *c, const RhGrid *g, int32_t apart)
 {
     int32_t each = c->platform->gpus_per_node, pp = g->extent[RH_DIM_PP];

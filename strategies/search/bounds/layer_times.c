@@ -1,4 +1,4 @@
-/* An item's pass on an idle stage, by walking its tasks; passes one after another. Pairs take the same
+/* A layer's pass on an idle stage, by walking its tasks; passes one after another. Pairs take the same
  * walk, two halves that wait for their own (pair_times.c). */
 #include <math.h>
 
@@ -14,7 +14,7 @@ typedef struct {
     RhBoundCache *cache;
     const RhGroupNetwork *net;
     const RhPlacement *placement;
-    const RhItemPass *pass;
+    const RhLayerPass *pass;
     Run *runs;
     /* By lane: when it is free, since when it has been busy, kernels on the path to then. */
     double free_s[RH_LANE_LAST], since_s[RH_LANE_LAST], path_s[RH_LANE_LAST];
@@ -22,7 +22,7 @@ typedef struct {
     int beside_most;            /* lanes beside a kernel */
 } Walk;
 
-double rh_task_kernels_s(const RhItemTask *task)
+double rh_task_kernels_s(const RhLayerOp *task)
 {
     double sum = 0;
     for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
@@ -30,11 +30,11 @@ double rh_task_kernels_s(const RhItemTask *task)
     return sum;
 }
 
-double rh_item_kernels_s(const RhItemPass *pass)
+double rh_layer_kernels_s(const RhLayerPass *pass)
 {
     double sum = 0;
     for (guint i = 0; pass->tasks && i < pass->tasks->len; i++)
-        sum += rh_task_kernels_s(&g_array_index(pass->tasks, RhItemTask, i));
+        sum += rh_task_kernels_s(&g_array_index(pass->tasks, RhLayerOp, i));
     return sum;
 }
 
@@ -61,13 +61,13 @@ double rh_bound_beside_s(const RhBoundCache *cache, const double *free_s, const 
     return now - t;
 }
 
-static void start_after(const Walk *w, const RhItemTask *task, Run *run)
+static void start_after(const Walk *w, const RhLayerOp *task, Run *run)
 {
     run->start_s = w->free_s[task->lane];
     run->path_s = w->path_s[task->lane];
     run->before = w->last[task->lane];
     for (int32_t i = 0; i < task->after_count; i++) {
-        const Run *before = task->after[i] == RH_ITEM_ENTRY ? NULL : &w->runs[task->after[i]];
+        const Run *before = task->after[i] == RH_LAYER_OP_ENTRY ? NULL : &w->runs[task->after[i]];
         if (before && before->end_s > run->start_s) {
             run->start_s = before->end_s;
             run->path_s = before->path_s;
@@ -76,7 +76,7 @@ static void start_after(const Walk *w, const RhItemTask *task, Run *run)
     }
 }
 
-static void run_task(Walk *w, const RhItemTask *task, Run *run)
+static void run_task(Walk *w, const RhLayerOp *task, Run *run)
 {
     double *free_s = &w->free_s[task->lane], *since_s = &w->since_s[task->lane];
     start_after(w, task, run);
@@ -98,7 +98,7 @@ static void walk(Walk *w)
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         w->last[lane] = -1;
     for (guint i = 0; i < w->pass->tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(w->pass->tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(w->pass->tasks, RhLayerOp, i);
         run_task(w, task, &w->runs[i]);
         w->last[task->lane] = (int32_t)i;
     }
@@ -111,18 +111,19 @@ static double held_s(const Walk *w)
 {
     const GArray *tasks = w->pass->tasks;
     int32_t last = (int32_t)tasks->len - 1;
-    while (last > 0 && g_array_index(tasks, RhItemTask, last).lane != RH_LANE_COMPUTE)
+    while (last > 0 && g_array_index(tasks, RhLayerOp, last).lane != RH_LANE_COMPUTE)
         last--;
     double held = 0;
     for (int32_t i = 0; i < w->pass->left_count; i++) {
         int32_t left = w->pass->left[i];
-        if (left == RH_ITEM_ENTRY || g_array_index(tasks, RhItemTask, left).lane == RH_LANE_COMPUTE)
+        if (left == RH_LAYER_OP_ENTRY ||
+            g_array_index(tasks, RhLayerOp, left).lane == RH_LANE_COMPUTE)
             continue;
-        const RhItemTask *task = &g_array_index(tasks, RhItemTask, left);
+        const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, left);
         for (int32_t k = 0; k < task->after_count; k++) {
             int32_t before = task->after[k];
-            if (before == RH_ITEM_ENTRY ||
-                g_array_index(tasks, RhItemTask, before).lane != RH_LANE_COMPUTE)
+            if (before == RH_LAYER_OP_ENTRY ||
+                g_array_index(tasks, RhLayerOp, before).lane != RH_LANE_COMPUTE)
                 return (double)-INFINITY;
             if (before == last)
                 held = rh_max_d(held, w->runs[left].end_s - w->runs[left].start_s);
@@ -131,12 +132,12 @@ static double held_s(const Walk *w)
     return held;
 }
 
-static const RhItemTask *task_of(const RhItemPass *pass, int32_t i)
+static const RhLayerOp *task_of(const RhLayerPass *pass, int32_t i)
 {
-    return &g_array_index(pass->tasks, RhItemTask, i);
+    return &g_array_index(pass->tasks, RhLayerOp, i);
 }
 
-static bool waits_for(const RhItemTask *task, int32_t before)
+static bool waits_for(const RhLayerOp *task, int32_t before)
 {
     for (int32_t i = 0; i < task->after_count; i++)
         if (task->after[i] == before)
@@ -144,7 +145,7 @@ static bool waits_for(const RhItemTask *task, int32_t before)
     return false;
 }
 
-static int32_t last_of(const RhItemPass *pass, RhLane lane)
+static int32_t last_of(const RhLayerPass *pass, RhLane lane)
 {
     int32_t last = (int32_t)pass->tasks->len - 1;
     while (last >= 0 && task_of(pass, last)->lane != lane)
@@ -154,7 +155,7 @@ static int32_t last_of(const RhItemPass *pass, RhLane lane)
 
 /* An output that waits for nothing else waits for the last kernel. Kernels follow one another: of those behind
  * the last collective of lane TP the first that waits for it, and all from there on. */
-static double tail_s(const RhItemPass *pass)
+static double tail_s(const RhLayerPass *pass)
 {
     int32_t met = last_of(pass, RH_LANE_TP), out = last_of(pass, RH_LANE_COMPUTE);
     double sum = 0;
@@ -170,16 +171,16 @@ static double tail_s(const RhItemPass *pass)
 }
 
 /* When the compute lane is free, and when the output may leave. */
-static RhItemTime ends(const Walk *w)
+static RhLayerTime ends(const Walk *w)
 {
-    RhItemTime time = RH_ITEM_TIME_NONE;
+    RhLayerTime time = RH_LAYER_TIME_NONE;
     time.busy_s = time.out_s = w->free_s[RH_LANE_COMPUTE];
     time.kernels_s = time.out_kernels_s = w->path_s[RH_LANE_COMPUTE];
     time.held_s = held_s(w);
     time.tail_s = tail_s(w->pass);
     time.beside = w->beside_most;
     for (int32_t i = 0; i < w->pass->left_count; i++) {
-        const Run *left = w->pass->left[i] == RH_ITEM_ENTRY ? NULL : &w->runs[w->pass->left[i]];
+        const Run *left = w->pass->left[i] == RH_LAYER_OP_ENTRY ? NULL : &w->runs[w->pass->left[i]];
         if (left && left->end_s > time.out_s) {
             time.out_s = left->end_s;
             time.out_kernels_s = left->path_s;
@@ -196,7 +197,7 @@ static double after_s(double end_s, double c)
 /* The same walk where the lane is busy for so long that all that does not wait for it is done: what
  * is left then is left at least, whenever the lane becomes free, since every start and every end
  * grows with those before. */
-static RhItemLane behind(const Walk *idle, int lane, double busy_until_s)
+static RhLayerLaneTime behind(const Walk *idle, int lane, double busy_until_s)
 {
     Walk w = *idle;
     for (int i = 0; i < RH_LANE_LAST; i++)
@@ -204,42 +205,42 @@ static RhItemLane behind(const Walk *idle, int lane, double busy_until_s)
     w.free_s[lane] = busy_until_s;
     w.since_s[lane] = (double)INFINITY;
     walk(&w);
-    RhItemTime time = ends(&w);
-    return (RhItemLane){idle->free_s[lane], after_s(w.free_s[lane], busy_until_s),
-                        after_s(time.busy_s, busy_until_s), after_s(time.out_s, busy_until_s)};
+    RhLayerTime time = ends(&w);
+    return (RhLayerLaneTime){idle->free_s[lane], after_s(w.free_s[lane], busy_until_s),
+                             after_s(time.busy_s, busy_until_s), after_s(time.out_s, busy_until_s)};
 }
 
 /* Takes in what waits on the path to the end of a task. */
-static void add_waits(const Walk *w, int32_t last, RhItemWaits *waits)
+static void add_waits(const Walk *w, int32_t last, RhLayerWaits *waits)
 {
-    double part_s = waits->length_s / RH_ITEM_WINDOWS, on_path_s[RH_ITEM_WINDOWS] = {0};
+    double part_s = waits->length_s / RH_LAYER_WINDOWS, on_path_s[RH_LAYER_WINDOWS] = {0};
     for (int32_t at = last; at >= 0; at = w->runs[at].before) {
         const Run *run = &w->runs[at];
         bool kernel = task_of(w->pass, at)->lane == RH_LANE_COMPUTE;
-        for (int i = 0; !kernel && i < RH_ITEM_WINDOWS; i++)
+        for (int i = 0; !kernel && i < RH_LAYER_WINDOWS; i++)
             on_path_s[i] += rh_max_d(0, rh_min_d(run->end_s, (i + 1) * part_s) - run->start_s);
     }
-    for (int i = 0; i < RH_ITEM_WINDOWS; i++)
+    for (int i = 0; i < RH_LAYER_WINDOWS; i++)
         waits->wait_s[i] = rh_max_d(waits->wait_s[i], on_path_s[i]);
 }
 
-static RhItemWaits waits_of(const Walk *w, const RhItemTime *time)
+static RhLayerWaits waits_of(const Walk *w, const RhLayerTime *time)
 {
-    RhItemWaits waits = {.length_s = rh_min_d(time->busy_s, time->out_s)};
+    RhLayerWaits waits = {.length_s = rh_min_d(time->busy_s, time->out_s)};
     add_waits(w, w->last[RH_LANE_COMPUTE], &waits);
     for (int32_t i = 0; i < w->pass->left_count; i++)
-        if (w->pass->left[i] != RH_ITEM_ENTRY)
+        if (w->pass->left[i] != RH_LAYER_OP_ENTRY)
             add_waits(w, w->pass->left[i], &waits);
     return waits;
 }
 
-static RhItemTime item_time(RhBoundCache *cache, const RhGroupNetwork *net,
-                            const RhPlacement *placement, const RhItemPass *pass)
+static RhLayerTime item_time(RhBoundCache *cache, const RhGroupNetwork *net,
+                             const RhPlacement *placement, const RhLayerPass *pass)
 {
     g_autofree Run *runs = g_new0(Run, pass->tasks->len + 1);
     Walk w = {.cache = cache, .net = net, .placement = placement, .pass = pass, .runs = runs};
     walk(&w);
-    RhItemTime time = ends(&w);
+    RhLayerTime time = ends(&w);
     double over_s = 0;
     time.waits = waits_of(&w, &time);
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
@@ -253,11 +254,11 @@ static RhItemTime item_time(RhBoundCache *cache, const RhGroupNetwork *net,
 }
 
 /* One pass and then another: the second starts when the first one's output is there. */
-static RhItemLane lane_add(const RhItemTime *a, const RhItemTime *b, int lane)
+static RhLayerLaneTime lane_add(const RhLayerTime *a, const RhLayerTime *b, int lane)
 {
-    const RhItemLane *x = &a->lane[lane], *y = &b->lane[lane];
+    const RhLayerLaneTime *x = &a->lane[lane], *y = &b->lane[lane];
     bool used = y->free_s > 0;
-    return (RhItemLane){
+    return (RhLayerLaneTime){
         .free_s = used ? a->out_s + y->free_s : x->free_s,
         .lane_after_s =
             used ? rh_max_d(x->out_after_s + y->free_s, y->lane_after_s) : x->lane_after_s,
@@ -266,26 +267,26 @@ static RhItemLane lane_add(const RhItemTime *a, const RhItemTime *b, int lane)
     };
 }
 
-static RhItemTime then(const RhItemTime *a, const RhItemTime *b)
+static RhLayerTime then(const RhLayerTime *a, const RhLayerTime *b)
 {
-    RhItemTime sum = {.busy_s = a->out_s + b->busy_s,
-                      .out_s = a->out_s + b->out_s,
-                      .kernels_s = a->out_kernels_s + b->kernels_s,
-                      .out_kernels_s = a->out_kernels_s + b->out_kernels_s,
-                      .held_s = b->held_s,
-                      .tail_s = b->tail_s,
-                      .lanes_end = MAX(a->lanes_end, b->lanes_end),
-                      .beside = MAX(a->beside, b->beside),
-                      .waits = a->out_s > 0 ? a->waits : b->waits};
-    for (int lane = 0; lane < RH_ITEM_LANES; lane++)
+    RhLayerTime sum = {.busy_s = a->out_s + b->busy_s,
+                       .out_s = a->out_s + b->out_s,
+                       .kernels_s = a->out_kernels_s + b->kernels_s,
+                       .out_kernels_s = a->out_kernels_s + b->out_kernels_s,
+                       .held_s = b->held_s,
+                       .tail_s = b->tail_s,
+                       .lanes_end = MAX(a->lanes_end, b->lanes_end),
+                       .beside = MAX(a->beside, b->beside),
+                       .waits = a->out_s > 0 ? a->waits : b->waits};
+    for (int lane = 0; lane < RH_LAYER_LANES; lane++)
         sum.lane[lane] = lane_add(a, b, lane);
     return sum;
 }
 
-RhItemTime rh_item_time_add(RhItemTime a, RhItemTime b, double times)
+RhLayerTime rh_layer_time_add(RhLayerTime a, RhLayerTime b, double times)
 {
     if (times > 1) { /* all but the last of them go to the first */
-        for (int lane = 0; lane < RH_ITEM_LANES; lane++) {
+        for (int lane = 0; lane < RH_LAYER_LANES; lane++) {
             double first_s = rh_max_d(a.lane[lane].out_after_s + b.out_s, b.lane[lane].out_after_s);
             a.lane[lane].out_after_s = first_s + (times - 2) * b.out_s;
         }
@@ -296,34 +297,34 @@ RhItemTime rh_item_time_add(RhItemTime a, RhItemTime b, double times)
 }
 
 static void time_items(RhBoundCache *cache, const RhGroupNetwork *net, const RhPlacement *at,
-                       const RhItems *items, RhItemTimes *times)
+                       const RhLayerOps *items, RhLayerTimes *times)
 {
-    static const RhItemTime none = RH_ITEM_TIME_NONE;
+    static const RhLayerTime none = RH_LAYER_TIME_NONE;
     guint count = 0;
-    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++)
+    for (int i = 0; i < RH_LAYER_OP_KINDS * RH_SLOT_PASSES; i++)
         count += items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES].tasks != NULL;
-    times->own = g_array_sized_new(FALSE, FALSE, sizeof(RhItemTime), MAX(count, 1));
-    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
-        const RhItemPass *pass = &items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES];
-        const RhItemTime **time = &times->of[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES];
+    times->own = g_array_sized_new(FALSE, FALSE, sizeof(RhLayerTime), MAX(count, 1));
+    for (int i = 0; i < RH_LAYER_OP_KINDS * RH_SLOT_PASSES; i++) {
+        const RhLayerPass *pass = &items->pass[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES];
+        const RhLayerTime **time = &times->of[i / RH_SLOT_PASSES][i % RH_SLOT_PASSES];
         *time = &none;
         if (!pass->tasks)
             continue;
-        RhItemTime found = item_time(cache, net, at, pass);
+        RhLayerTime found = item_time(cache, net, at, pass);
         g_array_append_val(times->own, found);
-        *time = &g_array_index(times->own, RhItemTime, times->own->len - 1);
+        *time = &g_array_index(times->own, RhLayerTime, times->own->len - 1);
     }
 }
 
-const RhItemTimes *rh_bound_item_times(RhBoundCache *cache, RhShardCost *shard,
-                                       const RhGroupNetwork *net, int32_t stage)
+const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
+                                         const RhGroupNetwork *net, int32_t stage)
 {
     const RhPlacement *at = net->placement[stage];
-    RhItemTimes *times = g_hash_table_lookup(shard->times, at);
+    RhLayerTimes *times = g_hash_table_lookup(shard->times, at);
     if (!times) {
-        times = g_new0(RhItemTimes, 1);
-        time_items(cache, net, at, rh_bound_items(shard), times);
-        rh_pair_times_add(cache, net, at, times, rh_bound_items(shard));
+        times = g_new0(RhLayerTimes, 1);
+        time_items(cache, net, at, rh_bound_layer_ops(shard), times);
+        rh_pair_times_add(cache, net, at, times, rh_bound_layer_ops(shard));
         g_hash_table_insert(shard->times, (void *)(uintptr_t)at, times);
     }
     return times;

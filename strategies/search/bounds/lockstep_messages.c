@@ -56,30 +56,30 @@ static void add_call(const Calls *c, GArray *calls, RhGroupKind kind, RhOp op, d
     add_once(calls, 0, &call);
 }
 
-/* Of an item, once each. */
-static GArray *item_calls(const Calls *c, const RhItemPass *passes)
+/* Of a layer, once each. */
+static GArray *item_calls(const Calls *c, const RhLayerPass *passes)
 {
     GArray *calls = g_array_new(FALSE, FALSE, sizeof(Call));
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
         for (guint i = 0; passes[pass].tasks && i < passes[pass].tasks->len; i++) {
-            const RhItemTask *task = &g_array_index(passes[pass].tasks, RhItemTask, i);
+            const RhLayerOp *task = &g_array_index(passes[pass].tasks, RhLayerOp, i);
             if (task->lane != RH_LANE_COMPUTE)
                 add_call(c, calls, task->group, task->op, task->bytes, &task->routing);
         }
     return calls;
 }
 
-/* Of a script, likewise: kept with its seconds. */
+/* Of a stage program, likewise: kept with its seconds. */
 static const GArray *script_calls(const Calls *c, RhCommSteps *flows)
 {
-    const RhScript *script = flows->script;
+    const RhStageProgram *stage_program = flows->stage_program;
     flows = flows->like;
     if (flows->calls)
         return flows->calls;
     flows->calls = g_array_new(FALSE, FALSE, sizeof(Call));
-    for (guint i = 0; i < script->steps->len; i++) {
-        const RhStep *step = rh_script_step(script, (int32_t)i);
-        if (step->kind == RH_STEP_COMMUNICATE)
+    for (guint i = 0; i < stage_program->steps->len; i++) {
+        const RhInstr *step = rh_stage_program_instr(stage_program, (int32_t)i);
+        if (step->kind == RH_INSTR_COMMUNICATE)
             add_call(c, flows->calls, (RhGroupKind)step->group, (RhOp)step->op, step->bytes,
                      &(RhRouting){0});
     }
@@ -94,11 +94,11 @@ static void add_all(Calls *c, guint first, const GArray *calls)
 
 static void add_stage(Calls *c, GArray *const *of_kind, RhCommSteps *flows)
 {
-    bool kinds[RH_ITEM_KINDS] = {false};
+    bool kinds[RH_LAYER_OP_KINDS] = {false};
     guint first = c->calls->len;
-    for (guint i = 0; i < flows->script->items->len; i++)
-        kinds[rh_script_item(flows->script, (int32_t)i)->kind] = true;
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+    for (guint i = 0; i < flows->stage_program->items->len; i++)
+        kinds[rh_stage_program_layer(flows->stage_program, (int32_t)i)->kind] = true;
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         if (kinds[kind])
             add_all(c, first, of_kind[kind]);
     add_all(c, first, script_calls(c, flows));
@@ -116,17 +116,17 @@ static Calls calls_of(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwo
     Calls c = {.cache = cache,
                .l = l,
                .net = net,
-               .joined = rh_train_joined(shard->pieces, l),
+               .joined = rh_train_joined(shard->model_cost, l),
                .calls = g_array_new(FALSE, FALSE, sizeof(Call)),
                .stage_first = g_new0(guint, l->pp + 1)};
-    GArray *of_kind[RH_ITEM_KINDS];
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
-        of_kind[kind] = item_calls(&c, rh_bound_items(shard)->pass[kind]);
+    GArray *of_kind[RH_LAYER_OP_KINDS];
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
+        of_kind[kind] = item_calls(&c, rh_bound_layer_ops(shard)->pass[kind]);
     for (int32_t stage = 0; stage < l->pp; stage++) {
         add_stage(&c, of_kind, flows[stage]);
         c.stage_first[stage + 1] = c.calls->len;
     }
-    for (int kind = 0; kind < RH_ITEM_KINDS; kind++)
+    for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         g_array_unref(of_kind[kind]);
     return c;
 }

@@ -10,8 +10,8 @@ static const RhChunkMemory *chunk_memory(const RhBoundCache *s, RhShardCost *sha
     if (content >= (int32_t)shard->chunk_memory->len)
         g_ptr_array_set_size(shard->chunk_memory, (gint)s->contents->len);
     if (!shard->chunk_memory->pdata[content]) {
-        RhChunkMemory m =
-            rh_chunk_memory(shard->pieces, l, &g_array_index(s->contents, RhChunkItems, content));
+        RhChunkMemory m = rh_chunk_memory(shard->model_cost, l,
+                                          &g_array_index(s->contents, RhChunkLayers, content));
         shard->chunk_memory->pdata[content] = g_memdup2(&m, sizeof m);
     }
     return shard->chunk_memory->pdata[content];
@@ -54,16 +54,17 @@ static RhMemoryTables *rooms_new(RhBoundCache *s, RhShardCost *shard, const RhSp
 }
 
 /* Per stage, of which some may be known. */
-static RhStagePeaks *peaks_of(RhBoundCache *s, RhMemoryTables *rooms, const RhShape *shape,
-                              const RhGradientBytes *gradients)
+static RhStagePeaks *peaks_of(RhBoundCache *s, RhMemoryTables *rooms,
+                              const RhPipelineProfile *profile, const RhGradientBytes *gradients)
 {
     RhStagePeaks *peaks = rooms->peaks;
-    while (peaks &&
-           (peaks->shape != shape || memcmp(&peaks->gradients, gradients, sizeof *gradients) != 0))
+    while (peaks && (peaks->profile != profile ||
+                     memcmp(&peaks->gradients, gradients, sizeof *gradients) != 0))
         peaks = peaks->next;
     if (!peaks) {
-        peaks = rh_arena_take(s->rooms, sizeof *peaks + (gsize)shape->p * sizeof *peaks->of_stage);
-        peaks->shape = shape;
+        peaks =
+            rh_arena_take(s->rooms, sizeof *peaks + (gsize)profile->p * sizeof *peaks->of_stage);
+        peaks->profile = profile;
         peaks->gradients = *gradients;
         peaks->next = rooms->peaks;
         rooms->peaks = peaks;
@@ -79,13 +80,13 @@ static double room_of(const RhCase *c, const RhLayout *l, int32_t stage)
     return rh_train_stage_capacity(c, l, stage) / rh_train_memory_capacity(c);
 }
 
-RhStates rh_bound_layer_states(const RhPieces *pieces, const RhLayout *l)
+RhStates rh_bound_layer_states(const RhModelCost *model_cost, const RhLayout *l)
 {
-    const RhModel *model = pieces->c->model;
+    const RhModel *model = model_cost->c->model;
     RhStates sum = {0};
     for (int32_t i = 0; i < model->layers_count; i++) {
-        int kind = rh_layer_item(model, i, true); /* run again or not, it has the same */
-        RhStates states = rh_item_states(pieces, l, kind);
+        int kind = rh_op_kind_of_layer(model, i, true); /* run again or not, it has the same */
+        RhStates states = rh_layer_states(model_cost, l, kind);
         rh_states_add(&sum, &states);
     }
     return sum;
@@ -95,11 +96,11 @@ RhStates rh_bound_layer_states(const RhPieces *pieces, const RhLayout *l)
  * anything is made for how layers are split, it ends most questions of models that hardly fit. */
 static bool states_exceed(const RhShardCost *shard, const RhLayout *l, double most_bytes)
 {
-    const RhPieces *pieces = shard->pieces;
-    if (rh_platform_devices_count(pieces->c->platform) > 1 || isinf(most_bytes))
+    const RhModelCost *model_cost = shard->model_cost;
+    if (rh_platform_devices_count(model_cost->c->platform) > 1 || isinf(most_bytes))
         return false;
     RhStageHeld layers = {.states = shard->layer_states};
-    RhStageMemory m = rh_stage_memory_of(pieces, &layers, l);
+    RhStageMemory m = rh_stage_memory_of(model_cost, &layers, l);
     double bytes = m.fixed_bytes[RH_MEMORY_WEIGHTS] + m.fixed_bytes[RH_MEMORY_GRADIENTS] +
                    m.fixed_bytes[RH_MEMORY_OPTIMIZER];
     return bytes / l->pp * (1 - 1e-9) > most_bytes;
@@ -116,16 +117,16 @@ bool rh_bound_states_fit(RhBoundCache *s, const RhLayout *cut, double most_bytes
 }
 
 /* Does no stage need more from step to step alone? */
-static bool holds_within(const RhPieces *pieces, const RhMemoryTables *rooms, const RhLayout *l,
-                         double most_bytes)
+static bool holds_within(const RhModelCost *model_cost, const RhMemoryTables *rooms,
+                         const RhLayout *l, double most_bytes)
 {
     static const RhInFlight none;
     double needed_bytes = 0;
     for (int32_t stage = 0; stage < l->pp; stage++) {
         if (!rooms->as_before[stage])
             needed_bytes =
-                rh_train_memory_of_stage(pieces, rooms->held, &none, l, stage).peak_bytes;
-        if (needed_bytes > most_bytes * room_of(pieces->c, l, stage))
+                rh_train_memory_of_stage(model_cost, rooms->held, &none, l, stage).peak_bytes;
+        if (needed_bytes > most_bytes * room_of(model_cost->c, l, stage))
             return false;
         rooms->fixed_bytes[stage] = needed_bytes;
     }
@@ -150,17 +151,17 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
     if (states_exceed(shard, l, most_bytes))
         return false;
     const RhSplit *split = rh_bound_split(s, l);
-    const RhPieces *pieces = shard->pieces;
+    const RhModelCost *model_cost = shard->model_cost;
     RhTrainMemory worst = {0};
     double fullest = 0; /* as the first device's bytes */
     RhMemoryTables *rooms = g_hash_table_lookup(shard->rooms, split);
     if (!rooms)
         rooms = rooms_new(s, shard, split, l);
-    if (!holds_within(pieces, rooms, l, most_bytes))
+    if (!holds_within(model_cost, rooms, l, most_bytes))
         return false;
-    const RhShape *shape = rh_bound_shape(s, l);
-    RhGradientBytes gradients = rh_gradients_each(pieces->c, l);
-    RhStagePeaks *under = peaks_of(s, rooms, shape, &gradients);
+    const RhPipelineProfile *profile = rh_bound_pipeline_profile(s, l);
+    RhGradientBytes gradients = rh_gradients_each(model_cost->c, l);
+    RhStagePeaks *under = peaks_of(s, rooms, profile, &gradients);
     RhStagePeak *peaks = under->of_stage;
     g_autofree double *host = rh_train_copies(l) ? g_new(double, l->pp) : NULL;
     RhStageMemory fixed = {0};
@@ -168,9 +169,9 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
          stage = all || stage == 0 ? stage + 1 : MAX(stage + 1, l->pp - 1)) {
         if (!peaks[stage].known)
             peaks[stage] = (RhStagePeak){
-                rh_stage_peak(pieces, rooms->chunks, shape, &under->gradients, stage), true};
+                rh_stage_peak(model_cost, rooms->chunks, profile, &under->gradients, stage), true};
         const RhInFlight *in_flight = &peaks[stage].in_flight;
-        double room = room_of(pieces->c, l, stage);
+        double room = room_of(model_cost->c, l, stage);
         for (like = stage; rooms->as_before[like];)
             like--;
         if (host)
@@ -178,7 +179,7 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
         if (needs_less(rooms, stage, in_flight, fullest * room))
             continue;
         if (known != like)
-            fixed = rh_stage_memory_of(pieces, &rooms->held[like], l);
+            fixed = rh_stage_memory_of(model_cost, &rooms->held[like], l);
         known = like;
         RhTrainMemory m = rh_stage_memory_with(&fixed, in_flight, stage);
         if (m.peak_bytes > most_bytes * room)
@@ -187,8 +188,8 @@ static bool memory_within(RhBoundCache *s, const RhLayout *l, double most_bytes,
             worst = m;
         fullest = rh_max_d(fullest, m.peak_bytes / room);
     }
-    worst.host_bytes = host ? rh_train_host_bytes(pieces->c, l, host) : 0;
-    if (isfinite(most_bytes) && !rh_train_host_holds(pieces->c, worst.host_bytes))
+    worst.host_bytes = host ? rh_train_host_bytes(model_cost->c, l, host) : 0;
+    if (isfinite(most_bytes) && !rh_train_host_holds(model_cost->c, worst.host_bytes))
         return false;
     *out = worst;
     return true;

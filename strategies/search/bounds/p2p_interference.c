@@ -30,7 +30,7 @@ typedef struct {
 } Message;
 
 /* False: nothing is known of the task. */
-static bool take_task(const Message *m, const RhItemTask *task, RhP2pInterference *share)
+static bool take_task(const Message *m, const RhLayerOp *task, RhP2pInterference *share)
 {
     const RhGroupNetwork *net = m->links->net;
     if (task->lane != RH_LANE_TP)
@@ -48,31 +48,31 @@ static bool take_task(const Message *m, const RhItemTask *task, RhP2pInterferenc
 
 static bool take_items(const Message *m, RhP2pInterference *share)
 {
-    const RhItems *items = rh_bound_items(m->links->shard);
+    const RhLayerOps *items = rh_bound_layer_ops(m->links->shard);
     bool known = true;
-    for (int i = 0; i < RH_ITEM_KINDS * RH_SLOT_PASSES; i++) {
+    for (int i = 0; i < RH_LAYER_OP_KINDS * RH_SLOT_PASSES; i++) {
         int kind = i / RH_SLOT_PASSES;
         const GArray *tasks = items->pass[kind][i % RH_SLOT_PASSES].tasks;
-        bool here = (kind != RH_ITEM_EMBEDDING || m->stage == 0) &&
-                    (kind != RH_ITEM_HEAD || m->stage == m->links->l->pp - 1);
+        bool here = (kind != RH_LAYER_EMBEDDING || m->stage == 0) &&
+                    (kind != RH_LAYER_HEAD || m->stage == m->links->l->pp - 1);
         for (guint k = 0; here && known && tasks && k < tasks->len; k++)
-            known = take_task(m, &g_array_index(tasks, RhItemTask, k), share);
+            known = take_task(m, &g_array_index(tasks, RhLayerOp, k), share);
     }
     return known;
 }
 
-/* What a pass gathers before its items. */
+/* What a pass gathers before its layers. */
 static bool take_steps(const Message *m, RhP2pInterference *share)
 {
-    const RhScript *script = m->links->flows[m->stage]->script;
+    const RhStageProgram *stage_program = m->links->flows[m->stage]->stage_program;
     bool known = true;
-    for (int32_t i = 0; known && i < (int32_t)script->steps->len; i++) {
-        const RhStep *step = rh_script_step(script, i);
-        RhItemTask task = {.lane = (RhLane)step->lane,
-                           .group = (RhGroupKind)step->group,
-                           .op = (RhOp)step->op,
-                           .bytes = step->bytes};
-        if (step->kind == RH_STEP_COMMUNICATE && task.lane == RH_LANE_TP)
+    for (int32_t i = 0; known && i < (int32_t)stage_program->steps->len; i++) {
+        const RhInstr *step = rh_stage_program_instr(stage_program, i);
+        RhLayerOp task = {.lane = (RhLane)step->lane,
+                          .group = (RhGroupKind)step->group,
+                          .op = (RhOp)step->op,
+                          .bytes = step->bytes};
+        if (step->kind == RH_INSTR_COMMUNICATE && task.lane == RH_LANE_TP)
             known = take_task(m, &task, share);
     }
     return known;
@@ -86,7 +86,7 @@ static bool take_all(const Message *m, RhP2pInterference *share)
 
 static double worth_s(const RhContention *links, const RhP2pInterference *share)
 {
-    return rh_p2p_interference_s(share, links->shard->pieces->least_message_bytes);
+    return rh_p2p_interference_s(share, links->shard->model_cost->least_message_bytes);
 }
 
 /* Of the messages of all members and of the links of each the one that keeps the group back longest. */
@@ -168,7 +168,7 @@ const RhP2pInterference *rh_bound_p2p_interference(RhBoundCache *cache, const Rh
     RhShardCost *shard = rh_bound_shard(cache, l);
     const RhCommStepSet *set = rh_bound_comm_step_set(cache, l);
     RhP2pInterference *found = g_hash_table_lookup(shard->shares, set);
-    if (!found && rh_bound_items(shard)->pairs_count == 0) {
+    if (!found && rh_bound_layer_ops(shard)->pairs_count == 0) {
         found = shares_new(cache, l, net, shard);
         g_hash_table_insert(shard->shares, (void *)(uintptr_t)set, found);
     }

@@ -1,5 +1,5 @@
 /* Pairs, task by task: when each starts and ends in a stage whose lanes and inputs are as they are. The
- * same walk as of an item alone (layer_times.c), for two halves that wait for their own. */
+ * same walk as of a layer alone (layer_times.c), for two halves that wait for their own. */
 #include <math.h>
 
 #include "strategies/search/bounds/bound_cache.h"
@@ -8,7 +8,7 @@ typedef struct {
     RhBoundCache *cache;
     const RhGroupNetwork *net;
     const RhPlacement *at;
-    RhItemTimes *times;
+    RhLayerTimes *times;
 } Timer;
 
 static void add_list(const Timer *t, GArray *tasks)
@@ -17,7 +17,7 @@ static void add_list(const Timer *t, GArray *tasks)
         return;
     double *seconds = g_new(double, tasks->len + 1);
     for (guint i = 0; i < tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
         seconds[i] = task->lane == RH_LANE_COMPUTE
                          ? rh_task_kernels_s(task)
                          : rh_bound_block_s(t->cache, t->net, t->at, task);
@@ -26,14 +26,14 @@ static void add_list(const Timer *t, GArray *tasks)
 }
 
 void rh_pair_times_add(RhBoundCache *cache, const RhGroupNetwork *net, const RhPlacement *at,
-                       RhItemTimes *times, const RhItems *items)
+                       RhLayerTimes *times, const RhLayerOps *items)
 {
     Timer t = {cache, net, at, times};
     if (!items->whole)
         return;
     times->task_s = g_hash_table_new_full(g_direct_hash, g_direct_equal, NULL, g_free);
     times->pair_s = g_hash_table_new_full(rh_pair_hash, rh_pair_equal, g_free, g_free);
-    for (int item = 0; item < RH_ITEM_KINDS; item++) {
+    for (int item = 0; item < RH_LAYER_OP_KINDS; item++) {
         add_list(&t, items->pass[item][RH_SLOT_FORWARD].tasks);
         add_list(&t, items->whole[item].tasks);
     }
@@ -52,12 +52,12 @@ static double kernel_s(const RhBoundCache *cache, const RhBatchOverlap *turns, d
                : work_s;
 }
 
-static double start_s(const RhBatchOverlap *turns, const RhItemTask *task, int half,
+static double start_s(const RhBatchOverlap *turns, const RhLayerOp *task, int half,
                       const double *ends_s)
 {
     double start = turns->free_s[task->lane];
     for (int32_t i = 0; i < task->after_count; i++) {
-        if (task->after[i] != RH_ITEM_ENTRY) {
+        if (task->after[i] != RH_LAYER_OP_ENTRY) {
             start = rh_max_d(start, ends_s[task->after[i]]);
             continue;
         }
@@ -68,13 +68,13 @@ static double start_s(const RhBatchOverlap *turns, const RhItemTask *task, int h
     return start;
 }
 
-static void run_list(const RhBoundCache *cache, const RhItemTimes *times, GArray *tasks, int first,
+static void run_list(const RhBoundCache *cache, const RhLayerTimes *times, GArray *tasks, int first,
                      RhBatchOverlap *turns, double *ends_s)
 {
     const double *seconds = g_hash_table_lookup(times->task_s, tasks);
     double last_s[] = {turns->last_s[0], turns->last_s[1]};
     for (guint i = 0; i < tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
         int half = first + task->half;
         double start = start_s(turns, task, half, ends_s);
         double *free_s = &turns->free_s[task->lane];
@@ -97,53 +97,54 @@ static void leave(RhBatchOverlap *turns, int half, const int32_t *left, int32_t 
 {
     double pending = 0;
     for (int32_t i = 0; i < left_count; i++)
-        pending =
-            rh_max_d(pending, left[i] == RH_ITEM_ENTRY ? turns->pending_s[half] : ends_s[left[i]]);
+        pending = rh_max_d(pending,
+                           left[i] == RH_LAYER_OP_ENTRY ? turns->pending_s[half] : ends_s[left[i]]);
     turns->pending_s[half] = pending;
 }
 
-void rh_batch_overlap_pair(const RhBoundCache *cache, const RhItemTimes *times,
-                           const RhItems *items, const RhPairWalk *walk, int32_t forward,
+void rh_batch_overlap_pair(const RhBoundCache *cache, const RhLayerTimes *times,
+                           const RhLayerOps *items, const RhPairWalk *walk, int32_t forward,
                            int32_t backward, RhBatchOverlap *turns, double *ends_s)
 {
     if (forward >= 0 && backward >= 0) {
-        const RhItemPair *pair = &items->pair[walk->kinds[0][forward]][walk->kinds[1][backward]];
+        const RhLayerPassPair *pair =
+            &items->pair[walk->kinds[0][forward]][walk->kinds[1][backward]];
         run_list(cache, times, pair->tasks, 0, turns, ends_s);
         for (int half = 0; half < 2; half++)
             leave(turns, half, pair->half[half].left, pair->half[half].left_count, ends_s);
         return;
     }
     int half = backward >= 0;
-    const RhItemPass *pass = half ? &items->whole[walk->kinds[1][backward]]
-                                  : &items->pass[walk->kinds[0][forward]][RH_SLOT_FORWARD];
+    const RhLayerPass *pass = half ? &items->whole[walk->kinds[1][backward]]
+                                   : &items->pass[walk->kinds[0][forward]][RH_SLOT_FORWARD];
     run_list(cache, times, pass->tasks, half, turns, ends_s);
     leave(turns, half, pass->left, pass->left_count, ends_s);
 }
 
-double *rh_batch_overlap_new(const RhItems *items)
+double *rh_batch_overlap_new(const RhLayerOps *items)
 {
     guint most = 0;
     for (int f = 0; f < items->pairs_count; f++)
         for (int b = 0; b < items->pairs_count; b++)
             most = MAX(most, items->pair[f][b].tasks ? items->pair[f][b].tasks->len : 0);
-    for (int item = 0; items->whole && item < RH_ITEM_KINDS; item++)
+    for (int item = 0; items->whole && item < RH_LAYER_OP_KINDS; item++)
         most = MAX(most, items->whole[item].tasks ? items->whole[item].tasks->len : 0);
     return g_new(double, most + 1);
 }
 
 /* --- the closed form's --- */
 
-static double pair_alone_s(RhBoundCache *cache, RhShardCost *shard, const RhItemTimes *times,
-                           const RhChunkItems *forward, const RhChunkItems *backward)
+static double pair_alone_s(RhBoundCache *cache, RhShardCost *shard, const RhLayerTimes *times,
+                           const RhChunkLayers *forward, const RhChunkLayers *backward)
 {
-    const RhItems *items = rh_bound_items(shard);
+    const RhLayerOps *items = rh_bound_layer_ops(shard);
     g_autofree int *kinds = g_new(int, forward->count + backward->count + 4);
     g_autofree double *ends_s = rh_batch_overlap_new(items);
     double free_s[RH_LANE_LAST] = {0};
     RhBatchOverlap turns = {.free_s = free_s};
     RhPairWalk walk = {.kinds = {kinds, kinds + forward->count + 2}};
-    walk.count[0] = rh_chunk_kinds(shard->pieces, forward, kinds);
-    walk.count[1] = rh_chunk_kinds(shard->pieces, backward, kinds + forward->count + 2);
+    walk.count[0] = rh_chunk_kinds(shard->model_cost, forward, kinds);
+    walk.count[1] = rh_chunk_kinds(shard->model_cost, backward, kinds + forward->count + 2);
     for (int32_t f, b; rh_pair_next(&walk, &f, &b);)
         rh_batch_overlap_pair(cache, times, items, &walk, f, b, &turns, ends_s);
     return free_s[RH_LANE_COMPUTE];
@@ -153,13 +154,13 @@ double rh_bound_pair_s(RhBoundCache *cache, RhShardCost *shard, const RhGroupNet
                        int32_t stage, int32_t forward, int32_t backward)
 {
     int32_t key[] = {forward, backward};
-    const RhItemTimes *times = rh_bound_item_times(cache, shard, net, stage);
+    const RhLayerTimes *times = rh_bound_layer_times(cache, shard, net, stage);
     double *found = g_hash_table_lookup(times->pair_s, key);
     if (!found) {
         found = g_new(double, 1);
         *found = pair_alone_s(cache, shard, times,
-                              &g_array_index(cache->contents, RhChunkItems, forward),
-                              &g_array_index(cache->contents, RhChunkItems, backward));
+                              &g_array_index(cache->contents, RhChunkLayers, forward),
+                              &g_array_index(cache->contents, RhChunkLayers, backward));
         g_hash_table_insert(times->pair_s, g_memdup2(key, sizeof key), found);
     }
     return *found;

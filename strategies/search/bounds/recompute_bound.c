@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "strategies/search/bounds/recompute_bound.h"
-#include "strategies/train/item.h"
+#include "strategies/train/layer_ops.h"
 #include "strategies/train/open_knobs.h"
 
 /* Of one layer: the part of what it keeps that goes, and the seconds that this costs, at the least. */
@@ -28,7 +28,7 @@ struct RhRecomputeCosts {
 
 static double kept_bytes(RhBoundCache *cache, const RhLayout *l, int kind)
 {
-    return rh_item_bytes(rh_bound_shard(cache, l)->pieces, kind).kept;
+    return rh_layer_bytes(rh_bound_shard(cache, l)->model_cost, kind).kept;
 }
 
 /* Of the kind of layers that it frees the most of, at the seconds of that which takes the fewest for it. */
@@ -43,8 +43,8 @@ static Cost cost_of(RhBoundCache *cache, const RhLayout *plain, uint32_t recompu
         double freed_frac = all > 0 ? 1 - kept_bytes(cache, &again, kind) / all : 0;
         if (freed_frac <= 0)
             continue;
-        double more_s = rh_bound_item_work(cache, &again, net, 0, kind).all_s -
-                        rh_bound_item_work(cache, plain, net, 0, kind).all_s;
+        double more_s = rh_bound_layer_work(cache, &again, net, 0, kind).all_s -
+                        rh_bound_layer_work(cache, plain, net, 0, kind).all_s;
         cost.freed_frac = fmax(cost.freed_frac, freed_frac);
         cost.seconds = fmin(cost.seconds, fmax(0, more_s));
     }

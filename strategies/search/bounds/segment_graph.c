@@ -1,5 +1,5 @@
 /* The segment graph: one node for each slot of each stage; longest path over the schedule's order,
- * messages, and the communication of the stages' scripts, at idle speed but for p2p_interference.c: a lower
+ * messages, and the communication of the stages' stage programs, at idle speed but for p2p_interference.c: a lower
  * bound of the rehearsal, and equal to it where nothing collides.
  * Why it is one: start times are a max-plus function of durations, and sharing only lengthens
  * these. Kernels beside a collective are stretched, which is monotone too: a kernel of w seconds
@@ -95,26 +95,27 @@ static void enter_half(RhSegmentStage *s, const RhBatchOverlap *turns, int half)
     s->pending_s = turns->pending_s[half];
 }
 
-/* Steps before the slot's next item; the builder's order. */
-static void run_to_item(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps *steps,
+/* Steps before the slot's next layer; the builder's order. */
+static void run_to_item(const RhSegmentGraph *g, RhSegmentStage *s, RhInstrRange *steps,
                         RhBatchOverlap *turns, int half)
 {
     enter_half(s, turns, half);
     while (steps->count > 0) {
         int32_t i = steps->first++;
         steps->count--;
-        if (rh_script_step(s->flows->script, i)->kind == RH_STEP_RUN)
+        if (rh_stage_program_instr(s->flows->stage_program, i)->kind == RH_INSTR_RUN)
             break;
-        rh_segment_run_step(g, s, i);
+        rh_segment_run_instr(g, s, i);
     }
     turns->pending_s[half] = s->pending_s;
 }
 
 static void run_pair_items(const RhSegmentGraph *g, RhSegmentStage *s, const RhSlot *slots,
-                           RhSteps *steps, RhBatchOverlap *turns)
+                           RhInstrRange *steps, RhBatchOverlap *turns)
 {
-    const RhItems *items = rh_bound_items(g->shard);
-    RhPairWalk walk = rh_script_pair(s->flows->script, slots[0].chunk, slots[1].chunk);
+    const RhLayerOps *items = rh_bound_layer_ops(g->shard);
+    RhPairWalk walk =
+        rh_stage_program_pair(s->flows->stage_program, slots[0].chunk, slots[1].chunk);
     for (int32_t f, b; rh_pair_next(&walk, &f, &b);) {
         if (f >= 0)
             run_to_item(g, s, &steps[0], turns, 0);
@@ -131,10 +132,10 @@ static void run_pair(RhSegmentGraph *g, int32_t stage, const RhSlot *slots, cons
 {
     RhSegmentStage *s = &g->stages[stage];
     RhBatchOverlap turns = {.free_s = s->lane_s, .since_s = s->since_s};
-    RhSteps steps[3];
+    RhInstrRange steps[3];
     double pending_s = 0;
     for (int32_t i = 0; i <= slots[0].beside; i++)
-        steps[i] = rh_script_slot(s->flows->script, &kinds[i]);
+        steps[i] = rh_stage_program_slot(s->flows->stage_program, &kinds[i]);
     s->lane_s[RH_LANE_COMPUTE] = s->compute_s;
     for (int half = 0; half < 2; half++) {
         turns.last_s[half] = s->compute_s;
@@ -188,11 +189,11 @@ static bool advance(RhSegmentGraph *g, int32_t stage)
         return false;
     RhSlotKind kind = rh_slot_kind_next(slot, g->m, s->done);
     s->pending_s = rh_max_d(s->pending_s, input);
-    RhSteps steps = rh_script_slot(s->flows->script, &kind);
+    RhInstrRange steps = rh_stage_program_slot(s->flows->stage_program, &kind);
     if (steps.count == 0)
         rh_segment_run(g, s, &g->spans->chunk[at]->of[slot->pass]);
     else
-        rh_segment_run_steps(g, s, steps);
+        rh_segment_run_instrs(g, s, steps);
     send(g, stage, slot, at);
     s->next++;
     return true;
@@ -203,14 +204,15 @@ static void stage_init(RhSegmentGraph *g, int32_t stage, RhShardCost *shard,
 {
     RhSegmentStage *s = &g->stages[stage];
     *s = (RhSegmentStage){.flows = flows, .slots = slots, .done = done};
-    s->times = rh_bound_item_times(g->cache, shard, g->net, stage);
+    s->times = rh_bound_layer_times(g->cache, shard, g->net, stage);
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         s->since_s[lane] = (double)INFINITY;
-    s->begin_s = g_new(double, flows->script->begin.count + flows->script->ahead_most + 1);
-    s->sent_s = s->begin_s + flows->script->begin.count;
+    s->begin_s =
+        g_new(double, flows->stage_program->begin.count + flows->stage_program->ahead_most + 1);
+    s->sent_s = s->begin_s + flows->stage_program->begin.count;
     g->schedule->order(g->l->pp, g->l->vpp, g->m, stage, slots);
     s->turn = rh_slot_turn(slots, g->total);
-    rh_segment_run_steps(g, s, flows->script->begin);
+    rh_segment_run_instrs(g, s, flows->stage_program->begin);
     s->begun = true;
     s->called = g->sums ? g_array_new(FALSE, FALSE, sizeof(RhGradientCalled)) : NULL;
 }
@@ -219,12 +221,12 @@ static void stage_init(RhSegmentGraph *g, int32_t stage, RhShardCost *shard,
  * its end. */
 static RhGroupKind run_to_meeting(const RhSegmentGraph *g, RhSegmentStage *s)
 {
-    RhSteps end = s->flows->script->end;
+    RhInstrRange end = s->flows->stage_program->end;
     for (; s->ended < end.count; s->ended++) {
-        const RhStep *step = rh_script_step(s->flows->script, end.first + s->ended);
-        if (step->kind == RH_STEP_COMMUNICATE && rh_group_joins_stages((RhGroupKind)step->group))
+        const RhInstr *step = rh_stage_program_instr(s->flows->stage_program, end.first + s->ended);
+        if (step->kind == RH_INSTR_COMMUNICATE && rh_group_joins_stages((RhGroupKind)step->group))
             return (RhGroupKind)step->group;
-        rh_segment_run_step(g, s, end.first + s->ended);
+        rh_segment_run_instr(g, s, end.first + s->ended);
     }
     return RH_GROUP_LAST;
 }
@@ -241,7 +243,7 @@ static void meet(RhSegmentGraph *g, RhGroupKind kind)
         if (run_to_meeting(g, s) != kind)
             continue;
         s->pending_s = rh_max_d(s->pending_s, begin_s);
-        rh_segment_run_step(g, s, s->flows->script->end.first + s->ended++);
+        rh_segment_run_instr(g, s, s->flows->stage_program->end.first + s->ended++);
     }
 }
 
@@ -345,7 +347,7 @@ static double path_s(RhSegmentGraph *g)
     g_autofree RhSlot *slots = g_new(RhSlot, pp * g->total);
     g_autofree int32_t *done = g_new(int32_t, pp * g->l->vpp * RH_SLOT_PASSES);
     g_autoptr(RhEgress) sent = rh_egress_new(g->cache, g->l, g->spans);
-    g_autofree double *ends = rh_batch_overlap_new(rh_bound_items(g->shard));
+    g_autofree double *ends = rh_batch_overlap_new(rh_bound_layer_ops(g->shard));
     double end = 0;
     g->ends_s = ends;
     for (int32_t i = 0; i < count; i++) {
@@ -380,7 +382,7 @@ RhSegmentGraph rh_segment_graph_of(RhBoundCache *cache, const RhLayout *l)
     const RhSplit *split = rh_bound_split(cache, l);
     g.spans = rh_bound_chunk_times(cache, shard, split, g.net);
     g.shares = rh_bound_p2p_interference(cache, l);
-    g.messages_bytes = rh_pieces_messages_new(shard->pieces, split->layers, g.chunks);
+    g.messages_bytes = rh_model_cost_messages_new(shard->model_cost, split->layers, g.chunks);
     return g;
 }
 

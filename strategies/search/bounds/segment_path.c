@@ -15,15 +15,15 @@ static RhSegmentStage stage_at_rest(const Ends *e, int32_t stage, double *room)
 {
     const RhCommSteps *f = e->flows[stage];
     RhSegmentStage s = {.flows = f,
-                        .times = rh_bound_item_times(e->g->cache, e->shard, e->g->net, stage),
+                        .times = rh_bound_layer_times(e->g->cache, e->shard, e->g->net, stage),
                         .compute_s = (double)-INFINITY,
                         .begin_s = room,
-                        .sent_s = room + f->script->begin.count,
-                        .sent_count = f->script->ahead_most,
+                        .sent_s = room + f->stage_program->begin.count,
+                        .sent_count = f->stage_program->ahead_most,
                         .copy_before_s = (double)-INFINITY,
                         .copied_s = (double)-INFINITY,
                         .begun = true};
-    for (int32_t i = 0; i < f->script->begin.count + f->script->ahead_most + 1; i++)
+    for (int32_t i = 0; i < f->stage_program->begin.count + f->stage_program->ahead_most + 1; i++)
         room[i] = (double)-INFINITY;
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         s.lane_s[lane] = (double)-INFINITY;
@@ -32,12 +32,12 @@ static RhSegmentStage stage_at_rest(const Ends *e, int32_t stage, double *room)
 
 static double *stage_room(const RhCommSteps *f)
 {
-    return g_new0(double, f->script->begin.count + f->script->ahead_most + 1);
+    return g_new0(double, f->stage_program->begin.count + f->stage_program->ahead_most + 1);
 }
 
 /* Slots that a path runs in a row on one stage. */
 typedef struct {
-    const RhPathSlot *slots;
+    const RhSchedulePathSlot *slots;
     guint count;
     bool begins, ends; /* the path */
 } PathRun;
@@ -49,7 +49,7 @@ static void begin(const Ends *e, RhSegmentStage *s)
     for (int lane = 0; lane < RH_LANE_LAST; lane++)
         s->lane_s[lane] = 0;
     s->begun = false;
-    rh_segment_run_steps(e->g, s, s->flows->script->begin);
+    rh_segment_run_instrs(e->g, s, s->flows->stage_program->begin);
     s->begun = true;
 }
 
@@ -57,20 +57,20 @@ static void begin(const Ends *e, RhSegmentStage *s)
 static double run_end_s(const Ends *e, RhSegmentStage *s, const PathRun *r)
 {
     if (r->ends)
-        rh_segment_run_steps(e->g, s, s->flows->script->end);
+        rh_segment_run_instrs(e->g, s, s->flows->stage_program->end);
     return r->ends || r->slots[r->count - 1].leaves ? rh_max_d(s->compute_s, s->pending_s)
                                                     : s->compute_s;
 }
 
-/* Does the run do nothing but its items? */
+/* Does the run do nothing but its layers? */
 static bool is_plain(const Ends *e, const PathRun *r)
 {
-    const RhScript *script = e->flows[r->slots[0].stage]->script;
+    const RhStageProgram *stage_program = e->flows[r->slots[0].stage]->stage_program;
     return r->count == 1 && !r->begins && !r->ends &&
-           rh_script_slot(script, &r->slots[0].kind).count == 0;
+           rh_stage_program_slot(stage_program, &r->slots[0].kind).count == 0;
 }
 
-/* How much later a run is over than its items alone, which the path's price counts. */
+/* How much later a run is over than its layers alone, which the path's price counts. */
 static double late_s(const Ends *e, const PathRun *r)
 {
     int32_t stage = r->slots[0].stage;
@@ -84,13 +84,13 @@ static double late_s(const Ends *e, const PathRun *r)
         RhSlot slot = {.chunk = kind->chunk, .pass = kind->pass};
         int32_t at = rh_segment_place_of(e->g, stage, &slot),
                 to = rh_segment_receiver_of(e->g, &slot, at);
-        const RhItemTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
-        RhSteps steps = rh_script_slot(s.flows->script, kind);
+        const RhLayerTime *alone = &e->g->spans->chunk[at]->of[kind->pass];
+        RhInstrRange steps = rh_stage_program_slot(s.flows->stage_program, kind);
         s.stand = r->slots[i].stand;
         if (steps.count == 0)
             rh_segment_run(e->g, &s, alone);
         else
-            rh_segment_run_steps(e->g, &s, steps);
+            rh_segment_run_instrs(e->g, &s, steps);
         if (i + 1 < r->count && to >= 0)
             rh_segment_hand_on(e->g, &s, stage, &slot, to);
         alone_s += i + 1 == r->count && r->slots[i].leaves ? alone->out_s : alone->busy_s;
@@ -105,11 +105,11 @@ static RhSegmentGraph graph_of(RhBoundCache *cache, const RhLayout *l, const RhG
 }
 
 double rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwork *net,
-                            const RhPath *path)
+                            const RhSchedulePath *path)
 {
     RhSegmentGraph g = graph_of(cache, l, net);
     Ends e = {&g, rh_bound_shard(cache, l), rh_bound_comm_steps(cache, l)};
-    const RhPathSlot *slots = (const RhPathSlot *)(const void *)path->slots->data;
+    const RhSchedulePathSlot *slots = (const RhSchedulePathSlot *)(const void *)path->slots->data;
     double sum = 0;
     for (guint first = 0, end; first < path->slots->len; first = end) {
         for (end = first + 1; end < path->slots->len && slots[end].follows; end++)
@@ -124,7 +124,7 @@ double rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *l, const RhGrou
 
 /* --- what a message does to the slot behind --- */
 
-static const RhItemTime *slot_time(const Ends *e, int32_t stage, const RhSlot *slot)
+static const RhLayerTime *slot_time(const Ends *e, int32_t stage, const RhSlot *slot)
 {
     return &e->g->spans->chunk[rh_segment_place_of(e->g, stage, slot)]->of[slot->pass];
 }
@@ -145,7 +145,7 @@ static bool find_sender(const Ends *e, int32_t stage, bool down, RhSlot *out)
 }
 
 /* How much later a slot is over right behind the sender than the stage would be free. */
-static double behind_s(const Ends *e, RhSegmentStage s, const RhItemTime *time)
+static double behind_s(const Ends *e, RhSegmentStage s, const RhLayerTime *time)
 {
     double free_s = s.compute_s;
     rh_segment_run(e->g, &s, time);
@@ -161,7 +161,7 @@ static void fill_behind(const Ends *e, int32_t stage, RhSlotStand stand, bool do
     g_autofree double *room = stage_room(e->flows[stage]);
     RhSegmentStage s = stage_at_rest(e, stage, room);
     int32_t at = rh_segment_place_of(e->g, stage, &sender);
-    const RhItemTime *known = NULL;
+    const RhLayerTime *known = NULL;
     double known_s = 0;
     s.stand = stand;
     rh_segment_run(e->g, &s, slot_time(e, stage, &sender));
@@ -169,7 +169,7 @@ static void fill_behind(const Ends *e, int32_t stage, RhSlotStand stand, bool do
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
         for (int32_t chunk = 0; chunk < e->g->l->vpp; chunk++) {
             RhSlot slot = {.chunk = chunk, .pass = (RhSlotPass)pass};
-            const RhItemTime *time = slot_time(e, stage, &slot);
+            const RhLayerTime *time = slot_time(e, stage, &slot);
             if (time != known)
                 known_s = behind_s(e, s, time);
             known = time;

@@ -12,7 +12,7 @@ typedef struct {
 /* A stage that runs its slots: seconds since the step began, as far as it has come. */
 typedef struct {
     const RhCommSteps *flows;
-    const RhItemTimes *times;
+    const RhLayerTimes *times;
     const RhSlot *slots;
     int64_t next; /* slot to run */
     RhSlotTurn turn;
@@ -20,7 +20,7 @@ typedef struct {
     int32_t *done;     /* per chunk and pass */
     double compute_s;  /* the compute lane is free */
     double pending_s;  /* what the next run waits for besides */
-    double held_s;     /* of the latest run: RhItemTime */
+    double held_s;     /* of the latest run: RhLayerTime */
     double tail_s;     /* likewise, where nothing is waited for since */
     double sending_s;  /* from compute_s on something holds SMs so long: what the slot before left
                          under way, then its message */
@@ -29,7 +29,7 @@ typedef struct {
     double copied_s;              /* what ran when the latest copy back was sent for */
     double since_s[RH_LANE_LAST]; /* of lanes that are busy: since when; infinity: not known */
     double *sent_s; /* what ran when communications were sent for that looked back: a ring of the
-                       script's ahead_most */
+                       stage program's ahead_most */
     int32_t sent_count;
     int32_t
         begun_until; /* communications of the slot that look back, before this step: theirs is counted */
@@ -67,12 +67,12 @@ typedef struct {
 RhSegmentGraph rh_segment_graph_of(RhBoundCache *cache, const RhLayout *l);
 /* The same graph for another block of each stage, whose messages_bytes it borrows. */
 RhSegmentGraph rh_segment_graph_beside(const RhSegmentGraph *g, int32_t other);
-/* The items of a slot, which begins when the stage is free. */
-void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime *time);
-/* A step of the stage's script. */
-void rh_segment_run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t step);
-/* Items and communications in the script's order. */
-void rh_segment_run_steps(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps steps);
+/* The layers of a slot, which begins when the stage is free. */
+void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhLayerTime *time);
+/* A step of the stage's stage program. */
+void rh_segment_run_instr(const RhSegmentGraph *g, RhSegmentStage *s, int32_t step);
+/* Layers and communications in the stage program's order. */
+void rh_segment_run_instrs(const RhSegmentGraph *g, RhSegmentStage *s, RhInstrRange steps);
 /* The model chunk that the stage's slot is of, and the one that waits for it; -1: none. */
 int32_t rh_segment_place_of(const RhSegmentGraph *g, int32_t stage, const RhSlot *slot);
 int32_t rh_segment_receiver_of(const RhSegmentGraph *g, const RhSlot *slot, int32_t at);

@@ -1,21 +1,21 @@
-/* One stage of the segment graph: its runs of items, and what it communicates and copies beside them. */
+/* One stage of the segment graph: its runs of layers, and what it communicates and copies beside them. */
 #include "strategies/search/bounds/segment_private.h"
 
 /* What starts when the stage does: until the lane is free, or the output there. */
 typedef struct {
     double path_s, kernels_s;
-    int32_t beside; /* RhItemTime */
-    const RhItemWaits *waits;
+    int32_t beside; /* RhLayerTime */
+    const RhLayerWaits *waits;
 } Path;
 
 /* Of the path's first `window_s` no kernel runs for so long, at the most. */
 static double waits_s(const Path *p, double window_s)
 {
-    const RhItemWaits *w = p->waits;
+    const RhLayerWaits *w = p->waits;
     double exposed = p->path_s - p->kernels_s;
     if (window_s >= w->length_s)
-        return rh_min_d(exposed, w->wait_s[RH_ITEM_WINDOWS - 1] + window_s - w->length_s);
-    double part_s = w->length_s / RH_ITEM_WINDOWS;
+        return rh_min_d(exposed, w->wait_s[RH_LAYER_WINDOWS - 1] + window_s - w->length_s);
+    double part_s = w->length_s / RH_LAYER_WINDOWS;
     int i = (int)(window_s / part_s);
     double before_s = i > 0 ? w->wait_s[i - 1] : 0;
     return rh_min_d(exposed, rh_min_d(w->wait_s[i], before_s + window_s - i * part_s));
@@ -68,7 +68,7 @@ static double beside_message_s(const RhSegmentGraph *g, const RhSegmentStage *s,
 }
 
 /* A collective that the run before left under way keeps back those of this run. */
-static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, RhSegmentStage *s)
+static void wait_for_lane(const RhLayerLaneTime *lane, double *lane_s, double t, RhSegmentStage *s)
 {
     double c = *lane_s;
     if (lane->free_s > 0) {
@@ -83,7 +83,7 @@ static void wait_for_lane(const RhItemLane *lane, double *lane_s, double t, RhSe
 
 /* The rank whose input comes last and the one that sends last may be two: the later of both bounds
  * holds. */
-void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime *time)
+void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhLayerTime *time)
 {
     double t = rh_max_d(s->compute_s, s->pending_s);
     if (s->sent)
@@ -109,9 +109,9 @@ void rh_segment_run(const RhSegmentGraph *g, RhSegmentStage *s, const RhItemTime
 }
 
 /* When what a communication looks back on is done. */
-static double ready_s(const RhSegmentStage *s, const RhStep *step)
+static double ready_s(const RhSegmentStage *s, const RhInstr *step)
 {
-    int32_t ring = s->flows->script->ahead_most;
+    int32_t ring = s->flows->stage_program->ahead_most;
     if (step->ahead == 0)
         return rh_max_d(s->compute_s, s->pending_s);
     return s->sent_count >= step->ahead ? s->sent_s[(s->sent_count - step->ahead) % ring] : 0;
@@ -132,7 +132,7 @@ static void share_link(RhSegmentStage *s, const RhSegmentTransfer *own,
 
 static void occupy_lane(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
 {
-    const RhStep *step = rh_script_step(s->flows->script, i);
+    const RhInstr *step = rh_stage_program_instr(s->flows->stage_program, i);
     double seconds = s->flows->step_s[i], moving = s->flows->moving_s[i], ready = ready_s(s, step);
     double *lane_s = &s->lane_s[step->lane], waits = rh_max_d(0, *lane_s - ready);
     *lane_s = rh_max_d(*lane_s, ready) + seconds;
@@ -150,12 +150,12 @@ static void occupy_lane(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
 
 static void communicate(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
 {
-    const RhStep *step = rh_script_step(s->flows->script, i);
+    const RhInstr *step = rh_stage_program_instr(s->flows->stage_program, i);
     double ready = ready_s(s, step);
     if (i >= s->begun_until || step->ahead == 0)
         occupy_lane(g, s, i);
     if (step->ahead > 0)
-        s->sent_s[s->sent_count++ % s->flows->script->ahead_most] = s->compute_s;
+        s->sent_s[s->sent_count++ % s->flows->stage_program->ahead_most] = s->compute_s;
     if (s->called && s->begun && !s->over && step->lane == RH_LANE_DP)
         g_array_append_val(s->called,
                            ((RhGradientCalled){s->compute_s, ready, s->flows->step_s[i]}));
@@ -163,18 +163,18 @@ static void communicate(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
         s->begin_s[s->begin_count++] = s->lane_s[step->lane];
 }
 
-/* A communication that the script has behind a run, from step i on, but that may start before it is over, is
+/* A communication that the stage program has behind a run, from step i on, but that may start before it is over, is
  * under way beside it. */
 static void begin_ahead(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i, int32_t end)
 {
     uint32_t awaited = 0;
     for (; i < end; i++) {
-        const RhStep *step = rh_script_step(s->flows->script, i);
-        if (step->kind == RH_STEP_RUN)
+        const RhInstr *step = rh_stage_program_instr(s->flows->stage_program, i);
+        if (step->kind == RH_INSTR_RUN)
             return;
-        if (step->kind == RH_STEP_WAIT)
+        if (step->kind == RH_INSTR_WAIT)
             awaited |= RH_LANE_BIT(step->lane);
-        if (step->kind == RH_STEP_COMMUNICATE && step->ahead > 0) {
+        if (step->kind == RH_INSTR_COMMUNICATE && step->ahead > 0) {
             if (awaited & RH_LANE_BIT(step->lane))
                 return;
             occupy_lane(g, s, i);
@@ -186,7 +186,7 @@ static void begin_ahead(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i, i
 
 /* Back as soon as what ran when the copy before was sent for is done; that its own way out comes before
  * is left out. */
-static void copy(RhSegmentStage *s, const RhStep *step, double seconds)
+static void copy(RhSegmentStage *s, const RhInstr *step, double seconds)
 {
     double ready = rh_max_d(s->compute_s, s->pending_s), *lane_s = &s->lane_s[step->lane];
     if (step->ahead > 0) {
@@ -198,17 +198,19 @@ static void copy(RhSegmentStage *s, const RhStep *step, double seconds)
     *lane_s = rh_max_d(*lane_s, ready) + seconds;
 }
 
-void rh_segment_run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
+void rh_segment_run_instr(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
 {
-    const RhScript *script = s->flows->script;
-    const RhStep *step = rh_script_step(script, i);
-    if (step->kind == RH_STEP_RUN)
-        rh_segment_run(g, s, s->times->of[rh_script_item(script, step->item)->kind][step->pass]);
-    else if (step->kind == RH_STEP_KERNEL)
+    const RhStageProgram *stage_program = s->flows->stage_program;
+    const RhInstr *step = rh_stage_program_instr(stage_program, i);
+    if (step->kind == RH_INSTR_RUN)
+        rh_segment_run(
+            g, s,
+            s->times->of[rh_stage_program_layer(stage_program, step->item)->kind][step->pass]);
+    else if (step->kind == RH_INSTR_KERNEL)
         s->compute_s = rh_max_d(s->compute_s, s->pending_s) + s->flows->step_s[i];
-    else if (step->kind == RH_STEP_COMMUNICATE)
+    else if (step->kind == RH_INSTR_COMMUNICATE)
         communicate(g, s, i);
-    else if (step->kind == RH_STEP_COPY)
+    else if (step->kind == RH_INSTR_COPY)
         copy(s, step, s->flows->step_s[i]);
     else {
         double awaited_s = step->begin_index >= 0 ? s->begin_s[step->begin_index]
@@ -223,14 +225,14 @@ void rh_segment_run_step(const RhSegmentGraph *g, RhSegmentStage *s, int32_t i)
     }
 }
 
-void rh_segment_run_steps(const RhSegmentGraph *g, RhSegmentStage *s, RhSteps steps)
+void rh_segment_run_instrs(const RhSegmentGraph *g, RhSegmentStage *s, RhInstrRange steps)
 {
     int32_t end = steps.first + steps.count;
     s->begun_until = 0;
     for (int32_t i = steps.first; i < end; i++) {
-        if (rh_script_step(s->flows->script, i)->kind == RH_STEP_RUN)
+        if (rh_stage_program_instr(s->flows->stage_program, i)->kind == RH_INSTR_RUN)
             begin_ahead(g, s, i + 1, end);
-        rh_segment_run_step(g, s, i);
+        rh_segment_run_instr(g, s, i);
     }
     s->begun_until = 0;
 }

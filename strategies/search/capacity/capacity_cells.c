@@ -11,7 +11,7 @@ typedef struct {
     const RhCapacityAsked *asked;
     const RhCapacityTarget *goal;
     RhDeadline deadline;
-    const int32_t *order; /* of cells, by item: what takes longest first */
+    const int32_t *order; /* of cells, by layer: what takes longest first */
     RhCapacityCell *out;
     GError **errors; /* per cell */
     int32_t count, done;

@@ -57,7 +57,7 @@ static RhSteadyStateParts parts_of(const RhFunnel *f, const RhLayout *l)
     return whole ? (RhSteadyStateParts){0} : parts;
 }
 
-/* What is rehearsed of an item, in one run or two; returns how many. */
+/* What is rehearsed of a layer, in one run or two; returns how many. */
 static guint notes_of(const RhFunnel *f, const RhBatchItem *item, RhRehearsalNote notes[2])
 {
     RhLayout l = rh_funnel_layout(f, item->layout);
@@ -145,7 +145,7 @@ static void fail(RhFunnel *f, const RhLayout *l, const GError *error)
         g_prefix_error(&f->failed, "%s: ", text);
 }
 
-/* Takes what came of an item into the entries. */
+/* Takes what came of a layer into the entries. */
 static void account_item(RhFunnel *f, const RhBatchItem *item, RhRun **run, GError **error)
 {
     RhLayout l = rh_funnel_layout(f, item->layout);

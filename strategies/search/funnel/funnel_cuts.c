@@ -1,5 +1,5 @@
 /* Every cut of the space and its lower bound, which a few processes find out: of cuts with one shard one after another,
- * since what its items take is most of the work. */
+ * since what its layers take is most of the work. */
 #include <math.h>
 #include <string.h>
 

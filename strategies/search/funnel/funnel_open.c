@@ -9,7 +9,7 @@
 #include "strategies/search/bounds/recompute_bound.h"
 #include "strategies/search/funnel/funnel.h"
 #include "strategies/search/funnel/similarity.h"
-#include "strategies/train/least.h"
+#include "strategies/train/recompute_layers.h"
 
 typedef struct {
     RhFunnel *f;
@@ -128,8 +128,9 @@ static void add_layers(const Opening *o, const RhLayout *chosen)
 {
     RhFunnel *f = o->f;
     RhLayout l = *chosen;
-    rh_recompute_least(rh_bound_shard(f->cache, chosen)->pieces, rh_bound_shape(f->cache, chosen),
-                       f->room.ranked_bytes, &l);
+    rh_recompute_fewest_layers(rh_bound_shard(f->cache, chosen)->model_cost,
+                               rh_bound_pipeline_profile(f->cache, chosen), f->room.ranked_bytes,
+                               &l);
     if (l.recompute != chosen->recompute)
         return; /* none, which is a choice of its own */
     if (!isnan(add_layout(o, &l)) || l.again_layers_count == 0)

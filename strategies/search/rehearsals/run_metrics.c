@@ -7,7 +7,7 @@
 #include "sim/run_costs.h"
 #include "strategies/search/likeness.h"
 #include "strategies/train/memory.h"
-#include "strategies/train/script.h"
+#include "strategies/train/stage_program.h"
 
 double rh_straggler_factor(const RhCase *c)
 {
@@ -187,15 +187,15 @@ void rh_run_metrics_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
     copy_links(r, run);
 }
 
-/* Kernels of the mean rank, from the scripts that the program would be built from. */
+/* Kernels of the mean rank, from the stage programs that the program would be built from. */
 static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
 {
-    g_autoptr(RhPieces) pieces = rh_pieces_new(c, l);
-    g_autoptr(RhItems) items = rh_items_new(l, pieces);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
+    g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
     RhKernelSums sums = {0};
     for (int32_t stage = 0; stage < l->pp; stage++) {
-        g_autoptr(RhScript) script = rh_script_new(pieces, l, stage);
-        rh_script_add_kernels(script, items, &sums);
+        g_autoptr(RhStageProgram) stage_program = rh_stage_program_new(model_cost, l, stage);
+        rh_stage_program_add_kernels(stage_program, items, &sums);
     }
     for (int phase = 0; phase < RH_PHASE_LAST; phase++)
         sums.seconds[phase] /= l->pp;

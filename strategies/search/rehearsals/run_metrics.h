@@ -1,7 +1,7 @@
 #pragma once
 /* From a run to the figures of a rehearsal. Private to this folder, and to who asks what a change does. */
 #include "strategies/search/rehearsals/rehearse.h"
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 
 /* Everything but time: memory, capacity, layout. */
 RhRehearsal *rh_run_metrics_new(const RhCase *c, const RhLayout *layout);

@@ -15,13 +15,13 @@ static int32_t ring_ranks(const RhLayout *l)
     return l->cp / l->ulysses;
 }
 
-static void ring_step(RhWeave *w, const char *label, const RhPiece *part)
+static void ring_step(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     int32_t step = part->exchange.step;
     bool travels = step < ring_ranks(w->layout) - 1;
     RhRingStep ring = {RH_LANE_CP, RH_GROUP_CONTEXT, travels ? part->exchange.bytes : 0,
                        "pass keys and values on"};
-    rh_weave_ring_step(w, &ring, step > 0 ? "ring step" : label, part);
+    rh_layer_ops_ring_step(w, &ring, step > 0 ? "ring step" : label, part);
 }
 
 typedef struct {
@@ -37,7 +37,7 @@ static const Exposed exposed[] = {
     [RH_EXCHANGE_HEADS] = {RH_GROUP_HEADS, RH_OP_ALL_TO_ALL, "exchange tokens for heads"},
 };
 
-static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
+static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     RhExchangeKind kind = part->exchange.kind;
     if (kind == RH_EXCHANGE_RING) {
@@ -47,9 +47,9 @@ static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
     if ((size_t)kind >= G_N_ELEMENTS(exposed) || exposed[kind].label == NULL)
         return false;
     const Exposed *e = &exposed[kind];
-    rh_weave_continue_after(
-        w, rh_weave_collective(w, RH_LANE_CP, e->group, e->op, part->exchange.bytes, e->label));
-    rh_weave_kernels(w, label, RH_PARTS(part));
+    rh_layer_ops_continue_after(
+        w, rh_layer_ops_collective(w, RH_LANE_CP, e->group, e->op, part->exchange.bytes, e->label));
+    rh_layer_ops_kernels(w, label, RH_PARTS(part));
     return true;
 }
 

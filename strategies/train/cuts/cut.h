@@ -1,18 +1,18 @@
 #pragma once
 /* Cuts: the ways to divide a job over ranks. One file and one row of the table each. A cut adds
- * communication in two places: at the seams inside an item (item.h), where tensors are divided, and
- * around items in a stage's script (script.h), where parameters and gradients are. */
-#include "strategies/train/item.h"
-#include "strategies/train/script.h"
+ * communication in two places: at the hooks inside a layer (layer_ops.h), where tensors are divided, and
+ * around layers in a stage's stage program (stage_program.h), where parameters and gradients are. */
+#include "strategies/train/layer_ops.h"
+#include "strategies/train/stage_program.h"
 
 /* Places inside a block's pass. */
 typedef enum {
-    RH_SEAM_FORWARD_IN,   /* between the sequence part and the tensor part */
-    RH_SEAM_FORWARD_OUT,  /* behind the tensor part; skipped when nobody needs the output */
-    RH_SEAM_BACKWARD_IN,  /* before the gradients of the inputs */
-    RH_SEAM_BACKWARD_OUT, /* behind them */
-    RH_SEAM_WEIGHT_IN,    /* before the gradients of the weights, when they run apart */
-} RhSeam;
+    RH_HOOK_FORWARD_IN,   /* between the sequence part and the tensor part */
+    RH_HOOK_FORWARD_OUT,  /* behind the tensor part; skipped when nobody needs the output */
+    RH_HOOK_BACKWARD_IN,  /* before the gradients of the inputs */
+    RH_HOOK_BACKWARD_OUT, /* behind them */
+    RH_HOOK_WEIGHT_IN,    /* before the gradients of the weights, when they run apart */
+} RhHook;
 
 /* Ranks that share out a state of training; 1: everyone has all of it. */
 typedef struct {
@@ -28,20 +28,20 @@ typedef struct {
      * search need not look at what lies behind them. */
     bool (*grid_legal)(const RhCase *c, const RhLayout *layout, GError **error);
     bool (*legal)(const RhCase *c, const RhLayout *layout, GError **error);
-    /* May be NULL: nothing inside items. */
-    void (*seam)(RhWeave *w, RhSeam seam);
+    /* May be NULL: nothing inside layers. */
+    void (*hook)(RhLayerOpsBuilder *w, RhHook hook);
     /* Adds a part of a piece and the exchange that it begins with, if that is this cut's; false: it
      * is not. May be NULL. */
-    bool (*exchange)(RhWeave *w, const char *label, const RhPiece *part);
+    bool (*exchange)(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part);
     /* What of parameters of a class; may be NULL: shares out nothing. */
     void (*share)(const RhCase *c, const RhLayout *layout, RhParamsClass cls, RhShares *shares);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
-    void (*begin)(RhScriptWriter *w);
-    void (*before_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
-    void (*after_item)(RhScriptWriter *w, const RhSlotKind *slot, int32_t item);
-    void (*close)(RhScriptWriter *w, const RhSlotKind *slot);
+    void (*begin)(RhStageProgramWriter *w);
+    void (*before_item)(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item);
+    void (*after_item)(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item);
+    void (*close)(RhStageProgramWriter *w, const RhSlotKind *slot);
     /* All gradients of the stage are in, and the optimizer waits for what is added here. */
-    void (*end)(RhScriptWriter *w);
+    void (*end)(RhStageProgramWriter *w);
 } RhCut;
 
 /* Of all cuts together. */

@@ -6,34 +6,34 @@
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/cuts/gradients.h"
 
-static bool acts(const RhScriptWriter *w, int cls)
+static bool acts(const RhStageProgramWriter *w, int cls)
 {
-    const RhLayout *l = w->script->layout;
-    const RhCase *c = w->script->pieces->c;
+    const RhLayout *l = w->stage_program->layout;
+    const RhCase *c = w->stage_program->model_cost->c;
     return rh_params_exchanged(c, l, (RhParamsClass)cls) &&
            rh_params_zero(c, l, (RhParamsClass)cls) == 0;
 }
 
-static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhHeld *params = &rh_script_item(w->script, item)->params;
+    const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (acts(w, cls) && slot->last && rh_slot_ends(slot->pass))
             rh_gradients_collect(w, (RhParamsClass)cls, params->of[cls], RH_OP_ALL_REDUCE);
 }
 
-static void close(RhScriptWriter *w, const RhSlotKind *slot)
+static void close(RhStageProgramWriter *w, const RhSlotKind *slot)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (acts(w, cls) && slot->last && rh_slot_ends(slot->pass))
             rh_gradients_close(w, (RhParamsClass)cls, RH_OP_ALL_REDUCE);
 }
 
-static void end(RhScriptWriter *w)
+static void end(RhStageProgramWriter *w)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (acts(w, cls) && rh_gradients_end(w, (RhParamsClass)cls))
-            rh_script_wait(w, RH_LANE_DP);
+            rh_stage_program_wait(w, RH_LANE_DP);
 }
 
 const RhCut rh_cut_data = {.name = "dp", .after_item = after_item, .close = close, .end = end};

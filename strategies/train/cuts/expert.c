@@ -10,25 +10,26 @@
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
-static void communicate(RhWeave *w, RhGroupKind group, int32_t size, RhOp op, double bytes,
-                        const char *label)
+static void communicate(RhLayerOpsBuilder *w, RhGroupKind group, int32_t size, RhOp op,
+                        double bytes, const char *label)
 {
     if (size > 1)
-        rh_weave_continue_after(w, rh_weave_collective(w, RH_LANE_EP, group, op, bytes, label));
+        rh_layer_ops_continue_after(
+            w, rh_layer_ops_collective(w, RH_LANE_EP, group, op, bytes, label));
 }
 
-static void travel(RhWeave *w, const RhExchange *exchange, const char *label)
+static void travel(RhLayerOpsBuilder *w, const RhExchange *exchange, const char *label)
 {
     if (w->layout->ep == 1)
         return;
-    int32_t task = rh_weave_collective(w, RH_LANE_EP, RH_GROUP_EXPERT, RH_OP_ALL_TO_ALL,
-                                       exchange->bytes, label);
-    rh_weave_route(w, task, &exchange->routing);
-    rh_weave_continue_after(w, task);
+    int32_t task = rh_layer_ops_collective(w, RH_LANE_EP, RH_GROUP_EXPERT, RH_OP_ALL_TO_ALL,
+                                           exchange->bytes, label);
+    rh_layer_ops_route(w, task, &exchange->routing);
+    rh_layer_ops_continue_after(w, task);
 }
 
 /* To the ranks of the experts, or back from them. */
-static void send(RhWeave *w, const RhExchange *exchange)
+static void send(RhLayerOpsBuilder *w, const RhExchange *exchange)
 {
     int32_t etp = rh_train_expert_tensor(w->layout);
     if (exchange->kind == RH_EXCHANGE_DISPATCH) {
@@ -44,9 +45,9 @@ static void send(RhWeave *w, const RhExchange *exchange)
 
 /* The same, and what runs until they arrive waits for what was awaited before alone. Returns what they
  * arrive with. */
-static int32_t send_beside(RhWeave *w, const RhExchange *exchange)
+static int32_t send_beside(RhLayerOpsBuilder *w, const RhExchange *exchange)
 {
-    RhWeave before = *w;
+    RhLayerOpsBuilder before = *w;
     send(w, exchange);
     int32_t arrival = (int32_t)w->tasks->len - 1;
     memcpy(w->pending, before.pending, sizeof w->pending);
@@ -54,7 +55,7 @@ static int32_t send_beside(RhWeave *w, const RhExchange *exchange)
     return arrival;
 }
 
-static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
+static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     const RhExchange *at = &part->exchange;
     bool sends = at->kind == RH_EXCHANGE_DISPATCH || at->kind == RH_EXCHANGE_COMBINE;
@@ -63,10 +64,10 @@ static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
     else if (sends)
         send(w, at);
     else if (at->kind == RH_EXCHANGE_ARRIVE)
-        rh_weave_wait_for(w, w->arrival);
+        rh_layer_ops_wait_for(w, w->arrival);
     else
         return false;
-    rh_weave_kernels(w, label, RH_PARTS(part));
+    rh_layer_ops_kernels(w, label, RH_PARTS(part));
     return true;
 }
 

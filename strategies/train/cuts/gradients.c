@@ -10,68 +10,70 @@ double rh_bucket_params(const RhCase *c, const RhLayout *layout, RhParamsClass c
                 c->stack->bucket_params_per_replica * rh_params_replicas(layout, cls));
 }
 
-static void send(RhScriptWriter *w, RhGroupKind group, RhOp op, double bytes, int32_t buffers,
+static void send(RhStageProgramWriter *w, RhGroupKind group, RhOp op, double bytes, int32_t buffers,
                  const char *label)
 {
-    rh_script_communicate(w, (RhStep){.lane = RH_LANE_DP,
-                                      .group = (uint8_t)group,
-                                      .op = (uint8_t)op,
-                                      .phase = RH_PHASE_GRADIENT,
-                                      .bytes = bytes,
-                                      .label = label,
-                                      .buffers = (int16_t)buffers});
+    rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_DP,
+                                              .group = (uint8_t)group,
+                                              .op = (uint8_t)op,
+                                              .phase = RH_PHASE_GRADIENT,
+                                              .bytes = bytes,
+                                              .label = label,
+                                              .buffers = (int16_t)buffers});
 }
 
-void rh_gradients_reduce(RhScriptWriter *w, RhParamsClass cls, RhOp op, double bytes,
+void rh_gradients_reduce(RhStageProgramWriter *w, RhParamsClass cls, RhOp op, double bytes,
                          int32_t buffers)
 {
     bool scatter = op == RH_OP_REDUCE_SCATTER;
     RhGroupKind group =
-        scatter ? rh_params_shard_group(w->script->layout, cls) : rh_params_group(cls);
+        scatter ? rh_params_shard_group(w->stage_program->layout, cls) : rh_params_group(cls);
     send(w, group, op, bytes, buffers, "reduce gradients");
 }
 
 /* Behind what scatters them, on its lane. */
-void rh_gradients_sum_shares(RhScriptWriter *w, RhParamsClass cls, double params)
+void rh_gradients_sum_shares(RhStageProgramWriter *w, RhParamsClass cls, double params)
 {
-    const RhLayout *l = w->script->layout;
+    const RhLayout *l = w->stage_program->layout;
     if (rh_params_shard_group(l, cls) != rh_params_group(cls))
         send(w, rh_params_same_share_group(cls),
              rh_params_outer(l, cls) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE,
-             rh_gradient_bytes(w->script->pieces->c) * params / rh_params_shards(l, cls), 0,
-             "sum shares of gradients");
+             rh_gradient_bytes(w->stage_program->model_cost->c) * params / rh_params_shards(l, cls),
+             0, "sum shares of gradients");
 }
 
-static bool is_late(const RhScriptWriter *w)
+static bool is_late(const RhStageProgramWriter *w)
 {
-    return w->script->pieces->c->stack->late_exchange;
+    return w->stage_program->model_cost->c->stack->late_exchange;
 }
 
-static void flush(RhScriptWriter *w, RhParamsClass cls, RhOp op, double params)
+static void flush(RhStageProgramWriter *w, RhParamsClass cls, RhOp op, double params)
 {
-    double bytes = is_late(w) ? LATE_BYTES : rh_gradient_bytes(w->script->pieces->c);
+    double bytes = is_late(w) ? LATE_BYTES : rh_gradient_bytes(w->stage_program->model_cost->c);
     rh_gradients_reduce(w, cls, op, bytes * params, 0);
     if (op == RH_OP_REDUCE_SCATTER)
         rh_gradients_sum_shares(w, cls, params);
     w->collected.of[cls] -= params;
 }
 
-void rh_gradients_close(RhScriptWriter *w, RhParamsClass cls, RhOp op)
+void rh_gradients_close(RhStageProgramWriter *w, RhParamsClass cls, RhOp op)
 {
     if (!is_late(w))
         flush(w, cls, op, w->collected.of[cls]);
 }
 
-void rh_gradients_collect(RhScriptWriter *w, RhParamsClass cls, double params, RhOp op)
+void rh_gradients_collect(RhStageProgramWriter *w, RhParamsClass cls, double params, RhOp op)
 {
     w->collected.of[cls] += params;
-    if (w->collected.of[cls] >= rh_bucket_params(w->script->pieces->c, w->script->layout, cls))
+    if (w->collected.of[cls] >=
+        rh_bucket_params(w->stage_program->model_cost->c, w->stage_program->layout, cls))
         rh_gradients_close(w, cls, op);
 }
 
-bool rh_gradients_end(RhScriptWriter *w, RhParamsClass cls)
+bool rh_gradients_end(RhStageProgramWriter *w, RhParamsClass cls)
 {
-    double bucket = rh_bucket_params(w->script->pieces->c, w->script->layout, cls);
+    double bucket =
+        rh_bucket_params(w->stage_program->model_cost->c, w->stage_program->layout, cls);
     bool sends = is_late(w) && w->collected.of[cls] > 0;
     while (sends && w->collected.of[cls] > 0)
         flush(w, cls, RH_OP_ALL_REDUCE, fmin(bucket, w->collected.of[cls]));

@@ -7,37 +7,37 @@
 
 #define NORM_BYTES 4.0 /* fp32 */
 
-static RhKernel squares(const RhScript *s)
+static RhKernel squares(const RhStageProgram *s)
 {
     double share = 0; /* gradients, on this rank */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += s->states.params.of[cls] /
-                 rh_cut_shares(s->pieces->c, s->layout, (RhParamsClass)cls).optimizer;
+                 rh_cut_shares(s->model_cost->c, s->layout, (RhParamsClass)cls).optimizer;
     return (RhKernel){.cls = RH_KERNEL_REDUCE,
                       .dtype = RH_DTYPE_FP32,
-                      .bytes = rh_gradient_bytes(s->pieces->c) * share,
+                      .bytes = rh_gradient_bytes(s->model_cost->c) * share,
                       .flops = 2 * share};
 }
 
-static void end(RhScriptWriter *w)
+static void end(RhStageProgramWriter *w)
 {
-    const RhScript *s = w->script;
+    const RhStageProgram *s = w->stage_program;
     const RhLayout *l = s->layout;
     RhGrid grid = rh_grid(l);
     RhGroupKind group = rh_norm_group(l);
-    if (!s->pieces->c->stack->gradient_norm)
+    if (!s->model_cost->c->stack->gradient_norm)
         return;
     RhKernel kernel = squares(s);
-    rh_script_run_kernel(w, &kernel, "square gradients");
+    rh_stage_program_run_kernel(w, &kernel, "square gradients");
     if (rh_grid_group_size(&grid, group) * l->pp == 1)
         return;
-    rh_script_communicate(w, (RhStep){.lane = RH_LANE_NORM,
-                                      .group = (uint8_t)group,
-                                      .op = RH_OP_ALL_REDUCE,
-                                      .phase = RH_PHASE_GRADIENT,
-                                      .bytes = NORM_BYTES,
-                                      .label = "sum the gradients' norm"});
-    rh_script_wait(w, RH_LANE_NORM);
+    rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_NORM,
+                                              .group = (uint8_t)group,
+                                              .op = RH_OP_ALL_REDUCE,
+                                              .phase = RH_PHASE_GRADIENT,
+                                              .bytes = NORM_BYTES,
+                                              .label = "sum the gradients' norm"});
+    rh_stage_program_wait(w, RH_LANE_NORM);
 }
 
 const RhCut rh_cut_norm = {.name = "norm", .end = end};

@@ -10,36 +10,37 @@
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
-static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhScript *s = w->script;
-    double bytes = rh_script_item(s, item)->away_bytes;
+    const RhStageProgram *s = w->stage_program;
+    double bytes = rh_stage_program_layer(s, item)->away_bytes;
     if (s->layout->offload == 0)
         return;
-    rh_script_wait_before(w, RH_LANE_COPY_OUT);
+    rh_stage_program_wait_before(w, RH_LANE_COPY_OUT);
     if (slot->pass == RH_SLOT_FORWARD || bytes <= 0)
         return;
-    rh_script_copy(w, (RhStep){.lane = RH_LANE_COPY_IN,
-                               .phase = RH_PHASE_BACKWARD,
-                               .bytes = bytes,
-                               .item = item,
-                               .label = "load activations",
-                               .ahead = 1,
-                               .buffers = 1,
-                               .begin_index = -1});
-    rh_script_wait(w, RH_LANE_COPY_IN);
+    rh_stage_program_copy(w, (RhInstr){.lane = RH_LANE_COPY_IN,
+                                       .phase = RH_PHASE_BACKWARD,
+                                       .bytes = bytes,
+                                       .item = item,
+                                       .label = "load activations",
+                                       .ahead = 1,
+                                       .buffers = 1,
+                                       .begin_index = -1});
+    rh_stage_program_wait(w, RH_LANE_COPY_IN);
 }
 
-static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     if (slot->pass == RH_SLOT_FORWARD)
-        rh_script_copy(w, (RhStep){.lane = RH_LANE_COPY_OUT,
-                                   .phase = RH_PHASE_FORWARD,
-                                   .bytes = rh_script_item(w->script, item)->away_bytes,
-                                   .item = item,
-                                   .label = "offload activations",
-                                   .buffers = 1,
-                                   .begin_index = -1});
+        rh_stage_program_copy(
+            w, (RhInstr){.lane = RH_LANE_COPY_OUT,
+                         .phase = RH_PHASE_FORWARD,
+                         .bytes = rh_stage_program_layer(w->stage_program, item)->away_bytes,
+                         .item = item,
+                         .label = "offload activations",
+                         .buffers = 1,
+                         .begin_index = -1});
 }
 
 static bool legal(const RhCase *c, const RhLayout *l, GError **error)

@@ -16,31 +16,31 @@
 #include "base/error.h"
 #include "strategies/train/cuts/cut.h"
 
-static bool sequence(const RhWeave *w)
+static bool sequence(const RhLayerOpsBuilder *w)
 {
-    return w->pieces->shard.sequence_parallel;
+    return w->model_cost->shard.sequence_parallel;
 }
 
-static int32_t collective(RhWeave *w, RhOp op, double bytes, const char *label)
+static int32_t collective(RhLayerOpsBuilder *w, RhOp op, double bytes, const char *label)
 {
-    return rh_weave_collective(w, RH_LANE_TP, RH_GROUP_TENSOR, op, bytes, label);
+    return rh_layer_ops_collective(w, RH_LANE_TP, RH_GROUP_TENSOR, op, bytes, label);
 }
 
 /* Sums partial outputs, or gradients: reduce-scatter along the sequence, or all-reduce. */
-static int32_t sum_out(RhWeave *w, double bytes, const char *label)
+static int32_t sum_out(RhLayerOpsBuilder *w, double bytes, const char *label)
 {
     return collective(w, sequence(w) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE, bytes, label);
 }
 
-static int32_t gather(RhWeave *w, const char *label)
+static int32_t gather(RhLayerOpsBuilder *w, const char *label)
 {
     return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->gathered_bytes, label) : -1;
 }
 
 /* An output's gradient has nothing of what the block looks at besides its input. */
-static int32_t gather_gradients(RhWeave *w)
+static int32_t gather_gradients(RhLayerOpsBuilder *w)
 {
-    bool both = w->pieces->c->model->encoder;
+    bool both = w->model_cost->c->model->encoder;
     double whole = w->at->boundary_bytes + (both ? w->at->other_bytes : 0);
     double own = whole > 0 ? w->at->boundary_bytes / whole : 1;
     return sequence(w) ? collective(w, RH_OP_ALL_GATHER, own * w->at->gathered_bytes,
@@ -49,12 +49,12 @@ static int32_t gather_gradients(RhWeave *w)
 }
 
 /* For the gradients of weights. */
-static int32_t gather_again(RhWeave *w)
+static int32_t gather_again(RhLayerOpsBuilder *w)
 {
-    return w->pieces->c->stack->keeps_gathered ? -1 : gather(w, "all-gather input again");
+    return w->model_cost->c->stack->keeps_gathered ? -1 : gather(w, "all-gather input again");
 }
 
-static bool in_steps(const RhPiece *piece, RhExchangeKind kind)
+static bool in_steps(const RhKernelSequence *piece, RhExchangeKind kind)
 {
     for (int32_t i = 0; i < piece->parts_count; i++)
         if (piece->parts[i].exchange.kind == kind)
@@ -63,41 +63,41 @@ static bool in_steps(const RhPiece *piece, RhExchangeKind kind)
 }
 
 /* Backward, weights wait for the input, too: it is gathered again behind the ring's last step. */
-static void rows_in(RhWeave *w, const char *label, const RhPiece *part)
+static void rows_in(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     bool last = part->exchange.step == w->layout->tp - 1;
     bool weights_next = w->pass == RH_SLOT_BACKWARD && w->phase != RH_PHASE_RECOMPUTE &&
                         w->at->weight.kernels->len > 0;
     RhRingStep ring = {RH_LANE_TP, RH_GROUP_TENSOR,
                        last ? 0 : w->at->gathered_bytes / w->layout->tp,
-                       w->pieces->shard.pulls_rows ? "copy rows" : "pass rows on"};
+                       w->model_cost->shard.pulls_rows ? "copy rows" : "pass rows on"};
     if (last && weights_next)
         w->before_weight = gather_again(w);
-    rh_weave_ring_step(w, &ring, label, part);
+    rh_layer_ops_ring_step(w, &ring, label, part);
 }
 
 /* What follows waits for the last split's sum (forward_out); a rank's own rows go nowhere. */
-static void rows_out(RhWeave *w, const char *label, const RhPiece *part)
+static void rows_out(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
-    bool copied = w->pieces->shard.pulls_rows;
-    rh_weave_kernels(w, label, RH_PARTS(part));
+    bool copied = w->model_cost->shard.pulls_rows;
+    rh_layer_ops_kernels(w, label, RH_PARTS(part));
     if (w->summed && part->exchange.bytes > 0)
         w->step_brings =
             collective(w, copied ? RH_OP_SHIFT : RH_OP_REDUCE_SCATTER, part->exchange.bytes,
                        copied ? "copy rows of activations" : "sum rows of activations");
 }
 
-static void rows_add(RhWeave *w, const char *label, const RhPiece *part)
+static void rows_add(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     if (!w->summed)
         return;
-    rh_weave_wait_for(w, w->step_brings);
-    rh_weave_kernels(w, label, RH_PARTS(part));
+    rh_layer_ops_wait_for(w, w->step_brings);
+    rh_layer_ops_kernels(w, label, RH_PARTS(part));
 }
 
-static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
+static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
-    typedef void Weave(RhWeave *, const char *, const RhPiece *);
+    typedef void Weave(RhLayerOpsBuilder *, const char *, const RhKernelSequence *);
     static Weave *const weaves[] = {[RH_EXCHANGE_ROWS_IN] = rows_in,
                                     [RH_EXCHANGE_ROWS_OUT] = rows_out,
                                     [RH_EXCHANGE_ROWS_ADD] = rows_add};
@@ -109,11 +109,11 @@ static bool exchange(RhWeave *w, const char *label, const RhPiece *part)
 }
 
 /* All logits on every rank, in the weights' 2 bytes, or what their loss needs of the others. */
-static void share_logits(RhWeave *w)
+static void share_logits(RhLayerOpsBuilder *w)
 {
-    const RhShard *shard = &w->pieces->shard;
-    double tokens = (double)rh_shard_tokens(shard), words = (double)w->pieces->c->model->vocab;
-    rh_weave_continue_after(
+    const RhShard *shard = &w->model_cost->shard;
+    double tokens = (double)rh_shard_tokens(shard), words = (double)w->model_cost->c->model->vocab;
+    rh_layer_ops_continue_after(
         w, shard->whole_logits
                ? collective(w, RH_OP_ALL_GATHER, rh_dtype_bytes(shard->dtype) * tokens * words,
                             "gather logits")
@@ -123,20 +123,20 @@ static void share_logits(RhWeave *w)
 /* The vocabulary is cut by t. Embedding: every rank looks up its part, partial rows are summed.
  * Head: cross-entropy needs the maximum, the predicted logit and the sum of exponentials over all
  * of it, fp32 a token. */
-static void forward_out(RhWeave *w)
+static void forward_out(RhLayerOpsBuilder *w)
 {
     if (in_steps(&w->at->tensor_forward, RH_EXCHANGE_ROWS_OUT))
-        rh_weave_continue_after(w, w->step_brings);
+        rh_layer_ops_continue_after(w, w->step_brings);
     else if (w->block == RH_BLOCK_HEAD)
         share_logits(w);
     else
-        rh_weave_continue_after(
+        rh_layer_ops_continue_after(
             w, sum_out(w, w->at->boundary_bytes,
                        w->block == RH_BLOCK_EMBEDDING ? "sum embeddings" : "sum activations"));
 }
 
 /* The head's output gradient is each rank's own; the embedding hands no gradient on. */
-static void backward_in(RhWeave *w)
+static void backward_in(RhLayerOpsBuilder *w)
 {
     bool weights = w->at->weight.kernels->len > 0;
     if (!weights && w->at->data.kernels->len == 0) /* a frozen table */
@@ -146,39 +146,39 @@ static void backward_in(RhWeave *w)
     int32_t gradient = w->block == RH_BLOCK_HEAD ? -1 : gather_gradients(w);
     if (w->pass == RH_SLOT_BACKWARD && w->block != RH_BLOCK_EMBEDDING && weights)
         w->before_weight = gather_again(w);
-    rh_weave_continue_after(w, gradient);
+    rh_layer_ops_continue_after(w, gradient);
 }
 
-static void seam(RhWeave *w, RhSeam at)
+static void hook(RhLayerOpsBuilder *w, RhHook at)
 {
     if (w->layout->tp == 1)
         return;
     switch (at) {
-    case RH_SEAM_FORWARD_IN:
+    case RH_HOOK_FORWARD_IN:
         if (!in_steps(&w->at->tensor_forward, RH_EXCHANGE_ROWS_IN))
-            rh_weave_continue_after(w, gather(w, "all-gather activations"));
+            rh_layer_ops_continue_after(w, gather(w, "all-gather activations"));
         break;
-    case RH_SEAM_FORWARD_OUT:
+    case RH_HOOK_FORWARD_OUT:
         forward_out(w);
         break;
-    case RH_SEAM_BACKWARD_IN:
+    case RH_HOOK_BACKWARD_IN:
         backward_in(w);
         break;
-    case RH_SEAM_BACKWARD_OUT:
+    case RH_HOOK_BACKWARD_OUT:
         if (w->block != RH_BLOCK_EMBEDDING)
             w->before_sequence =
                 sum_out(w, w->at->boundary_bytes + w->at->other_bytes, "sum input gradients");
         break;
-    case RH_SEAM_WEIGHT_IN:
+    case RH_HOOK_WEIGHT_IN:
     default:
         if (w->block != RH_BLOCK_EMBEDDING)
-            rh_weave_continue_after(w, gather_again(w));
+            rh_layer_ops_continue_after(w, gather_again(w));
         break;
     }
 }
 
 /* The model chunk that a pass has its input from; -1: none. */
-static int32_t chunk_before(const RhScript *s, const RhSlotKind *slot)
+static int32_t chunk_before(const RhStageProgram *s, const RhSlotKind *slot)
 {
     const RhLayout *l = s->layout;
     bool back = rh_slot_goes_back(slot->pass);
@@ -188,28 +188,29 @@ static int32_t chunk_before(const RhScript *s, const RhSlotKind *slot)
 }
 
 /* A pass whose input came from another stage begins by gathering its shares. */
-static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhScript *s = w->script;
+    const RhStageProgram *s = w->stage_program;
     const RhLayout *l = s->layout;
     bool back = rh_slot_goes_back(slot->pass);
     int32_t low = s->chunk_items[slot->chunk], high = s->chunk_items[slot->chunk + 1];
-    if (!rh_train_scatters(s->pieces->c, l) || item != (back ? high - 1 : low))
+    if (!rh_train_scatters(s->model_cost->c, l) || item != (back ? high - 1 : low))
         return;
     int32_t from = chunk_before(s, slot);
     if (from < 0 || rh_pipeline_stage(rh_pipeline_of(l), l->pp, from) == s->stage)
         return;
-    const RhItem *first = rh_script_item(s, item);
-    int32_t layer = first->kind == RH_ITEM_HEAD ? s->pieces->c->model->layers_count : first->layer;
-    RhCutMessage message = rh_pieces_message(s->pieces, layer + (back ? 1 : 0));
-    rh_script_communicate(
-        w, (RhStep){.lane = RH_LANE_TP,
-                    .group = RH_GROUP_TENSOR,
-                    .op = RH_OP_ALL_GATHER,
-                    .phase = (uint8_t)rh_slot_phase(slot->pass),
-                    .bytes = l->tp * rh_cut_message_bytes(&message, back),
-                    .label = back ? "gather gradients received" : "gather activations received"});
-    rh_script_wait(w, RH_LANE_TP);
+    const RhStageLayer *first = rh_stage_program_layer(s, item);
+    int32_t layer =
+        first->kind == RH_LAYER_HEAD ? s->model_cost->c->model->layers_count : first->layer;
+    RhCutMessage message = rh_model_cost_message(s->model_cost, layer + (back ? 1 : 0));
+    rh_stage_program_communicate(
+        w, (RhInstr){.lane = RH_LANE_TP,
+                     .group = RH_GROUP_TENSOR,
+                     .op = RH_OP_ALL_GATHER,
+                     .phase = (uint8_t)rh_slot_phase(slot->pass),
+                     .bytes = l->tp * rh_cut_message_bytes(&message, back),
+                     .label = back ? "gather gradients received" : "gather activations received"});
+    rh_stage_program_wait(w, RH_LANE_TP);
 }
 
 /* Groups stay in a node, and every matrix cuts evenly. */
@@ -277,6 +278,6 @@ static bool legal(const RhCase *c, const RhLayout *l, GError **error)
 const RhCut rh_cut_tensor = {.name = "tp",
                              .grid_legal = grid_legal,
                              .legal = legal,
-                             .seam = seam,
+                             .hook = hook,
                              .exchange = exchange,
                              .before_item = before_item};

@@ -6,22 +6,23 @@
  * the stack lets go of all but a share. */
 #include "strategies/train/cuts/cut.h"
 
-static void end(RhScriptWriter *w)
+static void end(RhStageProgramWriter *w)
 {
-    const RhScript *s = w->script;
+    const RhStageProgram *s = w->stage_program;
     const RhLayout *l = s->layout;
-    bool holds_it = rh_tied_params(s->pieces, l) > 0 && (s->stage == 0 || s->stage == l->pp - 1);
+    bool holds_it =
+        rh_tied_params(s->model_cost, l) > 0 && (s->stage == 0 || s->stage == l->pp - 1);
     if (!holds_it)
         return;
-    RhShares shares = rh_cut_shares(s->pieces->c, l, RH_PARAMS_COMMON);
-    double params = rh_tied_params(s->pieces, l) / shares.reduced;
-    rh_script_communicate(w, (RhStep){.lane = RH_LANE_TIED,
-                                      .group = RH_GROUP_TIED,
-                                      .op = RH_OP_ALL_REDUCE,
-                                      .phase = RH_PHASE_GRADIENT,
-                                      .bytes = rh_gradient_bytes(s->pieces->c) * params,
-                                      .label = "sum tied embeddings' gradients"});
-    rh_script_wait(w, RH_LANE_TIED);
+    RhShares shares = rh_cut_shares(s->model_cost->c, l, RH_PARAMS_COMMON);
+    double params = rh_tied_params(s->model_cost, l) / shares.reduced;
+    rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_TIED,
+                                              .group = RH_GROUP_TIED,
+                                              .op = RH_OP_ALL_REDUCE,
+                                              .phase = RH_PHASE_GRADIENT,
+                                              .bytes = rh_gradient_bytes(s->model_cost->c) * params,
+                                              .label = "sum tied embeddings' gradients"});
+    rh_stage_program_wait(w, RH_LANE_TIED);
 }
 
 const RhCut rh_cut_tied = {.name = "tied", .end = end};

@@ -3,7 +3,7 @@
  * ZeRO-1: gradients are reduce-scattered instead of all-reduced, and the updated parameters
  * all-gathered at the start of the next step, bucket by bucket ahead of the first forward. ZeRO-2:
  * gradients are reduce-scattered layer by layer in every micro-batch, since no rank keeps them
- * whole; where the stack reduces once, item by item behind a chunk's last backward. ZeRO-3 / FSDP:
+ * whole; where the stack reduces once, layer by layer behind a chunk's last backward. ZeRO-3 / FSDP:
  * besides, every layer's parameters are gathered before its forward and again before its backward,
  * `prefetch_layers` ahead (Rajbhandari et al. 2020, arXiv 1910.02054, section 7; Zhao et al. 2023,
  * arXiv 2304.11277). Gradients that are reduced once a step travel in the stack's main width, those of
@@ -23,22 +23,23 @@
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/cuts/gradients.h"
 
-static int32_t stage_of_sharding(const RhScriptWriter *w, int cls)
+static int32_t stage_of_sharding(const RhStageProgramWriter *w, int cls)
 {
-    return rh_params_zero(w->script->pieces->c, w->script->layout, (RhParamsClass)cls);
+    return rh_params_zero(w->stage_program->model_cost->c, w->stage_program->layout,
+                          (RhParamsClass)cls);
 }
 
-static void gather(RhScriptWriter *w, RhGroupKind group, double bytes, int32_t ahead,
+static void gather(RhStageProgramWriter *w, RhGroupKind group, double bytes, int32_t ahead,
                    int32_t buffers)
 {
-    rh_script_communicate(w, (RhStep){.lane = RH_LANE_GATHER,
-                                      .group = (uint8_t)group,
-                                      .op = RH_OP_ALL_GATHER,
-                                      .phase = RH_PHASE_PARAMETER,
-                                      .bytes = bytes,
-                                      .label = "all-gather parameters",
-                                      .ahead = (int16_t)ahead,
-                                      .buffers = (int16_t)buffers});
+    rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_GATHER,
+                                              .group = (uint8_t)group,
+                                              .op = RH_OP_ALL_GATHER,
+                                              .phase = RH_PHASE_PARAMETER,
+                                              .bytes = bytes,
+                                              .label = "all-gather parameters",
+                                              .ahead = (int16_t)ahead,
+                                              .buffers = (int16_t)buffers});
 }
 
 static void share(const RhCase *c, const RhLayout *l, RhParamsClass cls, RhShares *shares)
@@ -55,25 +56,27 @@ static void share(const RhCase *c, const RhLayout *l, RhParamsClass cls, RhShare
 /* A bucket of parameters being collected. */
 typedef struct {
     double params, bytes;
-    guint first; /* item of it, or before */
+    guint first; /* layer of it, or before */
 } Bucket;
 
-/* Gathers the bucket of items up to i; each waits for the latest gather that brings some of it. */
-static void gather_bucket(RhScriptWriter *w, int cls, Bucket *bucket, guint i, int32_t *sent)
+/* Gathers the bucket of layers up to i; each waits for the latest gather that brings some of it. */
+static void gather_bucket(RhStageProgramWriter *w, int cls, Bucket *bucket, guint i, int32_t *sent)
 {
     for (; bucket->first <= i; bucket->first++) {
-        bool some = rh_script_item(w->script, (int32_t)bucket->first)->params.of[cls] > 0;
+        bool some =
+            rh_stage_program_layer(w->stage_program, (int32_t)bucket->first)->params.of[cls] > 0;
         if (bucket->params > 0 && some)
             w->begin_of_item[bucket->first] = MAX(w->begin_of_item[bucket->first], *sent);
     }
     *sent += bucket->params > 0;
-    gather(w, rh_params_shard_group(w->script->layout, (RhParamsClass)cls), bucket->bytes, 0, 0);
+    gather(w, rh_params_shard_group(w->stage_program->layout, (RhParamsClass)cls), bucket->bytes, 0,
+           0);
     bucket->params = bucket->bytes = 0;
 }
 
-static void begin(RhScriptWriter *w)
+static void begin(RhStageProgramWriter *w)
 {
-    const RhScript *s = w->script;
+    const RhStageProgram *s = w->stage_program;
     Bucket buckets[RH_PARAMS_LAST] = {0};
     int32_t sent = 0;
     for (guint i = 0; i < s->items->len; i++)
@@ -82,15 +85,16 @@ static void begin(RhScriptWriter *w)
             Bucket *bucket = &buckets[cls];
             if (zero != 1 && zero != 2)
                 continue;
-            const RhItem *item = rh_script_item(s, (int32_t)i);
+            const RhStageLayer *item = rh_stage_program_layer(s, (int32_t)i);
             bucket->params += item->params.of[cls];
             bucket->bytes +=
-                item->params.of[cls] * rh_gathered_weight_bytes(s->pieces->c, item->layer >= 0);
-            if (bucket->params >= rh_bucket_params(s->pieces->c, s->layout, (RhParamsClass)cls) ||
+                item->params.of[cls] * rh_gathered_weight_bytes(s->model_cost->c, item->layer >= 0);
+            if (bucket->params >=
+                    rh_bucket_params(s->model_cost->c, s->layout, (RhParamsClass)cls) ||
                 i + 1 == s->items->len)
                 gather_bucket(w, cls, bucket, i, &sent);
         }
-    if (s->pieces->c->stack->late_exchange && sent > 0)
+    if (s->model_cost->c->stack->late_exchange && sent > 0)
         w->begin_of_item[0] = sent - 1;
 }
 
@@ -104,66 +108,69 @@ static RhGroupKind gather_group(const RhLayout *l, int cls, RhSlotPass pass)
 
 /* Are weights of the class gathered for the pass? Not for gradients of weights alone, nor backward where each rank has a second
  * share that is all of them. */
-static bool is_gathered(const RhScriptWriter *w, int cls, RhSlotPass pass)
+static bool is_gathered(const RhStageProgramWriter *w, int cls, RhSlotPass pass)
 {
     bool whole = pass != RH_SLOT_FORWARD &&
-                 rh_params_second_shards(w->script->layout, (RhParamsClass)cls) == 1;
+                 rh_params_second_shards(w->stage_program->layout, (RhParamsClass)cls) == 1;
     return stage_of_sharding(w, cls) == 3 && pass != RH_SLOT_BACKWARD_WEIGHT && !whole;
 }
 
-/* Classes of parameters that the stage gathers item by item. */
-static int32_t classes_gathered(const RhScriptWriter *w, RhSlotPass pass)
+/* Classes of parameters that the stage gathers layer by layer. */
+static int32_t classes_gathered(const RhStageProgramWriter *w, RhSlotPass pass)
 {
     int32_t classes = 0;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        classes += is_gathered(w, cls, pass) &&
-                   (w->script->states.params.of[cls] > 0 || w->script->states.frozen.of[cls] > 0);
+        classes += is_gathered(w, cls, pass) && (w->stage_program->states.params.of[cls] > 0 ||
+                                                 w->stage_program->states.frozen.of[cls] > 0);
     return classes;
 }
 
 /* What the optimizers of a share left of it, where those who have it share them out. */
-static void gather_share(RhScriptWriter *w, int cls, double params, int32_t ahead)
+static void gather_share(RhStageProgramWriter *w, int cls, double params, int32_t ahead)
 {
-    const RhScript *s = w->script;
+    const RhStageProgram *s = w->stage_program;
     gather(w, rh_params_same_share_group((RhParamsClass)cls),
-           rh_weight_bytes(s->pieces->c) * params / rh_params_shards(s->layout, (RhParamsClass)cls),
+           rh_weight_bytes(s->model_cost->c) * params /
+               rh_params_shards(s->layout, (RhParamsClass)cls),
            ahead, 0);
 }
 
-/* One lane has the gathers of all classes, one behind another: as many for each item are looked back over. */
-static void before_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+/* One lane has the gathers of all classes, one behind another: as many for each layer are looked back over. */
+static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhHeld *params = &rh_script_item(w->script, item)->params;
-    const RhHeld *weights = &rh_script_item(w->script, item)->weights;
-    int32_t ahead = w->script->pieces->c->stack->prefetch_layers,
+    const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
+    const RhParamCounts *weights = &rh_stage_program_layer(w->stage_program, item)->weights;
+    int32_t ahead = w->stage_program->model_cost->c->stack->prefetch_layers,
             classes = classes_gathered(w, slot->pass);
-    bool first = slot->pass == RH_SLOT_FORWARD && slot->first && w->script->layout->outer;
+    bool first = slot->pass == RH_SLOT_FORWARD && slot->first && w->stage_program->layout->outer;
     int32_t back = ahead * classes * (first ? 2 : 1);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (is_gathered(w, cls, slot->pass) && weights->of[cls] > 0) {
             if (first)
                 gather_share(w, cls, params->of[cls], back);
-            gather(w, gather_group(w->script->layout, cls, slot->pass),
-                   rh_weight_bytes(w->script->pieces->c) * weights->of[cls], back, ahead + 1);
-            rh_script_wait(w, RH_LANE_GATHER);
+            gather(w, gather_group(w->stage_program->layout, cls, slot->pass),
+                   rh_weight_bytes(w->stage_program->model_cost->c) * weights->of[cls], back,
+                   ahead + 1);
+            rh_stage_program_wait(w, RH_LANE_GATHER);
         }
     if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
-        rh_script_wait_begin(w, w->begin_of_item[item]);
+        rh_stage_program_wait_begin(w, w->begin_of_item[item]);
 }
 
 /* Buckets are for gradients that are held whole to the end of the step. */
-static bool is_bucketed(const RhScriptWriter *w, int cls)
+static bool is_bucketed(const RhStageProgramWriter *w, int cls)
 {
-    return stage_of_sharding(w, cls) == 1 && !w->script->pieces->c->stack->frees_gradients;
+    return stage_of_sharding(w, cls) == 1 &&
+           !w->stage_program->model_cost->c->stack->frees_gradients;
 }
 
-static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhCase *c = w->script->pieces->c;
-    const RhHeld *params = &rh_script_item(w->script, item)->params;
+    const RhCase *c = w->stage_program->model_cost->c;
+    const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = stage_of_sharding(w, cls);
-        bool each = rh_stack_reduces_each(c->stack, zero, w->script->layout->pp);
+        bool each = rh_stack_reduces_each(c->stack, zero, w->stage_program->layout->pp);
         if (zero == 0 || !rh_slot_ends(slot->pass) || !(each || slot->last))
             continue;
         if (is_bucketed(w, cls)) {
@@ -178,18 +185,18 @@ static void after_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
     }
 }
 
-static void close(RhScriptWriter *w, const RhSlotKind *slot)
+static void close(RhStageProgramWriter *w, const RhSlotKind *slot)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (is_bucketed(w, cls) && slot->last && rh_slot_ends(slot->pass))
             rh_gradients_close(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER);
 }
 
-static void end(RhScriptWriter *w)
+static void end(RhStageProgramWriter *w)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (is_bucketed(w, cls) && rh_gradients_end(w, (RhParamsClass)cls))
-            rh_script_wait(w, RH_LANE_DP);
+            rh_stage_program_wait(w, RH_LANE_DP);
 }
 
 /* Groups of `size` replicas, as neighbours as can be, `within` of which they are. */

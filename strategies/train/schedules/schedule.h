@@ -18,8 +18,8 @@ typedef enum {
 } RhSlotPass;
 
 /* Of a forward, `beside` may be the number of slots right behind it, a whole backward of one micro-batch
- * and chunk (one slot, or the two halves), that runs beside it: a *pair*. Items of both take turns, so
- * that kernels of the one run while the other waits for a collective (item.h). */
+ * and chunk (one slot, or the two halves), that runs beside it: a *pair*. Layers of both take turns, so
+ * that kernels of the one run while the other waits for a collective (layer_ops.h). */
 typedef struct {
     int32_t microbatch;
     int32_t chunk; /* of the stage: 0 .. v-1 */

@@ -1,4 +1,4 @@
-#include "strategies/train/path.h"
+#include "strategies/train/schedule_path.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct {
     int32_t *next;       /* per stage: position of the slot to run */
     int32_t *input[2];   /* [backward][chunk * m + micro-batch]: node that sends it, -1 not yet */
     GArray *steps;       /* Step: of the path, from its end */
-    const RhPathCosts *costs;
+    const RhSchedulePathCosts *costs;
 } Finder;
 
 /* --- the graph --- */
@@ -142,7 +142,7 @@ static double busy_s(const Finder *f, int32_t node)
     return f->costs->busy_s[cell_of(f, node)];
 }
 
-static void leave_by_message(const Finder *f, RhPath *path, int32_t node)
+static void leave_by_message(const Finder *f, RhSchedulePath *path, int32_t node)
 {
     int32_t stage = node / f->slots_count;
     path->slots_s += f->costs->out_s[cell_of(f, node)];
@@ -160,7 +160,7 @@ static int32_t pair_of(const Finder *f, int32_t node)
 
 /* A pair. An output waits for all of its own half, the slot behind for both; but what came late for one
  * half holds up no more than that half. Returns the node that the path comes from. */
-static int32_t trace_pair(const Finder *f, RhPath *path, int32_t first, Step at)
+static int32_t trace_pair(const Finder *f, RhSchedulePath *path, int32_t first, Step at)
 {
     const Node *nodes = f->nodes;
     int32_t back = first + 1, end = first + f->slots[first].beside;
@@ -181,7 +181,7 @@ static int32_t trace_pair(const Finder *f, RhPath *path, int32_t first, Step at)
 }
 
 /* Follows the latest inputs back from the node that ends last. */
-static void trace(Finder *f, RhPath *path)
+static void trace(Finder *f, RhSchedulePath *path)
 {
     int32_t n = f->slots_count, node = 0;
     bool sent = false;
@@ -205,7 +205,7 @@ static void trace(Finder *f, RhPath *path)
 }
 
 /* Behind a chunk's last gradients their sums may be on their way until the path leaves the stage. */
-static void list_slots(const Finder *f, RhPath *path)
+static void list_slots(const Finder *f, RhSchedulePath *path)
 {
     bool behind = false;
     for (guint left = f->steps->len; left > 0; left--) {
@@ -214,7 +214,7 @@ static void list_slots(const Finder *f, RhPath *path)
         bool ends = left == 1 || left == f->steps->len;
         int32_t stage = step->node / f->slots_count;
         RhSlotStand stand = rh_slot_stand(&f->turns[stage], step->node % f->slots_count);
-        RhPathSlot slot = {stage, *kind, behind && !step->pair, step->sent, stand};
+        RhSchedulePathSlot slot = {stage, *kind, behind && !step->pair, step->sent, stand};
         bool listed =
             slot.follows || f->costs->all || (!step->pair && (kind->first || kind->last)) || ends;
         if (listed)
@@ -266,8 +266,8 @@ static void finder_clear(Finder *f)
     g_array_unref(f->steps);
 }
 
-RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
-                     const RhPathCosts *costs)
+RhSchedulePath *rh_schedule_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v,
+                                      int32_t m, const RhSchedulePathCosts *costs)
 {
     int64_t slots = rh_pipeline_slots_count(schedule, v, m);
     if (p * slots > RH_PATH_SLOTS_MAX)
@@ -278,12 +278,12 @@ RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, i
                 .m = m,
                 .slots_count = (int32_t)slots,
                 .costs = costs};
-    RhPath *path = g_new0(RhPath, 1);
+    RhSchedulePath *path = g_new0(RhSchedulePath, 1);
     path->message_s = costs->message_s;
     path->last_frac = costs->last_frac;
     path->all = costs->all;
     path->messages = g_new0(int32_t, 2 * p);
-    path->slots = g_array_new(FALSE, FALSE, sizeof(RhPathSlot));
+    path->slots = g_array_new(FALSE, FALSE, sizeof(RhSchedulePathSlot));
     finder_fill(&f);
     run(&f);
     trace(&f, path);
@@ -292,7 +292,7 @@ RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, i
     return path;
 }
 
-void rh_path_free(RhPath *path)
+void rh_schedule_path_free(RhSchedulePath *path)
 {
     g_free(path->messages);
     g_array_unref(path->slots);

@@ -1,38 +1,39 @@
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 
 #include "strategies/exchanger.h"
 #include "strategies/train/cuts/cut.h"
-#include "strategies/train/matrices.h"
+#include "strategies/train/weight_shapes.h"
 
 typedef struct {
-    const RhPieces *pieces;
-    const RhShard *shard; /* the pieces', or that of layers of which nothing is recomputed */
+    const RhModelCost *model_cost;
+    const RhShard *shard; /* the block costs', or that of layers of which nothing is recomputed */
     const RhLayerKind *kind;
     RhBlock block;
 } BlockOf;
 
-double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel)
+double rh_sequence_kernel_s(const RhCase *c, const RhKernel *kernel)
 {
     return rh_platform_least_kernel_s(c->platform, kernel) + c->stack->kernel_gap_s.value;
 }
 
 /* --- parts, between exchanges --- */
 
-static void add_part(GArray *parts, const RhPiece *whole, const RhExchange *at, int32_t end,
-                     const RhCase *c)
+static void add_part(GArray *parts, const RhKernelSequence *whole, const RhExchange *at,
+                     int32_t end, const RhCase *c)
 {
-    RhPiece part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)), .exchange = *at};
+    RhKernelSequence part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
+                             .exchange = *at};
     for (int32_t i = at->kernel; i < end; i++) {
         const RhKernel *kernel = &g_array_index(whole->kernels, RhKernel, i);
         g_array_append_vals(part.kernels, kernel, 1);
-        part.seconds += rh_piece_kernel_s(c, kernel);
+        part.seconds += rh_sequence_kernel_s(c, kernel);
     }
     g_array_append_val(parts, part);
 }
 
-static void part_at(RhPiece *piece, const GArray *exchanges, const RhCase *c)
+static void part_at(RhKernelSequence *piece, const GArray *exchanges, const RhCase *c)
 {
-    g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhPiece));
+    g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhKernelSequence));
     RhExchange at = {0};
     for (guint i = 0; i < exchanges->len; i++) {
         const RhExchange *next = &g_array_index(exchanges, RhExchange, i);
@@ -43,13 +44,13 @@ static void part_at(RhPiece *piece, const GArray *exchanges, const RhCase *c)
     if (at.kind != RH_EXCHANGE_NONE || (int32_t)piece->kernels->len > at.kernel)
         add_part(parts, piece, &at, (int32_t)piece->kernels->len, c);
     piece->parts_count = (int32_t)parts->len;
-    piece->parts = g_memdup2(parts->data, sizeof(RhPiece) * parts->len);
+    piece->parts = g_memdup2(parts->data, sizeof(RhKernelSequence) * parts->len);
 }
 
-static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
+static RhKernelSequence piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
 {
-    const RhCase *c = of->pieces->c;
-    RhPiece piece = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
+    const RhCase *c = of->model_cost->c;
+    RhKernelSequence piece = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
     g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     RhPass passes[] = {also, pass};
     for (size_t i = 0; i < G_N_ELEMENTS(passes); i++)
@@ -57,26 +58,26 @@ static RhPiece piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass als
             rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard, piece.kernels,
                           exchanges);
     for (guint i = 0; i < piece.kernels->len; i++)
-        piece.seconds += rh_piece_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
+        piece.seconds += rh_sequence_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
     if (exchanges->len > 0)
         part_at(&piece, exchanges, c);
     return piece;
 }
 
-static RhBlockPieces block_sized(const BlockOf *of)
+static RhBlockCost block_sized(const BlockOf *of)
 {
-    const RhModel *model = of->pieces->c->model;
+    const RhModel *model = of->model_cost->c->model;
     const RhLayerKind *kind = of->kind;
     RhBlock block = of->block;
     RhParams params = rh_block_params(model, kind, block, of->shard);
-    RhHeld weights = {{params.sharded + params.replicated, params.experts}};
+    RhParamCounts weights = {{params.sharded + params.replicated, params.experts}};
     bool frozen = of->shard->lora.rank > 0;
     RhParams beside = rh_block_adapter_params(model, kind, block, of->shard);
-    RhHeld adapters = {{beside.sharded + beside.replicated, beside.experts}};
+    RhParamCounts adapters = {{beside.sharded + beside.replicated, beside.experts}};
     bool whole = rh_block_takes_whole(model, kind, block, of->shard);
-    return (RhBlockPieces){
+    return (RhBlockCost){
         .params = frozen ? adapters : weights,
-        .frozen = frozen ? weights : (RhHeld){{0}},
+        .frozen = frozen ? weights : (RhParamCounts){{0}},
         .whole_params = params.replicated,
         .bytes = rh_block_activation_bytes(model, kind, block, of->shard),
         .gathered_bytes = whole ? rh_block_gathered_bytes(model, kind, block, of->shard) : 0,
@@ -87,12 +88,13 @@ static RhBlockPieces block_sized(const BlockOf *of)
 
 /* Parameters have no gradient on the sequence part but the norm's own: its kernels come with the data
  * pass. */
-static void add_kernels(const BlockOf *of, RhBlockPieces *b)
+static void add_kernels(const BlockOf *of, RhBlockCost *b)
 {
     bool layer = of->kind != NULL;
     RhRecompute modules = of->shard->recompute;
     bool some = layer && modules != RH_RECOMPUTE_NONE && modules != RH_RECOMPUTE_FULL;
-    bool from_input = rh_block_replays_whole(of->pieces->c->model, of->kind, of->block, of->shard);
+    bool from_input =
+        rh_block_replays_whole(of->model_cost->c->model, of->kind, of->block, of->shard);
     RhPass replay = some ? RH_PASS_RECOMPUTE_SELECTIVE : RH_PASS_NONE;
     bool full = layer && modules == RH_RECOMPUTE_FULL;
     RhPass outer = full ? RH_PASS_RECOMPUTE_FULL : from_input ? replay : RH_PASS_NONE;
@@ -108,18 +110,18 @@ static void add_kernels(const BlockOf *of, RhBlockPieces *b)
 }
 
 /* A sequence-parallel rank sends its own tokens, or each its share of all (cuts/tensor.c gathers them). */
-static double own_bytes(const RhPieces *p, double whole)
+static double own_bytes(const RhModelCost *p, double whole)
 {
     bool shares = p->shard.sequence_parallel || p->c->stack->scatters_messages;
     return whole / (shares ? p->shard.tp : 1);
 }
 
-static double message_bytes(const RhPieces *p, const RhLayerKind *kind)
+static double message_bytes(const RhModelCost *p, const RhLayerKind *kind)
 {
     return own_bytes(p, rh_output_bytes(p->c->model, kind, &p->shard));
 }
 
-static void add_messages(RhPieces *p)
+static void add_messages(RhModelCost *p)
 {
     p->first_bytes = p->least_message_bytes = message_bytes(p, NULL);
     for (int k = 0; k < p->c->model->kinds_count; k++) {
@@ -130,7 +132,7 @@ static void add_messages(RhPieces *p)
     }
 }
 
-RhCutMessage rh_pieces_message(const RhPieces *p, int32_t layer)
+RhCutMessage rh_model_cost_message(const RhModelCost *p, int32_t layer)
 {
     const RhModel *m = p->c->model;
     double hidden = layer > 0 ? p->output_bytes[m->kind_of_layer[layer - 1]] : p->first_bytes;
@@ -138,7 +140,7 @@ RhCutMessage rh_pieces_message(const RhPieces *p, int32_t layer)
     return (RhCutMessage){.forward = hidden + chosen, .back = hidden};
 }
 
-double rh_pieces_outputs_bytes(const RhPieces *p, const RhLayout *l)
+double rh_model_cost_outputs_bytes(const RhModelCost *p, const RhLayout *l)
 {
     bool keeps = p->c->stack->keeps_messages && l->pp > 1;
     return keeps ? (double)(rh_train_microbatches(p->c, l) - 1) *
@@ -146,12 +148,13 @@ double rh_pieces_outputs_bytes(const RhPieces *p, const RhLayout *l)
                  : 0;
 }
 
-RhCutMessage *rh_pieces_messages_new(const RhPieces *p, const int32_t *layers, int32_t chunks)
+RhCutMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_t *layers,
+                                         int32_t chunks)
 {
     RhCutMessage *messages = g_new(RhCutMessage, chunks);
     for (int32_t g = 0, layer = 0; g + 1 < chunks; g++) {
         layer += layers[g];
-        messages[g] = rh_pieces_message(p, layer);
+        messages[g] = rh_model_cost_message(p, layer);
     }
     return messages;
 }
@@ -169,34 +172,34 @@ static void set_pace(RhShard *shard)
 }
 
 /* Of layers of which nothing is recomputed. */
-static RhShard kept_shard(const RhPieces *p)
+static RhShard kept_shard(const RhModelCost *p)
 {
     RhShard kept = p->shard;
     kept.recompute = RH_RECOMPUTE_NONE;
     return kept;
 }
 
-static const RhShard *layer_shard(const RhPieces *p, const RhShard *kept, int item)
+static const RhShard *layer_shard(const RhModelCost *p, const RhShard *kept, int item)
 {
     return item < RH_LAYER_KINDS_MAX ? &p->shard : kept;
 }
 
-static void size_layer(RhPieces *p, const RhShard *shard, int item)
+static void size_layer(RhModelCost *p, const RhShard *shard, int item)
 {
-    const RhLayerKind *kind = rh_item_layer(p->c->model, item);
+    const RhLayerKind *kind = rh_layer_of_op_kind(p->c->model, item);
     if (!kind)
         return;
     p->mixer[item] = block_sized(&(BlockOf){p, shard, kind, RH_BLOCK_MIXER});
     p->ffn[item] = block_sized(&(BlockOf){p, shard, kind, RH_BLOCK_FFN});
     p->layer_params[item] = p->mixer[item].params;
-    rh_held_add(&p->layer_params[item], &p->ffn[item].params);
+    rh_param_counts_add(&p->layer_params[item], &p->ffn[item].params);
     p->layer_frozen[item] = p->mixer[item].frozen;
-    rh_held_add(&p->layer_frozen[item], &p->ffn[item].frozen);
+    rh_param_counts_add(&p->layer_frozen[item], &p->ffn[item].frozen);
 }
 
-static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t microbatch)
+static RhModelCost *pieces_new(const RhCase *c, const RhLayout *layout, int32_t microbatch)
 {
-    RhPieces *p = g_new0(RhPieces, 1);
+    RhModelCost *p = g_new0(RhModelCost, 1);
     p->c = c;
     p->shard = (RhShard){
         .tp = layout->tp,
@@ -238,7 +241,7 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
         .passes = &c->stack->passes};
     p->layers_end =
         (layout->again_layers_count != 0 ? RH_LAYER_KINDS_MAX : 0) + c->model->kinds_count;
-    p->mixer = g_new0(RhBlockPieces, 2 * p->layers_end);
+    p->mixer = g_new0(RhBlockCost, 2 * p->layers_end);
     p->ffn = p->mixer + p->layers_end;
     set_pace(&p->shard);
     RhShard kept = kept_shard(p);
@@ -248,23 +251,23 @@ static RhPieces *pieces_new(const RhCase *c, const RhLayout *layout, int32_t mic
     p->head = block_sized(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD});
     add_messages(p);
     if (c->stack->dummy_gradients && c->job.lora.rank == 0) /* adapters' are next to nothing */
-        p->matrices = rh_matrices_of(p);
+        p->matrices = rh_weight_shapes_of(p);
     return p;
 }
 
-RhPieces *rh_pieces_sized_new(const RhCase *c, const RhLayout *layout)
+RhModelCost *rh_model_cost_sized_new(const RhCase *c, const RhLayout *layout)
 {
-    RhPieces *p = pieces_new(c, layout, layout->microbatch);
+    RhModelCost *p = pieces_new(c, layout, layout->microbatch);
     if (layout->overlap == RH_OVERLAP_BATCHES)
         p->half = pieces_new(c, layout, layout->microbatch / 2);
     return p;
 }
 
-void rh_pieces_add_kernels(RhPieces *p)
+void rh_model_cost_add_kernels(RhModelCost *p)
 {
     RhShard kept = kept_shard(p);
     for (int k = 0; k < p->layers_end; k++) {
-        const RhLayerKind *kind = rh_item_layer(p->c->model, k);
+        const RhLayerKind *kind = rh_layer_of_op_kind(p->c->model, k);
         const RhShard *shard = layer_shard(p, &kept, k);
         if (!kind)
             continue;
@@ -274,21 +277,21 @@ void rh_pieces_add_kernels(RhPieces *p)
     add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_EMBEDDING}, &p->embedding);
     add_kernels(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD}, &p->head);
     if (p->half)
-        rh_pieces_add_kernels(p->half);
+        rh_model_cost_add_kernels(p->half);
 }
 
-RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout)
+RhModelCost *rh_model_cost_new(const RhCase *c, const RhLayout *layout)
 {
-    RhPieces *p = rh_pieces_sized_new(c, layout);
-    rh_pieces_add_kernels(p);
+    RhModelCost *p = rh_model_cost_sized_new(c, layout);
+    rh_model_cost_add_kernels(p);
     return p;
 }
 
-static void block_clear(RhBlockPieces *b)
+static void block_clear(RhBlockCost *b)
 {
-    RhPiece *all[] = {&b->sequence_forward, &b->tensor_forward, &b->sequence_again,
-                      &b->tensor_again,     &b->data,           &b->weight,
-                      &b->sequence_backward};
+    RhKernelSequence *all[] = {&b->sequence_forward, &b->tensor_forward, &b->sequence_again,
+                               &b->tensor_again,     &b->data,           &b->weight,
+                               &b->sequence_backward};
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++) {
         for (int32_t k = 0; k < all[i]->parts_count; k++)
             g_array_unref(all[i]->parts[k].kernels);
@@ -298,7 +301,7 @@ static void block_clear(RhBlockPieces *b)
     }
 }
 
-void rh_pieces_free(RhPieces *p)
+void rh_model_cost_free(RhModelCost *p)
 {
     if (!p)
         return;
@@ -308,7 +311,7 @@ void rh_pieces_free(RhPieces *p)
     }
     block_clear(&p->embedding);
     block_clear(&p->head);
-    rh_pieces_free(p->half);
+    rh_model_cost_free(p->half);
     g_free(p->mixer);
     g_free(p);
 }

@@ -5,12 +5,12 @@
 
 /* Of a layout that leaves it open (RH_AGAIN_LEAST): of every stage as few layers of each chunk, the first
  * ones, as need no more than so many bytes of the platform's first device, and as large a part of other
- * devices; all where that is still too much. Where that is none at all, nothing is recomputed. `pieces`
+ * devices; all where that is still too much. Where that is none at all, nothing is recomputed. `block costs`
  * are the layout's. */
-void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double most_bytes,
-                        RhLayout *layout);
+void rh_recompute_fewest_layers(const RhModelCost *model_cost, const RhPipelineProfile *profile,
+                                double most_bytes, RhLayout *layout);
 /* Of a layout whose chunks recompute so many layers each: the most of these for every chunk, which is how frameworks
  * are told that know one number. False where that is all layers. */
 bool rh_recompute_evenly(const RhCase *c, RhLayout *layout);
-/* As rh_recompute_least, of all that devices have; no effect on any other layout. */
+/* As rh_recompute_fewest_layers, of all that devices have; no effect on any other layout. */
 void rh_train_settle(const RhCase *c, RhLayout *layout);

@@ -1,7 +1,7 @@
 #pragma once
-/* The pieces a rank's share of the model is made of, under one (tp, cp, sp, micro-batch, recompute):
+/* The block costs a rank's share of the model is made of, under one (tp, cp, sp, micro-batch, recompute):
  * kernel lists with their times on the device, parameters, activation bytes. The program builder,
- * the memory account and the bounds all read the same pieces, so they agree by construction. */
+ * the memory account and the bounds all read the same block costs, so they agree by construction. */
 #include "strategies/train/grid.h"
 #include "strategies/train/train.h"
 
@@ -18,78 +18,79 @@ double rh_gathered_weight_bytes(const RhCase *c, bool linear);
 double rh_gradient_bytes(const RhCase *c);
 double rh_optimizer_state_bytes(const RhCase *c);
 
-typedef struct RhPiece {
+typedef struct RhKernelSequence {
     GArray *kernels; /* RhKernel; NULL: not added yet */
     double seconds;  /* on the case's device, gaps included */
     /* Where ranks exchange inside it: the same kernels, parted there. NULL where they do not. */
-    struct RhPiece *parts;
+    struct RhKernelSequence *parts;
     int32_t parts_count;
     RhExchange exchange; /* of a part: what it begins with */
-} RhPiece;
+} RhKernelSequence;
 
 /* Forward and backward of one block, by part. Modules that are run again do so in `sequence_again` and
  * `tensor_again`, from the block's input, as whole layers are; those within the tensor part in `data`. */
 typedef struct {
-    RhPiece sequence_forward, tensor_forward;
-    RhPiece sequence_again, tensor_again;
-    RhPiece data, weight, sequence_backward;
-    RhHeld params;       /* that are trained, on this rank; adapters' where weights are frozen */
-    RhHeld frozen;       /* weights that are not: no gradients, no optimizer */
-    double whole_params; /* of the common ones, what tensor ranks do not cut: norms */
-    RhActivation bytes;  /* kept and transient, for one micro-batch */
+    RhKernelSequence sequence_forward, tensor_forward;
+    RhKernelSequence sequence_again, tensor_again;
+    RhKernelSequence data, weight, sequence_backward;
+    RhParamCounts params; /* that are trained, on this rank; adapters' where weights are frozen */
+    RhParamCounts frozen; /* weights that are not: no gradients, no optimizer */
+    double whole_params;  /* of the common ones, what tensor ranks do not cut: norms */
+    RhActivation bytes;   /* kept and transient, for one micro-batch */
     /* What tensor-parallel collectives gather before its tensor part, and sum behind it; 0: nothing */
     double gathered_bytes, boundary_bytes;
     double other_bytes; /* of the encoder's output, whose gradient is summed with the input's */
-} RhBlockPieces;
+} RhBlockCost;
 
-/* Layers as items: by their kind, and those of each kind once more of which nothing is recomputed,
+/* Layers as layers: by their kind, and those of each kind once more of which nothing is recomputed,
  * where a layout recomputes some layers alone. */
-#define RH_ITEM_LAYERS (2 * RH_LAYER_KINDS_MAX)
+#define RH_LAYER_OP_LAYERS (2 * RH_LAYER_KINDS_MAX)
 
 /* Shapes of the matrices that layers train, on one rank, each once. */
-#define RH_MATRICES_MAX 64
+#define RH_WEIGHT_SHAPES_MAX 64
 typedef struct {
     int64_t rows, columns;
     uint64_t kinds; /* of the model's layers that have one such: a bit each */
-} RhMatrix;
+} RhWeightShape;
 typedef struct {
-    RhMatrix each[RH_MATRICES_MAX];
+    RhWeightShape each[RH_WEIGHT_SHAPES_MAX];
     int32_t count;
-} RhMatrices;
+} RhWeightShapes;
 
-typedef struct RhPieces {
+typedef struct RhModelCost {
     const RhCase *c;
     RhShard shard;
-    int32_t layers_end;         /* one behind the last kind of layers as items */
-    RhBlockPieces *mixer, *ffn; /* per kind of layers as items; owned */
-    RhBlockPieces embedding, head;
+    int32_t layers_end;       /* one behind the last kind of layers as layers */
+    RhBlockCost *mixer, *ffn; /* per kind of layers as layers; owned */
+    RhBlockCost embedding, head;
     /* What one rank sends to the next stage: behind a layer of each kind, behind the embedding; the
      * least of these; and before a layer of each kind besides, forward alone */
     double output_bytes[RH_LAYER_KINDS_MAX], first_bytes, least_message_bytes;
     double choice_bytes[RH_LAYER_KINDS_MAX];
-    RhHeld layer_params[RH_ITEM_LAYERS], layer_frozen[RH_ITEM_LAYERS];
-    RhMatrices matrices;   /* none where the stack makes no dummy gradients */
-    struct RhPieces *half; /* of half a micro-batch, where two take turns; else NULL */
-} RhPieces;
+    RhParamCounts layer_params[RH_LAYER_OP_LAYERS], layer_frozen[RH_LAYER_OP_LAYERS];
+    RhWeightShapes matrices;  /* none where the stack makes no dummy gradients */
+    struct RhModelCost *half; /* of half a micro-batch, where two take turns; else NULL */
+} RhModelCost;
 
-RhPieces *rh_pieces_new(const RhCase *c, const RhLayout *layout);
+RhModelCost *rh_model_cost_new(const RhCase *c, const RhLayout *layout);
 /* The same without kernels and their times: all that memory is counted from. */
-RhPieces *rh_pieces_sized_new(const RhCase *c, const RhLayout *layout);
+RhModelCost *rh_model_cost_sized_new(const RhCase *c, const RhLayout *layout);
 /* Kernels for these, once. */
-void rh_pieces_add_kernels(RhPieces *pieces);
-void rh_pieces_free(RhPieces *pieces);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPieces, rh_pieces_free)
+void rh_model_cost_add_kernels(RhModelCost *model_cost);
+void rh_model_cost_free(RhModelCost *model_cost);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhModelCost, rh_model_cost_free)
 
 /* What one rank sends forward when the model is cut before this layer, and gets back as gradients: bytes. */
 typedef struct {
     double forward, back;
 } RhCutMessage;
-RhCutMessage rh_pieces_message(const RhPieces *pieces, int32_t layer);
+RhCutMessage rh_model_cost_message(const RhModelCost *model_cost, int32_t layer);
 /* What the last stage holds of its outputs until the step has ended, where the stack keeps messages: logits of all
  * micro-batches but the one whose are counted as what its head keeps. */
-double rh_pieces_outputs_bytes(const RhPieces *pieces, const RhLayout *layout);
+double rh_model_cost_outputs_bytes(const RhModelCost *model_cost, const RhLayout *layout);
 /* The same behind each of a model's chunks but the last, which have so many layers; caller frees. */
-RhCutMessage *rh_pieces_messages_new(const RhPieces *pieces, const int32_t *layers, int32_t chunks);
+RhCutMessage *rh_model_cost_messages_new(const RhModelCost *model_cost, const int32_t *layers,
+                                         int32_t chunks);
 static inline double rh_cut_message_bytes(const RhCutMessage *message, bool back)
 {
     return back ? message->back : message->forward;
@@ -98,17 +99,18 @@ static inline double rh_cut_message_bytes(const RhCutMessage *message, bool back
 /* Parameters of a stage on one rank, and those of them in layers: the weights of linear layers, which a
  * recipe may cast (and norms and routers, which are next to nothing). */
 typedef struct {
-    RhHeld params;
-    RhHeld frozen;  /* besides: weights alone */
-    double linear;  /* of the frozen ones, where there are such; adapters run wide */
-    uint64_t kinds; /* of its layers: a bit each */
+    RhParamCounts params;
+    RhParamCounts frozen; /* besides: weights alone */
+    double linear;        /* of the frozen ones, where there are such; adapters run wide */
+    uint64_t kinds;       /* of its layers: a bit each */
 } RhStates;
 void rh_states_add(RhStates *sum, const RhStates *more);
 /* Where the stack's kernels add gradients to the main ones by themselves and autograd is given an array of
  * the matrix' shape in place of its gradient: one of each shape, which stays. Bytes on one rank. Gradients
  * that are shared out are no buffers that a kernel could add to (Megatron-FSDP: gradient_accumulation_fusion
  * off). */
-double rh_states_dummies(const RhPieces *pieces, const RhLayout *layout, const RhStates *states);
+double rh_states_dummies(const RhModelCost *model_cost, const RhLayout *layout,
+                         const RhStates *states);
 
 /* Bytes of gradients that the stage holds from step to step of a class; how many more there are of all while the
  * optimizer runs, when nothing is in flight, where the stack flattens them (0: no more); and of the buckets that
@@ -129,15 +131,15 @@ double rh_states_weights(const RhCase *c, const RhLayout *layout, const RhStates
 /* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhStates *states);
 /* Seconds of a kernel on the case's device, with its gap; of several, on the quickest. */
-double rh_piece_kernel_s(const RhCase *c, const RhKernel *kernel);
+double rh_sequence_kernel_s(const RhCase *c, const RhKernel *kernel);
 
-/* Of the model's layer as an item. */
-static inline int rh_layer_item(const RhModel *model, int32_t layer, bool recomputed)
+/* Of the model's layer as a layer. */
+static inline int rh_op_kind_of_layer(const RhModel *model, int32_t layer, bool recomputed)
 {
     return model->kind_of_layer[layer] + (recomputed ? 0 : RH_LAYER_KINDS_MAX);
 }
 /* Its blocks' row of the model's kinds; NULL where the model has no such. */
-static inline const RhLayerKind *rh_item_layer(const RhModel *model, int item)
+static inline const RhLayerKind *rh_layer_of_op_kind(const RhModel *model, int item)
 {
     int kind = item % RH_LAYER_KINDS_MAX;
     return kind < model->kinds_count ? &model->kinds[kind] : NULL;

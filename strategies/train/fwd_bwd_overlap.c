@@ -1,12 +1,12 @@
-/* Pairs: which items of a forward and of a backward run beside each other, and the whole backward of an
- * item where the schedule runs its halves apart elsewhere. */
+/* Pairs: which layers of a forward and of a backward run beside each other, and the whole backward of an
+ * layer where the schedule runs its halves apart elsewhere. */
 #include <string.h>
 
-#include "strategies/train/item.h"
+#include "strategies/train/layer_ops.h"
 
 /* --- a whole backward --- */
 
-static void wait_for(RhItemTask *task, int32_t other)
+static void wait_for(RhLayerOp *task, int32_t other)
 {
     for (int32_t i = 0; i < task->after_count; i++)
         if (task->after[i] == other)
@@ -18,19 +18,19 @@ static void wait_for(RhItemTask *task, int32_t other)
 static int32_t last_kernel(const GArray *tasks)
 {
     for (int32_t i = (int32_t)tasks->len - 1; i >= 0; i--)
-        if (g_array_index(tasks, RhItemTask, i).lane == RH_LANE_COMPUTE)
+        if (g_array_index(tasks, RhLayerOp, i).lane == RH_LANE_COMPUTE)
             return i;
-    return RH_ITEM_ENTRY;
+    return RH_LAYER_OP_ENTRY;
 }
 
 /* The task behind a pass of `tasks`, whose ENTRY is what that one leaves; for collectives its last
  * kernel, too. */
-static RhItemTask behind(const RhItemPass *pass, const RhItemTask *task)
+static RhLayerOp behind(const RhLayerPass *pass, const RhLayerOp *task)
 {
-    RhItemTask moved = *task;
+    RhLayerOp moved = *task;
     moved.after_count = 0;
     for (int32_t i = 0; i < task->after_count; i++) {
-        if (task->after[i] != RH_ITEM_ENTRY) {
+        if (task->after[i] != RH_LAYER_OP_ENTRY) {
             wait_for(&moved, task->after[i] + (int32_t)pass->tasks->len);
             continue;
         }
@@ -42,15 +42,15 @@ static RhItemTask behind(const RhItemPass *pass, const RhItemTask *task)
     return moved;
 }
 
-RhItemPass rh_item_behind(const RhItemPass *first, const RhItemPass *then)
+RhLayerPass rh_layer_pass_behind(const RhLayerPass *first, const RhLayerPass *then)
 {
-    RhItemPass both = {.tasks = g_array_new(FALSE, FALSE, sizeof(RhItemTask))};
+    RhLayerPass both = {.tasks = g_array_new(FALSE, FALSE, sizeof(RhLayerOp))};
     g_array_append_vals(both.tasks, first->tasks->data, first->tasks->len);
     for (guint i = 0; i < then->tasks->len; i++) {
-        RhItemTask task = behind(first, &g_array_index(then->tasks, RhItemTask, i));
+        RhLayerOp task = behind(first, &g_array_index(then->tasks, RhLayerOp, i));
         g_array_append_val(both.tasks, task);
     }
-    RhItemTask end = {.lane = RH_LANE_COMPUTE, .after_count = then->left_count};
+    RhLayerOp end = {.lane = RH_LANE_COMPUTE, .after_count = then->left_count};
     memcpy(end.after, then->left, sizeof end.after);
     end = behind(first, &end);
     memcpy(both.left, end.after, sizeof both.left);
@@ -58,14 +58,14 @@ RhItemPass rh_item_behind(const RhItemPass *first, const RhItemPass *then)
     return both;
 }
 
-/* --- items beside items --- */
+/* --- layers beside layers --- */
 
 static bool has_next(const RhPairWalk *w, int which)
 {
     return w->done[which] < w->count[which];
 }
 
-/* The forward's items from the first on, the backward's from the last. */
+/* The forward's layers from the first on, the backward's from the last. */
 static int32_t next_place(const RhPairWalk *w, int which)
 {
     return which == 0 ? w->done[0] : w->count[1] - 1 - w->done[1];
@@ -73,7 +73,7 @@ static int32_t next_place(const RhPairWalk *w, int which)
 
 static bool at_layer(const RhPairWalk *w, int which)
 {
-    return has_next(w, which) && w->kinds[which][next_place(w, which)] < RH_ITEM_LAYERS;
+    return has_next(w, which) && w->kinds[which][next_place(w, which)] < RH_LAYER_OP_LAYERS;
 }
 
 /* The embedding of a forward, the head of a backward. */

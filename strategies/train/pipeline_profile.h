@@ -9,7 +9,7 @@
 typedef struct {
     int32_t end; /* the chunk behind the last; the first begins where the run before ends */
     int32_t kept;
-} RhKeptRun;
+} RhInFlightRun;
 
 /* A moment when a stage may be fullest: a slot, and how many micro-batches of each of the stage's
  * chunks are kept while it runs: of many chunks mostly a few runs. */
@@ -20,7 +20,7 @@ typedef struct {
     int32_t gradients_first;        /* into gradients, one for each of the stage's chunks */
     int32_t beside; /* of a pair: the chunk that runs backward; -1: the slot runs alone */
     int32_t next;   /* the stage's next moment of the same chunk and pass; -1: none */
-} RhFullMoment;
+} RhPeakCandidate;
 
 /* What a stage has of a chunk's gradients: the more, the more bytes. */
 typedef enum { RH_GRADIENTS_NONE, RH_GRADIENTS_REDUCED, RH_GRADIENTS_SUMMED } RhGradients;
@@ -30,8 +30,8 @@ typedef struct {
     int32_t p, v, m;
     int64_t slots_count; /* of one stage */
     /* Memory */
-    GArray *moments;        /* RhFullMoment */
-    GArray *runs;           /* RhKeptRun */
+    GArray *moments;        /* RhPeakCandidate */
+    GArray *runs;           /* RhInFlightRun */
     GArray *gradients;      /* uint8_t: RhGradients of chunks; NULL: they are there all the time */
     int32_t *moments_first; /* p + 1 entries, into moments */
     /* How many slots of each chunk and pass a stage runs, [(stage * v + chunk) * RH_SLOT_PASSES +
@@ -42,14 +42,14 @@ typedef struct {
     /* Of a schedule with pairs, if all of it was walked, else NULL: slots that run alone, as above; and
      * pairs, [(stage * v + chunk of the forward) * v + chunk of the backward]. */
     int32_t *alone, *pairs;
-} RhShape;
+} RhPipelineProfile;
 
 /* `frees`: a chunk's gradients come with its first backward and are reduced behind its last. */
-RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
-                      bool frees);
+RhPipelineProfile *rh_pipeline_profile_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v,
+                                           int32_t m, bool frees);
 /* The same of the first and last of `walk` micro-batches, at most m: of schedules that settle
  * (schedule.h) four times the stages tell it all, and what is left when the stages divide m. */
-RhShape *rh_shape_walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
-                         int32_t walk, bool frees);
-void rh_shape_free(RhShape *shape);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhShape, rh_shape_free)
+RhPipelineProfile *rh_pipeline_profile_walked(const RhPipelineSchedule *schedule, int32_t p,
+                                              int32_t v, int32_t m, int32_t walk, bool frees);
+void rh_pipeline_profile_free(RhPipelineProfile *profile);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPipelineProfile, rh_pipeline_profile_free)

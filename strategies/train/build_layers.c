@@ -1,4 +1,4 @@
-/* Items of a stage as tasks: what each waits for, and what it leaves to wait for. */
+/* Layers of a stage as tasks: what each waits for, and what it leaves to wait for. */
 #include <string.h>
 
 #include "sim/collective/collective.h"
@@ -47,7 +47,7 @@ RhTask rh_build_task(const RhBuild *b, RhTaskKind kind, RhLane lane, const char 
                     .peer_task = -1};
 }
 
-static void add_bundle(RhBuild *b, const RhItemTask *task)
+static void add_bundle(RhBuild *b, const RhLayerOp *task)
 {
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
@@ -65,7 +65,7 @@ static int32_t first_bundle(RhBuild *b, GArray *tasks)
     int32_t first = (int32_t)b->program->bundles->len;
     g_hash_table_insert(b->bundles, tasks, GINT_TO_POINTER(first + 1));
     for (guint i = 0; i < tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
         if (task->lane == RH_LANE_COMPUTE)
             add_bundle(b, task);
     }
@@ -105,13 +105,13 @@ int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, d
     return collective(b, lane, group, op, bytes, &(RhRouting){0}, label, preds, count);
 }
 
-/* Adds task i of an item's pass; `ids` are the program's numbers of those before. */
-static int32_t item_task(RhBuild *b, const RhItemTask *t, int32_t bundle, const int32_t *ids)
+/* Adds task i of a layer's pass; `ids` are the program's numbers of those before. */
+static int32_t item_task(RhBuild *b, const RhLayerOp *t, int32_t bundle, const int32_t *ids)
 {
     bool kernel = t->lane == RH_LANE_COMPUTE;
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0; /* ENTRY is in a list once */
     for (int32_t i = 0; i < t->after_count; i++)
-        if (t->after[i] == RH_ITEM_ENTRY)
+        if (t->after[i] == RH_LAYER_OP_ENTRY)
             count += rh_build_waits(b, !kernel, preds + count);
         else
             preds[count++] = ids[t->after[i]];
@@ -128,19 +128,19 @@ void rh_build_memory(RhBuild *b, RhMemoryUse use, double bytes)
     rh_program_add_memory(b->program, RH_MEMORY_TIER_HBM, use, bytes);
 }
 
-static RhMemoryUse kept_as(const RhItem *item)
+static RhMemoryUse kept_as(const RhStageLayer *item)
 {
-    return item->kind == RH_ITEM_HEAD ? RH_MEMORY_LOGITS : RH_MEMORY_ACTIVATIONS;
+    return item->kind == RH_LAYER_HEAD ? RH_MEMORY_LOGITS : RH_MEMORY_ACTIVATIONS;
 }
 
-static double working_bytes(const RhItem *item, RhSlotPass pass)
+static double working_bytes(const RhStageLayer *item, RhSlotPass pass)
 {
     return pass == RH_SLOT_FORWARD ? item->bytes.forward : item->bytes.backward;
 }
 
-/* An item keeps what it needs from its forward until its last backward, and works with more while a
+/* A layer keeps what it needs from its forward until its last backward, and works with more while a
  * pass of it runs. */
-static void hold_item(RhBuild *b, const RhItem *item, RhSlotPass pass)
+static void hold_item(RhBuild *b, const RhStageLayer *item, RhSlotPass pass)
 {
     if (pass == RH_SLOT_FORWARD)
         rh_build_memory(b, kept_as(item), item->bytes.kept);
@@ -150,7 +150,7 @@ static void hold_item(RhBuild *b, const RhItem *item, RhSlotPass pass)
     rh_build_memory(b, RH_MEMORY_RECOMPUTE, working_bytes(item, pass));
 }
 
-static void release_item(RhBuild *b, const RhItem *item, RhSlotPass pass)
+static void release_item(RhBuild *b, const RhStageLayer *item, RhSlotPass pass)
 {
     rh_build_memory(b, RH_MEMORY_RECOMPUTE, -working_bytes(item, pass));
     if (rh_slot_ends(pass))
@@ -166,7 +166,7 @@ static void leave(RhBuild *b, const int32_t *left, int32_t left_count, const int
     int32_t entry[RH_BUILD_WAITS_MAX + 1], entry_count = rh_build_waits(b, false, entry);
     b->now->pending_count = 0;
     for (int32_t i = 0; i < left_count; i++)
-        if (left[i] != RH_ITEM_ENTRY)
+        if (left[i] != RH_LAYER_OP_ENTRY)
             rh_build_wait_for(b, ids[left[i]]);
         else
             for (int32_t k = 0; k < entry_count; k++)
@@ -180,7 +180,7 @@ static int32_t *run_tasks(RhBuild *b, GArray *tasks, const int32_t *layers, int3
     int32_t *ids = g_new(int32_t, tasks->len + 1), bundle = first_bundle(b, tasks);
     RhBuildHalf *first = b->now;
     for (guint i = 0; i < tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
         b->now = first + task->half;
         b->layer = layers[task->half];
         RhPhase own = b->now->phase;
@@ -197,7 +197,7 @@ static int32_t *run_tasks(RhBuild *b, GArray *tasks, const int32_t *layers, int3
     return ids;
 }
 
-static void run_pass(RhBuild *b, const RhItem *item, const RhItemPass *pass)
+static void run_pass(RhBuild *b, const RhStageLayer *item, const RhLayerPass *pass)
 {
     int32_t last = b->now->last;
     g_autofree int32_t *ids = run_tasks(b, pass->tasks, &item->layer, &last);
@@ -205,15 +205,15 @@ static void run_pass(RhBuild *b, const RhItem *item, const RhItemPass *pass)
     b->now->last = last;
 }
 
-void rh_build_item(RhBuild *b, int32_t index, RhSlotPass slot_pass)
+void rh_build_layer(RhBuild *b, int32_t index, RhSlotPass slot_pass)
 {
-    const RhItem *item = rh_script_item(b->script, index);
+    const RhStageLayer *item = rh_stage_program_layer(b->stage_program, index);
     hold_item(b, item, slot_pass);
     run_pass(b, item, &b->items->pass[item->kind][slot_pass]);
     release_item(b, item, slot_pass);
 }
 
-void rh_build_item_of_pair(RhBuild *b, const RhItem *item, bool back)
+void rh_build_layer_of_pair(RhBuild *b, const RhStageLayer *item, bool back)
 {
     RhSlotPass pass = back ? RH_SLOT_BACKWARD : RH_SLOT_FORWARD;
     b->now = &b->half[back];
@@ -223,9 +223,9 @@ void rh_build_item_of_pair(RhBuild *b, const RhItem *item, bool back)
     release_item(b, item, pass);
 }
 
-void rh_build_items_beside(RhBuild *b, const RhItem *ahead, const RhItem *back)
+void rh_build_layers_overlapped(RhBuild *b, const RhStageLayer *ahead, const RhStageLayer *back)
 {
-    const RhItemPair *pair = &b->items->pair[ahead->kind][back->kind];
+    const RhLayerPassPair *pair = &b->items->pair[ahead->kind][back->kind];
     int32_t layers[] = {ahead->layer, back->layer}, last[] = {b->half[0].last, b->half[1].last};
     hold_item(b, ahead, RH_SLOT_FORWARD);
     hold_item(b, back, RH_SLOT_BACKWARD);
@@ -240,7 +240,7 @@ void rh_build_items_beside(RhBuild *b, const RhItem *ahead, const RhItem *back)
     release_item(b, back, RH_SLOT_BACKWARD);
 }
 
-static void communicate(RhBuild *b, const RhStep *step)
+static void communicate(RhBuild *b, const RhInstr *step)
 {
     GArray *sent = b->sent[step->lane];
     RhPhase own = b->now->phase;
@@ -261,7 +261,7 @@ static void communicate(RhBuild *b, const RhStep *step)
 }
 
 /* Behind what is pending, or, on its way back, where there is room and behind its way out. */
-static void copy(RhBuild *b, const RhStep *step)
+static void copy(RhBuild *b, const RhInstr *step)
 {
     bool out = step->lane == RH_LANE_COPY_OUT;
     GArray *sent = b->sent[step->lane];
@@ -271,7 +271,7 @@ static void copy(RhBuild *b, const RhStep *step)
     task.from = out ? RH_MEMORY_TIER_HBM : RH_MEMORY_TIER_HOST;
     task.to = out ? RH_MEMORY_TIER_HOST : RH_MEMORY_TIER_HBM;
     task.phase = step->phase;
-    task.layer = (int16_t)rh_script_item(b->script, step->item)->layer;
+    task.layer = (int16_t)rh_stage_program_layer(b->stage_program, step->item)->layer;
     task.bytes = step->bytes;
     if (step->ahead == 0)
         count = rh_build_waits(b, true, preds);
@@ -287,7 +287,7 @@ static void copy(RhBuild *b, const RhStep *step)
     b->latest[step->lane] = id;
 }
 
-/* A kernel of no item, behind everything pending. */
+/* A kernel of no layer, behind everything pending. */
 void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label)
 {
     RhTask task = rh_build_task(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, label);
@@ -296,15 +296,15 @@ void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label)
     b->now->pending_count = 0;
 }
 
-void rh_build_step(RhBuild *b, const RhStep *step)
+void rh_build_instr(RhBuild *b, const RhInstr *step)
 {
-    if (step->kind == RH_STEP_RUN)
-        rh_build_item(b, step->item, (RhSlotPass)step->pass);
-    else if (step->kind == RH_STEP_KERNEL)
-        rh_build_kernel(b, rh_script_kernel(b->script, step), step->label);
-    else if (step->kind == RH_STEP_COMMUNICATE)
+    if (step->kind == RH_INSTR_RUN)
+        rh_build_layer(b, step->item, (RhSlotPass)step->pass);
+    else if (step->kind == RH_INSTR_KERNEL)
+        rh_build_kernel(b, rh_stage_program_kernel(b->stage_program, step), step->label);
+    else if (step->kind == RH_INSTR_COMMUNICATE)
         communicate(b, step);
-    else if (step->kind == RH_STEP_COPY)
+    else if (step->kind == RH_INSTR_COPY)
         copy(b, step);
     else if (step->begin_index >= 0)
         rh_build_wait_for(b, g_array_index(b->begin, int32_t, step->begin_index));
@@ -312,8 +312,8 @@ void rh_build_step(RhBuild *b, const RhStep *step)
         rh_build_wait_for(b, (step->ahead > 0 ? b->before : b->latest)[step->lane]);
 }
 
-void rh_build_steps(RhBuild *b, RhSteps steps)
+void rh_build_instrs(RhBuild *b, RhInstrRange steps)
 {
     for (int32_t i = steps.first; i < steps.first + steps.count; i++)
-        rh_build_step(b, rh_script_step(b->script, i));
+        rh_build_instr(b, rh_stage_program_instr(b->stage_program, i));
 }

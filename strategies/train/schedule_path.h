@@ -18,7 +18,7 @@ typedef struct {
     bool follows; /* the slot before it on its stage is the one listed before */
     bool leaves;  /* the path goes on with its message */
     RhSlotStand stand;
-} RhPathSlot;
+} RhSchedulePathSlot;
 
 typedef struct {
     double slots_s;              /* what its slots take, at the costs that it was found under */
@@ -27,8 +27,8 @@ typedef struct {
     /* [2 stage + back]: how many a stage sends to the next, and to the one before, on the path; the
      * last one's next is the first */
     int32_t *messages;
-    GArray *slots; /* RhPathSlot, in order; the path's first and last slot among them */
-} RhPath;
+    GArray *slots; /* RhSchedulePathSlot, in order; the path's first and last slot among them */
+} RhSchedulePath;
 
 /* Seconds of slots by [model chunk * RH_SLOT_PASSES + pass], until the stage is free and until the
  * output is there; of any message. A slot that ends its chunk's last micro-batch is taken to be longer
@@ -40,10 +40,10 @@ typedef struct {
     /* How much longer a slot takes right behind one of its stage that sends, that stands so and whose message goes
      * up or down, while the path is looked for: [(stand * 2 + down) * cells + cell]; NULL: no longer. */
     const double *behind_s;
-} RhPathCosts;
+} RhSchedulePathCosts;
 
 /* The longest path under these costs, from the first slot to the one that ends last. NULL: the schedule
  * is too long. */
-RhPath *rh_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
-                     const RhPathCosts *costs);
-void rh_path_free(RhPath *path);
+RhSchedulePath *rh_schedule_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v,
+                                      int32_t m, const RhSchedulePathCosts *costs);
+void rh_schedule_path_free(RhSchedulePath *path);

@@ -1,5 +1,5 @@
 /* What a rank holds of parameters, and its optimizer: by class, format and degree of ZeRO. */
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 
 #include "strategies/train/cuts/cut.h"
 
@@ -53,8 +53,9 @@ double rh_optimizer_state_bytes(const RhCase *c)
 /* Of a class, what linear layers have. All experts are in layers. */
 static double linear_of(const RhStates *states, RhParamsClass cls)
 {
-    double experts = rh_held_sum(&states->frozen) > 0 ? states->frozen.of[RH_PARAMS_EXPERTS]
-                                                      : states->params.of[RH_PARAMS_EXPERTS];
+    double experts = rh_param_counts_sum(&states->frozen) > 0
+                         ? states->frozen.of[RH_PARAMS_EXPERTS]
+                         : states->params.of[RH_PARAMS_EXPERTS];
     return cls == RH_PARAMS_EXPERTS ? experts : states->linear - experts;
 }
 
@@ -132,17 +133,18 @@ static double optimizer_bytes(const RhCase *c)
 
 void rh_states_add(RhStates *sum, const RhStates *more)
 {
-    rh_held_add(&sum->params, &more->params);
-    rh_held_add(&sum->frozen, &more->frozen);
+    rh_param_counts_add(&sum->params, &more->params);
+    rh_param_counts_add(&sum->frozen, &more->frozen);
     sum->linear += more->linear;
     sum->kinds |= more->kinds;
 }
 
 RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates *states)
 {
-    const RhHeld *params = &states->params;
+    const RhParamCounts *params = &states->params;
     const RhRecipe *recipe = c->job.recipe;
-    double share = 0, all = rh_held_sum(params), cast = recipe->weight_cast_bytes * states->linear;
+    double share = 0, all = rh_param_counts_sum(params),
+           cast = recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += params->of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
     if (c->job.narrow_weights &&

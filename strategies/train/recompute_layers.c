@@ -1,4 +1,4 @@
-#include "strategies/train/least.h"
+#include "strategies/train/recompute_layers.h"
 
 #include <string.h>
 
@@ -6,8 +6,8 @@
 
 /* A stage whose chunks' first layers are recomputed, as many in each. */
 typedef struct {
-    const RhPieces *pieces;
-    const RhShape *shape;
+    const RhModelCost *model_cost;
+    const RhPipelineProfile *profile;
     const RhLayout *l;
     RhChunkMemory *chunks;      /* per model chunk, at first with all layers recomputed */
     const RhChunkMemory **each; /* where they are */
@@ -20,19 +20,19 @@ static void recompute(const Least *a, int32_t stage, int32_t again)
 {
     for (int32_t c = 0; c < a->l->vpp; c++) {
         int32_t g = rh_pipeline_model_chunk(rh_pipeline_of(a->l), a->l->pp, stage, c);
-        RhChunkItems items = a->chunks[g].items;
+        RhChunkLayers items = a->chunks[g].items;
         items.again = MIN(again, items.count);
-        a->chunks[g] = rh_chunk_memory(a->pieces, a->l, &items);
+        a->chunks[g] = rh_chunk_memory(a->model_cost, a->l, &items);
     }
 }
 
 static bool fits(const Least *a, int32_t stage, int32_t again)
 {
-    const RhCase *c = a->pieces->c;
+    const RhCase *c = a->model_cost->c;
     recompute(a, stage, again);
     g_autofree RhStageHeld *held = rh_stage_held_new(a->each, a->l);
-    RhInFlight peak = rh_stage_peak(a->pieces, a->each, a->shape, &a->gradients, stage);
-    RhTrainMemory m = rh_train_memory_of_stage(a->pieces, held, &peak, a->l, stage);
+    RhInFlight peak = rh_stage_peak(a->model_cost, a->each, a->profile, &a->gradients, stage);
+    RhTrainMemory m = rh_train_memory_of_stage(a->model_cost, held, &peak, a->l, stage);
     double room = rh_train_stage_capacity(c, a->l, stage) / rh_train_memory_capacity(c);
     return m.peak_bytes <= a->most_bytes * room;
 }
@@ -67,16 +67,16 @@ static int32_t settle_stage(const Least *a, int32_t stage, int32_t guess)
     return high;
 }
 
-void rh_recompute_least(const RhPieces *pieces, const RhShape *shape, double most_bytes,
-                        RhLayout *l)
+void rh_recompute_fewest_layers(const RhModelCost *model_cost, const RhPipelineProfile *profile,
+                                double most_bytes, RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp, again = 0, layers = 0;
     l->again_layers_count = 0;
     if (chunks > (int32_t)G_N_ELEMENTS(l->again_layers))
         return;
-    g_autofree RhChunkMemory *all = rh_chunk_memory_new(pieces, l);
+    g_autofree RhChunkMemory *all = rh_chunk_memory_new(model_cost, l);
     g_autofree const RhChunkMemory **each = rh_chunks_each(all, l);
-    Least a = {pieces, shape, l, all, each, most_bytes, rh_gradients_each(pieces->c, l)};
+    Least a = {model_cost, profile, l, all, each, most_bytes, rh_gradients_each(model_cost->c, l)};
     for (int32_t stage = 0, guess = most_layers(&a, 0) / 2; stage < l->pp; stage++)
         guess = settle_stage(&a, stage, guess);
     memset(l->again_layers, 0, sizeof l->again_layers);
@@ -109,9 +109,9 @@ void rh_train_settle(const RhCase *c, RhLayout *l)
 {
     if (l->again_layers_count != RH_AGAIN_LEAST)
         return;
-    g_autoptr(RhPieces) pieces = rh_pieces_sized_new(c, l);
-    g_autoptr(RhShape) shape =
-        rh_shape_new(rh_pipeline_of(l), l->pp, l->vpp, (int32_t)rh_train_microbatches(c, l),
-                     c->stack->frees_gradients);
-    rh_recompute_least(pieces, shape, rh_train_memory_capacity(c), l);
+    g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, l);
+    g_autoptr(RhPipelineProfile) profile =
+        rh_pipeline_profile_new(rh_pipeline_of(l), l->pp, l->vpp,
+                                (int32_t)rh_train_microbatches(c, l), c->stack->frees_gradients);
+    rh_recompute_fewest_layers(model_cost, profile, rh_train_memory_capacity(c), l);
 }

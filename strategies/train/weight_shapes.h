@@ -1,6 +1,6 @@
 #pragma once
 /* Which matrices layers train, by their shapes: what a framework holds of each shape once. */
-#include "strategies/train/pieces.h"
+#include "strategies/train/block_cost.h"
 
 /* Read off the products that make weights' gradients. */
-RhMatrices rh_matrices_of(const RhPieces *pieces);
+RhWeightShapes rh_weight_shapes_of(const RhModelCost *model_cost);

@@ -1,33 +1,33 @@
-#include "strategies/train/script.h"
+#include "strategies/train/stage_program.h"
 
 #include "strategies/partition.h"
 #include "strategies/train/cuts/cut.h"
 
-/* `stays`: rh_item_offload's. */
-static void add_item(RhScript *s, int kind, int32_t layer, bool stays)
+/* `stays`: rh_layer_offload's. */
+static void add_item(RhStageProgram *s, int kind, int32_t layer, bool stays)
 {
-    RhItem item = {.kind = kind,
-                   .layer = layer,
-                   .params = rh_item_params(s->pieces, s->layout, kind),
-                   .weights = rh_item_params(s->pieces, s->layout, kind),
-                   .bytes = rh_item_bytes(s->pieces, kind)};
-    RhStates states = rh_item_states(s->pieces, s->layout, kind);
-    rh_held_add(&item.weights, &states.frozen);
-    item.away_bytes = rh_item_offload(s->layout, stays, &item.bytes);
+    RhStageLayer item = {.kind = kind,
+                         .layer = layer,
+                         .params = rh_layer_params(s->model_cost, s->layout, kind),
+                         .weights = rh_layer_params(s->model_cost, s->layout, kind),
+                         .bytes = rh_layer_bytes(s->model_cost, kind)};
+    RhStates states = rh_layer_states(s->model_cost, s->layout, kind);
+    rh_param_counts_add(&item.weights, &states.frozen);
+    item.away_bytes = rh_layer_offload(s->layout, stays, &item.bytes);
     g_array_append_val(s->items, item);
     rh_states_add(&s->states, &states);
 }
 
-static int32_t model_chunk(const RhScript *s, int32_t chunk)
+static int32_t model_chunk(const RhStageProgram *s, int32_t chunk)
 {
     return rh_pipeline_model_chunk(rh_pipeline_of(s->layout), s->layout->pp, s->stage, chunk);
 }
 
-static void list_items(RhScript *s)
+static void list_items(RhStageProgram *s)
 {
     const RhLayout *l = s->layout;
     g_autofree int32_t *layers = g_new(int32_t, l->pp * l->vpp);
-    rh_partition_layers(s->pieces->c, l, layers);
+    rh_partition_layers(s->model_cost->c, l, layers);
     for (int32_t g = 0, layer = 0; g < l->pp * l->vpp; layer += layers[g++]) {
         if (rh_pipeline_stage(rh_pipeline_of(l), l->pp, g) != s->stage)
             continue;
@@ -35,76 +35,76 @@ static void list_items(RhScript *s)
         bool head = g == l->pp * l->vpp - 1;
         s->chunk_items[g / l->pp] = (int32_t)s->items->len;
         if (g == 0)
-            add_item(s, RH_ITEM_EMBEDDING, -1, true);
+            add_item(s, RH_LAYER_EMBEDDING, -1, true);
         for (int32_t i = layer; i < layer + layers[g]; i++)
-            add_item(s, rh_layer_item(s->pieces->c->model, i, i - layer < again), i,
+            add_item(s, rh_op_kind_of_layer(s->model_cost->c->model, i, i - layer < again), i,
                      head && i + 1 == layer + layers[g]);
         if (head)
-            add_item(s, RH_ITEM_HEAD, -1, true);
+            add_item(s, RH_LAYER_HEAD, -1, true);
     }
     s->chunk_items[l->vpp] = (int32_t)s->items->len;
 }
 
-void rh_script_communicate(RhScriptWriter *w, RhStep step)
+void rh_stage_program_communicate(RhStageProgramWriter *w, RhInstr step)
 {
     if (step.bytes <= 0)
         return;
-    step.kind = RH_STEP_COMMUNICATE;
-    g_array_append_val(w->script->steps, step);
-    w->script->communicates = true;
-    w->script->ahead_most = MAX(w->script->ahead_most, step.ahead);
+    step.kind = RH_INSTR_COMMUNICATE;
+    g_array_append_val(w->stage_program->steps, step);
+    w->stage_program->communicates = true;
+    w->stage_program->ahead_most = MAX(w->stage_program->ahead_most, step.ahead);
 }
 
-void rh_script_copy(RhScriptWriter *w, RhStep step)
+void rh_stage_program_copy(RhStageProgramWriter *w, RhInstr step)
 {
-    step.kind = RH_STEP_COPY;
+    step.kind = RH_INSTR_COPY;
     if (step.bytes > 0)
-        g_array_append_val(w->script->steps, step);
+        g_array_append_val(w->stage_program->steps, step);
 }
 
-void rh_script_run_kernel(RhScriptWriter *w, const RhKernel *kernel, const char *label)
+void rh_stage_program_run_kernel(RhStageProgramWriter *w, const RhKernel *kernel, const char *label)
 {
-    RhScript *s = w->script;
-    RhStep step = {.kind = RH_STEP_KERNEL, .label = label, .item = (int32_t)s->kernels->len};
+    RhStageProgram *s = w->stage_program;
+    RhInstr step = {.kind = RH_INSTR_KERNEL, .label = label, .item = (int32_t)s->kernels->len};
     g_array_append_vals(s->kernels, kernel, 1);
     g_array_append_val(s->steps, step);
 }
 
-void rh_script_wait(RhScriptWriter *w, RhLane lane)
+void rh_stage_program_wait(RhStageProgramWriter *w, RhLane lane)
 {
-    RhStep step = {.kind = RH_STEP_WAIT, .lane = (uint8_t)lane, .begin_index = -1};
-    g_array_append_val(w->script->steps, step);
+    RhInstr step = {.kind = RH_INSTR_WAIT, .lane = (uint8_t)lane, .begin_index = -1};
+    g_array_append_val(w->stage_program->steps, step);
 }
 
-void rh_script_wait_before(RhScriptWriter *w, RhLane lane)
+void rh_stage_program_wait_before(RhStageProgramWriter *w, RhLane lane)
 {
-    RhStep step = {.kind = RH_STEP_WAIT, .lane = (uint8_t)lane, .begin_index = -1, .ahead = 1};
-    g_array_append_val(w->script->steps, step);
+    RhInstr step = {.kind = RH_INSTR_WAIT, .lane = (uint8_t)lane, .begin_index = -1, .ahead = 1};
+    g_array_append_val(w->stage_program->steps, step);
 }
 
-void rh_script_wait_begin(RhScriptWriter *w, int32_t index)
+void rh_stage_program_wait_begin(RhStageProgramWriter *w, int32_t index)
 {
-    RhStep step = {.kind = RH_STEP_WAIT, .lane = RH_LANE_GATHER, .begin_index = index};
-    g_array_append_val(w->script->steps, step);
+    RhInstr step = {.kind = RH_INSTR_WAIT, .lane = RH_LANE_GATHER, .begin_index = index};
+    g_array_append_val(w->stage_program->steps, step);
 }
 
-static void run_item(RhScriptWriter *w, const RhSlotKind *slot, int32_t item)
+static void run_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->before_item)
             rh_cuts[i]->before_item(w, slot, item);
-    RhStep run = {.kind = RH_STEP_RUN, .item = item, .pass = (uint8_t)slot->pass};
-    g_array_append_val(w->script->steps, run);
+    RhInstr run = {.kind = RH_INSTR_RUN, .item = item, .pass = (uint8_t)slot->pass};
+    g_array_append_val(w->stage_program->steps, run);
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->after_item)
             rh_cuts[i]->after_item(w, slot, item);
 }
 
-static void write_slot(RhScriptWriter *w, const RhSlotKind *slot)
+static void write_slot(RhStageProgramWriter *w, const RhSlotKind *slot)
 {
-    RhScript *s = w->script;
+    RhStageProgram *s = w->stage_program;
     int32_t low = s->chunk_items[slot->chunk], high = s->chunk_items[slot->chunk + 1];
-    RhSteps *steps = &s->slots[rh_slot_kind_index(slot)];
+    RhInstrRange *steps = &s->slots[rh_slot_kind_index(slot)];
     steps->first = (int32_t)s->steps->len;
     for (int32_t k = 0; k < high - low; k++)
         run_item(w, slot, slot->pass == RH_SLOT_FORWARD ? low + k : high - 1 - k);
@@ -118,11 +118,11 @@ static void write_slot(RhScriptWriter *w, const RhSlotKind *slot)
     }
 }
 
-static void write_slots(RhScriptWriter *w)
+static void write_slots(RhStageProgramWriter *w)
 {
-    const RhLayout *l = w->script->layout;
+    const RhLayout *l = w->stage_program->layout;
     bool splits = rh_pipeline_of(l)->splits_backward;
-    bool one = rh_train_microbatches(w->script->pieces->c, l) == 1;
+    bool one = rh_train_microbatches(w->stage_program->model_cost->c, l) == 1;
     for (int32_t chunk = 0; chunk < l->vpp; chunk++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
             if (pass != RH_SLOT_FORWARD && splits != (pass != RH_SLOT_BACKWARD))
@@ -134,9 +134,9 @@ static void write_slots(RhScriptWriter *w)
         }
 }
 
-static void write_begin(RhScriptWriter *w)
+static void write_begin(RhStageProgramWriter *w)
 {
-    RhScript *s = w->script;
+    RhStageProgram *s = w->stage_program;
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->begin)
             rh_cuts[i]->begin(w);
@@ -144,44 +144,45 @@ static void write_begin(RhScriptWriter *w)
 }
 
 /* The optimizer follows when all gradients are in, and what cuts do with them then is done. */
-static void write_end(RhScriptWriter *w)
+static void write_end(RhStageProgramWriter *w)
 {
-    RhScript *s = w->script;
+    RhStageProgram *s = w->stage_program;
     s->end.first = (int32_t)s->steps->len;
     if (s->communicates)
-        rh_script_wait(w, RH_LANE_DP);
+        rh_stage_program_wait(w, RH_LANE_DP);
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->end)
             rh_cuts[i]->end(w);
     s->end.count = (int32_t)s->steps->len - s->end.first;
 }
 
-RhScript *rh_script_new(const RhPieces *pieces, const RhLayout *layout, int32_t stage)
+RhStageProgram *rh_stage_program_new(const RhModelCost *model_cost, const RhLayout *layout,
+                                     int32_t stage)
 {
-    RhScript *s = g_new0(RhScript, 1);
-    s->pieces = pieces;
+    RhStageProgram *s = g_new0(RhStageProgram, 1);
+    s->model_cost = model_cost;
     s->layout = layout;
     s->stage = stage;
-    s->items = g_array_new(FALSE, FALSE, sizeof(RhItem));
+    s->items = g_array_new(FALSE, FALSE, sizeof(RhStageLayer));
     s->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
-    s->steps = g_array_new(FALSE, FALSE, sizeof(RhStep));
+    s->steps = g_array_new(FALSE, FALSE, sizeof(RhInstr));
     s->chunk_items = g_new(int32_t, layout->vpp + 1);
-    s->slots = g_new0(RhSteps, (gsize)layout->vpp * RH_SLOT_PASSES * 4);
+    s->slots = g_new0(RhInstrRange, (gsize)layout->vpp * RH_SLOT_PASSES * 4);
     list_items(s);
     s->kinds = g_new(int, s->items->len + 1);
     for (guint i = 0; i < s->items->len; i++)
-        s->kinds[i] = rh_script_item(s, (int32_t)i)->kind;
+        s->kinds[i] = rh_stage_program_layer(s, (int32_t)i)->kind;
     g_autofree int32_t *begin_of_item = g_new(int32_t, s->items->len + 1);
     for (guint i = 0; i < s->items->len; i++)
         begin_of_item[i] = -1;
-    RhScriptWriter w = {.script = s, .begin_of_item = begin_of_item};
+    RhStageProgramWriter w = {.stage_program = s, .begin_of_item = begin_of_item};
     write_begin(&w);
     write_slots(&w);
     write_end(&w);
     return s;
 }
 
-RhPairWalk rh_script_pair(const RhScript *s, int32_t forward, int32_t backward)
+RhPairWalk rh_stage_program_pair(const RhStageProgram *s, int32_t forward, int32_t backward)
 {
     const int32_t *first = s->chunk_items;
     return (RhPairWalk){
@@ -200,75 +201,78 @@ static void add_bound(RhKernelSums *sums, const RhPlatform *platform, const RhKe
     rh_beyond_add(sums->beyond, platform->device, kernel, s);
 }
 
-static void add_piece(const RhScript *s, RhKernelSums *sums, const RhPiece *piece, RhPhase phase,
-                      double times)
+static void add_piece(const RhStageProgram *s, RhKernelSums *sums, const RhKernelSequence *piece,
+                      RhPhase phase, double times)
 {
     sums->seconds[phase] += times * piece->seconds;
     for (guint i = 0; i < piece->kernels->len; i++) {
         const RhKernel *kernel = &g_array_index(piece->kernels, RhKernel, i);
         sums->flops += times * kernel->flops;
-        add_bound(sums, s->pieces->c->platform, kernel, times);
+        add_bound(sums, s->model_cost->c->platform, kernel, times);
     }
 }
 
-static void add_run(const RhScript *s, RhKernelSums *sums, const RhItemPass *pass, RhPhase own,
-                    double times)
+static void add_run(const RhStageProgram *s, RhKernelSums *sums, const RhLayerPass *pass,
+                    RhPhase own, double times)
 {
     for (guint i = 0; i < pass->tasks->len; i++) {
-        const RhItemTask *task = &g_array_index(pass->tasks, RhItemTask, i);
+        const RhLayerOp *task = &g_array_index(pass->tasks, RhLayerOp, i);
         RhPhase phase = task->phase != RH_PHASE_NONE ? task->phase : own;
         for (int k = 0; k < RH_PARTS_MAX && task->parts[k]; k++)
             add_piece(s, sums, task->parts[k], phase, times);
     }
 }
 
-static void add_kernel(const RhScript *s, RhKernelSums *sums, const RhKernel *kernel)
+static void add_kernel(const RhStageProgram *s, RhKernelSums *sums, const RhKernel *kernel)
 {
-    sums->seconds[RH_PHASE_OPTIMIZER] += rh_piece_kernel_s(s->pieces->c, kernel);
+    sums->seconds[RH_PHASE_OPTIMIZER] += rh_sequence_kernel_s(s->model_cost->c, kernel);
     sums->flops += kernel->flops;
-    add_bound(sums, s->pieces->c->platform, kernel, 1);
+    add_bound(sums, s->model_cost->c->platform, kernel, 1);
 }
 
-void rh_script_add_kernels(const RhScript *s, const RhItems *items, RhKernelSums *sums)
+void rh_stage_program_add_kernels(const RhStageProgram *s, const RhLayerOps *items,
+                                  RhKernelSums *sums)
 {
-    double m = (double)rh_train_microbatches(s->pieces->c, s->layout);
+    double m = (double)rh_train_microbatches(s->model_cost->c, s->layout);
     for (guint i = 0; i < s->items->len; i++)
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++) {
-            const RhItemPass *run = &items->pass[rh_script_item(s, (int32_t)i)->kind][pass];
-            if (run->tasks) /* every micro-batch goes through every item once */
+            const RhLayerPass *run =
+                &items->pass[rh_stage_program_layer(s, (int32_t)i)->kind][pass];
+            if (run->tasks) /* every micro-batch goes through every layer once */
                 add_run(s, sums, run, rh_slot_phase((RhSlotPass)pass), m);
         }
-    RhKernel adam = rh_optimizer_kernel(s->pieces->c, s->layout, &s->states);
+    RhKernel adam = rh_optimizer_kernel(s->model_cost->c, s->layout, &s->states);
     add_kernel(s, sums, &adam);
     for (int32_t i = s->end.first; i < s->end.first + s->end.count; i++)
-        if (rh_script_step(s, i)->kind == RH_STEP_KERNEL)
-            add_kernel(s, sums, rh_script_kernel(s, rh_script_step(s, i)));
+        if (rh_stage_program_instr(s, i)->kind == RH_INSTR_KERNEL)
+            add_kernel(s, sums, rh_stage_program_kernel(s, rh_stage_program_instr(s, i)));
 }
 
 /* --- tasks --- */
 
-static double tasks_of_chunk(const RhScript *s, const RhItems *items, int32_t chunk, int pass)
+static double tasks_of_chunk(const RhStageProgram *s, const RhLayerOps *items, int32_t chunk,
+                             int pass)
 {
     double sum = 0;
     for (int32_t i = s->chunk_items[chunk]; i < s->chunk_items[chunk + 1]; i++)
-        sum += items->pass[rh_script_item(s, i)->kind][pass].tasks->len;
+        sum += items->pass[rh_stage_program_layer(s, i)->kind][pass].tasks->len;
     return sum;
 }
 
-/* Beside the runs of items. */
-static double tasks_of_steps(const RhScript *s, RhSteps steps)
+/* Beside the runs of layers. */
+static double tasks_of_steps(const RhStageProgram *s, RhInstrRange steps)
 {
     double sum = 0;
     for (int32_t i = steps.first; i < steps.first + steps.count; i++) {
-        uint8_t kind = rh_script_step(s, i)->kind;
-        sum += kind != RH_STEP_RUN && kind != RH_STEP_WAIT;
+        uint8_t kind = rh_stage_program_instr(s, i)->kind;
+        sum += kind != RH_INSTR_RUN && kind != RH_INSTR_WAIT;
     }
     return sum;
 }
 
-/* All slots of a chunk with one pass: each runs the chunk's items, and communicates by its kind. */
-static double tasks_of_slots(const RhScript *s, const RhItems *items, int32_t chunk, int pass,
-                             int64_t m)
+/* All slots of a chunk with one pass: each runs the chunk's layers, and communicates by its kind. */
+static double tasks_of_slots(const RhStageProgram *s, const RhLayerOps *items, int32_t chunk,
+                             int pass, int64_t m)
 {
     double sum = (double)m * tasks_of_chunk(s, items, chunk, pass);
     for (int place = 0; place < 4; place++) {
@@ -276,13 +280,13 @@ static double tasks_of_slots(const RhScript *s, const RhItems *items, int32_t ch
         bool only = kind.first && kind.last, inner = !kind.first && !kind.last;
         double slots = inner ? (double)(m - 2) : only == (m == 1);
         if (slots > 0)
-            sum += slots * tasks_of_steps(s, rh_script_slot(s, &kind));
+            sum += slots * tasks_of_steps(s, rh_stage_program_slot(s, &kind));
     }
     return sum;
 }
 
 /* Of a model chunk: those that another stage has. */
-static int32_t neighbours(const RhScript *s, int32_t g)
+static int32_t neighbours(const RhStageProgram *s, int32_t g)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(s->layout);
     int32_t pp = s->layout->pp, last = pp * s->layout->vpp - 1;
@@ -290,7 +294,7 @@ static int32_t neighbours(const RhScript *s, int32_t g)
            (g < last && rh_pipeline_stage(schedule, pp, g + 1) != s->stage);
 }
 
-double rh_script_tasks(const RhScript *s, const RhItems *items, int64_t m)
+double rh_stage_program_tasks(const RhStageProgram *s, const RhLayerOps *items, int64_t m)
 {
     const RhLayout *l = s->layout;
     double sum = tasks_of_steps(s, s->begin) + tasks_of_steps(s, s->end) + 1; /* the optimizer */
@@ -298,7 +302,7 @@ double rh_script_tasks(const RhScript *s, const RhItems *items, int64_t m)
         /* something comes and something goes, each way */
         sum += 2.0 * (double)m * neighbours(s, model_chunk(s, chunk));
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
-            if (items->pass[RH_ITEM_HEAD][pass].tasks)
+            if (items->pass[RH_LAYER_HEAD][pass].tasks)
                 sum += tasks_of_slots(s, items, chunk, pass, m);
     }
     if (rh_pipeline_of(l)->crosses && s->stage == l->pp - 1)
@@ -306,7 +310,7 @@ double rh_script_tasks(const RhScript *s, const RhItems *items, int64_t m)
     return sum;
 }
 
-void rh_script_free(RhScript *s)
+void rh_stage_program_free(RhStageProgram *s)
 {
     if (!s)
         return;

@@ -1,32 +1,32 @@
 #pragma once
-/* Items: what owns parameters and runs as a unit (the embedding, a layer, the head), and the tasks
- * of its passes. The tasks are written once per kind of item; the program repeats them, and the
+/* Layers: what owns parameters and runs as a unit (the embedding, a layer, the head), and the tasks
+ * of its passes. The tasks are written once per kind of layer; the program repeats them, and the
  * bounds take their time from the same list.
  *
- * A pass is woven from its blocks: kernels in order, and at the seams between them whatever the
+ * A pass is woven from its blocks: kernels in order, and at the hooks between them whatever the
  * cuts (cuts/cut.h) add. */
+#include "strategies/train/block_cost.h"
 #include "strategies/train/grid.h"
-#include "strategies/train/pieces.h"
 #include "strategies/train/schedules/schedule.h"
 
 /* Parts of one kernel at most: what no longer fits runs as the next task. */
 #define RH_PARTS_MAX 6
 /* What a task may wait for: lanes run in order, so the latest task of each lane stands for those
- * before it (rh_weave_wait_for); ENTRY; and a collective's last kernel. */
-#define RH_PENDING_MAX (RH_LANE_LAST + 2)
-#define RH_ITEM_ENTRY  (-1) /* as a predecessor: all that the item before left to wait for */
+ * before it (rh_layer_ops_wait_for); ENTRY; and a collective's last kernel. */
+#define RH_PENDING_MAX    (RH_LANE_LAST + 2)
+#define RH_LAYER_OP_ENTRY (-1) /* as a predecessor: all that the layer before left to wait for */
 
-/* Kinds of item: those of layers (pieces.h), then the embedding and the head. */
-#define RH_ITEM_EMBEDDING RH_ITEM_LAYERS
-#define RH_ITEM_HEAD      (RH_ITEM_LAYERS + 1)
-#define RH_ITEM_KINDS     (RH_ITEM_LAYERS + 2)
+/* Kinds of layer: those of layers (block_cost.h), then the embedding and the head. */
+#define RH_LAYER_EMBEDDING RH_LAYER_OP_LAYERS
+#define RH_LAYER_HEAD      (RH_LAYER_OP_LAYERS + 1)
+#define RH_LAYER_OP_KINDS  (RH_LAYER_OP_LAYERS + 2)
 
 /* A kernel (parts run back to back) or a collective. */
 typedef struct {
     const char *label;
     RhPhase phase; /* NONE: the slot's own */
     RhLane lane;   /* COMPUTE: a kernel */
-    const RhPiece *parts[RH_PARTS_MAX];
+    const RhKernelSequence *parts[RH_PARTS_MAX];
     RhOp op;
     RhGroupKind group;
     double bytes;
@@ -34,49 +34,49 @@ typedef struct {
     int32_t after[RH_PENDING_MAX]; /* tasks of this list, or ENTRY */
     int32_t after_count;
     int32_t half; /* of a list of two: whose it is, and whose ENTRY it may wait for */
-} RhItemTask;
+} RhLayerOp;
 
-/* One pass of one kind of item. What follows waits for its last kernel, and for `left`. */
+/* One pass of one kind of layer. What follows waits for its last kernel, and for `left`. */
 typedef struct {
-    GArray *tasks; /* RhItemTask */
+    GArray *tasks; /* RhLayerOp */
     int32_t left[RH_PENDING_MAX];
     int32_t left_count;
-} RhItemPass;
+} RhLayerPass;
 
 /* Two passes that take turns, of two micro-batches or of the halves of one: each keeps its order and
  * leaves its own. */
 typedef struct {
-    GArray *tasks; /* RhItemTask; NULL: never runs */
+    GArray *tasks; /* RhLayerOp; NULL: never runs */
     struct {
         int32_t left[RH_PENDING_MAX];
         int32_t left_count;
     } half[2];
-} RhItemPair;
+} RhLayerPassPair;
 
 typedef struct {
-    const RhItemPass *pass[RH_ITEM_KINDS]; /* RH_SLOT_PASSES of each; no tasks: never runs */
-    RhItemPass *own;                       /* all that run, kind by kind; owned */
+    const RhLayerPass *pass[RH_LAYER_OP_KINDS]; /* RH_SLOT_PASSES of each; no tasks: never runs */
+    RhLayerPass *own;                           /* all that run, kind by kind; owned */
     int32_t own_count;
-    /* Where the schedule has pairs: a whole backward of each kind of item, and a layer's forward beside one of a
+    /* Where the schedule has pairs: a whole backward of each kind of layer, and a layer's forward beside one of a
      * layer: [forward][backward], as many as there are kinds of layers; owned. Elsewhere NULL. */
-    RhItemPass *whole;
-    RhItemPair (*pair)[RH_ITEM_LAYERS];
+    RhLayerPass *whole;
+    RhLayerPassPair (*pair)[RH_LAYER_OP_LAYERS];
     int32_t pairs_count;
-} RhItems;
+} RhLayerOps;
 
 /* The pass twice, for two halves of a micro-batch: one of them goes on while the other waits for its
- * tokens (turns.c). The caller frees its tasks. */
-RhItemPass rh_item_take_turns(const RhItemPass *half);
+ * tokens (batch_overlap.c). The caller frees its tasks. */
+RhLayerPass rh_layer_pass_overlap(const RhLayerPass *half);
 /* A forward and a backward: one of them goes on while the other waits for any collective. The caller
  * frees the tasks. */
-RhItemPair rh_item_pair(const RhItemPass *forward, const RhItemPass *backward);
+RhLayerPassPair rh_layer_pass_pair(const RhLayerPass *forward, const RhLayerPass *backward);
 
-/* A pass and then another of the same item and micro-batch. The caller frees its tasks. (pairs.c) */
-RhItemPass rh_item_behind(const RhItemPass *first, const RhItemPass *then);
-/* The items of a forward and of a backward that run beside each other: layers beside layers in turn, the
+/* A pass and then another of the same layer and micro-batch. The caller frees its tasks. (fwd_bwd_overlap.c) */
+RhLayerPass rh_layer_pass_behind(const RhLayerPass *first, const RhLayerPass *then);
+/* The layers of a forward and of a backward that run beside each other: layers beside layers in turn, the
  * embedding, the head, and the layers that one has more, alone. */
 typedef struct {
-    const int *kinds[2]; /* of the items, in forward order: of the forward, of the backward */
+    const int *kinds[2]; /* of the layers, in forward order: of the forward, of the backward */
     int32_t count[2];
     int32_t done[2]; /* 0 at first */
 } RhPairWalk;
@@ -89,38 +89,40 @@ static inline RhPhase rh_slot_phase(RhSlotPass pass)
     return pass == RH_SLOT_FORWARD ? RH_PHASE_FORWARD : RH_PHASE_BACKWARD;
 }
 
-/* Of one rank: trained parameters of an item of this kind (the head of a tied model on one stage owns no
+/* Of one rank: trained parameters of a layer of this kind (the head of a tied model on one stage owns no
  * matrix), and bytes for one micro-batch. */
-RhHeld rh_item_params(const RhPieces *pieces, const RhLayout *layout, int kind);
+RhParamCounts rh_layer_params(const RhModelCost *model_cost, const RhLayout *layout, int kind);
 /* ... and its weights that are not trained. */
-RhHeld rh_item_frozen(const RhPieces *pieces, const RhLayout *layout, int kind);
+RhParamCounts rh_layer_frozen_params(const RhModelCost *model_cost, const RhLayout *layout,
+                                     int kind);
 /* All that it adds to a stage's. */
-RhStates rh_item_states(const RhPieces *pieces, const RhLayout *layout, int kind);
+RhStates rh_layer_states(const RhModelCost *model_cost, const RhLayout *layout, int kind);
 /* Of one rank, parameters of the matrix that the first and the last stage both hold; 0 where there is
  * none. */
-double rh_tied_params(const RhPieces *pieces, const RhLayout *layout);
-RhActivation rh_item_bytes(const RhPieces *pieces, int kind);
-/* Of what an item keeps, the bytes that wait in the host's memory; `stays`: it is no layer, or its
+double rh_tied_params(const RhModelCost *model_cost, const RhLayout *layout);
+RhActivation rh_layer_bytes(const RhModelCost *model_cost, int kind);
+/* Of what a layer keeps, the bytes that wait in the host's memory; `stays`: it is no layer, or its
  * backward comes next. What is left in *bytes is kept on the device, the rest there while a pass runs. */
-double rh_item_offload(const RhLayout *layout, bool stays, RhActivation *bytes);
+double rh_layer_offload(const RhLayout *layout, bool stays, RhActivation *bytes);
 
-/* All passes that the layout's schedule runs, of all kinds in the model. `pieces` outlives them. */
-RhItems *rh_items_new(const RhLayout *layout, const RhPieces *pieces);
+/* All passes that the layout's schedule runs, of all kinds in the model. `block costs` outlives them. */
+RhLayerOps *rh_layer_ops_new(const RhLayout *layout, const RhModelCost *model_cost);
 /* Without pairs, which take the most to make; and with them, where the layout's schedule has any. */
-RhItems *rh_items_of_passes(const RhLayout *layout, const RhPieces *pieces);
-void rh_items_add_pairs(RhItems *items, const RhLayout *layout, const RhPieces *pieces);
-void rh_items_free(RhItems *items);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhItems, rh_items_free)
+RhLayerOps *rh_layer_ops_of_passes(const RhLayout *layout, const RhModelCost *model_cost);
+void rh_layer_ops_add_pairs(RhLayerOps *items, const RhLayout *layout,
+                            const RhModelCost *model_cost);
+void rh_layer_ops_free(RhLayerOps *items);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLayerOps, rh_layer_ops_free)
 
 /* --- weaving: for this folder and its cuts --- */
 
 /* A pass under construction. */
 typedef struct {
     const RhLayout *layout;
-    const RhPieces *pieces;
-    GArray *tasks; /* RhItemTask */
-    RhBlock block; /* the one being woven, and its pieces */
-    const RhBlockPieces *at;
+    const RhModelCost *model_cost;
+    GArray *tasks; /* RhLayerOp */
+    RhBlock block; /* the one being woven, and its block costs */
+    const RhBlockCost *at;
     RhSlotPass pass;
     bool replayed;                   /* a layer that is run again as a whole */
     bool summed;                     /* forward: does somebody need the block's output? */
@@ -134,17 +136,17 @@ typedef struct {
     /* Of exchanges in several steps: the kernel behind which the first one's tensors are there, and
      * what brings those of the next step; -1: nothing. */
     int32_t steps_from, step_brings;
-} RhWeave;
+} RhLayerOpsBuilder;
 
 /* Kernels run back to back as one task, behind everything pending. RH_PARTS of more than
  * RH_PARTS_MAX does not compile without warnings. */
-void rh_weave_kernels(RhWeave *w, const char *label,
-                      const RhPiece *const parts[static RH_PARTS_MAX]);
-#define RH_PARTS(...) ((const RhPiece *const[RH_PARTS_MAX]){__VA_ARGS__})
+void rh_layer_ops_kernels(RhLayerOpsBuilder *w, const char *label,
+                          const RhKernelSequence *const parts[static RH_PARTS_MAX]);
+#define RH_PARTS(...) ((const RhKernelSequence *const[RH_PARTS_MAX]){__VA_ARGS__})
 /* A collective whose input is ready once the last kernel and everything pending are done. Returns
  * the task; -1 and nothing added when `bytes` is 0. */
-int32_t rh_weave_collective(RhWeave *w, RhLane lane, RhGroupKind group, RhOp op, double bytes,
-                            const char *label);
+int32_t rh_layer_ops_collective(RhLayerOpsBuilder *w, RhLane lane, RhGroupKind group, RhOp op,
+                                double bytes, const char *label);
 /* A step of a ring: its kernels work on what the step before has brought, while that travels on to the
  * next rank; `bytes` of it, none behind the last step. It may leave as soon as it has come, kernels
  * or not. */
@@ -154,10 +156,11 @@ typedef struct {
     double bytes;
     const char *label;
 } RhRingStep;
-void rh_weave_ring_step(RhWeave *w, const RhRingStep *ring, const char *label, const RhPiece *part);
+void rh_layer_ops_ring_step(RhLayerOpsBuilder *w, const RhRingStep *ring, const char *label,
+                            const RhKernelSequence *part);
 /* The next kernel waits too, and for no earlier task of that lane by itself; -1 is ignored. */
-void rh_weave_wait_for(RhWeave *w, int32_t task);
+void rh_layer_ops_wait_for(RhLayerOpsBuilder *w, int32_t task);
 /* The collective sends tokens to experts; -1 is ignored. */
-void rh_weave_route(RhWeave *w, int32_t collective, const RhRouting *routing);
+void rh_layer_ops_route(RhLayerOpsBuilder *w, int32_t collective, const RhRouting *routing);
 /* A collective consumed what was pending: what follows waits for it alone. -1 is ignored. */
-void rh_weave_continue_after(RhWeave *w, int32_t collective);
+void rh_layer_ops_continue_after(RhLayerOpsBuilder *w, int32_t collective);

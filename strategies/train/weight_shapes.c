@@ -1,13 +1,13 @@
-#include "strategies/train/matrices.h"
+#include "strategies/train/weight_shapes.h"
 
 G_STATIC_ASSERT(RH_LAYER_KINDS_MAX <= 64); /* a bit each */
 
-static void add_shape(RhMatrices *m, int64_t rows, int64_t columns, uint64_t kind)
+static void add_shape(RhWeightShapes *m, int64_t rows, int64_t columns, uint64_t kind)
 {
     int32_t i = 0;
     while (i < m->count && (m->each[i].rows != rows || m->each[i].columns != columns))
         i++;
-    if (i == RH_MATRICES_MAX)
+    if (i == RH_WEIGHT_SHAPES_MAX)
         return;
     m->each[i].rows = rows;
     m->each[i].columns = columns;
@@ -16,7 +16,8 @@ static void add_shape(RhMatrices *m, int64_t rows, int64_t columns, uint64_t kin
 }
 
 /* A product of weights' gradients is as large as the weights; of experts, as one expert's. */
-static void add_block(const RhPieces *p, int kind, RhBlock block, GArray *kernels, RhMatrices *m)
+static void add_block(const RhModelCost *p, int kind, RhBlock block, GArray *kernels,
+                      RhWeightShapes *m)
 {
     const RhModel *model = p->c->model;
     g_array_set_size(kernels, 0);
@@ -29,9 +30,9 @@ static void add_block(const RhPieces *p, int kind, RhBlock block, GArray *kernel
     }
 }
 
-RhMatrices rh_matrices_of(const RhPieces *p)
+RhWeightShapes rh_weight_shapes_of(const RhModelCost *p)
 {
-    RhMatrices m = {.count = 0};
+    RhWeightShapes m = {.count = 0};
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     for (int k = 0; k < p->c->model->kinds_count; k++) {
         add_block(p, k, RH_BLOCK_MIXER, kernels, &m);
@@ -40,11 +41,11 @@ RhMatrices rh_matrices_of(const RhPieces *p)
     return m;
 }
 
-double rh_states_dummies(const RhPieces *p, const RhLayout *l, const RhStates *states)
+double rh_states_dummies(const RhModelCost *p, const RhLayout *l, const RhStates *states)
 {
     double entries = 0;
     for (int32_t i = 0; i < p->matrices.count && l->zero < 2; i++) {
-        const RhMatrix *matrix = &p->matrices.each[i];
+        const RhWeightShape *matrix = &p->matrices.each[i];
         if (matrix->kinds & states->kinds)
             entries += (double)matrix->rows * (double)matrix->columns;
     }

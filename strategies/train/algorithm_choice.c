@@ -1,14 +1,14 @@
-#include "strategies/train/sites.h"
+#include "strategies/train/algorithm_choice.h"
 
-struct RhSites {
+struct RhAlgorithmSites {
     const RhCase *c;
     /* Geometry -> GPtrArray of RhSite, of instances that lie otherwise than those before. */
     GHashTable *of_group;
 };
 
-RhSites *rh_sites_new(const RhCase *c)
+RhAlgorithmSites *rh_algorithm_sites_new(const RhCase *c)
 {
-    RhSites *sites = g_new(RhSites, 1);
+    RhAlgorithmSites *sites = g_new(RhAlgorithmSites, 1);
     sites->c = c;
     sites->of_group =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref,
@@ -16,7 +16,7 @@ RhSites *rh_sites_new(const RhCase *c)
     return sites;
 }
 
-void rh_sites_free(RhSites *sites)
+void rh_algorithm_sites_free(RhAlgorithmSites *sites)
 {
     if (!sites)
         return;
@@ -97,7 +97,7 @@ static GBytes *geometry_of(const RhGroup *g)
     return g_bytes_new(all, sizeof all);
 }
 
-static const GPtrArray *sites_of(RhSites *sites, const RhProgram *p, int32_t group)
+static const GPtrArray *sites_of(RhAlgorithmSites *sites, const RhProgram *p, int32_t group)
 {
     GBytes *key = geometry_of(rh_program_group(p, group));
     GPtrArray *found = g_hash_table_lookup(sites->of_group, key);
@@ -112,8 +112,8 @@ static const GPtrArray *sites_of(RhSites *sites, const RhProgram *p, int32_t gro
 
 /* --- the choice --- */
 
-RhAlgo rh_train_algorithm(RhSites *sites, const RhProgram *p, int32_t group, RhOp op, double bytes,
-                          const RhRouting *routing)
+RhAlgo rh_train_algorithm(RhAlgorithmSites *sites, const RhProgram *p, int32_t group, RhOp op,
+                          double bytes, const RhRouting *routing)
 {
     const RhRouting *once = routing->experts > 0 ? routing : NULL;
     const GPtrArray *all = sites_of(sites, p, group);

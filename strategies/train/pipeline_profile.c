@@ -1,14 +1,14 @@
-#include "strategies/train/shape.h"
+#include "strategies/train/pipeline_profile.h"
 
-#include "strategies/train/path.h"
+#include "strategies/train/schedule_path.h"
 
 #include <string.h>
 
 /* --- memory: the fullest moments --- */
 
-static RhKeptRun run_at(const GArray *runs, int32_t i)
+static RhInFlightRun run_at(const GArray *runs, int32_t i)
 {
-    return g_array_index(runs, RhKeptRun, i);
+    return g_array_index(runs, RhInFlightRun, i);
 }
 
 /* One micro-batch more or less of the chunk: its run is parted, and joined to neighbours that keep as
@@ -19,10 +19,10 @@ static void change_kept(GArray *runs, int32_t chunk, int32_t by)
     while (run_at(runs, i).end <= chunk)
         i++;
     int32_t begin = i > 0 ? run_at(runs, i - 1).end : 0, from = i, count = 0;
-    RhKeptRun old = run_at(runs, i), fresh[3];
-    RhKeptRun changed = {chunk + 1, old.kept + by};
+    RhInFlightRun old = run_at(runs, i), fresh[3];
+    RhInFlightRun changed = {chunk + 1, old.kept + by};
     if (begin < chunk)
-        fresh[count++] = (RhKeptRun){chunk, old.kept};
+        fresh[count++] = (RhInFlightRun){chunk, old.kept};
     else if (i > 0 && run_at(runs, i - 1).kept == changed.kept)
         from--;
     bool joins = chunk + 1 == old.end && i + 1 < (int32_t)runs->len &&
@@ -36,7 +36,7 @@ static void change_kept(GArray *runs, int32_t chunk, int32_t by)
 }
 
 /* Has `a` at least as many of every chunk? Both end with the last one. */
-static bool covers(const RhKeptRun *a, const RhKeptRun *b, int32_t v)
+static bool covers(const RhInFlightRun *a, const RhInFlightRun *b, int32_t v)
 {
     for (int32_t end = 0; end < v; end = MIN(a->end, b->end)) {
         a += a->end == end;
@@ -48,7 +48,7 @@ static bool covers(const RhKeptRun *a, const RhKeptRun *b, int32_t v)
 }
 
 /* Has `a` at least as much of every chunk's gradients? */
-static bool covers_gradients(const RhShape *s, int32_t a, const uint8_t *b)
+static bool covers_gradients(const RhPipelineProfile *s, int32_t a, const uint8_t *b)
 {
     for (int32_t c = 0; s->gradients && c < s->v; c++)
         if (g_array_index(s->gradients, uint8_t, a + c) < b[c])
@@ -56,7 +56,7 @@ static bool covers_gradients(const RhShape *s, int32_t a, const uint8_t *b)
     return true;
 }
 
-static bool covered_gradients(const RhShape *s, int32_t a, const uint8_t *b)
+static bool covered_gradients(const RhPipelineProfile *s, int32_t a, const uint8_t *b)
 {
     for (int32_t c = 0; s->gradients && c < s->v; c++)
         if (g_array_index(s->gradients, uint8_t, a + c) > b[c])
@@ -66,12 +66,12 @@ static bool covered_gradients(const RhShape *s, int32_t a, const uint8_t *b)
 
 /* Where a stage is while its memory is noted. */
 typedef struct {
-    GArray *runs;       /* RhKeptRun */
+    GArray *runs;       /* RhInFlightRun */
     uint8_t *gradients; /* RhGradients of its chunks */
     int32_t *first;     /* moments: the first one of each chunk and pass, or -1 */
 } Now;
 
-static void keep_now(RhShape *s, RhFullMoment *moment, const Now *now)
+static void keep_now(RhPipelineProfile *s, RhPeakCandidate *moment, const Now *now)
 {
     moment->runs_first = (int32_t)s->runs->len;
     moment->runs_count = (int32_t)now->runs->len;
@@ -83,13 +83,13 @@ static void keep_now(RhShape *s, RhFullMoment *moment, const Now *now)
 }
 
 /* Keeps the moment unless another of its kind has at least as much of every chunk. */
-static void note_moment(RhShape *s, const RhSlot *slot, int32_t beside, const Now *now)
+static void note_moment(RhPipelineProfile *s, const RhSlot *slot, int32_t beside, const Now *now)
 {
-    const RhKeptRun *kept = &g_array_index(now->runs, RhKeptRun, 0);
+    const RhInFlightRun *kept = &g_array_index(now->runs, RhInFlightRun, 0);
     int32_t *at = &now->first[slot->chunk * RH_SLOT_PASSES + (int32_t)slot->pass];
     while (*at >= 0) {
-        RhFullMoment *have = &g_array_index(s->moments, RhFullMoment, *at);
-        const RhKeptRun *old = &g_array_index(s->runs, RhKeptRun, have->runs_first);
+        RhPeakCandidate *have = &g_array_index(s->moments, RhPeakCandidate, *at);
+        const RhInFlightRun *old = &g_array_index(s->runs, RhInFlightRun, have->runs_first);
         at = &have->next;
         if (have->beside != beside)
             continue;
@@ -101,14 +101,16 @@ static void note_moment(RhShape *s, const RhSlot *slot, int32_t beside, const No
             return;
         }
     }
-    RhFullMoment moment = {.chunk = slot->chunk, .pass = slot->pass, .beside = beside, .next = -1};
+    RhPeakCandidate moment = {
+        .chunk = slot->chunk, .pass = slot->pass, .beside = beside, .next = -1};
     keep_now(s, &moment, now);
     *at = (int32_t)s->moments->len;
     g_array_append_val(s->moments, moment);
 }
 
 /* The slots of a stage that run at once, and what they do to gradients. */
-static void note_slots(RhShape *s, const RhSlot *slots, int32_t count, int32_t *done, Now *now)
+static void note_slots(RhPipelineProfile *s, const RhSlot *slots, int32_t count, int32_t *done,
+                       Now *now)
 {
     RhSlotKind kinds[3];
     for (int32_t k = 0; k < count; k++) {
@@ -129,13 +131,13 @@ static void note_slots(RhShape *s, const RhSlot *slots, int32_t count, int32_t *
             now->gradients[kinds[k].chunk] = RH_GRADIENTS_REDUCED;
 }
 
-static void note_stage_memory(RhShape *s, const RhSlot *slots)
+static void note_stage_memory(RhPipelineProfile *s, const RhSlot *slots)
 {
     size_t kinds = (size_t)s->v * RH_SLOT_PASSES;
-    g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(RhKeptRun));
+    g_autoptr(GArray) runs = g_array_new(FALSE, FALSE, sizeof(RhInFlightRun));
     g_autofree uint8_t *gradients = g_new0(uint8_t, s->v);
     g_autofree int32_t *first = g_new(int32_t, kinds), *done = g_new0(int32_t, kinds);
-    RhKeptRun nothing = {s->v, 0};
+    RhInFlightRun nothing = {s->v, 0};
     Now now = {runs, gradients, first};
     g_array_append_val(runs, nothing);
     memset(first, -1, kinds * sizeof *first);
@@ -151,7 +153,7 @@ static void count_slots(int32_t *counts, const RhSlot *slots, int64_t from, int6
         counts[slots[i].chunk * RH_SLOT_PASSES + (int32_t)slots[i].pass]++;
 }
 
-static void note_before_last(RhShape *s, int32_t stage, const RhSlot *slots)
+static void note_before_last(RhPipelineProfile *s, int32_t stage, const RhSlot *slots)
 {
     g_autofree int32_t *done = g_new0(int32_t, (gsize)s->v * RH_SLOT_PASSES);
     int32_t *before = s->before_last + (int64_t)stage * s->v * RH_SLOT_PASSES;
@@ -167,7 +169,7 @@ static void note_before_last(RhShape *s, int32_t stage, const RhSlot *slots)
     }
 }
 
-static void note_behind_back(RhShape *s, int32_t stage, const RhSlot *slots)
+static void note_behind_back(RhPipelineProfile *s, int32_t stage, const RhSlot *slots)
 {
     int32_t *behind = s->behind_back + (int64_t)stage * s->v * RH_SLOT_PASSES;
     int64_t i = s->slots_count - 1;
@@ -179,7 +181,7 @@ static void note_behind_back(RhShape *s, int32_t stage, const RhSlot *slots)
         count_slots(behind, slots, i - 1, i);
 }
 
-static void note_pairs(RhShape *s, int32_t stage, const RhSlot *slots)
+static void note_pairs(RhPipelineProfile *s, int32_t stage, const RhSlot *slots)
 {
     int32_t *alone = s->alone + (int64_t)stage * s->v * RH_SLOT_PASSES;
     int32_t *pairs = s->pairs + (int64_t)stage * s->v * s->v;
@@ -199,7 +201,7 @@ static int32_t walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, 
 }
 
 /* What the middle that was not walked adds: every pass of every chunk, once a micro-batch. */
-static void add_middle(RhShape *s, int32_t more)
+static void add_middle(RhPipelineProfile *s, int32_t more)
 {
     bool splits = s->schedule->splits_backward;
     for (int32_t cell = 0; cell < s->p * s->v; cell++)
@@ -208,13 +210,14 @@ static void add_middle(RhShape *s, int32_t more)
                 s->before_last[cell * RH_SLOT_PASSES + pass] += more;
 }
 
-static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
+static RhPipelineProfile *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32_t v,
+                                      int32_t m)
 {
-    RhShape *s = g_new0(RhShape, 1);
+    RhPipelineProfile *s = g_new0(RhPipelineProfile, 1);
     gsize entries = (gsize)p * (gsize)v * RH_SLOT_PASSES;
-    *s = (RhShape){.schedule = schedule, .p = p, .v = v, .m = m};
-    s->moments = g_array_new(FALSE, FALSE, sizeof(RhFullMoment));
-    s->runs = g_array_new(FALSE, FALSE, sizeof(RhKeptRun));
+    *s = (RhPipelineProfile){.schedule = schedule, .p = p, .v = v, .m = m};
+    s->moments = g_array_new(FALSE, FALSE, sizeof(RhPeakCandidate));
+    s->runs = g_array_new(FALSE, FALSE, sizeof(RhInFlightRun));
     s->moments_first = g_new0(int32_t, p + 1);
     s->before_last = g_new0(int32_t, entries);
     s->behind_back = g_new0(int32_t, entries);
@@ -222,10 +225,10 @@ static RhShape *shape_alloc(const RhPipelineSchedule *schedule, int32_t p, int32
     return s;
 }
 
-RhShape *rh_shape_walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
-                         int32_t walk, bool frees)
+RhPipelineProfile *rh_pipeline_profile_walked(const RhPipelineSchedule *schedule, int32_t p,
+                                              int32_t v, int32_t m, int32_t walk, bool frees)
 {
-    RhShape *s = shape_alloc(schedule, p, v, walk);
+    RhPipelineProfile *s = shape_alloc(schedule, p, v, walk);
     s->slots_count = rh_pipeline_slots_count(schedule, v, s->m);
     if (frees)
         s->gradients = g_array_new(FALSE, FALSE, sizeof(uint8_t));
@@ -249,13 +252,13 @@ RhShape *rh_shape_walked(const RhPipelineSchedule *schedule, int32_t p, int32_t 
     return s;
 }
 
-RhShape *rh_shape_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m,
-                      bool frees)
+RhPipelineProfile *rh_pipeline_profile_new(const RhPipelineSchedule *schedule, int32_t p, int32_t v,
+                                           int32_t m, bool frees)
 {
-    return rh_shape_walked(schedule, p, v, m, walked(schedule, p, v, m), frees);
+    return rh_pipeline_profile_walked(schedule, p, v, m, walked(schedule, p, v, m), frees);
 }
 
-void rh_shape_free(RhShape *s)
+void rh_pipeline_profile_free(RhPipelineProfile *s)
 {
     if (!s)
         return;

@@ -5,7 +5,7 @@
  * backward of another (the same, section 3.2.1, figure 4: attention, dispatch, experts, combine). */
 #include <string.h>
 
-#include "strategies/train/item.h"
+#include "strategies/train/layer_ops.h"
 
 typedef struct {
     const GArray *tasks;
@@ -20,9 +20,9 @@ typedef struct {
     bool tokens_alone; /* a half steps back for exchanges of tokens, not for other collectives */
 } Turns;
 
-static const RhItemTask *task_of(const Half *h, guint i)
+static const RhLayerOp *task_of(const Half *h, guint i)
 {
-    return &g_array_index(h->tasks, RhItemTask, i);
+    return &g_array_index(h->tasks, RhLayerOp, i);
 }
 
 static bool steps_back_for(const Turns *t, RhLane lane)
@@ -35,12 +35,12 @@ static bool steps_back_for(const Turns *t, RhLane lane)
 static int32_t awaited(const Turns *t, int which)
 {
     const Half *own = &t->half[which], *other = &t->half[1 - which];
-    const RhItemTask *task = task_of(own, own->next);
+    const RhLayerOp *task = task_of(own, own->next);
     if (task->lane != RH_LANE_COMPUTE)
         return -1;
     for (int32_t i = 0; i < task->after_count; i++) {
         int32_t after = task->after[i];
-        if (after != RH_ITEM_ENTRY && steps_back_for(t, task_of(own, (guint)after)->lane) &&
+        if (after != RH_LAYER_OP_ENTRY && steps_back_for(t, task_of(own, (guint)after)->lane) &&
             own->ids[after] > other->kernels)
             return own->ids[after];
     }
@@ -67,9 +67,9 @@ static int turn_of(const Turns *t, int now)
 static void add_next(Turns *t, int which)
 {
     Half *h = &t->half[which];
-    RhItemTask task = *task_of(h, h->next);
+    RhLayerOp task = *task_of(h, h->next);
     for (int32_t i = 0; i < task.after_count; i++)
-        if (task.after[i] != RH_ITEM_ENTRY)
+        if (task.after[i] != RH_LAYER_OP_ENTRY)
             task.after[i] = h->ids[task.after[i]];
     task.half = which;
     h->ids[h->next++] = (int32_t)t->both->len;
@@ -93,48 +93,48 @@ static void weave(Turns *t, int first)
 
 static Turns turns_of(const GArray *first, const GArray *second, int32_t *ids)
 {
-    return (Turns){.both = g_array_new(FALSE, FALSE, sizeof(RhItemTask)),
+    return (Turns){.both = g_array_new(FALSE, FALSE, sizeof(RhLayerOp)),
                    .half = {{.tasks = first, .ids = ids, .kernels = -1},
                             {.tasks = second, .ids = ids + first->len, .kernels = -1}}};
 }
 
 /* Of each lane the later of both: lanes run in order. */
-static void leave(const Turns *t, const RhItemPass *half, RhItemPass *both)
+static void leave(const Turns *t, const RhLayerPass *half, RhLayerPass *both)
 {
     for (int32_t i = 0; i < half->left_count; i++) {
         int32_t left = half->left[i];
         both->left[both->left_count++] =
-            left == RH_ITEM_ENTRY ? left : MAX(t->half[0].ids[left], t->half[1].ids[left]);
+            left == RH_LAYER_OP_ENTRY ? left : MAX(t->half[0].ids[left], t->half[1].ids[left]);
     }
 }
 
-RhItemPass rh_item_take_turns(const RhItemPass *half)
+RhLayerPass rh_layer_pass_overlap(const RhLayerPass *half)
 {
     g_autofree int32_t *ids = g_new(int32_t, 2 * half->tasks->len + 1);
     Turns t = turns_of(half->tasks, half->tasks, ids);
-    RhItemPass both = {.tasks = t.both};
+    RhLayerPass both = {.tasks = t.both};
     t.tokens_alone = true;
     weave(&t, 0);
     leave(&t, half, &both);
     for (guint i = 0; i < both.tasks->len; i++) /* one micro-batch */
-        g_array_index(both.tasks, RhItemTask, i).half = 0;
+        g_array_index(both.tasks, RhLayerOp, i).half = 0;
     return both;
 }
 
 /* The backward first: it soon sends, and the attention of the forward runs beside that; its experts beside
  * the forward's dispatch, the forward's beside its combine, and its attention beside the forward's. */
-RhItemPair rh_item_pair(const RhItemPass *forward, const RhItemPass *backward)
+RhLayerPassPair rh_layer_pass_pair(const RhLayerPass *forward, const RhLayerPass *backward)
 {
-    const RhItemPass *passes[] = {forward, backward};
+    const RhLayerPass *passes[] = {forward, backward};
     g_autofree int32_t *ids = g_new(int32_t, forward->tasks->len + backward->tasks->len + 1);
     Turns t = turns_of(forward->tasks, backward->tasks, ids);
-    RhItemPair pair = {.tasks = t.both};
+    RhLayerPassPair pair = {.tasks = t.both};
     weave(&t, 1);
     for (int which = 0; which < 2; which++) {
         pair.half[which].left_count = passes[which]->left_count;
         for (int32_t i = 0; i < passes[which]->left_count; i++) {
             int32_t left = passes[which]->left[i];
-            pair.half[which].left[i] = left == RH_ITEM_ENTRY ? left : t.half[which].ids[left];
+            pair.half[which].left[i] = left == RH_LAYER_OP_ENTRY ? left : t.half[which].ids[left];
         }
     }
     return pair;

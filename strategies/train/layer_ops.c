@@ -1,0 +1,522 @@
+/* Passes of embedding, layers and head, woven from their blocks. What recomputation replays: full
+ * recomputation keeps a layer's input alone and runs its forward again before its backward (Chen et
+ * al. 2016, arXiv 1604.06174); modules of a block are run again before the block's backward, or, where
+ * they lie inside its tensor part, as part of its data piece. */
+#include "strategies/train/layer_ops.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "strategies/train/cuts/cut.h"
+
+/* --- weaving --- */
+
+static RhLane lane_of(const RhLayerOpsBuilder *w, int32_t task)
+{
+    return g_array_index(w->tasks, RhLayerOp, task).lane;
+}
+
+void rh_layer_ops_wait_for(RhLayerOpsBuilder *w, int32_t task)
+{
+    if (task < 0)
+        return;
+    RhLane lane = lane_of(w, task);
+    for (int32_t i = 0; i < w->pending_count; i++)
+        if (w->pending[i] != RH_LAYER_OP_ENTRY && lane_of(w, w->pending[i]) == lane) {
+            w->pending[i] = MAX(w->pending[i], task);
+            return;
+        }
+    w->pending[w->pending_count++] = task; /* one a lane, and ENTRY */
+}
+
+static int32_t add_task(RhLayerOpsBuilder *w, const RhLayerOp *task)
+{
+    g_array_append_vals(w->tasks, task, 1);
+    return (int32_t)w->tasks->len - 1;
+}
+
+static bool has_kernels(const RhKernelSequence *const *parts)
+{
+    for (int i = 0; i < RH_PARTS_MAX && parts[i]; i++)
+        if (parts[i]->kernels->len > 0)
+            return true;
+    return false;
+}
+
+static int parts_count(const RhLayerOp *task)
+{
+    int count = 0;
+    while (count < RH_PARTS_MAX && task->parts[count])
+        count++;
+    return count;
+}
+
+/* Appends the parts of `task` to those of `into`; false when there is no room. */
+static bool append_parts(RhLayerOp *into, const RhLayerOp *task)
+{
+    int have = parts_count(into), more = parts_count(task);
+    if (have + more > RH_PARTS_MAX)
+        return false;
+    memcpy(into->parts + have, task->parts, sizeof(*task->parts) * (size_t)more);
+    return true;
+}
+
+/* The task right before, when it is a kernel of the same block and phase and nothing is awaited. */
+static RhLayerOp *same_kernel(RhLayerOpsBuilder *w, const char *label)
+{
+    if (w->tasks->len == 0 || w->last != (int32_t)w->tasks->len - 1 || w->pending_count > 0)
+        return NULL;
+    RhLayerOp *before = &g_array_index(w->tasks, RhLayerOp, w->last);
+    return before->phase == w->phase && strcmp(before->label, label) == 0 ? before : NULL;
+}
+
+void rh_layer_ops_kernels(RhLayerOpsBuilder *w, const char *label,
+                          const RhKernelSequence *const parts[static RH_PARTS_MAX])
+{
+    if (!has_kernels(parts))
+        return;
+    RhLayerOp task = {.label = label, .phase = w->phase, .after_count = w->pending_count};
+    memcpy(task.parts, parts, sizeof task.parts);
+    RhLayerOp *before = same_kernel(w, label);
+    if (before && append_parts(before, &task))
+        return;
+    memcpy(task.after, w->pending, sizeof task.after);
+    w->last = add_task(w, &task);
+    w->pending_count = 0;
+}
+
+int32_t rh_layer_ops_collective(RhLayerOpsBuilder *w, RhLane lane, RhGroupKind group, RhOp op,
+                                double bytes, const char *label)
+{
+    if (bytes <= 0)
+        return -1;
+    RhLayerOp task = {.label = label,
+                      .phase = w->phase,
+                      .lane = lane,
+                      .op = op,
+                      .group = group,
+                      .bytes = bytes,
+                      .after = {w->last},
+                      .after_count = 1};
+    for (int32_t i = 0; i < w->pending_count; i++)
+        if (w->pending[i] != w->last)
+            task.after[task.after_count++] = w->pending[i];
+    return add_task(w, &task);
+}
+
+void rh_layer_ops_ring_step(RhLayerOpsBuilder *w, const RhRingStep *ring, const char *label,
+                            const RhKernelSequence *part)
+{
+    if (part->exchange.step == 0) {
+        w->steps_from = w->last;
+        w->step_brings = -1;
+    }
+    int32_t last = w->last;
+    w->last = w->steps_from;
+    int32_t next =
+        rh_layer_ops_collective(w, ring->lane, ring->group, RH_OP_SHIFT, ring->bytes, ring->label);
+    w->last = last;
+    rh_layer_ops_wait_for(w, w->step_brings);
+    rh_layer_ops_kernels(w, label, RH_PARTS(part));
+    w->step_brings = next;
+}
+
+void rh_layer_ops_route(RhLayerOpsBuilder *w, int32_t collective, const RhRouting *routing)
+{
+    if (collective >= 0)
+        g_array_index(w->tasks, RhLayerOp, collective).routing = *routing;
+}
+
+void rh_layer_ops_continue_after(RhLayerOpsBuilder *w, int32_t collective)
+{
+    if (collective < 0)
+        return;
+    w->pending_count = 0;
+    rh_layer_ops_wait_for(w, collective);
+}
+
+static void hook(RhLayerOpsBuilder *w, RhHook hook)
+{
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->hook)
+            rh_cuts[i]->hook(w, hook);
+}
+
+static void weave_part(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
+{
+    for (int i = 0; rh_cuts[i]; i++)
+        if (rh_cuts[i]->exchange && rh_cuts[i]->exchange(w, label, part))
+            return;
+    rh_layer_ops_kernels(w, label, RH_PARTS(part));
+}
+
+/* A piece of the tensor part: in one go, or part by part where ranks exchange. */
+static void weave_tensor(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *piece)
+{
+    if (!piece->parts)
+        rh_layer_ops_kernels(w, label, RH_PARTS(piece));
+    for (int32_t i = 0; i < piece->parts_count; i++)
+        weave_part(w, label, &piece->parts[i]);
+}
+
+/* --- blocks --- */
+
+static void block_forward(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b, bool output)
+{
+    w->block = kind;
+    w->at = b;
+    w->summed = output;
+    const char *label = rh_block_name(kind);
+    if (kind == RH_BLOCK_EMBEDDING) { /* no hook: the table is looked up before anything is cut */
+        rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_forward, &b->tensor_forward));
+    } else {
+        rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_forward));
+        hook(w, RH_HOOK_FORWARD_IN);
+        bool again = w->phase == RH_PHASE_RECOMPUTE;
+        weave_tensor(w, label, again ? &b->tensor_again : &b->tensor_forward);
+    }
+    if (output)
+        hook(w, RH_HOOK_FORWARD_OUT);
+}
+
+static void block_weight(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
+{
+    w->block = kind;
+    w->at = b;
+    hook(w, RH_HOOK_WEIGHT_IN);
+    rh_layer_ops_kernels(w, rh_block_name(kind), RH_PARTS(&b->weight));
+}
+
+/* Modules that begin with the block's input; nobody needs the output. A whole layer has been run again by
+ * now. */
+static void block_again(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
+{
+    const char *label = rh_block_name(kind);
+    if (w->replayed)
+        return;
+    w->phase = RH_PHASE_RECOMPUTE;
+    w->summed = false;
+    rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_again));
+    if (b->tensor_again.kernels->len > 0) {
+        hook(w, RH_HOOK_FORWARD_IN);
+        weave_tensor(w, label, &b->tensor_again);
+    }
+    w->phase = RH_PHASE_NONE;
+}
+
+static void block_backward(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
+{
+    const char *label = rh_block_name(kind);
+    w->block = kind;
+    w->at = b;
+    block_again(w, kind, b);
+    w->before_weight = w->before_sequence = -1;
+    hook(w, RH_HOOK_BACKWARD_IN);
+    weave_tensor(w, label, &b->data);
+    bool behind = w->model_cost->c->stack->sums_behind_weights;
+    if (!behind)
+        hook(w, RH_HOOK_BACKWARD_OUT);
+    if (w->pass == RH_SLOT_BACKWARD) {
+        rh_layer_ops_wait_for(w, w->before_weight);
+        rh_layer_ops_kernels(w, label, RH_PARTS(&b->weight));
+    }
+    if (behind)
+        hook(w, RH_HOOK_BACKWARD_OUT);
+    rh_layer_ops_wait_for(w, w->before_sequence);
+    rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_backward));
+}
+
+/* --- layers --- */
+
+static void layer_forward(RhLayerOpsBuilder *w, int kind, bool output)
+{
+    block_forward(w, RH_BLOCK_MIXER, &w->model_cost->mixer[kind], true);
+    block_forward(w, RH_BLOCK_FFN, &w->model_cost->ffn[kind], output);
+}
+
+static void layer_backward(RhLayerOpsBuilder *w, int kind)
+{
+    if (w->replayed) {
+        w->phase = RH_PHASE_RECOMPUTE;
+        layer_forward(w, kind, false);
+        w->phase = RH_PHASE_NONE;
+    }
+    block_backward(w, RH_BLOCK_FFN, &w->model_cost->ffn[kind]);
+    block_backward(w, RH_BLOCK_MIXER, &w->model_cost->mixer[kind]);
+}
+
+static void layer_weight(RhLayerOpsBuilder *w, int kind)
+{
+    block_weight(w, RH_BLOCK_FFN, &w->model_cost->ffn[kind]);
+    block_weight(w, RH_BLOCK_MIXER, &w->model_cost->mixer[kind]);
+}
+
+static void weave_layer(RhLayerOpsBuilder *w, int kind)
+{
+    switch (w->pass) {
+    case RH_SLOT_FORWARD:
+        layer_forward(w, kind, true);
+        break;
+    case RH_SLOT_BACKWARD:
+    case RH_SLOT_BACKWARD_DATA:
+        layer_backward(w, kind);
+        break;
+    case RH_SLOT_BACKWARD_WEIGHT:
+    case RH_SLOT_PASSES:
+    default:
+        layer_weight(w, kind);
+        break;
+    }
+}
+
+/* The embedding has no gradient to hand on, the head's output nobody waits for. */
+static void weave_edge(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
+{
+    if (w->pass == RH_SLOT_FORWARD)
+        block_forward(w, kind, b, true);
+    else if (w->pass == RH_SLOT_BACKWARD_WEIGHT)
+        block_weight(w, kind, b);
+    else
+        block_backward(w, kind, b);
+}
+
+/* --- passes --- */
+
+/* Where no cut acts inside a layer, its kernels run back to back: one task a phase. */
+static void merge_kernels(GArray *tasks, const char *label)
+{
+    guint kept = 0;
+    for (guint i = 0; i < tasks->len; i++)
+        if (g_array_index(tasks, RhLayerOp, i).lane != RH_LANE_COMPUTE)
+            return;
+    for (guint i = 0; i < tasks->len; i++) {
+        RhLayerOp *task = &g_array_index(tasks, RhLayerOp, i);
+        RhLayerOp *into = kept ? &g_array_index(tasks, RhLayerOp, kept - 1) : NULL;
+        task->label = label;
+        if (!into || into->phase != task->phase || !append_parts(into, task))
+            g_array_index(tasks, RhLayerOp, kept++) = *task;
+    }
+    g_array_set_size(tasks, kept);
+}
+
+/* Is a layer of this kind run again as a whole? */
+static bool is_replayed(const RhModelCost *model_cost, int item)
+{
+    return item < RH_LAYER_KINDS_MAX && model_cost->shard.recompute == RH_RECOMPUTE_FULL;
+}
+
+static RhLayerPass weave_whole(const RhLayout *layout, const RhModelCost *model_cost, int item,
+                               RhSlotPass pass)
+{
+    RhLayerOpsBuilder w = {.layout = layout,
+                           .model_cost = model_cost,
+                           .tasks = g_array_new(FALSE, FALSE, sizeof(RhLayerOp)),
+                           .pass = pass,
+                           .replayed = is_replayed(model_cost, item),
+                           .last = RH_LAYER_OP_ENTRY,
+                           .pending = {RH_LAYER_OP_ENTRY},
+                           .pending_count = 1,
+                           .before_weight = -1,
+                           .before_sequence = -1,
+                           .steps_from = RH_LAYER_OP_ENTRY,
+                           .step_brings = -1};
+    if (item == RH_LAYER_EMBEDDING)
+        weave_edge(&w, RH_BLOCK_EMBEDDING, &model_cost->embedding);
+    else if (item == RH_LAYER_HEAD)
+        weave_edge(&w, RH_BLOCK_HEAD, &model_cost->head);
+    else
+        weave_layer(&w, item);
+    merge_kernels(w.tasks, item == RH_LAYER_EMBEDDING ? "embedding"
+                           : item == RH_LAYER_HEAD    ? "head"
+                                                      : "layer");
+    RhLayerPass done = {.tasks = w.tasks, .left_count = w.pending_count};
+    memcpy(done.left, w.pending, sizeof done.left);
+    return done;
+}
+
+static bool sends_tokens(const RhKernelSequence *piece)
+{
+    for (int32_t i = 0; i < piece->parts_count; i++)
+        if (piece->parts[i].exchange.kind == RH_EXCHANGE_DISPATCH)
+            return true;
+    return false;
+}
+
+static RhLayerPass weave(const RhLayout *layout, const RhModelCost *model_cost, int item,
+                         RhSlotPass pass)
+{
+    bool halves = model_cost->half && item < RH_LAYER_OP_LAYERS &&
+                  sends_tokens(&model_cost->ffn[item].tensor_forward);
+    if (!halves)
+        return weave_whole(layout, model_cost, item, pass);
+    RhLayerPass half = weave_whole(layout, model_cost->half, item, pass);
+    RhLayerPass both = rh_layer_pass_overlap(&half);
+    g_array_unref(half.tasks);
+    return both;
+}
+
+/* --- what a layer holds --- */
+
+static bool ends_meet(const RhLayout *l)
+{
+    return rh_pipeline_ends_meet(rh_pipeline_of(l), l->pp, l->vpp);
+}
+
+RhParamCounts rh_layer_params(const RhModelCost *model_cost, const RhLayout *l, int kind)
+{
+    const RhModel *model = model_cost->c->model;
+    if (kind == RH_LAYER_EMBEDDING)
+        return model_cost->embedding.params;
+    if (kind != RH_LAYER_HEAD)
+        return model_cost->layer_params[kind];
+    bool shares_matrix = model->tied_embeddings && ends_meet(l) && model_cost->shard.lora.rank == 0;
+    return shares_matrix ? (RhParamCounts){{model_cost->head.whole_params}}
+                         : model_cost->head.params;
+}
+
+RhParamCounts rh_layer_frozen_params(const RhModelCost *model_cost, const RhLayout *l, int kind)
+{
+    if (kind < RH_LAYER_OP_LAYERS)
+        return model_cost->layer_frozen[kind];
+    if (kind == RH_LAYER_EMBEDDING)
+        return model_cost->embedding.frozen;
+    bool shares_matrix =
+        model_cost->c->model->tied_embeddings && ends_meet(l) && model_cost->shard.lora.rank > 0;
+    return shares_matrix ? (RhParamCounts){{model_cost->head.whole_params}}
+                         : model_cost->head.frozen;
+}
+
+RhStates rh_layer_states(const RhModelCost *model_cost, const RhLayout *l, int kind)
+{
+    RhStates s = {.params = rh_layer_params(model_cost, l, kind),
+                  .frozen = rh_layer_frozen_params(model_cost, l, kind)};
+    if (kind < RH_LAYER_OP_LAYERS) {
+        s.linear = rh_param_counts_sum(model_cost->shard.lora.rank > 0 ? &s.frozen : &s.params);
+        s.kinds = UINT64_C(1) << kind % RH_LAYER_KINDS_MAX;
+    }
+    return s;
+}
+
+double rh_tied_params(const RhModelCost *model_cost, const RhLayout *l)
+{
+    bool both_hold_it =
+        model_cost->c->model->tied_embeddings && !ends_meet(l) && model_cost->shard.lora.rank == 0;
+    return both_hold_it
+               ? model_cost->head.params.of[RH_PARAMS_COMMON] - model_cost->head.whole_params
+               : 0;
+}
+
+/* A layer's blocks run one after another; full recomputation brings both back at once. */
+RhActivation rh_layer_bytes(const RhModelCost *model_cost, int kind)
+{
+    if (kind == RH_LAYER_EMBEDDING)
+        return model_cost->embedding.bytes;
+    if (kind == RH_LAYER_HEAD)
+        return model_cost->head.bytes;
+    const RhActivation *mixer = &model_cost->mixer[kind].bytes, *ffn = &model_cost->ffn[kind].bytes;
+    bool replayed = is_replayed(model_cost, kind);
+    return (RhActivation){.kept = mixer->kept + ffn->kept,
+                          .forward = fmax(mixer->forward, ffn->forward),
+                          .backward = replayed ? mixer->backward + ffn->backward
+                                               : fmax(mixer->backward, ffn->backward)};
+}
+
+double rh_layer_offload(const RhLayout *l, bool stays, RhActivation *bytes)
+{
+    double away = stays ? 0 : bytes->kept * l->offload / 100;
+    bytes->kept -= away;
+    bytes->forward += away;
+    bytes->backward += away;
+    return away;
+}
+
+/* --- all of them --- */
+
+/* A list of its own, as all of them. */
+static RhLayerPass whole_backward(const RhLayerPass *passes)
+{
+    static const RhLayerPass nothing = {.left = {RH_LAYER_OP_ENTRY}, .left_count = 1};
+    RhLayerPass none = nothing;
+    g_autoptr(GArray) empty = g_array_new(FALSE, FALSE, sizeof(RhLayerOp));
+    none.tasks = empty;
+    return passes[RH_SLOT_BACKWARD].tasks ? rh_layer_pass_behind(&none, &passes[RH_SLOT_BACKWARD])
+                                          : rh_layer_pass_behind(&passes[RH_SLOT_BACKWARD_DATA],
+                                                                 &passes[RH_SLOT_BACKWARD_WEIGHT]);
+}
+
+void rh_layer_ops_add_pairs(RhLayerOps *items, const RhLayout *layout,
+                            const RhModelCost *model_cost)
+{
+    int32_t kinds_count = model_cost->layers_end;
+    if (items->pair || !rh_pipeline_of(layout)->pairs)
+        return;
+    items->whole = g_new0(RhLayerPass, RH_LAYER_OP_KINDS);
+    for (int item = 0; item < RH_LAYER_OP_KINDS; item++)
+        if (items->pass[item][RH_SLOT_FORWARD].tasks)
+            items->whole[item] = whole_backward(items->pass[item]);
+    items->pair = g_malloc0((size_t)kinds_count * sizeof *items->pair);
+    items->pairs_count = kinds_count;
+    for (int f = 0; f < kinds_count; f++)
+        for (int b = 0; b < kinds_count; b++)
+            if (items->whole[f].tasks && items->whole[b].tasks)
+                items->pair[f][b] =
+                    rh_layer_pass_pair(&items->pass[f][RH_SLOT_FORWARD], &items->whole[b]);
+}
+
+/* Makes the passes of one kind of layer that the schedule runs. */
+static void weave_passes(const RhLayout *layout, const RhModelCost *model_cost, int item,
+                         RhLayerPass *out)
+{
+    bool splits = rh_pipeline_of(layout)->splits_backward;
+    for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
+        if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
+            out[pass] = weave(layout, model_cost, item, (RhSlotPass)pass);
+}
+
+RhLayerOps *rh_layer_ops_of_passes(const RhLayout *layout, const RhModelCost *model_cost)
+{
+    static const RhLayerPass none[RH_SLOT_PASSES];
+    RhLayerOps *items = g_new0(RhLayerOps, 1);
+    items->own = g_new0(RhLayerPass, (model_cost->layers_end + 2) * RH_SLOT_PASSES);
+    for (int item = 0; item < RH_LAYER_OP_KINDS; item++) {
+        RhLayerPass *own = &items->own[items->own_count];
+        items->pass[item] = none;
+        if (item < RH_LAYER_OP_LAYERS &&
+            (item >= model_cost->layers_end || !rh_layer_of_op_kind(model_cost->c->model, item)))
+            continue;
+        weave_passes(layout, model_cost, item, own);
+        items->pass[item] = own;
+        items->own_count += RH_SLOT_PASSES;
+    }
+    return items;
+}
+
+RhLayerOps *rh_layer_ops_new(const RhLayout *layout, const RhModelCost *model_cost)
+{
+    RhLayerOps *items = rh_layer_ops_of_passes(layout, model_cost);
+    rh_layer_ops_add_pairs(items, layout, model_cost);
+    return items;
+}
+
+static void tasks_free(GArray *tasks)
+{
+    if (tasks)
+        g_array_unref(tasks);
+}
+
+void rh_layer_ops_free(RhLayerOps *items)
+{
+    if (!items)
+        return;
+    for (int32_t i = 0; i < items->own_count; i++)
+        tasks_free(items->own[i].tasks);
+    for (int item = 0; items->whole && item < RH_LAYER_OP_KINDS; item++)
+        tasks_free(items->whole[item].tasks);
+    for (int f = 0; f < items->pairs_count; f++)
+        for (int b = 0; b < items->pairs_count; b++)
+            tasks_free(items->pair[f][b].tasks);
+    g_free(items->own);
+    g_free(items->whole);
+    g_free(items->pair);
+    g_free(items);
+}
