@@ -8,7 +8,7 @@
 typedef struct {
     RhModel *model;
     RhPlatform *bare, *platform;
-    RhCase c;
+    RhProblem c;
 } BenchJob;
 
 static inline BenchJob bench_job(const char *model, const char *platform, int64_t batch,
@@ -20,7 +20,7 @@ static inline BenchJob bench_job(const char *model, const char *platform, int64_
     g_assert_no_error(error);
     const RhStack *stack = rh_stack_by_name("megatron", NULL);
     j.platform = rh_stack_platform(stack, j.bare);
-    j.c = (RhCase){
+    j.c = (RhProblem){
         j.model,
         j.platform,
         stack,

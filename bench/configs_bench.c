@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "bench/bench_kit.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 
 #define WORST 5
 
@@ -43,7 +43,7 @@ static char *ask(const char *path)
     const RhStack *stack = rh_stack_by_name("megatron", NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, bare);
     RhJob job = {.global_batch = 256, .sequence = 4096, .gpus = 256, .recipe = &rh_recipe_bf16};
-    RhCase c = {model, platform, stack, job};
+    RhProblem c = {model, platform, stack, job};
     RhPlanOptions o = {.gap_frac = 0.002, .jobs = 1};
     g_autoptr(RhPlan) plan = rh_plan(&c, &o, &error);
     char *failure = failure_of(plan, error);
@@ -92,11 +92,11 @@ static GArray *ask_all(const char *folder)
     for (const char *name; dir && (name = g_dir_read_name(dir));)
         if (g_str_has_suffix(name, ".json"))
             g_ptr_array_add(paths, g_build_filename(folder, name, NULL));
-    rh_workers_run(&(RhWorkers){.count = (int32_t)paths->len,
-                                .jobs = (int32_t)g_get_num_processors(),
-                                .perform = perform,
-                                .answer = answer,
-                                .user = &(Round){paths, all}});
+    rh_process_pool_run(&(RhProcessPool){.count = (int32_t)paths->len,
+                                         .jobs = (int32_t)g_get_num_processors(),
+                                         .perform = perform,
+                                         .answer = answer,
+                                         .user = &(Round){paths, all}});
     return all;
 }
 

@@ -3,13 +3,13 @@
 #include <math.h>
 
 #include "bench/bench_kit.h"
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 
 static RhRun *perform(const BenchJob *job, const RhProgram *p, RhEngineOptions o, double *wall_s)
 {
     GError *error = NULL;
     double start = bench_now_s();
-    RhRun *run = rh_rehearse_apart(p, job->platform, &o, &error);
+    RhRun *run = rh_rehearse_isolated(p, job->platform, &o, &error);
     *wall_s = bench_now_s() - start;
     g_assert_no_error(error);
     return run;
@@ -53,7 +53,7 @@ static RhProgram *chains_program(int32_t sharing)
 {
     RhProgram *p = rh_program_new(2 * CHAINS);
     int32_t label = rh_program_label(p, "chain"), bundle = rh_program_add_wait(p, 10e-6);
-    RhSpan spans[] = {{1, sharing}, {2 * sharing, CHAINS / sharing}};
+    RhStride spans[] = {{1, sharing}, {2 * sharing, CHAINS / sharing}};
     g_autofree int32_t *sends = g_new(int32_t, ROUNDS);
     RhTask task = {.label = label, .layer = -1, .microbatch = -1, .group = -1, .peer_task = -1};
     rh_program_begin_role(p, "senders", 0, spans, 2);

@@ -49,7 +49,7 @@ static bool is_tuned(const RhCaseRow *row)
 /* One job, of which more than one layout may have been measured. */
 static char *question_of(const Job *job)
 {
-    const RhCase *c = &job->said.c;
+    const RhProblem *c = &job->said.c;
     return job->why ? g_strdup_printf("%s:%d", job->row->file, job->row->line)
                     : g_strdup_printf("%s|%s|%s|%s|%d|%" G_GINT64_FORMAT "|%" G_GINT64_FORMAT "|%d",
                                       job->row->text[RH_CASE_MODEL], c->platform->name,
@@ -94,7 +94,7 @@ static void job_free(void *data)
     g_free(job);
 }
 
-static double step_s(const RhCase *c, const RhLayout *l)
+static double step_s(const RhProblem *c, const RhLayout *l)
 {
     RhEngineOptions options = {0};
     g_autoptr(RhRehearsal) r = rh_rehearse(c, l, &options, NULL, NULL, NULL);
@@ -104,7 +104,7 @@ static double step_s(const RhCase *c, const RhLayout *l)
 /* The published layout and its step; of an unstated micro-batch the quickest of 1, 2, 4, 8 that fits. */
 static double published_s(const Job *job, RhLayout *out)
 {
-    const RhCase *c = &job->said.c;
+    const RhProblem *c = &job->said.c;
     double best_s = (double)INFINITY;
     *out = job->said.layout;
     if (out->microbatch > 0)
@@ -126,7 +126,7 @@ static double published_s(const Job *job, RhLayout *out)
 
 static void say_job(const Job *job)
 {
-    const RhCase *c = &job->said.c;
+    const RhProblem *c = &job->said.c;
     printf("| %s %s, ", job->row->text[RH_CASE_SOURCE], job->row->text[RH_CASE_MODEL]);
     if (job->why)
         printf("%s GPUs | ", job->row->text[RH_CASE_GPUS]);
@@ -138,7 +138,7 @@ static void say_job(const Job *job)
 }
 
 /* How the published layout stands: does it fit, and as surely as rows must? */
-static const char *standing_of(const RhCase *c, const RhLayout *l, Counts *counts)
+static const char *standing_of(const RhProblem *c, const RhLayout *l, Counts *counts)
 {
     double peak = rh_train_memory(c, l).peak_bytes;
     RhMemoryBudget room = rh_memory_budget(c, NULL, 0, RH_RISK_FRAC);
@@ -149,7 +149,7 @@ static const char *standing_of(const RhCase *c, const RhLayout *l, Counts *count
                                       : "";
 }
 
-static void say_plan(const RhCase *c, double published, Counts *counts)
+static void say_plan(const RhProblem *c, double published, Counts *counts)
 {
     RhPlanOptions o = {.gap_frac = 0.002, .timeout_s = PLAN_S, .best_alone = true};
     g_autoptr(RhPlan) plan = rh_plan(c, &o, NULL);

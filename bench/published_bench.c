@@ -67,7 +67,7 @@ static const Row rows[] = {
      OLD "tp8,pp64,mb1", true, .measured = 163},
 };
 
-static RhRehearsal *rehearse_row(const RhCase *c, const Row *row)
+static RhRehearsal *rehearse_row(const RhProblem *c, const Row *row)
 {
     g_autoptr(GError) error = NULL;
     RhLayout layout = rh_layout_default();
@@ -93,14 +93,14 @@ static bool run_row(const Row *row, double *error_frac)
     }
     const RhStack *stack = rh_stack_by_name(row->stack, NULL);
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, bare);
-    RhCase c = {model,
-                platform,
-                stack,
-                {.global_batch = row->global_batch,
-                 .sequence = row->sequence,
-                 .gpus = row->gpus,
-                 .recipe = row->recipe,
-                 .moments = row->moments}};
+    RhProblem c = {model,
+                   platform,
+                   stack,
+                   {.global_batch = row->global_batch,
+                    .sequence = row->sequence,
+                    .gpus = row->gpus,
+                    .recipe = row->recipe,
+                    .moments = row->moments}};
     g_autoptr(RhRehearsal) r = rehearse_row(&c, row);
     if (!r)
         return false;

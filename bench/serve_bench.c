@@ -4,7 +4,7 @@
  * Azure's conversation trace of 2023 has, of like lengths and rate. */
 #include "bench/bench_kit.h"
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/service/service.h"
 
 /* 19,366 requests in 3,501 s, 1,155 tokens in and 211 out in the mean (AzurePublicDataset b469a11). */
 static RhRequests *requests_of(const char *trace)

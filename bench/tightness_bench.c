@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "bench/bench_kit.h"
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/train/build.h"
 
 /* Longer rehearsals are left out. */
@@ -47,11 +47,12 @@ static const Drawn *quantile(const GArray *drawn, double q)
 }
 
 /* False where it takes too long, or where a bound is above, which is said. */
-static bool measure(const RhCase *c, RhBoundCache *cache, Drawn *d)
+static bool measure(const RhProblem *c, RhBoundCache *cache, Drawn *d)
 {
     RhEngineOptions options = {.timeout_s = PATIENCE_S};
     g_autoptr(RhProgram) program = rh_train_build(c, &d->layout, NULL);
-    g_autoptr(RhRun) run = program ? rh_rehearse_apart(program, c->platform, &options, NULL) : NULL;
+    g_autoptr(RhRun) run =
+        program ? rh_rehearse_isolated(program, c->platform, &options, NULL) : NULL;
     if (!run)
         return false;
     d->closed = rh_closed_form_s(cache, &d->layout) / run->step_time_s;
@@ -64,7 +65,7 @@ static bool measure(const RhCase *c, RhBoundCache *cache, Drawn *d)
     return false;
 }
 
-static GArray *draw(const RhCase *c, int32_t tp, guint count, gsl_rng *rng)
+static GArray *draw(const RhProblem *c, int32_t tp, guint count, gsl_rng *rng)
 {
     g_autoptr(GArray) space = rh_space_list(c, NULL, 0);
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
@@ -98,7 +99,7 @@ static void tell(const Row *row, const char *which, GArray *drawn)
 }
 
 /* The quickest of one tensor size, as plan_bench looks at. */
-static GArray *quickest(const RhCase *c, int32_t tp)
+static GArray *quickest(const RhProblem *c, int32_t tp)
 {
     g_autofree char *text = g_strdup_printf("tp=%d", tp);
     RhConstraint only;
@@ -137,7 +138,7 @@ int main(int argc, char **argv)
                      .sequence = 1536,
                      .gpus = rh_platform_gpus(bare),
                      .recipe = &rh_recipe_bf16};
-        RhCase c = {model, platform, stack, job};
+        RhProblem c = {model, platform, stack, job};
         gsl_rng_set(rng, argc > 2 ? (unsigned long)atol(argv[2]) : 1);
         GArray *drawn = draw(&c, rows[i].tp, count, rng), *best = quickest(&c, rows[i].tp);
         tell(&rows[i], "drawn", drawn);

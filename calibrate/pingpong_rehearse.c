@@ -1,6 +1,6 @@
 /* A ping-pong as the rehearsal performs it. */
 #include "calibrate/pingpong.h"
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 
 #define TRIPS 8 /* the buckets of the links have settled by then */
 
@@ -47,13 +47,13 @@ bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double tim
 {
     g_autoptr(RhProgram) p = ping_program(ping);
     RhEngineOptions options = {.timeline = true, .timeout_s = timeout_s};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, platform, &options, error);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, platform, &options, error);
     if (!run)
         return false;
     /* The last two receives of rank 0 are a round trip apart. */
     double t_s[2] = {0};
     for (guint i = 0; i < run->timeline->len; i++) {
-        const RhSpanOfTime *span = &g_array_index(run->timeline, RhSpanOfTime, i);
+        const RhTaskInterval *span = &g_array_index(run->timeline, RhTaskInterval, i);
         if (span->task == 2 * TRIPS - 1)
             t_s[1] = span->t_end_s;
         if (span->task == 2 * TRIPS - 3)

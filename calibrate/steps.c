@@ -169,7 +169,7 @@ static bool settle_layout(const Reading *r, RhMeasuredStep *step)
     RhStack stack = *rh_stack_by_name("bare", NULL);
     stack.flash_attention = step->flash_attention;
     stack.fused_norms = step->fused_norms;
-    RhCase c = {step->model, step->platform, &stack, step->job};
+    RhProblem c = {step->model, step->platform, &stack, step->job};
     step->layout = rh_train_canonical(&c, &step->layout);
     return rh_train_legal(&c, &step->layout, &local) || fail_within(r, CELL_LAYOUT, local);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 #include "strategies/search/rehearsals/rehearse.h"
 
 #define QUICK_S 0.1 /* of a segment graph: the deadline may be missed by so much */
@@ -123,7 +123,7 @@ static void take_constants(RhStack *stack, const RhStack *from)
 }
 
 /* The row's case under the model's constants and its own kernels; `stack` is filled in. */
-static RhCase case_of(const RhStepModel *model, const RhMeasuredStep *step, RhStack *stack)
+static RhProblem case_of(const RhStepModel *model, const RhMeasuredStep *step, RhStack *stack)
 {
     guint at = 0;
     gboolean found = g_ptr_array_find(model->steps->platforms, step->platform, &at);
@@ -133,13 +133,13 @@ static RhCase case_of(const RhStepModel *model, const RhMeasuredStep *step, RhSt
     take_constants(stack, &model->stack);
     stack->flash_attention = step->flash_attention;
     stack->fused_norms = step->fused_norms;
-    return (RhCase){step->model, g_ptr_array_index(model->views, at), stack, step->job};
+    return (RhProblem){step->model, g_ptr_array_index(model->views, at), stack, step->job};
 }
 
 static double segment_s(const RhStepModel *model, const RhMeasuredStep *step)
 {
     RhStack stack;
-    RhCase c = case_of(model, step, &stack);
+    RhProblem c = case_of(model, step, &stack);
     g_autoptr(RhRehearsal) quick = rh_rehearse_quick(&c, &step->layout);
     return quick->bound_segment_s;
 }
@@ -176,13 +176,13 @@ static void answer_apart(int32_t item, const GByteArray *bytes, const GError *er
 static double segment_apart_s(const RhStepModel *model, const RhMeasuredStep *step, double *took_s)
 {
     Apart a = {model, step, 0, 0};
-    RhWorkers workers = {.count = 1,
-                         .jobs = 1,
-                         .timeout_s = fmax(1e-3, rh_deadline_left_s(model->deadline)),
-                         .perform = perform_apart,
-                         .answer = answer_apart,
-                         .user = &a};
-    rh_workers_run(&workers);
+    RhProcessPool workers = {.count = 1,
+                             .jobs = 1,
+                             .timeout_s = fmax(1e-3, rh_deadline_left_s(model->deadline)),
+                             .perform = perform_apart,
+                             .answer = answer_apart,
+                             .user = &a};
+    rh_process_pool_run(&workers);
     *took_s = a.took_s;
     return a.answer_s;
 }
@@ -203,7 +203,7 @@ double rh_step_model_segment_s(const RhStepModel *model, const RhMeasuredStep *s
 double rh_step_model_peak_bytes(const RhStepModel *model, const RhMeasuredStep *step)
 {
     RhStack stack;
-    RhCase c = case_of(model, step, &stack);
+    RhProblem c = case_of(model, step, &stack);
     return rh_train_memory(&c, &step->layout).peak_bytes;
 }
 
@@ -211,7 +211,7 @@ bool rh_step_model_rehearse(const RhStepModel *model, const RhMeasuredStep *step
                             GError **error)
 {
     RhStack stack;
-    RhCase c = case_of(model, step, &stack);
+    RhProblem c = case_of(model, step, &stack);
     RhEngineOptions options = {0};
     if (model->deadline.t_end_us)
         options.timeout_s = fmax(1e-3, rh_deadline_left_s(model->deadline));

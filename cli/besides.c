@@ -34,8 +34,8 @@ bool rh_besides_own_nodes(const RhArguments *a, const RhInputs *in, int32_t **no
 }
 
 /* Two jobs at one node: an error that names both. */
-static bool check_service_apart(const RhServiceGuest *service, const RhCoJob *jobs, uint32_t count,
-                                GError **error)
+static bool check_service_apart(const RhBackgroundService *service, const RhCoJob *jobs,
+                                uint32_t count, GError **error)
 {
     for (uint32_t i = 0; service && i < count; i++)
         for (int32_t k = 0; k < jobs[i].nodes_count; k++)
@@ -183,7 +183,8 @@ static bool add_beside(GArray *out, const RhBesides *b, const RhArguments *a)
     }
     const RhServiceResult *served[] = {n ? n->service_alone : NULL, n ? n->service_beside : NULL};
     for (size_t i = 0; i < G_N_ELEMENTS(served); i++) {
-        RhOutcome o = served[i] ? rh_outcome(served[i], &b->service->asked->slos) : (RhOutcome){0};
+        RhServiceMetrics o = served[i] ? rh_service_metrics(served[i], &b->service->asked->slos)
+                                       : (RhServiceMetrics){0};
         rh_idle_words_add_outcome(out, &o);
     }
     return n != NULL;

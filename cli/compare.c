@@ -199,7 +199,7 @@ static int compare_timelines(const char *a_path, const char *b_path, GError **er
     g_autoptr(GArray) b = a ? rh_timeline_read(b_path, error) : NULL;
     if (!b)
         return 3;
-    g_autoptr(RhOverlay) overlay = rh_overlay_new(a, b);
+    g_autoptr(RhTimelineDiff) overlay = rh_timeline_diff_new(a, b);
     g_autofree char *text = rh_report_overlay_text(overlay);
     fputs(text, stdout);
     return 0;

@@ -17,7 +17,7 @@ GArray *rh_explain_constants(const RhInputs *in);
 typedef struct {
     RhPlatform *hardware, *seen; /* as described, and as the stack sees it; owned */
     RhStack stack;
-    RhCase c;
+    RhProblem c;
 } RhChangedCase;
 
 /* False where the constant may not be so. To be cleared in either case, and not to be moved before. */

@@ -128,14 +128,14 @@ static void add_product(GString *out, double params, double each_bytes, int32_t 
 }
 
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhLayout *l;
     RhStageHeld held;
     double kept_bytes; /* activations of one micro-batch, in all the stage's chunks */
     int32_t layers;
 } Stage;
 
-static Stage stage_of(const RhCase *c, const RhLayout *l, int32_t stage)
+static Stage stage_of(const RhProblem *c, const RhLayout *l, int32_t stage)
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, l);
     g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, l);
@@ -249,8 +249,8 @@ static void say_reserve(GString *out, const Stage *s, double bytes)
     g_string_append_printf(out, "%c: %s", rh_tag_letter(fact->tag), fact->source);
 }
 
-static void append_kinds(GString *out, const RhCase *c, const RhLayout *l, const RhStageFull *full,
-                         int32_t stage)
+static void append_kinds(GString *out, const RhProblem *c, const RhLayout *l,
+                         const RhStageFull *full, int32_t stage)
 {
     static void (*const say[RH_MEMORY_LAST])(GString *, const Stage *, double) = {
         [RH_MEMORY_WEIGHTS] = say_weights,

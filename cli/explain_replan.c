@@ -24,7 +24,7 @@ static void read_bounds(const RhResult *result, GArray *constraints, RhPlanOptio
     }
 }
 
-RhMemoryBudget rh_explain_room(const RhResult *result, const RhCase *c)
+RhMemoryBudget rh_explain_room(const RhResult *result, const RhProblem *c)
 {
     g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
     RhPlanOptions options = {.risk_frac = RH_RISK_FRAC};

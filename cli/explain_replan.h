@@ -14,4 +14,4 @@ bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, Rh
  * g_ptr_array_unref; none where nothing fits or is legal. NULL: an error of the rehearsals. */
 GPtrArray *rh_explain_quickest(const RhInputs *in, const RhResult *result, GError **error);
 /* What layouts may fill of a GPU's memory, by the same words. */
-RhMemoryBudget rh_explain_room(const RhResult *result, const RhCase *c);
+RhMemoryBudget rh_explain_room(const RhResult *result, const RhProblem *c);

@@ -31,7 +31,7 @@ static const RhResultPlan *plan_at(const Study *s, guint i)
 }
 
 /* Does the plan need more than it may, and did not before? */
-static bool outgrows(const Study *s, const RhCase *c, const RhMemoryBudget *room, guint i)
+static bool outgrows(const Study *s, const RhProblem *c, const RhMemoryBudget *room, guint i)
 {
     if (room->ranked_bytes == s->room.ranked_bytes &&
         c->stack->reserve_bytes.value == s->in->c.stack->reserve_bytes.value)
@@ -49,7 +49,7 @@ typedef struct {
     double most_frac;   /* of any plan */
 } Effect;
 
-static Effect effect_of(const Study *s, const RhCase *c)
+static Effect effect_of(const Study *s, const RhProblem *c)
 {
     RhMemoryBudget room = rh_explain_room(s->result, c);
     Effect e = {.rank = s->first};
@@ -222,7 +222,7 @@ GArray *rh_explain_rivals(const RhInputs *in, const RhResult *result, GError **e
 }
 
 /* Plans of the file, then rivals; borrows what the first own. Caller unrefs. */
-static GArray *all_plans(const RhResult *result, const RhCase *c, const GArray *rivals)
+static GArray *all_plans(const RhResult *result, const RhProblem *c, const GArray *rivals)
 {
     GArray *out = g_array_new(FALSE, TRUE, sizeof(RhResultPlan));
     g_array_append_vals(out, result->plans->data, result->plans->len);

@@ -378,7 +378,7 @@ static void append_kernels(GString *out, const RhInputs *in, const RhProgram *p,
 /* --- the bubble --- */
 
 /* Seconds of a layer's kernels in each pass. */
-static void layer_passes(const RhCase *c, const RhLayout *l, double pass_s[RH_SLOT_PASSES])
+static void layer_passes(const RhProblem *c, const RhLayout *l, double pass_s[RH_SLOT_PASSES])
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
     g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
@@ -393,7 +393,7 @@ static void layer_passes(const RhCase *c, const RhLayout *l, double pass_s[RH_SL
     }
 }
 
-static void append_bubble(GString *out, const RhCase *c, const RhLayout *l)
+static void append_bubble(GString *out, const RhProblem *c, const RhLayout *l)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     int64_t m = rh_train_microbatches(c, l);

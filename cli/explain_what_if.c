@@ -118,7 +118,7 @@ bool rh_explain_check_changes(const GPtrArray *changes, GError **error)
 }
 
 /* Fewer GPUs that the batch no longer goes into rule layouts out. */
-static void find_near_batches(RhExplanation *e, const RhCase *c)
+static void find_near_batches(RhExplanation *e, const RhProblem *c)
 {
     const RhJob *before = &e->in->c.job;
     e->other_batch = c->job.global_batch;

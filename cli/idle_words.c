@@ -112,7 +112,7 @@ void rh_idle_words_add_step(GArray *out, const RhRehearsal *r)
 GArray *rh_idle_words_steps(const RhInputs *in, bool cheap, const void *user)
 {
     const RhIdleSteps *steps = user;
-    RhCase c = in->c;
+    RhProblem c = in->c;
     if (steps->global_batch > 0)
         c.job.global_batch = steps->global_batch;
     g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(double));
@@ -138,7 +138,7 @@ static void add_spread(GArray *out, const RhServedSpread *spread)
     g_array_append_vals(out, figures, G_N_ELEMENTS(figures));
 }
 
-void rh_idle_words_add_outcome(GArray *out, const RhOutcome *o)
+void rh_idle_words_add_outcome(GArray *out, const RhServiceMetrics *o)
 {
     const double figures[] = {(double)o->completed_count,
                               (double)o->refused_count,

@@ -1,7 +1,7 @@
 #pragma once
 /* Words of --set that change nothing: told, by what the answer comes to without them. */
 #include "cli/inputs.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 
 /* What an answer comes to, as numbers in a fixed order, caller frees; NULL: there is none with these
  * inputs. First `cheap`, from closed forms; where these tell nothing apart, as the answer itself is made. */
@@ -30,4 +30,4 @@ GArray *rh_idle_words_steps(const RhInputs *inputs, bool cheap, const void *step
 
 /* Parts of such figures: of a step; of a service, whose levels are not among them, as they follow. */
 void rh_idle_words_add_step(GArray *figures, const RhRehearsal *rehearsal);
-void rh_idle_words_add_outcome(GArray *figures, const RhOutcome *outcome);
+void rh_idle_words_add_outcome(GArray *figures, const RhServiceMetrics *outcome);

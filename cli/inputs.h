@@ -1,5 +1,5 @@
 #pragma once
-/* The inputs of a question: loaded once, with every `--set` applied, joined to a RhCase. */
+/* The inputs of a question: loaded once, with every `--set` applied, joined to a RhProblem. */
 #include "cli/arguments.h"
 #include "report/question.h"
 #include "strategies/search/rehearsals/rehearse.h"
@@ -21,7 +21,7 @@ typedef struct {
     RhPlatform *hardware; /* as described */
     RhPlatform *platform; /* as the stack sees it; the case's */
     RhStack *stack;       /* the case's, where a --set changes it; else NULL */
-    RhCase c;
+    RhProblem c;
     RhQuestion question; /* borrows from here */
     GStrv sets, argv;
     char *workload, *platform_spec;

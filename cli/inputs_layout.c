@@ -22,7 +22,7 @@ static bool fits_some_machine(const RhInputs *in, const RhLayout *layout, int64_
                               GError **error)
 {
     RhLayout l = *layout;
-    RhCase fitting = in->c;
+    RhProblem fitting = in->c;
     rh_train_complete(&in->c, &l);
     if (layout->dp == 0) {
         l.dp = MIN(l.dp, rh_train_least_replicas(&l));

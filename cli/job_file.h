@@ -12,7 +12,7 @@
 typedef struct {
     char *name, *workload;
     RhModel *model;
-    RhCase c;
+    RhProblem c;
     RhLayout layout;
     int32_t *nodes; /* of the platform, in the order of the job's own */
     int32_t nodes_count;

@@ -13,10 +13,10 @@ bool rh_pictures_need_timeline(const GPtrArray *paths)
 void rh_pictures_draw_run(RhPictures *pictures, const RhProgram *program, const RhRun *run,
                           double capacity_bytes)
 {
-    g_autoptr(RhSpanIndex) spans = rh_spans_new(program, run);
-    g_autoptr(RhCourse) course = rh_course_new(spans);
-    pictures->gantt = rh_report_gantt_svg(spans, course);
-    pictures->course = rh_report_course_json(spans, course);
+    g_autoptr(RhTaskIntervals) spans = rh_task_intervals_new(program, run);
+    g_autoptr(RhGpuTimeline) timeline = rh_gpu_timeline_new(spans);
+    pictures->gantt = rh_report_gantt_svg(spans, timeline);
+    pictures->timeline = rh_report_gpu_timeline_json(spans, timeline);
     pictures->links = rh_report_links_svg(run);
     if (capacity_bytes > 0)
         pictures->memory = rh_report_memory_svg(spans, capacity_bytes);
@@ -28,7 +28,7 @@ void rh_pictures_clear(RhPictures *pictures)
     g_free(pictures->memory);
     g_free(pictures->pareto);
     g_free(pictures->links);
-    g_free(pictures->course);
+    g_free(pictures->timeline);
 }
 
 char *rh_pictures_page(const RhPictures *pictures, RhPage page)
@@ -50,7 +50,7 @@ char *rh_pictures_page(const RhPictures *pictures, RhPage page)
     RhPagePicture drawn[G_N_ELEMENTS(all)];
     page.pictures = drawn;
     page.pictures_count = 0;
-    page.course = pictures->course;
+    page.timeline = pictures->timeline;
     for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
         if (all[i].svg)
             drawn[page.pictures_count++] = all[i];

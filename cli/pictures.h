@@ -5,7 +5,7 @@
 
 typedef struct {
     char *gantt, *memory, *pareto, *links; /* SVG; NULL: not drawn */
-    char *course;                          /* JSON of what the rows of the gantt sum up to */
+    char *timeline;                        /* JSON of what the rows of the gantt sum up to */
 } RhPictures;
 
 /* Does one of the paths need a run with a timeline for its pictures? */

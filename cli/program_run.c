@@ -13,20 +13,20 @@
 #include "report/page.h"
 #include "report/program.h"
 #include "sim/critical_path.h"
-#include "sim/engine/apart.h"
-#include "sim/import/foreign.h"
+#include "sim/engine/workers/isolated_run.h"
+#include "sim/import/imported_trace.h"
 
 /* What the file holds: our own program, or another's that becomes one on a platform. */
 typedef struct {
     RhProgram *program;
-    RhForeign *foreign; /* NULL: our own */
+    RhImportedTrace *foreign; /* NULL: our own */
     char *hash;
 } Loaded;
 
 static void loaded_clear(Loaded *l)
 {
     rh_program_free(l->program);
-    rh_foreign_free(l->foreign);
+    rh_imported_trace_free(l->foreign);
     g_free(l->hash);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Loaded, loaded_clear)
@@ -39,7 +39,7 @@ static bool is_our_own(const char *path)
 static bool load(const RhArguments *a, Loaded *l, GError **error)
 {
     if (!is_our_own(a->program)) {
-        l->foreign = rh_foreign_load(a->program, (int32_t)a->gpus, error);
+        l->foreign = rh_imported_trace_load(a->program, (int32_t)a->gpus, error);
         l->hash = l->foreign ? g_strdup(l->foreign->hash) : NULL;
         return l->foreign != NULL;
     }
@@ -121,14 +121,16 @@ typedef struct {
 static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
 {
     const Idle *idle = user;
-    RhForeign *foreign = idle->loaded->foreign;
-    g_autoptr(RhProgram) own = foreign ? rh_foreign_program(foreign, in->platform, NULL) : NULL;
+    RhImportedTrace *foreign = idle->loaded->foreign;
+    g_autoptr(RhProgram) own =
+        foreign ? rh_imported_trace_program(foreign, in->platform, NULL) : NULL;
     const RhProgram *p = foreign ? own : idle->loaded->program;
     double seconds = 0;
     if (!p || !check_places(p, in->platform, NULL) ||
         (cheap && !rh_critical_path_s(p, in->platform, &seconds, NULL)))
         return NULL;
-    g_autoptr(RhRun) run = cheap ? NULL : rh_rehearse_apart(p, in->platform, &idle->options, NULL);
+    g_autoptr(RhRun) run =
+        cheap ? NULL : rh_rehearse_isolated(p, in->platform, &idle->options, NULL);
     if (!cheap && !run)
         return NULL;
     GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
@@ -155,7 +157,7 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
                                .steps = (int32_t)a->steps,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
     if (!l->program)
-        l->program = rh_foreign_program(l->foreign, in->platform, error);
+        l->program = rh_imported_trace_program(l->foreign, in->platform, error);
     RhProgramAnswer found = {.version = in->question.version,
                              .argv = in->question.argv,
                              .spec = a->program,
@@ -173,7 +175,7 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
         !rh_critical_path_s(l->program, in->platform, &found.path_s, error))
         return 3;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
-    g_autoptr(RhRun) run = rh_rehearse_apart(l->program, in->platform, &options, error);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(l->program, in->platform, &options, error);
     rh_terminal_progress_end();
     found.run = run;
     if (!run)

@@ -32,7 +32,7 @@ static void tell_beyond(const RhConstraint *limit, double capacity_bytes)
 }
 
 /* What makes a --risk change nothing; NULL: it does. Caller frees. */
-static char *idle_risk(const RhCase *c, const GArray *constraints)
+static char *idle_risk(const RhProblem *c, const GArray *constraints)
 {
     const RhConstraint *limit = limit_of(constraints);
     if (limit) {
@@ -45,7 +45,7 @@ static char *idle_risk(const RhCase *c, const GArray *constraints)
                : g_strdup("changes nothing: of runs like these it is not known how many ran out");
 }
 
-void rh_room_words_tell(const RhArguments *a, const RhCase *c, const GArray *constraints)
+void rh_room_words_tell(const RhArguments *a, const RhProblem *c, const GArray *constraints)
 {
     const RhConstraint *limit = limit_of(constraints);
     if (limit)

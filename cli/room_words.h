@@ -6,4 +6,5 @@
 /* One note on stderr for each word that leaves the room for layouts as it is without it: a --limit of more than a GPU
  * has; a --risk where a --limit decides, or where no odds are known. `constraints`
  * holds RhConstraint. */
-void rh_room_words_tell(const RhArguments *arguments, const RhCase *c, const GArray *constraints);
+void rh_room_words_tell(const RhArguments *arguments, const RhProblem *c,
+                        const GArray *constraints);

@@ -1,8 +1,8 @@
 #pragma once
 /* What the options of requests and service levels say: shared by the serve- commands. */
 #include "cli/arguments.h"
-#include "strategies/serve/outcome.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/service.h"
 #include "workloads/requests.h"
 
 typedef struct {

@@ -11,7 +11,7 @@
 #include "report/json_facts.h"
 #include "report/serve.h"
 #include "report/service_page.h"
-#include "strategies/serve/program.h"
+#include "strategies/serve/results/service_program.h"
 #include "strategies/serve/server.h"
 
 /* A service that was played. */
@@ -22,7 +22,8 @@ typedef struct {
     const RhServiceResult *result;
 } Played;
 
-static char *page_of(const RhServeQuestion *q, const Played *p, const RhOutcome *o, GError **error)
+static char *page_of(const RhServeQuestion *q, const Played *p, const RhServiceMetrics *o,
+                     GError **error)
 {
     g_autofree char *facts =
         rh_report_service_facts_json(&p->serving->platform, NULL, 1, p->serving->server, error);
@@ -37,7 +38,7 @@ static char *program_json(const Played *p, GError **error)
 }
 
 static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Played *p,
-                        const RhOutcome *o, GError **error)
+                        const RhServiceMetrics *o, GError **error)
 {
     const RhServiceResult *r = p->result;
     for (guint i = 0; i < a->outputs->len; i++) {
@@ -134,7 +135,7 @@ static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
     if (!r)
         return NULL;
     GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
-    RhOutcome o = rh_outcome(r, &idle->asked->slos);
+    RhServiceMetrics o = rh_service_metrics(r, &idle->asked->slos);
     rh_idle_words_add_outcome(out, &o);
     const double more[] = {r->kv_peak_frac, r->window.busy_frac, r->load_s, r->gpu_s, r->down_s};
     g_array_append_vals(out, more, G_N_ELEMENTS(more));
@@ -146,7 +147,7 @@ static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
 static int answer(const RhArguments *a, RhServeQuestion *q, const Played *p, GError **error)
 {
     const RhServiceResult *r = p->result;
-    RhOutcome o = rh_outcome(r, q->slos);
+    RhServiceMetrics o = rh_service_metrics(r, q->slos);
     RhServeExtrapolation beyond = rh_serve_extrapolation(p->serving, p->deployment, &o);
     q->beyond = &beyond;
     RhReportStyle style = {.colored = rh_terminal_colored(),
@@ -228,7 +229,7 @@ static int run(const RhArguments *a, GError **error)
         return 3;
     }
     g_auto(RhServeErrorBars) trust =
-        rh_serve_error_bars(&serving, &deployment, rh_put_out_count(result));
+        rh_serve_error_bars(&serving, &deployment, rh_preempted_count(result));
     question.trust = &trust;
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
     Played played = {&serving, &deployment, service, result};

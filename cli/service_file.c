@@ -116,7 +116,7 @@ RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, in
     f->guest.client = f->asked->client;
     f->guest.fabric = fabric->c.platform;
     f->guest.nodes = f->nodes;
-    return rh_service_guest_check(&f->guest, error) ? g_steal_pointer(&f) : NULL;
+    return rh_background_service_check(&f->guest, error) ? g_steal_pointer(&f) : NULL;
 }
 
 void rh_service_file_free(RhServiceFile *f)

@@ -8,7 +8,7 @@
  * "concurrency", "turnaround", "count" and "seed" may be left out, and mean what the options of serve-simulate do. */
 #include "cli/inputs.h"
 #include "cli/serve_requests.h"
-#include "strategies/serve/guest.h"
+#include "strategies/serve/background_service.h"
 #include "strategies/serve/server.h"
 
 typedef struct {
@@ -18,7 +18,7 @@ typedef struct {
     RhAsked *asked;
     RhExpertLoad load;
     int32_t *nodes;
-    RhServiceGuest guest; /* borrows from here, and of the fabric's inputs */
+    RhBackgroundService guest; /* borrows from here, and of the fabric's inputs */
 } RhServiceFile;
 
 /* Does the file name a deployment? Also false where it cannot be read. */

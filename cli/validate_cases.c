@@ -46,7 +46,7 @@ typedef struct {
 /* Whose name this is; the platform's is taken. */
 static void add_predictor(Predictors *p, char *name, RhPlatform *platform, const RhStack *stack)
 {
-    RhCase *c = g_new0(RhCase, 1);
+    RhProblem *c = g_new0(RhProblem, 1);
     RhQuestion *q = g_new0(RhQuestion, 1);
     c->stack = stack;
     *q = (RhQuestion){.c = c, .hardware = platform};

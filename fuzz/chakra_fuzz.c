@@ -3,9 +3,9 @@
 #include <math.h>
 
 #include "fuzz/fuzzkit.h"
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 
-static bool add(RhForeign *f, const uint8_t *data, size_t size, GError **error)
+static bool add(RhImportedTrace *f, const uint8_t *data, size_t size, GError **error)
 {
     bool json = size > 0 && (data[0] == '[' || data[0] == '{');
     g_ptr_array_add(f->files, g_strdup("fuzz.0"));
@@ -22,16 +22,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static RhPlatform *platform; /* kept for the process */
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhForeign) f = rh_foreign_new("Chakra", HUGE_VAL);
+    g_autoptr(RhImportedTrace) f = rh_imported_trace_new("Chakra", HUGE_VAL);
     if (!platform)
         platform = rh_platform_load("h100-sxm:8x2,ib:400Gb/s", NULL);
     FUZZ_CHECK(platform != NULL);
     if (!add(f, data, size, &error) || !add(f, data, size, &error) ||
-        !rh_foreign_close(f, &error)) {
+        !rh_imported_trace_close(f, &error)) {
         fuzz_check_error(&error);
         return 0;
     }
-    g_autoptr(RhProgram) p = rh_foreign_program(f, platform, &error);
+    g_autoptr(RhProgram) p = rh_imported_trace_program(f, platform, &error);
     if (!p)
         fuzz_check_error(&error);
     return 0;

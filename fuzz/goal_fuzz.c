@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz/fuzzkit.h"
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 
 static RhPlatform *platform(void)
 {
@@ -15,10 +15,10 @@ static RhPlatform *platform(void)
 
 static RhProgram *program_of(const char *text, GError **error)
 {
-    g_autoptr(RhForeign) f = rh_goal_parse("fuzz.goal", text, error);
-    if (!f || f->ops->len > 4096 || !rh_foreign_close(f, error))
+    g_autoptr(RhImportedTrace) f = rh_goal_parse("fuzz.goal", text, error);
+    if (!f || f->ops->len > 4096 || !rh_imported_trace_close(f, error))
         return NULL;
-    return rh_foreign_program(f, platform(), error);
+    return rh_imported_trace_program(f, platform(), error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -8,7 +8,7 @@
 #include "calibrate/steps.h"
 #include "fuzz/fuzzkit.h"
 #include "platforms/profile.h"
-#include "sim/overlay.h"
+#include "sim/timeline_diff.h"
 
 static void try_pings(const char *text)
 {
@@ -107,7 +107,7 @@ static void try_timeline(RhJson *doc)
         fuzz_check_error(&error);
         return;
     }
-    g_autoptr(RhOverlay) overlay = rh_overlay_new(events, events);
+    g_autoptr(RhTimelineDiff) overlay = rh_timeline_diff_new(events, events);
     FUZZ_CHECK(overlay->common_count + overlay->a_only_count == (int32_t)events->len);
 }
 

@@ -96,7 +96,7 @@ static void add_wait(Row *row, int ink, double *t_s, double duration_s)
 
 /* Kernels first, of these those that compute once more, then what the pass stood still for: together as long as the
  * pass. */
-static void add_pass(Row *row, const RhCoursePiece *piece)
+static void add_pass(Row *row, const RhGpuSegment *piece)
 {
     double waited_s = 0;
     for (int w = 0; w < RH_WAIT_LAST; w++)
@@ -116,7 +116,7 @@ static void add_pass(Row *row, const RhCoursePiece *piece)
     }
 }
 
-static void add_piece(Row *row, const RhCoursePiece *piece)
+static void add_piece(Row *row, const RhGpuSegment *piece)
 {
     double t_s = piece->t_start_s;
     if (piece->kind != RH_PIECE_IDLE)
@@ -147,10 +147,10 @@ static void append_paths(GString *out, Row *row)
 }
 
 /* "stage 0, for 8". Caller frees. */
-static char *row_name(const RhSpanIndex *spans, int32_t performer)
+static char *row_name(const RhTaskIntervals *spans, int32_t performer)
 {
-    const RhPerformer *p = rh_spans_performer(spans, performer);
-    const char *label = rh_spans_role_name(spans, performer);
+    const RhPerformer *p = rh_task_intervals_performer(spans, performer);
+    const char *label = rh_task_intervals_role_name(spans, performer);
     return p->ranks_count > 1
                ? g_strdup_printf("%s, r%d + %d more", label, p->rank, p->ranks_count - 1)
                : g_strdup_printf("%s, r%d", label, p->rank);
@@ -161,7 +161,7 @@ static double row_y(int32_t row)
     return TOP + ROW * row;
 }
 
-static void draw_rows(GString *out, const RhCourse *course, int32_t rows, Row *row)
+static void draw_rows(GString *out, const RhGpuTimeline *timeline, int32_t rows, Row *row)
 {
     char scale[G_ASCII_DTOSTR_BUF_SIZE];
     g_string_append_printf(out,
@@ -171,10 +171,10 @@ static void draw_rows(GString *out, const RhCourse *course, int32_t rows, Row *r
                            LEFT, WIDTH, row_y(rows) + 8, LEFT,
                            g_ascii_formatd(scale, sizeof scale, "%g", WIDTH / row->units));
     for (int32_t i = 0; i < rows; i++) {
-        const GArray *pieces = g_ptr_array_index(course->passes, i);
+        const GArray *pieces = g_ptr_array_index(timeline->passes, i);
         g_string_append_printf(out, "<g transform=\"translate(0 %.0f)\">\n", row_y(i));
         for (guint n = 0; n < pieces->len; n++)
-            add_piece(row, &g_array_index(pieces, RhCoursePiece, n));
+            add_piece(row, &g_array_index(pieces, RhGpuSegment, n));
         draw_cell(row);
         append_paths(out, row);
         g_string_append(out, "</g>\n");
@@ -182,28 +182,28 @@ static void draw_rows(GString *out, const RhCourse *course, int32_t rows, Row *r
 }
 
 /* As finely as fits into a file that others open. */
-static void draw_rows_short(GString *out, const RhCourse *course, int32_t rows, Row *row)
+static void draw_rows_short(GString *out, const RhGpuTimeline *timeline, int32_t rows, Row *row)
 {
     gsize before = out->len;
-    draw_rows(out, course, rows, row);
+    draw_rows(out, timeline, rows, row);
     for (double cell = row->span_s / WIDTH / 16; out->len - before > LONG; cell *= 2) {
         g_string_truncate(out, before);
         memset(row->used, 0, sizeof row->used);
         row->cell_s = cell;
         row->units = COARSE;
-        draw_rows(out, course, rows, row);
+        draw_rows(out, timeline, rows, row);
     }
 }
 
 /* Along the foot of the row that the step's end hung on just then; from row to row faintly, as many such lines side by
  * side would hide the rows. */
-static void draw_chain(GString *out, const RhCourse *course, int32_t rows, const Row *row)
+static void draw_chain(GString *out, const RhGpuTimeline *timeline, int32_t rows, const Row *row)
 {
     int32_t here = -1;
     int64_t to = -1;
     g_autoptr(GString) along = g_string_new(NULL), between = g_string_new(NULL);
-    for (guint i = 0; i < course->chain->len; i++) {
-        const RhLinkOfChain *link = &g_array_index(course->chain, RhLinkOfChain, i);
+    for (guint i = 0; i < timeline->chain->len; i++) {
+        const RhCriticalStep *link = &g_array_index(timeline->chain, RhCriticalStep, i);
         if (link->performer >= rows)
             continue;
         double y = row_y(link->performer) + BAR + 2;
@@ -265,12 +265,12 @@ static void draw_legend(GString *out, const bool *used)
 }
 
 /* What is not drawn, and what not as it was. */
-static void draw_remarks(GString *out, const RhCourse *course, const Row *row, double y)
+static void draw_remarks(GString *out, const RhGpuTimeline *timeline, const Row *row, double y)
 {
     g_autoptr(GString) said = g_string_new(NULL);
-    if (course->passes->len > ROWS_MAX)
+    if (timeline->passes->len > ROWS_MAX)
         g_string_append_printf(said, "the first %d of %u kinds of GPU", ROWS_MAX,
-                               course->passes->len);
+                               timeline->passes->len);
     if (row->cell_s > 0) {
         g_autofree char *cell = rh_quantity_format(row->cell_s, RH_QUANTITY_S, 3);
         g_string_append_printf(said,
@@ -283,16 +283,16 @@ static void draw_remarks(GString *out, const RhCourse *course, const Row *row, d
 
 /* --- figures --- */
 
-static double span_of(const RhSpanIndex *spans)
+static double span_of(const RhTaskIntervals *spans)
 {
     guint count = spans->run->timeline->len;
-    return count ? rh_spans_at(spans, (int32_t)count - 1)->t_end_s : 1;
+    return count ? rh_task_intervals_at(spans, (int32_t)count - 1)->t_end_s : 1;
 }
 
 static void sum_row(const GArray *pieces, double sum_s[RH_GANTT_INKS])
 {
     for (guint n = 0; n < pieces->len; n++) {
-        const RhCoursePiece *piece = &g_array_index(pieces, RhCoursePiece, n);
+        const RhGpuSegment *piece = &g_array_index(pieces, RhGpuSegment, n);
         sum_s[rh_gantt_ink_of_piece(piece)] +=
             piece->t_end_s - piece->t_start_s - piece->recompute_s;
         sum_s[RH_GANTT_RECOMPUTE] += piece->recompute_s;
@@ -303,24 +303,24 @@ static void sum_row(const GArray *pieces, double sum_s[RH_GANTT_INKS])
     }
 }
 
-static void sum_chain(const RhCourse *course, double chain_s[RH_WAIT_LAST])
+static void sum_chain(const RhGpuTimeline *timeline, double chain_s[RH_WAIT_LAST])
 {
-    for (guint i = 0; i < course->chain->len; i++) {
-        const RhLinkOfChain *link = &g_array_index(course->chain, RhLinkOfChain, i);
+    for (guint i = 0; i < timeline->chain->len; i++) {
+        const RhCriticalStep *link = &g_array_index(timeline->chain, RhCriticalStep, i);
         chain_s[link->wait] += link->t_end_s - link->t_start_s;
     }
 }
 
-char *rh_report_course_json(const RhSpanIndex *spans, const RhCourse *course)
+char *rh_report_gpu_timeline_json(const RhTaskIntervals *spans, const RhGpuTimeline *timeline)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     double chain_s[RH_WAIT_LAST] = {0}, span_s = span_of(spans);
     rh_json_begin_object(w, NULL);
     rh_json_begin_array(w, "gpus");
-    for (guint i = 0; i < course->passes->len; i++) {
+    for (guint i = 0; i < timeline->passes->len; i++) {
         double sum_s[RH_GANTT_INKS] = {0};
         g_autofree char *name = row_name(spans, (int32_t)i);
-        sum_row(g_ptr_array_index(course->passes, i), sum_s);
+        sum_row(g_ptr_array_index(timeline->passes, i), sum_s);
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "gpu", name);
         for (int k = 0; k < RH_GANTT_INKS; k++)
@@ -329,7 +329,7 @@ char *rh_report_course_json(const RhSpanIndex *spans, const RhCourse *course)
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
-    sum_chain(course, chain_s);
+    sum_chain(timeline, chain_s);
     rh_json_begin_array(w, "chain");
     for (int k = 0; k < RH_WAIT_LAST; k++) {
         if (chain_s[k] <= 0)
@@ -345,14 +345,14 @@ char *rh_report_course_json(const RhSpanIndex *spans, const RhCourse *course)
 }
 
 /* "... the step's end hung on: kernels 50.1 s, tensor parallel 9.81 s". Caller frees. */
-static char *description_of(const RhCourse *course, int32_t rows)
+static char *description_of(const RhGpuTimeline *timeline, int32_t rows)
 {
     g_autoptr(GString) out = g_string_new(NULL);
     double chain_s[RH_WAIT_LAST] = {0};
     g_string_printf(
         out, "%d of %u kinds of GPU, a row each, over the time of a step. The critical path:", rows,
-        course->passes->len);
-    sum_chain(course, chain_s);
+        timeline->passes->len);
+    sum_chain(timeline, chain_s);
     for (int k = 0; k < RH_WAIT_LAST; k++) {
         if (chain_s[k] <= 0)
             continue;
@@ -364,18 +364,18 @@ static char *description_of(const RhCourse *course, int32_t rows)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-char *rh_report_gantt_svg(const RhSpanIndex *spans, const RhCourse *course)
+char *rh_report_gantt_svg(const RhTaskIntervals *spans, const RhGpuTimeline *timeline)
 {
-    int32_t rows = (int32_t)MIN(course->passes->len, ROWS_MAX);
+    int32_t rows = (int32_t)MIN(timeline->passes->len, ROWS_MAX);
     Row row = {.span_s = span_of(spans), .units = UNITS};
     g_autoptr(GString) body = g_string_new(NULL);
     for (int k = 0; k < RH_GANTT_INKS * HEIGHTS; k++)
         row.boxes[k / HEIGHTS][k % HEIGHTS] = rh_boxes_new();
-    draw_rows_short(body, course, rows, &row);
-    draw_chain(body, course, rows, &row);
+    draw_rows_short(body, timeline, rows, &row);
+    draw_chain(body, timeline, rows, &row);
     double foot = row_y(rows) + 6;
     char span[G_ASCII_DTOSTR_BUF_SIZE];
-    g_autofree char *about = description_of(course, rows);
+    g_autofree char *about = description_of(timeline, rows);
     g_autofree char *data = g_strdup_printf(
         "data-left=\"%.0f\" data-width=\"%.0f\" data-units=\"%d\" data-span=\"%s\" data-foot=\"%.0f\"",
         LEFT, WIDTH, row.units, g_ascii_formatd(span, sizeof span, "%.9g", row.span_s), foot);
@@ -388,7 +388,7 @@ char *rh_report_gantt_svg(const RhSpanIndex *spans, const RhCourse *course)
     }
     draw_axis(out, row.span_s, foot);
     draw_legend(out, row.used);
-    draw_remarks(out, course, &row, foot + 36);
+    draw_remarks(out, timeline, &row, foot + 36);
     for (int k = 0; k < RH_GANTT_INKS * HEIGHTS; k++)
         rh_boxes_free(row.boxes[k / HEIGHTS][k % HEIGHTS]);
     return rh_svg_finish(out);

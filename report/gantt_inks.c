@@ -61,9 +61,9 @@ RhGanttInk rh_gantt_ink_of_wait(int wait)
     }
 }
 
-RhGanttInk rh_gantt_ink_of_piece(const RhCoursePiece *piece)
+RhGanttInk rh_gantt_ink_of_piece(const RhGpuSegment *piece)
 {
-    switch ((RhCoursePieceKind)piece->kind) {
+    switch ((RhGpuSegmentKind)piece->kind) {
     case RH_PIECE_FORWARD:
         return RH_GANTT_FORWARD;
     case RH_PIECE_BACKWARD:

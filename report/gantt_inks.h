@@ -1,7 +1,7 @@
 #pragma once
 /* What is drawn in one colour in a Gantt chart, and of what a piece or a wait is. */
 #include "report/colors.h"
-#include "sim/course.h"
+#include "sim/gpu_timeline.h"
 
 typedef enum {
     RH_GANTT_FORWARD,
@@ -22,5 +22,5 @@ typedef enum {
 const char *rh_gantt_ink_name(RhGanttInk ink); /* "tensor parallel" */
 RhColor rh_gantt_ink_color(RhGanttInk ink);
 /* Of its kernels, but for those that compute once more; of RH_PIECE_IDLE, of its wait. */
-RhGanttInk rh_gantt_ink_of_piece(const RhCoursePiece *piece);
+RhGanttInk rh_gantt_ink_of_piece(const RhGpuSegment *piece);
 RhGanttInk rh_gantt_ink_of_wait(int wait); /* RhWait */

@@ -12,7 +12,7 @@ void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question);
 /* The member "requests" of the open "inputs". */
 void rh_put_requests(RhJsonWriter *w, const RhServeQuestion *question);
 /* The keys of an outcome from "requests_count" to "service_levels", into the open object. */
-void rh_put_outcome(RhJsonWriter *w, const RhOutcome *outcome, const RhSlos *slos);
+void rh_put_outcome(RhJsonWriter *w, const RhServiceMetrics *outcome, const RhSlos *slos);
 void rh_put_layout(RhJsonWriter *w, const char *key, const RhLayout *layout);
 /* The fields of `simulate --json` from "layout" on, into the open object. */
 void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r);

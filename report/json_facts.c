@@ -103,7 +103,7 @@ char *rh_report_facts_json(const RhQuestion *question)
 
 char *rh_report_platform_facts_json(const RhPlatform *platform)
 {
-    const RhCase c = {0};
+    const RhProblem c = {0};
     const RhQuestion q = {.c = &c, .hardware = platform};
     return rh_report_facts_json(&q);
 }

@@ -41,7 +41,7 @@ static void put_by_framework(RhJsonWriter *w, const char *key, char *const *text
 
 /* Flags and environment of each framework that can run this layout, and the script of them and the files
  * beside; why the others cannot. */
-static void put_launch(RhJsonWriter *w, const RhCase *c, const RhLayout *layout)
+static void put_launch(RhJsonWriter *w, const RhProblem *c, const RhLayout *layout)
 {
     const char *const *names = rh_launch_frameworks();
     guint count = g_strv_length((char **)names);

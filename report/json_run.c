@@ -3,7 +3,7 @@
 #include "report/json_common.h"
 #include "report/watches.h"
 #include "strategies/knobs.h"
-#include "strategies/stages.h"
+#include "strategies/stage_lists.h"
 
 void rh_put_or_null(RhJsonWriter *w, const char *key, double value, bool known)
 {
@@ -48,7 +48,7 @@ void rh_put_hardware(RhJsonWriter *w, const RhQuestion *q)
 
 static void put_inputs(RhJsonWriter *w, const RhQuestion *q)
 {
-    const RhCase *c = q->c;
+    const RhProblem *c = q->c;
     rh_json_begin_object(w, "inputs");
     rh_put_hardware(w, q);
     rh_json_put_string(w, "stack", c->stack->name);
@@ -71,7 +71,7 @@ void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q)
 
 static void put_layers(RhJsonWriter *w, const char *key, const RhKnob *knob, const RhLayout *l)
 {
-    const int16_t *layers = rh_stages_of(knob, l);
+    const int16_t *layers = rh_stage_lists_of(knob, l);
     rh_json_begin_array(w, key);
     for (int32_t i = 0; i < rh_knob_value(knob, l); i++)
         rh_json_put_int(w, NULL, layers[i]);

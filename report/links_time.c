@@ -100,7 +100,7 @@ static double span_of(const RhRun *run)
 {
     double span_s = 0;
     for (guint i = 0; i < run->timeline->len; i++)
-        span_s = fmax(span_s, g_array_index(run->timeline, RhSpanOfTime, i).t_end_s);
+        span_s = fmax(span_s, g_array_index(run->timeline, RhTaskInterval, i).t_end_s);
     return span_s;
 }
 

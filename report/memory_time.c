@@ -16,7 +16,7 @@
 #define A_ROW   5
 
 typedef struct {
-    RhMoment columns[COLUMNS]; /* the fullest moment in each */
+    RhMemorySample columns[COLUMNS]; /* the fullest moment in each */
     double span_s, most_bytes;
 } Picture;
 
@@ -32,13 +32,13 @@ static RhColor color_of(RhMemoryUse use)
     return colors[use];
 }
 
-static int32_t fullest(const RhSpanIndex *spans, double *peak_bytes)
+static int32_t fullest(const RhTaskIntervals *spans, double *peak_bytes)
 {
     int32_t found = 0;
     *peak_bytes = 0;
     for (int32_t i = 0; i < (int32_t)spans->run->performers->len; i++) {
-        RhLedger ledger =
-            rh_ledger_walk(spans->p, rh_spans_performer(spans, i)->role, RH_MEMORY_TIER_HBM);
+        RhLedger ledger = rh_ledger_walk(spans->p, rh_task_intervals_performer(spans, i)->role,
+                                         RH_MEMORY_TIER_HBM);
         if (ledger.peak_bytes > *peak_bytes) {
             *peak_bytes = ledger.peak_bytes;
             found = i;
@@ -47,9 +47,9 @@ static int32_t fullest(const RhSpanIndex *spans, double *peak_bytes)
     return found;
 }
 
-static void put(Picture *p, int column, const RhMoment *moment)
+static void put(Picture *p, int column, const RhMemorySample *moment)
 {
-    if (rh_moment_sum_bytes(moment) > rh_moment_sum_bytes(&p->columns[column]))
+    if (rh_memory_sample_bytes(moment) > rh_memory_sample_bytes(&p->columns[column]))
         p->columns[column] = *moment;
 }
 
@@ -57,15 +57,15 @@ static void put(Picture *p, int column, const RhMoment *moment)
 static void fill(Picture *p, const GArray *moments)
 {
     for (guint i = 0; i < moments->len; i++) {
-        const RhMoment *now = &g_array_index(moments, RhMoment, i);
+        const RhMemorySample *now = &g_array_index(moments, RhMemorySample, i);
         double t_end_s =
-            i + 1 < moments->len ? g_array_index(moments, RhMoment, i + 1).t_s : p->span_s;
+            i + 1 < moments->len ? g_array_index(moments, RhMemorySample, i + 1).t_s : p->span_s;
         int from = (int)(COLUMNS * now->t_s / p->span_s),
             to = (int)ceil(COLUMNS * t_end_s / p->span_s);
         from = MIN(from, COLUMNS - 1); /* at the very end */
         for (int k = MAX(from, 0); k < MIN(MAX(to, from + 1), COLUMNS); k++)
             put(p, k, now);
-        p->most_bytes = fmax(p->most_bytes, rh_moment_sum_bytes(now));
+        p->most_bytes = fmax(p->most_bytes, rh_memory_sample_bytes(now));
     }
 }
 
@@ -80,7 +80,7 @@ static double y_of(const Picture *p, double bytes)
 }
 
 /* Bytes of the uses below `use`, and with it. */
-static double below(const RhMoment *moment, int use)
+static double below(const RhMemorySample *moment, int use)
 {
     double sum = 0;
     for (int u = 0; u < use; u++)
@@ -158,20 +158,20 @@ static void draw_legend(GString *out, const bool *used)
     }
 }
 
-char *rh_report_memory_svg(const RhSpanIndex *spans, double capacity_bytes)
+char *rh_report_memory_svg(const RhTaskIntervals *spans, double capacity_bytes)
 {
     double peak_bytes;
     int32_t performer = fullest(spans, &peak_bytes);
     guint count = spans->run->timeline->len;
     g_autofree Picture *p = g_new0(Picture, 1);
-    p->span_s = count ? rh_spans_at(spans, (int32_t)count - 1)->t_end_s : 1;
+    p->span_s = count ? rh_task_intervals_at(spans, (int32_t)count - 1)->t_end_s : 1;
     p->most_bytes = 1.06 * capacity_bytes;
-    g_autoptr(GArray) moments = rh_moments_new(spans, performer);
+    g_autoptr(GArray) moments = rh_memory_timeline_new(spans, performer);
     fill(p, moments);
-    const RhPerformer *of = rh_spans_performer(spans, performer);
+    const RhPerformer *of = rh_task_intervals_performer(spans, performer);
     g_autofree char *about = g_strdup_printf(
         "Rank %d (%s), the fullest, over the time of a step: %.1f GiB at most of the %.1f that the GPU has.",
-        of->rank, rh_spans_role_name(spans, performer), peak_bytes / RH_GIB_BYTES,
+        of->rank, rh_task_intervals_role_name(spans, performer), peak_bytes / RH_GIB_BYTES,
         capacity_bytes / RH_GIB_BYTES);
     GString *out = rh_svg_new("memory", LEFT + WIDTH + 20, TOP + HEIGHT + BELOW, "",
                               "Memory over a step, by kind", about);

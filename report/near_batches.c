@@ -21,7 +21,7 @@ static void append_one(GString *line, const RhNearBatch *near)
                            100 * near->gain_frac, rh_report_unit(near->r->pictures), step, degrees);
 }
 
-void rh_report_near_batches(GString *out, const RhCase *c, const RhPlan *plan)
+void rh_report_near_batches(GString *out, const RhProblem *c, const RhPlan *plan)
 {
     if (!plan->near_batches || plan->near_batches->len == 0)
         return;

@@ -7,7 +7,7 @@
 
 #define ROWS_MAX 20
 
-static void append_answer(GString *out, const RhOverlay *o)
+static void append_answer(GString *out, const RhTimelineDiff *o)
 {
     g_autofree char *a = rh_quantity_format(o->a_end_s, RH_QUANTITY_S, 4);
     g_autofree char *b = rh_quantity_format(o->b_end_s, RH_QUANTITY_S, 4);
@@ -23,7 +23,7 @@ static void append_answer(GString *out, const RhOverlay *o)
                                o->a_only_count, o->b_only_count);
 }
 
-static void append_part(GString *out, const RhOverlay *o)
+static void append_part(GString *out, const RhTimelineDiff *o)
 {
     if (!o->parted) {
         g_string_append_printf(out, "no task starts off by more than %.0f %% of the step\n",
@@ -36,7 +36,7 @@ static void append_part(GString *out, const RhOverlay *o)
         1e3 * o->b_part.t_start_s);
 }
 
-char *rh_report_overlay_text(const RhOverlay *o)
+char *rh_report_overlay_text(const RhTimelineDiff *o)
 {
     GString *out = g_string_new(NULL);
     g_autoptr(RhTable) table = rh_table_new("<>>>>>");
@@ -44,7 +44,7 @@ char *rh_report_overlay_text(const RhOverlay *o)
     append_part(out, o);
     rh_table_rowf(table, "task|count|A, mean|B, mean|longer in B|starts later in B");
     for (guint i = 0; i < o->rows->len && i < ROWS_MAX; i++) {
-        const RhOverlayRow *row = &g_array_index(o->rows, RhOverlayRow, i);
+        const RhTimelineDiffRow *row = &g_array_index(o->rows, RhTimelineDiffRow, i);
         rh_table_rowf(table, "%s|%d|%.3f ms|%.3f ms|%+.3f ms|%+.2f ms", row->name, row->count,
                       1e3 * row->a_duration_s, 1e3 * row->b_duration_s,
                       1e3 * (row->b_duration_s - row->a_duration_s), 1e3 * row->late_s);

@@ -1,5 +1,5 @@
 #pragma once
 /* Two timelines laid over each other, as text; caller frees. */
-#include "sim/overlay.h"
+#include "sim/timeline_diff.h"
 
-char *rh_report_overlay_text(const RhOverlay *o);
+char *rh_report_overlay_text(const RhTimelineDiff *o);

@@ -122,8 +122,8 @@ char *rh_report_page(const RhPage *page)
     append_data(out, "data", page->json);
     if (page->facts)
         append_data(out, "facts", page->facts);
-    if (page->course)
-        append_data(out, "course", page->course);
+    if (page->timeline)
+        append_data(out, "course", page->timeline);
     g_string_append_printf(out, "<script>%s</script>\n</body>\n</html>\n", rh_html_script);
     return g_string_free(out, FALSE);
 }

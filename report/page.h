@@ -16,11 +16,11 @@ typedef struct {
 } RhPagePicture;
 
 typedef struct {
-    const char *command; /* "plan" */
-    const char *answer;  /* as the terminal shows it; its first line is the heading */
-    const char *json;    /* what --json prints */
-    const char *facts;   /* rh_report_facts_json() and the like, or NULL */
-    const char *course;  /* rh_report_course_json(), or NULL */
+    const char *command;  /* "plan" */
+    const char *answer;   /* as the terminal shows it; its first line is the heading */
+    const char *json;     /* what --json prints */
+    const char *facts;    /* rh_report_facts_json() and the like, or NULL */
+    const char *timeline; /* rh_report_gpu_timeline_json(), or NULL */
     const RhPagePicture *pictures;
     int pictures_count;
     int64_t rank; /* of a plan's layouts, the one that cards and parts show; 0: the first */

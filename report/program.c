@@ -4,7 +4,7 @@
 
 #include "report/format.h"
 #include "report/json_common.h"
-#include "sim/run_costs.h"
+#include "sim/run_cost_tree.h"
 
 /* The largest top term: what most of a mean GPU's step is. */
 static const RhCost *largest_term(const RhCost *costs)

@@ -13,7 +13,7 @@ typedef struct {
     int64_t seed;
     const RhRun *run;
     double path_s;            /* rh_critical_path_s */
-    int64_t left_out, queued; /* as of RhForeign; 0 for programs of our own */
+    int64_t left_out, queued; /* as of RhImportedTrace; 0 for programs of our own */
 } RhProgramAnswer;
 
 char *rh_report_program_text(const RhProgramAnswer *a, const RhReportStyle *style);

@@ -6,7 +6,7 @@
 typedef struct {
     const char *version;
     const char *const *argv; /* NULL-ended: the words that decide the result */
-    const RhCase *c;
+    const RhProblem *c;
     const RhPlatform *hardware; /* the platform without the stack's factors */
     const char *workload_spec, *platform_spec;
     const char *const *sets; /* NULL-ended */

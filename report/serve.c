@@ -31,7 +31,7 @@ static void add_row(RhTable *t, const char *name, const RhServedSpread *s)
     rh_table_rowf(t, "%s|%s|%s|%s|%s|%s", name, mean, half, p50, p90, p99);
 }
 
-static void append_metrics(GString *out, const RhOutcome *o)
+static void append_metrics(GString *out, const RhServiceMetrics *o)
 {
     if (o->metrics[RH_METRIC_E2E].count == 0) /* nobody lived through anything */
         return;
@@ -55,7 +55,7 @@ static void append_metrics(GString *out, const RhOutcome *o)
 }
 
 /* "ttft p99<5 s    kept: 99.4 % within" */
-static void append_levels(GString *out, const RhOutcome *o, const RhSlos *slos)
+static void append_levels(GString *out, const RhServiceMetrics *o, const RhSlos *slos)
 {
     g_autoptr(RhTable) t = rh_table_new("<<<");
     for (int32_t k = 0; k < slos->count; k++) {
@@ -78,7 +78,7 @@ static void append_levels(GString *out, const RhOutcome *o, const RhSlos *slos)
 }
 
 /* "; 12 given up by their clients (no first token in 10 s)" */
-static void append_given_up(GString *line, const RhServeQuestion *q, const RhOutcome *o)
+static void append_given_up(GString *line, const RhServeQuestion *q, const RhServiceMetrics *o)
 {
     if (o->timed_out_count == 0)
         return;
@@ -108,7 +108,7 @@ static void append_in_vain(GString *line, const RhServiceResult *r)
 }
 
 static void append_counts(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
-                          const RhOutcome *o)
+                          const RhServiceMetrics *o)
 {
     g_autofree char *count = rh_text_count(o->requests_count),
                     *done = rh_text_count(o->completed_count);
@@ -147,11 +147,11 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
 
 /* What failures cost: the same requests without them. */
 static void append_failures(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
-                            const RhOutcome *o)
+                            const RhServiceMetrics *o)
 {
     if (!r->fails)
         return;
-    RhOutcome u = rh_outcome(q->unharmed, q->slos);
+    RhServiceMetrics u = rh_service_metrics(q->unharmed, q->slos);
     g_autofree char *down = seconds(r->failures_count > 0 ? r->down_s / r->failures_count : 0);
     g_autofree char *mean = seconds(o->metrics[RH_METRIC_TTFT].mean.value),
                     *mean_u = seconds(u.metrics[RH_METRIC_TTFT].mean.value),
@@ -199,7 +199,7 @@ static void append_scaling(GString *out, const RhServiceResult *r)
     rh_text_wrap(out, line, 10, 79);
 }
 
-static void append_energy(GString *out, const RhOutcome *o)
+static void append_energy(GString *out, const RhServiceMetrics *o)
 {
     if (o->once && isfinite(o->energy_j_per_request))
         g_string_append_printf(out, "energy:   %.3g J a request, %.3g kWh per million\n",
@@ -224,7 +224,7 @@ static void append_batches(GString *out, const RhServiceResult *r)
 }
 
 /* That a server works says little of how much: a batch of one sequence keeps it at work, too. */
-static void append_servers(GString *out, const RhServiceResult *r, const RhOutcome *o)
+static void append_servers(GString *out, const RhServiceResult *r, const RhServiceMetrics *o)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
     g_autofree char *iterations = rh_text_large(all),
@@ -253,7 +253,8 @@ static void append_beyond(GString *out, const RhServeQuestion *q, const RhServic
     int64_t beyond = 0;
     for (guint i = 0; goes_on && rh_model_makes_tokens(model) && i < q->list->list->len; i++) {
         const RhRequest *r = &g_array_index(q->list->list, RhRequest, i);
-        bool served = g_array_index(result->served, RhServed, i).outcome != RH_SERVED_REFUSED;
+        bool served =
+            g_array_index(result->served, RhRequestRecord, i).outcome != RH_SERVED_REFUSED;
         beyond += served && (int64_t)r->input_tokens + r->output_tokens > model->positions;
     }
     if (beyond == 0)
@@ -279,7 +280,7 @@ static void append_widest(GString *out, const RhSlos *slos)
 }
 
 /* More comes than is served. */
-static void append_overload(GString *out, const RhOutcome *o)
+static void append_overload(GString *out, const RhServiceMetrics *o)
 {
     if (!o->overloaded)
         return;
@@ -292,8 +293,8 @@ static void append_overload(GString *out, const RhOutcome *o)
                            came, served);
 }
 
-char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r, const RhOutcome *o,
-                           const RhReportStyle *style)
+char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
+                           const RhServiceMetrics *o, const RhReportStyle *style)
 {
     GString *out = g_string_new(NULL);
     const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";

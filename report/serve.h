@@ -5,8 +5,8 @@
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/search/services/serve_extrapolation.h"
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/outcome.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/service.h"
 #include "workloads/requests.h"
 
 /* What a service was asked; all borrowed. */
@@ -27,9 +27,9 @@ typedef struct {
 } RhServeQuestion;
 
 char *rh_report_serve_text(const RhServeQuestion *question, const RhServiceResult *result,
-                           const RhOutcome *outcome, const RhReportStyle *style);
+                           const RhServiceMetrics *outcome, const RhReportStyle *style);
 char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *result,
-                           const RhOutcome *outcome);
+                           const RhServiceMetrics *outcome);
 /* Nothing was played, and why. */
 char *rh_report_serve_unanswered_json(const RhServeQuestion *question, bool timed_out,
                                       const char *why);

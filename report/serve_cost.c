@@ -4,14 +4,14 @@
 #include "report/format.h"
 #include "report/serve_words.h"
 
-static void append_tokens(GString *out, const RhOutcome *o)
+static void append_tokens(GString *out, const RhServiceMetrics *o)
 {
     g_string_append_printf(out, "$%.3g per million tokens made, $%.3g read, $%.3g of both",
                            1e6 * o->cost_usd_per_token, 1e6 * o->cost_usd_per_token_in,
                            1e6 * o->cost_usd_per_token_both);
 }
 
-void rh_report_service_cost(GString *out, const RhOutcome *o, const RhFact *price,
+void rh_report_service_cost(GString *out, const RhServiceMetrics *o, const RhFact *price,
                             const char *indent)
 {
     bool dated = price->date && *price->date;

@@ -33,7 +33,7 @@ static void put_spread(RhJsonWriter *w, const char *key, const RhServedSpread *s
     rh_json_end_object(w);
 }
 
-static void put_levels(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
+static void put_levels(RhJsonWriter *w, const RhServiceMetrics *o, const RhSlos *slos)
 {
     rh_json_begin_array(w, "service_levels");
     for (int32_t k = 0; k < slos->count; k++) {
@@ -55,7 +55,7 @@ static void put_levels(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
     rh_json_end_array(w);
 }
 
-static void put_metrics(RhJsonWriter *w, const RhOutcome *o)
+static void put_metrics(RhJsonWriter *w, const RhServiceMetrics *o)
 {
     static const char *const keys[] = {"ttft_s", "tpot_s", "tbt_s", "e2e_s"};
     for (int m = 0; m < RH_METRIC_LAST; m++)
@@ -66,7 +66,7 @@ static void put_metrics(RhJsonWriter *w, const RhOutcome *o)
     rh_json_end_object(w);
 }
 
-void rh_put_outcome(RhJsonWriter *w, const RhOutcome *o, const RhSlos *slos)
+void rh_put_outcome(RhJsonWriter *w, const RhServiceMetrics *o, const RhSlos *slos)
 {
     rh_json_put_int(w, "requests_count", o->requests_count);
     rh_json_put_int(w, "completed_count", o->completed_count);
@@ -134,7 +134,7 @@ static void put_failures(RhJsonWriter *w, const RhServeQuestion *question, const
         rh_json_put_null(w, "failures");
         return;
     }
-    RhOutcome unharmed = rh_outcome(question->unharmed, question->slos);
+    RhServiceMetrics unharmed = rh_service_metrics(question->unharmed, question->slos);
     rh_json_begin_object(w, "failures");
     rh_json_put_int(w, "count", r->failures_count);
     rh_json_put_number(w, "down_s", r->down_s);
@@ -145,7 +145,7 @@ static void put_failures(RhJsonWriter *w, const RhServeQuestion *question, const
 }
 
 char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *r,
-                           const RhOutcome *o)
+                           const RhServiceMetrics *o)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);
@@ -211,7 +211,7 @@ char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult
         g_string_append_printf(out, ",%s_s", rh_ttft_part_name((RhTtftPart)p));
     g_string_append(out, ",resent,lost_tokens,lost_prompt_tokens\n");
     for (guint i = 0; i < r->served->len; i++) {
-        const RhServed *s = &g_array_index(r->served, RhServed, i);
+        const RhRequestRecord *s = &g_array_index(r->served, RhRequestRecord, i);
         const RhRequest *q = &g_array_index(question->list->list, RhRequest, i);
         g_string_append_printf(out, "%u,%d,%d,%d,%d,%s,%d,%d", i, q->session, s->input_tokens,
                                s->found_tokens, s->output_tokens, outcomes[s->outcome], s->replica,

@@ -26,7 +26,7 @@ static void append_process(GString *out, int pid, const char *name)
                            pid, name);
 }
 
-static void append_work(GString *out, const RhServedWork *w)
+static void append_work(GString *out, const RhServiceWork *w)
 {
     g_autoptr(GString) name = g_string_new(NULL);
     if (w->prompts > 0)
@@ -66,7 +66,7 @@ static void append_span(GString *out, const char *name, int64_t request, double 
     }
 }
 
-static void append_request(GString *out, int64_t number, const RhServed *s)
+static void append_request(GString *out, int64_t number, const RhRequestRecord *s)
 {
     if (s->outcome != RH_SERVED_DONE)
         return;
@@ -92,9 +92,9 @@ char *rh_report_serve_trace(const RhServiceResult *r, GError **error)
     append_process(out, SERVERS_PID, "servers");
     append_process(out, REQUESTS_PID, "requests");
     for (guint i = 0; i < r->works->len; i++)
-        append_work(out, &g_array_index(r->works, RhServedWork, i));
+        append_work(out, &g_array_index(r->works, RhServiceWork, i));
     for (guint i = 0; i < r->served->len; i++)
-        append_request(out, i, &g_array_index(r->served, RhServed, i));
+        append_request(out, i, &g_array_index(r->served, RhRequestRecord, i));
     g_string_append(out, "{\"ph\":\"M\",\"name\":\"trace_end\",\"pid\":0}]}\n");
     return g_string_free(out, FALSE);
 }

@@ -4,7 +4,7 @@
 #include "report/serve.h"
 
 /* "$0.18 per million tokens made, ... at $2.4 a GPU-hour", a line behind `indent`; nothing without a price. */
-void rh_report_service_cost(GString *out, const RhOutcome *outcome, const RhFact *price,
+void rh_report_service_cost(GString *out, const RhServiceMetrics *outcome, const RhFact *price,
                             const char *indent);
 /* "tp4 x5", of two pools "tp4 x5 + tp4 x3". Caller frees. */
 char *rh_report_servers(const RhDeployment *deployment);

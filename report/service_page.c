@@ -14,7 +14,7 @@ static char *page_with(RhPage page, const RhPagePicture *all, size_t count)
 }
 
 char *rh_report_serve_page(const RhServeQuestion *question, const RhServiceResult *result,
-                           const RhOutcome *outcome, const char *facts)
+                           const RhServiceMetrics *outcome, const char *facts)
 {
     RhReportStyle plain = {0};
     g_autofree char *text = rh_report_serve_text(question, result, outcome, &plain),

@@ -3,7 +3,7 @@
 #include "report/serve.h"
 
 char *rh_report_serve_page(const RhServeQuestion *question, const RhServiceResult *result,
-                           const RhOutcome *outcome, const char *facts);
+                           const RhServiceMetrics *outcome, const char *facts);
 /* `text` and `json` are the plan's. */
 char *rh_report_serve_plan_page(const RhServePlan *plan, const char *text, const char *json,
                                 const char *facts);

@@ -2,7 +2,7 @@
 /* Pictures of a service that was played, and of deployments that were compared, as SVG. Caller frees; NULL: there is
  * nothing to draw. */
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 
 /* Arrivals, queue, replicas, use of the cache and latencies over time. Needs a run that kept its history. */
 char *rh_report_service_time_svg(const RhServiceResult *result, const RhSlos *slos);

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "report/service_pictures.h"
 #include "report/svg.h"
-#include "strategies/serve/over_time.h"
+#include "strategies/serve/results/metrics_over_time.h"
 
 #define LEFT   190.0
 #define WIDTH  330.0
@@ -33,7 +33,7 @@ static const struct {
     [OUT] = {"put out of the cache", RH_COLOR_FULLER},
 };
 
-static double part_s(const RhServed *s, int part)
+static double part_s(const RhRequestRecord *s, int part)
 {
     if (part < RH_TTFT_LAST)
         return fmax(rh_served_ttft_part_s(s, (RhTtftPart)part), 0);
@@ -41,7 +41,8 @@ static double part_s(const RhServed *s, int part)
     return part == OUT ? out_s : rest_s - out_s;
 }
 
-static void draw_bar(GString *out, const RhServed *s, double y, double longest_s, bool used[PARTS])
+static void draw_bar(GString *out, const RhRequestRecord *s, double y, double longest_s,
+                     bool used[PARTS])
 {
     double t_s = 0;
     for (int i = 0; i < PARTS; i++) {
@@ -60,7 +61,7 @@ static void draw_bar(GString *out, const RhServed *s, double y, double longest_s
 static void draw_request(GString *out, const RhServiceResult *result, int32_t request, double y,
                          double longest_s, bool used[PARTS])
 {
-    const RhServed *s = &g_array_index(result->served, RhServed, request);
+    const RhRequestRecord *s = &g_array_index(result->served, RhRequestRecord, request);
     g_autofree char *name = result->once ? g_strdup_printf("#%d", request)
                                          : g_strdup_printf("#%d: %d in, %d out", request,
                                                            s->input_tokens, s->output_tokens),
@@ -93,8 +94,8 @@ char *rh_report_service_slowest_svg(const RhServiceResult *result)
     bool used[PARTS] = {false};
     if (slowest->len == 0)
         return NULL;
-    const RhServed *first =
-        &g_array_index(result->served, RhServed, g_array_index(slowest, int32_t, 0));
+    const RhRequestRecord *first =
+        &g_array_index(result->served, RhRequestRecord, g_array_index(slowest, int32_t, 0));
     double longest_s = fmax(first->t_end_s - first->t_arrive_s, 1e-12);
     g_autofree char *time = rh_quantity_format(longest_s, RH_QUANTITY_S, 3);
     g_autofree char *about = g_strdup_printf(

@@ -4,7 +4,7 @@
 #include "base/units.h"
 #include "report/service_pictures.h"
 #include "report/svg.h"
-#include "strategies/serve/over_time.h"
+#include "strategies/serve/results/metrics_over_time.h"
 
 #define LEFT   56.0
 #define TOP    30.0

@@ -5,7 +5,7 @@
 #include "report/format.h"
 #include "report/service_pictures.h"
 #include "report/svg.h"
-#include "strategies/serve/over_time.h"
+#include "strategies/serve/results/metrics_over_time.h"
 
 #define LEFT   56.0
 #define WIDTH  560.0
@@ -15,7 +15,7 @@
 #define BELOW  30.0
 #define TIMES  80 /* bins of the picture */
 
-typedef double (*Value)(const RhServedTime *t);
+typedef double (*Value)(const RhMetricsOverTime *t);
 
 typedef struct {
     const char *name;
@@ -34,55 +34,55 @@ typedef struct {
     int metric; /* RhMetric whose levels are drawn; -1: none */
 } Row;
 
-static double arrived(const RhServedTime *t)
+static double arrived(const RhMetricsOverTime *t)
 {
     return t->arrived_per_s;
 }
-static double ended(const RhServedTime *t)
+static double ended(const RhMetricsOverTime *t)
 {
     return t->ended_per_s;
 }
-static double running(const RhServedTime *t)
+static double running(const RhMetricsOverTime *t)
 {
     return t->running;
 }
-static double waiting(const RhServedTime *t)
+static double waiting(const RhMetricsOverTime *t)
 {
     return t->waiting;
 }
-static double replicas(const RhServedTime *t)
+static double replicas(const RhMetricsOverTime *t)
 {
     return t->replicas;
 }
-static double cached(const RhServedTime *t)
+static double cached(const RhMetricsOverTime *t)
 {
     return t->cached_frac;
 }
-static double cached_most(const RhServedTime *t)
+static double cached_most(const RhMetricsOverTime *t)
 {
     return t->cached_most_frac;
 }
-static double ttft_p50(const RhServedTime *t)
+static double ttft_p50(const RhMetricsOverTime *t)
 {
     return t->p50_s[RH_METRIC_TTFT];
 }
-static double ttft_p99(const RhServedTime *t)
+static double ttft_p99(const RhMetricsOverTime *t)
 {
     return t->p99_s[RH_METRIC_TTFT];
 }
-static double tpot_p50(const RhServedTime *t)
+static double tpot_p50(const RhMetricsOverTime *t)
 {
     return t->p50_s[RH_METRIC_TPOT];
 }
-static double tpot_p99(const RhServedTime *t)
+static double tpot_p99(const RhMetricsOverTime *t)
 {
     return t->p99_s[RH_METRIC_TPOT];
 }
-static double e2e_p50(const RhServedTime *t)
+static double e2e_p50(const RhMetricsOverTime *t)
 {
     return t->p50_s[RH_METRIC_E2E];
 }
-static double e2e_p99(const RhServedTime *t)
+static double e2e_p99(const RhMetricsOverTime *t)
 {
     return t->p99_s[RH_METRIC_E2E];
 }
@@ -139,9 +139,9 @@ typedef struct {
     double top, most; /* of the row: its plot's head, the value there */
 } Picture;
 
-static const RhServedTime *time_at(const Picture *p, guint i)
+static const RhMetricsOverTime *time_at(const Picture *p, guint i)
 {
-    return &g_array_index(p->times, RhServedTime, i);
+    return &g_array_index(p->times, RhMetricsOverTime, i);
 }
 
 static double x_of(const Picture *p, double t_s)
@@ -155,7 +155,7 @@ static double y_of(const Picture *p, double value)
 }
 
 /* What a series' top is at: of a stack, on what is below. */
-static double height_of(const Row *row, int series, const RhServedTime *t)
+static double height_of(const Row *row, int series, const RhMetricsOverTime *t)
 {
     double value = row->series[series].value(t);
     return row->stacked && series > 0 ? value + row->series[0].value(t) : value;
@@ -178,7 +178,7 @@ static void append_line(GString *path, const Picture *p, const Row *row, int ser
 {
     bool drawn = false;
     for (guint i = 0; i < p->times->len; i++) {
-        const RhServedTime *t = time_at(p, i);
+        const RhMetricsOverTime *t = time_at(p, i);
         double value = height_of(row, series, t);
         if (isfinite(value)) {
             g_string_append_c(path, drawn ? 'V' : 'M');
@@ -198,7 +198,7 @@ static void append_line(GString *path, const Picture *p, const Row *row, int ser
 static void append_area(GString *path, const Picture *p, const Row *row, int series)
 {
     for (guint i = 0; i < p->times->len; i++) {
-        const RhServedTime *t = time_at(p, i);
+        const RhMetricsOverTime *t = time_at(p, i);
         double value = height_of(row, series, t),
                below = row->stacked && series > 0 ? row->series[0].value(t) : 0;
         if (!isfinite(value) || y_of(p, below) - y_of(p, value) < 0.05)
@@ -318,9 +318,9 @@ char *rh_report_service_time_svg(const RhServiceResult *result, const RhSlos *sl
     g_ptr_array_add(rows, (gpointer)(result->once ? &e2e_row : &ttft_row));
     if (!result->once)
         g_ptr_array_add(rows, (gpointer)&tpot_row);
-    double span_s = g_array_index(times, RhServedTime, times->len - 1).t_end_s;
+    double span_s = g_array_index(times, RhMetricsOverTime, times->len - 1).t_end_s;
     g_autofree char *width =
-        rh_quantity_format(g_array_index(times, RhServedTime, 0).t_end_s, RH_QUANTITY_S, 3);
+        rh_quantity_format(g_array_index(times, RhMetricsOverTime, 0).t_end_s, RH_QUANTITY_S, 3);
     g_autofree char *about = g_strdup_printf(
         "Requests that come and are answered, that run and are queued, replicas, use of the cache and latencies, in "
         "times of %s.",

@@ -398,7 +398,7 @@ static void append_stack(GString *out, const RhQuestion *q)
 
 void rh_report_sources(GString *out, const RhQuestion *q)
 {
-    const RhCase *c = q->c;
+    const RhProblem *c = q->c;
     const RhPlatform *hardware = q->hardware;
     const RhDeviceCurves *curves = &hardware->device->curves;
     const RhFact *gemm = &curves->gemm_peak_frac[c->job.recipe->linear];

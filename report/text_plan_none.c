@@ -47,7 +47,7 @@ static void append_all_too_large(GString *out, const RhPlan *plan)
 static void append_nothing_fits(GString *out, const RhQuestion *q, const RhPlan *plan,
                                 const RhPlanOptions *options, const RhReportStyle *style)
 {
-    const RhCase *c = q->c;
+    const RhProblem *c = q->c;
     double capacity = rh_train_memory_capacity(c),
            most = rh_memory_budget(c, options->constraints, options->constraints_count,
                                    options->risk_frac)

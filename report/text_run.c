@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "report/watches.h"
 
-static void append_memory(GString *out, const RhCase *c, const RhRehearsal *r)
+static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r)
 {
     g_autoptr(GString) parts = g_string_new(NULL);
     for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++)

@@ -5,7 +5,7 @@
 #include "base/table.h"
 #include "report/format.h"
 #include "report/json_common.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 
 #define LINKS_MAX 8    /* in text */
 #define TERMS_MAX 3    /* of a job that grew */
@@ -131,10 +131,10 @@ static void add_change(RhTable *table, const char *what, const RhServedSpread *a
 /* What the jobs do to the service. */
 static void append_service(GString *out, const RhTogetherQuestion *q, const RhCoJobs *n)
 {
-    const RhServiceGuest *g = q->service->guest;
+    const RhBackgroundService *g = q->service->guest;
     RhSlos none = {0};
-    RhOutcome alone = rh_outcome(n->service_alone, &none),
-              beside = rh_outcome(n->service_beside, &none);
+    RhServiceMetrics alone = rh_service_metrics(n->service_alone, &none),
+                     beside = rh_service_metrics(n->service_beside, &none);
     g_autofree char *nodes = rh_report_nodes(g->nodes, g->nodes_count);
     g_autofree char *start = rh_quantity_format(g->t_start_s, RH_QUANTITY_S, 3);
     g_autofree char *span = rh_quantity_format(n->service_beside->duration_s, RH_QUANTITY_S, 3);
@@ -253,8 +253,8 @@ static void put_service(RhJsonWriter *w, const RhTogetherService *s, const RhCoJ
         return;
     }
     RhSlos none = {0};
-    RhOutcome alone = rh_outcome(n->service_alone, &none),
-              beside = rh_outcome(n->service_beside, &none);
+    RhServiceMetrics alone = rh_service_metrics(n->service_alone, &none),
+                     beside = rh_service_metrics(n->service_beside, &none);
     rh_json_begin_object(w, "service");
     rh_json_put_string(w, "name", s->guest->name);
     rh_json_put_string(w, "workload", s->guest->serving.model->name);

@@ -5,7 +5,7 @@
 #include "strategies/search/co_jobs/co_jobs.h"
 
 typedef struct {
-    const RhServiceGuest *guest;
+    const RhBackgroundService *guest;
     const char *workload, *deployment, *requests, *arrivals; /* as RhServeQuestion has them */
 } RhTogetherService;
 

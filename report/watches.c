@@ -32,14 +32,14 @@ static void add(GPtrArray *watches, const char *kind, char *text)
 /* --- what there is to watch: a sentence that the caller frees, or NULL --- */
 
 /* A layout that the framework of the stack does not run. */
-static char *refused(const RhCase *c, const RhLayout *layout)
+static char *refused(const RhProblem *c, const RhLayout *layout)
 {
     g_autofree char *why = rh_framework_refused(c, layout);
     return why ? g_strdup_printf("rehearsed as if it were run: %s", why) : NULL;
 }
 
 /* A sequence longer than the model was made for. */
-static char *beyond_positions(const RhCase *c)
+static char *beyond_positions(const RhProblem *c)
 {
     if (c->model->positions <= 0 || c->job.sequence <= c->model->positions)
         return NULL;
@@ -49,7 +49,7 @@ static char *beyond_positions(const RhCase *c)
 }
 
 /* Linear layers in a 16-bit format that the device has no units for, and the other one has. */
-static char *wrong_format(const RhCase *c)
+static char *wrong_format(const RhProblem *c)
 {
     const RhDevice *d = c->platform->device;
     RhDtype asked = c->job.recipe->linear;
@@ -103,7 +103,7 @@ static char *untabled(const RhServeExtrapolation *b)
                            100 * b->untabled_frac, b->device);
 }
 
-static void add_extrapolated(GPtrArray *watches, const RhCase *c, const RhLayout *layout)
+static void add_extrapolated(GPtrArray *watches, const RhProblem *c, const RhLayout *layout)
 {
     RhExtrapolated beyond[RH_SHAPES_LAST];
     rh_run_metrics_extrapolated(c, layout, beyond);
@@ -141,7 +141,7 @@ static char *unsafe(const RhPlan *plan, const RhPlanOptions *options)
 }
 
 /* A job that its GPUs are too many for: even in the best layout they wait for longer than they work. */
-static char *waiting(const RhCase *c, const RhRehearsal *r)
+static char *waiting(const RhProblem *c, const RhRehearsal *r)
 {
     double bubble = rh_report_bubble_frac(r), exposed = rh_report_exposed_frac(r);
     if (bubble + exposed <= 0.5)
@@ -182,7 +182,7 @@ GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
     return watches;
 }
 
-GPtrArray *rh_report_service_watches(const RhCase *c, const RhServeExtrapolation *beyond)
+GPtrArray *rh_report_service_watches(const RhProblem *c, const RhServeExtrapolation *beyond)
 {
     GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
     add(watches, "format", wrong_format(c));

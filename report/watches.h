@@ -16,7 +16,7 @@ GPtrArray *rh_report_run_watches(const RhQuestion *q, const RhRehearsal *r);
 GPtrArray *rh_report_plan_watches(const RhQuestion *q, const RhPlan *plan,
                                   const RhPlanOptions *options);
 /* Of a service: the formats of its model, and kernels beyond what was measured (NULL: not known). */
-GPtrArray *rh_report_service_watches(const RhCase *c, const RhServeExtrapolation *beyond);
+GPtrArray *rh_report_service_watches(const RhProblem *c, const RhServeExtrapolation *beyond);
 
 /* A line each. */
 void rh_report_watches_text(GString *out, const GPtrArray *watches);

@@ -5,10 +5,10 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/copy.h"
+#include "sim/collective_roles.h"
 #include "sim/map64.h"
-#include "sim/role_meetings.h"
 #include "sim/roles.h"
+#include "sim/tier_copy.h"
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 
@@ -31,7 +31,7 @@ typedef struct {
     const RhProgram *program;
     const RhPlatform *platform;
     RhRoleTable *roles;
-    RhRoleMeetings *met;
+    RhCollectiveRoles *met;
     uint16_t **waiting; /* per role and task */
     double **t_s;       /* latest end of a predecessor; once started, kept for the peer */
     bool **arrived;     /* SEND, RECV: reached */
@@ -52,10 +52,11 @@ static int32_t calls_of(const RhRoleTable *role, int32_t group)
 static void add_meetings(Walk *w)
 {
     for (guint i = 0; i < w->met->meetings->len; i++) {
-        const RhRoleMeeting *met = rh_role_meeting(w->met, (int32_t)i);
+        const RhCollectiveRole *met = rh_collective_role(w->met, (int32_t)i);
         int32_t calls = 0;
         for (int32_t k = 0; k < met->roles_count; k++)
-            calls = MAX(calls, calls_of(&w->roles[rh_role_of_meeting(w->met, met, k)], met->group));
+            calls =
+                MAX(calls, calls_of(&w->roles[rh_role_of_collective(w->met, met, k)], met->group));
         Meeting meeting = {g_new0(int32_t, calls + 1), g_new0(double, calls + 1)};
         g_array_append_val(w->meetings, meeting);
     }
@@ -160,17 +161,17 @@ static void finish(Walk *w, int32_t role, int32_t task, double t_end_s)
 static bool reach_collective(Walk *w, Item item, const RhTask *task, GError **error)
 {
     size_t cell = (size_t)item.role * w->program->groups->len + (size_t)task->group;
-    const RhRoleMeeting *met = rh_role_meeting(w->met, w->met->of[cell]);
+    const RhCollectiveRole *met = rh_collective_role(w->met, w->met->of[cell]);
     Meeting *meeting = AT(w->meetings, Meeting, w->met->of[cell]);
     int32_t ordinal = w->roles[item.role].ordinal[item.task];
     meeting->t_s[ordinal] = MAX(meeting->t_s[ordinal], w->t_s[item.role][item.task]);
     if (++meeting->arrived[ordinal] < met->roles_count)
         return true;
     double time_s;
-    if (!collective_time(w, rh_role_of_meeting(w->met, met, 0), task, &time_s, error))
+    if (!collective_time(w, rh_role_of_collective(w->met, met, 0), task, &time_s, error))
         return false;
     for (int32_t i = 0; i < met->roles_count; i++) {
-        int32_t role = rh_role_of_meeting(w->met, met, i);
+        int32_t role = rh_role_of_collective(w->met, met, i);
         const RhRoleTable *r = &w->roles[role];
         if (ordinal < calls_of(r, task->group))
             finish(w, role, r->calls[r->calls_first[task->group] + ordinal],
@@ -247,14 +248,14 @@ static void walk_clear(Walk *w)
     rh_map64_free(w->collective_known);
     rh_map64_free(w->message_known);
     rh_role_tables_free(w->roles, roles);
-    rh_role_meetings_free(w->met);
+    rh_collective_roles_free(w->met);
 }
 
 bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *step_time_s,
                         GError **error)
 {
     Walk w = {.program = p, .platform = platform};
-    w.met = rh_copies_possible(p, platform, error) ? rh_role_meetings_new(p, error) : NULL;
+    w.met = rh_copies_possible(p, platform, error) ? rh_collective_roles_new(p, error) : NULL;
     if (!w.met)
         return false;
     w.roles = rh_role_tables_new(p, platform);

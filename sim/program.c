@@ -84,7 +84,7 @@ int32_t rh_program_add_wait(RhProgram *p, double seconds)
     return add_bundle(p, (RhBundle){(int32_t)p->kernels->len, 0, seconds});
 }
 
-static int32_t copy_spans(RhSpan *to, const RhSpan *spans, int32_t count)
+static int32_t copy_spans(RhStride *to, const RhStride *spans, int32_t count)
 {
     int32_t size = 1;
     for (int32_t i = 0; i < count; i++) {
@@ -94,9 +94,9 @@ static int32_t copy_spans(RhSpan *to, const RhSpan *spans, int32_t count)
     return size;
 }
 
-int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *spans, int32_t count)
+int32_t rh_program_add_group(RhProgram *p, const char *label, const RhStride *spans, int32_t count)
 {
-    g_return_val_if_fail(count >= 0 && count <= RH_SPANS_MAX, -1);
+    g_return_val_if_fail(count >= 0 && count <= RH_STRIDES_MAX, -1);
     RhGroup group = {.label = rh_program_label(p, label), .spans_count = count};
     group.size = copy_spans(group.spans, spans, count);
     g_array_append_val(p->groups, group);
@@ -109,9 +109,9 @@ void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t p
 }
 
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
-                              const RhSpan *spans, int32_t count)
+                              const RhStride *spans, int32_t count)
 {
-    g_return_val_if_fail(count >= 0 && count <= RH_SPANS_MAX, -1);
+    g_return_val_if_fail(count >= 0 && count <= RH_STRIDES_MAX, -1);
     RhRole role = {.label = rh_program_label(p, label),
                    .first_rank = first_rank,
                    .spans_count = count,
@@ -172,7 +172,7 @@ int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first)
     bool outside = false;
     *first = rank;
     for (int32_t k = 0; k < group->spans_count; k++) {
-        const RhSpan *span = &group->spans[k];
+        const RhStride *span = &group->spans[k];
         int64_t period = rh_group_period(group, k), within = rank % period;
         int32_t at = (int32_t)(within / span->stride);
         int64_t last = within % span->stride + (int64_t)(span->extent - 1) * span->stride;
@@ -189,7 +189,7 @@ int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out)
     int32_t base, own = rh_group_place(group, rank, &base), count = 1;
     out[0] = base;
     for (int32_t k = 0; k < group->spans_count; k++) { /* neighbours of the first span first */
-        RhSpan span = group->spans[k];
+        RhStride span = group->spans[k];
         for (int32_t i = count; i < count * span.extent; i++)
             out[i] = out[i - count] + span.stride;
         count *= span.extent;
@@ -197,7 +197,7 @@ int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out)
     return own;
 }
 
-static bool same_spans(const RhSpan *a, int32_t a_count, const RhSpan *b, int32_t b_count)
+static bool same_spans(const RhStride *a, int32_t a_count, const RhStride *b, int32_t b_count)
 {
     return a_count == b_count && !memcmp(a, b, sizeof *a * (size_t)a_count);
 }
@@ -236,7 +236,7 @@ int32_t *rh_program_role_of_rank(const RhProgram *p)
         roles[r] = -1;
     for (guint i = 0; i < p->roles->len; i++) {
         const RhRole *role = rh_program_role(p, (int32_t)i);
-        RhSpan inner = role->spans_count ? role->spans[0] : (RhSpan){1, 1};
+        RhStride inner = role->spans_count ? role->spans[0] : (RhStride){1, 1};
         for (int32_t k = 0; k < role->ranks_count; k += inner.extent) {
             int32_t first = rh_role_rank(role, k);
             for (int32_t j = 0; j < inner.extent; j++)

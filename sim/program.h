@@ -25,7 +25,7 @@
 
 #include "base/json.h"
 #include "platforms/platform.h"
-#include "sim/collective/table.h"
+#include "sim/collective/algorithm_table.h"
 #include "sim/lanes.h"
 #include "workloads/routing.h"
 
@@ -68,7 +68,7 @@ typedef enum {
 typedef enum {
     RH_ALGO_NONE,
 #define ROW(number, row) RH_ALGO_##number,
-    RH_ALGORITHMS(ROW) /* RH_ALGO_RING, ...: sim/collective/table.h */
+    RH_ALGORITHMS(ROW) /* RH_ALGO_RING, ...: sim/collective/algorithm_table.h */
 #undef ROW
     RH_ALGO_LAST,
 } RhAlgo;
@@ -144,27 +144,27 @@ typedef struct {
     double seconds;       /* -1: from the device */
 } RhBundle;
 
-#define RH_SPANS_MAX 4
+#define RH_STRIDES_MAX 4
 typedef struct {
     int32_t stride, extent;
-} RhSpan;
+} RhStride;
 
 typedef struct {
     int32_t label;
     int32_t size; /* product of extents */
     int32_t spans_count;
-    RhSpan spans[RH_SPANS_MAX];
+    RhStride spans[RH_STRIDES_MAX];
     /* The span's places begin again after so many ranks; what does not fit into as many stands in no
      * group. 0: stride * extent, which leaves nobody out. First and last of p stages that are s
      * apart: {(p - 1) s, 2}, again after p s. */
-    int32_t periods[RH_SPANS_MAX];
+    int32_t periods[RH_STRIDES_MAX];
 } RhGroup;
 
 typedef struct {
     int32_t label;
     int32_t first_rank;
     int32_t spans_count; /* the ranks: first_rank + sum of i_k * stride_k */
-    RhSpan spans[RH_SPANS_MAX];
+    RhStride spans[RH_STRIDES_MAX];
     int32_t ranks_count;
     int32_t tasks_first, tasks_count;
     int32_t memory_first, memory_count;
@@ -206,11 +206,11 @@ int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t cou
 int32_t rh_program_add_volumes(RhProgram *p, const double *shares, int32_t count);
 int32_t rh_program_add_routing(RhProgram *p, const RhRouting *routing);
 int32_t rh_program_add_wait(RhProgram *p, double seconds); /* a bundle that takes this long */
-int32_t rh_program_add_group(RhProgram *p, const char *label, const RhSpan *spans, int32_t count);
+int32_t rh_program_add_group(RhProgram *p, const char *label, const RhStride *spans, int32_t count);
 /* Span k of the group begins again after so many ranks. */
 void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t period);
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
-                              const RhSpan *spans, int32_t count);
+                              const RhStride *spans, int32_t count);
 /* Copies *task (role, preds fields are filled in) with its predecessors; returns its index. -1
  * entries in preds are skipped. */
 int32_t rh_program_add_task(RhProgram *p, RhTask task, const int32_t *preds, int32_t preds_count);

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/role_meetings.h"
+#include "sim/collective_roles.h"
 
 #define RANKS_MAX (1 << 24)
 #define SHARE_MAX 1e6
@@ -25,7 +25,7 @@ static bool in_range(int32_t index, guint count)
     return index >= 0 && index < (int32_t)count;
 }
 
-static bool check_spans(const RhSpan *spans, int32_t count, int32_t size, int32_t ranks)
+static bool check_spans(const RhStride *spans, int32_t count, int32_t size, int32_t ranks)
 {
     int64_t product = 1, reach = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -68,7 +68,7 @@ static bool check_groups(const RhProgram *p, GError **error)
 {
     for (guint i = 0; i < p->groups->len; i++) {
         const RhGroup *g = rh_program_group(p, (int32_t)i);
-        if (g->spans_count < 0 || g->spans_count > RH_SPANS_MAX ||
+        if (g->spans_count < 0 || g->spans_count > RH_STRIDES_MAX ||
             !check_spans(g->spans, g->spans_count, g->size, p->ranks_count) ||
             !in_range(g->label, p->labels->len))
             return rh_fail(error, RH_ERROR_INPUT,
@@ -87,7 +87,7 @@ static bool check_roles(const RhProgram *p, GError **error)
     int32_t tasks = 0;
     for (guint i = 0; i < p->roles->len; i++) {
         const RhRole *r = rh_program_role(p, (int32_t)i);
-        if (r->spans_count < 0 || r->spans_count > RH_SPANS_MAX ||
+        if (r->spans_count < 0 || r->spans_count > RH_STRIDES_MAX ||
             !in_range(r->label, p->labels->len) ||
             !check_spans(r->spans, r->spans_count, r->ranks_count, p->ranks_count))
             return rh_fail(error, RH_ERROR_INPUT, "role %u: its spans do not give its ranks", i);
@@ -139,7 +139,7 @@ static bool check_message(const RhProgram *p, int32_t i, GError **error)
     const RhRole *a = rh_program_role(p, t->role), *b = rh_program_role(p, peer->role);
     bool shifted = (int64_t)a->first_rank + t->peer_delta == b->first_rank &&
                    a->ranks_count == b->ranks_count && a->spans_count == b->spans_count &&
-                   memcmp(a->spans, b->spans, (size_t)a->spans_count * sizeof(RhSpan)) == 0;
+                   memcmp(a->spans, b->spans, (size_t)a->spans_count * sizeof(RhStride)) == 0;
     return shifted ||
            fail_task(p, i, error, "the peer's role is not this role shifted by the distance");
 }
@@ -245,13 +245,13 @@ static bool check_calls(const RhProgram *p, int32_t group, int32_t a, int32_t b,
     }
 }
 
-static bool check_collectives(const RhProgram *p, const RhRoleMeetings *meetings, GError **error)
+static bool check_collectives(const RhProgram *p, const RhCollectiveRoles *meetings, GError **error)
 {
     for (guint m = 0; m < meetings->meetings->len; m++) {
-        const RhRoleMeeting *meeting = rh_role_meeting(meetings, (int32_t)m);
+        const RhCollectiveRole *meeting = rh_collective_role(meetings, (int32_t)m);
         for (int32_t i = 1; i < meeting->roles_count; i++)
-            if (!check_calls(p, meeting->group, rh_role_of_meeting(meetings, meeting, 0),
-                             rh_role_of_meeting(meetings, meeting, i), error))
+            if (!check_calls(p, meeting->group, rh_role_of_collective(meetings, meeting, 0),
+                             rh_role_of_collective(meetings, meeting, i), error))
                 return false;
     }
     return true;
@@ -302,7 +302,7 @@ static void join_ring(Order *o, int32_t i, int32_t leader)
     o->awaited[leader]++;
 }
 
-static void join_tasks(Order *o, const RhRoleMeetings *meetings)
+static void join_tasks(Order *o, const RhCollectiveRoles *meetings)
 {
     for (int32_t i = 0; i < (int32_t)o->p->tasks->len; i++) {
         o->mate[i] = o->leader[i] = i;
@@ -312,10 +312,10 @@ static void join_tasks(Order *o, const RhRoleMeetings *meetings)
         if (rh_program_task(o->p, i)->kind == RH_TASK_RECV)
             join_ring(o, i, rh_program_task(o->p, i)->peer_task);
     for (guint m = 0; m < meetings->meetings->len; m++) {
-        const RhRoleMeeting *meeting = rh_role_meeting(meetings, (int32_t)m);
-        int32_t role = rh_role_of_meeting(meetings, meeting, 0), group = meeting->group;
+        const RhCollectiveRole *meeting = rh_collective_role(meetings, (int32_t)m);
+        int32_t role = rh_role_of_collective(meetings, meeting, 0), group = meeting->group;
         for (int32_t r = 1; r < meeting->roles_count; r++) {
-            int32_t other = rh_role_of_meeting(meetings, meeting, r);
+            int32_t other = rh_role_of_collective(meetings, meeting, r);
             int32_t i = rh_program_role(o->p, role)->tasks_first - 1;
             int32_t k = rh_program_role(o->p, other)->tasks_first - 1;
             while ((i = rh_role_next_call(o->p, role, group, i + 1)) >= 0 &&
@@ -366,7 +366,7 @@ static bool fail_order(const Order *o, GError **error)
     return fail_task(o->p, 0, error, "a message can never start");
 }
 
-static bool check_order(const RhProgram *p, const RhRoleMeetings *meetings, GError **error)
+static bool check_order(const RhProgram *p, const RhCollectiveRoles *meetings, GError **error)
 {
     size_t tasks = p->tasks->len, most = tasks + p->preds->len + 1;
     g_autofree int32_t *waits = g_new0(int32_t, tasks + 1), *first = g_new(int32_t, tasks + 1);
@@ -401,6 +401,6 @@ bool rh_program_check(const RhProgram *p, GError **error)
     if (!check_groups(p, error) || !check_roles(p, error) || !check_memory(p, error) ||
         !check_bundles(p, error) || !check_tasks(p, error))
         return false;
-    g_autoptr(RhRoleMeetings) meetings = rh_role_meetings_new(p, error);
+    g_autoptr(RhCollectiveRoles) meetings = rh_collective_roles_new(p, error);
     return meetings && check_collectives(p, meetings, error) && check_order(p, meetings, error);
 }

@@ -16,9 +16,9 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/copy.h"
 #include "sim/expansion.h"
 #include "sim/roles.h"
+#include "sim/tier_copy.h"
 
 #define RANKS_MAX 1024
 #define TEXT_MAX  ((gsize)512 << 20)

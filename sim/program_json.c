@@ -82,7 +82,7 @@ static const char *tier_name(int v)
 /* --- out --- */
 
 /* `periods` may be NULL: there are none. */
-static void put_spans(RhJsonWriter *w, const RhSpan *spans, const int32_t *periods, int32_t count)
+static void put_spans(RhJsonWriter *w, const RhStride *spans, const int32_t *periods, int32_t count)
 {
     rh_json_begin_array(w, "spans");
     for (int32_t i = 0; i < count; i++) {
@@ -398,22 +398,22 @@ static void read_volumes(RhJson *doc, const RhJsonNode *root, RhProgram *p)
 
 /* `periods` may be NULL: there can be none. */
 static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
-                          RhSpan spans[RH_SPANS_MAX], int32_t *periods)
+                          RhStride spans[RH_STRIDES_MAX], int32_t *periods)
 {
     int32_t count = 0;
     int64_t size = 1;
     const RhJsonNode *list = rh_json_array(doc, object, "spans");
     for (const RhJsonNode *row = rh_json_first(list); row; row = rh_json_next(row)) {
         const RhJsonNode *at = rh_json_first(row);
-        RhSpan span;
+        RhStride span;
         span.stride = (int32_t)cell_int(doc, row, &at, 1, ranks);
         span.extent = (int32_t)cell_int(doc, row, &at, 1, ranks);
         int32_t period = periods && at ? (int32_t)cell_int(doc, row, &at, 1, ranks) : 0;
         row_ends(doc, at);
         size *= span.extent;
-        if (count == RH_SPANS_MAX || size > ranks) {
+        if (count == RH_STRIDES_MAX || size > ranks) {
             rh_json_problem(doc, row, NULL, "more than %d spans, or more members than ranks",
-                            RH_SPANS_MAX);
+                            RH_STRIDES_MAX);
             return count;
         }
         if (periods)
@@ -458,7 +458,7 @@ static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p, int32_t
 
 static void read_role(RhJson *doc, const RhJsonNode *node, RhProgram *p)
 {
-    RhSpan spans[RH_SPANS_MAX] = {{0}};
+    RhStride spans[RH_STRIDES_MAX] = {{0}};
     int32_t first_rank = (int32_t)rh_json_int(doc, node, "first_rank", 0, p->ranks_count - 1);
     int32_t count = read_spans(doc, node, p->ranks_count, spans, NULL);
     rh_program_begin_role(p, rh_json_string_or(doc, node, "label", ""), first_rank, spans, count);
@@ -522,8 +522,8 @@ RhProgram *rh_program_from_json(RhJson *doc, GError **error)
     read_volumes(doc, root, p);
     for (const RhJsonNode *g = rh_json_first(rh_json_array(doc, root, "groups")); g;
          g = rh_json_next(g)) {
-        RhSpan spans[RH_SPANS_MAX] = {{0}};
-        int32_t periods[RH_SPANS_MAX] = {0};
+        RhStride spans[RH_STRIDES_MAX] = {{0}};
+        int32_t periods[RH_STRIDES_MAX] = {0};
         int32_t count = read_spans(doc, g, p->ranks_count, spans, periods);
         int32_t index =
             rh_program_add_group(p, rh_json_string_or(doc, g, "label", ""), spans, count);

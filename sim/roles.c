@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sim/copy.h"
+#include "sim/tier_copy.h"
 
 static const RhTask *task_at(const RhProgram *p, const RhRoleTable *r, int32_t i)
 {

@@ -6,7 +6,7 @@ RhRun *rh_run_new(void)
 {
     RhRun *run = g_new0(RhRun, 1);
     run->performers = g_array_new(FALSE, FALSE, sizeof(RhPerformer));
-    run->timeline = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime));
+    run->timeline = g_array_new(FALSE, FALSE, sizeof(RhTaskInterval));
     run->links = g_array_new(FALSE, FALSE, sizeof(RhLinkUse));
     run->link_loads = g_array_new(FALSE, FALSE, sizeof(double));
     return run;
@@ -84,7 +84,7 @@ GByteArray *rh_run_pack(const RhRun *run)
     rh_pack(out, &run->approximate, sizeof run->approximate);
     rh_pack_text(out, run->approximate_why);
     rh_pack_array(out, run->performers, sizeof(RhPerformer));
-    rh_pack_array(out, run->timeline, sizeof(RhSpanOfTime));
+    rh_pack_array(out, run->timeline, sizeof(RhTaskInterval));
     rh_pack_array(out, run->link_loads, sizeof(double));
     rh_pack(out, &run->links->len, sizeof run->links->len);
     for (uint32_t i = 0; i < run->links->len; i++) {
@@ -109,7 +109,7 @@ RhRun *rh_run_unpack(const uint8_t *bytes, size_t length)
     rh_unpack(&in, &run->approximate, sizeof run->approximate);
     run->approximate_why = rh_unpack_text(&in);
     rh_unpack_array(&in, run->performers, sizeof(RhPerformer));
-    rh_unpack_array(&in, run->timeline, sizeof(RhSpanOfTime));
+    rh_unpack_array(&in, run->timeline, sizeof(RhTaskInterval));
     rh_unpack_array(&in, run->link_loads, sizeof(double));
     uint32_t links;
     rh_unpack(&in, &links, sizeof links);

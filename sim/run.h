@@ -39,7 +39,7 @@ typedef struct {
 typedef struct {
     int32_t performer, task;
     double t_start_s, t_end_s;
-} RhSpanOfTime;
+} RhTaskInterval;
 
 typedef struct {
     char *name; /* owned */
@@ -60,7 +60,7 @@ typedef struct {
     bool approximate;      /* colours were merged */
     char *approximate_why; /* owned, or NULL */
     GArray *performers;    /* RhPerformer */
-    GArray *timeline;      /* RhSpanOfTime, or empty */
+    GArray *timeline;      /* RhTaskInterval, or empty */
     GArray *links;         /* RhLinkUse, the ten busiest */
     /* double: what share of its rate each of the first RH_LINK_SERIES of these moved (fewer where fewer moved
      * anything), in each of RH_LINK_BINS equal parts of the run. Empty without a timeline, and of packets. */

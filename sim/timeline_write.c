@@ -1,11 +1,11 @@
-/* Writing a timeline: tracks, a slice a task, and what sim/trace.c adds. */
+/* Writing a timeline: tracks, a slice a task, and what sim/chrome_trace.c adds. */
 #include <gio/gio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "sim/chrome_trace.h"
 #include "sim/timeline.h"
-#include "sim/trace.h"
 
 #define EVENTS_MAX  2000000
 #define CHUNK_BYTES (1 << 20)
@@ -15,7 +15,7 @@
 typedef struct {
     const RhProgram *p;
     const RhRun *run;
-    const RhSpanIndex *index;
+    const RhTaskIntervals *index;
     GOutputStream *stream;
     GString *text;
 } Writer;
@@ -42,11 +42,11 @@ static void append_tracks(const Writer *w, const RhPerformer *performer, const b
     const RhRole *role = rh_program_role(w->p, performer->role);
     int32_t gpu = rh_program_gpu(w->p, performer->rank);
     g_autofree char *name =
-        g_strdup_printf("gpu %d (%s, stands for %d)", gpu, rh_trace_label(w->p, role->label),
+        g_strdup_printf("gpu %d (%s, stands for %d)", gpu, rh_chrome_trace_label(w->p, role->label),
                         performer->ranks_count);
     g_string_append_printf(
         w->text, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%d,\"args\":{\"name\":", gpu);
-    rh_trace_quoted(w->text, name);
+    rh_chrome_trace_quoted(w->text, name);
     g_string_append(w->text, "}},\n");
     append_track(w->text, gpu, RH_TRACE_PASSES, "micro-batches");
     for (int lane = 0; lane < RH_LANES_MAX; lane++)
@@ -87,15 +87,16 @@ static void append_kernels(GString *out, const RhProgram *p, const RhTask *task)
     append_number(out, flops, "%.6g");
     if (shapes->len) {
         g_string_append(out, ",\"kernels\":");
-        rh_trace_quoted(out, shapes->str);
+        rh_chrome_trace_quoted(out, shapes->str);
     }
 }
 
-static void append_args(GString *out, const RhProgram *p, const RhSpanOfTime *s, const char *label)
+static void append_args(GString *out, const RhProgram *p, const RhTaskInterval *s,
+                        const char *label)
 {
     const RhTask *task = rh_program_task(p, s->task);
     g_string_append_printf(out, ",\"args\":{\"task\":%d,\"label\":", s->task);
-    rh_trace_quoted(out, label);
+    rh_chrome_trace_quoted(out, label);
     if (task->phase != RH_PHASE_NONE)
         g_string_append_printf(out, ",\"phase\":\"%s\"", rh_phase_name((RhPhase)task->phase));
     if (task->microbatch >= 0)
@@ -113,21 +114,21 @@ static void append_args(GString *out, const RhProgram *p, const RhSpanOfTime *s,
     g_string_append(out, "}},\n");
 }
 
-static void append_slice(const Writer *w, const RhSpanOfTime *s)
+static void append_slice(const Writer *w, const RhTaskInterval *s)
 {
     const RhTask *task = rh_program_task(w->p, s->task);
     const RhPerformer *performer = &g_array_index(w->run->performers, RhPerformer, s->performer);
-    const char *label = rh_trace_label(w->p, task->label);
-    g_autofree char *pass = rh_trace_pass(task);
+    const char *label = rh_chrome_trace_label(w->p, task->label);
+    g_autofree char *pass = rh_chrome_trace_pass(task);
     g_autofree char *name = pass ? g_strdup_printf("%s %s", label, pass) : g_strdup(label);
     g_string_append(w->text, "{\"ph\":\"X\",\"name\":");
-    rh_trace_quoted(w->text, name);
+    rh_chrome_trace_quoted(w->text, name);
     g_string_append_printf(w->text, ",\"cat\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":",
                            rh_task_kind_name((RhTaskKind)task->kind),
                            rh_program_gpu(w->p, performer->rank), task->lane);
-    rh_trace_us(w->text, s->t_start_s);
+    rh_chrome_trace_us(w->text, s->t_start_s);
     g_string_append(w->text, ",\"dur\":");
-    rh_trace_us(w->text, s->t_end_s - s->t_start_s);
+    rh_chrome_trace_us(w->text, s->t_end_s - s->t_start_s);
     append_args(w->text, w->p, s, label);
 }
 
@@ -144,7 +145,7 @@ static void append_all_tracks(const Writer *w)
 {
     g_autofree bool(*used)[RH_LANES_MAX] = g_malloc0_n(w->run->performers->len + 1, sizeof *used);
     for (uint32_t i = 0; i < w->run->timeline->len; i++) {
-        const RhSpanOfTime *s = &g_array_index(w->run->timeline, RhSpanOfTime, i);
+        const RhTaskInterval *s = &g_array_index(w->run->timeline, RhTaskInterval, i);
         used[s->performer][rh_program_task(w->p, s->task)->lane] = true;
     }
     for (uint32_t i = 0; i < w->run->performers->len; i++)
@@ -157,14 +158,14 @@ static bool write_events(Writer *w, GError **error)
     g_string_append(w->text, "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
     append_all_tracks(w);
     for (uint32_t i = 0; i < w->run->timeline->len; i++) {
-        append_slice(w, &g_array_index(w->run->timeline, RhSpanOfTime, i));
+        append_slice(w, &g_array_index(w->run->timeline, RhTaskInterval, i));
         if (!send_on(w, false, error))
             return false;
     }
     for (int32_t i = 0; i < (int32_t)w->run->performers->len; i++) {
-        rh_trace_passes(w->text, w->index, i);
-        rh_trace_memory(w->text, w->index, i);
-        rh_trace_arrows(w->text, w->index, i, &arrows);
+        rh_chrome_trace_passes(w->text, w->index, i);
+        rh_chrome_trace_memory(w->text, w->index, i);
+        rh_chrome_trace_arrows(w->text, w->index, i, &arrows);
         if (!send_on(w, false, error))
             return false;
     }
@@ -177,7 +178,7 @@ static bool write_memory(GOutputStream *raw, const RhProgram *p, const RhRun *ru
 {
     g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, 6);
     g_autoptr(GOutputStream) stream = g_converter_output_stream_new(raw, G_CONVERTER(gzip));
-    g_autoptr(RhSpanIndex) index = rh_spans_new(p, run);
+    g_autoptr(RhTaskIntervals) index = rh_task_intervals_new(p, run);
     g_autoptr(GString) text = g_string_new(NULL);
     Writer w = {p, run, index, stream, text};
     return write_events(&w, error);

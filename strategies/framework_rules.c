@@ -184,7 +184,7 @@ static bool has_latents(const RhModel *model)
     return k < model->kinds_count;
 }
 
-static int64_t value_of(const Side *side, const RhCase *c, const RhLayout *l)
+static int64_t value_of(const Side *side, const RhProblem *c, const RhLayout *l)
 {
     if (side->knob)
         return rh_knob_value(side->knob, l);
@@ -217,7 +217,7 @@ static int64_t value_of(const Side *side, const RhCase *c, const RhLayout *l)
     return side->value;
 }
 
-static bool holds(const RhRuleTerm *term, const RhCase *c, const RhLayout *l)
+static bool holds(const RhRuleTerm *term, const RhProblem *c, const RhLayout *l)
 {
     int64_t a = value_of(&term->left, c, l), b = value_of(&term->right, c, l);
     switch (term->relation) {
@@ -241,7 +241,7 @@ static bool holds(const RhRuleTerm *term, const RhCase *c, const RhLayout *l)
     return false;
 }
 
-bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const RhLayout *l)
+bool rh_framework_refuses(const RhFrameworkRule *rule, const RhProblem *c, const RhLayout *l)
 {
     int32_t k = 0;
     while (k < rule->terms_count && holds(&rule->terms[k], c, l))
@@ -249,7 +249,7 @@ bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const Rh
     return k == rule->terms_count;
 }
 
-const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules, const RhCase *c,
+const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules, const RhProblem *c,
                                                   const RhLayout *l, uint64_t knobs)
 {
     for (int32_t i = 0; rules && i < rules->rules_count; i++)
@@ -258,7 +258,7 @@ const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules,
     return NULL;
 }
 
-const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
+const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhProblem *c,
                                             const RhLayout *l)
 {
     return rh_framework_refusal_given(rules, c, l, ~UINT64_C(0));
@@ -269,7 +269,7 @@ static bool looks_at(const RhFrameworkRule *rule, const RhKnob *knob)
     return rule->knobs >> (knob - rh_knobs) & 1;
 }
 
-const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,
+const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhProblem *c,
                                                const RhLayout *l, const RhKnob *knob)
 {
     for (int32_t i = 0; rules && i < rules->rules_count; i++)
@@ -286,7 +286,7 @@ char *rh_framework_refusal_text(const RhFrameworkRules *rules, const RhFramework
                            rules->project);
 }
 
-char *rh_framework_refused(const RhCase *c, const RhLayout *l)
+char *rh_framework_refused(const RhProblem *c, const RhLayout *l)
 {
     const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
     const RhFrameworkRule *rule = rh_framework_refusal(rules, c, l);

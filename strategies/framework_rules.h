@@ -1,9 +1,9 @@
 #pragma once
 /* Which layouts a framework runs: what it refuses, by files of data (strategies/frameworks/NAME.json) with the place
  * in its project where that stands. Read by the search, by launches and by whoever explains. */
-#include "strategies/case.h"
 #include "strategies/knobs.h"
 #include "strategies/layout.h"
+#include "strategies/problem.h"
 
 typedef struct {
     const char *when;  /* "zero>=2,pp>1" */
@@ -30,21 +30,21 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFrameworkRules, rh_framework_rules_free)
 const RhFrameworkRules *rh_framework_rules(const char *name, GError **error);
 const char *const *rh_framework_rules_names(void);
 
-bool rh_framework_refuses(const RhFrameworkRule *rule, const RhCase *c, const RhLayout *layout);
+bool rh_framework_refuses(const RhFrameworkRule *rule, const RhProblem *c, const RhLayout *layout);
 /* The first rule that the layout breaks; NULL: none, or no rules. Some tens of nanoseconds. */
-const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhCase *c,
+const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhProblem *c,
                                             const RhLayout *layout);
 /* The same of the rules that look at these knobs alone, the others not being set yet. */
-const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules, const RhCase *c,
+const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules, const RhProblem *c,
                                                   const RhLayout *layout, uint64_t knobs);
 /* Of those that it breaks, the first that looks at this knob. */
-const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhCase *c,
+const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhProblem *c,
                                                const RhLayout *layout, const RhKnob *knob);
 /* "Megatron-LM repeats no key-value heads: tp does not divide them (megatron/core/x.py:758 of NVIDIA/...)". Caller
  * frees. */
 char *rh_framework_refusal_text(const RhFrameworkRules *rules, const RhFrameworkRule *rule);
 /* So of the framework of the case's stack; NULL: it runs the layout, or there is none. Caller frees. */
-char *rh_framework_refused(const RhCase *c, const RhLayout *layout);
+char *rh_framework_refused(const RhProblem *c, const RhLayout *layout);
 /* The same as an error, with the rule's help; `notes`: further lines before that, or "". RH_ERROR_USAGE; false. */
 bool rh_framework_fail(const RhFrameworkRules *rules, const RhFrameworkRule *rule,
                        const char *notes, GError **error);

@@ -36,39 +36,51 @@ char *rh_knob_cell_tensor_overlap(const RhLayout *l);
 char *rh_knob_cell_order(const RhLayout *l);
 
 /* knob_tries.c: the next value to try. */
-bool rh_knob_next_in_range(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_longer_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_ulysses(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_next_in_range(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value);
+bool rh_knob_next_recompute(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value);
+bool rh_knob_next_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_pipeline(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value);
+bool rh_knob_next_context(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                          int32_t *value);
+bool rh_knob_longer_context(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value);
+bool rh_knob_next_data(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_ulysses(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                          int32_t *value);
+bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                   int32_t *value);
-bool rh_knob_next_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_expert(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_next_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_expert(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                 int32_t *value);
-bool rh_knob_next_dispatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_next_dispatch(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value);
+bool rh_knob_next_microbatch(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value);
-bool rh_knob_next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_partition(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_wider_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_wider_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_next_chunks(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_next_partition(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value);
+bool rh_knob_next_schedule(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value);
+bool rh_knob_wider_context(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value);
+bool rh_knob_wider_recompute(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value);
-bool rh_knob_wider_again(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_wider_again(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                      int32_t *value);
-bool rh_knob_wider_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_wider_outer(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_wider_secondary(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_wider_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_outer(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_secondary(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value);
-bool rh_knob_wider_overlap(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
-bool rh_knob_wider_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value);
+bool rh_knob_wider_overlap(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value);
+bool rh_knob_wider_schedule(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value);
 
 /* The next layout to try outside of the search. */
-bool rh_knob_context_of_few_tokens(const RhCase *c, RhLayout *l, int32_t step);
-bool rh_knob_offload_instead(const RhCase *c, RhLayout *l, int32_t step);
+bool rh_knob_context_of_few_tokens(const RhProblem *c, RhLayout *l, int32_t step);
+bool rh_knob_offload_instead(const RhProblem *c, RhLayout *l, int32_t step);

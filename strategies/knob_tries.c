@@ -2,14 +2,16 @@
 #include "strategies/knob_functions.h"
 #include "strategies/partition.h"
 
-bool rh_knob_next_in_range(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_in_range(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value)
 {
     (void)c, (void)l;
     return ++*value <= knob->high;
 }
 
 /* None, attention's core, whole layers; then the sums of modules that the stack is known for. */
-bool rh_knob_next_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_recompute(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value)
 {
     (void)l;
     if (*value < knob->high)
@@ -24,14 +26,15 @@ bool rh_knob_next_recompute(const RhKnob *knob, const RhCase *c, const RhLayout 
     return true;
 }
 
-bool rh_knob_next_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob, (void)l;
     return ++*value <= MIN(c->platform->gpus_per_node, c->job.gpus);
 }
 
 /* The search tries pipelines that divide the GPUs; two stages more than layers can be: embedding and head alone. */
-bool rh_knob_next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_pipeline(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value)
 {
     (void)knob;
     bool whole = rh_partition_whole(c->model, true) != NULL;
@@ -46,12 +49,12 @@ bool rh_knob_next_pipeline(const RhKnob *knob, const RhCase *c, const RhLayout *
  * small: nothing was measured. */
 #define CONTEXT_TOKENS_MIN 8192
 
-static int32_t context_most(const RhCase *c)
+static int32_t context_most(const RhProblem *c)
 {
     return (int32_t)CLAMP(c->job.sequence / CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
 }
 
-static bool context_up_to(const RhCase *c, const RhLayout *l, int32_t most, int32_t *value)
+static bool context_up_to(const RhProblem *c, const RhLayout *l, int32_t most, int32_t *value)
 {
     int32_t gpus = c->job.gpus / (l->tp * l->pp);
     while (++*value <= MIN(gpus, most))
@@ -60,13 +63,14 @@ static bool context_up_to(const RhCase *c, const RhLayout *l, int32_t most, int3
     return false;
 }
 
-bool rh_knob_next_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_context(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
     return context_up_to(c, l, context_most(c), value);
 }
 
-bool rh_knob_longer_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_longer_context(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value)
 {
     (void)knob;
     *value = MAX(*value, context_most(c));
@@ -74,7 +78,7 @@ bool rh_knob_longer_context(const RhKnob *knob, const RhCase *c, const RhLayout 
 }
 
 /* The GPUs that are left, where the batch divides among them. */
-bool rh_knob_next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_data(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     int32_t rest = c->job.gpus / (l->tp * l->pp * l->cp);
     bool first = *value < knob->low;
@@ -83,7 +87,7 @@ bool rh_knob_next_data(const RhKnob *knob, const RhCase *c, const RhLayout *l, i
 }
 
 /* Divisors of cp, while a rank has a key-value head of its own: frameworks repeat none. */
-bool rh_knob_next_ulysses(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_ulysses(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
     while (++*value <= l->cp) {
@@ -97,7 +101,7 @@ bool rh_knob_next_ulysses(const RhKnob *knob, const RhCase *c, const RhLayout *l
 }
 
 /* Gathered where nothing else is done to them: no framework gathers behind an exchange. */
-bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                   int32_t *value)
 {
     (void)c;
@@ -105,7 +109,7 @@ bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhCase *c, const RhL
 }
 
 /* Weights are shared out over all replicas, or over those of a node, which NVLink joins. */
-bool rh_knob_next_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     int32_t node = c->platform->gpus_per_node / l->tp;
     bool first = *value < knob->low, all = *value == 0;
@@ -126,7 +130,7 @@ static int32_t experts_of(const RhModel *model)
     return experts;
 }
 
-bool rh_knob_next_expert(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_expert(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
     int32_t experts = experts_of(c->model), most = l->tp * l->cp * l->dp;
@@ -137,7 +141,7 @@ bool rh_knob_next_expert(const RhKnob *knob, const RhCase *c, const RhLayout *l,
 }
 
 /* Experts are cut as the rest of the layer is, or whole. */
-bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                 int32_t *value)
 {
     (void)knob;
@@ -145,7 +149,8 @@ bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhCase *c, const RhLay
     return ++*value <= (may_differ ? 1 : 0);
 }
 
-bool rh_knob_next_dispatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_dispatch(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value)
 {
     bool may_differ = l->ep > 1 && c->platform->messages.sender == RH_SHARING_NONE;
     return ++*value <= (may_differ ? knob->high : 0);
@@ -154,7 +159,8 @@ bool rh_knob_next_dispatch(const RhKnob *knob, const RhCase *c, const RhLayout *
 /* Every divisor of a replica's samples: which of them fit is the memory stage's to say. Of the
  * numbers that a quotient is of, only the largest can be a divisor: 2 sqrt(samples) steps in all.
  */
-bool rh_knob_next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_microbatch(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                             int32_t *value)
 {
     int64_t samples = c->job.global_batch / l->dp;
     for (int64_t next = *value + 1; next <= MIN(samples, knob->high); next++) {
@@ -167,7 +173,7 @@ bool rh_knob_next_microbatch(const RhKnob *knob, const RhCase *c, const RhLayout
     return false;
 }
 
-bool rh_knob_next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_chunks(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     int32_t only = rh_pipeline_kind_chunks(l->schedule);
     bool first = *value < knob->low;
@@ -178,7 +184,8 @@ bool rh_knob_next_chunks(const RhKnob *knob, const RhCase *c, const RhLayout *l,
 }
 
 /* By work too, where that makes another split; by parameters only when asked. */
-bool rh_knob_next_partition(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_partition(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value)
 {
     (void)knob;
     if (++*value == RH_PARTITION_EVEN)
@@ -203,7 +210,8 @@ static bool tries_schedule(const RhModel *model, RhPipelineKind kind)
     return purpose == RH_FOR_ALL || (purpose == RH_FOR_EXPERTS && has_experts(model));
 }
 
-bool rh_knob_next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_next_schedule(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value)
 {
     (void)l;
     do
@@ -218,12 +226,13 @@ bool rh_knob_next_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *
  * 2,048 and more, and exchanges of fewer cannot hide behind attention. */
 #define WIDER_CONTEXT_TOKENS_MIN 2048
 
-static int32_t wider_context_most(const RhCase *c)
+static int32_t wider_context_most(const RhProblem *c)
 {
     return (int32_t)CLAMP(c->job.sequence / WIDER_CONTEXT_TOKENS_MIN, 1, RH_LAYOUT_DEGREE_MAX);
 }
 
-bool rh_knob_wider_context(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_context(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value)
 {
     int32_t gpus = c->job.gpus / (l->tp * l->pp);
     (void)knob;
@@ -234,7 +243,7 @@ bool rh_knob_wider_context(const RhKnob *knob, const RhCase *c, const RhLayout *
 }
 
 /* The smallest degree that leaves fewer tokens than the search's, in the place of replicas. */
-bool rh_knob_context_of_few_tokens(const RhCase *c, RhLayout *l, int32_t step)
+bool rh_knob_context_of_few_tokens(const RhProblem *c, RhLayout *l, int32_t step)
 {
     int32_t ranks = l->cp * l->dp, value = wider_context_most(c);
     if (step > 0 || !context_up_to(c, l, ranks, &value) || ranks % value != 0)
@@ -250,7 +259,7 @@ bool rh_knob_context_of_few_tokens(const RhCase *c, RhLayout *l, int32_t step)
 static const int32_t offload_percents[] = {10, 20, 25, 33, 50, 100};
 
 /* In the place of all that is recomputed, which is what it is for. */
-bool rh_knob_offload_instead(const RhCase *c, RhLayout *l, int32_t step)
+bool rh_knob_offload_instead(const RhProblem *c, RhLayout *l, int32_t step)
 {
     (void)c;
     if (l->recompute == RH_RECOMPUTE_NONE || step >= (int32_t)G_N_ELEMENTS(offload_percents))
@@ -262,7 +271,8 @@ bool rh_knob_offload_instead(const RhCase *c, RhLayout *l, int32_t step)
 }
 
 /* None; what of the model's modules may be run again, one or several of them; whole layers, the last of all. */
-bool rh_knob_wider_recompute(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_recompute(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                             int32_t *value)
 {
     (void)l;
     uint32_t modules = rh_model_modules(c->model), next = (uint32_t)*value;
@@ -281,7 +291,7 @@ bool rh_knob_wider_recompute(const RhKnob *knob, const RhCase *c, const RhLayout
 }
 
 /* All layers of those that run again, or as few as fit. */
-bool rh_knob_wider_again(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_again(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob, (void)c;
     if (*value < RH_AGAIN_LEAST) {
@@ -293,7 +303,7 @@ bool rh_knob_wider_again(const RhKnob *knob, const RhCase *c, const RhLayout *l,
 
 /* Off alone for single ranks, and where the stack has none. On, the same bytes are exchanged in twice as many
  * collectives, and norms and residuals are cut, too: off is quicker where messages are small. */
-bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhCase *c, const RhLayout *l,
+bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                      int32_t *value)
 {
     (void)knob;
@@ -301,7 +311,7 @@ bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhCase *c, const 
 }
 
 /* States are shared out over all replicas, or over those of a node, which NVLink joins, of four nodes, of sixteen ... */
-bool rh_knob_wider_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     int32_t replicas = l->cp * l->dp, node = MAX(1, c->platform->gpus_per_node / l->tp);
     bool experts_spread = l->ep > 1 || l->etp > 0;
@@ -317,14 +327,15 @@ bool rh_knob_wider_shard(const RhKnob *knob, const RhCase *c, const RhLayout *l,
     return *value < replicas;
 }
 
-bool rh_knob_wider_outer(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_outer(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob, (void)c;
     return ++*value <= (l->zero == 3 && l->shard > 0 ? 1 : 0);
 }
 
 /* Second shares over the replicas of a node. */
-bool rh_knob_wider_secondary(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_secondary(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                             int32_t *value)
 {
     int32_t node = MAX(1, c->platform->gpus_per_node / l->tp);
     bool first = *value < knob->low;
@@ -334,14 +345,16 @@ bool rh_knob_wider_secondary(const RhKnob *knob, const RhCase *c, const RhLayout
 }
 
 /* What may run while tokens travel to experts. */
-bool rh_knob_wider_overlap(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_overlap(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                           int32_t *value)
 {
     (void)c;
     return ++*value <= (l->ep > 1 || l->etp > 0 ? knob->high : 0);
 }
 
 /* Those that the stack runs. */
-bool rh_knob_wider_schedule(const RhKnob *knob, const RhCase *c, const RhLayout *l, int32_t *value)
+bool rh_knob_wider_schedule(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
+                            int32_t *value)
 {
     do
         ++*value;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "strategies/knob_functions.h"
-#include "strategies/stages.h"
+#include "strategies/stage_lists.h"
 
 static const char *const partition_names[] = {"even", "parameters", "work", "uniform", NULL};
 static const char *const stages_names[] = {"even", NULL};
@@ -113,7 +113,7 @@ char *rh_knob_text(const RhKnob *knob, const RhLayout *layout)
     int32_t value = rh_knob_value(knob, layout);
     if (rh_knob_is_silent(knob, layout) || value < knob->low)
         return NULL;
-    return knob->list ? rh_stages_text(knob, layout) : rh_knob_value_text(knob, value);
+    return knob->list ? rh_stage_lists_text(knob, layout) : rh_knob_value_text(knob, value);
 }
 
 char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout)
@@ -188,7 +188,7 @@ bool rh_knob_read(const RhKnob *knob, const char *text, RhLayout *layout, size_t
     int64_t value = 0;
     *at = 0;
     if (knob->list)
-        return rh_stages_read(knob, text, layout, at, error);
+        return rh_stage_lists_read(knob, text, layout, at, error);
     if (!(knob->names ? read_name : read_number)(knob, text, &value, error))
         return false;
     rh_knob_store(knob, layout, (int32_t)value);

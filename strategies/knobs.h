@@ -2,8 +2,8 @@
 /* What can be chosen about a layout: one table, from which come its text form, JSON, CSV, titles,
  * columns of the table of plans, --fix, --limit, --what-if, help, completions and the space of the
  * search. The rows are in knob_rows.h. */
-#include "strategies/case.h"
 #include "strategies/layout.h"
+#include "strategies/problem.h"
 
 typedef enum { RH_COLUMN_NONE, RH_COLUMN_ALWAYS, RH_COLUMN_VARIES } RhKnobColumn;
 
@@ -69,7 +69,7 @@ typedef struct RhKnob {
      * `next` sets *value (low - 1 at first) to the next larger one to try, given those of the
      * knobs outside; false: there is none. */
     int32_t walk;
-    bool (*next)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
+    bool (*next)(const struct RhKnob *knob, const RhProblem *c, const RhLayout *layout,
                  int32_t *value);
     /* RH_KNOB_BIT of those that `next` looks at, where its answers take long: the values are then listed
      * once for all that these say. 0: they are asked for each time. */
@@ -77,16 +77,16 @@ typedef struct RhKnob {
     /* In the whole space (search/space.h): knobs with `next` or `wide` are walked over, those of a lower `part` outside
      * (RH_PART_CHUNKS); `wide` takes the place of `next`. */
     int32_t part;
-    bool (*wide)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
+    bool (*wide)(const struct RhKnob *knob, const RhProblem *c, const RhLayout *layout,
                  int32_t *value);
     /* Larger values still, which no search goes through unasked; as `next`. NULL: there are none. */
-    bool (*beyond)(const struct RhKnob *knob, const RhCase *c, const RhLayout *layout,
+    bool (*beyond)(const struct RhKnob *knob, const RhProblem *c, const RhLayout *layout,
                    int32_t *value);
 
     /* What of it no search goes through unasked, NULL: nothing; layouts of that in the place of one that was found, the
      * gentlest first (step 0, 1, ...), false: no more; and why a layout has not even one: it "recomputes nothing". */
     const char *outside;
-    bool (*outside_next)(const RhCase *c, RhLayout *layout, int32_t step);
+    bool (*outside_next)(const RhProblem *c, RhLayout *layout, int32_t step);
     const char *outside_lacks;
     /* `outside_next` takes the place of what is recomputed: in the whole space where a framework's rules let it, so that
      * its launch says it. */

@@ -63,7 +63,7 @@ static void uniform_layers(int32_t layers, int32_t chunks, int32_t *of)
 
 /* --- what layers weigh --- */
 
-static RhShard whole_of(const RhCase *c, int64_t samples)
+static RhShard whole_of(const RhProblem *c, int64_t samples)
 {
     return (RhShard){.tp = 1,
                      .microbatch = samples,
@@ -75,7 +75,7 @@ static RhShard whole_of(const RhCase *c, int64_t samples)
                      .fused_elementwise = c->stack->fused_elementwise};
 }
 
-static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKind *kind,
+static double weight_of(const RhProblem *c, RhPartition partition, const RhLayerKind *kind,
                         RhBlock block)
 {
     RhShard whole = whole_of(c, 1);
@@ -88,7 +88,7 @@ static double weight_of(const RhCase *c, RhPartition partition, const RhLayerKin
 }
 
 /* Of layers 0 .. i - 1 together, the embedding before them; and the head's. */
-static double *sums_new(const RhCase *c, RhPartition partition, double *head)
+static double *sums_new(const RhProblem *c, RhPartition partition, double *head)
 {
     const RhModel *m = c->model;
     double *sums = g_new(double, m->layers_count + 1), mixer[RH_LAYER_KINDS_MAX],
@@ -116,7 +116,7 @@ typedef struct {
 /* A forward pass of all layers on a device, uncut; of enough samples that no launch counts. */
 #define SAMPLES 8
 
-static double forward_s(const RhCase *c, int32_t device)
+static double forward_s(const RhProblem *c, int32_t device)
 {
     static const RhBlock blocks[] = {RH_BLOCK_MIXER, RH_BLOCK_FFN};
     static const RhPart parts[] = {RH_PART_SEQUENCE, RH_PART_TENSOR};
@@ -139,7 +139,7 @@ static double forward_s(const RhCase *c, int32_t device)
 }
 
 /* Of the GPUs where a chunk's stage lies, the slowest's. */
-static double *slowness_new(const RhCase *c, const RhLayout *l, RhPartition by)
+static double *slowness_new(const RhProblem *c, const RhLayout *l, RhPartition by)
 {
     int32_t chunks = l->pp * l->vpp, each = MAX(c->job.gpus / l->pp, 1);
     int32_t devices = rh_platform_devices_count(c->platform);
@@ -217,7 +217,7 @@ static void fill(const Weights *w, int32_t *layers)
     }
 }
 
-void rh_partition_layers(const RhCase *c, const RhLayout *l, int32_t *layers)
+void rh_partition_layers(const RhProblem *c, const RhLayout *l, int32_t *layers)
 {
     int32_t chunks = l->pp * l->vpp, count = c->model->layers_count;
     if (l->stage_layers_count != chunks && l->partition == RH_PARTITION_UNIFORM &&
@@ -237,7 +237,7 @@ void rh_partition_layers(const RhCase *c, const RhLayout *l, int32_t *layers)
             l->stage_layers_count == chunks ? l->stage_layers[g] : even_layers(count, chunks, g);
 }
 
-bool rh_partition_differs(const RhCase *c, const RhLayout *layout, RhPartition by)
+bool rh_partition_differs(const RhProblem *c, const RhLayout *layout, RhPartition by)
 {
     int32_t chunks = layout->pp * layout->vpp;
     g_autofree int32_t *even = g_new(int32_t, chunks), *other = g_new(int32_t, chunks);

@@ -1,13 +1,13 @@
 #pragma once
 /* Which layers each chunk of a pipeline holds (knobs partition and stages). */
-#include "strategies/case.h"
 #include "strategies/layout.h"
+#include "strategies/problem.h"
 
 /* How many layers each of the pp x vpp chunks holds, in the order of the model. Chunk 0 has the
  * embedding besides, the last one the head. */
-void rh_partition_layers(const RhCase *c, const RhLayout *layout, int32_t *layers);
+void rh_partition_layers(const RhProblem *c, const RhLayout *layout, int32_t *layers);
 /* Why no layer of it can be on another stage than the rest, as "has layers that ..."; NULL: they can. `trained`: their
  * gradients are summed, too. Static. */
 const char *rh_partition_whole(const RhModel *model, bool trained);
 /* Does `by` make other chunks than the even split? */
-bool rh_partition_differs(const RhCase *c, const RhLayout *layout, RhPartition by);
+bool rh_partition_differs(const RhProblem *c, const RhLayout *layout, RhPartition by);

@@ -33,7 +33,7 @@ static void add_kernel(RhProgram *p, RhPhase phase, double seconds, double flops
  * ones. */
 static RhProgram *kernels_of_all_phases(void)
 {
-    static const RhSpan most = {1, 6}, two = {1, 2};
+    static const RhStride most = {1, 6}, two = {1, 2};
     RhProgram *p = rh_program_new(8);
     rh_program_begin_role(p, "most", 0, &most, 1);
     for (int phase = 0; phase < RH_PHASE_LAST; phase++)

@@ -2,7 +2,7 @@
  * their rate, norms that are made by sums. */
 #include <math.h>
 
-#include "strategies/serve/iteration_private.h"
+#include "strategies/serve/iteration/iteration_private.h"
 #include "strategies/serve/scheduler.h"
 #include "tests/serve_kit.h"
 
@@ -62,7 +62,7 @@ static int64_t continued_before(const RhServiceResult *r, double t_s)
 {
     int64_t iterations = 0;
     for (guint i = 0; i < r->works->len; i++) {
-        const RhServedWork *w = &g_array_index(r->works, RhServedWork, i);
+        const RhServiceWork *w = &g_array_index(r->works, RhServiceWork, i);
         iterations += w->prompts == 0 && w->t_end_s <= t_s + 1e-9 ? w->iterations : 0;
     }
     return iterations;
@@ -101,7 +101,7 @@ static int32_t most_read_at_once(const RhServiceResult *r)
 {
     int32_t most = 0;
     for (guint i = 0; i < r->works->len; i++)
-        most = MAX(most, g_array_index(r->works, RhServedWork, i).prompt_tokens);
+        most = MAX(most, g_array_index(r->works, RhServiceWork, i).prompt_tokens);
     return most;
 }
 

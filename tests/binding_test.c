@@ -2,7 +2,7 @@
 #include <gsl/gsl_rng.h>
 #include <math.h>
 
-#include "sim/engine/binding.h"
+#include "sim/engine/bottleneck_links.h"
 #include "tests/testkit.h"
 
 #define LINKS_MAX   6
@@ -59,7 +59,7 @@ static bool is_known(const Case *c, int32_t class, int32_t link)
 
 static void take_hops(Case *c)
 {
-    c->binding = rh_binding_hops(&c->q, c->hops_first);
+    c->binding = rh_bottleneck_hops(&c->q, c->hops_first);
 }
 
 /* --- one by one --- */

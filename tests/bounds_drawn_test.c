@@ -73,7 +73,7 @@ static void draw_stages(gsl_rng *rng, int32_t layers, RhLayout *l)
 }
 
 /* Of some layouts some layers are recomputed: as many of each chunk, or any numbers of them. */
-static void draw_again(gsl_rng *rng, const RhCase *c, RhLayout *l)
+static void draw_again(gsl_rng *rng, const RhProblem *c, RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp, layers[256];
     if (chunks > 200 || chunks > c->model->layers_count || draw(rng, 3))
@@ -84,7 +84,7 @@ static void draw_again(gsl_rng *rng, const RhCase *c, RhLayout *l)
         l->again_layers[g] = (int16_t)draw(rng, layers[g] + 1);
 }
 
-static bool draw_layout(gsl_rng *rng, const RhCase *c, RhLayout *out)
+static bool draw_layout(gsl_rng *rng, const RhProblem *c, RhLayout *out)
 {
     RhLayout l = rh_train_default(c);
     int32_t layers = c->model->layers_count;
@@ -268,7 +268,7 @@ static void drawn_places_hold(void)
 /* --- one bound cache for many layouts --- */
 
 /* Tables that layouts share say of each what tables of its own say. */
-static void check_shared(RhBoundCache *shared, const RhCase *c, const RhLayout *l)
+static void check_shared(RhBoundCache *shared, const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhBoundCache) own = rh_bound_new(c);
     bool same =

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -24,7 +24,7 @@ static inline RhRun *bounds_rehearse(const RhProgram *p, const RhPlatform *platf
     g_autoptr(GError) error = NULL;
     RhEngineOptions options = {.timeout_s = patience_s};
     gint64 begin_us = g_get_monotonic_time();
-    RhRun *run = rh_rehearse_apart(p, platform, &options, &error);
+    RhRun *run = rh_rehearse_isolated(p, platform, &options, &error);
     bool late = (double)(g_get_monotonic_time() - begin_us) / 1e6 >= patience_s;
     if (!late || !g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER))
         g_assert_no_error(error);
@@ -32,7 +32,7 @@ static inline RhRun *bounds_rehearse(const RhProgram *p, const RhPlatform *platf
 }
 
 /* NaN: left out. */
-static inline double bounds_rehearsed_s(const RhCase *c, const RhLayout *l, double patience_s)
+static inline double bounds_rehearsed_s(const RhProblem *c, const RhLayout *l, double patience_s)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(RhProgram) p = rh_train_build(c, l, &error);
@@ -48,7 +48,7 @@ static inline bool bounds_rehearsed(BoundsRatio ratio)
 }
 
 /* Checks one layout, and says which when it fails. NaN where its rehearsal was left out. */
-static inline BoundsRatio bounds_check_within(const RhCase *c, const char *question,
+static inline BoundsRatio bounds_check_within(const RhProblem *c, const char *question,
                                               const RhLayout *l, double patience_s)
 {
     g_autoptr(RhBoundCache) cache = rh_bound_new(c), fresh = rh_bound_new(c);
@@ -69,13 +69,13 @@ static inline BoundsRatio bounds_check_within(const RhCase *c, const char *quest
     return (BoundsRatio){closed / real, segment / real};
 }
 
-static inline BoundsRatio bounds_check(const RhCase *c, const char *question, const RhLayout *l)
+static inline BoundsRatio bounds_check(const RhProblem *c, const char *question, const RhLayout *l)
 {
     return bounds_check_within(c, question, l, BOUNDS_PATIENCE_S);
 }
 
 /* Both bounds must hold, and be above so much of the rehearsed step; false where that was left out. */
-static inline bool bounds_check_tight(const RhCase *c, const char *question, const RhLayout *l,
+static inline bool bounds_check_tight(const RhProblem *c, const char *question, const RhLayout *l,
                                       BoundsRatio least)
 {
     BoundsRatio ratio = bounds_check(c, question, l);
@@ -90,7 +90,7 @@ static inline bool bounds_check_tight(const RhCase *c, const char *question, con
 }
 
 /* Of a layout whose rehearsal is short, but for a machine that does much else besides. */
-static inline BoundsRatio bounds_check_surely(const RhCase *c, const char *question,
+static inline BoundsRatio bounds_check_surely(const RhProblem *c, const char *question,
                                               const RhLayout *l)
 {
     return bounds_check_within(c, question, l, 20 * BOUNDS_PATIENCE_S);

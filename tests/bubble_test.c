@@ -1,7 +1,7 @@
 /* Bubbles of the schedules, as published: pipelines of timed waits. */
 #include <string.h>
 
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/train/build.h"
 #include "strategies/train/pipeline_profile.h"
 #include "tests/testkit.h"
@@ -86,7 +86,7 @@ static void add_stage(Pipeline *l)
     const Waits *w = l->of;
     int64_t total = rh_pipeline_slots_count(l->schedule, w->v, w->m);
     g_autofree RhSlot *slots = g_new(RhSlot, total);
-    RhSpan one = {1, 1};
+    RhStride one = {1, 1};
     l->schedule->order(w->p, w->v, w->m, l->stage, slots);
     rh_program_begin_role(l->program, "stage", l->stage, &one, 1);
     for (int64_t i = 0; i < total; i += 1 + slots[i].beside)
@@ -138,14 +138,14 @@ static void the_bubble_is_as_published(void)
         RhPipelineKind kind = v > 1 ? RH_PIPELINE_INTERLEAVED : RH_PIPELINE_1F1B;
         g_autoptr(RhProgram) program = waits_only(&(Waits){kind, p, v, m, plain_s, 0});
         RhEngineOptions options = {0};
-        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
+        g_autoptr(RhRun) run = rh_rehearse_isolated(program, k.platform, &options, NULL);
         double work = m * 3.0;
         RH_CHECK_CLOSE(run->step_time_s, work * (1 + (p - 1.0) / (v * m)), 1e-3);
         RH_CHECK_CLOSE(bubble_frac(kind, p, v, m), (p - 1.0) / (v * m), 1e-12);
         if (v == 1) {
             g_autoptr(RhProgram) gpipe =
                 waits_only(&(Waits){RH_PIPELINE_GPIPE, p, 1, m, plain_s, 0});
-            g_autoptr(RhRun) same = rh_rehearse_apart(gpipe, k.platform, &options, NULL);
+            g_autoptr(RhRun) same = rh_rehearse_isolated(gpipe, k.platform, &options, NULL);
             RH_CHECK_CLOSE(same->step_time_s, run->step_time_s, 1e-3);
             RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_GPIPE, p, 1, m), (p - 1.0) / m, 1e-12);
         }
@@ -162,7 +162,7 @@ static void zero_bubble_leaves_a_third_of_the_bubble(void)
         int32_t p = cases[i][0], m = cases[i][1];
         g_autoptr(RhProgram) program = waits_only(&(Waits){RH_PIPELINE_ZB_H1, p, 1, m, plain_s, 0});
         RhEngineOptions options = {0};
-        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
+        g_autoptr(RhRun) run = rh_rehearse_isolated(program, k.platform, &options, NULL);
         RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + p - 1, 1e-3);
         RH_CHECK_CLOSE(bubble_frac(RH_PIPELINE_ZB_H1, p, 1, m), (p - 1) / (3.0 * m), 1e-12);
         g_autoptr(RhPipelineProfile) shape =
@@ -207,7 +207,7 @@ static void zero_bubble_stages_never_wait_once_they_began(void)
         g_autoptr(RhProgram) program = waits_only(&(Waits){rows[i].kind, p, v, m, plain_s, 0});
         CU_ASSERT_TRUE(rh_program_check(program, NULL));
         RhEngineOptions options = {0};
-        g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
+        g_autoptr(RhRun) run = rh_rehearse_isolated(program, k.platform, &options, NULL);
         RH_CHECK_CLOSE(run->step_time_s, 3.0 * m + (p - 1) * apart_s, 1e-4);
         CU_ASSERT_EQUAL(run->performers->len, (guint)p);
         for (guint s = 0; s < run->performers->len; s++) {
@@ -235,7 +235,7 @@ static void unequal_halves_of_backward_leave_what_is_said(void)
             int32_t p = 4, m = 12, v = rh_pipeline_kind_chunks(kinds[n]);
             g_autoptr(RhProgram) program = waits_only(&(Waits){kinds[n], p, v, m, costs_s[i], 0});
             RhEngineOptions options = {0};
-            g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
+            g_autoptr(RhRun) run = rh_rehearse_isolated(program, k.platform, &options, NULL);
             double work = m * (costs_s[i][RH_SLOT_FORWARD] + costs_s[i][RH_SLOT_BACKWARD_DATA] +
                                costs_s[i][RH_SLOT_BACKWARD_WEIGHT]);
             double said = rh_pipeline_schedule(kinds[n])->bubble_frac(p, v, m, costs_s[i]);
@@ -259,7 +259,7 @@ static void dualpipe_idles_as_published(void)
                 waits_only(&(Waits){RH_PIPELINE_DUALPIPE_V, p, 2, m, chunk_s, pairs_s[n]});
             CU_ASSERT_TRUE(rh_program_check(program, NULL));
             RhEngineOptions options = {0};
-            g_autoptr(RhRun) run = rh_rehearse_apart(program, k.platform, &options, NULL);
+            g_autoptr(RhRun) run = rh_rehearse_isolated(program, k.platform, &options, NULL);
             double work = pairs * pairs_s[n] + (2 * m - pairs) * 3.0;
             double idle = (p - 1) * (pairs_s[n] + 2 - 3);
             RH_CHECK_CLOSE(run->step_time_s, work + idle, 1e-4);

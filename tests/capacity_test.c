@@ -303,7 +303,7 @@ static void cells_of_the_ends_are_begun_first(void)
 {
     static const int32_t sizes[] = {256, 512, 1024, 2048, 4096, 256, 1024, 4096};
     static const int32_t want[] = {0, 4, 5, 7, 1, 3, 2, 6};
-    RhCase cells[G_N_ELEMENTS(sizes)] = {0};
+    RhProblem cells[G_N_ELEMENTS(sizes)] = {0};
     RhCapacityAsked cases[G_N_ELEMENTS(sizes)] = {0};
     int32_t order[G_N_ELEMENTS(sizes)];
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {

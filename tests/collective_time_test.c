@@ -7,7 +7,7 @@
 static RhProgram *one_group(int32_t n)
 {
     RhProgram *p = rh_program_new(n);
-    RhSpan all = {1, n};
+    RhStride all = {1, n};
     rh_program_add_group(p, "all", &all, 1);
     rh_program_begin_role(p, "all", 0, &all, 1);
     rh_program_end_role(p);
@@ -93,10 +93,10 @@ static void siblings_share_a_nic(void)
 {
     g_autoptr(RhPlatform) two = rh_platform_load("h100-sxm:8x4,ib:400Gb/s,nics:2", NULL);
     g_autoptr(RhProgram) p = rh_program_new(32);
-    RhSpan nodes = {8, 4}, all = {1, 8};
+    RhStride nodes = {8, 4}, all = {1, 8};
     int32_t node_of[4] = {0, 1, 2, 3};
     rh_program_add_group(p, "rail", &nodes, 1);
-    rh_program_begin_role(p, "all", 0, (RhSpan[]){all, nodes}, 2);
+    rh_program_begin_role(p, "all", 0, (RhStride[]){all, nodes}, 2);
     rh_program_end_role(p);
     static const int32_t roles[] = {-1, 0}; /* alone, and beside its siblings */
     double s_per_byte[2], sizes[] = {1e9, 2e9};
@@ -122,7 +122,7 @@ static void groups_inside_nodes_need_one_of_a_kind(void)
     rh_platform_link_scale(long_way, 0, 1);
     for (int32_t size = 2; size <= 32; size *= 2)
         for (int32_t stride = 1; stride <= 2; stride++) {
-            RhSpan group = {stride, size}, all = {1, 128};
+            RhStride group = {stride, size}, all = {1, 128};
             g_autoptr(RhProgram) p = rh_program_new(128);
             rh_program_add_group(p, "g", &group, 1);
             rh_program_begin_role(p, "all", 0, &all, 1);
@@ -148,7 +148,7 @@ static void groups_inside_nodes_need_one_of_a_kind(void)
 static void check_choice(const RhPlatform *platform, int32_t n, int32_t stride, double bytes)
 {
     g_autoptr(RhProgram) p = rh_program_new(rh_platform_gpus(platform));
-    RhSpan group = {stride, n}, all = {1, p->ranks_count};
+    RhStride group = {stride, n}, all = {1, p->ranks_count};
     rh_program_add_group(p, "g", &group, 1);
     rh_program_begin_role(p, "all", 0, &all, 1);
     rh_program_end_role(p);
@@ -252,9 +252,9 @@ static void more_members_per_node_use_more_nics(void)
     g_autoptr(RhPlatform) p8 = rh_platform_load("h100-sxm:8x4,nvlink:4500GB/s,ib:400Gb/s", NULL);
     g_autoptr(RhProgram) wide = one_group(32);
     RhProgram *narrow = rh_program_new(32);
-    RhSpan nodes = {8, 4}, all = {1, 8};
+    RhStride nodes = {8, 4}, all = {1, 8};
     rh_program_add_group(narrow, "rail", &nodes, 1);
-    rh_program_begin_role(narrow, "all", 0, (RhSpan[]){all, nodes}, 2);
+    rh_program_begin_role(narrow, "all", 0, (RhStride[]){all, nodes}, 2);
     rh_program_end_role(narrow);
     int32_t node_of[32], rail_of[4] = {0, 1, 2, 3};
     for (int i = 0; i < 32; i++)

@@ -40,7 +40,7 @@ static int32_t copy_out(RhProgram *p, int32_t pred)
 static RhProgram *all_copy(RhMemoryTier from, RhMemoryTier to)
 {
     RhProgram *p = rh_program_new(4);
-    RhSpan all = {1, 4};
+    RhStride all = {1, 4};
     rh_program_begin_role(p, "all", 0, &all, 1);
     copy(p, RH_LANE_COPY_OUT, from, to, -1);
     rh_program_end_role(p);
@@ -89,7 +89,7 @@ static void both_ways_at_once_do_not_meet(void)
 {
     g_autoptr(RhPlatform) platform = four_gpus("1");
     g_autoptr(RhProgram) p = rh_program_new(4);
-    RhSpan all = {1, 4};
+    RhStride all = {1, 4};
     rh_program_begin_role(p, "all", 0, &all, 1);
     copy_out(p, -1);
     copy(p, RH_LANE_COPY_IN, RH_MEMORY_TIER_HOST, RH_MEMORY_TIER_HBM, -1);
@@ -117,7 +117,7 @@ static void without_drives_it_is_said(void)
     g_autoptr(GError) error = NULL;
     double dry_s = 0;
     set(platform, "nvme.bandwidth", "0GB/s");
-    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &folded, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_isolated(p, platform, &folded, &error));
     CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "nvme.bandwidth") : NULL);
     CU_ASSERT_FALSE(rh_critical_path_s(p, platform, &dry_s, NULL));
     CU_ASSERT_PTR_NULL(rh_program_to_goal(p, platform, NULL));
@@ -130,7 +130,7 @@ static void a_copy_disturbs_neither_kernels_nor_messages(void)
     g_autoptr(RhProgram) alone = kit_one_collective(4, 4, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e9);
     double sum_s = kit_time_s(alone, platform, folded);
     g_autoptr(RhProgram) p = rh_program_new(4);
-    RhSpan all = {1, 4};
+    RhStride all = {1, 4};
     rh_program_begin_role(p, "all", 0, &all, 1);
     int32_t group = rh_program_add_group(p, "all", &all, 1);
     copy_out(p, -1);
@@ -155,7 +155,7 @@ static void copies_beside_groups_fold(void)
                 kit_one_collective(16, size, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e9);
             double sum_s = kit_time_s(alone, platform, folded);
             g_autoptr(RhProgram) p = rh_program_new(16);
-            RhSpan all = {1, 16}, tensor = {1, size};
+            RhStride all = {1, 16}, tensor = {1, size};
             rh_program_begin_role(p, "all", 0, &all, 1);
             rh_program_add_group(p, "tp", &tensor, 1);
             int32_t out = copy_out(p, -1);
@@ -175,7 +175,7 @@ static void who_waits_for_a_copy_is_told_so(void)
 {
     g_autoptr(RhPlatform) platform = four_gpus("1");
     g_autoptr(RhProgram) p = rh_program_new(4);
-    RhSpan all = {1, 4};
+    RhStride all = {1, 4};
     rh_program_begin_role(p, "all", 0, &all, 1);
     int32_t out = copy_out(p, -1);
     kit_wait(p, 1e-3, &out, 1);

@@ -1,11 +1,11 @@
-/* sim/course.h: passes cover the step, their waits are the rehearsal's, and the chain ends it. */
-#include "sim/course.h"
+/* sim/gpu_timeline.h: passes cover the step, their waits are the rehearsal's, and the chain ends it. */
+#include "sim/gpu_timeline.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "sim/held.h"
 #include "sim/ledger.h"
+#include "sim/memory_timeline.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -15,8 +15,8 @@ typedef struct {
     RhProgram *program;
     RhRun *run;
     RhRehearsal *r;
-    RhSpanIndex *spans;
-    RhCourse *course;
+    RhTaskIntervals *spans;
+    RhGpuTimeline *timeline;
 } Fixture;
 
 static Fixture fixture_of(const char *stack, const char *layout_text, int32_t batch, int32_t steps)
@@ -27,8 +27,8 @@ static Fixture fixture_of(const char *stack, const char *layout_text, int32_t ba
     GError *error = NULL;
     f.r = rh_rehearse(&f.k.c, &layout, &options, &f.program, &f.run, &error);
     g_assert_no_error(error);
-    f.spans = rh_spans_new(f.program, f.run);
-    f.course = rh_course_new(f.spans);
+    f.spans = rh_task_intervals_new(f.program, f.run);
+    f.timeline = rh_gpu_timeline_new(f.spans);
     return f;
 }
 
@@ -39,8 +39,8 @@ static Fixture fixture(const char *layout_text, int32_t batch)
 
 static void clear(Fixture *f)
 {
-    rh_course_free(f->course);
-    rh_spans_free(f->spans);
+    rh_gpu_timeline_free(f->timeline);
+    rh_task_intervals_free(f->spans);
     rh_run_free(f->run);
     rh_rehearsal_free(f->r);
     rh_program_free(f->program);
@@ -55,12 +55,12 @@ static void passes_cover_the_step(void)
 {
     for (size_t k = 0; k < G_N_ELEMENTS(layouts); k++) {
         Fixture f = fixture(layouts[k], 16);
-        CU_ASSERT_EQUAL(f.course->passes->len, f.run->performers->len);
-        for (guint i = 0; i < f.course->passes->len; i++) {
-            const GArray *passes = g_ptr_array_index(f.course->passes, i);
+        CU_ASSERT_EQUAL(f.timeline->passes->len, f.run->performers->len);
+        for (guint i = 0; i < f.timeline->passes->len; i++) {
+            const GArray *passes = g_ptr_array_index(f.timeline->passes, i);
             double t_s = 0;
             for (guint n = 0; n < passes->len; n++) {
-                const RhCoursePiece *pass = &g_array_index(passes, RhCoursePiece, n);
+                const RhGpuSegment *pass = &g_array_index(passes, RhGpuSegment, n);
                 CU_ASSERT_DOUBLE_EQUAL(pass->t_start_s, t_s, 1e-9);
                 CU_ASSERT_TRUE(pass->t_end_s >= pass->t_start_s);
                 t_s = pass->t_end_s;
@@ -76,12 +76,12 @@ static void waits_are_those_of_the_rehearsal(void)
 {
     for (size_t k = 0; k < G_N_ELEMENTS(layouts); k++) {
         Fixture f = fixture(layouts[k], 16);
-        for (guint i = 0; i < f.course->passes->len; i++) {
-            const GArray *passes = g_ptr_array_index(f.course->passes, i);
+        for (guint i = 0; i < f.timeline->passes->len; i++) {
+            const GArray *passes = g_ptr_array_index(f.timeline->passes, i);
             const RhPerformer *performer = &g_array_index(f.run->performers, RhPerformer, i);
             double wait_s[RH_WAIT_LAST] = {0};
             for (guint n = 0; n < passes->len; n++) {
-                const RhCoursePiece *pass = &g_array_index(passes, RhCoursePiece, n);
+                const RhGpuSegment *pass = &g_array_index(passes, RhGpuSegment, n);
                 if (pass->kind == RH_PIECE_IDLE)
                     wait_s[pass->wait] += pass->t_end_s - pass->t_start_s;
                 for (int w = 0; w < RH_WAIT_LAST; w++)
@@ -94,19 +94,19 @@ static void waits_are_those_of_the_rehearsal(void)
     }
 }
 
-static int passes_counted(const Fixture *f, guint performer, RhCoursePieceKind kind)
+static int passes_counted(const Fixture *f, guint performer, RhGpuSegmentKind kind)
 {
-    const GArray *passes = g_ptr_array_index(f->course->passes, performer);
+    const GArray *passes = g_ptr_array_index(f->timeline->passes, performer);
     int count = 0;
     for (guint n = 0; n < passes->len; n++)
-        count += g_array_index(passes, RhCoursePiece, n).kind == kind;
+        count += g_array_index(passes, RhGpuSegment, n).kind == kind;
     return count;
 }
 
 static void every_micro_batch_passes_twice(void)
 {
     Fixture f = fixture("tp1,pp4,dp2,mb1,recompute=none", 16);
-    for (guint i = 0; i < f.course->passes->len; i++) {
+    for (guint i = 0; i < f.timeline->passes->len; i++) {
         CU_ASSERT_EQUAL(passes_counted(&f, i, RH_PIECE_FORWARD), 8);
         CU_ASSERT_EQUAL(passes_counted(&f, i, RH_PIECE_BACKWARD), 8);
     }
@@ -121,10 +121,10 @@ static void recomputation_is_told_apart(void)
                                         "tp2,pp2,dp2,mb1,recompute=none"};
     for (size_t k = 0; k < G_N_ELEMENTS(pairs); k++) {
         Fixture f = fixture(pairs[k], 16);
-        const GArray *passes = g_ptr_array_index(f.course->passes, 0);
+        const GArray *passes = g_ptr_array_index(f.timeline->passes, 0);
         double forward_s = 0, recompute_s = 0, backward_s = 0;
         for (guint n = 0; n < passes->len; n++) {
-            const RhCoursePiece *pass = &g_array_index(passes, RhCoursePiece, n);
+            const RhGpuSegment *pass = &g_array_index(passes, RhGpuSegment, n);
             double kernels_s = pass->t_end_s - pass->t_start_s;
             for (int w = 0; w < RH_WAIT_LAST; w++)
                 kernels_s -= pass->wait_s[w];
@@ -148,8 +148,8 @@ static void the_chain_has_no_hole(void)
     for (size_t k = 0; k < G_N_ELEMENTS(layouts); k++) {
         Fixture f = fixture(layouts[k], 16);
         double t_s = 0, kernels_s = 0;
-        for (guint i = 0; i < f.course->chain->len; i++) {
-            const RhLinkOfChain *link = &g_array_index(f.course->chain, RhLinkOfChain, i);
+        for (guint i = 0; i < f.timeline->chain->len; i++) {
+            const RhCriticalStep *link = &g_array_index(f.timeline->chain, RhCriticalStep, i);
             CU_ASSERT_DOUBLE_EQUAL(link->t_start_s, t_s, 1e-6 * f.run->step_time_s);
             kernels_s += link->wait == RH_WAIT_COMPUTE ? link->t_end_s - link->t_start_s : 0;
             t_s = link->t_end_s;
@@ -163,12 +163,12 @@ static void the_chain_has_no_hole(void)
 static double late_s(const Fixture *f, int32_t rank)
 {
     double sum_s = 0;
-    for (guint i = 0; i < f->course->passes->len; i++) {
-        const GArray *model_cost = g_ptr_array_index(f->course->passes, i);
+    for (guint i = 0; i < f->timeline->passes->len; i++) {
+        const GArray *model_cost = g_ptr_array_index(f->timeline->passes, i);
         if (g_array_index(f->run->performers, RhPerformer, i).rank != rank)
             continue;
         for (guint n = 0; n < model_cost->len; n++) {
-            const RhCoursePiece *piece = &g_array_index(model_cost, RhCoursePiece, n);
+            const RhGpuSegment *piece = &g_array_index(model_cost, RhGpuSegment, n);
             sum_s += piece->late_s + (piece->late ? piece->t_end_s - piece->t_start_s : 0);
         }
     }
@@ -187,8 +187,8 @@ static void who_is_late_is_told(void)
     RhEngineOptions options = {.timeline = true};
     f.r = rh_rehearse(&f.k.c, &layout, &options, &f.program, &f.run, &error);
     g_assert_no_error(error);
-    f.spans = rh_spans_new(f.program, f.run);
-    f.course = rh_course_new(f.spans);
+    f.spans = rh_task_intervals_new(f.program, f.run);
+    f.timeline = rh_gpu_timeline_new(f.spans);
     CU_ASSERT_DOUBLE_EQUAL(late_s(&f, 2), 0, 1e-9);
     CU_ASSERT_TRUE(late_s(&f, 0) > 0.25 * f.run->step_time_s);
     CU_ASSERT_TRUE(late_s(&f, 0) < 0.5 * f.run->step_time_s);
@@ -207,10 +207,10 @@ static void a_receiver_that_waits_is_no_transfer(void)
     double transfer_s = 0, bubble_s = 0;
     f.r = rh_rehearse(&f.k.c, &layout, &options, &f.program, &f.run, NULL);
     g_assert_nonnull(f.r);
-    f.spans = rh_spans_new(f.program, f.run);
-    f.course = rh_course_new(f.spans);
-    for (guint i = 0; i < f.course->chain->len; i++) {
-        const RhLinkOfChain *link = &g_array_index(f.course->chain, RhLinkOfChain, i);
+    f.spans = rh_task_intervals_new(f.program, f.run);
+    f.timeline = rh_gpu_timeline_new(f.spans);
+    for (guint i = 0; i < f.timeline->chain->len; i++) {
+        const RhCriticalStep *link = &g_array_index(f.timeline->chain, RhCriticalStep, i);
         transfer_s += link->wait == RH_WAIT_PIPELINE_TRANSFER ? link->t_end_s - link->t_start_s : 0;
     }
     for (guint i = 0; i < f.run->performers->len; i++) {
@@ -228,10 +228,10 @@ static void memory_over_time_peaks_where_the_ledger_does(void)
     for (guint i = 0; i < f.run->performers->len; i++) {
         const RhPerformer *performer = &g_array_index(f.run->performers, RhPerformer, i);
         RhLedger ledger = rh_ledger_walk(f.program, performer->role, RH_MEMORY_TIER_HBM);
-        g_autoptr(GArray) held = rh_moments_new(f.spans, (int32_t)i);
+        g_autoptr(GArray) held = rh_memory_timeline_new(f.spans, (int32_t)i);
         double peak = 0;
         for (guint n = 0; n < held->len; n++)
-            peak = fmax(peak, rh_moment_sum_bytes(&g_array_index(held, RhMoment, n)));
+            peak = fmax(peak, rh_memory_sample_bytes(&g_array_index(held, RhMemorySample, n)));
         CU_ASSERT_DOUBLE_EQUAL(peak / ledger.peak_bytes, 1, 1e-9);
     }
     clear(&f);
@@ -243,12 +243,12 @@ static void gradients_that_come_and_go_are_gone_behind_the_optimizer(void)
     for (int32_t steps = 1; steps <= 2; steps++) {
         Fixture f = fixture_of("llama3", "tp2,pp2,dp2,mb1,zero1", 16, steps);
         for (guint i = 0; i < f.run->performers->len; i++) {
-            g_autoptr(GArray) held = rh_moments_new(f.spans, (int32_t)i);
-            const RhMoment *begin = &g_array_index(held, RhMoment, 0),
-                           *end = &g_array_index(held, RhMoment, held->len - 1);
+            g_autoptr(GArray) held = rh_memory_timeline_new(f.spans, (int32_t)i);
+            const RhMemorySample *begin = &g_array_index(held, RhMemorySample, 0),
+                                 *end = &g_array_index(held, RhMemorySample, held->len - 1);
             double most = 0, least_later = (double)INFINITY;
             for (guint n = 0; n < held->len; n++) {
-                const RhMoment *now = &g_array_index(held, RhMoment, n);
+                const RhMemorySample *now = &g_array_index(held, RhMemorySample, n);
                 most = fmax(most, now->bytes[RH_MEMORY_GRADIENTS]);
                 if (now->t_s >= 0.99 * f.run->step_time_s)
                     least_later = fmin(least_later, now->bytes[RH_MEMORY_GRADIENTS]);

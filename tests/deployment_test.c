@@ -114,12 +114,12 @@ static void experts_go_by_the_software_that_has_them(void)
 
 /* --- Memory --- */
 
-static RhServiceRoom room_on(const char *deployment)
+static RhKvBudget room_on(const char *deployment)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", deployment);
     g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(service);
-    RhServiceRoom room = rh_service_room(service, 0);
+    RhKvBudget room = rh_service_kv_budget(service, 0);
     close_setting(&s);
     return room;
 }
@@ -127,8 +127,8 @@ static RhServiceRoom room_on(const char *deployment)
 /* A fraction is of all there is, of what was free before, or of what is left at last. */
 static void memory_is_of_what_it_says(void)
 {
-    RhServiceRoom all = room_on("server=vllm,memory=80"), free = room_on("server=sglang,memory=80"),
-                  rest = room_on("server=trtllm,memory=80");
+    RhKvBudget all = room_on("server=vllm,memory=80"), free = room_on("server=sglang,memory=80"),
+               rest = room_on("server=trtllm,memory=80");
     RH_CHECK_CLOSE(all.cache_bytes + all.weight_bytes + all.activation_bytes + all.reserve_bytes,
                    0.8 * all.capacity_bytes, 1e-12);
     RH_CHECK_CLOSE(free.cache_bytes + free.weight_bytes,
@@ -142,8 +142,8 @@ static void memory_is_of_what_it_says(void)
 /* Logits of 512 more sequences over 128,256 words, 14.5 bytes each; ranks bring their buffers. */
 static void activations_are_counted(void)
 {
-    RhServiceRoom some = room_on("batch=512"), more = room_on("batch=1024"),
-                  ranks = room_on("tp2,batch=1024");
+    RhKvBudget some = room_on("batch=512"), more = room_on("batch=1024"),
+               ranks = room_on("tp2,batch=1024");
     RH_CHECK_CLOSE(more.activation_bytes - some.activation_bytes, 14.5 * 512 * 128256, 1e-12);
     RH_CHECK_CLOSE(ranks.activation_bytes, more.activation_bytes, 1e-12);
     CU_ASSERT_TRUE(ranks.reserve_bytes > more.reserve_bytes);
@@ -153,10 +153,9 @@ static void activations_are_counted(void)
 /* Where tokens are drawn there is room for every sequence, though an iteration's tokens were fewer. */
 static void logits_lie_where_tokens_are_drawn(void)
 {
-    RhServiceRoom few = room_on("server=trtllm-0.14,batch=2048,chunk=1024"),
-                  most = room_on("server=trtllm-0.14,batch=4096,chunk=1024"),
-                  filled = room_on("batch=1024,chunk=1024"),
-                  fuller = room_on("batch=2048,chunk=1024");
+    RhKvBudget few = room_on("server=trtllm-0.14,batch=2048,chunk=1024"),
+               most = room_on("server=trtllm-0.14,batch=4096,chunk=1024"),
+               filled = room_on("batch=1024,chunk=1024"), fuller = room_on("batch=2048,chunk=1024");
     RH_CHECK_CLOSE(most.activation_bytes - few.activation_bytes, 24.0 * 2048 * 128256, 1e-12);
     CU_ASSERT_EQUAL(fuller.activation_bytes, filled.activation_bytes);
 }

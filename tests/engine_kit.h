@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "sim/collective/collective.h"
 #include "sim/critical_path.h"
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "tests/testkit.h"
 
 static inline RhPlatform *kit_platform(const char *spec)
@@ -24,7 +24,7 @@ static inline RhRun *kit_run(const RhProgram *p, const RhPlatform *platform,
                              RhEngineOptions options)
 {
     g_autoptr(GError) error = NULL;
-    RhRun *run = rh_rehearse_apart(p, platform, &options, &error);
+    RhRun *run = rh_rehearse_isolated(p, platform, &options, &error);
     if (!run)
         fprintf(stderr, "    %s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run);
@@ -84,7 +84,7 @@ static inline RhProgram *kit_one_collective(int32_t ranks, int32_t size, int32_t
                                             RhAlgo algo, double bytes)
 {
     RhProgram *p = rh_program_new(ranks);
-    RhSpan all = {1, ranks}, span = {stride, size};
+    RhStride all = {1, ranks}, span = {stride, size};
     rh_program_begin_role(p, "all", 0, &all, 1);
     int32_t group = rh_program_add_group(p, "group", &span, 1);
     kit_collective(p, RH_LANE_DP, op, algo, group, bytes, -1);
@@ -96,7 +96,7 @@ static inline RhProgram *kit_one_collective(int32_t ranks, int32_t size, int32_t
 static inline RhProgram *kit_messages(int32_t ranks, int32_t count, int32_t delta, double bytes)
 {
     RhProgram *p = rh_program_new(ranks);
-    RhSpan span = {1, count};
+    RhStride span = {1, count};
     rh_program_begin_role(p, "senders", 0, &span, 1);
     int32_t send = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, delta, bytes, -1);
     rh_program_end_role(p);
@@ -156,7 +156,7 @@ static inline int32_t kit_across(RhProgram *p, const KitStep *k, int32_t stage, 
 
 static inline int32_t kit_groups_across(RhProgram *p, const KitStep *k, int32_t stage_stride)
 {
-    RhSpan ends = {(k->pp - 1) * stage_stride, 2}, all = {1, p->ranks_count};
+    RhStride ends = {(k->pp - 1) * stage_stride, 2}, all = {1, p->ranks_count};
     int32_t group = rh_program_add_group(p, "shared", &ends, 1);
     rh_program_space_group(p, group, 0, k->pp * stage_stride);
     rh_program_add_group(p, "all", &all, 1);
@@ -217,7 +217,7 @@ static inline void kit_match(RhProgram *p, const KitStep *k, const KitParts *of)
 static inline RhProgram *kit_step(KitStep k)
 {
     RhProgram *p = rh_program_new(k.tp * k.dp * k.pp);
-    RhSpan spans[] = {{1, k.tp}, {k.stages_inside ? k.tp * k.pp : k.tp, k.dp}};
+    RhStride spans[] = {{1, k.tp}, {k.stages_inside ? k.tp * k.pp : k.tp, k.dp}};
     gsize slots = (gsize)k.pp * (gsize)k.microbatches;
     g_autofree int32_t *messages = g_new0(int32_t, 4 * slots);
     g_autofree int32_t *reduced = g_new0(int32_t, k.layers + 1);

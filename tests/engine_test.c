@@ -2,7 +2,7 @@
 
 #include <signal.h>
 
-#include "sim/overlay.h"
+#include "sim/timeline_diff.h"
 
 static const RhEngineOptions plain = {0};
 
@@ -59,7 +59,7 @@ static void a_late_flow_shares_what_is_left(void)
     g_autoptr(RhProgram) p = rh_program_new(16);
     int32_t sends[2], recvs[2];
     for (int i = 0; i < 2; i++) { /* rank 1 starts when rank 0 is half done */
-        RhSpan one = {1, 1};
+        RhStride one = {1, 1};
         rh_program_begin_role(p, i ? "late" : "early", i, &one, 1);
         int32_t wait = i ? kit_wait(p, move_s / 2, NULL, 0) : -1;
         sends[i] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, 8, 1e9, wait);
@@ -89,7 +89,7 @@ static void communication_slows_the_kernel_it_runs_beside(void)
     double alpha_s = latency_s(platform, 0, 8);
     double bytes_per_s = 1e9 / (kit_time_s(probe, platform, plain) - alpha_s);
     g_autoptr(RhProgram) p = rh_program_new(16);
-    RhSpan one = {1, 1};
+    RhStride one = {1, 1};
     rh_program_begin_role(p, "a", 0, &one, 1);
     kit_wait(p, 1, NULL, 0);
     double bytes = (0.4 - alpha_s) * bytes_per_s;
@@ -145,7 +145,7 @@ static void a_flow_without_latency_follows_another_at_once(void)
 static void roles_meet_in_a_group(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
-    RhSpan ranks = {1, 8}, pair = {8, 2};
+    RhStride ranks = {1, 8}, pair = {8, 2};
     g_autoptr(RhProgram) p = rh_program_new(16);
     int32_t group = rh_program_add_group(p, "shared", &pair, 1);
     for (int32_t r = 0; r < 2; r++) {
@@ -178,7 +178,7 @@ static void waiting_for_another_role_is_the_pipelines(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x2,ib:400Gb/s");
     g_autoptr(RhProgram) p = rh_program_new(16);
-    RhSpan one = {1, 1}, both = {8, 2};
+    RhStride one = {1, 1}, both = {8, 2};
     int32_t group = rh_program_add_group(p, "both", &both, 1);
     for (int role = 0; role < 2; role++) {
         rh_program_begin_role(p, role ? "slow" : "quick", 8 * role, &one, 1);
@@ -201,7 +201,7 @@ static void a_receive_without_its_send_fails_by_name(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x1");
     g_autoptr(RhProgram) p = rh_program_new(2);
-    RhSpan one = {1, 1};
+    RhStride one = {1, 1};
     rh_program_begin_role(p, "talker", 0, &one, 1);
     int32_t wait = kit_wait(p, 1e-3, NULL, 0);
     rh_program_end_role(p);
@@ -209,7 +209,7 @@ static void a_receive_without_its_send_fails_by_name(void)
     kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, -1, 1e6, -1);
     rh_program_end_role(p);
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &plain, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_isolated(p, platform, &plain, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INTERNAL));
     CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "'listener'") : NULL);
     double step_s = -1;
@@ -225,7 +225,7 @@ static void two_that_wait_for_each_other_fail_by_name(void)
     g_autoptr(RhProgram) p = rh_program_new(2);
     int32_t sends[2], recvs[2];
     for (int i = 0; i < 2; i++) { /* each receives before it sends */
-        RhSpan one = {1, 1};
+        RhStride one = {1, 1};
         rh_program_begin_role(p, i ? "b" : "a", i, &one, 1);
         recvs[i] = kit_message(p, RH_TASK_RECV, RH_LANE_RECV_PREV, i ? -1 : 1, 1e6, -1);
         sends[i] = kit_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, i ? -1 : 1, 1e6, recvs[i]);
@@ -234,7 +234,7 @@ static void two_that_wait_for_each_other_fail_by_name(void)
     rh_program_match(p, sends[0], recvs[1]);
     rh_program_match(p, sends[1], recvs[0]);
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &plain, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_isolated(p, platform, &plain, &error));
     CU_ASSERT_PTR_NOT_NULL(error ? strstr(error->message, "recv") : NULL);
 }
 
@@ -367,8 +367,8 @@ static void many_runs_do_not_depend_on_jobs(void)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     RhRun *one[12], *three[12];
     GError *one_errors[12], *three_errors[12];
-    rh_rehearse_apart_many(12, 1, build_one, platform, &plain, rng, one, one_errors, NULL);
-    rh_rehearse_apart_many(12, 3, build_one, platform, &plain, rng, three, three_errors, NULL);
+    rh_rehearse_isolated_many(12, 1, build_one, platform, &plain, rng, one, one_errors, NULL);
+    rh_rehearse_isolated_many(12, 3, build_one, platform, &plain, rng, three, three_errors, NULL);
     for (int i = 0; i < 12; i++) {
         CU_ASSERT_EQUAL(one[i] != NULL, i != 3 && i != 5);
         CU_ASSERT_EQUAL(one_errors[i] != NULL, i == 3 || i == 5);
@@ -392,7 +392,7 @@ static void a_run_out_of_time_is_an_error(void)
     g_autoptr(RhProgram) p = rings_of(8, 4, 4, 2000, 10);
     RhEngineOptions hasty = {.timeout_s = 0.01};
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &hasty, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_isolated(p, platform, &hasty, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
 }
 
@@ -420,18 +420,18 @@ static void the_timeline_holds_every_task_and_is_gzipped(void)
     CU_ASSERT_TRUE_FATAL(read && read->len == tasks);
     for (guint i = 0; i < read->len; i++) {
         const RhTimelineEvent *e = &g_array_index(read, RhTimelineEvent, i);
-        const RhSpanOfTime *span = &g_array_index(run->timeline, RhSpanOfTime, i);
+        const RhTaskInterval *span = &g_array_index(run->timeline, RhTaskInterval, i);
         CU_ASSERT_EQUAL(e->task, span->task);
         CU_ASSERT_TRUE(fabs(e->t_start_s - span->t_start_s) < 1e-9 &&
                        fabs(e->t_end_s - span->t_end_s) < 1e-9);
     }
-    g_autoptr(RhOverlay) same = rh_overlay_new(read, read);
+    g_autoptr(RhTimelineDiff) same = rh_timeline_diff_new(read, read);
     CU_ASSERT_TRUE(same->common_count == (int32_t)tasks && !same->parted);
     g_autoptr(GArray) late = g_array_copy(read);
     RhTimelineEvent *last = &g_array_index(late, RhTimelineEvent, late->len - 1);
     last->t_start_s += same->a_end_s;
     last->t_end_s += same->a_end_s;
-    g_autoptr(RhOverlay) parted = rh_overlay_new(read, late);
+    g_autoptr(RhTimelineDiff) parted = rh_timeline_diff_new(read, late);
     CU_ASSERT_TRUE(parted->parted && parted->b_part.task == last->task);
     CU_ASSERT_EQUAL(parted->median_start_error_s, 0);
     remove(path);

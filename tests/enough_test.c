@@ -1,12 +1,12 @@
 /* Rehearsals that end where it is known that nobody asks for the rest: a bound of the step, and no other answer. */
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
 static RhRun *run_of(const TrainKit *k, const RhProgram *p, double enough_s)
 {
     RhEngineOptions options = {.enough_s = enough_s};
-    RhRun *run = rh_rehearse_apart(p, k->platform, &options, NULL);
+    RhRun *run = rh_rehearse_isolated(p, k->platform, &options, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run);
     return run;
 }

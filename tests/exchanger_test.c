@@ -6,30 +6,30 @@
 static void exchanges_are_counted(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
-    const RhExchanger *each = rh_exchanger_by_name("deepep-low-latency", NULL),
-                      *once = rh_exchanger_by_name("deepep", NULL);
+    const RhA2aBackend *each = rh_a2a_backend_by_name("deepep-low-latency", NULL),
+                       *once = rh_a2a_backend_by_name("deepep", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_PTR_NOT_NULL_FATAL(each);
     CU_ASSERT_PTR_NOT_NULL_FATAL(once);
-    RhExchangeLoad load = {16, 128, 7392, 0, {256, 8, 1, 1, 0, 0}};
+    RhA2aLoad load = {16, 128, 7392, 0, {256, 8, 1, 1, 0, 0}};
     double nic = 50e9 * each->dispatch.nic_frac.value;
-    RH_CHECK_CLOSE(rh_exchanger_s(each, &each->dispatch, p, &load),
+    RH_CHECK_CLOSE(rh_a2a_backend_s(each, &each->dispatch, p, &load),
                    each->dispatch.base_s.value + each->dispatch.inter_s.value +
                        each->dispatch.node_s.value + 128 * 8 * 7392 / 2.0 / nic,
                    1e-9);
-    RH_CHECK_CLOSE(rh_exchange_copies(&load, 2), 2, 0.01);
+    RH_CHECK_CLOSE(rh_a2a_copies(&load, 2), 2, 0.01);
     load.ranks = 8;
-    RH_CHECK_CLOSE(rh_exchanger_s(each, &each->dispatch, p, &load),
+    RH_CHECK_CLOSE(rh_a2a_backend_s(each, &each->dispatch, p, &load),
                    each->dispatch.base_s.value +
                        128 * 8 * 7392 * 7 / 8.0 / (450e9 * each->dispatch.peer_frac.value),
                    1e-9);
     load.tokens = 4096;
-    CU_ASSERT_TRUE(rh_exchanger_s(once, &once->dispatch, p, &load) <
-                   rh_exchanger_s(each, &each->dispatch, p, &load));
+    CU_ASSERT_TRUE(rh_a2a_backend_s(once, &once->dispatch, p, &load) <
+                   rh_a2a_backend_s(each, &each->dispatch, p, &load));
     load.ranks = 1;
-    CU_ASSERT_EQUAL(rh_exchanger_s(once, &once->dispatch, p, &load), 0);
-    for (const char *const *name = rh_exchanger_names(); *name; name++)
-        CU_ASSERT_PTR_NOT_NULL(rh_exchanger_by_name(*name, NULL));
+    CU_ASSERT_EQUAL(rh_a2a_backend_s(once, &once->dispatch, p, &load), 0);
+    for (const char *const *name = rh_a2a_backend_names(); *name; name++)
+        CU_ASSERT_PTR_NOT_NULL(rh_a2a_backend_by_name(*name, NULL));
 }
 
 /* Both ways in each of DeepSeek-V3's 58 layers of experts: 10 us more a way are 1.16 ms of an iteration. */
@@ -40,7 +40,7 @@ static void servers_exchange_by_their_kernels(void)
     s.serving.recipe = &rh_recipe_fp8_block;
     g_autoptr(RhIterations) own = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
     RhServer slow = *s.serving.server;
-    RhExchanger kernels = *slow.exchange_few;
+    RhA2aBackend kernels = *slow.exchange_few;
     kernels.dispatch.base_s.value += 10e-6;
     kernels.combine.base_s.value += 10e-6;
     slow.exchange_few = &kernels;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/exchanger.h"
+#include "strategies/a2a_backend.h"
 #include "tests/testkit.h"
 #include "validate/exchanges.h"
 #include "validate/exchanges_fit.h"
@@ -78,9 +78,9 @@ static void what_no_model_has_is_left_out(void)
 /* --- the fit --- */
 
 /* Kernels as they might be, unlike those of the tree. */
-static RhExchangerPart truth_of(bool combine)
+static RhA2aBackendPart truth_of(bool combine)
 {
-    RhExchangerPart part = {0};
+    RhA2aBackendPart part = {0};
     part.base_s.value = combine ? 50e-6 : 20e-6;
     part.inter_s.value = 9e-6;
     part.node_s.value = 14e-6;
@@ -92,11 +92,11 @@ static RhExchangerPart truth_of(bool combine)
     return part;
 }
 
-static double time_us(const RhPlatform *p, const RhExchangeLoad *load, bool combine)
+static double time_us(const RhPlatform *p, const RhA2aLoad *load, bool combine)
 {
-    const RhExchanger *x = rh_exchanger_by_name("deepep", NULL);
-    RhExchangerPart part = truth_of(combine);
-    return 1e6 * rh_exchanger_s(x, &part, p, load);
+    const RhA2aBackend *x = rh_a2a_backend_by_name("deepep", NULL);
+    RhA2aBackendPart part = truth_of(combine);
+    return 1e6 * rh_a2a_backend_s(x, &part, p, load);
 }
 
 static RhCaseTable *table_of_truth(void)
@@ -109,7 +109,7 @@ static RhCaseTable *table_of_truth(void)
         for (size_t s = 0; s < G_N_ELEMENTS(sms); s++)
             for (size_t k = 0; k < G_N_ELEMENTS(chosen); k++)
                 for (int32_t tokens = 1; tokens <= 1 << 16; tokens *= 4) {
-                    RhExchangeLoad load = {
+                    RhA2aLoad load = {
                         nodes[n] * 8,
                         tokens,
                         7168 * (1 + 4.0 / 128),
@@ -152,7 +152,7 @@ static void constants_are_found(void)
     CU_ASSERT_EQUAL_FATAL(fits->len, 2);
     for (guint i = 0; i < fits->len; i++) {
         const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
-        RhExchangerPart truth = truth_of(fit->combine);
+        RhA2aBackendPart truth = truth_of(fit->combine);
         CU_ASSERT_PTR_NULL(fit->lack);
         CU_ASSERT_STRING_EQUAL(fit->exchanger, "deepep");
         check_fact(fit, "base", truth.base_s.value);
@@ -188,17 +188,18 @@ static void too_few_rows_are_told(void)
 static void sms_are_a_limit(void)
 {
     g_autoptr(RhPlatform) p = rh_platform_load("dgx-b200:1", NULL);
-    const RhExchanger *x = rh_exchanger_by_name("deepep", NULL);
+    const RhA2aBackend *x = rh_a2a_backend_by_name("deepep", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     CU_ASSERT_PTR_NOT_NULL_FATAL(x);
-    RhExchangeLoad load = {8, 1 << 16, 7392, 10, {256, 8, 1, 1, 0, 0}};
-    double base_s = x->dispatch.base_s.value, ten_s = rh_exchanger_s(x, &x->dispatch, p, &load);
-    double copies = rh_exchange_copies(&load, 8) + x->dispatch.own_count.value;
+    RhA2aLoad load = {8, 1 << 16, 7392, 10, {256, 8, 1, 1, 0, 0}};
+    double base_s = x->dispatch.base_s.value, ten_s = rh_a2a_backend_s(x, &x->dispatch, p, &load);
+    double copies = rh_a2a_copies(&load, 8) + x->dispatch.own_count.value;
     RH_CHECK_CLOSE(ten_s,
                    base_s + load.tokens * 7392 * copies / (10 * x->dispatch.sm_bytes_per_s.value),
                    1e-9);
     load.sms_count = 0; /* those that DeepEP takes */
-    RH_CHECK_CLOSE(rh_exchanger_s(x, &x->dispatch, p, &load) - base_s, (ten_s - base_s) / 2, 1e-9);
+    RH_CHECK_CLOSE(rh_a2a_backend_s(x, &x->dispatch, p, &load) - base_s, (ten_s - base_s) / 2,
+                   1e-9);
 }
 
 static const RhTest tests[] = {

@@ -1,6 +1,6 @@
 /* ZeRO's shares in groups of replicas where experts are spread over ranks: experts are shared out among the
  * ranks of a group that have the same ones. */
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/train/memory.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -77,9 +77,9 @@ static void folded_is_unfolded(void)
         g_autoptr(RhProgram) p = train_build(&k, layouts[i]);
         g_autoptr(GError) error = NULL;
         RhEngineOptions folded = {0}, unfolded = {.unfolded = true};
-        g_autoptr(RhRun) a = rh_rehearse_apart(p, k.platform, &folded, &error);
+        g_autoptr(RhRun) a = rh_rehearse_isolated(p, k.platform, &folded, &error);
         g_assert_no_error(error);
-        g_autoptr(RhRun) b = rh_rehearse_apart(p, k.platform, &unfolded, &error);
+        g_autoptr(RhRun) b = rh_rehearse_isolated(p, k.platform, &unfolded, &error);
         g_assert_no_error(error);
         RH_CHECK_CLOSE(a->step_time_s, b->step_time_s, 1e-3);
     }

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/serve/failures.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/failures.h"
 #include "tests/serve_kit.h"
 
 static const char *const deployments[] = {
@@ -28,7 +28,7 @@ static void check_books(const RhServiceResult *r, int32_t *timed_out, int32_t *l
     int64_t answered = 0, vain = 0, read = 0, read_in_vain = 0;
     *timed_out = *lost = *resent = 0;
     for (guint i = 0; i < r->served->len; i++) {
-        const RhServed *q = at(r, i);
+        const RhRequestRecord *q = at(r, i);
         CU_ASSERT_TRUE(q->outcome == RH_SERVED_DONE || q->outcome == RH_SERVED_TIMED_OUT ||
                        q->outcome == RH_SERVED_LOST);
         *timed_out += q->outcome == RH_SERVED_TIMED_OUT;
@@ -80,9 +80,9 @@ static void nothing_is_lost_from_the_books(void)
                 CU_ASSERT_TRUE(timed_out > 0 || clients[c].e2e_patience_s == 0);
                 CU_ASSERT_TRUE(c == 0 || (retries > 0 ? resent : lost) > 0);
                 CU_ASSERT_TRUE(retries > 0 || resent == 0);
-                CU_ASSERT_EQUAL(
-                    memcmp(r->served->data, again->served->data, sizeof(RhServed) * r->served->len),
-                    0);
+                CU_ASSERT_EQUAL(memcmp(r->served->data, again->served->data,
+                                       sizeof(RhRequestRecord) * r->served->len),
+                                0);
             }
         }
         close_setting(&s);
@@ -99,7 +99,7 @@ static void clients_give_up_in_time(void)
             serve(&s, requests, &(RhClient){.ttft_patience_s = 0.3, .e2e_patience_s = 3});
         int32_t given_up = 0;
         for (guint k = 0; k < r->served->len; k++) {
-            const RhServed *q = at(r, k);
+            const RhRequestRecord *q = at(r, k);
             given_up += q->outcome == RH_SERVED_TIMED_OUT;
             if (q->outcome != RH_SERVED_DONE)
                 continue;

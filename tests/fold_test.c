@@ -173,7 +173,7 @@ static void a_slow_gpu_holds_up_who_meets_it(void)
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x4,ib:400Gb/s");
     g_autoptr(GError) error = NULL;
     RhProgram *lone = rh_program_new(16);
-    RhSpan all[] = {{1, 16}};
+    RhStride all[] = {{1, 16}};
     int32_t group = rh_program_add_group(lone, "dp", all, 1);
     rh_program_begin_role(lone, "all", 0, all, 1);
     int32_t wait = kit_wait(lone, 1, NULL, 0);
@@ -313,7 +313,7 @@ static void too_many_ranks_to_unfold_are_refused(void)
     g_autoptr(RhPlatform) platform = kit_platform("h100-sxm:8x256,ib:400Gb/s");
     g_autoptr(RhProgram) p = kit_one_collective(2048, 8, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1e6);
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_PTR_NULL(rh_rehearse_apart(p, platform, &unfolded, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_isolated(p, platform, &unfolded, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
 }
 

@@ -1,8 +1,8 @@
 /* Folds that programs share: taken where programs send alike, and then of no effect on any time. */
 #include <math.h>
 
-#include "sim/engine/apart.h"
-#include "sim/engine/folded.h"
+#include "sim/engine/fold_cache.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/bounds/message_times.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -11,7 +11,7 @@ static double step_s(const TrainKit *k, const RhProgram *p, const RhFoldedTable 
                      bool collapse)
 {
     RhEngineOptions options = {.folded = folded, .collapse_disabled = !collapse};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->platform, &options, NULL);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, k->platform, &options, NULL);
     return run ? run->step_time_s : 0;
 }
 
@@ -21,7 +21,7 @@ static bool is_shared(const TrainKit *k, const RhFoldedTable *folded, const char
     RhLayout l = train_layout(k, text);
     g_autoptr(RhProgram) p = rh_train_build(&k->c, &l, NULL);
     RhTraffic *traffic = NULL;
-    const RhFolded *found = rh_folded_find(folded, p, NULL, &traffic);
+    const RhCachedFold *found = rh_fold_cache_find(folded, p, NULL, &traffic);
     rh_traffic_free(traffic);
     for (int collapse = 0; found && collapse < 2; collapse++) {
         double own_s = step_s(k, p, NULL, collapse);
@@ -34,10 +34,10 @@ static bool is_shared(const TrainKit *k, const RhFoldedTable *folded, const char
 /* All of the table in another, as a child is told. */
 static RhFoldedTable *tell(const TrainKit *k, RhFoldedTable *folded)
 {
-    RhFoldedTable *other = rh_folded_table_new();
+    RhFoldedTable *other = rh_fold_cache_new();
     g_autoptr(GByteArray) bytes = g_byte_array_new();
-    rh_folded_give(folded, bytes);
-    rh_folded_take(other, k->platform, bytes->data, bytes->len);
+    rh_fold_cache_give(folded, bytes);
+    rh_fold_cache_take(other, k->platform, bytes->data, bytes->len);
     return other;
 }
 
@@ -81,7 +81,7 @@ static void merged_folds_are_shared_too(void)
     rh_bound_end_fold(s, &l);
     g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
     RhTraffic *traffic = NULL;
-    const RhFolded *found = rh_folded_find(s->folded, p, NULL, &traffic);
+    const RhCachedFold *found = rh_fold_cache_find(s->folded, p, NULL, &traffic);
     rh_traffic_free(traffic);
     CU_ASSERT_PTR_NOT_NULL_FATAL(found);
     CU_ASSERT_PTR_NOT_NULL(found->fold->approximate_why);
@@ -150,7 +150,7 @@ static void long_programs_share_no_exact_fold(void)
         CU_ASSERT_TRUE(rh_segment_graph_s(s, &l) > 0);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         RhTraffic *traffic = NULL;
-        const RhFolded *found = rh_folded_find(s->folded, p, NULL, &traffic);
+        const RhCachedFold *found = rh_fold_cache_find(s->folded, p, NULL, &traffic);
         rh_traffic_free(traffic);
         CU_ASSERT_EQUAL(found != NULL, !is_long);
         g_autoptr(RhTraffic) own =

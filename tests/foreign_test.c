@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "sim/critical_path.h"
-#include "sim/engine/apart.h"
-#include "sim/import/foreign.h"
+#include "sim/engine/workers/isolated_run.h"
+#include "sim/import/imported_trace.h"
 #include "tests/program_kit.h"
 #include "tests/train_kit.h"
 
@@ -13,12 +13,12 @@
 
 /* --- reading --- */
 
-static RhForeign *goal(const char *text)
+static RhImportedTrace *goal(const char *text)
 {
     GError *error = NULL;
-    RhForeign *f = rh_goal_parse("x.goal", text, &error);
+    RhImportedTrace *f = rh_goal_parse("x.goal", text, &error);
     g_assert_no_error(error);
-    g_assert_true(rh_foreign_close(f, &error));
+    g_assert_true(rh_imported_trace_close(f, &error));
     return f;
 }
 
@@ -26,7 +26,7 @@ static double step_of(const RhProgram *p, const RhPlatform *platform)
 {
     GError *error = NULL;
     RhEngineOptions options = {.steps = 1};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, platform, &options, &error);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, platform, &options, &error);
     g_assert_no_error(error);
     double step_s = run->step_time_s, path_s = 0;
     CU_ASSERT_TRUE(rh_critical_path_s(p, platform, &path_s, NULL));
@@ -34,10 +34,10 @@ static double step_of(const RhProgram *p, const RhPlatform *platform)
     return step_s;
 }
 
-static double foreign_step(RhForeign *f, const RhPlatform *platform)
+static double foreign_step(RhImportedTrace *f, const RhPlatform *platform)
 {
     GError *error = NULL;
-    g_autoptr(RhProgram) p = rh_foreign_program(f, platform, &error);
+    g_autoptr(RhProgram) p = rh_imported_trace_program(f, platform, &error);
     g_assert_no_error(error);
     return step_of(p, platform);
 }
@@ -45,7 +45,7 @@ static double foreign_step(RhForeign *f, const RhPlatform *platform)
 static double goal_step(const char *text)
 {
     g_autoptr(RhPlatform) platform = kit_platform(BOX);
-    g_autoptr(RhForeign) f = goal(text);
+    g_autoptr(RhImportedTrace) f = goal(text);
     return foreign_step(f, platform);
 }
 
@@ -54,9 +54,9 @@ static void refused(const char *text, const char *message)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(RhPlatform) platform = kit_platform(BOX);
-    g_autoptr(RhForeign) f = rh_goal_parse("x.goal", text, &error);
-    if (f && rh_foreign_close(f, &error)) {
-        g_autoptr(RhProgram) p = rh_foreign_program(f, platform, &error);
+    g_autoptr(RhImportedTrace) f = rh_goal_parse("x.goal", text, &error);
+    if (f && rh_imported_trace_close(f, &error)) {
+        g_autoptr(RhProgram) p = rh_imported_trace_program(f, platform, &error);
         CU_ASSERT_PTR_NULL(p);
     }
     CU_ASSERT_PTR_NOT_NULL_FATAL(error);
@@ -103,9 +103,9 @@ static void a_ring_of_sends_moves_while_messages_are_small(void)
                                    r, large ? 65536 : 65535, (r + 1) % 8, large ? 65536 : 65535,
                                    (r + 7) % 8);
         g_autoptr(RhPlatform) p = kit_platform(BOX);
-        g_autoptr(RhForeign) f = goal(text->str);
+        g_autoptr(RhImportedTrace) f = goal(text->str);
         g_autoptr(GError) error = NULL;
-        g_autoptr(RhProgram) program = rh_foreign_program(f, p, &error);
+        g_autoptr(RhProgram) program = rh_imported_trace_program(f, p, &error);
         if (large)
             CU_ASSERT_TRUE(error && strstr(error->message, "wait for each other"));
         if (!large && program)
@@ -130,9 +130,9 @@ static int32_t marks_for(int predecessors)
         g_string_append_printf(text, "a%d: calc 10 cpu 1\nz requires a%d\n", i, i);
     g_string_append(text, "}");
     g_autoptr(RhPlatform) p = kit_platform(BOX);
-    g_autoptr(RhForeign) f = goal(text->str);
+    g_autoptr(RhImportedTrace) f = goal(text->str);
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhProgram) program = rh_foreign_program(f, p, &error);
+    g_autoptr(RhProgram) program = rh_imported_trace_program(f, p, &error);
     g_assert_no_error(error);
     int32_t marks = 0;
     for (guint i = 0; i < program->tasks->len; i++)
@@ -157,7 +157,7 @@ static void more_at_once_than_streams_is_told(void)
         g_string_append(text, "}\n");
     }
     g_autoptr(RhPlatform) p = kit_platform(BOX);
-    g_autoptr(RhForeign) f = goal(text->str);
+    g_autoptr(RhImportedTrace) f = goal(text->str);
     double step_s = foreign_step(f, p);
     CU_ASSERT_TRUE(f->queued > 0);
     CU_ASSERT_TRUE(step_s >= 200 * 1e5 / rh_platform_link_bytes_per_s(p, 0));
@@ -213,7 +213,7 @@ static void a_program_written_as_goal_takes_the_same_step(void)
         g_assert_no_error(error);
         g_autofree char *text = rh_program_to_goal(p, k.platform, &error);
         g_assert_no_error(error);
-        g_autoptr(RhForeign) f = goal(text);
+        g_autoptr(RhImportedTrace) f = goal(text);
         double wrote = step_of(p, k.platform), read = foreign_step(f, k.platform);
         CU_ASSERT_TRUE(fabs(read / wrote - 1) <= rows[i].within);
         if (fabs(read / wrote - 1) > rows[i].within)
@@ -287,9 +287,9 @@ static const char *const json_trace =
     "  \"attr\": [{\"name\": \"comm_type\", \"int64Val\": \"0\"},\n"
     "           {\"name\": \"comm_size\", \"int64Val\": \"1048576\"}]}]";
 
-static RhForeign *chakra(const GByteArray *bytes, const char *json, int ranks)
+static RhImportedTrace *chakra(const GByteArray *bytes, const char *json, int ranks)
 {
-    RhForeign *f = rh_foreign_new("Chakra", HUGE_VAL);
+    RhImportedTrace *f = rh_imported_trace_new("Chakra", HUGE_VAL);
     GError *error = NULL;
     for (int r = 0; r < ranks; r++) {
         g_autofree char *name = g_strdup_printf("x.%d", r);
@@ -302,7 +302,7 @@ static RhForeign *chakra(const GByteArray *bytes, const char *json, int ranks)
         g_assert_no_error(error);
         g_assert_true(read);
     }
-    g_assert_true(rh_foreign_close(f, &error));
+    g_assert_true(rh_imported_trace_close(f, &error));
     return f;
 }
 
@@ -310,7 +310,7 @@ static void a_trace_s_collective_takes_our_time(void)
 {
     g_autoptr(RhPlatform) p = kit_platform(BOX);
     g_autoptr(GByteArray) bytes = all_reduce_trace();
-    g_autoptr(RhForeign) wire = chakra(bytes, NULL, 8), json = chakra(NULL, json_trace, 8);
+    g_autoptr(RhImportedTrace) wire = chakra(bytes, NULL, 8), json = chakra(NULL, json_trace, 8);
     g_autoptr(RhProgram) ours =
         kit_one_collective(8, 8, 1, RH_OP_ALL_REDUCE, RH_ALGO_RING, 1 << 20);
     double wanted = 100e-6 + step_of(ours, p);
@@ -324,7 +324,7 @@ static void cut_off_traces_are_refused_or_shorter(void)
     g_autoptr(GByteArray) bytes = all_reduce_trace();
     for (guint length = 0; length < bytes->len; length++) {
         g_autoptr(GError) error = NULL;
-        g_autoptr(RhForeign) f = rh_foreign_new("Chakra", HUGE_VAL);
+        g_autoptr(RhImportedTrace) f = rh_imported_trace_new("Chakra", HUGE_VAL);
         g_autofree guint8 *part = g_memdup2(bytes->data, length + (length == 0));
         g_ptr_array_add(f->files, g_strdup("x.et"));
         bool read = rh_chakra_add_bytes(f, "x.et", part, length, &error);
@@ -337,7 +337,7 @@ static void cut_off_traces_are_refused_or_shorter(void)
 static void callers_are_not_waited_for(void)
 {
     g_autoptr(RhPlatform) p = kit_platform(BOX);
-    g_autoptr(RhForeign) f = chakra(
+    g_autoptr(RhImportedTrace) f = chakra(
         NULL,
         "[{\"id\": 1, \"type\": \"COMP_NODE\", \"duration_micros\": 3, \"is_cpu_op\": true,\n"
         "  \"data_deps\": [2], \"ctrl_deps\": [77]},\n"
@@ -351,9 +351,9 @@ static void callers_are_not_waited_for(void)
 
 static void check_spans(const int32_t *members, int32_t count, int32_t ranks, bool possible)
 {
-    RhSpan spans[RH_SPANS_MAX] = {{0}};
-    int32_t periods[RH_SPANS_MAX] = {0};
-    int32_t n = rh_foreign_spans(members, count, ranks, spans, periods);
+    RhStride spans[RH_STRIDES_MAX] = {{0}};
+    int32_t periods[RH_STRIDES_MAX] = {0};
+    int32_t n = rh_imported_trace_spans(members, count, ranks, spans, periods);
     CU_ASSERT_EQUAL((n >= 0), possible);
     if (n < 0)
         return;

@@ -1,5 +1,5 @@
 /* What a server does whose cache is full: who comes in, what is left of who was put out, when blocks are free. */
-#include "strategies/serve/freed.h"
+#include "strategies/serve/cache/free_queue.h"
 #include "tests/serve_kit.h"
 
 static RhRequests *those(const int32_t (*sizes)[2], int32_t count)
@@ -15,38 +15,38 @@ static RhRequests *those(const int32_t (*sizes)[2], int32_t count)
 /* Blocks let go first are used first, of a sequence its last ones. */
 static void the_oldest_are_used_first(void)
 {
-    g_autoptr(RhFreed) f = rh_freed_new();
-    rh_freed_put(f, RH_FREED_NOBODY, 5);
-    rh_freed_put(f, 7, 10);
-    rh_freed_put(f, RH_FREED_NOBODY, 3);
-    rh_freed_put(f, RH_FREED_NOBODY, 2);
-    rh_freed_put(f, 8, 0);
-    rh_freed_shrink(f, 20);
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 7), 10);
-    rh_freed_shrink(f, 12);
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 7), 7);
-    rh_freed_take(f, 7, 4); /* 8 are left: 3 of what was its own, and 5 */
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 7), 0);
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 8), 0);
-    rh_freed_put(f, 9, 1);
-    rh_freed_shrink(f, 1);
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 9), 1);
-    rh_freed_shrink(f, -1);
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 9), 0);
-    rh_freed_take(f, 9, 1);
+    g_autoptr(RhFreeQueue) f = rh_free_queue_new();
+    rh_free_queue_put(f, RH_FREED_NOBODY, 5);
+    rh_free_queue_put(f, 7, 10);
+    rh_free_queue_put(f, RH_FREED_NOBODY, 3);
+    rh_free_queue_put(f, RH_FREED_NOBODY, 2);
+    rh_free_queue_put(f, 8, 0);
+    rh_free_queue_shrink(f, 20);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 7), 10);
+    rh_free_queue_shrink(f, 12);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 7), 7);
+    rh_free_queue_take(f, 7, 4); /* 8 are left: 3 of what was its own, and 5 */
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 7), 0);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 8), 0);
+    rh_free_queue_put(f, 9, 1);
+    rh_free_queue_shrink(f, 1);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 9), 1);
+    rh_free_queue_shrink(f, -1);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 9), 0);
+    rh_free_queue_take(f, 9, 1);
 }
 
 /* The queue stays short, however many blocks go through it. */
 static void used_runs_are_forgotten(void)
 {
-    g_autoptr(RhFreed) f = rh_freed_new();
+    g_autoptr(RhFreeQueue) f = rh_free_queue_new();
     for (int32_t i = 0; i < 1000; i++) {
-        rh_freed_put(f, i, 2);
-        rh_freed_shrink(f, 3);
+        rh_free_queue_put(f, i, 2);
+        rh_free_queue_shrink(f, 3);
     }
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 999), 2);
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 998), 1);
-    CU_ASSERT_EQUAL(rh_freed_blocks(f, 997), 0);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 999), 2);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 998), 1);
+    CU_ASSERT_EQUAL(rh_free_queue_blocks(f, 997), 0);
 }
 
 /* Two prompts of 32 blocks in a cache of 100, the second an iteration behind: when the first wants a 51st block, the
@@ -106,7 +106,7 @@ static void answers_have_room(void)
         s.serving.server = &server;
         g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
         g_autoptr(RhServiceResult) each = serve(&s, requests, &(RhClient){.each_iteration = true});
-        CU_ASSERT_EQUAL(rh_put_out_count(r) > 0, k == 1);
+        CU_ASSERT_EQUAL(rh_preempted_count(r) > 0, k == 1);
         CU_ASSERT_EQUAL(at(r, 3)->t_admit_s > at(r, 0)->t_end_s - server.first_s.value - 1e-9,
                         k == 0);
         CU_ASSERT_DOUBLE_EQUAL(at(r, 3)->t_end_s, at(each, 3)->t_end_s, 1e-9);

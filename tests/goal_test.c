@@ -394,7 +394,7 @@ static void check_refused(const RhProgram *p, const RhPlatform *platform)
 static RhProgram *waits(int32_t ranks)
 {
     RhProgram *p = rh_program_new(ranks);
-    RhSpan all = {1, ranks};
+    RhStride all = {1, ranks};
     rh_program_begin_role(p, "all", 0, &all, 1);
     kit_wait(p, 1e-3, NULL, 0);
     rh_program_end_role(p);
@@ -414,7 +414,7 @@ static void a_text_that_would_fill_the_disk_is_refused(void)
 {
     g_autoptr(RhPlatform) platform = kit_platform("dgx-h100:128");
     g_autoptr(RhProgram) p = rh_program_new(1024);
-    RhSpan all = {1, 1024};
+    RhStride all = {1, 1024};
     rh_program_begin_role(p, "all", 0, &all, 1);
     int32_t group = rh_program_add_group(p, "all", &all, 1);
     for (int i = 0; i < 10; i++)

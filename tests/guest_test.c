@@ -3,7 +3,7 @@
 #include "tests/engine_kit.h"
 #include "tests/serve_kit.h"
 
-#include "strategies/serve/guest.h"
+#include "strategies/serve/background_service.h"
 
 /* Four nodes of one GPU, two per leaf, whose uplink is as fast as one NIC. */
 static const char *const cluster = "h100-sxm:1x4,ib:400Gb/s,leaf:2,oversub:2";
@@ -28,25 +28,26 @@ static RhProgram *build(int32_t job, void *user, GError **error)
 
 static const int32_t across[] = {0, 2}, inside[] = {0, 1}; /* leaves */
 
-static RhServiceGuest guest_of(const Setting *s, const RhRequests *requests, const int32_t *nodes)
+static RhBackgroundService guest_of(const Setting *s, const RhRequests *requests,
+                                    const int32_t *nodes)
 {
-    return (RhServiceGuest){.name = "service",
-                            .serving = s->serving,
-                            .deployment = s->deployment,
-                            .requests = requests,
-                            .fabric = s->platform,
-                            .nodes = nodes,
-                            .nodes_count = 2};
+    return (RhBackgroundService){.name = "service",
+                                 .serving = s->serving,
+                                 .deployment = s->deployment,
+                                 .requests = requests,
+                                 .fabric = s->platform,
+                                 .nodes = nodes,
+                                 .nodes_count = 2};
 }
 
-static RhTogether *rehearse(const RhServiceGuest *guest, Place place)
+static RhMultiJobRun *rehearse(const RhBackgroundService *guest, Place place)
 {
     g_autoptr(GError) error = NULL;
-    RhTogetherGuest g = rh_service_guest(guest);
-    RhTogetherJob job = {"job", 0, 1};
-    RhTogetherAsk ask = {&job, 1, build, &place, &g};
+    RhMultiJobService g = rh_background_service(guest);
+    RhMultiJobPart job = {"job", 0, 1};
+    RhMultiJobQuestion ask = {&job, 1, build, &place, &g};
     RhEngineOptions options = {0};
-    RhTogether *t = rh_rehearse_together(&ask, guest->fabric, &options, 1, &error);
+    RhMultiJobRun *t = rh_multi_job_rehearse(&ask, guest->fabric, &options, 1, &error);
     if (!t)
         fprintf(stderr, "    %s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -69,9 +70,9 @@ static void alone_is_what_it_would_be(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
     g_autoptr(RhRequests) requests = drawn(60, 20, 4096, 16);
-    RhServiceGuest guest = guest_of(&s, requests, inside);
-    g_autoptr(RhTogether) t = rehearse(&guest, (Place){2, 3});
-    g_autoptr(RhServiceResult) alone = rh_service_guest_answer(t->guest_alone);
+    RhBackgroundService guest = guest_of(&s, requests, inside);
+    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){2, 3});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
     CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
     RhClient client = {0};
     g_autoptr(RhServiceResult) own = serve(&s, requests, &client);
@@ -90,10 +91,10 @@ static void both_get_their_share(void)
                            .input = {4096, 4096},
                            .output = {4, 4}};
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
-    RhServiceGuest guest = guest_of(&s, requests, across);
-    g_autoptr(RhTogether) t = rehearse(&guest, (Place){1, 3});
-    g_autoptr(RhServiceResult) alone = rh_service_guest_answer(t->guest_alone);
-    g_autoptr(RhServiceResult) beside = rh_service_guest_answer(t->guest_beside);
+    RhBackgroundService guest = guest_of(&s, requests, across);
+    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){1, 3});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
     CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
     CU_ASSERT_PTR_NOT_NULL_FATAL(beside);
     double latency_s = rh_platform_route_latency_s(s.platform, 0, 2), taken_s = 0;
@@ -103,7 +104,7 @@ static void both_get_their_share(void)
         CU_ASSERT_DOUBLE_EQUAL(at(beside, i)->t_transfer_s, latency_s + 2 * move_s, 1e-6);
         taken_s += move_s;
     }
-    const RhTogetherPart *job = &g_array_index(t->parts, RhTogetherPart, 0);
+    const RhMultiJobResult *job = &g_array_index(t->parts, RhMultiJobResult, 0);
     CU_ASSERT_DOUBLE_EQUAL(job->beside->step_time_s, job->alone->step_time_s + taken_s, 1e-6);
     CU_ASSERT_EQUAL(t->links->len, 1); /* up and down are alike */
     const RhSessionLink *link = &g_array_index(t->links, RhSessionLink, 0);
@@ -117,12 +118,12 @@ static void apart_nothing_changes(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
     g_autoptr(RhRequests) requests = drawn(40, 20, 4096, 16);
-    RhServiceGuest guest = guest_of(&s, requests, across);
-    g_autoptr(RhTogether) t = rehearse(&guest, (Place){3, 1});
-    g_autoptr(RhServiceResult) alone = rh_service_guest_answer(t->guest_alone);
-    g_autoptr(RhServiceResult) beside = rh_service_guest_answer(t->guest_beside);
+    RhBackgroundService guest = guest_of(&s, requests, across);
+    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){3, 1});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
     expect_alike(alone, beside);
-    const RhTogetherPart *job = &g_array_index(t->parts, RhTogetherPart, 0);
+    const RhMultiJobResult *job = &g_array_index(t->parts, RhMultiJobResult, 0);
     CU_ASSERT_DOUBLE_EQUAL(job->beside->step_time_s, job->alone->step_time_s, 1e-9);
     CU_ASSERT_EQUAL(t->links->len, 0);
     close_setting(&s);
@@ -133,10 +134,10 @@ static void a_late_beginning_is_no_change(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
     g_autoptr(RhRequests) requests = drawn(40, 20, 4096, 16);
-    RhServiceGuest guest = guest_of(&s, requests, inside);
+    RhBackgroundService guest = guest_of(&s, requests, inside);
     guest.t_start_s = 0.75;
-    g_autoptr(RhTogether) t = rehearse(&guest, (Place){3, 2});
-    g_autoptr(RhServiceResult) beside = rh_service_guest_answer(t->guest_beside);
+    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){3, 2});
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
     RhClient client = {0};
     g_autoptr(RhServiceResult) own = serve(&s, requests, &client);
     expect_alike(beside, own);
@@ -151,11 +152,11 @@ static void a_server_of_two_nodes_shares_its_sums_link(void)
     RhRequestsPlan plan = {
         .arrival = RH_ARRIVAL_BURST, .count = 1, .input = {2048, 2048}, .output = {9, 9}};
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
-    RhServiceGuest guest = guest_of(&s, requests, across);
-    CU_ASSERT_TRUE(rh_service_guest_check(&guest, NULL));
-    g_autoptr(RhTogether) t = rehearse(&guest, (Place){1, 3});
-    g_autoptr(RhServiceResult) alone = rh_service_guest_answer(t->guest_alone);
-    g_autoptr(RhServiceResult) beside = rh_service_guest_answer(t->guest_beside);
+    RhBackgroundService guest = guest_of(&s, requests, across);
+    CU_ASSERT_TRUE(rh_background_service_check(&guest, NULL));
+    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){1, 3});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
     CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
     CU_ASSERT_PTR_NOT_NULL_FATAL(beside);
     RhClient client = {0};
@@ -164,7 +165,7 @@ static void a_server_of_two_nodes_shares_its_sums_link(void)
     double read_s = wire_s(&s, 1, 2048), made_s = wire_s(&s, 1, 1);
     RH_CHECK_CLOSE(at(beside, 0)->t_first_s, at(alone, 0)->t_first_s + read_s, 1e-5);
     RH_CHECK_CLOSE(at(beside, 0)->t_end_s, at(alone, 0)->t_end_s + read_s + 8 * made_s, 1e-5);
-    const RhTogetherPart *job = &g_array_index(t->parts, RhTogetherPart, 0);
+    const RhMultiJobResult *job = &g_array_index(t->parts, RhMultiJobResult, 0);
     CU_ASSERT_DOUBLE_EQUAL(job->beside->step_time_s, job->alone->step_time_s + read_s + 8 * made_s,
                            1e-5);
     close_setting(&s);

@@ -54,7 +54,7 @@ static void beyond_the_deadline_collectives_count_as_nothing(void)
     late->deadline = (RhDeadline){.t_end_us = 1};
     double bound_s = rh_closed_form_s(late, &l), segment_s = rh_segment_graph_s(late, &l);
     CU_ASSERT_EQUAL(g_hash_table_size(late->collectives), 0);
-    CU_ASSERT_EQUAL(rh_alone_times_give(late->alone, 0, NULL), 0);
+    CU_ASSERT_EQUAL(rh_uncontended_times_give(late->alone, 0, NULL), 0);
     CU_ASSERT_EQUAL(g_hash_table_size(late->messages), 0);
     CU_ASSERT_TRUE(bound_s > 0 && bound_s < rh_closed_form_s(in_time, &l));
     CU_ASSERT_TRUE(segment_s > 0 && segment_s < rh_segment_graph_s(in_time, &l));

@@ -162,7 +162,7 @@ static void put_stages(Said *s)
     put_number(s, "virtual_stages", stages);
 }
 
-static Said said_of(const char *framework, const GArray *rules, const RhCase *c,
+static Said said_of(const char *framework, const GArray *rules, const RhProblem *c,
                     const RhLaunch *launch)
 {
     Said s = {framework, rules, g_hash_table_new_full(g_str_hash, g_str_equal, g_free, g_free),
@@ -206,7 +206,7 @@ static int32_t drawn_of(GRand *dice, const int32_t *values, int32_t count)
     return values[g_rand_int_range(dice, 0, count)];
 }
 
-static RhLayout drawn_layout(GRand *dice, const RhCase *c, bool plain)
+static RhLayout drawn_layout(GRand *dice, const RhProblem *c, bool plain)
 {
     static const int32_t degrees[] = {1, 1, 1, 2, 4, 8}, chunks[] = {1, 1, 1, 2, 3, 4, 5, 10},
                          batches[] = {1, 1, 2, 4},
@@ -248,7 +248,7 @@ static const int32_t sizes[] = {8, 16, 64, 128};
 static const int64_t sequences[] = {2048, 4096, 8192};
 
 /* For tests/megatron_arguments.py. */
-static void write_line(FILE *lines, const RhCase *c, const RhLaunch *launch)
+static void write_line(FILE *lines, const RhProblem *c, const RhLaunch *launch)
 {
     if (lines)
         fprintf(lines, "%d\t%s\t%s\n", c->job.gpus, launch->environment, launch->flags);

@@ -40,7 +40,7 @@ static void draw_rest(GRand *dice, RhLayout *l)
     }
 }
 
-static RhLayout drawn_layout(GRand *dice, const RhCase *c)
+static RhLayout drawn_layout(GRand *dice, const RhProblem *c)
 {
     static const int32_t degrees[] = {1, 1, 2, 4, 8}, chunks[] = {2, 4, 5, 8};
     bool mixture = c->model->kinds[c->model->kinds_count - 1].experts > 0, alone = rarely(dice);

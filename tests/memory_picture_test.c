@@ -134,12 +134,12 @@ static void the_peak_drawn_is_the_peak_said(void)
         GError *error = NULL;
         RhRehearsal *r = rh_rehearse(&k.c, &layout, &options, &program, &run, &error);
         g_assert_no_error(error);
-        RhSpanIndex *spans = rh_spans_new(program, run);
+        RhTaskIntervals *spans = rh_task_intervals_new(program, run);
         RhLedger ledger = rh_ledger_walk(program, r->memory.stage, RH_MEMORY_TIER_HBM);
         CU_ASSERT_DOUBLE_EQUAL(ledger.peak_bytes / r->memory.peak_bytes, 1, 1e-9);
         g_autofree char *svg = rh_report_memory_svg(spans, r->memory_capacity_bytes);
         check_picture(svg, &ledger);
-        rh_spans_free(spans);
+        rh_task_intervals_free(spans);
         rh_run_free(run);
         rh_rehearsal_free(r);
         rh_program_free(program);

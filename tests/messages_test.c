@@ -49,7 +49,7 @@ static double send_ends_s(const RhProgram *p, const RhPlatform *platform)
 {
     g_autoptr(RhRun) run = kit_run(p, platform, (RhEngineOptions){.timeline = true});
     for (guint i = 0; i < run->timeline->len; i++) {
-        const RhSpanOfTime *span = &g_array_index(run->timeline, RhSpanOfTime, i);
+        const RhTaskInterval *span = &g_array_index(run->timeline, RhTaskInterval, i);
         if (rh_program_task(p, span->task)->kind == RH_TASK_SEND)
             return span->t_end_s;
     }
@@ -97,7 +97,7 @@ static void a_link_that_dies_stops_the_step_and_names_who_waits(void)
     CU_ASSERT_TRUE(rh_platform_set(p, "link.nic/node0/0/tx", "dies@101ms", NULL));
     RH_CHECK_CLOSE(time_of(one, p), 0.1 + 0.001, 1e-9);
     CU_ASSERT_TRUE(rh_platform_set(p, "link.nic/node0/0/tx", "dies@99ms", NULL));
-    CU_ASSERT_PTR_NULL(rh_rehearse_apart(one, p, &options, &error));
+    CU_ASSERT_PTR_NULL(rh_rehearse_isolated(one, p, &options, &error));
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "nic/node0/0/tx died at 99"));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "rank 1 waits in task 1 (recv"));
@@ -121,7 +121,7 @@ static double small_behind_large_s(const RhPlatform *platform, double large, dou
     rh_program_match(p, second, small_recv);
     g_autoptr(RhRun) run = kit_run(p, platform, (RhEngineOptions){.timeline = true});
     for (guint i = 0; i < run->timeline->len; i++) {
-        const RhSpanOfTime *span = &g_array_index(run->timeline, RhSpanOfTime, i);
+        const RhTaskInterval *span = &g_array_index(run->timeline, RhTaskInterval, i);
         if (span->task == small_recv)
             return span->t_end_s;
     }

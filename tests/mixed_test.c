@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "sim/ledger.h"
 #include "strategies/partition.h"
 #include "strategies/search/bounds/bound_cache.h"
@@ -84,7 +84,7 @@ static void lists_that_cannot_be_are_refused(void)
     }
 }
 
-static double step_s(const RhCase *c, const char *text, bool unfolded, bool bounded)
+static double step_s(const RhProblem *c, const char *text, bool unfolded, bool bounded)
 {
     g_autoptr(GError) error = NULL;
     RhLayout said = rh_train_default(c);
@@ -94,7 +94,7 @@ static double step_s(const RhCase *c, const char *text, bool unfolded, bool boun
     g_autoptr(RhProgram) p = rh_train_build(c, &l, &error);
     g_assert_no_error(error);
     RhEngineOptions options = {.unfolded = unfolded};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, c->platform, &options, &error);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, c->platform, &options, &error);
     g_assert_no_error(error);
     if (!bounded)
         return run->step_time_s;

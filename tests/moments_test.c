@@ -1,7 +1,7 @@
 /* What an optimizer keeps of a parameter, and what it moves: formats of moments and gradients. */
 #include <math.h>
 
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/train/memory.h"
 #include "tests/testkit.h"
@@ -107,7 +107,7 @@ static void formats_are_accounted_for(void)
             RhTrainMemory memory = rh_train_memory(&k.c, &l);
             RhEngineOptions options = {0};
             g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
-            g_autoptr(RhRun) run = rh_rehearse_apart(p, k.c.platform, &options, NULL);
+            g_autoptr(RhRun) run = rh_rehearse_isolated(p, k.c.platform, &options, NULL);
             g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
             double bound = rh_closed_form_s(cache, &l), graph = rh_segment_graph_s(cache, &l);
             RH_CHECK_CLOSE(memory.peak_bytes,

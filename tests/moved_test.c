@@ -7,7 +7,7 @@
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
-static RhRehearsal *rehearse(const RhCase *c, const RhLayout *l)
+static RhRehearsal *rehearse(const RhProblem *c, const RhLayout *l)
 {
     GError *error = NULL;
     RhRehearsal *r = rh_rehearse(c, l, &(RhEngineOptions){0}, NULL, NULL, &error);
@@ -28,7 +28,7 @@ static void both_ways(const TrainKit *k, const RhUnperturbed *b, const char *key
                       double *said, double *rehearsed)
 {
     g_autoptr(RhPlatform) changed = rh_platform_copy(k->platform);
-    RhCase c = k->c;
+    RhProblem c = k->c;
     CU_ASSERT_TRUE_FATAL(rh_platform_set(changed, key, value, NULL));
     c.platform = changed;
     g_autoptr(RhRehearsal) before = rehearse(&k->c, &b->layout);
@@ -91,7 +91,7 @@ static void money_goes_by_price_and_step(void)
     RhUnperturbed b = before_of(&k, &l, RH_OBJECTIVE_COST);
     RH_CHECK_CLOSE(b.value, b.step_s * 16 * 3 / 3600, 1e-12);
     g_autoptr(RhPlatform) dearer = rh_platform_copy(k.platform);
-    RhCase c = k.c;
+    RhProblem c = k.c;
     dearer->price_usd_per_gpu_hour.value = 4.5;
     c.platform = dearer;
     RH_CHECK_CLOSE(rh_perturbed_value(&b, &c), 1.5 * b.value, 1e-9);

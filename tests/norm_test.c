@@ -194,13 +194,13 @@ static void a_search_works_out_the_whole_jobs_norm_once(void)
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);
         rh_closed_form_s(s, &l);
-        CU_ASSERT_EQUAL(rh_alone_times_give(s->alone, 0, NULL), 1);
+        CU_ASSERT_EQUAL(rh_uncontended_times_give(s->alone, 0, NULL), 1);
         g_autoptr(RhProgram) p = rh_train_build(&k.c, &l, NULL);
         g_autoptr(RhTraffic) shared =
             rh_traffic_new(p, k.platform, false, s->alone, rh_deadline_in(0), NULL);
         g_autoptr(RhTraffic) own =
             rh_traffic_new(p, k.platform, false, NULL, rh_deadline_in(0), NULL);
-        CU_ASSERT_EQUAL(rh_alone_times_give(s->alone, 0, NULL), 1);
+        CU_ASSERT_EQUAL(rh_uncontended_times_give(s->alone, 0, NULL), 1);
         for (guint at = 0; at < own->schedules->len; at++)
             CU_ASSERT_EQUAL(g_array_index(shared->schedules, RhTrafficSchedule, at).alone_s,
                             g_array_index(own->schedules, RhTrafficSchedule, at).alone_s);

@@ -2,7 +2,7 @@
  * a step waits for. */
 #include <math.h>
 
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -87,7 +87,7 @@ static double step_s(const TrainKit *k, const char *layout, double *copies_s)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(RhProgram) p = train_build(k, layout);
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, k->platform, &(RhEngineOptions){0}, &error);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, k->platform, &(RhEngineOptions){0}, &error);
     g_assert_no_error(error);
     *copies_s = g_array_index(run->performers, RhPerformer, 0).wait_s[RH_WAIT_COPY];
     return run->step_time_s;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 #include "tests/serve_kit.h"
 
 static RhRequests *of_sizes(const int32_t *sizes, int32_t count)
@@ -96,7 +96,7 @@ static void one_by_one_is_a_pass(void)
         .arrival = RH_ARRIVAL_EVEN, .rate_per_s = 50, .count = 200, .input = {1, 1}, .once = true};
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
-    RhOutcome o = rh_outcome(r, NULL);
+    RhServiceMetrics o = rh_service_metrics(r, NULL);
     RhServedSpread times = o.metrics[RH_METRIC_E2E];
     CU_ASSERT_TRUE(o.once && o.completed_count == 200 && o.tokens_out == 0);
     CU_ASSERT_TRUE(isnan(o.cost_usd_per_token) && o.cost_usd_per_request > 0);

@@ -5,13 +5,13 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 #include "tests/testkit.h"
 
 static RhServiceResult *result_new(int count)
 {
     RhServiceResult *result = g_new0(RhServiceResult, 1);
-    result->served = g_array_new(FALSE, TRUE, sizeof(RhServed));
+    result->served = g_array_new(FALSE, TRUE, sizeof(RhRequestRecord));
     g_array_set_size(result->served, (guint)count);
     result->gpus = 4;
     return result;
@@ -22,7 +22,7 @@ static RhServiceResult *hundred(void)
 {
     RhServiceResult *result = result_new(100);
     for (int i = 0; i < 100; i++) {
-        RhServed *s = &g_array_index(result->served, RhServed, i);
+        RhRequestRecord *s = &g_array_index(result->served, RhRequestRecord, i);
         s->outcome = RH_SERVED_DONE;
         s->t_arrive_s = i;
         s->t_admit_s = i + 0.002;
@@ -37,14 +37,14 @@ static RhServiceResult *hundred(void)
     result->gaps[rh_gap_bin(0.02)] = 900;
     result->gaps[rh_gap_bin(0.03)] = 100;
     result->duration_s = 110;
-    result->window = (RhServedWindow){.duration_s = 110, .gpu_s = 440};
+    result->window = (RhSteadyWindow){.duration_s = 110, .gpu_s = 440};
     return result;
 }
 
 static void figures_are_those_of_the_definitions(void)
 {
     g_autoptr(RhServiceResult) result = hundred();
-    RhOutcome out = rh_outcome(result, NULL);
+    RhServiceMetrics out = rh_service_metrics(result, NULL);
     CU_ASSERT_EQUAL(out.completed_count, 100);
     CU_ASSERT_EQUAL(out.tokens_in, 10000);
     CU_ASSERT_EQUAL(out.tokens_out, 1100);
@@ -66,7 +66,7 @@ static void figures_are_those_of_the_definitions(void)
 static void the_parts_of_the_first_token_sum_to_it(void)
 {
     g_autoptr(RhServiceResult) result = hundred();
-    RhOutcome out = rh_outcome(result, NULL);
+    RhServiceMetrics out = rh_service_metrics(result, NULL);
     double sum = 0;
     for (int p = 0; p < RH_TTFT_LAST; p++)
         sum += out.ttft_parts[p].mean.value;
@@ -79,16 +79,16 @@ static void a_single_token_has_no_gap(void)
 {
     g_autoptr(RhServiceResult) result = hundred();
     for (guint i = 0; i < 100; i++)
-        g_array_index(result->served, RhServed, i).output_tokens = 1;
+        g_array_index(result->served, RhRequestRecord, i).output_tokens = 1;
     memset(result->gaps, 0, sizeof result->gaps);
-    RhOutcome out = rh_outcome(result, NULL);
+    RhServiceMetrics out = rh_service_metrics(result, NULL);
     CU_ASSERT_EQUAL(out.metrics[RH_METRIC_TPOT].count, 0);
     CU_ASSERT_TRUE(isnan(out.metrics[RH_METRIC_TPOT].mean.value));
     CU_ASSERT_TRUE(isnan(out.metrics[RH_METRIC_TBT].p99.value));
     RhSlos slos = {0};
     CU_ASSERT_TRUE(rh_slos_parse(&slos, RH_METRIC_TPOT, "p99<1ms", NULL));
     CU_ASSERT_TRUE(rh_slos_parse(&slos, RH_METRIC_TBT, "p99<1ms", NULL));
-    CU_ASSERT_TRUE(rh_outcome(result, &slos).slos_kept_surely);
+    CU_ASSERT_TRUE(rh_service_metrics(result, &slos).slos_kept_surely);
 }
 
 static void what_was_refused_breaks_levels_and_no_mean(void)
@@ -96,16 +96,16 @@ static void what_was_refused_breaks_levels_and_no_mean(void)
     g_autoptr(RhServiceResult) result = hundred();
     RhSlos slos = {0};
     CU_ASSERT_TRUE(rh_slos_parse(&slos, RH_METRIC_TTFT, "p90<955ms,mean<506ms", NULL));
-    RhOutcome all = rh_outcome(result, &slos);
+    RhServiceMetrics all = rh_service_metrics(result, &slos);
     CU_ASSERT_TRUE(all.slos_kept);
     CU_ASSERT_FALSE(all.slos_kept_surely);        /* 95 of 100 may be luck */
     RH_CHECK_CLOSE(all.slo_met_frac, 0.5, 1e-12); /* 50 have less than 506 ms */
     for (guint i = 0; i < 20; i++) {
-        RhServed *s = &g_array_index(result->served, RhServed, i * 5);
+        RhRequestRecord *s = &g_array_index(result->served, RhRequestRecord, i * 5);
         s->outcome = i % 2 ? RH_SERVED_REFUSED : RH_SERVED_UNFINISHED;
         s->t_first_s = s->t_end_s = (double)NAN;
     }
-    RhOutcome fewer = rh_outcome(result, &slos);
+    RhServiceMetrics fewer = rh_service_metrics(result, &slos);
     CU_ASSERT_EQUAL(fewer.refused_count, 10);
     CU_ASSERT_EQUAL(fewer.unfinished_count, 10);
     CU_ASSERT_EQUAL(fewer.completed_count, 80);
@@ -120,30 +120,30 @@ static void a_level_is_kept_with_the_allowance(void)
     g_autoptr(RhServiceResult) result = hundred();
     RhSlos slos = {0};
     CU_ASSERT_TRUE(rh_slos_parse(&slos, RH_METRIC_TTFT, "mean<600ms,p50<1.05s", NULL));
-    RhOutcome bare = rh_outcome(result, &slos);
+    RhServiceMetrics bare = rh_service_metrics(result, &slos);
     CU_ASSERT_TRUE(bare.slos_kept_surely);
     RH_CHECK_CLOSE(bare.verdicts[0].allowed, bare.verdicts[0].measured, 1e-12);
     slos.allowance.tpot_frac = 9; /* of another measure */
-    CU_ASSERT_TRUE(rh_outcome(result, &slos).slos_kept_surely);
+    CU_ASSERT_TRUE(rh_service_metrics(result, &slos).slos_kept_surely);
     slos.allowance.ttft_frac = 0.25;
-    RhOutcome aired = rh_outcome(result, &slos);
+    RhServiceMetrics aired = rh_service_metrics(result, &slos);
     RH_CHECK_CLOSE(aired.verdicts[0].allowed, 1.25 * bare.verdicts[0].measured, 1e-9);
     CU_ASSERT_TRUE(aired.verdicts[0].kept && aired.verdicts[0].kept_likely);
     CU_ASSERT_FALSE(aired.verdicts[0].kept_allowed || aired.verdicts[0].kept_surely);
     CU_ASSERT_FALSE(aired.slos_kept_allowed);
     CU_ASSERT_TRUE(aired.verdicts[1].kept_surely); /* 84 of 100 are within, still */
     CU_ASSERT_TRUE(rh_slos_parse(&slos, RH_METRIC_E2E, "mean<5s", NULL));
-    RhSloVerdict whole = rh_outcome(result, &slos).verdicts[2]; /* 0.505 s, then 0.2 s */
+    RhSloVerdict whole = rh_service_metrics(result, &slos).verdicts[2]; /* 0.505 s, then 0.2 s */
     RH_CHECK_CLOSE(whole.allowed, 0.505 * 1.25 + 0.2 * 10, 1e-9);
     slos.allowance.ttft_frac = 1;
-    CU_ASSERT_FALSE(rh_outcome(result, &slos).verdicts[1].kept_surely); /* 52 of 100 */
-    CU_ASSERT_TRUE(rh_outcome(result, &slos).verdicts[1].kept_likely);
+    CU_ASSERT_FALSE(rh_service_metrics(result, &slos).verdicts[1].kept_surely); /* 52 of 100 */
+    CU_ASSERT_TRUE(rh_service_metrics(result, &slos).verdicts[1].kept_likely);
 }
 
 static void an_empty_result_has_no_figures(void)
 {
     g_autoptr(RhServiceResult) result = result_new(0);
-    RhOutcome out = rh_outcome(result, NULL);
+    RhServiceMetrics out = rh_service_metrics(result, NULL);
     CU_ASSERT_EQUAL(out.requests_count, 0);
     CU_ASSERT_EQUAL(out.tokens_per_s, 0);
     CU_ASSERT_TRUE(isnan(out.metrics[RH_METRIC_E2E].p50.value));

@@ -18,7 +18,7 @@ static const RhUnsearched *find(const GArray *all, const char *key)
     return NULL;
 }
 
-static RhPlan *plan_of(const RhCase *c, const RhPlanOptions *options)
+static RhPlan *plan_of(const RhProblem *c, const RhPlanOptions *options)
 {
     RhPlan *plan = rh_plan(c, options, NULL);
     g_assert(plan && plan->entries->len > 0);
@@ -26,7 +26,7 @@ static RhPlan *plan_of(const RhCase *c, const RhPlanOptions *options)
 }
 
 /* Its own rehearsal, whole. */
-static double step_s(const RhCase *c, const RhLayout *layout)
+static double step_s(const RhProblem *c, const RhLayout *layout)
 {
     RhEngineOptions options = {0};
     g_autoptr(RhRehearsal) r = rh_rehearse(c, layout, &options, NULL, NULL, NULL);
@@ -52,7 +52,7 @@ static void each_is_the_first_row_with_one_thing_changed(void)
         CU_ASSERT_PTR_NOT_NULL_FATAL(one);
         CU_ASSERT_TRUE(one->numerics && one->change && !one->why);
         CU_ASSERT_PTR_NOT_NULL_FATAL(one->r);
-        RhCase changed = k.c;
+        RhProblem changed = k.c;
         if (strcmp(one->key, "gradients") == 0)
             changed.job.gradient_bytes = 2;
         else if (strcmp(one->key, "moments") == 0)
@@ -69,7 +69,7 @@ static void each_is_the_first_row_with_one_thing_changed(void)
 }
 
 /* The step before the layout's; 0: there is none. */
-static int32_t less_offload(const RhCase *c, const RhLayout *layout)
+static int32_t less_offload(const RhProblem *c, const RhLayout *layout)
 {
     int32_t less = 0;
     for (int32_t step = 0;; step++) {

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "sim/ledger.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "tests/model_counts.h"
@@ -171,7 +171,7 @@ static void convolutions_fill_channels_and_write_whole_gradients(void)
 
 /* --- on a machine --- */
 
-static void check_layout(const RhCase *c, const char *text)
+static void check_layout(const RhProblem *c, const char *text)
 {
     g_autoptr(GError) error = NULL;
     RhLayout said = rh_train_default(c);
@@ -188,7 +188,7 @@ static void check_layout(const RhCase *c, const char *text)
     RhLedger ledger = rh_ledger_walk(p, memory.stage, RH_MEMORY_TIER_HBM);
     CU_ASSERT_DOUBLE_EQUAL(ledger.peak_bytes / memory.peak_bytes, 1, 1e-9);
     RhEngineOptions options = {0};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, c->platform, &options, &error);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, c->platform, &options, &error);
     g_assert_no_error(error);
     bool holds =
         closed <= segment * (1 + 1e-9) && segment <= run->step_time_s * (1 + 1e-9) && closed > 0;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "sim/run_costs.h"
+#include "sim/run_cost_tree.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "tests/engine_kit.h"
@@ -117,7 +117,7 @@ static void a_generation_shares_its_states(void)
 /* Every rank runs one kernel; `kernel` NULL: the time is given. */
 static RhProgram *of_one_kernel(int32_t ranks, const RhKernel *kernel, double seconds)
 {
-    RhSpan all = {1, ranks};
+    RhStride all = {1, ranks};
     RhProgram *p = rh_program_new(ranks);
     RhTask task = kit_task(RH_TASK_KERNEL, RH_LANE_COMPUTE);
     rh_program_begin_role(p, "all", 0, &all, 1);

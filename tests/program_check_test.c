@@ -5,11 +5,11 @@
 
 static void a_group_has_every_rank_in_one_place(void)
 {
-    static const RhSpan patterns[][3] = {{{1, 4}, {16, 2}, {1, 1}},
-                                         {{16, 2}, {1, 4}, {4, 4}},
-                                         {{8, 4}, {1, 1}, {1, 1}},
-                                         {{1, 32}, {1, 1}, {1, 1}},
-                                         {{4, 2}, {16, 2}, {2, 1}}};
+    static const RhStride patterns[][3] = {{{1, 4}, {16, 2}, {1, 1}},
+                                           {{16, 2}, {1, 4}, {4, 4}},
+                                           {{8, 4}, {1, 1}, {1, 1}},
+                                           {{1, 32}, {1, 1}, {1, 1}},
+                                           {{4, 2}, {16, 2}, {2, 1}}};
     for (size_t i = 0; i < G_N_ELEMENTS(patterns); i++) {
         RhProgram *p = rh_program_new(32);
         int32_t count[32] = {0}, members[32], again[32];
@@ -33,7 +33,7 @@ static void a_group_has_every_rank_in_one_place(void)
 static void members_are_numbered_with_the_first_span_fastest(void)
 {
     g_autoptr(RhProgram) p = rh_program_new(32);
-    RhSpan spans[] = {{8, 2}, {1, 4}};
+    RhStride spans[] = {{8, 2}, {1, 4}};
     int32_t members[8], wanted[] = {16, 24, 17, 25, 18, 26, 19, 27};
     rh_program_add_group(p, "g", spans, 2);
     CU_ASSERT_EQUAL(rh_group_members(rh_program_group(p, 0), 26, members), 5);
@@ -43,7 +43,7 @@ static void members_are_numbered_with_the_first_span_fastest(void)
 static void a_role_lists_its_box_of_ranks(void)
 {
     g_autoptr(RhProgram) p = rh_program_new(32);
-    RhSpan spans[] = {{1, 2}, {8, 3}};
+    RhStride spans[] = {{1, 2}, {8, 3}};
     int32_t wanted[] = {4, 5, 12, 13, 20, 21};
     rh_program_begin_role(p, "r", 4, spans, 2);
     rh_program_end_role(p);
@@ -114,7 +114,7 @@ static void set_pred(RhProgram *p, int32_t i, int32_t pred)
     g_array_append_val(p->preds, pred);
 }
 
-static void set_group(RhProgram *p, RhSpan a, RhSpan b)
+static void set_group(RhProgram *p, RhStride a, RhStride b)
 {
     group(p)->spans_count = 2;
     group(p)->spans[0] = a;
@@ -135,16 +135,16 @@ BREAKS(group_size, group(p)->size = 3)
 BREAKS(group_extent, group(p)->spans[0].extent = 0)
 BREAKS(group_stride, group(p)->spans[0].stride = 0)
 BREAKS(group_stride_below, group(p)->spans[0].stride = -1)
-BREAKS(group_spans, group(p)->spans_count = RH_SPANS_MAX + 1)
+BREAKS(group_spans, group(p)->spans_count = RH_STRIDES_MAX + 1)
 BREAKS(group_spans_below, group(p)->spans_count = -1)
 BREAKS(group_label, group(p)->label = 99)
 BREAKS(group_reach, group(p)->spans[0].stride = 4)
-BREAKS(group_overflow, group(p)->spans[0] = ((RhSpan){INT32_MAX, INT32_MAX}))
-BREAKS(group_overlap, set_group(p, (RhSpan){1, 2}, (RhSpan){1, 2}))
+BREAKS(group_overflow, group(p)->spans[0] = ((RhStride){INT32_MAX, INT32_MAX}))
+BREAKS(group_overlap, set_group(p, (RhStride){1, 2}, (RhStride){1, 2}))
 BREAKS(group_outside_role, group(p)->spans[0].stride = 2)
-BREAKS(group_larger_than_role, set_group(p, (RhSpan){1, 2}, (RhSpan){2, 2}))
+BREAKS(group_larger_than_role, set_group(p, (RhStride){1, 2}, (RhStride){2, 2}))
 BREAKS(role_size, role(p, 0)->ranks_count = 1)
-BREAKS(role_spans, role(p, 0)->spans_count = RH_SPANS_MAX + 1)
+BREAKS(role_spans, role(p, 0)->spans_count = RH_STRIDES_MAX + 1)
 BREAKS(role_label, role(p, 0)->label = -1)
 BREAKS(role_first_below, role(p, 0)->first_rank = -1)
 BREAKS(role_past_end, role(p, 1)->first_rank = 3)
@@ -316,7 +316,7 @@ static void every_broken_invariant_is_refused(void)
 static void spans_reach_their_last_member_and_no_further(void)
 {
     static const struct {
-        RhSpan spans[2];
+        RhStride spans[2];
         int32_t ranks_least;
     } groups[] = {{{{1, 2}, {4, 3}}, 10}, {{{3, 2}, {1, 3}}, 6}, {{{1, 1}, {7, 2}}, 8}};
     for (size_t i = 0; i < G_N_ELEMENTS(groups); i++)
@@ -333,7 +333,7 @@ static void harmless_changes_are_accepted(void)
     set_pred(p, RECV, SEND); /* the other order does not deadlock */
     event(p, 2)->at_task = MARK;
     group(p)->spans_count = 2; /* a span of one changes nothing */
-    group(p)->spans[1] = (RhSpan){1, 1};
+    group(p)->spans[1] = (RhStride){1, 1};
     CU_ASSERT_TRUE(rh_program_check(p, NULL));
     p->ranks_count = 5; /* a rank without a role */
     CU_ASSERT_TRUE(rh_program_check(p, NULL));
@@ -344,7 +344,7 @@ static void a_role_that_holds_half_of_a_group_is_refused(void)
 {
     for (int32_t first = 0; first < 3; first++) {
         g_autoptr(RhProgram) p = rh_program_new(4);
-        RhSpan pair = {1, 2};
+        RhStride pair = {1, 2};
         rh_program_begin_role(p, "role", first, &pair, 1);
         kit_collective(p, RH_LANE_TP, RH_OP_ALL_REDUCE, RH_ALGO_RING,
                        rh_program_add_group(p, "tp", &pair, 1), 1e6, -1);
@@ -352,7 +352,7 @@ static void a_role_that_holds_half_of_a_group_is_refused(void)
         CU_ASSERT_EQUAL(rh_program_check(p, NULL), (first != 1));
     }
     g_autoptr(RhProgram) p = rh_program_new(2);
-    RhSpan pair = {1, 2};
+    RhStride pair = {1, 2};
     rh_program_begin_role(p, "second alone", 1, NULL, 0);
     kit_collective(p, RH_LANE_TP, RH_OP_ALL_REDUCE, RH_ALGO_RING,
                    rh_program_add_group(p, "tp", &pair, 1), 1e6, -1);
@@ -366,7 +366,7 @@ static void a_role_that_holds_half_of_a_group_is_refused(void)
 static RhProgram *first_and_last(void)
 {
     RhProgram *p = rh_program_new(8);
-    RhSpan pair = {1, 2}, ends = {6, 2};
+    RhStride pair = {1, 2}, ends = {6, 2};
     int32_t group = rh_program_add_group(p, "ends", &ends, 1);
     rh_program_space_group(p, group, 0, 8);
     for (int32_t r = 0; r < 4; r++) {
@@ -396,7 +396,7 @@ static void a_group_may_join_first_and_last_role(void)
 static RhProgram *two_turns(void)
 {
     RhProgram *p = rh_program_new(16);
-    RhSpan pair[] = {{1, 2}, {8, 2}}, ends = {6, 2};
+    RhStride pair[] = {{1, 2}, {8, 2}}, ends = {6, 2};
     int32_t group = rh_program_add_group(p, "ends", &ends, 1);
     rh_program_space_group(p, group, 0, 8);
     for (int32_t r = 0; r < 4; r += 3) {
@@ -452,8 +452,8 @@ static void such_a_group_is_called_alike_by_all_its_roles(void)
 static void ranks_of_a_role_meet_the_same_roles(void)
 {
     g_autoptr(RhProgram) p = rh_program_new(4);
-    RhSpan pair = {1, 2};
-    int32_t across = rh_program_add_group(p, "pairs", &(RhSpan){2, 2}, 1);
+    RhStride pair = {1, 2};
+    int32_t across = rh_program_add_group(p, "pairs", &(RhStride){2, 2}, 1);
     for (int32_t r = 0; r < 3; r++) {
         rh_program_begin_role(p, "role", r == 0 ? 0 : r + 1, &pair, r == 0 ? 1 : 0);
         kit_collective(p, RH_LANE_DP, RH_OP_ALL_REDUCE, RH_ALGO_RING, across, 1e6, -1);
@@ -469,7 +469,7 @@ static void crossed_calls_are_found_to_wait_for_each_other(void)
 {
     for (int crossed = 0; crossed < 2; crossed++) {
         g_autoptr(RhProgram) p = rh_program_new(2);
-        RhSpan pair = {1, 2};
+        RhStride pair = {1, 2};
         int32_t groups[] = {rh_program_add_group(p, "a", &pair, 1),
                             rh_program_add_group(p, "b", &pair, 1)};
         for (int32_t r = 0; r < 2; r++) {

@@ -38,7 +38,7 @@ static inline int32_t program_gemm(RhProgram *p, int32_t pred)
 static inline RhProgram *two_stages(void)
 {
     RhProgram *p = rh_program_new(4);
-    RhSpan pair = {1, 2};
+    RhStride pair = {1, 2};
     p->kernel_gap_s = 1e-5 / 3;
     p->gap_source = rh_intern("a fit");
     rh_program_begin_role(p, "stage 0", 0, &pair, 1);

@@ -5,9 +5,9 @@
 
 /* --- sameness, field by field (structs have padding, spans have unused ends) --- */
 
-static bool same_spans(const RhSpan *a, const RhSpan *b, int32_t count)
+static bool same_spans(const RhStride *a, const RhStride *b, int32_t count)
 {
-    return memcmp(a, b, (size_t)count * sizeof(RhSpan)) == 0;
+    return memcmp(a, b, (size_t)count * sizeof(RhStride)) == 0;
 }
 
 static bool same_task(const RhTask *a, const RhTask *b)

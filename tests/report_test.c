@@ -94,7 +94,7 @@ static void svg_escapes_what_xml_needs(void)
 typedef struct {
     RhModel *model;
     RhPlatform *platform;
-    RhCase c;
+    RhProblem c;
     RhQuestion q;
     RhRehearsal a, b;
 } World;
@@ -132,7 +132,7 @@ static World world_new(void)
                .a = answer(4, 50, 5),
                .b = answer(8, 50, 11)};
     CU_ASSERT_PTR_NOT_NULL_FATAL(w.platform);
-    w.c = (RhCase){
+    w.c = (RhProblem){
         .model = w.model,
         .platform = w.platform,
         .stack = rh_stack_by_name("megatron", NULL),

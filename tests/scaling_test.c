@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "strategies/serve/scaling.h"
+#include "strategies/serve/service/autoscaling.h"
 #include "tests/serve_kit.h"
 
 #define UP_S 30 /* Ray Serve's delay, of looks 10 s apart */
@@ -72,7 +72,7 @@ static void replicas_start_before_they_serve(void)
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
-    double start_s = rh_service_room(service, 0).start_s, rate;
+    double start_s = rh_service_kv_budget(service, 0).start_s, rate;
     rate =
         1 / (4 / s.platform->nvme_bytes_per_s.value +
              1 / (s.platform->host_bytes_per_s.value * s.serving.server->stream_nvme_frac.value));

@@ -7,7 +7,7 @@
 #include "tests/train_kit.h"
 
 /* Of the group that holds `rank`. */
-static double alone_s(const RhCase *c, const RhGroupNetwork *net, RhGroupKind kind, int32_t rank)
+static double alone_s(const RhProblem *c, const RhGroupNetwork *net, RhGroupKind kind, int32_t rank)
 {
     const RhGroup *g = rh_program_group(net->skeleton, net->groups[kind]);
     g_autofree int32_t *gpus = g_new(int32_t, g->size);
@@ -15,7 +15,7 @@ static double alone_s(const RhCase *c, const RhGroupNetwork *net, RhGroupKind ki
     return rh_collective_alone_s(RH_OP_ALL_GATHER, RH_ALGO_RING, g->size, gpus, 1e8, c->platform);
 }
 
-static bool stands_for_one(const RhCase *c, const RhGroupNetwork *net, RhGroupKind kind,
+static bool stands_for_one(const RhProblem *c, const RhGroupNetwork *net, RhGroupKind kind,
                            const GArray *apart, int32_t rank)
 {
     double seconds = alone_s(c, net, kind, rank);

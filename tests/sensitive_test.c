@@ -18,16 +18,16 @@ static double apart_frac(int64_t microbatches, RhStepSpread *spread)
         train_kit("deepseek-v3", "hgx-h800:64", "hai-llm", 32 * microbatches, 4096);
     k.c.job.recipe = rh_recipe_by_name("fp8-block");
     RhRehearsalNote note = {train_layout(&k, LAYOUT), 0};
-    g_autoptr(RhAloneTimes) alone = rh_alone_times_new(k.platform);
-    g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
+    g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(k.platform);
+    g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
     g_autoptr(RhApart) apart =
-        rh_apart_new(rh_rehearsal_build, sizeof note, k.platform, alone, folded, &k.c);
+        rh_isolated_run_new(rh_rehearsal_build, sizeof note, k.platform, alone, folded, &k.c);
     RhEngineOptions timers = {0}, flows = {.collapse_disabled = true};
     g_autoptr(RhRun) by_timers = NULL;
     g_autoptr(RhRun) by_flows = NULL;
-    rh_apart_run(apart, 1, 1, &note, &timers, &by_timers, &error, NULL, NULL);
+    rh_isolated_run_run(apart, 1, 1, &note, &timers, &by_timers, &error, NULL, NULL);
     g_assert_no_error(error);
-    rh_apart_run(apart, 1, 1, &note, &flows, &by_flows, &error, NULL, NULL);
+    rh_isolated_run_run(apart, 1, 1, &note, &flows, &by_flows, &error, NULL, NULL);
     g_assert_no_error(error);
     CU_ASSERT_TRUE(
         rh_step_spread(apart, &note, by_timers->step_time_s, &timers, 2, spread, &error));

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "platforms/power.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 #include "tests/serve_kit.h"
 
 /* Watts of the states over what the timeline says, hosts and buildings aside. */
@@ -17,7 +17,7 @@ static void devices_draw_what_iterations_do(void)
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){.timeline = true});
     double reading_s = 0, making_s = 0;
     for (guint i = 0; i < r->works->len; i++) {
-        const RhServedWork *w = &g_array_index(r->works, RhServedWork, i);
+        const RhServiceWork *w = &g_array_index(r->works, RhServiceWork, i);
         *(w->prompts > 0 ? &reading_s : &making_s) +=
             within_s(&r->window, w->t_begin_s, w->t_end_s);
     }
@@ -30,7 +30,7 @@ static void devices_draw_what_iterations_do(void)
     CU_ASSERT_TRUE(r->window.steady);
     RH_CHECK_CLOSE(r->window.energy_j, expected, 1e-9);
     RhSlos none = {0};
-    RhOutcome o = rh_outcome(r, &none);
+    RhServiceMetrics o = rh_service_metrics(r, &none);
     RH_CHECK_CLOSE(o.energy_j_per_token, expected / (o.tokens_per_s * o.window_s), 1e-9);
     close_setting(&s);
 }
@@ -43,7 +43,7 @@ static void what_is_not_known_is_not_told(void)
     g_autoptr(RhRequests) requests = drawn(10, 3, 200, 10);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     RhSlos none = {0};
-    RhOutcome o = rh_outcome(r, &none);
+    RhServiceMetrics o = rh_service_metrics(r, &none);
     CU_ASSERT_TRUE(isnan(o.energy_j_per_token));
     close_setting(&s);
 }

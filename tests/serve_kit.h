@@ -2,8 +2,8 @@
 /* A model served on a platform, for tests of services. */
 #include <stdio.h>
 
-#include "strategies/serve/service.h"
-#include "strategies/serve/wires.h"
+#include "strategies/serve/replica/replica_traffic.h"
+#include "strategies/serve/service/service.h"
 #include "tests/testkit.h"
 
 typedef struct {
@@ -46,7 +46,7 @@ static inline RhServiceResult *serve(const Setting *s, const RhRequests *request
 }
 
 /* Seconds of a stretch that lie in the window. */
-static inline double within_s(const RhServedWindow *w, double from_s, double until_s)
+static inline double within_s(const RhSteadyWindow *w, double from_s, double until_s)
 {
     double end_s = w->t_begin_s + w->duration_s;
     return MAX(0, MIN(until_s, end_s) - MAX(from_s, w->t_begin_s));
@@ -63,9 +63,9 @@ static inline RhRequests *drawn(int32_t count, double rate, int32_t input, int32
     return rh_requests_draw(&plan);
 }
 
-static inline const RhServed *at(const RhServiceResult *r, guint i)
+static inline const RhRequestRecord *at(const RhServiceResult *r, guint i)
 {
-    return &g_array_index(r->served, RhServed, i);
+    return &g_array_index(r->served, RhRequestRecord, i);
 }
 
 /* Seconds of what a server's ranks send each other in an iteration that takes so long, on links of their own. */
@@ -75,10 +75,10 @@ static inline double wire_s(const Setting *s, double iteration_s, int32_t tokens
     pool.batch = s->serving.server->batch;
     pool.chunk = s->serving.server->chunk;
     g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &pool, NULL);
-    g_autoptr(RhWires) wires = rh_wires_new(it, 0);
+    g_autoptr(RhReplicaTraffic) wires = rh_replica_traffic_new(it, 0);
     double alone_s[RH_WIRE_PARTS], sum_s = 0;
     CU_ASSERT_PTR_NOT_NULL_FATAL(wires);
-    rh_wires_alone(wires, iteration_s, tokens, 1, alone_s);
+    rh_replica_traffic_alone(wires, iteration_s, tokens, 1, alone_s);
     for (int i = 0; i < RH_WIRE_PARTS; i++)
         sum_s += alone_s[i];
     return sum_s;

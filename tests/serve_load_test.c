@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "strategies/serve/iteration.h"
+#include "strategies/serve/iteration/iteration.h"
 #include "tests/serve_kit.h"
 
 static RhIterations *iterations_of(Setting *s, RhExpertLoad *load, const char *text)

@@ -296,7 +296,7 @@ static void an_answer_passes_its_own_check(void)
         for (guint q = 0; q < list->list->len; q++)
             g_array_index(list->list, RhRequest, q).t_s *= stretch;
         g_autoptr(RhServiceResult) r = rh_service_run(service, list, &(RhClient){0}, NULL);
-        RhOutcome o = rh_outcome(r, &options.slos);
+        RhServiceMetrics o = rh_service_metrics(r, &options.slos);
         CU_ASSERT_TRUE(o.slos_kept_surely && !o.overloaded);
         CU_ASSERT_EQUAL(o.tokens_per_s, e->outcome.tokens_per_s);
         CU_ASSERT_EQUAL(o.goodput_per_s, e->outcome.goodput_per_s);
@@ -448,7 +448,7 @@ static void levels_out_of_reach_are_told_at_once(void)
     d.pools[0].chunk = 16384;
     g_autoptr(RhService) service = rh_service_new(&k.serving, &d, NULL);
     g_autoptr(RhServiceResult) result = rh_service_run(service, k.requests, &open, NULL);
-    const RhServed *one = &g_array_index(result->served, RhServed, 0);
+    const RhRequestRecord *one = &g_array_index(result->served, RhRequestRecord, 0);
     CU_ASSERT_TRUE(plan->unkept.least_s <= (one->t_first_s - one->t_arrive_s) * 1.03);
     CU_ASSERT_TRUE(plan->unkept.least_s > (one->t_first_s - one->t_arrive_s) * 0.9);
 }
@@ -469,7 +469,8 @@ static void prompts_too_long_are_counted(void)
         g_autoptr(RhServiceResult) result = rh_service_run(service, k.requests, &open, NULL);
         int32_t refused = 0;
         for (guint r = 0; r < result->served->len; r++)
-            refused += g_array_index(result->served, RhServed, r).outcome == RH_SERVED_REFUSED;
+            refused +=
+                g_array_index(result->served, RhRequestRecord, r).outcome == RH_SERVED_REFUSED;
         CU_ASSERT_EQUAL(rh_service_too_long(service, k.requests), refused);
         CU_ASSERT_EQUAL(refused > 0, i > 0);
     }

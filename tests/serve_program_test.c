@@ -1,5 +1,5 @@
 /* What a service did, as a program: legal, and as long as the service says where links are its own. */
-#include "strategies/serve/program.h"
+#include "strategies/serve/results/service_program.h"
 #include "tests/engine_kit.h"
 #include "tests/serve_kit.h"
 
@@ -27,7 +27,7 @@ static Told tell(const char *model, const char *platform, const char *deployment
     CU_ASSERT_PTR_NOT_NULL_FATAL(t.program);
     CU_ASSERT_PTR_NULL(error);
     for (guint i = 0; i < t.result->works->len; i++)
-        t.t_end_s = fmax(t.t_end_s, g_array_index(t.result->works, RhServedWork, i).t_end_s);
+        t.t_end_s = fmax(t.t_end_s, g_array_index(t.result->works, RhServiceWork, i).t_end_s);
     return t;
 }
 
@@ -60,14 +60,14 @@ static void one_request_is_a_sum(void)
 {
     g_autoptr(RhRequests) requests = burst(1, 4096, 8);
     Told t = tell("llama-3.1-8b", "h100-sxm:1x2,ib:400Gb/s", "tp1/tp1", requests);
-    const RhServed *served = at(t.result, 0);
-    const RhServedWork *first = &g_array_index(t.result->works, RhServedWork, 0);
+    const RhRequestRecord *served = at(t.result, 0);
+    const RhServiceWork *first = &g_array_index(t.result->works, RhServiceWork, 0);
     double bytes =
         rh_iterations_token_bytes(rh_service_iterations(t.service, 0)) * served->input_tokens;
     double link = t.s.platform->nic_bytes_per_s.value * t.s.platform->nic_efficiency_frac.value;
     double works_s = 0;
     for (guint i = 0; i < t.result->works->len; i++) {
-        const RhServedWork *w = &g_array_index(t.result->works, RhServedWork, i);
+        const RhServiceWork *w = &g_array_index(t.result->works, RhServiceWork, i);
         works_s += w->t_end_s - w->t_begin_s;
     }
     RH_CHECK_CLOSE(rehearsed_s(&t),
@@ -102,7 +102,7 @@ static void sums_and_caches_share_their_nics(void)
         Told t = tell("llama-3.1-8b", "h100-sxm:1x4,ib:100Gb/s", deployments[i], requests);
         double late_s = 0;
         for (guint k = 0; k < t.result->works->len; k++)
-            late_s += g_array_index(t.result->works, RhServedWork, k).late_s;
+            late_s += g_array_index(t.result->works, RhServiceWork, k).late_s;
         CU_ASSERT_TRUE(late_s > 1e-3);
         RH_CHECK_CLOSE(rehearsed_s(&t), t.t_end_s, 0.06);
         drop(&t);

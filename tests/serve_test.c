@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/serve/outcome.h"
-#include "strategies/serve/router.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/router.h"
 #include "tests/serve_kit.h"
 #include "tests/train_kit.h"
 #include "workloads/ops.h"
@@ -104,7 +104,7 @@ static void everything_is_served(void)
         g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
         int64_t in = 0, out = 0;
         for (guint k = 0; k < r->served->len; k++) {
-            const RhServed *q = at(r, k);
+            const RhRequestRecord *q = at(r, k);
             CU_ASSERT_EQUAL(q->outcome, RH_SERVED_DONE);
             CU_ASSERT_TRUE(q->t_arrive_s < q->t_admit_s && q->t_admit_s < q->t_first_s &&
                            q->t_first_s < q->t_end_s);
@@ -194,7 +194,7 @@ static void works_are_kept(void)
     double end_s[2] = {0, 0}, busy_s = 0;
     int64_t iterations = 0, read = 0;
     for (guint i = 0; i < r->works->len; i++) {
-        const RhServedWork *w = &g_array_index(r->works, RhServedWork, i);
+        const RhServiceWork *w = &g_array_index(r->works, RhServiceWork, i);
         CU_ASSERT_TRUE(w->t_begin_s >= end_s[w->replica] - 1e-12);
         CU_ASSERT_TRUE(w->prompts + w->continued > 0);
         end_s[w->replica] = w->t_end_s;
@@ -270,7 +270,8 @@ static void answers_repeat(void)
     g_autoptr(RhRequests) requests = drawn(300, 60, 1000, 200);
     g_autoptr(RhServiceResult) a = serve(&s, requests, &(RhClient){0});
     g_autoptr(RhServiceResult) b = serve(&s, requests, &(RhClient){0});
-    CU_ASSERT_EQUAL(memcmp(a->served->data, b->served->data, sizeof(RhServed) * a->served->len), 0);
+    CU_ASSERT_EQUAL(
+        memcmp(a->served->data, b->served->data, sizeof(RhRequestRecord) * a->served->len), 0);
     close_setting(&s);
 }
 
@@ -397,7 +398,7 @@ static void pools_hand_over(void)
     g_autoptr(RhRequests) requests = drawn(100, 20, 3000, 200);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     for (guint k = 0; k < r->served->len; k++) {
-        const RhServed *q = at(r, k);
+        const RhRequestRecord *q = at(r, k);
         CU_ASSERT_EQUAL(q->outcome, RH_SERVED_DONE);
         CU_ASSERT_TRUE(q->replica >= 2 && q->t_transfer_s > 0);
         CU_ASSERT_TRUE(q->t_first_s - q->t_admit_s > q->t_transfer_s + q->t_stall_s);
@@ -420,7 +421,7 @@ static void a_full_pool_holds_first_tokens(void)
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     for (guint k = 1; k < r->served->len; k++) {
-        const RhServed *before = at(r, k - 1), *q = at(r, k);
+        const RhRequestRecord *before = at(r, k - 1), *q = at(r, k);
         double answer_s = q->t_end_s - q->t_first_s, parts_s = 0;
         CU_ASSERT_TRUE(q->t_first_s >= before->t_end_s - 1e-9);
         CU_ASSERT_TRUE(q->t_first_s < before->t_end_s + 0.05 * answer_s);
@@ -483,7 +484,7 @@ static int64_t room_of(const char *model, const char *deployment)
     Setting s = setting_of(model, "dgx-h100:1", deployment);
     g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(service);
-    int64_t tokens = rh_service_room(service, 0).tokens;
+    int64_t tokens = rh_service_kv_budget(service, 0).tokens;
     close_setting(&s);
     return tokens;
 }

@@ -1,7 +1,7 @@
 /* Rates and prices are of the steady stretch of a run: how many requests were played does not change them. */
 #include <math.h>
 
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 #include "tests/serve_kit.h"
 
 #define PRICE_USD_PER_H 2.4
@@ -18,12 +18,12 @@ static RhRequests *even(int32_t count, double rate_per_s, int32_t input, int32_t
     return rh_requests_draw(&plan);
 }
 
-static RhOutcome outcome_of(const Setting *s, const RhRequests *requests, const RhClient *client,
-                            RhServedWindow *window)
+static RhServiceMetrics outcome_of(const Setting *s, const RhRequests *requests,
+                                   const RhClient *client, RhSteadyWindow *window)
 {
     g_autoptr(RhServiceResult) r = serve(s, requests, client);
     *window = r->window;
-    return rh_outcome(r, NULL);
+    return rh_service_metrics(r, NULL);
 }
 
 static void a_price_does_not_depend_on_the_sample(void)
@@ -33,8 +33,8 @@ static void a_price_does_not_depend_on_the_sample(void)
     double rate = 20, usd_per_s = 2 * PRICE_USD_PER_H / 3600, joules = 0;
     for (int32_t count = 500; count <= 8000; count *= 4) {
         g_autoptr(RhRequests) requests = even(count, rate, 1000, 200);
-        RhServedWindow w;
-        RhOutcome o = outcome_of(&s, requests, &(RhClient){0}, &w);
+        RhSteadyWindow w;
+        RhServiceMetrics o = outcome_of(&s, requests, &(RhClient){0}, &w);
         CU_ASSERT_TRUE(w.steady && w.t_begin_s > 0);
         CU_ASSERT_TRUE(w.t_begin_s + w.duration_s < o.duration_s);
         RH_CHECK_CLOSE(o.request_rate_per_s, rate, 1e-2);
@@ -55,8 +55,8 @@ static void a_closed_loop_counts_as_a_whole(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
     g_autoptr(RhRequests) requests = even(200, 1, 500, 100);
-    RhServedWindow w;
-    RhOutcome o = outcome_of(&s, requests, &(RhClient){.at_once = 8}, &w);
+    RhSteadyWindow w;
+    RhServiceMetrics o = outcome_of(&s, requests, &(RhClient){.at_once = 8}, &w);
     CU_ASSERT_FALSE(w.steady);
     RH_CHECK_CLOSE(w.duration_s, o.duration_s, 1e-12);
     RH_CHECK_CLOSE(o.tokens_per_s, 200 * 100 / o.duration_s, 1e-9);
@@ -78,8 +78,8 @@ static void who_gives_up_counts(void)
         Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", rows[i].deployment);
         g_autoptr(RhRequests) requests = drawn(300, rows[i].rate_per_s, 4096, 16);
         g_autoptr(RhServiceResult) r = serve(&s, requests, &rows[i].client);
-        const RhServed *last = at(r, r->served->len - 1);
-        RhOutcome o = rh_outcome(r, NULL);
+        const RhRequestRecord *last = at(r, r->served->len - 1);
+        RhServiceMetrics o = rh_service_metrics(r, NULL);
         CU_ASSERT_TRUE(o.timed_out_count > 0);
         CU_ASSERT_TRUE(r->duration_s >= last->t_arrive_s - at(r, 0)->t_arrive_s);
         CU_ASSERT_TRUE(o.goodput_per_s <= 1.3 * rows[i].rate_per_s * o.slo_met_frac);
@@ -97,7 +97,7 @@ static void an_outage_counts(void)
     RhFailures failures = {.list = list, .restart_s = 100, .retries = 5};
     RhClient client = {.failures = &failures, .e2e_patience_s = 1};
     g_autoptr(RhServiceResult) r = serve(&s, requests, &client);
-    RhOutcome o = rh_outcome(r, NULL);
+    RhServiceMetrics o = rh_service_metrics(r, NULL);
     double last_s = at(r, 199)->t_arrive_s - at(r, 0)->t_arrive_s;
     CU_ASSERT_TRUE(o.completed_count > 0 && o.completed_count < 20);
     RH_CHECK_CLOSE(r->duration_s, last_s + 1, 1e-9);
@@ -115,7 +115,7 @@ static void nothing_answered_is_nothing(void)
         for (int32_t count = 1; count <= 20; count += 19) {
             g_autoptr(RhRequests) requests = even(count, 5, 1000, 100); /* too long for it */
             g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
-            RhOutcome o = rh_outcome(r, NULL);
+            RhServiceMetrics o = rh_service_metrics(r, NULL);
             CU_ASSERT_EQUAL(o.refused_count, count);
             CU_ASSERT_EQUAL(o.tokens_per_s_per_gpu, 0);
             CU_ASSERT_EQUAL(o.sequences_mean, 0);
@@ -134,7 +134,7 @@ static void static_batches_of_two_pools_wait_for_nobody(void)
         Setting s = setting_of("mistral-7b", "dgx-h100:2", "server=static,tp2/tp2");
         g_autoptr(RhRequests) requests = even(20, i == 0 ? 0.1 : 1, 64, 20);
         g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
-        RhOutcome o = rh_outcome(r, NULL);
+        RhServiceMetrics o = rh_service_metrics(r, NULL);
         CU_ASSERT_EQUAL(o.completed_count, 20);
         answer_s[i] = o.metrics[RH_METRIC_E2E].p99.value;
         close_setting(&s);
@@ -153,8 +153,8 @@ static void overload_is_said(void)
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
         g_autoptr(RhRequests) requests = drawn(rows[i].count, rows[i].rate_per_s, 1024, 256);
-        RhServedWindow w;
-        RhOutcome o = outcome_of(&s, requests, &(RhClient){0}, &w);
+        RhSteadyWindow w;
+        RhServiceMetrics o = outcome_of(&s, requests, &(RhClient){0}, &w);
         CU_ASSERT_EQUAL(o.overloaded, rows[i].overloaded);
         RH_CHECK_CLOSE(o.offered_per_s, rows[i].rate_per_s, 0.1);
         CU_ASSERT_EQUAL(o.request_rate_per_s < 0.8 * rows[i].rate_per_s, rows[i].overloaded);

@@ -7,7 +7,7 @@ static RhServeExtrapolation beyond_of(Setting *s, int32_t prompt, int32_t answer
 {
     g_autoptr(RhRequests) requests = drawn(40, 1, prompt, answer);
     g_autoptr(RhServiceResult) r = serve(s, requests, &(RhClient){.at_once = 4});
-    RhOutcome o = rh_outcome(r, &(RhSlos){0});
+    RhServiceMetrics o = rh_service_metrics(r, &(RhSlos){0});
     return rh_serve_extrapolation(&s->serving, &s->deployment, &o);
 }
 
@@ -59,7 +59,8 @@ static void experts_without_a_table_are_told(void)
 static void of_nobody_nothing_is_told(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1");
-    RhServeExtrapolation b = rh_serve_extrapolation(&s.serving, &s.deployment, &(RhOutcome){0});
+    RhServeExtrapolation b =
+        rh_serve_extrapolation(&s.serving, &s.deployment, &(RhServiceMetrics){0});
     CU_ASSERT_EQUAL(b.kinds[RH_SHAPES_GEMM].share_frac, 0);
     CU_ASSERT_PTR_NULL(b.device);
     close_setting(&s);

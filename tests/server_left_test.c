@@ -1,6 +1,6 @@
 /* What SGLang leaves of a device's memory by itself. */
 #include "base/units.h"
-#include "strategies/serve/room.h"
+#include "strategies/serve/cache/kv_budget.h"
 #include "tests/serve_kit.h"
 
 #define MIB (1024.0 * 1024)
@@ -9,7 +9,7 @@ static double left_mib(double capacity_gib, int32_t tp, int32_t dp, int32_t chun
 {
     const RhServer *sglang = rh_server_by_name("sglang", NULL);
     RhPool pool = {.tp = tp, .pp = 1, .dp = dp, .ep = 1, .replicas = 1, .chunk = chunk * dp};
-    return rh_server_left_bytes(&sglang->left, &pool, capacity_gib * RH_GIB_BYTES) / MIB;
+    return rh_memory_reserve_bytes(&sglang->left, &pool, capacity_gib * RH_GIB_BYTES) / MIB;
 }
 
 /* 512 and 1.5 of 8,192 tokens; 2 of 256 sequences on up to three ranks, of 512 on more; 128 of a rank. Ten GiB at
@@ -43,17 +43,17 @@ static void a_deployment_says_otherwise(void)
     RH_CHECK_CLOSE(rh_service_memory_frac(vllm, &pool, capacity), 0.9, 1e-9);
     pool.memory = 80;
     RH_CHECK_CLOSE(rh_service_memory_frac(sglang, &pool, capacity), 0.8, 1e-9);
-    CU_ASSERT_EQUAL(rh_server_left_chunk(&sglang->left, 24 * RH_GIB_BYTES), 2048);
-    CU_ASSERT_EQUAL(rh_server_left_chunk(&sglang->left, capacity), 8192);
-    CU_ASSERT_EQUAL(rh_server_left_chunk(&sglang->left, 178 * RH_GIB_BYTES), 16384);
-    CU_ASSERT_EQUAL(rh_server_left_chunk(&vllm->left, capacity), 0);
+    CU_ASSERT_EQUAL(rh_memory_reserve_chunk(&sglang->left, 24 * RH_GIB_BYTES), 2048);
+    CU_ASSERT_EQUAL(rh_memory_reserve_chunk(&sglang->left, capacity), 8192);
+    CU_ASSERT_EQUAL(rh_memory_reserve_chunk(&sglang->left, 178 * RH_GIB_BYTES), 16384);
+    CU_ASSERT_EQUAL(rh_memory_reserve_chunk(&vllm->left, capacity), 0);
     Setting small = setting_of("llama-3.2-1b", "rtx-4090:1x1", "server=sglang,tp1"),
             large = setting_of("llama-3.2-1b", "rtx-4090:1x1", "server=sglang,tp1,chunk=2048");
     g_autoptr(RhService) a = rh_service_new(&small.serving, &small.deployment, NULL);
     g_autoptr(RhService) b = rh_service_new(&large.serving, &large.deployment, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(a);
     CU_ASSERT_PTR_NOT_NULL_FATAL(b);
-    CU_ASSERT_EQUAL(rh_service_room(a, 0).tokens, rh_service_room(b, 0).tokens);
+    CU_ASSERT_EQUAL(rh_service_kv_budget(a, 0).tokens, rh_service_kv_budget(b, 0).tokens);
     close_setting(&small);
     close_setting(&large);
 }

@@ -1,9 +1,9 @@
-/* strategies/serve/history.h and over_time.h: what bins hold is what happened, however often they became wider. */
-#include "strategies/serve/history.h"
+/* strategies/serve/results/service_history.h and metrics_over_time.h: what bins hold is what happened, however often they became wider. */
+#include "strategies/serve/results/service_history.h"
 
 #include <math.h>
 
-#include "strategies/serve/over_time.h"
+#include "strategies/serve/results/metrics_over_time.h"
 #include "tests/serve_kit.h"
 
 typedef struct {
@@ -63,10 +63,10 @@ static void check_times(const RhServiceResult *result, guint requests, int32_t r
 {
     g_autoptr(GArray) times = rh_served_times(result, 60);
     double arrived = 0, ended = 0, t_s = 0;
-    double width_s = g_array_index(times, RhServedTime, 0).t_end_s;
+    double width_s = g_array_index(times, RhMetricsOverTime, 0).t_end_s;
     CU_ASSERT_TRUE(times->len > 0 && times->len <= 60);
     for (guint i = 0; i < times->len; i++) {
-        const RhServedTime *t = &g_array_index(times, RhServedTime, i);
+        const RhMetricsOverTime *t = &g_array_index(times, RhMetricsOverTime, i);
         CU_ASSERT_DOUBLE_EQUAL(t->t_begin_s, t_s, 1e-9 * t->t_end_s);
         t_s = t->t_end_s;
         bool last = i + 1 == times->len;
@@ -96,7 +96,7 @@ static void a_history_is_of_its_requests(void)
         CU_ASSERT_PTR_NULL(plain->history);
         double there_s = 0, out_s = 0, last_s = 0;
         for (guint i = 0; i < requests->list->len; i++) {
-            const RhServed *served = at(result, i);
+            const RhRequestRecord *served = at(result, i);
             CU_ASSERT_EQUAL(served->t_end_s, at(plain, i)->t_end_s);
             CU_ASSERT_EQUAL(served->outcome, RH_SERVED_DONE);
             there_s += served->t_end_s - s.serving.server->first_s.value - served->t_arrive_s -
@@ -128,7 +128,7 @@ static void the_slowest_come_first(void)
     CU_ASSERT_EQUAL(slowest->len, 8);
     CU_ASSERT_EQUAL(values->len, 300);
     for (guint i = 0; i < slowest->len; i++) {
-        const RhServed *served = at(result, (guint)g_array_index(slowest, int32_t, i));
+        const RhRequestRecord *served = at(result, (guint)g_array_index(slowest, int32_t, i));
         double parts_s = served->t_end_s - served->t_first_s;
         for (int p = 0; p < RH_TTFT_LAST; p++)
             parts_s += rh_served_ttft_part_s(served, (RhTtftPart)p);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sim/engine/session.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 #include "tests/engine_kit.h"
 
 #define NUMBERS 8
@@ -39,9 +39,9 @@ static void take_numbers(int32_t item, const GByteArray *bytes, const GError *er
 static const double *in_child(Child *child, void (*body)(double *out))
 {
     *child = (Child){.body = body};
-    RhWorkers workers = {
+    RhProcessPool workers = {
         .count = 1, .jobs = 1, .perform = run_body, .answer = take_numbers, .user = child};
-    rh_workers_run(&workers);
+    rh_process_pool_run(&workers);
     CU_ASSERT_TRUE_FATAL(child->answered);
     return child->out;
 }
@@ -114,7 +114,7 @@ static void share_from_the_start(double *out)
     submit(&two, two.b, 0, 1);
     out[0] = next_end_s(&two, NULL);
     out[1] = next_end_s(&two, NULL);
-    GArray *met = rh_session_meetings(two.session);
+    GArray *met = rh_session_collective_calls(two.session);
     for (uint32_t i = 0; i < met->len; i++)
         out[2] += g_array_index(met, RhSessionLink, i).alike;
     if (met->len > 0) {
@@ -177,7 +177,7 @@ static void apart(double *out)
     submit(&two, two.b, 0, 2);
     out[0] = next_end_s(&two, &out[1]);
     out[2] = next_end_s(&two, &out[3]);
-    out[4] = rh_session_meetings(two.session)->len;
+    out[4] = rh_session_collective_calls(two.session)->len;
     out[5] = rh_session_report(two.session, two.a)->step_time_s;
     out[6] = rh_session_report(two.session, two.b)->step_time_s;
 }
@@ -271,7 +271,7 @@ static void two_random_steps(double *out, bool unfolded)
         must(rh_session_run(s, HUGE_VAL, &event, &error) && event.kind == RH_EVENT_ENDED, error);
         out[event.job] = rh_session_report(s, event.job)->step_time_s;
     }
-    out[2] = rh_session_meetings(s)->len;
+    out[2] = rh_session_collective_calls(s)->len;
 }
 
 static void folded_steps(double *out)
@@ -409,7 +409,7 @@ static void share_packets(double *out)
     must(rh_session_run(s, HUGE_VAL, &event, &error), error);
     must(rh_session_run(s, HUGE_VAL, &event, &error), error);
     out[1] = event.t_s - t_s;
-    out[2] = rh_session_meetings(s)->len;
+    out[2] = rh_session_collective_calls(s)->len;
     for (int32_t j = 0; j < 2; j++)
         must(rh_session_submit(s, (RhSubmission){.job = j, .t_start_s = event.t_s + 1, .steps = 1},
                                &error),

@@ -16,7 +16,7 @@ static TrainKit wide(const char *platform, const char *stack, int64_t batch)
 }
 
 /* The segment graph over the rehearsal; NAN: a machine too busy for it. */
-static double segment_ratio(const RhCase *c, RhBoundCache *cache, const RhLayout *l)
+static double segment_ratio(const RhProblem *c, RhBoundCache *cache, const RhLayout *l)
 {
     g_autoptr(RhProgram) program = rh_train_build(c, l, NULL);
     g_assert(program);

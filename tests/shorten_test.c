@@ -6,10 +6,10 @@
 
 /* A role of tensor places, then stages between, then replicas, and one group of it. */
 static RhProgram *grid_of(int32_t tp, int32_t cp, int32_t gap, int32_t dp, int32_t stage,
-                          const RhSpan *spans, int32_t count)
+                          const RhStride *spans, int32_t count)
 {
     RhProgram *p = rh_program_new(tp * cp * gap * dp);
-    RhSpan role[] = {{1, tp}, {tp, cp}, {tp * cp * gap, dp}};
+    RhStride role[] = {{1, tp}, {tp, cp}, {tp * cp * gap, dp}};
     rh_program_add_group(p, "group", spans, count);
     rh_program_begin_role(p, "stage", stage * tp * cp, role, 3);
     rh_program_end_role(p);
@@ -67,7 +67,7 @@ static int32_t pick(gsl_rng *rng, const int32_t *from, size_t count)
 
 typedef struct {
     int32_t tp, cp, gap, dp, stage;
-    RhSpan spans[2];
+    RhStride spans[2];
     int32_t spans_count;
 } Drawn;
 
@@ -78,11 +78,11 @@ static Drawn draw(gsl_rng *rng)
     d.dp = (int32_t)(60 + gsl_rng_uniform_int(rng, 200)) * 4;
     d.stage = (int32_t)gsl_rng_uniform_int(rng, (unsigned long)d.gap);
     int32_t stride = d.tp * d.cp * d.gap, share = PICK(2, 4);
-    RhSpan kinds[][2] = {{{1, d.tp}, {1, 1}},
-                         {{stride, d.dp}, {1, 1}},
-                         {{d.tp, d.cp}, {stride, d.dp}},
-                         {{stride, share}, {1, 1}},
-                         {{stride * share, d.dp / share}, {1, 1}}};
+    RhStride kinds[][2] = {{{1, d.tp}, {1, 1}},
+                           {{stride, d.dp}, {1, 1}},
+                           {{d.tp, d.cp}, {stride, d.dp}},
+                           {{stride, share}, {1, 1}},
+                           {{stride * share, d.dp / share}, {1, 1}}};
     size_t kind = gsl_rng_uniform_int(rng, G_N_ELEMENTS(kinds));
     d.spans[0] = kinds[kind][0];
     d.spans[1] = kinds[kind][1];
@@ -128,7 +128,7 @@ static void the_work_does_not_grow_with_the_row(void)
     for (int32_t dp = 1 << 14; dp <= 1 << 17; dp *= 2) {
         g_autofree char *line = g_strdup_printf("dgx-h100:%d", dp);
         g_autoptr(RhPlatform) platform = rh_platform_load(line, NULL);
-        RhSpan over = {8, dp};
+        RhStride over = {8, dp};
         g_autoptr(RhProgram) p = grid_of(8, 1, 1, dp, 0, &over, 1);
         g_autoptr(RhProgram) shorter = rh_shortened(p, platform, 0, 0, true);
         CU_ASSERT_PTR_NOT_NULL_FATAL(shorter);
@@ -143,7 +143,7 @@ static void the_work_does_not_grow_with_the_row(void)
 static void what_does_not_repeat_is_listed(void)
 {
     g_autoptr(RhPlatform) platform = rh_platform_load("dgx-h100:8192", NULL);
-    RhSpan over = {8, 8192}, inside = {1, 8};
+    RhStride over = {8, 8192}, inside = {1, 8};
     g_autoptr(RhProgram) p = grid_of(8, 1, 1, 8192, 0, &over, 1);
     g_autoptr(RhProgram) tensor = grid_of(8, 1, 1, 8192, 0, &inside, 1);
     CU_ASSERT_PTR_NULL(rh_shortened(p, platform, 0, 0, false));
@@ -164,7 +164,7 @@ static void trees_told_in_short_take_as_long(void)
         Drawn d = draw(rng);
         d.dp = 1 + (int32_t)gsl_rng_uniform_int(rng, 90);
         int32_t stride = d.tp * d.cp * d.gap;
-        RhSpan kinds[] = {{stride, d.dp}, {1, d.tp}};
+        RhStride kinds[] = {{stride, d.dp}, {1, d.tp}};
         g_autoptr(RhProgram) p = grid_of(d.tp, d.cp, d.gap, d.dp, d.stage, &kinds[i % 4 == 0], 1);
         g_autoptr(RhPlatform) platform = fabric(rng, p->ranks_count, i % 3 == 0);
         if (rh_program_group(p, 0)->size < 2)

@@ -1,5 +1,5 @@
 /* Speculative decoding: guesses, and what they give. */
-#include "strategies/serve/speculation.h"
+#include "strategies/serve/iteration/speculation.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ static void means_are_sums(void)
             double sum = 0;
             for (int32_t i = 0; i <= draft; i++)
                 sum += pow(accept / 100.0, i);
-            CU_ASSERT_DOUBLE_EQUAL(rh_pool_given(&pool), draft > 0 ? sum : 1, 1e-12);
+            CU_ASSERT_DOUBLE_EQUAL(rh_pool_accepted(&pool), draft > 0 ? sum : 1, 1e-12);
         }
 }
 
@@ -23,7 +23,7 @@ static void tokens_come_evenly(void)
 {
     for (double mean = 1; mean < 5; mean += 0.173)
         for (int64_t i = 0; i < 1000; i++) {
-            double tokens = (double)rh_given_by(mean, i);
+            double tokens = (double)rh_accepted_by(mean, i);
             CU_ASSERT_TRUE(tokens <= i * mean + 1e-6 && tokens > i * mean - 1);
         }
 }
@@ -107,7 +107,7 @@ static void drafters_are_held(void)
             drafts = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,draft=2,accept=70,drafter=2");
     g_autoptr(RhService) a = rh_service_new(&plain.serving, &plain.deployment, NULL),
                          b = rh_service_new(&drafts.serving, &drafts.deployment, NULL);
-    double more = rh_service_room(b, 0).weight_bytes - rh_service_room(a, 0).weight_bytes;
+    double more = rh_service_kv_budget(b, 0).weight_bytes - rh_service_kv_budget(a, 0).weight_bytes;
     RH_CHECK_CLOSE(more, 2 * 2.0 * 218112000, 1e-3); /* two layers, 16 bits */
     drafts.deployment.pools[0].accept = -1;
     g_autoptr(GError) error = NULL;

@@ -1,7 +1,7 @@
 /* Steps of many micro-batches, told by rehearsals of few: beside the whole rehearsal. */
 #include <math.h>
 
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/rehearsals/steady_state.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
@@ -28,11 +28,11 @@ static void rehearse(const TrainKit *k, const RhRehearsalNote notes[3], RhRun *r
 {
     GError *errors[3] = {NULL};
     RhEngineOptions options = {0};
-    g_autoptr(RhAloneTimes) alone = rh_alone_times_new(k->platform);
-    g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
-    g_autoptr(RhApart) apart = rh_apart_new(rh_rehearsal_build, sizeof *notes, k->platform, alone,
-                                            folded, (void *)(uintptr_t)&k->c);
-    rh_apart_run(apart, 3, 2, notes, &options, runs, errors, NULL, NULL);
+    g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(k->platform);
+    g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
+    g_autoptr(RhApart) apart = rh_isolated_run_new(rh_rehearsal_build, sizeof *notes, k->platform,
+                                                   alone, folded, (void *)(uintptr_t)&k->c);
+    rh_isolated_run_run(apart, 3, 2, notes, &options, runs, errors, NULL, NULL);
     for (int i = 0; i < 3; i++)
         g_assert_no_error(errors[i]);
 }

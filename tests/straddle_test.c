@@ -14,7 +14,7 @@ typedef struct {
     double closed, segment;
 } Ratio;
 
-static Ratio check(RhBoundCache *cache, const RhCase *c, const RhLayout *l, const char *question)
+static Ratio check(RhBoundCache *cache, const RhProblem *c, const RhLayout *l, const char *question)
 {
     double closed = rh_closed_form_s(cache, l), segment = rh_segment_graph_s(cache, l);
     g_autoptr(RhProgram) p = rh_train_build(c, l, NULL);
@@ -100,7 +100,7 @@ static char *draw_platform(gsl_rng *rng, const Grid *g)
                            DRAW(rng, 1, 2, g->each, g->each), tree ? ",leaf:2,oversub:2" : "");
 }
 
-static bool draw_layout(gsl_rng *rng, const RhCase *c, int32_t tp, RhLayout *out)
+static bool draw_layout(gsl_rng *rng, const RhProblem *c, int32_t tp, RhLayout *out)
 {
     RhLayout l = rh_train_default(c);
     l.tp = tp;

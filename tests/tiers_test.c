@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategies/serve/tiers.h"
+#include "strategies/serve/cache/cache_tiers.h"
 #include "tests/serve_kit.h"
 
 #define BLOCK 16 /* tokens, of the trace and of the cache */
@@ -11,20 +11,20 @@
 
 static void the_oldest_go_on(void)
 {
-    g_autoptr(RhTiers) t = rh_tiers_new((int64_t[]){2, 1});
+    g_autoptr(RhCacheTiers) t = rh_cache_tiers_new((int64_t[]){2, 1});
     for (uint64_t name = 1; name <= 4; name++)
-        rh_tiers_put(t, name);
-    CU_ASSERT_EQUAL(rh_tiers_find(t, 1), RH_CACHE_TIER_LAST); /* forgotten */
-    CU_ASSERT_EQUAL(rh_tiers_find(t, 2), RH_CACHE_TIER_NVME);
-    CU_ASSERT_EQUAL(rh_tiers_find(t, 3), RH_CACHE_TIER_HOST);
-    CU_ASSERT_EQUAL(rh_tiers_take(t, 3), RH_CACHE_TIER_HOST);
-    CU_ASSERT_EQUAL(rh_tiers_find(t, 3), RH_CACHE_TIER_LAST);
-    CU_ASSERT_EQUAL(rh_tiers_take(t, 3), RH_CACHE_TIER_LAST);
-    rh_tiers_put(t, 5);
-    CU_ASSERT_EQUAL(rh_tiers_find(t, 4), RH_CACHE_TIER_HOST); /* there was room */
-    CU_ASSERT_EQUAL(rh_tiers_find(t, 2), RH_CACHE_TIER_NVME);
-    CU_ASSERT_EQUAL(rh_tiers_units(t, RH_CACHE_TIER_HOST), 2);
-    CU_ASSERT_EQUAL(rh_tiers_units(t, RH_CACHE_TIER_NVME), 1);
+        rh_cache_tiers_put(t, name);
+    CU_ASSERT_EQUAL(rh_cache_tiers_find(t, 1), RH_CACHE_TIER_LAST); /* forgotten */
+    CU_ASSERT_EQUAL(rh_cache_tiers_find(t, 2), RH_CACHE_TIER_NVME);
+    CU_ASSERT_EQUAL(rh_cache_tiers_find(t, 3), RH_CACHE_TIER_HOST);
+    CU_ASSERT_EQUAL(rh_cache_tiers_take(t, 3), RH_CACHE_TIER_HOST);
+    CU_ASSERT_EQUAL(rh_cache_tiers_find(t, 3), RH_CACHE_TIER_LAST);
+    CU_ASSERT_EQUAL(rh_cache_tiers_take(t, 3), RH_CACHE_TIER_LAST);
+    rh_cache_tiers_put(t, 5);
+    CU_ASSERT_EQUAL(rh_cache_tiers_find(t, 4), RH_CACHE_TIER_HOST); /* there was room */
+    CU_ASSERT_EQUAL(rh_cache_tiers_find(t, 2), RH_CACHE_TIER_NVME);
+    CU_ASSERT_EQUAL(rh_cache_tiers_units(t, RH_CACHE_TIER_HOST), 2);
+    CU_ASSERT_EQUAL(rh_cache_tiers_units(t, RH_CACHE_TIER_NVME), 1);
 }
 
 /* Every unit is in one place or in none, and none is fuller than it can be. */
@@ -34,18 +34,18 @@ static void nothing_is_twice(void)
     int64_t rooms[][RH_CACHE_TIER_LAST] = {{7, 11}, {0, 5}, {9, 0}, {0, 0}};
     GRand *dice = g_rand_new_with_seed(11);
     for (size_t k = 0; k < G_N_ELEMENTS(rooms); k++) {
-        g_autoptr(RhTiers) t = rh_tiers_new(rooms[k]);
+        g_autoptr(RhCacheTiers) t = rh_cache_tiers_new(rooms[k]);
         for (int i = 0; i < 3000; i++) {
             uint64_t name = (uint64_t)g_rand_int_range(dice, 0, NAMES);
-            bool there = rh_tiers_find(t, name) < RH_CACHE_TIER_LAST;
-            CU_ASSERT_EQUAL(rh_tiers_take(t, name) < RH_CACHE_TIER_LAST, there);
+            bool there = rh_cache_tiers_find(t, name) < RH_CACHE_TIER_LAST;
+            CU_ASSERT_EQUAL(rh_cache_tiers_take(t, name) < RH_CACHE_TIER_LAST, there);
             if (!there)
-                rh_tiers_put(t, name);
+                rh_cache_tiers_put(t, name);
             int64_t counts[RH_CACHE_TIER_LAST + 1] = {0};
             for (uint64_t n = 0; n < NAMES; n++)
-                counts[rh_tiers_find(t, n)]++;
+                counts[rh_cache_tiers_find(t, n)]++;
             for (int tier = 0; tier < RH_CACHE_TIER_LAST; tier++) {
-                CU_ASSERT_EQUAL(counts[tier], rh_tiers_units(t, (RhCacheTier)tier));
+                CU_ASSERT_EQUAL(counts[tier], rh_cache_tiers_units(t, (RhCacheTier)tier));
                 CU_ASSERT_TRUE(counts[tier] <= rooms[k][tier]);
             }
         }

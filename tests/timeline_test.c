@@ -16,7 +16,7 @@ static char *put(const char *folder, const char *name, const char *text)
     return path;
 }
 
-static char *line_of(int32_t i, const RhServed *s)
+static char *line_of(int32_t i, const RhRequestRecord *s)
 {
     return g_strdup_printf("{\"request_id\": \"b-%d\", \"input_toks\": %d, \"output_toks\": %d, "
                            "\"queued_ts\": %.9f, \"first_token_ts\": %.9f, "

@@ -181,7 +181,7 @@ static void a_lane_that_ran_nothing_has_no_track(void)
     bool ran[2][RH_LANE_LAST] = {{false}};
     int tracks = 0, lanes = 0;
     for (guint i = 0; i < t.run->timeline->len; i++) {
-        const RhSpanOfTime *s = &g_array_index(t.run->timeline, RhSpanOfTime, i);
+        const RhTaskInterval *s = &g_array_index(t.run->timeline, RhTaskInterval, i);
         ran[s->performer][rh_program_task(t.program, s->task)->lane] = true;
     }
     for (int p = 0; p < 2; p++)

@@ -1,7 +1,7 @@
 /* The programs of every cut, performed: folded as unfolded, and by the links they cross. */
 #include <math.h>
 
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 
@@ -21,9 +21,9 @@ static void check_fold(const TrainKit *k, const char *layout)
     g_autoptr(RhProgram) p = train_build(k, layout);
     g_autoptr(GError) error = NULL;
     RhEngineOptions folded = {0}, unfolded = {.unfolded = true};
-    g_autoptr(RhRun) a = rh_rehearse_apart(p, k->platform, &folded, &error);
+    g_autoptr(RhRun) a = rh_rehearse_isolated(p, k->platform, &folded, &error);
     g_assert_no_error(error);
-    g_autoptr(RhRun) b = rh_rehearse_apart(p, k->platform, &unfolded, &error);
+    g_autoptr(RhRun) b = rh_rehearse_isolated(p, k->platform, &unfolded, &error);
     g_assert_no_error(error);
     if (!rh_test_close(a->step_time_s, b->step_time_s, 1e-3))
         CU_FAIL_FATAL("folded and unfolded steps differ");
@@ -136,7 +136,7 @@ static double step_on(const TrainKit *k, const RhPlatform *platform, const char 
 {
     g_autoptr(RhProgram) p = train_build(k, layout);
     RhEngineOptions options = {0};
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, platform, &options, NULL);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, platform, &options, NULL);
     g_assert(run);
     return run->step_time_s;
 }

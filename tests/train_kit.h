@@ -2,7 +2,7 @@
 /* A case from catalogue names, for tests of strategies. */
 #include <string.h>
 
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/plan.h"
 #include "strategies/train/build.h"
@@ -13,7 +13,7 @@ typedef struct {
     RhModel *model;
     RhPlatform *bare, *platform;
     RhStack *stack; /* its own, where it has one */
-    RhCase c;
+    RhProblem c;
 } TrainKit;
 
 /* Model and platform from the catalogue or one-line form; every GPU of the platform. Free with
@@ -25,13 +25,13 @@ static inline TrainKit train_kit(const char *model, const char *platform, const 
     g_assert(k.model && k.bare);
     const RhStack *s = rh_stack_by_name(stack, NULL);
     k.platform = rh_stack_platform(s, k.bare);
-    k.c = (RhCase){k.model,
-                   k.platform,
-                   s,
-                   {.global_batch = global_batch,
-                    .sequence = sequence,
-                    .gpus = rh_platform_gpus(k.bare),
-                    .recipe = &rh_recipe_bf16}};
+    k.c = (RhProblem){k.model,
+                      k.platform,
+                      s,
+                      {.global_batch = global_batch,
+                       .sequence = sequence,
+                       .gpus = rh_platform_gpus(k.bare),
+                       .recipe = &rh_recipe_bf16}};
     return k;
 }
 
@@ -92,18 +92,18 @@ static inline RhProgram *train_build(const TrainKit *k, const char *layout)
 }
 
 /* As it is rehearsed, and the bound of its segment graph. */
-static inline double train_step_s(const RhCase *c, const RhLayout *l, bool unfolded)
+static inline double train_step_s(const RhProblem *c, const RhLayout *l, bool unfolded)
 {
     RhEngineOptions options = {.unfolded = unfolded};
     g_autoptr(GError) error = NULL;
     g_autoptr(RhProgram) p = rh_train_build(c, l, &error);
     g_assert_no_error(error);
-    g_autoptr(RhRun) run = rh_rehearse_apart(p, c->platform, &options, &error);
+    g_autoptr(RhRun) run = rh_rehearse_isolated(p, c->platform, &options, &error);
     g_assert_no_error(error);
     return run->step_time_s;
 }
 
-static inline double train_segment_s(const RhCase *c, const RhLayout *l)
+static inline double train_segment_s(const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     return rh_segment_graph_s(cache, l);

@@ -21,14 +21,14 @@ static TrainKit kit(const RhRecipe *recipe, bool narrow)
     return k;
 }
 
-static RhStageMemory states_of(const RhCase *c, const RhLayout *l)
+static RhStageMemory states_of(const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
     return rh_stage_memory(model_cost, l, 0);
 }
 
 /* Of what the step gathers. */
-static double gathered_bytes(const RhCase *c, const RhLayout *l)
+static double gathered_bytes(const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhProgram) p = rh_train_build(c, l, NULL);
     double sum = 0;

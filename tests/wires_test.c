@@ -27,11 +27,11 @@ static bool start(void *self, double t_s, int32_t src, int32_t dst, double bytes
     return true;
 }
 
-static bool run(void *self, double until_s, RhCarried *carried, GError **error)
+static bool run(void *self, double until_s, RhKvTransfer *carried, GError **error)
 {
     (void)error;
     Links *l = self;
-    *carried = (RhCarried){.who = -1, .t_s = until_s};
+    *carried = (RhKvTransfer){.who = -1, .t_s = until_s};
     while (rh_transfers_count(l->transfers) > 0 && rh_transfers_next_s(l->transfers) <= until_s) {
         carried->t_s = rh_transfers_next_s(l->transfers);
         carried->who = rh_transfers_end(l->transfers);
@@ -48,7 +48,7 @@ static RhServiceResult *beside(const Setting *s, const RhRequests *requests, int
                                double bytes, double *t_there_s)
 {
     Links links = {s->platform, rh_transfers_new(s->platform), 0};
-    RhCarrier carrier = {
+    RhKvTransport carrier = {
         .latency_s = no_latency, .start = start, .run = run, .shared = true, .self = &links};
     RhClient client = {.carrier = &carrier};
     if (bytes > 0)
@@ -137,7 +137,7 @@ static void links_apart_change_nothing(void)
     RhClient client = {0};
     g_autoptr(RhServiceResult) alone = serve(&s, requests, &client);
     Links links = {s.platform, rh_transfers_new(s.platform), 0};
-    RhCarrier carrier = {
+    RhKvTransport carrier = {
         .latency_s = no_latency, .start = start, .run = run, .shared = true, .self = &links};
     client.carrier = &carrier;
     rh_transfers_start(links.transfers, 0, 2, 3, 1e15, NOBODYS);
@@ -148,7 +148,7 @@ static void links_apart_change_nothing(void)
     Setting inside = setting_of("llama-3.1-8b", "h100-sxm:2x2,nvlink:450GB/s,ib:100Gb/s", "tp2");
     g_autoptr(RhIterations) it =
         rh_iterations_new(&inside.serving, &inside.deployment.pools[0], NULL);
-    CU_ASSERT_PTR_NULL(rh_wires_new(it, 0));
+    CU_ASSERT_PTR_NULL(rh_replica_traffic_new(it, 0));
     close_setting(&inside);
 }
 
@@ -161,11 +161,12 @@ static void who_shares_ample_links_does_not_meet(void)
         if (half)
             s.platform->tiers[0].oversubscription.value = 2;
         g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
-        g_autoptr(RhWires) first = rh_wires_new(it, 0), second = rh_wires_new(it, 16);
+        g_autoptr(RhReplicaTraffic) first = rh_replica_traffic_new(it, 0),
+                                    second = rh_replica_traffic_new(it, 16);
         CU_ASSERT_PTR_NOT_NULL_FATAL(first);
         CU_ASSERT_PTR_NOT_NULL_FATAL(second);
-        CU_ASSERT_EQUAL(rh_wires_meet(first, second), half);
-        CU_ASSERT_TRUE(rh_wires_meet(first, first));
+        CU_ASSERT_EQUAL(rh_replica_traffic_meet(first, second), half);
+        CU_ASSERT_TRUE(rh_replica_traffic_meet(first, first));
     }
     close_setting(&s);
 }

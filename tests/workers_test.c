@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "sim/engine/nursery.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/fork_server.h"
+#include "sim/engine/workers/process_pool.h"
 #include "tests/testkit.h"
 
 #define ITEMS 6
@@ -83,17 +83,17 @@ static void every_fate_is_told(int32_t jobs, bool in_nursery, int32_t begun)
 {
     Record r;
     record_init(&r);
-    RhWorkers workers = {
+    RhProcessPool workers = {
         .count = ITEMS, .jobs = jobs, .perform = meet_fate, .answer = note, .user = &r};
-    g_autoptr(RhNursery) nursery = rh_nursery_new(
-        &(RhNurseryWork){.perform = meet_noted_fate, .note_bytes = sizeof(int32_t), .user = &r});
+    g_autoptr(RhForkServer) nursery = rh_fork_server_new(
+        &(RhForkServerWork){.perform = meet_noted_fate, .note_bytes = sizeof(int32_t), .user = &r});
     static const int32_t notes[ITEMS] = {0, 1, 2, 3, 4, 5};
     for (int32_t i = 0; i < begun; i++)
-        rh_nursery_begin(nursery, jobs - 1, 0, &notes[i], NULL);
+        rh_fork_server_begin(nursery, jobs - 1, 0, &notes[i], NULL);
     if (in_nursery)
-        rh_nursery_run(nursery, &workers, notes, NULL);
+        rh_fork_server_run(nursery, &workers, notes, NULL);
     else
-        rh_workers_run(&workers);
+        rh_process_pool_run(&workers);
     CU_ASSERT_EQUAL(r.answers, ITEMS);
     CU_ASSERT_EQUAL(r.codes[DOES_WELL], 0);
     CU_ASSERT_STRING_EQUAL(r.texts[DOES_WELL], "item 0");
@@ -155,14 +155,14 @@ static GByteArray *say_told(const void *item, void *user, GError **error)
     return g_byte_array_new_take((guint8 *)text, strlen(text));
 }
 
-static void nursery_round(RhNursery *nursery, const char *news, const char *last)
+static void nursery_round(RhForkServer *nursery, const char *news, const char *last)
 {
     Record r = {0};
     static const int32_t notes[] = {7, 8, 9};
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)news, (guint)strlen(news) + 1);
-    rh_nursery_run(nursery, &(RhWorkers){.count = 3, .jobs = 2, .answer = note, .user = &r}, notes,
-                   bytes);
+    rh_fork_server_run(nursery, &(RhProcessPool){.count = 3, .jobs = 2, .answer = note, .user = &r},
+                       notes, bytes);
     CU_ASSERT_EQUAL(r.answers, 3);
     CU_ASSERT_STRING_EQUAL(r.texts[2], last);
     for (int i = 0; i < ITEMS; i++)
@@ -175,7 +175,7 @@ static void a_nursery_is_told_news_and_may_be_lost(void)
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     CU_ASSERT_FATAL(n.lost != MAP_FAILED);
     *n.lost = true; /* not yet */
-    g_autoptr(RhNursery) nursery = rh_nursery_new(&(RhNurseryWork){
+    g_autoptr(RhForkServer) nursery = rh_fork_server_new(&(RhForkServerWork){
         .perform = say_told, .note_bytes = sizeof(int32_t), .hear = hear, .user = &n});
     nursery_round(nursery, "news", "9 news");
     nursery_round(nursery, "more", "9 more");
@@ -203,15 +203,15 @@ static void what_is_begun_does_not_wait_for_its_call(void)
     Record r;
     record_init(&r);
     static const int32_t notes[] = {DOES_WELL, REFUSES};
-    g_autoptr(RhNursery) nursery = rh_nursery_new(
-        &(RhNurseryWork){.perform = mark_begun, .note_bytes = sizeof(int32_t), .user = r.tries});
-    rh_nursery_begin(nursery, 1, 0, &notes[0], NULL);
+    g_autoptr(RhForkServer) nursery = rh_fork_server_new(
+        &(RhForkServerWork){.perform = mark_begun, .note_bytes = sizeof(int32_t), .user = r.tries});
+    rh_fork_server_begin(nursery, 1, 0, &notes[0], NULL);
     CU_ASSERT_TRUE(comes_to_be(&r.tries[DOES_WELL], 2)); /* marked and counted */
-    rh_nursery_begin(nursery, 1, 0, &notes[1], NULL);
+    rh_fork_server_begin(nursery, 1, 0, &notes[1], NULL);
     CU_ASSERT_TRUE(comes_to_be(&r.tries[REFUSES], 2)); /* behind the first, which has ended */
     CU_ASSERT_EQUAL(r.answers, 0);
-    rh_nursery_run(nursery, &(RhWorkers){.count = 2, .jobs = 1, .answer = note, .user = &r}, notes,
-                   NULL);
+    rh_fork_server_run(nursery, &(RhProcessPool){.count = 2, .jobs = 1, .answer = note, .user = &r},
+                       notes, NULL);
     CU_ASSERT_EQUAL(r.answers, 2);
     CU_ASSERT_STRING_EQUAL(r.texts[0], "item 0");
     CU_ASSERT_EQUAL(r.codes[1], RH_ERROR_INPUT);
@@ -223,12 +223,12 @@ static void what_is_begun_may_be_forgotten(void)
     bool lost = true;
     Nursed n = {"nothing", &lost};
     static const int32_t seven = 7;
-    g_autoptr(RhNursery) nursery = rh_nursery_new(&(RhNurseryWork){
+    g_autoptr(RhForkServer) nursery = rh_fork_server_new(&(RhForkServerWork){
         .perform = say_told, .note_bytes = sizeof(int32_t), .hear = hear, .user = &n});
-    rh_nursery_forget(nursery);
+    rh_fork_server_forget(nursery);
     nursery_round(nursery, "news", "9 news"); /* nothing was begun: it is there */
-    rh_nursery_begin(nursery, 1, 0, &seven, NULL);
-    rh_nursery_forget(nursery);
+    rh_fork_server_begin(nursery, 1, 0, &seven, NULL);
+    rh_fork_server_forget(nursery);
     nursery_round(nursery, "more", "9 nothing"); /* by the caller's own */
 }
 
@@ -256,13 +256,13 @@ static GByteArray *say_begun(const void *item, void *user, GError **error)
 static void a_nursery_begins_once(void)
 {
     Begun fine = {.can_begin = true}, fails = {0};
-    RhNurseryWork work = {.perform = say_begun, .note_bytes = sizeof(int32_t), .begin = begin};
+    RhForkServerWork work = {.perform = say_begun, .note_bytes = sizeof(int32_t), .begin = begin};
     work.user = &fine;
-    g_autoptr(RhNursery) nursery = rh_nursery_new(&work);
+    g_autoptr(RhForkServer) nursery = rh_fork_server_new(&work);
     nursery_round(nursery, "", "9 begun");
     CU_ASSERT_FALSE(fine.has_begun); /* here */
     work.user = &fails;
-    g_autoptr(RhNursery) ended = rh_nursery_new(&work);
+    g_autoptr(RhForkServer) ended = rh_fork_server_new(&work);
     nursery_round(ended, "", "9 not");
 }
 
@@ -281,13 +281,13 @@ static void who_waits_hears_of_it_each_second(void)
 {
     Record r;
     record_init(&r);
-    RhWorkers workers = {.count = 1,
-                         .jobs = 1,
-                         .perform = take_long,
-                         .answer = note,
-                         .waiting = count_waiting,
-                         .user = &r};
-    rh_workers_run(&workers);
+    RhProcessPool workers = {.count = 1,
+                             .jobs = 1,
+                             .perform = take_long,
+                             .answer = note,
+                             .waiting = count_waiting,
+                             .user = &r};
+    rh_process_pool_run(&workers);
     CU_ASSERT_EQUAL(r.answers, 1);
     CU_ASSERT_TRUE(r.waits >= 1 && r.waits <= 3);
     record_clear(&r);
@@ -314,9 +314,9 @@ static void without_descriptors_the_answer_names_them(void)
 {
     Record r;
     record_init(&r);
-    RhWorkers workers = {.count = 2, .jobs = 2, .perform = do_well, .answer = note, .user = &r};
+    RhProcessPool workers = {.count = 2, .jobs = 2, .perform = do_well, .answer = note, .user = &r};
     struct rlimit before = limit_descriptors(4); /* at best one more than the three that are open */
-    rh_workers_run(&workers);
+    rh_process_pool_run(&workers);
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
     CU_ASSERT_EQUAL(r.answers, 2);
     for (int i = 0; i < 2; i++) {
@@ -336,11 +336,11 @@ static void count_refused(int32_t item, const GByteArray *bytes, const GError *e
 static void many_items_are_refused_as_soon_as_one(void)
 {
     int32_t refused = 0;
-    RhWorkers workers = {
+    RhProcessPool workers = {
         .count = 500, .jobs = 4, .perform = do_well, .answer = count_refused, .user = &refused};
     struct rlimit before = limit_descriptors(4);
     int64_t t_start_us = g_get_monotonic_time();
-    rh_workers_run(&workers);
+    rh_process_pool_run(&workers);
     CU_ASSERT_TRUE(g_get_monotonic_time() - t_start_us < 5 * G_USEC_PER_SEC);
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
     CU_ASSERT_EQUAL(refused, 500);
@@ -364,8 +364,8 @@ static void what_a_child_is_refused_it_gets_when_others_have_ended(void)
 {
     Record r;
     record_init(&r);
-    rh_workers_run(
-        &(RhWorkers){.count = ITEMS, .jobs = 3, .perform = need_all, .answer = note, .user = &r});
+    rh_process_pool_run(&(RhProcessPool){
+        .count = ITEMS, .jobs = 3, .perform = need_all, .answer = note, .user = &r});
     CU_ASSERT_EQUAL(r.answers, ITEMS);
     for (int i = 0; i < ITEMS; i++)
         CU_ASSERT_EQUAL(r.codes[i], 0);
@@ -377,8 +377,8 @@ static void a_child_that_is_refused_alone_says_so(void)
     Record r;
     record_init(&r);
     *r.tries = 1; /* somebody who does not end */
-    rh_workers_run(
-        &(RhWorkers){.count = 2, .jobs = 2, .perform = need_all, .answer = note, .user = &r});
+    rh_process_pool_run(
+        &(RhProcessPool){.count = 2, .jobs = 2, .perform = need_all, .answer = note, .user = &r});
     CU_ASSERT_EQUAL(r.answers, 2);
     CU_ASSERT_EQUAL(r.codes[0], RH_ERROR_REFUSED);
     CU_ASSERT_EQUAL(r.codes[1], RH_ERROR_REFUSED);
@@ -395,11 +395,11 @@ static bool begin_without_descriptors(void *user)
 static void a_nursery_that_is_refused_children_leaves_them_to_its_caller(void)
 {
     Begun begun = {0};
-    g_autoptr(RhNursery) nursery =
-        rh_nursery_new(&(RhNurseryWork){.perform = say_begun,
-                                        .note_bytes = sizeof(int32_t),
-                                        .begin = begin_without_descriptors,
-                                        .user = &begun});
+    g_autoptr(RhForkServer) nursery =
+        rh_fork_server_new(&(RhForkServerWork){.perform = say_begun,
+                                               .note_bytes = sizeof(int32_t),
+                                               .begin = begin_without_descriptors,
+                                               .user = &begun});
     nursery_round(nursery, "", "9 not");
     nursery_round(nursery, "", "9 not"); /* and for good */
 }
@@ -408,10 +408,10 @@ static void few_descriptors_mean_fewer_workers(void)
 {
     Record r;
     record_init(&r);
-    RhWorkers workers = {
+    RhProcessPool workers = {
         .count = ITEMS, .jobs = ITEMS, .perform = do_well, .answer = note, .user = &r};
     struct rlimit before = limit_descriptors(8); /* room for two of six */
-    rh_workers_run(&workers);
+    rh_process_pool_run(&workers);
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &before), 0);
     CU_ASSERT_EQUAL(r.answers, ITEMS);
     for (int i = 0; i < ITEMS; i++)
@@ -430,14 +430,14 @@ static void the_time_is_kept(void)
 {
     Record r;
     record_init(&r);
-    RhWorkers workers = {.count = ITEMS,
-                         .jobs = 2,
-                         .timeout_s = 0.05,
-                         .perform = sleep_long,
-                         .answer = note,
-                         .user = &r};
+    RhProcessPool workers = {.count = ITEMS,
+                             .jobs = 2,
+                             .timeout_s = 0.05,
+                             .perform = sleep_long,
+                             .answer = note,
+                             .user = &r};
     int64_t t_start_us = g_get_monotonic_time();
-    rh_workers_run(&workers);
+    rh_process_pool_run(&workers);
     CU_ASSERT_TRUE(g_get_monotonic_time() - t_start_us < 550000);
     CU_ASSERT_EQUAL(r.answers, ITEMS);
     for (int i = 0; i < ITEMS; i++)

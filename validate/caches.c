@@ -35,7 +35,7 @@ static char *predict(const RhServedCase *c, RhJudgedRow *r)
         g_auto(GStrv) lines = g_strsplit(error->message, "\n", 2);
         return g_strdup(lines[0]);
     }
-    RhServiceRoom room = rh_service_room(service, 0);
+    RhKvBudget room = rh_service_kv_budget(service, 0);
     bool tokens = strcmp(r->metric, "cache_tokens") == 0;
     r->family = c->serving.model->family;
     r->strategy = c->strategy;

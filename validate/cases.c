@@ -10,7 +10,7 @@
 #include "base/intern.h"
 #include "base/record.h"
 #include "calibrate/steps_task.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 #include "strategies/search/likeness.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/stream_pools.h"
@@ -128,13 +128,13 @@ static double left_s(const Batch *b)
 
 static void rehearse_all(Batch *b)
 {
-    RhWorkers workers = {.count = (int32_t)b->items->len,
-                         .jobs = MAX(b->options->jobs, 1),
-                         .timeout_s = left_s(b),
-                         .perform = perform,
-                         .answer = answer,
-                         .waiting = tell,
-                         .user = b};
+    RhProcessPool workers = {.count = (int32_t)b->items->len,
+                             .jobs = MAX(b->options->jobs, 1),
+                             .timeout_s = left_s(b),
+                             .perform = perform,
+                             .answer = answer,
+                             .waiting = tell,
+                             .user = b};
     g_array_sort_with_data(b->items, sooner, b);
     for (guint i = 0; i < b->items->len; i++)
         g_hash_table_insert(b->item_of,
@@ -142,7 +142,7 @@ static void rehearse_all(Batch *b)
                             GUINT_TO_POINTER(i + 1));
     g_array_set_size(b->answers, b->items->len);
     g_ptr_array_set_size(b->whys, (gint)b->items->len);
-    rh_workers_run(&workers);
+    rh_process_pool_run(&workers);
 }
 
 /* --- rows that a constant was fitted to --- */

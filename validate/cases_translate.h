@@ -6,7 +6,7 @@
 #include "validate/cases_facts.h"
 
 typedef struct {
-    RhCase c;             /* what is asked; model and platform are the translator's */
+    RhProblem c;          /* what is asked; model and platform are the translator's */
     RhLayout layout;      /* canonical and legal; micro-batch 0: the quickest of 1, 2, 4, 8 */
     const char *key;      /* the translator's: rows with one key have equal predictions */
     const char *strategy; /* interned: the layout's text */

@@ -11,14 +11,14 @@ static double counted_bytes(const RhExchangeCase *c)
 {
     bool nodes = strncmp(c->way.row->text[RH_CASE_BANDWIDTH_KIND], "RDMA", 4) == 0;
     int32_t parts = nodes ? MAX(c->load.ranks / c->platform->gpus_per_node, 1) : c->load.ranks;
-    return c->load.tokens * c->load.token_bytes * rh_exchange_copies(&c->load, parts);
+    return c->load.tokens * c->load.token_bytes * rh_a2a_copies(&c->load, parts);
 }
 
 static void predict(const RhExchangeCase *c, RhJudgedRow *r)
 {
-    double s =
-        rh_exchanger_s(c->exchanger, c->combine ? &c->exchanger->combine : &c->exchanger->dispatch,
-                       c->platform, &c->load);
+    double s = rh_a2a_backend_s(c->exchanger,
+                                c->combine ? &c->exchanger->combine : &c->exchanger->dispatch,
+                                c->platform, &c->load);
     r->predicted_s = c->way.row->exchange_s > 0 ? s : counted_bytes(c) / s;
     r->stack = c->exchanger->name;
     r->family = "exchange";

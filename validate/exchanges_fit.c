@@ -12,9 +12,9 @@
 /* --- rows --- */
 
 typedef struct {
-    const RhExchanger *exchanger;
+    const RhA2aBackend *exchanger;
     const RhPlatform *platform;
-    RhExchangeLoad load;
+    RhA2aLoad load;
     double seconds;
     uint32_t cluster;
     int32_t nodes;
@@ -23,7 +23,7 @@ typedef struct {
 
 static Row row_of(const RhExchangeCase *c, double holdout_frac)
 {
-    const RhExchangeLoad *l = &c->load;
+    const RhA2aLoad *l = &c->load;
     int64_t shape[] = {l->ranks, (int64_t)l->tokens, (int64_t)l->token_bytes, l->routing.experts,
                        l->routing.chosen};
     int32_t each = c->platform->gpus_per_node;
@@ -137,20 +137,20 @@ static bool told_sm_inter(const Seen *seen)
 static const struct {
     const char *key; /* of the exchanger's file */
     RhQuantity kind;
-    size_t offset; /* in RhExchangerPart */
+    size_t offset; /* in RhA2aBackendPart */
     double low, high, begin;
     bool (*told)(const Seen *seen);
 } kinds[] = {
-    {"base", RH_QUANTITY_S, offsetof(RhExchangerPart, base_s), 1e-6, 1e-3, 3e-5, told_always},
-    {"inter", RH_QUANTITY_S, offsetof(RhExchangerPart, inter_s), 1e-7, 1e-3, 1e-5, told_inter},
-    {"node", RH_QUANTITY_S, offsetof(RhExchangerPart, node_s), 1e-7, 1e-3, 1e-5, told_node},
-    {"nic", RH_QUANTITY_FRAC, offsetof(RhExchangerPart, nic_frac), 0.05, 1, 0.9, told_nic},
-    {"peer", RH_QUANTITY_FRAC, offsetof(RhExchangerPart, peer_frac), 0.05, 1, 0.7, told_peer},
-    {"sm", RH_QUANTITY_BYTES_PER_S, offsetof(RhExchangerPart, sm_bytes_per_s), 1e9, 1e11, 15e9,
+    {"base", RH_QUANTITY_S, offsetof(RhA2aBackendPart, base_s), 1e-6, 1e-3, 3e-5, told_always},
+    {"inter", RH_QUANTITY_S, offsetof(RhA2aBackendPart, inter_s), 1e-7, 1e-3, 1e-5, told_inter},
+    {"node", RH_QUANTITY_S, offsetof(RhA2aBackendPart, node_s), 1e-7, 1e-3, 1e-5, told_node},
+    {"nic", RH_QUANTITY_FRAC, offsetof(RhA2aBackendPart, nic_frac), 0.05, 1, 0.9, told_nic},
+    {"peer", RH_QUANTITY_FRAC, offsetof(RhA2aBackendPart, peer_frac), 0.05, 1, 0.7, told_peer},
+    {"sm", RH_QUANTITY_BYTES_PER_S, offsetof(RhA2aBackendPart, sm_bytes_per_s), 1e9, 1e11, 15e9,
      told_sm},
-    {"sm_inter", RH_QUANTITY_BYTES_PER_S, offsetof(RhExchangerPart, sm_inter_bytes_per_s), 1e9,
+    {"sm_inter", RH_QUANTITY_BYTES_PER_S, offsetof(RhA2aBackendPart, sm_inter_bytes_per_s), 1e9,
      1e11, 15e9, told_sm_inter},
-    {"own", RH_QUANTITY_COUNT, offsetof(RhExchangerPart, own_count), 0.05, 20, 1, told_own},
+    {"own", RH_QUANTITY_COUNT, offsetof(RhA2aBackendPart, own_count), 0.05, 20, 1, told_own},
 };
 
 /* --- the fit of one way --- */
@@ -158,15 +158,15 @@ static const struct {
 typedef struct {
     const GArray *rows; /* Row, all */
     GArray *fitted;     /* of them those to fit */
-    RhExchanger exchanger;
-    RhExchangerPart *part;
+    RhA2aBackend exchanger;
+    RhA2aBackendPart *part;
     RhFitParam params[G_N_ELEMENTS(kinds)];
     size_t params_count;
 } Fit;
 
 static double predicted_s(const Fit *f, const Row *r)
 {
-    return rh_exchanger_s(&f->exchanger, f->part, r->platform, &r->load);
+    return rh_a2a_backend_s(&f->exchanger, f->part, r->platform, &r->load);
 }
 
 static double residual(void *user, size_t sample)

@@ -1,6 +1,6 @@
 #pragma once
-/* The constants of kernels that send tokens to experts and back (strategies/exchanger.h) from measured exchanges: each
- * exchanger that rows of the tables are of, and each of its ways, by calibrate/fit_solve.h with rh_exchanger_s() as the
+/* The constants of kernels that send tokens to experts and back (strategies/a2a_backend.h) from measured exchanges: each
+ * exchanger that rows of the tables are of, and each of its ways, by calibrate/fit_solve.h with rh_a2a_backend_s() as the
  * model. A constant is fitted where rows tell it apart: `inter` by rows in a node and of several nodes, `node` by
  * several numbers of nodes, `sm` by several numbers of SMs; the others stay as they are. Sizes are held out by what they
  * are (ranks, tokens, columns, experts), so that the same are held out in every file. */

@@ -44,7 +44,7 @@ static void say_load(RhExchangeCase *c)
     bool wide = strcmp(dtype, "BF16") == 0 || (!*dtype && c->combine);
     int32_t experts = (int32_t)given(row, RH_CASE_EXPERTS, EXPERTS),
             chosen = whole ? experts : (int32_t)given(row, RH_CASE_TOPK, CHOSEN);
-    c->load = (RhExchangeLoad){
+    c->load = (RhA2aLoad){
         .ranks = (int32_t)row->whole[RH_CASE_EP],
         .tokens = (double)row->whole[RH_CASE_TOKENS],
         .sms_count = (int32_t)row->whole[RH_CASE_SMS],
@@ -62,7 +62,7 @@ bool rh_exchange_case_translate(RhExchangeCase *c)
 {
     const char *name = rh_case_says(&c->way, RH_CASE_SAYS_EXCHANGER);
     const RhCaseRow *row = c->way.row;
-    c->exchanger = name ? rh_exchanger_by_name(name, NULL) : NULL;
+    c->exchanger = name ? rh_a2a_backend_by_name(name, NULL) : NULL;
     if (rh_case_says(&c->way, RH_CASE_SAYS_SKIP))
         return rh_case_give_up(&c->way, "%s", rh_case_says(&c->way, RH_CASE_SAYS_SKIP));
     if (!c->exchanger)

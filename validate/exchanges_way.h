@@ -1,14 +1,14 @@
 #pragma once
-/* A row of measured exchanges between experts as a question to strategies/exchanger.h. Private to validate/. */
-#include "strategies/exchanger.h"
+/* A row of measured exchanges between experts as a question to strategies/a2a_backend.h. Private to validate/. */
+#include "strategies/a2a_backend.h"
 #include "validate/cases_way.h"
 
 typedef struct {
     RhCaseWay way;
     GHashTable *platforms; /* name to RhPlatform, of a whole table; rh_exchange_platforms_new() */
-    const RhExchanger *exchanger;
+    const RhA2aBackend *exchanger;
     const RhPlatform *platform;
-    RhExchangeLoad load;
+    RhA2aLoad load;
     bool combine;
 } RhExchangeCase;
 

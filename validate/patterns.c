@@ -19,7 +19,7 @@ static RhTask blank(RhTaskKind kind, RhLane lane, int32_t label)
 RhProgram *rh_pattern_collective(int32_t ranks, RhOp op, RhAlgo algo, double bytes, int32_t repeats)
 {
     RhProgram *p = rh_program_new(ranks);
-    RhSpan all = {1, ranks};
+    RhStride all = {1, ranks};
     int32_t group = rh_program_add_group(p, "all", &all, 1), last = -1;
     rh_program_begin_role(p, "all", 0, &all, 1);
     for (int32_t i = 0; i < repeats; i++) {
@@ -205,7 +205,7 @@ static RhProgram *kv_incast(int32_t ranks, double bytes)
 static RhProgram *decode(int32_t ranks, double bytes)
 {
     RhProgram *p = rh_program_new(ranks);
-    RhSpan all = {1, ranks};
+    RhStride all = {1, ranks};
     int32_t group = rh_program_add_group(p, "tp", &all, 1), last = -1;
     rh_program_begin_role(p, "all", 0, &all, 1);
     for (int32_t i = 0; i < 16; i++) {

@@ -55,7 +55,7 @@ bool rh_performed_start_error(const char *trace_path, const RhProgram *p, const 
         return false;
     g_autoptr(GHashTable) of_task = g_hash_table_new(g_direct_hash, g_direct_equal);
     for (guint i = 0; i < rehearsal->timeline->len; i++) {
-        const RhSpanOfTime *span = &g_array_index(rehearsal->timeline, RhSpanOfTime, i);
+        const RhTaskInterval *span = &g_array_index(rehearsal->timeline, RhTaskInterval, i);
         int32_t rank = g_array_index(rehearsal->performers, RhPerformer, span->performer).rank;
         g_hash_table_insert(of_task, key_of(rh_program_gpu(p, rank), span->task), (void *)span);
     }
@@ -63,7 +63,7 @@ bool rh_performed_start_error(const char *trace_path, const RhProgram *p, const 
     size_t count = 0;
     for (guint i = 0; i < events->len; i++) {
         const RhTimelineEvent *e = &g_array_index(events, RhTimelineEvent, i);
-        const RhSpanOfTime *span = g_hash_table_lookup(of_task, key_of(e->gpu, e->task));
+        const RhTaskInterval *span = g_hash_table_lookup(of_task, key_of(e->gpu, e->task));
         if (span)
             off[count++] = fabs(span->t_start_s - e->t_start_s) / step_time_s;
     }

@@ -21,14 +21,14 @@ void rh_regret_clear(RhRegret *r)
 }
 
 /* As idle communication is rehearsed in a search; 0: it cannot be. */
-static double step_of_s(const RhCase *c, const RhLayout *l)
+static double step_of_s(const RhProblem *c, const RhLayout *l)
 {
     RhEngineOptions options = {0};
     g_autoptr(RhRehearsal) r = rh_rehearse(c, l, &options, NULL, NULL, NULL);
     return r ? r->step_time_s : 0;
 }
 
-RhRegret rh_regret_new(const RhCase *c, const RhPlan *plan, double gap_frac)
+RhRegret rh_regret_new(const RhProblem *c, const RhPlan *plan, double gap_frac)
 {
     const RhRehearsal *first = plan->entries->pdata[0];
     RhRegret r = {.c = c,
@@ -53,7 +53,7 @@ static bool divides(int64_t n, int64_t value)
 }
 
 /* Numbers: what divides GPUs or layers, and powers of two; of few, all. */
-static void add_numbers(GPtrArray *out, const RhCase *c, const RhKnob *knob)
+static void add_numbers(GPtrArray *out, const RhProblem *c, const RhKnob *knob)
 {
     int32_t most = MIN(knob->high, MAX(c->job.gpus, 128)), low = MAX(knob->low, 0);
     for (int32_t value = low; value <= most; value++)
@@ -63,7 +63,7 @@ static void add_numbers(GPtrArray *out, const RhCase *c, const RhKnob *knob)
 }
 
 /* Modules of the model: each, every two of them, and all. */
-static void add_modules(GPtrArray *out, const RhCase *c, const RhKnob *knob)
+static void add_modules(GPtrArray *out, const RhProblem *c, const RhKnob *knob)
 {
     uint32_t all = 0;
     for (int k = 0; k < c->model->kinds_count; k++)
@@ -88,7 +88,7 @@ static void forget_untaken(const RhRegret *r, GPtrArray *values)
 
 GPtrArray *rh_regret_values(const RhRegret *r, const RhKnob *knob)
 {
-    const RhCase *c = r->c;
+    const RhProblem *c = r->c;
     GPtrArray *out = g_ptr_array_new_with_free_func(g_free);
     if (knob == RH_KNOB_OF(dp) || (r->left >> (knob - rh_knobs) & 1))
         return out;
@@ -145,7 +145,7 @@ void rh_regret_search_around(RhRegret *r)
     }
 }
 
-static RhLayout draw(const RhCase *c, GPtrArray *const *values, GRand *dice)
+static RhLayout draw(const RhProblem *c, GPtrArray *const *values, GRand *dice)
 {
     RhLayout l = rh_train_default(c);
     for (int k = 0; rh_knobs[k].key; k++) {

@@ -10,7 +10,7 @@
 #define RH_REGRET_LEFT RH_KNOB_BIT(offload)
 
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     RhBoundCache *cache; /* owned, as all below that is a pointer but untaken */
     double ranked_bytes; /* what fits as surely as the rows needs at most this */
     double gap_frac;
@@ -28,7 +28,7 @@ typedef struct {
 } RhRegret;
 
 /* Against a plan with at least one entry, of the same case, which outlives it. */
-RhRegret rh_regret_new(const RhCase *c, const RhPlan *plan, double gap_frac);
+RhRegret rh_regret_new(const RhProblem *c, const RhPlan *plan, double gap_frac);
 void rh_regret_clear(RhRegret *r);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhRegret, rh_regret_clear)
 

@@ -6,7 +6,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 #include "strategies/search/likeness.h"
 
 #define PASSES 3 /* forward, and twice as much backward: what a training FLOP count has */
@@ -41,7 +41,7 @@ void rh_served_means(const RhServiceResult *result, double *ttft_mean_s, double 
     double ttft_s = 0, tpot_s = 0;
     int32_t done = 0, longer = 0;
     for (guint i = 0; i < result->served->len; i++) {
-        const RhServed *s = &g_array_index(result->served, RhServed, i);
+        const RhRequestRecord *s = &g_array_index(result->served, RhRequestRecord, i);
         if (s->outcome != RH_SERVED_DONE)
             continue;
         ttft_s += s->t_first_s - s->t_arrive_s;
@@ -69,10 +69,10 @@ static bool predict(const RhServedCase *c, Prediction *p, GError **error)
     g_autoptr(RhServiceResult) result = rh_service_run(service, requests, &c->client, error);
     if (!result)
         return false;
-    RhServiceRoom room = rh_service_room(service, 0);
+    RhKvBudget room = rh_service_kv_budget(service, 0);
     rh_served_means(result, &p->ttft_s, &p->tpot_s);
     p->tokens_per_s = rh_served_tokens_per_s(result);
-    p->starved = rh_put_out_count(result) > 0;
+    p->starved = rh_preempted_count(result) > 0;
     p->capacity_bytes = room.capacity_bytes;
     p->peak_bytes = room.weight_bytes + room.activation_bytes + room.reserve_bytes +
                     room.state_bytes + result->kv_peak_frac * room.cache_bytes;
@@ -337,14 +337,14 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
 static void predict_all(Batch *b)
 {
     bool timed = b->options->timeout_s > 0;
-    rh_workers_run(
-        &(RhWorkers){.count = (int32_t)((b->asked->len + ROWS_OF_ITEM - 1) / ROWS_OF_ITEM),
-                     .jobs = MAX(b->options->jobs, 1),
-                     .timeout_s = timed ? fmax(rh_deadline_left_s(b->deadline), 1e-3) : 0,
-                     .perform = perform,
-                     .answer = answer,
-                     .waiting = tell,
-                     .user = b});
+    rh_process_pool_run(
+        &(RhProcessPool){.count = (int32_t)((b->asked->len + ROWS_OF_ITEM - 1) / ROWS_OF_ITEM),
+                         .jobs = MAX(b->options->jobs, 1),
+                         .timeout_s = timed ? fmax(rh_deadline_left_s(b->deadline), 1e-3) : 0,
+                         .perform = perform,
+                         .answer = answer,
+                         .waiting = tell,
+                         .user = b});
 }
 
 static void case_clear(void *data)

@@ -2,7 +2,7 @@
 /* Published serving runs beside their predictions: every row of a table is translated
  * (validate/served_translate.h) and served; each figure that it gives is a case: the mean time to the
  * first token, the mean time of a token after it, tokens made in a second. */
-#include "strategies/serve/served.h"
+#include "strategies/serve/results/request_records.h"
 #include "validate/cases.h"
 #include "validate/served_translate.h"
 

@@ -8,7 +8,7 @@
  * `spread` of those that the row says up to these, each client beginning `stagger` after the one before.
  * "count=2000,queued": all are there from the beginning. */
 #include "base/judged.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/service/service.h"
 #include "validate/cases_facts.h"
 
 typedef struct {

@@ -77,7 +77,7 @@ static void add(GArray *list, const RhKernel *kernel, bool grouped)
 
 /* --- training --- */
 
-static bool add_stage(GArray *list, const RhCase *c, const Training *t, GError **error)
+static bool add_stage(GArray *list, const RhProblem *c, const Training *t, GError **error)
 {
     RhLayout layout = rh_train_default(c);
     if (!rh_layout_parse(t->layout, &layout, error))
@@ -111,13 +111,13 @@ static bool add_training(GArray *list, const Training *t, GError **error)
         return false;
     RhStack stack = *rh_stack_by_name("megatron", NULL);
     stack.gradient_norm = false; /* forward, backward and Adam */
-    RhCase c = {.model = model,
-                .platform = platform,
-                .stack = &stack,
-                .job = {.global_batch = t->batch,
-                        .sequence = t->sequence,
-                        .gpus = t->gpus,
-                        .recipe = &rh_recipe_bf16}};
+    RhProblem c = {.model = model,
+                   .platform = platform,
+                   .stack = &stack,
+                   .job = {.global_batch = t->batch,
+                           .sequence = t->sequence,
+                           .gpus = t->gpus,
+                           .recipe = &rh_recipe_bf16}};
     return add_stage(list, &c, t, error);
 }
 

@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "platforms/profile.h"
 #include "sim/critical_path.h"
-#include "sim/engine/apart.h"
-#include "strategies/serve/program.h"
+#include "sim/engine/workers/isolated_run.h"
+#include "strategies/serve/results/service_program.h"
 #include "strategies/train/train.h"
 #include "validate/patterns.h"
 #include "validate/performed.h"
@@ -56,13 +56,13 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
     RhLayout layout = rh_layout_default();
     if (!rh_layout_parse(text, &layout, error))
         return NULL;
-    RhCase c = {.model = layout.ep > 1 ? s->mixture : s->model,
-                .platform = platform,
-                .stack = s->stack,
-                .job = {.global_batch = JOB_BATCH,
-                        .sequence = JOB_SEQUENCE,
-                        .gpus = rh_platform_gpus(platform),
-                        .recipe = &rh_recipe_bf16}};
+    RhProblem c = {.model = layout.ep > 1 ? s->mixture : s->model,
+                   .platform = platform,
+                   .stack = s->stack,
+                   .job = {.global_batch = JOB_BATCH,
+                           .sequence = JOB_SEQUENCE,
+                           .gpus = rh_platform_gpus(platform),
+                           .recipe = &rh_recipe_bf16}};
     if (layout.tp == 1)
         layout.sequence_parallel = false;
     rh_train_complete(&c, &layout);
@@ -144,7 +144,7 @@ static RhRun *median_rehearsal(const RhProgram *p, const RhPlatform *platform, G
     g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_run_free);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         RhEngineOptions options = {.timeline = true, .seed = seed};
-        RhRun *run = rh_rehearse_apart(p, platform, &options, error);
+        RhRun *run = rh_rehearse_isolated(p, platform, &options, error);
         if (!run)
             return NULL;
         g_ptr_array_add(runs, run);
@@ -173,7 +173,7 @@ static bool predict(const RhSuiteRun *s, RhSuiteItem *item, const RhPlatform *pl
     fluid->messages.sender = RH_SHARING_NONE;
     item->run = median_rehearsal(item->program, platform, error);
     g_autoptr(RhRun) control =
-        item->run ? rh_rehearse_apart(item->program, fluid, &plain, error) : NULL;
+        item->run ? rh_rehearse_isolated(item->program, fluid, &plain, error) : NULL;
     if (!control ||
         !rh_critical_path_s(item->program, fluid, &c->control[RH_CONTROL_ALPHA_BETA], error))
         return false;

@@ -7,7 +7,7 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "base/lines.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/service/service.h"
 #include "validate/alike.h"
 #include "validate/descent.h"
 
@@ -202,7 +202,7 @@ static bool settle_cache(Timeline *t, GError **error)
     g_autoptr(RhService) service = rh_service_new(&t->serving, &t->deployment, error);
     if (!service)
         return false;
-    RhServiceRoom room = rh_service_room(service, 0);
+    RhKvBudget room = rh_service_kv_budget(service, 0);
     if (t->cache_tokens > 0)
         t->server.reserve_bytes.value +=
             (double)(room.tokens - t->cache_tokens) * (room.cache_bytes / (double)room.tokens);
@@ -216,12 +216,12 @@ static RhServiceResult *serve(Timeline *t, GError **error)
     return service ? rh_service_run(service, t->requests, &client, error) : NULL;
 }
 
-static double ttft_error(const Line *l, const RhServed *s)
+static double ttft_error(const Line *l, const RhRequestRecord *s)
 {
     return (s->t_first_s - s->t_arrive_s) / (l->first_s - l->sent_s) - 1;
 }
 
-static double tpot_error(const Line *l, const RhServed *s)
+static double tpot_error(const Line *l, const RhRequestRecord *s)
 {
     return (s->t_end_s - s->t_first_s) / (l->last_s - l->first_s) - 1;
 }
@@ -235,7 +235,8 @@ static double loss(const RhDescentKnob *knobs, void *user)
     g_autoptr(RhServiceResult) result = serve(t, NULL);
     for (guint i = 0; i < RH_TIMELINE_FITTED; i++) {
         const Line *l = &g_array_index(t->lines, Line, i);
-        const RhServed *s = result ? &g_array_index(result->served, RhServed, i) : NULL;
+        const RhRequestRecord *s =
+            result ? &g_array_index(result->served, RhRequestRecord, i) : NULL;
         bool done = s && s->outcome == RH_SERVED_DONE;
         sum += (done ? fmin(fabs(log1p(ttft_error(l, s))), t->most) : t->most) / 2;
         if (l->output > 1)
@@ -249,7 +250,7 @@ static double loss(const RhDescentKnob *knobs, void *user)
 
 /* --- Judging --- */
 
-static void judge_request(RhJudged *judged, const Timeline *t, guint i, const RhServed *s)
+static void judge_request(RhJudged *judged, const Timeline *t, guint i, const RhRequestRecord *s)
 {
     const Line *l = &g_array_index(t->lines, Line, i);
     const struct {
@@ -337,7 +338,7 @@ static RhJudged *judge(Timeline *t, GError **error)
         return NULL;
     RhJudged *judged = rh_judged_new(t->path);
     for (guint i = 0; i < t->lines->len; i++)
-        judge_request(judged, t, i, &g_array_index(result->served, RhServed, i));
+        judge_request(judged, t, i, &g_array_index(result->served, RhRequestRecord, i));
     g_ptr_array_add(judged->notes, constants_text(knobs));
     return judged;
 }

@@ -193,7 +193,7 @@ RhScheduleTime rh_collective_alone(RhOp op, RhAlgo algo, int32_t members, const 
                                    double bytes, const RhPlatform *platform)
 {
     g_autoptr(RhProgram) one = rh_program_new(members);
-    RhSpan all = {1, members};
+    RhStride all = {1, members};
     int32_t group = rh_program_add_group(one, "alone", &all, 1);
     one->gpu_of_rank = g_memdup2(gpus, sizeof *gpus * (size_t)members);
     RhScheduleTime time;

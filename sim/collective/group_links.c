@@ -1,7 +1,7 @@
 /* Groups on the links of an idle platform. */
 #include "sim/collective/group_links.h"
 
-#include "sim/blocks.h"
+#include "sim/rank_blocks.h"
 
 #define LINKS_PER_MEMBER 64 /* of the platform; with fewer, a table of all pays */
 

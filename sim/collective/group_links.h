@@ -21,7 +21,7 @@ typedef struct {
     const RhPlatform *platform;
     int32_t *members; /* instances_count x size ranks */
     int32_t instances_count;
-    int32_t block; /* instances that stand alike: one in so many is listed (blocks.h) */
+    int32_t block; /* instances that stand alike: one in so many is listed (rank_blocks.h) */
     RhMap64 *place_of_link;
     int32_t *places_of_links; /* instead, by link, where most are crossed: 1 + place; or NULL */
     GArray *loads;            /* RhUsedLink, by place: of the links in use, not of all there are */

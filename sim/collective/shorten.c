@@ -1,7 +1,7 @@
 #include "sim/collective/shorten.h"
 
-#include "sim/blocks.h"
 #include "sim/collective/algorithm.h"
+#include "sim/rank_blocks.h"
 
 typedef struct {
     const RhPlatform *platform;
@@ -12,7 +12,7 @@ typedef struct {
     int32_t jump, reach; /* repetitions from a member to the next along that, and for all of them */
 } Row;
 
-static RhSpan outer_span(const Row *row)
+static RhStride outer_span(const Row *row)
 {
     return row->role->spans[row->outer];
 }
@@ -38,14 +38,14 @@ static int64_t period_of(const RhPlatform *platform)
 static bool is_aligned(const RhRole *role)
 {
     for (int32_t k = 0; k < role->spans_count; k++) {
-        RhSpan span = role->spans[k];
+        RhStride span = role->spans[k];
         if (role->first_rank / span.stride % span.extent != 0)
             return false;
     }
     return true;
 }
 
-static bool lies_in(RhSpan inner, RhSpan outer)
+static bool lies_in(RhStride inner, RhStride outer)
 {
     return inner.stride % outer.stride == 0 &&
            outer.extent % (inner.stride / outer.stride * inner.extent) == 0;
@@ -55,7 +55,7 @@ static bool lies_in(RhSpan inner, RhSpan outer)
 static bool place_group(Row *row)
 {
     for (int32_t k = 0; k < row->group->spans_count; k++) {
-        RhSpan span = row->group->spans[k];
+        RhStride span = row->group->spans[k];
         bool lies = span.extent == 1;
         if (row->group->periods[k] > 0)
             return false;
@@ -147,7 +147,7 @@ static int32_t kept_of(const Row *row)
  * where a group over all of them would begin anew among them. */
 static RhProgram *last_of(const Row *row, int32_t kept)
 {
-    RhSpan outer = outer_span(row), spans[RH_SPANS_MAX];
+    RhStride outer = outer_span(row), spans[RH_STRIDES_MAX];
     int32_t first = row->role->first_rank + (outer.extent - kept) * outer.stride, last = first;
     int32_t anew = first - first % outer.stride; /* a multiple of itself */
     if (is_whole(row) && anew < kept * outer.stride)

@@ -4,7 +4,7 @@
  * Fold (fold.h): ranks are coloured by role and by the links their flows use until all ranks of a
  * colour behave the same; one representative per colour is performed, on quotient links. `unfolded`
  * gives every rank its own colour. One SimGrid engine lives per process and cannot be made again,
- * so a process has one rehearsal: apart.h performs each in a child. Nothing here forks or touches
+ * so a process has one rehearsal: isolated_run.h performs each in a child. Nothing here forks or touches
  * stdio.
  *
  * Kernels are timers. While communication holds SMs of a device, its running kernel is stretched by
@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "platforms/platform.h"
-#include "sim/collective/alone.h"
-#include "sim/engine/folded.h"
+#include "sim/collective/uncontended_times.h"
+#include "sim/engine/fold_cache.h"
 #include "sim/program.h"
 #include "sim/run.h"
 
@@ -35,9 +35,10 @@ typedef struct {
     /* A step that is sure to take longer than this is left there (RhRun.left); 0: none is. Heeded of one job and
      * one step, without jitter and nudge, on links that are shared as a fluid. */
     double enough_s;
-    int32_t steps;       /* how many times to run the program back to back; 0 means 1 */
-    double timeout_s;    /* wall clock of the whole call, kept by apart.h; 0 = none */
-    RhAloneTimes *alone; /* of this platform, where many rehearsals share them; or NULL; borrowed */
+    int32_t steps;    /* how many times to run the program back to back; 0 means 1 */
+    double timeout_s; /* wall clock of the whole call, kept by isolated_run.h; 0 = none */
+    RhUncontendedTimes
+        *alone; /* of this platform, where many rehearsals share them; or NULL; borrowed */
     const RhFoldedTable *folded; /* of this platform, likewise */
 } RhEngineOptions;
 

@@ -176,8 +176,8 @@ static void end_task(RhExec *x, int32_t actor, int32_t task, double t_start_s, R
     if (--job->tasks_left == 0)
         g_array_append_val(x->settled, a->job);
     if (x->options->timeline) {
-        RhSpanOfTime span = {actor - job->actors_first, a->role->tasks_first + task,
-                             t_start_s - job->t_origin_s, x->t_s - job->t_origin_s};
+        RhTaskInterval span = {actor - job->actors_first, a->role->tasks_first + task,
+                               t_start_s - job->t_origin_s, x->t_s - job->t_origin_s};
         g_array_append_val(job->timeline, span);
     }
     release(x, actor, task, cause);

@@ -10,7 +10,7 @@
 #include "sim/engine/quotient.h"
 #include "sim/engine/session.h"
 #include "sim/engine/traffic.h"
-#include "sim/join.h"
+#include "sim/program_join.h"
 
 /* Borrowed, and to outlive the executor. */
 typedef struct {
@@ -34,7 +34,7 @@ bool rh_exec_is_under_way(const RhExec *x, int32_t job);
 /* Begins at t_s, and again when a step has ended, `steps` times in all. The job is idle. */
 void rh_exec_submit(RhExec *x, int32_t job, double t_s, int32_t steps, bool tell_steps);
 /* A parcel leaves; its `send` is of the joined program. */
-bool rh_exec_post(RhExec *x, const RhParcel *parcel, GError **error);
+bool rh_exec_post(RhExec *x, const RhSessionMessage *parcel, GError **error);
 /* Drops what is under way; packets that have left a rank still pass. */
 void rh_exec_cancel(RhExec *x, int32_t job);
 /* Until an event, or until_s, or nothing is left to happen: then *event is of kind NONE. With jobs

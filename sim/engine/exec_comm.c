@@ -69,7 +69,7 @@ static int32_t plan_end(RhExec *x, RhCommPlan *plan)
 
 static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
 {
-    const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, meeting_index);
+    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting_index);
     const RhTrafficSchedule *schedule =
         RH_AT(x->traffic->schedules, RhTrafficSchedule,
               RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);

@@ -25,7 +25,8 @@ static void hold_sms(RhExec *x, RhActivity *a, int32_t change)
     const int32_t *colours = a->colours;
     int32_t count = a->colours[0] == a->colours[1] ? 1 : 2;
     if (a->meeting >= 0) {
-        const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, a->meeting);
+        const RhCollectiveCall *meeting =
+            RH_AT(x->quotient->meetings, RhCollectiveCall, a->meeting);
         colours = RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
         count = meeting->colours_count;
     }
@@ -37,7 +38,7 @@ static void finish(RhExec *x, int32_t activity)
 {
     RhActivity a = x->activities[activity];
     hold_sms(x, &a, -1);
-    rh_exec_note_move(x, &a);
+    rh_exec_note_transfer(x, &a);
     x->activities[activity].live = false;
     x->free_activities[x->free_count++] = activity;
     if (a.parcel > 0) {
@@ -50,7 +51,7 @@ static void finish(RhExec *x, int32_t activity)
             rh_exec_complete(x, a.colours[1], a.tasks[1], a.t_start_s);
         return;
     }
-    const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, a.meeting);
+    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, a.meeting);
     const int32_t *colours = RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
     for (int32_t i = 0; i < meeting->colours_count; i++) {
         const RhRoleTable *role = x->actors[colours[i]].role;
@@ -195,7 +196,7 @@ static int32_t activity_new(RhExec *x, RhActivity activity)
 
 static void start_collective(RhExec *x, int32_t meeting_index, int32_t ordinal, int32_t kind)
 {
-    const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, meeting_index);
+    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting_index);
     const int32_t *colours = RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
     for (int32_t i = 0; i < meeting->colours_count; i++) {
         const RhRoleTable *role = x->actors[colours[i]].role;
@@ -216,7 +217,7 @@ static void arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
     int32_t meeting =
         x->quotient->meeting_of[(size_t)actor * x->program->groups->len + (size_t)t->group];
     int32_t ordinal = a->role->ordinal[task];
-    int32_t needed = RH_AT(x->quotient->meetings, RhMeeting, meeting)->colours_count;
+    int32_t needed = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting)->colours_count;
     if (++x->arrived[meeting][ordinal] == needed)
         start_collective(x, meeting, ordinal,
                          x->traffic->kind_of_task[a->role->tasks_first + task]);
@@ -290,7 +291,7 @@ static void make_room(RhExec *x)
 }
 
 /* Network cards fetch and write it by themselves: no SMs. */
-static void post(RhExec *x, const RhParcel *parcel)
+static void post(RhExec *x, const RhSessionMessage *parcel)
 {
     const RhTask *send = rh_program_task(x->program, parcel->send);
     int32_t rank = rh_program_role(x->program, send->role)->first_rank;
@@ -322,7 +323,7 @@ static void open_fluid(RhExec *x)
     for (int32_t i = activities - 1; i >= 0; i--)
         x->free_activities[x->free_count++] = i;
     x->comm_plans = g_array_new(FALSE, FALSE, sizeof(RhCommPlan));
-    x->moves = g_array_new(FALSE, FALSE, sizeof(RhMove));
+    x->moves = g_array_new(FALSE, FALSE, sizeof(RhLinkTransfer));
     x->comm_rounds = g_array_new(FALSE, FALSE, sizeof(RhCommRound));
     x->comm_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->comm_plan_of = rh_map64_new();

@@ -31,7 +31,7 @@ static void begin_step(RhExec *x, int32_t index)
     for (int32_t i = job->actors_first; i < job->actors_end; i++)
         reset_actor(x, job, i);
     for (int32_t m = job->meetings_first; m < job->meetings_end; m++) {
-        const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, m);
+        const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, m);
         int32_t colour = *RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
         const int32_t *calls = x->actors[colour].role->calls_first + meeting->group;
         memset(x->arrived[m], 0, sizeof **x->arrived * (size_t)(calls[1] - calls[0]));
@@ -108,7 +108,7 @@ void rh_exec_submit(RhExec *x, int32_t job, double t_s, int32_t steps, bool tell
     rh_timers_arm(&x->timers, x->jobs_slot + job, fmax(t_s, x->t_s));
 }
 
-bool rh_exec_post(RhExec *x, const RhParcel *parcel, GError **error)
+bool rh_exec_post(RhExec *x, const RhSessionMessage *parcel, GError **error)
 {
     if (!x->transport->post)
         return rh_fail(error, RH_ERROR_USAGE,

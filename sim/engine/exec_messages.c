@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/engine/exec_wire.h"
+#include "sim/engine/packet_links.h"
 #include "sim/expansion.h"
 
 #define NONE (-1)
@@ -128,7 +128,7 @@ static bool post_step(RhExec *x, int32_t index, int32_t own)
                              .from = own,
                              .to = flow->dst,
                              .step = member.at.step};
-        rh_wire_post(x, message, e->members[own], dst, launch_s);
+        rh_packet_links_post(x, message, e->members[own], dst, launch_s);
     }
     return --call_at(x, index)->members[own].awaited == 0;
 }
@@ -197,7 +197,7 @@ static void send(RhExec *x, int32_t actor, int32_t task)
                          .send_task = task,
                          .recv_task = t->peer_task - x->actors[receiver].role->tasks_first,
                          .call = NONE};
-    rh_wire_post(x, message, a->rank, dst, 0);
+    rh_packet_links_post(x, message, a->rank, dst, 0);
 }
 
 void rh_exec_message_sent(RhExec *x, const RhMessage *m)
@@ -255,7 +255,7 @@ static int32_t slots(const RhExec *x)
 static void open_messages(RhExec *x)
 {
     RhExecMessages *all = x->messages = g_new0(RhExecMessages, 1);
-    x->wire = rh_wire_new(x);
+    x->wire = rh_packet_links_new(x);
     all->expansions = rh_expansions_new(x->program, x->platform);
     all->calls = g_array_new(FALSE, FALSE, sizeof(Call));
     all->free_calls = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -279,17 +279,18 @@ static void cancel(RhExec *x, int32_t job)
     for (uint32_t i = 0; i < x->messages->calls->len; i++)
         if (call_at(x, (int32_t)i)->expansion && call_at(x, (int32_t)i)->job == job)
             call_end(x, (int32_t)i);
-    rh_wire_cancel(x, x->jobs[job].actors_first, x->jobs[job].actors_end);
+    rh_packet_links_cancel(x, x->jobs[job].actors_first, x->jobs[job].actors_end);
 }
 
 static double link_bytes(const RhExec *x, int32_t job, int32_t link)
 {
-    return rh_wire_link_bytes(x, job, RH_AT(x->quotient->links, RhQuotientLink, link)->link);
+    return rh_packet_links_link_bytes(x, job,
+                                      RH_AT(x->quotient->links, RhQuotientLink, link)->link);
 }
 
 static int64_t link_met(const RhExec *x, int32_t link)
 {
-    return rh_wire_link_met(x, RH_AT(x->quotient->links, RhQuotientLink, link)->link);
+    return rh_packet_links_link_met(x, RH_AT(x->quotient->links, RhQuotientLink, link)->link);
 }
 
 static void close_messages(RhExec *x)
@@ -307,7 +308,7 @@ static void close_messages(RhExec *x)
     g_free(all->t_reached_s);
     g_hash_table_destroy(all->call_of);
     rh_expansions_free(all->expansions);
-    rh_wire_free(x->wire);
+    rh_packet_links_free(x->wire);
     g_free(all);
 }
 
@@ -316,10 +317,10 @@ const RhTransport rh_transport_packets = {
     .open = open_messages,
     .begin_step = begin_step,
     .cancel = cancel,
-    .reaction_s = rh_wire_reaction_s,
+    .reaction_s = rh_packet_links_reaction_s,
     .arrive = arrive,
-    .due = rh_wire_due,
-    .forget = rh_wire_forget,
+    .due = rh_packet_links_due,
+    .forget = rh_packet_links_forget,
     .link_bytes = link_bytes,
     .link_met = link_met,
     .close = close_messages,

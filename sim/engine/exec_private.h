@@ -108,7 +108,7 @@ typedef struct {
 typedef struct {
     int32_t plan;
     double t_start_s, t_end_s;
-} RhMove;
+} RhLinkTransfer;
 
 /* A flow that SimGrid is to start. */
 typedef struct {
@@ -134,7 +134,7 @@ typedef struct {
     double t_step_s, t_origin_s;        /* when this step began; when its first one did */
     double bytes_total, bytes_as_flows; /* put on links; of these, as SimGrid's flows */
     GArray *step_times;                 /* double */
-    GArray *timeline;                   /* RhSpanOfTime */
+    GArray *timeline;                   /* RhTaskInterval */
 } RhExecJob;
 
 /* How bytes get from rank to rank. Tasks arrive; the transport completes them (rh_exec_complete).
@@ -147,8 +147,8 @@ typedef struct {
     /* From the end of a kernel to the communication that waited for it; NULL: none. */
     double (*reaction_s)(const RhExec *x);
     void (*arrive)(RhExec *x, int32_t actor, int32_t task);
-    void (*post)(RhExec *x, const RhParcel *parcel); /* NULL: it cannot */
-    void (*due)(RhExec *x, int32_t slot);            /* 0 is its first */
+    void (*post)(RhExec *x, const RhSessionMessage *parcel); /* NULL: it cannot */
+    void (*due)(RhExec *x, int32_t slot);                    /* 0 is its first */
     void (*account)(RhExec *x); /* before counts are read; NULL: they are right */
     void (*forget)(RhExec *x);  /* what it counted */
     /* Of a job, on a quotient link. */
@@ -162,7 +162,7 @@ typedef struct {
 extern const RhTransport rh_transport_fluid;   /* max-min shared flows: exec_fluid.c */
 extern const RhTransport rh_transport_packets; /* store and forward: exec_messages.c */
 
-typedef struct RhWire RhWire;
+typedef struct RhPacketLinks RhPacketLinks;
 typedef struct RhExecMessages RhExecMessages;
 
 struct RhExec {
@@ -199,7 +199,7 @@ struct RhExec {
     RhMap64 *comm_plan_of;
     GArray *flows; /* RhLiveFlow */
     int32_t free_flow;
-    GArray *moves;          /* RhMove; NULL: the transport keeps none */
+    GArray *moves;          /* RhLinkTransfer; NULL: the transport keeps none */
     RhOccupants *occupants; /* per quotient link */
     double *link_bytes;     /* per job and quotient link, of one real link */
     int64_t *met;           /* per quotient link: flows that began beside another job's */
@@ -208,7 +208,7 @@ struct RhExec {
     double sms_held; /* by one communication */
     int64_t events_count;
     RhExecMessages *messages; /* of packets */
-    RhWire *wire;             /* of packets */
+    RhPacketLinks *wire;      /* of packets */
 };
 
 #define RH_AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
@@ -242,9 +242,9 @@ void rh_exec_tell(RhExec *x, RhEventKind kind, int32_t job, int32_t who);
 void rh_exec_settle(RhExec *x); /* the steps of jobs whose tasks are all done */
 /* exec_start.c */
 uint16_t **rh_exec_new_arrivals(const RhExec *x); /* none, per meeting and ordinal */
-/* exec_rest.c */
+/* remaining_path.c */
 /* Actors' rest_s. */
-void rh_exec_find_rests(RhExec *x);
+void rh_exec_find_remaining_paths(RhExec *x);
 /* exec.c */
 void rh_exec_start_ready(RhExec *x);
 void rh_exec_drain(RhExec *x); /* what is due by now */
@@ -267,9 +267,9 @@ typedef struct {
     int32_t first, end;
 } RhClassRange;
 RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pattern);
-/* moves.c */
+/* link_history.c */
 /* The activity ends now. */
-void rh_exec_note_move(RhExec *x, const RhActivity *activity);
+void rh_exec_note_transfer(RhExec *x, const RhActivity *activity);
 /* Appends RhRun.link_loads of these quotient links; nothing where no moves were kept. */
 void rh_exec_link_loads(const RhExec *x, int32_t job, const int32_t *links, int32_t count,
                         double span_s, GArray *loads);

@@ -17,7 +17,7 @@ static bool waits_for_stages(const RhExec *x, const RhActor *actor, const RhTask
             return true;
     size_t cell = (size_t)(actor - x->actors) * p->groups->len + (size_t)task->group;
     int32_t meeting = x->quotient->meeting_of[cell];
-    return meeting >= 0 && RH_AT(x->quotient->meetings, RhMeeting, meeting)->joins_roles;
+    return meeting >= 0 && RH_AT(x->quotient->meetings, RhCollectiveCall, meeting)->joins_roles;
 }
 
 /* Books idle time of the compute lane on what ended it. */
@@ -175,7 +175,7 @@ static char *missing_members(const RhExec *x, const RhActor *actor, int32_t inde
 {
     const RhTask *t = rh_actor_task(x, actor, task);
     int32_t m = x->quotient->meeting_of[(size_t)index * x->program->groups->len + (size_t)t->group];
-    const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, m);
+    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, m);
     for (int32_t i = 0; i < meeting->colours_count; i++) {
         const RhActor *other =
             &x->actors[*RH_AT(x->quotient->colours, int32_t, meeting->colours_first + i)];

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/engine/binding.h"
+#include "sim/engine/bottleneck_links.h"
 #include "sim/engine/exec_private.h"
 
 static void add_actors(RhExec *x)
@@ -44,14 +44,14 @@ static void add_jobs(RhExec *x, const RhJoined *joined)
         RhExecJob *job = &x->jobs[i];
         int32_t ranks_end = joined[i].ranks_first + joined[i].ranks_count;
         job->step_times = g_array_new(FALSE, FALSE, sizeof(double));
-        job->timeline = g_array_new(FALSE, FALSE, sizeof(RhSpanOfTime));
+        job->timeline = g_array_new(FALSE, FALSE, sizeof(RhTaskInterval));
         job->actors_first = actor;
         while (actor < x->actors_count && x->actors[actor].rank < ranks_end)
             x->actors[actor++].job = i;
         job->actors_end = actor;
         job->meetings_first = meeting;
         while (meeting < (int32_t)x->quotient->meetings->len) {
-            int32_t first = RH_AT(x->quotient->meetings, RhMeeting, meeting)->colours_first;
+            int32_t first = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting)->colours_first;
             if (*RH_AT(x->quotient->colours, int32_t, first) >= actor)
                 break;
             meeting++;
@@ -64,7 +64,7 @@ uint16_t **rh_exec_new_arrivals(const RhExec *x)
 {
     uint16_t **arrived = g_new0(uint16_t *, x->quotient->meetings->len + 1);
     for (uint32_t m = 0; m < x->quotient->meetings->len; m++) {
-        const RhMeeting *meeting = RH_AT(x->quotient->meetings, RhMeeting, m);
+        const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, m);
         int32_t most = 0;
         for (int32_t i = 0; i < meeting->colours_count; i++) {
             int32_t colour = *RH_AT(x->quotient->colours, int32_t, meeting->colours_first + i);
@@ -121,7 +121,7 @@ static const char *start_bridge(RhExec *x)
     int32_t links = (int32_t)q->links->len, routes = (int32_t)q->classes->len;
     g_autofree double *units_per_s = g_new0(double, links + 1);
     g_autofree int32_t *hops_first = g_new0(int32_t, routes + 1);
-    g_autoptr(GArray) hops = rh_binding_hops(q, hops_first);
+    g_autoptr(GArray) hops = rh_bottleneck_hops(q, hops_first);
     for (int32_t i = 0; i < links; i++)
         units_per_s[i] = RH_AT(q->links, RhQuotientLink, i)->bytes_per_s * x->units_per_byte;
     RhBridgePlatform platform = {.links_count = links,
@@ -179,7 +179,7 @@ RhExec *rh_exec_new(const RhExecInput *input, GError **error)
     if (rh_bridge_started()) {
         rh_fail(error, RH_ERROR_INPUT,
                 "this process has had its session: SimGrid cannot be started twice\n"
-                "help: rh_rehearse_apart performs each in a process of its own");
+                "help: rh_rehearse_isolated performs each in a process of its own");
         return NULL;
     }
     RhExec *x = exec_of(input);
@@ -188,7 +188,7 @@ RhExec *rh_exec_new(const RhExecInput *input, GError **error)
     add_room(x);
     x->units_per_byte = units_per_byte(x);
     if (rests_are_bounds(x))
-        rh_exec_find_rests(x);
+        rh_exec_find_remaining_paths(x);
     const char *failure = start_bridge(x);
     if (!failure)
         return x;

@@ -385,8 +385,8 @@ static void name_meetings(const Refine *f, RhFold *fold)
 /* A merged colour is represented by its slowest rank: in step with the others, it sets the pace. */
 static void choose_ranks(const RhTraffic *t, RhFold *fold)
 {
-    fold->steps = rh_merged_steps_new(t);
-    rh_merged_steps_find(fold->steps, t, RH_MOVES_MESSAGES);
+    fold->steps = rh_merged_rates_new(t);
+    rh_merged_rates_find(fold->steps, t, RH_MOVES_MESSAGES);
     const double *slow = fold->steps->of_listed;
     for (int32_t r = 0, place = 0; r < t->program->ranks_count; r += t->block, place++) {
         int32_t colour = fold->colour_of_rank[r], *best = &fold->representative[MAX(colour, 0)];
@@ -397,7 +397,7 @@ static void choose_ranks(const RhTraffic *t, RhFold *fold)
 
 static void choose_instances(const RhTraffic *t, RhFold *fold)
 {
-    rh_merged_steps_find(fold->steps, t, RH_MOVES_COLLECTIVES);
+    rh_merged_rates_find(fold->steps, t, RH_MOVES_COLLECTIVES);
     const double *slow = fold->steps->of_instance;
     for (uint32_t i = 0; i < t->instances->len; i++) {
         int32_t *best = &fold->meeting_instance[fold->meeting_of_instance[i]];
@@ -538,7 +538,7 @@ void rh_fold_trim(RhFold *fold)
     g_clear_pointer(&fold->instances_count, g_free);
     g_clear_pointer(&fold->link_hash, g_free);
     g_clear_pointer(&fold->flow_hash, g_free);
-    g_clear_pointer(&fold->steps, rh_merged_steps_free);
+    g_clear_pointer(&fold->steps, rh_merged_rates_free);
 }
 
 void rh_fold_free(RhFold *fold)
@@ -553,7 +553,7 @@ void rh_fold_free(RhFold *fold)
     g_free(fold->instances_count);
     g_free(fold->link_hash);
     g_free(fold->flow_hash);
-    rh_merged_steps_free(fold->steps);
+    rh_merged_rates_free(fold->steps);
     refine_free(fold->unfinished);
     g_free(fold->approximate_why);
     g_free(fold);

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/deadline.h"
-#include "sim/engine/merged_steps.h"
+#include "sim/engine/merged_rates.h"
 #include "sim/engine/traffic.h"
 #include "sim/map64.h"
 
@@ -33,7 +33,7 @@ typedef struct {
     int32_t *instances_count;  /* per meeting */
     uint64_t *link_hash;       /* per link of the traffic; equal hash, same colour */
     uint64_t *flow_hash;       /* per flow of the traffic */
-    RhMergedSteps *steps;      /* merged; else NULL */
+    RhMergedRates *steps;      /* merged; else NULL */
     struct RhRefine
         *unfinished; /* owned: what rh_fold_end goes on from; NULL where nothing is left to do */
     char *approximate_why; /* owned; NULL when the partition is exact */

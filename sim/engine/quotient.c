@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/blocks.h"
 #include "sim/map64.h"
+#include "sim/rank_blocks.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
@@ -102,7 +102,7 @@ static void find_slowest_flows(Builder *b, int32_t index)
     const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, index);
     int32_t step = rh_pattern_step(pattern);
     for (int32_t i = 0; i * step < pattern->flows_count; i++) {
-        const RhMergedStep *merged = rh_merged_step(b->fold->steps, index, i);
+        const RhMergedRate *merged = rh_merged_rate(b->fold->steps, index, i);
         if (stands_for(b, first_flow(b, pattern, i)) == 0)
             continue;
         Own own = own_of(b, index, i * step + merged->slowest);
@@ -203,7 +203,7 @@ static void count_merged_flows(Builder *b)
             int32_t owner = owner_of(b, first_flow(b, pattern, k));
             if (owner >= 0)
                 shares[(size_t)i * owners + (size_t)owner] +=
-                    rh_merged_step(b->fold->steps, i, k)->shares * b->traffic->block;
+                    rh_merged_rate(b->fold->steps, i, k)->shares * b->traffic->block;
         }
     }
     for (uint32_t i = 0; i < b->q->classes->len; i++) {
@@ -344,7 +344,7 @@ static int32_t *movers_of(const Builder *b, const RhTrafficFamily *family)
         const RhFlowClass *class = AT(b->q->classes, RhFlowClass, c);
         uint64_t key = rh_mix64(71, (uint64_t)unit_of(b, c));
         if (AT(t->patterns, RhPattern, class->pattern)->group >= 0 &&
-            !AT(b->q->meetings, RhMeeting, class->owner)->joins_roles) {
+            !AT(b->q->meetings, RhCollectiveCall, class->owner)->joins_roles) {
             int32_t instance = b->fold->meeting_instance[class->owner];
             int32_t first = AT(t->instances, RhInstance, instance)->members_first;
             int32_t role = t->role_of_rank[*AT(t->members, int32_t, first)];
@@ -443,7 +443,7 @@ static void set_weights(Builder *b)
 static void add_meeting(Builder *b, const RhInstance *instance, bool *taken)
 {
     const int32_t *ranks = AT(b->traffic->members, int32_t, instance->members_first);
-    RhMeeting added;
+    RhCollectiveCall added;
     memset(&added, 0, sizeof added);
     added.group = instance->group;
     added.shape = instance->shape;
@@ -485,7 +485,7 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
     q->classes = g_array_new(FALSE, FALSE, sizeof(RhFlowClass));
     q->hops = g_array_new(FALSE, FALSE, sizeof(RhBridgeHop));
     q->links = g_array_new(FALSE, FALSE, sizeof(RhQuotientLink));
-    q->meetings = g_array_new(FALSE, FALSE, sizeof(RhMeeting));
+    q->meetings = g_array_new(FALSE, FALSE, sizeof(RhCollectiveCall));
     q->colours = g_array_new(FALSE, FALSE, sizeof(int32_t));
     q->owners_count = MAX(fold->colours_count, fold->meetings_count);
     q->classes_first =

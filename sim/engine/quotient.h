@@ -35,7 +35,7 @@ typedef struct {
     int32_t group, shape;
     int32_t colours_first, colours_count; /* distinct colours */
     bool joins_roles;                     /* not all of one role */
-} RhMeeting;
+} RhCollectiveCall;
 
 typedef struct {
     GArray *classes; /* RhFlowClass, sorted by pattern, then owner */
@@ -43,7 +43,7 @@ typedef struct {
     GArray *links;   /* RhQuotientLink */
     int32_t owners_count;
     int32_t *classes_first; /* [pattern * owners + owner], one more at the end */
-    GArray *meetings;       /* RhMeeting */
+    GArray *meetings;       /* RhCollectiveCall */
     GArray *colours;        /* int32_t */
     int32_t *meeting_of;    /* [colour * groups + group]; -1 where none */
     bool weights_rounded;

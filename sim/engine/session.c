@@ -160,9 +160,9 @@ static const RhProgram *join(RhSession *s, GError **error)
 /* As a program like this one was folded before. */
 static bool take_fold(RhSession *s, const RhProgram *program)
 {
-    const RhFolded *like = s->options.folded ? rh_folded_find(s->options.folded, program,
-                                                              s->options.alone, &s->traffic)
-                                             : NULL;
+    const RhCachedFold *like = s->options.folded ? rh_fold_cache_find(s->options.folded, program,
+                                                                      s->options.alone, &s->traffic)
+                                                 : NULL;
     s->fold = like ? like->fold : NULL;
     s->quotient = like ? like->quotient : NULL;
     return like != NULL;
@@ -235,7 +235,7 @@ bool rh_session_submit(RhSession *s, RhSubmission what, GError **error)
     return true;
 }
 
-bool rh_session_post(RhSession *s, RhParcel parcel, GError **error)
+bool rh_session_post(RhSession *s, RhSessionMessage parcel, GError **error)
 {
     g_return_val_if_fail(s && parcel.job >= 0 && parcel.job < (int32_t)s->jobs->len, false);
     if (!set_stage(s, error))
@@ -284,7 +284,7 @@ RhRun *rh_session_report(RhSession *s, int32_t job)
         AT(run->performers, RhPerformer, i)->rank -= place->ranks_first;
     }
     for (uint32_t i = 0; i < run->timeline->len; i++)
-        AT(run->timeline, RhSpanOfTime, i)->task -= place->tasks_first;
+        AT(run->timeline, RhTaskInterval, i)->task -= place->tasks_first;
     return run;
 }
 
@@ -343,7 +343,7 @@ static int more_often(const void *left, const void *right)
     return a->met == b->met ? g_strcmp0(a->name, b->name) : a->met < b->met ? 1 : -1;
 }
 
-GArray *rh_session_meetings(RhSession *s)
+GArray *rh_session_collective_calls(RhSession *s)
 {
     GArray *links = g_array_new(FALSE, FALSE, sizeof(RhSessionLink));
     g_array_set_clear_func(links, clear_link);

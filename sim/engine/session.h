@@ -12,7 +12,7 @@
  * Programs are admitted with their places before the first run, because all of them together decide
  * which ranks behave alike (fold.h); then each is submitted as often as one likes. Links carry the
  * flows of all programs under way, and GPUs hold what their programs keep. Two programs may have
- * the same GPU, not at the same time. One session lives per process; apart.h helps. */
+ * the same GPU, not at the same time. One session lives per process; isolated_run.h helps. */
 #include "sim/engine/engine.h"
 
 typedef struct RhSession RhSession;
@@ -58,10 +58,10 @@ typedef struct {
     int32_t job, send; /* one that was admitted; a send of its program, whose role is of one rank */
     double bytes;      /* in place of the task's own */
     int32_t who;       /* the policy's; at least 0 */
-} RhParcel;
+} RhSessionMessage;
 /* Leaves now, on the way of that send, whose program need not be under way; RH_EVENT_SENT is told when it
  * has arrived. RH_ERROR_USAGE where the platform's ranks talk by packets. */
-bool rh_session_post(RhSession *session, RhParcel parcel, GError **error);
+bool rh_session_post(RhSession *session, RhSessionMessage parcel, GError **error);
 /* Until something that was to be told happens, or until_s, or nothing is left: the latter two are
  * an event of kind NONE. Fails like rh_engine_run; after that the session can only be closed. */
 bool rh_session_run(RhSession *session, double until_s, RhSessionEvent *event, GError **error);
@@ -86,7 +86,7 @@ typedef struct {
 } RhSessionLink;
 /* The links on which flows of several jobs met, the most often first: RhSessionLink, free with
  * g_array_unref. */
-GArray *rh_session_meetings(RhSession *session);
+GArray *rh_session_collective_calls(RhSession *session);
 
 /* Counts begin anew, and from now on kernels of folded runs spread as options.jitter_frac says. */
 void rh_session_begin_jitter(RhSession *session);

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/blocks.h"
 #include "sim/collective/collective.h"
-#include "sim/copy.h"
 #include "sim/map64.h"
+#include "sim/rank_blocks.h"
+#include "sim/tier_copy.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
@@ -297,9 +297,9 @@ static RhTrafficSchedule alone(const RhTraffic *t, const RhTrafficKind *kind, in
     rh_group_members(group, *AT(t->groups[kind->group].firsts, int32_t, shape), gpus);
     for (int32_t i = 0; i < group->size; i++)
         gpus[i] = rh_program_gpu(t->program, gpus[i]);
-    return (RhTrafficSchedule){.alone_s =
-                                   rh_alone_time_s(t->alone, (RhOp)task->op, (RhAlgo)task->algo,
-                                                   group->size, gpus, task->bytes)};
+    return (RhTrafficSchedule){.alone_s = rh_uncontended_time_s(t->alone, (RhOp)task->op,
+                                                                (RhAlgo)task->algo, group->size,
+                                                                gpus, task->bytes)};
 }
 
 static bool is_latency_alone(const RhTraffic *t, const RhTrafficKind *kind)
@@ -422,11 +422,11 @@ static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
 }
 
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
-                          RhAloneTimes *alone, RhDeadline deadline, GError **error)
+                          RhUncontendedTimes *alone, RhDeadline deadline, GError **error)
 {
     g_autoptr(RhTraffic) t = traffic_begin(p, platform);
     t->deadline = deadline;
-    g_autoptr(RhAloneTimes) own = alone ? NULL : rh_alone_times_new(platform);
+    g_autoptr(RhUncontendedTimes) own = alone ? NULL : rh_uncontended_times_new(platform);
     t->alone = alone ? alone : own;
     find_kinds(t);
     if (!whole)
@@ -538,7 +538,7 @@ static bool take_numbers(RhTraffic *t, const RhTraffic *other)
     return true;
 }
 
-RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhAloneTimes *alone)
+RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhUncontendedTimes *alone)
 {
     if (!rh_program_same_places(p, other->program))
         return NULL;
@@ -546,7 +546,7 @@ RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhAloneTi
     find_kinds(t);
     if (memcmp(t->calls, other->calls, sizeof(bool) * p->roles->len * p->groups->len))
         return NULL;
-    g_autoptr(RhAloneTimes) own = alone ? NULL : rh_alone_times_new(other->platform);
+    g_autoptr(RhUncontendedTimes) own = alone ? NULL : rh_uncontended_times_new(other->platform);
     t->alone = alone ? alone : own;
     take_shapes(t, other);
     if (!add_schedules(t, NULL) || !take_numbers(t, other))

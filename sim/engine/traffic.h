@@ -12,14 +12,14 @@
  * Links between switches that can never hold a flow back are left out of routes; not where messages
  * go packet by packet, which queue everywhere.
  *
- * Ranks that stand alike by construction (blocks.h) are listed once, with their instances and
+ * Ranks that stand alike by construction (rank_blocks.h) are listed once, with their instances and
  * flows: what is at the first place of a block, standing for `block` of each. */
 #include <glib.h>
 #include <stdint.h>
 
 #include "base/deadline.h"
 #include "platforms/platform.h"
-#include "sim/collective/alone.h"
+#include "sim/collective/uncontended_times.h"
 #include "sim/program.h"
 
 typedef struct {
@@ -136,8 +136,8 @@ typedef struct {
     /* While flows are listed: 1 + index into links, by link, and of orbits, which are wide apart, by place; and how
      * many crossings there are so far. */
     int32_t *place_of_link, *place_of_orbit, crossings_end;
-    RhAloneTimes *alone; /* borrowed; while schedules are made */
-    RhDeadline deadline; /* while it is made */
+    RhUncontendedTimes *alone; /* borrowed; while schedules are made */
+    RhDeadline deadline;       /* while it is made */
 } RhTraffic;
 
 /* Flows over a link. */
@@ -157,19 +157,19 @@ typedef struct {
  * collective's algorithm does not exist; RH_ERROR_NO_ANSWER beyond the deadline, which is looked at as often as it takes
  * to keep it on a million GPUs. */
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
-                          RhAloneTimes *alone, RhDeadline deadline, GError **error);
+                          RhUncontendedTimes *alone, RhDeadline deadline, GError **error);
 /* While it is made. */
 bool rh_traffic_in_time(const RhTraffic *traffic, GError **error);
 /* Of a program that sends between the same ranks by the same steps as another did: kinds, schedules and
  * rounds are its own, patterns and peers are numbered as the other's, whose fold and quotient are then
  * its too; instances and flows stay empty. NULL where the two differ. */
-RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhAloneTimes *alone);
+RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhUncontendedTimes *alone);
 /* Lets go of all that rh_traffic_like does not ask of the other. */
 void rh_traffic_trim(RhTraffic *traffic);
 /* All flows, of patterns that are there. */
 bool rh_traffic_add_flows(RhTraffic *traffic, GError **error);
-/* Of all flows the links between switches that they cannot fill (ample.c). */
-void rh_traffic_leave_out_ample(RhTraffic *traffic);
+/* Of all flows the links between switches that they cannot fill (slack_links.c). */
+void rh_traffic_leave_out_slack(RhTraffic *traffic);
 void rh_traffic_free(RhTraffic *traffic);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraffic, rh_traffic_free)
 

@@ -1,8 +1,8 @@
 /* Flows of a traffic: what its patterns put on which links. */
 #include "base/error.h"
-#include "sim/copy.h"
 #include "sim/engine/traffic.h"
 #include "sim/map64.h"
+#include "sim/tier_copy.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
@@ -35,7 +35,7 @@ static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
 }
 
 /* Links that hold nobody back are left out: rates are the same without them, and ranks that differ by
- * nothing else are alike. Packets (exec_wire.c) queue on every link. */
+ * nothing else are alike. Packets (packet_links.c) queue on every link. */
 static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
 {
     if ((guint)t->crossings_end + RH_ROUTE_MAX > t->crossings->len)
@@ -101,7 +101,7 @@ static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
     g_array_append_val(t->pairs, pair);
     g_array_append_val(t->uses, use);
     pattern->flows_first = (int32_t)t->flows->len;
-    RhSpan inner = role->spans_count > 0 ? role->spans[0] : (RhSpan){1, 1};
+    RhStride inner = role->spans_count > 0 ? role->spans[0] : (RhStride){1, 1};
     int32_t step = inner.stride == 1 && inner.extent % t->block == 0 ? t->block : 1;
     for (int32_t i = 0; i < role->ranks_count; i += step) {
         int32_t rank = rh_role_rank(role, i), number = (int32_t)t->pairs->len - 1;
@@ -287,7 +287,7 @@ bool rh_traffic_add_flows(RhTraffic *t, GError **error)
     bool listed = list_flows(t, error);
     t->place_of_link = t->place_of_orbit = NULL;
     if (listed && leaves_out(t))
-        rh_traffic_leave_out_ample(t);
+        rh_traffic_leave_out_slack(t);
     return listed;
 }
 

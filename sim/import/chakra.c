@@ -82,7 +82,7 @@ void rh_chakra_attribute(RhChakraNode *n, const char *name, double number, const
         n->team = rh_intern(text);
 }
 
-void rh_chakra_begin(RhChakraRank *r, RhForeign *f)
+void rh_chakra_begin(RhChakraRank *r, RhImportedTrace *f)
 {
     *r = (RhChakraRank){.f = f, .rank = f->ranks_count, .first = (int32_t)f->ops->len};
     r->op_of_id = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -95,11 +95,11 @@ void rh_chakra_begin(RhChakraRank *r, RhForeign *f)
 static bool fail(const RhChakraRank *r, const char *help, GError **error, const char *what)
 {
     int32_t op = (int32_t)r->f->ops->len - 1;
-    return rh_foreign_fail(r->f, op, help, error, "node %" G_GUINT64_FORMAT ": %s",
-                           rh_foreign_op(r->f, op)->id, what);
+    return rh_imported_trace_fail(r->f, op, help, error, "node %" G_GUINT64_FORMAT ": %s",
+                                  rh_imported_trace_op(r->f, op)->id, what);
 }
 
-static void as_timed(const RhChakraNode *n, RhForeignOp *o)
+static void as_timed(const RhChakraNode *n, RhImportedOp *o)
 {
     o->kind = n->host ? RH_FOREIGN_HOST : RH_FOREIGN_COMPUTE;
     o->processor = 1;
@@ -112,7 +112,7 @@ static void as_timed(const RhChakraNode *n, RhForeignOp *o)
         o->kind = RH_FOREIGN_NOTHING;
 }
 
-static void as_copy(const RhChakraNode *n, RhForeignOp *o)
+static void as_copy(const RhChakraNode *n, RhImportedOp *o)
 {
     if (n->tensor_bytes <= 0) {
         as_timed(n, o);
@@ -125,7 +125,8 @@ static void as_copy(const RhChakraNode *n, RhForeignOp *o)
     o->to = load ? RH_MEMORY_TIER_HBM : RH_MEMORY_TIER_HOST;
 }
 
-static bool as_message(const RhChakraRank *r, const RhChakraNode *n, RhForeignOp *o, GError **error)
+static bool as_message(const RhChakraRank *r, const RhChakraNode *n, RhImportedOp *o,
+                       GError **error)
 {
     bool sends = n->type == SEND;
     int64_t peer = sends ? n->dst : n->src, own = sends ? n->src : n->dst;
@@ -143,7 +144,7 @@ static bool as_message(const RhChakraRank *r, const RhChakraNode *n, RhForeignOp
     return true;
 }
 
-static bool as_collective(const RhChakraRank *r, const RhChakraNode *n, RhForeignOp *o,
+static bool as_collective(const RhChakraRank *r, const RhChakraNode *n, RhImportedOp *o,
                           GError **error)
 {
     if (n->comm_type < 0)
@@ -160,20 +161,20 @@ static bool as_collective(const RhChakraRank *r, const RhChakraNode *n, RhForeig
     o->kind = RH_FOREIGN_COLLECTIVE;
     o->op = (uint8_t)collectives[n->comm_type].op;
     o->bytes = n->comm_bytes; /* of an all-gather a member's part, until members are counted */
-    o->team = rh_foreign_team(r->f, n->team);
+    o->team = rh_imported_trace_team(r->f, n->team);
     return true;
 }
 
 bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *n, GError **error)
 {
-    RhForeignOp fresh = {.kind = RH_FOREIGN_NOTHING,
-                         .rank = r->rank,
-                         .mate = -1,
-                         .id = n->id,
-                         .name = n->name,
-                         .place = n->place};
+    RhImportedOp fresh = {.kind = RH_FOREIGN_NOTHING,
+                          .rank = r->rank,
+                          .mate = -1,
+                          .id = n->id,
+                          .name = n->name,
+                          .place = n->place};
     g_array_append_val(r->f->ops, fresh);
-    RhForeignOp *o = rh_foreign_op(r->f, (int32_t)r->f->ops->len - 1);
+    RhImportedOp *o = rh_imported_trace_op(r->f, (int32_t)r->f->ops->len - 1);
     gint64 *key = g_new(gint64, 1);
     *key = (gint64)n->id;
     if (!g_hash_table_insert(r->op_of_id, key, GINT_TO_POINTER((gint)r->f->ops->len)))
@@ -221,7 +222,7 @@ static bool can_end(const RhChakraRank *r, const GArray *edges)
     g_autofree int32_t *head = g_new(int32_t, count + 1), *next = g_new(int32_t, edges->len + 1);
     memset(head, 0xff, sizeof(int32_t) * (size_t)(count + 1));
     for (guint i = 0; i < edges->len; i++) {
-        const RhForeignWait *w = &g_array_index(edges, RhForeignWait, i);
+        const RhImportedWait *w = &g_array_index(edges, RhImportedWait, i);
         waits[w->op - r->first]++;
         next[i] = head[w->on - r->first];
         head[w->on - r->first] = (int32_t)i;
@@ -232,7 +233,7 @@ static bool can_end(const RhChakraRank *r, const GArray *edges)
             stack[depth++] = i;
     for (; depth > 0; done++)
         for (int32_t e = head[stack[--depth]]; e >= 0; e = next[e]) {
-            int32_t op = g_array_index(edges, RhForeignWait, e).op - r->first;
+            int32_t op = g_array_index(edges, RhImportedWait, e).op - r->first;
             if (--waits[op] == 0)
                 stack[depth++] = op;
         }
@@ -246,16 +247,16 @@ static bool find_nodes(RhChakraRank *r, GArray *data, GArray *control, GError **
         const RhChakraWait *w = &g_array_index(r->waits, RhChakraWait, i);
         gint64 key = (gint64)w->id;
         int32_t on = GPOINTER_TO_INT(g_hash_table_lookup(r->op_of_id, &key)) - 1;
-        RhForeignWait wait = {.op = w->op, .on = on};
+        RhImportedWait wait = {.op = w->op, .on = on};
         if (on >= 0 && on != w->op)
             g_array_append_val(w->control ? control : data, wait);
         else if (on >= 0 || w->control) /* itself, or a caller that the trace leaves out */
             r->f->left_out++;
         else
-            return rh_foreign_fail(r->f, w->op, NULL, error,
-                                   "node %" G_GUINT64_FORMAT " depends on %" G_GUINT64_FORMAT
-                                   ", which the trace does not have",
-                                   rh_foreign_op(r->f, w->op)->id, w->id);
+            return rh_imported_trace_fail(r->f, w->op, NULL, error,
+                                          "node %" G_GUINT64_FORMAT " depends on %" G_GUINT64_FORMAT
+                                          ", which the trace does not have",
+                                          rh_imported_trace_op(r->f, w->op)->id, w->id);
     }
     return true;
 }
@@ -264,8 +265,8 @@ static bool find_nodes(RhChakraRank *r, GArray *data, GArray *control, GError **
  * callers, which end after what they call. */
 static bool resolve(RhChakraRank *r, GError **error)
 {
-    g_autoptr(GArray) data = g_array_new(FALSE, FALSE, sizeof(RhForeignWait));
-    g_autoptr(GArray) control = g_array_new(FALSE, FALSE, sizeof(RhForeignWait));
+    g_autoptr(GArray) data = g_array_new(FALSE, FALSE, sizeof(RhImportedWait));
+    g_autoptr(GArray) control = g_array_new(FALSE, FALSE, sizeof(RhImportedWait));
     if (!find_nodes(r, data, control, error))
         return false;
     guint data_count = data->len;

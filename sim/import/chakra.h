@@ -1,7 +1,7 @@
 #pragma once
 /* A node of an MLCommons Chakra execution trace (schema/protobuf/et_def.proto), whichever file it
  * comes from. Private to this folder. */
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 
 typedef struct {
     uint64_t id;
@@ -15,12 +15,12 @@ typedef struct {
     int64_t tag;
     const char *team;        /* pg_name; "": all ranks */
     bool dimension_left_out; /* involved_dim with a false in it */
-    RhForeignPlace place;
+    RhImportedPlace place;
 } RhChakraNode;
 
 /* One rank's trace while it is read. */
 typedef struct {
-    RhForeign *f;
+    RhImportedTrace *f;
     int32_t rank, first;  /* its number, its first operation */
     GHashTable *op_of_id; /* owned int64 -> op + 1 */
     GArray *waits;        /* RhChakraWait: ids that may stand behind */
@@ -32,7 +32,7 @@ typedef struct {
     bool control; /* ctrl_deps */
 } RhChakraWait;
 
-void rh_chakra_begin(RhChakraRank *r, RhForeign *f);
+void rh_chakra_begin(RhChakraRank *r, RhImportedTrace *f);
 RhChakraNode rh_chakra_node(void);
 /* An attribute by its name, as a number or a text (else NULL). Those that say nothing of time are passed
  * over. */

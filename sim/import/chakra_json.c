@@ -154,7 +154,7 @@ static bool read_node(RhJson *doc, const RhJsonNode *node, RhChakraRank *r, GErr
     return true;
 }
 
-bool rh_chakra_add_json(RhForeign *f, RhJson *doc, GError **error)
+bool rh_chakra_add_json(RhImportedTrace *f, RhJson *doc, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc);
     static const char *const lists[] = {"workload_graph", "nodes", NULL};

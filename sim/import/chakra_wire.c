@@ -213,7 +213,7 @@ static bool read_node(Wire w, RhChakraRank *r, GError **error)
     return rh_chakra_add(r, &n, error);
 }
 
-bool rh_chakra_add_bytes(RhForeign *f, const char *name, const uint8_t *bytes, size_t length,
+bool rh_chakra_add_bytes(RhImportedTrace *f, const char *name, const uint8_t *bytes, size_t length,
                          GError **error)
 {
     Wire w = {name, bytes, bytes, bytes + length}, message;

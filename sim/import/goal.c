@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 
 #define RANKS_MAX (1 << 16)
 #define OPS_MAX   (1 << 26)
@@ -36,7 +36,7 @@ typedef struct {
     const char *name, *at, *line_start;
     int32_t line;
     Word word; /* the one to be read; length 0 at the end */
-    RhForeign *f;
+    RhImportedTrace *f;
     int32_t rank;
     GHashTable *labels; /* of this rank: owned text -> op + 1 */
     GArray *pending;
@@ -136,7 +136,7 @@ static bool read_number(Goal *g, const char *unit, int64_t low, int64_t high, in
 
 /* --- operations --- */
 
-static bool read_calc(Goal *g, RhForeignOp *o, GError **error)
+static bool read_calc(Goal *g, RhImportedOp *o, GError **error)
 {
     int64_t ns = 0, cpu = 0;
     if (!read_number(g, "", 0, NS_MAX, &ns, error) ||
@@ -149,7 +149,7 @@ static bool read_calc(Goal *g, RhForeignOp *o, GError **error)
     return true;
 }
 
-static bool read_message(Goal *g, bool sends, RhForeignOp *o, GError **error)
+static bool read_message(Goal *g, bool sends, RhImportedOp *o, GError **error)
 {
     int64_t bytes = 0, peer = 0, unused = 0;
     if (!read_number(g, "b", 0, NS_MAX, &bytes, error) ||
@@ -172,7 +172,7 @@ static bool read_message(Goal *g, bool sends, RhForeignOp *o, GError **error)
 
 static bool add_op(Goal *g, const Word *label, GError **error)
 {
-    RhForeignOp o = {
+    RhImportedOp o = {
         .rank = g->rank, .mate = -1, .place = {.line = g->word.line, .column = g->word.column}};
     bool calc = take(g, "calc"), sends = !calc && take(g, "send");
     if (!calc && !sends && !take(g, "recv"))
@@ -220,7 +220,7 @@ static bool resolve(Goal *g, GError **error)
 {
     for (guint i = 0; i < g->pending->len; i++) {
         const Pending *p = &g_array_index(g->pending, Pending, i);
-        RhForeignWait wait = {.begins = p->begins};
+        RhImportedWait wait = {.begins = p->begins};
         if (!find_label(g, &p->op, &wait.op, error) || !find_label(g, &p->on, &wait.on, error))
             return false;
         if (wait.op == wait.on)
@@ -268,23 +268,23 @@ static bool all_seen(const Goal *g, const bool *seen, GError **error)
 
 static int by_rank(const void *left, const void *right)
 {
-    const RhForeignOp *a = left, *b = right;
+    const RhImportedOp *a = left, *b = right;
     return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
                               : (a->id > b->id) - (a->id < b->id);
 }
 
 /* Blocks may stand in any order in the file; operations stand rank after rank. */
-static void sort_ranks(RhForeign *f)
+static void sort_ranks(RhImportedTrace *f)
 {
     int32_t count = (int32_t)f->ops->len;
     g_autofree int32_t *now = g_new(int32_t, count + 1);
     for (int32_t i = 0; i < count; i++)
-        rh_foreign_op(f, i)->id = (uint64_t)i;
+        rh_imported_trace_op(f, i)->id = (uint64_t)i;
     g_array_sort(f->ops, by_rank);
     for (int32_t i = 0; i < count; i++)
-        now[rh_foreign_op(f, i)->id] = i;
+        now[rh_imported_trace_op(f, i)->id] = i;
     for (guint i = 0; i < f->waits->len; i++) {
-        RhForeignWait *wait = &g_array_index(f->waits, RhForeignWait, i);
+        RhImportedWait *wait = &g_array_index(f->waits, RhImportedWait, i);
         wait->op = now[wait->op];
         wait->on = now[wait->on];
     }
@@ -304,9 +304,9 @@ static bool read_file(Goal *g, GError **error)
     return all_seen(g, seen, error);
 }
 
-RhForeign *rh_goal_parse(const char *name, const char *text, GError **error)
+RhImportedTrace *rh_goal_parse(const char *name, const char *text, GError **error)
 {
-    g_autoptr(RhForeign) f = rh_foreign_new("GOAL", EAGER_BYTES);
+    g_autoptr(RhImportedTrace) f = rh_imported_trace_new("GOAL", EAGER_BYTES);
     Goal g = {.name = name, .at = text, .line_start = text, .line = 1, .f = f};
     g_ptr_array_add(f->files, g_strdup(name));
     g.labels = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);

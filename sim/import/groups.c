@@ -2,11 +2,11 @@
  * stand askew to such a cut, as 1 and 2 of four, are of none. */
 #include <string.h>
 
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 
 /* Runs of one distance, then the starts of these runs, and so on; 0 where that is not what they
  * are. */
-static int32_t factor(const int32_t *members, int32_t count, RhSpan spans[RH_SPANS_MAX])
+static int32_t factor(const int32_t *members, int32_t count, RhStride spans[RH_STRIDES_MAX])
 {
     int32_t step = 1, n = 0;
     while (step < count) {
@@ -14,9 +14,9 @@ static int32_t factor(const int32_t *members, int32_t count, RhSpan spans[RH_SPA
         while ((extent + 1) * step <= count &&
                members[extent * step] - members[(extent - 1) * step] == stride)
             extent++;
-        if (n == RH_SPANS_MAX || count % (step * extent) != 0)
+        if (n == RH_STRIDES_MAX || count % (step * extent) != 0)
             return 0;
-        spans[n++] = (RhSpan){stride, extent};
+        spans[n++] = (RhStride){stride, extent};
         step *= extent;
     }
     return n;
@@ -30,8 +30,8 @@ static bool is_theirs(const RhGroup *group, const int32_t *members, int32_t coun
     return true;
 }
 
-int32_t rh_foreign_spans(const int32_t *members, int32_t count, int32_t ranks,
-                         RhSpan spans[RH_SPANS_MAX], int32_t periods[RH_SPANS_MAX])
+int32_t rh_imported_trace_spans(const int32_t *members, int32_t count, int32_t ranks,
+                                RhStride spans[RH_STRIDES_MAX], int32_t periods[RH_STRIDES_MAX])
 {
     int32_t n = count > 1 ? factor(members, count, spans) : 0;
     if (n == 0)

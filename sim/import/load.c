@@ -5,7 +5,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 
 #define BYTES_MAX ((gsize)256 << 20)
 #define RANKS_MAX (1 << 16)
@@ -19,7 +19,7 @@ static GByteArray *load_bytes(const char *path, GChecksum *sum, GError **error)
     return bytes;
 }
 
-static RhForeign *load_goal(const char *path, GChecksum *sum, GError **error)
+static RhImportedTrace *load_goal(const char *path, GChecksum *sum, GError **error)
 {
     g_autoptr(GByteArray) bytes = load_bytes(path, sum, error);
     if (!bytes)
@@ -29,7 +29,8 @@ static RhForeign *load_goal(const char *path, GChecksum *sum, GError **error)
     return text ? rh_goal_parse(path, text, error) : NULL;
 }
 
-static bool add_file(RhForeign *f, const char *path, bool json, GChecksum *sum, GError **error)
+static bool add_file(RhImportedTrace *f, const char *path, bool json, GChecksum *sum,
+                     GError **error)
 {
     g_autoptr(GByteArray) bytes = load_bytes(path, sum, error);
     if (!bytes)
@@ -97,36 +98,38 @@ static int32_t last_rank(const char *prefix, const char *ending, GError **error)
 /* --- Chakra --- */
 
 /* Of an all-gather the trace has what a member gives; the program, what all have at the end. */
-static void count_gathered(RhForeign *f)
+static void count_gathered(RhImportedTrace *f)
 {
     g_autofree double *members = g_new0(double, f->teams->len + 1);
     for (guint i = 0; i < f->ops->len; i++) {
-        const RhForeignOp *o = rh_foreign_op(f, (int32_t)i);
+        const RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
         if (o->kind == RH_FOREIGN_COLLECTIVE && o->call == 0)
             members[o->team] += MAX(f->alike_count, 1);
     }
     for (guint i = 0; i < f->ops->len; i++) {
-        RhForeignOp *o = rh_foreign_op(f, (int32_t)i);
+        RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
         if (o->kind == RH_FOREIGN_COLLECTIVE && o->op == RH_OP_ALL_GATHER)
             o->bytes *= members[o->team];
     }
 }
 
-static bool spread(RhForeign *f, int32_t ranks, GError **error)
+static bool spread(RhImportedTrace *f, int32_t ranks, GError **error)
 {
     for (guint i = 0; i < f->ops->len; i++) {
-        const RhForeignOp *o = rh_foreign_op(f, (int32_t)i);
+        const RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
         if (o->kind == RH_FOREIGN_SEND || o->kind == RH_FOREIGN_RECV)
-            return rh_foreign_fail(f, (int32_t)i, NULL, error,
-                                   "a trace with messages is one rank's alone: %d ranks cannot do "
-                                   "what it says",
-                                   ranks);
+            return rh_imported_trace_fail(
+                f, (int32_t)i, NULL, error,
+                "a trace with messages is one rank's alone: %d ranks cannot do "
+                "what it says",
+                ranks);
     }
     f->alike_count = ranks;
     return true;
 }
 
-static RhForeign *load_ranks(const char *prefix, const char *ending, GChecksum *sum, GError **error)
+static RhImportedTrace *load_ranks(const char *prefix, const char *ending, GChecksum *sum,
+                                   GError **error)
 {
     GError *local = NULL;
     int32_t last = last_rank(prefix, ending, &local);
@@ -134,7 +137,7 @@ static RhForeign *load_ranks(const char *prefix, const char *ending, GChecksum *
         g_propagate_error(error, local);
         return NULL;
     }
-    g_autoptr(RhForeign) f = rh_foreign_new("Chakra", HUGE_VAL);
+    g_autoptr(RhImportedTrace) f = rh_imported_trace_new("Chakra", HUGE_VAL);
     bool json = strstr(ending, ".json") != NULL;
     for (int32_t rank = 0; rank <= MAX(last, 0); rank++) {
         g_autofree char *path = file_of(prefix, rank, ending);
@@ -149,15 +152,16 @@ static RhForeign *load_ranks(const char *prefix, const char *ending, GChecksum *
     return g_steal_pointer(&f);
 }
 
-static RhForeign *load_one(const char *path, const char *ending, GChecksum *sum, GError **error)
+static RhImportedTrace *load_one(const char *path, const char *ending, GChecksum *sum,
+                                 GError **error)
 {
-    g_autoptr(RhForeign) f = rh_foreign_new("Chakra", HUGE_VAL);
+    g_autoptr(RhImportedTrace) f = rh_imported_trace_new("Chakra", HUGE_VAL);
     return add_file(f, path, strstr(ending, ".json") != NULL, sum, error) ? g_steal_pointer(&f)
                                                                           : NULL;
 }
 
 /* PREFIX alone: with the first ending that rank 0 has. */
-static RhForeign *load_prefix(const char *path, GChecksum *sum, GError **error)
+static RhImportedTrace *load_prefix(const char *path, GChecksum *sum, GError **error)
 {
     for (const char *const *e = endings; *e; e++) {
         g_autofree char *file = file_of(path, 0, *e);
@@ -172,16 +176,16 @@ static RhForeign *load_prefix(const char *path, GChecksum *sum, GError **error)
     return NULL;
 }
 
-RhForeign *rh_foreign_load(const char *path, int32_t ranks, GError **error)
+RhImportedTrace *rh_imported_trace_load(const char *path, int32_t ranks, GError **error)
 {
     g_autoptr(GChecksum) sum = g_checksum_new(G_CHECKSUM_SHA256);
     const char *ending = ending_of(path);
     g_autofree char *prefix = ending ? prefix_of(path, ending) : NULL;
     bool goal = g_str_has_suffix(path, ".goal") || g_str_has_suffix(path, ".goal.gz");
-    g_autoptr(RhForeign) f = goal     ? load_goal(path, sum, error)
-                             : prefix ? load_ranks(prefix, ending, sum, error)
-                             : ending ? load_one(path, ending, sum, error)
-                                      : load_prefix(path, sum, error);
+    g_autoptr(RhImportedTrace) f = goal     ? load_goal(path, sum, error)
+                                   : prefix ? load_ranks(prefix, ending, sum, error)
+                                   : ending ? load_one(path, ending, sum, error)
+                                            : load_prefix(path, sum, error);
     if (!f)
         return NULL;
     if (f->ops->len == 0) {
@@ -192,7 +196,7 @@ RhForeign *rh_foreign_load(const char *path, int32_t ranks, GError **error)
     f->hash = g_strdup(g_checksum_get_string(sum));
     if (f->ranks_count == 1 && ranks > 1 && !spread(f, ranks, error))
         return NULL;
-    if (!rh_foreign_close(f, error))
+    if (!rh_imported_trace_close(f, error))
         return NULL;
     count_gathered(f);
     return g_steal_pointer(&f);

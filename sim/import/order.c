@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 
 #define RING_MAX 6 /* operations of a ring that are named */
 
@@ -15,9 +15,9 @@ typedef struct {
 } Ready;
 
 typedef struct {
-    const RhForeign *f;
+    const RhImportedTrace *f;
     const RhPlatform *platform;
-    RhForeignOrder *out;
+    RhImportedOrder *out;
     GArray *heap;      /* Ready */
     int32_t *waits;    /* per op: waits left */
     double *t_ready_s; /* per op: latest end of what it waited for */
@@ -33,7 +33,7 @@ typedef struct {
     int32_t done;
 } Order;
 
-double rh_foreign_compute_s(const RhForeignOp *op, const RhDevice *device)
+double rh_imported_trace_compute_s(const RhImportedOp *op, const RhDevice *device)
 {
     if (op->seconds >= 0)
         return op->seconds;
@@ -81,16 +81,16 @@ static Ready pop(Order *o)
 
 /* --- going on --- */
 
-static void emit(Order *o, int32_t op, RhForeignWhat what)
+static void emit(Order *o, int32_t op, RhImportedWhat what)
 {
-    RhForeignStep step = {op, (uint8_t)what};
-    g_array_append_val(o->out->steps[rh_foreign_op(o->f, op)->rank], step);
+    RhImportedStep step = {op, (uint8_t)what};
+    g_array_append_val(o->out->steps[rh_imported_trace_op(o->f, op)->rank], step);
 }
 
 static void release(Order *o, int32_t op, bool begins, double t_s)
 {
     for (int32_t k = o->after_first[op]; k < o->after_first[op + 1]; k++) {
-        const RhForeignWait *wait = &g_array_index(o->f->waits, RhForeignWait, o->after[k]);
+        const RhImportedWait *wait = &g_array_index(o->f->waits, RhImportedWait, o->after[k]);
         if (wait->begins != begins)
             continue;
         o->t_ready_s[wait->op] = fmax(o->t_ready_s[wait->op], t_s);
@@ -108,7 +108,7 @@ static void end(Order *o, int32_t op, double t_s)
 }
 
 /* Latency and bytes over the slowest link of the route, nothing else on it. */
-static double message_s(const Order *o, const RhForeignOp *send)
+static double message_s(const Order *o, const RhImportedOp *send)
 {
     RhLink links[RH_ROUTE_MAX];
     int hops = rh_platform_route(o->platform, send->rank, send->peer, links);
@@ -122,7 +122,7 @@ static double message_s(const Order *o, const RhForeignOp *send)
  * there. */
 static void reach_eager(Order *o, int32_t op)
 {
-    const RhForeignOp *x = rh_foreign_op(o->f, op);
+    const RhImportedOp *x = rh_imported_trace_op(o->f, op);
     int32_t mate = x->mate, send = x->kind == RH_FOREIGN_SEND ? op : mate;
     int32_t recv = send == op ? mate : op;
     if (send == op) {
@@ -135,15 +135,15 @@ static void reach_eager(Order *o, int32_t op)
 
 static void reach_message(Order *o, int32_t op)
 {
-    const RhForeignOp *x = rh_foreign_op(o->f, op);
-    if (rh_foreign_is_eager(o->f, x)) {
+    const RhImportedOp *x = rh_imported_trace_op(o->f, op);
+    if (rh_imported_trace_is_eager(o->f, x)) {
         reach_eager(o, op);
         return;
     }
     if (!o->reached[x->mate])
         return;
     double t_s = fmax(o->t_ready_s[op], o->t_ready_s[x->mate]) +
-                 message_s(o, x->kind == RH_FOREIGN_SEND ? x : rh_foreign_op(o->f, x->mate));
+                 message_s(o, x->kind == RH_FOREIGN_SEND ? x : rh_imported_trace_op(o->f, x->mate));
     int32_t mate = x->mate;
     end(o, MIN(op, mate), t_s);
     end(o, MAX(op, mate), t_s);
@@ -152,7 +152,7 @@ static void reach_message(Order *o, int32_t op)
 /* The last member ends the call for all; bytes over the slowest link between the first two. */
 static void reach_call(Order *o, int32_t op)
 {
-    const RhForeignOp *x = rh_foreign_op(o->f, op);
+    const RhImportedOp *x = rh_imported_trace_op(o->f, op);
     int32_t call = o->calls_first[x->team] + x->call, size = o->size[x->team];
     int32_t *there = o->members + o->members_first[call];
     there[o->arrived[call]++] = op;
@@ -162,8 +162,8 @@ static void reach_call(Order *o, int32_t op)
     for (int32_t i = 0; i < size; i++)
         t_s = fmax(t_s, o->t_ready_s[there[i]]);
     if (size > 1) {
-        RhForeignOp hop = *rh_foreign_op(o->f, there[0]);
-        hop.peer = rh_foreign_op(o->f, there[1])->rank;
+        RhImportedOp hop = *rh_imported_trace_op(o->f, there[0]);
+        hop.peer = rh_imported_trace_op(o->f, there[1])->rank;
         t_s += message_s(o, &hop);
     }
     for (int32_t i = 0; i < size; i++)
@@ -172,16 +172,16 @@ static void reach_call(Order *o, int32_t op)
 
 static void reach(Order *o, Ready next)
 {
-    const RhForeignOp *x = rh_foreign_op(o->f, next.op);
+    const RhImportedOp *x = rh_imported_trace_op(o->f, next.op);
     double *free_s = &o->free_s[x->rank];
     o->reached[next.op] = true;
     if (o->out->marked[next.op]) {
         emit(o, next.op, RH_FOREIGN_BEGINS);
         release(o, next.op, true, next.t_s);
     }
-    switch ((RhForeignKind)x->kind) {
+    switch ((RhImportedKind)x->kind) {
     case RH_FOREIGN_COMPUTE:
-        *free_s = fmax(*free_s, next.t_s) + rh_foreign_compute_s(x, o->platform->device);
+        *free_s = fmax(*free_s, next.t_s) + rh_imported_trace_compute_s(x, o->platform->device);
         end(o, next.op, *free_s);
         break;
     case RH_FOREIGN_SEND:
@@ -204,16 +204,16 @@ static void reach(Order *o, Ready next)
 /* An operation that `op`, which is not done, waits for; itself where nothing is found. */
 static int32_t awaited(const Order *o, int32_t op)
 {
-    const RhForeignOp *x = rh_foreign_op(o->f, op);
+    const RhImportedOp *x = rh_imported_trace_op(o->f, op);
     for (int32_t k = x->waits_first; k < x->waits_first + x->waits_count; k++) {
-        const RhForeignWait *wait = &g_array_index(o->f->waits, RhForeignWait, k);
+        const RhImportedWait *wait = &g_array_index(o->f->waits, RhImportedWait, k);
         if (wait->begins ? !o->reached[wait->on] : isnan(o->out->t_end_s[wait->on]))
             return wait->on;
     }
     if (x->mate >= 0 && !o->reached[x->mate])
         return x->mate;
     for (guint i = 0; x->kind == RH_FOREIGN_COLLECTIVE && i < o->f->ops->len; i++) {
-        const RhForeignOp *other = rh_foreign_op(o->f, (int32_t)i);
+        const RhImportedOp *other = rh_imported_trace_op(o->f, (int32_t)i);
         if (other->kind == x->kind && other->team == x->team && other->call == x->call &&
             !o->reached[i])
             return (int32_t)i;
@@ -232,15 +232,15 @@ static bool fail_stuck(const Order *o, GError **error)
     g_autoptr(GString) ring = g_string_new(NULL);
     int32_t at = op, shown = 0;
     do {
-        g_autofree char *name = rh_foreign_name(o->f, at);
+        g_autofree char *name = rh_imported_trace_name(o->f, at);
         if (shown++ < RING_MAX)
             g_string_append_printf(ring, "%s%s", shown > 1 ? ", which waits for " : "", name);
         at = awaited(o, at);
     } while (at != op);
-    g_autofree char *first = rh_foreign_name(o->f, op);
-    return rh_foreign_fail(o->f, op, NULL, error,
-                           "operations wait for each other: %s%s, which waits for %s", ring->str,
-                           shown > RING_MAX ? ", ..." : "", first);
+    g_autofree char *first = rh_imported_trace_name(o->f, op);
+    return rh_imported_trace_fail(o->f, op, NULL, error,
+                                  "operations wait for each other: %s%s, which waits for %s",
+                                  ring->str, shown > RING_MAX ? ", ..." : "", first);
 }
 
 /* --- making --- */
@@ -251,7 +251,7 @@ static void link_waits(Order *o)
     o->after_first = g_new0(int32_t, o->f->ops->len + 2);
     o->after = g_new(int32_t, count + 1);
     for (guint i = 0; i < count; i++) {
-        const RhForeignWait *wait = &g_array_index(o->f->waits, RhForeignWait, i);
+        const RhImportedWait *wait = &g_array_index(o->f->waits, RhImportedWait, i);
         o->after_first[wait->on + 2]++;
         o->waits[wait->op]++;
         o->out->marked[wait->on] = o->out->marked[wait->on] || wait->begins;
@@ -259,7 +259,7 @@ static void link_waits(Order *o)
     for (guint i = 0; i < o->f->ops->len; i++)
         o->after_first[i + 2] += o->after_first[i + 1];
     for (guint i = 0; i < count; i++)
-        o->after[o->after_first[g_array_index(o->f->waits, RhForeignWait, i).on + 1]++] =
+        o->after[o->after_first[g_array_index(o->f->waits, RhImportedWait, i).on + 1]++] =
             (int32_t)i;
 }
 
@@ -270,7 +270,7 @@ static void count_members(Order *o)
     o->size = g_new0(int32_t, teams + 1);
     o->calls_first = g_new0(int32_t, teams + 2);
     for (guint i = 0; i < o->f->ops->len; i++) {
-        const RhForeignOp *x = rh_foreign_op(o->f, (int32_t)i);
+        const RhImportedOp *x = rh_imported_trace_op(o->f, (int32_t)i);
         if (x->kind != RH_FOREIGN_COLLECTIVE)
             continue;
         o->size[x->team] += x->call == 0;
@@ -287,13 +287,13 @@ static void count_members(Order *o)
     o->members = g_new0(int32_t, room + 1);
 }
 
-static RhForeignOrder *order_new(const RhForeign *f)
+static RhImportedOrder *order_new(const RhImportedTrace *f)
 {
-    RhForeignOrder *out = g_new0(RhForeignOrder, 1);
+    RhImportedOrder *out = g_new0(RhImportedOrder, 1);
     out->ranks_count = f->ranks_count;
     out->steps = g_new0(GArray *, f->ranks_count + 1);
     for (int32_t r = 0; r < f->ranks_count; r++)
-        out->steps[r] = g_array_new(FALSE, FALSE, sizeof(RhForeignStep));
+        out->steps[r] = g_array_new(FALSE, FALSE, sizeof(RhImportedStep));
     out->t_end_s = g_new(double, f->ops->len + 1);
     for (guint i = 0; i < f->ops->len; i++)
         out->t_end_s[i] = (double)NAN;
@@ -301,9 +301,10 @@ static RhForeignOrder *order_new(const RhForeign *f)
     return out;
 }
 
-RhForeignOrder *rh_foreign_order(const RhForeign *f, const RhPlatform *platform, GError **error)
+RhImportedOrder *rh_imported_trace_order(const RhImportedTrace *f, const RhPlatform *platform,
+                                         GError **error)
 {
-    g_autoptr(RhForeignOrder) out = order_new(f);
+    g_autoptr(RhImportedOrder) out = order_new(f);
     Order o = {.f = f, .platform = platform, .out = out};
     o.heap = g_array_new(FALSE, FALSE, sizeof(Ready));
     o.waits = g_new0(int32_t, f->ops->len + 1);
@@ -326,7 +327,7 @@ RhForeignOrder *rh_foreign_order(const RhForeign *f, const RhPlatform *platform,
     return whole ? g_steal_pointer(&out) : NULL;
 }
 
-void rh_foreign_order_free(RhForeignOrder *order)
+void rh_imported_trace_order_free(RhImportedOrder *order)
 {
     if (!order)
         return;

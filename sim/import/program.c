@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "sim/collective/collective.h"
-#include "sim/import/foreign.h"
+#include "sim/import/imported_trace.h"
 #include "sim/map64.h"
 
 #define WIDTH          (1 + RH_STREAMS_MAX) /* lanes of a rank: compute, and streams */
@@ -15,9 +15,9 @@
 #define THIN_MAX       32 /* predecessors that are looked at in pairs */
 
 typedef struct {
-    RhForeign *f;
+    RhImportedTrace *f;
     const RhPlatform *platform;
-    const RhForeignOrder *order;
+    const RhImportedOrder *order;
     RhProgram *p;
     RhMap64 *bundle_of, *algorithm_of;
     int32_t *group_of; /* per team; -1: of one member */
@@ -95,19 +95,20 @@ static int32_t lane_of(Writer *w, RhMap64 *lanes, int32_t number, int32_t most)
     return *lane;
 }
 
-static int32_t choose_lane(Writer *w, const RhForeignOp *o, RhTaskKind kind, const int32_t *clock)
+static int32_t choose_lane(Writer *w, const RhImportedOp *o, RhTaskKind kind, const int32_t *clock)
 {
     if (kind == RH_TASK_KERNEL && o->kind == RH_FOREIGN_COMPUTE)
         return 0;
     if (kind == RH_TASK_KERNEL)
         return lane_of(w, w->lane_of_processor, o->processor - 1, PROCESSORS_MAX);
-    if (kind == RH_TASK_RECV && rh_foreign_is_eager(w->f, o))
+    if (kind == RH_TASK_RECV && rh_imported_trace_is_eager(w->f, o))
         return lane_of(w, w->lane_of_source, number_of(w, o->peer), SOURCES_MAX);
     return find_stream(w, clock);
 }
 
 /* Adds the task behind what it waits for; preds may be more than a task can have. */
-static int32_t add_task(Writer *w, RhTask task, const RhForeignOp *o, double t_end_s, GArray *preds)
+static int32_t add_task(Writer *w, RhTask task, const RhImportedOp *o, double t_end_s,
+                        GArray *preds)
 {
     int32_t clock[WIDTH] = {0};
     for (guint i = 0; i < preds->len; i++)
@@ -137,7 +138,7 @@ static RhTask blank(Writer *w, RhTaskKind kind, const char *label)
 }
 
 /* More predecessors than a task can have are joined by marks. */
-static void join_preds(Writer *w, const RhForeignOp *o, GArray *preds)
+static void join_preds(Writer *w, const RhImportedOp *o, GArray *preds)
 {
     while (preds->len > UINT8_MAX) {
         guint from = preds->len - UINT8_MAX;
@@ -159,7 +160,7 @@ static int32_t bundle_of(Writer *w, double seconds)
     return *known;
 }
 
-static RhAlgo algorithm_of(Writer *w, const RhForeignOp *o, int32_t group)
+static RhAlgo algorithm_of(Writer *w, const RhImportedOp *o, int32_t group)
 {
     uint64_t key = rh_mix64((uint64_t)(uint32_t)group << 8 | o->op, rh_bits64(o->bytes) + 1);
     int32_t *known = rh_map64_at(w->algorithm_of, key, -1);
@@ -175,7 +176,7 @@ static RhAlgo algorithm_of(Writer *w, const RhForeignOp *o, int32_t group)
     return algo;
 }
 
-static RhTask task_of_op(Writer *w, const RhForeignOp *o)
+static RhTask task_of_op(Writer *w, const RhImportedOp *o)
 {
     bool group = o->kind == RH_FOREIGN_COLLECTIVE && w->group_of[o->team] >= 0;
     static const uint8_t kinds[] = {[RH_FOREIGN_NOTHING] = RH_TASK_MARK,
@@ -188,7 +189,7 @@ static RhTask task_of_op(Writer *w, const RhForeignOp *o)
     bool alone = o->kind == RH_FOREIGN_COLLECTIVE && !group;
     RhTask t = blank(w, alone ? RH_TASK_MARK : (RhTaskKind)kinds[o->kind], o->name);
     if (t.kind == RH_TASK_KERNEL)
-        t.bundle = bundle_of(w, rh_foreign_compute_s(o, w->platform->device));
+        t.bundle = bundle_of(w, rh_imported_trace_compute_s(o, w->platform->device));
     if (t.kind == RH_TASK_SEND || t.kind == RH_TASK_RECV)
         t.peer_delta = o->peer - o->rank;
     if (group) {
@@ -230,9 +231,10 @@ static void thin(const Writer *w, GArray *preds)
 
 static void add_waits(Writer *w, int32_t op, GArray *preds)
 {
-    const RhForeignOp *o = rh_foreign_op(w->f, op);
+    const RhImportedOp *o = rh_imported_trace_op(w->f, op);
     for (int32_t k = 0; k < o->waits_count; k++) {
-        const RhForeignWait *wait = &g_array_index(w->f->waits, RhForeignWait, o->waits_first + k);
+        const RhImportedWait *wait =
+            &g_array_index(w->f->waits, RhImportedWait, o->waits_first + k);
         int32_t task = wait->begins ? w->mark_of[wait->on] : w->task_of[wait->on];
         if (task >= 0)
             g_array_append_val(preds, task);
@@ -241,9 +243,9 @@ static void add_waits(Writer *w, int32_t op, GArray *preds)
 
 /* What an operation waits for, in tasks: the mark of its beginning, where there is one, has waited
  * already. */
-static void put_step(Writer *w, RhForeignStep step)
+static void put_step(Writer *w, RhImportedStep step)
 {
-    const RhForeignOp *o = rh_foreign_op(w->f, step.op);
+    const RhImportedOp *o = rh_imported_trace_op(w->f, step.op);
     double t_end_s = w->order->t_end_s[step.op];
     g_autoptr(GArray) preds = g_array_new(FALSE, FALSE, sizeof(int32_t));
     if (step.what == RH_FOREIGN_ARRIVES) {
@@ -273,7 +275,7 @@ static void put_step(Writer *w, RhForeignStep step)
 
 static void put_rank(Writer *w, int32_t rank)
 {
-    RhSpan alike = {1, MAX(w->f->alike_count, 1)};
+    RhStride alike = {1, MAX(w->f->alike_count, 1)};
     g_autofree char *label =
         w->f->alike_count > 1 ? g_strdup("all ranks") : g_strdup_printf("rank %d", rank);
     rh_program_begin_role(w->p, label, rank, &alike, w->f->alike_count > 1 ? 1 : 0);
@@ -288,7 +290,7 @@ static void put_rank(Writer *w, int32_t rank)
     w->used = 1;
     const GArray *steps = w->order->steps[rank];
     for (guint i = 0; i < steps->len; i++)
-        put_step(w, g_array_index(steps, RhForeignStep, i));
+        put_step(w, g_array_index(steps, RhImportedStep, i));
     rh_program_end_role(w->p);
 }
 
@@ -300,7 +302,7 @@ static bool add_group(Writer *w, int32_t team, GError **error)
     int32_t ranks = w->p->ranks_count, call = -1;
     g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (guint i = 0; i < w->f->ops->len; i++) {
-        const RhForeignOp *o = rh_foreign_op(w->f, (int32_t)i);
+        const RhImportedOp *o = rh_imported_trace_op(w->f, (int32_t)i);
         if (o->kind != RH_FOREIGN_COLLECTIVE || o->team != team || o->call != 0)
             continue;
         for (int32_t k = 0; k < MAX(w->f->alike_count, 1); k++) {
@@ -309,15 +311,15 @@ static bool add_group(Writer *w, int32_t team, GError **error)
         }
         call = (int32_t)i;
     }
-    RhSpan spans[RH_SPANS_MAX] = {{0}};
-    int32_t periods[RH_SPANS_MAX] = {0};
+    RhStride spans[RH_STRIDES_MAX] = {{0}};
+    int32_t periods[RH_STRIDES_MAX] = {0};
     w->group_of[team] = -1;
     if (members->len < 2)
         return true;
-    int32_t n = rh_foreign_spans((const int32_t *)(void *)members->data, (int32_t)members->len,
-                                 ranks, spans, periods);
+    int32_t n = rh_imported_trace_spans((const int32_t *)(void *)members->data,
+                                        (int32_t)members->len, ranks, spans, periods);
     if (n < 0)
-        return rh_foreign_fail(
+        return rh_imported_trace_fail(
             w->f, call,
             "groups are of ranks at one distance, or of a box of such, as cuts of "
             "a grid of ranks are",
@@ -330,7 +332,7 @@ static bool add_group(Writer *w, int32_t team, GError **error)
 
 /* --- all --- */
 
-static bool check_room(const RhForeign *f, const RhPlatform *platform, GError **error)
+static bool check_room(const RhImportedTrace *f, const RhPlatform *platform, GError **error)
 {
     int32_t ranks = MAX(f->ranks_count, f->alike_count);
     return ranks <= rh_platform_gpus(platform) ||
@@ -347,19 +349,19 @@ static bool put_all(Writer *w, GError **error)
     for (int32_t r = 0; r < w->f->ranks_count; r++)
         put_rank(w, r);
     for (guint i = 0; i < w->f->ops->len; i++) {
-        int32_t mate = rh_foreign_op(w->f, (int32_t)i)->mate;
-        if (rh_foreign_op(w->f, (int32_t)i)->kind == RH_FOREIGN_SEND)
+        int32_t mate = rh_imported_trace_op(w->f, (int32_t)i)->mate;
+        if (rh_imported_trace_op(w->f, (int32_t)i)->kind == RH_FOREIGN_SEND)
             rh_program_match(w->p, w->task_of[i],
                              w->recv_of[mate] >= 0 ? w->recv_of[mate] : w->task_of[mate]);
     }
     return rh_program_check(w->p, error);
 }
 
-RhProgram *rh_foreign_program(RhForeign *f, const RhPlatform *platform, GError **error)
+RhProgram *rh_imported_trace_program(RhImportedTrace *f, const RhPlatform *platform, GError **error)
 {
     if (!check_room(f, platform, error))
         return NULL;
-    g_autoptr(RhForeignOrder) order = rh_foreign_order(f, platform, error);
+    g_autoptr(RhImportedOrder) order = rh_imported_trace_order(f, platform, error);
     if (!order)
         return NULL;
     g_autoptr(RhProgram) p = rh_program_new(MAX(f->ranks_count, f->alike_count));

@@ -34,7 +34,7 @@ static const RhLaunchWord deepspeed_words[] = {
 /* --- the model --- */
 
 /* Families whose Transformers classes read the keys that are written here. */
-static bool check_model(const RhCase *c, GError **error)
+static bool check_model(const RhProblem *c, GError **error)
 {
     static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", NULL};
     static const char *const adapted[] = {"mixtral", "qwen3_moe", NULL};
@@ -148,7 +148,7 @@ static void write_sharing(RhJsonWriter *w, const RhLayout *l)
 
 static void write_configuration(RhLaunchText *t)
 {
-    const RhCase *c = t->c;
+    const RhProblem *c = t->c;
     const RhLayout *l = t->layout;
     bool fp16 = c->job.recipe->dtype == RH_DTYPE_FP16;
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
@@ -213,7 +213,7 @@ static const char trainer[] =
     "model.save_pretrained(given[\"--output\"])\n";
 
 /* What Transformers calls the linear layers of these families; a mixtral's experts are w1, w2, w3. */
-static char *target_modules(const RhCase *c)
+static char *target_modules(const RhProblem *c)
 {
     bool mixtral = strcmp(c->model->family, "mixtral") == 0;
     const struct {
@@ -248,7 +248,7 @@ static void note_load(RhLaunchText *t)
 
 static void say_adapters(RhLaunchText *t)
 {
-    const RhCase *c = t->c;
+    const RhProblem *c = t->c;
     const RhLaunchExtras *e = t->extras;
     bool fp16 = c->job.recipe->dtype == RH_DTYPE_FP16;
     g_autofree char *modules = target_modules(c);
@@ -296,7 +296,7 @@ static void say_checkpoints(RhLaunchText *t)
 
 static bool say_rest(RhLaunchText *t, GError **error)
 {
-    const RhCase *c = t->c;
+    const RhProblem *c = t->c;
     (void)error;
     write_configuration(t);
     if (c->job.lora.rank > 0) {
@@ -325,7 +325,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
 
 /* --- what it refuses as a whole --- */
 
-static bool check_job(const RhCase *c, const RhLayout *l, GError **error)
+static bool check_job(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (c->job.narrow_weights)
         return rh_fail(error, RH_ERROR_USAGE, "DeepSpeed has no narrow weights here");
@@ -344,7 +344,7 @@ static bool check_job(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool check(const RhCase *c, const RhLayout *l, GError **error)
+static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
     return check_model(c, error) && check_job(c, l, error);
 }

@@ -10,7 +10,7 @@
 
 /* What is said so far. */
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhLayout *layout;
     const RhLaunchExtras *extras; /* never NULL */
     GString *environment, *files, *flags, *notes;
@@ -50,7 +50,7 @@ typedef struct {
     uint32_t features; /* RhFeature: of models, that are said too; all others are refused */
     /* What the framework refuses of a layout as a whole, and then all that no knob says: the model,
      * the job, the environment. */
-    bool (*check)(const RhCase *c, const RhLayout *layout, GError **error);
+    bool (*check)(const RhProblem *c, const RhLayout *layout, GError **error);
     bool (*say_rest)(RhLaunchText *t, GError **error);
 } RhFramework;
 
@@ -58,7 +58,7 @@ typedef struct {
 RH_FRAMEWORKS(RH_DECLARE_FRAMEWORK)
 
 /* RH_ERROR_USAGE: `what` of the case's model ("its attention") has no words here. */
-bool rh_launch_fail_model(const RhFramework *framework, const RhCase *c, const char *what,
+bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, const char *what,
                           GError **error);
 /* Further words, with a space between. */
 void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
@@ -84,14 +84,14 @@ typedef enum {
 RhActivationKind rh_launch_activation(const RhModel *model);
 /* RH_ERROR_USAGE: gated layers have another activation than SiLU, other layers one that is not among `plain` (bits of
  * RhActivationKind), or positions turn a part of each head where `parts` is false. */
-bool rh_launch_check_numerics(const RhFramework *framework, const RhCase *c, uint32_t plain,
+bool rh_launch_check_numerics(const RhFramework *framework, const RhProblem *c, uint32_t plain,
                               bool parts, GError **error);
 /* Notes what the file leaves unsaid, and a scaling of positions that the framework's words, `said` being false, cannot say. */
 void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool said);
 
 /* Writes the program that measures all-reduces first, with what they should reach: `extras->preflight`. */
-bool rh_launch_preflight(const RhCase *c, RhLaunchText *t, GError **error);
+bool rh_launch_preflight(const RhProblem *c, RhLaunchText *t, GError **error);
 #define RH_LAUNCH_PREFLIGHT_FILE "rehearsed_preflight.py"
 
 /* Whether the optimizer's moments are other than fp32. */
-bool rh_launch_has_narrow_moments(const RhCase *c);
+bool rh_launch_has_narrow_moments(const RhProblem *c);

@@ -39,12 +39,12 @@ void rh_launch_file(RhLaunchText *t, const char *name, const char *text)
     g_string_append_printf(t->files, "cat > %s <<'END'\n%sEND\n", name, text);
 }
 
-bool rh_launch_has_narrow_moments(const RhCase *c)
+bool rh_launch_has_narrow_moments(const RhProblem *c)
 {
     return c->job.moments && c->job.moments != &rh_moments_fp32;
 }
 
-bool rh_launch_fail_model(const RhFramework *framework, const RhCase *c, const char *what,
+bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, const char *what,
                           GError **error)
 {
     return rh_fail(error, RH_ERROR_USAGE,
@@ -54,7 +54,7 @@ bool rh_launch_fail_model(const RhFramework *framework, const RhCase *c, const c
 }
 
 /* What the model has that the framework has no words for: the first of it. */
-static bool check_features(const RhFramework *f, const RhCase *c, GError **error)
+static bool check_features(const RhFramework *f, const RhProblem *c, GError **error)
 {
     static const struct {
         RhFeature feature;
@@ -178,13 +178,13 @@ static char *job_name(const RhModel *model)
     return g_strdup(g_strcanon(base, G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS ".-", '-'));
 }
 
-RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *layout,
+RhLaunch *rh_launch_new(const char *framework, const RhProblem *c, const RhLayout *layout,
                         GError **error)
 {
     return rh_launch_new_with(framework, c, layout, NULL, error);
 }
 
-RhLaunch *rh_launch_new_with(const char *framework, const RhCase *c, const RhLayout *layout,
+RhLaunch *rh_launch_new_with(const char *framework, const RhProblem *c, const RhLayout *layout,
                              const RhLaunchExtras *extras, GError **error)
 {
     static const RhLaunchExtras none = {0};

@@ -39,10 +39,10 @@ typedef struct {
 typedef enum { RH_LAUNCHER_SHELL, RH_LAUNCHER_SLURM } RhLauncher;
 
 /* RH_ERROR_USAGE for a framework that is not known, and for what it cannot run, with the reason. */
-RhLaunch *rh_launch_new(const char *framework, const RhCase *c, const RhLayout *layout,
+RhLaunch *rh_launch_new(const char *framework, const RhProblem *c, const RhLayout *layout,
                         GError **error);
 /* The same with what a script does besides; NULL: nothing. */
-RhLaunch *rh_launch_new_with(const char *framework, const RhCase *c, const RhLayout *layout,
+RhLaunch *rh_launch_new_with(const char *framework, const RhProblem *c, const RhLayout *layout,
                              const RhLaunchExtras *extras, GError **error);
 void rh_launch_free(RhLaunch *launch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLaunch, rh_launch_free)

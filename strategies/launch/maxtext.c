@@ -9,7 +9,7 @@
 #include "strategies/train/block_cost.h"
 #include "workloads/operators/operator.h"
 
-static bool on_tpus(const RhCase *c)
+static bool on_tpus(const RhProblem *c)
 {
     return g_str_has_prefix(c->platform->device->name, "tpu-");
 }
@@ -41,7 +41,7 @@ static void degrees_of(const RhLayout *l, int32_t *degrees)
 }
 
 /* GPUs of a node are a slice (its devices' slice_index); TPUs are one all together. */
-static bool mesh_of(const RhCase *c, const RhLayout *l, Mesh *out, GError **error)
+static bool mesh_of(const RhProblem *c, const RhLayout *l, Mesh *out, GError **error)
 {
     int32_t degrees[AXIS_LAST];
     degrees_of(l, degrees);
@@ -114,7 +114,7 @@ static void say_batch(RhLaunchText *t, int64_t samples, int32_t devices)
 /* A pipeline takes all samples at once. */
 static bool say_microbatch(RhLaunchText *t, GError **error)
 {
-    const RhCase *c = t->c;
+    const RhProblem *c = t->c;
     const RhLayout *l = t->layout;
     int64_t rounds = rh_train_microbatches(c, l);
     (void)error;
@@ -182,7 +182,7 @@ static const RhLaunchWord maxtext_words[] = {
 
 /* --- the model --- */
 
-static bool check_model(const RhCase *c, GError **error)
+static bool check_model(const RhProblem *c, GError **error)
 {
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
@@ -308,7 +308,7 @@ static void say_checkpoints(RhLaunchText *t)
 
 static bool say_rest(RhLaunchText *t, GError **error)
 {
-    const RhCase *c = t->c;
+    const RhProblem *c = t->c;
     const char *format = format_of(c->job.recipe);
     (void)error;
     say_start(t);
@@ -336,7 +336,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
 
 /* --- what it refuses --- */
 
-static bool check_formats(const RhCase *c, const RhLayout *l, GError **error)
+static bool check_formats(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhRecipe *recipe = c->job.recipe;
     if (!format_of(recipe) || (recipe != &rh_recipe_bf16 && on_tpus(c)))
@@ -360,7 +360,7 @@ static bool check_formats(const RhCase *c, const RhLayout *l, GError **error)
 }
 
 /* Arrays are cut evenly, or not at all (jax.sharding.NamedSharding). */
-static bool check_cuts(const RhCase *c, const RhLayout *l, GError **error)
+static bool check_cuts(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t degrees[AXIS_LAST];
     degrees_of(l, degrees);
@@ -380,7 +380,7 @@ static bool check_cuts(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool check(const RhCase *c, const RhLayout *l, GError **error)
+static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -11,7 +11,7 @@
 /* --- knobs --- */
 
 /* Stages that hold as many layers each, which Megatron-LM makes unasked. */
-static bool is_even(const RhCase *c, const RhLayout *l)
+static bool is_even(const RhProblem *c, const RhLayout *l)
 {
     return l->stage_layers_count == 0 && l->partition == RH_PARTITION_EVEN &&
            c->model->layers_count % (l->pp * l->vpp) == 0;
@@ -138,7 +138,7 @@ static bool say_shard(RhLaunchText *t, GError **error)
 }
 
 /* As many of every chunk as of the first; -1: not so. */
-static int32_t again_everywhere(const RhCase *c, const RhLayout *l)
+static int32_t again_everywhere(const RhProblem *c, const RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp, most = 0;
     g_autofree int32_t *layers = g_new(int32_t, chunks);
@@ -320,7 +320,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
 }
 
 /* Layouts may come from another stack, which runs more. */
-static bool check_layout(const RhCase *c, const RhLayout *l, GError **error)
+static bool check_layout(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -17,7 +17,7 @@ static bool same_attention(const RhLayerKind *a, const RhLayerKind *b)
            a->ffn_gated == b->ffn_gated;
 }
 
-bool rh_megatron_check_model(const RhCase *c, GError **error)
+bool rh_megatron_check_model(const RhProblem *c, GError **error)
 {
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];

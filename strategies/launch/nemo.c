@@ -48,7 +48,7 @@ static void end(Put *p, GString *recipe)
 
 /* --- the model --- */
 
-static bool check_model(const RhCase *c, GError **error)
+static bool check_model(const RhProblem *c, GError **error)
 {
     const RhLayerKind *k = &c->model->kinds[0];
     bool biased = k->out_bias == k->ffn_bias && (!k->out_bias || k->qkv_bias);
@@ -95,7 +95,7 @@ static void put_attention(Put *p, const RhModel *m, const RhLayerKind *k)
         put_rotation(p, m);
 }
 
-static void put_experts(Put *p, const RhCase *c, const RhLayout *l, const RhLayerKind *k)
+static void put_experts(Put *p, const RhProblem *c, const RhLayout *l, const RhLayerKind *k)
 {
     put(p, "num_moe_experts=%d", k->experts);
     put(p, "moe_router_topk=%d", k->experts_per_token);
@@ -119,7 +119,7 @@ static void put_experts(Put *p, const RhCase *c, const RhLayout *l, const RhLaye
         put(p, "moe_expert_capacity_factor=%g", c->job.load.capacity);
 }
 
-static void put_model(Put *p, const RhCase *c, const RhLayout *l)
+static void put_model(Put *p, const RhProblem *c, const RhLayout *l)
 {
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
@@ -211,7 +211,7 @@ static void put_grid(Put *p, const RhLayout *l)
     put_recompute(p, l);
 }
 
-static void put_data(GString *recipe, const RhCase *c, const RhLayout *l)
+static void put_data(GString *recipe, const RhProblem *c, const RhLayout *l)
 {
     Put ddp = begin("ddp"), optimizer = begin("optimizer"), dist = begin("dist");
     const char *share = l->zero > 0 ? "True" : "False";
@@ -243,7 +243,7 @@ static void put_data(GString *recipe, const RhCase *c, const RhLayout *l)
 
 /* --- the job --- */
 
-static const char *precision_of(const RhCase *c)
+static const char *precision_of(const RhProblem *c)
 {
     static const struct {
         const RhRecipe *recipe;
@@ -261,7 +261,7 @@ static const char *precision_of(const RhCase *c)
 }
 
 /* Its own recipes differ in what they leave in bf16 and in what is gathered: both as rehearsed. */
-static void put_numbers(GString *recipe, const RhCase *c)
+static void put_numbers(GString *recipe, const RhProblem *c)
 {
     Put p = begin("mixed_precision");
     const char *narrow = c->job.narrow_weights ? "True" : "False";
@@ -299,7 +299,7 @@ static const char head[] = "\n\ndef put(part, **values):\n"
                            "cfg = vanilla_gpt_pretrain_config()\n";
 
 /* "\"linear_qkv\", \"linear_proj\"": those that this model has, named as there. */
-static char *adapted_modules(const RhCase *c)
+static char *adapted_modules(const RhProblem *c)
 {
     static const char *const all[] = {"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
     g_autoptr(GString) names = g_string_new(NULL);
@@ -312,7 +312,7 @@ static char *adapted_modules(const RhCase *c)
 /* Each expert has adapters of its own, as they are rehearsed. */
 static void put_adapters(RhLaunchText *t, GString *recipe)
 {
-    const RhCase *c = t->c;
+    const RhProblem *c = t->c;
     bool mixed = c->model->kinds[0].ffn == &rh_mixture;
     g_autofree char *modules = adapted_modules(c);
     g_string_append_printf(recipe,
@@ -360,7 +360,7 @@ static void put_checkpoints(RhLaunchText *t, GString *recipe)
 
 static bool say_rest(RhLaunchText *t, GError **error)
 {
-    const RhCase *c = t->c;
+    const RhProblem *c = t->c;
     const RhLayout *l = t->layout;
     if (!check_model(c, error))
         return false;
@@ -407,7 +407,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
 
 /* --- what it refuses --- */
 
-static bool check(const RhCase *c, const RhLayout *l, GError **error)
+static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t chunks = l->pp * l->vpp;
     if (c->job.moments == &rh_moments_8bit || !precision_of(c))

@@ -26,7 +26,7 @@ RhActivationKind rh_launch_activation(const RhModel *m)
     return RH_ACTIVATION_OTHER;
 }
 
-bool rh_launch_check_numerics(const RhFramework *framework, const RhCase *c, uint32_t plain,
+bool rh_launch_check_numerics(const RhFramework *framework, const RhProblem *c, uint32_t plain,
                               bool parts, GError **error)
 {
     const RhModel *m = c->model;

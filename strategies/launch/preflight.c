@@ -67,7 +67,7 @@ static void add_group(GString *out, const char *where, const RhPlatform *platfor
     g_string_append_printf(out, "%s\"%s\": (%d, %s)", out->len > 0 ? ", " : "", where, ranks, text);
 }
 
-bool rh_launch_preflight(const RhCase *c, RhLaunchText *t, GError **error)
+bool rh_launch_preflight(const RhProblem *c, RhLaunchText *t, GError **error)
 {
     int32_t gpus = c->job.gpus, each = MIN(gpus, c->platform->gpus_per_node);
     if (gpus == 1)

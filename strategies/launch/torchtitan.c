@@ -173,7 +173,7 @@ static const RhLaunchWord torchtitan_words[] = {
 
 /* --- the model: a flavor of one of the project's, in a file of its own --- */
 
-static bool check_model(const RhCase *c, GError **error)
+static bool check_model(const RhProblem *c, GError **error)
 {
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
@@ -352,7 +352,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
 
 /* --- what it refuses as a whole --- */
 
-static bool check_job(const RhCase *c, GError **error)
+static bool check_job(const RhProblem *c, GError **error)
 {
     if (c->job.lora.rank > 0)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -370,7 +370,7 @@ static bool check_job(const RhCase *c, GError **error)
     return true;
 }
 
-static bool check_grid(const RhCase *c, const RhLayout *l, GError **error)
+static bool check_grid(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int64_t divisor = (int64_t)l->tp * 2 * l->cp;
     if (c->job.sequence % divisor != 0)
@@ -384,7 +384,7 @@ static bool check_grid(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool check(const RhCase *c, const RhLayout *l, GError **error)
+static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
     return check_model(c, error) && check_job(c, error) && check_grid(c, l, error);
 }

@@ -34,7 +34,7 @@ static char *kernels_of(const RhModel *model, const RhStack *stack)
                            stack->fused_norms ? "fused" : "eager");
 }
 
-RhLikeness rh_likeness_of(const RhCase *c)
+RhLikeness rh_likeness_of(const RhProblem *c)
 {
     const RhStack *stack = c->stack;
     bool measurable = stack->kernel_gap_s.value > 0 &&

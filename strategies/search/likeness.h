@@ -1,13 +1,13 @@
 #pragma once
 /* What of a question tells how far off its answer may be (base/record.h). */
 #include "base/judged.h"
-#include "strategies/case.h"
+#include "strategies/problem.h"
 #include "strategies/serve/deployment.h"
-#include "strategies/serve/iteration.h"
+#include "strategies/serve/iteration/iteration.h"
 
 /* Names are interned. Of a stack that adds nothing to the hardware, and of ranks that talk message by
  * message, the generation is NULL: nothing that was measured is like it. */
-RhLikeness rh_likeness_of(const RhCase *c);
+RhLikeness rh_likeness_of(const RhProblem *c);
 /* Of a service whose cache is not full; `stack` is its scheduler. The generation is NULL where nothing that was measured is
  * like it, and *why_not says why (caller frees; NULL: not asked). */
 RhLikeness rh_likeness_of_service(const RhServing *serving, const RhDeployment *deployment,

@@ -5,7 +5,7 @@
 #include "base/record.h"
 #include "strategies/search/likeness.h"
 
-RhMemoryBudget rh_memory_budget(const RhCase *c, const RhConstraint *constraints, int32_t count,
+RhMemoryBudget rh_memory_budget(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                                 double risk)
 {
     double capacity = rh_train_memory_capacity(c), most = capacity;

@@ -5,14 +5,14 @@
 #include "strategies/search/rehearsals/run_metrics.h"
 
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhLayout *layout;
     RhBoundCache *cache; /* of c */
     double most_bytes;
     GArray *out;
 } Search;
 
-static RhMemorySaver relief_of(RhBoundCache *cache, const RhCase *c, const RhLayout *layout,
+static RhMemorySaver relief_of(RhBoundCache *cache, const RhProblem *c, const RhLayout *layout,
                                char *change)
 {
     return (RhMemorySaver){.change = change,
@@ -85,7 +85,7 @@ static void turn_knob(Search *s, const RhKnob *knob)
         g_free(best.least.change);
 }
 
-static void try_format(Search *s, const RhCase *changed, const char *change)
+static void try_format(Search *s, const RhProblem *changed, const char *change)
 {
     g_autoptr(RhBoundCache) cache = rh_bound_new(changed);
     RhMemorySaver found = relief_of(cache, changed, s->layout, NULL);
@@ -99,12 +99,12 @@ static void try_formats(Search *s)
 {
     static const char *const moments[] = {RH_MOMENTS(RH_MOMENTS_AS_WORD)};
     for (size_t i = 0; i < G_N_ELEMENTS(moments); i++) {
-        RhCase changed = *s->c;
+        RhProblem changed = *s->c;
         g_autofree char *change = g_strconcat("moments=", moments[i], NULL);
         changed.job.moments = rh_moments_by_name(moments[i]);
         try_format(s, &changed, change);
     }
-    RhCase changed = *s->c;
+    RhProblem changed = *s->c;
     changed.job.gradient_bytes = 2;
     try_format(s, &changed, "gradients=bf16");
 }
@@ -122,7 +122,7 @@ static void clear(void *data)
     g_free(((RhMemorySaver *)data)->change);
 }
 
-GArray *rh_memory_savers_new(const RhCase *c, const RhLayout *layout, double least_frac)
+GArray *rh_memory_savers_new(const RhProblem *c, const RhLayout *layout, double least_frac)
 {
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     GArray *out = g_array_new(FALSE, TRUE, sizeof(RhMemorySaver));

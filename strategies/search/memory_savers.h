@@ -12,4 +12,4 @@ typedef struct {
 /* RhMemorySaver, that which frees most first: of every knob, over the values that the search tries and the lowest, the change that is quickest, and
  * that which needs least, if these are legal and free at least one part in `least_frac` of the peak; and formats of states.
  * Caller unrefs. */
-GArray *rh_memory_savers_new(const RhCase *c, const RhLayout *layout, double least_frac);
+GArray *rh_memory_savers_new(const RhProblem *c, const RhLayout *layout, double least_frac);

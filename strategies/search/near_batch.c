@@ -25,10 +25,10 @@ static void clear(gpointer data)
 }
 
 /* What takes longer than the best's step by as much as the batch is larger gains nothing. */
-static void add(GArray *out, const RhCase *c, const RhPlanOptions *options, const RhRehearsal *best,
-                int64_t batch)
+static void add(GArray *out, const RhProblem *c, const RhPlanOptions *options,
+                const RhRehearsal *best, int64_t batch)
 {
-    RhCase near = *c;
+    RhProblem near = *c;
     RhPlanOptions own = *options;
     double larger = (double)batch / (double)c->job.global_batch;
     near.job.global_batch = batch;
@@ -50,7 +50,7 @@ static void add(GArray *out, const RhCase *c, const RhPlanOptions *options, cons
     g_array_append_val(out, found);
 }
 
-GArray *rh_near_batches_plan(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan)
+GArray *rh_near_batches_plan(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhNearBatch));
     g_array_set_clear_func(out, clear);

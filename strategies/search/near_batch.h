@@ -18,4 +18,4 @@ void rh_near_batches(int64_t batch, int32_t gpus, int32_t gpus_per_node, int64_t
                      int64_t *above);
 /* RhNearBatch of them, planned with the same constraints; ascending, maybe none. What cannot be planned, or not in the
  * time, is left out. The caller unrefs. */
-GArray *rh_near_batches_plan(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan);
+GArray *rh_near_batches_plan(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan);

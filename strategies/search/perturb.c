@@ -4,20 +4,20 @@
 
 #include "strategies/search/rehearsals/run_metrics.h"
 
-static double bound_s(const RhCase *c, const RhLayout *layout)
+static double bound_s(const RhProblem *c, const RhLayout *layout)
 {
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     return rh_segment_graph_s(cache, layout);
 }
 
 /* Of a step; 1 where the price is not known, so that seconds stand for money. */
-static double usd_per_s(const RhCase *c)
+static double usd_per_s(const RhProblem *c)
 {
     double price = c->platform->price_usd_per_gpu_hour.value;
     return price > 0 ? price / 3600 * c->job.gpus : 1;
 }
 
-static double energy_j(const RhCase *c, const RhPowerTimes *times)
+static double energy_j(const RhProblem *c, const RhPowerTimes *times)
 {
     return rh_energy_of(c->platform, c->job.gpus, times).total_j;
 }
@@ -26,17 +26,17 @@ static double energy_j(const RhCase *c, const RhPowerTimes *times)
 
 #define PACE_CHANGE 1.1 /* of a device's GPUs, to see what the step makes of it */
 
-static RhCase on_platform(const RhCase *c, const RhPlatform *platform)
+static RhProblem on_platform(const RhProblem *c, const RhPlatform *platform)
 {
-    RhCase other = *c;
+    RhProblem other = *c;
     other.platform = platform;
     return other;
 }
 
-static double kernels_on_s(const RhCase *c, const RhLayout *layout, int32_t device)
+static double kernels_on_s(const RhProblem *c, const RhLayout *layout, int32_t device)
 {
     g_autoptr(RhPlatform) alone = rh_platform_of_device(c->platform, device);
-    RhCase own = on_platform(c, alone);
+    RhProblem own = on_platform(c, alone);
     return rh_run_metrics_kernels_s(&own, layout);
 }
 
@@ -48,7 +48,7 @@ static bool weigh(const RhUnperturbed *b, double step_s, int32_t device, double 
     for (int32_t gpu = 0; gpu < b->c->job.gpus; gpu++)
         if (rh_platform_device_of(changed, gpu) == device)
             rh_platform_gpu_slow(changed, gpu, pace * rh_platform_gpu_speed(changed, gpu));
-    RhCase c = on_platform(b->c, changed);
+    RhProblem c = on_platform(b->c, changed);
     g_autoptr(RhRehearsal) r =
         rh_rehearse(&c, &b->layout, &(RhEngineOptions){0}, NULL, NULL, error);
     if (r)
@@ -75,7 +75,7 @@ static bool weigh_devices(RhUnperturbed *b, GError **error)
 }
 
 /* How much longer the step is for what changed in its devices, everything else as it was. */
-static double devices_factor(const RhUnperturbed *b, const RhCase *changed)
+static double devices_factor(const RhUnperturbed *b, const RhProblem *changed)
 {
     double factor = 1;
     for (int32_t i = 0; i < rh_platform_devices_count(changed->platform); i++) {
@@ -87,11 +87,11 @@ static double devices_factor(const RhUnperturbed *b, const RhCase *changed)
 }
 
 /* How much longer the step is; `bound`: the bound that stands for it. */
-static double step_factor(const RhUnperturbed *b, const RhCase *changed, double *bound)
+static double step_factor(const RhUnperturbed *b, const RhProblem *changed, double *bound)
 {
     g_autoptr(RhPlatform) rest =
         b->devices ? rh_platform_with_devices(changed->platform, b->c->platform) : NULL;
-    RhCase c = on_platform(changed, rest ? rest : changed->platform);
+    RhProblem c = on_platform(changed, rest ? rest : changed->platform);
     *bound = bound_s(&c, &b->layout);
     if (*bound <= 0 || b->bound_s <= 0)
         return (double)NAN;
@@ -99,8 +99,8 @@ static double step_factor(const RhUnperturbed *b, const RhCase *changed, double 
     return b->devices ? factor * devices_factor(b, changed) : factor;
 }
 
-bool rh_unperturbed(const RhCase *c, RhObjective objective, const RhLayout *layout, double step_s,
-                    const RhEnergy *energy, RhUnperturbed *out, GError **error)
+bool rh_unperturbed(const RhProblem *c, RhObjective objective, const RhLayout *layout,
+                    double step_s, const RhEnergy *energy, RhUnperturbed *out, GError **error)
 {
     RhUnperturbed b = {.layout = *layout, .objective = objective, .c = c, .step_s = step_s};
     double bound = bound_s(c, layout);
@@ -126,7 +126,7 @@ void rh_unperturbed_clear(RhUnperturbed *before)
 }
 
 /* As long as the step, in the states that its bound moves. */
-static RhPowerTimes moved_times(const RhUnperturbed *b, const RhCase *changed, double bound,
+static RhPowerTimes moved_times(const RhUnperturbed *b, const RhProblem *changed, double bound,
                                 double step_s)
 {
     RhPowerTimes now = rh_run_metrics_bound_times(changed, &b->layout, bound);
@@ -141,7 +141,7 @@ static RhPowerTimes moved_times(const RhUnperturbed *b, const RhCase *changed, d
     return now;
 }
 
-double rh_perturbed_value(const RhUnperturbed *before, const RhCase *changed)
+double rh_perturbed_value(const RhUnperturbed *before, const RhProblem *changed)
 {
     double bound = 0;
     if (before->objective == RH_OBJECTIVE_MEMORY)

@@ -13,7 +13,7 @@ typedef struct {
 typedef struct {
     RhLayout layout;
     RhObjective objective;
-    const RhCase *c;         /* borrowed */
+    const RhProblem *c;      /* borrowed */
     double step_s;           /* rehearsed */
     RhPowerTimes times;      /* of energy: of the mean GPU, rehearsed */
     double bound_s;          /* of its step; 0: it is not legal */
@@ -25,8 +25,8 @@ typedef struct {
 /* `step_s` and `energy` as rehearsed in `c`, which must outlive it; money that is not known is seconds. Of several
  * devices it rehearses the layout with the GPUs of each slower, and faster: errors are theirs. `out` is filled on failure
  * too: rh_unperturbed_clear it in any case. */
-bool rh_unperturbed(const RhCase *c, RhObjective objective, const RhLayout *layout, double step_s,
-                    const RhEnergy *energy, RhUnperturbed *out, GError **error);
+bool rh_unperturbed(const RhProblem *c, RhObjective objective, const RhLayout *layout,
+                    double step_s, const RhEnergy *energy, RhUnperturbed *out, GError **error);
 void rh_unperturbed_clear(RhUnperturbed *before);
 /* What its value is in the changed case; NAN where it has none. */
-double rh_perturbed_value(const RhUnperturbed *before, const RhCase *changed);
+double rh_perturbed_value(const RhUnperturbed *before, const RhProblem *changed);

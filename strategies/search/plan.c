@@ -312,7 +312,7 @@ static void search_beside(RhFunnel *f)
 
 typedef struct {
     RhPlanOptions o;
-    RhAloneTimes *alone; /* NULL: rehearsals take the bound cache's */
+    RhUncontendedTimes *alone; /* NULL: rehearsals take the bound cache's */
     RhFoldedTable *folded;
     RhFunnel f;
 } Search;
@@ -354,17 +354,17 @@ static void races_begin(RhFunnel *f)
 /* Where rehearsals run, forked while this process is small. */
 static void apart_begin(Search *s)
 {
-    const RhCase *c = s->f.c;
+    const RhProblem *c = s->f.c;
     RhBoundCache *cache = s->f.cache;
     rh_train_job_legal(c, NULL); /* reads what files builders ask, once for all */
     if (cache->c != c) {         /* its tables are of other links */
-        s->alone = rh_alone_times_new(c->platform);
-        s->folded = rh_folded_table_new();
+        s->alone = rh_uncontended_times_new(c->platform);
+        s->folded = rh_fold_cache_new();
     }
-    RhAloneTimes *alone = s->alone ? s->alone : cache->alone;
+    RhUncontendedTimes *alone = s->alone ? s->alone : cache->alone;
     RhFoldedTable *folded = s->folded ? s->folded : cache->folded;
-    s->f.apart = rh_apart_new(rh_rehearsal_build, sizeof(RhRehearsalNote), c->platform, alone,
-                              folded, (void *)(uintptr_t)c);
+    s->f.apart = rh_isolated_run_new(rh_rehearsal_build, sizeof(RhRehearsalNote), c->platform,
+                                     alone, folded, (void *)(uintptr_t)c);
     if (!s->o.unperformed || s->o.outside)
         s->f.queue = rh_rehearsal_queue_new(c->platform, alone, folded, rh_funnel_jobs(&s->f));
 }
@@ -385,7 +385,7 @@ static void lists_clear(RhFunnel *f)
         g_array_unref(arrays[i]);
 }
 
-static void search_begin(Search *s, const RhCase *c, const RhPlanOptions *options, RhPlan *plan)
+static void search_begin(Search *s, const RhProblem *c, const RhPlanOptions *options, RhPlan *plan)
 {
     RhDeadline deadline = rh_deadline_in(SEARCH_FRAC * options->timeout_s);
     *s = (Search){.o = settled(options)};
@@ -412,11 +412,11 @@ static void search_clear(Search *s)
     g_ptr_array_unref(f->behind);
     rh_layout_store_free(f->space);
     rh_space_free(f->layouts);
-    rh_apart_free(f->apart);
+    rh_isolated_run_free(f->apart);
     rh_unsearched_free(f->outside);
     rh_rehearsal_queue_free(f->queue);
-    rh_folded_table_free(s->folded);
-    rh_alone_times_free(s->alone);
+    rh_fold_cache_free(s->folded);
+    rh_uncontended_times_free(s->alone);
     rh_bound_free(f->cache);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Search, search_clear)
@@ -471,13 +471,14 @@ static void advise(const RhFunnel *f)
         rh_suggest_smallest_change(f->c, f->o, f->deadline, plan);
 }
 
-bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan, GError **error)
+bool rh_plan_perform(const RhProblem *c, const RhPlanOptions *options, RhPlan *plan, GError **error)
 {
     rh_train_job_legal(c, NULL); /* as apart_begin */
-    g_autoptr(RhAloneTimes) alone = rh_alone_times_new(c->platform);
-    g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
-    g_autoptr(RhApart) apart = rh_apart_new(rh_rehearsal_build, sizeof(RhRehearsalNote),
-                                            c->platform, alone, folded, (void *)(uintptr_t)c);
+    g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(c->platform);
+    g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
+    g_autoptr(RhApart) apart =
+        rh_isolated_run_new(rh_rehearsal_build, sizeof(RhRehearsalNote), c->platform, alone, folded,
+                            (void *)(uintptr_t)c);
     g_autoptr(RhRehearsalQueue) queue = rh_rehearsal_queue_new(
         c->platform, alone, folded, rh_funnel_jobs(&(RhFunnel){.o = options}));
     RhFunnel f = {.c = c,
@@ -497,7 +498,7 @@ bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan
     return !f.failed;
 }
 
-RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error)
+RhPlan *rh_plan(const RhProblem *c, const RhPlanOptions *options, GError **error)
 {
     gint64 started_us = g_get_monotonic_time();
     g_autoptr(RhPlan) plan = rh_plan_new();

@@ -155,10 +155,11 @@ typedef struct {
     struct RhCoJobPlan *beside; /* plan_with_jobs.h: of rh_plan_with_jobs; else NULL; owned */
 } RhPlan;
 
-RhPlan *rh_plan(const RhCase *c, const RhPlanOptions *options, GError **error);
+RhPlan *rh_plan(const RhProblem *c, const RhPlanOptions *options, GError **error);
 /* The best entry of an unperformed plan once more, every byte as a flow, as it is printed; `proved` and
  * `timed_out` are of both. */
-bool rh_plan_perform(const RhCase *c, const RhPlanOptions *options, RhPlan *plan, GError **error);
+bool rh_plan_perform(const RhProblem *c, const RhPlanOptions *options, RhPlan *plan,
+                     GError **error);
 void rh_plan_free(RhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
 /* How far the most sensitive of the performed steps moves when next to nothing changes; 0: none does. What
@@ -168,7 +169,7 @@ double rh_plan_sensitive_frac(const RhPlan *plan);
 /* --- bounds, for tests --- */
 /* Lower bounds; seconds. */
 typedef struct RhBoundCache RhBoundCache; /* tables shared by the bounds of one case */
-RhBoundCache *rh_bound_new(const RhCase *c);
+RhBoundCache *rh_bound_new(const RhProblem *c);
 void rh_bound_free(RhBoundCache *cache);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhBoundCache, rh_bound_free)
 double rh_closed_form_s(RhBoundCache *cache, const RhLayout *layout);   /* about a microsecond */

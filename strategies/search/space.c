@@ -4,7 +4,7 @@
 #include "strategies/train/train.h"
 
 struct RhSpace {
-    const RhCase *c;
+    const RhProblem *c;
     bool whole;
     const RhFrameworkRules *framework; /* of the case's stack; NULL: it runs every legal layout */
     const RhConstraint *constraints;
@@ -236,7 +236,7 @@ static void list_choices(RhSpace *space)
 }
 
 /* `whole`: with all that knobs have beyond `next`. */
-static RhSpace *space_new(const RhCase *c, const RhConstraint *constraints, int32_t count,
+static RhSpace *space_new(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                           RhDeadline deadline, bool whole)
 {
     RhSpace *space = g_new0(RhSpace, 1);
@@ -260,7 +260,7 @@ static RhSpace *space_new(const RhCase *c, const RhConstraint *constraints, int3
     return space;
 }
 
-RhSpace *rh_space_new(const RhCase *c, const RhConstraint *constraints, int32_t count,
+RhSpace *rh_space_new(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                       RhDeadline deadline)
 {
     RhSpace *space = space_new(c, constraints, count, deadline, true);
@@ -407,7 +407,7 @@ const GArray *rh_space_orders(const RhSpace *space)
 
 /* --- as a whole --- */
 
-void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t count,
+void rh_space_walk(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                    RhDeadline deadline, RhSpaceVisit visit, void *user)
 {
     g_autoptr(RhSpace) space = space_new(c, constraints, count, deadline, false);
@@ -423,7 +423,7 @@ static bool append(const RhLayout *l, void *user)
     return true;
 }
 
-GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count)
+GArray *rh_space_list(const RhProblem *c, const RhConstraint *constraints, int32_t count)
 {
     GArray *out = g_array_new(FALSE, TRUE, sizeof(RhLayout));
     rh_space_walk(c, constraints, count, (RhDeadline){0}, append, out);

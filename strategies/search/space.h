@@ -25,16 +25,16 @@ char *rh_constraint_text(const RhConstraint *constraint);
 typedef bool (*RhSpaceVisit)(const RhLayout *layout, void *user);
 
 /* Every layout, in a fixed order, as far as it is found by the deadline. */
-void rh_space_walk(const RhCase *c, const RhConstraint *constraints, int32_t count,
+void rh_space_walk(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                    RhDeadline deadline, RhSpaceVisit visit, void *user);
 /* The same as a list (GArray of RhLayout). */
-GArray *rh_space_list(const RhCase *c, const RhConstraint *constraints, int32_t count);
+GArray *rh_space_list(const RhProblem *c, const RhConstraint *constraints, int32_t count);
 
 /* --- the whole space, in parts --- */
 
 typedef struct RhSpace RhSpace;
 /* Borrows what it is given. */
-RhSpace *rh_space_new(const RhCase *c, const RhConstraint *constraints, int32_t count,
+RhSpace *rh_space_new(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                       RhDeadline deadline);
 void rh_space_free(RhSpace *space);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSpace, rh_space_free)

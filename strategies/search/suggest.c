@@ -41,7 +41,7 @@ static bool take_least(const RhLayout *layout, void *user)
 }
 
 /* Weights, gradients and optimizer states of the model, once. */
-static double states_bytes(const RhCase *c)
+static double states_bytes(const RhProblem *c)
 {
     bool frozen = c->job.lora.rank > 0; /* adapters are a few in a thousand */
     double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
@@ -52,13 +52,13 @@ static double states_bytes(const RhCase *c)
 
 /* All GPUs together hold the states at least once, so one of them holds its share or more: where that
  * is too much no layout fits. Less by what rounding may do. */
-static bool states_fit(const RhCase *c, double most_bytes)
+static bool states_fit(const RhProblem *c, double most_bytes)
 {
     return states_bytes(c) / c->job.gpus * (1 - 1e-9) <= most_bytes;
 }
 
 /* INFINITY where every layout needs more than `most_bytes`. */
-static double least_peak(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+static double least_peak(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                          double most_bytes)
 {
     if (!states_fit(c, most_bytes))
@@ -79,7 +79,7 @@ static bool count_one(const RhLayout *layout, void *user)
 
 /* What the framework of the stack makes of layouts that are legal but for it. */
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhFrameworkRules *rules;
     int64_t *refused_counts; /* of each rule */
     int64_t count;
@@ -131,7 +131,7 @@ static bool fail_by_rules(Refusals *r, const char *which, GError **error)
 }
 
 /* False: it is not the framework that leaves nothing. */
-static bool blame_framework(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+static bool blame_framework(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                             GError **error)
 {
     const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
@@ -140,7 +140,7 @@ static bool blame_framework(const RhCase *c, const RhPlanOptions *o, RhDeadline 
     RhStack unruled = *c->stack;
     unruled.framework = NULL;
     unruled.zero_unstaged = 0; /* of which a rule tells where it stands */
-    RhCase all = *c;
+    RhProblem all = *c;
     all.stack = &unruled;
     g_autofree int64_t *counts = g_new0(int64_t, MAX(1, rules->rules_count));
     Refusals r = {c, rules, counts, 0};
@@ -148,7 +148,7 @@ static bool blame_framework(const RhCase *c, const RhPlanOptions *o, RhDeadline 
     return fail_by_rules(&r, o->constraints_count ? " that meet these constraints" : "", error);
 }
 
-void rh_suggest_no_layout(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+void rh_suggest_no_layout(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                           GError **error)
 {
     RhLayout probe = rh_train_default(c);
@@ -195,14 +195,14 @@ typedef struct {
 } Change;
 
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhPlanOptions *o;
     RhDeadline deadline;
     GArray *changes; /* Change */
 } Search;
 
 /* A change is worth its name where what it brings is as safe as was asked for. */
-static double safe_bytes(const RhCase *c, const RhPlanOptions *o)
+static double safe_bytes(const RhProblem *c, const RhPlanOptions *o)
 {
     return rh_memory_budget(c, o->constraints, o->constraints_count, o->risk_frac).ranked_bytes;
 }
@@ -212,7 +212,7 @@ static double safe_bytes(const RhCase *c, const RhPlanOptions *o)
 static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
 {
     g_autoptr(RhPlatform) wider = rh_platform_copy(s->c->platform);
-    RhCase changed = *s->c;
+    RhProblem changed = *s->c;
     changed.platform = wider;
     if (kind == RH_CHANGE_SEQUENCE)
         changed.job.sequence = value;
@@ -315,7 +315,7 @@ static int by_size(gconstpointer a, gconstpointer b)
                : 0;
 }
 
-void rh_suggest_smallest_change(const RhCase *c, const RhPlanOptions *o, RhDeadline deadline,
+void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                                 RhPlan *plan)
 {
     g_autoptr(GArray) changes = g_array_new(FALSE, FALSE, sizeof(Change));

@@ -1,6 +1,6 @@
 #include "strategies/search/unsearched.h"
 
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/framework_rules.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/memory_budget.h"
@@ -10,14 +10,14 @@
 /* One of the list while it is rehearsed. */
 typedef struct {
     RhUnsearched o;
-    RhCase c;
+    RhProblem c;
     RhLayout layout;
     RhSteadyStateParts parts; /* second 0: it is rehearsed whole */
     int32_t runs, numbers[2]; /* in the queue */
 } Trial;
 
 struct RhUnsearchedTrials {
-    const RhCase *c;
+    const RhProblem *c;
     const RhPlanOptions *options;
     const RhRehearsal *best;
     bool unsafe;
@@ -94,7 +94,7 @@ static Trial *add_numbers(Search *s, const char *key, const char *text, const ch
                                  .change = g_strdup_printf("%s=%s", key, value)});
 }
 
-static double peak_of(const RhCase *c, RhDtype format)
+static double peak_of(const RhProblem *c, RhDtype format)
 {
     return c->platform->device->peak_flops_per_s[format].value;
 }
@@ -105,7 +105,7 @@ static void add_recipes(Search *s)
     bool seen[RH_DTYPE_LAST] = {false};
     for (const RhRecipe *const *r = rh_recipes(); *r; r++) {
         RhDtype format = (*r)->linear;
-        RhCase changed = *s->c;
+        RhProblem changed = *s->c;
         changed.job.recipe = *r;
         if (seen[format] || peak_of(s->c, format) <= peak_of(s->c, s->c->job.recipe->linear) ||
             !rh_train_job_legal(&changed, NULL))
@@ -255,7 +255,7 @@ static void begin_all(Search *s, const RhRehearsal *best)
         begin(s, &g_array_index(s->trials, Trial, i));
 }
 
-RhUnsearchedTrials *rh_unsearched_begin(const RhCase *c, const RhPlanOptions *options,
+RhUnsearchedTrials *rh_unsearched_begin(const RhProblem *c, const RhPlanOptions *options,
                                         const RhRehearsal *best, bool unsafe,
                                         RhRehearsalQueue *queue, RhDeadline deadline)
 {
@@ -301,13 +301,13 @@ void rh_unsearched_free(RhUnsearchedTrials *s)
     g_free(s);
 }
 
-GArray *rh_unsearched_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan,
+GArray *rh_unsearched_new(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan,
                           bool told)
 {
     if (plan->entries->len == 0)
         return g_array_new(FALSE, FALSE, sizeof(RhUnsearched));
-    g_autoptr(RhAloneTimes) alone = rh_alone_times_new(c->platform);
-    g_autoptr(RhFoldedTable) folded = rh_folded_table_new();
+    g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(c->platform);
+    g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
     int32_t jobs = options->jobs > 0 ? options->jobs : (int32_t)g_get_num_processors();
     g_autoptr(RhRehearsalQueue) queue =
         told ? rh_rehearsal_queue_new(c->platform, alone, folded, jobs) : NULL;

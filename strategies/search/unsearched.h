@@ -17,13 +17,13 @@ typedef struct {
 
 /* RhUnsearched, knobs of layouts first; what the plan was asked for by a constraint is left out. `told`: each is rehearsed
  * where it is legal and fits as surely as a row. None for a plan without rows. The caller unrefs. */
-GArray *rh_unsearched_new(const RhCase *c, const RhPlanOptions *options, const RhPlan *plan,
+GArray *rh_unsearched_new(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan,
                           bool told);
 
 /* Trials of a row that is about to be the first. They run in the queue while the caller goes on, and end with what
  * rh_unsearched_new returns; the case and the options are borrowed. They are begun anew where the plan has another first row in the end. */
 typedef struct RhUnsearchedTrials RhUnsearchedTrials;
-RhUnsearchedTrials *rh_unsearched_begin(const RhCase *c, const RhPlanOptions *options,
+RhUnsearchedTrials *rh_unsearched_begin(const RhProblem *c, const RhPlanOptions *options,
                                         const RhRehearsal *best, bool unsafe,
                                         RhRehearsalQueue *queue, RhDeadline deadline);
 GArray *rh_unsearched_end(RhUnsearchedTrials *trials, const RhPlan *plan);

@@ -6,9 +6,9 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/nearest_names.h"
-#include "strategies/serve/router.h"
-#include "strategies/serve/scaling.h"
 #include "strategies/serve/server.h"
+#include "strategies/serve/service/autoscaling.h"
+#include "strategies/serve/service/router.h"
 
 static const char *const cache_names[] = {"auto", "bf16", "fp8", NULL};
 static const char *const order_names[] = {"fcfs", "lpm", NULL};

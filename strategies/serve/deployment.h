@@ -13,7 +13,7 @@
 typedef enum { RH_CACHE_AUTO, RH_CACHE_BF16, RH_CACHE_FP8, RH_CACHE_LAST } RhCacheFormat;
 
 /* Whether the cache remembers prompts. */
-typedef enum { RH_PREFIX_AUTO, RH_PREFIX_OFF, RH_PREFIX_ON, RH_PREFIX_LAST } RhPrefixCache;
+typedef enum { RH_PREFIX_AUTO, RH_PREFIX_OFF, RH_PREFIX_ON, RH_PREFIX_LAST } RhPrefixCaching;
 
 /* Where weights lie; elsewhere than on the GPU they are streamed, layer by layer, in every iteration. */
 typedef enum { RH_WEIGHTS_GPU, RH_WEIGHTS_HOST, RH_WEIGHTS_NVME, RH_WEIGHTS_LAST } RhWeightsIn;
@@ -31,7 +31,7 @@ typedef struct {
     int32_t chunk;  /* tokens of an iteration at most; 0: the server's default */
     int32_t cache;  /* RhCacheFormat; AUTO: the server's default */
     int32_t memory; /* % of a GPU's that the server takes, in its own sense; 0: its default */
-    int32_t prefix; /* RhPrefixCache */
+    int32_t prefix; /* RhPrefixCaching */
     int32_t order;  /* RhWaitingOrder */
     int32_t draft;  /* tokens guessed in an iteration (speculation.h); 0: none */
     /* % of guesses that are right, given that those before them are; -1: not said */
@@ -39,12 +39,12 @@ typedef struct {
     int32_t drafter;  /* layers, as the model's, that guess; 0: a table of what was said */
     int32_t blocks;   /* of a replica's cache, at most; 0: what the memory leaves */
     int32_t window;   /* ms that a batch waits for more requests, where it begins and ends as one */
-    int32_t scale;    /* of rh_scaler_names (scaling.h) */
+    int32_t scale;    /* of rh_scaler_names (autoscaling.h) */
     int32_t least;    /* replicas that are there at all times, with a scaler */
     int32_t target;   /* requests of a replica that a scaler wants; 0: its default */
     int32_t weights;  /* RhWeightsIn */
     int32_t resident; /* % of streamed weights that stay on the GPU all the same */
-    int32_t host;     /* GiB of its nodes' memory behind a replica's cache (tiers.h) */
+    int32_t host;     /* GiB of its nodes' memory behind a replica's cache (cache_tiers.h) */
     int32_t nvme;     /* GiB of their drives, likewise */
 } RhPool;
 

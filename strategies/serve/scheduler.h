@@ -1,7 +1,7 @@
 #pragma once
 /* A scheduler: which sequences an iteration works on. A file and a row each in schedulers/; states and
  * moves of sequences are the replica's (replica.h). */
-#include "strategies/serve/replica.h"
+#include "strategies/serve/replica/replica.h"
 
 struct RhScheduler {
     const char *name, *about;

@@ -149,7 +149,7 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
                             name);
     }
     read_memory_of(doc, root, s);
-    rh_server_left_read(doc, root, &s->left);
+    rh_memory_reserve_read(doc, root, &s->left);
     const RhJsonNode *scheduler = sourced(doc, root, "scheduler");
     if (scheduler) {
         const char *name = rh_json_string(doc, scheduler, "value");
@@ -159,11 +159,11 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
     }
 }
 
-static const RhExchanger *exchanger(RhJson *doc, const RhJsonNode *node, const char *key)
+static const RhA2aBackend *exchanger(RhJson *doc, const RhJsonNode *node, const char *key)
 {
     const char *name = rh_json_string(doc, node, key);
     GError *why = NULL;
-    const RhExchanger *known = rh_exchanger_by_name(name, &why);
+    const RhA2aBackend *known = rh_a2a_backend_by_name(name, &why);
     if (!known)
         rh_json_problem_of(doc, node, key, why);
     return known;

@@ -10,9 +10,9 @@
 #include "base/fact.h"
 #include "base/units.h"
 #include "platforms/platform.h"
-#include "strategies/exchanger.h"
+#include "strategies/a2a_backend.h"
 #include "strategies/serve/deployment.h"
-#include "strategies/serve/server_left.h"
+#include "strategies/serve/memory_reserve.h"
 
 typedef struct RhScheduler RhScheduler;
 
@@ -53,7 +53,7 @@ typedef struct {
     RhFact start_s;       /* until it serves, weights aside: processes, compiled kernels, graphs */
     RhFact logit_bytes;   /* of a word and a sequence, while a token is drawn */
     RhMemoryOf memory_of; /* what memory_frac is a fraction of */
-    RhServerLeft left;    /* of the device's memory, in place of that fraction */
+    RhMemoryReserve left; /* of the device's memory, in place of that fraction */
     /* room for those of all sequences there may be, not of an iteration's alone */
     bool logits_at_start;
     int32_t block_tokens;  /* of the cache */
@@ -72,7 +72,7 @@ typedef struct {
     bool prefix; /* the cache remembers prompts, where a deployment does not say */
     /* Where experts are spread over groups of attention: kernels that send tokens to them, for at most
      * `few_tokens` of a rank and for more. NULL: the library's collectives. */
-    const RhExchanger *exchange_few, *exchange_many;
+    const RhA2aBackend *exchange_few, *exchange_many;
     int32_t few_tokens;
     /* by the library's: every rank gets all tokens, and results are summed and scattered; with
      * `domain_sends` not where NVLink joins more GPUs than a host has, to more ranks than a token asks experts */

@@ -1,12 +1,12 @@
 #include "strategies/train/algorithm_choice.h"
 
 struct RhAlgorithmSites {
-    const RhCase *c;
+    const RhProblem *c;
     /* Geometry -> GPtrArray of RhSite, of instances that lie otherwise than those before. */
     GHashTable *of_group;
 };
 
-RhAlgorithmSites *rh_algorithm_sites_new(const RhCase *c)
+RhAlgorithmSites *rh_algorithm_sites_new(const RhProblem *c)
 {
     RhAlgorithmSites *sites = g_new(RhAlgorithmSites, 1);
     sites->c = c;
@@ -25,7 +25,7 @@ void rh_algorithm_sites_free(RhAlgorithmSites *sites)
 }
 
 /* Where the group that holds `rank` lies. */
-static RhSite *site_of(const RhCase *c, const RhProgram *p, int32_t group, int32_t rank)
+static RhSite *site_of(const RhProblem *c, const RhProgram *p, int32_t group, int32_t rank)
 {
     const RhGroup *g = rh_program_group(p, group);
     g_autofree int32_t *nodes = g_new(int32_t, g->size);
@@ -59,7 +59,7 @@ static void add_site(GPtrArray *sites, RhSite *site)
     g_ptr_array_add(sites, site);
 }
 
-static GPtrArray *look_at(const RhCase *c, const RhProgram *p, int32_t group)
+static GPtrArray *look_at(const RhProblem *c, const RhProgram *p, int32_t group)
 {
     const RhGroup *g = rh_program_group(p, group);
     GPtrArray *sites = g_ptr_array_new_with_free_func((GDestroyNotify)rh_site_free);
@@ -75,13 +75,13 @@ static GPtrArray *look_at(const RhCase *c, const RhProgram *p, int32_t group)
 
 typedef struct {
     int64_t period;
-    RhSpan span;
+    RhStride span;
 } Stretch;
 
 /* Spans that continue one another are one: equal where members are. */
 static GBytes *geometry_of(const RhGroup *g)
 {
-    Stretch all[RH_SPANS_MAX] = {{0}};
+    Stretch all[RH_STRIDES_MAX] = {{0}};
     int32_t count = 0;
     for (int32_t k = 0; k < g->spans_count; k++) {
         Stretch own = {rh_group_period(g, k), g->spans[k]};

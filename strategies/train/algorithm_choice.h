@@ -1,14 +1,14 @@
 #pragma once
 /* Which algorithm a training job's collectives take: the library's choice by where a group's instances lie. */
 #include "sim/collective/collective.h"
-#include "strategies/case.h"
+#include "strategies/problem.h"
 
 /* Sites of the groups that were asked for, of one case: groups of the same members share theirs, whatever their
  * layout. */
 typedef struct RhAlgorithmSites RhAlgorithmSites;
 
 /* Borrows the case. */
-RhAlgorithmSites *rh_algorithm_sites_new(const RhCase *c);
+RhAlgorithmSites *rh_algorithm_sites_new(const RhProblem *c);
 void rh_algorithm_sites_free(RhAlgorithmSites *sites);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAlgorithmSites, rh_algorithm_sites_free)
 

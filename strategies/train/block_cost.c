@@ -1,6 +1,6 @@
 #include "strategies/train/block_cost.h"
 
-#include "strategies/exchanger.h"
+#include "strategies/a2a_backend.h"
 #include "strategies/train/cuts/cut.h"
 #include "strategies/train/weight_shapes.h"
 
@@ -11,7 +11,7 @@ typedef struct {
     RhBlock block;
 } BlockOf;
 
-double rh_sequence_kernel_s(const RhCase *c, const RhKernel *kernel)
+double rh_sequence_kernel_s(const RhProblem *c, const RhKernel *kernel)
 {
     return rh_platform_least_kernel_s(c->platform, kernel) + c->stack->kernel_gap_s.value;
 }
@@ -19,7 +19,7 @@ double rh_sequence_kernel_s(const RhCase *c, const RhKernel *kernel)
 /* --- parts, between exchanges --- */
 
 static void add_part(GArray *parts, const RhKernelSequence *whole, const RhExchange *at,
-                     int32_t end, const RhCase *c)
+                     int32_t end, const RhProblem *c)
 {
     RhKernelSequence part = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel)),
                              .exchange = *at};
@@ -31,7 +31,7 @@ static void add_part(GArray *parts, const RhKernelSequence *whole, const RhExcha
     g_array_append_val(parts, part);
 }
 
-static void part_at(RhKernelSequence *piece, const GArray *exchanges, const RhCase *c)
+static void part_at(RhKernelSequence *piece, const GArray *exchanges, const RhProblem *c)
 {
     g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhKernelSequence));
     RhExchange at = {0};
@@ -49,7 +49,7 @@ static void part_at(RhKernelSequence *piece, const GArray *exchanges, const RhCa
 
 static RhKernelSequence piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
 {
-    const RhCase *c = of->model_cost->c;
+    const RhProblem *c = of->model_cost->c;
     RhKernelSequence piece = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
     g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     RhPass passes[] = {also, pass};
@@ -163,8 +163,8 @@ RhCutMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_t *la
  * known is not legal (legal.c). */
 static void set_pace(RhShard *shard)
 {
-    const RhExchanger *kernels =
-        shard->sends_once ? rh_exchanger_by_name(RH_EXCHANGER_ONCE, NULL) : NULL;
+    const RhA2aBackend *kernels =
+        shard->sends_once ? rh_a2a_backend_by_name(RH_EXCHANGER_ONCE, NULL) : NULL;
     if (!kernels)
         return;
     shard->once_nvlink_frac = kernels->dispatch.peer_frac.value;
@@ -197,7 +197,7 @@ static void size_layer(RhModelCost *p, const RhShard *shard, int item)
     rh_param_counts_add(&p->layer_frozen[item], &p->ffn[item].frozen);
 }
 
-static RhModelCost *pieces_new(const RhCase *c, const RhLayout *layout, int32_t microbatch)
+static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32_t microbatch)
 {
     RhModelCost *p = g_new0(RhModelCost, 1);
     p->c = c;
@@ -255,7 +255,7 @@ static RhModelCost *pieces_new(const RhCase *c, const RhLayout *layout, int32_t 
     return p;
 }
 
-RhModelCost *rh_model_cost_sized_new(const RhCase *c, const RhLayout *layout)
+RhModelCost *rh_model_cost_sized_new(const RhProblem *c, const RhLayout *layout)
 {
     RhModelCost *p = pieces_new(c, layout, layout->microbatch);
     if (layout->overlap == RH_OVERLAP_BATCHES)
@@ -280,7 +280,7 @@ void rh_model_cost_add_kernels(RhModelCost *p)
         rh_model_cost_add_kernels(p->half);
 }
 
-RhModelCost *rh_model_cost_new(const RhCase *c, const RhLayout *layout)
+RhModelCost *rh_model_cost_new(const RhProblem *c, const RhLayout *layout)
 {
     RhModelCost *p = rh_model_cost_sized_new(c, layout);
     rh_model_cost_add_kernels(p);

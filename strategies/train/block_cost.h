@@ -10,13 +10,13 @@
 
 /* Bytes of a parameter as weight and on the wire; of its main gradient; and of what the optimizer keeps
  * of it, its master, if there is one, and two moments. */
-double rh_weight_bytes(const RhCase *c);
+double rh_weight_bytes(const RhProblem *c);
 /* Of its narrow copies, which are held beside it in linear layers. */
-double rh_weight_copies_bytes(const RhCase *c);
+double rh_weight_copies_bytes(const RhProblem *c);
 /* The same on the wire of a gather; `linear`: in a layer, so that it goes narrow where weights are held so. */
-double rh_gathered_weight_bytes(const RhCase *c, bool linear);
-double rh_gradient_bytes(const RhCase *c);
-double rh_optimizer_state_bytes(const RhCase *c);
+double rh_gathered_weight_bytes(const RhProblem *c, bool linear);
+double rh_gradient_bytes(const RhProblem *c);
+double rh_optimizer_state_bytes(const RhProblem *c);
 
 typedef struct RhKernelSequence {
     GArray *kernels; /* RhKernel; NULL: not added yet */
@@ -58,7 +58,7 @@ typedef struct {
 } RhWeightShapes;
 
 typedef struct RhModelCost {
-    const RhCase *c;
+    const RhProblem *c;
     RhShard shard;
     int32_t layers_end;       /* one behind the last kind of layers as layers */
     RhBlockCost *mixer, *ffn; /* per kind of layers as layers; owned */
@@ -72,9 +72,9 @@ typedef struct RhModelCost {
     struct RhModelCost *half; /* of half a micro-batch, where two take turns; else NULL */
 } RhModelCost;
 
-RhModelCost *rh_model_cost_new(const RhCase *c, const RhLayout *layout);
+RhModelCost *rh_model_cost_new(const RhProblem *c, const RhLayout *layout);
 /* The same without kernels and their times: all that memory is counted from. */
-RhModelCost *rh_model_cost_sized_new(const RhCase *c, const RhLayout *layout);
+RhModelCost *rh_model_cost_sized_new(const RhProblem *c, const RhLayout *layout);
 /* Kernels for these, once. */
 void rh_model_cost_add_kernels(RhModelCost *model_cost);
 void rh_model_cost_free(RhModelCost *model_cost);
@@ -115,23 +115,23 @@ double rh_states_dummies(const RhModelCost *model_cost, const RhLayout *layout,
 /* Bytes of gradients that the stage holds from step to step of a class; how many more there are of all while the
  * optimizer runs, when nothing is in flight, where the stack flattens them (0: no more); and of the buckets that
  * they are reduced in. */
-double rh_states_gradients(const RhCase *c, const RhLayout *layout, const RhStates *states,
+double rh_states_gradients(const RhProblem *c, const RhLayout *layout, const RhStates *states,
                            RhParamsClass cls);
-double rh_states_flattened(const RhCase *c, const RhLayout *layout, const RhStates *states);
-double rh_bucket_bytes(const RhCase *c, const RhLayout *layout);
+double rh_states_flattened(const RhProblem *c, const RhLayout *layout, const RhStates *states);
+double rh_bucket_bytes(const RhProblem *c, const RhLayout *layout);
 
 /* Bytes of the narrow copies of layers' weights: the rank's share where weights are shared out, else of all. */
-double rh_states_copies(const RhCase *c, const RhLayout *layout, const RhStates *states);
+double rh_states_copies(const RhProblem *c, const RhLayout *layout, const RhStates *states);
 /* Parameters of a class of which the stage holds the weight as it is, trained or frozen: all, or those outside of
  * layers, and adapters, where weights of layers are held narrow. */
-double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls);
+double rh_states_wide(const RhProblem *c, const RhStates *states, RhParamsClass cls);
 /* Bytes of these on one rank; where weights are shared out and cast from the shares of their masters, of frozen ones. */
-double rh_states_weights(const RhCase *c, const RhLayout *layout, const RhStates *states,
+double rh_states_weights(const RhProblem *c, const RhLayout *layout, const RhStates *states,
                          RhParamsClass cls);
 /* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
-RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *layout, const RhStates *states);
+RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *layout, const RhStates *states);
 /* Seconds of a kernel on the case's device, with its gap; of several, on the quickest. */
-double rh_sequence_kernel_s(const RhCase *c, const RhKernel *kernel);
+double rh_sequence_kernel_s(const RhProblem *c, const RhKernel *kernel);
 
 /* Of the model's layer as a layer. */
 static inline int rh_op_kind_of_layer(const RhModel *model, int32_t layer, bool recomputed)

@@ -11,14 +11,14 @@
 /* --- the skeleton: groups and roles --- */
 
 /* Groups that join stages of such a job, those of the norm apart. */
-static uint32_t joining(const RhCase *c)
+static uint32_t joining(const RhProblem *c)
 {
     return (uint32_t)c->model->tied_embeddings << RH_GROUP_TIED;
 }
 
 /* All that join stages in a skeleton, whichever degree of ZeRO and schedule: who sums the norm, and whether two
  * stages hold a tied matrix, is all these would change. */
-static uint32_t joining_at_all(const RhCase *c)
+static uint32_t joining_at_all(const RhProblem *c)
 {
     uint32_t norm = c->stack->gradient_norm ? 1U << RH_GROUP_MODEL | 1U << RH_GROUP_ALL : 0;
     return joining(c) | norm;
@@ -30,7 +30,7 @@ uint32_t rh_train_joined(const RhModelCost *model_cost, const RhLayout *l)
     return norm | (rh_tied_params(model_cost, l) > 0 ? joining(model_cost->c) : 0);
 }
 
-RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
+RhProgram *rh_train_skeleton(const RhProblem *c, const RhLayout *l, int32_t groups[RH_GROUP_LAST])
 {
     RhProgram *p = rh_program_new(c->job.gpus);
     RhGrid grid = rh_grid(l);
@@ -185,7 +185,7 @@ static double tasks_of(const RhModelCost *model_cost, const RhLayerOps *items, c
     return sum;
 }
 
-double rh_train_tasks(const RhCase *c, const RhLayout *l)
+double rh_train_tasks(const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
     g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
@@ -203,7 +203,7 @@ static bool small_enough(double tasks, GError **error)
     return true;
 }
 
-static void build_begin(RhBuild *b, const RhCase *c)
+static void build_begin(RhBuild *b, const RhProblem *c)
 {
     size_t messages = (size_t)b->layout->pp * (size_t)b->layout->vpp * (size_t)b->microbatches;
     int32_t *ends = g_new(int32_t, 4 * messages);
@@ -237,7 +237,7 @@ static void build_end(RhBuild *b)
         g_array_unref(b->sent[lane]);
 }
 
-RhProgram *rh_train_build(const RhCase *c, const RhLayout *layout, GError **error)
+RhProgram *rh_train_build(const RhProblem *c, const RhLayout *layout, GError **error)
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, layout);
     g_autoptr(RhLayerOps) items = rh_layer_ops_new(layout, model_cost);

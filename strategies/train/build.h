@@ -7,7 +7,7 @@
 
 /* Groups (-1 when of one member) and roles (one per stage) of the layout, without tasks. Caller
  * frees. */
-RhProgram *rh_train_skeleton(const RhCase *c, const RhLayout *layout,
+RhProgram *rh_train_skeleton(const RhProblem *c, const RhLayout *layout,
                              int32_t groups[RH_GROUP_LAST]);
 /* Kinds of groups that join stages in one layout's program, bits of RhGroupKind. */
 uint32_t rh_train_joined(const RhModelCost *model_cost, const RhLayout *layout);

@@ -29,7 +29,7 @@ typedef struct {
 } RhBuildHalf;
 
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhLayout *layout;
     const RhModelCost *model_cost;
     const RhLayerOps *items;

@@ -128,7 +128,7 @@ RhGrid rh_grid(const RhLayout *l)
     return g;
 }
 
-bool rh_train_orders_differ(const RhCase *c, const RhLayout *l)
+bool rh_train_orders_differ(const RhProblem *c, const RhLayout *l)
 {
     RhGrid g = rh_grid(l);
     int32_t each = c->platform->gpus_per_node,
@@ -169,7 +169,7 @@ bool rh_train_copies(const RhLayout *layout)
     return layout->offload > 0;
 }
 
-bool rh_train_scatters(const RhCase *c, const RhLayout *layout)
+bool rh_train_scatters(const RhProblem *c, const RhLayout *layout)
 {
     return c->stack->scatters_messages && !layout->sequence_parallel && layout->tp > 1 &&
            layout->pp > 1;
@@ -210,7 +210,7 @@ int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls)
     return interval_of(layout, rh_params_group(cls)).size;
 }
 
-bool rh_params_exchanged(const RhCase *c, const RhLayout *l, RhParamsClass cls)
+bool rh_params_exchanged(const RhProblem *c, const RhLayout *l, RhParamsClass cls)
 {
     return !c->job.accumulates && rh_params_replicas(l, cls) > 1;
 }
@@ -254,7 +254,7 @@ RhGroupKind rh_params_same_share_group(RhParamsClass cls)
     return cls == RH_PARAMS_EXPERTS ? RH_GROUP_SAME_EXPERT_SHARE : RH_GROUP_SAME_SHARE;
 }
 
-int32_t rh_params_zero(const RhCase *c, const RhLayout *l, RhParamsClass cls)
+int32_t rh_params_zero(const RhProblem *c, const RhLayout *l, RhParamsClass cls)
 {
     return rh_params_exchanged(c, l, cls) && rh_params_shards(l, cls) > 1 ? rh_params_degree(l, cls)
                                                                           : 0;
@@ -357,19 +357,19 @@ bool rh_grid_blocks_part(const RhGrid *g)
 }
 
 /* Spans of an interval of place values, those of one rank left out. */
-static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhSpan *out)
+static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhStride *out)
 {
     int32_t n = 0, value = 1; /* of the digit */
     for (size_t i = 0; i < G_N_ELEMENTS(digits); i++) {
         int32_t extent = g->extent[digits[i]];
         int32_t from = MAX(low, value), to = MIN(high, value * extent);
         if (to > from)
-            out[n++] = (RhSpan){g->stride[digits[i]] * (from / value), to / from};
+            out[n++] = (RhStride){g->stride[digits[i]] * (from / value), to / from};
         value *= extent;
     }
     return n;
 }
-G_STATIC_ASSERT(G_N_ELEMENTS(digits) + 1 <= RH_SPANS_MAX); /* and one over stages */
+G_STATIC_ASSERT(G_N_ELEMENTS(digits) + 1 <= RH_STRIDES_MAX); /* and one over stages */
 
 RhGroupKind rh_norm_group(const RhLayout *layout)
 {
@@ -382,7 +382,7 @@ static int32_t add_ends(const RhGrid *g, RhProgram *p, const char *label)
     int32_t stages = g->extent[RH_DIM_PP], stride = g->stride[RH_DIM_PP];
     if (stages == 1)
         return -1;
-    RhSpan ends = {(stages - 1) * stride, 2};
+    RhStride ends = {(stages - 1) * stride, 2};
     int32_t group = rh_program_add_group(p, label, &ends, 1);
     rh_program_space_group(p, group, 0, stages * stride);
     return group;
@@ -390,16 +390,16 @@ static int32_t add_ends(const RhGrid *g, RhProgram *p, const char *label)
 
 static int nearer(const void *left, const void *right)
 {
-    return ((const RhSpan *)left)->stride < ((const RhSpan *)right)->stride ? -1 : 1;
+    return ((const RhStride *)left)->stride < ((const RhStride *)right)->stride ? -1 : 1;
 }
 
 /* Members in the order of their ranks, as a library numbers them. */
 static int32_t add_all_stages(const RhGrid *g, RhProgram *p, int kind)
 {
-    RhSpan spans[RH_SPANS_MAX];
+    RhStride spans[RH_STRIDES_MAX];
     int32_t count = spans_of(g, g->low[kind], g->high[kind], spans);
     if (g->extent[RH_DIM_PP] > 1)
-        spans[count++] = (RhSpan){g->stride[RH_DIM_PP], g->extent[RH_DIM_PP]};
+        spans[count++] = (RhStride){g->stride[RH_DIM_PP], g->extent[RH_DIM_PP]};
     qsort(spans, (size_t)count, sizeof *spans, nearer);
     return count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
 }
@@ -408,7 +408,7 @@ void rh_grid_add_groups(const RhGrid *g, RhProgram *p, uint32_t joining,
                         int32_t groups[RH_GROUP_LAST])
 {
     for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
-        RhSpan spans[RH_SPANS_MAX];
+        RhStride spans[RH_STRIDES_MAX];
         int32_t count = spans_of(g, g->low[kind], g->high[kind], spans);
         if (!kinds[kind].joins)
             groups[kind] = count ? rh_program_add_group(p, kinds[kind].label, spans, count) : -1;
@@ -423,7 +423,7 @@ void rh_grid_add_groups(const RhGrid *g, RhProgram *p, uint32_t joining,
 void rh_grid_add_block_groups(const RhGrid *g, RhProgram *p, int32_t groups[RH_GROUP_LAST])
 {
     for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
-        RhSpan span = {g->low[kind], g->high[kind] / g->low[kind]};
+        RhStride span = {g->low[kind], g->high[kind] / g->low[kind]};
         bool inside = kinds[kind].of_items && span.extent > 1;
         groups[kind] = inside ? rh_program_add_group(p, kinds[kind].label, &span, 1) : -1;
     }
@@ -432,7 +432,7 @@ void rh_grid_add_block_groups(const RhGrid *g, RhProgram *p, int32_t groups[RH_G
 void rh_grid_begin_stage(const RhGrid *g, RhProgram *p, int32_t stage)
 {
     g_autofree char *name = g_strdup_printf("stage %d", stage);
-    RhSpan spans[RH_SPANS_MAX];
+    RhStride spans[RH_STRIDES_MAX];
     int32_t count = spans_of(g, 1, rh_grid_stage_ranks(g), spans);
     rh_program_begin_role(p, name, rh_grid_rank(g, stage, 0), spans, count);
 }

@@ -8,8 +8,8 @@
  * [tp, tp cp), [tp cp, tp cp dp); ulysses ends inside the second. Experts divide the same ranks another way: [1, etp),
  * [etp, etp ep), [etp ep, tp cp dp). A group that joins stages has one place of each: [1, 1). */
 #include "sim/program.h"
-#include "strategies/case.h"
 #include "strategies/layout.h"
+#include "strategies/problem.h"
 
 typedef enum { RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP, RH_DIM_LAST } RhDim;
 
@@ -53,7 +53,7 @@ typedef struct {
 RhGrid rh_grid(const RhLayout *layout);
 /* May the layout's step depend on the order of its ranks? It does not where a replica's part of a stage fills whole nodes
  * that are all alike: then orders name the same nodes differently. */
-bool rh_train_orders_differ(const RhCase *c, const RhLayout *layout);
+bool rh_train_orders_differ(const RhProblem *c, const RhLayout *layout);
 /* Do ranks of several stages meet in groups of this kind? A stage calls such kinds at the end of its
  * step alone, and all stages in the order of RhGroupKind: so none waits for another in a ring. */
 bool rh_group_joins_stages(RhGroupKind kind);
@@ -87,7 +87,7 @@ bool rh_grid_blocks_part(const RhGrid *grid);
 RhGroupKind rh_params_group(RhParamsClass cls);
 int32_t rh_params_replicas(const RhLayout *layout, RhParamsClass cls);
 /* Do they exchange gradients and parameters in a step? */
-bool rh_params_exchanged(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
+bool rh_params_exchanged(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
 /* Of these the ones among whom ZeRO shares states out, how many they are, and who have the same share. */
 RhGroupKind rh_params_shard_group(const RhLayout *layout, RhParamsClass cls);
 int32_t rh_params_shards(const RhLayout *layout, RhParamsClass cls);
@@ -102,7 +102,7 @@ bool rh_params_outer(const RhLayout *layout, RhParamsClass cls);
 int32_t rh_params_degree(const RhLayout *layout, RhParamsClass cls);
 RhGroupKind rh_params_same_share_group(RhParamsClass cls);
 /* The degree of ZeRO by which a class is shared out: 0 where those of a group all hold other parameters. */
-int32_t rh_params_zero(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
+int32_t rh_params_zero(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
 static inline double rh_param_counts_sum(const RhParamCounts *held)
 {
     return held->of[RH_PARAMS_COMMON] + held->of[RH_PARAMS_EXPERTS];

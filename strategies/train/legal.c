@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/exchanger.h"
+#include "strategies/a2a_backend.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/partition.h"
@@ -10,19 +10,19 @@
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
-int64_t rh_train_microbatches(const RhCase *c, const RhLayout *l)
+int64_t rh_train_microbatches(const RhProblem *c, const RhLayout *l)
 {
     return c->job.global_batch / ((int64_t)l->dp * l->microbatch);
 }
 
-RhLayout rh_train_default(const RhCase *c)
+RhLayout rh_train_default(const RhProblem *c)
 {
     RhLayout l = rh_layout_default();
     l.sequence_parallel = c->stack->sequence_parallel;
     return l;
 }
 
-bool rh_train_change(const RhCase *c, RhLayout *layout, const char *text, GError **error)
+bool rh_train_change(const RhProblem *c, RhLayout *layout, const char *text, GError **error)
 {
     RhLayout changed = *layout;
     changed.dp = 0;
@@ -45,7 +45,7 @@ int32_t rh_train_least_replicas(const RhLayout *l)
     return (int32_t)CLAMP(MAX(experts / ranks, shares), 1, RH_LAYOUT_DEGREE_MAX);
 }
 
-void rh_train_complete(const RhCase *c, RhLayout *l)
+void rh_train_complete(const RhProblem *c, RhLayout *l)
 {
     if (l->dp == 0)
         l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
@@ -87,7 +87,7 @@ static bool recomputes_evenly(const RhLayout *l)
 }
 
 /* A knob that has no effect stands at its default. */
-static void make_canonical(const RhCase *c, RhLayout *l)
+static void make_canonical(const RhProblem *c, RhLayout *l)
 {
     rh_train_complete(c, l);
     if (l->tp == 1)
@@ -141,7 +141,7 @@ static void copy(RhLayout *to, const RhLayout *from)
            (gsize)MAX(from->again_layers_count, 0) * sizeof *from->again_layers);
 }
 
-bool rh_train_is_canonical(const RhCase *c, const RhLayout *layout, uint64_t knobs)
+bool rh_train_is_canonical(const RhProblem *c, const RhLayout *layout, uint64_t knobs)
 {
     RhLayout l;
     copy(&l, layout);
@@ -155,7 +155,7 @@ bool rh_train_is_canonical(const RhCase *c, const RhLayout *layout, uint64_t kno
     return true;
 }
 
-RhLayout rh_train_canonical(const RhCase *c, const RhLayout *layout)
+RhLayout rh_train_canonical(const RhProblem *c, const RhLayout *layout)
 {
     RhLayout l = *layout;
     make_canonical(c, &l);
@@ -194,7 +194,7 @@ static char *zeros_text(const RhStack *stack, int32_t pp)
 }
 
 /* "note: DeepSpeed has ZeRO-2 and 3 without ...", where the stack's framework itself says so of this knob; else "". */
-static char *framework_note(const RhCase *c, const RhLayout *l, const RhKnob *knob)
+static char *framework_note(const RhProblem *c, const RhLayout *l, const RhKnob *knob)
 {
     const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
     const RhFrameworkRule *rule = rh_framework_refusal_by(rules, c, l, knob);
@@ -202,7 +202,7 @@ static char *framework_note(const RhCase *c, const RhLayout *l, const RhKnob *kn
     return text ? g_strdup_printf("note: %s\n", text) : g_strdup("");
 }
 
-static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (l->partition != RH_PARTITION_EVEN && c->stack->even_stages)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -234,7 +234,7 @@ static bool stack_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool stages_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool stages_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t layers = c->model->layers_count;
     int64_t chunks = (int64_t)l->pp * l->vpp, split = 0;
@@ -287,7 +287,7 @@ static bool chunks_legal(const RhLayout *l, GError **error)
 }
 
 /* Has it the micro-batches and replicas that it asks for? */
-static bool schedule_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool schedule_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     const char *name = rh_pipeline_kind_name(l->schedule);
@@ -311,7 +311,7 @@ static bool schedule_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool batch_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool batch_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int64_t per_replica = c->job.global_batch / l->dp;
     if (c->job.global_batch % l->dp != 0)
@@ -339,7 +339,7 @@ static char *modules_text(uint32_t modules)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
-static bool again_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool again_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t chunks = l->pp * l->vpp, count = l->again_layers_count;
     if (count > 0 && l->recompute == RH_RECOMPUTE_NONE)
@@ -364,7 +364,7 @@ static bool again_legal(const RhCase *c, const RhLayout *l, GError **error)
 }
 
 /* Selective and full are legal for any model, and say nothing where there is nothing to run again. */
-static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool recompute_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     uint32_t asked = (uint32_t)l->recompute;
     if (!again_legal(c, l, error))
@@ -391,7 +391,7 @@ static bool recompute_legal(const RhCase *c, const RhLayout *l, GError **error)
 }
 
 /* Frozen weights have no gradients that a schedule could put off. */
-static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool adapters_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank == 0)
         return true;
@@ -405,7 +405,7 @@ static bool adapters_legal(const RhCase *c, const RhLayout *l, GError **error)
 }
 
 /* Megatron-LM's --fp8-param-gather, which its distributed optimizer has. Frozen weights are never gathered from it. */
-static bool narrow_weights_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool narrow_weights_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     return !c->job.narrow_weights || l->zero > 0 || c->job.lora.rank > 0 ||
            rh_fail(error, RH_ERROR_USAGE,
@@ -414,7 +414,7 @@ static bool narrow_weights_legal(const RhCase *c, const RhLayout *l, GError **er
                    l->zero);
 }
 
-static bool narrow_job_legal(const RhCase *c, GError **error)
+static bool narrow_job_legal(const RhProblem *c, GError **error)
 {
     if (!c->job.narrow_weights)
         return true;
@@ -427,7 +427,7 @@ static bool narrow_job_legal(const RhCase *c, GError **error)
 }
 
 /* Documents part what attention looks at, and context ranks have parts of a sequence. */
-static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool documents_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhDocuments *d = &c->job.documents;
     for (int32_t i = 0; l->cp > 1 && !d->padded && i < d->runs_count; i++)
@@ -441,10 +441,10 @@ static bool documents_legal(const RhCase *c, const RhLayout *l, GError **error)
 }
 
 /* Where experts may be sent their tokens by kernels, their pace is known (block_cost.c reads it). */
-static bool kernels_known(const RhCase *c, GError **error)
+static bool kernels_known(const RhProblem *c, GError **error)
 {
     bool may = rh_model_experts_kind(c->model) && c->platform->messages.sender == RH_SHARING_NONE;
-    return !may || rh_exchanger_by_name(RH_EXCHANGER_ONCE, error) != NULL;
+    return !may || rh_a2a_backend_by_name(RH_EXCHANGER_ONCE, error) != NULL;
 }
 
 /* Names a type of 16 bits that the device does have units for. */
@@ -461,7 +461,7 @@ static bool no_units(const RhRecipe *recipe, const RhDevice *device, GError **er
     return false;
 }
 
-bool rh_train_job_legal(const RhCase *c, GError **error)
+bool rh_train_job_legal(const RhProblem *c, GError **error)
 {
     const char *framework = c->stack->framework;
     if (!kernels_known(c, error) || (framework && !rh_framework_rules(framework, error)))
@@ -512,7 +512,7 @@ bool rh_train_job_legal(const RhCase *c, GError **error)
 }
 
 /* Degrees are below 2^20 each, and three of them are at most what the fourth leaves. */
-static bool ranks_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     double product = (double)l->tp * l->pp * l->dp * l->cp;
     int64_t ranks = product < 1e18 ? (int64_t)product : G_MAXINT64;
@@ -524,13 +524,13 @@ static bool ranks_legal(const RhCase *c, const RhLayout *l, GError **error)
                    l->tp, l->pp, l->dp, l->cp, ranks, c->job.gpus, c->job.gpus);
 }
 
-static bool cut_legal(const RhCut *cut, const RhCase *c, const RhLayout *l, GError **error)
+static bool cut_legal(const RhCut *cut, const RhProblem *c, const RhLayout *l, GError **error)
 {
     return (!cut->grid_legal || cut->grid_legal(c, l, error)) &&
            (!cut->legal || cut->legal(c, l, error));
 }
 
-bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
+bool rh_train_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (!rh_train_job_legal(c, error))
         return false;
@@ -545,7 +545,7 @@ bool rh_train_legal(const RhCase *c, const RhLayout *l, GError **error)
 
 /* --- the same rules by what they look at, for a space that is walked --- */
 
-static bool grid_legal(const RhCase *c, const RhLayout *l)
+static bool grid_legal(const RhProblem *c, const RhLayout *l)
 {
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->grid_legal && !rh_cuts[i]->grid_legal(c, l, NULL))
@@ -553,18 +553,18 @@ static bool grid_legal(const RhCase *c, const RhLayout *l)
     return ranks_legal(c, l, NULL) && documents_legal(c, l, NULL);
 }
 
-static bool batch_and_schedule_legal(const RhCase *c, const RhLayout *l)
+static bool batch_and_schedule_legal(const RhProblem *c, const RhLayout *l)
 {
     return rh_stack_runs(c->stack, l->schedule) && batch_legal(c, l, NULL) &&
            schedule_legal(c, l, NULL);
 }
 
-static bool slots_legal(const RhCase *c, const RhLayout *l)
+static bool slots_legal(const RhProblem *c, const RhLayout *l)
 {
     return stages_legal(c, l, NULL) && chunks_legal(l, NULL);
 }
 
-static bool rest_legal(const RhCase *c, const RhLayout *l)
+static bool rest_legal(const RhProblem *c, const RhLayout *l)
 {
     for (int i = 0; rh_cuts[i]; i++)
         if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, NULL))

@@ -219,7 +219,7 @@ static RhInFlight *kept_before(const RhChunkMemory *const *chunks, const RhPipel
     return before;
 }
 
-RhGradientBytes rh_gradients_each(const RhCase *c, const RhLayout *l)
+RhGradientBytes rh_gradients_each(const RhProblem *c, const RhLayout *l)
 {
     RhGradientBytes each = {0};
     for (int cls = 0; c->stack->frees_gradients && cls < RH_PARAMS_LAST; cls++) {
@@ -376,7 +376,7 @@ RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhSt
     return rh_stage_memory_with(&fixed, peak, stage);
 }
 
-RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
+RhTrainMemory rh_train_memory(const RhProblem *c, const RhLayout *layout)
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, layout);
     g_autoptr(RhPipelineProfile) profile = rh_pipeline_profile_new(
@@ -402,7 +402,7 @@ RhTrainMemory rh_train_memory(const RhCase *c, const RhLayout *layout)
     return worst;
 }
 
-double rh_train_host_bytes(const RhCase *c, const RhLayout *l, const double *stage_bytes)
+double rh_train_host_bytes(const RhProblem *c, const RhLayout *l, const double *stage_bytes)
 {
     RhGrid grid = rh_grid(l);
     int32_t run = grid.stride[RH_DIM_PP];
@@ -417,13 +417,13 @@ double rh_train_host_bytes(const RhCase *c, const RhLayout *l, const double *sta
     return most;
 }
 
-bool rh_train_host_holds(const RhCase *c, double host_bytes)
+bool rh_train_host_holds(const RhProblem *c, double host_bytes)
 {
     double have = c->platform->host_bytes.value;
     return have <= 0 || host_bytes <= have;
 }
 
-double rh_train_memory_capacity(const RhCase *c)
+double rh_train_memory_capacity(const RhProblem *c)
 {
     return c->platform->device->hbm_bytes.value;
 }
@@ -438,7 +438,7 @@ static bool stands_on(int32_t stage, int32_t run, int32_t period, int32_t first,
     return false;
 }
 
-double rh_train_stage_capacity(const RhCase *c, const RhLayout *layout, int32_t stage)
+double rh_train_stage_capacity(const RhProblem *c, const RhLayout *layout, int32_t stage)
 {
     const RhPlatform *p = c->platform;
     int32_t devices = rh_platform_devices_count(p);

@@ -69,7 +69,7 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayou
 typedef struct {
     double summed[RH_PARAMS_LAST], reduced[RH_PARAMS_LAST];
 } RhGradientBytes;
-RhGradientBytes rh_gradients_each(const RhCase *c, const RhLayout *layout);
+RhGradientBytes rh_gradients_each(const RhProblem *c, const RhLayout *layout);
 /* In flight when the stage is fullest; `chunks` per model chunk, `gradients` the layout's. */
 RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *const *chunks,
                          const RhPipelineProfile *profile, const RhGradientBytes *gradients,
@@ -92,6 +92,6 @@ RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhSt
                                        int32_t stage);
 
 /* Bytes in the memory of the host that needs most of it, where a rank of each stage needs so many. */
-double rh_train_host_bytes(const RhCase *c, const RhLayout *layout, const double *stage_bytes);
+double rh_train_host_bytes(const RhProblem *c, const RhLayout *layout, const double *stage_bytes);
 /* Has a host as many? True where nobody said how many it has. */
-bool rh_train_host_holds(const RhCase *c, double host_bytes);
+bool rh_train_host_holds(const RhProblem *c, double host_bytes);

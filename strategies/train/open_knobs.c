@@ -14,7 +14,7 @@ RhLayout rh_train_plain_cut(const RhLayout *cut, RhOrder order)
     return l;
 }
 
-int32_t rh_train_shared_most(const RhCase *c, const RhLayout *layout,
+int32_t rh_train_shared_most(const RhProblem *c, const RhLayout *layout,
                              RhLayout out[RH_TRAIN_DEGREES])
 {
     int32_t count = 0;

@@ -3,17 +3,17 @@
 
 #include "strategies/train/cuts/cut.h"
 
-static const RhMoments *moments_of(const RhCase *c)
+static const RhMoments *moments_of(const RhProblem *c)
 {
     return c->job.moments ? c->job.moments : &rh_moments_fp32;
 }
 
-double rh_gradient_bytes(const RhCase *c)
+double rh_gradient_bytes(const RhProblem *c)
 {
     return c->job.gradient_bytes > 0 ? c->job.gradient_bytes : c->stack->gradient_bytes;
 }
 
-double rh_weight_bytes(const RhCase *c)
+double rh_weight_bytes(const RhProblem *c)
 {
     return rh_dtype_bytes(c->job.recipe->dtype);
 }
@@ -22,12 +22,12 @@ double rh_weight_bytes(const RhCase *c)
  * Transformer Engine's disable_parameter_transpose_cache beside fp8_params, as NVIDIA trains adapters
  * (mlcommons/training_results_v4.1 at b87b9e39, NVIDIA/benchmarks/llama2_70b_lora,
  * conf/megatron_gpt_peft_tuning_config.yaml). Layouts with scales of their own are both there. */
-static bool makes_the_other_layout(const RhCase *c)
+static bool makes_the_other_layout(const RhProblem *c)
 {
     return c->job.narrow_weights && c->job.lora.rank > 0 && !c->job.recipe->layouts_apart;
 }
 
-double rh_weight_copies_bytes(const RhCase *c)
+double rh_weight_copies_bytes(const RhProblem *c)
 {
     if (c->stack->casts_anew && !c->job.narrow_weights)
         return 0;
@@ -35,7 +35,7 @@ double rh_weight_copies_bytes(const RhCase *c)
     return c->job.recipe->weight_copy_bytes / (one ? 2 : 1);
 }
 
-double rh_gathered_weight_bytes(const RhCase *c, bool linear)
+double rh_gathered_weight_bytes(const RhProblem *c, bool linear)
 {
     const RhRecipe *recipe = c->job.recipe;
     if (!c->job.narrow_weights || !linear)
@@ -45,7 +45,7 @@ double rh_gathered_weight_bytes(const RhCase *c, bool linear)
 }
 
 /* Weights of 4 bytes are their own masters. */
-double rh_optimizer_state_bytes(const RhCase *c)
+double rh_optimizer_state_bytes(const RhProblem *c)
 {
     return (rh_weight_bytes(c) < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0) + moments_of(c)->bytes;
 }
@@ -62,7 +62,7 @@ static double linear_of(const RhStates *states, RhParamsClass cls)
 /* ZeRO-3 shares out what forward leaves for backward, too, whether weights are held narrow (Megatron-FSDP, whose
  * keep_fp8_transpose_cache is off, NVIDIA/Megatron-LM at d98e8a64) or cast by each forward (NVIDIA/TransformerEngine at
  * d0067d0d, pytorch/distributed.py: _fsdp_scatter_tensors of weights that linear.py saves). */
-double rh_states_copies(const RhCase *c, const RhLayout *l, const RhStates *states)
+double rh_states_copies(const RhProblem *c, const RhLayout *l, const RhStates *states)
 {
     double sum = 0;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
@@ -71,7 +71,7 @@ double rh_states_copies(const RhCase *c, const RhLayout *l, const RhStates *stat
     return rh_weight_copies_bytes(c) * sum;
 }
 
-double rh_states_gradients(const RhCase *c, const RhLayout *l, const RhStates *states,
+double rh_states_gradients(const RhProblem *c, const RhLayout *l, const RhStates *states,
                            RhParamsClass cls)
 {
     bool collects = c->stack->flat_gradients && rh_params_degree(l, cls) == 2 &&
@@ -86,7 +86,7 @@ double rh_states_gradients(const RhCase *c, const RhLayout *l, const RhStates *s
  * of what other ranks update; stage3.py does so for parameters of a sub-group at a time (config.py, sub_group_size). */
 #define SUB_GROUP 1e9
 
-double rh_states_flattened(const RhCase *c, const RhLayout *l, const RhStates *states)
+double rh_states_flattened(const RhProblem *c, const RhLayout *l, const RhStates *states)
 {
     double gradient = rh_gradient_bytes(c), sum = 0;
     double flat = gradient + (gradient < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0);
@@ -99,20 +99,20 @@ double rh_states_flattened(const RhCase *c, const RhLayout *l, const RhStates *s
     return MAX(sum, 0);
 }
 
-double rh_bucket_bytes(const RhCase *c, const RhLayout *l)
+double rh_bucket_bytes(const RhProblem *c, const RhLayout *l)
 {
     int32_t zero = rh_params_degree(l, RH_PARAMS_COMMON);
     double buckets = zero >= 3 ? MIN(c->stack->buckets.value, 1) : c->stack->buckets.value;
     return zero >= 1 ? buckets * c->stack->bucket_params.value * rh_weight_bytes(c) : 0;
 }
 
-double rh_states_wide(const RhCase *c, const RhStates *states, RhParamsClass cls)
+double rh_states_wide(const RhProblem *c, const RhStates *states, RhParamsClass cls)
 {
     double all = states->params.of[cls] + states->frozen.of[cls];
     return c->job.narrow_weights ? all - linear_of(states, cls) : all;
 }
 
-double rh_states_weights(const RhCase *c, const RhLayout *l, const RhStates *states,
+double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *states,
                          RhParamsClass cls)
 {
     RhShares shares = rh_cut_shares(c, l, cls);
@@ -124,7 +124,7 @@ double rh_states_weights(const RhCase *c, const RhLayout *l, const RhStates *sta
 }
 
 /* The stack counts fp32 moments, read and written, and its own gradients, read. */
-static double optimizer_bytes(const RhCase *c)
+static double optimizer_bytes(const RhProblem *c)
 {
     double moments = rh_moments_fp32.bytes - moments_of(c)->bytes;
     return c->stack->optimizer_bytes.value - 2 * moments -
@@ -139,7 +139,7 @@ void rh_states_add(RhStates *sum, const RhStates *more)
     sum->kinds |= more->kinds;
 }
 
-RhKernel rh_optimizer_kernel(const RhCase *c, const RhLayout *l, const RhStates *states)
+RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStates *states)
 {
     const RhParamCounts *params = &states->params;
     const RhRecipe *recipe = c->job.recipe;

@@ -28,7 +28,7 @@ static void recompute(const Least *a, int32_t stage, int32_t again)
 
 static bool fits(const Least *a, int32_t stage, int32_t again)
 {
-    const RhCase *c = a->model_cost->c;
+    const RhProblem *c = a->model_cost->c;
     recompute(a, stage, again);
     g_autofree RhStageHeld *held = rh_stage_held_new(a->each, a->l);
     RhInFlight peak = rh_stage_peak(a->model_cost, a->each, a->profile, &a->gradients, stage);
@@ -90,7 +90,7 @@ void rh_recompute_fewest_layers(const RhModelCost *model_cost, const RhPipelineP
     l->again_layers_count = again == 0 || again == layers ? 0 : chunks;
 }
 
-bool rh_recompute_evenly(const RhCase *c, RhLayout *l)
+bool rh_recompute_evenly(const RhProblem *c, RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp, most = 0, largest = 0;
     g_autofree int32_t *layers = g_new(int32_t, chunks);
@@ -105,7 +105,7 @@ bool rh_recompute_evenly(const RhCase *c, RhLayout *l)
     return most < largest;
 }
 
-void rh_train_settle(const RhCase *c, RhLayout *l)
+void rh_train_settle(const RhProblem *c, RhLayout *l)
 {
     if (l->again_layers_count != RH_AGAIN_LEAST)
         return;

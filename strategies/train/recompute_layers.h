@@ -11,6 +11,6 @@ void rh_recompute_fewest_layers(const RhModelCost *model_cost, const RhPipelineP
                                 double most_bytes, RhLayout *layout);
 /* Of a layout whose chunks recompute so many layers each: the most of these for every chunk, which is how frameworks
  * are told that know one number. False where that is all layers. */
-bool rh_recompute_evenly(const RhCase *c, RhLayout *layout);
+bool rh_recompute_evenly(const RhProblem *c, RhLayout *layout);
 /* As rh_recompute_fewest_layers, of all that devices have; no effect on any other layout. */
-void rh_train_settle(const RhCase *c, RhLayout *layout);
+void rh_train_settle(const RhProblem *c, RhLayout *layout);

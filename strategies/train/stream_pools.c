@@ -24,7 +24,7 @@ static void add_chunk(const RhModelCost *model_cost, const RhLayout *l, const Rh
         }
 }
 
-double rh_train_streams_bytes(const RhCase *c, const RhLayout *l, const RhTrainMemory *m)
+double rh_train_streams_bytes(const RhProblem *c, const RhLayout *l, const RhTrainMemory *m)
 {
     int32_t zero = rh_params_degree(l, RH_PARAMS_COMMON);
     if (!c->stack->frees_gradients || zero < 2)

@@ -8,4 +8,4 @@
  * buffers of the stream that copies into them, two at a time, of the model's ends together and of a layer each
  * (_fsdp_collectives.py, foreach_all_gather; _fsdp_param_group.py, wait_for_unshard); and shares of reduced gradients are the
  * reduce-scatter stream's until the optimizer has run (foreach_reduce). `m` is the layout's. Of other stacks 0. */
-double rh_train_streams_bytes(const RhCase *c, const RhLayout *layout, const RhTrainMemory *m);
+double rh_train_streams_bytes(const RhProblem *c, const RhLayout *layout, const RhTrainMemory *m);

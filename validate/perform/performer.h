@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
     RhPayloadCheck check;
-    GArray *spans;  /* RhSpanOfTime, owned; performer = rank */
+    GArray *spans;  /* RhTaskInterval, owned; performer = rank */
     double t_end_s; /* after the start of the step */
     char *stuck;    /* owned; NULL, or what this rank was waiting for when the time was up */
 } RhPerformed;

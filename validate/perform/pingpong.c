@@ -77,7 +77,7 @@ static void add_reactions(RhProgram *p, bool leads, int32_t delta, int32_t last,
 /* The lower half of the ranks is one role and leads, the upper half another. */
 static void add_half(RhProgram *p, int32_t ranks, bool lower, GArray *ends[CHAINS])
 {
-    RhSpan half = {1, ranks / 2};
+    RhStride half = {1, ranks / 2};
     int32_t delta = lower ? ranks / 2 : -ranks / 2;
     rh_program_begin_role(p, lower ? "lower" : "upper", lower ? 0 : ranks / 2, &half, 1);
     int32_t last = add_chain(p, lower, delta, ends[0]);
@@ -109,11 +109,11 @@ RhProgram *rh_pingpong_program(int32_t ranks)
 }
 
 /* Spans of one rank, by task; NULL where none. */
-static const RhSpanOfTime **spans_of(const RhProgram *p, const GArray *spans, int32_t rank)
+static const RhTaskInterval **spans_of(const RhProgram *p, const GArray *spans, int32_t rank)
 {
-    const RhSpanOfTime **of_task = g_new0(const RhSpanOfTime *, p->tasks->len + 1);
+    const RhTaskInterval **of_task = g_new0(const RhTaskInterval *, p->tasks->len + 1);
     for (guint i = 0; i < spans->len; i++) {
-        const RhSpanOfTime *span = &g_array_index(spans, RhSpanOfTime, i);
+        const RhTaskInterval *span = &g_array_index(spans, RhTaskInterval, i);
         if (span->performer == rank)
             of_task[span->task] = span;
     }
@@ -128,7 +128,7 @@ static bool write_row(FILE *out, const char *kind, int32_t rank, const RhTask *t
 }
 
 /* Half trips of the first chain, and reactions of the last. */
-static bool write_rank(const RhProgram *p, const RhSpanOfTime **span, int32_t rank, FILE *out)
+static bool write_rank(const RhProgram *p, const RhTaskInterval **span, int32_t rank, FILE *out)
 {
     const RhRole *role = rh_program_role(p, rank < p->ranks_count / 2 ? 0 : 1);
     int32_t before = -1; /* the receive before */
@@ -154,7 +154,7 @@ bool rh_pingpong_rows(const RhProgram *p, const GArray *spans, FILE *out)
 {
     bool written = true;
     for (int32_t rank = 0; rank < p->ranks_count; rank++) {
-        g_autofree const RhSpanOfTime **of_task = spans_of(p, spans, rank);
+        g_autofree const RhTaskInterval **of_task = spans_of(p, spans, rank);
         written &= write_rank(p, of_task, rank, out);
     }
     return written;

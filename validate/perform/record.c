@@ -53,7 +53,7 @@ RhRun *rh_record_run(MPI_Comm comm, const RhProgram *p, const GArray *spans, dou
 {
     int total = 0;
     g_autofree char *all =
-        gather(comm, spans->data, (int)(spans->len * sizeof(RhSpanOfTime)), NULL, &total);
+        gather(comm, spans->data, (int)(spans->len * sizeof(RhTaskInterval)), NULL, &total);
     if (!all)
         return NULL;
     RhRun *run = rh_run_new();
@@ -63,7 +63,7 @@ RhRun *rh_record_run(MPI_Comm comm, const RhProgram *p, const GArray *spans, dou
         RhPerformer performer = {.role = MAX(role_of[rank], 0), .rank = rank, .ranks_count = 1};
         g_array_append_val(run->performers, performer);
     }
-    g_array_append_vals(run->timeline, all, (guint)total / sizeof(RhSpanOfTime));
+    g_array_append_vals(run->timeline, all, (guint)total / sizeof(RhTaskInterval));
     run->events_count = run->timeline->len;
     return run;
 }

@@ -6,7 +6,7 @@
 #define SPARE_MAX   64 /* buffers kept for reuse */
 
 typedef struct {
-    RhWireOwner owner;
+    RhMessageOwner owner;
     uint32_t *buffer; /* owned */
     int64_t room;
     int32_t pieces_left;
@@ -32,7 +32,7 @@ struct RhMpiWire {
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 
-RhMpiWire *rh_wire_new(MPI_Comm comm)
+RhMpiWire *rh_packet_links_new(MPI_Comm comm)
 {
     RhMpiWire *w = g_new0(RhMpiWire, 1);
     w->comm = comm;
@@ -47,7 +47,7 @@ RhMpiWire *rh_wire_new(MPI_Comm comm)
     return w;
 }
 
-void rh_wire_free(RhMpiWire *w)
+void rh_packet_links_free(RhMpiWire *w)
 {
     if (!w)
         return;
@@ -80,7 +80,7 @@ static void buffer_put(RhMpiWire *w, Spare spare)
         g_array_append_val(w->spares, spare);
 }
 
-uint32_t *rh_wire_buffer(RhMpiWire *w, int64_t bytes)
+uint32_t *rh_packet_links_buffer(RhMpiWire *w, int64_t bytes)
 {
     return buffer_get(w, bytes).buffer;
 }
@@ -97,7 +97,7 @@ static int32_t message_new(RhMpiWire *w, Message message)
     return i;
 }
 
-static void start(RhMpiWire *w, int rank, int tag, Spare space, int64_t bytes, RhWireOwner owner)
+static void start(RhMpiWire *w, int rank, int tag, Spare space, int64_t bytes, RhMessageOwner owner)
 {
     w->fresh = true;
     int32_t pieces = (int32_t)MAX(1, (bytes + PIECE_BYTES - 1) / PIECE_BYTES);
@@ -116,14 +116,14 @@ static void start(RhMpiWire *w, int rank, int tag, Spare space, int64_t bytes, R
     }
 }
 
-void rh_wire_send(RhMpiWire *w, int rank, int tag, uint32_t *buffer, int64_t bytes,
-                  RhWireOwner owner)
+void rh_packet_links_send(RhMpiWire *w, int rank, int tag, uint32_t *buffer, int64_t bytes,
+                          RhMessageOwner owner)
 {
     owner.receives = false;
     start(w, rank, tag, (Spare){buffer, MAX(bytes, 4)}, bytes, owner);
 }
 
-void rh_wire_receive(RhMpiWire *w, int rank, int tag, int64_t bytes, RhWireOwner owner)
+void rh_packet_links_receive(RhMpiWire *w, int rank, int tag, int64_t bytes, RhMessageOwner owner)
 {
     owner.receives = true;
     start(w, rank, tag, buffer_get(w, bytes), bytes, owner);
@@ -156,7 +156,7 @@ static void progress(RhMpiWire *w)
     MPI_Iprobe(w->rank, MPI_ANY_TAG, w->comm, &flag, MPI_STATUS_IGNORE);
 }
 
-int rh_wire_poll(RhMpiWire *w, bool may_have_come, RhWireDone done, void *user)
+int rh_packet_links_poll(RhMpiWire *w, bool may_have_come, RhMessageDone done, void *user)
 {
     int finished = 0;
     if (!may_have_come && !w->fresh)
@@ -187,7 +187,7 @@ int rh_wire_poll(RhMpiWire *w, bool may_have_come, RhWireDone done, void *user)
     return finished;
 }
 
-int rh_wire_pending(const RhMpiWire *w)
+int rh_packet_links_pending(const RhMpiWire *w)
 {
     return (int)w->requests->len;
 }

@@ -12,21 +12,22 @@ typedef struct {
     int32_t task; /* of this rank; local to its role */
     int32_t flow; /* collective: into the expansion's flows; -1 for RECV and SEND */
     bool receives;
-} RhWireOwner;
+} RhMessageOwner;
 
 typedef struct RhMpiWire RhMpiWire;
 /* Receives the buffer of a finished message (borrowed). */
-typedef void (*RhWireDone)(RhWireOwner owner, const uint32_t *words, void *user);
+typedef void (*RhMessageDone)(RhMessageOwner owner, const uint32_t *words, void *user);
 
-RhMpiWire *rh_wire_new(MPI_Comm comm);
-void rh_wire_free(RhMpiWire *wire);
-/* A buffer of `bytes`, to fill and hand to rh_wire_send. */
-uint32_t *rh_wire_buffer(RhMpiWire *wire, int64_t bytes);
-void rh_wire_send(RhMpiWire *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
-                  RhWireOwner owner);
-void rh_wire_receive(RhMpiWire *wire, int rank, int tag, int64_t bytes, RhWireOwner owner);
+RhMpiWire *rh_packet_links_new(MPI_Comm comm);
+void rh_packet_links_free(RhMpiWire *wire);
+/* A buffer of `bytes`, to fill and hand to rh_packet_links_send. */
+uint32_t *rh_packet_links_buffer(RhMpiWire *wire, int64_t bytes);
+void rh_packet_links_send(RhMpiWire *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
+                          RhMessageOwner owner);
+void rh_packet_links_receive(RhMpiWire *wire, int rank, int tag, int64_t bytes,
+                             RhMessageOwner owner);
 /* Calls `done` for what has finished; how many that were. Does nothing where nothing was started since
  * and nothing `may_have_come`; where it may, MPI progresses, also when nothing is awaited: what came
  * early is read, or sockets would stay readable and wake the rank without end. */
-int rh_wire_poll(RhMpiWire *wire, bool may_have_come, RhWireDone done, void *user);
-int rh_wire_pending(const RhMpiWire *wire);
+int rh_packet_links_poll(RhMpiWire *wire, bool may_have_come, RhMessageDone done, void *user);
+int rh_packet_links_pending(const RhMpiWire *wire);

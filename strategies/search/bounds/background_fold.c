@@ -47,7 +47,7 @@ static void open_clear(RhOpenFold *open)
 static void hand_on(RhBoundCache *cache, RhProgram *program, RhTraffic *traffic, RhFold *fold,
                     RhQuotient *quotient)
 {
-    rh_folded_add(cache->folded, (RhFolded){program, traffic, fold, quotient});
+    rh_fold_cache_add(cache->folded, (RhCachedFold){program, traffic, fold, quotient});
 }
 
 /* What collectives of merged ranks put on links decides nothing here: their fold stays open, as most of these layouts

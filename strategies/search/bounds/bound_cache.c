@@ -162,7 +162,7 @@ static void spans_free(void *data)
     g_free(s->pair_s);
 }
 
-static RhShardCost *shard_new(const RhCase *c, const RhLayout *layout, int32_t id)
+static RhShardCost *shard_new(const RhProblem *c, const RhLayout *layout, int32_t id)
 {
     RhShardCost *s = g_new0(RhShardCost, 1);
     s->id = id;
@@ -243,7 +243,7 @@ static int32_t content_of(RhBoundCache *s, const RhChunkLayers *items)
 
 static RhSplit *split_new(RhBoundCache *cache, const RhLayout *l)
 {
-    const RhCase *c = cache->c;
+    const RhProblem *c = cache->c;
     RhSplit *s = g_new0(RhSplit, 1);
     s->id = (int32_t)g_hash_table_size(cache->splits.table);
     s->chunks = l->pp * l->vpp;
@@ -447,7 +447,7 @@ static void count_sms(RhBoundCache *s)
 
 /* Blocks are taken to be alike where they lie alike, which a link of another rate undoes: such links are taken to be as
  * quick as all others, which is still a bound. Where ranks talk in messages bounds are estimates, of all links. */
-static const RhCase *even_case(RhBoundCache *s)
+static const RhProblem *even_case(RhBoundCache *s)
 {
     const RhPlatform *p = s->asked->platform;
     if (p->link_changes->len == 0 || p->messages.sender != RH_SHARING_NONE)
@@ -457,7 +457,7 @@ static const RhCase *even_case(RhBoundCache *s)
     return &s->evened;
 }
 
-RhBoundCache *rh_bound_new(const RhCase *c)
+RhBoundCache *rh_bound_new(const RhProblem *c)
 {
     RhBoundCache *s = g_new0(RhBoundCache, 1);
     s->asked = c;
@@ -486,8 +486,8 @@ RhBoundCache *rh_bound_new(const RhCase *c)
                                      (GDestroyNotify)g_array_unref);
     s->sent = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->sites = rh_algorithm_sites_new(s->asked);
-    s->alone = rh_alone_times_new(s->c->platform);
-    s->folded = rh_folded_table_new();
+    s->alone = rh_uncontended_times_new(s->c->platform);
+    s->folded = rh_fold_cache_new();
     s->messages =
         g_hash_table_new_full(g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref, g_free);
     return s;
@@ -517,8 +517,8 @@ void rh_bound_free(RhBoundCache *s)
     g_free(s->ample);
     rh_arena_free(s->tables);
     rh_arena_free(s->rooms);
-    rh_alone_times_free(s->alone);
-    rh_folded_table_free(s->folded);
+    rh_uncontended_times_free(s->alone);
+    rh_fold_cache_free(s->folded);
     rh_platform_free((RhPlatform *)(uintptr_t)s->evened.platform);
     g_free(s);
 }

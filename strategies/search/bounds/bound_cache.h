@@ -13,8 +13,8 @@
 #include <math.h>
 
 #include "base/arena.h"
-#include "sim/collective/alone.h"
-#include "sim/engine/folded.h"
+#include "sim/collective/uncontended_times.h"
+#include "sim/engine/fold_cache.h"
 #include "strategies/search/plan.h"
 #include "strategies/train/algorithm_choice.h"
 #include "strategies/train/build.h"
@@ -317,9 +317,9 @@ typedef struct {
 typedef struct RhBackgroundFold RhBackgroundFold; /* background_fold.c */
 
 struct RhBoundCache {
-    const RhCase *c;     /* as bounds take it: `asked`, or on a fabric whose links are even */
-    const RhCase *asked; /* borrowed */
-    RhCase evened;       /* owns its platform, where there is one */
+    const RhProblem *c;     /* as bounds take it: `asked`, or on a fabric whose links are even */
+    const RhProblem *asked; /* borrowed */
+    RhProblem evened;       /* owns its platform, where there is one */
     RhDeadline deadline; /* never, unless set; then collectives count as nothing: still a bound */
     int32_t sms_least, sms_most; /* of the platform's devices */
     double held_frac; /* of any one's SMs at least, by one communication (rh_sms_left_frac) */
@@ -353,15 +353,15 @@ struct RhBoundCache {
     GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
     GByteArray *learned;    /* what is found of placements, for rh_bound_learn; NULL: nobody asks */
     int32_t learned_alone;  /* times alone that were known before */
-    RhAlgorithmSites *sites; /* by which they are chosen, of `asked` */
-    GHashTable *loads;       /* RhCollectiveKey -> GArray of what links carry, owned */
-    GHashTable *sent;        /* RhCollectiveKey -> double: egress.c, owned */
-    bool *ample;             /* per link: p2p_interference.c; NULL: not asked for yet; owned */
-    RhAloneTimes *alone;     /* owned; for rehearsals too, where c is as it was asked */
-    RhFoldedTable *folded;   /* likewise */
-    RhOpenFold open;         /* the last; all NULL: none */
-    RhBackgroundFold *ahead; /* being folded beside the search; NULL: none */
-    GHashTable *messages;    /* GBytes: who communicates by which steps -> RhLinkCost[]; owned */
+    RhAlgorithmSites *sites;   /* by which they are chosen, of `asked` */
+    GHashTable *loads;         /* RhCollectiveKey -> GArray of what links carry, owned */
+    GHashTable *sent;          /* RhCollectiveKey -> double: egress.c, owned */
+    bool *ample;               /* per link: p2p_interference.c; NULL: not asked for yet; owned */
+    RhUncontendedTimes *alone; /* owned; for rehearsals too, where c is as it was asked */
+    RhFoldedTable *folded;     /* likewise */
+    RhOpenFold open;           /* the last; all NULL: none */
+    RhBackgroundFold *ahead;   /* being folded beside the search; NULL: none */
+    GHashTable *messages;      /* GBytes: who communicates by which steps -> RhLinkCost[]; owned */
 };
 
 /* What kernels keep of any device, at most, beside so many lanes that hold SMs. */

@@ -267,7 +267,7 @@ bool rh_bound_may_merge(RhBoundCache *cache, const RhLayout *l)
 
 double rh_bound_links_s(RhBoundCache *cache, const RhLayout *l)
 {
-    const RhCase *c = cache->c;
+    const RhProblem *c = cache->c;
     const RhGroupNetwork *net = rh_bound_network(cache, l);
     if (net->uniform || rh_bound_may_merge(cache, l))
         return 0;

@@ -128,9 +128,9 @@ static double alone_s(const RhBoundCache *s, const RhProgram *p, int32_t group, 
     for (int32_t i = 0; i < g->size; i++)
         gpus[i] = rh_program_gpu(p, gpus[i]);
     if (call->routing.experts == 0)
-        return rh_alone_time_s(s->alone, call->op, call->algo, g->size, gpus, call->bytes);
+        return rh_uncontended_time_s(s->alone, call->op, call->algo, g->size, gpus, call->bytes);
     g_autoptr(RhProgram) one = rh_program_new(g->size);
-    RhSpan all = {1, g->size};
+    RhStride all = {1, g->size};
     one->gpu_of_rank = g_steal_pointer(&gpus);
     int32_t only = rh_program_add_group(one, "alone", &all, 1);
     return together_s(s, one, only, -1, call);

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "sim/blocks.h"
 #include "sim/map64.h"
+#include "sim/rank_blocks.h"
 #include "strategies/search/bounds/bound_cache.h"
 
 /* Blocks looked at for the one whose ranks lie worst. */
@@ -79,7 +79,7 @@ static RhPlacement *placement_new(const RhPlatform *p, const RhGrid *g, int32_t 
                                   int32_t rank)
 {
     RhPlacement *at = g_new0(RhPlacement, 1);
-    RhSpan all = {1, rh_grid_block(g)};
+    RhStride all = {1, rh_grid_block(g)};
     at->id = id;
     at->program = rh_program_new(all.extent);
     at->program->gpu_of_rank = gpus;
@@ -163,7 +163,7 @@ static bool mesh_turns(const RhPlatform *p, int32_t by)
  * that have several GPUs of a node in several blocks may yet end one before the other: they are at one
  * time in the network where a block's ranks meet in every layer, and in the norm before what follows; not where
  * second shares are gathered so, ahead of layers: who has the quicker pairs is earlier with the next gathers. */
-static bool mesh_is_alike(const RhCase *c, const RhGrid *g, int32_t apart)
+static bool mesh_is_alike(const RhProblem *c, const RhGrid *g, int32_t apart)
 {
     int32_t each = c->platform->gpus_per_node, pp = g->extent[RH_DIM_PP];
     if (rh_grid_group_size(g, RH_GROUP_SAME_SHARE) > 1)
@@ -179,7 +179,7 @@ static bool mesh_is_alike(const RhCase *c, const RhGrid *g, int32_t apart)
 }
 
 /* Blocks of a stage lie alike where they and nodes fit into one another, and are joined alike. */
-static bool blocks_lie_alike(const RhCase *c, const RhGrid *g)
+static bool blocks_lie_alike(const RhProblem *c, const RhGrid *g)
 {
     const RhPlatform *p = c->platform;
     int32_t apart = rh_grid_block_is_solid(g) ? rh_grid_block(g) : rh_grid_block_stride(g);
@@ -372,7 +372,7 @@ static RhLinkCost luckiest_of(const RhPlatform *p, const RhGrid *g, int32_t stag
 }
 
 /* All stages but the last and the first are as far from their neighbours as any other. */
-static void list_hops(const RhCase *c, const RhGrid *g, RhGroupNetwork *n)
+static void list_hops(const RhProblem *c, const RhGrid *g, RhGroupNetwork *n)
 {
     int32_t pp = g->extent[RH_DIM_PP], stride = g->stride[RH_DIM_PP];
     n->next = g_new0(RhLinkCost, pp);

@@ -73,7 +73,7 @@ static RhStagePeaks *peaks_of(RhBoundCache *s, RhMemoryTables *rooms,
 }
 
 /* What a stage's device has, over what the first one has. */
-static double room_of(const RhCase *c, const RhLayout *l, int32_t stage)
+static double room_of(const RhProblem *c, const RhLayout *l, int32_t stage)
 {
     if (rh_platform_devices_count(c->platform) == 1)
         return 1;

@@ -99,7 +99,7 @@ static double kept_frac(double own, double most)
 
 /* Of the flows of one pattern each link holds as many as they take of its time. */
 static RhLinkCost merged_hop(const RhTraffic *t, const RhTrafficFlow *flow,
-                             const RhMergedStep *step, const double *flows)
+                             const RhMergedRate *step, const double *flows)
 {
     const RhCrossing *route = rh_traffic_crossings(t, flow);
     double kept = 1;
@@ -119,7 +119,7 @@ static void take_merged(RhLinkCost *hop, const RhTraffic *t, const RhFold *fold,
         const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, at->flows_first + i);
         int32_t colour = fold->colour_of_rank[flow->owner];
         if (colour >= 0 && fold->representative[colour] == flow->owner && flow->links_count > 0)
-            take_luckier(hop, merged_hop(t, flow, rh_merged_step(fold->steps, pattern, i), flows));
+            take_luckier(hop, merged_hop(t, flow, rh_merged_rate(fold->steps, pattern, i), flows));
     }
 }
 

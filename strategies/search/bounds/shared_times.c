@@ -4,7 +4,7 @@
 void rh_bound_begin_learning(RhBoundCache *s)
 {
     s->learned = g_byte_array_new();
-    s->learned_alone = rh_alone_times_give(s->alone, 0, NULL);
+    s->learned_alone = rh_uncontended_times_give(s->alone, 0, NULL);
 }
 
 GByteArray *rh_bound_end_learning(RhBoundCache *s)
@@ -12,7 +12,7 @@ GByteArray *rh_bound_end_learning(RhBoundCache *s)
     GByteArray *out = g_byte_array_new();
     g_autoptr(GByteArray) learned = g_steal_pointer(&s->learned);
     g_autoptr(GByteArray) alone = g_byte_array_new();
-    rh_alone_times_give(s->alone, s->learned_alone, alone);
+    rh_uncontended_times_give(s->alone, s->learned_alone, alone);
     rh_pack_bytes(out, learned);
     rh_pack_bytes(out, alone);
     return out;
@@ -36,5 +36,5 @@ void rh_bound_learn(RhBoundCache *s, RhUnpack *in)
         left.at += size;
     }
     if (alone->len > 0)
-        rh_alone_times_take(s->alone, alone->data, alone->len);
+        rh_uncontended_times_take(s->alone, alone->data, alone->len);
 }

@@ -5,9 +5,9 @@
 #define COMPARED 32
 
 /* Spans, those that go on where one ends as one. */
-static void add_spans(GString *key, const RhSpan *spans, const int32_t *periods, int32_t count)
+static void add_spans(GString *key, const RhStride *spans, const int32_t *periods, int32_t count)
 {
-    RhSpan whole = {1, 1};
+    RhStride whole = {1, 1};
     for (int32_t k = 0; k < count; k++) {
         int32_t period = periods ? periods[k] : 0;
         if (spans[k].extent == 1)
@@ -17,7 +17,7 @@ static void add_spans(GString *key, const RhSpan *spans, const int32_t *periods,
             continue;
         }
         g_string_append_printf(key, " %d*%d", whole.stride, whole.extent);
-        whole = period == 0 ? spans[k] : (RhSpan){0, 0};
+        whole = period == 0 ? spans[k] : (RhStride){0, 0};
         if (period > 0)
             g_string_append_printf(key, " %d*%d/%d", spans[k].stride, spans[k].extent, period);
     }

@@ -35,7 +35,7 @@ int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
 
 /* --- one cell --- */
 
-static double allowed_frac(const RhCase *c, const RhRehearsal *r)
+static double allowed_frac(const RhProblem *c, const RhRehearsal *r)
 {
     RhLikeness like = rh_likeness_of(c);
     return r->bar ? r->error_frac : rh_record_widest_frac(rh_record_shipped(), like.kind);
@@ -72,7 +72,7 @@ static void account(const RhCapacityTarget *goal, RhCapacityCell *cell)
 
 /* The better of the cell's and the plan's best, a token; what a plan has not, no batch may have. A plan
  * without an answer where something fits has nothing quicker. */
-static void take_best(RhCapacityCell *cell, const RhCase *c, RhPlan *plan)
+static void take_best(RhCapacityCell *cell, const RhProblem *c, RhPlan *plan)
 {
     cell->timed_out |= plan->timed_out;
     cell->lost_may_win |= plan->lost_may_win;
@@ -137,7 +137,7 @@ static bool perform(RhCapacityCell *cell, const RhPlanOptions *options, GError *
 bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal,
                       RhCapacityCell *out, GError **error)
 {
-    const RhCase *c = asked->c;
+    const RhProblem *c = asked->c;
     int64_t batches[RH_CAPACITY_BATCHES_MAX];
     int32_t count =
         rh_capacity_batches(asked->batch_least, asked->batch_most, c->job.gpus, batches);
@@ -154,7 +154,7 @@ bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal
                              .jobs = goal->jobs,
                              .progress = goal->progress};
     for (int32_t i = count - 1; i >= 0; i--) { /* the largest is most often the best */
-        RhCase tried = *c;
+        RhProblem tried = *c;
         tried.job.global_batch = batches[i];
         g_autoptr(GError) inner = NULL;
         if (rh_deadline_passed(deadline)) {

@@ -26,7 +26,7 @@ typedef struct {
 
 /* What is asked of one cell; the case's own batch is not read. */
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     int64_t batch_least, batch_most;
 } RhCapacityAsked;
 
@@ -35,7 +35,7 @@ typedef struct {
     int32_t series;       /* cells of one differ in size alone, ascending, and stand together */
     int64_t batch_least, batch_most;
     int32_t asked;  /* GPUs; those of the case are of whole nodes */
-    RhCase c;       /* with the batch that was chosen; borrows what the given one did */
+    RhProblem c;    /* with the batch that was chosen; borrows what the given one did */
     RhRehearsal *r; /* owned; NULL: nothing fits, `why` */
     char *why;      /* owned; NULL where `r` is not */
     bool proved;    /* no kind of layout left is quicker by the gap */

@@ -4,7 +4,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/pack.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 #include "strategies/search/capacity/capacity.h"
 
 typedef struct {
@@ -38,7 +38,7 @@ static GByteArray *pack(const RhCapacityCell *cell)
     return out;
 }
 
-static bool unpack(const GByteArray *bytes, const RhCase *c, RhCapacityCell *cell)
+static bool unpack(const GByteArray *bytes, const RhProblem *c, RhCapacityCell *cell)
 {
     RhUnpack in = {bytes->data, bytes->data + bytes->len, true};
     rh_unpack(&in, cell, sizeof *cell);
@@ -123,13 +123,13 @@ static void run(Cells *cells)
     g_autofree int32_t *order = g_new(int32_t, cells->count);
     rh_capacity_order(cells->asked, cells->count, order);
     cells->order = order;
-    RhWorkers workers = {.count = cells->count,
-                         .jobs = MIN(cells->goal->jobs, cells->count),
-                         .perform = perform,
-                         .answer = answer,
-                         .waiting = tell,
-                         .user = cells};
-    rh_workers_run(&workers);
+    RhProcessPool workers = {.count = cells->count,
+                             .jobs = MIN(cells->goal->jobs, cells->count),
+                             .perform = perform,
+                             .answer = answer,
+                             .waiting = tell,
+                             .user = cells};
+    rh_process_pool_run(&workers);
 }
 
 bool rh_capacity_plan_all(const RhCapacityAsked *asked, int32_t count, const RhCapacityTarget *goal,

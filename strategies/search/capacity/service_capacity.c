@@ -37,7 +37,7 @@ static void add_cell(const RhServiceOffer *offer, int32_t asked, int32_t gpus, G
     const RhServeEntry *e = quickest(offer->plan, gpus);
     RhServiceCell cell = {.offer = offer, .asked = asked, .gpus = gpus, .entry = e};
     if (e) {
-        const RhOutcome *o = &e->outcome;
+        const RhServiceMetrics *o = &e->outcome;
         double made_per_s = o->once ? o->request_rate_per_s : o->tokens_per_s;
         cell.usd_per_h = gpus * offer->usd_per_gpu_h;
         cell.usd_per_token = made_per_s > 0 ? cell.usd_per_h / HOUR_S / made_per_s : 0;

@@ -41,28 +41,30 @@ void rh_co_jobs_free(RhCoJobs *n)
     g_array_unref(n->jobs);
     rh_service_result_free(n->service_alone);
     rh_service_result_free(n->service_beside);
-    rh_together_free(n->raw);
+    rh_multi_job_free(n->raw);
     g_free(n);
 }
 
 static bool take_service(RhCoJobs *n, GError **error)
 {
-    n->service_alone = rh_service_guest_answer(n->raw->guest_alone);
-    n->service_beside = rh_service_guest_answer(n->raw->guest_beside);
+    n->service_alone = rh_background_service_answer(n->raw->guest_alone);
+    n->service_beside = rh_background_service_answer(n->raw->guest_beside);
     return n->service_alone && n->service_beside
                ? true
                : rh_fail(error, RH_ERROR_INTERNAL, "the service's answer broke off");
 }
 
-RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count, const RhServiceGuest *service,
-                              const RhEngineOptions *options, int32_t processes, GError **error)
+RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
+                              const RhBackgroundService *service, const RhEngineOptions *options,
+                              int32_t processes, GError **error)
 {
-    g_autofree RhTogetherJob *asked = g_new0(RhTogetherJob, count + 1);
+    g_autofree RhMultiJobPart *asked = g_new0(RhMultiJobPart, count + 1);
     for (int32_t i = 0; i < count; i++)
-        asked[i] = (RhTogetherJob){jobs[i].name, jobs[i].t_start_s, jobs[i].steps};
-    RhTogetherGuest guest = rh_service_guest(service);
-    RhTogetherAsk ask = {asked, count, build, (void *)jobs, service ? &guest : NULL};
-    RhTogether *raw = rh_rehearse_together(&ask, jobs[0].c->platform, options, processes, error);
+        asked[i] = (RhMultiJobPart){jobs[i].name, jobs[i].t_start_s, jobs[i].steps};
+    RhMultiJobService guest = rh_background_service(service);
+    RhMultiJobQuestion ask = {asked, count, build, (void *)jobs, service ? &guest : NULL};
+    RhMultiJobRun *raw =
+        rh_multi_job_rehearse(&ask, jobs[0].c->platform, options, processes, error);
     if (!raw)
         return NULL;
     RhCoJobs *n = g_new0(RhCoJobs, 1);
@@ -71,7 +73,7 @@ RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count, const RhServic
     n->t_end_s = raw->t_end_s;
     n->jobs = g_array_new(FALSE, TRUE, sizeof(RhCoJobAnswer));
     for (int32_t i = 0; i < count; i++) {
-        const RhTogetherPart *part = AT(raw->parts, RhTogetherPart, i);
+        const RhMultiJobResult *part = AT(raw->parts, RhMultiJobResult, i);
         RhCoJobAnswer got = {.alone = account(&jobs[i], part->alone),
                              .beside = account(&jobs[i], part->beside),
                              .performed = part->performed};

@@ -1,13 +1,13 @@
 #pragma once
 /* Jobs that share a fabric, with a service or without: what each step takes alone, and beside the others. */
-#include "sim/engine/together.h"
+#include "sim/engine/multi_job.h"
 #include "strategies/search/rehearsals/rehearse.h"
-#include "strategies/serve/guest.h"
+#include "strategies/serve/background_service.h"
 
 /* One of them. Everything is borrowed; all cases have the same platform. */
 typedef struct {
     const char *name;
-    const RhCase *c;
+    const RhProblem *c;
     RhLayout layout;      /* settled */
     const int32_t *nodes; /* where its first, second, ... node is */
     int32_t nodes_count;
@@ -26,11 +26,12 @@ typedef struct {
     GArray *links; /* RhSessionLink: where they met; the service is the last */
     RhServiceResult *service_alone, *service_beside; /* owned; NULL without a service */
     double t_end_s;
-    RhTogether *raw; /* owns the links */
+    RhMultiJobRun *raw; /* owns the links */
 } RhCoJobs;
 void rh_co_jobs_free(RhCoJobs *neighbourhood);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCoJobs, rh_co_jobs_free)
 
 /* `service` may be NULL. Fails like rh_rehearse, rh_service_run, and with RH_ERROR_INPUT when two jobs want one GPU at once. */
-RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count, const RhServiceGuest *service,
-                              const RhEngineOptions *options, int32_t processes, GError **error);
+RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
+                              const RhBackgroundService *service, const RhEngineOptions *options,
+                              int32_t processes, GError **error);

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "strategies/serve/outcome.h"
+#include "strategies/serve/results/service_metrics.h"
 
 /* Of a job whose neighbour's step is longer, so many steps at most are performed: all phases of the
  * longer step are met. */
@@ -15,7 +15,7 @@
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhPlanOptions *o;
     const RhCoJobQuestion *ask;
     RhCoJob *jobs;        /* ours first; owned */
@@ -66,7 +66,7 @@ double rh_co_job_step_s(const RhCoJobTrial *t)
 static double mean_request_s(const RhServiceResult *result)
 {
     RhSlos none = {0};
-    return rh_outcome(result, &none).metrics[RH_METRIC_E2E].mean.value;
+    return rh_service_metrics(result, &none).metrics[RH_METRIC_E2E].mean.value;
 }
 
 double rh_co_job_cost_frac(const RhCoJobTrial *t, uint32_t job)
@@ -374,8 +374,8 @@ static RhPlan *answer(Race *race, GError **error)
     return g_steal_pointer(&plan);
 }
 
-RhPlan *rh_plan_with_jobs(const RhCase *c, const RhPlanOptions *options, const RhCoJobQuestion *ask,
-                          GError **error)
+RhPlan *rh_plan_with_jobs(const RhProblem *c, const RhPlanOptions *options,
+                          const RhCoJobQuestion *ask, GError **error)
 {
     RhCoJobPlan *out = g_new0(RhCoJobPlan, 1);
     out->layouts = trials_new();

@@ -12,9 +12,9 @@
 typedef struct {
     const RhCoJob *others; /* settled and placed, on the case's platform */
     int32_t others_count;
-    const RhServiceGuest *service; /* NULL: none */
-    const RhJobPlacement *place;   /* NULL: the first free nodes */
-    int32_t processes;             /* at least 1 */
+    const RhBackgroundService *service; /* NULL: none */
+    const RhJobPlacement *place;        /* NULL: the first free nodes */
+    int32_t processes;                  /* at least 1 */
 } RhCoJobQuestion;
 
 /* One layout at one place. Of `met` the first job is ours, the others are as they were asked for. */
@@ -50,5 +50,5 @@ const RhCoJobTrial *rh_co_job_best_place(const RhCoJobPlan *beside);
 
 /* rh_plan, and its `beside` filled in where anything fits. RH_ERROR_USAGE also where too few nodes are
  * left; RH_ERROR_NO_ANSWER where time runs out before the first was rehearsed beside. */
-RhPlan *rh_plan_with_jobs(const RhCase *c, const RhPlanOptions *options, const RhCoJobQuestion *ask,
-                          GError **error);
+RhPlan *rh_plan_with_jobs(const RhProblem *c, const RhPlanOptions *options,
+                          const RhCoJobQuestion *ask, GError **error);

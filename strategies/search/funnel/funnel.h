@@ -1,7 +1,7 @@
 #pragma once
 /* A search as its parts see it: plan.c narrows layouts down to what is worth a rehearsal, funnel_batch.c
  * rehearses them, funnel.c keeps the best and says what could still better them. */
-#include "sim/engine/apart.h"
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/funnel/candidate_heap.h"
 #include "strategies/search/funnel/layout_store.h"
 #include "strategies/search/funnel/prune.h"
@@ -51,7 +51,7 @@ typedef struct {
 
 /* A search as far as it is. */
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhPlanOptions *o;
     RhPlan *plan;
     RhSpace *layouts;     /* all there are */

@@ -77,7 +77,7 @@ void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s)
     rh_funnel_charge_row(f, &item);
     rh_bound_end_fold(f->cache, &l);
     for (guint i = 0; i < count; i++)
-        rh_apart_begin(f->apart, rh_funnel_jobs(f), &notes[i], &item.options);
+        rh_isolated_run_begin(f->apart, rh_funnel_jobs(f), &notes[i], &item.options);
     foresee(f, &l, bound_s * RH_FORESEEN_OVER_BOUND);
 }
 
@@ -91,7 +91,7 @@ bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c)
 
 void rh_funnel_leave_batch(RhFunnel *f)
 {
-    rh_apart_forget(f->apart);
+    rh_isolated_run_forget(f->apart);
     for (guint i = 0; i < f->waiting->len; i++)
         rh_candidate_heap_push(f->race->heap, g_array_index(f->waiting, RhCandidate, i));
     GArray *all[] = {f->batch, f->foreseen, f->waiting};
@@ -117,7 +117,7 @@ static RhRun *rehearse_whole(RhFunnel *f, const RhLayout *l, GError **error)
     RhEngineOptions options = rh_funnel_rehearsal_options(f, 0);
     RhRehearsalNote note = {*l, 0};
     RhRun *run = NULL;
-    rh_apart_run(f->apart, 1, 1, &note, &options, &run, error, NULL, NULL);
+    rh_isolated_run_run(f->apart, 1, 1, &note, &options, &run, error, NULL, NULL);
     return run;
 }
 
@@ -229,8 +229,8 @@ void rh_funnel_rehearse_batch(RhFunnel *f)
 {
     Runs all = runs_new(f);
     guint at = 0;
-    rh_apart_run_each(f->apart, (int32_t)all.count, rh_funnel_jobs(f), all.notes, all.options,
-                      all.runs, all.errors, report_item, f);
+    rh_isolated_run_run_each(f->apart, (int32_t)all.count, rh_funnel_jobs(f), all.notes,
+                             all.options, all.runs, all.errors, report_item, f);
     for (guint i = 0; i < f->batch->len; i++) {
         RhBatchItem *item = &g_array_index(f->batch, RhBatchItem, i);
         RhRun **runs = &all.runs[at], *run = NULL;

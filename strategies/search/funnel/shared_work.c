@@ -1,6 +1,6 @@
 #include "strategies/search/funnel/shared_work.h"
 
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 #include "strategies/search/bounds/background_fold.h"
 #include "strategies/search/bounds/shared_times.h"
 
@@ -50,13 +50,13 @@ static void keep_part(int32_t part, const GByteArray *bytes, const GError *error
 static void fork_parts(Sharing *s)
 {
     rh_background_fold_wait(s->f->cache);
-    RhWorkers workers = {.count = s->parts,
-                         .jobs = rh_funnel_jobs(s->f),
-                         .timeout_s = rh_funnel_left_s(s->f),
-                         .perform = perform_part,
-                         .answer = keep_part,
-                         .user = s};
-    rh_workers_run(&workers);
+    RhProcessPool workers = {.count = s->parts,
+                             .jobs = rh_funnel_jobs(s->f),
+                             .timeout_s = rh_funnel_left_s(s->f),
+                             .perform = perform_part,
+                             .answer = keep_part,
+                             .user = s};
+    rh_process_pool_run(&workers);
 }
 
 void rh_funnel_share_work(RhFunnel *f, const RhSharedWork *work)

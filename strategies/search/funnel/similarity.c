@@ -80,7 +80,7 @@ static double worth_s(const RhPlan *plan)
                                      : ((const RhRehearsal *)plan->entries->pdata[0])->step_time_s;
 }
 
-void rh_near_misses(const RhCase *c, RhBoundCache *cache, const RhLayoutStore *space,
+void rh_near_misses(const RhProblem *c, RhBoundCache *cache, const RhLayoutStore *space,
                     double most_bytes, RhPlan *plan)
 {
     for (int32_t i = 0; i < rh_layout_store_count(space); i++) {

@@ -15,6 +15,6 @@ bool rh_layout_same_but_recomputed(const RhLayout *a, const RhLayout *b);
 
 /* The up to three quickest (by their bound) near misses that would beat the best entry, one of each
  * tp, pp and dp, into plan->near_misses. */
-void rh_near_misses(const RhCase *c, RhBoundCache *cache, const RhLayoutStore *space,
+void rh_near_misses(const RhProblem *c, RhBoundCache *cache, const RhLayoutStore *space,
                     double most_bytes, RhPlan *plan);
 void rh_near_miss_free(void *miss);

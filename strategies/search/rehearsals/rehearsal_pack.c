@@ -30,7 +30,7 @@ void rh_rehearsal_pack(GByteArray *out, const RhRehearsal *r)
         pack_links(out, r->links);
 }
 
-RhRehearsal *rh_rehearsal_unpack(RhUnpack *in, const RhCase *c)
+RhRehearsal *rh_rehearsal_unpack(RhUnpack *in, const RhProblem *c)
 {
     RhRehearsal *r = g_new(RhRehearsal, 1);
     rh_unpack(in, r, sizeof *r);

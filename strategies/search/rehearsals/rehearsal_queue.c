@@ -1,7 +1,7 @@
 #include "strategies/search/rehearsals/rehearsal_queue.h"
 
 typedef struct {
-    RhCase c;
+    RhProblem c;
     RhRehearsalNote rehearsal;
 } Note;
 
@@ -31,12 +31,12 @@ static void answer_clear(void *data)
     g_clear_error(&a->error);
 }
 
-RhRehearsalQueue *rh_rehearsal_queue_new(const RhPlatform *platform, RhAloneTimes *alone,
+RhRehearsalQueue *rh_rehearsal_queue_new(const RhPlatform *platform, RhUncontendedTimes *alone,
                                          RhFoldedTable *folded, int32_t jobs)
 {
     RhRehearsalQueue *queue = g_new(RhRehearsalQueue, 1);
     *queue = (RhRehearsalQueue){
-        .apart = rh_apart_new(build, sizeof(Note), platform, alone, folded, NULL),
+        .apart = rh_isolated_run_new(build, sizeof(Note), platform, alone, folded, NULL),
         .jobs = jobs,
         .notes = g_array_new(FALSE, FALSE, sizeof(Note)),
         .options = g_array_new(FALSE, FALSE, sizeof(RhEngineOptions)),
@@ -49,20 +49,20 @@ void rh_rehearsal_queue_free(RhRehearsalQueue *queue)
 {
     if (!queue)
         return;
-    rh_apart_free(queue->apart);
+    rh_isolated_run_free(queue->apart);
     g_array_unref(queue->notes);
     g_array_unref(queue->options);
     g_array_unref(queue->answers);
     g_free(queue);
 }
 
-int32_t rh_rehearsal_queue_add(RhRehearsalQueue *queue, const RhCase *c,
+int32_t rh_rehearsal_queue_add(RhRehearsalQueue *queue, const RhProblem *c,
                                const RhRehearsalNote *note, const RhEngineOptions *options)
 {
     Note n = {*c, *note};
     g_array_append_val(queue->notes, n);
     g_array_append_val(queue->options, *options);
-    rh_apart_begin(queue->apart, queue->jobs, &n, options);
+    rh_isolated_run_begin(queue->apart, queue->jobs, &n, options);
     return (int32_t)(queue->answers->len + queue->notes->len) - 1;
 }
 
@@ -73,9 +73,9 @@ void rh_rehearsal_queue_wait(RhRehearsalQueue *queue)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, count);
     g_autofree GError **errors = g_new0(GError *, count);
-    rh_apart_run_each(queue->apart, (int32_t)count, queue->jobs, queue->notes->data,
-                      (const RhEngineOptions *)(const void *)queue->options->data, runs, errors,
-                      NULL, NULL);
+    rh_isolated_run_run_each(queue->apart, (int32_t)count, queue->jobs, queue->notes->data,
+                             (const RhEngineOptions *)(const void *)queue->options->data, runs,
+                             errors, NULL, NULL);
     g_array_set_size(queue->answers, known + count);
     for (guint i = 0; i < count; i++)
         g_array_index(queue->answers, Answer, known + i) = (Answer){runs[i], errors[i]};

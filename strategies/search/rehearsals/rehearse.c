@@ -18,7 +18,7 @@ char *rh_peak_moment(const RhProgram *p, int32_t stage)
                            task->microbatch);
 }
 
-RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
+RhRehearsal *rh_rehearse(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
                          RhProgram **program_out, RhRun **run_out, GError **error)
 {
     g_autoptr(RhProgram) program = NULL;
@@ -40,7 +40,7 @@ RhRehearsal *rh_rehearse(const RhCase *c, const RhLayout *layout, const RhEngine
     return r;
 }
 
-bool rh_rehearse_here(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
+bool rh_rehearse_here(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
                       double *step_s, GError **error)
 {
     g_autoptr(RhProgram) program = rh_train_build(c, layout, error);
@@ -50,7 +50,7 @@ bool rh_rehearse_here(const RhCase *c, const RhLayout *layout, const RhEngineOpt
     return run != NULL;
 }
 
-RhRehearsal *rh_rehearse_quick(const RhCase *c, const RhLayout *layout)
+RhRehearsal *rh_rehearse_quick(const RhProblem *c, const RhLayout *layout)
 {
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     RhRehearsal *r = rh_run_metrics_new(c, layout);

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "base/intern.h"
-#include "sim/run_costs.h"
+#include "sim/run_cost_tree.h"
 #include "strategies/search/likeness.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/stage_program.h"
 
-double rh_straggler_factor(const RhCase *c)
+double rh_straggler_factor(const RhProblem *c)
 {
     double nodes = ceil((double)c->job.gpus / c->platform->gpus_per_node);
     return 1 + c->stack->straggler_frac.value * log2(fmax(1, nodes));
@@ -26,7 +26,7 @@ static bool is_measured(const RhRecord *record, const char *dtype)
 }
 
 /* Errors of kernels that nobody measured are not those that the bar's steps had: they add as squares do. */
-static double extrapolated_frac(const RhCase *c, const RhLayout *layout)
+static double extrapolated_frac(const RhProblem *c, const RhLayout *layout)
 {
     RhExtrapolated beyond[RH_SHAPES_LAST];
     double sum = 0;
@@ -37,7 +37,7 @@ static double extrapolated_frac(const RhCase *c, const RhLayout *layout)
     return sum;
 }
 
-static void settle_bar(const RhCase *c, const RhRecord *record, const RhLikeness *like,
+static void settle_bar(const RhProblem *c, const RhRecord *record, const RhLikeness *like,
                        RhRehearsal *r)
 {
     if (!r->bar)
@@ -54,7 +54,7 @@ static void settle_bar(const RhCase *c, const RhRecord *record, const RhLikeness
     r->error_frac = hypot(base, r->extrapolated_frac * RH_EXTRAPOLATED_ERROR_FRAC);
 }
 
-void rh_run_metrics_record(const RhCase *c, RhRehearsal *r)
+void rh_run_metrics_record(const RhProblem *c, RhRehearsal *r)
 {
     const RhRecord *record = rh_record_shipped();
     RhLikeness like = rh_likeness_of(c);
@@ -68,7 +68,7 @@ void rh_run_metrics_record(const RhCase *c, RhRehearsal *r)
     settle_bar(c, record, &like, r);
 }
 
-RhRehearsal *rh_run_metrics_new(const RhCase *c, const RhLayout *layout)
+RhRehearsal *rh_run_metrics_new(const RhProblem *c, const RhLayout *layout)
 {
     RhRehearsal *r = g_new0(RhRehearsal, 1);
     r->layout = *layout;
@@ -91,7 +91,7 @@ static double peak_of(const RhDevice *device, RhDtype dtype)
     return device->peak_flops_per_s[runs_as(device, dtype)].value;
 }
 
-static double mean_peak(const RhCase *c, RhDtype dtype)
+static double mean_peak(const RhProblem *c, RhDtype dtype)
 {
     const RhPlatform *p = c->platform;
     double sum = 0;
@@ -103,33 +103,33 @@ static double mean_peak(const RhCase *c, RhDtype dtype)
 }
 
 /* Of a GPU, in a step of `step_s`. */
-static double tokens_per_s(const RhCase *c, double step_s)
+static double tokens_per_s(const RhProblem *c, double step_s)
 {
     double fill = c->job.documents.runs_count > 0 ? c->job.documents.fill : 1;
     double tokens = (double)c->job.global_batch * (double)c->job.sequence * fill;
     return tokens / step_s / c->job.gpus;
 }
 
-static double model_flops_per_s(const RhCase *c, double step_s)
+static double model_flops_per_s(const RhProblem *c, double step_s)
 {
     return tokens_per_s(c, step_s) * rh_model_documents_flops_per_token(c->model, c->job.sequence,
                                                                         &c->job.lora,
                                                                         &c->job.documents);
 }
 
-static double mfu_of(const RhCase *c, double step_s, RhDtype dtype)
+static double mfu_of(const RhProblem *c, double step_s, RhDtype dtype)
 {
     double peak = mean_peak(c, dtype);
     return peak > 0 ? model_flops_per_s(c, step_s) / peak : 0;
 }
 
-double rh_mfu_frac(const RhCase *c, double step_s)
+double rh_mfu_frac(const RhProblem *c, double step_s)
 {
     return mfu_of(c, step_s, c->job.recipe->linear);
 }
 
 /* `flops`: of the kernels that the mean rank runs. */
-static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
+static void fill_rates(const RhProblem *c, RhRehearsal *r, double flops)
 {
     double peak = mean_peak(c, c->job.recipe->linear);
     r->pictures = rh_model_sees_pictures(c->model);
@@ -142,20 +142,20 @@ static void fill_rates(const RhCase *c, RhRehearsal *r, double flops)
     r->cost_usd = c->platform->price_usd_per_gpu_hour.value / 3600 * c->job.gpus * r->step_time_s;
 }
 
-static void fill_energy(const RhCase *c, RhRehearsal *r, RhPowerTimes times)
+static void fill_energy(const RhProblem *c, RhRehearsal *r, RhPowerTimes times)
 {
     r->energy = rh_energy_of(c->platform, c->job.gpus, &times);
     r->node_w = rh_energy_node_w(c->platform, c->job.gpus, &r->energy, r->step_time_s);
 }
 
 /* What a step takes beyond `times`, for slow nodes, its devices wait. */
-static RhPowerTimes with_stragglers(const RhCase *c, RhPowerTimes times, double step_s)
+static RhPowerTimes with_stragglers(const RhProblem *c, RhPowerTimes times, double step_s)
 {
     times.state_s[RH_POWER_IDLE] += step_s * (rh_straggler_factor(c) - 1);
     return times;
 }
 
-static RhCost *cost_tree(const RhCase *c, const RhRehearsal *r, const RhRun *run)
+static RhCost *cost_tree(const RhProblem *c, const RhRehearsal *r, const RhRun *run)
 {
     RhCost *root = rh_run_costs(run, r->step_time_s);
     rh_cost_add(root, "slow nodes", run->step_time_s * (rh_straggler_factor(c) - 1),
@@ -173,7 +173,7 @@ static void copy_links(RhRehearsal *r, const RhRun *run)
     }
 }
 
-void rh_run_metrics_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
+void rh_run_metrics_run(const RhProblem *c, RhRehearsal *r, const RhRun *run)
 {
     r->step_time_s = run->step_time_s * rh_straggler_factor(c);
     r->events_count = run->events_count;
@@ -188,7 +188,7 @@ void rh_run_metrics_run(const RhCase *c, RhRehearsal *r, const RhRun *run)
 }
 
 /* Kernels of the mean rank, from the stage programs that the program would be built from. */
-static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
+static RhKernelSums mean_kernels(const RhProblem *c, const RhLayout *l)
 {
     g_autoptr(RhModelCost) model_cost = rh_model_cost_new(c, l);
     g_autoptr(RhLayerOps) items = rh_layer_ops_new(l, model_cost);
@@ -205,7 +205,7 @@ static RhKernelSums mean_kernels(const RhCase *c, const RhLayout *l)
     return sums;
 }
 
-void rh_run_metrics_extrapolated(const RhCase *c, const RhLayout *l,
+void rh_run_metrics_extrapolated(const RhProblem *c, const RhLayout *l,
                                  RhExtrapolated out[RH_SHAPES_LAST])
 {
     RhKernelSums sums = mean_kernels(c, l);
@@ -217,7 +217,7 @@ void rh_run_metrics_extrapolated(const RhCase *c, const RhLayout *l,
                              .shapes = c->platform->device->curves.shapes[kind]};
 }
 
-static RhPowerTimes bound_times(const RhCase *c, const RhKernelSums *kernels, double compute_s,
+static RhPowerTimes bound_times(const RhProblem *c, const RhKernelSums *kernels, double compute_s,
                                 double step_s)
 {
     double compute = kernels->bounds.compute_s, memory = kernels->bounds.memory_s;
@@ -238,19 +238,19 @@ static double kernels_s(const RhKernelSums *kernels)
     return compute_s;
 }
 
-double rh_run_metrics_kernels_s(const RhCase *c, const RhLayout *layout)
+double rh_run_metrics_kernels_s(const RhProblem *c, const RhLayout *layout)
 {
     RhKernelSums kernels = mean_kernels(c, layout);
     return kernels_s(&kernels);
 }
 
-RhPowerTimes rh_run_metrics_bound_times(const RhCase *c, const RhLayout *layout, double step_s)
+RhPowerTimes rh_run_metrics_bound_times(const RhProblem *c, const RhLayout *layout, double step_s)
 {
     RhKernelSums kernels = mean_kernels(c, layout);
     return bound_times(c, &kernels, kernels_s(&kernels), step_s);
 }
 
-void rh_run_metrics_bound(const RhCase *c, RhRehearsal *r, double step_s)
+void rh_run_metrics_bound(const RhProblem *c, RhRehearsal *r, double step_s)
 {
     RhKernelSums kernels = mean_kernels(c, &r->layout);
     double compute_s = kernels_s(&kernels);

@@ -4,17 +4,17 @@
 #include "strategies/train/block_cost.h"
 
 /* Everything but time: memory, capacity, layout. */
-RhRehearsal *rh_run_metrics_new(const RhCase *c, const RhLayout *layout);
+RhRehearsal *rh_run_metrics_new(const RhProblem *c, const RhLayout *layout);
 /* What came of measured runs like this one: bar and odds, which are the record's. */
-void rh_run_metrics_record(const RhCase *c, RhRehearsal *r);
+void rh_run_metrics_record(const RhProblem *c, RhRehearsal *r);
 /* Fills times, rates and the cost tree from a run. */
-void rh_run_metrics_run(const RhCase *c, RhRehearsal *r, const RhRun *run);
+void rh_run_metrics_run(const RhProblem *c, RhRehearsal *r, const RhRun *run);
 /* Fills times and rates from a bound alone; the tree says what it is. */
-void rh_run_metrics_bound(const RhCase *c, RhRehearsal *r, double step_s);
+void rh_run_metrics_bound(const RhProblem *c, RhRehearsal *r, double step_s);
 /* What the mean GPU does in a step that such a bound says, slow nodes counted. */
-RhPowerTimes rh_run_metrics_bound_times(const RhCase *c, const RhLayout *layout, double step_s);
+RhPowerTimes rh_run_metrics_bound_times(const RhProblem *c, const RhLayout *layout, double step_s);
 /* Kernels of the mean rank; of several devices, each on that which is quickest at it. */
-double rh_run_metrics_kernels_s(const RhCase *c, const RhLayout *layout);
+double rh_run_metrics_kernels_s(const RhProblem *c, const RhLayout *layout);
 /* Kernels of one kind of which the device's constants were fitted to no such shape. */
 typedef struct {
     double share_frac; /* of the mean rank's kernel times */
@@ -28,7 +28,7 @@ typedef struct {
 /* What a kernel beyond the measured shapes is taken to be off by: as one in ten of those themselves are. */
 #define RH_EXTRAPOLATED_ERROR_FRAC 0.2
 /* By kind; a share of 0 where there are none, or the device's shapes are not known. */
-void rh_run_metrics_extrapolated(const RhCase *c, const RhLayout *layout,
+void rh_run_metrics_extrapolated(const RhProblem *c, const RhLayout *layout,
                                  RhExtrapolated out[RH_SHAPES_LAST]);
 /* Slow nodes: the step is longer by this factor, the same for every layout of a job. */
-double rh_straggler_factor(const RhCase *c);
+double rh_straggler_factor(const RhProblem *c);

@@ -10,13 +10,13 @@
 RhProgram *rh_rehearsal_build(const void *note, void *user, GError **error)
 {
     const RhRehearsalNote *n = note;
-    RhCase c = *(const RhCase *)user;
+    RhProblem c = *(const RhProblem *)user;
     if (n->microbatches > 0)
         c.job.global_batch = n->microbatches * n->layout.dp * (int64_t)n->layout.microbatch;
     return rh_train_build(&c, &n->layout, error);
 }
 
-bool rh_steady_state_parts(const RhCase *c, const RhLayout *l, RhSteadyStateParts *out)
+bool rh_steady_state_parts(const RhProblem *c, const RhLayout *l, RhSteadyStateParts *out)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     int64_t round = (int64_t)l->pp * (schedule->crosses ? 2 : 1);

@@ -17,7 +17,7 @@ typedef struct {
     RhLayout layout;
     int64_t microbatches;
 } RhRehearsalNote;
-/* An RhBuildNoteFunc: `user` is the RhCase. */
+/* An RhBuildNoteFunc: `user` is the RhProblem. */
 RhProgram *rh_rehearsal_build(const void *note, void *user, GError **error);
 
 /* Micro-batches of both rehearsals; `whole`: of the step itself. */
@@ -25,6 +25,6 @@ typedef struct {
     int64_t first, second, whole;
 } RhSteadyStateParts;
 /* False: both together would have more than half of the step's micro-batches. */
-bool rh_steady_state_parts(const RhCase *c, const RhLayout *layout, RhSteadyStateParts *out);
+bool rh_steady_state_parts(const RhProblem *c, const RhLayout *layout, RhSteadyStateParts *out);
 /* The whole step's run, without a timeline; caller's. */
 RhRun *rh_steady_state_run(const RhRun *first, const RhRun *second, RhSteadyStateParts parts);

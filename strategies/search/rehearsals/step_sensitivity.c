@@ -19,7 +19,7 @@ bool rh_step_spread(RhApart *apart, const RhRehearsalNote *note, double step_s,
         each[k] = *options;
         each[k].nudge_frac = (k + 1) * NUDGE_FRAC;
     }
-    rh_apart_run_each(apart, NUDGES_COUNT, jobs, notes, each, runs, errors, NULL, NULL);
+    rh_isolated_run_run_each(apart, NUDGES_COUNT, jobs, notes, each, runs, errors, NULL, NULL);
     for (int32_t k = 0; k < NUDGES_COUNT; k++) {
         double moved_frac = runs[k] ? runs[k]->step_time_s / step_s - 1 : 0;
         out->least_frac = fmin(out->least_frac, moved_frac);

@@ -1,6 +1,6 @@
 #pragma once
-/* How far a step moves when next to nothing changes (docs/develop/engine.md, "Steps that are sensitive"). */
-#include "sim/engine/apart.h"
+/* How far a step moves when next to nothing changes (docs/model-engine.md, "Steps that are sensitive"). */
+#include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/rehearsals/steady_state.h"
 
 /* Over the step as it is: 0.001 is 0.1 % longer. */
@@ -9,7 +9,7 @@ typedef struct {
 } RhStepSpread;
 
 /* Performs a step in `apart`, of such notes, six times with kernels longer by some 1e-10,
- * `jobs` at once; as `options` say, by which it took `step_s` as it is. Fails as rh_apart_run does. */
+ * `jobs` at once; as `options` say, by which it took `step_s` as it is. Fails as rh_isolated_run_run does. */
 bool rh_step_spread(RhApart *apart, const RhRehearsalNote *note, double step_s,
                     const RhEngineOptions *options, int32_t jobs, RhStepSpread *out,
                     GError **error);

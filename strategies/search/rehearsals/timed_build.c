@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 typedef struct {
-    const RhCase *c;
+    const RhProblem *c;
     const RhLayout *layout;
     double *built_s; /* how long it took; shared with the child */
 } Build;
@@ -21,7 +21,7 @@ static RhProgram *build(int32_t index, void *user, GError **error)
 }
 
 /* The run of a child that built for itself, and in *built_s how long that took. */
-static RhRun *rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOptions *options,
+static RhRun *rehearse(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
                        double *built_s, GError **error)
 {
     Build b = {c, layout, NULL};
@@ -33,7 +33,7 @@ static RhRun *rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOp
     }
     RhRun *run = NULL;
     GError *failure = NULL;
-    rh_rehearse_apart_many(1, 1, build, c->platform, options, &b, &run, &failure, NULL);
+    rh_rehearse_isolated_many(1, 1, build, c->platform, options, &b, &run, &failure, NULL);
     *built_s = *b.built_s;
     munmap(b.built_s, sizeof *b.built_s);
     if (failure)
@@ -41,7 +41,7 @@ static RhRun *rehearse(const RhCase *c, const RhLayout *layout, const RhEngineOp
     return run;
 }
 
-RhRun *rh_rehearse_by_deadline(const RhCase *c, const RhLayout *layout,
+RhRun *rh_rehearse_by_deadline(const RhProblem *c, const RhLayout *layout,
                                const RhEngineOptions *options, RhProgram **program, GError **error)
 {
     RhDeadline deadline = rh_deadline_in(options->timeout_s);
@@ -59,7 +59,7 @@ RhRun *rh_rehearse_by_deadline(const RhCase *c, const RhLayout *layout,
     }
     g_autoptr(RhProgram) built = rh_train_build(c, layout, error);
     if (built && !run)
-        run = rh_rehearse_apart(built, c->platform, options, error);
+        run = rh_rehearse_isolated(built, c->platform, options, error);
     if (!built || !run)
         return NULL;
     *program = g_steal_pointer(&built);

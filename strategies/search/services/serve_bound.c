@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 #include "strategies/search/services/serve_plan.h"
-#include "strategies/serve/prompts.h"
+#include "strategies/serve/cache/prompt_prefixes.h"
+#include "strategies/serve/iteration/speculation.h"
 #include "strategies/serve/server.h"
-#include "strategies/serve/speculation.h"
 
 #define CHUNKS_MOST 256
 #define POINTS_MOST 32
@@ -68,8 +68,8 @@ RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server, 
         list_shares(outputs, count, slos, means.output_at);
         means.shortest = inputs[0];
     }
-    g_autoptr(RhPrompts) prompts = rh_prompts_new(requests, server->block_tokens);
-    means.unread = means.input - (prompts ? (double)rh_prompts_found_most(prompts) / n : 0);
+    g_autoptr(RhPromptPrefixes) prompts = rh_prompt_prefixes_new(requests, server->block_tokens);
+    means.unread = means.input - (prompts ? (double)rh_prompt_prefixes_found_most(prompts) / n : 0);
     return means;
 }
 
@@ -185,7 +185,7 @@ static double batch_within(const Bounding *x, double most, bool prompts_too, dou
 /* What limits on sequences, tokens and cache let one replica continue at once. */
 static double most_at_once(const Bounding *x, const RhService *service, int32_t which)
 {
-    double tokens = (double)rh_service_room(service, which).tokens;
+    double tokens = (double)rh_service_kv_budget(service, which).tokens;
     return fmax(1, fmin(fmin(x->batch, x->chunk), tokens / (x->input + x->output / 2)));
 }
 
@@ -198,7 +198,7 @@ static Bounding bounding_of(const RhService *service, const RhDeployment *d, con
                   .input = means->input,
                   .output = means->output,
                   .unread = pool->prefix == RH_PREFIX_OFF ? means->input : means->unread,
-                  .given = rh_pool_given(pool),
+                  .given = rh_pool_accepted(pool),
                   .batch = (pool->batch > 0 ? pool->batch : server->batch) * (double)pool->dp,
                   .chunk = (pool->chunk > 0 ? pool->chunk : server->chunk) * (double)pool->dp,
                   .groups = pool->dp * pool->pp};

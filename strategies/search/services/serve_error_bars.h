@@ -1,8 +1,8 @@
 #pragma once
 /* How far off what a service is said to do may be: what came of published runs alike (base/record.h). */
 #include "base/record.h"
-#include "strategies/serve/outcome.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/service.h"
 
 typedef struct {
     const RhServedBar *bar; /* borrowed, for ever; NULL: not known */

@@ -9,7 +9,7 @@ typedef struct {
     int32_t prompt, answer, running;
 } Mean;
 
-static Mean mean_of(const RhDeployment *d, const RhOutcome *o)
+static Mean mean_of(const RhDeployment *d, const RhServiceMetrics *o)
 {
     double done = (double)o->completed_count, answer = (double)o->tokens_out / done;
     double tpot_s = o->metrics[RH_METRIC_TPOT].mean.value;
@@ -51,7 +51,7 @@ static void tell(RhServeExtrapolation *out, const RhDevice *device, const RhIter
 }
 
 RhServeExtrapolation rh_serve_extrapolation(const RhServing *serving, const RhDeployment *d,
-                                            const RhOutcome *outcome)
+                                            const RhServiceMetrics *outcome)
 {
     RhServeExtrapolation out = {0};
     if (outcome->completed_count == 0 || outcome->once)

@@ -2,8 +2,8 @@
 /* What of a service's kernels lies beyond what its tables were measured for: its error bar is that of services whose
  * kernels mostly do not. */
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/serve/outcome.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/service.h"
 
 typedef struct {
     RhExtrapolated kinds[RH_SHAPES_LAST]; /* shares of the kernels' time */
@@ -15,4 +15,4 @@ typedef struct {
  * that answered nobody, or makes no tokens. */
 RhServeExtrapolation rh_serve_extrapolation(const RhServing *serving,
                                             const RhDeployment *deployment,
-                                            const RhOutcome *outcome);
+                                            const RhServiceMetrics *outcome);

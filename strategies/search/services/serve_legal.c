@@ -42,7 +42,7 @@ static void note_room(const RhServeAsked *s, const RhService *service, const RhD
                       RhServeFound *found)
 {
     RhServeLargestCache *most = &found->roomiest;
-    int64_t tokens = rh_service_room(service, d->pools_count - 1).tokens;
+    int64_t tokens = rh_service_kv_budget(service, d->pools_count - 1).tokens;
     if (tokens > most->tokens)
         *most = (RhServeLargestCache){
             .tokens = tokens, .count = rh_service_too_long(service, s->requests), .deployment = *d};

@@ -5,7 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "sim/engine/workers.h"
+#include "sim/engine/workers/process_pool.h"
 #include "strategies/serve/server.h"
 
 /* Kinds that are tried before the next are chosen: whatever the jobs, which change nothing. */
@@ -219,15 +219,15 @@ static void gather(Search *s)
 static void run_turns(Search *s)
 {
     int32_t jobs = s->asked.options->jobs;
-    RhWorkers workers = {.count = (int32_t)s->turns->len,
-                         .jobs = jobs > 0 ? jobs : (int32_t)g_get_num_processors(),
-                         .timeout_s =
-                             s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
-                         .perform = perform,
-                         .answer = answer,
-                         .user = s};
+    RhProcessPool workers = {
+        .count = (int32_t)s->turns->len,
+        .jobs = jobs > 0 ? jobs : (int32_t)g_get_num_processors(),
+        .timeout_s = s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
+        .perform = perform,
+        .answer = answer,
+        .user = s};
     if (s->turns->len > 0 && !s->failed)
-        rh_workers_run(&workers);
+        rh_process_pool_run(&workers);
 }
 
 static const RhServeFound *found_of(const Search *s, guint kind)

@@ -5,8 +5,8 @@
  *
  * Deployments are of one *kind* when they differ by the server's limits alone (batch, chunk); the best
  * of a kind stands for it. Models that are asked once (RhModel makes no tokens) have batches and windows in place of these. */
-#include "strategies/serve/outcome.h"
-#include "strategies/serve/service.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/service.h"
 
 typedef enum { RH_SERVE_COLOCATED = 1, RH_SERVE_DISAGGREGATED = 2, RH_SERVE_BOTH = 3 } RhServeMode;
 
@@ -52,7 +52,7 @@ typedef struct {
     int32_t part;     /* replicas that RH_SERVE_DRAWS were played on, at their share; 0: all */
     bool pareto;      /* no other has both a higher rate per GPU and a lower time per token */
     int32_t gpus;
-    RhOutcome outcome; /* at rate_per_s, of the requests as they were given */
+    RhServiceMetrics outcome; /* at rate_per_s, of the requests as they were given */
     double kv_peak_frac, busy_frac;
 } RhServeEntry;
 

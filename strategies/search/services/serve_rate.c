@@ -59,7 +59,7 @@ static RhRequests *at_rate(const RhRequests *requests, const RhServePlanOptions 
 }
 
 /* Of the levels, the one that is missed by most; -1: none is. */
-static int32_t worst_level(const RhSlos *slos, const RhOutcome *o)
+static int32_t worst_level(const RhSlos *slos, const RhServiceMetrics *o)
 {
     int32_t worst = -1;
     double most = -1;
@@ -80,7 +80,7 @@ static double mean_s(const GArray *served, RhMetric metric, guint from, guint to
 {
     double sum_s = 0, count = 0;
     for (guint i = from; i < to; i++) {
-        const RhServed *s = &g_array_index(served, RhServed, i);
+        const RhRequestRecord *s = &g_array_index(served, RhRequestRecord, i);
         if (s->outcome != RH_SERVED_DONE)
             continue;
         sum_s += rh_served_metric_s(s, metric);
@@ -98,7 +98,7 @@ static double drift_s(const GArray *served, RhMetric metric)
 /* Does the service keep up? Of a rate a little too high the queue has not grown much when the requests
  * end, but it grows: the second half waits longer than the first, by more than chance makes of a queue
  * that keeps its level. */
-static bool keeps_up(const GArray *served, const RhSlos *slos, const RhOutcome *o)
+static bool keeps_up(const GArray *served, const RhSlos *slos, const RhServiceMetrics *o)
 {
     double allowed_s = o->metrics[RH_METRIC_E2E].mean.value;
     for (int32_t k = 0; k < slos->count; k++)
@@ -143,7 +143,7 @@ static bool play_span(RhService *service, const RhRequests *requests,
     if (!result)
         return false;
     g_autoptr(GArray) judged = judged_of(result, &options->slos);
-    entry->outcome = rh_outcome_among(result, judged, &slos);
+    entry->outcome = rh_service_metrics_among(result, judged, &slos);
     return keeps_up(judged, &slos, &entry->outcome);
 }
 
@@ -208,7 +208,7 @@ bool rh_serve_settle(RhService *service, const RhRequests *requests,
         play(service, requests, options, rate_per_s, requests->list->len, &tried, &slos);
     if (!result)
         return false;
-    tried.outcome = rh_outcome(result, &slos);
+    tried.outcome = rh_service_metrics(result, &slos);
     bool kept = tried.outcome.slos_kept_surely && !tried.outcome.overloaded;
     if (!kept)
         note_broken(options, &tried, &tried);

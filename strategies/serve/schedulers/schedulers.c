@@ -40,6 +40,6 @@ int32_t rh_scheduler_read_prompts(RhReplica *r, int32_t budget, bool cuts)
 
 bool rh_scheduler_plan_mixed(RhReplica *r)
 {
-    rh_scheduler_read_prompts(r, rh_replica_pool(r)->chunk - rh_replica_judged(r), true);
+    rh_scheduler_read_prompts(r, rh_replica_pool(r)->chunk - rh_replica_verified(r), true);
     return true;
 }

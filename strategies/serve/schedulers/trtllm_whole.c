@@ -4,7 +4,7 @@
 
 static bool plan(RhReplica *r)
 {
-    rh_scheduler_read_prompts(r, rh_replica_pool(r)->chunk - rh_replica_judged(r), false);
+    rh_scheduler_read_prompts(r, rh_replica_pool(r)->chunk - rh_replica_verified(r), false);
     return true;
 }
 

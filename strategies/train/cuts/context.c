@@ -57,7 +57,8 @@ static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequ
 
 /* Of one kind of layer: heads go to `ulysses` ranks, key-value heads too or to several of them; where
  * tokens of other ranks are left, all of them are looked at. */
-static bool layer_legal(const RhCase *c, const RhLayout *l, const RhLayerKind *kind, GError **error)
+static bool layer_legal(const RhProblem *c, const RhLayout *l, const RhLayerKind *kind,
+                        GError **error)
 {
     int32_t heads = kind->heads / l->tp, kv_heads = MAX(kind->kv_heads / l->tp, 1);
     if (!rh_operator_rings(kind->mixer))
@@ -78,7 +79,7 @@ static bool layer_legal(const RhCase *c, const RhLayout *l, const RhLayerKind *k
     return true;
 }
 
-static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (l->cp % l->ulysses != 0) {
         g_autofree char *degrees = error ? rh_divisors_text(l->cp, l->cp) : NULL;

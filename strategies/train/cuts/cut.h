@@ -26,15 +26,15 @@ typedef struct {
     /* Either may be NULL: nothing is refused. Else false with RH_ERROR_USAGE, the fact and what is legal.
      * grid_legal looks at the degrees of the grid alone (tp, pp, dp, cp and its parts, ep, etp), so that a
      * search need not look at what lies behind them. */
-    bool (*grid_legal)(const RhCase *c, const RhLayout *layout, GError **error);
-    bool (*legal)(const RhCase *c, const RhLayout *layout, GError **error);
+    bool (*grid_legal)(const RhProblem *c, const RhLayout *layout, GError **error);
+    bool (*legal)(const RhProblem *c, const RhLayout *layout, GError **error);
     /* May be NULL: nothing inside layers. */
     void (*hook)(RhLayerOpsBuilder *w, RhHook hook);
     /* Adds a part of a piece and the exchange that it begins with, if that is this cut's; false: it
      * is not. May be NULL. */
     bool (*exchange)(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part);
     /* What of parameters of a class; may be NULL: shares out nothing. */
-    void (*share)(const RhCase *c, const RhLayout *layout, RhParamsClass cls, RhShares *shares);
+    void (*share)(const RhProblem *c, const RhLayout *layout, RhParamsClass cls, RhShares *shares);
     /* May be NULL each. `slot` says which pass, and whether it is the chunk's first or last. */
     void (*begin)(RhStageProgramWriter *w);
     void (*before_item)(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item);
@@ -45,7 +45,7 @@ typedef struct {
 } RhCut;
 
 /* Of all cuts together. */
-RhShares rh_cut_shares(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
+RhShares rh_cut_shares(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
 
 /* For what is legal: "1, 2, 4, 8", the divisors of n up to `limit`; caller frees. */
 char *rh_divisors_text(int64_t n, int64_t limit);

@@ -9,7 +9,7 @@
 static bool acts(const RhStageProgramWriter *w, int cls)
 {
     const RhLayout *l = w->stage_program->layout;
-    const RhCase *c = w->stage_program->model_cost->c;
+    const RhProblem *c = w->stage_program->model_cost->c;
     return rh_params_exchanged(c, l, (RhParamsClass)cls) &&
            rh_params_zero(c, l, (RhParamsClass)cls) == 0;
 }

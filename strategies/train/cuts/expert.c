@@ -73,7 +73,7 @@ static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequ
 
 /* --- what is legal --- */
 
-static bool experts_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool experts_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t etp = rh_train_expert_tensor(l);
     bool some = false;
@@ -100,7 +100,7 @@ static bool experts_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t etp = rh_train_expert_tensor(l);
     int64_t ranks = (int64_t)l->tp * l->cp * l->dp, both = (int64_t)l->ep * etp;
@@ -122,7 +122,7 @@ static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (!rh_train_spreads_experts(l))
         return true;

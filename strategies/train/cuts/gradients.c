@@ -4,7 +4,7 @@
 
 #define LATE_BYTES 4.0 /* fp32, whatever they are kept in */
 
-double rh_bucket_params(const RhCase *c, const RhLayout *layout, RhParamsClass cls)
+double rh_bucket_params(const RhProblem *c, const RhLayout *layout, RhParamsClass cls)
 {
     return fmax(c->stack->bucket_params.value,
                 c->stack->bucket_params_per_replica * rh_params_replicas(layout, cls));

@@ -3,7 +3,7 @@
 #include "strategies/train/stage_program.h"
 
 /* Parameters of one rank in a bucket: the stack's size, and never less than its share a replica. */
-double rh_bucket_params(const RhCase *c, const RhLayout *layout, RhParamsClass cls);
+double rh_bucket_params(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
 /* Where the stack exchanges late, nothing is sent before rh_gradients_end(). */
 void rh_gradients_collect(RhStageProgramWriter *w, RhParamsClass cls, double params, RhOp op);
 /* Behind the last slot of a chunk: sends what is collected. */

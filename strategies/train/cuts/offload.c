@@ -43,7 +43,7 @@ static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t 
                          .begin_index = -1});
 }
 
-static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     (void)c;
     if (l->offload == 0)

@@ -214,7 +214,7 @@ static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
 }
 
 /* Groups stay in a node, and every matrix cuts evenly. */
-static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhPlatform *p = c->platform;
     if (l->tp > p->gpus_per_node)
@@ -251,7 +251,7 @@ static bool grid_legal(const RhCase *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (l->sequence_parallel && !c->stack->sequence_parallel)
         return rh_fail(error, RH_ERROR_USAGE,

@@ -42,7 +42,7 @@ static void gather(RhStageProgramWriter *w, RhGroupKind group, double bytes, int
                                               .buffers = (int16_t)buffers});
 }
 
-static void share(const RhCase *c, const RhLayout *l, RhParamsClass cls, RhShares *shares)
+static void share(const RhProblem *c, const RhLayout *l, RhParamsClass cls, RhShares *shares)
 {
     int32_t ranks = rh_params_shards(l, cls), zero = rh_params_degree(l, cls);
     bool each = rh_stack_reduces_each(c->stack, zero, l->pp);
@@ -166,7 +166,7 @@ static bool is_bucketed(const RhStageProgramWriter *w, int cls)
 
 static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    const RhCase *c = w->stage_program->model_cost->c;
+    const RhProblem *c = w->stage_program->model_cost->c;
     const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         int32_t zero = stage_of_sharding(w, cls);
@@ -232,7 +232,7 @@ static bool experts_legal(const RhLayout *l, const char *key, int32_t size, GErr
                    key, size, l->ep, experts, l->tp * size, key);
 }
 
-static bool legal(const RhCase *c, const RhLayout *l, GError **error)
+static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t replicas = rh_train_replicas(l);
     if (l->shard > 0 && !group_legal(l, "shard", l->shard, replicas, error))

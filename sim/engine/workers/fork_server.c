@@ -1,0 +1,369 @@
+#include "sim/engine/workers/fork_server.h"
+
+#include <errno.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/error.h"
+
+struct RhForkServer {
+    RhForkServerWork work;
+    pid_t pid;     /* 0: none, or lost */
+    int socket;    /* to the other process */
+    int32_t begun; /* items of the call to come */
+};
+
+/* What the caller asks for; notes and news follow. Without gaps, as it is sent as it lies in memory. */
+typedef struct {
+    int32_t count, jobs;
+    double timeout_s;
+    uint32_t news_bytes;
+    uint16_t waits; /* 1: wants to hear each second */
+    uint16_t more;  /* 1: of the same call, and until its last request the caller does not listen */
+} Request;
+G_STATIC_ASSERT(sizeof(Request) == 4 * sizeof(int32_t) + sizeof(double));
+
+typedef enum { SAYS_BYTES, SAYS_ERROR, SAYS_WAITING } Word;
+
+/* What the nursery says; bytes or the error's text follow. */
+typedef struct {
+    Word word;
+    int32_t item, code;
+    uint32_t length;
+} Reply;
+
+/* --- both ends --- */
+
+/* Before a fork: what is free but kept at hand would be copied, page by page, as soon as either writes to it. */
+static void give_free_pages_back(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+/* False where the other end is gone. */
+static bool send_all(int fd, const void *data, size_t length)
+{
+    for (const uint8_t *bytes = data; length > 0;) {
+        ssize_t sent = send(fd, bytes, length, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        bytes += sent;
+        length -= (size_t)sent;
+    }
+    return true;
+}
+
+static bool receive_all(int fd, void *data, size_t length)
+{
+    for (uint8_t *bytes = data; length > 0;) {
+        ssize_t received = recv(fd, bytes, length, 0);
+        if (received < 0 && errno == EINTR)
+            continue;
+        if (received <= 0)
+            return false;
+        bytes += received;
+        length -= (size_t)received;
+    }
+    return true;
+}
+
+/* Items of one call, where their workers are forked. */
+typedef struct {
+    const RhForkServer *nursery;
+    const uint8_t *notes;
+    const RhProcessPool *caller; /* NULL in the nursery */
+    /* There alone: */
+    GByteArray *all;  /* notes */
+    GByteArray *held; /* replies until the caller listens */
+    bool listens, waits;
+} Call;
+
+static GByteArray *perform(int32_t item, void *user, GError **error)
+{
+    const Call *call = user;
+    const RhForkServerWork *work = &call->nursery->work;
+    return work->perform(call->notes + (size_t)item * work->note_bytes, work->user, error);
+}
+
+/* --- in the nursery --- */
+
+static void reply(const Call *call, Reply head, const void *bytes)
+{
+    g_byte_array_append(call->held, (const guint8 *)&head, sizeof head);
+    if (head.length > 0)
+        g_byte_array_append(call->held, bytes, head.length);
+    if (!call->listens)
+        return;
+    if (!send_all(call->nursery->socket, call->held->data, call->held->len))
+        _exit(1);
+    g_byte_array_set_size(call->held, 0);
+}
+
+static void reply_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+{
+    if (bytes)
+        reply(user, (Reply){SAYS_BYTES, item, 0, bytes->len}, bytes->data);
+    else
+        reply(user, (Reply){SAYS_ERROR, item, error->code, (uint32_t)strlen(error->message)},
+              error->message);
+}
+
+static void reply_waiting(void *user)
+{
+    const Call *call = user;
+    if (call->waits && call->listens)
+        reply(user, (Reply){.word = SAYS_WAITING}, NULL);
+}
+
+/* Notes behind those that are there. False: nobody asks. */
+static bool take_request(Call *call, Request *request)
+{
+    const RhForkServer *nursery = call->nursery;
+    if (!receive_all(nursery->socket, request, sizeof *request))
+        return false;
+    size_t had = call->all->len, length = (size_t)request->count * nursery->work.note_bytes;
+    g_autofree uint8_t *news = g_malloc(request->news_bytes + 1);
+    g_byte_array_set_size(call->all, (guint)(had + length));
+    call->notes = call->all->data;
+    call->listens = !request->more;
+    call->waits = request->waits;
+    if (!receive_all(nursery->socket, call->all->data + had, length) ||
+        !receive_all(nursery->socket, news, request->news_bytes))
+        return false;
+    if (nursery->work.hear)
+        nursery->work.hear(news, request->news_bytes, nursery->work.user);
+    give_free_pages_back();
+    return true;
+}
+
+static bool more(int32_t *count, int32_t *jobs, void *user)
+{
+    Call *call = user;
+    Request request;
+    if (!take_request(call, &request))
+        _exit(1);
+    *count += request.count;
+    *jobs = request.jobs;
+    if (call->listens && !send_all(call->nursery->socket, call->held->data, call->held->len))
+        _exit(1);
+    if (call->listens)
+        g_byte_array_set_size(call->held, 0);
+    return request.more;
+}
+
+/* One call. False: nobody calls any more. */
+static bool serve_call(const RhForkServer *nursery)
+{
+    g_autoptr(GByteArray) notes = g_byte_array_new(), held = g_byte_array_new();
+    Call call = {.nursery = nursery, .all = notes, .held = held};
+    Request request;
+    if (!take_request(&call, &request))
+        return false;
+    rh_process_pool_run(&(RhProcessPool){.count = request.count,
+                                         .jobs = request.jobs,
+                                         .timeout_s = request.timeout_s,
+                                         .perform = perform,
+                                         .answer = reply_answer,
+                                         .waiting = reply_waiting,
+                                         .more = request.more ? more : NULL,
+                                         .more_fd = nursery->socket,
+                                         .user = &call});
+    return true;
+}
+
+/* --- in the caller --- */
+
+RhForkServer *rh_fork_server_new(const RhForkServerWork *work)
+{
+    RhForkServer *nursery = g_new0(RhForkServer, 1);
+    int ends[2];
+    nursery->work = *work;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return nursery;
+    give_free_pages_back();
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(1);
+        close(ends[0]);
+        nursery->socket = ends[1];
+        if (work->begin && !work->begin(work->user))
+            _exit(1);
+        while (serve_call(nursery))
+            ;
+        _exit(0);
+    }
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return nursery;
+    }
+    nursery->pid = pid;
+    nursery->socket = ends[0];
+    return nursery;
+}
+
+static void part(RhForkServer *nursery)
+{
+    if (nursery->pid == 0)
+        return;
+    shutdown(nursery->socket, SHUT_RDWR); /* the end of its requests, whoever else has the socket */
+    nursery->begun = 0;
+    close(nursery->socket);
+    while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    nursery->pid = 0;
+}
+
+void rh_fork_server_free(RhForkServer *nursery)
+{
+    if (!nursery)
+        return;
+    part(nursery);
+    g_free(nursery);
+}
+
+static bool ask(const RhForkServer *nursery, Request request, const void *notes,
+                const GByteArray *news)
+{
+    request.news_bytes = news ? news->len : 0;
+    return nursery->pid != 0 && send_all(nursery->socket, &request, sizeof request) &&
+           send_all(nursery->socket, notes, (size_t)request.count * nursery->work.note_bytes) &&
+           (request.news_bytes == 0 || send_all(nursery->socket, news->data, news->len));
+}
+
+/* All items but those that were begun. */
+static bool ask_rest(const RhForkServer *nursery, const RhProcessPool *workers, const void *notes,
+                     const GByteArray *news)
+{
+    Request request = {.count = workers->count - nursery->begun,
+                       .jobs = workers->jobs,
+                       .timeout_s = workers->timeout_s,
+                       .waits = workers->waiting != NULL};
+    return ask(nursery, request,
+               (const uint8_t *)notes + (size_t)nursery->begun * nursery->work.note_bytes, news);
+}
+
+/* The next thing that the nursery says; false: it is gone, or can make no child. */
+static bool take_reply(const RhForkServer *nursery, const RhProcessPool *workers, bool *answered)
+{
+    Reply head;
+    if (!receive_all(nursery->socket, &head, sizeof head))
+        return false;
+    if (head.word == SAYS_WAITING) {
+        workers->waiting(workers->user);
+        return true;
+    }
+    g_autoptr(GByteArray) bytes = g_byte_array_sized_new(head.length + 1);
+    g_byte_array_set_size(bytes, head.length);
+    if (!receive_all(nursery->socket, bytes->data, head.length))
+        return false;
+    if (head.word == SAYS_ERROR && head.code == RH_ERROR_REFUSED)
+        return false;
+    g_autoptr(GError) error = NULL;
+    if (head.word == SAYS_ERROR) {
+        g_autofree char *text = g_strndup((const char *)bytes->data, bytes->len);
+        g_set_error_literal(&error, RH_ERROR, head.code, text);
+    }
+    answered[head.item] = true;
+    workers->answer(head.item, error ? NULL : bytes, error, workers->user);
+    return true;
+}
+
+/* --- without a nursery --- */
+
+/* Items of a call that got no answer, in workers of the caller's own. */
+typedef struct {
+    Call call;
+    const int32_t *items;
+} Left;
+
+static GByteArray *perform_left(int32_t place, void *user, GError **error)
+{
+    Left *left = user;
+    return perform(left->items[place], &left->call, error);
+}
+
+static void hand_on_left(int32_t place, const GByteArray *bytes, const GError *error, void *user)
+{
+    const Left *left = user;
+    const RhProcessPool *caller = left->call.caller;
+    caller->answer(left->items[place], bytes, error, caller->user);
+}
+
+static void wait_left(void *user)
+{
+    const RhProcessPool *caller = ((const Left *)user)->call.caller;
+    if (caller->waiting)
+        caller->waiting(caller->user);
+}
+
+static void run_left(const RhForkServer *nursery, const RhProcessPool *workers, int32_t jobs,
+                     const void *notes, const bool *answered)
+{
+    g_autofree int32_t *items = g_new(int32_t, workers->count + 1);
+    Left left = {{.nursery = nursery, .notes = notes, .caller = workers}, items};
+    int32_t count = 0;
+    for (int32_t item = 0; item < workers->count; item++)
+        if (!answered[item])
+            items[count++] = item;
+    rh_process_pool_run(&(RhProcessPool){.count = count,
+                                         .jobs = jobs,
+                                         .timeout_s = workers->timeout_s,
+                                         .perform = perform_left,
+                                         .answer = hand_on_left,
+                                         .waiting = wait_left,
+                                         .user = &left});
+}
+
+void rh_fork_server_begin(RhForkServer *nursery, int32_t jobs, double timeout_s, const void *note,
+                          const GByteArray *news)
+{
+    g_return_if_fail(nursery && jobs >= 0);
+    Request request = {.count = 1, .jobs = jobs, .timeout_s = timeout_s, .more = 1};
+    if (ask(nursery, request, note, news))
+        nursery->begun++;
+    else
+        part(nursery);
+}
+
+void rh_fork_server_forget(RhForkServer *nursery)
+{
+    if (nursery && nursery->begun > 0)
+        part(nursery);
+}
+
+void rh_fork_server_run(RhForkServer *nursery, const RhProcessPool *workers, const void *notes,
+                        const GByteArray *news)
+{
+    g_return_if_fail(nursery && workers && workers->jobs > 0 && workers->count >= nursery->begun);
+    g_autofree bool *answered = g_new0(bool, workers->count + 1);
+    if (nursery->pid == 0) {
+        run_left(nursery, workers, workers->jobs, notes, answered);
+        return;
+    }
+    bool there = ask_rest(nursery, workers, notes, news);
+    nursery->begun = 0;
+    for (int32_t left = workers->count; left > 0 && there;) {
+        there = take_reply(nursery, workers, answered);
+        left = 0;
+        for (int32_t item = 0; item < workers->count; item++)
+            left += !answered[item];
+    }
+    if (!there) {
+        part(nursery);
+        run_left(nursery, workers, 1, notes, answered);
+    }
+}

@@ -1,0 +1,230 @@
+#include "sim/engine/workers/isolated_run.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/pack.h"
+#include "sim/engine/simgrid_bridge.h"
+#include "sim/engine/workers/fork_server.h"
+
+typedef struct {
+    RhBuildFunc build; /* where no notes say what is built */
+    const RhPlatform *platform;
+    const RhEngineOptions *options;
+    void *user;
+    RhRun **out;
+    GError **errors;
+    void (*progress)(int32_t done, void *user);
+    int32_t done;
+} Many;
+
+static GByteArray *perform(int32_t item, void *user, GError **error)
+{
+    const Many *many = user; /* the program and the run end with the child */
+    const RhProgram *p = many->build(item, many->user, error);
+    const RhRun *run = p ? rh_engine_run(p, many->platform, many->options, error) : NULL;
+    return run ? rh_run_pack(run) : NULL;
+}
+
+static void tell(void *user)
+{
+    Many *many = user;
+    if (many->progress)
+        many->progress(many->done, many->user);
+}
+
+static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+{
+    Many *many = user;
+    many->out[item] = bytes ? rh_run_unpack(bytes->data, bytes->len) : NULL;
+    many->errors[item] = error ? g_error_copy(error) : NULL;
+    if (bytes && !many->out[item])
+        rh_fail(&many->errors[item], RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
+    many->done++;
+    tell(many);
+}
+
+void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
+                               const RhPlatform *platform, const RhEngineOptions *options,
+                               void *user, RhRun **out, GError **errors,
+                               void (*progress)(int32_t done, void *user))
+{
+    g_return_if_fail(build && platform && options && out && errors);
+    Many many = {.build = build,
+                 .platform = platform,
+                 .options = options,
+                 .user = user,
+                 .out = out,
+                 .errors = errors,
+                 .progress = progress};
+    RhProcessPool workers = {.count = count,
+                             .jobs = CLAMP(jobs, 1, MAX(count, 1)),
+                             .timeout_s = options->timeout_s,
+                             .perform = perform,
+                             .answer = answer,
+                             .waiting = tell,
+                             .user = &many};
+    rh_process_pool_run(&workers);
+}
+
+/* One program that is there already. */
+typedef struct {
+    const RhProgram *program;
+} One;
+
+static RhProgram *given(int32_t index, void *user, GError **error)
+{
+    (void)index, (void)error;
+    return (RhProgram *)((One *)user)->program;
+}
+
+RhRun *rh_rehearse_isolated(const RhProgram *p, const RhPlatform *platform,
+                            const RhEngineOptions *options, GError **error)
+{
+    g_return_val_if_fail(p && platform && options, NULL);
+    RhRun *run = NULL;
+    GError *failure = NULL;
+    One one = {p};
+    rh_rehearse_isolated_many(1, 1, given, platform, options, &one, &run, &failure, NULL);
+    if (failure)
+        g_propagate_error(error, failure);
+    return run;
+}
+
+/* --- from notes --- */
+
+struct RhApart {
+    RhBuildNoteFunc build;
+    size_t note_bytes;
+    const RhPlatform *platform;
+    RhUncontendedTimes *alone;
+    int32_t alone_told;
+    RhFoldedTable *folded;
+    void *user;
+    RhForkServer *nursery;
+};
+
+/* An item's note, and its caller's behind it. */
+static const void *note_in(const void *note)
+{
+    return (const uint8_t *)note + sizeof(RhEngineOptions);
+}
+
+static GByteArray *perform_note(const void *note, void *user, GError **error)
+{
+    const RhApart *a = user;
+    RhEngineOptions options;
+    memcpy(&options, note, sizeof options);
+    options.alone = a->alone;
+    options.folded = a->folded;
+    const RhProgram *p = a->build(note_in(note), a->user, error);
+    const RhRun *run = p ? rh_engine_run(p, a->platform, &options, error) : NULL;
+    return run ? rh_run_pack(run) : NULL;
+}
+
+/* SimGrid's own beginning: as long as what a short rehearsal does with it. */
+static bool begin(void *user)
+{
+    (void)user;
+    return rh_bridge_prepare() == NULL;
+}
+
+/* Collectives' times, how many bytes these are before them, and folds. */
+static GByteArray *news_of(RhApart *a)
+{
+    GByteArray *news = g_byte_array_new(), *times = g_byte_array_new();
+    a->alone_told = rh_uncontended_times_give(a->alone, a->alone_told, times);
+    rh_pack(news, &times->len, sizeof times->len);
+    rh_pack(news, times->data, times->len);
+    rh_fold_cache_give(a->folded, news);
+    g_byte_array_unref(times);
+    return news;
+}
+
+static void hear(const void *news, size_t length, void *user)
+{
+    const RhApart *a = user;
+    RhUnpack in = {news, (const uint8_t *)news + length, true};
+    guint times = 0;
+    rh_unpack(&in, &times, sizeof times);
+    g_return_if_fail(in.whole && times <= (size_t)(in.end - in.at));
+    rh_uncontended_times_take(a->alone, in.at, times);
+    in.at += times;
+    rh_fold_cache_take(a->folded, a->platform, in.at, (size_t)(in.end - in.at));
+}
+
+RhApart *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform *platform,
+                             RhUncontendedTimes *alone, RhFoldedTable *folded, void *user)
+{
+    g_return_val_if_fail(build && platform && alone && folded, NULL);
+    RhApart *a = g_new(RhApart, 1);
+    *a = (RhApart){build,  note_bytes, platform, alone, rh_uncontended_times_give(alone, 0, NULL),
+                   folded, user,       NULL};
+    a->nursery =
+        rh_fork_server_new(&(RhForkServerWork){.perform = perform_note,
+                                               .note_bytes = sizeof(RhEngineOptions) + note_bytes,
+                                               .begin = begin,
+                                               .hear = hear,
+                                               .user = a});
+    return a;
+}
+
+void rh_isolated_run_free(RhApart *apart)
+{
+    if (!apart)
+        return;
+    rh_fork_server_free(apart->nursery);
+    g_free(apart);
+}
+
+static void add_note(const RhApart *a, GByteArray *notes, const RhEngineOptions *options,
+                     const void *note)
+{
+    g_byte_array_append(notes, (const guint8 *)options, sizeof *options);
+    g_byte_array_append(notes, note, (guint)a->note_bytes);
+}
+
+void rh_isolated_run_begin(RhApart *a, int32_t jobs, const void *note,
+                           const RhEngineOptions *options)
+{
+    g_return_if_fail(a && note && options && jobs > 0);
+    g_autoptr(GByteArray) whole = g_byte_array_new(), news = news_of(a);
+    add_note(a, whole, options, note);
+    rh_fork_server_begin(a->nursery, jobs - 1, options->timeout_s, whole->data, news);
+}
+
+void rh_isolated_run_forget(RhApart *a)
+{
+    rh_fork_server_forget(a->nursery);
+}
+
+void rh_isolated_run_run_each(RhApart *a, int32_t count, int32_t jobs, const void *notes,
+                              const RhEngineOptions *options, RhRun **out, GError **errors,
+                              void (*progress)(int32_t done, void *user), void *user)
+{
+    g_return_if_fail(a && options && out && errors && count > 0);
+    Many many = {
+        .options = options, .user = user, .out = out, .errors = errors, .progress = progress};
+    RhProcessPool workers = {.count = count,
+                             .jobs = CLAMP(jobs, 1, MAX(count, 1)),
+                             .timeout_s = options->timeout_s,
+                             .answer = answer,
+                             .waiting = tell,
+                             .user = &many};
+    g_autoptr(GByteArray) all = g_byte_array_new(), news = news_of(a);
+    for (int32_t i = 0; i < count; i++)
+        add_note(a, all, &options[i], (const uint8_t *)notes + (size_t)i * a->note_bytes);
+    rh_fork_server_run(a->nursery, &workers, all->data, news);
+}
+
+void rh_isolated_run_run(RhApart *a, int32_t count, int32_t jobs, const void *notes,
+                         const RhEngineOptions *options, RhRun **out, GError **errors,
+                         void (*progress)(int32_t done, void *user), void *user)
+{
+    g_return_if_fail(a && options && out && errors);
+    g_autofree RhEngineOptions *each = g_new(RhEngineOptions, MAX(count, 1));
+    for (int32_t i = 0; i < MAX(count, 1); i++)
+        each[i] = *options;
+    if (count > 0)
+        rh_isolated_run_run_each(a, count, jobs, notes, each, out, errors, progress, user);
+}

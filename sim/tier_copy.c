@@ -1,0 +1,42 @@
+#include "sim/tier_copy.h"
+
+#include <math.h>
+
+#include "base/error.h"
+
+int rh_copy_route(const RhPlatform *platform, const RhTask *copy, int32_t gpu,
+                  RhLink links[RH_COPY_LINKS_MAX])
+{
+    int count = 0;
+    int32_t node = rh_platform_node_of(platform, gpu);
+    if (copy->from == RH_MEMORY_TIER_NVME)
+        links[count++] = rh_platform_nvme_link(platform, node, false);
+    if (copy->from == RH_MEMORY_TIER_HBM || copy->to == RH_MEMORY_TIER_HBM)
+        links[count++] = rh_platform_host_link(platform, gpu, copy->from == RH_MEMORY_TIER_HBM);
+    if (copy->to == RH_MEMORY_TIER_NVME)
+        links[count++] = rh_platform_nvme_link(platform, node, true);
+    return count;
+}
+
+double rh_copy_bytes_per_s(const RhPlatform *platform, const RhTask *copy, int32_t gpu)
+{
+    RhLink links[RH_COPY_LINKS_MAX];
+    double least = HUGE_VAL;
+    for (int i = rh_copy_route(platform, copy, gpu, links); i-- > 0;)
+        least = fmin(least, rh_platform_link_bytes_per_s(platform, links[i]));
+    return least;
+}
+
+bool rh_copies_possible(const RhProgram *p, const RhPlatform *platform, GError **error)
+{
+    for (guint i = 0; i < p->tasks->len && platform->nvme_bytes_per_s.value <= 0; i++) {
+        const RhTask *t = rh_program_task(p, (int32_t)i);
+        if (t->kind == RH_TASK_COPY &&
+            (t->from == RH_MEMORY_TIER_NVME || t->to == RH_MEMORY_TIER_NVME))
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "task %u copies between tiers of memory, and %s has no drives\n"
+                           "help: give it nvme.bandwidth, of a node and direction",
+                           i, platform->name);
+    }
+    return true;
+}

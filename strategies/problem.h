@@ -1,0 +1,33 @@
+#pragma once
+/* One question: what is trained, on what, with which software, and how much of it a step takes. */
+#include "platforms/platform.h"
+#include "strategies/stack.h"
+#include "workloads/documents.h"
+#include "workloads/load.h"
+#include "workloads/lora.h"
+#include "workloads/model.h"
+#include "workloads/moments.h"
+#include "workloads/recipe.h"
+
+/* What is asked of the job, besides model and platform. */
+typedef struct {
+    int64_t global_batch; /* samples */
+    int64_t sequence;     /* tokens per sample */
+    int32_t gpus;
+    const RhRecipe *recipe;   /* number formats */
+    const RhMoments *moments; /* of the optimizer; NULL: fp32 */
+    int32_t gradient_bytes;   /* of a main gradient, 2 or 4; 0: the stack's */
+    RhExpertLoad load;        /* how evenly experts are asked */
+    RhDocuments documents;    /* that samples are made of; settled */
+    RhLora lora;              /* adapters, which alone are trained; rank 0: all weights are */
+    bool narrow_weights; /* layers' weights are held and gathered in the recipe's format alone */
+    bool accumulates;    /* a step only adds up gradients: replicas exchange nothing */
+} RhJob;
+
+/* Borrowed pointers: they outlive the case. `platform` is the stack's view (rh_stack_platform). */
+typedef struct {
+    const RhModel *model;
+    const RhPlatform *platform;
+    const RhStack *stack;
+    RhJob job;
+} RhProblem;

@@ -1,0 +1,202 @@
+#include "strategies/serve/cache/kv_budget.h"
+
+#include <math.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "workloads/ops.h"
+
+/* Bytes of a tensor of `columns` of 16 bits for every token of an iteration. */
+static double rows_bytes(double tokens, double columns)
+{
+    return 2 * tokens * columns;
+}
+
+/* Columns that a network makes of a token before its last product: what goes into the activation, gate and up, and
+ * what comes out. */
+static double inner_columns(const RhLayerKind *kind, int32_t cut)
+{
+    return (kind->ffn_gated ? 3 : 2) * (double)kind->ffn_width / cut;
+}
+
+/* The widest moment of a dense layer: what its network makes, beside four copies of the hidden state (the residual
+ * stream, the norm's output, queries' and the network's inputs and outputs as they come). */
+static double dense_bytes(const RhModel *model, const RhPool *pool, double tokens)
+{
+    const RhLayerKind *kind = rh_model_ffn_kind(model);
+    double inner = kind && kind->experts == 0 ? inner_columns(kind, pool->tp) : 0;
+    return rows_bytes(tokens, inner + 4 * (double)model->hidden);
+}
+
+/* Buffers of a mixture, kept between iterations: for each expert of each token what the first product makes or the
+ * second one, whichever is wider, and the second one's input. */
+static double mixture_bytes(const RhModel *model, const RhPool *pool, double tokens)
+{
+    const RhLayerKind *kind = rh_model_experts_kind(model);
+    if (!kind)
+        return 0;
+    double cut = pool->ep > 1 ? 1 : pool->tp;
+    double width = (double)kind->ffn_width / cut, first = (kind->ffn_gated ? 2 : 1) * width;
+    return rows_bytes(tokens * kind->experts_per_token, fmax(first, (double)model->hidden) + width);
+}
+
+/* Of a pass: what its widest layer makes and reads (an upper bound: all of it at once). */
+static double pass_bytes(const RhServing *s, const RhPool *pool)
+{
+    const RhModel *m = s->model;
+    int64_t each = rh_model_sees_pictures(m) ? 1 : MAX(m->positions, 1);
+    RhShard shard = {.tp = pool->tp,
+                     .ep = 1,
+                     .sequence = each,
+                     .microbatch = pool->batch,
+                     .dtype = s->recipe->dtype,
+                     .recipe = s->recipe,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true};
+    double most = 0;
+    for (int k = 0; k < m->kinds_count; k++)
+        for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
+            RhActivation a = rh_block_activation_bytes(m, &m->kinds[k], block, &shard);
+            most = fmax(most, a.kept + a.forward);
+        }
+    return most;
+}
+
+/* Of an iteration as full as there can be one: `batch` sequences in `chunk` tokens. Logits of all sequences and all
+ * words lie on every rank, several times over while tokens are drawn: as many as an iteration has, or where a server makes
+ * these buffers when it starts, as many as there may be. */
+static double activation_bytes(const RhServing *s, const RhPool *pool)
+{
+    const RhModel *model = s->model;
+    if (!rh_model_makes_tokens(model))
+        return pass_bytes(s, pool);
+    double tokens = (double)pool->chunk / pool->dp, sequences = (double)pool->batch / pool->dp;
+    double drawn = s->server->logits_at_start ? sequences : fmin(sequences, tokens);
+    double drawing = s->server->logit_bytes.value * drawn * (double)model->vocab +
+                     rows_bytes(tokens, (double)model->hidden);
+    return fmax(drawing + mixture_bytes(model, pool, tokens), dense_bytes(model, pool, tokens));
+}
+
+double rh_service_memory_frac(const RhServer *server, const RhPool *pool, double capacity_bytes)
+{
+    double left = rh_memory_reserve_bytes(&server->left, pool, capacity_bytes);
+    if (pool->memory > 0)
+        return pool->memory / 100.0;
+    return left > 0 ? fmax(1 - left / capacity_bytes, 0) : server->memory_frac.value;
+}
+
+/* The server's fraction is of all, of what is free before it loads anything, or of what weights and an iteration
+ * leave. Below 0: that much too little. */
+static double cache_bytes(const RhServer *server, const RhPool *pool, const RhKvBudget *r)
+{
+    double frac = rh_service_memory_frac(server, pool, r->capacity_bytes);
+    double working = r->activation_bytes + r->reserve_bytes, left = 0;
+    switch (server->memory_of) {
+    case RH_MEMORY_OF_ALL:
+        left = frac * r->capacity_bytes - r->weight_bytes - working;
+        break;
+    case RH_MEMORY_OF_FREE:
+        left = frac * (r->capacity_bytes - r->reserve_bytes) - r->weight_bytes;
+        break;
+    case RH_MEMORY_OF_REST:
+        left = frac * (r->capacity_bytes - r->weight_bytes - working);
+        break;
+    }
+    return left - r->state_bytes;
+}
+
+RhKvBudget rh_kv_budget_of(const RhServing *s, const RhPool *pool, const RhIterations *it)
+{
+    RhKvBudget room = {.capacity_bytes = rh_iterations_platform(it)->device->hbm_bytes.value,
+                       .weight_bytes = rh_iterations_weight_bytes(it),
+                       .activation_bytes = activation_bytes(s, pool),
+                       .reserve_bytes = s->server->reserve_bytes.value +
+                                        (pool->tp > 1 ? s->server->rank_reserve_bytes.value : 0),
+                       .state_bytes = rh_iterations_sequence_bytes(it) * pool->batch / pool->dp};
+    double block = rh_iterations_token_bytes(it) * s->server->block_tokens;
+    double left = cache_bytes(s->server, pool, &room);
+    room.cache_bytes = fmax(left, 0);
+    bool fits = left > 0;
+    double blocks = !fits ? 0 : block > 0 ? floor(room.cache_bytes / block) * pool->dp : 1 << 30;
+    room.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
+    room.start_s = s->server->start_s.value + rh_iterations_weights_s(it);
+    room.tokens = (int64_t)room.blocks * s->server->block_tokens;
+    return room;
+}
+
+/* --- Slower memory behind the cache --- */
+
+/* Of a server that spans nodes each has a part; of those that share a node each has its own. */
+static double node_share(const RhPlatform *p, const RhPool *pool)
+{
+    double nodes = ceil((double)rh_pool_gpus(pool) / p->gpus_per_node);
+    double beside = fmax(floor((double)p->gpus_per_node / rh_pool_gpus(pool)), 1);
+    return fmin(beside, pool->replicas) / nodes;
+}
+
+/* Weights that are streamed lie in memory, or on drives. */
+static bool check_streamed(const RhServing *s, const RhPool *pool, const RhIterations *it,
+                           GError **error)
+{
+    const RhPlatform *p = s->platform;
+    bool drives = pool->weights == RH_WEIGHTS_NVME;
+    double there = drives ? p->nvme_bytes.value : p->host_bytes.value;
+    double asked = rh_iterations_streamed_bytes(it) * rh_pool_gpus(pool) * node_share(p, pool);
+    if (there <= 0 || asked <= there)
+        return true;
+    return rh_fail(error, RH_ERROR_NO_ANSWER,
+                   "weights=%s: they are %.0f GiB of a node, %s has %.0f", drives ? "nvme" : "host",
+                   asked / RH_GIB_BYTES, p->name, there / RH_GIB_BYTES);
+}
+
+static bool check_tier(const RhPlatform *p, const RhPool *pool, const char *key, int32_t gib,
+                       const RhFact *there, GError **error)
+{
+    double asked = gib * RH_GIB_BYTES * node_share(p, pool);
+    if (there->value <= 0 || asked <= there->value)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE, "%s=%d: servers ask %.0f GiB of a node, %s has %.0f", key,
+                   gib, asked / RH_GIB_BYTES, p->name, there->value / RH_GIB_BYTES);
+}
+
+static bool check_tiers(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const RhPlatform *p = s->platform;
+    if (pool->host == 0 && pool->nvme == 0)
+        return true;
+    if (pool->prefix == RH_PREFIX_OFF || (pool->prefix == RH_PREFIX_AUTO && !s->server->prefix))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s=%d: a cache that does not remember prompts puts nothing there\n"
+                       "help: prefix=on",
+                       pool->host ? "host" : "nvme", pool->host ? pool->host : pool->nvme);
+    if (pool->nvme > 0 && p->nvme_bytes_per_s.value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "nvme=%d: nodes of %s have no drives", pool->nvme,
+                       p->name);
+    return check_tier(p, pool, "host", pool->host, &p->host_bytes, error) &&
+           check_tier(p, pool, "nvme", pool->nvme, &p->nvme_bytes, error);
+}
+
+bool rh_service_tiers(const RhServing *s, const RhPool *pool, const RhIterations *it,
+                      RhKvBudget *room, GError **error)
+{
+    if (!check_tiers(s, pool, error) || !check_streamed(s, pool, it, error))
+        return false;
+    const RhPlatform *p = s->platform;
+    double token_bytes = rh_iterations_token_bytes(it);
+    int32_t ranks = pool->tp * pool->pp, on_node = MIN(ranks, p->gpus_per_node);
+    double sharers = fmin(fmax(p->host_gpus_per_link.value, 1), on_node);
+    double host_s = token_bytes * sharers / p->host_bytes_per_s.value;
+    double nvme_s = p->nvme_bytes_per_s.value > 0
+                        ? token_bytes * on_node / p->nvme_bytes_per_s.value
+                        : HUGE_VAL;
+    bool holds = token_bytes > 0;
+    room->tier_tokens[RH_CACHE_TIER_HOST] =
+        holds ? pool->host * RH_GIB_BYTES / (token_bytes * ranks) : 0;
+    room->tier_tokens[RH_CACHE_TIER_NVME] =
+        holds ? pool->nvme * RH_GIB_BYTES / (token_bytes * ranks) : 0;
+    room->tier_s[RH_CACHE_TIER_HOST] = host_s;
+    room->tier_s[RH_CACHE_TIER_NVME] = fmax(host_s, nvme_s);
+    return true;
+}

@@ -1,0 +1,248 @@
+/* What ranks of a server exchange in an iteration: how long it takes, and as a list. */
+#include <math.h>
+
+#include "sim/collective/collective.h"
+#include "strategies/serve/iteration/iteration_private.h"
+
+RhShard rh_iteration_experts_shard(const RhShard *shard)
+{
+    RhShard s = *shard;
+    s.sequence_parallel = s.ep > 1 && s.tp > 1;
+    return s;
+}
+
+RhShard rh_iteration_prompt_shard(const RhIterations *it, int32_t tokens, int32_t cached)
+{
+    RhShard shard = it->shard;
+    shard.microbatch = 1;
+    shard.sequence = tokens;
+    shard.cached = cached;
+    return shard;
+}
+
+double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens)
+{
+    return (double)tokens * (double)it->model->hidden * rh_dtype_bytes(it->shard.dtype);
+}
+
+double rh_iteration_handed_bytes(const RhIterations *it, int32_t tokens)
+{
+    int32_t chosen = 0;
+    for (int32_t k = 0; k < it->model->kinds_count; k++)
+        if (it->model->kinds[k].borrows_index)
+            chosen = MAX(chosen, it->model->kinds[k].window_tokens);
+    return rh_iteration_hidden_bytes(it, tokens) + (double)RH_CHOSEN_KEY_BYTES * tokens * chosen;
+}
+
+/* --- How long it takes --- */
+
+static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double bytes)
+{
+    int32_t each = it->platform->gpus_per_node;
+    if (ranks <= 1 || bytes <= 0)
+        return 0;
+    g_autofree int32_t *nodes = g_new(int32_t, ranks);
+    for (int32_t i = 0; i < ranks; i++)
+        nodes[i] = i / each;
+    RhAlgo algo = rh_collective_choose(op, ranks, nodes, bytes, it->platform, NULL);
+    return rh_collective_estimate_s(op, algo, ranks, nodes, bytes, it->platform) +
+           rh_collective_launch_s(op, algo, ranks, nodes, it->platform);
+}
+
+/* By the server's own kernels inside a node; HUGE_VAL: its profile knows none. */
+static double own_sum_s(const RhIterations *it, double bytes)
+{
+    return it->pool.tp > it->platform->gpus_per_node
+               ? HUGE_VAL
+               : rh_peer_reduce_s(it->platform->device, it->pool.tp, bytes);
+}
+
+static double sum_s(const RhIterations *it, double bytes)
+{
+    double own_s = own_sum_s(it, bytes);
+    return own_s < HUGE_VAL ? own_s : exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp, bytes);
+}
+
+/* Of one rank of those that share experts. */
+static double own_tokens(const RhShard *own)
+{
+    return (double)rh_shard_tokens(own) / (own->sequence_parallel ? own->tp : 1);
+}
+
+static const RhA2aBackend *kernels_of(const RhIterations *it, const RhShard *own)
+{
+    const RhServer *s = it->server;
+    return own_tokens(own) <= s->few_tokens ? s->exchange_few : s->exchange_many;
+}
+
+/* What NVLink joins in one host at most (a DGX-2's two boards); where it joins more, hosts of a rack are one domain
+ * (MNNVL). */
+#define HOST_GPUS_MOST 16
+
+static bool gathers(const RhIterations *it, const RhLayerKind *kind)
+{
+    const RhServer *s = it->server;
+    bool domain = it->platform->gpus_per_node > HOST_GPUS_MOST;
+    return s->gather && !(s->domain_sends && domain && it->pool.ep > kind->experts_per_token);
+}
+
+/* As a collective of the library: a copy of a token to each of its experts; or, where all is gathered, one to every
+ * rank, and of every rank a sum for it: whichever experts are busy. */
+static RhServedExchange way_of(const RhIterations *it, const RhLayerKind *kind, const RhExchange *e)
+{
+    if (!gathers(it, kind))
+        return (RhServedExchange){RH_OP_ALL_TO_ALL, true, e->bytes};
+    return (RhServedExchange){e->kind == RH_EXCHANGE_DISPATCH ? RH_OP_ALL_GATHER
+                                                              : RH_OP_REDUCE_SCATTER,
+                              true, e->bytes / e->busiest / kind->experts_per_token * it->pool.ep};
+}
+
+/* By the server's own kernels, which know how many experts a token asks; by the library's. */
+static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhShard *own,
+                    const RhExchange *e)
+{
+    const RhA2aBackend *x = kernels_of(it, own);
+    double tokens = own_tokens(own);
+    if (!x) {
+        RhServedExchange way = way_of(it, kind, e);
+        return exchange_s(it, way.op, it->pool.ep, way.bytes);
+    }
+    RhA2aLoad load = {.ranks = it->pool.ep,
+                      .tokens = tokens,
+                      .token_bytes = e->bytes / (tokens * kind->experts_per_token),
+                      .routing = {.experts = kind->experts,
+                                  .chosen = kind->experts_per_token,
+                                  .groups = MAX(kind->expert_groups, 1),
+                                  .groups_chosen = MAX(kind->expert_groups_chosen, 1)}};
+    return rh_a2a_backend_s(x, e->kind == RH_EXCHANGE_DISPATCH ? &x->dispatch : &x->combine,
+                            it->platform, &load);
+}
+
+/* Tokens on their way to experts of other groups, and back: what their ranks exchange. Caller frees. */
+static GArray *ways_of(RhIterations *it, const RhLayerKind *kind, const RhShard *own)
+{
+    g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    GArray *ways = g_array_new(FALSE, FALSE, sizeof(RhExchange));
+    g_array_set_size(it->kernels, 0);
+    rh_block_pass(it->model, kind, RH_BLOCK_FFN, RH_PART_TENSOR, RH_PASS_PREFILL, own, it->kernels,
+                  all);
+    for (guint i = 0; i < all->len; i++) {
+        const RhExchange *e = &g_array_index(all, RhExchange, i);
+        if (e->kind == RH_EXCHANGE_DISPATCH || e->kind == RH_EXCHANGE_COMBINE)
+            g_array_append_vals(ways, e, 1);
+    }
+    return ways;
+}
+
+static double travel_s(RhIterations *it, const RhLayerKind *kind, const RhShard *shard)
+{
+    RhShard own = rh_iteration_experts_shard(shard);
+    g_autoptr(GArray) ways = ways_of(it, kind, &own);
+    double s = 0;
+    for (guint i = 0; i < ways->len; i++)
+        s += way_s(it, kind, &own, &g_array_index(ways, RhExchange, i));
+    return s;
+}
+
+static bool is_sent(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
+{
+    return block == RH_BLOCK_FFN && kind->experts > 0 && it->pool.dp > 1;
+}
+
+static bool is_summed(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
+{
+    const RhOperator *op = block == RH_BLOCK_MIXER ? kind->mixer : kind->ffn;
+    return op && (!is_sent(it, kind, block) || kind->shared_width > 0);
+}
+
+/* A block sums its output over the tensor ranks, whether they cut it or have experts of their own; with
+ * several groups experts are sent their tokens, and a shared one is cut as a dense network. */
+static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBlock block,
+                               const RhShard *shard)
+{
+    bool sent = is_sent(it, kind, block), summed = is_summed(it, kind, block);
+    return (sent ? travel_s(it, kind, shard) : 0) +
+           (summed ? sum_s(it, rh_iteration_hidden_bytes(it, (int32_t)rh_shard_tokens(shard))) : 0);
+}
+
+/* Of all layers, and of the embedding, whose words are spread; from stage to stage of a pipeline. */
+double rh_iteration_shard_exchanges_s(RhIterations *it, const RhShard *shard)
+{
+    int32_t tokens = (int32_t)rh_shard_tokens(shard);
+    double s = sum_s(it, rh_iteration_hidden_bytes(it, tokens));
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        const RhLayerKind *kind = &it->model->kinds[k];
+        if (it->layers[k] > 0)
+            s += it->layers[k] * (block_exchange_s(it, kind, RH_BLOCK_MIXER, shard) +
+                                  block_exchange_s(it, kind, RH_BLOCK_FFN, shard));
+    }
+    return s + (it->pool.pp - 1) *
+                   exchange_s(it, RH_OP_SHIFT, 2, rh_iteration_handed_bytes(it, tokens));
+}
+
+/* --- As a list --- */
+
+static void list(GArray *out, RhOp op, bool experts, double bytes)
+{
+    RhServedExchange exchange = {op, experts, bytes};
+    g_array_append_val(out, exchange);
+}
+
+static void list_sum(const RhIterations *it, double bytes, GArray *out)
+{
+    if (it->pool.tp > 1 && own_sum_s(it, bytes) == HUGE_VAL)
+        list(out, RH_OP_ALL_REDUCE, false, bytes);
+}
+
+static void list_block(RhIterations *it, const RhLayerKind *kind, RhBlock block,
+                       const RhShard *shard, GArray *out)
+{
+    RhShard own = rh_iteration_experts_shard(shard);
+    g_autoptr(GArray) ways = is_sent(it, kind, block) ? ways_of(it, kind, &own) : NULL;
+    for (guint i = 0; ways && i < ways->len; i++) {
+        RhServedExchange way = way_of(it, kind, &g_array_index(ways, RhExchange, i));
+        list(out, way.op, true, way.bytes);
+    }
+    if (is_summed(it, kind, block))
+        list_sum(it, rh_iteration_hidden_bytes(it, (int32_t)rh_shard_tokens(shard)), out);
+}
+
+static double logit_bytes(const RhIterations *it, int32_t sequences)
+{
+    return (double)sequences * (double)it->model->vocab * rh_dtype_bytes(it->shard.dtype);
+}
+
+/* Every rank has its words' logits, which one gathers. */
+double rh_iteration_gather_s(const RhIterations *it, int32_t sequences)
+{
+    return exchange_s(it, RH_OP_ALL_GATHER, it->pool.tp, logit_bytes(it, sequences));
+}
+
+void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences, GArray *out)
+{
+    RhShard shard = rh_iteration_prompt_shard(it, tokens, 0);
+    g_autoptr(GArray) layer = g_array_new(FALSE, FALSE, sizeof(RhServedExchange));
+    list_sum(it, rh_iteration_hidden_bytes(it, tokens), out);
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        g_array_set_size(layer, 0);
+        if (it->layers[k] > 0) {
+            list_block(it, &it->model->kinds[k], RH_BLOCK_MIXER, &shard, layer);
+            list_block(it, &it->model->kinds[k], RH_BLOCK_FFN, &shard, layer);
+        }
+        for (int32_t l = 0; layer->len > 0 && l < it->layers[k]; l++)
+            g_array_append_vals(out, layer->data, layer->len);
+    }
+    if (it->pool.tp > 1 && sequences > 0)
+        list(out, RH_OP_ALL_GATHER, false, logit_bytes(it, sequences));
+}
+
+double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequences)
+{
+    RhShard shard = rh_iteration_prompt_shard(it, tokens, 0);
+    return rh_iteration_shard_exchanges_s(it, &shard) + rh_iteration_gather_s(it, sequences);
+}
+
+double rh_served_exchange_s(RhIterations *it, const RhServedExchange *e)
+{
+    return exchange_s(it, e->op, e->experts ? it->pool.ep : it->pool.tp, e->bytes);
+}

@@ -1,0 +1,389 @@
+/* What a pool can be, what its ranks hold, and the kernels that its server has for it. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "platforms/profile.h"
+#include "strategies/partition.h"
+#include "strategies/serve/iteration/iteration_private.h"
+#include "strategies/serve/scheduler.h"
+
+/* --- Memory --- */
+
+/* Of an element of a linear layer's weights, as they lie in memory: one of the two layouts that training
+ * holds beside them, where they are narrow. */
+static double linear_bytes(const RhRecipe *recipe)
+{
+    if (recipe->weight_alone_bytes > 0)
+        return recipe->weight_alone_bytes;
+    return recipe->weight_copy_bytes > 0 ? recipe->weight_copy_bytes / 2 : recipe->operand_bytes;
+}
+
+static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBlock block)
+{
+    RhParams p = rh_block_params(it->model, kind, block, &it->shard);
+    double wide = rh_dtype_bytes(it->shard.dtype);
+    const RhRecipe *recipe = kind ? it->shard.recipe : NULL;
+    bool experts = block == RH_BLOCK_FFN && kind && kind->experts > 0;
+    bool narrow = recipe && (experts || !recipe->experts_alone);
+    double linear = narrow ? linear_bytes(recipe) : wide;
+    return (p.sharded + p.experts) * linear + p.replicated * wide;
+}
+
+/* What is kept of sequences; `whole`: as though layers with a window kept all tokens. */
+static void sum_kept(RhIterations *it, bool whole)
+{
+    it->token_bytes = it->sequence_bytes = 0;
+    for (int32_t k = 0; k < it->model->kinds_count; k++) {
+        RhLayerKind kind = it->model->kinds[k];
+        kind.window_tokens = whole ? 0 : kind.window_tokens;
+        for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++) {
+            RhCacheBytes kept = rh_block_cache_bytes(it->model, &kind, block, &it->shard);
+            it->token_bytes += it->layers[k] * kept.token;
+            it->sequence_bytes += it->layers[k] * kept.sequence;
+        }
+    }
+}
+
+/* Windows beside layers that keep all tokens have room of their own, for as many sequences as there may be.
+ * Where all layers have one (Mistral's first), sequences have blocks as they come; what falls out of the
+ * window is counted as kept. */
+static void sum_memory(RhIterations *it)
+{
+    const RhModel *m = it->model;
+    double embedding = params_bytes(it, NULL, RH_BLOCK_EMBEDDING),
+           head = params_bytes(it, NULL, RH_BLOCK_HEAD);
+    for (int32_t k = 0; k < m->kinds_count; k++)
+        for (RhBlock block = RH_BLOCK_MIXER; block <= RH_BLOCK_FFN; block++)
+            it->weight_bytes += it->layers[k] * params_bytes(it, &m->kinds[k], block);
+    sum_kept(it, false);
+    if (it->token_bytes == 0)
+        sum_kept(it, true);
+    double drafter = it->pool.draft > 0 ? (double)it->pool.drafter / m->layers_count : 0;
+    it->weight_bytes *= 1 + drafter;
+    it->token_bytes *= 1 + drafter;
+    it->sequence_bytes *= 1 + drafter;
+    if (!it->makes_tokens) /* nothing of a request is there when it is answered */
+        it->token_bytes = it->sequence_bytes = 0;
+    int32_t pp = it->pool.pp; /* stages are equal but for the ends, of which the larger counts */
+    it->weight_bytes /= pp;
+    it->token_bytes /= pp;
+    it->sequence_bytes /= pp;
+    it->weight_bytes += pp > 1               ? fmax(embedding, head)
+                        : m->tied_embeddings ? embedding
+                                             : embedding + head;
+}
+
+/* Of the layer that is computed and the one that comes meanwhile, of those that do not stay. */
+#define LAYERS_AT_ONCE 2
+
+/* Of a rank. A stream reaches a part of its link, which streams on it share. What comes from drives is read into host
+ * memory first, at the rank's part of the node's drives, and then copied, one after the other: published rows of one,
+ * two and four GPUs on the same drives say so (docs/theory/serving.md). */
+static double weights_rate(const RhIterations *it, bool drives)
+{
+    const RhPlatform *p = it->platform;
+    const RhServer *s = it->server;
+    int32_t on_node = MIN(rh_pool_gpus(&it->pool), p->gpus_per_node);
+    double link = p->host_bytes_per_s.value, sharers = fmax(p->host_gpus_per_link.value, 1);
+    double copied_s = 1 / (link * (drives ? s->stream_nvme_frac : s->stream_host_frac).value),
+           read_s = drives ? on_node / p->nvme_bytes_per_s.value : 0;
+    return fmin(1 / (read_s + copied_s), link / fmin(sharers, on_node));
+}
+
+static void stream_weights(RhIterations *it)
+{
+    double layer = it->weight_bytes / it->model->layers_count;
+    it->streamed_bytes = it->weight_bytes * (1 - it->pool.resident / 100.0);
+    it->stream_s = it->streamed_bytes / weights_rate(it, it->pool.weights == RH_WEIGHTS_NVME);
+    it->weight_bytes += fmin(LAYERS_AT_ONCE * layer, it->streamed_bytes) - it->streamed_bytes;
+}
+
+double rh_iterations_weights_s(const RhIterations *it)
+{
+    return it->weight_bytes / weights_rate(it, it->platform->nvme_bytes_per_s.value > 0);
+}
+
+double rh_iterations_streamed_bytes(const RhIterations *it)
+{
+    return it->streamed_bytes;
+}
+
+double rh_iterations_weight_bytes(const RhIterations *it)
+{
+    return it->weight_bytes;
+}
+
+double rh_iterations_token_bytes(const RhIterations *it)
+{
+    return it->token_bytes;
+}
+
+double rh_iterations_sequence_bytes(const RhIterations *it)
+{
+    return it->sequence_bytes;
+}
+
+const RhPlatform *rh_iterations_platform(const RhIterations *it)
+{
+    return it->platform;
+}
+
+/* --- Making --- */
+
+/* Experts lie on ranks in equal numbers. */
+static bool check_experts(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (pool->ep != 1 && pool->ep != pool->tp * pool->dp)
+        return rh_fail(
+            error, RH_ERROR_USAGE,
+            "ep%d: experts are cut like the rest (ep1) or spread over all %d ranks of a stage",
+            pool->ep, pool->tp * pool->dp);
+    if (pool->dp > 1 && !rh_model_experts_kind(s->model))
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp%d: %s has no experts to share\nhelp: use replicas", pool->dp,
+                       s->model->name);
+    if (pool->dp > 1 && pool->ep == 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "dp%d is of attention beside shared experts\n"
+                       "help: ep%d spreads them; of a model without experts use replicas",
+                       pool->dp, pool->tp * pool->dp);
+    if (pool->ep > 1 && !rh_model_experts_kind(s->model))
+        return rh_fail(error, RH_ERROR_USAGE, "ep%d: %s has no experts\nhelp: leave it out",
+                       pool->ep, s->model->name);
+    for (int k = 0; k < s->model->kinds_count; k++)
+        if (s->model->kinds[k].experts % pool->ep != 0)
+            return rh_fail(error, RH_ERROR_USAGE, "ep%d does not divide %d experts of a layer",
+                           pool->ep, s->model->kinds[k].experts);
+    return true;
+}
+
+static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const RhLayerKind *kind = rh_model_attention_kind(s->model);
+    if (rh_pool_gpus(pool) > rh_platform_gpus(s->platform))
+        return rh_fail(error, RH_ERROR_USAGE, "%d GPUs for a replica, and %s has %d",
+                       rh_pool_gpus(pool), s->platform->name, rh_platform_gpus(s->platform));
+    if (s->recipe->linear != s->recipe->dtype &&
+        s->platform->device->peak_flops_per_s[s->recipe->linear].value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", s->recipe->name,
+                       s->platform->device->name, rh_dtype_name(s->recipe->linear));
+    if (kind->heads > 0 && kind->heads % pool->tp != 0)
+        return rh_fail(error, RH_ERROR_USAGE, "tp%d does not divide %d attention heads", pool->tp,
+                       kind->heads);
+    if (rh_platform_devices_count(s->platform) > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s has nodes of several devices: serving is planned on one",
+                       s->platform->name);
+    if (pool->pp > s->model->layers_count)
+        return rh_fail(error, RH_ERROR_USAGE, "pp%d of %d layers", pool->pp,
+                       s->model->layers_count);
+    return true;
+}
+
+/* A model that makes no tokens is asked once: batches begin and end as one, and nothing of a request is kept. */
+static bool check_once(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const struct {
+        const char *key;
+        bool given;
+    } keys[] = {{"pp", pool->pp > 1},
+                {"tp", pool->tp > 1 && rh_model_sees_pictures(s->model)},
+                {"kv", pool->cache != RH_CACHE_AUTO},
+                {"prefix", pool->prefix == RH_PREFIX_ON},
+                {"draft", pool->draft > 0},
+                {"blocks", pool->blocks > 0},
+                {"host", pool->host > 0},
+                {"nvme", pool->nvme > 0}};
+    if (rh_model_makes_tokens(s->model))
+        return true;
+    if (!s->server->scheduler->gathers)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "%s makes no tokens, and %s batches what makes one after another\n"
+                       "help: server=triton, whose batches are passes over the model",
+                       s->model->name, s->server->name);
+    for (size_t i = 0; i < G_N_ELEMENTS(keys); i++)
+        if (keys[i].given)
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "%s: %s makes no tokens: it is asked once%s\nhelp: leave it out",
+                           keys[i].key, s->model->name,
+                           i < 2 ? ", on a GPU or its tensor ranks" : ", and keeps nothing");
+    return true;
+}
+
+static RhShard shard_of(const RhServing *s, const RhPool *pool)
+{
+    const RhLayerKind *mixture = rh_model_experts_kind(s->model);
+    RhCacheFormat cache =
+        pool->cache != RH_CACHE_AUTO ? (RhCacheFormat)pool->cache : s->server->cache;
+    return (RhShard){.tp = pool->tp,
+                     .ep = pool->ep,
+                     .etp = pool->ep > 1 ? 1 : 0,
+                     .sequence = 1,
+                     .by_chance = true,
+                     .shared_inside = mixture && mixture->experts == s->server->shared_inside,
+                     .load = s->load,
+                     .microbatch = 1,
+                     .dtype = s->recipe->dtype,
+                     .recipe = s->recipe,
+                     .cache_bytes = cache == RH_CACHE_FP8 ? 1 : 0,
+                     .flash = true,
+                     .fused_norms = true,
+                     .fused_softmax = true,
+                     .fused_elementwise = true,
+                     .fused_loss = true};
+}
+
+/* What tables of kernels call the format of linear layers. */
+static const char *surface_format(const RhRecipe *recipe)
+{
+    static const struct {
+        const RhRecipe *recipe;
+        const char *format;
+    } rows[] = {{&rh_recipe_fp8, "fp8"},
+                {&rh_recipe_fp8_current, "fp8"},
+                {&rh_recipe_fp8_block, "fp8_block"},
+                {&rh_recipe_mxfp8, "fp8_block"},
+                {&rh_recipe_nvfp4, "nvfp4"},
+                {&rh_recipe_mxfp4_experts, "mxfp4"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
+        if (rows[i].recipe == recipe)
+            return rows[i].format;
+    return NULL;
+}
+
+static bool is_blackwell(const RhDevice *device)
+{
+    return device->generation && strcmp(device->generation, "blackwell") == 0;
+}
+
+/* Sums over tensor ranks of at most so many bytes make norms too; below 0: none does. */
+static double norms_bytes(const RhIterations *it)
+{
+    const RhServer *s = it->server;
+    if (it->pool.tp <= 1 || !s->reduce_norms ||
+        (s->reduce_norms_new && !is_blackwell(it->platform->device)))
+        return -1;
+    for (int32_t i = 0; i < s->norms_most_count; i++)
+        if (s->norms_most[i].ranks == it->pool.tp)
+            return s->norms_most[i].bytes;
+    return s->norms_most_count > 0 ? -1 : HUGE_VAL;
+}
+
+static bool check_weights(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (pool->weights == RH_WEIGHTS_NVME && s->platform->nvme_bytes_per_s.value <= 0)
+        return rh_fail(error, RH_ERROR_USAGE, "weights=nvme: nodes of %s have no drives",
+                       s->platform->name);
+    if (pool->weights != RH_WEIGHTS_GPU && pool->pp > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "pp%d: weights are streamed for a batch, and several are under way",
+                       pool->pp);
+    if (pool->weights == RH_WEIGHTS_GPU && pool->resident > 0)
+        return rh_fail(error, RH_ERROR_USAGE, "resident=%d: all weights stay on the GPU",
+                       pool->resident);
+    return true;
+}
+
+static bool check_load(const RhServing *s, GError **error)
+{
+    if (!s->load)
+        return true;
+    if (s->load->capacity > 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "experts_capacity: servers drop no tokens\nhelp: leave it out");
+    return rh_expert_load_fits(s->load, s->model, error);
+}
+
+static bool check_encoder(const RhServing *s, GError **error)
+{
+    bool pair = s->model->paired > 0;
+    return (!pair && !rh_model_crosses(s->model)) ||
+           rh_fail(error, RH_ERROR_USAGE,
+                   "%s %s, which are not served here\n"
+                   "help: plan and simulate train it",
+                   s->model->name,
+                   pair ? "is two towers side by side"
+                        : "has layers that look at an encoder's tokens");
+}
+
+static bool check_stages(const RhServing *s, const RhPool *pool, GError **error)
+{
+    const char *whole = rh_partition_whole(s->model, false);
+    return pool->pp <= 1 || !whole ||
+           rh_fail(error, RH_ERROR_USAGE, "pp=%d: %s %s\nnote: legal pp: 1", pool->pp,
+                   s->model->name, whole);
+}
+
+/* Grouped products of experts may be by another software's kernels. */
+static bool lay_experts(const RhServing *s, const RhPool *pool, RhPlatform *platform,
+                        GError **error)
+{
+    const RhServerProfiles *experts =
+        pool->ep > 1 ? &s->server->experts_spread : &s->server->experts_cut;
+    const char *format = surface_format(s->recipe),
+               *others = rh_server_profile(experts, platform->device->name);
+    if (!others || g_strcmp0(format, experts->format) != 0 || !rh_model_experts_kind(s->model))
+        return true;
+    g_autoptr(RhPlatform) other = rh_platform_copy(s->platform);
+    if (!rh_platform_apply_profile(other, others, error))
+        return false;
+    rh_device_take_experts(platform->device, other->device, format);
+    return true;
+}
+
+RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError **error)
+{
+    if (!check_encoder(s, error) || !check_stages(s, pool, error) || !check_once(s, pool, error) ||
+        !check_pool(s, pool, error) || !check_experts(s, pool, error) ||
+        !check_weights(s, pool, error) || !check_load(s, error))
+        return NULL;
+    g_autoptr(RhPlatform) platform = rh_server_hardware(s->server, s->platform, error);
+    if (!platform || (!s->platform->profile && !lay_experts(s, pool, platform, error)))
+        return NULL;
+    RhIterations *it = g_new0(RhIterations, 1);
+    it->model = s->model;
+    it->server = s->server;
+    it->platform = g_steal_pointer(&platform);
+    it->pool = *pool;
+    it->makes_tokens = rh_model_makes_tokens(s->model);
+    it->passes_s = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, g_free);
+    it->recipe = *s->recipe;
+    if (it->recipe.cast_bytes > 0) /* read, and written in one layout */
+        it->recipe.cast_bytes = rh_dtype_bytes(it->recipe.dtype) + it->recipe.operand_bytes;
+    it->shard = shard_of(s, pool);
+    it->shard.recipe = &it->recipe;
+    rh_device_use_surfaces(it->platform->device, surface_format(s->recipe));
+    it->norms_bytes = norms_bytes(it);
+    it->casts_inside = rh_device_casts_inside(it->platform->device, s->recipe->linear);
+    for (int32_t l = 0; l < s->model->layers_count; l++)
+        it->layers[s->model->kind_of_layer[l]]++;
+    it->tokens_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->exchanges_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->logits_s = g_array_new(FALSE, FALSE, sizeof(double));
+    it->decode_s = g_ptr_array_new_with_free_func(g_free);
+    it->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+    sum_memory(it);
+    if (pool->weights != RH_WEIGHTS_GPU)
+        stream_weights(it);
+    return it;
+}
+
+void rh_iterations_free(RhIterations *it)
+{
+    if (!it)
+        return;
+    rh_platform_free(it->platform);
+    g_array_unref(it->tokens_s);
+    g_array_unref(it->exchanges_s);
+    g_array_unref(it->logits_s);
+    g_ptr_array_unref(it->decode_s);
+    g_hash_table_unref(it->passes_s);
+    g_array_unref(it->kernels);
+    g_free(it);
+}
+
+const RhPool *rh_iterations_pool(const RhIterations *it)
+{
+    return &it->pool;
+}

@@ -1,0 +1,13 @@
+#pragma once
+/* A router: which replica of a pool a request goes to. A row each. */
+#include "strategies/serve/replica/replica.h"
+
+typedef struct {
+    const char *name, *about;
+    /* Of `count` replicas, for a request; `turn` counts the requests so far. */
+    int32_t (*choose)(RhReplica *const *replicas, int32_t count, int64_t turn, int32_t request);
+} RhRouter;
+
+extern const RhRouter *const rh_routers[]; /* NULL-ended; the first is the default */
+const RhRouter *rh_router_by_name(const char *name);
+const char *const *rh_router_names(void); /* NULL-ended */

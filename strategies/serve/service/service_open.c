@@ -1,0 +1,162 @@
+/* A service before it is played: what fits on its GPUs, and what its model can be asked at all. */
+#include "base/error.h"
+#include "strategies/serve/scheduler.h"
+#include "strategies/serve/service/service_private.h"
+
+#define MIB 1048576.0
+
+/* Limits are of one of the groups that a server has; the replica has those of all. */
+static RhPool settled(const RhPool *pool, const RhServer *server, const RhDevice *device)
+{
+    RhPool p = *pool;
+    if (p.chunk == 0)
+        p.chunk = rh_memory_reserve_chunk(&server->left, device->hbm_bytes.value);
+    p.batch = (p.batch > 0 ? p.batch : server->batch) * p.dp;
+    p.chunk = (p.chunk > 0 ? p.chunk : server->chunk) * p.dp;
+    return p;
+}
+
+static bool check_window(const RhPool *pool, const RhServer *server, GError **error)
+{
+    return pool->window == 0 || server->scheduler->gathers
+               ? true
+               : rh_fail(error, RH_ERROR_USAGE,
+                         "window=%d: requests join the batches of %s while these are under way\n"
+                         "help: server=static",
+                         pool->window, server->name);
+}
+
+static bool check_draft(const RhPool *pool, GError **error)
+{
+    return pool->draft == 0 || pool->accept >= 0
+               ? true
+               : rh_fail(error, RH_ERROR_USAGE,
+                         "draft=%d: how many guesses are right is not said\n"
+                         "help: accept=70, as measured of this model and what it is asked",
+                         pool->draft);
+}
+
+/* What would make room, by what takes most. */
+static const char *room_help(const RhServing *s, const RhKvBudget *room)
+{
+    bool busy = room->activation_bytes + room->state_bytes > room->weight_bytes;
+    if (!rh_model_makes_tokens(s->model))
+        return "a smaller batch, or weights in a narrower format";
+    return busy ? "fewer sequences at once (batch) or tokens of an iteration (chunk)"
+                : "more GPUs for a replica (tp), or weights in a narrower format";
+}
+
+static bool fail_room(const RhServing *s, const RhServiceStage *stage, GError **error)
+{
+    const RhKvBudget *room = &stage->room;
+    bool tokens = rh_model_makes_tokens(s->model);
+    double frac = rh_service_memory_frac(s->server, &stage->pool, room->capacity_bytes);
+    return rh_fail(
+        error, RH_ERROR_NO_ANSWER,
+        "%s on tp%d leaves no room for a %s: a GPU has %.1f GiB, %s takes %.0f %% of "
+        "them, weights are %.1f GiB, activations %.1f, states of %d sequences %.1f, the rest %.1f\n"
+        "help: %s",
+        s->model->name, stage->pool.tp, tokens ? "cache" : "batch",
+        room->capacity_bytes / (1024 * MIB), s->server->name, 100 * frac,
+        room->weight_bytes / (1024 * MIB), room->activation_bytes / (1024 * MIB), stage->pool.batch,
+        room->state_bytes / (1024 * MIB), room->reserve_bytes / (1024 * MIB), room_help(s, room));
+}
+
+static bool open_stage(RhService *service, int32_t p, GError **error)
+{
+    RhServiceStage *stage = &service->stages[p];
+    const RhServing *s = &service->serving;
+    stage->pool = settled(&service->deployment.pools[p], s->server, s->platform->device);
+    if (!check_draft(&stage->pool, error) || !check_window(&stage->pool, s->server, error))
+        return false;
+    stage->iterations = rh_iterations_new(s, &stage->pool, error);
+    if (!stage->iterations)
+        return false;
+    stage->room = rh_kv_budget_of(s, &stage->pool, stage->iterations);
+    if (!rh_scaling_check(&stage->pool, error))
+        return false;
+    if (!rh_service_tiers(s, &stage->pool, stage->iterations, &stage->room, error))
+        return false;
+    if (stage->room.blocks > 0)
+        return true;
+    return fail_room(s, stage, error);
+}
+
+RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GError **error)
+{
+    g_autoptr(RhService) service = g_new0(RhService, 1);
+    service->serving = *serving;
+    service->deployment = *d;
+    service->router = rh_router_by_name(d->router);
+    if (rh_deployment_gpus(d) > rh_platform_gpus(serving->platform)) {
+        rh_fail(error, RH_ERROR_USAGE, "the deployment is of %d GPUs, and %s has %d",
+                rh_deployment_gpus(d), serving->platform->name,
+                rh_platform_gpus(serving->platform));
+        return NULL;
+    }
+    if (d->pools_count > 1 && !rh_model_makes_tokens(serving->model)) {
+        rh_fail(error, RH_ERROR_USAGE, "%s makes no tokens for a second pool\nhelp: one pool",
+                serving->model->name);
+        return NULL;
+    }
+    for (int32_t p = 0; p < d->pools_count; p++)
+        if (!open_stage(service, p, error))
+            return NULL;
+    return g_steal_pointer(&service);
+}
+
+void rh_service_free(RhService *service)
+{
+    if (service && service->wires)
+        g_ptr_array_unref(service->wires);
+    if (service)
+        g_free(service->wires_meet);
+    for (int p = 0; service && p < RH_POOLS_MAX; p++)
+        rh_iterations_free(service->stages[p].iterations);
+    g_free(service);
+}
+
+RhKvBudget rh_service_kv_budget(const RhService *service, int32_t pool)
+{
+    return service->stages[pool].room;
+}
+
+RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
+{
+    return service->stages[pool].iterations;
+}
+
+/* A picture is one token, or one for each patch; who is asked once makes none. */
+static bool check_size(const RhModel *model, const RhRequest *q, guint i, GError **error)
+{
+    int64_t each = rh_model_sees_pictures(model) ? 1
+                   : model->patch_entries > 0    ? model->positions
+                                                 : q->input_tokens;
+    if (q->output_tokens > 1)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "request %u asks for %d tokens, and %s makes none\n"
+                       "help: leave lengths of answers out",
+                       i + 1, q->output_tokens, model->name);
+    if (q->input_tokens != each)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "request %u is of %d tokens, and what %s is asked is a picture\n"
+                       "help: a picture counts as %" G_GINT64_FORMAT,
+                       i + 1, q->input_tokens, model->name, each);
+    return true;
+}
+
+bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError **error)
+{
+    bool tokens = rh_model_makes_tokens(model);
+    if (requests->list->len == 0)
+        return rh_fail(error, RH_ERROR_INPUT, "there is no request to be served");
+    if (tokens && requests->once)
+        return rh_fail(error, RH_ERROR_INPUT,
+                       "nothing is said of how many tokens %s makes for a request\n"
+                       "help: out=256 of drawn lengths, output_tokens of a trace",
+                       model->name);
+    for (guint i = 0; !tokens && i < requests->list->len; i++)
+        if (!check_size(model, &g_array_index(requests->list, RhRequest, i), i, error))
+            return false;
+    return true;
+}
