@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup_supervisor.h"
 #include "base/error.h"
-#include "base/warden.h"
 
 #define LOOK_MS 20 /* how long its end may go unnoticed */
 
@@ -51,7 +51,7 @@ G_GNUC_NORETURN static void become(Child *c, const char *const *argv, pid_t pare
 {
     sigset_t none;
     setpgid(0, 0);
-    rh_warden_watch(getpid());
+    rh_supervisor_watch(getpid());
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
         _exit(127);
@@ -71,7 +71,7 @@ G_GNUC_NORETURN static void become(Child *c, const char *const *argv, pid_t pare
 
 static bool start(Child *c, const char *const *argv, GError **error)
 {
-    rh_warden_begin();
+    rh_supervisor_begin();
     fflush(NULL);
     pid_t self = getpid();
     c->pid = fork();
@@ -121,7 +121,7 @@ static void look_at_clock(Child *c)
         return;
     c->late = true;
     c->t_end_us = 0;
-    rh_warden_end_group(c->pid);
+    rh_supervisor_end_group(c->pid);
     close_ends(c, 0); /* who still holds them is none of ours */
 }
 
@@ -157,7 +157,7 @@ bool rh_child_run(const char *const *argv, double timeout_s, char **out, char **
     *status = 0;
     if (started) {
         attend(&c, status);
-        rh_warden_forget(c.pid);
+        rh_supervisor_forget(c.pid);
     }
     close_ends(&c, 0);
     close_ends(&c, 1);

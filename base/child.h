@@ -1,6 +1,6 @@
 #pragma once
 /* Runs another program and waits for it. It and what it starts end when we do, whatever ends us
- * (base/warden.h), and after its time. */
+ * (base/cleanup_supervisor.h), and after its time. */
 #include <glib.h>
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdbool.h>
 
-#include "base/pack.h"
+#include "base/serialize.h"
 
 typedef struct RhCost RhCost;
 struct RhCost {

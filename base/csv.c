@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/number.h"
 
 #define CELLS_MAX 256
 

@@ -5,7 +5,7 @@
 #include <gsl/gsl_statistics.h>
 #include <math.h>
 
-#include "base/figures.h"
+#include "accuracy/error_statistics.h"
 
 #define ROWS_LEAST     200  /* fewer cannot tell a grid from noise */
 #define GAIN_LEAST     0.1  /* of the error of shapes set apart: less is not worth a table */

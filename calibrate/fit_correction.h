@@ -1,5 +1,5 @@
 #pragma once
-/* The compact correction of GEMMs (platforms/gemm_correction.h), fitted to what the physical form
+/* The compact correction of GEMMs (platforms/devices/gemm_correction.h), fitted to what the physical form
  * leaves.
  *
  * A factor F for each node minimises  sum w (F(shape) model / measured - 1)^2 + lambda sum (F -

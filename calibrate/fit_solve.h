@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/units.h"
-#include "platforms/device.h"
+#include "platforms/devices/device.h"
 
 typedef struct {
     char *key; /* path of `--set`, owned by whom made the list */

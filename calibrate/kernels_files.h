@@ -1,7 +1,7 @@
 #pragma once
 /* What files of raw samples are of: which device, whose, how fast it ran. */
 #include "calibrate/raw.h"
-#include "platforms/device.h"
+#include "platforms/devices/device.h"
 
 /* All of one GPU model, and that one the device's? RH_ERROR_INPUT. `raws`: RhRaw. */
 bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *device, GError **error);

@@ -280,9 +280,9 @@ static RhDtype main_dtype(const Work *w)
 /* What the constants of a kind of kernel are of from now on. */
 static void note_shapes(const Work *w, RhShapesKind kind, const GArray *rows)
 {
-    RhShapes shapes = {.source = rh_intern(w->fit->source), .date = w->fit->date};
+    RhCalibratedRange shapes = {.source = rh_intern(w->fit->source), .date = w->fit->date};
     for (guint i = 0; i < rows->len; i++)
-        rh_shapes_hold(&shapes, kind, &g_array_index(rows, RhFitRow, i).sample.kernel);
+        rh_calibrated_range_hold(&shapes, kind, &g_array_index(rows, RhFitRow, i).sample.kernel);
     w->fit->device->curves.shapes[kind] = shapes;
 }
 
@@ -298,7 +298,7 @@ static void fit_gemm_form(const Work *w, RhDtype dtype)
     add_tiles(params, d);
     if (!fit_constants(w, name, rows, params, FORM_MEDIAN_MOST))
         return;
-    note_shapes(w, RH_SHAPES_GEMM, rows);
+    note_shapes(w, RH_CALIBRATED_RANGE_GEMM, rows);
     const char *source = rh_intern(fit->source);
     fit->correction = rh_fit_correction(d, rows, dtype, source, fit->date);
     if (fit->correction.kept) {
@@ -362,7 +362,7 @@ static void fit_attention(const Work *w)
     g_autoptr(GArray) one = params_of(d, backward_constants, G_N_ELEMENTS(backward_constants));
     if (fit_constants(w, "attention", forward, params, FORM_MEDIAN_MOST)) {
         add_classes(w->fit, "attention", "", forward);
-        note_shapes(w, RH_SHAPES_ATTENTION, forward);
+        note_shapes(w, RH_CALIBRATED_RANGE_ATTENTION, forward);
     }
     fit_class(w, "attention backward", backward, one);
 }

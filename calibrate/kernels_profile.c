@@ -84,10 +84,10 @@ char *rh_kernels_fit_profile(const RhKernelsFit *fit, const char *device,
         rh_fitted_fact_put(w, &g_array_index(fit->facts, RhFittedFact, i));
     if (fit && fit->correction.kept)
         rh_gemm_correction_write(w, "device.gemm.correction", &fit->device->correction);
-    for (int kind = 0; fit && kind < RH_SHAPES_LAST; kind++)
+    for (int kind = 0; fit && kind < RH_CALIBRATED_RANGE_LAST; kind++)
         if (fit->device->curves.shapes[kind].source)
-            rh_shapes_write(w, rh_profile_shapes_key((RhShapesKind)kind), (RhShapesKind)kind,
-                            &fit->device->curves.shapes[kind]);
+            rh_calibrated_range_write(w, rh_profile_shapes_key((RhShapesKind)kind),
+                                      (RhShapesKind)kind, &fit->device->curves.shapes[kind]);
     if (surfaces && surfaces->surfaces->len > 0)
         put_surfaces(w, surfaces);
     if (surfaces && surfaces->peers.curves_count > 0)

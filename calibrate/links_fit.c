@@ -7,8 +7,8 @@
 #include "base/intern.h"
 #include "calibrate/kernels_files.h"
 #include "calibrate/links_rates.h"
+#include "platforms/fabric/protocol.h"
 #include "platforms/facts.h"
-#include "platforms/protocol.h"
 #include "sim/collective/collective.h"
 
 #define SIZES_LEAST 3 /* that depend on a constant, for it to be fitted */

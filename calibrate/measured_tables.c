@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "calibrate/csv_format.h"
 #include "calibrate/measured_format.h"
-#include "platforms/kernel.h"
+#include "platforms/devices/kernel.h"
 
 #define SIZE_MOST 1e15
 #define TIME_MOST 1e9 /* of the column's own unit */

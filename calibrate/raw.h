@@ -13,13 +13,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "platforms/kernel.h"
+#include "platforms/devices/kernel.h"
 
 #define RH_RAW_FIRST_LINE "# rehearse.raw/1"
 
 typedef enum {
     RH_RAW_NONE,
-    RH_RAW_KERNEL,       /* a class of platforms/kernel.h: row.kernel.cls */
+    RH_RAW_KERNEL,       /* a class of platforms/devices/kernel.h: row.kernel.cls */
     RH_RAW_GROUPED_GEMM, /* batch experts, m tokens of all of them */
     RH_RAW_PERMUTE,
     RH_RAW_COPY_DEVICE,

@@ -127,13 +127,13 @@ static void round_values(double *values, int count)
 static void hold_shapes(RhSurface *s, const GArray *samples)
 {
     RhShapesKind kind = rh_surface_shapes_kind(s->kind);
-    s->measured = (RhShapes){.source = s->source, .date = s->date};
+    s->measured = (RhCalibratedRange){.source = s->source, .date = s->date};
     for (guint i = 0; i < samples->len; i++) {
         const RhKernel *k = &g_array_index(samples, RhSurfaceSample, i).row->kernel;
-        rh_shapes_hold(&s->measured, kind, k);
+        rh_calibrated_range_hold(&s->measured, kind, k);
         if (k->grouped) {
             RhKernel down = second_of(k);
-            rh_shapes_hold(&s->measured, kind, &down);
+            rh_calibrated_range_hold(&s->measured, kind, &down);
         }
     }
 }

@@ -2,8 +2,8 @@
 /* Surfaces of all kernels that a device's tables tell, as a profile. Docs: docs/theory/kernels.md. */
 #include "calibrate/fit_rows.h"
 #include "calibrate/tables.h"
-#include "platforms/device.h"
-#include "platforms/peer_reduce.h"
+#include "platforms/devices/device.h"
+#include "platforms/devices/peer_reduce.h"
 
 typedef struct {
     char *name; /* "gemm fp8", "gemm fp8, m <= 32" */

@@ -1,8 +1,8 @@
 #pragma once
-/* Published tables of single kernels of serving engines: what surfaces (platforms/surface.h) are
+/* Published tables of single kernels of serving engines: what surfaces (platforms/devices/surface.h) are
  * fitted to. Which one a file is, its columns tell; aiconfigurator's are known. Knows the formats;
  * refuses to know any model. */
-#include "platforms/surface.h"
+#include "platforms/devices/surface.h"
 
 typedef enum {
     RH_TABLED_KERNEL,

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup_supervisor.h"
 #include "base/data.h"
 #include "base/error.h"
-#include "base/warden.h"
 #include "calibrate/pingpong.h"
 #include "cli/calibrate_exchanges.h"
 #include "cli/calibrate_kernels.h"

@@ -6,9 +6,9 @@
 #include <sys/wait.h>
 
 #include "base/child.h"
+#include "base/companion_program.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/sibling.h"
 #include "base/table.h"
 #include "calibrate/kernels_files.h"
 #include "calibrate/kernels_fit.h"
@@ -49,7 +49,7 @@ RhCalibrateKind rh_calibrate_kind(const char *path, GError **error)
 
 char *rh_kernels_program(void)
 {
-    return rh_sibling_program(PROGRAM, "REHEARSE_KERNELS");
+    return rh_companion_program(PROGRAM, "REHEARSE_KERNELS");
 }
 
 /* "allreduce" is what a user says; the program measures all of NCCL. */

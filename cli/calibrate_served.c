@@ -47,7 +47,7 @@ static void append_errors(GString *out, const RhServedFit *fit)
                     {"time to the first token", &fit->ttft[i]},
                     {"tokens a second", &fit->throughput[i]}};
         for (size_t k = 0; k < G_N_ELEMENTS(rows); k++) {
-            const RhFigures *now = &rows[k].e->before, *fitted = &rows[k].e->fitted;
+            const RhErrorStatistics *now = &rows[k].e->before, *fitted = &rows[k].e->fitted;
             if (now->count > 0)
                 rh_table_rowf(table, "  %s|%s|%d|%.1f/%.1f|%.1f/%.1f", parts[i], rows[k].name,
                               now->count, 100 * now->median_abs_error_frac, 100 * now->mape_frac,
@@ -68,7 +68,7 @@ static char *report_of(const RhServedFit *fit)
     return g_string_free(out, FALSE);
 }
 
-static void put_figures(RhJsonWriter *w, const char *key, const RhFigures *f)
+static void put_figures(RhJsonWriter *w, const char *key, const RhErrorStatistics *f)
 {
     rh_json_begin_object(w, key);
     rh_json_put_int(w, "count", f->count);

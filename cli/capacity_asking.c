@@ -72,14 +72,13 @@ static bool check_sizes(const RhCapacityAsking *q, GError **error)
         char *name = g_ptr_array_index(q->names, i);
         g_autoptr(RhPlatform) bare = rh_platform_load(name, NULL); /* why not is told later */
         counted &= !bare || is_counted(name, bare);
-        if (bare && bare->price_usd_per_gpu_hour.value <= 0 &&
-            !rh_profile_costs_has(q->a->prices, name))
+        if (bare && bare->price_usd_per_gpu_hour.value <= 0 && !rh_prices_has(q->a->prices, name))
             g_ptr_array_add(unpriced, name);
     }
     if (counted)
         return true;
     bool unpaid = q->goal.budget_usd > 0 && unpriced->len > 0;
-    g_autofree char *words = rh_profile_costs_words(unpriced);
+    g_autofree char *words = rh_prices_words(unpriced);
     return rh_fail(error, RH_ERROR_USAGE,
                    "capacity needs --gpus 256..4096%s%s\nnote: --gpus  sizes, in steps of "
                    "halves: a range, numbers, or both by commas%s\nhelp: with --tokens and "
@@ -100,7 +99,7 @@ bool rh_capacity_asking_read(RhCapacityAsking *q, GError **error)
                                  .gap_frac = a->gap_frac,
                                  .risk_frac = fmax(a->risk_frac, RH_RISK_LEAST),
                                  .jobs = (int32_t)a->jobs};
-    if (!rh_profile_costs_platforms(a->platforms, q->names, error) ||
+    if (!rh_prices_platforms(a->platforms, q->names, error) ||
         (a->sizes && !rh_capacity_sizes(a->sizes, q->sizes, error)) || !read_dtypes(q, error))
         return false;
     for (guint i = 0; i < q->names->len; i++)
@@ -117,7 +116,7 @@ bool rh_capacity_asking_read(RhCapacityAsking *q, GError **error)
 static RhInputs *load(const RhCapacityAsking *q, const RhCapacitySeries *s, int64_t gpus,
                       GError **error)
 {
-    g_autoptr(GPtrArray) sets = rh_profile_costs_sets(q->a, s->platform);
+    g_autoptr(GPtrArray) sets = rh_prices_sets(q->a, s->platform);
     g_ptr_array_add(sets, g_strdup_printf("nodes=%" G_GINT64_FORMAT, gpus / s->gpus_per_node));
     g_ptr_array_add(sets, NULL);
     g_auto(GStrv) argv = rh_arguments_words(q->a->recorded);

@@ -68,9 +68,9 @@ static bool read_question(Asking *q, GError **error)
 {
     const RhArguments *a = q->a;
     q->goal = (RhServiceTarget){.for_s = a->by_s, .budget_usd = a->budget_usd};
-    return check_question(a, error) && rh_profile_costs_platforms(a->platforms, q->names, error) &&
+    return check_question(a, error) && rh_prices_platforms(a->platforms, q->names, error) &&
            (!a->sizes || rh_capacity_sizes(a->sizes, q->sizes, error)) &&
-           rh_profile_costs_check(a->prices, q->names, error);
+           rh_prices_check(a->prices, q->names, error);
 }
 
 /* --- platforms --- */
@@ -81,7 +81,7 @@ static Offered *offered_new(const RhArguments *a, const char *platform)
     o->words = *a;
     o->words.platform = platform;
     o->words.gpus = 0;
-    o->words.sets = rh_profile_costs_sets(a, platform);
+    o->words.sets = rh_prices_sets(a, platform);
     o->asking.a = &o->words;
     return o;
 }
@@ -122,7 +122,7 @@ static bool check_prices(const Asking *q, GError **error)
             g_ptr_array_add(unknown, (void *)(uintptr_t)o->words.platform);
     }
     return q->goal.budget_usd <= 0 || unknown->len == 0 ||
-           rh_profile_costs_missing("--budget", unknown, error);
+           rh_prices_missing("--budget", unknown, error);
 }
 
 /* That a model has no room on a platform is part of the answer. `left` platforms share what time is left. */

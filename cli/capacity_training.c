@@ -72,7 +72,7 @@ static bool check_prices(const RhCapacityAsking *q, GError **error)
             g_ptr_array_add(unknown, (void *)(uintptr_t)cell->platform);
     }
     return unknown->len == 0 || (apart ? !priced : q->goal.budget_usd <= 0) ||
-           rh_profile_costs_missing(apart ? "--price-kwh" : "--budget", unknown, error);
+           rh_prices_missing(apart ? "--price-kwh" : "--budget", unknown, error);
 }
 
 /* --- the answer --- */
@@ -179,8 +179,7 @@ static int show(RhCapacityAsking *q, GError **error)
 
 static int answer(RhCapacityAsking *q, GError **error)
 {
-    if (!rh_capacity_asking_read(q, error) ||
-        !rh_profile_costs_check(q->a->prices, q->names, error))
+    if (!rh_capacity_asking_read(q, error) || !rh_prices_check(q->a->prices, q->names, error))
         return 2;
     if (!rh_capacity_asking_load(q, error))
         return 3;

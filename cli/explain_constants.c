@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "platforms/devices/power.h"
 #include "platforms/facts.h"
-#include "platforms/power.h"
 #include "strategies/stack_file.h"
 
 #define STACK_PREFIX    "stack."

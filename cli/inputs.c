@@ -8,8 +8,8 @@
 #include "cli/launching.h"
 #include "cli/scenario.h"
 #include "cli/terminal.h"
+#include "platforms/devices/power.h"
 #include "platforms/facts.h"
-#include "platforms/power.h"
 #include "report/format.h"
 
 /* --- loading --- */

@@ -117,7 +117,7 @@ bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *v
                             GError **error)
 {
     bool price = strcmp(key, "price_per_gpu_hour") == 0;
-    if (price ? rh_profile_costs_set(platform, key, value, error)
+    if (price ? rh_prices_set(platform, key, value, error)
               : rh_platform_set(platform, key, value, error))
         return true;
     g_prefix_error(error, "--set ");

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/warden.h"
 #include "cli/backstop.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
         status = report_error(error, argc, argv);
         g_error_free(error);
     }
-    rh_warden_end();
+    rh_supervisor_end();
     if (fflush(stdout) != 0 || ferror(stdout)) {
         rh_terminal_error("standard output could not be written");
         return 3;

@@ -15,7 +15,7 @@ static bool are_names(char **words)
     return true;
 }
 
-bool rh_profile_costs_platforms(const GPtrArray *lists, GPtrArray *names, GError **error)
+bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **error)
 {
     for (guint i = 0; i < lists->len; i++) {
         const char *text = g_ptr_array_index(lists, i);
@@ -79,7 +79,7 @@ static bool unnamed(const char *text, const char *name, const GPtrArray *names, 
                    name, all->str);
 }
 
-bool rh_profile_costs_check(const GPtrArray *prices, const GPtrArray *names, GError **error)
+bool rh_prices_check(const GPtrArray *prices, const GPtrArray *names, GError **error)
 {
     for (guint i = 0; i < prices->len; i++) {
         const char *text = g_ptr_array_index(prices, i), *equals = strrchr(text, '=');
@@ -106,7 +106,7 @@ bool rh_profile_costs_check(const GPtrArray *prices, const GPtrArray *names, GEr
     return true;
 }
 
-GPtrArray *rh_profile_costs_sets(const RhArguments *a, const char *platform)
+GPtrArray *rh_prices_sets(const RhArguments *a, const char *platform)
 {
     GPtrArray *sets = g_ptr_array_new_with_free_func(g_free);
     for (guint i = 0; i < a->sets->len; i++)
@@ -121,7 +121,7 @@ GPtrArray *rh_profile_costs_sets(const RhArguments *a, const char *platform)
     return sets;
 }
 
-bool rh_profile_costs_set(RhPlatform *platform, const char *key, const char *value, GError **error)
+bool rh_prices_set(RhPlatform *platform, const char *key, const char *value, GError **error)
 {
     g_auto(GStrv) parts = g_strsplit(value, "@", 2);
     const char *month = parts[0] ? parts[1] : NULL;
@@ -134,12 +134,12 @@ bool rh_profile_costs_set(RhPlatform *platform, const char *key, const char *val
     return true;
 }
 
-bool rh_profile_costs_has(const GPtrArray *prices, const char *platform)
+bool rh_prices_has(const GPtrArray *prices, const char *platform)
 {
     return price_word(prices, platform) != NULL;
 }
 
-char *rh_profile_costs_words(const GPtrArray *names)
+char *rh_prices_words(const GPtrArray *names)
 {
     g_autoptr(GString) words = g_string_new(NULL);
     for (guint i = 0; i < names->len; i++) {
@@ -150,9 +150,9 @@ char *rh_profile_costs_words(const GPtrArray *names)
     return g_string_free(g_steal_pointer(&words), FALSE);
 }
 
-bool rh_profile_costs_missing(const char *option, const GPtrArray *names, GError **error)
+bool rh_prices_missing(const char *option, const GPtrArray *names, GError **error)
 {
-    g_autofree char *help = rh_profile_costs_words(names);
+    g_autofree char *help = rh_prices_words(names);
     g_autoptr(GString) unknown = g_string_new(NULL);
     for (guint i = 0; i < names->len; i++)
         g_string_append_printf(unknown, "%s%s", i > 0 ? ", " : "", (char *)names->pdata[i]);

@@ -1,8 +1,8 @@
 #include "cli/room_words.h"
 
-#include "base/record.h"
+#include "accuracy/record.h"
 #include "cli/terminal.h"
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 
 static const RhConstraint *all_of(const GArray *constraints)
 {
@@ -39,7 +39,7 @@ static char *idle_risk(const RhProblem *c, const GArray *constraints)
         g_autofree char *word = rh_constraint_text(limit);
         return g_strdup_printf("changes nothing: --limit %s decides in its place", word);
     }
-    RhLikeness like = rh_likeness_of(c);
+    RhEvidenceKey like = rh_evidence_key_of(c);
     return rh_record_odds(rh_record_shipped(), &like)
                ? NULL
                : g_strdup("changes nothing: of runs like these it is not known how many ran out");

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/lines.h"
+#include "base/line_reader.h"
 
 static const char *const kinds[] = {"straggler", "link", NULL};
 

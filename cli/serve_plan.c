@@ -110,9 +110,9 @@ static int run(const RhArguments *a, GError **error)
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     g_ptr_array_add(names, (gpointer)a->platform);
     if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
-        !rh_profile_costs_check(a->prices, names, error) || !rh_serve_asking_given(&p, error))
+        !rh_prices_check(a->prices, names, error) || !rh_serve_asking_given(&p, error))
         return 2;
-    g_autoptr(GPtrArray) sets = rh_profile_costs_sets(a, a->platform);
+    g_autoptr(GPtrArray) sets = rh_prices_sets(a, a->platform);
     words.sets = sets;
     if (!rh_serve_asking_load(&p, error))
         return 3;

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
-#include "base/number.h"
 #include "cli/commands.h"
 #include "cli/terminal.h"
 #include "report/format.h"

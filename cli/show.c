@@ -10,7 +10,7 @@
 #include "cli/output.h"
 #include "cli/show_machine.h"
 #include "cli/show_workload.h"
-#include "platforms/power.h"
+#include "platforms/devices/power.h"
 #include "report/draw_platform.h"
 #include "report/format.h"
 #include "report/json_show.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
-#include "platforms/machine.h"
+#include "platforms/machine/machine.h"
 
 #define FILE_MAX ((gsize)64 << 20)
 

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
+#include "accuracy/record.h"
 #include "base/error.h"
-#include "base/record.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "report/json_facts.h"
@@ -23,10 +23,10 @@ static void progress(const char *what, int32_t done, int32_t total, void *user)
 }
 
 /* What --tolerance says of the result. Caller frees. */
-static GPtrArray *missed_of(const RhJudged *judged, bool asked, double tolerance_frac)
+static GPtrArray *missed_of(const RhEvaluation *judged, bool asked, double tolerance_frac)
 {
     GPtrArray *missed = g_ptr_array_new_with_free_func(g_free);
-    RhFigures f = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL).figures;
+    RhErrorStatistics f = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL).figures;
     if (asked && f.count == 0)
         g_ptr_array_add(missed, g_strdup("no step could be judged"));
     else if (asked && f.mape_frac > tolerance_frac)
@@ -63,7 +63,7 @@ static bool is_named(const Predictors *p, const char *name)
 }
 
 /* Sizes of a platform differ in nodes alone. One of a file that is gone, and a server, are left out. */
-static void add_row(Predictors *p, const RhJudgedRow *row)
+static void add_row(Predictors *p, const RhEvaluatedRun *row)
 {
     g_autofree char *node = g_strndup(row->platform, strcspn(row->platform, ":"));
     RhPlatform *platform = is_named(p, node) ? NULL : rh_platform_load(row->platform, NULL);
@@ -75,7 +75,7 @@ static void add_row(Predictors *p, const RhJudgedRow *row)
         add_predictor(p, g_steal_pointer(&name), NULL, stack);
 }
 
-static char *facts_of(const RhJudged *judged)
+static char *facts_of(const RhEvaluation *judged)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) platforms =
@@ -84,7 +84,7 @@ static char *facts_of(const RhJudged *judged)
     g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(g_free);
     Predictors p = {names, questions, cases, platforms};
     for (guint i = 0; i < judged->rows->len; i++) {
-        const RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
         if (row->platform && row->stack)
             add_row(&p, row);
     }
@@ -92,7 +92,7 @@ static char *facts_of(const RhJudged *judged)
                                    (const char *const *)names->pdata, names->len);
 }
 
-static char *page_of(const RhJudged *judged, const RhRecord *record, const GPtrArray *missed)
+static char *page_of(const RhEvaluation *judged, const RhRecord *record, const GPtrArray *missed)
 {
     g_autofree char *text = rh_report_judged_text(judged, record, false);
     g_autofree char *json = rh_report_judged_json(judged, missed);
@@ -112,7 +112,7 @@ static char *page_of(const RhJudged *judged, const RhRecord *record, const GPtrA
     return rh_report_page(&page);
 }
 
-static bool write_files(const RhArguments *a, const RhJudged *judged, const RhRecord *record,
+static bool write_files(const RhArguments *a, const RhEvaluation *judged, const RhRecord *record,
                         const GPtrArray *missed, GError **error)
 {
     for (guint i = 0; i < a->outputs->len; i++) {
@@ -142,7 +142,7 @@ static bool load_there(const RhArguments *a, RhRecord **there, GError **error)
 
 /* Writes the record that plans read error bars and odds from. Of a record that is `there` the other part stays: that of services, or
  * that of training. */
-static bool write_record(const RhArguments *a, const RhJudged *judged, RhRecord *record,
+static bool write_record(const RhArguments *a, const RhEvaluation *judged, RhRecord *record,
                          RhRecord *there, GError **error)
 {
     if (!a->record)
@@ -156,10 +156,10 @@ static bool write_record(const RhArguments *a, const RhJudged *judged, RhRecord 
 }
 
 /* By RhCaseKind. */
-static RhJudged *(*const judges[])(const RhCaseTable *, const RhCasesOptions *, GError **) = {
+static RhEvaluation *(*const judges[])(const RhCaseTable *, const RhCasesOptions *, GError **) = {
     rh_cases_judge, rh_served_judge, rh_caches_judge, rh_exchanges_judge};
 
-static RhJudged *judge(const RhArguments *a, const RhCasesOptions *options, GError **error)
+static RhEvaluation *judge(const RhArguments *a, const RhCasesOptions *options, GError **error)
 {
     if (a->cases && g_pattern_match_simple("*.jsonl*", a->cases))
         return rh_timeline_judge(a->cases, a->platform, options, error);
@@ -169,10 +169,10 @@ static RhJudged *judge(const RhArguments *a, const RhCasesOptions *options, GErr
 }
 
 /* Was any row judged, by its time or its memory? */
-static bool any_said(const RhJudged *judged)
+static bool any_said(const RhEvaluation *judged)
 {
     for (guint i = 0; i < judged->rows->len; i++)
-        if (!g_array_index(judged->rows, RhJudgedRow, i).skipped)
+        if (!g_array_index(judged->rows, RhEvaluatedRun, i).skipped)
             return true;
     return false;
 }
@@ -186,7 +186,7 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     g_autoptr(RhRecord) there = NULL;
     if (!load_there(a, &there, error))
         return 3;
-    g_autoptr(RhJudged) judged = judge(a, &options, error);
+    g_autoptr(RhEvaluation) judged = judge(a, &options, error);
     rh_terminal_progress_end();
     if (!judged)
         return 3;

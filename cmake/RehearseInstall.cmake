@@ -1,6 +1,6 @@
 # librehearse: everything up to the search as one static library, its headers, a pkg-config file, the
 # catalogues, and the program. `cmake --install BUILD --prefix P`; examples/ are compiled against both.
-set(parts base platforms workloads sim engine strategies)
+set(parts base accuracy platforms workloads sim engine strategies)
 list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:rh_\\1>" OUTPUT_VARIABLE objects)
 add_library(librehearse STATIC ${objects})
 set_target_properties(librehearse PROPERTIES OUTPUT_NAME rehearse LINKER_LANGUAGE CXX)
@@ -11,7 +11,7 @@ target_link_libraries(librehearse INTERFACE PkgConfig::GLIB PkgConfig::CJSON Pkg
 configure_file(cmake/rehearse.pc.in rehearse.pc @ONLY)
 install(TARGETS librehearse rehearse COMPONENT rehearse)
 install(FILES include/rehearse.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rehearse COMPONENT rehearse)
-foreach(part base platforms workloads sim strategies)
+foreach(part base accuracy platforms workloads sim strategies)
   install(DIRECTORY ${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rehearse COMPONENT rehearse
     FILES_MATCHING PATTERN "*.h" PATTERN "*_private.h" EXCLUDE PATTERN "*_internal.h" EXCLUDE
     PATTERN "data" EXCLUDE)

@@ -18,7 +18,7 @@ int main(void)
     const RhStack *stack =
         rh_stack_by_name("megatron", NULL); /* what its software makes of the links */
     g_autoptr(RhPlatform) platform = rh_stack_platform(stack, hardware);
-    RhCase question = {
+    RhProblem question = {
         model,
         platform,
         stack,

@@ -14,7 +14,7 @@ int main(void)
     g_autoptr(RhPlatform) platform = model ? rh_platform_load(cluster, &error) : NULL;
     RhLayout layout = rh_layout_default();
     bool fine = platform && rh_layout_parse("tp8,dp2", &layout, &error);
-    RhCase job = {.model = model, .platform = platform, .stack = rh_stack_by_name("bare", NULL)};
+    RhProblem job = {.model = model, .platform = platform, .stack = rh_stack_by_name("bare", NULL)};
     job.job = (RhJob){.global_batch = 2, .sequence = 4096, .gpus = 16, .recipe = &rh_recipe_bf16};
     g_autoptr(RhProgram) program = fine ? rh_train_build(&job, &layout, &error) : NULL;
     RhEngineOptions options = {0};

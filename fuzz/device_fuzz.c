@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "fuzz/fuzzkit.h"
-#include "platforms/device.h"
+#include "platforms/devices/device.h"
 
 static void check_kernel(const RhDevice *device, const RhKernel *kernel)
 {

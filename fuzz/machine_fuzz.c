@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "fuzz/fuzzkit.h"
-#include "platforms/machine.h"
+#include "platforms/machine/machine.h"
 #include "platforms/platform.h"
 
 static void check_file(const char *json)

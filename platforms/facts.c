@@ -233,7 +233,7 @@ GArray *rh_facts_of_tiers(const RhPlatform *p)
 {
     GArray *out = listed_new();
     for (int32_t t = 0; t < p->tiers_count; t++) {
-        const RhTier *tier = &p->tiers[t];
+        const RhSwitchLevel *tier = &p->tiers[t];
         RhListedFact hop = {.key = g_strconcat(tier->name, ".hop_latency", NULL),
                             .kind = RH_QUANTITY_S,
                             .range = &rh_range_hop_s,

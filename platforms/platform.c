@@ -6,13 +6,13 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "platforms/catalogue.h"
+#include "platforms/devices/power.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
-#include "platforms/power.h"
 
 #define NODES_MAX (1 << 20)
 
-static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *tier)
+static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhSwitchLevel *tier)
 {
     tier->name = rh_intern(rh_json_string(doc, node, "name"));
     tier->rail_optimised = rh_json_bool_or(doc, node, "rail_optimised", false);
@@ -33,14 +33,14 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhTier *ti
 /* Groups nest, names are told apart, and rails that have merged stay merged. */
 static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p, int32_t t)
 {
-    const RhTier *tier = &p->tiers[t];
+    const RhSwitchLevel *tier = &p->tiers[t];
     static const char *const taken[] = {"nvlink", "nic",       "host", "nvme", "islands",
                                         "torus",  "dragonfly", "",     NULL};
     if (g_strv_contains(taken, tier->name) || strchr(tier->name, '/') != NULL)
         rh_json_problem(doc, node, NULL, "\"%s\" cannot be the name of a tier", tier->name);
     if (t == 0)
         return;
-    const RhTier *below = &p->tiers[t - 1];
+    const RhSwitchLevel *below = &p->tiers[t - 1];
     for (int32_t i = 0; i < t; i++)
         if (g_str_equal(tier->name, p->tiers[i].name))
             rh_json_problem(doc, node, NULL, "two tiers are called \"%s\"", tier->name);

@@ -7,14 +7,14 @@
  * and switch group. Tier 0 joins nodes to leaves, and so on; the last tier is the root and has no
  * uplink. Besides, links between the memories of GPUs and hosts, and to the drives of a node; only
  * copies cross them. Where a node's GPUs are not on one switch, or nodes not in a tree, links of
- * another kind lie behind all these (platforms/wiring.h). rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
+ * another kind lie behind all these (platforms/fabric/wiring.h). rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
  * its group uplinks are per (group, rail) and same-rail traffic inside the group stays below. Does
  * not know what runs on it. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "platforms/device.h"
+#include "platforms/devices/device.h"
 
 #define RH_TIERS_MAX 8
 #define RH_TORUS_MAX 4
@@ -30,9 +30,9 @@ typedef struct {
     bool rail_optimised;
     /* added for each time a route climbs to this tier (up and down together) */
     RhFact hop_latency_s;
-} RhTier;
+} RhSwitchLevel;
 
-typedef struct RhWiring RhWiring; /* platforms/wiring.h */
+typedef struct RhWiring RhWiring; /* platforms/fabric/wiring.h */
 
 /* Who goes first on a busy link. */
 typedef enum {
@@ -135,7 +135,7 @@ typedef struct {
     RhFact pue; /* power of the building over that of the machines in it; 0: unknown */
     RhFact price_usd_per_gpu_hour; /* value 0 = unknown */
     int32_t tiers_count;           /* 0: one node only */
-    RhTier tiers[RH_TIERS_MAX];
+    RhSwitchLevel tiers[RH_TIERS_MAX];
     GArray *link_changes; /* RhLinkChange; one for a link at most */
     GArray *gpu_speeds;   /* RhGpuSpeed; ascending, one for a GPU at most */
     const char *profile;  /* interned: the file laid over it and what it is of; NULL: none */

@@ -1,15 +1,15 @@
 /* "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s": a cluster in one line, for tests and quick questions.
  *
  * DEVICE:GPUSxNODES, then KEY:VALUE. What is not said comes from the node of the device's generation
- * (platforms/generation.c), with that platform's sources. */
+ * (platforms/devices/generation.c), with that platform's sources. */
 #include <string.h>
 
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/units.h"
 #include "platforms/catalogue.h"
+#include "platforms/devices/generation.h"
 #include "platforms/facts.h"
-#include "platforms/generation.h"
 #include "platforms/platform_private.h"
 
 #define TEMPLATE_OTHERWISE "dgx-h100"
@@ -164,14 +164,14 @@ static bool build_tiers(RhPlatform *p, const Tree *tree, GError **error)
                        "oversub needs leaves\nhelp: add leaf:NODES, nodes below one leaf switch");
     p->tiers_count = 0;
     if (tree->leaf_nodes > 0)
-        p->tiers[p->tiers_count++] = (RhTier){
+        p->tiers[p->tiers_count++] = (RhSwitchLevel){
             .name = rh_intern("leaf"),
             .nodes_per_group = (int32_t)tree->leaf_nodes,
             .oversubscription = fact_from_line(tree->oversubscription),
             .rail_optimised = tree->rail_optimised,
             .hop_latency_s = hop_s,
         };
-    p->tiers[p->tiers_count++] = (RhTier){
+    p->tiers[p->tiers_count++] = (RhSwitchLevel){
         .name = rh_intern("spine"),
         .nodes_per_group = 1 << 20,
         .oversubscription = fact_from_line(1),

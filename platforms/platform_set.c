@@ -5,9 +5,9 @@
 #include "base/intern.h"
 #include "base/nearest_names.h"
 #include "base/units.h"
+#include "platforms/fabric/protocol.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
-#include "platforms/protocol.h"
 
 #define DEVICE_KEY "device."
 static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node", NULL};
@@ -131,7 +131,7 @@ static bool set_tier(RhPlatform *p, const char *key, const char *value, bool *kn
 {
     *known = true;
     for (int32_t t = 0; t < p->tiers_count; t++) {
-        RhTier *tier = &p->tiers[t];
+        RhSwitchLevel *tier = &p->tiers[t];
         size_t length = strlen(tier->name);
         if (strncmp(key, tier->name, length) != 0 || key[length] != '.')
             continue;

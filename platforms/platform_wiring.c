@@ -1,9 +1,9 @@
 /* "islands", "mesh", "torus" and "dragonfly" of a platform's file. */
 #include "base/error.h"
 #include "base/intern.h"
+#include "platforms/fabric/wiring.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
-#include "platforms/wiring.h"
 
 #define GROUPS_MAX 4096 /* keeps the links between them far inside int32 */
 
@@ -78,14 +78,14 @@ static void make_root(RhJson *doc, const RhJsonNode *node, const RhWiring *wirin
 {
     p->outside = wiring;
     p->tiers_count = 1;
-    p->tiers[0] = (RhTier){.name = rh_intern(wiring->name),
-                           .nodes_per_group = RH_PLATFORM_GPUS_MAX,
-                           .oversubscription = {.value = 1,
-                                                .tag = RH_TAG_DATASHEET,
-                                                .source = rh_intern("root: no uplink"),
-                                                .date = rh_intern("")},
-                           .hop_latency_s = rh_json_fact_within(doc, node, "hop_latency",
-                                                                RH_QUANTITY_S, &rh_range_hop_s)};
+    p->tiers[0] = (RhSwitchLevel){.name = rh_intern(wiring->name),
+                                  .nodes_per_group = RH_PLATFORM_GPUS_MAX,
+                                  .oversubscription = {.value = 1,
+                                                       .tag = RH_TAG_DATASHEET,
+                                                       .source = rh_intern("root: no uplink"),
+                                                       .date = rh_intern("")},
+                                  .hop_latency_s = rh_json_fact_within(
+                                      doc, node, "hop_latency", RH_QUANTITY_S, &rh_range_hop_s)};
 }
 
 static void read_torus(RhJson *doc, const RhJsonNode *node, RhPlatform *p)

@@ -6,9 +6,9 @@
 #include "base/intern.h"
 #include "base/json.h"
 #include "platforms/catalogue.h"
+#include "platforms/fabric/protocol.h"
 #include "platforms/facts.h"
 #include "platforms/platform_private.h"
-#include "platforms/protocol.h"
 
 #define SCHEMA "rehearse.profile/1"
 
@@ -17,10 +17,11 @@
 #define PEERS      "device.peer_reduce"
 
 /* By kind of kernel: what facts of it begin with, and the key of the shapes that these are of. */
-static const char *const facts_of[] = {
-    [RH_SHAPES_GEMM] = "device.gemm.", [RH_SHAPES_ATTENTION] = "device.attention."};
-static const char *const shapes_of[] = {
-    [RH_SHAPES_GEMM] = "device.gemm.shapes", [RH_SHAPES_ATTENTION] = "device.attention.shapes"};
+static const char *const facts_of[] = {[RH_CALIBRATED_RANGE_GEMM] = "device.gemm.",
+                                       [RH_CALIBRATED_RANGE_ATTENTION] = "device.attention."};
+static const char *const shapes_of[] = {[RH_CALIBRATED_RANGE_GEMM] = "device.gemm.shapes",
+                                        [RH_CALIBRATED_RANGE_ATTENTION] =
+                                            "device.attention.shapes"};
 
 const char *rh_profile_shapes_key(RhShapesKind kind)
 {
@@ -34,8 +35,8 @@ typedef struct {
     GPtrArray *surfaces;          /* RhSurface; NULL: it lists no kernels. Never changed in place */
     RhPeerReduce *peers;          /* NULL: not said */
     RhGemmCorrection *correction; /* likewise */
-    bool fits_kind[RH_SHAPES_LAST];  /* it has constants of that kind of kernel */
-    RhShapes shapes[RH_SHAPES_LAST]; /* that those are of, where it says */
+    bool fits_kind[RH_CALIBRATED_RANGE_LAST]; /* it has constants of that kind of kernel */
+    RhCalibratedRange shapes[RH_CALIBRATED_RANGE_LAST]; /* that those are of, where it says */
     char *hash;
     const char *note; /* "h200.json: raw.csv: NVIDIA H200, ...": what reports say of it; interned */
 } Profile;
@@ -96,12 +97,12 @@ static void read_kernels(RhJson *doc, const RhJsonNode *facts, Profile *f)
 static bool read_shapes(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *n, Profile *f)
 {
     const char *key = rh_json_key(n);
-    for (int kind = 0; kind < RH_SHAPES_LAST; kind++) {
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++) {
         f->fits_kind[kind] |= g_str_has_prefix(key, facts_of[kind]);
         if (strcmp(key, shapes_of[kind]) != 0)
             continue;
         if (rh_json_object(doc, facts, key))
-            rh_shapes_read(doc, n, (RhShapesKind)kind, &f->shapes[kind]);
+            rh_calibrated_range_read(doc, n, (RhShapesKind)kind, &f->shapes[kind]);
         return true;
     }
     return false;
@@ -216,7 +217,7 @@ static void lay(const Profile *f, RhPlatform *p)
         d->peers = *f->peers;
     if (f->correction)
         d->correction = *f->correction;
-    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
         if (f->fits_kind[kind])
             d->curves.shapes[kind] = f->shapes[kind];
     rh_platform_hash_add(p, "profile", f->hash);

@@ -5,9 +5,9 @@
  *    "facts": {"nic.latency": {"value": "0.11ms", "low": "0.10ms", "high": "0.12ms",
  *                              "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
  *
- * Keys are the paths of `--set`, "device.gemm.correction" (platforms/gemm_correction.h) and
- * "device.kernels", a list (platforms/surface.h), and "device.peer_reduce" (platforms/peer_reduce.h); and
- * "device.gemm.shapes", "device.attention.shapes" (platforms/shapes.h): a profile with facts of a kind of kernel and
+ * Keys are the paths of `--set`, "device.gemm.correction" (platforms/devices/gemm_correction.h) and
+ * "device.kernels", a list (platforms/devices/surface.h), and "device.peer_reduce" (platforms/devices/peer_reduce.h); and
+ * "device.gemm.shapes", "device.attention.shapes" (platforms/devices/calibrated_range.h): a profile with facts of a kind of kernel and
  * no shapes takes the device's away. Facts of a device hold for the one that "device" names. */
 #include "base/json.h"
 #include "platforms/platform.h"

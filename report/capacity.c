@@ -3,7 +3,7 @@
 #include "base/table.h"
 #include "report/capacity_words.h"
 #include "report/format.h"
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 
 #define ROWS_MAX 20
 
@@ -313,7 +313,7 @@ static void append_kept(GString *out, const RhCapacityAnswer *a)
     const char *what = a->goal->by_s <= 0         ? "budget: kept"
                        : a->goal->budget_usd <= 0 ? "date: kept"
                                                   : "date and budget: kept";
-    RhLikeness like = rh_likeness_of(&cell->c);
+    RhEvidenceKey like = rh_evidence_key_of(&cell->c);
     g_autofree char *widest =
         cell->r->bar ? NULL : g_strdup_printf(", the widest of %s models", like.kind);
     g_autofree char *line =

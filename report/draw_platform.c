@@ -194,7 +194,7 @@ static void draw_nodes(Picture *d)
 /* "oversubscribed 7:1 d, " or "" at the root. */
 static char *tier_uplink(const RhPlatform *p, int t, bool root)
 {
-    const RhTier *tier = &p->tiers[t];
+    const RhSwitchLevel *tier = &p->tiers[t];
     if (root)
         return g_strdup("");
     char ratio[G_ASCII_DTOSTR_BUF_SIZE];
@@ -221,7 +221,7 @@ static char *wiring_text(const RhPlatform *p)
 static void draw_tier(Picture *d, int t)
 {
     const RhPlatform *p = d->p;
-    const RhTier *tier = &p->tiers[t];
+    const RhSwitchLevel *tier = &p->tiers[t];
     bool root = t + 1 == d->tiers_used;
     int y = storey_y(d, t + 1), groups = groups_count(p, t);
     int span = MIN(tier->nodes_per_group, p->nodes_count);

@@ -27,9 +27,9 @@ static const char *unit_of(const char *metric)
     return "s";
 }
 
-static const RhJudgedRow *row_at(const RhJudged *judged, guint i)
+static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
 {
-    return &g_array_index(judged->rows, RhJudgedRow, i);
+    return &g_array_index(judged->rows, RhEvaluatedRun, i);
 }
 
 /* "4.5", or "-" where there is nothing. Caller frees. */
@@ -40,17 +40,17 @@ static char *percent(double frac)
 
 /* --- text --- */
 
-static guint late_count(const RhJudged *judged)
+static guint late_count(const RhEvaluation *judged)
 {
     guint count = 0;
     for (guint i = 0; i < judged->rows->len; i++)
-        count += rh_judged_late(row_at(judged, i));
+        count += rh_evaluation_late(row_at(judged, i));
     return count;
 }
 
-static void append_answer(GString *out, const RhJudged *judged, const RhJudgedFigures *all)
+static void append_answer(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
 {
-    const RhFigures *f = &all->figures;
+    const RhErrorStatistics *f = &all->figures;
     guint rows = judged->rows->len, late = late_count(judged), reached = rows - late, said = rows;
     for (guint i = 0; i < rows; i++)
         said -= row_at(judged, i)->skipped != NULL;
@@ -78,7 +78,7 @@ static void append_answer(GString *out, const RhJudged *judged, const RhJudgedFi
             100 * all->regret_worst_frac);
 }
 
-static void append_group(RhTable *table, const RhJudgedFigures *f)
+static void append_group(RhTable *table, const RhEvaluationFigures *f)
 {
     g_autofree char *tau =
         f->rivals_count ? g_strdup_printf("%.2f", f->kendall_tau) : g_strdup("-");
@@ -94,18 +94,18 @@ static void append_group(RhTable *table, const RhJudgedFigures *f)
 
 static int larger(const void *a, const void *b)
 {
-    const RhJudgedFigures *x = a, *y = b;
+    const RhEvaluationFigures *x = a, *y = b;
     return x->figures.count != y->figures.count ? (x->figures.count < y->figures.count ? 1 : -1)
                                                 : strcmp(x->name, y->name);
 }
 
 /* The groups with steps, the largest first where not all are shown. */
-static GArray *groups_of(const RhJudged *judged, RhJudgedBy by, bool by_size)
+static GArray *groups_of(const RhEvaluation *judged, RhEvaluationGroup by, bool by_size)
 {
-    GArray *groups = g_array_new(FALSE, FALSE, sizeof(RhJudgedFigures));
-    g_autofree const char **names = rh_judged_groups(judged, by);
+    GArray *groups = g_array_new(FALSE, FALSE, sizeof(RhEvaluationFigures));
+    g_autofree const char **names = rh_evaluation_groups(judged, by);
     for (const char **name = names; *name; name++) {
-        RhJudgedFigures f = rh_judged_figures(judged, by, *name);
+        RhEvaluationFigures f = rh_evaluation_figures(judged, by, *name);
         g_array_append_val(groups, f);
     }
     if (by_size)
@@ -117,9 +117,9 @@ static GArray *groups_of(const RhJudged *judged, RhJudgedBy by, bool by_size)
 
 #define SHOWN_SHORT 6 /* kinds of groups, where not all are told */
 
-static void append_groups(GString *out, const RhJudged *judged, bool verbose)
+static void append_groups(GString *out, const RhEvaluation *judged, bool verbose)
 {
-    static const RhJudgedBy shown[] = {
+    static const RhEvaluationGroup shown[] = {
         RH_JUDGED_BY_PART,  RH_JUDGED_BY_METRIC, RH_JUDGED_BY_EVIDENCE, RH_JUDGED_BY_GROUP,
         RH_JUDGED_BY_TABLE, RH_JUDGED_BY_DEVICE, RH_JUDGED_BY_FAMILY,   RH_JUDGED_BY_STACK};
     size_t count = verbose ? G_N_ELEMENTS(shown) : SHOWN_SHORT;
@@ -128,22 +128,23 @@ static void append_groups(GString *out, const RhJudged *judged, bool verbose)
         g_autoptr(GArray) groups = groups_of(judged, shown[i], i > 0);
         if (groups->len > 0)
             rh_table_rowf(table, "by %s, %%|steps|median|mean|90th|worst|bias|tau|regret",
-                          rh_judged_by_name(shown[i]));
+                          rh_evaluation_by_name(shown[i]));
         bool whole = verbose || shown[i] == RH_JUDGED_BY_GROUP;
         for (guint k = 0; k < groups->len && (whole || k < ROWS_MOST); k++)
-            append_group(table, &g_array_index(groups, RhJudgedFigures, k));
+            append_group(table, &g_array_index(groups, RhEvaluationFigures, k));
     }
     rh_table_append(table, out, "");
 }
 
 static int worse(const void *a, const void *b)
 {
-    const RhJudgedRow *x = *(const RhJudgedRow *const *)a, *y = *(const RhJudgedRow *const *)b;
-    double p = fabs(rh_judged_error_frac(x)), q = fabs(rh_judged_error_frac(y));
+    const RhEvaluatedRun *x = *(const RhEvaluatedRun *const *)a,
+                         *y = *(const RhEvaluatedRun *const *)b;
+    double p = fabs(rh_evaluation_error_frac(x)), q = fabs(rh_evaluation_error_frac(y));
     return p < q ? 1 : p > q ? -1 : x->line - y->line;
 }
 
-static void append_worst(GString *out, const RhJudged *judged, bool verbose)
+static void append_worst(GString *out, const RhEvaluation *judged, bool verbose)
 {
     g_autoptr(GPtrArray) rows = g_ptr_array_new();
     g_autoptr(RhTable) table = rh_table_new(">>>><");
@@ -156,19 +157,19 @@ static void append_worst(GString *out, const RhJudged *judged, bool verbose)
     rh_table_rowf(table, "line|measured|predicted|error|%s",
                   verbose ? "all, worst first" : "the worst");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
-        const RhJudgedRow *r = g_ptr_array_index(rows, i);
+        const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
         const char *place = judged->shipped ? r->id : strrchr(r->id, ':') + 1;
         g_autofree char *what = g_strdup_printf("%s %s %.60s", r->model, r->device, r->strategy);
         g_autofree char *cut =
             verbose ? g_strdup(what) : g_strndup(what, judged->shipped ? 24 : 40);
         const char *unit = unit_of(r->metric);
         rh_table_rowf(table, "%s|%.4g %s|%.4g %s|%+.1f %%|%s", place, r->measured_s, unit,
-                      r->predicted_s, unit, 100 * rh_judged_error_frac(r), cut);
+                      r->predicted_s, unit, 100 * rh_evaluation_error_frac(r), cut);
     }
     rh_table_append(table, out, "");
 }
 
-static void append_memory(GString *out, const RhJudgedFigures *all)
+static void append_memory(GString *out, const RhEvaluationFigures *all)
 {
     int32_t ran = all->ran_and_fits + all->ran_but_refused,
             failed = all->failed_and_refused + all->failed_but_fits;
@@ -183,17 +184,17 @@ static void append_memory(GString *out, const RhJudgedFigures *all)
         g_string_append_c(out, '\n');
 }
 
-static double peak_error_frac(const RhJudgedRow *row)
+static double peak_error_frac(const RhEvaluatedRun *row)
 {
-    return rh_judged_peak_bytes(row) / row->measured_peak_bytes - 1;
+    return rh_evaluation_peak_bytes(row) / row->measured_peak_bytes - 1;
 }
 
-static void append_peaks(GString *out, const RhJudged *judged, const RhJudgedFigures *all)
+static void append_peaks(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
 {
-    const RhFigures *f = &all->peaks;
+    const RhErrorStatistics *f = &all->peaks;
     if (f->count == 0)
         return;
-    const RhJudgedRow *worst = row_at(judged, (guint)f->worst);
+    const RhEvaluatedRun *worst = row_at(judged, (guint)f->worst);
     g_string_append_printf(
         out,
         "peaks: off by %.1f %% in the median of %d measured; mean %.1f, 90th %.1f, bias %+.1f %%;\n"
@@ -213,13 +214,13 @@ static int commoner(const void *a, const void *b)
     return x->count != y->count ? y->count - x->count : x->line - y->line;
 }
 
-static void append_skipped(GString *out, const RhJudged *judged, bool verbose)
+static void append_skipped(GString *out, const RhEvaluation *judged, bool verbose)
 {
     g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
     for (guint i = 0; i < judged->rows->len; i++) {
-        const RhJudgedRow *row = row_at(judged, i);
+        const RhEvaluatedRun *row = row_at(judged, i);
         guint k = 0;
-        if (!row->skipped || rh_judged_late(row)) /* these are told first */
+        if (!row->skipped || rh_evaluation_late(row)) /* these are told first */
             continue;
         while (k < reasons->len && strcmp(g_array_index(reasons, Reason, k).why, row->skipped))
             k++;
@@ -238,10 +239,10 @@ static void append_skipped(GString *out, const RhJudged *judged, bool verbose)
                                reasons->len - REASONS_MOST);
 }
 
-char *rh_report_judged_text(const RhJudged *judged, const RhRecord *record, bool verbose)
+char *rh_report_judged_text(const RhEvaluation *judged, const RhRecord *record, bool verbose)
 {
     GString *out = g_string_new(NULL);
-    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
     append_answer(out, judged, &all);
     append_memory(out, &all);
     append_peaks(out, judged, &all);
@@ -260,7 +261,7 @@ char *rh_report_judged_text(const RhJudged *judged, const RhRecord *record, bool
 
 /* --- JSON --- */
 
-static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
+static void put_case(RhJsonWriter *w, const RhEvaluatedRun *row)
 {
     static const char *const standings[RH_STANDING_LAST] = {"measured", "from memory", "computed"};
     bool said = row->skipped == NULL, timed = said && row->measured_s > 0;
@@ -272,9 +273,9 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_put_or_null(w, "measured", row->measured_s, timed);
     rh_put_or_null(w, "predicted", row->predicted_s, timed);
     rh_json_put_string(w, "unit", unit_of(metric));
-    rh_put_or_null(w, "error_frac", timed ? rh_judged_error_frac(row) : 0, timed);
+    rh_put_or_null(w, "error_frac", timed ? rh_evaluation_error_frac(row) : 0, timed);
     if (said && row->capacity_bytes > 0)
-        rh_json_put_bool(w, "fits", rh_judged_fits(row));
+        rh_json_put_bool(w, "fits", rh_evaluation_fits(row));
     else
         rh_json_put_null(w, "fits");
     rh_json_put_string(w, "skipped", row->skipped);
@@ -291,14 +292,14 @@ static void put_case(RhJsonWriter *w, const RhJudgedRow *row)
     rh_put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
     bool peaked = said && row->measured_peak_bytes > 0 && row->peak_bytes > 0;
     rh_put_or_null(w, "memory_peak_measured_bytes", row->measured_peak_bytes, peaked);
-    rh_put_or_null(w, "memory_peak_counted_bytes", rh_judged_peak_bytes(row), peaked);
+    rh_put_or_null(w, "memory_peak_counted_bytes", rh_evaluation_peak_bytes(row), peaked);
     rh_put_or_null(w, "memory_peak_error_frac", peaked ? peak_error_frac(row) : 0, peaked);
     rh_put_or_null(w, "memory_capacity_bytes", row->capacity_bytes,
                    said && row->capacity_bytes > 0);
     rh_json_end_object(w);
 }
 
-static void put_figures(RhJsonWriter *w, const RhJudgedFigures *f)
+static void put_figures(RhJsonWriter *w, const RhEvaluationFigures *f)
 {
     bool any = f->figures.count > 0;
     rh_json_put_int(w, "count", f->figures.count);
@@ -323,7 +324,7 @@ static void put_figures(RhJsonWriter *w, const RhJudgedFigures *f)
     rh_json_end_object(w);
 }
 
-static void put_peaks(RhJsonWriter *w, const RhFigures *f)
+static void put_peaks(RhJsonWriter *w, const RhErrorStatistics *f)
 {
     bool any = f->count > 0;
     rh_json_begin_object(w, "memory_peaks");
@@ -336,15 +337,15 @@ static void put_peaks(RhJsonWriter *w, const RhFigures *f)
     rh_json_end_object(w);
 }
 
-static void put_groups(RhJsonWriter *w, const RhJudged *judged)
+static void put_groups(RhJsonWriter *w, const RhEvaluation *judged)
 {
     rh_json_begin_array(w, "groups");
     for (int by = 0; by < RH_JUDGED_BY_LAST; by++) {
-        g_autoptr(GArray) groups = groups_of(judged, (RhJudgedBy)by, false);
+        g_autoptr(GArray) groups = groups_of(judged, (RhEvaluationGroup)by, false);
         for (guint i = 0; i < groups->len; i++) {
-            const RhJudgedFigures *f = &g_array_index(groups, RhJudgedFigures, i);
+            const RhEvaluationFigures *f = &g_array_index(groups, RhEvaluationFigures, i);
             rh_json_begin_object(w, NULL);
-            rh_json_put_string(w, "by", rh_judged_by_name((RhJudgedBy)by));
+            rh_json_put_string(w, "by", rh_evaluation_by_name((RhEvaluationGroup)by));
             rh_json_put_string(w, "name", f->name);
             put_figures(w, f);
             rh_json_end_object(w);
@@ -361,10 +362,10 @@ static void put_texts(RhJsonWriter *w, const char *key, const GPtrArray *texts)
     rh_json_end_array(w);
 }
 
-char *rh_report_judged_json(const RhJudged *judged, const GPtrArray *missed)
+char *rh_report_judged_json(const RhEvaluation *judged, const GPtrArray *missed)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "schema", "rehearse.validate/1");
     rh_json_put_string(w, "version", RH_VERSION);
@@ -385,10 +386,10 @@ char *rh_report_judged_json(const RhJudged *judged, const GPtrArray *missed)
 
 /* --- Markdown --- */
 
-char *rh_report_judged_markdown(const RhJudged *judged)
+char *rh_report_judged_markdown(const RhEvaluation *judged)
 {
     GString *out = g_string_new(NULL);
-    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
     g_autofree char *name = g_path_get_basename(judged->file);
     if (judged->shipped)
         g_string_append(out, "`rehearse validate`\n\n");
@@ -399,9 +400,9 @@ char *rh_report_judged_markdown(const RhJudged *judged)
         out,
         "\n| | steps | median | mean | 90th | worst | bias |\n|---|--:|--:|--:|--:|--:|--:|\n");
     for (int by = RH_JUDGED_BY_PART; by <= (int)RH_JUDGED_BY_TABLE; by++) {
-        g_autoptr(GArray) groups = groups_of(judged, (RhJudgedBy)by, by > 0);
+        g_autoptr(GArray) groups = groups_of(judged, (RhEvaluationGroup)by, by > 0);
         for (guint i = 0; i < groups->len; i++) {
-            const RhJudgedFigures *f = &g_array_index(groups, RhJudgedFigures, i);
+            const RhEvaluationFigures *f = &g_array_index(groups, RhEvaluationFigures, i);
             if (f->figures.count > 0)
                 g_string_append_printf(
                     out, "| %s | %d | %.1f %% | %.1f %% | %.1f %% | %.0f %% | %+.1f %% |\n",

@@ -4,10 +4,10 @@
 #include "report/format.h"
 #include "report/judged.h"
 
-static void append_bars(GString *out, const RhJudged *judged, const RhJudgedFigures *all)
+static void append_bars(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree const char **tables = rh_judged_groups(judged, RH_JUDGED_BY_TABLE);
+    g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
     const char *before = ": ";
     if (all->barred_count == 0)
         return;
@@ -17,7 +17,7 @@ static void append_bars(GString *out, const RhJudged *judged, const RhJudgedFigu
                            100.0 * all->within_count / all->barred_count, all->barred_count,
                            100 * RH_RECORD_SHARE);
     for (int i = 0; tables[i]; i++) {
-        RhJudgedFigures f = rh_judged_figures(judged, RH_JUDGED_BY_TABLE, tables[i]);
+        RhEvaluationFigures f = rh_evaluation_figures(judged, RH_JUDGED_BY_TABLE, tables[i]);
         if (f.barred_count == 0)
             continue;
         g_string_append_printf(text, "%s%s %.0f", before, tables[i],
@@ -41,11 +41,11 @@ static void append_odds(GString *out, const RhOdds *odds)
 }
 
 /* Of runs that ran those that are less sure than plans ask, of those that ran out those that are as sure. */
-static void append_asked(GString *out, const RhJudged *judged, const RhRecord *record)
+static void append_asked(GString *out, const RhEvaluation *judged, const RhRecord *record)
 {
     int32_t count[2] = {0}, wrong[2] = {0};
     for (guint i = 0; i < judged->rows->len; i++) {
-        const RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
         const RhOdds *odds = rh_record_odds(record, &row->like);
         if (row->skipped || row->metric || row->standing != RH_STANDING_MEASURED || !odds ||
             row->capacity_bytes <= 0)
@@ -77,10 +77,10 @@ static void append_trial(GString *out, const RhOddsTrial *trial, const char *wha
     rh_text_wrap(out, text->str, 6, 79);
 }
 
-void rh_report_judged_trust(GString *out, const RhJudged *judged, const RhRecord *record,
+void rh_report_judged_trust(GString *out, const RhEvaluation *judged, const RhRecord *record,
                             bool verbose)
 {
-    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
     append_bars(out, judged, &all);
     append_asked(out, judged, record);
     append_trial(out, &record->trials[0], "models");

@@ -18,17 +18,17 @@ typedef struct {
     int low, high; /* decades of seconds */
 } Scatter;
 
-static bool is_point(const RhJudgedRow *row)
+static bool is_point(const RhEvaluatedRun *row)
 {
     return !row->skipped && row->standing == RH_STANDING_MEASURED && row->measured_s > 0 &&
            row->predicted_s > 0;
 }
 
-static void find_range(const RhJudged *judged, Scatter *s)
+static void find_range(const RhEvaluation *judged, Scatter *s)
 {
     double least = (double)INFINITY, most = 0;
     for (guint i = 0; i < judged->rows->len; i++) {
-        const RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
         if (!is_point(row))
             continue;
         least = fmin(least, fmin(row->measured_s, row->predicted_s));
@@ -90,10 +90,10 @@ static void draw_point(const Scatter *s, RhColor color, double x, double y, doub
     g_string_append_printf(s->out, "\" r=\"%.0f\"><title>%s</title></circle>\n", radius, escaped);
 }
 
-static void draw_points(const Scatter *s, const RhJudged *judged)
+static void draw_points(const Scatter *s, const RhEvaluation *judged)
 {
     for (guint i = 0; i < judged->rows->len; i++) {
-        const RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
         if (!is_point(row))
             continue;
         g_autofree char *about =
@@ -104,11 +104,11 @@ static void draw_points(const Scatter *s, const RhJudged *judged)
     }
 }
 
-static void draw_legend(const Scatter *s, const RhJudged *judged)
+static void draw_legend(const Scatter *s, const RhEvaluation *judged)
 {
     int shown = 0;
     for (int i = 0; s->tables[i]; i++) {
-        RhJudgedFigures f = rh_judged_figures(judged, RH_JUDGED_BY_TABLE, s->tables[i]);
+        RhEvaluationFigures f = rh_evaluation_figures(judged, RH_JUDGED_BY_TABLE, s->tables[i]);
         double y = TOP + LINE * (shown + 1);
         if (f.figures.count == 0)
             continue;
@@ -121,7 +121,7 @@ static void draw_legend(const Scatter *s, const RhJudged *judged)
     }
 }
 
-static GString *begin(const RhJudgedFigures *all)
+static GString *begin(const RhEvaluationFigures *all)
 {
     g_autofree char *about = g_strdup_printf(
         "%d measured steps, a point each, seconds on logarithmic axes; on the "
@@ -134,10 +134,10 @@ static GString *begin(const RhJudgedFigures *all)
                       "Predicted against measured step times", about);
 }
 
-char *rh_report_scatter_svg(const RhJudged *judged)
+char *rh_report_scatter_svg(const RhEvaluation *judged)
 {
-    g_autofree const char **tables = rh_judged_groups(judged, RH_JUDGED_BY_TABLE);
-    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
     Scatter s = {.out = begin(&all), .tables = tables};
     find_range(judged, &s);
     draw_axes(&s);

@@ -1,6 +1,6 @@
 #pragma once
 /* Devices as text: the list, one in full, and a file to begin one's own from. Caller frees. */
-#include "platforms/device.h"
+#include "platforms/devices/device.h"
 
 /* A line each, with a head; `devices`: const RhDevice*. */
 char *rh_devices_text(const GPtrArray *devices);

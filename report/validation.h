@@ -1,6 +1,6 @@
 #pragma once
 /* Validations as text, JSON and Markdown. Every function returns a text the caller frees. */
-#include "base/validation.h"
+#include "accuracy/validation.h"
 
 /* `verbose`: every case, else the worst of each group. */
 char *rh_report_validation_text(const RhValidation *v, bool verbose);

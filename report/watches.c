@@ -69,10 +69,10 @@ static char *wrong_format(const RhProblem *c)
 static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    for (int axis = 0; rh_shapes_axis_name(kind, axis); axis++) {
-        g_autofree char *at = rh_text_count(rh_shapes_at(kind, kernel, axis));
-        g_string_append_printf(text, "%s%s %s", axis ? " x " : "", rh_shapes_axis_name(kind, axis),
-                               at);
+    for (int axis = 0; rh_calibrated_range_axis_name(kind, axis); axis++) {
+        g_autofree char *at = rh_text_count(rh_calibrated_range_at(kind, kernel, axis));
+        g_string_append_printf(text, "%s%s %s", axis ? " x " : "",
+                               rh_calibrated_range_axis_name(kind, axis), at);
     }
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
@@ -80,7 +80,7 @@ static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
 /* Kernels of shapes that the device's constants are not of, where they take much of the time. */
 static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
 {
-    int axis = rh_shapes_beyond(&e->shapes, kind, &e->largest);
+    int axis = rh_calibrated_range_beyond(&e->shapes, kind, &e->largest);
     if (e->share_frac < RH_EXTRAPOLATED_TOLD_FRAC || axis < 0)
         return NULL;
     g_autofree char *shape = shape_text(kind, &e->largest);
@@ -89,8 +89,8 @@ static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
     return g_strdup_printf(
         "%.0f %% of the kernels' time is extrapolated: %s of %s, measured were %s from %s to %s "
         "(%s)",
-        100 * e->share_frac, rh_shapes_kind_name(kind), shape, rh_shapes_axis_name(kind, axis), low,
-        high, e->shapes.source);
+        100 * e->share_frac, rh_calibrated_range_kind_name(kind), shape,
+        rh_calibrated_range_axis_name(kind, axis), low, high, e->shapes.source);
 }
 
 /* Experts whose times are not from a table of experts, where they take much of the time. */
@@ -105,9 +105,9 @@ static char *untabled(const RhServeExtrapolation *b)
 
 static void add_extrapolated(GPtrArray *watches, const RhProblem *c, const RhLayout *layout)
 {
-    RhExtrapolated beyond[RH_SHAPES_LAST];
+    RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
     rh_run_metrics_extrapolated(c, layout, beyond);
-    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
         add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond[kind]));
 }
 
@@ -186,7 +186,7 @@ GPtrArray *rh_report_service_watches(const RhProblem *c, const RhServeExtrapolat
 {
     GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
     add(watches, "format", wrong_format(c));
-    for (int kind = 0; beyond && kind < RH_SHAPES_LAST; kind++)
+    for (int kind = 0; beyond && kind < RH_CALIBRATED_RANGE_LAST; kind++)
         add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond->kinds[kind]));
     if (beyond)
         add(watches, "untabled", untabled(beyond));

@@ -1,6 +1,6 @@
 #include "sim/run.h"
 
-#include "base/pack.h"
+#include "base/serialize.h"
 
 RhRun *rh_run_new(void)
 {

@@ -1,7 +1,7 @@
 #pragma once
 /* A run as a tree of costs: where the step of a mean rank goes. */
 #include "base/cost.h"
-#include "platforms/power.h"
+#include "platforms/devices/power.h"
 #include "sim/run.h"
 
 /* Terms for kernels, by the phases that ran any, and for every kind of wait; they sum to the run's

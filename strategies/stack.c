@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/intern.h"
-#include "platforms/protocol.h"
+#include "platforms/fabric/protocol.h"
 #include "strategies/stack_file.h"
 
 /* `rehearse calibrate --stack megatron --from calibrate/data/published-steps.csv` on 2026-11-22, again on the 23rd:

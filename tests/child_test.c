@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/cleanup_supervisor.h"
 #include "base/error.h"
-#include "base/warden.h"
 #include "tests/testkit.h"
 
 #define WAIT_US 8000000
@@ -136,6 +136,6 @@ int main(void)
                    {"a_program_and_its_own_end_in_time", a_program_and_its_own_end_in_time},
                    {"nothing_outlives_us", nothing_outlives_us},
                    {0}});
-    rh_warden_end();
+    rh_supervisor_end();
     return failed;
 }

@@ -1,4 +1,4 @@
-#include "platforms/device.h"
+#include "platforms/devices/device.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "platforms/kernel.h"
+#include "platforms/devices/kernel.h"
 
 #include <glib.h>
 

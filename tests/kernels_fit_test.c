@@ -343,12 +343,12 @@ static void a_correction_is_continuous_and_between_its_nodes(void)
 /* The profile says of which shapes it is, and they are those of the samples. */
 static void check_shapes(const RhKernelsFit *fit, const RhDevice *device)
 {
-    for (int kind = 0; kind < RH_SHAPES_LAST; kind++) {
-        const RhShapes *own = &fit->device->curves.shapes[kind],
-                       *read = &device->curves.shapes[kind];
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++) {
+        const RhCalibratedRange *own = &fit->device->curves.shapes[kind],
+                                *read = &device->curves.shapes[kind];
         CU_ASSERT_PTR_NOT_NULL_FATAL(own->source);
         CU_ASSERT_STRING_EQUAL(read->source, own->source);
-        for (int axis = 0; rh_shapes_axis_name((RhShapesKind)kind, axis); axis++) {
+        for (int axis = 0; rh_calibrated_range_axis_name((RhShapesKind)kind, axis); axis++) {
             CU_ASSERT_EQUAL(read->low[axis], own->low[axis]);
             CU_ASSERT_EQUAL(read->high[axis], own->high[axis]);
             CU_ASSERT_TRUE(own->low[axis] < own->high[axis]);

@@ -1,5 +1,5 @@
 /* What machines' own tools say: figures of lstopo and nvidia-smi, where several objects differ or say nothing. */
-#include "platforms/machine.h"
+#include "platforms/machine/machine.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "platforms/wiring.h"
+#include "platforms/fabric/wiring.h"
 #include "sim/collective/collective.h"
 #include "sim/collective/rings.h"
 #include "tests/testkit.h"

@@ -1,5 +1,5 @@
 /* Decimal numbers as texts have them. */
-#include "base/number.h"
+#include "base/decimal.h"
 
 #include <glib.h>
 

@@ -1,5 +1,5 @@
 /* All-reduce by an engine's own kernels: the curve, what is unknown, its table and its file. */
-#include "platforms/peer_reduce.h"
+#include "platforms/devices/peer_reduce.h"
 
 #include <math.h>
 #include <string.h>

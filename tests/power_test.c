@@ -1,5 +1,5 @@
 /* Energy from what devices did: closed forms by hand. */
-#include "platforms/power.h"
+#include "platforms/devices/power.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "platforms/protocol.h"
+#include "platforms/fabric/protocol.h"
 #include "sim/collective/shorten.h"
 #include "strategies/stack.h"
 #include "tests/engine_kit.h"

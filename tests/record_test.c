@@ -3,29 +3,29 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "accuracy/record.h"
 #include "base/intern.h"
-#include "base/record.h"
 #include "tests/testkit.h"
 
-static RhJudgedRow *add_row(RhJudged *judged, const char *table, const char *model)
+static RhEvaluatedRun *add_row(RhEvaluation *judged, const char *table, const char *model)
 {
-    RhJudgedRow row = {.id = g_strdup("t.csv:1"),
-                       .table = rh_intern(table),
-                       .model = rh_intern(model),
-                       .device = rh_intern("d"),
-                       .like = {.stack = rh_intern("s"),
-                                .generation = rh_intern("g"),
-                                .kind = rh_intern("dense"),
-                                .kernels = rh_intern("k"),
-                                .gpus = 8,
-                                .params = 1e9}};
+    RhEvaluatedRun row = {.id = g_strdup("t.csv:1"),
+                          .table = rh_intern(table),
+                          .model = rh_intern(model),
+                          .device = rh_intern("d"),
+                          .like = {.stack = rh_intern("s"),
+                                   .generation = rh_intern("g"),
+                                   .kind = rh_intern("dense"),
+                                   .kernels = rh_intern("k"),
+                                   .gpus = 8,
+                                   .params = 1e9}};
     g_array_append_val(judged->rows, row);
-    return &g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1);
+    return &g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1);
 }
 
-static void add_step(RhJudged *judged, const char *table, const char *model, double error_frac)
+static void add_step(RhEvaluation *judged, const char *table, const char *model, double error_frac)
 {
-    RhJudgedRow *row = add_row(judged, table, model);
+    RhEvaluatedRun *row = add_row(judged, table, model);
     row->predicted_s = 1;
     row->measured_s = 1 + error_frac;
 }
@@ -33,7 +33,7 @@ static void add_step(RhJudged *judged, const char *table, const char *model, dou
 /* Of 8 groups of one step each with errors of 1 to 8 %, 80 % are within 7 %: 6.4 of 8. */
 static void a_bar_holds_four_fifths_of_the_groups(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     for (int i = 0; i < 8; i++)
         add_step(judged, "t", models[i], (i % 2 ? 0.01 : -0.01) * (i + 1));
@@ -41,7 +41,7 @@ static void a_bar_holds_four_fifths_of_the_groups(void)
         add_step(judged, "t", "a", -0.01);
     g_autoptr(RhRecord) record = rh_record_make(judged);
     const RhErrorBar *bar =
-        rh_record_bar(record, &g_array_index(judged->rows, RhJudgedRow, 0).like);
+        rh_record_bar(record, &g_array_index(judged->rows, RhEvaluatedRun, 0).like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
     RH_CHECK_CLOSE(bar->error_frac, 0.07, 1e-12);
     CU_ASSERT_EQUAL(bar->groups, 8);
@@ -52,11 +52,11 @@ static void a_bar_holds_four_fifths_of_the_groups(void)
 /* Steps of long samples err by 1 to 8 %, the others by 0.1 %: the bar knows how long its samples were. */
 static void long_samples_have_an_error_of_their_own(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     for (int i = 0; i < 16; i++) {
         add_step(judged, "t", models[i % 8], i < 8 ? 0.01 * (i + 1) : 0.001);
-        g_array_index(judged->rows, RhJudgedRow, i).like.tokens = i < 8 ? RH_LONG_TOKENS : 8192;
+        g_array_index(judged->rows, RhEvaluatedRun, i).like.tokens = i < 8 ? RH_LONG_TOKENS : 8192;
     }
     g_autoptr(RhRecord) record = rh_record_make(judged);
     RH_CHECK_CLOSE(record->longs.error_frac, 0.07, 1e-12);
@@ -69,14 +69,14 @@ static void long_samples_have_an_error_of_their_own(void)
 
 static void of_what_is_like_nothing_there_is_no_bar(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     for (int i = 0; i < 20; i++)
         add_step(judged, "t", i % 2 ? "a" : "b", 0.1);
     g_autoptr(RhRecord) two = rh_record_make(judged);
     CU_ASSERT_EQUAL(two->bars->len, 0); /* two groups are too few */
     add_step(judged, "t", "c", 0.1);
     g_autoptr(RhRecord) three = rh_record_make(judged);
-    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like, other = like;
+    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like, other = like;
     CU_ASSERT_PTR_NOT_NULL(rh_record_bar(three, &like));
     other.stack = rh_intern("another");
     other.gpus = 4096;
@@ -92,16 +92,16 @@ static void of_what_is_like_nothing_there_is_no_bar(void)
 /* Of a device that nobody measured: as far off as stacks together are on any generation. */
 static void of_assumed_constants_the_bar_is_wider(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c"};
     for (int i = 0; i < 24; i++) {
         add_step(judged, "t", models[i % 3], 0.02);
         add_step(judged, "t", models[i % 3], 0.1);
-        g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1).like.generation =
+        g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1).like.generation =
             rh_intern("other");
     }
     g_autoptr(RhRecord) record = rh_record_make(judged);
-    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like;
+    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like;
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.02, 1e-12);
     like.assumed = true;
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.1, 1e-12);
@@ -113,22 +113,23 @@ static void of_assumed_constants_the_bar_is_wider(void)
 
 static void a_bar_that_is_judged_knows_nothing_of_its_own_table(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c"};
     for (int i = 0; i < 30; i++)
         add_step(judged, "one", models[i % 3], 0.1);
     add_step(judged, "two", "d", 0.3);
     rh_record_hold_out(judged);
-    RH_CHECK_CLOSE(g_array_index(judged->rows, RhJudgedRow, 30).bar_frac, 0.1, 1e-12);
-    CU_ASSERT_EQUAL(g_array_index(judged->rows, RhJudgedRow, 0).bar_frac, 0); /* one step is left */
-    RhJudgedFigures all = rh_judged_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RH_CHECK_CLOSE(g_array_index(judged->rows, RhEvaluatedRun, 30).bar_frac, 0.1, 1e-12);
+    CU_ASSERT_EQUAL(g_array_index(judged->rows, RhEvaluatedRun, 0).bar_frac,
+                    0); /* one step is left */
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
     CU_ASSERT_EQUAL(all.barred_count, 1);
     CU_ASSERT_EQUAL(all.within_count, 0);
 }
 
-static void add_run(RhJudged *judged, double share, bool failed)
+static void add_run(RhEvaluation *judged, double share, bool failed)
 {
-    RhJudgedRow *row = add_row(judged, "t", "a");
+    RhEvaluatedRun *row = add_row(judged, "t", "a");
     row->peak_bytes = share;
     row->capacity_bytes = 1;
     row->failed = failed;
@@ -140,7 +141,7 @@ static void add_run(RhJudged *judged, double share, bool failed)
  * without failures does not count. */
 static void odds_are_tried_where_the_run_was_not(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     static const char *const tables[] = {"t", "t", "survivors"}, *const models[] = {"a", "b", "c"};
     for (int i = 0; i < 120; i++) {
         double share = 0.5 + (double)(i % 40) / 40;
@@ -148,7 +149,7 @@ static void odds_are_tried_where_the_run_was_not(void)
         if (i >= 80 && failed)
             continue;
         add_run(judged, share, failed);
-        RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1);
+        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1);
         row->table = tables[i / 40];
         row->model = models[i / 40];
     }
@@ -165,17 +166,17 @@ static void odds_are_tried_where_the_run_was_not(void)
 /* Of 10 groups with MFUs of 10 to 100 %, a tenth has 10 and nine tenths at most 90 %. */
 static void usual_mfus_are_of_steps_on_the_device(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
     for (int i = 0; i < 30; i++) {
         add_step(judged, "t", models[i % 10], 0.01);
-        RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, judged->rows->len - 1);
+        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1);
         row->like.device = rh_intern("chip");
         row->like.dtype = rh_intern("bf16");
         row->measured_mfu_frac = 0.1 * (i % 10 + 1);
     }
     g_autoptr(RhRecord) record = rh_record_make(judged);
-    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like, other = like;
+    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like, other = like;
     const RhUsualMfu *usual = rh_record_usual(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(usual);
     CU_ASSERT_EQUAL(record->usual->len, 1);
@@ -192,7 +193,7 @@ static void usual_mfus_are_of_steps_on_the_device(void)
     CU_ASSERT_PTR_NULL(rh_record_usual(record, &like));
 }
 
-static void add_outcomes(RhJudged *judged, double share, int ran, int failed)
+static void add_outcomes(RhEvaluation *judged, double share, int ran, int failed)
 {
     for (int i = 0; i < ran + failed; i++)
         add_run(judged, share, i >= ran);
@@ -201,14 +202,14 @@ static void add_outcomes(RhJudged *judged, double share, int ran, int failed)
 /* Where as many ran as ran out odds are even; from there on they fall, and never rise. */
 static void odds_fall_without_a_step(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     add_outcomes(judged, 0.5, 60, 0);
     add_outcomes(judged, 0.9, 36, 4);
     add_outcomes(judged, 0.95, 20, 20);
     add_outcomes(judged, 1, 4, 36);
     add_outcomes(judged, 1.2, 0, 40);
     g_autoptr(RhRecord) record = rh_record_make(judged);
-    RhLikeness like = {.stack = rh_intern("s")};
+    RhEvidenceKey like = {.stack = rh_intern("s")};
     const RhOdds *odds = rh_record_odds(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
     CU_ASSERT_EQUAL(odds->ran, 120);
@@ -228,15 +229,15 @@ static void odds_fall_without_a_step(void)
 /* Runs of stacks that hold as much as another are that one's: neither has enough for a curve of its own. */
 static void odds_are_of_who_holds_the_same(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     add_outcomes(judged, 0.9, 24, 0);
     for (guint i = 0; i < judged->rows->len; i += 2) {
-        RhLikeness *like = &g_array_index(judged->rows, RhJudgedRow, i).like;
+        RhEvidenceKey *like = &g_array_index(judged->rows, RhEvaluatedRun, i).like;
         like->stack = rh_intern("guest");
         like->holds_as = rh_intern("s");
     }
     g_autoptr(RhRecord) record = rh_record_make(judged);
-    RhLikeness guest = {.stack = rh_intern("guest"), .holds_as = rh_intern("s")};
+    RhEvidenceKey guest = {.stack = rh_intern("guest"), .holds_as = rh_intern("s")};
     const RhOdds *odds = rh_record_odds(record, &guest);
     CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
     CU_ASSERT_STRING_EQUAL(odds->stack, "s");
@@ -251,23 +252,23 @@ static void runs_that_ran_tell_up_to_all_of_it(void)
     static const double fullest[] = {0.7, 0.9, 0.95, 1.02};
     double room = 0, before = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(fullest); i++) {
-        g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+        g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
         add_outcomes(judged, fullest[i], 40, 0);
         g_autoptr(RhRecord) record = rh_record_make(judged);
-        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = rh_intern("s")});
+        const RhOdds *odds = rh_record_odds(record, &(RhEvidenceKey){.stack = rh_intern("s")});
         CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
         CU_ASSERT_TRUE(odds->middle_frac <= 1);
         room = rh_odds_room(odds, RH_ODDS_ASKED);
         CU_ASSERT_TRUE(room >= before - 1e-9);
         before = room;
     }
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     add_outcomes(judged, 0.9, 60, 0);
     add_outcomes(judged, 1.05, 0, 60);
     g_autoptr(RhRecord) clean = rh_record_make(judged);
     add_outcomes(judged, 1.4, 1, 0);
     g_autoptr(RhRecord) wrong = rh_record_make(judged);
-    RhLikeness like = {.stack = rh_intern("s")};
+    RhEvidenceKey like = {.stack = rh_intern("s")};
     CU_ASSERT_DOUBLE_EQUAL(rh_odds_room(rh_record_odds(clean, &like), 0.05),
                            rh_odds_room(rh_record_odds(wrong, &like), 0.05), 0.005);
 }
@@ -277,13 +278,13 @@ static void each_side_has_its_own_spread(void)
 {
     double room[2], above[2];
     for (int wide = 0; wide < 2; wide++) {
-        g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+        g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
         add_outcomes(judged, 0.9, 60, 1);
         add_outcomes(judged, 0.95, 20, 20);
         add_outcomes(judged, 1.02, wide ? 10 : 1, 30);
         add_outcomes(judged, 1.2, 0, 60);
         g_autoptr(RhRecord) record = rh_record_make(judged);
-        const RhOdds *odds = rh_record_odds(record, &(RhLikeness){.stack = rh_intern("s")});
+        const RhOdds *odds = rh_record_odds(record, &(RhEvidenceKey){.stack = rh_intern("s")});
         CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
         room[wide] = rh_odds_room(odds, RH_ODDS_ASKED);
         above[wide] = odds->above_frac;
@@ -294,11 +295,11 @@ static void each_side_has_its_own_spread(void)
 }
 
 /* Of services: a row that was measured gives both times. */
-static void add_served(RhJudged *judged, const char *device, double ttft_frac, double tpot_frac)
+static void add_served(RhEvaluation *judged, const char *device, double ttft_frac, double tpot_frac)
 {
     static const char *const metrics[] = {"ttft", "tpot"};
     for (int i = 0; i < 2; i++) {
-        RhJudgedRow *row = add_row(judged, "t", "a");
+        RhEvaluatedRun *row = add_row(judged, "t", "a");
         row->metric = metrics[i];
         row->like.device = rh_intern(device);
         row->predicted_s = 1;
@@ -309,7 +310,7 @@ static void add_served(RhJudged *judged, const char *device, double ttft_frac, d
 /* Of 20 rows 16 are within. */
 static void services_have_bars_of_their_own(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("folder/t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("folder/t.csv");
     for (int i = 1; i <= 20; i++)
         add_served(judged, "d", (i % 2 ? 0.01 : -0.01) * i, 0.001 * i);
     for (int i = 1; i <= 14; i++)
@@ -319,7 +320,7 @@ static void services_have_bars_of_their_own(void)
     CU_ASSERT_TRUE(rh_record_serve(record, judged));
     CU_ASSERT_STRING_EQUAL(record->serving.file, "t.csv");
     CU_ASSERT_EQUAL(record->serving.rows, 34);
-    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like, other = like;
+    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like, other = like;
     const RhServedBar *bar = rh_record_served(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
     RH_CHECK_CLOSE(bar->ttft_frac, 0.16, 1e-9);
@@ -335,17 +336,17 @@ static void services_have_bars_of_their_own(void)
 
 static void services_unlike_the_measured_have_none(void)
 {
-    g_autoptr(RhJudged) judged = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
     for (int i = 0; i < 14; i++)
         add_served(judged, "d", 0.1, 0.1);
     g_autoptr(RhRecord) record = rh_record_new();
-    RhLikeness like = g_array_index(judged->rows, RhJudgedRow, 0).like;
+    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like;
     CU_ASSERT_TRUE(rh_record_serve(record, judged));
     CU_ASSERT_PTR_NULL(rh_record_served(record, &like)); /* 14 are too few */
     add_served(judged, "d", 0.1, 0.1);
     CU_ASSERT_TRUE(rh_record_serve(record, judged));
     CU_ASSERT_PTR_NOT_NULL(rh_record_served(record, &like));
-    RhLikeness others[] = {like, like, like, like, like};
+    RhEvidenceKey others[] = {like, like, like, like, like};
     others[0].stack = rh_intern("another");
     others[1].kind = rh_intern("mixture");
     others[2].apart = true;
@@ -353,7 +354,7 @@ static void services_unlike_the_measured_have_none(void)
     others[4].generation = NULL; /* no table of kernels */
     for (guint i = 0; i < G_N_ELEMENTS(others); i++)
         CU_ASSERT_PTR_NULL(rh_record_served(record, &others[i]));
-    g_autoptr(RhJudged) nothing = rh_judged_new("t.csv");
+    g_autoptr(RhEvaluation) nothing = rh_evaluation_new("t.csv");
     CU_ASSERT_FALSE(rh_record_serve(record, nothing)); /* it stays as it was */
     CU_ASSERT_EQUAL(record->serving.bars->len, 2);
     g_autoptr(RhRecord) taken = rh_record_new();

@@ -1,7 +1,7 @@
 /* What a service draws: its states are those of its iterations. */
 #include <math.h>
 
-#include "platforms/power.h"
+#include "platforms/devices/power.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "tests/serve_kit.h"
 

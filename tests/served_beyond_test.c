@@ -18,7 +18,7 @@ static void usual_services_lie_within(void)
     for (size_t i = 0; i < G_N_ELEMENTS(deployments); i++) {
         Setting s = setting_of("llama-3.1-70b", "dgx-h100:1", deployments[i]);
         RhServeExtrapolation b = beyond_of(&s, 2048, 256);
-        for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+        for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
             CU_ASSERT_TRUE(b.kinds[kind].share_frac < 0.05);
         CU_ASSERT_EQUAL(b.untabled_frac, 0);
         close_setting(&s);
@@ -30,11 +30,11 @@ static void long_prompts_leave_the_tables(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1");
     RhServeExtrapolation usual = beyond_of(&s, 8192, 16), beyond = beyond_of(&s, 100000, 16);
-    CU_ASSERT_EQUAL(usual.kinds[RH_SHAPES_ATTENTION].share_frac, 0);
-    double share = beyond.kinds[RH_SHAPES_ATTENTION].share_frac;
+    CU_ASSERT_EQUAL(usual.kinds[RH_CALIBRATED_RANGE_ATTENTION].share_frac, 0);
+    double share = beyond.kinds[RH_CALIBRATED_RANGE_ATTENTION].share_frac;
     CU_ASSERT_TRUE(share > RH_EXTRAPOLATED_TOLD_FRAC && share < 1);
-    CU_ASSERT_EQUAL(beyond.kinds[RH_SHAPES_ATTENTION].shapes.high[0], 16384);
-    CU_ASSERT_PTR_NOT_NULL(beyond.kinds[RH_SHAPES_ATTENTION].shapes.source);
+    CU_ASSERT_EQUAL(beyond.kinds[RH_CALIBRATED_RANGE_ATTENTION].shapes.high[0], 16384);
+    CU_ASSERT_PTR_NOT_NULL(beyond.kinds[RH_CALIBRATED_RANGE_ATTENTION].shapes.source);
     close_setting(&s);
 }
 
@@ -61,7 +61,7 @@ static void of_nobody_nothing_is_told(void)
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1");
     RhServeExtrapolation b =
         rh_serve_extrapolation(&s.serving, &s.deployment, &(RhServiceMetrics){0});
-    CU_ASSERT_EQUAL(b.kinds[RH_SHAPES_GEMM].share_frac, 0);
+    CU_ASSERT_EQUAL(b.kinds[RH_CALIBRATED_RANGE_GEMM].share_frac, 0);
     CU_ASSERT_PTR_NULL(b.device);
     close_setting(&s);
 }

@@ -11,7 +11,7 @@
     "throughput_tok_s,ttft_ms,tpot_ms,note,where\n"
 #define SILICON "aiconfigurator silicon_sample"
 
-static RhJudged *judge_in(const char *rows, int32_t jobs, double timeout_s)
+static RhEvaluation *judge_in(const char *rows, int32_t jobs, double timeout_s)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = g_strconcat(HEADER, rows, NULL);
@@ -21,26 +21,26 @@ static RhJudged *judge_in(const char *rows, int32_t jobs, double timeout_s)
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     CU_ASSERT_EQUAL(table->kind, RH_CASE_SERVING);
     RhCasesOptions options = {.jobs = jobs, .timeout_s = timeout_s};
-    RhJudged *judged = rh_served_judge(table, &options, &error);
+    RhEvaluation *judged = rh_served_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(judged);
     return judged;
 }
 
-static RhJudged *judge(const char *rows)
+static RhEvaluation *judge(const char *rows)
 {
     return judge_in(rows, 1, 0);
 }
 
-static const RhJudgedRow *at(const RhJudged *judged, guint i)
+static const RhEvaluatedRun *at(const RhEvaluation *judged, guint i)
 {
     CU_ASSERT_TRUE_FATAL(i < judged->rows->len);
-    return &g_array_index(judged->rows, RhJudgedRow, i);
+    return &g_array_index(judged->rows, RhEvaluatedRun, i);
 }
 
 /* A row is a case for each figure; predictions are near what was measured (InferenceX, facts). */
 static void figures_are_cases(void)
 {
-    g_autoptr(RhJudged) j =
+    g_autoptr(RhEvaluation) j =
         judge(SILICON ",meta-llama/Llama-3.1-70B,h200_sxm,4,4,1,1,1,fp8,1024,1024,8,,,101.0966,"
                       "10.1356,agg; vllm ; moe_tp=4,x\n" SILICON
                       ",meta-llama/Llama-3.1-70B,h200_sxm,4,4,1,1,1,fp8,8192,1024,64,,,1817.4738,"
@@ -59,7 +59,7 @@ static void figures_are_cases(void)
 /* "chunk=prompt+1000": a prompt, a token of each request at once, and so many more. */
 static void budgets_follow_prompts(void)
 {
-    g_autoptr(RhJudged) j =
+    g_autoptr(RhEvaluation) j =
         judge(SILICON ",Qwen/Qwen3-32B,h100_sxm,2,2,1,1,,fp8,1024,128,32,,,217.9,22.7,"
                       "agg; trtllm 1.0.0rc3; moe_tp=1,x\n");
     CU_ASSERT_STRING_EQUAL(at(j, 0)->strategy, "server=trtllm-1.0,tp2,chunk=2056,kv=fp8");
@@ -70,7 +70,7 @@ static void budgets_follow_prompts(void)
 /* "P=1w tp1 ... adp16": so many workers of each pool, and how each is cut. */
 static void pools_are_told_by_the_note(void)
 {
-    g_autoptr(RhJudged) j = judge(
+    g_autoptr(RhEvaluation) j = judge(
         SILICON ",deepseek-ai/DeepSeek-V3,h100_sxm,64,,,,,fp8,8192,1024,7,,,13693.2581,14.6579,"
                 "DISAGG trtllm 0.8.1.post3; P=1w tp1 pp1 adp16 moetp1 ep16 bs1; D=3w tp16 pp1 adp1 "
                 "moetp1 ep16 bs2,x\n");
@@ -83,7 +83,7 @@ static void pools_are_told_by_the_note(void)
  * one of H100, to which nothing was fitted. */
 static void pools_are_told_by_recipes(void)
 {
-    g_autoptr(RhJudged) j = judge(
+    g_autoptr(RhEvaluation) j = judge(
         SILICON ",deepseek-ai/DeepSeek-R1,h200_sxm,16,,,,,fp8,1024,1024,36,,,622.8887,13.3824,"
                 "DISAGG trtllm 0.8.1.post1; P=w tp8 pp1 adp1 moetp1 ep8 bs; D=w tp8 pp1 adp1 "
                 "moetp1 ep8 bs,x\n" SILICON
@@ -103,7 +103,7 @@ static void pools_are_told_by_recipes(void)
  * second row of the first table constants were fitted, to those of the second nothing was. */
 static void static_batches_begin_whole(void)
 {
-    g_autoptr(RhJudged) j = judge(
+    g_autoptr(RhEvaluation) j = judge(
         "splitwise-sim perf_model.csv,llama2-70b,h100-80gb,4,4,1,,,FP16,512,128,8,,,442.2,31.4,"
         "static batch,x\n"
         "splitwise-sim perf_model.csv,llama2-70b,h100-80gb-pcap,4,4,1,,,FP16,512,128,8,,,574.9,"
@@ -123,8 +123,8 @@ static void static_batches_begin_whole(void)
 
 static void check_skipped(const char *row, const char *why)
 {
-    g_autoptr(RhJudged) j = judge(row);
-    const RhJudgedRow *last = at(j, j->rows->len - 1);
+    g_autoptr(RhEvaluation) j = judge(row);
+    const RhEvaluatedRun *last = at(j, j->rows->len - 1);
     CU_ASSERT_PTR_NOT_NULL_FATAL(last->skipped);
     if (!strstr(last->skipped, why))
         printf("\n%s\n", last->skipped);
@@ -178,11 +178,11 @@ static void caches_are_as_printed(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     CU_ASSERT_EQUAL(table->kind, RH_CASE_CACHES);
     RhCasesOptions options = {.jobs = 1};
-    g_autoptr(RhJudged) j = rh_caches_judge(table, &options, &error);
+    g_autoptr(RhEvaluation) j = rh_caches_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
     int32_t judged = 0, newest = 0;
     for (guint i = 0; i < j->rows->len; i++) {
-        const RhJudgedRow *r = at(j, i);
+        const RhEvaluatedRun *r = at(j, i);
         bool of_newest =
             strcmp(r->table, "vllm 0.19.0") == 0 && strcmp(r->device, "H100-80GB") == 0;
         if (r->skipped)
@@ -205,7 +205,7 @@ static void caches_need_a_size(void)
                             &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     RhCasesOptions options = {.jobs = 1};
-    g_autoptr(RhJudged) j = rh_caches_judge(table, &options, &error);
+    g_autoptr(RhEvaluation) j = rh_caches_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
     CU_ASSERT_STRING_EQUAL(at(j, 0)->skipped, "no size of a cache is given");
 }
@@ -228,7 +228,7 @@ static void exchanges_are_as_published(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     CU_ASSERT_EQUAL(table->kind, RH_CASE_EXCHANGES);
     RhCasesOptions options = {.jobs = 1};
-    g_autoptr(RhJudged) j = rh_exchanges_judge(table, &options, &error);
+    g_autoptr(RhEvaluation) j = rh_exchanges_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
     for (guint i = 0; i < 3; i++) {
         CU_ASSERT_PTR_NULL(at(j, i)->skipped);
@@ -250,8 +250,8 @@ static void children_change_nothing(void)
             ",meta-llama/Llama-3.1-70B,h200_sxm,%d,%d,1,1,1,%s,128,32,4,,,%d,%d,agg; vllm ; "
             "moe_tp=4,x\n",
             i == 20 ? 1 : 4, i == 20 ? 1 : 4, i == 20 ? "bf16" : "fp8", 100 + i, 10 + i);
-    g_autoptr(RhJudged) one = judge_in(rows->str, 1, 0);
-    g_autoptr(RhJudged) three = judge_in(rows->str, 3, 0);
+    g_autoptr(RhEvaluation) one = judge_in(rows->str, 1, 0);
+    g_autoptr(RhEvaluation) three = judge_in(rows->str, 3, 0);
     CU_ASSERT_EQUAL(one->rows->len, 80);
     CU_ASSERT_EQUAL_FATAL(three->rows->len, one->rows->len);
     for (guint i = 0; i < one->rows->len; i++) {
@@ -260,8 +260,8 @@ static void children_change_nothing(void)
         CU_ASSERT_EQUAL(at(three, i)->skipped != NULL, i / 2 == 20);
     }
     CU_ASSERT_PTR_NOT_NULL(strstr(at(three, 40)->skipped, "no room"));
-    g_autoptr(RhJudged) late = judge_in(rows->str, 2, 1e-6);
-    CU_ASSERT_TRUE(rh_judged_late(at(late, 79)));
+    g_autoptr(RhEvaluation) late = judge_in(rows->str, 2, 1e-6);
+    CU_ASSERT_TRUE(rh_evaluation_late(at(late, 79)));
 }
 
 static const RhTest tests[] = {

@@ -1,5 +1,5 @@
 /* Which shapes a device's constants are of, and what of a step lies beyond. */
-#include "platforms/shapes.h"
+#include "platforms/devices/calibrated_range.h"
 
 #include <string.h>
 
@@ -12,37 +12,38 @@ static const RhKernel gemm = {.cls = RH_KERNEL_GEMM, .m = 100, .n = 200, .k = 30
 
 static void what_is_not_known_is_not_claimed(void)
 {
-    RhShapes none = {0};
-    CU_ASSERT_EQUAL(rh_shapes_beyond(&none, RH_SHAPES_GEMM, &gemm), -1);
-    CU_ASSERT_EQUAL(rh_shapes_kind(&(RhKernel){.cls = RH_KERNEL_NORM}), RH_SHAPES_LAST);
+    RhCalibratedRange none = {0};
+    CU_ASSERT_EQUAL(rh_calibrated_range_beyond(&none, RH_CALIBRATED_RANGE_GEMM, &gemm), -1);
+    CU_ASSERT_EQUAL(rh_calibrated_range_kind(&(RhKernel){.cls = RH_KERNEL_NORM}),
+                    RH_CALIBRATED_RANGE_LAST);
 }
 
 static void shapes_hold_what_they_were_given(void)
 {
-    RhShapes s = {.source = "test", .date = ""};
+    RhCalibratedRange s = {.source = "test", .date = ""};
     RhKernel smaller = gemm, larger = gemm;
     smaller.m = 50;
     larger.k = 900;
-    rh_shapes_hold(&s, RH_SHAPES_GEMM, &smaller);
-    rh_shapes_hold(&s, RH_SHAPES_GEMM, &larger);
-    CU_ASSERT_EQUAL(rh_shapes_beyond(&s, RH_SHAPES_GEMM, &gemm), -1);
+    rh_calibrated_range_hold(&s, RH_CALIBRATED_RANGE_GEMM, &smaller);
+    rh_calibrated_range_hold(&s, RH_CALIBRATED_RANGE_GEMM, &larger);
+    CU_ASSERT_EQUAL(rh_calibrated_range_beyond(&s, RH_CALIBRATED_RANGE_GEMM, &gemm), -1);
     smaller.m = 49;
     larger.k = 901;
-    CU_ASSERT_EQUAL(rh_shapes_beyond(&s, RH_SHAPES_GEMM, &smaller), 0);
-    CU_ASSERT_EQUAL(rh_shapes_beyond(&s, RH_SHAPES_GEMM, &larger), 2);
+    CU_ASSERT_EQUAL(rh_calibrated_range_beyond(&s, RH_CALIBRATED_RANGE_GEMM, &smaller), 0);
+    CU_ASSERT_EQUAL(rh_calibrated_range_beyond(&s, RH_CALIBRATED_RANGE_GEMM, &larger), 2);
 }
 
-static bool read_text(const char *text, RhShapes *out)
+static bool read_text(const char *text, RhCalibratedRange *out)
 {
     g_autoptr(RhJson) doc = rh_json_parse("shapes.json", text, strlen(text), NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(doc);
-    rh_shapes_read(doc, rh_json_root(doc), RH_SHAPES_GEMM, out);
+    rh_calibrated_range_read(doc, rh_json_root(doc), RH_CALIBRATED_RANGE_GEMM, out);
     return rh_json_finish(doc, NULL);
 }
 
 static void ranges_are_two_numbers_the_least_first(void)
 {
-    RhShapes s = {0};
+    RhCalibratedRange s = {0};
     CU_ASSERT_TRUE(
         read_text("{\"m\": [1, 8], \"n\": [2, 9], \"k\": [3, 3], \"source\": \"x\"}", &s));
     CU_ASSERT_EQUAL(s.high[1], 9);
@@ -54,7 +55,7 @@ static void ranges_are_two_numbers_the_least_first(void)
 
 static double share(TrainKit *k, const char *layout, RhShapesKind kind)
 {
-    RhExtrapolated beyond[RH_SHAPES_LAST];
+    RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
     RhLayout l = train_layout(k, layout);
     rh_run_metrics_extrapolated(&k->c, &l, beyond);
     return beyond[kind].share_frac;
@@ -64,12 +65,12 @@ static double share(TrainKit *k, const char *layout, RhShapesKind kind)
 static void long_sequences_leave_the_tables(void)
 {
     g_auto(TrainKit) usual = train_kit("llama-3.1-8b", "h100-sxm:8x1", "megatron", 8, 8192);
-    CU_ASSERT_EQUAL(share(&usual, "tp8", RH_SHAPES_ATTENTION), 0);
-    CU_ASSERT_EQUAL(share(&usual, "tp8", RH_SHAPES_GEMM), 0);
+    CU_ASSERT_EQUAL(share(&usual, "tp8", RH_CALIBRATED_RANGE_ATTENTION), 0);
+    CU_ASSERT_EQUAL(share(&usual, "tp8", RH_CALIBRATED_RANGE_GEMM), 0);
     g_auto(TrainKit) longer = train_kit("llama-3.1-8b", "h100-sxm:8x1", "megatron", 8, 65536);
-    CU_ASSERT_TRUE(share(&longer, "tp8", RH_SHAPES_ATTENTION) > 0.5);
-    CU_ASSERT_TRUE(share(&longer, "tp8", RH_SHAPES_ATTENTION) < 1);
-    double gemms = share(&longer, "tp8", RH_SHAPES_GEMM);
+    CU_ASSERT_TRUE(share(&longer, "tp8", RH_CALIBRATED_RANGE_ATTENTION) > 0.5);
+    CU_ASSERT_TRUE(share(&longer, "tp8", RH_CALIBRATED_RANGE_ATTENTION) < 1);
+    double gemms = share(&longer, "tp8", RH_CALIBRATED_RANGE_GEMM);
     CU_ASSERT_TRUE(gemms > 0.1 && gemms < 0.5);
 }
 
@@ -82,10 +83,10 @@ static void a_profile_without_shapes_takes_them_away(void)
         "\"date\": \"2026-11\"}}}";
     g_autoptr(RhPlatform) p = rh_platform_load("h100-sxm:8x1", NULL);
     g_autoptr(RhJson) doc = rh_json_parse("p.json", text, strlen(text), NULL);
-    CU_ASSERT_TRUE_FATAL(p && doc && p->device->curves.shapes[RH_SHAPES_GEMM].source);
+    CU_ASSERT_TRUE_FATAL(p && doc && p->device->curves.shapes[RH_CALIBRATED_RANGE_GEMM].source);
     CU_ASSERT_TRUE(rh_platform_apply_profile_json(p, doc, NULL));
-    CU_ASSERT_PTR_NULL(p->device->curves.shapes[RH_SHAPES_GEMM].source);
-    CU_ASSERT_PTR_NOT_NULL(p->device->curves.shapes[RH_SHAPES_ATTENTION].source);
+    CU_ASSERT_PTR_NULL(p->device->curves.shapes[RH_CALIBRATED_RANGE_GEMM].source);
+    CU_ASSERT_PTR_NOT_NULL(p->device->curves.shapes[RH_CALIBRATED_RANGE_ATTENTION].source);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* Stacks as data: what a file says over the stack it derives from. */
 #include <string.h>
 
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 #include "strategies/stack_file.h"
 #include "strategies/train/block_cost.h"
 #include "strategies/train/memory.h"
@@ -26,8 +26,8 @@ static void some_are_judged_as_another(void)
 {
     g_auto(TrainKit) own = train_kit("llama-3.2-1b", "dgx-h100:1", "xla", 8, 1024);
     g_auto(TrainKit) named = train_kit("llama-3.2-1b", "dgx-h100:1", "xla-qkv", 8, 1024);
-    CU_ASSERT_STRING_EQUAL(rh_likeness_of(&own.c).stack, "xla");
-    CU_ASSERT_STRING_EQUAL(rh_likeness_of(&named.c).stack, "xla");
+    CU_ASSERT_STRING_EQUAL(rh_evidence_key_of(&own.c).stack, "xla");
+    CU_ASSERT_STRING_EQUAL(rh_evidence_key_of(&named.c).stack, "xla");
 }
 
 /* Odds of memory are a trainer's: stacks that differ in rates alone hold as much, and are told by one another's runs. */
@@ -36,12 +36,12 @@ static void a_trainer_holds_the_same_at_any_rate(void)
     static const char *const like[] = {"llm-foundry-torch1", "llm-foundry-h100",
                                        "llm-foundry-h100-flash2"};
     g_auto(TrainKit) own = train_kit("llama-3.2-1b", "dgx-h100:1", "llm-foundry", 16, 2048);
-    CU_ASSERT_STRING_EQUAL(rh_likeness_holder(&(RhLikeness){.stack = "s"}), "s");
+    CU_ASSERT_STRING_EQUAL(rh_evidence_key_holder(&(RhEvidenceKey){.stack = "s"}), "s");
     for (size_t i = 0; i < G_N_ELEMENTS(like); i++) {
         g_auto(TrainKit) other = train_kit("llama-3.2-1b", "dgx-h100:1", like[i], 16, 2048);
-        RhLikeness l = rh_likeness_of(&other.c);
+        RhEvidenceKey l = rh_evidence_key_of(&other.c);
         CU_ASSERT_STRING_EQUAL(l.stack, like[i]); /* its steps are its own */
-        CU_ASSERT_STRING_EQUAL(rh_likeness_holder(&l), "llm-foundry");
+        CU_ASSERT_STRING_EQUAL(rh_evidence_key_holder(&l), "llm-foundry");
         for (int full = 0; full < 2; full++) {
             const char *text = full ? "dp8,mb2,zero3,recompute=full" : "dp8,mb1,zero3";
             RhLayout a = train_layout(&own, text), b = train_layout(&other, text);

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "accuracy/record.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/record.h"
 #include "calibrate/steps_fit.h"
 #include "tests/testkit.h"
 
@@ -404,7 +404,7 @@ static void the_record_of_the_memory_is_what_the_table_says(void)
                                              "published-steps.csv", NULL);
     g_autoptr(RhMeasuredSteps) steps = rh_steps_load(path, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(steps);
-    RhLikeness like = {.stack = rh_intern("aleph")};
+    RhEvidenceKey like = {.stack = rh_intern("aleph")};
     const RhOdds *odds = rh_record_odds(rh_record_shipped(), &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
     g_autoptr(RhStepModel) model = rh_step_model_new(steps, "megatron", NULL);

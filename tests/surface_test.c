@@ -1,6 +1,6 @@
 /* Surfaces of measured kernel times: their closed form, which kernel goes by which, and their files. */
 #include "base/intern.h"
-#include "platforms/surface.h"
+#include "platforms/devices/surface.h"
 
 #include <math.h>
 #include <string.h>

@@ -46,13 +46,13 @@ static char *made_up(int32_t count)
     return g_string_free(text, FALSE);
 }
 
-static RhJudged *judge(const char *text, const char *platform, GError **error)
+static RhEvaluation *judge(const char *text, const char *platform, GError **error)
 {
     g_autofree char *folder = g_dir_make_tmp("rehearse-timeline-XXXXXX", NULL);
     g_autofree char *meta = put(folder, "meta.json", META),
                     *path = put(folder, "requests.jsonl", text);
     RhCasesOptions options = {.jobs = 1};
-    RhJudged *judged = rh_timeline_judge(path, platform, &options, error);
+    RhEvaluation *judged = rh_timeline_judge(path, platform, &options, error);
     g_unlink(path);
     g_unlink(meta);
     g_rmdir(folder);
@@ -63,19 +63,20 @@ static void constants_are_found_again(void)
 {
     g_autoptr(GError) error = NULL;
     g_autofree char *text = made_up(160);
-    g_autoptr(RhJudged) j = judge(text, "rtx-4090:1x1", &error);
+    g_autoptr(RhEvaluation) j = judge(text, "rtx-4090:1x1", &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
-    RhJudgedFigures tpot = rh_judged_figures(j, RH_JUDGED_BY_METRIC, "tpot"),
-                    ttft = rh_judged_figures(j, RH_JUDGED_BY_METRIC, "ttft");
+    RhEvaluationFigures tpot = rh_evaluation_figures(j, RH_JUDGED_BY_METRIC, "tpot"),
+                        ttft = rh_evaluation_figures(j, RH_JUDGED_BY_METRIC, "ttft");
     CU_ASSERT_EQUAL(j->rows->len, 320);
     CU_ASSERT_TRUE(tpot.figures.mape_frac < 0.03);
     CU_ASSERT_TRUE(ttft.figures.median_abs_error_frac < 0.1);
     int32_t fitted = 0;
     for (guint i = 0; i < j->rows->len; i++)
-        fitted += g_array_index(j->rows, RhJudgedRow, i).fitted;
+        fitted += g_array_index(j->rows, RhEvaluatedRun, i).fitted;
     CU_ASSERT_EQUAL(fitted, 2 * RH_TIMELINE_FITTED);
-    RhJudgedFigures known = rh_judged_figures(j, RH_JUDGED_BY_EVIDENCE, "tpot, fitted to"),
-                    held_out = rh_judged_figures(j, RH_JUDGED_BY_EVIDENCE, "tpot, not fitted to");
+    RhEvaluationFigures known = rh_evaluation_figures(j, RH_JUDGED_BY_EVIDENCE, "tpot, fitted to"),
+                        held_out =
+                            rh_evaluation_figures(j, RH_JUDGED_BY_EVIDENCE, "tpot, not fitted to");
     CU_ASSERT_EQUAL(known.figures.count, RH_TIMELINE_FITTED);
     CU_ASSERT_EQUAL(known.figures.count + held_out.figures.count, tpot.figures.count);
     CU_ASSERT_EQUAL(j->notes->len, 1);

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "accuracy/validation.h"
 #include "base/error.h"
-#include "base/validation.h"
 #include "calibrate/pingpong.h"
 #include "platforms/profile.h"
 #include "report/validation.h"

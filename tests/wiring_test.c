@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
-#include "platforms/wiring.h"
+#include "platforms/fabric/wiring.h"
 #include "tests/testkit.h"
 
 #define RATE(v)                                                                                    \

@@ -1,6 +1,6 @@
 #pragma once
 /* How good is good enough: the bars of the suites, by group of cases. */
-#include "base/validation.h"
+#include "accuracy/validation.h"
 
 /* Adds to v->missed every bar that the cases do not meet. A case that could not be performed misses
  * one too. */

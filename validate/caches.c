@@ -12,22 +12,22 @@ static const char *table_of(const RhCaseRow *row)
     return rh_intern(words[0] ? words[0] : "");
 }
 
-static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c)
+static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhServedCase *c)
 {
     bool tokens = row->cache_tokens > 0;
-    return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
-                         .line = row->line,
-                         .metric = tokens ? "cache_tokens" : "cache_bytes",
-                         .source = rh_intern(row->text[RH_CASE_SOURCE]),
-                         .table = table_of(row),
-                         .model = rh_intern(row->text[RH_CASE_MODEL]),
-                         .device = rh_intern(row->text[RH_CASE_GPU]),
-                         .standing = c->standing,
-                         .fitted = c->fitted != NULL,
-                         .measured_s = tokens ? row->cache_tokens : row->cache_bytes};
+    return (RhEvaluatedRun){.id = g_strdup_printf("%s:%d", row->file, row->line),
+                            .line = row->line,
+                            .metric = tokens ? "cache_tokens" : "cache_bytes",
+                            .source = rh_intern(row->text[RH_CASE_SOURCE]),
+                            .table = table_of(row),
+                            .model = rh_intern(row->text[RH_CASE_MODEL]),
+                            .device = rh_intern(row->text[RH_CASE_GPU]),
+                            .standing = c->standing,
+                            .fitted = c->fitted != NULL,
+                            .measured_s = tokens ? row->cache_tokens : row->cache_bytes};
 }
 
-static char *predict(const RhServedCase *c, RhJudgedRow *r)
+static char *predict(const RhServedCase *c, RhEvaluatedRun *r)
 {
     g_autoptr(GError) error = NULL;
     g_autoptr(RhService) service = rh_service_new(&c->serving, &c->deployment, &error);
@@ -48,19 +48,20 @@ static char *predict(const RhServedCase *c, RhJudgedRow *r)
     return NULL;
 }
 
-RhJudged *rh_caches_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error)
+RhEvaluation *rh_caches_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                              GError **error)
 {
     g_autoptr(RhServedTranslator) translator = rh_served_translator_new(error);
     if (!translator)
         return NULL;
-    RhJudged *judged = rh_judged_new(table->name);
+    RhEvaluation *judged = rh_evaluation_new(table->name);
     for (guint i = 0; i < table->rows->len; i++) {
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
         RhServedCase c;
         if (!rh_case_wanted(row, options->only))
             continue;
         char *why = rh_served_translate_idle(translator, row, &c);
-        RhJudgedRow r = judged_row(row, &c);
+        RhEvaluatedRun r = judged_row(row, &c);
         if (!why && r.measured_s <= 0)
             why = g_strdup("no size of a cache is given");
         r.skipped = why ? why : predict(&c, &r);

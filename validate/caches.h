@@ -4,4 +4,5 @@
 #include "validate/cases.h"
 
 /* As rh_cases_judge, of a table of caches: of tokens where they were printed, else of bytes of one GPU. */
-RhJudged *rh_caches_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error);
+RhEvaluation *rh_caches_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                              GError **error);

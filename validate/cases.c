@@ -4,14 +4,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "accuracy/record.h"
 #include "base/data.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/record.h"
 #include "calibrate/steps_task.h"
 #include "sim/engine/workers/process_pool.h"
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/stream_pools.h"
 #include "validate/cases_translate.h"
@@ -219,24 +219,24 @@ static const char *rivals_of(const RhCaseRow *row)
     return rh_intern(text->str);
 }
 
-static RhJudgedRow judged_row(const RhCaseRow *row, const RhTranslated *t, char *why)
+static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhTranslated *t, char *why)
 {
-    RhJudgedRow r = {.id = g_strdup_printf("%s:%d", row->file, row->line),
-                     .line = row->line,
-                     .source = rh_intern(row->text[RH_CASE_SOURCE]),
-                     .table = t->table,
-                     .model = rh_intern(row->text[RH_CASE_MODEL]),
-                     .device = rh_intern(row->text[RH_CASE_GPU]),
-                     .rivals = rivals_of(row),
-                     .standing = t->standing,
-                     .skipped = why};
+    RhEvaluatedRun r = {.id = g_strdup_printf("%s:%d", row->file, row->line),
+                        .line = row->line,
+                        .source = rh_intern(row->text[RH_CASE_SOURCE]),
+                        .table = t->table,
+                        .model = rh_intern(row->text[RH_CASE_MODEL]),
+                        .device = rh_intern(row->text[RH_CASE_GPU]),
+                        .rivals = rivals_of(row),
+                        .standing = t->standing,
+                        .skipped = why};
     if (why)
         return r;
     r.family = t->c.model->family;
     r.strategy = t->strategy;
     r.stack = t->c.stack->name;
     r.platform = t->c.platform->name;
-    r.like = rh_likeness_of(&t->c);
+    r.like = rh_evidence_key_of(&t->c);
     r.measured_s = t->measured_s;
     r.failed = t->measured_s <= 0;
     r.measured_mfu_frac = r.failed ? 0 : rh_mfu_frac(&t->c, t->measured_s / t->rounds);
@@ -254,10 +254,10 @@ static const char *strategy_of(const RhTranslated *t, int32_t microbatch)
     return rh_intern(text);
 }
 
-static void fill(const Batch *b, RhJudged *judged)
+static void fill(const Batch *b, RhEvaluation *judged)
 {
     for (guint i = 0; i < judged->rows->len; i++) {
-        RhJudgedRow *row = &g_array_index(judged->rows, RhJudgedRow, i);
+        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
         const RhTranslated *t = translated_at(b, i);
         if (row->skipped)
             continue;
@@ -277,7 +277,7 @@ static void fill(const Batch *b, RhJudged *judged)
 }
 
 static void translate_all(const RhCaseTable *table, RhTranslator *translator, Batch *b,
-                          RhJudged *judged)
+                          RhEvaluation *judged)
 {
     Fitted fitted = fitted_load();
     for (guint i = 0; i < table->rows->len; i++) {
@@ -287,7 +287,7 @@ static void translate_all(const RhCaseTable *table, RhTranslator *translator, Ba
             continue;
         char *why = rh_translate(translator, row, &t);
         g_array_append_val(b->translated, t);
-        RhJudgedRow r = judged_row(row, &t, why);
+        RhEvaluatedRun r = judged_row(row, &t, why);
         r.fitted = !why && (t.fitted || took_part(&fitted, &t));
         g_array_append_val(judged->rows, r);
         if (why || g_hash_table_contains(b->item_of, t.key))
@@ -308,13 +308,14 @@ static void translated_clear(void *data)
     rh_translated_clear(data);
 }
 
-RhJudged *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error)
+RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                             GError **error)
 {
     RhDeadline deadline = rh_deadline_in(options->timeout_s);
     g_autoptr(RhTranslator) translator = rh_translator_new(error);
     if (!translator)
         return NULL;
-    RhJudged *judged = rh_judged_new(table->name);
+    RhEvaluation *judged = rh_evaluation_new(table->name);
     judged->shipped = table->steps != NULL;
     Batch b = {.options = options,
                .deadline = deadline,

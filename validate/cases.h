@@ -2,7 +2,7 @@
 /* Published runs beside their predictions: every row of a table is translated
  * (validate/cases_translate.h), rehearsed on the folded engine, its memory taken from the closed
  * form. Rows that say the same job are predicted once. */
-#include "base/judged.h"
+#include "accuracy/evaluation.h"
 #include "validate/cases_table.h"
 
 typedef struct {
@@ -14,4 +14,5 @@ typedef struct {
 } RhCasesOptions;
 
 /* RH_ERROR_INPUT and RH_ERROR_IO of the rules; a row that cannot be said is no error. */
-RhJudged *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error);
+RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                             GError **error);

@@ -1,7 +1,7 @@
 #pragma once
 /* A row of a table of runs as something that can be rehearsed: model, platform, stack, job, layout.
  * Everything a word means comes from the facts; what cannot be said is told, never guessed. */
-#include "base/judged.h"
+#include "accuracy/evaluation.h"
 #include "strategies/train/train.h"
 #include "validate/cases_facts.h"
 
@@ -14,7 +14,7 @@ typedef struct {
     const char *table;    /* interned: see the aspect */
     const char *steps;    /* interned: see the aspect; NULL */
     const char *fitted;   /* interned: the constant that was fitted to such rows; NULL */
-    RhStanding standing;
+    RhProvenance standing;
     double measured_s; /* 0: the run failed for memory */
     double peak_bytes; /* measured; 0: none */
     /* What that counts, over what tensors take, without the stack's reserve; 0: all that is predicted; above 1: of what is

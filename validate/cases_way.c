@@ -23,13 +23,13 @@ bool rh_case_give_up_with(RhCaseWay *way, const char *what, GError *local)
                  : rh_case_give_up(way, "%s%s", what, lines[0]);
 }
 
-RhStanding rh_case_standing(const RhCaseWay *way)
+RhProvenance rh_case_standing(const RhCaseWay *way)
 {
     static const char *const standings[RH_STANDING_LAST] = {"", "from memory", "computed"};
     const char *standing = rh_case_says(way, RH_CASE_SAYS_STANDING);
     for (int i = 0; i < RH_STANDING_LAST; i++)
         if (standing && strcmp(standing, standings[i]) == 0)
-            return (RhStanding)i;
+            return (RhProvenance)i;
     return RH_STANDING_MEASURED;
 }
 

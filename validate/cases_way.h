@@ -1,7 +1,7 @@
 #pragma once
 /* A row on its way to something that can be predicted: what is known of it, and why it cannot be, once
  * that is so. Private to the translators. */
-#include "base/judged.h"
+#include "accuracy/evaluation.h"
 #include "validate/cases_facts.h"
 
 typedef struct {
@@ -15,7 +15,7 @@ typedef struct {
 bool rh_case_give_up(RhCaseWay *way, const char *format, ...) G_GNUC_PRINTF(2, 3);
 bool rh_case_give_up_with(RhCaseWay *way, const char *what, GError *local);
 /* What the rules or the standing rule says of the row: where it is a measurement of its own. */
-RhStanding rh_case_standing(const RhCaseWay *way);
+RhProvenance rh_case_standing(const RhCaseWay *way);
 
 static inline const char *rh_case_says(const RhCaseWay *way, RhCaseAspect aspect)
 {

@@ -14,7 +14,7 @@ static double counted_bytes(const RhExchangeCase *c)
     return c->load.tokens * c->load.token_bytes * rh_a2a_copies(&c->load, parts);
 }
 
-static void predict(const RhExchangeCase *c, RhJudgedRow *r)
+static void predict(const RhExchangeCase *c, RhEvaluatedRun *r)
 {
     double s = rh_a2a_backend_s(c->exchanger,
                                 c->combine ? &c->exchanger->combine : &c->exchanger->dispatch,
@@ -25,29 +25,29 @@ static void predict(const RhExchangeCase *c, RhJudgedRow *r)
     r->strategy = rh_intern(c->way.row->text[RH_CASE_MODE]);
 }
 
-static RhJudgedRow judged_row(const RhCaseRow *row, const RhExchangeCase *c)
+static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhExchangeCase *c)
 {
     bool timed = row->exchange_s > 0;
-    return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
-                         .line = row->line,
-                         .metric = timed ? "exchange" : "exchange_rate",
-                         .source = rh_intern(row->text[RH_CASE_SOURCE]),
-                         .table = rh_intern(row->text[RH_CASE_LIBRARY]),
-                         .model = rh_intern(row->text[RH_CASE_OP]),
-                         .device = rh_intern(row->text[RH_CASE_GPU]),
-                         .standing = rh_case_standing(&c->way),
-                         .fitted = rh_case_says(&c->way, RH_CASE_SAYS_FITTED) != NULL,
-                         .measured_s = timed ? row->exchange_s : row->exchange_bytes_per_s};
+    return (RhEvaluatedRun){.id = g_strdup_printf("%s:%d", row->file, row->line),
+                            .line = row->line,
+                            .metric = timed ? "exchange" : "exchange_rate",
+                            .source = rh_intern(row->text[RH_CASE_SOURCE]),
+                            .table = rh_intern(row->text[RH_CASE_LIBRARY]),
+                            .model = rh_intern(row->text[RH_CASE_OP]),
+                            .device = rh_intern(row->text[RH_CASE_GPU]),
+                            .standing = rh_case_standing(&c->way),
+                            .fitted = rh_case_says(&c->way, RH_CASE_SAYS_FITTED) != NULL,
+                            .measured_s = timed ? row->exchange_s : row->exchange_bytes_per_s};
 }
 
-RhJudged *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                             GError **error)
+RhEvaluation *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                                 GError **error)
 {
     g_autoptr(RhCaseFacts) facts = rh_case_facts_load(true, error);
     if (!facts)
         return NULL;
     g_autoptr(GHashTable) platforms = rh_exchange_platforms_new();
-    RhJudged *judged = rh_judged_new(table->name);
+    RhEvaluation *judged = rh_evaluation_new(table->name);
     for (guint i = 0; i < table->rows->len; i++) {
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
         if (!rh_case_wanted(row, options->only))
@@ -55,7 +55,7 @@ RhJudged *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions *opt
         RhCaseSaid said = rh_case_facts_say(facts, row);
         RhExchangeCase c = {.way = {row, &said, NULL}, .platforms = platforms};
         bool fine = rh_exchange_case_translate(&c);
-        RhJudgedRow r = judged_row(row, &c);
+        RhEvaluatedRun r = judged_row(row, &c);
         r.skipped = c.way.why;
         if (fine)
             predict(&c, &r);

@@ -4,5 +4,5 @@
 #include "validate/cases.h"
 
 /* As rh_cases_judge, of a table of exchanges: of seconds where a latency is given, else of bytes a second. */
-RhJudged *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                             GError **error);
+RhEvaluation *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                                 GError **error);

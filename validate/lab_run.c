@@ -4,9 +4,9 @@
 #include <sys/wait.h>
 
 #include "base/child.h"
+#include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/warden.h"
 #include "validate/topology.h"
 
 /* Both streams of a command, and its exit status; false when it could not be started. */

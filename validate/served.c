@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "sim/engine/workers/process_pool.h"
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 
 #define PASSES 3 /* forward, and twice as much backward: what a training FLOP count has */
 
@@ -162,7 +162,7 @@ static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const M
 }
 
 /* What bars are set for: dense models by their size, others by their kind, two pools apart, on a generation of devices. */
-static const char *group_of(const RhLikeness *like, const Metric *metric)
+static const char *group_of(const RhEvidenceKey *like, const Metric *metric)
 {
     g_autofree char *size = strcmp(like->kind, "dense") == 0
                                 ? g_strdup_printf(" %.0fB", like->params / 1e9)
@@ -173,26 +173,26 @@ static const char *group_of(const RhLikeness *like, const Metric *metric)
     return rh_intern(text);
 }
 
-static RhJudgedRow judged_row(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
+static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
 {
-    return (RhJudgedRow){.id = g_strdup_printf("%s:%d", row->file, row->line),
-                         .line = row->line,
-                         .metric = metric->metric,
-                         .source = rh_intern(row->text[RH_CASE_SOURCE]),
-                         .table = table_of(row, c, metric),
-                         .model = rh_intern(row->text[RH_CASE_MODEL]),
-                         .device = rh_intern(row->text[RH_CASE_GPU]),
-                         .standing = c->standing,
-                         .fitted = c->fitted != NULL,
-                         .measured_s = at_offset(row, metric->measured)};
+    return (RhEvaluatedRun){.id = g_strdup_printf("%s:%d", row->file, row->line),
+                            .line = row->line,
+                            .metric = metric->metric,
+                            .source = rh_intern(row->text[RH_CASE_SOURCE]),
+                            .table = table_of(row, c, metric),
+                            .model = rh_intern(row->text[RH_CASE_MODEL]),
+                            .device = rh_intern(row->text[RH_CASE_GPU]),
+                            .standing = c->standing,
+                            .fitted = c->fitted != NULL,
+                            .measured_s = at_offset(row, metric->measured)};
 }
 
-static void add_rows(RhJudged *judged, const RhCaseRow *row, const RhServedCase *c,
+static void add_rows(RhEvaluation *judged, const RhCaseRow *row, const RhServedCase *c,
                      const Prediction *p, const char *why)
 {
     int32_t added = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(metrics); i++) {
-        RhJudgedRow r;
+        RhEvaluatedRun r;
         if (at_offset(row, metrics[i].measured) <= 0 &&
             !(added == 0 && i + 1 == G_N_ELEMENTS(metrics)))
             continue;
@@ -205,7 +205,7 @@ static void add_rows(RhJudged *judged, const RhCaseRow *row, const RhServedCase 
             r.stack = c->serving.server->name;
             r.platform = c->serving.platform->name;
             r.stands_in = g_strdup(c->stands_in);
-            r.like = rh_likeness_of_service(&c->serving, &c->deployment, NULL);
+            r.like = rh_evidence_key_of_service(&c->serving, &c->deployment, NULL);
             r.like.starved = p->starved;
             r.group = group_of(&r.like, &metrics[i]);
             r.predicted_s = at_offset(p, metrics[i].predicted);
@@ -222,7 +222,7 @@ static char *is_unknown(const RhServedCase *c)
 {
     g_autofree char *why = c->fitted || !rh_model_makes_tokens(c->serving.model)
                                ? NULL
-                               : rh_likeness_untabled(&c->serving);
+                               : rh_evidence_key_untabled(&c->serving);
     return why ? g_strdup_printf("%s, and no constants were fitted to it", why) : NULL;
 }
 
@@ -368,12 +368,13 @@ static void translate_all(const RhCaseTable *table, RhServedTranslator *translat
     }
 }
 
-RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error)
+RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                              GError **error)
 {
     g_autoptr(RhServedTranslator) translator = rh_served_translator_new(error);
     if (!translator)
         return NULL;
-    RhJudged *judged = rh_judged_new(table->name);
+    RhEvaluation *judged = rh_evaluation_new(table->name);
     Batch b = {.options = options,
                .deadline = rh_deadline_in(options->timeout_s),
                .cases = g_array_new(FALSE, TRUE, sizeof(Case)),

@@ -20,4 +20,5 @@ char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row);
 /* As rh_cases_judge, of a table of serving runs: a row of it is as many rows of the result as it gives
  * figures. A row that repeats another's figures to 0.01 ms counts once; one that outruns its GPUs not at
  * all. */
-RhJudged *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options, GError **error);
+RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                              GError **error);

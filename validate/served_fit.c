@@ -261,7 +261,7 @@ static void find_intervals(Fit *f, double least)
 
 /* --- errors --- */
 
-static RhFigures figures_of(const Fit *f, Figure figure, bool held_out)
+static RhErrorStatistics figures_of(const Fit *f, Figure figure, bool held_out)
 {
     g_autofree double *measured = g_new(double, f->rows->len),
                       *predicted = g_new(double, f->rows->len);
@@ -273,7 +273,7 @@ static RhFigures figures_of(const Fit *f, Figure figure, bool held_out)
         measured[count] = row->measured[figure];
         predicted[count++] = row->predicted[figure];
     }
-    return count > 0 ? rh_figures(measured, predicted, count) : (RhFigures){0};
+    return count > 0 ? rh_error_statistics(measured, predicted, count) : (RhErrorStatistics){0};
 }
 
 static void judge(Fit *f, bool fitted)

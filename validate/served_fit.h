@@ -22,7 +22,7 @@ typedef struct {
 
 /* Errors of a figure, of rows that were fitted to or held out. */
 typedef struct {
-    RhFigures before, fitted;
+    RhErrorStatistics before, fitted;
 } RhServedErrors;
 
 typedef struct {

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/number.h"
 #include "base/units.h"
 #include "validate/cases_way.h"
 

@@ -7,7 +7,7 @@
  * many at once, so many waves of them in all (`waves`, or `count` requests), lengths drawn evenly from
  * `spread` of those that the row says up to these, each client beginning `stagger` after the one before.
  * "count=2000,queued": all are there from the beginning. */
-#include "base/judged.h"
+#include "accuracy/evaluation.h"
 #include "strategies/serve/service/service.h"
 #include "validate/cases_facts.h"
 
@@ -20,7 +20,7 @@ typedef struct {
     const char *table;    /* interned; NULL: no rule names it */
     const char *fitted;   /* interned; NULL */
     const char *strategy; /* interned: the deployment's text */
-    RhStanding standing;
+    RhProvenance standing;
     char *stands_in; /* owned; NULL */
 } RhServedCase;
 

@@ -5,10 +5,10 @@
 #include <sys/wait.h>
 
 #include "base/child.h"
+#include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
-#include "base/warden.h"
 #include "calibrate/raw.h"
 #include "validate/bars.h"
 #include "validate/step_lists.h"

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/warden.h"
 #include "calibrate/pingpong.h"
 #include "validate/bars.h"
 #include "validate/lab_run.h"

@@ -3,7 +3,7 @@
  *
  * Calibrated on the star (ping-pong alone), judged everywhere. Predictions are made before anything
  * is measured. */
-#include "base/validation.h"
+#include "accuracy/validation.h"
 #include "sim/run.h"
 
 typedef struct {

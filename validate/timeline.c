@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
-#include "base/lines.h"
+#include "base/line_reader.h"
 #include "strategies/serve/service/service.h"
 #include "validate/alike.h"
 #include "validate/descent.h"
@@ -250,7 +250,8 @@ static double loss(const RhDescentKnob *knobs, void *user)
 
 /* --- Judging --- */
 
-static void judge_request(RhJudged *judged, const Timeline *t, guint i, const RhRequestRecord *s)
+static void judge_request(RhEvaluation *judged, const Timeline *t, guint i,
+                          const RhRequestRecord *s)
 {
     const Line *l = &g_array_index(t->lines, Line, i);
     const struct {
@@ -263,18 +264,18 @@ static void judge_request(RhJudged *judged, const Timeline *t, guint i, const Rh
     for (size_t c = 0; c < G_N_ELEMENTS(cases); c++) {
         if (!cases[c].there)
             continue;
-        RhJudgedRow r = {.id = g_strdup_printf("%s:%u", t->path, i + 1),
-                         .line = (int32_t)i + 1,
-                         .metric = cases[c].metric,
-                         .source = "timeline",
-                         .table = cases[c].metric,
-                         .model = t->model->name,
-                         .device = t->platform->device->name,
-                         .family = t->model->family,
-                         .stack = t->server.name,
-                         .fitted = i < RH_TIMELINE_FITTED,
-                         .measured_s = cases[c].measured_s,
-                         .predicted_s = cases[c].predicted_s};
+        RhEvaluatedRun r = {.id = g_strdup_printf("%s:%u", t->path, i + 1),
+                            .line = (int32_t)i + 1,
+                            .metric = cases[c].metric,
+                            .source = "timeline",
+                            .table = cases[c].metric,
+                            .model = t->model->name,
+                            .device = t->platform->device->name,
+                            .family = t->model->family,
+                            .stack = t->server.name,
+                            .fitted = i < RH_TIMELINE_FITTED,
+                            .measured_s = cases[c].measured_s,
+                            .predicted_s = cases[c].predicted_s};
         g_autofree char *strategy = rh_deployment_format(&t->deployment);
         r.strategy = rh_intern(strategy);
         if (s->outcome != RH_SERVED_DONE)
@@ -323,7 +324,7 @@ static void fit(Timeline *t, RhDescentKnob *knobs)
     }
 }
 
-static RhJudged *judge(Timeline *t, GError **error)
+static RhEvaluation *judge(Timeline *t, GError **error)
 {
     RhDescentKnob knobs[KNOBS] = {
         [STEP] = {"step", 1e-3, 1e-5, 5e-3},      [SEQUENCE] = {"sequence", 1e-5, 1e-7, 1e-3},
@@ -336,18 +337,18 @@ static RhJudged *judge(Timeline *t, GError **error)
     g_autoptr(RhServiceResult) result = serve(t, error);
     if (!result)
         return NULL;
-    RhJudged *judged = rh_judged_new(t->path);
+    RhEvaluation *judged = rh_evaluation_new(t->path);
     for (guint i = 0; i < t->lines->len; i++)
         judge_request(judged, t, i, &g_array_index(result->served, RhRequestRecord, i));
     g_ptr_array_add(judged->notes, constants_text(knobs));
     return judged;
 }
 
-RhJudged *rh_timeline_judge(const char *path, const char *platform, const RhCasesOptions *options,
-                            GError **error)
+RhEvaluation *rh_timeline_judge(const char *path, const char *platform,
+                                const RhCasesOptions *options, GError **error)
 {
     Timeline t = {.options = options};
-    RhJudged *judged = open_timeline(&t, path, platform, error) ? judge(&t, error) : NULL;
+    RhEvaluation *judged = open_timeline(&t, path, platform, error) ? judge(&t, error) : NULL;
     timeline_clear(&t);
     return judged;
 }

@@ -11,5 +11,5 @@
 #define RH_TIMELINE_FITTED 120 /* requests that the constants are fitted to */
 
 /* `platform`: as --platform. RH_ERROR_INPUT with positions, RH_ERROR_IO, RH_ERROR_USAGE, RH_ERROR_NO_ANSWER. */
-RhJudged *rh_timeline_judge(const char *path, const char *platform, const RhCasesOptions *options,
-                            GError **error);
+RhEvaluation *rh_timeline_judge(const char *path, const char *platform,
+                                const RhCasesOptions *options, GError **error);

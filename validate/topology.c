@@ -1,7 +1,7 @@
 #include "validate/topology.h"
 
 #include "base/error.h"
-#include "platforms/wiring.h"
+#include "platforms/fabric/wiring.h"
 
 typedef struct {
     const RhPlatform *p;

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "platforms/kernel.h"
+#include "platforms/devices/kernel.h"
 #include "workloads/documents.h"
 #include "workloads/load.h"
 #include "workloads/lora.h"

@@ -2,7 +2,7 @@
 /* Numeric recipes: in which formats a model is trained or served. One row each; what follows from a recipe (which
  * products are narrow, what casts cost, what is kept and held besides) is read from its row, by
  * operators (workloads/operators/emit.c) and by the account of a stage's states. */
-#include "platforms/kernel.h"
+#include "platforms/devices/kernel.h"
 
 typedef struct RhRecipe {
     const char *name;  /* --dtype */

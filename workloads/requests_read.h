@@ -1,6 +1,6 @@
 #pragma once
 /* What the readers of requests share; only requests_*.c include it. */
-#include "base/lines.h"
+#include "base/line_reader.h"
 #include "workloads/requests.h"
 
 typedef enum {

@@ -1,7 +1,7 @@
 /* What algorithms cost, all by one function, and which one the platform's library takes. */
 #include <math.h>
 
-#include "platforms/protocol.h"
+#include "platforms/fabric/protocol.h"
 #include "sim/collective/algorithm.h"
 
 void rh_loads_add(RhLoads *l, double steps, double node_bytes, double nic_bytes, int32_t senders)

@@ -1,5 +1,5 @@
 /* At what pace steps go: by the platform's one line, or by a protocol of its own. */
-#include "platforms/protocol.h"
+#include "platforms/fabric/protocol.h"
 #include "sim/collective/algorithm.h"
 
 RhAlgo rh_collective_plain(RhAlgo algo)

@@ -1,6 +1,6 @@
 #include "sim/engine/fold_cache.h"
 
-#include "base/pack.h"
+#include "base/serialize.h"
 
 struct RhFoldedTable {
     GArray *all; /* RhCachedFold */

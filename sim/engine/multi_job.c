@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "sim/engine/workers/process_pool.h"
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))

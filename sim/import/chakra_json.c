@@ -3,7 +3,7 @@
  * stand in "attr" or beside the rest. */
 #include <string.h>
 
-#include "base/number.h"
+#include "base/decimal.h"
 #include "sim/import/chakra.h"
 
 static const char *find(const RhJsonNode *object, const char *const *keys)

@@ -2,14 +2,14 @@
 
 #include <math.h>
 
-#include "base/record.h"
-#include "strategies/search/likeness.h"
+#include "accuracy/record.h"
+#include "strategies/search/evidence_key.h"
 
 RhMemoryBudget rh_memory_budget(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                                 double risk)
 {
     double capacity = rh_train_memory_capacity(c), most = capacity;
-    RhLikeness like = rh_likeness_of(c);
+    RhEvidenceKey like = rh_evidence_key_of(c);
     const RhOdds *odds = rh_record_odds(rh_record_shipped(), &like);
     bool limited = false;
     for (int32_t i = 0; i < count; i++)

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "strategies/serve/replica/replica_traffic.h"
 
 /* --- its ways --- */

@@ -198,7 +198,7 @@ static void add_bound(RhKernelSums *sums, const RhPlatform *platform, const RhKe
     bool computes = rh_kernel_computes(platform->device, kernel);
     double s = times * rh_platform_least_kernel_s(platform, kernel);
     *(computes ? &sums->bounds.compute_s : &sums->bounds.memory_s) += s;
-    rh_beyond_add(sums->beyond, platform->device, kernel, s);
+    rh_extrapolation_add(sums->beyond, platform->device, kernel, s);
 }
 
 static void add_piece(const RhStageProgram *s, RhKernelSums *sums, const RhKernelSequence *piece,

@@ -5,7 +5,7 @@
  *
  * All slots of one chunk and pass are alike, but for the first and the last of a chunk: a stage program
  * holds one list of steps for each kind of slot that occurs. */
-#include "platforms/beyond.h"
+#include "platforms/devices/extrapolation.h"
 #include "strategies/train/layer_ops.h"
 
 /* A layer of a stage. */
@@ -83,8 +83,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStageProgram, rh_stage_program_free)
 typedef struct {
     double seconds[RH_PHASE_LAST];
     double flops;
-    RhBoundTimes bounds;             /* of those seconds */
-    RhBeyond beyond[RH_SHAPES_LAST]; /* of those that take longest, one in a step */
+    RhBoundTimes bounds; /* of those seconds */
+    RhExtrapolation
+        beyond[RH_CALIBRATED_RANGE_LAST]; /* of those that take longest, one in a step */
 } RhKernelSums;
 void rh_stage_program_add_kernels(const RhStageProgram *stage_program, const RhLayerOps *items,
                                   RhKernelSums *sums);

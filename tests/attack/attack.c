@@ -19,9 +19,9 @@
 #include <unistd.h>
 
 #include "base/child.h"
+#include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/warden.h"
 
 #define SECONDS_OTHERWISE 45
 #define PATIENCE_S        120 /* sanitizers are slow */
@@ -274,6 +274,6 @@ int main(int argc, char **argv)
             : run_cases(seed,
                         seconds && *seconds ? g_ascii_strtod(seconds, NULL) : SECONDS_OTHERWISE,
                         binary);
-    rh_warden_end();
+    rh_supervisor_end();
     return status;
 }

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/companion_program.h"
 #include "base/error.h"
-#include "base/sibling.h"
-#include "platforms/kernel_list.h"
+#include "platforms/devices/kernel_list.h"
 #include "validate/perform/compute.h"
 
 #define PROGRAM    "rehearse-kernels"
@@ -63,7 +63,7 @@ static int device_of(int place)
 
 static bool start(Cuda *x, int place, GError **error)
 {
-    g_autofree char *program = rh_sibling_program(PROGRAM, VARIABLE);
+    g_autofree char *program = rh_companion_program(PROGRAM, VARIABLE);
     g_autofree char *device = g_strdup_printf("%d", device_of(place));
     int in = -1, out = -1;
     if (!program)

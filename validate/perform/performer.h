@@ -7,8 +7,8 @@
  * over. */
 #include "sim/run.h"
 #include "validate/perform/compute.h"
+#include "validate/perform/mpi_transport.h"
 #include "validate/perform/payload.h"
-#include "validate/perform/wire.h"
 
 typedef struct {
     double kernel_scale;    /* waits are this many times as long; 1 */

@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <stdint.h>
 
-#include "platforms/kernel.h"
+#include "platforms/devices/kernel.h"
 
 /* `tokens` in all, spread evenly over `experts`. */
 typedef struct {

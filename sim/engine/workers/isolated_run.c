@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "sim/engine/simgrid_bridge.h"
 #include "sim/engine/workers/fork_server.h"
 

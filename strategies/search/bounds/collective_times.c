@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "sim/collective/shorten.h"
 #include "strategies/search/bounds/stage_groups.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 /* Forked processes hand their parent the times of collectives that they found, so that no other finds them again. Private
  * to this folder. */
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "strategies/search/bounds/bound_cache.h"
 
 /* A forked process remembers what it finds of the time of blocks' collectives, which its parent then learns, so that no

@@ -5,7 +5,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 #include "strategies/search/plan_answer.h"
 
 #define SAME_STEPS 1e-9 /* relative: rounding that makes no step more or fewer */
@@ -37,7 +37,7 @@ int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
 
 static double allowed_frac(const RhProblem *c, const RhRehearsal *r)
 {
-    RhLikeness like = rh_likeness_of(c);
+    RhEvidenceKey like = rh_evidence_key_of(c);
     return r->bar ? r->error_frac : rh_record_widest_frac(rh_record_shipped(), like.kind);
 }
 

@@ -8,7 +8,7 @@
  *     seconds = steps x step time                 joules  = energy of a step x steps
  *     USD = GPUs x hours x price + kWh x price of electricity
  *
- * A date and a budget are kept at the upper end of the step's error bar (base/record.h), as levels of a
+ * A date and a budget are kept at the upper end of the step's error bar (accuracy/record.h), as levels of a
  * service are. A batch is free within a range. What fails and is done again is not counted. */
 #include "strategies/search/plan.h"
 

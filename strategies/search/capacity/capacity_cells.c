@@ -3,7 +3,7 @@
 
 #include "base/deadline.h"
 #include "base/error.h"
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/capacity/capacity.h"
 

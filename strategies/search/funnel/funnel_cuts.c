@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/funnel/funnel.h"
 #include "strategies/search/funnel/shared_work.h"

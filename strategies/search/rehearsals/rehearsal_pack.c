@@ -1,5 +1,5 @@
 /* A rehearsal as bytes: what lies in it as it lies, then what it points to. */
-#include "base/pack.h"
+#include "base/serialize.h"
 #include "sim/run.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 /* One layout rehearsed: everything the reports show about it. */
+#include "accuracy/record.h"
 #include "base/cost.h"
-#include "base/record.h"
-#include "platforms/power.h"
+#include "platforms/devices/power.h"
 #include "sim/engine/engine.h"
 #include "strategies/train/train.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/intern.h"
 #include "sim/run_cost_tree.h"
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 #include "strategies/train/memory.h"
 #include "strategies/train/stage_program.h"
 
@@ -28,16 +28,16 @@ static bool is_measured(const RhRecord *record, const char *dtype)
 /* Errors of kernels that nobody measured are not those that the bar's steps had: they add as squares do. */
 static double extrapolated_frac(const RhProblem *c, const RhLayout *layout)
 {
-    RhExtrapolated beyond[RH_SHAPES_LAST];
+    RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
     double sum = 0;
     rh_run_metrics_extrapolated(c, layout, beyond);
-    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
         if (beyond[kind].share_frac >= RH_EXTRAPOLATED_TOLD_FRAC)
             sum += beyond[kind].share_frac;
     return sum;
 }
 
-static void settle_bar(const RhProblem *c, const RhRecord *record, const RhLikeness *like,
+static void settle_bar(const RhProblem *c, const RhRecord *record, const RhEvidenceKey *like,
                        RhRehearsal *r)
 {
     if (!r->bar)
@@ -57,7 +57,7 @@ static void settle_bar(const RhProblem *c, const RhRecord *record, const RhLiken
 void rh_run_metrics_record(const RhProblem *c, RhRehearsal *r)
 {
     const RhRecord *record = rh_record_shipped();
-    RhLikeness like = rh_likeness_of(c);
+    RhEvidenceKey like = rh_evidence_key_of(c);
     r->bar = rh_record_bar(record, &like);
     r->assumed = r->bar && like.assumed;
     r->beyond = r->bar && !rh_error_bar_spans(r->bar, like.params);
@@ -206,11 +206,11 @@ static RhKernelSums mean_kernels(const RhProblem *c, const RhLayout *l)
 }
 
 void rh_run_metrics_extrapolated(const RhProblem *c, const RhLayout *l,
-                                 RhExtrapolated out[RH_SHAPES_LAST])
+                                 RhExtrapolated out[RH_CALIBRATED_RANGE_LAST])
 {
     RhKernelSums sums = mean_kernels(c, l);
     double whole_s = l->pp * (sums.bounds.compute_s + sums.bounds.memory_s);
-    for (int kind = 0; kind < RH_SHAPES_LAST; kind++)
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
         out[kind] =
             (RhExtrapolated){.share_frac = whole_s > 0 ? sums.beyond[kind].seconds / whole_s : 0,
                              .largest = sums.beyond[kind].largest,

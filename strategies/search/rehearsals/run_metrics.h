@@ -19,7 +19,7 @@ double rh_run_metrics_kernels_s(const RhProblem *c, const RhLayout *layout);
 typedef struct {
     double share_frac; /* of the mean rank's kernel times */
     RhKernel largest;  /* of the one that takes longest */
-    RhShapes shapes;
+    RhCalibratedRange shapes;
 } RhExtrapolated;
 /* A share that is worth a word: below it, times that are off by 20 %, as one in ten of the measured shapes
  * themselves are (docs/theory/calibration.md), move the step by less than the narrowest error bars are wide (5 %). From it
@@ -29,6 +29,6 @@ typedef struct {
 #define RH_EXTRAPOLATED_ERROR_FRAC 0.2
 /* By kind; a share of 0 where there are none, or the device's shapes are not known. */
 void rh_run_metrics_extrapolated(const RhProblem *c, const RhLayout *layout,
-                                 RhExtrapolated out[RH_SHAPES_LAST]);
+                                 RhExtrapolated out[RH_CALIBRATED_RANGE_LAST]);
 /* Slow nodes: the step is longer by this factor, the same for every layout of a job. */
 double rh_straggler_factor(const RhProblem *c);

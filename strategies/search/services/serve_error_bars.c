@@ -1,12 +1,12 @@
 #include "strategies/search/services/serve_error_bars.h"
 
-#include "strategies/search/likeness.h"
+#include "strategies/search/evidence_key.h"
 
 RhServeErrorBars rh_serve_error_bars(const RhServing *serving, const RhDeployment *deployment,
                                      int64_t put_out)
 {
     RhServeErrorBars trust = {0};
-    RhLikeness like = rh_likeness_of_service(serving, deployment, &trust.why_not);
+    RhEvidenceKey like = rh_evidence_key_of_service(serving, deployment, &trust.why_not);
     like.starved = put_out > 0;
     trust.bar = rh_record_served(rh_record_shipped(), &like);
     if (trust.bar || trust.why_not)
@@ -29,7 +29,7 @@ void rh_serve_error_bars_clear(RhServeErrorBars *trust)
 
 RhSloAllowance rh_served_allowance(const RhServing *serving, const RhDeployment *deployment)
 {
-    RhLikeness like = rh_likeness_of_service(serving, deployment, NULL);
+    RhEvidenceKey like = rh_evidence_key_of_service(serving, deployment, NULL);
     const RhServedBar *bar = rh_record_served(rh_record_shipped(), &like);
     RhSloAllowance widest = {.widest_of = like.kind};
     if (bar)

@@ -39,12 +39,13 @@ static void add_pool(RhIterations *it, const RhServer *server, const Mean *m, bo
 
 static void tell(RhServeExtrapolation *out, const RhDevice *device, const RhIterationKernels *sums)
 {
-    for (int kind = 0; kind < RH_SHAPES_LAST; kind++) {
-        const RhBeyond *b = &sums->beyond[kind];
+    for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++) {
+        const RhExtrapolation *b = &sums->beyond[kind];
         if (b->seconds > 0)
-            out->kinds[kind] = (RhExtrapolated){.share_frac = b->seconds / sums->kernels_s,
-                                                .largest = b->largest,
-                                                .shapes = *rh_beyond_shapes(device, &b->largest)};
+            out->kinds[kind] =
+                (RhExtrapolated){.share_frac = b->seconds / sums->kernels_s,
+                                 .largest = b->largest,
+                                 .shapes = *rh_extrapolation_shapes(device, &b->largest)};
     }
     out->untabled_frac = sums->untabled_s / sums->kernels_s;
     out->device = device->name;

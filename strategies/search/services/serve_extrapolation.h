@@ -6,9 +6,9 @@
 #include "strategies/serve/service/service.h"
 
 typedef struct {
-    RhExtrapolated kinds[RH_SHAPES_LAST]; /* shares of the kernels' time */
-    double untabled_frac;                 /* of it, experts of which there is no table */
-    const char *device;                   /* interned */
+    RhExtrapolated kinds[RH_CALIBRATED_RANGE_LAST]; /* shares of the kernels' time */
+    double untabled_frac;                           /* of it, experts of which there is no table */
+    const char *device;                             /* interned */
 } RhServeExtrapolation;
 
 /* Of its mean request: its prompt, chunk by chunk, and its answer among the mean number of others. Nothing of a service

@@ -32,10 +32,10 @@ static void watch(const RhIterations *it, const RhKernel *k, double s)
     RhIterationKernels *sums = it->watched;
     double all_s = s * it->watched_times;
     sums->kernels_s += all_s;
-    if (rh_beyond_untabled(it->platform->device, k))
+    if (rh_extrapolation_untabled(it->platform->device, k))
         sums->untabled_s += all_s;
     else
-        rh_beyond_add(sums->beyond, it->platform->device, k, all_s);
+        rh_extrapolation_add(sums->beyond, it->platform->device, k, all_s);
 }
 
 /* Of the list's first `residual` kernels and the others; `norms`: they are in the sums over tensor ranks. */

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/cost.h"
-#include "platforms/beyond.h"
+#include "platforms/devices/extrapolation.h"
 #include "platforms/platform.h"
 #include "sim/program.h"
 #include "strategies/serve/server.h"
@@ -85,7 +85,7 @@ double rh_served_exchange_s(RhIterations *it, const RhServedExchange *exchange);
  * of experts of which there is no table. */
 typedef struct {
     double kernels_s, untabled_s;
-    RhBeyond beyond[RH_SHAPES_LAST];
+    RhExtrapolation beyond[RH_CALIBRATED_RANGE_LAST];
 } RhIterationKernels;
 /* Adds those of a batch, so many times. */
 void rh_iteration_add_kernels(RhIterations *it, const RhBatch *batch, double times,

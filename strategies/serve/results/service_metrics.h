@@ -7,7 +7,7 @@
  *     ... outcome.metrics[RH_METRIC_TTFT].p99.value, outcome.slo_met_frac ... */
 #include <stdbool.h>
 
-#include "base/figures.h"
+#include "accuracy/error_statistics.h"
 #include "strategies/serve/results/request_records.h"
 
 typedef enum {

@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "accuracy/record.h"
 #include "base/error.h"
-#include "base/record.h"
 #include "base/units.h"
 #include "strategies/serve/results/service_metrics.h"
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "platforms/power.h"
+#include "platforms/devices/power.h"
 #include "strategies/serve/service/service_private.h"
 
 #define ANSWERS_SHARE 0.99 /* the very longest answer may be any time */

@@ -1,0 +1,148 @@
+#include "accuracy/record.h"
+
+#include <math.h>
+
+#include "base/data.h"
+
+RhRecord *rh_record_new(void)
+{
+    RhRecord *record = g_new0(RhRecord, 1);
+    record->made_on = g_strdup("");
+    record->bars = g_array_new(FALSE, TRUE, sizeof(RhErrorBar));
+    record->odds = g_ptr_array_new_with_free_func(g_free);
+    record->usual = g_array_new(FALSE, TRUE, sizeof(RhUsualMfu));
+    record->serving.made_on = g_strdup("");
+    record->serving.file = g_strdup("");
+    record->serving.bars = g_array_new(FALSE, TRUE, sizeof(RhServedBar));
+    return record;
+}
+
+void rh_record_free(RhRecord *record)
+{
+    if (!record)
+        return;
+    g_free(record->made_on);
+    g_array_unref(record->bars);
+    g_ptr_array_unref(record->odds);
+    g_array_unref(record->usual);
+    g_free(record->serving.made_on);
+    g_free(record->serving.file);
+    g_array_unref(record->serving.bars);
+    g_free(record);
+}
+
+const RhRecord *rh_record_shipped(void)
+{
+    static RhRecord *shipped;
+    if (!shipped) {
+        g_autofree char *path =
+            g_build_filename(rh_data_dir(), "validate", "data", "record.json", NULL);
+        shipped = rh_record_load(path, NULL);
+        shipped = shipped ? shipped : rh_record_new();
+    }
+    return shipped;
+}
+
+/* Names are interned. */
+static bool agrees(const char *named, const char *is)
+{
+    return named == NULL || named == is;
+}
+
+bool rh_error_bar_spans(const RhErrorBar *bar, double params)
+{
+    return params >= bar->params_least && params <= bar->params_most;
+}
+
+static bool names(const RhErrorBar *bar, const RhEvidenceKey *like)
+{
+    bool sized =
+        bar->gpus_most == 0 || (like->gpus >= bar->gpus_least && like->gpus <= bar->gpus_most);
+    return sized && agrees(bar->stack, like->stack) && agrees(bar->generation, like->generation) &&
+           agrees(bar->kind, like->kind);
+}
+
+static const RhErrorBar *widest(const RhRecord *record, const RhErrorBar *bar, const char *kind)
+{
+    for (guint i = 0; i < record->bars->len; i++) {
+        const RhErrorBar *other = &g_array_index(record->bars, RhErrorBar, i);
+        if (other->stack == NULL && other->gpus_most == 0 && agrees(other->kind, kind) &&
+            other->error_frac > bar->error_frac)
+            bar = other;
+    }
+    return bar;
+}
+
+static const RhErrorBar *bar_alike(const RhRecord *record, const RhEvidenceKey *like)
+{
+    const RhErrorBar *nearest = NULL;
+    for (guint i = 0; i < record->bars->len; i++) {
+        const RhErrorBar *bar = &g_array_index(record->bars, RhErrorBar, i);
+        if (!names(bar, like))
+            continue;
+        if (rh_error_bar_spans(bar, like->params))
+            return bar;
+        nearest = nearest ? nearest : bar;
+    }
+    return nearest;
+}
+
+const RhErrorBar *rh_record_bar(const RhRecord *record, const RhEvidenceKey *like)
+{
+    const RhErrorBar *bar = bar_alike(record, like);
+    return bar != NULL && like->assumed ? widest(record, bar, like->kind) : bar;
+}
+
+double rh_record_widest_frac(const RhRecord *record, const char *kind)
+{
+    static const RhErrorBar none = {0};
+    return widest(record, &none, kind)->error_frac;
+}
+
+const RhServedBar *rh_record_served(const RhRecord *record, const RhEvidenceKey *like)
+{
+    for (guint i = 0; like->generation && i < record->serving.bars->len; i++) {
+        const RhServedBar *bar = &g_array_index(record->serving.bars, RhServedBar, i);
+        if (bar->scheduler == like->stack && agrees(bar->device, like->device) &&
+            bar->generation == like->generation && bar->kind == like->kind &&
+            bar->apart == like->apart && bar->starved == like->starved)
+            return bar;
+    }
+    return NULL;
+}
+
+void rh_record_served_widest(const RhRecord *record, const char *kind, double *ttft_frac,
+                             double *tpot_frac)
+{
+    *ttft_frac = *tpot_frac = 0;
+    for (guint i = 0; i < record->serving.bars->len; i++) {
+        const RhServedBar *bar = &g_array_index(record->serving.bars, RhServedBar, i);
+        if (bar->kind != kind || bar->apart || bar->starved)
+            continue;
+        *ttft_frac = fmax(*ttft_frac, bar->ttft_frac);
+        *tpot_frac = fmax(*tpot_frac, bar->tpot_frac);
+    }
+}
+
+const RhOdds *rh_record_odds(const RhRecord *record, const RhEvidenceKey *like)
+{
+    for (guint i = 0; i < record->odds->len; i++) {
+        const RhOdds *odds = g_ptr_array_index(record->odds, i);
+        if (agrees(odds->stack, rh_evidence_key_holder(like)) &&
+            agrees(odds->kernels, like->kernels))
+            return odds;
+    }
+    return NULL;
+}
+
+const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhEvidenceKey *like)
+{
+    for (guint i = 0; i < record->usual->len; i++) {
+        const RhUsualMfu *usual = &g_array_index(record->usual, RhUsualMfu, i);
+        if (usual->device == like->device && usual->kind == like->kind &&
+            usual->dtype == like->dtype && like->params >= usual->params_least &&
+            like->params <= usual->params_most)
+            return usual;
+    }
+    return NULL;
+}

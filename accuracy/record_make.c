@@ -1,0 +1,294 @@
+/* A record from judged runs. */
+#include <math.h>
+#include <string.h>
+
+#include "accuracy/record.h"
+
+#define STEPS_LEAST  8 /* of a bar */
+#define GROUPS_LEAST 3
+
+/* Jobs of about one size. */
+static const int32_t gpus_to[] = {8, 64, 512, 1 << 20};
+
+/* What runs are alike in, the most first. */
+typedef enum { LIKE_SIZE, LIKE_STACK, LIKE_GENERATION, LIKE_LAST, LIKE_LONG = LIKE_LAST } Like;
+
+static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+{
+    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+}
+
+/* --- error bars --- */
+
+static int32_t size_of(int32_t gpus)
+{
+    int32_t size = 0;
+    while (size + 1 < (int32_t)G_N_ELEMENTS(gpus_to) && gpus > gpus_to[size])
+        size++;
+    return size;
+}
+
+static bool is_step(const RhEvaluatedRun *row)
+{
+    return !row->skipped && !row->metric && row->standing == RH_STANDING_MEASURED &&
+           row->measured_s > 0 && row->predicted_s > 0;
+}
+
+static bool alike(const RhEvidenceKey *a, const RhEvidenceKey *b, Like like)
+{
+    if (like == LIKE_LONG)
+        return a->tokens >= RH_LONG_TOKENS && b->tokens >= RH_LONG_TOKENS;
+    return a->generation && a->generation == b->generation && a->kind == b->kind &&
+           (like >= LIKE_GENERATION || a->stack == b->stack) &&
+           (like >= LIKE_STACK || size_of(a->gpus) == size_of(b->gpus));
+}
+
+/* The runs, and which of them err together: those of one table, model and device. */
+typedef struct {
+    const RhEvaluation *judged;
+    int32_t *groups; /* of each row: the first row that is its like */
+    int32_t *counts; /* scratch: rows of each group */
+} Runs;
+
+static Runs runs_of(const RhEvaluation *judged)
+{
+    guint count = judged->rows->len;
+    Runs runs = {judged, g_new0(int32_t, count + 1), g_new0(int32_t, count + 1)};
+    for (guint i = 0; i < count; i++) {
+        const RhEvaluatedRun *row = row_at(judged, i);
+        guint k = 0;
+        while (row_at(judged, k)->table != row->table || row_at(judged, k)->model != row->model ||
+               row_at(judged, k)->device != row->device)
+            k++;
+        runs.groups[i] = (int32_t)k;
+    }
+    return runs;
+}
+
+static void runs_clear(Runs *runs)
+{
+    g_free(runs->groups);
+    g_free(runs->counts);
+}
+
+typedef struct {
+    double value, weight;
+} Weighed;
+
+static int smaller(const void *a, const void *b)
+{
+    const Weighed *x = a, *y = b;
+    return x->value < y->value ? -1 : x->value > y->value;
+}
+
+/* The least value that a share of the weight does not exceed. */
+static double quantile(GArray *values, double share)
+{
+    double sum = 0, so_far = 0;
+    g_array_sort(values, smaller);
+    for (guint i = 0; i < values->len; i++)
+        sum += g_array_index(values, Weighed, i).weight;
+    for (guint i = 0; i < values->len; i++) {
+        const Weighed *w = &g_array_index(values, Weighed, i);
+        so_far += w->weight;
+        if (so_far >= share * sum * (1 - 1e-12))
+            return w->value;
+    }
+    return (double)NAN;
+}
+
+static double error_of(const RhEvaluatedRun *row)
+{
+    return fabs(row->measured_s / row->predicted_s - 1);
+}
+
+static double mfu_of(const RhEvaluatedRun *row)
+{
+    return row->measured_mfu_frac;
+}
+
+/* What `value` says of each of the rows; each group counts the same. Returns how many there are. */
+static int32_t weigh(const Runs *runs, const GArray *rows, double (*value)(const RhEvaluatedRun *),
+                     GArray *values)
+{
+    int32_t groups = 0;
+    for (guint i = 0; i < rows->len; i++)
+        groups += runs->counts[runs->groups[g_array_index(rows, guint, i)]]++ == 0;
+    for (guint i = 0; i < rows->len; i++) {
+        guint at = g_array_index(rows, guint, i);
+        Weighed w = {value(row_at(runs->judged, at)), 1.0 / runs->counts[runs->groups[at]]};
+        g_array_append_val(values, w);
+    }
+    for (guint i = 0; i < rows->len; i++)
+        runs->counts[runs->groups[g_array_index(rows, guint, i)]] = 0;
+    return groups;
+}
+
+/* Of the models of the rows. */
+static void span(const Runs *runs, const GArray *rows, double *params_least, double *params_most)
+{
+    *params_least = (double)INFINITY;
+    *params_most = 0;
+    for (guint i = 0; i < rows->len; i++) {
+        double params = row_at(runs->judged, g_array_index(rows, guint, i))->like.params;
+        *params_least = fmin(*params_least, params);
+        *params_most = fmax(*params_most, params);
+    }
+}
+
+static int64_t longest(const Runs *runs, const GArray *rows)
+{
+    int64_t most = 0;
+    for (guint i = 0; i < rows->len; i++)
+        most = MAX(most, row_at(runs->judged, g_array_index(rows, guint, i))->like.tokens);
+    return most;
+}
+
+/* What the bar of jobs like this one names. */
+static RhErrorBar named(const RhEvidenceKey *like, Like level)
+{
+    RhErrorBar bar = {.generation = like->generation,
+                      .kind = like->kind,
+                      .params_least = like->params,
+                      .params_most = like->params};
+    if (level <= LIKE_STACK)
+        bar.stack = like->stack;
+    if (level == LIKE_SIZE) {
+        int32_t size = size_of(like->gpus);
+        bar.gpus_least = size ? gpus_to[size - 1] + 1 : 1;
+        bar.gpus_most = gpus_to[size];
+    }
+    return bar;
+}
+
+/* The bar of what is like `like`, without rows of the table `without` (NULL: of all); false where too
+ * few are. */
+static bool bar_of(const Runs *runs, const RhEvidenceKey *like, Like level, const char *without,
+                   RhErrorBar *bar)
+{
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Weighed));
+    for (guint i = 0; i < runs->judged->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(runs->judged, i);
+        if (is_step(row) && (!without || row->table != without) && alike(&row->like, like, level))
+            g_array_append_val(rows, i);
+    }
+    *bar = named(like, level);
+    span(runs, rows, &bar->params_least, &bar->params_most);
+    bar->tokens_most = longest(runs, rows);
+    bar->steps = (int32_t)rows->len;
+    bar->groups = weigh(runs, rows, error_of, errors);
+    if (bar->steps < STEPS_LEAST || bar->groups < GROUPS_LEAST)
+        return false;
+    bar->error_frac = quantile(errors, RH_RECORD_SHARE);
+    return true;
+}
+
+static bool listed(const GArray *bars, const RhErrorBar *bar)
+{
+    for (guint i = 0; i < bars->len; i++) {
+        const RhErrorBar *b = &g_array_index(bars, RhErrorBar, i);
+        if (b->stack == bar->stack && b->generation == bar->generation && b->kind == bar->kind &&
+            b->gpus_most == bar->gpus_most)
+            return true;
+    }
+    return false;
+}
+
+static void make_bars(const RhEvaluation *judged, RhRecord *record)
+{
+    Runs runs = runs_of(judged);
+    for (int level = LIKE_SIZE; level < LIKE_LAST; level++)
+        for (guint i = 0; i < judged->rows->len; i++) {
+            const RhEvaluatedRun *row = row_at(judged, i);
+            RhErrorBar bar = named(&row->like, (Like)level);
+            if (is_step(row) && !listed(record->bars, &bar) &&
+                bar_of(&runs, &row->like, (Like)level, NULL, &bar))
+                g_array_append_val(record->bars, bar);
+        }
+    bar_of(&runs, &(RhEvidenceKey){.tokens = RH_LONG_TOKENS}, LIKE_LONG, NULL, &record->longs);
+    runs_clear(&runs);
+}
+
+void rh_record_hold_out(RhEvaluation *judged)
+{
+    Runs runs = runs_of(judged);
+    for (guint i = 0; i < judged->rows->len; i++) {
+        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+        RhErrorBar bar;
+        row->bar_frac = 0;
+        for (int level = LIKE_SIZE; is_step(row) && level < LIKE_LAST; level++) {
+            if (!bar_of(&runs, &row->like, (Like)level, row->table, &bar))
+                continue;
+            bool spans = rh_error_bar_spans(&bar, row->like.params);
+            if (spans || row->bar_frac == 0)
+                row->bar_frac = bar.error_frac;
+            if (spans)
+                break;
+        }
+    }
+    runs_clear(&runs);
+}
+
+/* --- usual MFUs --- */
+
+static bool same_usual(const RhEvidenceKey *a, const RhEvidenceKey *b)
+{
+    return a->device == b->device && a->kind == b->kind && a->dtype == b->dtype;
+}
+
+/* Of steps on the device of `like`; false where too few are. */
+static bool usual_of(const Runs *runs, const RhEvidenceKey *like, RhUsualMfu *usual)
+{
+    g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
+    g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(Weighed));
+    for (guint i = 0; i < runs->judged->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(runs->judged, i);
+        if (is_step(row) && row->measured_mfu_frac > 0 && same_usual(&row->like, like))
+            g_array_append_val(rows, i);
+    }
+    *usual = (RhUsualMfu){.device = like->device,
+                          .kind = like->kind,
+                          .dtype = like->dtype,
+                          .steps = (int32_t)rows->len,
+                          .groups = weigh(runs, rows, mfu_of, values)};
+    if (usual->steps < STEPS_LEAST || usual->groups < GROUPS_LEAST)
+        return false;
+    span(runs, rows, &usual->params_least, &usual->params_most);
+    usual->low_frac = quantile(values, (1 - RH_RECORD_SHARE) / 2);
+    usual->high_frac = quantile(values, (1 + RH_RECORD_SHARE) / 2);
+    return true;
+}
+
+static void make_usual(const RhEvaluation *judged, RhRecord *record)
+{
+    Runs runs = runs_of(judged);
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhEvidenceKey *like = &row_at(judged, i)->like;
+        RhUsualMfu usual;
+        if (is_step(row_at(judged, i)) && like->device && !rh_record_usual(record, like) &&
+            usual_of(&runs, like, &usual))
+            g_array_append_val(record->usual, usual);
+    }
+    runs_clear(&runs);
+}
+
+RhRecord *rh_record_make(const RhEvaluation *judged)
+{
+    RhRecord *record = rh_record_new();
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_free(record->made_on);
+    record->made_on = g_date_time_format(now, "%Y-%m-%d");
+    record->steps = all.figures.count;
+    record->failed = all.failed_and_refused + all.failed_but_fits;
+    record->within = all.within_count;
+    record->barred = all.barred_count;
+    record->bare = record->steps - record->barred;
+    make_bars(judged, record);
+    rh_record_make_odds(judged, record->odds);
+    for (int tables = 0; tables < 2; tables++)
+        record->trials[tables] = rh_record_try_odds(judged, tables);
+    make_usual(judged, record);
+    return record;
+}

@@ -1,0 +1,80 @@
+/* How good odds are where the run was not there: each group of runs (one table, model and device, which err together), or
+ * each whole table, is judged by curves fitted to all others. Only tables that tell of failures count, as who publishes
+ * what ran alone flatters whatever is said. */
+#include "accuracy/record.h"
+
+static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+{
+    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+}
+
+static bool counts(const RhEvaluatedRun *row)
+{
+    return !row->skipped && !row->metric && row->standing == RH_STANDING_MEASURED &&
+           row->capacity_bytes > 0 && row->peak_bytes > 0;
+}
+
+static bool tells_of_failures(const RhEvaluation *judged, const char *table)
+{
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (row_at(judged, i)->table == table && row_at(judged, i)->failed &&
+            counts(row_at(judged, i)))
+            return true;
+    return false;
+}
+
+static bool together(const RhEvaluatedRun *a, const RhEvaluatedRun *b, bool tables)
+{
+    return a->table == b->table && (tables || (a->model == b->model && a->device == b->device));
+}
+
+static bool is_first(const RhEvaluation *judged, guint i, bool tables)
+{
+    for (guint k = 0; k < i; k++)
+        if (counts(row_at(judged, k)) && together(row_at(judged, k), row_at(judged, i), tables))
+            return false;
+    return true;
+}
+
+static void tell(RhOddsTrial *trial, const RhEvaluatedRun *row, const RhOdds *odds)
+{
+    static const double ends[RH_ODDS_BANDS] = RH_ODDS_BANDS_ENDS;
+    double risk = rh_odds_risk(odds, row->peak_bytes / row->capacity_bytes),
+           off = risk - row->failed;
+    int band = 0;
+    while (risk > ends[band])
+        band++;
+    trial->runs[band]++;
+    trial->failed[band] += row->failed;
+    trial->brier += off * off;
+    trial->count++;
+}
+
+static void judge_group(RhOddsTrial *trial, const RhEvaluation *judged, guint first, bool tables)
+{
+    const RhEvaluatedRun *of = row_at(judged, first);
+    RhEvaluation others = {.rows = g_array_new(FALSE, FALSE, sizeof(RhEvaluatedRun))};
+    g_autoptr(RhRecord) record = rh_record_new();
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (!together(row_at(judged, i), of, tables))
+            g_array_append_vals(others.rows, row_at(judged, i), 1);
+    rh_record_make_odds(&others, record->odds);
+    for (guint i = first; i < judged->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(judged, i);
+        const RhOdds *odds = rh_record_odds(record, &row->like);
+        if (odds && counts(row) && together(row, of, tables))
+            tell(trial, row, odds);
+    }
+    g_array_unref(others.rows);
+}
+
+RhOddsTrial rh_record_try_odds(const RhEvaluation *judged, bool tables)
+{
+    RhOddsTrial trial = {0};
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (counts(row_at(judged, i)) && is_first(judged, i, tables) &&
+            tells_of_failures(judged, row_at(judged, i)->table))
+            judge_group(&trial, judged, i, tables);
+    trial.brier /= MAX(trial.count, 1);
+    return trial;
+}

@@ -1,0 +1,58 @@
+#include "platforms/devices/generation.h"
+
+#include <string.h>
+
+#include "base/intern.h"
+#include "platforms/facts.h"
+
+/* A generation that nobody here has tables of stands beside the one whose matrix units are driven the
+ * same way: by a warp's instruction (mma.sync, mfma), or by a group of warps that the hardware feeds
+ * (wgmma, tcgen05). */
+const RhGeneration rh_generations[] = {
+    {"pascal", "a100-sxm-80", "dgx-1", "vector units alone; no table of its own"},
+    {"volta", "a100-sxm-80", "dgx-1", "a warp's instruction, as Ampere; no table of its own"},
+    {"turing", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
+    {"ampere", "a100-sxm-80", "dgx-a100", "fitted to an A100's tables"},
+    {"ada", "a100-sxm-80", "dgx-a100", "a warp's instruction, as Ampere; no table of its own"},
+    {"hopper", "h100-sxm", "dgx-h100", "fitted to an H100's tables"},
+    {"blackwell", "b200-sxm", "dgx-b200", "fitted to a B200's tables"},
+    {"blackwell-rtx", "a100-sxm-80", "dgx-h100",
+     "a warp's instruction, as Ampere; no table of its own"},
+    {"cdna", "a100-sxm-80", "frontier", "a wave's instruction, as Ampere; no table of its own"},
+    {"systolic", "h100-sxm", "dgx-h100", "large arrays fed by hardware; no table of its own"},
+    {"cpu", "a100-sxm-80", "frontera", "no table of its own"},
+    {0}};
+
+const RhGeneration *rh_generation_by_name(const char *name)
+{
+    for (const RhGeneration *g = rh_generations; g->name; g++)
+        if (strcmp(g->name, name) == 0)
+            return g;
+    return NULL;
+}
+
+/* A fact of the reference, as the other device may have it. */
+static void take_over(const RhGeneration *g, RhFact *fact)
+{
+    if (fact->tag == RH_TAG_NONE)
+        return;
+    g_autofree char *source =
+        g_strdup_printf("%s, as %s has it: %s%s%s", g->name, g->reference, rh_tag_name(fact->tag),
+                        *fact->source ? ", " : "", fact->source);
+    *fact = (RhFact){.value = fact->value,
+                     .tag = RH_TAG_ASSUMED,
+                     .source = rh_intern(source),
+                     .date = fact->date};
+}
+
+void rh_generation_fill(const RhGeneration *generation, const RhDevice *reference, RhDevice *device)
+{
+    size_t count = 0;
+    const RhFactRow *rows = rh_facts(&count);
+    device->curves = reference->curves;
+    for (size_t i = 0; i < count; i++)
+        if (rh_facts_of_generation(&rows[i]))
+            take_over(generation, (RhFact *)(void *)((char *)device + rows[i].offset));
+    for (int32_t i = 0; i < device->curves.tiles_count; i++)
+        take_over(generation, &device->curves.tiles[i].rate_frac);
+}

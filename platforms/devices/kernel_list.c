@@ -1,0 +1,38 @@
+#include "platforms/devices/kernel_list.h"
+
+#include "base/error.h"
+
+static void put_row(GString *out, const RhListedKernel *l)
+{
+    const RhKernel *k = &l->kernel;
+    char flops[G_ASCII_DTOSTR_BUF_SIZE], bytes[G_ASCII_DTOSTR_BUF_SIZE];
+    int64_t m = l->grouped ? k->m * k->batch : k->m; /* a grouped GEMM counts all tokens */
+    g_string_append_printf(
+        out,
+        "%s,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT
+        ",%d,%d,%d,%s,%s,%" G_GINT64_FORMAT "\n",
+        l->grouped ? "grouped_gemm" : rh_kernel_class_name((RhKernelClass)k->cls),
+        rh_dtype_name((RhDtype)k->dtype), k->batch, m, k->n, k->k, k->heads, k->kv_heads, k->causal,
+        g_ascii_formatd(bytes, sizeof bytes, "%.0f", k->bytes),
+        g_ascii_formatd(flops, sizeof flops, "%.0f", k->flops), l->count);
+}
+
+char *rh_kernel_list_text(const GArray *list, GError **error)
+{
+    for (guint i = 0; i < list->len; i++) {
+        const RhKernel *k = &g_array_index(list, RhListedKernel, i).kernel;
+        if (rh_kernel_v_head(k) != k->k) {
+            rh_fail(error, RH_ERROR_INPUT,
+                    "attention with keys of %" G_GINT64_FORMAT " and values of %d columns a head "
+                    "cannot be performed: rehearse-kernels has one head size",
+                    k->k, k->v_head);
+            return NULL;
+        }
+    }
+    GString *out =
+        g_string_new("# rehearse.kernels/1\n"
+                     "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,count\n");
+    for (guint i = 0; i < list->len; i++)
+        put_row(out, &g_array_index(list, RhListedKernel, i));
+    return g_string_free(out, FALSE);
+}

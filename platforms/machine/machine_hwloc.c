@@ -1,0 +1,80 @@
+/* `lstopo --of xml`: memory of the host, a GPU's PCIe link, NICs where no topology names them.
+ * Objects nest; what is read of them is in their attributes. */
+#include <string.h>
+
+#include "base/error.h"
+#include "platforms/machine/machine.h"
+
+typedef struct {
+    RhMachine *m;
+    int32_t gpus, openfabrics;
+    double slowest_bytes_per_s; /* of the GPUs' links */
+} Tree;
+
+static const char *attribute(const char **names, const char **values, const char *name)
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0)
+            return values[i];
+    return "";
+}
+
+/* PCI classes 0300 and 0302, display and 3D controllers, of NVIDIA (10de) or AMD (1002). */
+static bool is_gpu(const char *pci_type)
+{
+    return (g_str_has_prefix(pci_type, "0302") || g_str_has_prefix(pci_type, "0300")) &&
+           (strstr(pci_type, "[10de:") || strstr(pci_type, "[1002:"));
+}
+
+static void start(GMarkupParseContext *context, const char *element, const char **names,
+                  const char **values, void *user, GError **error)
+{
+    (void)context, (void)error;
+    Tree *t = user;
+    if (strcmp(element, "object") != 0)
+        return;
+    const char *type = attribute(names, values, "type");
+    if (strcmp(type, "NUMANode") == 0) {
+        double bytes = g_ascii_strtod(attribute(names, values, "local_memory"), NULL);
+        t->m->host_bytes += bytes > 0 && bytes < 1e18 ? bytes : 0;
+    } else if (strcmp(type, "PCIDev") == 0 && is_gpu(attribute(names, values, "pci_type"))) {
+        double gb_per_s = g_ascii_strtod(attribute(names, values, "pci_link_speed"), NULL);
+        t->gpus++;
+        if (gb_per_s > 0 && gb_per_s < 1e4 &&
+            (t->slowest_bytes_per_s == 0 || gb_per_s * 1e9 < t->slowest_bytes_per_s))
+            t->slowest_bytes_per_s = gb_per_s * 1e9;
+    } else if (strcmp(type, "OSDev") == 0 &&
+               strcmp(attribute(names, values, "osdev_type"), "3") == 0) {
+        t->openfabrics++; /* HWLOC_OBJ_OSDEV_OPENFABRICS */
+    }
+}
+
+static bool owns(const char *text)
+{
+    return strstr(text, "<topology") != NULL;
+}
+
+static bool take(RhMachine *m, const char *name, const char *text, GError **error)
+{
+    static const GMarkupParser parser = {.start_element = start};
+    Tree t = {.m = m};
+    m->host_bytes = 0;
+    g_autoptr(GError) local = NULL;
+    g_autoptr(GMarkupParseContext) context = g_markup_parse_context_new(&parser, 0, &t, NULL);
+    if (!g_markup_parse_context_parse(context, text, -1, &local) ||
+        !g_markup_parse_context_end_parse(context, &local)) {
+        int line = 0, column = 0;
+        g_markup_parse_context_get_position(context, &line, &column);
+        return rh_fail(error, RH_ERROR_INPUT, "%s:%d:%d: this is no XML of lstopo: %s", name, line,
+                       column, local->message);
+    }
+    if (!m->has_links && m->gpus == 0)
+        m->gpus = t.gpus;
+    if (m->nics < 0 && t.openfabrics > 0)
+        m->nics = t.openfabrics;
+    m->host_link_bytes_per_s = t.slowest_bytes_per_s;
+    return true;
+}
+
+const RhMachineReader rh_machine_hwloc = {"lstopo", owns, take,
+                                          G_STRUCT_OFFSET(RhMachine, host_source)};
