@@ -1,7 +1,7 @@
 #pragma once
 /* A table of measured runs, each beside its prediction, and what may be said of them together.
  *
- * Plain data, filled by validate/cases.h. A run has a time, or ran out of memory. Runs that could
+ * Plain data, filled by validate/cases/cases.h. A run has a time, or ran out of memory. Runs that could
  * not be said keep the reason in `skipped` and count in no figure but skipped_count; runs that are
  * no measurement of their own (`standing` other than MEASURED) and runs that a constant was fitted
  * to are told apart by part. */

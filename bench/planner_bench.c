@@ -8,7 +8,7 @@
 #include "base/data.h"
 #include "bench/bench_kit.h"
 #include "strategies/search/memory_budget.h"
-#include "validate/cases_translate.h"
+#include "validate/cases/cases_translate.h"
 
 #define OWN_CASES    "bench/planner-cases.csv"
 #define PUBLISHED    "validate/data/published-runs.csv"

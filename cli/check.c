@@ -5,9 +5,9 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "cli/commands.h"
-#include "cli/result.h"
-#include "cli/terminal.h"
+#include "cli/inputs/result.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/commands.h"
 #include "platforms/profile.h"
 #include "report/format.h"
 

@@ -6,15 +6,15 @@
 #include "base/error.h"
 #include "base/table.h"
 #include "base/units.h"
-#include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/result.h"
+#include "cli/inputs/result.h"
+#include "cli/output/output.h"
+#include "cli/parse/commands.h"
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/json_facts.h"
-#include "report/overlay.h"
-#include "report/page.h"
+#include "report/page/page.h"
 #include "report/report.h"
+#include "report/timeline_diff.h"
 
 typedef struct {
     RhResult *result;
@@ -200,7 +200,7 @@ static int compare_timelines(const char *a_path, const char *b_path, GError **er
     if (!b)
         return 3;
     g_autoptr(RhTimelineDiff) overlay = rh_timeline_diff_new(a, b);
-    g_autofree char *text = rh_report_overlay_text(overlay);
+    g_autofree char *text = rh_report_timeline_diff_text(overlay);
     fputs(text, stdout);
     return 0;
 }

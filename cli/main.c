@@ -10,10 +10,10 @@
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "cli/backstop.h"
-#include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/hard_timeout.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/commands.h"
 
 /* The exit status of docs/guide/cli.md for an error of ours or of GLib's. */
 static int exit_status(const GError *error)
@@ -85,7 +85,7 @@ static int run_command(const RhCommand *command, int count, char **words, GError
     if (!rh_outputs_spare_inputs(&arguments, error))
         return 2;
     rh_terminal_setup(&arguments);
-    rh_backstop_begin(arguments.timeout_s);
+    rh_hard_timeout_begin(arguments.timeout_s);
     return command->run(&arguments, error);
 }
 

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "cli/idle_words.h"
-#include "cli/inputs.h"
-#include "cli/layout_files.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/inputs/inputs.h"
+#include "cli/output/layout_files.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "cli/unused_settings.h"
 #include "report/json_facts.h"
-#include "report/page.h"
+#include "report/page/page.h"
 #include "report/program.h"
 #include "sim/critical_path.h"
 #include "sim/engine/workers/isolated_run.h"
@@ -145,7 +145,7 @@ static void tell_idle_words(const RhArguments *a, const RhInputs *in, const Load
     Idle idle = {l, *options};
     idle.options.timeline = false;
     idle.options.timeout_s = rh_terminal_left_s(a->timeout_s);
-    rh_idle_words_tell(a, &(RhIdleAnswer){in, &idle}, 1, figures_of);
+    rh_unused_settings_tell(a, &(RhUnusedAnswer){in, &idle}, 1, figures_of);
 }
 
 static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **error)

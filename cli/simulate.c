@@ -3,17 +3,17 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "cli/beside.h"
-#include "cli/commands.h"
-#include "cli/idle_words.h"
-#include "cli/inputs.h"
-#include "cli/launching.h"
-#include "cli/layout_files.h"
-#include "cli/output.h"
-#include "cli/pictures.h"
+#include "cli/inputs/inputs.h"
+#include "cli/multi_job/multi_job.h"
+#include "cli/output/launch_files.h"
+#include "cli/output/layout_files.h"
+#include "cli/output/output.h"
+#include "cli/output/pictures.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/commands.h"
+#include "cli/plan/inert_limits.h"
 #include "cli/program_run.h"
-#include "cli/room_words.h"
-#include "cli/terminal.h"
+#include "cli/unused_settings.h"
 #include "report/json_facts.h"
 #include "report/report.h"
 #include "strategies/search/memory_budget.h"
@@ -62,7 +62,7 @@ static void print_run(const RhArguments *a, const RhInputs *in, const RhRehearsa
     g_autofree char *text = a->json ? rh_report_run_json(&in->question, r)
                                     : rh_report_run_text(&in->question, r, run, &style);
     if (!a->json)
-        rh_launching_print_stack(a, in);
+        rh_launch_files_print_stack(a, in);
     fputs(text, stdout);
     if (!r->fits)
         rh_terminal_hint(r->memory.peak_bytes > r->memory_capacity_bytes
@@ -124,7 +124,7 @@ static bool check_launch(const RhArguments *a, GError **error)
     if (a->emit && (a->program || a->besides->len > 0))
         return rh_fail(error, RH_ERROR_USAGE, "--emit does not go with %s",
                        a->program ? "--program" : "--beside");
-    return rh_launching_check(a, error);
+    return rh_launch_files_check(a, error);
 }
 
 /* With --json there is a document, whatever the answer. */
@@ -156,7 +156,7 @@ static int run(const RhArguments *a, GError **error)
     if (!in || !rh_inputs_layout(in, a->strategy, &layout, error))
         return 3;
     if (a->besides->len > 0)
-        return rh_co_job_run(a, in, &layout, error);
+        return rh_multi_job_run(a, in, &layout, error);
     if (a->on) {
         rh_fail(error, RH_ERROR_USAGE, "--on places a job beside others: it goes with --beside");
         return 2;
@@ -179,14 +179,14 @@ static int run(const RhArguments *a, GError **error)
     if (!r)
         return 3;
     print_run(a, in, r, raw);
-    RhLaunching only = {&layout, 0};
-    bool launched = a->json || rh_launching_print(a, in, &only, 1, error);
+    RhLaunchFiles only = {&layout, 0};
+    bool launched = a->json || rh_launch_files_print(a, in, &only, 1, error);
     rh_output_answered();
-    rh_room_words_tell(a, &in->c, limits);
+    rh_inert_limits_tell(a, &in->c, limits);
     options.timeline = false;
     options.timeout_s = rh_terminal_left_s(a->timeout_s);
-    RhIdleSteps steps = {.layouts = &layout, .count = 1, .options = &options};
-    rh_idle_words_tell(a, &(RhIdleAnswer){in, &steps}, 1, rh_idle_words_steps);
+    RhUnusedSteps steps = {.layouts = &layout, .count = 1, .options = &options};
+    rh_unused_settings_tell(a, &(RhUnusedAnswer){in, &steps}, 1, rh_unused_settings_steps);
     bool written = write_files(a, in, r, program, raw, launched ? error : NULL);
     return launched && written ? status_of(a, in, r) : 3;
 }

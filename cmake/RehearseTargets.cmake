@@ -27,16 +27,22 @@ function(rh_precompile name)
   endforeach()
 endfunction()
 
+# The sources of a folder and of those of its subfolders that are named.
+function(rh_folder_sources out folder)
+  rh_sources(sources ${folder})
+  foreach(sub IN LISTS ARGN)
+    rh_sources(more ${folder}/${sub})
+    list(APPEND sources ${more})
+  endforeach()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
 function(rh_library name)
   cmake_parse_arguments(A "" "SOURCE_DIR" "SUBDIRS;LIBS" ${ARGN})
   if(NOT A_SOURCE_DIR)
     set(A_SOURCE_DIR ${name})
   endif()
-  rh_sources(sources ${A_SOURCE_DIR})
-  foreach(sub IN LISTS A_SUBDIRS)
-    rh_sources(more ${A_SOURCE_DIR}/${sub})
-    list(APPEND sources ${more})
-  endforeach()
+  rh_folder_sources(sources ${A_SOURCE_DIR} ${A_SUBDIRS})
   if(NOT sources) # a folder of headers only
     add_library(rh_${name} INTERFACE)
     target_link_libraries(rh_${name} INTERFACE ${A_LIBS})
@@ -48,8 +54,8 @@ function(rh_library name)
 endfunction()
 
 function(rh_program name)
-  cmake_parse_arguments(A "" "SOURCE_DIR" "LIBS" ${ARGN})
-  rh_sources(sources ${A_SOURCE_DIR})
+  cmake_parse_arguments(A "" "SOURCE_DIR" "SUBDIRS;LIBS" ${ARGN})
+  rh_folder_sources(sources ${A_SOURCE_DIR} ${A_SUBDIRS})
   if(NOT sources)
     message(STATUS "  ${name}: ${A_SOURCE_DIR}/ holds no source, not built")
     return()
@@ -103,7 +109,7 @@ function(rh_embed_html name folder)
   list(TRANSFORM style REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.css")
   list(TRANSFORM script REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/${folder}/\\1.js")
   add_custom_command(OUTPUT "${made}"
-    COMMAND "${CMAKE_COMMAND}" -D "OUT=${made}" -D "HEADER=report/html_assets.h" -D "STYLE=${style}"
+    COMMAND "${CMAKE_COMMAND}" -D "OUT=${made}" -D "HEADER=report/page/html_assets.h" -D "STYLE=${style}"
             -D "SCRIPT=${script}" -P "${CMAKE_SOURCE_DIR}/cmake/embed.cmake"
     DEPENDS ${style} ${script} "${CMAKE_SOURCE_DIR}/cmake/embed.cmake" VERBATIM)
   target_sources(rh_${name} PRIVATE "${made}")

@@ -1,7 +1,7 @@
 /* Tables of published runs: whatever is read is said or refused with a reason; nothing is performed. */
 #include "base/csv.h"
 #include "fuzz/fuzzkit.h"
-#include "validate/cases_translate.h"
+#include "validate/cases/cases_translate.h"
 
 /* A new one now and then: it keeps every model and platform it met. */
 static RhTranslator *translator(void)

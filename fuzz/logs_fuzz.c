@@ -2,7 +2,7 @@
 #include <gsl/gsl_errno.h>
 #include <math.h>
 
-#include "calibrate/links_fit.h"
+#include "calibrate/links/links_fit.h"
 #include "fuzz/fuzzkit.h"
 
 static void check_row(const RhTimed *row)

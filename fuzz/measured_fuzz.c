@@ -3,9 +3,9 @@
 #include <gsl/gsl_errno.h>
 #include <math.h>
 
-#include "calibrate/kernels_fit.h"
-#include "calibrate/pingpong.h"
-#include "calibrate/steps.h"
+#include "calibrate/kernels/kernels_fit.h"
+#include "calibrate/links/pingpong.h"
+#include "calibrate/stacks/steps.h"
 #include "fuzz/fuzzkit.h"
 #include "platforms/profile.h"
 #include "sim/timeline_diff.h"

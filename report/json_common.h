@@ -2,7 +2,7 @@
 /* Pieces of JSON that plans and runs share. Private to report/. */
 #include "base/json.h"
 #include "report/report.h"
-#include "report/serve.h"
+#include "report/serve/serve.h"
 
 void rh_put_head(RhJsonWriter *w, const char *schema, const RhQuestion *q);
 /* Workload, platform, device and profile, into the open "inputs". */
@@ -20,8 +20,8 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r);
 void rh_put_cost(RhJsonWriter *w, const char *key, const RhCost *cost);
 /* By use. */
 void rh_put_memory(RhJsonWriter *w, const char *key, const double bytes[RH_MEMORY_LAST]);
-/* RhWatch, under "watch". */
-void rh_put_watches(RhJsonWriter *w, const GPtrArray *watches);
+/* RhWarning, under "watch". */
+void rh_put_warnings(RhJsonWriter *w, const GPtrArray *watches);
 void rh_put_links(RhJsonWriter *w, const GArray *links); /* RhLinkUse; NULL: none */
 void rh_put_words(RhJsonWriter *w, const char *key, const char *const *words); /* NULL: none */
 /* null when 0 means unknown, or the value is not finite. */

@@ -1,7 +1,7 @@
 #include <math.h>
 
 #include "report/json_common.h"
-#include "report/watches.h"
+#include "report/warnings.h"
 #include "strategies/knobs.h"
 #include "strategies/stage_lists.h"
 
@@ -214,11 +214,11 @@ void rh_put_rehearsal(RhJsonWriter *w, const RhRehearsal *r)
     rh_put_links(w, r->links);
 }
 
-void rh_put_watches(RhJsonWriter *w, const GPtrArray *watches)
+void rh_put_warnings(RhJsonWriter *w, const GPtrArray *watches)
 {
     rh_json_begin_array(w, "watch");
     for (guint i = 0; i < watches->len; i++) {
-        const RhWatch *watch = g_ptr_array_index(watches, i);
+        const RhWarning *watch = g_ptr_array_index(watches, i);
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "kind", watch->kind);
         rh_json_put_string(w, "text", watch->text);
@@ -233,8 +233,8 @@ char *rh_report_run_json(const RhQuestion *q, const RhRehearsal *r)
     rh_json_begin_object(w, NULL);
     rh_put_head(w, "rehearse.simulate/1", q);
     rh_put_rehearsal(w, r);
-    g_autoptr(GPtrArray) watches = rh_report_run_watches(q, r);
-    rh_put_watches(w, watches);
+    g_autoptr(GPtrArray) watches = rh_report_run_warnings(q, r);
+    rh_put_warnings(w, watches);
     rh_put_known(w, "memory_safe_bytes", q->safe_bytes);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

@@ -1,9 +1,9 @@
 /* Results as Markdown tables, for notes and issues. */
 #include "base/units.h"
 #include "report/format.h"
-#include "report/outside.h"
+#include "report/plan/unsearched.h"
 #include "report/report.h"
-#include "report/watches.h"
+#include "report/warnings.h"
 
 static const char table_head[] =
     "| # | layout | step s | MFU % | GiB/GPU | bubble % | exposed comm. % |\n"
@@ -52,10 +52,10 @@ char *rh_report_plan_markdown(const RhQuestion *q, const RhPlan *plan, const RhP
         append_row(out, i + 1, g_ptr_array_index(plan->entries, i));
     if (plan->entries->len == 0)
         return g_string_free(out, FALSE);
-    g_autoptr(GPtrArray) watches = rh_report_plan_watches(q, plan, options);
+    g_autoptr(GPtrArray) watches = rh_report_plan_warnings(q, plan, options);
     append_trust(out, g_ptr_array_index(plan->entries, 0));
-    rh_report_watches_markdown(out, watches);
-    rh_report_outside_markdown(out, plan);
+    rh_report_warnings_markdown(out, watches);
+    rh_report_unsearched_markdown(out, plan);
     return g_string_free(out, FALSE);
 }
 
@@ -66,7 +66,7 @@ char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r)
     g_string_append(out, table_head);
     append_row(out, 1, r);
     append_trust(out, r);
-    g_autoptr(GPtrArray) watches = rh_report_run_watches(q, r);
-    rh_report_watches_markdown(out, watches);
+    g_autoptr(GPtrArray) watches = rh_report_run_warnings(q, r);
+    rh_report_warnings_markdown(out, watches);
     return g_string_free(out, FALSE);
 }

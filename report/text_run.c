@@ -2,10 +2,10 @@
 #include <math.h>
 
 #include "base/units.h"
-#include "report/capacity.h"
+#include "report/capacity/capacity.h"
 #include "report/format.h"
 #include "report/report.h"
-#include "report/watches.h"
+#include "report/warnings.h"
 
 static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r)
 {
@@ -138,7 +138,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_autofree char *title = rh_layout_title(&r->layout);
     g_autofree char *tokens = rh_text_rate(r->tokens_per_s_per_gpu);
     g_autofree char *fit = verdict(q, r);
-    g_autoptr(GPtrArray) watches = rh_report_run_watches(q, r);
+    g_autoptr(GPtrArray) watches = rh_report_run_warnings(q, r);
     g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
                            style->colored ? "\033[0m" : "");
     if (rh_report_error_frac(r) > 0) {
@@ -164,7 +164,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     append_energy(out, q, r);
     append_cost(out, q, r);
     rh_report_trust(out, r);
-    rh_report_watches_text(out, watches);
+    rh_report_warnings_text(out, watches);
     rh_report_links(out, r->links);
     g_string_append_c(out, '\n');
     append_engine(out, q, r);

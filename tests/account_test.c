@@ -198,7 +198,7 @@ static void a_bar_widens_beyond_what_was_measured(void)
     g_auto(TrainKit) far = train_kit("llama-3.1-70b", "h100-sxm:8x8", "megatron", 64, 131072);
     RhLayout l = train_layout(&near, "tp8,pp8,mb1,recompute=full"),
              m = train_layout(&far, "tp8,pp8,mb1,recompute=full,sp=on");
-    g_autoptr(RhRehearsal) as_measured = rh_run_metrics_new(&similarity.c, &l);
+    g_autoptr(RhRehearsal) as_measured = rh_run_metrics_new(&near.c, &l);
     g_autoptr(RhRehearsal) extrapolated = rh_run_metrics_new(&far.c, &m);
     CU_ASSERT_EQUAL(as_measured->extrapolated_frac, 0);
     CU_ASSERT_EQUAL(as_measured->error_frac, as_measured->bar->error_frac);

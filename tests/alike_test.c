@@ -1,5 +1,5 @@
 /* Which prompts of a published file begin alike. */
-#include "validate/alike.h"
+#include "validate/serving/prompt_prefixes.h"
 
 #include "base/error.h"
 #include "tests/testkit.h"

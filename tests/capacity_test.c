@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "report/capacity.h"
+#include "report/capacity/capacity.h"
 #include "sim/run.h"
 #include "strategies/search/capacity/capacity.h"
 #include "tests/testkit.h"

@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "tests/testkit.h"
-#include "validate/cases.h"
-#include "validate/cases_translate.h"
+#include "validate/cases/cases.h"
+#include "validate/cases/cases_translate.h"
 
 /* --- figures --- */
 

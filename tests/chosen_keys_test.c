@@ -71,7 +71,7 @@ static void numbers_travel_forward_alone(void)
     }
     g_auto(TrainKit) near = kit(TURNS, TOP);
     l = layout_of(&near, "pp4,dp2,mb1");
-    g_autoptr(RhProgram) all = rh_train_build(&similarity.c, &l, NULL);
+    g_autoptr(RhProgram) all = rh_train_build(&near.c, &l, NULL);
     CU_ASSERT_EQUAL(sent(all, 0, "send activations"), 16.0 * TOP / 2 * hidden);
 }
 

@@ -1,5 +1,5 @@
 /* Sums of decision trees: their closed form, their files, and how they come about. */
-#include "calibrate/fit_forest.h"
+#include "calibrate/fit/fit_forest.h"
 
 #include <math.h>
 #include <string.h>

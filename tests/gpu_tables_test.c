@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrate/kernels_fit.h"
+#include "calibrate/kernels/kernels_fit.h"
 #include "platforms/facts.h"
 #include "platforms/profile.h"
 #include "tests/testkit.h"

@@ -1,5 +1,5 @@
 /* Raw samples and the fit of a GPU's constants: what was put in comes out. */
-#include "calibrate/kernels_fit.h"
+#include "calibrate/kernels/kernels_fit.h"
 
 #include <string.h>
 

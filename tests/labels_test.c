@@ -1,5 +1,5 @@
-/* report/labels.h: no label lies on another, on a mark or on a line, and one without room is left out. */
-#include "report/labels.h"
+/* report/pictures/labels.h: no label lies on another, on a mark or on a line, and one without room is left out. */
+#include "report/pictures/labels.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* Logs of collectives, and the fit of a platform's links: what was put in comes out. */
 #include "base/intern.h"
-#include "calibrate/links_fit.h"
+#include "calibrate/links/links_fit.h"
 
 #include <math.h>
 #include <string.h>

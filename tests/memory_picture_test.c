@@ -1,12 +1,12 @@
-/* report/memory_time.h: the picture's peak is the memory that is said, in all and by what it is for. */
-#include "report/memory_time.h"
+/* report/pictures/memory_over_time.h: the picture's peak is the memory that is said, in all and by what it is for. */
+#include "report/pictures/memory_over_time.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
-#include "report/colors.h"
+#include "report/pictures/colors.h"
 #include "sim/ledger.h"
 #include "strategies/search/rehearsals/rehearse.h"
 #include "tests/testkit.h"

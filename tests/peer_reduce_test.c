@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrate/kernels_fit.h"
+#include "calibrate/kernels/kernels_fit.h"
 #include "platforms/profile.h"
 #include "tests/testkit.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "calibrate/measured.h"
-#include "calibrate/raw.h"
+#include "calibrate/kernels/raw.h"
+#include "calibrate/links/measured.h"
 #include "tests/testkit.h"
 
 #define GEMM_HEADER "framework,version,device,op_name,kernel_source,gemm_dtype,m,n,k,latency\n"

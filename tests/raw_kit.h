@@ -5,7 +5,7 @@
 #include <gsl/gsl_randist.h>
 #include <math.h>
 
-#include "calibrate/kernels_fit.h"
+#include "calibrate/kernels/kernels_fit.h"
 
 #define KIT_HEADER                                                                                 \
     "kernel,dtype,batch,m,n,k,heads,kv_heads,causal,bytes,flops,library,repetitions,seconds,"      \

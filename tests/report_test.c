@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "report/draw.h"
-#include "report/draw_platform.h"
 #include "report/format.h"
+#include "report/pictures/canvas.h"
+#include "report/pictures/platform_picture.h"
 #include "tests/testkit.h"
 
 static void check_text(char *text, const char *expected)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/data.h"
-#include "report/serve.h"
+#include "report/serve/serve.h"
 #include "strategies/serve/deployment.h"
 #include "tests/testkit.h"
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "tests/testkit.h"
-#include "validate/caches.h"
-#include "validate/exchanges.h"
-#include "validate/served.h"
+#include "validate/serving/a2a.h"
+#include "validate/serving/caches.h"
+#include "validate/serving/served.h"
 
 #define HEADER                                                                                     \
     "source,model,gpu,gpus,tp,pp,ep,dp,precision,isl,osl,batch_or_concurrency,rps,"                \

@@ -6,7 +6,7 @@
 #include "accuracy/record.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "calibrate/steps_fit.h"
+#include "calibrate/stacks/steps_fit.h"
 #include "tests/testkit.h"
 
 #define HEAD                                                                                       \

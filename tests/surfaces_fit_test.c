@@ -1,6 +1,6 @@
 /* Surfaces from published tables: what is read of them, and that a known law comes back. */
 #include "base/intern.h"
-#include "calibrate/surfaces_fit.h"
+#include "calibrate/surfaces/surfaces_fit.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "tests/serve_kit.h"
-#include "validate/timeline.h"
+#include "validate/serving/server_timeline.h"
 
 #define META                                                                                       \
     "{\"engine_kwargs\": {\"model\": \"meta-llama/Llama-3.1-8B\", \"max_num_seqs\": 32, "          \

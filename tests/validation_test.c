@@ -6,16 +6,16 @@
 
 #include "accuracy/validation.h"
 #include "base/error.h"
-#include "calibrate/pingpong.h"
+#include "calibrate/links/pingpong.h"
 #include "platforms/profile.h"
 #include "report/validation.h"
 #include "tests/engine_kit.h"
-#include "validate/bars.h"
-#include "validate/patterns.h"
-#include "validate/smpi.h"
-#include "validate/stuck.h"
-#include "validate/suite_cases.h"
-#include "validate/topology.h"
+#include "validate/suites/deadlock.h"
+#include "validate/suites/lab_topology.h"
+#include "validate/suites/patterns.h"
+#include "validate/suites/smpi.h"
+#include "validate/suites/suite_cases.h"
+#include "validate/suites/thresholds.h"
 
 /* --- figures --- */
 
@@ -74,7 +74,7 @@ static void skipped_cases_count_in_no_figure_and_miss_a_bar(void)
     RhValidationFigures f = rh_validation_figures(v, "pattern");
     CU_ASSERT_TRUE(f.count == 1 && f.skipped_count == 1);
     RH_CHECK_CLOSE(f.mape_frac, 0.01, 1e-9);
-    rh_bars_judge(v);
+    rh_thresholds_judge(v);
     CU_ASSERT_EQUAL(v->missed->len, 1);
     g_autofree char *json = rh_report_validation_json(v);
     CU_ASSERT_PTR_NOT_NULL(strstr(json, "\"skipped\": \"not performed\""));
@@ -86,7 +86,7 @@ static void bars_are_missed_by_name(void)
     g_autoptr(RhValidation) v = rh_validation_new("test");
     for (int i = 0; i < 12; i++)
         add_case(v, "iteration", 1 + i, (1 + i) * 1.20);
-    rh_bars_judge(v);
+    rh_thresholds_judge(v);
     CU_ASSERT_EQUAL(v->missed->len, 3); /* mean, worst, and a control that is exact */
     CU_ASSERT_PTR_NOT_NULL(strstr(g_ptr_array_index(v->missed, 0), "iteration: mean error 20.0 %"));
 }
@@ -104,7 +104,7 @@ static void a_simpler_model_ahead_in_a_group_is_named(void)
         bool pattern = g_str_equal(c->group, "pattern");
         c->control[RH_CONTROL_FLUID] = c->measured * (pattern ? 1.02 : 1.5);
     }
-    rh_bars_judge(v);
+    rh_thresholds_judge(v);
     CU_ASSERT_EQUAL_FATAL(v->missed->len, 1);
     CU_ASSERT_PTR_NOT_NULL(
         strstr(g_ptr_array_index(v->missed, 0), "small collective: mean error 20.0 %"));
@@ -318,11 +318,11 @@ static void stopped_ranks_are_compared(void)
     const char *foreseen = "note: rank 0 waits in task 4 (recv)\nnote: rank 1 waits in task 5 (x)";
     const char *seen = "rank 0 waits in task 4 (recv)\nrank 1 waits in task 6 (x) since 0.1 s\n";
     g_autofree char *why = NULL;
-    g_autofree char *both = rh_stuck_compare(foreseen, seen, 8, &why);
+    g_autofree char *both = rh_deadlock_compare(foreseen, seen, 8, &why);
     CU_ASSERT_STRING_EQUAL(both,
                            "both stop and tell who waits: 2 ranks rehearsed, 2 performed, 1 of "
                            "them in the same task");
-    CU_ASSERT_PTR_NULL(rh_stuck_compare(foreseen, NULL, 8, &why));
+    CU_ASSERT_PTR_NULL(rh_deadlock_compare(foreseen, NULL, 8, &why));
     CU_ASSERT_STRING_EQUAL(why, "the real run did not tell who waits");
 }
 

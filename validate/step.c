@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
-#include "calibrate/raw.h"
-#include "validate/bars.h"
+#include "calibrate/kernels/raw.h"
 #include "validate/step_lists.h"
+#include "validate/suites/thresholds.h"
 
 typedef struct {
     const RhStepOptions *options;
@@ -184,7 +184,7 @@ static bool run(Loop *loop, const char *folder, GError **error)
             return false;
         loop->done++;
     }
-    rh_bars_judge(loop->v);
+    rh_thresholds_judge(loop->v);
     return true;
 }
 

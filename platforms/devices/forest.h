@@ -4,7 +4,7 @@
  *   value(x) = sum over trees of the leaf that x falls into; a split sends x[feature] < cut one way
  *
  * What jumps where a rule has a border is of this form: which of its kernels a library takes for a
- * shape. Knows nothing of kernels; how a forest comes about: calibrate/fit_forest.h.
+ * shape. Knows nothing of kernels; how a forest comes about: calibrate/fit/fit_forest.h.
  *
  * In JSON, cuts by feature, and each tree in preorder, what is below a cut first: a letter and a number
  * are a split (the feature's place in "cuts", the cut's in its list), a number alone is a leaf, in

@@ -25,8 +25,7 @@ sed -n 's/^  "\([a-z_0-9]*\)":.*/\1/p' plan.json one.json two.json three.json fo
     done
 [ "$(wc -l <keys)" -gt 40 ] && echo 'all keys looked for'
 # What is written inside of answers, by the sources that write them; a Gantt chart's own data and a template are none.
-sources=("$CASES"/../../report/*.c "$CASES"/../../cli/*.c)
-for source in "${sources[@]}"; do
+find "$CASES/../../report" "$CASES/../../cli" -name '*.c' | sort | while read -r source; do
     case $source in */gantt.c | */text_device.c) ;; *) cat "$source" ;; esac
 done | tr -d '\n' | grep -oE '\b(rh_json_(put|begin)_[a-z_]+|rh_put_[a-z_]+|put_[a-z_]+)\(w, *"[a-zA-Z0-9_]+"' |
     sed 's/.*"\(.*\)"/\1/' | sort -u | tee keys | while read -r key; do

@@ -1,0 +1,147 @@
+#include "calibrate/kernels/kernels_files.h"
+
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "calibrate/kernels/kernels_fit.h"
+#include "platforms/platform.h"
+
+/* "sxm" is the form that marketing leaves out; a memory's size tells cards apart and is compared as
+ * such. */
+static bool may_be_left_out(const char *word)
+{
+    bool size = strspn(word, "0123456789") == strlen(word) && strlen(word) <= 3;
+    return size || strcmp(word, "sxm") == 0;
+}
+
+/* Is "h100-pcie" the "NVIDIA H100 PCIe"? Every word of the device's name is one of marketing's, and
+ * marketing names no other form. */
+static bool is_called(const char *device, char **marketing)
+{
+    static const char *const forms[] = {"pcie", "nvl"};
+    g_auto(GStrv) words = g_strsplit(device, "-", -1);
+    for (size_t i = 0; i < G_N_ELEMENTS(forms); i++)
+        if (g_strv_contains((const char *const *)marketing, forms[i]) &&
+            !g_strv_contains((const char *const *)words, forms[i]))
+            return false;
+    for (char **word = words; *word; word++)
+        if (!may_be_left_out(*word) && !g_strv_contains((const char *const *)marketing, *word))
+            return false;
+    return true;
+}
+
+/* The catalogue's devices that marketing calls so: interned names; several where memory tells them
+ * apart. */
+static GPtrArray *named_alike(const char *marketing)
+{
+    GPtrArray *found = g_ptr_array_new();
+    g_autofree char *small = g_ascii_strdown(marketing, -1);
+    g_auto(GStrv) words = g_strsplit_set(small, " -_", -1);
+    for (const char *const *name = rh_device_names(); *name; name++)
+        if (is_called(*name, words))
+            g_ptr_array_add(found, (void *)*name);
+    return found;
+}
+
+const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error)
+{
+    g_autoptr(GPtrArray) found = named_alike(raw->device);
+    const char *best = found->len == 1 ? g_ptr_array_index(found, 0) : NULL;
+    double nearest = HUGE_VAL;
+    for (guint i = 0; found->len > 1 && raw->hbm_bytes > 0 && i < found->len; i++) {
+        g_autoptr(RhDevice) d = rh_device_load(g_ptr_array_index(found, i), NULL);
+        double off = d ? fabs(log(d->hbm_bytes.value / raw->hbm_bytes)) : HUGE_VAL;
+        if (off < nearest) {
+            nearest = off;
+            best = g_ptr_array_index(found, i);
+        }
+    }
+    if (best)
+        return rh_intern(best);
+    g_autofree char *all = g_strjoinv(", ", (char **)rh_device_names());
+    rh_fail(error, RH_ERROR_USAGE,
+            "%s is of \"%s\": the catalogue does not tell which device that is\nnote: known: %s",
+            raw->name, raw->device, all);
+    return NULL;
+}
+
+bool rh_kernels_files_may_be(const char *marketing, const RhDevice *d)
+{
+    g_autoptr(GPtrArray) alike = named_alike(marketing);
+    bool known = g_strv_contains(rh_device_names(), d->name);
+    return !known || alike->len == 0 ||
+           g_ptr_array_find_with_equal_func(alike, d->name, g_str_equal, NULL);
+}
+
+static bool check_device(const RhRaw *raw, const RhDevice *d, GError **error)
+{
+    if (raw->sms_count > 0 && raw->sms_count != d->sms_count)
+        return rh_fail(error, RH_ERROR_INPUT, "%s is of \"%s\" with %d SMs, %s has %d", raw->name,
+                       raw->device, raw->sms_count, d->name, d->sms_count);
+    if (rh_kernels_files_may_be(raw->device, d))
+        return true;
+    g_autoptr(GPtrArray) alike = named_alike(raw->device);
+    return rh_fail(error, RH_ERROR_INPUT,
+                   "%s is of \"%s\", not of %s\nnote: the catalogue has it as %s", raw->name,
+                   raw->device, d->name, (char *)g_ptr_array_index(alike, 0));
+}
+
+bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *d, GError **error)
+{
+    const RhRaw *first = g_ptr_array_index(raws, 0);
+    for (guint i = 0; i < raws->len; i++) {
+        const RhRaw *raw = g_ptr_array_index(raws, i);
+        if (!check_device(raw, d, error))
+            return false;
+        if (strcmp(raw->device, first->device) != 0)
+            return rh_fail(error, RH_ERROR_INPUT,
+                           "%s is of \"%s\", %s of \"%s\": one profile is of one GPU model",
+                           raw->name, raw->device, first->name, first->device);
+    }
+    return true;
+}
+
+char *rh_kernels_files_source(const GPtrArray *raws)
+{
+    g_autoptr(GString) out = g_string_new(NULL);
+    const RhRaw *first = g_ptr_array_index(raws, 0);
+    for (guint i = 0; i < raws->len; i++) {
+        g_autofree char *file = g_path_get_basename(((RhRaw *)g_ptr_array_index(raws, i))->name);
+        g_string_append_printf(out, "%s%s", i ? ", " : "", file);
+    }
+    g_string_append_printf(out, ": %s", first->device);
+    for (guint i = 0; i < raws->len; i++) { /* each once, where files follow one another */
+        const char *libraries = ((RhRaw *)g_ptr_array_index(raws, i))->library_versions;
+        const char *before = i ? ((RhRaw *)g_ptr_array_index(raws, i - 1))->library_versions : "";
+        if (*libraries && libraries != before)
+            g_string_append_printf(out, ", %s", libraries);
+    }
+    if (*first->date)
+        g_string_append_printf(out, ", %.10s", first->date); /* the day */
+    return g_string_free(g_steal_pointer(&out), FALSE);
+}
+
+/* Long kernels show what the power limit leaves of the clock. */
+double rh_kernels_files_clock_frac(const GPtrArray *raws)
+{
+    g_autoptr(GArray) clocks = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < raws->len; i++) {
+        const RhRaw *raw = g_ptr_array_index(raws, i);
+        for (guint k = 0; k < raw->rows->len; k++) {
+            const RhRawRow *row = &g_array_index(raw->rows, RhRawRow, k);
+            if (row->kernel.cls != RH_KERNEL_GEMM || row->seconds < 1e-3 || row->sm_hz <= 0 ||
+                raw->clock_most_hz <= 0)
+                continue;
+            double frac = row->sm_hz / raw->clock_most_hz;
+            g_array_append_val(clocks, frac);
+        }
+    }
+    if (clocks->len == 0)
+        return 0;
+    gsl_sort((double *)(void *)clocks->data, 1, clocks->len);
+    return gsl_stats_median_from_sorted_data((double *)(void *)clocks->data, 1, clocks->len);
+}

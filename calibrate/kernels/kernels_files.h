@@ -1,0 +1,13 @@
+#pragma once
+/* What files of raw samples are of: which device, whose, how fast it ran. */
+#include "calibrate/kernels/raw.h"
+#include "platforms/devices/device.h"
+
+/* All of one GPU model, and that one the device's? RH_ERROR_INPUT. `raws`: RhRaw. */
+bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *device, GError **error);
+/* May marketing mean this device? False when it is the name of another one of the catalogue. */
+bool rh_kernels_files_may_be(const char *marketing, const RhDevice *device);
+/* "a.raw.csv, b.raw.csv: NVIDIA H200, libraries, day"; caller frees. */
+char *rh_kernels_files_source(const GPtrArray *raws);
+/* Median SM clock of the long GEMMs over the most the GPU may reach; 0: unknown. */
+double rh_kernels_files_clock_frac(const GPtrArray *raws);

@@ -1,0 +1,315 @@
+/* What nccl-tests print (github.com/NVIDIA/nccl-tests, rccl-tests alike): who runs where, then a
+ * table of sizes, with the times of a buffer apart and in place.
+ *
+ *     #  Rank  0 Group  0 Pid  43 on worker-0 device  0 [0x0f] NVIDIA A100-SXM4-40GB
+ *     #       size         count      type   redop    root     time   algbw   busbw #wrong ...
+ *          1048576        262144     float     sum      -1    85.58   12.25   22.97      0 ...
+ *
+ * The size is that of RhTask.bytes: of an all-gather what is gathered, of a reduce-scatter what is
+ * put in. Columns came and went over the years: times are found by the header, counted from the
+ * end of the line, where nothing did. Bandwidths tell what times are of: busbw is algbw times a
+ * factor of the operation and the number of ranks (PERFORMANCE.md there). */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/intern.h"
+#include "calibrate/links/measured_format.h"
+
+#define TIMES_MOST   2    /* apart, and in place */
+#define SECONDS_MOST 1e4  /* of one call: assumed */
+#define BUS_OFF_FRAC 0.03 /* bandwidths are printed to hundredths */
+#define BUS_OFF      0.02 /* GB/s, likewise */
+
+/* busbw / algbw on n ranks = times (n - scattered) / n. */
+static const struct {
+    const char *name;
+    RhOp op;
+    int32_t times, scattered;
+} ops[] = {
+    {"all_reduce", RH_OP_ALL_REDUCE, 2, 1},         {"all_gather", RH_OP_ALL_GATHER, 1, 1},
+    {"reduce_scatter", RH_OP_REDUCE_SCATTER, 1, 1}, {"alltoall", RH_OP_ALL_TO_ALL, 1, 1},
+    {"broadcast", RH_OP_BROADCAST, 1, 0},           {"sendrecv", RH_OP_SHIFT, 1, 0},
+};
+
+typedef struct {
+    RhMeasured *out;
+    GError **error;
+    GPtrArray *hosts; /* char*, owned: of each rank */
+    const char *op;   /* the latest NAME_perf seen; NULL */
+    int32_t columns;  /* of the header; 0: no table is open */
+    int32_t times[TIMES_MOST], times_count;
+    int32_t rows, wrong; /* of the open table; wrong: results were */
+} Reading;
+
+/* --- which collective --- */
+
+static double bus_factor(int row, int32_t ranks)
+{
+    return ops[row].times * (double)(ranks - ops[row].scattered) / ranks;
+}
+
+/* "all_reduce_perf", "all_reduce_perf_mpi", a path of them, in whatever line stands before a
+ * table: a command, "Collective test starting:". Programs without a row of ours are known to be
+ * that. */
+static void note_program(Reading *r, const RhLine *line)
+{
+    for (int32_t i = 0; i < (int32_t)line->words->len; i++) {
+        const char *word = rh_line_word(line, i), *end = strstr(word, "_perf"), *start = end;
+        if (!end || (end[5] && !g_str_has_prefix(end + 5, "_mpi")))
+            continue;
+        while (start > word && (g_ascii_isalnum(start[-1]) || start[-1] == '_'))
+            start--;
+        g_autofree char *name = g_strndup(start, (gsize)(end - start));
+        r->op = rh_intern(name);
+    }
+}
+
+/* Of a file's name alone: "all_gather.log". */
+static const char *op_of_file(const char *path)
+{
+    g_autofree char *base = g_path_get_basename(path);
+    for (size_t i = 0; i < G_N_ELEMENTS(ops); i++)
+        if (strstr(base, ops[i].name))
+            return ops[i].name;
+    return NULL;
+}
+
+/* What reduces says so, and its bus bandwidth which of the two it is. */
+static const char *op_of_row(const RhLine *line, int32_t time, int32_t ranks)
+{
+    const char *redop = rh_line_word(line, 3);
+    double algbw = g_ascii_strtod(rh_line_word(line, time + 1), NULL),
+           busbw = g_ascii_strtod(rh_line_word(line, time + 2), NULL);
+    bool reduces = g_ascii_isalpha(*redop) && strcmp(redop, "none") != 0;
+    for (int i = 0; reduces && algbw >= 1 && i < (int)G_N_ELEMENTS(ops); i++)
+        if ((ops[i].op == RH_OP_ALL_REDUCE || ops[i].op == RH_OP_REDUCE_SCATTER) &&
+            fabs(busbw / algbw / bus_factor(i, ranks) - 1) < BUS_OFF_FRAC)
+            return ops[i].name;
+    return NULL;
+}
+
+/* --- who runs where --- */
+
+static int32_t nodes_of(const GPtrArray *hosts)
+{
+    g_autoptr(GHashTable) names = g_hash_table_new(g_str_hash, g_str_equal);
+    for (guint i = 0; i < hosts->len; i++)
+        g_hash_table_add(names, g_ptr_array_index(hosts, i));
+    return (int32_t)g_hash_table_size(names);
+}
+
+/* As many ranks on every host, side by side: what the model's placements are. */
+static bool are_even(const GPtrArray *hosts, int32_t nodes)
+{
+    guint each = hosts->len / (guint)nodes;
+    for (guint i = 0; i < hosts->len; i++)
+        if (hosts->len % (guint)nodes != 0 ||
+            strcmp(g_ptr_array_index(hosts, i), g_ptr_array_index(hosts, i / each * each)) != 0)
+            return false;
+    return true;
+}
+
+/* --- the table --- */
+
+static bool begins_table(const RhLine *line)
+{
+    return rh_line_find(line, 0, "size") >= 0 && rh_line_find(line, 0, "count") >= 0 &&
+           rh_line_find(line, 0, "time") >= 0 && rh_line_find(line, 0, "algbw") >= 0;
+}
+
+/* Times by their distance from the end of a row, which has as many words there as the header. */
+static void open_table(Reading *r, const RhLine *line)
+{
+    r->columns = (int32_t)line->words->len;
+    r->times_count = 0;
+    r->rows = r->wrong = 0;
+    for (int32_t at = rh_line_find(line, 0, "time"); at >= 0 && r->times_count < TIMES_MOST;
+         at = rh_line_find(line, at + 1, "time"))
+        r->times[r->times_count++] = r->columns - at;
+}
+
+static bool check_bus(const Reading *r, const RhLine *line, int32_t time, int row)
+{
+    int32_t ranks = (int32_t)r->hosts->len;
+    double algbw = 0, busbw = 0;
+    if (!rh_line_number(line, time + 1, 0, 1e9, &algbw, r->error) ||
+        !rh_line_number(line, time + 2, 0, 1e9, &busbw, r->error))
+        return false;
+    double due = algbw * bus_factor(row, ranks);
+    if (algbw < 1 || fabs(busbw - due) <= fmax(BUS_OFF, BUS_OFF_FRAC * due))
+        return true;
+    g_autofree char *what =
+        g_strdup_printf("is not the bus bandwidth of %s on %d ranks, %.2f\nhelp: the \"# Rank\" "
+                        "lines and the name of the program must be of this table",
+                        ops[row].name, ranks, due);
+    return rh_line_fail(line, time + 2, what, r->error);
+}
+
+static bool read_time(Reading *r, const RhLine *line, int32_t time, int row, double bytes)
+{
+    RhTimed timed = {.op = ops[row].op,
+                     .ranks = (int32_t)r->hosts->len,
+                     .nodes = nodes_of(r->hosts),
+                     .bytes = bytes,
+                     .line = line->number};
+    double us = 0, wrong = g_ascii_strtod(rh_line_word(line, time + 3), NULL);
+    if (strcmp(rh_line_word(line, time), "N/A") == 0)
+        return true;
+    if (!rh_line_number(line, time, 1e-3, 1e6 * SECONDS_MOST, &us, r->error))
+        return false;
+    if (wrong >= 1) { /* "#wrong" counts; the older "error" is a tiny number */
+        r->wrong++;
+        return true;
+    }
+    if (!check_bus(r, line, time, row))
+        return false;
+    timed.seconds = 1e-6 * us;
+    g_array_append_val(r->out->rows, timed);
+    r->rows++;
+    return true;
+}
+
+/* A row of `ops`; -1 when there is none. *failed: nobody knows, which has been said. */
+static int settle_op(Reading *r, const RhLine *line, int32_t time, bool *failed)
+{
+    const char *name = r->op ? r->op : op_of_row(line, time, (int32_t)r->hosts->len);
+    name = name ? name : op_of_file(r->out->name);
+    *failed = !name;
+    if (!name)
+        rh_line_fail(line, 0,
+                     "is a size, but of which collective?\nhelp: keep the line of the command in "
+                     "the log (all_gather_perf -b ...), or name the file after it",
+                     r->error);
+    for (int i = 0; name && i < (int)G_N_ELEMENTS(ops); i++)
+        if (strcmp(ops[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+static bool read_row(Reading *r, const RhLine *line)
+{
+    double bytes = 0;
+    bool failed = false;
+    int32_t words = (int32_t)line->words->len, first = words - r->times[0];
+    if (r->hosts->len == 0)
+        return rh_line_fail(line, 0,
+                            "is a size, but on which hosts?\nhelp: keep the \"# Rank 0 ... on "
+                            "HOST device 0\" lines in the log",
+                            r->error);
+    if (first < 3)
+        return rh_line_fail(line, words,
+                            "where the time should be\nhelp: correct the line, or "
+                            "delete it",
+                            r->error);
+    if (!rh_line_number(line, 0, 0, 1e15, &bytes, r->error))
+        return false;
+    int row = settle_op(r, line, first, &failed);
+    if (failed)
+        return false;
+    for (int32_t i = 0; row >= 0 && bytes > 0 && r->hosts->len > 1 && i < r->times_count; i++)
+        if (!read_time(r, line, words - r->times[i], row, bytes))
+            return false;
+    return true;
+}
+
+/* Rows of a placement that the model does not know are taken back. */
+static void close_table(Reading *r)
+{
+    int32_t ranks = (int32_t)r->hosts->len, nodes = ranks > 0 ? nodes_of(r->hosts) : 0;
+    const char *name = r->op ? r->op : "a table";
+    if (r->columns == 0)
+        return;
+    if (r->wrong > 0)
+        rh_measured_note(r->out, "%s: %d times of wrong results are left out", name, r->wrong);
+    if (ranks == 1)
+        rh_measured_note(r->out, "%s of one rank moves nothing", name);
+    else if (ranks > 1 && !are_even(r->hosts, nodes)) {
+        g_array_set_size(r->out->rows, r->out->rows->len - (guint)r->rows);
+        rh_measured_note(r->out,
+                         "%s: %d ranks lie unevenly on %d hosts, or not side by side: "
+                         "left out",
+                         name, ranks, nodes);
+    } else if (r->rows == 0)
+        rh_measured_note(r->out, "%s: no collective of the model's, or no times", name);
+    r->columns = 0;
+    r->op = NULL;
+}
+
+/* "# Rank 8 Group 0 Pid 43 on HOST device 0 [0x0f] NVIDIA H100 80GB HBM3"; older ones have no
+ * group. A first rank ends a table that is open,
+ * and begins another list. */
+static bool note_rank(Reading *r, const RhLine *line)
+{
+    int32_t at = rh_line_find(line, 0, "Rank");
+    int32_t on = rh_line_find(line, at + 1, "on"), device = rh_line_find(line, on + 1, "device");
+    double rank = 0;
+    if (at < 0 || at > 1 || on < 0 || device != on + 2 || !rh_line_is_whole(line, at + 1))
+        return true;
+    if (!rh_line_number(line, at + 1, 0, 1 << 20, &rank, r->error))
+        return false;
+    if (rank == 0) {
+        close_table(r);
+        g_ptr_array_set_size(r->hosts, 0);
+    }
+    if ((int32_t)rank != (int32_t)r->hosts->len)
+        return rh_line_fail(line, at + 1,
+                            "is not the next rank\nhelp: one run's ranks stand in order; cut logs "
+                            "of several runs apart",
+                            r->error);
+    g_ptr_array_add(r->hosts, g_strdup(rh_line_word(line, on + 1)));
+    g_autoptr(GString) name = g_string_new(NULL);
+    for (int32_t i = device + 3; i < (int32_t)line->words->len; i++)
+        g_string_append_printf(name, "%s%s", name->len ? " " : "", rh_line_word(line, i));
+    r->out->device = rh_intern(name->str);
+    return true;
+}
+
+static void note_library(Reading *r, const RhLine *line)
+{
+    int32_t at = rh_line_find(line, 0, "version");
+    if (at < 1 || strcmp(rh_line_word(line, at - 1), "NCCL") != 0 || !*rh_line_word(line, at + 1))
+        return;
+    g_autofree char *text = g_strdup_printf("NCCL %.40s", rh_line_word(line, at + 1));
+    r->out->library = rh_intern(text);
+}
+
+static bool read_line(void *reading, const RhLine *line)
+{
+    Reading *r = reading;
+    if (begins_table(line)) {
+        close_table(r);
+        open_table(r, line);
+        return true;
+    }
+    bool ends = rh_line_find(line, 0, "Out") >= 0 && rh_line_find(line, 0, "bounds") >= 0;
+    if (r->columns > 0 && rh_line_is_whole(line, 0) && rh_line_is_whole(line, 1))
+        return read_row(r, line);
+    if (ends)
+        close_table(r);
+    if (r->columns == 0)
+        note_program(r, line);
+    note_library(r, line);
+    return note_rank(r, line);
+}
+
+static bool read(RhMeasured *out, const char *text, GError **error)
+{
+    g_autoptr(GPtrArray) hosts = g_ptr_array_new_with_free_func(g_free);
+    Reading r = {.out = out, .error = error, .hosts = hosts};
+    if (!rh_measured_lines(out, text, read_line, &r))
+        return false;
+    close_table(&r);
+    return true;
+}
+
+static bool begins(const char *text)
+{
+    const char *at = strstr(text, "algbw");
+    while (at && at > text && at[-1] != '\n')
+        at--;
+    g_auto(RhLine) line = rh_line_new("", 1, at ? at : "");
+    return begins_table(&line);
+}
+
+const RhMeasuredFormat rh_format_nccl_tests = {"nccl-tests", begins, read};

@@ -1,0 +1,225 @@
+#include "calibrate/stacks/steps_task.h"
+
+#include <math.h>
+
+#define SETTLED       3e-3 /* of every constant, from round to round */
+#define NUDGE         0.03 /* of a constant, for its slope */
+#define DEPENDS_LEAST 1e-5 /* of a step, when a constant is nudged */
+#define STEP_LEAST    0.05 /* of the step linearised at, however far the constants go */
+
+#define CLOCK_LOW  0.3
+#define CLOCK_HIGH 1.0 /* of the boost clock */
+#define NIC_LOW    0.02
+#define NIC_HIGH   1.0
+
+const RhStepStackConstant rh_step_stack_constants[] = {
+    {"kernel_gap_s", RH_QUANTITY_S, offsetof(RhStack, kernel_gap_s), 0, 200e-6, 1e-6, false, false},
+    {"nvlink_training_frac", RH_QUANTITY_FRAC, offsetof(RhStack, nvlink_training_frac), 0.05, 1.5,
+     0, true, false},
+    {RH_STEP_NIC_KEY, RH_QUANTITY_FRAC, offsetof(RhStack, nic_training_frac), NIC_LOW, NIC_HIGH, 0,
+     true, false},
+    {"straggler_frac", RH_QUANTITY_FRAC, offsetof(RhStack, straggler_frac), 0, 0.05, 1e-3, false,
+     false},
+    {"optimizer_bytes", RH_QUANTITY_COUNT, offsetof(RhStack, optimizer_bytes), 10, 300, 0, false,
+     true},
+    {0}};
+static const RhMeasuredStep *step_at(const RhMeasuredSteps *steps, guint i)
+{
+    return &g_array_index(steps->rows, RhMeasuredStep, i);
+}
+
+bool rh_step_takes_part(const RhMeasuredStep *step)
+{
+    return *step->apart == 0 && !step->out_of_memory;
+}
+
+double rh_step_task_predict_s(const RhStepModel *model, const GArray *scales, guint row)
+{
+    return rh_step_model_segment_s(model, step_at(model->steps, row)) *
+           g_array_index(scales, double, row);
+}
+
+/* --- a step, linear in its constants --- */
+
+static double along(const RhStepAxis *axis, double value)
+{
+    return axis->rate ? 1 / value : value;
+}
+
+static void steps_of(const RhStepTask *t, double *seconds)
+{
+    rh_step_model_refresh(t->model);
+    for (guint i = 0; i < t->rows->len; i++)
+        seconds[i] = rh_step_task_predict_s(t->model, t->scales, g_array_index(t->rows, guint, i));
+}
+
+/* Slopes of all rows along one param; false when no row depends on it. */
+static bool slope_of(RhStepTask *t, guint k, const double *base_s, double *slopes)
+{
+    RhStepAxis *axis = &g_array_index(t->axes, RhStepAxis, k);
+    RhFact *fact = g_array_index(t->params, RhFitParam, k).fact;
+    double value = fact->value, nudged = value > 0 ? value * (1 + NUDGE) : axis->unit;
+    g_autofree double *seconds = g_new(double, t->rows->len + 1);
+    bool depends = false;
+    axis->at = value;
+    fact->value = nudged;
+    steps_of(t, seconds);
+    fact->value = value;
+    for (guint i = 0; i < t->rows->len; i++) {
+        slopes[i] = (seconds[i] - base_s[i]) / (along(axis, nudged) - along(axis, value));
+        depends |= fabs(seconds[i] / base_s[i] - 1) > DEPENDS_LEAST;
+    }
+    return depends;
+}
+
+/* About the present values. Drops params that no row depends on. */
+static void linearise(RhStepTask *t)
+{
+    guint rows = t->rows->len;
+    g_array_set_size(t->base_s, rows);
+    double *base_s = (double *)(void *)t->base_s->data;
+    g_autoptr(GPtrArray) columns = g_ptr_array_new_with_free_func(g_free);
+    steps_of(t, base_s);
+    for (guint k = 0; k < t->params->len;) {
+        double *column = g_new(double, rows + 1);
+        if (slope_of(t, k, base_s, column)) {
+            g_ptr_array_add(columns, column);
+            k++;
+            continue;
+        }
+        g_free(column);
+        g_array_remove_index(t->params, k);
+        g_array_remove_index(t->axes, k);
+    }
+    g_array_set_size(t->slopes, rows * columns->len);
+    for (guint i = 0; i < rows; i++)
+        for (guint k = 0; k < columns->len; k++)
+            g_array_index(t->slopes, double, i * columns->len + k) =
+                ((double *)g_ptr_array_index(columns, k))[i];
+    rh_step_model_refresh(t->model);
+}
+
+static double residual(void *user, size_t i)
+{
+    const RhStepTask *t = user;
+    double base_s = g_array_index(t->base_s, double, i), seconds = base_s;
+    for (guint k = 0; k < t->params->len; k++) {
+        const RhStepAxis *axis = &g_array_index(t->axes, RhStepAxis, k);
+        double value = g_array_index(t->params, RhFitParam, k).fact->value;
+        seconds += g_array_index(t->slopes, double, i * t->params->len + k) *
+                   (along(axis, value) - along(axis, axis->at));
+    }
+    const RhMeasuredStep *step = step_at(t->model->steps, g_array_index(t->rows, guint, i));
+    return log(fmax(seconds, STEP_LEAST * base_s) / step->seconds);
+}
+
+static void refresh_nothing(void *user)
+{
+    (void)user;
+}
+
+/* --- one fit --- */
+
+static void add_rate(RhStepTask *t, const char *key, RhFact *fact, double low, double high)
+{
+    RhFitParam param = {(char *)(uintptr_t)key, RH_QUANTITY_FRAC, fact, low, high, false};
+    RhStepAxis axis = {.rate = true};
+    g_array_append_val(t->params, param);
+    g_array_append_val(t->axes, axis);
+}
+
+static void add_params(RhStepTask *t)
+{
+    for (const RhStepStackConstant *s = rh_step_stack_constants; s->key; s++) {
+        RhFact *fact = (RhFact *)(void *)((char *)&t->model->stack + s->offset);
+        RhFitParam param = {(char *)(uintptr_t)s->key, s->kind, fact, s->low, s->high, false};
+        RhStepAxis axis = {s->rate, s->unit, 0};
+        if (axis.rate && !(fact->value > 0)) /* the platform's own: not the stack's to fit */
+            continue;
+        g_array_append_val(t->params, param);
+        g_array_append_val(t->axes, axis);
+    }
+    for (int32_t i = 0; i < t->model->clocks_count; i++)
+        add_rate(t, "sustained_clock", &t->model->clocks[i].clock_frac, CLOCK_LOW, CLOCK_HIGH);
+    for (int32_t i = 0; i < t->model->networks_count; i++)
+        add_rate(t, RH_STEP_NIC_KEY, &t->model->networks[i].nic_frac, NIC_LOW, NIC_HIGH);
+}
+
+void rh_step_task_clear(RhStepTask *t)
+{
+    GArray *all[] = {t->rows, t->params, t->axes, t->weights, t->clusters, t->base_s, t->slopes};
+    for (size_t i = 0; i < G_N_ELEMENTS(all); i++)
+        g_array_unref(all[i]);
+}
+
+RhStepTask rh_step_task_new(RhStepModel *model, const GArray *scales, RhStepKeepFunc keep,
+                            const void *which)
+{
+    RhStepTask t = {model,
+                    scales,
+                    g_array_new(FALSE, FALSE, sizeof(guint)),
+                    g_array_new(FALSE, FALSE, sizeof(RhFitParam)),
+                    g_array_new(FALSE, FALSE, sizeof(RhStepAxis)),
+                    g_array_new(FALSE, FALSE, sizeof(double)),
+                    g_array_new(FALSE, FALSE, sizeof(uint32_t)),
+                    g_array_new(FALSE, FALSE, sizeof(double)),
+                    g_array_new(FALSE, FALSE, sizeof(double))};
+    for (guint i = 0; i < model->steps->rows->len; i++) {
+        const RhMeasuredStep *step = step_at(model->steps, i);
+        double one = 1;
+        if (!rh_step_takes_part(step) || (keep && !keep(step, which)))
+            continue;
+        g_array_append_val(t.rows, i);
+        g_array_append_val(t.weights, one);
+        g_array_append_val(t.clusters, step->group);
+    }
+    add_params(&t);
+    linearise(&t);
+    return t;
+}
+
+static double moved(const RhStepTask *t)
+{
+    double most = 0;
+    for (guint k = 0; k < t->params->len; k++) {
+        const RhStepAxis *axis = &g_array_index(t->axes, RhStepAxis, k);
+        double value = g_array_index(t->params, RhFitParam, k).fact->value;
+        most = fmax(most, fabs(value - axis->at) / fmax(fabs(axis->at), axis->unit));
+    }
+    return most;
+}
+
+bool rh_step_task_solve(RhStepTask *t, int rounds, bool point_alone)
+{
+    RhFitModel model = {.samples_count = t->rows->len,
+                        .weights = (const double *)(void *)t->weights->data,
+                        .clusters = (const uint32_t *)(void *)t->clusters->data,
+                        .residual = residual,
+                        .refresh = refresh_nothing,
+                        .user = t,
+                        .t_end_us = t->model->deadline.t_end_us,
+                        .near = true,
+                        .point_alone = point_alone};
+    for (int round = 0; round < rounds; round++) {
+        if (!rh_fit_solve_model(&model, (RhFitParam *)(void *)t->params->data, t->params->len))
+            return false;
+        bool settled = moved(t) < SETTLED;
+        if (round + 1 < rounds)
+            linearise(t);
+        if (settled)
+            break;
+    }
+    rh_step_model_refresh(t->model);
+    return !rh_deadline_passed(t->model->deadline);
+}
+
+void rh_step_task_hold(RhStepTask *t, const RhFact *fact)
+{
+    for (guint k = 0; k < t->params->len; k++)
+        if (g_array_index(t->params, RhFitParam, k).fact == fact) {
+            g_array_remove_index(t->params, k);
+            g_array_remove_index(t->axes, k);
+            linearise(t);
+            return;
+        }
+}

@@ -1,0 +1,36 @@
+#pragma once
+/* What a fit of surfaces works on, and the rows of tables that it takes. Private to surfaces_*.c. */
+#include "calibrate/surfaces/surfaces_fit.h"
+
+#define RH_SURFACE_ROWS_LEAST 200 /* fewer tell no surface */
+
+typedef struct {
+    const RhKernelTables *table;
+    const RhTabled *row;
+    double seconds; /* less its casts, where these are known */
+    bool held_out;
+} RhSurfaceSample;
+
+typedef struct {
+    const GPtrArray *tables;
+    const RhDevice *device;
+    RhSurfacesFit *fit;
+    double holdout_frac;
+    const char *date;
+    int64_t t_end_us; /* 0: none */
+} RhSurfacesWork;
+
+/* What surfaces are kept apart by. */
+typedef struct {
+    RhSurfaceKind kind;
+    RhDtype dtype;
+    const char *format; /* interned */
+    int64_t head;
+} RhSurfaceOf;
+
+G_GNUC_PRINTF(2, 3)
+void rh_surfaces_note(const RhSurfacesWork *w, const char *format, ...);
+/* "gemm fp8", "decode d128, cache bf16". Caller frees. */
+char *rh_surface_of_name(const RhSurfaceOf *kind);
+/* RhSurfaceSample of the first file that has rows of the kind which can be used. Caller frees. */
+GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind);

@@ -1,0 +1,248 @@
+/* Which rows of tables a surface is fitted to. */
+#include <gsl/gsl_sort.h>
+#include <gsl/gsl_statistics.h>
+#include <math.h>
+#include <string.h>
+
+#include "calibrate/surfaces/surfaces_private.h"
+
+/* A table whose small products take longer than this in the median was timed as a host launches
+ * kernels one by one, not as a graph does: vLLM's fp8_block, 58 to 83 us where others take 5 to 10. */
+#define LAUNCH_BOUND_S       30e-6
+#define SMALL_ROWS           64
+#define SMALL_ENTRIES        1048576.0
+#define CACHE_LARGE_BYTES    2.5e8 /* beyond any cache on a GPU */
+#define IMPOSSIBLE_MOST_FRAC 0.1   /* of the large rows of a table that is otherwise used */
+#define CAST_MOST_FRAC       0.9   /* of a time: what is left beside would be noise */
+
+void rh_surfaces_note(const RhSurfacesWork *w, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    g_ptr_array_add(w->fit->notes, g_strdup_vprintf(format, values));
+    va_end(values);
+}
+
+static bool is_of(const RhSurfaceOf *kind, const RhTabled *row)
+{
+    return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
+           row->format == kind->format && row->kernel.dtype == kind->dtype &&
+           (kind->head == 0 || row->kernel.k == kind->head);
+}
+
+char *rh_surface_of_name(const RhSurfaceOf *kind)
+{
+    return kind->head == 0
+               ? g_strdup_printf("%s %s", rh_surface_kind_name(kind->kind), kind->format)
+               : g_strdup_printf("%s d%d, cache %s", rh_surface_kind_name(kind->kind),
+                                 (int)kind->head, kind->format);
+}
+
+static gint64 shape_key(const RhKernel *k)
+{
+    return (gint64)(((guint64)k->m << 32) ^ (guint64)k->k);
+}
+
+/* Seconds of casts by the shape of what they cast: GHashTable of int64 to double. */
+static GHashTable *casts_of(const RhSurfacesWork *w, const char *library, RhTabledRole role)
+{
+    GHashTable *out = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
+    for (guint i = 0; i < w->tables->len; i++) {
+        const RhKernelTables *t = g_ptr_array_index(w->tables, i);
+        for (guint k = 0; t->library == library && k < t->rows->len; k++) {
+            const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+            if (row->role != role)
+                continue;
+            gint64 *key = g_new(gint64, 1);
+            *key = shape_key(&row->kernel);
+            g_hash_table_insert(out, key, (gpointer)&row->seconds);
+        }
+    }
+    return out;
+}
+
+static double cast_s(GHashTable *casts, const RhKernel *k)
+{
+    gint64 key = shape_key(k);
+    const double *seconds = g_hash_table_lookup(casts, &key);
+    return seconds ? *seconds : HUGE_VAL; /* more than any time */
+}
+
+/* Whole linear layers: where the casts were timed, too, they are taken off. 4-bit ones are cast in the
+ * layer before, but for their scale. */
+static void take_casts_off(const RhSurfacesWork *w, const RhSurfaceOf *kind, GArray *samples)
+{
+    const RhSurfaceSample *first = &g_array_index(samples, RhSurfaceSample, 0);
+    bool four = kind->dtype == RH_DTYPE_FP4, plain = strcmp(kind->format, "fp8") == 0;
+    g_autoptr(GHashTable) scales = casts_of(w, first->table->library, RH_TABLED_SCALE);
+    g_autoptr(GHashTable) casts = casts_of(w, first->table->library, RH_TABLED_CAST);
+    if (!first->row->casts_inside || !(four || plain) || g_hash_table_size(scales) == 0)
+        return;
+    guint kept = 0;
+    for (guint i = 0; i < samples->len; i++) {
+        RhSurfaceSample s = g_array_index(samples, RhSurfaceSample, i);
+        double off = cast_s(scales, &s.row->kernel) + (four ? 0 : cast_s(casts, &s.row->kernel));
+        if (!(off <= CAST_MOST_FRAC * s.seconds))
+            continue;
+        s.seconds -= off;
+        g_array_index(samples, RhSurfaceSample, kept++) = s;
+    }
+    if (kept < samples->len)
+        rh_surfaces_note(
+            w, "gemm %s: %u of %u rows take hardly longer than their casts, or these are unknown",
+            kind->format, samples->len - kept, samples->len);
+    g_array_set_size(samples, kept);
+}
+
+static double stream_s(const RhSurfacesWork *w, double bytes)
+{
+    RhKernel k = {.cls = RH_KERNEL_ADD, .bytes = bytes};
+    return rh_kernel_time_s(w->device, &k);
+}
+
+/* What operators have as kernels of their own: tokens copied into the order of experts and back, the
+ * activation between (workloads/operators/mixture.c). What is left is at least half. */
+static void take_streams_off(const RhSurfacesWork *w, GArray *samples)
+{
+    for (guint i = 0; i < samples->len; i++) {
+        RhSurfaceSample *s = &g_array_index(samples, RhSurfaceSample, i);
+        const RhKernel *k = &s->row->kernel;
+        double rows = k->flops / (2 * (double)k->n * (double)k->k);
+        double off = 2 * stream_s(w, 2 * 2 * rows * (double)k->k) +
+                     stream_s(w, 2 * 1.5 * rows * (double)k->n);
+        s->seconds = fmax(s->seconds - off, 0.5 * s->seconds);
+    }
+}
+
+static bool is_launch_bound(const GArray *samples)
+{
+    g_autoptr(GArray) small = g_array_new(FALSE, FALSE, sizeof(double));
+    for (guint i = 0; i < samples->len; i++) {
+        const RhSurfaceSample *s = &g_array_index(samples, RhSurfaceSample, i);
+        const RhKernel *k = &s->row->kernel;
+        if (k->m <= SMALL_ROWS && (double)k->n * (double)k->k <= SMALL_ENTRIES)
+            g_array_append_val(small, s->seconds);
+    }
+    if (small->len == 0)
+        return false;
+    gsl_sort((double *)(void *)small->data, 1, small->len);
+    return gsl_stats_median_from_sorted_data((double *)(void *)small->data, 1, small->len) >
+           LAUNCH_BOUND_S;
+}
+
+/* All m of one matrix, and all lengths of some sequences, belong together. */
+static bool is_held_out(const RhSurfacesWork *w, const RhKernel *k)
+{
+    const int64_t matrix[] = {k->n, k->k}, sequences[] = {k->heads, k->kv_heads, k->batch, k->k};
+    bool gemm = k->cls == RH_KERNEL_GEMM;
+    return rh_fit_is_held_out(gemm ? rh_fit_cluster(matrix, G_N_ELEMENTS(matrix))
+                                   : rh_fit_cluster(sequences, G_N_ELEMENTS(sequences)),
+                              w->holdout_frac);
+}
+
+/* A cache that no level between holds, read faster than memory allows: such tables shared blocks
+ * between sequences (TensorRT-LLM 1.0.0 on A100 has 291 of 570 such rows). */
+static double cache_bytes(const RhKernel *k)
+{
+    double element = k->kv_dtype == RH_DTYPE_FP8 ? 1 : 2;
+    return 2 * element * (double)k->batch * k->kv_heads * (double)k->k * (double)k->n;
+}
+
+static bool is_large(const RhTabled *row)
+{
+    return row->kind == RH_SURFACE_DECODE && cache_bytes(&row->kernel) > CACHE_LARGE_BYTES;
+}
+
+static bool is_impossible(const RhSurfacesWork *w, const RhTabled *row)
+{
+    return is_large(row) &&
+           row->seconds < cache_bytes(&row->kernel) * w->device->rates.hbm_s_per_byte;
+}
+
+/* Of experts on one of several ranks it is not known how many of their tokens are that rank's: they count where a file
+ * has too few of one rank that has all. */
+static bool needs_spread(const RhKernelTables *t, const RhSurfaceOf *kind)
+{
+    int alone = 0;
+    for (guint k = 0; k < t->rows->len; k++) {
+        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        alone += is_of(kind, row) && !row->spread;
+    }
+    return alone < RH_SURFACE_ROWS_LEAST;
+}
+
+/* An engine has several kernels for one shape and takes one: that of which there are most rows. Of
+ * GEMMs, the shape decides, and all count. */
+static const char *main_source(const RhKernelTables *t, const RhSurfaceOf *kind, bool spread)
+{
+    g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
+    const char *most = NULL;
+    int most_count = 0;
+    for (guint k = 0; kind->kind != RH_SURFACE_GEMM && k < t->rows->len; k++) {
+        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        if (!is_of(kind, row) || (row->spread && !spread))
+            continue;
+        int count = GPOINTER_TO_INT(g_hash_table_lookup(counts, row->source)) + 1;
+        g_hash_table_insert(counts, (gpointer)row->source, GINT_TO_POINTER(count));
+        if (count > most_count) {
+            most_count = count;
+            most = row->source;
+        }
+    }
+    return most;
+}
+
+static void add_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind, const RhKernelTables *t,
+                        GArray *out, int *large, int *impossible)
+{
+    bool spread = needs_spread(t, kind);
+    const char *source = main_source(t, kind, spread);
+    for (guint k = 0; k < t->rows->len; k++) {
+        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        if (!is_of(kind, row) || (source && row->source != source) || (row->spread && !spread))
+            continue;
+        *large += is_large(row);
+        if (is_impossible(w, row)) {
+            ++*impossible;
+            continue;
+        }
+        RhSurfaceSample s = {t, row, row->seconds, is_held_out(w, &row->kernel)};
+        g_array_append_val(out, s);
+    }
+}
+
+/* What is wrong with a file's rows of this kind; NULL: nothing. */
+static const char *fault_of(const RhSurfaceOf *kind, const GArray *samples, int large,
+                            int impossible)
+{
+    if (impossible > IMPOSSIBLE_MOST_FRAC * large)
+        return "read caches faster than memory allows";
+    if (kind->kind == RH_SURFACE_GEMM && is_launch_bound(samples))
+        return "were timed with the host's launches";
+    return NULL;
+}
+
+/* Of the first file that has rows of the kind which can be used. */
+GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhSurfaceSample));
+    for (guint i = 0; i < w->tables->len && out->len == 0; i++) {
+        const RhKernelTables *t = g_ptr_array_index(w->tables, i);
+        int large = 0, impossible = 0;
+        add_samples(w, kind, t, out, &large, &impossible);
+        const char *fault = fault_of(kind, out, large, impossible);
+        g_autofree char *name = rh_surface_of_name(kind);
+        if (fault) {
+            rh_surfaces_note(w, "%s: rows of %s %s; none is used", t->name, name, fault);
+            g_array_set_size(out, 0);
+        } else if (impossible > 0) {
+            rh_surfaces_note(w, "%s: %d of %u rows of %s read caches faster than memory allows",
+                             t->name, impossible, out->len + (guint)impossible, name);
+        }
+    }
+    if (out->len > 0 && kind->kind == RH_SURFACE_GEMM)
+        take_casts_off(w, kind, out);
+    if (kind->kind == RH_SURFACE_EXPERTS)
+        take_streams_off(w, out);
+    return out;
+}

@@ -1,7 +1,0 @@
-#pragma once
-/* `simulate --beside FILE`: several jobs on one fabric. */
-#include "cli/inputs.h"
-
-/* Rehearses and prints; the exit status. */
-int rh_co_job_run(const RhArguments *arguments, const RhInputs *inputs, const RhLayout *layout,
-                  GError **error);

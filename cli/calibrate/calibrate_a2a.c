@@ -1,0 +1,175 @@
+#include "cli/calibrate/calibrate_a2a.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "report/format.h"
+#include "validate/serving/a2a_fit.h"
+
+static const char *way_of(const RhExchangeFit *fit)
+{
+    return fit->combine ? "combine" : "dispatch";
+}
+
+/* --- the report --- */
+
+static void append_constants(GString *out, const GArray *fits)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>><");
+    rh_table_rowf(table, "constant|now|fitted|95 %% from|to|");
+    for (guint i = 0; i < fits->len; i++) {
+        const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
+        for (guint k = 0; k < fit->facts->len; k++) {
+            const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, k);
+            double was = g_array_index(fit->before, double, k);
+            g_autofree char *before = was > 0 ? rh_fitted_value_text(f, was) : g_strdup("-"),
+                            *value = rh_fitted_value_text(f, f->fact.value),
+                            *low = rh_fitted_value_text(f, f->fact.low),
+                            *high = rh_fitted_value_text(f, f->fact.high);
+            rh_table_rowf(table, "  %s %s %s|%s|%s|%s|%s|%s", fit->exchanger, way_of(fit), f->key,
+                          before, value, low, high, f->on_bound ? "on its bound" : "");
+        }
+    }
+    rh_table_append(table, out, "");
+}
+
+static void append_errors(GString *out, const GArray *fits)
+{
+    static const char *const parts[] = {"fitted to", "held out"};
+    g_autoptr(RhTable) table = rh_table_new("<<>>>>>>>");
+    rh_table_rowf(table, "error in %%||rows|now, median|mean|fitted, median|mean|p90|worst");
+    for (guint i = 0; i < fits->len; i++) {
+        const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
+        for (int part = 0; part < 2; part++) {
+            const RhFitFigures *now = &fit->now[part], *then = &fit->then[part];
+            if (now->count == 0)
+                continue;
+            g_autofree char *errors =
+                fit->lack ? g_strdup("-|-|-|-")
+                          : g_strdup_printf("%.1f|%.1f|%.1f|%+.0f", 100 * then->median_frac,
+                                            100 * then->mean_frac, 100 * then->p90_frac,
+                                            100 * then->worst_frac);
+            rh_table_rowf(table, "  %s %s|%s|%d|%.1f|%.1f|%s", fit->exchanger, way_of(fit),
+                          parts[part], now->count, 100 * now->median_frac, 100 * now->mean_frac,
+                          errors);
+        }
+    }
+    rh_table_append(table, out, "");
+}
+
+static void append_notes(GString *out, const GArray *fits)
+{
+    for (guint i = 0; i < fits->len; i++) {
+        const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
+        const RhFitFigures *worst = fit->then[1].count ? &fit->then[1] : &fit->then[0];
+        g_autofree char *line =
+            fit->lack ? g_strdup_printf("note: %s %s: %s", fit->exchanger, way_of(fit), fit->lack)
+            : worst->worst ? g_strdup_printf("worst of %s %s: %+.0f %%, %s", fit->exchanger,
+                                             way_of(fit), 100 * worst->worst_frac, worst->worst)
+                           : NULL;
+        if (line)
+            rh_text_wrap(out, line, 6, 79);
+    }
+}
+
+static char *report_of(const GArray *fits, int32_t skipped)
+{
+    GString *out = g_string_new(NULL);
+    g_string_printf(out, "constants of exchanges between experts; %d rows left out\n", skipped);
+    append_constants(out, fits);
+    append_errors(out, fits);
+    append_notes(out, fits);
+    g_string_append(out, "they belong in strategies/exchangers/NAME.json\n");
+    return g_string_free(out, FALSE);
+}
+
+/* --- JSON --- */
+
+static void put_figures(RhJsonWriter *w, const char *key, const RhFitFigures *two)
+{
+    rh_json_begin_object(w, key);
+    rh_fit_figures_put(w, "fitted", &two[0]);
+    rh_fit_figures_put(w, "held_out", &two[1]);
+    rh_json_end_object(w);
+}
+
+static void put_fit(RhJsonWriter *w, const RhExchangeFit *fit)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "exchanger", fit->exchanger);
+    rh_json_put_string(w, "way", way_of(fit));
+    rh_json_begin_object(w, "facts");
+    for (guint i = 0; i < fit->facts->len; i++)
+        rh_fitted_fact_put(w, &g_array_index(fit->facts, RhFittedFact, i));
+    rh_json_end_object(w);
+    rh_json_put_string(w, "lack", fit->lack);
+    put_figures(w, "errors_now", fit->now);
+    put_figures(w, "errors_fitted", fit->then);
+    rh_json_end_object(w);
+}
+
+static char *json_of(const GArray *fits, int32_t skipped)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", "rehearse.exchange-fit/1");
+    rh_json_put_int(w, "rows_skipped_count", skipped);
+    rh_json_begin_array(w, "ways");
+    for (guint i = 0; i < fits->len; i++)
+        put_fit(w, &g_array_index(fits, RhExchangeFit, i));
+    rh_json_end_array(w);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+/* --- the run --- */
+
+static GPtrArray *tables_of(const GPtrArray *paths, GError **error)
+{
+    g_autoptr(GPtrArray) tables =
+        g_ptr_array_new_with_free_func((GDestroyNotify)rh_case_table_free);
+    for (guint i = 0; i < paths->len; i++) {
+        RhCaseTable *table = rh_case_table_load(g_ptr_array_index(paths, i), error);
+        if (!table)
+            return NULL;
+        g_ptr_array_add(tables, table);
+    }
+    return g_steal_pointer(&tables);
+}
+
+static char *source_of(const GPtrArray *paths)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    for (guint i = 0; i < paths->len; i++)
+        g_ptr_array_add(names, g_path_get_basename(g_ptr_array_index(paths, i)));
+    g_ptr_array_add(names, NULL);
+    return g_strjoinv(", ", (char **)names->pdata);
+}
+
+int rh_calibrate_exchanges(const RhArguments *a, const GPtrArray *paths, GError **error)
+{
+    int32_t skipped = 0;
+    double left_s = rh_terminal_left_s(a->timeout_s);
+    g_autofree char *source = source_of(paths);
+    g_autoptr(GPtrArray) tables = tables_of(paths, error);
+    if (!tables)
+        return 3;
+    RhExchangesFitOptions options = {
+        .holdout_frac = a->holdout_frac,
+        .only = a->only,
+        .source = source,
+        .t_end_us = left_s > 0 ? g_get_monotonic_time() + (int64_t)(1e6 * left_s) : 0};
+    g_autoptr(GArray) fits = rh_exchanges_fit(tables, &options, &skipped, error);
+    if (!fits)
+        return 3;
+    g_autofree char *json = json_of(fits, skipped);
+    for (guint i = 0; i < a->outputs->len; i++)
+        if (!rh_output_write(g_ptr_array_index(a->outputs, i), json, error))
+            return 3;
+    g_autofree char *text = a->json ? NULL : report_of(fits, skipped);
+    fputs(text ? text : json, stdout);
+    return 0;
+}

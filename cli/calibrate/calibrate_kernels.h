@@ -1,0 +1,25 @@
+#pragma once
+/* The half of `calibrate` that is about a GPU: raw samples of kernels to a profile. */
+#include "cli/parse/arguments.h"
+
+/* What a file for `--from` holds, by its first line. NONE with an error when it cannot be read. */
+typedef enum {
+    RH_CALIBRATE_NONE,
+    RH_CALIBRATE_KERNELS,   /* raw samples of kernels */
+    RH_CALIBRATE_STEPS,     /* published training steps */
+    RH_CALIBRATE_LINKS,     /* what benchmarks of links print */
+    RH_CALIBRATE_SERVED,    /* published serving runs */
+    RH_CALIBRATE_EXCHANGES, /* tables of tokens sent to experts and back */
+    RH_CALIBRATE_PINGS,
+} RhCalibrateKind;
+RhCalibrateKind rh_calibrate_kind(const char *path, GError **error);
+/* rehearse-kernels: what REHEARSE_KERNELS names, else beside this program, else on the path; NULL
+ * when it is nowhere. Caller frees. */
+char *rh_kernels_program(void);
+/* Runs rehearse-kernels; *raw_path (owned) is the file it left. Exit status; `error`
+ * says why it is not 0. */
+int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error);
+/* Fits the files (const char*), reports, writes the profile. Exit status. */
+int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **error);
+/* --tables alone. */
+int rh_calibrate_tables(const RhArguments *a, GError **error);

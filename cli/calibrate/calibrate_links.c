@@ -1,0 +1,142 @@
+#include "cli/calibrate/calibrate_links.h"
+
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/table.h"
+#include "calibrate/links/links_fit.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "report/format.h"
+
+/* --- the report --- */
+
+static void append_figures(GString *row, const RhFitFigures *f)
+{
+    if (f->count > 0)
+        g_string_append_printf(row, "|%d|%.1f|%.1f|%+.1f", f->count, 100 * f->median_frac,
+                               100 * f->p90_frac, 100 * f->bias_frac);
+    else
+        g_string_append(row, "|-|-|-|-");
+}
+
+static void append_classes(GString *out, const RhLinksFit *fit)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>>");
+    rh_table_rowf(table, "errors in %%|now|rows|median|p90|bias|held|median|p90|bias");
+    guint shown = fit->classes->len == 2 ? 1 : fit->classes->len; /* all are one */
+    for (guint i = 0; i < shown; i++) {
+        const RhLinksClass *c = &g_array_index(fit->classes, RhLinksClass, i);
+        g_autoptr(GString) row = g_string_new(NULL);
+        g_string_printf(row, "  %s|%.1f", c->name, 100 * c->before.median_frac);
+        append_figures(row, &c->fitted);
+        append_figures(row, &c->held_out);
+        rh_table_rowf(table, "%s", row->str);
+    }
+    rh_table_append(table, out, "");
+}
+
+static void append_facts(GString *out, const RhLinksFit *fit)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>><");
+    rh_table_rowf(table, "constant|value|95 %% from|to");
+    for (guint i = 0; i < fit->facts->len; i++) {
+        const RhFittedFact *f = &g_array_index(fit->facts, RhFittedFact, i);
+        g_autofree char *value = rh_fitted_value_text(f, f->fact.value),
+                        *low = rh_fitted_value_text(f, f->fact.low),
+                        *high = rh_fitted_value_text(f, f->fact.high);
+        rh_table_rowf(table, "  %s|%s|%s|%s%s", f->key, value, low, high,
+                      f->on_bound ? "  on its bound" : "");
+    }
+    rh_table_append(table, out, "");
+}
+
+static void append_segments(GString *out, const RhLinksFit *fit)
+{
+    g_autoptr(RhTable) table = rh_table_new("<>>>>>>");
+    bool any = false;
+    rh_table_rowf(table, "time by size|from|to|sizes|fixed|+-|bytes at");
+    for (guint i = 0; i < fit->classes->len; i++) {
+        const RhLinksClass *c = &g_array_index(fit->classes, RhLinksClass, i);
+        for (int k = 0; k < c->segments_count; k++) {
+            const RhSegment *s = &c->segments[k];
+            g_autofree char *first = rh_quantity_format(s->first_bytes, RH_QUANTITY_BYTES, 3),
+                            *last = rh_quantity_format(s->last_bytes, RH_QUANTITY_BYTES, 3),
+                            *fixed = rh_quantity_format(s->fixed_s, RH_QUANTITY_S, 3),
+                            *error = rh_quantity_format(s->fixed_error_s, RH_QUANTITY_S, 2),
+                            *rate = s->s_per_byte > 0
+                                        ? rh_quantity_format(1 / s->s_per_byte,
+                                                             RH_QUANTITY_BYTES_PER_S, 3)
+                                        : g_strdup("-");
+            rh_table_rowf(table, "  %s|%s|%s|%d|%s|%s|%s", k ? "" : c->name, first, last,
+                          s->points_count, fixed, error, rate);
+            any = true;
+        }
+    }
+    if (any)
+        rh_table_append(table, out, "");
+}
+
+static char *report_of(const RhLinksFit *fit, const char *saved)
+{
+    GString *out = g_string_new(NULL);
+    g_autofree char *head = g_strdup_printf("%u constants of %s from %d times", fit->facts->len,
+                                            fit->platform->name, fit->rows_count);
+    rh_text_wrap(out, head, 0, 79);
+    if (fit->classes->len > 0)
+        append_classes(out, fit);
+    append_facts(out, fit);
+    append_segments(out, fit);
+    for (guint i = 0; i < fit->notes->len; i++) {
+        g_string_append(out, "note: ");
+        rh_text_wrap(out, g_ptr_array_index(fit->notes, i), 6, 79);
+    }
+    g_autofree char *path = saved ? rh_text_path(saved) : NULL;
+    if (path)
+        g_string_append_printf(out, "next: plan or simulate with --profile %s\n", path);
+    return g_string_free(out, FALSE);
+}
+
+/* --- the fit --- */
+
+static GPtrArray *load_logs(const GPtrArray *paths, GError **error)
+{
+    g_autoptr(GPtrArray) logs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_measured_free);
+    for (guint i = 0; i < paths->len; i++) {
+        RhMeasured *log = rh_measured_load(g_ptr_array_index(paths, i), error);
+        if (!log)
+            return NULL;
+        g_ptr_array_add(logs, log);
+    }
+    return g_steal_pointer(&logs);
+}
+
+int rh_calibrate_links(const RhArguments *a, const GPtrArray *paths, GError **error)
+{
+    if (!a->platform) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "calibrate needs --platform FILE|NAME for logs of collectives\nhelp: -p with the "
+                "platform they were measured on, as dgx-h100:2");
+        return 2;
+    }
+    g_autoptr(GDateTime) now = g_date_time_new_now_utc();
+    g_autofree char *today = g_date_time_format(now, "%Y-%m-%d");
+    g_autoptr(RhPlatform) platform = rh_platform_load(a->platform, error);
+    g_autoptr(GPtrArray) logs = platform ? load_logs(paths, error) : NULL;
+    if (!logs)
+        return 3;
+    rh_terminal_progress("fitting", 0, 1, 0, NULL);
+    g_autoptr(RhLinksFit) fit = rh_links_fit(logs, platform, a->holdout_frac, today,
+                                             rh_terminal_left_s(a->timeout_s), error);
+    rh_terminal_progress_end();
+    if (!fit)
+        return error && g_error_matches(*error, RH_ERROR, RH_ERROR_NO_ANSWER) ? 1 : 3;
+    g_autofree char *profile = rh_links_fit_profile(fit);
+    for (guint i = 0; i < a->outputs->len; i++)
+        if (!rh_output_write(g_ptr_array_index(a->outputs, i), profile, error))
+            return 3;
+    g_autofree char *text =
+        a->json ? g_strdup(profile) : report_of(fit, rh_outputs_find(a->outputs, RH_OUTPUT_JSON));
+    fputs(text, stdout);
+    return 0;
+}

@@ -1,6 +1,0 @@
-#pragma once
-/* The part of `calibrate` that is about a serving engine: published runs to its constants. */
-#include "cli/arguments.h"
-
-/* Fits the table at `path`, reports, writes -o FILE.json. Exit status. */
-int rh_calibrate_served(const RhArguments *a, const char *path, GError **error);

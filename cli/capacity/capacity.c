@@ -1,0 +1,122 @@
+/* rehearse capacity: which cluster, how much of it, by when and for how much? */
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/capacity/capacity_service.h"
+#include "cli/capacity/capacity_training.h"
+#include "cli/output/output.h"
+#include "cli/parse/commands.h"
+
+#define TOKENS_MAX                                                                                 \
+    INT64_C(10000000000000000) /* a thousand times what the largest runs read: a typing error */
+
+/* Options of the one kind of question are none of the other. */
+static const char *const of_runs[] = {"--global-batch", "--seq",       "--stack", "--gap",
+                                      "--risk",         "--price-kwh", NULL};
+static const char *const of_services[] = {
+    "--strategy", "--mode", "--rate", "--concurrency", "--turnaround", "--arrivals", "--count",
+    "--skip-bad", "--ttft", "--tpot", "--tbt",         "--e2e",        NULL};
+
+static bool check_kind(const RhArguments *a, bool service, GError **error)
+{
+    const char *const *foreign = service ? of_runs : of_services;
+    for (guint i = 0; i < a->recorded->len; i++)
+        if (g_strv_contains(foreign, g_ptr_array_index(a->recorded, i)))
+            return rh_fail(error, RH_ERROR_USAGE, "%s is of %s\nhelp: %s",
+                           (const char *)g_ptr_array_index(a->recorded, i),
+                           service ? "training, and --requests and --lengths are of a service"
+                                   : "a service, and --tokens is of training",
+                           service ? "leave it out, or ask for --tokens"
+                                   : "leave it out, or ask for --requests or --lengths");
+    return !service || !strchr(a->dtype, ',') ||
+           rh_fail(error, RH_ERROR_USAGE, "--dtype %s: a service is asked of one", a->dtype);
+}
+
+/* What may be bought, and what is asked of it. */
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV,    RH_OUTPUT_MARKDOWN,
+                                     RH_OUTPUT_HTML, RH_OUTPUT_PARETO, RH_OUTPUT_NONE};
+    bool service = a->requests || a->lengths;
+    if (!rh_outputs_check(a->outputs, kinds, error) || !check_kind(a, service, error))
+        return 2;
+    return service ? rh_capacity_service(a, error) : rh_capacity_training(a, error);
+}
+
+static const RhOption own[] = {
+    RH_OPTION(tokens, "tokens", 0, RH_OPTION_QUANTITY, "15T",
+              "how many tokens to train on; without: as many as date and budget allow",
+              .quantity = RH_QUANTITY_TOKENS, .positive = true, .high = TOKENS_MAX,
+              .required = true, .unless = "requests|lengths", .or_else = "by|budget"),
+    RH_OPTION(by_s, "by", 0, RH_OPTION_QUANTITY, "30d",
+              "the run may take so long; a service is paid for so long", .also = "deadline",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(budget_usd, "budget", 0, RH_OPTION_QUANTITY, "1M$", "it may cost so much",
+              .quantity = RH_QUANTITY_USD, .positive = true),
+    RH_OPTION(
+        sizes, "gpus", 0, RH_OPTION_TEXT, "256..4096",
+        "sizes, in steps of halves: a range, numbers, or both by commas (else as many nodes as "
+        "the date takes; of a service as few as serve, of NAME without :NODES as many nodes as "
+        "it takes)",
+        .usual = true),
+    RH_OPTION(batches, "global-batch", 0, RH_OPTION_TEXT, "1024..4096",
+              "samples of a step: a range to choose from, or a number; rows of their own by commas "
+              "(4 to 16 M tokens, or 256 to 32,768 pictures)"),
+    RH_OPTION(sequence, "seq", 0, RH_OPTION_INTEGER, "S", RH_SEQUENCE_ABOUT, .usual = true,
+              .low = 1, .binary = true, .high = 1 << 28),
+    RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "[NAME=]USD[@MONTH]",
+              "a GPU-hour of the platform NAME, or of all, as dgx-h100=2.50USD@2026-11"),
+    RH_OPTION(usd_per_kwh, "price-kwh", 0, RH_OPTION_QUANTITY, "0.08USD",
+              "a kWh of electricity, where it is paid beside GPU-hours, or in place of them",
+              .quantity = RH_QUANTITY_USD, .positive = true),
+    RH_OPTION(pue, "pue", 0, RH_OPTION_QUANTITY, "1.2",
+              "what the building draws over what its machines do, of every platform",
+              .quantity = RH_QUANTITY_COUNT, .positive = true),
+    RH_OPTION(gap_frac, "gap", 0, RH_OPTION_QUANTITY, "GAP",
+              "how much better an unrehearsed layout might be", .quantity = RH_QUANTITY_FRAC,
+              .otherwise = "1%"),
+    RH_OPTION(risk_frac, "risk", 0, RH_OPTION_QUANTITY, "RISK",
+              "how likely a layout may be to run out of memory, by curves of measured runs",
+              .quantity = RH_QUANTITY_FRAC, .otherwise = "5%"),
+    {0}};
+static const RhOption *const tables[] = {
+    rh_options_clusters, own, rh_options_requests, rh_options_deployment, rh_options_shared,
+    rh_options_help,     NULL};
+
+const RhCommand rh_command_capacity = {
+    .name = "capacity",
+    .operands = "",
+    .summary = "which cluster, how much of it, by when, for how much?",
+    .about = "Plans the model on every platform at every size, with at most three batches\n"
+             "of the range (its largest, the largest that the GPUs or a half, a quarter ... of\n"
+             "them divide, and that for most of them), and turns steps into days, dollars and\n"
+             "energy of the whole run.\n\n"
+             "The answer is the cheapest that ends --by the date; with a --budget alone the\n"
+             "soonest within it; without both the cheapest. Both are kept at the upper end of\n"
+             "the step's error bar (--error-bar none: as predicted). Exit status 1 when\n"
+             "nothing meets them: then the soonest and the cheapest are named. Without prices\n"
+             "GPU-hours stand for money; --price-kwh and --pue count electricity, too.\n\n"
+             "Without --tokens the answer is the most tokens that the budget buys, or that can\n"
+             "be trained on by the date. Without --gpus a platform of several nodes\n"
+             "(dgx-h100:32) is taken whole, and of a single one as many nodes as the date\n"
+             "takes. --dtype bf16,fp8 and --global-batch 1024,2048 give rows of their own.\n\n"
+             "binds says what takes most of a step besides arithmetic: the network, the batch\n"
+             "(too few micro-batches for the pipeline), or memory (recomputation). A price is\n"
+             "called old when it is a year older than the newest figure of its platform.\n\n"
+             "--requests or --lengths ask of a service instead: the cheapest platform, number\n"
+             "of GPUs and deployment that keeps the levels (--ttft, --tpot ...) at --rate, or\n"
+             "at the rate of the trace. Each platform is planned as `serve-plan --rate` does;\n"
+             "of every size (--gpus; part of a node is priced GPU by GPU) the quickest that\n"
+             "keeps them stands in the table, so that money can be weighed against the time\n"
+             "to an answer. What it costs for so long is said --by 30d, a --budget is for it.\n",
+    .examples = "rehearse capacity -w llama-3.1-70b --tokens 15T --by 60d --seq 8192 \\\n"
+                "    -p dgx-h100,dgx-b200 --gpus 256..4096 --price dgx-h100=2.4USD \\\n"
+                "    --price dgx-b200=3.9USD\n"
+                "rehearse capacity -w llama-3.1-8b --tokens 1T --budget 300k$ --seq 8192 \\\n"
+                "    -p dgx-h100 --gpus 64,128,576 --global-batch 512..1024 --price 2.4USD\n"
+                "rehearse capacity -w llama-3.1-70b -p dgx-h100,dgx-h200 --gpus 8..64 \\\n"
+                "    --lengths in=1024,out=256,spread=0.8 --rate 20/s --ttft 'p99<2s' \\\n"
+                "    --tpot 'p99<40ms' --price dgx-h100=2.4USD --price dgx-h200=3USD",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,6 @@
+#pragma once
+/* `capacity` of a service: --requests or --lengths in place of --tokens. */
+#include "cli/parse/arguments.h"
+
+/* Exit status, as a command's. */
+int rh_capacity_service(const RhArguments *arguments, GError **error);

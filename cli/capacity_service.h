@@ -1,6 +1,0 @@
-#pragma once
-/* `capacity` of a service: --requests or --lengths in place of --tokens. */
-#include "cli/arguments.h"
-
-/* Exit status, as a command's. */
-int rh_capacity_service(const RhArguments *arguments, GError **error);

@@ -1,6 +1,0 @@
-#pragma once
-/* `capacity` of training: the words of the question, cells of platforms, formats, batches and sizes, the answer. */
-#include "cli/arguments.h"
-
-/* Exit status; 2 and 3 with an error. */
-int rh_capacity_training(const RhArguments *arguments, GError **error);

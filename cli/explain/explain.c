@@ -1,0 +1,338 @@
+/* rehearse explain: where does a number come from, why not another layout, what would change it? */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "base/units.h"
+#include "cli/explain/explain_memory.h"
+#include "cli/explain/explain_private.h"
+#include "cli/explain/explain_sensitivity.h"
+#include "cli/explain/explain_term.h"
+#include "cli/output/output.h"
+#include "cli/output/pictures.h"
+#include "cli/parse/commands.h"
+#include "report/answers.h"
+#include "report/format.h"
+#include "report/json_facts.h"
+#include "report/report.h"
+#include "strategies/framework_rules.h"
+
+#define SAME_FRAC 1e-6 /* less is not said in seconds */
+
+static bool open_result(RhExplanation *e, GError **error)
+{
+    g_autofree char *path = NULL;
+    RhReplay again = {0};
+    bool fine =
+        rh_result_split(g_ptr_array_index(e->a->operands, 0), &path, &e->rank, error) &&
+        rh_result_perform(path, e->rank, rh_pictures_need_timeline(e->a->outputs), &again, error);
+    e->result = again.result;
+    e->plan = again.plan;
+    e->in = again.in;
+    e->program = again.program;
+    e->run = again.run;
+    e->r = again.r;
+    return fine;
+}
+
+static void close_result(RhExplanation *e)
+{
+    rh_rehearsal_free(e->other);
+    rh_rehearsal_free(e->winner);
+    rh_memory_answer_free(e->memory);
+    g_clear_pointer(&e->effects, g_array_unref);
+    g_clear_pointer(&e->rivals, g_array_unref);
+    g_free(e->illegal);
+    g_free(e->refused);
+    rh_rehearsal_free(e->r);
+    rh_program_free(e->program);
+    rh_run_free(e->run);
+    rh_inputs_free(e->in);
+    rh_result_free(e->result);
+    g_string_free(e->out, TRUE);
+}
+
+static void append_tree(RhExplanation *e)
+{
+    g_autofree char *title = rh_layout_title(&e->r->layout);
+    g_autofree char *step = rh_quantity_format(e->r->step_time_s, RH_QUANTITY_S, 4);
+    g_string_append_printf(e->out, "%s/step: #%" G_GINT64_FORMAT " %s\n", step, e->rank, title);
+    rh_report_tree(e->out, e->r->costs, e->r->step_time_s);
+    g_autofree char *closed = rh_quantity_format(e->r->bound_closed_s, RH_QUANTITY_S, 4);
+    g_autofree char *segment = rh_quantity_format(e->r->bound_segment_s, RH_QUANTITY_S, 4);
+    g_string_append_printf(e->out, "lower bounds: closed form %s, segment graph %s\n", closed,
+                           segment);
+    rh_report_sources(e->out, &e->in->question);
+    g_autofree char *path = rh_text_path(e->result->path);
+    g_string_append_printf(
+        e->out, "next: rehearse explain %s#%" G_GINT64_FORMAT " --term compute\n", path, e->rank);
+}
+
+static void append_beyond(GString *out, const char *verb, double a, double b, const char *what)
+{
+    if (a > 0 && b > 0 && fabs(a / b - 1) >= 0.0005)
+        g_string_append_printf(out, ", %s %.1f %% %s%s", verb, 100 * fabs(a / b - 1),
+                               a > b ? "more" : "less", what);
+}
+
+/* Prices and powers change no step, and are what was asked for then. */
+static void append_as_long(RhExplanation *e, const char *name_a, const RhRehearsal *a,
+                           const char *name_b, const RhRehearsal *b)
+{
+    bool exactly = fabs(a->step_time_s - b->step_time_s) < 1e-9 * b->step_time_s;
+    g_string_append_printf(e->out, "%s takes %sas long as %s", name_a, exactly ? "exactly " : "",
+                           name_b);
+    append_beyond(e->out, "costs", a->cost_usd, b->cost_usd, "");
+    append_beyond(e->out, "takes", a->energy.total_j, b->energy.total_j, " energy");
+    g_string_append_c(e->out, '\n');
+}
+
+void rh_explain_versus(RhExplanation *e, const char *name_a, const RhRehearsal *a,
+                       const char *name_b, const RhRehearsal *b)
+{
+    double less_s = b->step_time_s - a->step_time_s;
+    g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
+    if (fabs(less_s) < SAME_FRAC * b->step_time_s)
+        append_as_long(e, name_a, a, name_b, b);
+    else
+        g_string_append_printf(e->out, "%s is %s (%.1f %%) %s than %s\n", name_a, size,
+                               100 * fabs(less_s) / b->step_time_s,
+                               less_s >= 0 ? "faster" : "slower", name_b);
+    rh_report_versus(e->out, name_a, a, name_b, b);
+    bool resized = a->memory_capacity_bytes != b->memory_capacity_bytes;
+    g_autofree char *of =
+        resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / RH_GIB_BYTES) : NULL;
+    g_string_append_printf(
+        e->out, "  memory: %.1f%s GiB against %.1f of %.1f\n", a->memory.peak_bytes / RH_GIB_BYTES,
+        of ? of : "", b->memory.peak_bytes / RH_GIB_BYTES, b->memory_capacity_bytes / RH_GIB_BYTES);
+}
+
+static bool find_rank(RhExplanation *e, GError **error)
+{
+    const RhResultPlan *plan = rh_result_plan(e->result, e->a->versus, error);
+    if (!plan)
+        return false;
+    e->layout = plan->r.layout;
+    e->other = rh_result_rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
+    return e->other != NULL;
+}
+
+void rh_explain_layout(RhExplanation *e, const char *name, const RhLayout *layout, const char *more)
+{
+    g_autofree char *title = rh_layout_title(layout);
+    g_autofree char *line = g_strdup_printf("%s: %s%s", name, title, more);
+    g_string_append(e->out, "  ");
+    rh_text_wrap(e->out, line, 4, 79);
+}
+
+static void append_rank(RhExplanation *e)
+{
+    g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
+    g_autofree char *b = g_strdup_printf("#%" G_GINT64_FORMAT, e->a->versus);
+    rh_explain_versus(e, a, e->r, b, e->other);
+    rh_explain_layout(e, a, &e->r->layout, "");
+    rh_explain_layout(e, b, &e->other->layout, "");
+}
+
+/* Why a layout does not win: illegal, not run by the framework, too large, or slower. Each is an answer. */
+static bool find_why_not(RhExplanation *e, GError **error)
+{
+    g_autoptr(GError) illegal = NULL;
+    e->layout = rh_train_default(&e->in->c);
+    if (!rh_layout_parse(e->a->why_not, &e->layout, error))
+        return false;
+    if (!rh_inputs_settle_layout(e->in, &e->layout, &illegal)) {
+        e->illegal = g_strdup(illegal->message);
+        return true;
+    }
+    e->refused = rh_framework_refused(&e->in->c, &e->layout);
+    e->other = rh_result_rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
+    return e->other != NULL;
+}
+
+static void append_why_not(RhExplanation *e)
+{
+    const RhRehearsal *r = e->other;
+    if (!r) {
+        g_string_append_printf(e->out, "%s is not legal here: %s\n", e->a->why_not, e->illegal);
+        return;
+    }
+    g_autofree char *title = rh_layout_title(&e->layout);
+    if (e->refused) {
+        g_autofree char *line = g_strdup_printf("%s is not offered: %s", title, e->refused);
+        rh_text_wrap(e->out, line, 4, 79);
+    }
+    if (!r->fits && r->memory.peak_bytes <= r->memory_capacity_bytes)
+        g_string_append_printf(e->out, "%s does not fit: %.1f GiB in the memory of a host\n", title,
+                               r->memory.host_bytes / RH_GIB_BYTES);
+    else if (!r->fits)
+        g_string_append_printf(e->out,
+                               "%s does not fit: %.1f GiB on stage %d, %.1f more than there is\n",
+                               title, r->memory.peak_bytes / RH_GIB_BYTES, r->memory.stage,
+                               (r->memory.peak_bytes - r->memory_capacity_bytes) / RH_GIB_BYTES);
+    g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
+    rh_explain_versus(e, a, e->r, r->fits ? "it" : "it (if it fitted)", r);
+    rh_explain_layout(e, "it", &e->layout, "");
+    g_string_append_printf(e->out, "  its lower bound: %.4g s closed form, %.4g s segment graph\n",
+                           r->bound_closed_s, r->bound_segment_s);
+}
+
+static bool find_answer(RhExplanation *e, GError **error)
+{
+    const RhArguments *a = e->a;
+    if (a->replanned && a->what_ifs->len == 0)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "--replan plans what --what-if changes\n"
+                       "help: --what-if nodes=16 --replan");
+    int questions =
+        !!a->term + !!a->versus + !!a->why_not + (a->what_ifs->len > 0) + a->sensitivity;
+    if (questions > 1)
+        return rh_fail(error, RH_ERROR_USAGE,
+                       "explain answers one of --term, --vs, --why-not, --what-if and "
+                       "--sensitivity at a time");
+    if (!rh_explain_check_changes(a->what_ifs, error) || !open_result(e, error))
+        return false;
+    if (a->term && rh_explain_is_memory(a->term))
+        return (e->memory = rh_explain_memory(e->in, e->r, e->program)) != NULL;
+    if (a->term)
+        return (e->term = rh_explain_find(e->r->costs, e->program, a->term, error)) != NULL;
+    if (a->sensitivity)
+        return (e->rivals = rh_explain_rivals(e->in, e->result, error)) &&
+               (e->effects = rh_explain_sensitivity(e->result, e->plan, e->rivals, error));
+    return a->versus              ? find_rank(e, error)
+           : a->why_not           ? find_why_not(e, error)
+           : a->what_ifs->len > 0 ? rh_explain_find_what_if(e, error)
+                                  : true;
+}
+
+static void append_answer(RhExplanation *e)
+{
+    const RhArguments *a = e->a;
+    if (e->memory)
+        rh_explain_append_memory(e->out, e->in, e->r, e->memory);
+    else if (a->term)
+        rh_explain_term(e->out, e->in, e->r, e->program, e->term);
+    else if (a->versus)
+        append_rank(e);
+    else if (a->why_not)
+        append_why_not(e);
+    else if (a->what_ifs->len > 0)
+        rh_explain_append_what_if(e);
+    else if (a->sensitivity)
+        rh_explain_append_sensitivity(e->out, e->in, e->result->objective, e->effects, e->rivals);
+    else
+        append_tree(e);
+}
+
+static char *answer_json(const RhExplanation *e)
+{
+    g_auto(GStrv) argv = rh_arguments_words(e->a->recorded);
+    g_auto(GStrv) changes = rh_arguments_words(e->a->what_ifs);
+    RhQuestion q = e->in->question;
+    q.argv = (const char *const *)argv;
+    RhAnswer answer = {.rank = e->rank,
+                       .r = e->r,
+                       .recorded_s = e->plan->r.step_time_s,
+                       .term = e->term,
+                       .memory = e->memory,
+                       .other = e->other,
+                       .versus = e->a->versus,
+                       .strategy = e->a->why_not,
+                       .changes = (const char *const *)changes,
+                       .winner = e->winner,
+                       .effects = e->effects,
+                       .objective = e->result->objective,
+                       .rivals = e->rivals,
+                       .replanned = e->replanned,
+                       .illegal = e->illegal,
+                       .refused = e->refused};
+    return rh_report_explain_json(&q, &answer);
+}
+
+static bool write_files(const RhExplanation *e, const char *json, GError **error)
+{
+    g_auto(RhPictures) pictures = {0};
+    g_autofree char *facts = rh_report_facts_json(&e->in->question);
+    RhPage page = {.command = "explain", .answer = e->out->str, .json = json, .facts = facts};
+    if (e->run)
+        rh_pictures_draw_run(&pictures, e->program, e->run, e->r->memory_capacity_bytes);
+    for (guint i = 0; i < e->a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(e->a->outputs, i);
+        g_autofree char *html =
+            rh_output_kind(path) == RH_OUTPUT_HTML ? rh_pictures_page(&pictures, page) : NULL;
+        if (!rh_output_write(path, html ? html : json, error))
+            return false;
+    }
+    return true;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
+    if (!rh_outputs_check(a->outputs, kinds, error))
+        return 2;
+    RhExplanation e = {.a = a, .out = g_string_new(NULL)};
+    bool fine = find_answer(&e, error);
+    if (fine) {
+        append_answer(&e);
+        g_autofree char *json = answer_json(&e);
+        fputs(a->json ? json : e.out->str, stdout);
+        rh_output_answered();
+        fine = write_files(&e, json, error);
+    }
+    close_result(&e);
+    return fine ? 0 : 3;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(term, "term", 0, RH_OPTION_TEXT, "TERM",
+              "what one term is made of: messages or kernels, algorithm, constants; memory: "
+              "of each stage, and what would lower it"),
+    RH_OPTION(versus, "vs", 0, RH_OPTION_INTEGER, "RANK", "against another plan of the same file",
+              .low = 1, .high = 1 << 20),
+    RH_OPTION(
+        why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
+        "why this layout does not win: illegal, not run by the framework, too large, or slower by "
+        "what",
+        .layout_keys = true),
+    RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s",
+              .layout_keys = true),
+    RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
+              "also write the answer, as .json or .html", .neutral = true),
+    RH_OPTION(replanned, "replan", 0, RH_OPTION_FLAG, NULL,
+              "with --what-if: search the layouts again, and show the one that wins"),
+    RH_OPTION(sensitivity, "sensitivity", 0, RH_OPTION_FLAG, NULL,
+              "what 10 % more or less of each constant does to the step, who then wins, and "
+              "from which value on another plan does"),
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
+              "one JSON document: the tree, the term, and the other layout's fields",
+              .neutral = true),
+    RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "say more", .neutral = true),
+    RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no hints", .neutral = true),
+    RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
+              .choices = "auto|always|never", .otherwise = "auto", .neutral = true),
+    {0}};
+static const RhOption *const tables[] = {own, rh_options_help, NULL};
+
+const RhCommand rh_command_explain = {
+    .name = "explain",
+    .operands = "RESULT[#RANK]",
+    .operands_low = 1,
+    .operands_high = 1,
+    .summary = "where does this number come from, and what would change it?",
+    .about = "RESULT is a JSON file written by `plan` or `simulate` with -o. Its inputs are\n"
+             "loaded again and the layout is performed again, so the explanation comes from\n"
+             "the very tree that ranked the plans. Without a question: the whole tree, every\n"
+             "term with its share and where it comes from.\n",
+    .examples = "rehearse explain plan.json#1\n"
+                "rehearse explain plan.json#1 --term compute\n"
+                "rehearse explain plan.json#1 --term memory\n"
+                "rehearse explain plan.json#1 --vs 2\n"
+                "rehearse explain plan.json --why-not tp2,pp4,mb1\n"
+                "rehearse explain plan.json --what-if nic.bandwidth=200Gb/s\n"
+                "rehearse explain plan.json --what-if nodes=16 --what-if global_batch=1024 \\\n"
+                "    --replan",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,259 @@
+/* A question with inputs or keys of the layout changed: what becomes of the step, and who wins then. */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cli/explain/explain_private.h"
+#include "cli/explain/explain_replan.h"
+#include "cli/explain/explain_token.h"
+#include "report/answers.h"
+#include "report/format.h"
+#include "report/report.h"
+#include "strategies/knobs.h"
+#include "strategies/search/near_batch.h"
+
+/* Is the change one of the layout's keys ("tp=4", "tp4")? */
+static bool is_layout_key(const char *text)
+{
+    return rh_knob_find(text, strcspn(text, "=0123456789")) != NULL;
+}
+
+/* More nodes, or other ones, without a word on the job's GPUs. */
+static bool changes_size(const GPtrArray *sets)
+{
+    bool size = false, gpus = false;
+    for (guint i = 0; i < sets->len; i++) {
+        const char *set = g_ptr_array_index(sets, i);
+        set += g_str_has_prefix(set, "platform.") ? strlen("platform.") : 0;
+        size |= g_str_has_prefix(set, "nodes=") || g_str_has_prefix(set, "gpus_per_node=");
+        gpus |= g_str_has_prefix(set, "gpus=") || g_str_has_prefix(set, "job.gpus=");
+    }
+    return size && !gpus;
+}
+
+/* "stack=torchtitan": another name in the question's place, which is loaded anew. False: no such word. */
+static bool change_name(RhResult *question, const char *text)
+{
+    const struct {
+        const char *key;
+        char **name;
+    } names[] = {{"stack=", &question->stack},
+                 {"platform=", &question->platform},
+                 {"workload=", &question->workload}};
+    for (size_t i = 0; i < G_N_ELEMENTS(names); i++)
+        if (g_str_has_prefix(text, names[i].key)) {
+            g_free(*names[i].name);
+            *names[i].name = g_strdup(text + strlen(names[i].key));
+            return true;
+        }
+    return false;
+}
+
+/* What wins now; with --replan it takes the place of the changed layout. */
+static bool find_winner(RhExplanation *e, const RhInputs *in, GError **error)
+{
+    if (!rh_explain_replan(in, e->result, e->a->replanned, &e->winner, error))
+        return false;
+    if (!e->a->replanned)
+        return true;
+    if (!e->winner)
+        return rh_fail(
+            error, RH_ERROR_NO_ANSWER, "--replan: no layout fits after the change%s",
+            e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "");
+    rh_rehearsal_free(e->other);
+    e->other = g_steal_pointer(&e->winner);
+    e->layout = e->other->layout;
+    e->replanned = true;
+    return true;
+}
+
+/* The layout has no place in the changed question: what wins there stands for it. */
+static bool find_instead(RhExplanation *e, const RhInputs *in, const char *why, GError **error)
+{
+    e->illegal = g_strndup(why, strcspn(why, "\n"));
+    if (!rh_train_job_legal(&in->c, error)) /* no layout mends that */
+        return false;
+    if (!rh_explain_replan(in, e->result, e->a->replanned, &e->other, error))
+        return false;
+    if (!e->other)
+        return rh_fail(
+            error, RH_ERROR_NO_ANSWER,
+            "after the change the layout is not legal (%s), and no other fits%s", e->illegal,
+            e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "");
+    e->layout = e->other->layout;
+    e->other_gpus = in->c.job.gpus;
+    e->replanned = true;
+    return true;
+}
+
+/* How many bytes of a change name its key. */
+static size_t key_length(const char *text)
+{
+    const RhKnob *knob = rh_knob_find(text, strcspn(text, "=0123456789"));
+    return knob ? strlen(knob->key) : strcspn(text, "=");
+}
+
+bool rh_explain_check_changes(const GPtrArray *changes, GError **error)
+{
+    for (guint i = 0; i < changes->len; i++) {
+        const char *text = g_ptr_array_index(changes, i);
+        if (!is_layout_key(text) && (*text == '=' || !strchr(text, '=')))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "--what-if \"%s\" is no KEY=VALUE\nhelp: --what-if "
+                           "nic.bandwidth=200Gb/s, --what-if tp=4",
+                           text);
+    }
+    for (guint i = 0; i < changes->len; i++)
+        for (guint k = 0; k < i; k++) {
+            const char *first = g_ptr_array_index(changes, k),
+                       *second = g_ptr_array_index(changes, i);
+            size_t length = key_length(second);
+            if (length == key_length(first) && strncmp(first, second, length) == 0)
+                return rh_fail(error, RH_ERROR_USAGE,
+                               "--what-if changes %.*s twice: %s and %s\nhelp: one of them; each "
+                               "of both is a question of its own",
+                               (int)length, second, first, second);
+        }
+    return true;
+}
+
+/* Fewer GPUs that the batch no longer goes into rule layouts out. */
+static void find_near_batches(RhExplanation *e, const RhProblem *c)
+{
+    const RhJob *before = &e->in->c.job;
+    e->other_batch = c->job.global_batch;
+    if (c->job.gpus != before->gpus || c->job.global_batch != before->global_batch)
+        rh_near_batches(c->job.global_batch, c->job.gpus, c->platform->gpus_per_node,
+                        &e->batch_below, &e->batch_above);
+}
+
+bool rh_explain_find_what_if(RhExplanation *e, GError **error)
+{
+    g_autoptr(GPtrArray) sets = g_ptr_array_new();
+    bool named = false, moved = false;
+    e->layout = e->r->layout;
+    for (guint i = 0; i < e->a->what_ifs->len; i++) {
+        char *text = g_ptr_array_index(e->a->what_ifs, i);
+        if (change_name(e->result, text)) {
+            named = true;
+            moved |= g_str_has_prefix(text, "platform=");
+        } else if (!is_layout_key(text))
+            g_ptr_array_add(sets, text);
+        else if (!rh_train_change(&e->in->c, &e->layout, text, error))
+            return false;
+    }
+    /* A job over the whole platform stays one when the platform grows; a bare name of the catalogue has as many
+     * nodes as the job needs. */
+    bool whole = e->in->c.job.gpus == rh_platform_gpus(e->in->hardware);
+    bool sized = moved && !g_strv_contains(rh_platform_names(), e->result->platform);
+    if (whole && (sized || changes_size(sets)))
+        e->result->gpus = 0;
+    g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
+    if (!in)
+        return false;
+    if (in->c.job.gpus != e->in->c.job.gpus)
+        e->layout.dp = 0;
+    find_near_batches(e, &in->c);
+    g_autoptr(GError) illegal = NULL;
+    if (!rh_inputs_settle_layout(in, &e->layout, &illegal)) {
+        if (sets->len > 0 || named)
+            return find_instead(e, in, illegal->message, error);
+        g_propagate_error(error, g_steal_pointer(&illegal));
+        rh_error_help(error, "keys may change together: --what-if tp=8 --what-if pp=2; --fix tp=8 "
+                             "of `rehearse plan` looks for the best with them");
+        return false;
+    }
+    e->other = rh_result_rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
+    e->other_gpus = in->c.job.gpus;
+    e->other_safe = e->other && e->other->fits &&
+                    e->other->memory.peak_bytes <= rh_explain_room(e->result, &in->c).ranked_bytes;
+    /* The winner of the question as it was is the first of its plan. */
+    bool known = sets->len == 0 && !named && e->result->is_plan && !e->a->replanned;
+    return e->other && (known || find_winner(e, in, error));
+}
+
+static void append_near_batches(const RhExplanation *e)
+{
+    int64_t first = e->batch_below > 0 ? e->batch_below : e->batch_above;
+    if (first == 0)
+        return;
+    bool both = e->batch_below > 0 && e->batch_above > 0;
+    g_autofree char *other =
+        both ? g_strdup_printf(" and %" G_GINT64_FORMAT, e->batch_above) : g_strdup("");
+    g_autofree char *line = g_strdup_printf(
+        "batch: %" G_GINT64_FORMAT " GPUs do not divide %" G_GINT64_FORMAT
+        " samples well; %" G_GINT64_FORMAT
+        "%s would leave more layouts (with --what-if global_batch=%" G_GINT64_FORMAT ")",
+        e->other_gpus, e->other_batch, first, other, first);
+    rh_text_wrap(e->out, line, 7, 79);
+}
+
+/* Why the layout as it was is not what stands here. */
+static void append_instead(RhExplanation *e)
+{
+    if (!e->illegal)
+        return;
+    g_autofree char *text = g_strdup_printf(
+        "the layout of #%" G_GINT64_FORMAT " is not legal after the change: %s; in its place what "
+        "wins then (%s)",
+        e->rank, e->illegal,
+        e->a->replanned ? "searched in full" : "a quick search; --replan searches in full");
+    rh_text_wrap(e->out, text, 2, 79);
+}
+
+/* Of a layout's change alone: how does the plan's first, as its file has it in nine digits, stand to it? */
+static void append_first(const RhExplanation *e)
+{
+    const RhResultPlan *first = &g_array_index(e->result->plans, RhResultPlan, 0);
+    RhObjective o = e->result->objective;
+    g_autofree char *worth = rh_report_worth(o, &first->r);
+    double gain = 1 - rh_objective_value(o, e->other) / rh_objective_value(o, &first->r);
+    const char *stands = !e->other_safe || gain <= -RH_EXPLAIN_TIE_FRAC ? "wins as before"
+                         : gain < RH_EXPLAIN_TIE_FRAC                   ? "is a tie with that"
+                                                                        : "is behind that";
+    g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank,
+                           stands, worth);
+}
+
+static void append_winner(const RhExplanation *e)
+{
+    const RhRehearsal *w = e->winner;
+    if (e->replanned)
+        return;
+    if (!w) {
+        if (e->result->is_plan && e->result->plans->len > 0)
+            append_first(e);
+        return;
+    }
+    RhObjective o = e->result->objective;
+    double gain = 1 - rh_objective_value(o, w) / rh_objective_value(o, e->other);
+    bool same = rh_layout_equal(&w->layout, &e->other->layout);
+    if (e->other->fits && (same || (e->other_safe && gain < RH_EXPLAIN_TIE_FRAC))) {
+        g_string_append(e->out, "no other layout was found that wins now (a quick search)\n");
+        return;
+    }
+    g_autofree char *title = rh_layout_title(&w->layout);
+    g_autofree char *worth = rh_report_worth(o, w);
+    g_autofree char *line =
+        g_strdup_printf("now wins: %s: %s, %.1f %% %s (a quick search; --replan searches in full)",
+                        title, worth, 100 * fabs(gain), gain >= 0 ? "less" : "more");
+    rh_text_wrap(e->out, line, 4, 79);
+}
+
+void rh_explain_append_what_if(RhExplanation *e)
+{
+    const char *name = e->replanned ? "planned anew" : "changed";
+    RhComparedSide changed = {.r = e->other, .gpus = e->other_gpus},
+                   before = {.r = e->r, .gpus = e->in->c.job.gpus};
+    append_instead(e);
+    rh_explain_append_sizes(e->out, name, &changed, &before);
+    rh_explain_versus(e, name, e->other, "before", e->r);
+    rh_explain_append_money(e->out, name, &changed, &before);
+    rh_explain_layout(e, "changed", &e->layout,
+                      e->other->fits ? "" : "; it does not fit in memory");
+    if (e->other->fits && !e->other_safe && !e->replanned && e->other->odds)
+        g_string_append_printf(e->out, "  it may run out of memory: %.0f %%\n",
+                               100 * e->other->risk_frac);
+    append_winner(e);
+    append_near_batches(e);
+}

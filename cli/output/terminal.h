@@ -1,0 +1,24 @@
+#pragma once
+/* What the terminal shows besides the result: errors, hints, progress. All on stderr. */
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/parse/arguments.h"
+
+/* Decides colour, hints and progress once, from the options and the environment. */
+void rh_terminal_setup(const RhArguments *arguments);
+/* What is left of --timeout since the command began, at least a millisecond; 0 where there is none.
+ */
+double rh_terminal_left_s(double timeout_s);
+bool rh_terminal_colored(void); /* may stdout carry colour */
+
+/* A message of RH_ERROR: "error: " and the fact, then its note: and help: lines. */
+void rh_terminal_error(const char *message);
+/* One line, "note: ..." or "warning: ..."; nothing with -q. */
+void rh_terminal_hint(const char *line);
+
+/* The progress line, rewritten in place on a terminal; elsewhere "progress: ..." every ten seconds.
+ * `stage` is borrowed for the call. */
+void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
+                          void *unused);
+void rh_terminal_progress_end(void);

@@ -1,0 +1,171 @@
+/* rehearse serve-plan: how should I serve this here? */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/capacity/prices.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/commands.h"
+#include "cli/serve/serve_query.h"
+#include "report/json_facts.h"
+#include "report/serve/service_page.h"
+
+static bool check_question(const RhArguments *a, GError **error)
+{
+    bool levels = a->ttft || a->tpot || a->tbt || a->e2e, rates = a->rate || a->find_rate;
+    if (levels && rates)
+        return true;
+    return rh_fail(error, RH_ERROR_USAGE, "serve-plan needs %s%s%s%s",
+                   levels ? "" : "a service level", levels || rates ? "" : " and ",
+                   rates ? ""
+                         : "--rate R/s, for the fewest GPUs, or --find-rate, for the highest rate",
+                   levels ? "" : "\nhelp: --ttft 'p99<5s' --tpot 'p99<25ms'");
+}
+
+static bool print_launch(const RhServeQuery *p, const RhServePlan *plan, GError **error)
+{
+    const RhDeployment *best = &g_array_index(plan->entries, RhServeEntry, 0).deployment;
+    g_autofree char *text =
+        rh_report_serve_launch(best, &(RhLaunchedModel){p->a->workload, p->in->c.job.recipe->name});
+    if (!text)
+        return rh_fail(error, RH_ERROR_USAGE, "--emit: no words of %s are known", best->server);
+    fputs("\n", stdout);
+    fputs(text, stdout);
+    return true;
+}
+
+static bool write_files(const RhServeQuery *p, const RhServeQuestion *q, const RhServePlan *plan,
+                        GError **error)
+{
+    RhReportStyle plain = {0};
+    int32_t top = (int32_t)p->a->top;
+    g_autofree char *json = rh_report_serve_plan_json(q, plan, &p->options, top);
+    g_autofree char *text = rh_report_serve_plan_text(q, plan, &p->options, top, &plain);
+    g_autofree char *facts = rh_report_service_facts_json(
+        (const RhPlatform *const[]){p->in->hardware}, NULL, 1, p->server, error);
+    if (!facts)
+        return false;
+    for (guint i = 0; i < p->a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(p->a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *other = kind == RH_OUTPUT_CSV ? rh_report_serve_plan_csv(plan)
+                                 : kind == RH_OUTPUT_HTML
+                                     ? rh_report_serve_plan_page(plan, text, json, facts)
+                                     : NULL;
+        if (!rh_output_write(path, other ? other : json, error))
+            return false;
+    }
+    return true;
+}
+
+/* Of the best. */
+static RhServeErrorBars trust_of(const RhServeQuery *p, const RhServePlan *plan)
+{
+    RhServing serving = rh_serve_query_serving(p);
+    if (plan->entries->len == 0)
+        return (RhServeErrorBars){0};
+    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
+    return rh_serve_error_bars(&serving, &best->deployment, best->outcome.preempted_count);
+}
+
+static RhServeExtrapolation beyond_of(const RhServeQuery *p, const RhServePlan *plan)
+{
+    RhServing serving = rh_serve_query_serving(p);
+    if (plan->entries->len == 0)
+        return (RhServeExtrapolation){0};
+    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
+    return rh_serve_extrapolation(&serving, &best->deployment, &best->outcome);
+}
+
+static bool show(const RhServeQuery *p, const RhServePlan *plan, GError **error)
+{
+    const RhArguments *a = p->a;
+    g_autofree char *arrivals = a->rate
+                                    ? NULL
+                                    : g_strdup_printf("%s, the rate is looked for",
+                                                      p->asked->drawn ? "drawn" : "as recorded");
+    g_auto(GStrv) words = rh_serve_query_words(p, true);
+    RhServeQuestion q = rh_serve_query_question(p, arrivals ? arrivals : p->asked->arrivals);
+    q.words = (const char *const *)words;
+    g_auto(RhServeErrorBars) trust = trust_of(p, plan);
+    q.trust = plan->entries->len > 0 ? &trust : NULL;
+    RhServeExtrapolation beyond = beyond_of(p, plan);
+    q.beyond = &beyond;
+    RhReportStyle style = {.colored = rh_terminal_colored()};
+    g_autofree char *json = rh_report_serve_plan_json(&q, plan, &p->options, (int32_t)a->top);
+    g_autofree char *text =
+        a->json ? NULL : rh_report_serve_plan_text(&q, plan, &p->options, (int32_t)a->top, &style);
+    fputs(text ? text : json, stdout);
+    bool told = a->json || !a->emit || plan->entries->len == 0 || print_launch(p, plan, error);
+    rh_output_answered();
+    return write_files(p, &q, plan, told ? error : NULL) && told;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
+    RhArguments words = *a;
+    g_auto(RhServeQuery) p = {.a = &words};
+    g_autoptr(GPtrArray) names = g_ptr_array_new();
+    g_ptr_array_add(names, (gpointer)a->platform);
+    if (!rh_outputs_check(a->outputs, kinds, error) || !check_question(a, error) ||
+        !rh_prices_check(a->prices, names, error) || !rh_serve_query_given(&p, error))
+        return 2;
+    g_autoptr(GPtrArray) sets = rh_prices_sets(a, a->platform);
+    words.sets = sets;
+    if (!rh_serve_query_load(&p, error))
+        return 3;
+    g_autoptr(RhServePlan) plan = rh_serve_query_plan(&p, error);
+    if (!plan || !show(&p, plan, error))
+        return 3;
+    rh_serve_query_tell_idle(a, (const RhServeQuery *const[]){&p},
+                             (const RhServePlan *const[]){plan}, 1);
+    return plan->entries->len > 0 ? 0 : 1;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(gpus, "gpus", 0, RH_OPTION_INTEGER, "N", "how many GPUs to use (all of the platform)",
+              .low = 1, .high = 1 << 22),
+    RH_OPTION(find_rate, "find-rate", 0, RH_OPTION_FLAG, NULL,
+              "the highest rate that keeps the levels", .unless = "rate"),
+    RH_OPTION(prices, "price", 0, RH_OPTION_LIST, "USD[@MONTH]",
+              "a GPU-hour of the platform, as 2.50USD@2026-11: what tokens cost is then told"),
+    RH_OPTION(emit, "emit", 0, RH_OPTION_CHOICE, "SERVER", "print the commands that start the best",
+              .choices = "vllm|sglang|trtllm"),
+    RH_OPTION(top, "top", 0, RH_OPTION_INTEGER, "K", "how many to list", .otherwise = "5", .low = 1,
+              .high = 100),
+    {0}};
+static const RhOption *const tables[] = {
+    rh_options_served, rh_options_deployment, own, rh_options_requests,
+    rh_options_shared, rh_options_help,       NULL};
+
+const RhCommand rh_command_serve_plan = {
+    .name = "serve-plan",
+    .operands = "",
+    .summary = "how should I serve this here?",
+    .about = "Lists the deployments of the model on the GPUs (degrees of one server, as many\n"
+             "replicas as there is room for, limits on sequences and tokens), drops those\n"
+             "without room for weights and cache, bounds the rate of the rest in closed form,\n"
+             "and plays the requests against the most promising until none left can be\n"
+             "better. A row is the best of its kind: of the limits batch and chunk.\n\n"
+             "--find-rate looks for the highest rate that keeps every service level, to 1 %:\n"
+             "all rates bring the same requests in the same order, nearer to each other. A\n"
+             "rate is held for forty times the longest limit, two minutes at least, or as long\n"
+             "as there are requests (--count; 40,000 drawn, or two minutes of --rate). With\n"
+             "--rate it is the fewest GPUs that are looked for; of several platforms\n"
+             "`capacity` asks the same, for money.\n\n"
+             "A level counts as kept when the bad end of its 95 % interval keeps it, and when\n"
+             "19 further draws of the requests keep it, which lower the rate until all do\n"
+             "(not of a trace as recorded), in each with every time longer by the error bar,\n"
+             "which 80 % of published runs alike were within: what chance in arrivals and\n"
+             "lengths may do is allowed for, and what the model of the server may have wrong.\n"
+             "--error-bar none allows for chance alone, as is done (and said) where nothing\n"
+             "alike was measured.\n",
+    .examples = "rehearse serve-plan -w llama-3.1-70b -p dgx-h100 --find-rate \\\n"
+                "    --lengths in=1024,out=256,spread=0.8 --ttft 'p99<2s' --tpot 'p99<40ms'\n"
+                "rehearse serve-plan -w llama-3.1-8b -p dgx-h100 --rate 30/s \\\n"
+                "    --requests AzureLLMInferenceTrace_conv.csv.gz --ttft 'p99<1s' -o plan.json",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,25 @@
+#pragma once
+/* What the options of requests and service levels say: shared by the serve- commands. */
+#include "cli/parse/arguments.h"
+#include "strategies/serve/results/service_metrics.h"
+#include "strategies/serve/service/service.h"
+#include "workloads/requests.h"
+
+typedef struct {
+    RhRequests *list; /* owned */
+    RhClient client;
+    RhSlos slos;
+    RhRequestsPlan plan;   /* how arrivals are drawn; its count and lengths only with --lengths */
+    bool drawn;            /* arrivals are, so that another rate is another draw of `plan` */
+    char *spec, *arrivals; /* for people; owned */
+} RhServeRequests;
+
+/* Reads or draws the requests. RH_ERROR_USAGE, RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. With
+ * `rate_open` a rate is looked for: none is needed, arrivals are one a second, and more are drawn. */
+RhServeRequests *rh_serve_requests_of(const RhArguments *arguments, bool rate_open, GError **error);
+/* RH_ERROR_USAGE: levels of tokens, of a model that makes none; --lengths (NULL: requests of a file) that are
+ * none of its requests. */
+bool rh_serve_requests_fits(const RhServeRequests *asked, const RhModel *model, const char *lengths,
+                            GError **error);
+void rh_serve_requests_free(RhServeRequests *asked);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServeRequests, rh_serve_requests_free)

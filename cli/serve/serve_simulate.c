@@ -1,0 +1,312 @@
+/* rehearse serve-simulate: what do the requests of this trace live through? */
+#include <stdio.h>
+
+#include "base/error.h"
+#include "cli/inputs/inputs.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/commands.h"
+#include "cli/serve/serve_requests.h"
+#include "cli/unused_settings.h"
+#include "report/json_facts.h"
+#include "report/serve/serve.h"
+#include "report/serve/service_page.h"
+#include "strategies/serve/results/service_program.h"
+#include "strategies/serve/server.h"
+
+/* A service that was played. */
+typedef struct {
+    const RhServing *serving;
+    const RhDeployment *deployment;
+    RhService *service;
+    const RhServiceResult *result;
+} Played;
+
+static char *page_of(const RhServeQuestion *q, const Played *p, const RhServiceMetrics *o,
+                     GError **error)
+{
+    g_autofree char *facts =
+        rh_report_service_facts_json(&p->serving->platform, NULL, 1, p->serving->server, error);
+    return facts ? rh_report_serve_page(q, p->result, o, facts) : NULL;
+}
+
+static char *program_json(const Played *p, GError **error)
+{
+    g_autoptr(RhProgram) program =
+        rh_service_program(p->service, p->serving, p->deployment, p->result, error);
+    return program ? rh_program_to_json(program) : NULL;
+}
+
+static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Played *p,
+                        const RhServiceMetrics *o, GError **error)
+{
+    const RhServiceResult *r = p->result;
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_CSV       ? rh_report_serve_csv(q, r)
+                                : kind == RH_OUTPUT_TRACE   ? rh_report_serve_trace(r, error)
+                                : kind == RH_OUTPUT_PROGRAM ? program_json(p, error)
+                                : kind == RH_OUTPUT_HTML    ? page_of(q, p, o, error)
+                                                            : rh_report_serve_json(q, r, o);
+        if (!text || !rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+/* What --fail, --mtbf and the like say. */
+static bool read_failures(const RhArguments *a, const RhDeployment *deployment, RhFailures *f,
+                          GArray **list, GError **error)
+{
+    static const char *const options[] = {"--restart", "--retries"};
+    bool fails = a->fail || a->mtbf_s > 0;
+    *f = (RhFailures){.mtbf_s = a->mtbf_s,
+                      .restart_s = a->restart_s,
+                      .retries = (int32_t)a->retries,
+                      .seed = (uint64_t)a->seed};
+    for (size_t i = 0; !fails && i < G_N_ELEMENTS(options); i++)
+        if (rh_arguments_given(a, options[i]))
+            return rh_fail(error, RH_ERROR_USAGE,
+                           "%s: no server fails\nhelp: --fail 0@30s, or --mtbf 30d", options[i]);
+    if (a->fail && !(*list = rh_failures_parse(a->fail, error))) {
+        g_prefix_error(error, "--fail: ");
+        return false;
+    }
+    f->list = *list;
+    if (rh_failures_check(f, deployment, error))
+        return true;
+    g_prefix_error(error, "--fail: ");
+    return false;
+}
+
+/* With failures, and without: what they cost. */
+static RhServiceResult *play(RhService *service, RhServeRequests *asked, const RhFailures *failures,
+                             RhServiceResult **unharmed, GError **error)
+{
+    bool fails = failures->list || failures->mtbf_s > 0;
+    asked->client.failures = fails ? failures : NULL;
+    g_autoptr(RhServiceResult) result = rh_service_run(service, asked->list, &asked->client, error);
+    asked->client.failures = NULL;
+    if (!result || !fails)
+        return g_steal_pointer(&result);
+    *unharmed = rh_service_run(service, asked->list, &asked->client, error);
+    return *unharmed ? g_steal_pointer(&result) : NULL;
+}
+
+/* --- words that change nothing --- */
+
+#define FIRST_REQUESTS 64 /* cheap: what only these tell apart needs no more */
+
+/* What was played, and how. */
+typedef struct {
+    const RhInputs *in;
+    const Played *played;
+    RhServeRequests *asked;
+    const RhFailures *failures;
+} Idle;
+
+static RhServiceResult *play_again(const RhInputs *in, bool cheap, const Idle *idle)
+{
+    RhServing serving = *idle->played->serving;
+    serving.model = in->model;
+    serving.recipe = in->c.job.recipe;
+    serving.platform = in->hardware;
+    serving.load = &in->c.job.load;
+    g_autoptr(RhService) service = rh_service_new(&serving, idle->played->deployment, NULL);
+    g_autoptr(RhServiceResult) unharmed = NULL;
+    RhRequests list = *idle->asked->list;
+    g_autoptr(GArray) first = g_array_copy(list.list);
+    if (cheap && first->len > FIRST_REQUESTS)
+        g_array_set_size(first, FIRST_REQUESTS);
+    list.list = first;
+    RhServeRequests asked = *idle->asked;
+    asked.list = &list;
+    asked.client.timeline = asked.client.history = asked.client.each_iteration = false;
+    return service ? play(service, &asked, idle->failures, &unharmed, NULL) : NULL;
+}
+
+static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
+{
+    const Idle *idle = user;
+    bool known = in == idle->in && !cheap;
+    g_autoptr(RhServiceResult) again = known ? NULL : play_again(in, cheap, idle);
+    const RhServiceResult *r = known ? idle->played->result : again;
+    if (!r)
+        return NULL;
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(double));
+    RhServiceMetrics o = rh_service_metrics(r, &idle->asked->slos);
+    rh_unused_settings_add_outcome(out, &o);
+    const double more[] = {r->kv_peak_frac, r->window.busy_frac, r->load_s, r->gpu_s, r->down_s};
+    g_array_append_vals(out, more, G_N_ELEMENTS(more));
+    return out;
+}
+
+/* The exit status: a level that is broken is a "no", and so is a run of which nothing is answered, or a queue that grows
+ * without end. */
+static int answer(const RhArguments *a, RhServeQuestion *q, const Played *p, GError **error)
+{
+    const RhServiceResult *r = p->result;
+    RhServiceMetrics o = rh_service_metrics(r, q->slos);
+    RhServeExtrapolation beyond = rh_serve_extrapolation(p->serving, p->deployment, &o);
+    q->beyond = &beyond;
+    RhReportStyle style = {.colored = rh_terminal_colored(),
+                           .verbosity = (int)a->verbosity,
+                           .saved_as = rh_outputs_find(a->outputs, RH_OUTPUT_CSV)};
+    g_autofree char *text =
+        a->json ? rh_report_serve_json(q, r, &o) : rh_report_serve_text(q, r, &o, &style);
+    fputs(text, stdout);
+    rh_output_answered();
+    if (!write_files(a, q, p, &o, error))
+        return 3;
+    return o.slos_kept && o.completed_count > 0 && !o.overloaded ? 0 : 1;
+}
+
+/* With --json there is a document, whatever the answer. */
+static void print_unanswered(const RhArguments *a, const RhServeQuestion *q, const GError *why)
+{
+    if (!a->json || !g_error_matches(why, RH_ERROR, RH_ERROR_NO_ANSWER))
+        return;
+    bool late = a->timeout_s > 0 && rh_terminal_left_s(a->timeout_s) <= 1e-3;
+    g_autofree char *text = rh_report_serve_unanswered_json(q, late, why->message);
+    fputs(text, stdout);
+}
+
+/* Nobody gives up in a program, and no rank fails. */
+static bool check_program(const RhArguments *a, GError **error)
+{
+    bool troubles = a->fail || a->mtbf_s > 0 || a->ttft_timeout_s > 0 || a->e2e_timeout_s > 0;
+    return !troubles || !rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM)
+               ? true
+               : rh_fail(error, RH_ERROR_USAGE,
+                         "a program knows no failures and no clients that give up\n"
+                         "help: leave out --fail, --mtbf, --ttft-timeout and --e2e-timeout");
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON,    RH_OUTPUT_CSV,  RH_OUTPUT_TRACE,
+                                     RH_OUTPUT_PROGRAM, RH_OUTPUT_HTML, RH_OUTPUT_NONE};
+    RhDeployment deployment = rh_deployment_default();
+    RhFailures failures;
+    g_autoptr(GArray) list = NULL;
+    if (!rh_outputs_check(a->outputs, kinds, error) ||
+        !rh_deployment_parse(a->strategy, &deployment, error) ||
+        !read_failures(a, &deployment, &failures, &list, error) || !check_program(a, error))
+        return 2;
+    g_autoptr(RhInputs) in = rh_inputs_of_service(a, error);
+    g_autoptr(RhServeRequests) asked = in ? rh_serve_requests_of(a, false, error) : NULL;
+    g_autofree RhServer *server = asked ? rh_server_load(deployment.server, error) : NULL;
+    if (!server || !rh_serve_requests_fits(asked, in->model, a->lengths, error))
+        return 3;
+    RhServing serving = {.model = in->model,
+                         .recipe = in->c.job.recipe,
+                         .platform = in->hardware,
+                         .server = server,
+                         .load = &in->c.job.load};
+    g_autoptr(RhService) service = rh_service_new(&serving, &deployment, error);
+    asked->client.timeout_s = rh_terminal_left_s(a->timeout_s);
+    asked->client.each_iteration = rh_outputs_find(a->outputs, RH_OUTPUT_PROGRAM) != NULL;
+    asked->client.timeline =
+        asked->client.each_iteration || rh_outputs_find(a->outputs, RH_OUTPUT_TRACE) != NULL;
+    asked->client.history = rh_outputs_find(a->outputs, RH_OUTPUT_HTML) != NULL;
+    asked->client.ttft_patience_s = a->ttft_timeout_s;
+    asked->client.e2e_patience_s = a->e2e_timeout_s;
+    g_autoptr(RhServiceResult) unharmed = NULL;
+    g_autoptr(RhServiceResult) result =
+        service ? play(service, asked, &failures, &unharmed, error) : NULL;
+    g_autofree char *text = rh_deployment_format(&deployment);
+    RhServeQuestion question = {.q = &in->question,
+                                .deployment = text,
+                                .requests = asked->spec,
+                                .arrivals = asked->arrivals,
+                                .list = asked->list,
+                                .slos = &asked->slos,
+                                .unharmed = unharmed,
+                                .client = &asked->client};
+    if (!result) {
+        print_unanswered(a, &question, *error);
+        return 3;
+    }
+    g_auto(RhServeErrorBars) trust =
+        rh_serve_error_bars(&serving, &deployment, rh_preempted_count(result));
+    question.trust = &trust;
+    asked->slos.allowance = rh_served_allowance(&serving, &deployment);
+    Played played = {&serving, &deployment, service, result};
+    int status = answer(a, &question, &played, error);
+    Idle idle = {in, &played, asked, &failures};
+    rh_unused_settings_tell(a, &(RhUnusedAnswer){in, &idle}, 1, figures_of);
+    return status;
+}
+
+static const RhOption own[] = {
+    RH_OPTION(strategy, "strategy", 's', RH_OPTION_TEXT, "DEPLOYMENT",
+              "how it is served, like tp4,replicas=2,batch=256 or server=sglang,tp8",
+              .required = true),
+    {0}};
+static const RhOption own_troubles[] = {
+    RH_OPTION(ttft_timeout_s, "ttft-timeout", 0, RH_OPTION_QUANTITY, "10s",
+              "a client that has no first token so long after sending gives up",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(e2e_timeout_s, "e2e-timeout", 0, RH_OPTION_QUANTITY, "60s",
+              "one that has no last token so long after sending gives up",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(fail, "fail", 0, RH_OPTION_TEXT, "0@30s",
+              "servers that fail, numbered from 0, and when; several with commas: 0@30s,1@2min"),
+    RH_OPTION(mtbf_s, "mtbf", 0, RH_OPTION_QUANTITY, "30d",
+              "each server fails so often in the mean, at times drawn from the seed",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(restart_s, "restart", 0, RH_OPTION_QUANTITY, "2min",
+              "until a server that failed serves again (what it takes to start)",
+              .quantity = RH_QUANTITY_S, .positive = true),
+    RH_OPTION(retries, "retries", 0, RH_OPTION_INTEGER, "N",
+              "times that the router sends a request again whose server failed; then it is lost",
+              .otherwise = "5", .low = 0, .high = 1000),
+    {0}};
+static const RhOption *const tables[] = {
+    rh_options_served, own, rh_options_requests, own_troubles, rh_options_shared,
+    rh_options_help,   NULL};
+
+const RhCommand rh_command_serve_simulate = {
+    .name = "serve-simulate",
+    .operands = "",
+    .summary = "what do the requests of a service live through?",
+    .about = "Plays requests against servers on simulated GPUs. A server works in\n"
+             "iterations: pieces of prompts that wait, and one token each of the answers\n"
+             "under way; what goes into one is its scheduler's choice, how long it takes\n"
+             "follows from the kernels of the model.\n\n"
+             "Requests come from a trace, or are drawn with --lengths. They come when the\n"
+             "trace says or at a --rate (an open loop: the queue grows when the service is\n"
+             "too slow), or from --concurrency clients that wait for their answers (a closed\n"
+             "loop, as most benchmarks have it: the rate is then an answer).\n\n"
+             "The table: the time to the first token, and its parts: in the queue, reading\n"
+             "the prompt, behind others' prompts; the time per further token, a request's\n"
+             "mean; the gaps between tokens; the time to the last. With service levels\n"
+             "(--ttft p99<5s) the exit status is 1 when one is broken.\n\n"
+             "Clients may give up (--ttft-timeout, --e2e-timeout), and servers fail (--fail,\n"
+             "--mtbf): what they had is sent again or lost, and the answer says what that\n"
+             "costs beside the same requests without failures.\n\n"
+             "-o day.trace.json.gz: what each server did when, and each request, for Perfetto.\n"
+             "-o day.program.json: the iterations as a program of waits, collectives and\n"
+             "messages, for `rehearse simulate --program` and for MPI (rehearse-perform).\n\n"
+             "Keys of a deployment: tp, pp, ep, dp (degrees), replicas, batch (sequences at\n"
+             "once), chunk (tokens of an iteration), kv (format of the cache), prefix (whether\n"
+             "it remembers prompts), blocks (of it), host and nvme (GiB behind it), order\n"
+             "(fcfs, lpm), draft and accept (speculative decoding: tokens guessed, % of them\n"
+             "right), drafter, weights (gpu, host, nvme: streamed) and resident (% that stay),\n"
+             "scale (ongoing: replicas come and go), least, target, window (ms, of static\n"
+             "batches), server, router.\n\n"
+             "Models that make no tokens (BERT, ViT, nets of pictures) are asked once: with\n"
+             "-s server=triton,batch=32,window=5 requests wait up to 5 ms for others, and a\n"
+             "pass over the batch answers; --lengths in=128, of pictures in=1.\n",
+    .examples = "rehearse serve-simulate -w llama-3.1-70b -p dgx-h100 -s tp4,replicas=2 \\\n"
+                "    --lengths in=1024,out=256,spread=0.8 --rate 5/s --ttft 'p99<2s'\n"
+                "rehearse serve-simulate -w llama-3.1-8b -p h100-sxm:1x1 -s tp1 \\\n"
+                "    --requests AzureLLMInferenceTrace_conv.csv.gz --rate 3/s -o each.csv\n"
+                "rehearse serve-simulate -w llama-3.1-70b -p dgx-h200 -s tp8 --dtype fp8 \\\n"
+                "    --lengths in=8192,out=1024,spread=0.8 --concurrency 64 --count 640\n"
+                "rehearse serve-simulate -w bert-large -p dgx-a100:1 --lengths in=128 \\\n"
+                "    -s server=triton,batch=32,window=5 --rate 500/s --e2e 'p99<20ms'",
+    .tables = tables,
+    .run = run,
+};

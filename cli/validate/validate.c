@@ -1,0 +1,248 @@
+/* rehearse validate: how far off are the predictions? */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/data.h"
+#include "base/error.h"
+#include "cli/calibrate/calibrate_kernels.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "cli/parse/commands.h"
+#include "cli/perform_program.h"
+#include "cli/validate/validate_cases.h"
+#include "platforms/profile.h"
+#include "report/page/page.h"
+#include "report/validation.h"
+#include "validate/step.h"
+#include "validate/step_lists.h"
+#include "validate/suites/lab_topology.h"
+#include "validate/suites/suite.h"
+
+static void progress(const char *what, int32_t done, int32_t total, void *user)
+{
+    (void)user;
+    rh_terminal_progress(what, done, total, 0, NULL);
+}
+
+static char *page_of(const RhValidation *v)
+{
+    g_autofree char *text = rh_report_validation_text(v, false);
+    g_autofree char *json = rh_report_validation_json(v);
+    RhPage page = {.command = "validate", .answer = text, .json = json};
+    return rh_report_page(&page);
+}
+
+static bool write_files(const RhArguments *a, const RhValidation *v, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_JSON   ? rh_report_validation_json(v)
+                                : kind == RH_OUTPUT_HTML ? page_of(v)
+                                                         : rh_report_validation_markdown(v);
+        if (!rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+static int show(const RhArguments *a, const RhValidation *v, GError **error)
+{
+    g_autofree char *text =
+        a->json ? rh_report_validation_json(v) : rh_report_validation_text(v, a->verbosity > 0);
+    fputs(text, stdout);
+    rh_output_answered();
+    if (!write_files(a, v, error))
+        return 3;
+    return v->missed->len > 0 ? 1 : 0;
+}
+
+static int print_topology(const char *name, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(name, error);
+    g_autofree char *text = p ? rh_lab_topology(p, error) : NULL;
+    if (!text)
+        return 3;
+    fputs(text, stdout);
+    return 0;
+}
+
+static int run_suite(const RhArguments *a, GError **error)
+{
+    g_autofree char *perform = rh_program_beside("rehearse-perform");
+    g_autofree char *lab = g_build_filename(rh_data_dir(), "validate", "lab", NULL);
+    g_autofree char *smpi = rh_program_beside("rehearse-perform-smpi");
+    RhSuiteOptions options = {.perform = perform,
+                              .smpi = smpi,
+                              .controls = a->controls,
+                              .lab_folder = lab,
+                              .keep_folder = a->keep,
+                              .only = a->only,
+                              .runs = (int32_t)a->runs,
+                              .progress = progress};
+    if (!rh_suite_known(a->suite, error))
+        return 2;
+    if (!rh_perform_there(perform, error))
+        return 1;
+    if (a->controls && !g_file_test(smpi, G_FILE_TEST_EXISTS)) {
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                "%s is not there\n"
+                "help: cmake --build BUILD --target rehearse-perform-smpi",
+                smpi);
+        return 1;
+    }
+    g_autoptr(RhValidation) v = rh_suite_run(a->suite, &options, error);
+    rh_terminal_progress_end();
+    return v ? show(a, v, error) : 3;
+}
+
+/* The platform whose device predicts, with --profile laid over it. */
+static RhPlatform *machine(const RhArguments *a, GError **error)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load(a->platform ? a->platform : "h200-sxm:1x1", error);
+    if (!p || (a->profile && !rh_platform_apply_profile(p, a->profile, error)))
+        return NULL;
+    return g_steal_pointer(&p);
+}
+
+static int write_lists(const char *folder, GError **error)
+{
+    if (g_mkdir_with_parents(folder, 0777) != 0) {
+        rh_fail(error, RH_ERROR_IO, "cannot make %s", folder);
+        return 3;
+    }
+    if (!rh_step_lists_write(folder, error))
+        return 3;
+    printf(
+        "%u lists of kernels in %s\nnext: rehearse-kernels --list LIST.csv -o RAW/NAME.raw.csv for each, "
+        "then rehearse validate --run step --from RAW\n",
+        g_strv_length((char **)rh_step_names()), folder);
+    return 0;
+}
+
+static int run_step(const RhArguments *a, GError **error)
+{
+    g_autofree char *kernels = rh_kernels_program();
+    g_autoptr(RhPlatform) platform = machine(a, error);
+    RhStepOptions options = {.platform = platform,
+                             .from = a->froms->len ? a->froms->pdata[0] : NULL,
+                             .kernels = kernels,
+                             .keep_folder = a->keep,
+                             .only = a->only,
+                             .progress = progress};
+    if (!platform)
+        return 3;
+    if (!options.from && !kernels) {
+        rh_fail(error, RH_ERROR_NO_ANSWER,
+                "rehearse-kernels is not there: this rehearse was built without CUDA\n"
+                "help: bench/gpu.sh measures on a machine with a GPU; --from FOLDER reads what it "
+                "wrote");
+        return 1;
+    }
+    g_autoptr(RhValidation) v = rh_step_validate(&options, error);
+    rh_terminal_progress_end();
+    return v ? show(a, v, error) : 3;
+}
+
+static int run(const RhArguments *a, GError **error)
+{
+    static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_HTML,
+                                     RH_OUTPUT_NONE},
+                          drawn[] = {RH_OUTPUT_JSON, RH_OUTPUT_MARKDOWN, RH_OUTPUT_HTML,
+                                     RH_OUTPUT_SVG, RH_OUTPUT_NONE};
+    if (a->lists)
+        return write_lists(a->lists, error);
+    if (a->lab)
+        return print_topology(a->lab, error);
+    if (!rh_outputs_check(a->outputs, a->suite || a->measure ? kinds : drawn, error))
+        return 2;
+    if (a->measure && strcmp(a->measure, "step") != 0) {
+        rh_fail(error, RH_ERROR_USAGE, "--run %s: step is what can be run", a->measure);
+        return 2;
+    }
+    if ((a->suite != NULL) + (a->measure != NULL) + (a->cases != NULL) > 1) {
+        rh_fail(
+            error, RH_ERROR_USAGE,
+            "validate takes one of --cases FILE.csv, --suite NAME and --run step, or none: then "
+            "the published runs it comes with");
+        return 2;
+    }
+    if (a->record && (a->suite || a->measure)) {
+        rh_fail(error, RH_ERROR_USAGE, "--record is of published runs, not of --suite and --run");
+        return 2;
+    }
+    if (a->record && !rh_output_check_folder(a->record, error))
+        return 2;
+    if (rh_arguments_given(a, "--tolerance") && (a->suite || a->measure)) {
+        rh_fail(error, RH_ERROR_USAGE, "--tolerance is for --cases: suites have bars of their own");
+        return 2;
+    }
+    return a->suite     ? run_suite(a, error)
+           : a->measure ? run_step(a, error)
+                        : rh_validate_cases(a, error);
+}
+
+static const RhOption own[] = {
+    RH_OPTION(cases, "cases", 0, RH_OPTION_TEXT, "FILE",
+              "measured runs, a row each, or .jsonl, what a server did (docs/guide/validation.md)"),
+    RH_OPTION(tolerance_frac, "tolerance", 0, RH_OPTION_QUANTITY, "FRAC",
+              "--cases: exit 1 when the mean error is larger, as in --tolerance 10%",
+              .quantity = RH_QUANTITY_FRAC),
+    RH_OPTION(record, "record", 0, RH_OPTION_TEXT, "FILE.json",
+              "write what plans read error bars and odds from (validate/data/record.json)",
+              .neutral = true),
+    RH_OPTION(suite, "suite", 0, RH_OPTION_TEXT, "NAME",
+              "mpi-quick (8 ranks, four minutes) or mpi-full (16 ranks, half an hour)"),
+    RH_OPTION(measure, "run", 0, RH_OPTION_TEXT, "step",
+              "the kernels of training and decode steps on this machine's GPU"),
+    RH_OPTION(froms, "from", 0, RH_OPTION_LIST, "FOLDER",
+              "--run step: read what bench/gpu.sh measured elsewhere"),
+    RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
+              "--run step, --cases x.jsonl: whose device predicts", .otherwise = "h200-sxm:1x1"),
+    RH_OPTION(profile, "profile", 0, RH_OPTION_TEXT, "FILE|NAME",
+              "--run step: facts that `calibrate` measured"),
+    RH_OPTION(lists, "lists", 0, RH_OPTION_TEXT, "FOLDER",
+              "write the lists of kernels that --run step performs, and end"),
+    RH_OPTION(runs, "runs", 0, RH_OPTION_INTEGER, "N", "measured steps of each case",
+              .otherwise = "3", .low = 1, .high = 100),
+    RH_OPTION(only, "only", 0, RH_OPTION_TEXT, "TEXT",
+              "only cases whose name holds TEXT, as in --only 'layout:'; of --cases, rows whose "
+              "source, model or note does"),
+    RH_OPTION(keep, "keep", 0, RH_OPTION_TEXT, "FOLDER",
+              "leave programs, results, timelines and the profile there", .neutral = true),
+    RH_OPTION(controls, "controls", 0, RH_OPTION_FLAG, NULL,
+              "beside it SMPI's predictions, and MPI's own collectives"),
+    RH_OPTION(lab, "lab", 0, RH_OPTION_TEXT, "PLATFORM",
+              "print the network that the lab builds for a platform, and end"),
+    {0}};
+static const RhOption *const tables[] = {own, rh_options_shared, rh_options_help, NULL};
+
+const RhCommand rh_command_validate = {
+    .name = "validate",
+    .operands = "",
+    .summary = "how far off are the predictions?",
+    .about = "By itself it predicts training runs that others measured and published, which it\n"
+             "comes with; --cases FILE.csv predicts those of a file: model, GPU, layout and\n"
+             "step time, a row each, plain or gzipped; a row without a time ran out of memory.\n"
+             "What cannot be said is skipped with its reason. Rows that a constant was fitted\n"
+             "to and rows typed from memory are told apart. -o x.svg draws predicted against\n"
+             "measured.\n\n"
+             "--suite rehearses programs, performs the same for real with MPI in a network lab\n"
+             "on this machine (network namespaces, veth, token buckets), and lays one over\n"
+             "the other. The lab is calibrated by ping-pong on a star alone. Exit 1 when\n"
+             "a bar is missed or a case could not be performed; those are told by name.\n\n"
+             "Beside our error stand those of others: `fluid`, the same rehearsal with links\n"
+             "shared as a fluid; `alpha-beta`, the longest path without any sharing; and with\n"
+             "--controls SMPI, the same program and MPI calls in SimGrid's SMPI, and the times\n"
+             "that MPI's own collectives take in place of the programs' schedules.\n\n"
+             "--run step times the kernels of one rank's steps on a GPU, alone and as a whole,\n"
+             "and compares them with the device: training shards, decode steps, experts.\n",
+    .examples = "rehearse validate\n"
+                "rehearse validate --cases runs.csv --tolerance 10%\n"
+                "rehearse validate --suite mpi-quick\n"
+                "rehearse validate --run step --from gpu --profile h200.json\n"
+                "rehearse validate --suite mpi-quick --only 'layout:' --keep runs -v\n"
+                "rehearse validate --lab lab-2x4",
+    .tables = tables,
+    .run = run,
+};

@@ -1,0 +1,212 @@
+#include "cli/validate/validate_cases.h"
+
+#include <stdio.h>
+
+#include "accuracy/record.h"
+#include "base/error.h"
+#include "cli/output/output.h"
+#include "cli/output/terminal.h"
+#include "report/evaluation.h"
+#include "report/json_facts.h"
+#include "report/page/page.h"
+#include "report/pictures/scatter.h"
+#include "validate/cases/cases.h"
+#include "validate/serving/a2a.h"
+#include "validate/serving/caches.h"
+#include "validate/serving/served.h"
+#include "validate/serving/server_timeline.h"
+
+static void progress(const char *what, int32_t done, int32_t total, void *user)
+{
+    (void)user;
+    rh_terminal_progress(what, done, total, 0, NULL);
+}
+
+/* What --tolerance says of the result. Caller frees. */
+static GPtrArray *missed_of(const RhEvaluation *judged, bool asked, double tolerance_frac)
+{
+    GPtrArray *missed = g_ptr_array_new_with_free_func(g_free);
+    RhErrorStatistics f = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL).figures;
+    if (asked && f.count == 0)
+        g_ptr_array_add(missed, g_strdup("no step could be judged"));
+    else if (asked && f.mape_frac > tolerance_frac)
+        g_ptr_array_add(missed,
+                        g_strdup_printf("the mean error of the step is %.1f %%, more than %.1f %%",
+                                        100 * f.mape_frac, 100 * tolerance_frac));
+    return missed;
+}
+
+/* --- the source of every constant --- */
+
+/* What predicted rows, each once; freed with it. */
+typedef struct {
+    GPtrArray *names, *questions, *cases, *platforms;
+} Predictors;
+
+/* Whose name this is; the platform's is taken. */
+static void add_predictor(Predictors *p, char *name, RhPlatform *platform, const RhStack *stack)
+{
+    RhProblem *c = g_new0(RhProblem, 1);
+    RhQuestion *q = g_new0(RhQuestion, 1);
+    c->stack = stack;
+    *q = (RhQuestion){.c = c, .hardware = platform};
+    g_ptr_array_add(p->names, name);
+    g_ptr_array_add(p->cases, c);
+    g_ptr_array_add(p->questions, q);
+    if (platform)
+        g_ptr_array_add(p->platforms, platform);
+}
+
+static bool is_named(const Predictors *p, const char *name)
+{
+    return g_ptr_array_find_with_equal_func(p->names, name, g_str_equal, NULL);
+}
+
+/* Sizes of a platform differ in nodes alone. One of a file that is gone, and a server, are left out. */
+static void add_row(Predictors *p, const RhEvaluatedRun *row)
+{
+    g_autofree char *node = g_strndup(row->platform, strcspn(row->platform, ":"));
+    RhPlatform *platform = is_named(p, node) ? NULL : rh_platform_load(row->platform, NULL);
+    if (platform)
+        add_predictor(p, g_steal_pointer(&node), platform, NULL);
+    g_autofree char *name = g_strconcat("stack ", row->stack, NULL);
+    const RhStack *stack = is_named(p, name) ? NULL : rh_stack_by_name(row->stack, NULL);
+    if (stack)
+        add_predictor(p, g_steal_pointer(&name), NULL, stack);
+}
+
+static char *facts_of(const RhEvaluation *judged)
+{
+    g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) platforms =
+        g_ptr_array_new_with_free_func((GDestroyNotify)rh_platform_free);
+    g_autoptr(GPtrArray) cases = g_ptr_array_new_with_free_func(g_free);
+    g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(g_free);
+    Predictors p = {names, questions, cases, platforms};
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+        if (row->platform && row->stack)
+            add_row(&p, row);
+    }
+    return rh_report_facts_of_json((const RhQuestion *const *)questions->pdata,
+                                   (const char *const *)names->pdata, names->len);
+}
+
+static char *page_of(const RhEvaluation *judged, const RhRecord *record, const GPtrArray *missed)
+{
+    g_autofree char *text = rh_report_evaluation_text(judged, record, false);
+    g_autofree char *json = rh_report_evaluation_json(judged, missed);
+    g_autofree char *svg = rh_report_scatter_svg(judged);
+    RhPagePicture picture = {
+        .id = "scatter",
+        .title = "Predicted against measured",
+        .caption = "A point is a measured step; on the diagonal prediction and measurement agree.",
+        .svg = svg};
+    g_autofree char *facts = facts_of(judged);
+    RhPage page = {.command = "validate",
+                   .answer = text,
+                   .json = json,
+                   .facts = facts,
+                   .pictures = &picture,
+                   .pictures_count = 1};
+    return rh_report_page(&page);
+}
+
+static bool write_files(const RhArguments *a, const RhEvaluation *judged, const RhRecord *record,
+                        const GPtrArray *missed, GError **error)
+{
+    for (guint i = 0; i < a->outputs->len; i++) {
+        const char *path = g_ptr_array_index(a->outputs, i);
+        RhOutput kind = rh_output_kind(path);
+        g_autofree char *text = kind == RH_OUTPUT_JSON   ? rh_report_evaluation_json(judged, missed)
+                                : kind == RH_OUTPUT_HTML ? page_of(judged, record, missed)
+                                : kind == RH_OUTPUT_MARKDOWN ? rh_report_evaluation_markdown(judged)
+                                                             : rh_report_scatter_svg(judged);
+        if (!rh_output_write(path, text, error))
+            return false;
+    }
+    return true;
+}
+
+/* The record that --record will replace; *there stays NULL where there is none. */
+static bool load_there(const RhArguments *a, RhRecord **there, GError **error)
+{
+    if (!a->record || !g_file_test(a->record, G_FILE_TEST_EXISTS))
+        return true;
+    *there = rh_record_load(a->record, error);
+    if (!*there)
+        rh_error_note(error,
+                      "--record keeps of the record that it replaces what it does not judge");
+    return *there != NULL;
+}
+
+/* Writes the record that plans read error bars and odds from. Of a record that is `there` the other part stays: that of services, or
+ * that of training. */
+static bool write_record(const RhArguments *a, const RhEvaluation *judged, RhRecord *record,
+                         RhRecord *there, GError **error)
+{
+    if (!a->record)
+        return true;
+    bool serves = rh_record_serve(there ? there : record, judged);
+    if (there && !serves)
+        rh_record_take_serving(record, there);
+    g_autofree char *text =
+        rh_record_json(there && serves ? there : record, "rehearse validate --record FILE");
+    return rh_output_write(a->record, text, error);
+}
+
+/* By RhCaseKind. */
+static RhEvaluation *(*const judges[])(const RhCaseTable *, const RhCasesOptions *, GError **) = {
+    rh_cases_judge, rh_served_judge, rh_caches_judge, rh_exchanges_judge};
+
+static RhEvaluation *judge(const RhArguments *a, const RhCasesOptions *options, GError **error)
+{
+    if (a->cases && g_pattern_match_simple("*.jsonl*", a->cases))
+        return rh_timeline_judge(a->cases, a->platform, options, error);
+    g_autoptr(RhCaseTable) table =
+        a->cases ? rh_case_table_load(a->cases, error) : rh_case_table_published(error);
+    return table ? judges[table->kind](table, options, error) : NULL;
+}
+
+/* Was any row judged, by its time or its memory? */
+static bool any_said(const RhEvaluation *judged)
+{
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (!g_array_index(judged->rows, RhEvaluatedRun, i).skipped)
+            return true;
+    return false;
+}
+
+int rh_validate_cases(const RhArguments *a, GError **error)
+{
+    RhCasesOptions options = {.jobs = (int32_t)(a->jobs > 0 ? a->jobs : g_get_num_processors()),
+                              .timeout_s = rh_terminal_left_s(a->timeout_s),
+                              .only = a->only,
+                              .progress = progress};
+    g_autoptr(RhRecord) there = NULL;
+    if (!load_there(a, &there, error))
+        return 3;
+    g_autoptr(RhEvaluation) judged = judge(a, &options, error);
+    rh_terminal_progress_end();
+    if (!judged)
+        return 3;
+    if (a->only && judged->rows->len == 0) {
+        rh_fail(error, RH_ERROR_USAGE,
+                "--only \"%s\": no row of %s has it in its source, model or note", a->only,
+                judged->file);
+        return 2;
+    }
+    g_autoptr(GPtrArray) missed =
+        missed_of(judged, rh_arguments_given(a, "--tolerance"), a->tolerance_frac);
+    g_autoptr(RhRecord) record = rh_record_make(judged);
+    g_autofree char *text = a->json ? rh_report_evaluation_json(judged, missed)
+                                    : rh_report_evaluation_text(judged, record, a->verbosity > 0);
+    fputs(text, stdout);
+    for (guint i = 0; i < missed->len && !a->json; i++)
+        printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
+    rh_output_answered();
+    if (!write_files(a, judged, record, missed, error) ||
+        !write_record(a, judged, record, there, error))
+        return 3;
+    return missed->len > 0 || !any_said(judged) ? 1 : 0;
+}

@@ -1,0 +1,372 @@
+#include <string.h>
+
+#include "base/table.h"
+#include "report/capacity/capacity_words.h"
+#include "report/format.h"
+#include "strategies/search/evidence_key.h"
+
+#define ROWS_MAX 20
+
+static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)
+{
+    return &g_array_index(a->cells, RhCapacityCell, i);
+}
+
+static bool of_pictures(const RhCapacityAnswer *a)
+{
+    return rh_model_sees_pictures(a->questions[0]->c->model);
+}
+
+/* Cells of which time left unknown whether anything fits. */
+static guint unknown_count(const RhCapacityAnswer *a)
+{
+    guint count = 0;
+    for (guint i = 0; i < a->cells->len; i++)
+        count += cell_at(a, i)->timed_out && !cell_at(a, i)->r;
+    return count;
+}
+
+/* --- text --- */
+
+static void append_line(GString *out, int indent, const char *text)
+{
+    rh_text_wrap(out, text, indent, 79);
+}
+
+static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportStyle *style)
+{
+    const RhCapacityCell *best = cell_at(a, (guint)a->best);
+    const RhRehearsal *r = best->r;
+    g_autofree char *what = rh_capacity_choice(a, best);
+    g_autofree char *goal = rh_capacity_goal_text(a->goal);
+    g_autofree char *first =
+        g_strdup_printf("%s%s%s: %s", rh_capacity_superlative(a), *goal ? " " : "", goal, what);
+    g_string_append(out, style->colored ? "\033[1m" : "");
+    append_line(out, 6, first);
+    g_string_truncate(out, out->len - 1);
+    g_string_append_printf(out, "%s\n      ", style->colored ? "\033[0m" : "");
+    g_autofree char *title = rh_layout_title(&r->layout);
+    append_line(out, 6, title);
+    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
+    g_autofree char *bar = rh_text_number(100 * rh_report_error_frac(r), 2);
+    g_autofree char *error =
+        rh_report_error_frac(r) > 0 ? g_strdup_printf(" +-%s %%", bar) : g_strdup("");
+    g_autofree char *rate = rh_text_rate(r->tokens_per_s_per_gpu);
+    g_string_append_printf(
+        out, "      %s/step%s   %.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n\n", step, error,
+        100 * r->mfu_frac, rate, rh_report_unit(r->pictures), r->memory.peak_bytes / RH_GIB_BYTES,
+        r->memory_capacity_bytes / RH_GIB_BYTES);
+    if (!rh_report_mfu_plain(r)) {
+        g_autofree char *peak = rh_report_mfu_peak(r);
+        g_string_truncate(out, out->len - 1);
+        g_string_append_printf(out, "      MFU %s\n\n", peak);
+    }
+}
+
+/* Nothing meets the goal: how far it is, and what would. */
+static void append_none(GString *out, const RhCapacityAnswer *a)
+{
+    int32_t soonest = rh_capacity_soonest(a->cells), cheapest = rh_capacity_cheapest(a->cells);
+    g_autofree char *goal = rh_capacity_goal_text(a->goal);
+    guint unknown = unknown_count(a);
+    if (soonest < 0) {
+        g_string_append(out, unknown == 0 ? "nothing fits at any of these sizes\n\n"
+                             : unknown < a->cells->len
+                                 ? "time was up before a layout was found; what was searched "
+                                   "to the\nend does not fit\nhelp: more time (--timeout)\n\n"
+                                 : "time was up before a layout was found\n"
+                                   "help: more time (--timeout), or fewer sizes\n\n");
+        return;
+    }
+    g_string_append_printf(out, "nothing here %s %s%s\n",
+                           a->goal->tokens > 0 ? "ends" : "makes a step", goal,
+                           unknown > 0 ? ", as far as time went" : "");
+    g_autofree char *soon = rh_capacity_choice(a, cell_at(a, (guint)soonest));
+    g_autofree char *cheap = rh_capacity_choice(a, cell_at(a, (guint)cheapest));
+    g_autofree char *first = g_strdup_printf("soonest: %s", soon);
+    g_autofree char *second = g_strdup_printf(
+        "%s: %s", rh_capacity_priced(a->cells) ? "cheapest" : "fewest GPU-hours", cheap);
+    append_line(out, 9, first);
+    append_line(out, 10, second);
+    g_string_append_c(out, '\n');
+}
+
+static bool is_soonest_of_platform(const RhCapacityAnswer *a, guint i)
+{
+    if (!cell_at(a, i)->r)
+        return false;
+    for (guint k = 0; k < a->cells->len; k++)
+        if (k != i && cell_at(a, k)->r &&
+            strcmp(cell_at(a, k)->platform, cell_at(a, i)->platform) == 0 &&
+            cell_at(a, k)->seconds < cell_at(a, i)->seconds)
+            return false;
+    return true;
+}
+
+/* Rows are the front's alone where there are too many, and the soonest of each platform. */
+static bool is_shown(const RhCapacityAnswer *a, guint i, const RhReportStyle *style)
+{
+    return a->cells->len <= ROWS_MAX || style->verbosity > 0 || cell_at(a, i)->pareto ||
+           (int32_t)i == a->best || is_soonest_of_platform(a, i);
+}
+
+static char *cell_text(double value, bool known)
+{
+    return known ? rh_text_number(value, 3) : g_strdup("-");
+}
+
+/* Columns that say the same for all are left out. */
+typedef struct {
+    bool dtype, tokens;
+    RhCapacityUnits units;
+} Columns;
+
+/* "|fp8", "|1.23", or nothing. Caller frees. */
+static char *extra(bool shown, const char *text)
+{
+    return shown ? g_strconcat("|", text, NULL) : g_strdup("");
+}
+
+static void add_row(RhTable *table, const RhCapacityAnswer *a, const Columns *columns, guint i)
+{
+    const RhCapacityCell *cell = cell_at(a, i);
+    const RhCapacityUnits *u = &columns->units;
+    const char *mark = (int32_t)i == a->best ? "*" : cell->pareto ? "+" : "";
+    g_autofree char *dtype = extra(columns->dtype, cell->c.job.recipe->name);
+    if (!cell->r) {
+        rh_table_rowf(table, "|%s|%d%s|-|-%s|-|-|-|-|%s", cell->platform, cell->c.job.gpus, dtype,
+                      columns->tokens ? "|-" : "", rh_capacity_lacks(cell));
+        return;
+    }
+    g_autofree char *number = cell_text(cell->tokens / u->tokens_count, true);
+    g_autofree char *tokens = extra(columns->tokens, number);
+    g_autofree char *layout = rh_capacity_degrees(&cell->r->layout);
+    g_autofree char *days = cell_text(cell->seconds / u->time_s, true);
+    g_autofree char *usd = cell_text(cell->usd / u->usd_usd, cell->usd > 0);
+    g_autofree char *drawn = cell_text(cell->energy_j / u->energy_j, cell->energy_j > 0);
+    double frac = 0;
+    const char *binds = rh_report_binds(cell->r, &frac);
+    rh_table_rowf(table, "%s|%s|%d%s|%" G_GINT64_FORMAT "|%s%s|%s|%s|%s|%.0f|%s %.0f %%", mark,
+                  cell->platform, cell->c.job.gpus, dtype, cell->c.job.global_batch, layout, tokens,
+                  days, usd, drawn, 100 * cell->efficiency_frac, binds, 100 * frac);
+}
+
+/* Sizes that are not of whole nodes. */
+static void append_rounded(GString *out, const RhCapacityAnswer *a)
+{
+    guint count = 0;
+    const RhCapacityCell *first = NULL;
+    for (guint i = 0; i < a->cells->len; i++) {
+        const RhCapacityCell *cell = cell_at(a, i);
+        if (cell->asked == cell->c.job.gpus)
+            continue;
+        first = first ? first : cell;
+        count++;
+    }
+    if (!first)
+        return;
+    g_autofree char *line = g_strdup_printf(
+        "%u size%s rounded up to whole nodes: %s%d GPUs of %s are %d", count, count > 1 ? "s" : "",
+        count > 1 ? "as " : "", first->asked, first->platform, first->c.job.gpus);
+    g_string_append(out, "   ");
+    append_line(out, 5, line);
+}
+
+static void append_left_out(GString *out, const RhCapacityAnswer *a)
+{
+    for (guint i = 0; a->left_out && i < a->left_out->len; i++) {
+        const RhCapacityLeftOut *size = &g_array_index(a->left_out, RhCapacityLeftOut, i);
+        g_autofree char *line =
+            g_strdup_printf("left out: %s of %d GPUs: %s", size->platform, size->gpus, size->why);
+        g_string_append(out, "   ");
+        append_line(out, 5, line);
+    }
+}
+
+static void append_table(GString *out, const RhCapacityAnswer *a, const RhReportStyle *style)
+{
+    const Columns columns = {rh_capacity_dtypes_vary(a->cells), a->goal->tokens <= 0,
+                             rh_capacity_units(a->cells)};
+    const RhCapacityUnits *u = &columns.units;
+    g_autofree char *alignment = g_strconcat("<<>", columns.dtype ? "<" : "", "><",
+                                             columns.tokens ? ">" : "", ">>>><", NULL);
+    g_autofree char *tokens =
+        g_strconcat(u->tokens, " ", of_pictures(a) ? "pictures" : "tokens", NULL);
+    g_autofree char *shown_tokens = extra(columns.tokens, tokens);
+    g_autoptr(RhTable) table = rh_table_new(alignment);
+    guint shown = 0;
+    rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|eff|binds",
+                  columns.dtype ? "|dtype" : "", shown_tokens, u->time, u->usd, u->energy);
+    for (guint i = 0; i < a->cells->len; i++)
+        if (is_shown(a, i, style)) {
+            add_row(table, a, &columns, i);
+            shown++;
+        }
+    rh_table_append_within(table, out, "", columns.dtype || columns.tokens ? 80 : G_MAXINT);
+    g_autofree char *legend = g_strdup_printf(
+        "  *: the answer; +: nothing else is as good by %sdays, money and energy; eff: rate of a "
+        "GPU, %% of that at the smallest size; binds: largest share of the step",
+        columns.tokens ? "tokens, " : "");
+    append_line(out, 3, legend);
+    append_rounded(out, a);
+    append_left_out(out, a);
+    if (shown < a->cells->len)
+        g_string_append_printf(
+            out, "   %u of %u sizes: the front, and the soonest of each platform; -v: all\n", shown,
+            a->cells->len);
+}
+
+/* Says how much of the shown cell's money is electricity. */
+static void append_electricity(GString *out, const RhCapacityAnswer *a)
+{
+    int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);
+    if (a->goal->usd_per_kwh <= 0)
+        return;
+    g_autofree char *price = rh_quantity_format(a->goal->usd_per_kwh, RH_QUANTITY_USD, 3);
+    const RhCapacityCell *cell = which >= 0 ? cell_at(a, (guint)which) : NULL;
+    const RhPlatform *hardware = cell ? a->questions[which]->hardware : NULL;
+    g_autofree char *usd = cell ? rh_report_money(cell->electricity_usd) : NULL;
+    const char *pue =
+        !cell || hardware->pue.value > 0 ? "" : "; the building's PUE is not counted (--pue)";
+    g_autofree char *line =
+        cell && cell->electricity_usd <= 0
+            ? g_strdup_printf("electricity: %s a kWh, but what %s draws is not known", price,
+                              cell->platform)
+        : cell && hardware->price_usd_per_gpu_hour.value <= 0
+            ? g_strdup_printf("electricity: %s a kWh is all that is paid%s", price, pue)
+        : cell ? g_strdup_printf("electricity: %s a kWh, %s of the money%s", price, usd, pue)
+               : g_strdup_printf("electricity: %s a kWh", price);
+    append_line(out, 2, line);
+}
+
+/* Of each platform once. */
+static void append_prices(GString *out, const RhCapacityAnswer *a)
+{
+    for (guint i = 0; i < a->cells->len; i++) {
+        const char *name = cell_at(a, i)->platform;
+        if (i == 0 || strcmp(cell_at(a, i - 1)->platform, name) != 0)
+            rh_report_price(out, name, a->questions[i]->hardware);
+    }
+    append_electricity(out, a);
+}
+
+/* Before the table: what the first line says is then of those that were. */
+static void append_cut(GString *out, const RhCapacityAnswer *a)
+{
+    guint cut = 0, lost = 0;
+    for (guint i = 0; i < a->cells->len; i++) {
+        cut += cell_at(a, i)->timed_out;
+        lost += cell_at(a, i)->lost_may_win;
+    }
+    if (cut > 0)
+        g_string_append_printf(out, "time was up: %u of %u sizes were not searched to the end\n",
+                               cut, a->cells->len);
+    if (lost > 0)
+        g_string_append_printf(out,
+                               "memory ran out here: of %u of %u sizes a better layout may be "
+                               "among those not rehearsed\n",
+                               lost, a->cells->len);
+}
+
+/* "2,048", "512 to 2,048": of all cells. Caller frees. */
+static char *batches_text(const RhCapacityAnswer *a)
+{
+    int64_t low = G_MAXINT64, high = 0;
+    rh_capacity_batches_asked(a->cells, &low, &high);
+    g_autofree char *least = rh_text_count(low), *most = rh_text_count(high);
+    return low < high ? g_strdup_printf("%s to %s", least, most) : g_strdup(most);
+}
+
+static void append_fine_print(GString *out, const RhCapacityAnswer *a)
+{
+    const RhCapacityTarget *g = a->goal;
+    const RhQuestion *q = a->questions[0];
+    guint proved = 0, fit = 0, met = 0;
+    for (guint i = 0; i < a->cells->len; i++) {
+        proved += cell_at(a, i)->proved && cell_at(a, i)->r;
+        fit += cell_at(a, i)->r != NULL;
+        met += cell_at(a, i)->meets;
+    }
+    guint unknown = unknown_count(a);
+    g_autofree char *open =
+        unknown > 0 ? g_strdup_printf(" (not known of %u)", unknown) : g_strdup("");
+    g_autofree char *batches = batches_text(a);
+    g_autofree char *tokens = rh_quantity_format(g->tokens, RH_QUANTITY_TOKENS, 3);
+    const char *unit = of_pictures(a) ? "pictures" : "tokens";
+    g_autofree char *sequence = rh_text_count(q->c->job.sequence);
+    g_autofree char *line = g_strdup_printf(
+        "%s%s%s%sbatch %s%s%s; %u of %u sizes fit%s, %u meet the goal, %u proved to %.2g %%; "
+        "not counted: failures, restarts, evaluation",
+        g->tokens > 0 ? tokens : "", g->tokens > 0 ? " " : "", g->tokens > 0 ? unit : "",
+        g->tokens > 0 ? ", " : "", batches, of_pictures(a) ? "" : " of ",
+        of_pictures(a) ? "" : sequence, fit, a->cells->len, open, met, proved, 100 * g->gap_frac);
+    append_line(out, 2, line);
+}
+
+/* Says which error bar a date and a budget are kept with, and whose it is where the shown cell has none. */
+static void append_kept(GString *out, const RhCapacityAnswer *a)
+{
+    int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);
+    const RhCapacityCell *cell = which >= 0 ? cell_at(a, (guint)which) : NULL;
+    if ((a->goal->by_s <= 0 && a->goal->budget_usd <= 0) || !cell)
+        return;
+    const char *what = a->goal->by_s <= 0         ? "budget: kept"
+                       : a->goal->budget_usd <= 0 ? "date: kept"
+                                                  : "date and budget: kept";
+    RhEvidenceKey like = rh_evidence_key_of(&cell->c);
+    g_autofree char *widest =
+        cell->r->bar ? NULL : g_strdup_printf(", the widest of %s models", like.kind);
+    g_autofree char *line =
+        cell->allowed_frac > 0
+            ? g_strdup_printf("%s at the upper end of the error bar%s (--error-bar none: as "
+                              "predicted)",
+                              what, widest ? widest : "")
+            : g_strdup_printf("%s as predicted: %s", what,
+                              a->goal->as_predicted ? "no allowance for the error bar"
+                                                    : "no error bar is known");
+    append_line(out, 2, line);
+}
+
+static void append_next(GString *out, const RhCapacityAnswer *a)
+{
+    int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);
+    if (which < 0)
+        return;
+    const RhCapacityCell *cell = cell_at(a, (guint)which);
+    const RhQuestion *q = a->questions[which];
+    g_autofree char *workload = rh_text_path(q->workload_spec);
+    g_autofree char *platform = rh_text_path(cell->platform);
+    g_string_append_printf(out,
+                           "next: rehearse plan -w %s -p %s --gpus %d \\\n"
+                           "      --global-batch %" G_GINT64_FORMAT " --seq %" G_GINT64_FORMAT,
+                           workload, platform, cell->c.job.gpus, cell->c.job.global_batch,
+                           cell->c.job.sequence);
+    if (q->c->job.recipe != &rh_recipe_bf16)
+        g_string_append_printf(out, " --dtype %s", q->c->job.recipe->name);
+    g_string_append_printf(out, " --stack %s", q->c->stack->name);
+    for (const char *const *set = q->sets; *set; set++)
+        if ((!g_str_has_prefix(*set, "nodes=") || strpbrk(cell->platform, ".:/")) &&
+            !g_str_has_prefix(*set, "price_per_gpu_hour=")) {
+            g_autofree char *word = rh_text_path(*set);
+            g_string_append_printf(out, " \\\n      --set %s", word);
+        }
+    g_string_append_c(out, '\n');
+}
+
+char *rh_report_capacity_text(const RhCapacityAnswer *a, const RhReportStyle *style)
+{
+    GString *out = g_string_new(NULL);
+    if (a->best >= 0)
+        append_best(out, a, style);
+    else
+        append_none(out, a);
+    append_cut(out, a);
+    append_table(out, a, style);
+    append_prices(out, a);
+    append_fine_print(out, a);
+    append_kept(out, a);
+    if (a->best >= 0)
+        rh_report_trust(out, cell_at(a, (guint)a->best)->r);
+    append_next(out, a);
+    return g_string_free(out, FALSE);
+}

@@ -1,0 +1,150 @@
+/* rehearse.capacity/1. */
+#include <string.h>
+
+#include "platforms/facts.h"
+#include "report/capacity/capacity_words.h"
+#include "report/json_common.h"
+
+static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)
+{
+    return &g_array_index(a->cells, RhCapacityCell, i);
+}
+
+void rh_put_price(RhJsonWriter *w, const RhPlatform *hardware)
+{
+    const RhFact *price = &hardware->price_usd_per_gpu_hour;
+    if (price->value <= 0) {
+        rh_json_put_null(w, "price");
+        return;
+    }
+    rh_json_begin_object(w, "price");
+    rh_json_put_number(w, "usd_per_gpu_hour", price->value);
+    rh_json_put_string(w, "tag", rh_tag_name(price->tag));
+    rh_json_put_string(w, "source", price->source);
+    rh_json_put_string(w, "date", *price->date ? price->date : NULL);
+    rh_json_put_int(w, "months_behind", rh_report_price_months(hardware));
+    rh_json_put_bool(w, "old", rh_report_price_months(hardware) > RH_PRICE_MONTHS);
+    rh_json_end_object(w);
+}
+
+/* A platform's cells stand together. */
+static void put_platforms(RhJsonWriter *w, const RhCapacityAnswer *a)
+{
+    rh_json_begin_array(w, "platforms");
+    for (guint i = 0; i < a->cells->len; i++) {
+        const RhQuestion *q = a->questions[i];
+        if (i > 0 && strcmp(cell_at(a, i - 1)->platform, cell_at(a, i)->platform) == 0)
+            continue;
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "spec", cell_at(a, i)->platform);
+        rh_json_put_string(w, "name", q->hardware->name);
+        rh_json_put_string(w, "sha256", q->hardware->hash);
+        rh_json_put_string(w, "device", q->hardware->device->name);
+        rh_json_put_string(w, "stack", q->c->stack->name);
+        rh_put_price(w, q->hardware);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_inputs(RhJsonWriter *w, const RhCapacityAnswer *a)
+{
+    const RhQuestion *q = a->questions[0];
+    rh_json_begin_object(w, "inputs");
+    rh_json_begin_object(w, "workload");
+    rh_json_put_string(w, "spec", q->workload_spec);
+    rh_json_put_string(w, "name", q->c->model->name);
+    rh_json_put_string(w, "sha256", q->c->model->hash);
+    rh_json_end_object(w);
+    put_platforms(w, a);
+    rh_json_put_int(w, "sequence_tokens", q->c->job.sequence);
+    rh_json_put_string(w, "dtype",
+                       rh_capacity_dtypes_vary(a->cells) ? NULL : q->c->job.recipe->name);
+    rh_json_put_int(w, "seed", q->seed);
+    rh_json_end_object(w);
+}
+
+static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
+{
+    const RhCapacityCell *cell = cell_at(a, i);
+    double frac = 0;
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "platform", cell->platform);
+    rh_json_put_int(w, "gpus_count", cell->c.job.gpus);
+    rh_json_put_int(w, "gpus_asked_count", cell->asked);
+    rh_json_put_string(w, "dtype", cell->c.job.recipe->name);
+    rh_json_put_string(w, "reason", cell->why);
+    if (!cell->r) {
+        rh_json_put_null(w, "seconds");
+        rh_json_put_bool(w, "meets", false);
+        rh_json_end_object(w);
+        return;
+    }
+    rh_json_put_int(w, "global_batch", cell->c.job.global_batch);
+    rh_json_put_number(w, "tokens_count", cell->tokens);
+    rh_json_put_number(w, "seconds", cell->seconds);
+    rh_put_known(w, "usd", cell->usd);
+    rh_put_known(w, "electricity_usd", cell->electricity_usd);
+    rh_json_put_number(w, "seconds_upper", rh_upper_end(cell->seconds, cell->allowed_frac));
+    rh_put_known(w, "usd_upper", rh_upper_end(cell->usd, cell->allowed_frac));
+    rh_put_known(w, "run_energy_j", cell->energy_j);
+    rh_json_put_number(w, "gpu_hours", cell->seconds / 3600 * cell->c.job.gpus);
+    rh_json_put_number(w, "efficiency_frac", cell->efficiency_frac);
+    rh_json_put_string(w, "binds", rh_report_binds(cell->r, &frac));
+    rh_json_put_number(w, "binds_frac", frac);
+    rh_json_put_bool(w, "meets", cell->meets);
+    rh_json_put_bool(w, "pareto", cell->pareto);
+    rh_json_put_bool(w, "proved", cell->proved);
+    rh_put_rehearsal(w, cell->r);
+    rh_json_end_object(w);
+}
+
+static void put_left_out(RhJsonWriter *w, const RhCapacityAnswer *a)
+{
+    rh_json_begin_array(w, "left_out");
+    for (guint i = 0; a->left_out && i < a->left_out->len; i++) {
+        const RhCapacityLeftOut *size = &g_array_index(a->left_out, RhCapacityLeftOut, i);
+        rh_json_begin_object(w, NULL);
+        rh_json_put_string(w, "platform", size->platform);
+        rh_json_put_int(w, "gpus_count", size->gpus);
+        rh_json_put_string(w, "reason", size->why);
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+char *rh_report_capacity_json(const RhCapacityAnswer *a)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    const RhQuestion *q = a->questions[0];
+    bool timed_out = false;
+    for (guint i = 0; i < a->cells->len; i++)
+        timed_out |= cell_at(a, i)->timed_out;
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", "rehearse.capacity/1");
+    rh_json_put_string(w, "version", q->version);
+    rh_put_words(w, "argv", q->argv);
+    put_inputs(w, a);
+    int64_t least = 0, most = 0;
+    rh_capacity_batches_asked(a->cells, &least, &most);
+    rh_put_known(w, "tokens_count", a->goal->tokens);
+    rh_put_known(w, "by_s", a->goal->by_s);
+    rh_put_known(w, "budget_usd", a->goal->budget_usd);
+    rh_put_known(w, "usd_per_kwh", a->goal->usd_per_kwh);
+    rh_json_put_string(w, "error_bar", a->goal->as_predicted ? "none" : "keep");
+    rh_json_put_int(w, "batch_least", least);
+    rh_json_put_int(w, "batch_most", most);
+    rh_json_put_number(w, "gap_frac", a->goal->gap_frac);
+    rh_json_put_bool(w, "timed_out", timed_out);
+    if (a->best >= 0)
+        rh_json_put_int(w, "best", a->best + 1);
+    else
+        rh_json_put_null(w, "best");
+    rh_json_begin_array(w, "cells");
+    for (guint i = 0; i < a->cells->len; i++)
+        put_cell(w, a, i);
+    rh_json_end_array(w);
+    put_left_out(w, a);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}

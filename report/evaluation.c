@@ -1,0 +1,418 @@
+#include "report/evaluation.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/table.h"
+#include "report/json_common.h"
+
+#define WORST_ROWS   5
+#define REASONS_MOST 4
+#define NAME_MOST    26 /* columns for the name of a group */
+#define ROWS_MOST    8  /* of a group's table in text */
+
+/* Of a metric; what is not here is a time. */
+static const char *unit_of(const char *metric)
+{
+    static const struct {
+        const char *metric, *unit;
+    } units[] = {{"throughput", "tokens/s"},
+                 {"cache_tokens", "tokens"},
+                 {"cache_bytes", "B"},
+                 {"exchange_rate", "B/s"}};
+    for (size_t i = 0; metric && i < G_N_ELEMENTS(units); i++)
+        if (strcmp(units[i].metric, metric) == 0)
+            return units[i].unit;
+    return "s";
+}
+
+static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+{
+    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+}
+
+/* "4.5", or "-" where there is nothing. Caller frees. */
+static char *percent(double frac)
+{
+    return isfinite(frac) ? g_strdup_printf("%.1f", 100 * frac) : g_strdup("-");
+}
+
+/* --- text --- */
+
+static guint late_count(const RhEvaluation *judged)
+{
+    guint count = 0;
+    for (guint i = 0; i < judged->rows->len; i++)
+        count += rh_evaluation_late(row_at(judged, i));
+    return count;
+}
+
+static void append_answer(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
+{
+    const RhErrorStatistics *f = &all->figures;
+    guint rows = judged->rows->len, late = late_count(judged), reached = rows - late, said = rows;
+    for (guint i = 0; i < rows; i++)
+        said -= row_at(judged, i)->skipped != NULL;
+    if (late > 0)
+        g_string_append_printf(out, "time was up: %u of %u rows were not reached\n", late, rows);
+    if (f->count > 0)
+        g_string_append_printf(
+            out,
+            "off by %.1f %% in the median of %d measured steps; mean %.1f, 90th %.1f, worst %.0f, "
+            "bias %+.1f %%\n",
+            100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac,
+            100 * f->p90_abs_error_frac, 100 * f->worst_abs_error_frac,
+            rh_percent_tenths(f->bias_frac));
+    else
+        g_string_append(out, "no step could be judged\n");
+    g_string_append_printf(out, "%u of %u rows%s of %s can be said (%.1f %%)\n", said, reached,
+                           late > 0 ? " reached" : "", judged->file,
+                           reached ? 100.0 * said / reached : 0);
+    if (all->rivals_count > 0)
+        g_string_append_printf(
+            out,
+            "layouts of one job ranked, %d times: Kendall tau %.2f; the pick loses %.1f %%, at "
+            "most %.1f %%\n",
+            all->rivals_count, all->kendall_tau, 100 * all->regret_frac,
+            100 * all->regret_worst_frac);
+}
+
+static void append_group(RhTable *table, const RhEvaluationFigures *f)
+{
+    g_autofree char *tau =
+        f->rivals_count ? g_strdup_printf("%.2f", f->kendall_tau) : g_strdup("-");
+    g_autofree char *regret = percent(f->regret_frac);
+    g_autofree char *name =
+        g_utf8_substring(f->name, 0, MIN(NAME_MOST, g_utf8_strlen(f->name, -1)));
+    if (f->figures.count > 0)
+        rh_table_rowf(table, "%s|%d|%.1f|%.1f|%.1f|%.0f|%+.1f|%s|%s", name, f->figures.count,
+                      100 * f->figures.median_abs_error_frac, 100 * f->figures.mape_frac,
+                      100 * f->figures.p90_abs_error_frac, 100 * f->figures.worst_abs_error_frac,
+                      rh_percent_tenths(f->figures.bias_frac), tau, regret);
+}
+
+static int larger(const void *a, const void *b)
+{
+    const RhEvaluationFigures *x = a, *y = b;
+    return x->figures.count != y->figures.count ? (x->figures.count < y->figures.count ? 1 : -1)
+                                                : strcmp(x->name, y->name);
+}
+
+/* The groups with steps, the largest first where not all are shown. */
+static GArray *groups_of(const RhEvaluation *judged, RhEvaluationGroup by, bool by_size)
+{
+    GArray *groups = g_array_new(FALSE, FALSE, sizeof(RhEvaluationFigures));
+    g_autofree const char **names = rh_evaluation_groups(judged, by);
+    for (const char **name = names; *name; name++) {
+        RhEvaluationFigures f = rh_evaluation_figures(judged, by, *name);
+        g_array_append_val(groups, f);
+    }
+    if (by_size)
+        g_array_sort(groups, larger);
+    if (by == RH_JUDGED_BY_METRIC && groups->len == 1) /* nothing to be told apart */
+        g_array_set_size(groups, 0);
+    return groups;
+}
+
+#define SHOWN_SHORT 6 /* kinds of groups, where not all are told */
+
+static void append_groups(GString *out, const RhEvaluation *judged, bool verbose)
+{
+    static const RhEvaluationGroup shown[] = {
+        RH_JUDGED_BY_PART,  RH_JUDGED_BY_METRIC, RH_JUDGED_BY_EVIDENCE, RH_JUDGED_BY_GROUP,
+        RH_JUDGED_BY_TABLE, RH_JUDGED_BY_DEVICE, RH_JUDGED_BY_FAMILY,   RH_JUDGED_BY_STACK};
+    size_t count = verbose ? G_N_ELEMENTS(shown) : SHOWN_SHORT;
+    g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
+    for (size_t i = 0; i < count; i++) {
+        g_autoptr(GArray) groups = groups_of(judged, shown[i], i > 0);
+        if (groups->len > 0)
+            rh_table_rowf(table, "by %s, %%|steps|median|mean|90th|worst|bias|tau|regret",
+                          rh_evaluation_by_name(shown[i]));
+        bool whole = verbose || shown[i] == RH_JUDGED_BY_GROUP;
+        for (guint k = 0; k < groups->len && (whole || k < ROWS_MOST); k++)
+            append_group(table, &g_array_index(groups, RhEvaluationFigures, k));
+    }
+    rh_table_append(table, out, "");
+}
+
+static int worse(const void *a, const void *b)
+{
+    const RhEvaluatedRun *x = *(const RhEvaluatedRun *const *)a,
+                         *y = *(const RhEvaluatedRun *const *)b;
+    double p = fabs(rh_evaluation_error_frac(x)), q = fabs(rh_evaluation_error_frac(y));
+    return p < q ? 1 : p > q ? -1 : x->line - y->line;
+}
+
+static void append_worst(GString *out, const RhEvaluation *judged, bool verbose)
+{
+    g_autoptr(GPtrArray) rows = g_ptr_array_new();
+    g_autoptr(RhTable) table = rh_table_new(">>>><");
+    for (guint i = 0; i < judged->rows->len; i++)
+        if (!row_at(judged, i)->skipped && row_at(judged, i)->measured_s > 0)
+            g_ptr_array_add(rows, (void *)row_at(judged, i));
+    if (rows->len == 0)
+        return;
+    g_ptr_array_sort(rows, worse);
+    rh_table_rowf(table, "line|measured|predicted|error|%s",
+                  verbose ? "all, worst first" : "the worst");
+    for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
+        const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
+        const char *place = judged->shipped ? r->id : strrchr(r->id, ':') + 1;
+        g_autofree char *what = g_strdup_printf("%s %s %.60s", r->model, r->device, r->strategy);
+        g_autofree char *cut =
+            verbose ? g_strdup(what) : g_strndup(what, judged->shipped ? 24 : 40);
+        const char *unit = unit_of(r->metric);
+        rh_table_rowf(table, "%s|%.4g %s|%.4g %s|%+.1f %%|%s", place, r->measured_s, unit,
+                      r->predicted_s, unit, 100 * rh_evaluation_error_frac(r), cut);
+    }
+    rh_table_append(table, out, "");
+}
+
+static void append_memory(GString *out, const RhEvaluationFigures *all)
+{
+    int32_t ran = all->ran_and_fits + all->ran_but_refused,
+            failed = all->failed_and_refused + all->failed_but_fits;
+    if (ran)
+        g_string_append_printf(out, "memory: of %d that ran %d fit", ran, all->ran_and_fits);
+    if (failed)
+        g_string_append_printf(out, "%s of %d that ran out of memory %d are refused",
+                               ran ? ";" : "memory:", failed, all->failed_and_refused);
+    if (isfinite(all->oom_auc))
+        g_string_append_printf(out, "; AUC %.3f", all->oom_auc);
+    if (ran || failed)
+        g_string_append_c(out, '\n');
+}
+
+static double peak_error_frac(const RhEvaluatedRun *row)
+{
+    return rh_evaluation_peak_bytes(row) / row->measured_peak_bytes - 1;
+}
+
+static void append_peaks(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
+{
+    const RhErrorStatistics *f = &all->peaks;
+    if (f->count == 0)
+        return;
+    const RhEvaluatedRun *worst = row_at(judged, (guint)f->worst);
+    g_string_append_printf(
+        out,
+        "peaks: off by %.1f %% in the median of %d measured; mean %.1f, 90th %.1f, bias %+.1f %%;\n"
+        "       worst %+.1f %% (%s)\n",
+        100 * f->median_abs_error_frac, f->count, 100 * f->mape_frac, 100 * f->p90_abs_error_frac,
+        rh_percent_tenths(f->bias_frac), 100 * peak_error_frac(worst), worst->id);
+}
+
+typedef struct {
+    const char *why; /* borrowed */
+    int32_t count, line;
+} Reason;
+
+static int commoner(const void *a, const void *b)
+{
+    const Reason *x = a, *y = b;
+    return x->count != y->count ? y->count - x->count : x->line - y->line;
+}
+
+static void append_skipped(GString *out, const RhEvaluation *judged, bool verbose)
+{
+    g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(judged, i);
+        guint k = 0;
+        if (!row->skipped || rh_evaluation_late(row)) /* these are told first */
+            continue;
+        while (k < reasons->len && strcmp(g_array_index(reasons, Reason, k).why, row->skipped))
+            k++;
+        Reason fresh = {row->skipped, 0, row->line};
+        if (k == reasons->len)
+            g_array_append_val(reasons, fresh);
+        g_array_index(reasons, Reason, k).count++;
+    }
+    g_array_sort(reasons, commoner);
+    for (guint i = 0; i < reasons->len && (verbose || i < REASONS_MOST); i++) {
+        const Reason *r = &g_array_index(reasons, Reason, i);
+        g_string_append_printf(out, "skipped: %d (line %d): %s\n", r->count, r->line, r->why);
+    }
+    if (!verbose && reasons->len > REASONS_MOST)
+        g_string_append_printf(out, "skipped: %u more reasons; -v tells all\n",
+                               reasons->len - REASONS_MOST);
+}
+
+char *rh_report_evaluation_text(const RhEvaluation *judged, const RhRecord *record, bool verbose)
+{
+    GString *out = g_string_new(NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    append_answer(out, judged, &all);
+    append_memory(out, &all);
+    append_peaks(out, judged, &all);
+    rh_report_evaluation_coverage(out, judged, record, verbose);
+    g_string_append_c(out, '\n');
+    if (all.figures.count > 0) {
+        append_groups(out, judged, verbose);
+        g_string_append_c(out, '\n');
+    }
+    append_worst(out, judged, verbose);
+    append_skipped(out, judged, verbose);
+    for (guint i = 0; i < judged->notes->len; i++)
+        g_string_append_printf(out, "note: %s\n", (const char *)judged->notes->pdata[i]);
+    return g_string_free(out, FALSE);
+}
+
+/* --- JSON --- */
+
+static void put_case(RhJsonWriter *w, const RhEvaluatedRun *row)
+{
+    static const char *const standings[RH_STANDING_LAST] = {"measured", "from memory", "computed"};
+    bool said = row->skipped == NULL, timed = said && row->measured_s > 0;
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "id", row->id);
+    rh_json_put_string(w, "source", row->source);
+    const char *metric = row->metric ? row->metric : "step_time";
+    rh_json_put_string(w, "metric", said && row->failed ? "oom" : metric);
+    rh_put_or_null(w, "measured", row->measured_s, timed);
+    rh_put_or_null(w, "predicted", row->predicted_s, timed);
+    rh_json_put_string(w, "unit", unit_of(metric));
+    rh_put_or_null(w, "error_frac", timed ? rh_evaluation_error_frac(row) : 0, timed);
+    if (said && row->capacity_bytes > 0)
+        rh_json_put_bool(w, "fits", rh_evaluation_fits(row));
+    else
+        rh_json_put_null(w, "fits");
+    rh_json_put_string(w, "skipped", row->skipped);
+    rh_json_put_int(w, "line", row->line);
+    rh_json_put_string(w, "model", row->model);
+    rh_json_put_string(w, "device", row->device);
+    rh_json_put_string(w, "family", row->family);
+    rh_json_put_string(w, "strategy", row->strategy);
+    rh_json_put_string(w, "stack", row->stack);
+    rh_json_put_string(w, "standing", standings[row->standing]);
+    rh_json_put_bool(w, "fitted", row->fitted);
+    rh_json_put_string(w, "stands_in", row->stands_in);
+    rh_put_or_null(w, "bar_frac", row->bar_frac, row->bar_frac > 0);
+    rh_put_or_null(w, "memory_peak_bytes", row->peak_bytes, said && row->peak_bytes > 0);
+    bool peaked = said && row->measured_peak_bytes > 0 && row->peak_bytes > 0;
+    rh_put_or_null(w, "memory_peak_measured_bytes", row->measured_peak_bytes, peaked);
+    rh_put_or_null(w, "memory_peak_counted_bytes", rh_evaluation_peak_bytes(row), peaked);
+    rh_put_or_null(w, "memory_peak_error_frac", peaked ? peak_error_frac(row) : 0, peaked);
+    rh_put_or_null(w, "memory_capacity_bytes", row->capacity_bytes,
+                   said && row->capacity_bytes > 0);
+    rh_json_end_object(w);
+}
+
+static void put_figures(RhJsonWriter *w, const RhEvaluationFigures *f)
+{
+    bool any = f->figures.count > 0;
+    rh_json_put_int(w, "count", f->figures.count);
+    rh_json_put_int(w, "skipped_count", f->skipped_count);
+    rh_put_or_null(w, "median_abs_error_frac", f->figures.median_abs_error_frac, any);
+    rh_put_or_null(w, "mape_frac", f->figures.mape_frac, any);
+    rh_put_or_null(w, "p90_abs_error_frac", f->figures.p90_abs_error_frac, any);
+    rh_put_or_null(w, "worst_abs_error_frac", f->figures.worst_abs_error_frac, any);
+    rh_put_or_null(w, "bias_frac", f->figures.bias_frac, any);
+    rh_put_or_null(w, "kendall_tau", f->kendall_tau, f->rivals_count > 0);
+    rh_put_or_null(w, "regret_frac", f->regret_frac, f->rivals_count > 0);
+    rh_put_or_null(w, "regret_worst_frac", f->regret_worst_frac, f->rivals_count > 0);
+    rh_json_put_int(w, "rivals_count", f->rivals_count);
+    rh_json_put_int(w, "barred_count", f->barred_count);
+    rh_json_put_int(w, "within_bar_count", f->within_count);
+    rh_json_begin_object(w, "oom");
+    rh_json_put_int(w, "ran_and_fits", f->ran_and_fits);
+    rh_json_put_int(w, "ran_but_refused", f->ran_but_refused);
+    rh_json_put_int(w, "failed_and_refused", f->failed_and_refused);
+    rh_json_put_int(w, "failed_but_fits", f->failed_but_fits);
+    rh_put_or_null(w, "auc", f->oom_auc, true);
+    rh_json_end_object(w);
+}
+
+static void put_peaks(RhJsonWriter *w, const RhErrorStatistics *f)
+{
+    bool any = f->count > 0;
+    rh_json_begin_object(w, "memory_peaks");
+    rh_json_put_int(w, "count", f->count);
+    rh_put_or_null(w, "median_abs_error_frac", f->median_abs_error_frac, any);
+    rh_put_or_null(w, "mape_frac", f->mape_frac, any);
+    rh_put_or_null(w, "p90_abs_error_frac", f->p90_abs_error_frac, any);
+    rh_put_or_null(w, "worst_abs_error_frac", f->worst_abs_error_frac, any);
+    rh_put_or_null(w, "bias_frac", f->bias_frac, any);
+    rh_json_end_object(w);
+}
+
+static void put_groups(RhJsonWriter *w, const RhEvaluation *judged)
+{
+    rh_json_begin_array(w, "groups");
+    for (int by = 0; by < RH_JUDGED_BY_LAST; by++) {
+        g_autoptr(GArray) groups = groups_of(judged, (RhEvaluationGroup)by, false);
+        for (guint i = 0; i < groups->len; i++) {
+            const RhEvaluationFigures *f = &g_array_index(groups, RhEvaluationFigures, i);
+            rh_json_begin_object(w, NULL);
+            rh_json_put_string(w, "by", rh_evaluation_by_name((RhEvaluationGroup)by));
+            rh_json_put_string(w, "name", f->name);
+            put_figures(w, f);
+            rh_json_end_object(w);
+        }
+    }
+    rh_json_end_array(w);
+}
+
+static void put_texts(RhJsonWriter *w, const char *key, const GPtrArray *texts)
+{
+    rh_json_begin_array(w, key);
+    for (guint i = 0; texts && i < texts->len; i++)
+        rh_json_put_string(w, NULL, g_ptr_array_index(texts, i));
+    rh_json_end_array(w);
+}
+
+char *rh_report_evaluation_json(const RhEvaluation *judged, const GPtrArray *missed)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", "rehearse.validate/1");
+    rh_json_put_string(w, "version", RH_VERSION);
+    rh_json_put_string(w, "suite", judged->file);
+    rh_json_begin_array(w, "cases");
+    for (guint i = 0; i < judged->rows->len; i++)
+        put_case(w, row_at(judged, i));
+    rh_json_end_array(w);
+    rh_json_put_int(w, "not_reached_count", late_count(judged));
+    put_figures(w, &all);
+    put_peaks(w, &all.peaks);
+    put_groups(w, judged);
+    put_texts(w, "missed", missed);
+    put_texts(w, "notes", judged->notes);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+/* --- Markdown --- */
+
+char *rh_report_evaluation_markdown(const RhEvaluation *judged)
+{
+    GString *out = g_string_new(NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    g_autofree char *name = g_path_get_basename(judged->file);
+    if (judged->shipped)
+        g_string_append(out, "`rehearse validate`\n\n");
+    else
+        g_string_append_printf(out, "`rehearse validate --cases %s`\n\n", name);
+    append_answer(out, judged, &all);
+    g_string_append(
+        out,
+        "\n| | steps | median | mean | 90th | worst | bias |\n|---|--:|--:|--:|--:|--:|--:|\n");
+    for (int by = RH_JUDGED_BY_PART; by <= (int)RH_JUDGED_BY_TABLE; by++) {
+        g_autoptr(GArray) groups = groups_of(judged, (RhEvaluationGroup)by, by > 0);
+        for (guint i = 0; i < groups->len; i++) {
+            const RhEvaluationFigures *f = &g_array_index(groups, RhEvaluationFigures, i);
+            if (f->figures.count > 0)
+                g_string_append_printf(
+                    out, "| %s | %d | %.1f %% | %.1f %% | %.1f %% | %.0f %% | %+.1f %% |\n",
+                    f->name, f->figures.count, 100 * f->figures.median_abs_error_frac,
+                    100 * f->figures.mape_frac, 100 * f->figures.p90_abs_error_frac,
+                    100 * f->figures.worst_abs_error_frac, rh_percent_tenths(f->figures.bias_frac));
+        }
+    }
+    g_string_append_c(out, '\n');
+    append_memory(out, &all);
+    append_peaks(out, judged, &all);
+    return g_string_free(out, FALSE);
+}

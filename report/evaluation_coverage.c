@@ -1,0 +1,95 @@
+/* What validation says of error bars and odds. */
+#include <math.h>
+
+#include "report/evaluation.h"
+#include "report/format.h"
+
+static void append_bars(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
+    const char *before = ": ";
+    if (all->barred_count == 0)
+        return;
+    g_string_append_printf(text,
+                           "bars: %.1f %% of %d steps lie within the %.0f %% bar of other sources' "
+                           "runs",
+                           100.0 * all->within_count / all->barred_count, all->barred_count,
+                           100 * RH_RECORD_SHARE);
+    for (int i = 0; tables[i]; i++) {
+        RhEvaluationFigures f = rh_evaluation_figures(judged, RH_JUDGED_BY_TABLE, tables[i]);
+        if (f.barred_count == 0)
+            continue;
+        g_string_append_printf(text, "%s%s %.0f", before, tables[i],
+                               100.0 * f.within_count / f.barred_count);
+        before = ", ";
+    }
+    if (all->figures.count > all->barred_count)
+        g_string_append_printf(text, "; %d have none", all->figures.count - all->barred_count);
+    rh_text_wrap(out, text->str, 6, 79);
+}
+
+/* "memory of megatron: even odds at 99 % full, 95 % at 96 % (69 ran, 0 ran out)" */
+static void append_odds(GString *out, const RhOdds *odds)
+{
+    const char *of = odds->stack ? odds->stack : odds->kernels ? odds->kernels : "all";
+    g_autofree char *text = g_strdup_printf(
+        "odds of memory (%s): %.0f %% at %.1f %% full, half at %.1f (%d ran, %d ran out, %d peaks)",
+        of, 100 * (1 - RH_ODDS_ASKED), 100 * rh_odds_room(odds, RH_ODDS_ASKED),
+        100 * odds->middle_frac, odds->ran, odds->failed, odds->peaks);
+    rh_text_wrap(out, text, 2, 79);
+}
+
+/* Of runs that ran those that are less sure than plans ask, of those that ran out those that are as sure. */
+static void append_asked(GString *out, const RhEvaluation *judged, const RhRecord *record)
+{
+    int32_t count[2] = {0}, wrong[2] = {0};
+    for (guint i = 0; i < judged->rows->len; i++) {
+        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+        const RhOdds *odds = rh_record_odds(record, &row->like);
+        if (row->skipped || row->metric || row->standing != RH_STANDING_MEASURED || !odds ||
+            row->capacity_bytes <= 0)
+            continue;
+        bool sure = row->peak_bytes / row->capacity_bytes <= rh_odds_room(odds, RH_ODDS_ASKED);
+        count[row->failed]++;
+        wrong[row->failed] += sure == row->failed;
+    }
+    if (count[0] + count[1] > 0)
+        g_string_append_printf(out,
+                               "odds: %d of %d that ran are less sure than %.0f %%, %d of %d that "
+                               "ran out are surer\n",
+                               wrong[0], count[0], 100 * (1 - RH_ODDS_ASKED), wrong[1], count[1]);
+}
+
+/* "odds where a model's runs are left out: Brier 0.03 of 686; said 0 to 5 %: 1 of 270 ran out; ..." */
+static void append_trial(GString *out, const RhOddsTrial *trial, const char *what)
+{
+    static const double ends[RH_ODDS_BANDS] = RH_ODDS_BANDS_ENDS;
+    g_autoptr(GString) text = g_string_new(NULL);
+    if (trial->count == 0)
+        return;
+    g_string_append_printf(text, "odds by other %s' runs: Brier %.3f of %d; ran out where", what,
+                           trial->brier, trial->count);
+    for (int i = 0; i < RH_ODDS_BANDS; i++)
+        g_string_append_printf(text, "%s %.0f to %.0f %% was said %d of %d", i ? "," : "",
+                               100 * (i ? ends[i - 1] : 0), 100 * ends[i], trial->failed[i],
+                               trial->runs[i]);
+    rh_text_wrap(out, text->str, 6, 79);
+}
+
+void rh_report_evaluation_coverage(GString *out, const RhEvaluation *judged, const RhRecord *record,
+                                   bool verbose)
+{
+    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    append_bars(out, judged, &all);
+    append_asked(out, judged, record);
+    append_trial(out, &record->trials[0], "models");
+    append_trial(out, &record->trials[1], "tables");
+    for (guint i = 0, shown = 0; i < record->odds->len && (verbose || shown == 0); i++) {
+        const RhOdds *odds = g_ptr_array_index(record->odds, i);
+        if (!verbose && !odds->kernels)
+            continue;
+        append_odds(out, odds);
+        shown++;
+    }
+}

@@ -1,5 +1,0 @@
-#pragma once
-/* Two timelines laid over each other, as text; caller frees. */
-#include "sim/timeline_diff.h"
-
-char *rh_report_overlay_text(const RhTimelineDiff *o);

@@ -1,0 +1,160 @@
+#include "report/plan/families.h"
+
+#include <string.h>
+
+#include "report/format.h"
+#include "report/report.h"
+#include "strategies/knobs.h"
+
+#define SHOWN_LEAST_FRAC 0.0005 /* less would be 0.0 % */
+
+static bool is_listed(const GArray *families, const char *family)
+{
+    for (guint i = 0; i < families->len; i++)
+        if (strcmp(g_array_index(families, RhFamilyBest, i).family, family) == 0)
+            return true;
+    return false;
+}
+
+static double more_frac(const RhPlan *plan, double step_s)
+{
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    return step_s / best->step_time_s - 1;
+}
+
+static bool ties(const RhPlan *plan, const RhRehearsal *r)
+{
+    return more_frac(plan, r->step_time_s) <
+           rh_report_error_frac(g_ptr_array_index(plan->entries, 0));
+}
+
+GPtrArray *rh_report_plan_rows(const RhPlan *plan)
+{
+    GPtrArray *rows = g_ptr_array_new();
+    for (guint i = 0; i < plan->entries->len; i++)
+        g_ptr_array_add(rows, g_ptr_array_index(plan->entries, i));
+    for (guint i = 0; i < plan->families->len; i++)
+        g_ptr_array_add(rows, g_ptr_array_index(plan->families, i));
+    return rows;
+}
+
+GArray *rh_report_families(const RhPlan *plan)
+{
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhFamilyBest));
+    g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
+    for (guint i = 0; i < rows->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(rows, i);
+        RhFamilyBest best = {.family = rh_layout_family(&r->layout),
+                             .r = r,
+                             .rank = i < plan->entries->len ? i + 1 : 0,
+                             .tie = ties(plan, r)};
+        if (!is_listed(out, best.family))
+            g_array_append_val(out, best);
+    }
+    for (guint i = 0; i < plan->family_bounds->len; i++) {
+        const RhPlanFamilyBound *b = &g_array_index(plan->family_bounds, RhPlanFamilyBound, i);
+        RhFamilyBest bound = {.family = b->family, .step_least_s = b->step_least_s};
+        g_array_append_val(out, bound);
+    }
+    return out;
+}
+
+static void append_line(GString *out, const char *label, GString *text)
+{
+    if (text->len == 0)
+        return;
+    g_string_append_printf(out, "%s: ", label);
+    rh_text_wrap(out, text->str, (int)strlen(label) + 2, 79);
+}
+
+static void append_best(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GArray) families = rh_report_families(plan);
+    g_autoptr(GString) text = g_string_new(NULL);
+    bool behind = false;
+    for (guint i = 0; families->len > 1 && i < families->len; i++) {
+        const RhFamilyBest *best = &g_array_index(families, RhFamilyBest, i);
+        g_autofree char *rank =
+            best->rank ? g_strdup_printf("#%u ", best->rank) : g_strdup(behind ? "" : "behind: ");
+        g_string_append_printf(text, "%s%s%s",
+                               i == 0       ? ""
+                               : best->rank ? ", "
+                                            : "; ",
+                               rank, best->family);
+        behind |= best->rank == 0;
+        double step_s = best->r ? best->r->step_time_s : best->step_least_s;
+        if (i > 0)
+            g_string_append_printf(text, "%s %+.1f %%", best->r ? "" : " by its bound at least",
+                                   100 * more_frac(plan, step_s));
+    }
+    append_line(out, "families", text);
+}
+
+static void append_ties(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    double most = 0;
+    for (guint i = 1; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        if (!ties(plan, r))
+            continue;
+        g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
+        most = MAX(most, more_frac(plan, r->step_time_s));
+    }
+    if (text->len > 0)
+        g_string_append_printf(text, " with #1, within the error bar (%+.1f %% at most)",
+                               100 * most);
+    append_line(out, "tie", text);
+}
+
+char *rh_report_variant_knobs(void)
+{
+    g_autoptr(GPtrArray) keys = g_ptr_array_new();
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++)
+        if (knob->variant)
+            g_ptr_array_add(keys, (void *)knob->key);
+    const char *last = g_ptr_array_steal_index(keys, keys->len - 1);
+    g_ptr_array_add(keys, NULL);
+    g_autofree char *others = g_strjoinv(", ", (char **)keys->pdata);
+    return *others ? g_strdup_printf("%s and %s", others, last) : g_strdup(last);
+}
+
+/* More than the row itself, and slower ones. */
+static bool tells(const RhPlanVariants *v)
+{
+    return v->count > 1 && v->more_frac >= SHOWN_LEAST_FRAC;
+}
+
+bool rh_report_has_variants(const RhPlan *plan)
+{
+    for (guint i = 0; i < plan->variants->len; i++)
+        if (tells(&g_array_index(plan->variants, RhPlanVariants, i)))
+            return true;
+    return false;
+}
+
+/* Of how many each row is the best, and how far behind the slowest is by its bound. */
+static void append_variants(GString *out, const RhPlan *plan)
+{
+    g_autofree char *varied = rh_report_variant_knobs();
+    g_autoptr(GString) text = g_string_new(NULL);
+    for (guint i = 0; i < plan->variants->len; i++) {
+        const RhPlanVariants *v = &g_array_index(plan->variants, RhPlanVariants, i);
+        if (!tells(v))
+            continue;
+        if (text->len == 0)
+            g_string_printf(text, "layouts a row is the best of, by %s: ", varied);
+        else
+            g_string_append(text, ", ");
+        double more = 100 * v->more_frac;
+        g_string_append_printf(text, "#%u %d (to +%.*f %%)", i + 1, v->count, more < 10, more);
+    }
+    append_line(out, "within", text);
+}
+
+void rh_report_append_families(GString *out, const RhPlan *plan)
+{
+    append_best(out, plan);
+    append_ties(out, plan);
+    append_variants(out, plan);
+}

@@ -1,0 +1,265 @@
+/* The answer of `plan` as text: some 40 lines of 80 columns. */
+#include <math.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "report/capacity/capacity.h"
+#include "report/co_jobs_answer.h"
+#include "report/format.h"
+#include "report/plan/families.h"
+#include "report/plan/near_batches.h"
+#include "report/plan/text_plan.h"
+#include "report/plan/text_proof.h"
+#include "report/plan/unsearched.h"
+#include "report/report.h"
+#include "report/warnings.h"
+
+void rh_report_append_labelled(GString *out, const char *label, const char *text)
+{
+    g_string_append_printf(out, "%s: ", label);
+    g_autofree char *line = g_strdup(text);
+    rh_text_wrap(out, line, (int)strlen(label) + 2, 79);
+}
+
+void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most)
+{
+    for (guint i = 0; i < MIN(plan->near_misses->len, most); i++) {
+        const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
+        g_autofree char *title = rh_layout_title(&miss->layout);
+        g_autofree char *line = g_strdup_printf("%s: %s", title, miss->reason);
+        rh_report_append_labelled(out, "near miss", line);
+    }
+}
+
+/* What the objective is, when the first lines do not say it anyway. */
+static void append_objective(GString *out, const RhRehearsal *best, RhObjective objective)
+{
+    if (objective == RH_OBJECTIVE_COST && best->cost_usd > 0)
+        g_string_append_printf(out, "      %.4g USD a step\n", best->cost_usd);
+    g_autofree char *energy = rh_text_amount(best->energy.total_j, "J");
+    if (objective == RH_OBJECTIVE_ENERGY && best->energy.total_j > 0)
+        g_string_append_printf(out, "      %s a step\n", energy);
+}
+
+/* The first line, wrapped where a layout needs many words. */
+static void append_title(GString *out, const char *label, const char *title,
+                         const RhReportStyle *style)
+{
+    g_autofree char *line = g_strdup_printf("%s: %s", label, title);
+    g_autoptr(GString) wrapped = g_string_new(NULL);
+    rh_text_wrap(wrapped, line, 6, 79);
+    g_string_truncate(wrapped, wrapped->len - 1); /* its newline */
+    g_string_append_printf(out, "%s%s%s\n", RH_TEXT_BOLD(style), wrapped->str,
+                           RH_TEXT_PLAIN(style));
+}
+
+/* The answer is what stands first: `label`, or what is best beside others. */
+static void append_best(GString *out, const char *label, const RhRehearsal *best,
+                        RhObjective objective, const RhReportStyle *style)
+{
+    g_autofree char *title = rh_layout_title(&best->layout);
+    g_autofree char *step = rh_quantity_format(best->step_time_s, RH_QUANTITY_S, 3);
+    g_autofree char *tokens = rh_text_rate(best->tokens_per_s_per_gpu);
+    append_title(out, label, title, style);
+    bool known = best->events_count > 0;
+    g_autofree char *number = rh_text_number(100 * rh_report_error_frac(best), 2);
+    g_autofree char *error =
+        rh_report_error_frac(best) > 0 ? g_strdup_printf(" +-%s %%", number) : g_strdup("");
+    g_string_append_printf(
+        out, "      %s%s/step%s   %s%.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n",
+        known ? "" : "at least ", step, error, known ? "" : "at most ", 100 * best->mfu_frac,
+        tokens, rh_report_unit(best->pictures), rh_text_gib(best->memory.peak_bytes),
+        rh_text_gib(best->memory_capacity_bytes));
+    append_objective(out, best, objective);
+    if (!rh_report_mfu_plain(best)) {
+        g_autofree char *peak = rh_report_mfu_peak(best);
+        g_string_append_printf(out, "      MFU %s\n", peak);
+    }
+    g_string_append_c(out, '\n');
+}
+
+/* -v: each layout in the form that -s takes. */
+static void append_layouts(GString *out, const RhPlan *plan)
+{
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        g_autofree char *layout = rh_layout_format(&r->layout);
+        g_string_append_printf(out, "#%u %s\n", i + 1, layout);
+    }
+}
+
+/* Of --stack any: what each framework came to, the best first. */
+static void append_others(GString *out, const RhPlan *plan)
+{
+    if (!plan->others)
+        return;
+    const RhPlanOther *best = &g_array_index(plan->others, RhPlanOther, 0);
+    double bar = rh_report_error_frac(g_ptr_array_index(plan->entries, 0));
+    for (guint i = 0; i < plan->others->len; i++) {
+        const RhPlanOther *other = &g_array_index(plan->others, RhPlanOther, i);
+        g_autofree char *title = rh_layout_title(&other->layout);
+        g_autofree char *step = rh_quantity_format(other->step_time_s, RH_QUANTITY_S, 3);
+        double more = other->step_time_s / best->step_time_s - 1;
+        const char *tie = i > 0 && more < bar ? " (a tie within the error bar)" : "";
+        g_autofree char *line =
+            other->refused
+                ? g_strdup_printf("%s: none of these: %s", other->stack, other->refused)
+                : g_strdup_printf("%s: %s/step, %+.1f %%%s, %.1f GiB: %s", other->stack, step,
+                                  100 * more, tie, rh_text_gib(other->peak_bytes), title);
+        rh_report_append_labelled(out, "runs in", line);
+    }
+    g_string_append_c(out, '\n');
+}
+
+static void append_why(GString *out, const RhPlan *plan)
+{
+    if (plan->entries->len < 2)
+        return;
+    g_autofree char *reason = rh_report_reason(g_ptr_array_index(plan->entries, 0),
+                                               g_ptr_array_index(plan->entries, 1), "#2");
+    if (reason)
+        rh_report_append_labelled(out, "why 1", reason);
+}
+
+/* Which plans were performed by merged ranks, and why. */
+static void append_approximate(GString *out, const RhPlan *plan)
+{
+    g_autoptr(GString) text = g_string_new(NULL);
+    const char *why = NULL;
+    for (guint i = 0; i < plan->entries->len; i++) {
+        const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
+        if (!r->approximate)
+            continue;
+        g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
+        why = why ? why : r->approximate_why;
+    }
+    if (!why)
+        return;
+    g_string_append_printf(text, ": %s", why);
+    rh_report_append_labelled(out, "approximate", text->str);
+}
+
+/* The quickest that is less sure to fit: what it would gain, and its odds; -v: what these are of. Where it gains much it is a
+ * row of the table. */
+static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle *style)
+{
+    const RhRehearsal *r = plan->fuller;
+    if (!r)
+        return;
+    bool row = rh_report_fuller_is_row(plan);
+    g_autofree char *title = rh_layout_title(&r->layout);
+    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
+    g_autofree char *odds = style->verbosity > 0 ? rh_report_odds(r) : rh_report_odds_brief(r);
+    g_autofree char *line = g_strdup_printf(
+        "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB; %s; --risk %.0f%% ranks it", title, step,
+        100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
+        rh_text_gib(r->memory_capacity_bytes), odds, ceil(100 * r->risk_frac));
+    rh_report_append_labelled(out, row ? "!" : "fuller", line);
+}
+
+static void append_too_large(GString *out, const RhPlan *plan)
+{
+    if (plan->too_large_count == 0)
+        return;
+    g_autofree char *count = rh_text_count(plan->too_large_count);
+    g_string_append_printf(out, "%s left out, of more tasks than a search rehearses; ", count);
+}
+
+static void append_lost(GString *out, const RhPlan *plan)
+{
+    if (plan->lost_count > 0)
+        g_string_append_printf(out,
+                               "%" G_GINT64_FORMAT " left out, as memory ran out in each "
+                               "rehearsal of theirs; ",
+                               plan->lost_count);
+    if (plan->unperformed_count > 0)
+        g_string_append_printf(out,
+                               "for want of memory %" G_GINT64_FORMAT " not performed again "
+                               "with every byte as a flow; ",
+                               plan->unperformed_count);
+}
+
+static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions *options,
+                          const RhReportStyle *style)
+{
+    g_autofree char *legal = rh_text_count(plan->legal_count);
+    g_autofree char *fit = rh_text_count(plan->fit_count);
+    g_autofree char *roomy = rh_text_count(plan->roomy_count);
+    g_autofree char *rehearsed = rh_text_count(plan->rehearsed_count);
+    double capacity =
+        ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->memory_capacity_bytes;
+    g_autofree char *within = plan->roomy_count == plan->fit_count || style->verbosity == 0
+                                  ? g_strdup("")
+                                  : g_strdup_printf(", %s within %.0f %% of the memory", roomy,
+                                                    100 * plan->ranked_bytes / capacity);
+    g_autoptr(GString) text = g_string_new(NULL);
+    /* Wrapped with a time of this width, whatever it took: equal plans have equal lines. */
+    static const char reserved[] = "9999.9";
+    g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
+    if (plan->cuts_count > 0) {
+        g_autofree char *cuts = rh_text_count(plan->cuts_count);
+        g_autofree char *opened = rh_text_count(plan->cuts_opened_count);
+        g_string_printf(text, "%s cuts of the model, %s looked into; of their layouts ", cuts,
+                        opened);
+    }
+    g_string_append_printf(text, "%s legal, %s fit%s, %s rehearsed%s%s%s; ", legal, fit, within,
+                           rehearsed, style->timeless ? "" : " in\u00a0",
+                           style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s");
+    append_too_large(text, plan);
+    append_lost(text, plan);
+    rh_report_append_proof(text, plan, options);
+    g_autoptr(GString) wrapped = g_string_new(NULL);
+    rh_report_append_labelled(wrapped, "layouts", text->str);
+    g_string_replace(wrapped, reserved, spent, 1);
+    g_string_replace(wrapped, "\u00a0", " ", 0);
+    g_string_append(out, wrapped->str);
+}
+
+static void append_next(GString *out, const RhReportStyle *style)
+{
+    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
+    if (path)
+        g_string_append_printf(out, "next: rehearse explain %s#1\n", path);
+    else
+        g_string_append(out,
+                        "next: the same with -o plan.json; then rehearse explain plan.json#1\n");
+}
+
+char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
+                          const RhReportStyle *style)
+{
+    GString *out = g_string_new(NULL);
+    if (plan->entries->len == 0) {
+        rh_report_append_no_plan(out, q, plan, options, style);
+        return g_string_free(out, FALSE);
+    }
+    g_autoptr(GPtrArray) watches = rh_report_plan_warnings(q, plan, options);
+    if (plan->beside)
+        rh_report_append_beside(out, plan, options->gap_frac);
+    append_best(out,
+                plan->lost_may_win ? "best of those that this machine had the memory to rehearse"
+                : plan->unsafe     ? "best, but it may run out of memory"
+                : plan->beside     ? "alone"
+                                   : "best",
+                g_ptr_array_index(plan->entries, 0), options->objective, style);
+    rh_report_append_plan_table(out, plan, options);
+    g_string_append_c(out, '\n');
+    append_others(out, plan);
+    rh_report_append_families(out, plan);
+    append_why(out, plan);
+    rh_report_near_batches(out, q->c, plan);
+    rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
+    if (options->objective == RH_OBJECTIVE_COST)
+        rh_report_price(out, q->platform_spec, q->hardware);
+    append_fuller(out, plan, style);
+    rh_report_warnings_text(out, watches);
+    append_approximate(out, plan);
+    rh_report_append_near_misses(out, plan, style->verbosity > 0 ? G_MAXUINT : 1);
+    if (style->verbosity > 0)
+        append_layouts(out, plan);
+    append_counts(out, plan, options, style);
+    rh_report_unsearched(out, plan);
+    rh_report_sources(out, q);
+    append_next(out, style);
+    return g_string_free(out, FALSE);
+}

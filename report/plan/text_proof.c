@@ -1,0 +1,76 @@
+#include "report/plan/text_proof.h"
+
+#include <math.h>
+
+#include "report/format.h"
+
+/* "A printed step is sensitive: ..., move it by up to 1 %" */
+static void append_sensitive(GString *text, double frac)
+{
+    g_string_append_printf(
+        text,
+        "a printed step is sensitive: kernels longer by 1e-10, or flows for idle "
+        "timers, move it by up to %.1g %%",
+        100 * frac);
+}
+
+/* Long steps are rehearsed with fewer micro-batches; the first row was whole, too. */
+static void append_steady(GString *text, const RhPlan *plan)
+{
+    if (plan->steady_count > 0)
+        g_string_append_printf(text,
+                               "; %" G_GINT64_FORMAT " of the steps are extrapolated from fewer "
+                               "micro-batches (the first row's: off by %.1g %%)",
+                               plan->steady_count, 100 * fmax(plan->steady_apart_frac, 1e-5));
+}
+
+/* What cannot be better than which row: behind the first they are the best of what was rehearsed. */
+static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+{
+    guint rows = plan->beside ? (guint)options->top : plan->entries->len;
+    if (options->variants)
+        g_string_append_printf(text, "proved: no layout left can beat #%u by more than", rows);
+    else if (options->every_row || plan->beside)
+        g_string_append_printf(text, "proved: no kind left can beat #%u by more than", rows);
+    else
+        g_string_append(text, "proved: no layout left can beat #1 by more than");
+}
+
+/* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
+static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+{
+    double sensitive = rh_plan_sensitive_frac(plan);
+    g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
+    append_what(text, plan, options);
+    g_string_append_printf(text, " %s %%", gap);
+    append_steady(text, plan);
+    if (sensitive > 0) {
+        g_string_append(text, "; ");
+        append_sensitive(text, sensitive);
+        g_string_append(text, ": rows no further apart than that may change places");
+    }
+}
+
+void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+{
+    double sensitive = rh_plan_sensitive_frac(plan);
+    if (options->quick)
+        g_string_append(text, "not proved: --quick chooses by lower bounds");
+    else if (plan->proved)
+        append_proved(text, plan, options);
+    else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
+        g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
+                               rh_objective_name(options->objective));
+    else if (plan->estimated && !plan->timed_out)
+        g_string_append(text, "not proved: where messages go over TCP the bounds are estimates");
+    else if (sensitive > 0) {
+        g_string_append(text, "not proved: ");
+        append_sensitive(text, sensitive);
+    } else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
+        g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
+                               plan->proof_bound_s);
+    else
+        g_string_append(text, "not proved");
+    if (plan->timed_out)
+        g_string_append(text, "; stopped by --timeout");
+}

@@ -1,0 +1,10 @@
+#pragma once
+/* The knobs that no search goes through unasked (strategies/search/unsearched.h), as text and JSON. */
+#include "base/json.h"
+#include "strategies/search/plan.h"
+
+/* "not tried: ...", and "also: ...: changes the numerics". */
+void rh_report_unsearched(GString *out, const RhPlan *plan);
+void rh_report_unsearched_markdown(GString *out, const RhPlan *plan);
+/* The list "not_tried". */
+void rh_put_unsearched(RhJsonWriter *w, const RhPlan *plan);

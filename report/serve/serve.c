@@ -1,0 +1,345 @@
+/* What the requests of a service lived through, as text. */
+#include "report/serve/serve.h"
+
+#include <math.h>
+
+#include "base/table.h"
+#include "report/format.h"
+#include "report/serve/serve_words.h"
+#include "report/warnings.h"
+
+static char *seconds(double value_s)
+{
+    return isfinite(value_s) ? rh_quantity_format(value_s, RH_QUANTITY_S, 3) : g_strdup("-");
+}
+
+/* "±4 %", of the mean; "" where it is not known. */
+static char *half_width(const RhEstimate *e)
+{
+    double frac = e->value > 0 ? (e->high - e->low) / 2 / e->value : (double)NAN;
+    return isfinite(frac) ? g_strdup_printf("±%.*f %%", frac < 0.095 ? 1 : 0, 100 * frac)
+                          : g_strdup("");
+}
+
+static void add_row(RhTable *t, const char *name, const RhServedSpread *s)
+{
+    if (s->count == 0)
+        return;
+    g_autofree char *mean = seconds(s->mean.value), *half = half_width(&s->mean),
+                    *p50 = seconds(s->p50.value), *p90 = seconds(s->p90.value),
+                    *p99 = seconds(s->p99.value);
+    rh_table_rowf(t, "%s|%s|%s|%s|%s|%s", name, mean, half, p50, p90, p99);
+}
+
+static void append_metrics(GString *out, const RhServiceMetrics *o)
+{
+    if (o->metrics[RH_METRIC_E2E].count == 0) /* nobody lived through anything */
+        return;
+    g_string_append_c(out, '\n');
+    g_autoptr(RhTable) t = rh_table_new("<><>>>");
+    rh_table_rowf(t, "|mean||p50|p90|p99");
+    for (int m = 0; m < RH_METRIC_LAST; m++) {
+        if (!o->once)
+            add_row(t, rh_metric_about((RhMetric)m), &o->metrics[m]);
+        else if (m == RH_METRIC_TTFT) /* that is the answer */
+            add_row(t, "time to the answer", &o->metrics[m]);
+        for (int p = 0; m == RH_METRIC_TTFT && p < RH_TTFT_LAST; p++) {
+            bool pass = o->once && p == RH_TTFT_PREFILL;
+            g_autofree char *name =
+                g_strdup_printf("  %s", pass ? "pass" : rh_ttft_part_name((RhTtftPart)p));
+            if (o->ttft_parts[p].mean.value > 0)
+                add_row(t, name, &o->ttft_parts[p]);
+        }
+    }
+    rh_table_append(t, out, "");
+}
+
+/* "ttft p99<5 s    kept: 99.4 % within" */
+static void append_levels(GString *out, const RhServiceMetrics *o, const RhSlos *slos)
+{
+    g_autoptr(RhTable) t = rh_table_new("<<<");
+    for (int32_t k = 0; k < slos->count; k++) {
+        const RhSlo *slo = &slos->list[k];
+        const RhSloVerdict *v = &o->verdicts[k];
+        g_autofree char *level = rh_slo_text(slo);
+        g_autofree char *mean = slo->share > 0 ? NULL : seconds(v->measured);
+        g_autofree char *within = mean ? g_strdup_printf("the mean is %s", mean)
+                                       : g_strdup_printf("%.4g %% are within", 100 * v->measured);
+        rh_table_rowf(t, "%s|%s|%s", level,
+                      v->kept_surely   ? "kept"
+                      : v->kept_likely ? "kept, if not so far off as the error bar"
+                      : v->kept        ? "kept, perhaps by luck"
+                                       : "BROKEN",
+                      isnan(v->measured) ? "nothing to judge by" : within);
+    }
+    if (slos->count > 0)
+        g_string_append_c(out, '\n');
+    rh_table_append(t, out, "");
+}
+
+/* "; 12 given up by their clients (no first token in 10 s)" */
+static void append_given_up(GString *line, const RhServeQuestion *q, const RhServiceMetrics *o)
+{
+    if (o->timed_out_count == 0)
+        return;
+    double first_s = q->client->ttft_patience_s, end_s = q->client->e2e_patience_s;
+    g_autofree char *first = seconds(first_s), *end = seconds(end_s);
+    g_string_append_printf(line, "; %" G_GINT64_FORMAT " given up by %s client%s (",
+                           o->timed_out_count, o->timed_out_count == 1 ? "its" : "their",
+                           o->timed_out_count == 1 ? "" : "s");
+    if (first_s > 0)
+        g_string_append_printf(line, "no first token in %s", first);
+    if (end_s > 0)
+        g_string_append_printf(line, "%sno last one in %s", first_s > 0 ? ", or " : "", end);
+    g_string_append_c(line, ')');
+}
+
+static void append_in_vain(GString *line, const RhServiceResult *r)
+{
+    g_autofree char *read = rh_text_large((double)r->prompt_tokens_lost),
+                    *made = rh_text_large((double)r->tokens_lost);
+    bool makes = r->tokens_lost > 0 && !r->once;
+    if (r->prompt_tokens_lost > 0 && makes)
+        g_string_append_printf(line, "; %s tokens read and %s made in vain", read, made);
+    else if (r->prompt_tokens_lost > 0)
+        g_string_append_printf(line, "; %s tokens read in vain", read);
+    else if (makes)
+        g_string_append_printf(line, "; %s tokens made in vain", made);
+}
+
+static void append_counts(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
+                          const RhServiceMetrics *o)
+{
+    g_autofree char *count = rh_text_count(o->requests_count),
+                    *done = rh_text_count(o->completed_count);
+    g_autofree char *in = rh_text_large((double)o->tokens_in),
+                    *generated = rh_text_large((double)o->tokens_out);
+    g_autofree char *span = seconds(r->duration_s), *steady = seconds(o->window_s),
+                    *from = seconds(o->window_begin_s);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_append_printf(line, "%s, %s", q->requests, q->arrivals);
+    if (q->list->skipped_count > 0)
+        g_string_append_printf(line, "; %" G_GINT64_FORMAT " malformed line%s left out",
+                               q->list->skipped_count, q->list->skipped_count == 1 ? "" : "s");
+    g_string_append(out, "\nrequests: ");
+    rh_text_wrap(out, line->str, 10, 79);
+    g_string_printf(line, "%s of %s, ", done, count);
+    if (!o->once)
+        g_string_append_printf(line, "%s tokens in, %s out, ", in, generated);
+    g_string_append_printf(line, "over %s", span);
+    if (o->steady)
+        g_string_append_printf(line, " (rates are those of the steady %s from %s on)", steady,
+                               from);
+    if (o->refused_count > 0)
+        g_string_append_printf(
+            line, "; %" G_GINT64_FORMAT " refused: too long for the cache or the model",
+            o->refused_count);
+    if (o->unfinished_count > 0)
+        g_string_append_printf(line, "; %" G_GINT64_FORMAT " unfinished", o->unfinished_count);
+    append_given_up(line, q, o);
+    append_in_vain(line, r);
+    if (o->preempted_count > 0)
+        g_string_append_printf(line, "; %" G_GINT64_FORMAT " times one was put out and begun again",
+                               o->preempted_count);
+    g_string_append(out, "done:     ");
+    rh_text_wrap(out, line->str, 10, 79);
+}
+
+/* What failures cost: the same requests without them. */
+static void append_failures(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
+                            const RhServiceMetrics *o)
+{
+    if (!r->fails)
+        return;
+    RhServiceMetrics u = rh_service_metrics(q->unharmed, q->slos);
+    g_autofree char *down = seconds(r->failures_count > 0 ? r->down_s / r->failures_count : 0);
+    g_autofree char *mean = seconds(o->metrics[RH_METRIC_TTFT].mean.value),
+                    *mean_u = seconds(u.metrics[RH_METRIC_TTFT].mean.value),
+                    *p99 = seconds(o->metrics[RH_METRIC_TTFT].p99.value),
+                    *p99_u = seconds(u.metrics[RH_METRIC_TTFT].p99.value);
+    g_autofree char *good = rh_text_number(o->goodput_per_s, 3),
+                    *good_u = rh_text_number(u.goodput_per_s, 3);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line, "%d", r->failures_count);
+    if (r->failures_count > 0)
+        g_string_append_printf(line, ", the server away for %s%s", down,
+                               r->failures_count > 1 ? " each time" : "");
+    g_string_append_printf(line,
+                           "; %" G_GINT64_FORMAT " request%s sent again, %" G_GINT64_FORMAT
+                           " lost. First tokens take %s in the mean and %s at p99, without "
+                           "failures %s and %s; goodput is %s requests/s, without them %s",
+                           o->resent_count, o->resent_count == 1 ? "" : "s", o->lost_count, mean,
+                           p99, mean_u, p99_u, good, good_u);
+    g_string_append(out, "failures: ");
+    rh_text_wrap(out, line->str, 10, 79);
+}
+
+static void append_tiers(GString *line, const RhServiceResult *r)
+{
+    double prompts = (double)(r->tokens_in + r->tokens_found);
+    g_autofree char *load = seconds(r->load_s);
+    if (r->tiers && prompts > 0)
+        g_string_append_printf(
+            line,
+            ", %.3g %% came from host memory and %.3g %% from drives, whose links were busy for %s",
+            100 * (double)r->tokens_loaded[RH_CACHE_TIER_HOST] / prompts,
+            100 * (double)r->tokens_loaded[RH_CACHE_TIER_NVME] / prompts, load);
+}
+
+static void append_scaling(GString *out, const RhServiceResult *r)
+{
+    if (!r->scales)
+        return;
+    g_autofree char *start = seconds(r->start_s), *there = rh_text_number(r->gpu_s / 3600, 4);
+    g_autofree char *line = g_strdup_printf(
+        "%d server%s at most, %d started in %s each; GPUs were there for %s hours, %.3g in the mean",
+        r->replicas_most, r->replicas_most == 1 ? "" : "s", r->starts, start, there,
+        r->gpu_s / fmax(r->duration_s, 1e-9));
+    g_string_append(out, "scaling:  ");
+    rh_text_wrap(out, line, 10, 79);
+}
+
+static void append_energy(GString *out, const RhServiceMetrics *o)
+{
+    if (o->once && isfinite(o->energy_j_per_request))
+        g_string_append_printf(out, "energy:   %.3g J a request, %.3g kWh per million\n",
+                               o->energy_j_per_request, o->energy_j_per_request / 3.6);
+    else if (isfinite(o->energy_j_per_token))
+        g_string_append_printf(out, "energy:   %.3g J a token, %.3g kWh per million\n",
+                               o->energy_j_per_token, o->energy_j_per_token / 3.6);
+}
+
+/* Of a model that is asked once. */
+static void append_batches(GString *out, const RhServiceResult *r)
+{
+    int64_t batches = r->iterations_stepped + r->iterations_skipped;
+    g_autofree char *count = rh_text_large((double)batches);
+    g_autofree char *mean = batches > 0 ? g_strdup_printf(" of %.3g in the mean",
+                                                          (double)r->tokens_out / (double)batches)
+                                        : g_strdup("");
+    g_autofree char *line = g_strdup_printf("a batch under way %.3g %% of the time, %s batches%s",
+                                            100 * r->window.busy_frac, count, mean);
+    g_string_append(out, "servers:  ");
+    rh_text_wrap(out, line, 10, 79);
+}
+
+/* That a server works says little of how much: a batch of one sequence keeps it at work, too. */
+static void append_servers(GString *out, const RhServiceResult *r, const RhServiceMetrics *o)
+{
+    double all = (double)(r->iterations_stepped + r->iterations_skipped);
+    g_autofree char *iterations = rh_text_large(all),
+                    *number = rh_text_number(o->sequences_mean, 3),
+                    *sequences = o->completed_count == o->requests_count
+                                     ? g_strdup_printf(" %s sequences at once in the mean,", number)
+                                     : g_strdup("");
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(
+        line,
+        "a batch under way %.3g %% of the time,%s cache %.3g %% full at its peak, %s iterations",
+        100 * r->window.busy_frac, sequences, 100 * r->kv_peak_frac, iterations);
+    if (r->remembers)
+        g_string_append_printf(line, "; %.3g %% of the prompts' tokens were in the cache",
+                               100 * rh_found_frac(r));
+    append_tiers(line, r);
+    g_string_append(out, "servers:  ");
+    rh_text_wrap(out, line->str, 10, 79);
+}
+
+/* Rotated positions go on, and are served here; servers take the number in the model's file for a limit. */
+static void append_beyond(GString *out, const RhServeQuestion *q, const RhServiceResult *result)
+{
+    const RhModel *model = q->q->c->model;
+    bool goes_on = model->positions > 0 && model->position != RH_POSITION_LEARNED;
+    int64_t beyond = 0;
+    for (guint i = 0; goes_on && rh_model_makes_tokens(model) && i < q->list->list->len; i++) {
+        const RhRequest *r = &g_array_index(q->list->list, RhRequest, i);
+        bool served =
+            g_array_index(result->served, RhRequestRecord, i).outcome != RH_SERVED_REFUSED;
+        beyond += served && (int64_t)r->input_tokens + r->output_tokens > model->positions;
+    }
+    if (beyond == 0)
+        return;
+    g_autofree char *count = rh_text_count(beyond), *most = rh_text_count(model->positions);
+    g_autofree char *line = g_strdup_printf(
+        "%s request%s longer than the %s positions of the model's file: servers refuse such ones "
+        "unless they are told to take more",
+        count, beyond == 1 ? " is" : "s are", most);
+    g_string_append(out, "watch:    ");
+    rh_text_wrap(out, line, 10, 79);
+}
+
+/* By which bar levels are judged that have none of their own. */
+static void append_widest(GString *out, const RhSlos *slos)
+{
+    if (slos->count == 0 || !slos->allowance.widest_of)
+        return;
+    g_autofree char *widest = rh_report_widest(&slos->allowance);
+    g_autofree char *line = g_strconcat("levels are judged by ", widest, NULL);
+    g_string_append(out, "           ");
+    rh_text_wrap(out, line, 11, 79);
+}
+
+/* More comes than is served. */
+static void append_overload(GString *out, const RhServiceMetrics *o)
+{
+    if (!o->overloaded)
+        return;
+    g_autofree char *came = rh_text_number(o->offered_per_s, 3),
+                    *served = rh_text_number(o->request_rate_per_s, 3);
+    g_string_append_printf(out,
+                           "OVERLOADED: %s requests/s came, %s/s were served: the queue grows "
+                           "without end\n"
+                           "      (times below are those of a sample that ended)\n",
+                           came, served);
+}
+
+char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
+                           const RhServiceMetrics *o, const RhReportStyle *style)
+{
+    GString *out = g_string_new(NULL);
+    const char *bold = style->colored ? "\033[1m" : "", *plain = style->colored ? "\033[0m" : "";
+    g_autofree char *rate = rh_text_number(o->request_rate_per_s, 3),
+                    *tokens = rh_text_rate(o->tokens_per_s),
+                    *each = rh_text_rate(o->tokens_per_s_per_gpu),
+                    *share = rh_text_number(o->request_rate_per_s / MAX(r->gpus, 1), 3);
+    if (o->completed_count == 0)
+        g_string_append_printf(out, "%sno request is answered%s%s", bold, plain,
+                               o->refused_count == o->requests_count
+                                   ? ": each is too long for the cache or the model"
+                                   : "");
+    else if (o->once)
+        g_string_append_printf(out, "%s%s requests/s%s (%s per GPU)", bold, rate, plain, share);
+    else
+        g_string_append_printf(out, "%s%s requests/s, %s tokens/s%s (%s per GPU)", bold, rate,
+                               tokens, plain, each);
+    if (q->slos->count > 0)
+        g_string_append_printf(out, ", %.4g %% within every limit", 100 * o->slo_met_frac);
+    g_string_append_c(out, '\n');
+    append_overload(out, o);
+    g_string_append_printf(out, "%s on %d GPU%s\n", q->deployment, r->gpus,
+                           r->gpus == 1 ? "" : "s");
+    rh_report_service_cost(out, o, &q->q->c->platform->price_usd_per_gpu_hour, "");
+    append_metrics(out, o);
+    append_levels(out, o, q->slos);
+    append_counts(out, q, r, o);
+    if (o->once)
+        append_batches(out, r);
+    else
+        append_servers(out, r, o);
+    append_scaling(out, r);
+    append_failures(out, q, r, o);
+    append_energy(out, o);
+    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond);
+    rh_report_warnings_text(out, watches);
+    append_beyond(out, q, r);
+    if (o->completed_count > 0) {
+        g_string_append(
+            out, "±: 95 %, of chance in arrivals and lengths; not of the model of the server\n");
+        rh_report_served_trust(out, q->trust);
+        append_widest(out, q->slos);
+    }
+    if (!style->saved_as)
+        g_string_append(out,
+                        "next: the same with -o requests.csv: what each request lived through\n");
+    return g_string_free(out, FALSE);
+}

@@ -1,0 +1,68 @@
+/* How far off what is said of a service may be. */
+#include "report/format.h"
+#include "report/serve/serve_words.h"
+
+/* "13 %", "4.2 %" */
+static char *percent(double frac)
+{
+    return g_strdup_printf("%.*f %%", frac < 0.095 ? 1 : 0, 100 * frac);
+}
+
+static char *words_of(const RhServedBar *bar)
+{
+    g_autofree char *ttft = percent(bar->ttft_frac), *tpot = percent(bar->tpot_frac),
+                    *fitted = bar->fitted > 0
+                                  ? g_strdup_printf("; constants were fitted to %d", bar->fitted)
+                                  : g_strdup("");
+    return g_strdup_printf(
+        "first token ±%s, per token ±%s: within that were %.0f %% of %d published rows of %d "
+        "model%s (%s on %s, %s%s%s%s)",
+        ttft, tpot, 100 * RH_RECORD_SHARE, bar->rows, bar->models, bar->models == 1 ? "" : "s",
+        bar->scheduler, bar->device ? bar->device : bar->generation, bar->kind,
+        bar->apart ? ", two pools" : "", bar->starved ? ", the cache full" : "", fitted);
+}
+
+char *rh_report_widest(const RhSloAllowance *a)
+{
+    g_autofree char *ttft = percent(a->ttft_frac), *tpot = percent(a->tpot_frac);
+    return g_strdup_printf("the widest bar of %s models on any device, ±%s and ±%s", a->widest_of,
+                           ttft, tpot);
+}
+
+void rh_report_served_trust(GString *out, const RhServeErrorBars *trust)
+{
+    if (!trust)
+        return;
+    g_autofree char *line =
+        trust->bar ? words_of(trust->bar) : g_strdup_printf("not known: %s", trust->why_not);
+    g_string_append(out, "error bar: ");
+    rh_text_wrap(out, line, 11, 79);
+}
+
+void rh_put_served_trust(RhJsonWriter *w, const RhServeErrorBars *trust)
+{
+    if (!trust) {
+        rh_json_put_null(w, "error_bar");
+        return;
+    }
+    const RhServedBar *bar = trust->bar;
+    rh_json_begin_object(w, "error_bar");
+    if (bar) {
+        rh_json_put_number(w, "ttft_frac", bar->ttft_frac);
+        rh_json_put_number(w, "tpot_frac", bar->tpot_frac);
+        rh_json_put_int(w, "rows_count", bar->rows);
+        rh_json_put_int(w, "rows_fitted_count", bar->fitted);
+    } else {
+        rh_json_put_null(w, "ttft_frac");
+        rh_json_put_null(w, "tpot_frac");
+    }
+    rh_json_put_string(w, "why_not", trust->why_not);
+    rh_json_end_object(w);
+}
+
+void rh_put_allowances(RhJsonWriter *w, const RhServePlanOptions *options)
+{
+    rh_json_put_number(w, "ttft_allowance_frac", options->allowances[0].ttft_frac);
+    rh_json_put_number(w, "tpot_allowance_frac", options->allowances[0].tpot_frac);
+    rh_json_put_string(w, "allowance_widest_of", options->allowances[0].widest_of);
+}

@@ -1,0 +1,330 @@
+/* The best ways to serve, as text. */
+#include <math.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "report/format.h"
+#include "report/serve/serve.h"
+#include "report/serve/serve_words.h"
+#include "report/warnings.h"
+
+static char *number_or_dash(double value, RhQuantity kind)
+{
+    return isfinite(value) ? rh_quantity_format(value, kind, 3) : g_strdup("-");
+}
+
+/* "83 ms/412 ms" */
+static char *pair(const RhServedSpread *s)
+{
+    g_autofree char *p50 = number_or_dash(s->p50.value, RH_QUANTITY_S),
+                    *p99 = number_or_dash(s->p99.value, RH_QUANTITY_S);
+    return g_strdup_printf("%s/%s", p50, p99);
+}
+
+char *rh_report_servers(const RhDeployment *d)
+{
+    GString *out = g_string_new(NULL);
+    for (int32_t p = 0; p < d->pools_count; p++) {
+        const RhPool *pool = &d->pools[p];
+        g_string_append_printf(out, "%stp%d", p ? " + " : "", pool->tp);
+        if (pool->pp > 1)
+            g_string_append_printf(out, " pp%d", pool->pp);
+        if (pool->dp > 1)
+            g_string_append_printf(out, " dp%d", pool->dp);
+        if (pool->ep > 1)
+            g_string_append_printf(out, " ep%d", pool->ep);
+        if (pool->replicas > 1 || d->pools_count > 1)
+            g_string_append_printf(out, " x%d", pool->replicas);
+    }
+    return g_string_free(out, FALSE);
+}
+
+/* The level that breaks next, or "speed". Caller frees. */
+static char *binds(const RhServeEntry *e, const RhSlos *slos)
+{
+    if (e->binding < 0)
+        return g_strdup("speed");
+    g_autofree char *level = rh_slo_text(&slos->list[e->binding]);
+    return g_strdup_printf("%s%s", level, e->cache_full ? ", cache full" : "");
+}
+
+/* "64", or "16/128" of two pools that differ. Caller frees. */
+static char *limit_text(const RhDeployment *d, int32_t first, int32_t last)
+{
+    return d->pools_count < 2 || first == last ? g_strdup_printf("%d", first)
+                                               : g_strdup_printf("%d/%d", first, last);
+}
+
+static char *batch_text(const RhDeployment *d)
+{
+    return limit_text(d, d->pools[0].batch, d->pools[1].batch);
+}
+
+static char *chunk_text(const RhDeployment *d)
+{
+    return limit_text(d, d->pools[0].chunk, d->pools[1].chunk);
+}
+
+char *rh_report_limits(const RhServeEntry *e)
+{
+    const RhPool *pool = &e->deployment.pools[0];
+    if (e->outcome.once)
+        return g_strdup_printf("batch %d, window %d ms", pool->batch, pool->window);
+    g_autofree char *batch = batch_text(&e->deployment), *chunk = chunk_text(&e->deployment);
+    return g_strdup_printf("batch %s, chunk %s", batch, chunk);
+}
+
+static void append_once_table(GString *out, const RhServePlan *plan, int32_t top)
+{
+    g_autoptr(RhTable) t = rh_table_new("><>>>>>");
+    rh_table_rowf(t, "#|servers|batch|window|req/s|/GPU|answer p50/p99");
+    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        const RhPool *pool = &e->deployment.pools[0];
+        g_autofree char *text = rh_report_servers(&e->deployment),
+                        *rate = rh_text_number(e->rate_per_s, 3),
+                        *each = rh_text_number(e->rate_per_s / e->gpus, 3),
+                        *answer = pair(&e->outcome.metrics[RH_METRIC_E2E]);
+        rh_table_rowf(t, "%s%u|%s|%d|%d ms|%s|%s|%s", e->pareto ? "*" : "", i + 1, text,
+                      pool->batch, pool->window, rate, each, answer);
+    }
+    rh_table_append(t, out, "");
+}
+
+static void append_table(GString *out, const RhServePlan *plan, int32_t top)
+{
+    g_autoptr(RhTable) t = rh_table_new("><>>>>>>");
+    rh_table_rowf(t, "#|servers|batch|chunk|req/s|/GPU|TTFT p50/p99|TPOT p50/p99");
+    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        g_autofree char *text = rh_report_servers(&e->deployment),
+                        *batch = batch_text(&e->deployment), *chunk = chunk_text(&e->deployment),
+                        *rate = rh_text_number(e->rate_per_s, 3),
+                        *each = rh_text_number(e->rate_per_s / e->gpus, 3),
+                        *ttft = pair(&e->outcome.metrics[RH_METRIC_TTFT]),
+                        *tpot = pair(&e->outcome.metrics[RH_METRIC_TPOT]);
+        rh_table_rowf(t, "%s%u|%s|%s|%s|%s|%s|%s|%s", e->pareto ? "*" : "", i + 1, text, batch,
+                      chunk, rate, each, ttft, tpot);
+    }
+    rh_table_append(t, out, "");
+}
+
+/* Of those for which a higher rate, or fewer GPUs, was tried. */
+static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *slos, int32_t top)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
+        const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
+        g_autofree char *what = binds(e, slos);
+        if (e->broken_per_s > 0 || e->fewer_broke)
+            g_string_append_printf(line, "%s%u %s", line->len ? "; " : "", i + 1, what);
+    }
+    if (line->len == 0)
+        return;
+    g_string_append(out, "what binds: ");
+    rh_text_wrap(out, line->str, 12, 79);
+}
+
+static void append_counts(GString *out, const RhServeQuestion *q, const RhServePlan *plan)
+{
+    g_autofree char *legal = rh_text_count(plan->legal_count),
+                    *fit = rh_text_count(plan->fit_count),
+                    *simulated = rh_text_count(plan->simulated_count),
+                    *runs = rh_text_count(plan->runs_count);
+    g_autoptr(GString) line = g_string_new(NULL);
+    g_string_printf(line, "%s, %s", q->requests, q->arrivals);
+    g_string_append(out, "\nrequests:   ");
+    rh_text_wrap(out, line->str, 12, 79);
+    g_string_append_printf(out, "%s deployments, %s fit, %s simulated in %s runs%s\n", legal, fit,
+                           simulated, runs, plan->timed_out ? "; TIME WAS UP before all" : "");
+    if (plan->larger_count > 0)
+        g_string_append_printf(out,
+                               "left alone: %d other degree%s of servers, which need more GPUs by "
+                               "the closed form\n",
+                               plan->larger_count, plan->larger_count == 1 ? "" : "s");
+}
+
+void rh_report_levels(GString *out, const RhSlos *slos)
+{
+    for (int32_t k = 0; k < slos->count; k++) {
+        g_autofree char *level = rh_slo_text(&slos->list[k]);
+        g_string_append_printf(out, "%s%s", k ? ", " : "", level);
+    }
+}
+
+static void append_answer(GString *out, const RhServePlan *plan, const RhServePlanOptions *o,
+                          const RhFact *price, const char *bold, const char *plain)
+{
+    const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, 0);
+    g_autofree char *text = rh_report_servers(&e->deployment), *limits = rh_report_limits(e),
+                    *rate = rh_text_number(e->rate_per_s, 3),
+                    *tokens = rh_text_rate(e->outcome.tokens_per_s_per_gpu);
+    g_string_append_printf(out, "%sbest: %s, %s%s, on %d GPU%s of %s\n", bold, text, limits, plain,
+                           e->gpus, e->gpus == 1 ? "" : "s", e->deployment.server);
+    if (e->deployment.pools_count > 1)
+        g_string_append(out, "      the first read prompts, the second make tokens\n");
+    g_string_append_printf(out, "      %s%s requests/s", o->rate_per_s > 0 ? "" : "up to ", rate);
+    if (!e->outcome.once)
+        g_string_append_printf(out, ", %s tokens/s/GPU", tokens);
+    g_string_append(out, " within ");
+    rh_report_levels(out, &o->slos);
+    g_string_append_c(out, '\n');
+    rh_report_service_cost(out, &e->outcome, price, "      ");
+    g_string_append_c(out, '\n');
+}
+
+/* However few requests come. */
+static void append_unkept(GString *out, const RhServeMissed *u, const RhSlos *slos)
+{
+    g_autofree char *level = rh_slo_text(&slos->list[u->level]),
+                    *text = rh_deployment_format(&u->deployment),
+                    *least = rh_quantity_format(u->least_s, RH_QUANTITY_S, 3);
+    g_string_append_printf(
+        out, "%s: an empty server takes at least %s, the nearest being\n         %s\n", level,
+        least, text);
+}
+
+/* Requests that no deployment answers. */
+static void append_too_long(GString *out, const RhServeLargestCache *r)
+{
+    if (r->count == 0)
+        return;
+    g_autofree char *count = rh_text_count(r->count), *all = rh_text_count(r->all),
+                    *longest = rh_text_count(r->longest), *tokens = rh_text_count(r->tokens),
+                    *text = rh_deployment_format(&r->deployment);
+    g_string_append_printf(out,
+                           "too long for any cache: %s of %s requests, of up to %s tokens\n"
+                           "         the roomiest holds %s: %s\n",
+                           count, all, longest, tokens, text);
+}
+
+/* Requests that the best refuses, as its levels allow. */
+static void append_refused(GString *out, const RhServeEntry *best)
+{
+    if (best->outcome.refused_count == 0)
+        return;
+    g_autofree char *refused = rh_text_count(best->outcome.refused_count),
+                    *all = rh_text_count(best->outcome.requests_count);
+    g_string_append_printf(out, "refused by the first: %s of %s requests, too long for its cache\n",
+                           refused, all);
+}
+
+void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServePlanOptions *o)
+{
+    const RhServeEntry *e = &plan->nearest;
+    append_too_long(out, &plan->roomiest);
+    if (plan->roomiest.count > 0 && plan->roomiest.count == plan->roomiest.all)
+        return;
+    if (e->bound_per_s > 0) {
+        g_autofree char *text = rh_deployment_format(&e->deployment), *what = binds(e, &o->slos),
+                        *rate = rh_text_number(e->bound_per_s, 3);
+        g_string_append_printf(out, "nearest: %s\n         at most %s/s in closed form", text,
+                               rate);
+        if (e->broken_per_s > 0) {
+            g_autofree char *broken = rh_text_number(e->broken_per_s, 3);
+            g_string_append_printf(out, "; at %s/s what breaks is %s", broken, what);
+        }
+        g_string_append_c(out, '\n');
+    } else if (plan->unkept.least_s > 0) {
+        append_unkept(out, &plan->unkept, &o->slos);
+    } else if (!plan->timed_out) {
+        g_string_append(out, "a single sequence takes longer for a token than is allowed\n");
+    }
+}
+
+static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
+{
+    GString *out =
+        g_string_new(plan->timed_out ? "time was up before a deployment was found that keeps "
+                                     : "no deployment keeps ");
+    const RhServeEntry *e = &plan->nearest;
+    rh_report_levels(out, &o->slos);
+    if (o->rate_per_s > 0) {
+        g_autofree char *rate = rh_text_number(o->rate_per_s, 3);
+        g_string_append_printf(out, " at %s/s", rate);
+    }
+    g_string_append_printf(out, " on %d GPU%s\n", o->gpus, o->gpus == 1 ? "" : "s");
+    rh_report_serve_nearest(out, plan, o);
+    if (plan->timed_out)
+        g_string_append(out, "help: more time (--timeout)\n");
+    else if (plan->roomiest.count > 0)
+        g_string_append(out, "help: more GPUs for a server, a cache in 8 bits (-s kv=fp8), or "
+                             "shorter requests\n");
+    else if (e->bound_per_s <= 0 && plan->unkept.least_s > 0)
+        g_string_append(out, "help: a wider level, a quicker GPU, or more of them for a server\n");
+    else
+        g_string_append(
+            out, "help: more GPUs (--gpus, -p NAME:NODES), a wider level, or a lower rate\n");
+    return g_string_free(out, FALSE);
+}
+
+char *rh_report_chance(const RhServePlanOptions *o, bool parted)
+{
+    g_autofree char *part = parted ? g_strdup_printf(" (of about %d servers, where there are more, "
+                                                     "at their share of the rate)",
+                                                     RH_SERVE_PART)
+                                   : g_strdup("");
+    g_autofree char *draws =
+        g_strdup_printf(", and in each of %d further draws%s: in another %d times of %d",
+                        RH_SERVE_DRAWS, part, RH_SERVE_DRAWS, RH_SERVE_DRAWS + 1);
+    return g_strdup_printf("levels are kept at the bad end of 95 %% intervals of chance%s",
+                           o->drawn ? draws : "");
+}
+
+/* The best, at the rate that was asked or found. */
+static void append_next(GString *out, const RhServeQuestion *q, const RhServeEntry *best,
+                        const RhServePlanOptions *o)
+{
+    g_autofree char *text = rh_deployment_format(&best->deployment);
+    g_string_append(out, "next: rehearse serve-simulate");
+    rh_text_command(out, q->words);
+    if (o->rate_per_s <= 0) {
+        char rate[G_ASCII_DTOSTR_BUF_SIZE];
+        g_ascii_formatd(rate, sizeof rate, "%.6g", best->rate_per_s);
+        g_string_append_printf(out, " --rate %s/s", rate);
+    }
+    g_string_append_printf(out, " \\\n      -s %s\n", text);
+}
+
+/* By which bar levels are kept; caller frees. */
+static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
+{
+    static const char chance[] = "(--error-bar none: of chance alone)";
+    if (!rh_slo_allows(a))
+        return g_strdup("; the model of the server adds its own error, for which nothing is "
+                        "allowed");
+    if (!a->widest_of)
+        return g_strdup_printf(
+            ", and at the upper end of the error bar%s %s",
+            q->trust && q->trust->bar ? "" : " that one pool has whose cache is not full", chance);
+    g_autofree char *widest = rh_report_widest(a);
+    return g_strdup_printf(", and at the upper end of %s %s", widest, chance);
+}
+
+char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *plan,
+                                const RhServePlanOptions *o, int32_t top,
+                                const RhReportStyle *style)
+{
+    if (plan->entries->len == 0)
+        return nothing_text(plan, o);
+    GString *out = g_string_new(NULL);
+    append_answer(out, plan, o, &q->q->c->platform->price_usd_per_gpu_hour,
+                  style->colored ? "\033[1m" : "", style->colored ? "\033[0m" : "");
+    bool once = g_array_index(plan->entries, RhServeEntry, 0).outcome.once;
+    (once ? append_once_table : append_table)(out, plan, top);
+    g_string_append_printf(out, "* none has both more requests/s per GPU and less time per %s\n",
+                           once ? "answer" : "token");
+    append_binding(out, plan, &o->slos, top);
+    append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
+    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond);
+    rh_report_warnings_text(out, watches);
+    append_counts(out, q, plan);
+    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
+    rh_report_served_trust(out, q->trust);
+    g_autofree char *chance = rh_report_chance(o, best->part > 0);
+    g_autofree char *bar = bar_words(q, &o->allowances[best->deployment.pools_count > 1]);
+    g_autofree char *kept = g_strconcat(chance, bar, NULL);
+    rh_text_wrap(out, kept, 0, 79);
+    append_next(out, q, best, o);
+    return g_string_free(out, FALSE);
+}

@@ -1,7 +1,0 @@
-#pragma once
-/* How good is good enough: the bars of the suites, by group of cases. */
-#include "accuracy/validation.h"
-
-/* Adds to v->missed every bar that the cases do not meet. A case that could not be performed misses
- * one too. */
-void rh_bars_judge(RhValidation *v);

@@ -1,0 +1,18 @@
+#pragma once
+/* Published runs beside their predictions: every row of a table is translated
+ * (validate/cases/cases_translate.h), rehearsed on the folded engine, its memory taken from the closed
+ * form. Rows that say the same job are predicted once. */
+#include "accuracy/evaluation.h"
+#include "validate/cases/cases_table.h"
+
+typedef struct {
+    int32_t jobs;     /* processes at once, at least 1; changes nothing but time */
+    double timeout_s; /* of the whole; 0: none. Rows that it cuts off are skipped, and say so */
+    const char *only; /* rows whose source, model or note holds this; NULL: all */
+    void (*progress)(const char *what, int32_t done, int32_t total, void *user); /* may be NULL */
+    void *user;
+} RhCasesOptions;
+
+/* RH_ERROR_INPUT and RH_ERROR_IO of the rules; a row that cannot be said is no error. */
+RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                             GError **error);

@@ -1,0 +1,69 @@
+#pragma once
+/* What the words of published tables mean, as data (validate/data/published.json): a list of rules,
+ *
+ *     {"when": {"source": "Aleph Alpha*", "note": ["*kernel=torch;*"]}, "stack": "...",
+ *      "source": "where this fact stands"}
+ *
+ * A rule applies to a row whose cells match (all columns named; one of the patterns of each; * and
+ * ?, without regard to case). Each aspect of a run is said by the first rule in the file that applies
+ * and says it. A rule's "stands_in" tells what of the run is said by the nearest there is; it counts
+ * where the rule said something, or where it says nothing else. */
+#include "base/json.h"
+#include "validate/cases/cases_table.h"
+
+/* ROW(enum's word, key) */
+#define RH_CASE_ASPECTS(ROW)                                                                       \
+    ROW(SKIP, "skip")         /* why the run cannot be said */                                     \
+    ROW(STANDING, "standing") /* "from memory", "computed" */                                      \
+    ROW(FITTED, "fitted")     /* which constant of ours was fitted to rows like it */              \
+    ROW(TABLE, "table")       /* the table it stands in, all versions together */                  \
+    ROW(STEPS, "steps")       /* the same rows' source in calibrate/data/published-steps.csv */    \
+    ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                           \
+    ROW(SET, "set")           /* "nic.efficiency=0.5": a fact of the row's own cluster */          \
+    ROW(MODEL, "model")       /* catalogue name; sizes of the row go over it */                    \
+    ROW(SIZE, "size")         /* "layers=4": of the model, where no column holds it */             \
+    ROW(STACK, "stack")                                                                            \
+    ROW(RECIPE, "recipe")                                                                          \
+    ROW(LAYOUT, "layout")          /* knobs that no column holds: "etp1 vpp8" */                   \
+    ROW(OVERLAP, "tensor_overlap") /* "on": tensor collectives beside their GEMMs */               \
+    ROW(RECOMPUTE, "recompute")                                                                    \
+    ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                  \
+    ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */         \
+    ROW(WEIGHTS, "weights")     /* layers' in the recipe's format alone: "narrow"; or "wide" */    \
+    ROW(MOMENTS, "moments")     /* the optimizer's two: a name of RhMoments; else fp32 */          \
+    ROW(ZERO, "zero")                                                                              \
+    ROW(ROUNDS,                                                                                    \
+        "rounds") /* "8": a step ran as so many, each of its share of the batch and with   \
+                             no exchange among replicas */       \
+    ROW(MICROBATCH, "microbatch") /* a number, or "quickest": of 1, 2, 4, 8 that fits */           \
+    ROW(FLOPS, "flops")           /* what a figure of TFLOP/s counts: "model" */                   \
+    ROW(PEAK, "peak")     /* what a peak counts: "allocated", "reserved=1.05", so much of that */  \
+    ROW(SERVER, "server") /* a name of strategies/serve/servers */                                 \
+    ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                \
+    ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=128,kv=fp8" */              \
+    ROW(EXCHANGER, "exchanger")   /* a name of strategies/exchangers */                            \
+    ROW(GROUPS, "groups")         /* a token's experts are in so many of so many groups: "4/8" */  \
+    ROW(CLIENT, "client") /* "waves=10,spread=0.8": see validate/serving/served_translate.h */
+
+typedef enum {
+#define RH_CASE_ASPECT_WORD(word, key) RH_CASE_SAYS_##word,
+    RH_CASE_ASPECTS(RH_CASE_ASPECT_WORD)
+#undef RH_CASE_ASPECT_WORD
+        RH_CASE_SAYS_LAST,
+} RhCaseAspect;
+
+typedef struct RhCaseFacts RhCaseFacts;
+
+/* The file of the tree: published.json, of training, or served.json. RH_ERROR_INPUT with file:line:col,
+ * RH_ERROR_IO. */
+RhCaseFacts *rh_case_facts_load(bool serving, GError **error);
+void rh_case_facts_free(RhCaseFacts *facts);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseFacts, rh_case_facts_free)
+
+/* What is said of one row. */
+typedef struct {
+    const char *says[RH_CASE_SAYS_LAST]; /* interned; NULL: nothing */
+    GPtrArray *stands_in;                /* const char*, interned, in the order of the file */
+} RhCaseSaid;
+RhCaseSaid rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row);
+void rh_case_said_clear(RhCaseSaid *said);

@@ -1,0 +1,7 @@
+#pragma once
+/* How good is good enough: the bars of the suites, by group of cases. */
+#include "accuracy/validation.h"
+
+/* Adds to v->missed every bar that the cases do not meet. A case that could not be performed misses
+ * one too. */
+void rh_thresholds_judge(RhValidation *v);
