@@ -302,7 +302,7 @@ static double counted(const Stage *s, const RhModel *m)
 }
 
 /* Without layers: the logits of two micro-batches lie in halves of what were blocks of fp32, and so do
- * block costs (docs/model-workload.md). Besides, the gradient of the head's weights. */
+ * block costs (docs/theory/workload.md). Besides, the gradient of the head's weights. */
 static void logits_part_the_blocks_of_others(void)
 {
     for (int32_t tp = 1; tp <= 8; tp *= 2) {

@@ -1,5 +1,5 @@
 #pragma once
-/* Surfaces of all kernels that a device's tables tell, as a profile. Docs: docs/model-kernels.md. */
+/* Surfaces of all kernels that a device's tables tell, as a profile. Docs: docs/theory/kernels.md. */
 #include "calibrate/fit/fit_rows.h"
 #include "calibrate/surfaces/kernel_tables.h"
 #include "platforms/devices/device.h"

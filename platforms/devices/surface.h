@@ -10,7 +10,7 @@
  *          platforms/devices/forest.h, over what rh_surface_features() tells of a kernel
  *
  * The roofline is that of the device's data sheet, so that a change of its peak, bandwidth or power
- * limit shows. Which axes a kind has, rh_surface_at() says. Docs: docs/model-kernels.md; how a
+ * limit shows. Which axes a kind has, rh_surface_at() says. Docs: docs/theory/kernels.md; how a
  * surface comes about: calibrate/fit/fit_surface.h. */
 #include <glib.h>
 

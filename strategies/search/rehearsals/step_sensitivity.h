@@ -1,5 +1,5 @@
 #pragma once
-/* How far a step moves when next to nothing changes (docs/model-engine.md, "Steps that are sensitive"). */
+/* How far a step moves when next to nothing changes (docs/develop/engine.md, "Steps that are sensitive"). */
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/rehearsals/steady_state.h"
 

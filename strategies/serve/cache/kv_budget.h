@@ -1,6 +1,6 @@
 #pragma once
 /* What the memory of a server's GPU is taken by, and how much of a cache is left. Formulas and where they come from:
- * docs/model-serving.md, "Memory"; judged on start-up logs by validate/data/published-caches.csv. */
+ * docs/theory/serving.md, "Memory"; judged on start-up logs by validate/data/published-caches.csv. */
 #include "strategies/serve/cache/cache_tiers.h"
 #include "strategies/serve/iteration/iteration.h"
 

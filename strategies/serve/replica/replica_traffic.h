@@ -5,7 +5,7 @@
  * different nodes: those of the steps of its collectives, as the algorithms have them that its time was reckoned by,
  * a part of an all-to-all having a part of its rounds. Alone on their links the flows take no longer than the
  * exchanges were reckoned to take, so that the parts sum to the iteration. What a collective moves inside nodes, and
- * latencies, are with the work. docs/model-serving.md, "On one fabric with caches". */
+ * latencies, are with the work. docs/theory/serving.md, "On one fabric with caches". */
 #include "strategies/serve/iteration/iteration.h"
 
 #define RH_WIRE_PARTS 8
