@@ -293,7 +293,7 @@ static int show(const Asking *q, GError **error)
                                      o->why,
                                      hardware->price_usd_per_gpu_hour.value,
                                      hardware->gpus_per_node,
-                                     o->asking.options.allowances[0]};
+                                     *rh_serve_plan_allowance(o->plan, &o->asking.options)};
         questions[i] = &o->asking.in->question;
         rh_service_cells(&offers[i], q->sizes, cells);
     }

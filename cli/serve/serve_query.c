@@ -76,7 +76,7 @@ RhServing rh_serve_query_serving(const RhServeQuery *p)
                        .load = &p->in->c.job.load};
 }
 
-/* Of deployments of one pool, and of two: what nobody measured must not look better for it. */
+/* Of deployments of one pool, and of two: the bars that serve-simulate judges each by. */
 static void set_allowances(RhServeQuery *p)
 {
     RhServing serving = rh_serve_query_serving(p);
@@ -86,8 +86,6 @@ static void set_allowances(RhServeQuery *p)
         deployment.pools_count = 1 + two;
         p->options.allowances[two] = rh_served_allowance(&serving, &deployment);
     }
-    if (p->options.allowances[1].widest_of)
-        p->options.allowances[1] = p->options.allowances[0];
 }
 
 bool rh_serve_query_load(RhServeQuery *p, GError **error)

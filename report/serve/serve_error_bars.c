@@ -60,9 +60,9 @@ void rh_put_served_trust(RhJsonWriter *w, const RhServeErrorBars *trust)
     rh_json_end_object(w);
 }
 
-void rh_put_allowances(RhJsonWriter *w, const RhServePlanOptions *options)
+void rh_put_allowance(RhJsonWriter *w, const RhSloAllowance *allowance)
 {
-    rh_json_put_number(w, "ttft_allowance_frac", options->allowances[0].ttft_frac);
-    rh_json_put_number(w, "tpot_allowance_frac", options->allowances[0].tpot_frac);
-    rh_json_put_string(w, "allowance_widest_of", options->allowances[0].widest_of);
+    rh_json_put_number(w, "ttft_allowance_frac", allowance->ttft_frac);
+    rh_json_put_number(w, "tpot_allowance_frac", allowance->tpot_frac);
+    rh_json_put_string(w, "allowance_widest_of", allowance->widest_of);
 }

@@ -296,7 +296,7 @@ static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
     if (!a->widest_of)
         return g_strdup_printf(
             ", and at the upper end of the error bar%s %s",
-            q->trust && q->trust->bar ? "" : " that one pool has whose cache is not full", chance);
+            q->trust && q->trust->bar ? "" : " of services whose cache is not full", chance);
     g_autofree char *widest = rh_report_widest(a);
     return g_strdup_printf(", and at the upper end of %s %s", widest, chance);
 }
@@ -322,7 +322,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     rh_report_served_trust(out, q->trust);
     g_autofree char *chance = rh_report_chance(o, best->part > 0);
-    g_autofree char *bar = bar_words(q, &o->allowances[best->deployment.pools_count > 1]);
+    g_autofree char *bar = bar_words(q, rh_serve_plan_allowance(plan, o));
     g_autofree char *kept = g_strconcat(chance, bar, NULL);
     rh_text_wrap(out, kept, 0, 79);
     append_next(out, q, best, o);

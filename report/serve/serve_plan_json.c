@@ -75,7 +75,7 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     rh_put_served_trust(w, q->trust);
     g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond);
     rh_put_warnings(w, watches);
-    rh_put_allowances(w, o);
+    rh_put_allowance(w, rh_serve_plan_allowance(plan, o));
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }

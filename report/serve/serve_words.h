@@ -19,9 +19,9 @@ void rh_report_served_trust(GString *out, const RhServeErrorBars *trust);
 /* "the widest bar of dense models on any device, ±23 % and ±8.4 %"; caller frees. */
 char *rh_report_widest(const RhSloAllowance *allowance);
 void rh_put_served_trust(RhJsonWriter *w, const RhServeErrorBars *trust);
-/* Members "ttft_allowance_frac", "tpot_allowance_frac": how much longer times might be in one pool, and levels kept; and
+/* Members "ttft_allowance_frac", "tpot_allowance_frac": how much longer times might be, and levels kept; and
  * "allowance_widest_of": of which kind of models they are the widest, null where they are its own. */
-void rh_put_allowances(RhJsonWriter *w, const RhServePlanOptions *options);
+void rh_put_allowance(RhJsonWriter *w, const RhSloAllowance *allowance);
 /* Where nothing keeps the levels: lines on the deployment that comes nearest. */
 void rh_report_serve_nearest(GString *out, const RhServePlan *plan,
                              const RhServePlanOptions *options);

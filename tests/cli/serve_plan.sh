@@ -18,6 +18,10 @@ for rate in --find-rate '--rate 60/s'; do
     sed 's/^next: //' next.txt | bash | sed -n '1,2p'
 done
 rehearse serve-plan "${on[@]}" "${asked[@]}" --mode disagg --find-rate -s chunk=8192 --ttft 'p99<1s' --tpot 'p99<15ms' -q
+# serve-simulate judges two pools by the same error bar.
+rehearse serve-plan "${on[@]}" "${asked[@]}" --mode disagg --rate 50/s -s tp1,pp1,batch=128,chunk=8192 --ttft 'p99<1s' --tpot 'p99<13.6ms' -q >two.txt
+head -1 two.txt
+sed -n '/^next: /,$p' two.txt | sed 's/^next: //' | bash | grep '^t[a-z]* p99<'
 rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 3000/s --ttft 'p99<1s' -q -s tp4
 echo "exit $?"
 rehearse serve-plan "${on[@]}" "${asked[@]}" --find-rate --tpot 'p99<1ms' -q

@@ -20,7 +20,7 @@ typedef struct {
     const char *why;
     double usd_per_gpu_h; /* 0: not known */
     int32_t gpus_per_node;
-    RhSloAllowance allowance; /* levels are kept with, of one pool */
+    RhSloAllowance allowance; /* levels are kept with, in the best */
 } RhServiceOffer;
 
 typedef struct {

@@ -358,6 +358,15 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
     return run(&s, error) ? g_steal_pointer(&plan) : NULL;
 }
 
+const RhSloAllowance *rh_serve_plan_allowance(const RhServePlan *plan,
+                                              const RhServePlanOptions *options)
+{
+    bool apart = options->mode == RH_SERVE_DISAGGREGATED;
+    if (plan && plan->entries->len > 0)
+        apart = g_array_index(plan->entries, RhServeEntry, 0).deployment.pools_count > 1;
+    return &options->allowances[apart];
+}
+
 void rh_serve_plan_free(RhServePlan *plan)
 {
     if (!plan)

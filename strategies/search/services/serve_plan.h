@@ -88,6 +88,10 @@ typedef struct {
  * choose from; RH_ERROR_NO_ANSWER: no deployment has room for the model. */
 RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const RhRequests *requests,
                            const RhServePlanOptions *options, GError **error);
+/* What levels are kept with in the best of the plan; where there is none, of one pool, or of two if no other was asked
+ * for. Borrowed from the options. */
+const RhSloAllowance *rh_serve_plan_allowance(const RhServePlan *plan,
+                                              const RhServePlanOptions *options);
 void rh_serve_plan_free(RhServePlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServePlan, rh_serve_plan_free)
 
