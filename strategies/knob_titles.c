@@ -104,8 +104,11 @@ char *rh_knob_title_tensor_overlap(const RhKnob *knob, const RhLayout *l)
 
 char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l)
 {
-    bool shown = l->partition != RH_PARTITION_EVEN && l->pp > 1;
-    return shown ? g_strdup_printf("stages of equal %s", knob->names[l->partition]) : NULL;
+    if (l->partition == RH_PARTITION_EVEN || l->pp == 1)
+        return NULL;
+    return l->partition == RH_PARTITION_UNIFORM
+               ? g_strdup("embedding and head counted as layers")
+               : g_strdup_printf("stages of equal %s", knob->names[l->partition]);
 }
 
 char *rh_knob_title_stages(const RhKnob *knob, const RhLayout *l)

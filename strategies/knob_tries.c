@@ -183,17 +183,19 @@ bool rh_knob_next_chunks(const RhKnob *knob, const RhProblem *c, const RhLayout 
     return l->pp > 1 && l->pp * *value <= c->model->layers_count + 2;
 }
 
-/* By work too, where that makes another split; by parameters only when asked. */
+/* Every partition that makes a split of its own. */
 bool rh_knob_next_partition(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                             int32_t *value)
 {
     (void)knob;
     if (++*value == RH_PARTITION_EVEN)
         return true;
-    if (*value > RH_PARTITION_WORK)
+    if (l->pp == 1 || c->stack->even_stages)
         return false;
-    *value = RH_PARTITION_WORK;
-    return l->pp > 1 && !c->stack->even_stages && rh_partition_differs(c, l, RH_PARTITION_WORK);
+    for (; *value < RH_PARTITION_LAST; ++*value)
+        if (rh_partition_is_new(c, l, (RhPartition)*value))
+            return true;
+    return false;
 }
 
 static bool has_experts(const RhModel *model)

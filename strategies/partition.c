@@ -237,14 +237,17 @@ void rh_partition_layers(const RhProblem *c, const RhLayout *l, int32_t *layers)
             l->stage_layers_count == chunks ? l->stage_layers[g] : even_layers(count, chunks, g);
 }
 
-bool rh_partition_differs(const RhProblem *c, const RhLayout *layout, RhPartition by)
+bool rh_partition_is_new(const RhProblem *c, const RhLayout *layout, RhPartition by)
 {
     int32_t chunks = layout->pp * layout->vpp;
-    g_autofree int32_t *even = g_new(int32_t, chunks), *other = g_new(int32_t, chunks);
+    g_autofree int32_t *split = g_new(int32_t, chunks), *earlier = g_new(int32_t, chunks);
     RhLayout l = *layout;
-    l.partition = RH_PARTITION_EVEN;
-    rh_partition_layers(c, &l, even);
     l.partition = by;
-    rh_partition_layers(c, &l, other);
-    return memcmp(even, other, (size_t)chunks * sizeof(*even)) != 0;
+    rh_partition_layers(c, &l, split);
+    for (l.partition = RH_PARTITION_EVEN; l.partition < by; l.partition++) {
+        rh_partition_layers(c, &l, earlier);
+        if (memcmp(split, earlier, (size_t)chunks * sizeof(*split)) == 0)
+            return false;
+    }
+    return true;
 }

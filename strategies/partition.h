@@ -9,5 +9,5 @@ void rh_partition_layers(const RhProblem *c, const RhLayout *layout, int32_t *la
 /* Why no layer of it can be on another stage than the rest, as "has layers that ..."; NULL: they can. `trained`: their
  * gradients are summed, too. Static. */
 const char *rh_partition_whole(const RhModel *model, bool trained);
-/* Does `by` make other chunks than the even split? */
-bool rh_partition_differs(const RhProblem *c, const RhLayout *layout, RhPartition by);
+/* Tells whether `by` makes other chunks than each partition that is listed before it. */
+bool rh_partition_is_new(const RhProblem *c, const RhLayout *layout, RhPartition by);

@@ -12,6 +12,23 @@ static RhLayout *at(GArray *space, guint i)
     return &g_array_index(space, RhLayout, i);
 }
 
+/* How many different splits of its layers the partitions of a layout make; compared by what each chunk holds. */
+static guint splits_count(const RhProblem *c, const RhLayout *asked)
+{
+    int32_t chunks = asked->pp * asked->vpp;
+    g_autoptr(GHashTable) splits = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
+    g_autofree int32_t *layers = g_new(int32_t, chunks);
+    RhLayout l = *asked;
+    for (l.partition = RH_PARTITION_EVEN; l.partition < RH_PARTITION_LAST; l.partition++) {
+        g_autoptr(GString) text = g_string_new(NULL);
+        rh_partition_layers(c, &l, layers);
+        for (int32_t i = 0; i < chunks; i++)
+            g_string_append_printf(text, "%d ", layers[i]);
+        g_hash_table_add(splits, g_strdup(text->str));
+    }
+    return g_hash_table_size(splits);
+}
+
 /* Every tuple of knobs that could be legal, kept when legal and canonical. */
 static guint count_by_brute_force(const TrainKit *k)
 {
@@ -32,7 +49,7 @@ static guint count_by_brute_force(const TrainKit *k)
                                 RhLayout canonical = rh_train_canonical(&k->c, &l);
                                 if (rh_layout_equal(&canonical, &l) &&
                                     rh_train_legal(&k->c, &l, NULL))
-                                    count += 1 + rh_partition_differs(&k->c, &l, RH_PARTITION_WORK);
+                                    count += splits_count(&k->c, &l);
                             }
     return count;
 }
