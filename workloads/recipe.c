@@ -93,6 +93,7 @@ const RhRecipe rh_recipe_mxfp8 = {
     .kept_bytes = NARROW + MX_SCALE,
     .weight_cast_bytes = CAST(NARROW + MX_SCALE),
     .weight_copy_bytes = 2 * (NARROW + MX_SCALE),
+    .microscaled = true,
     .layouts_apart = true,
     .dispatch_bytes = WIDE,
     .source = "Rouhani et al. 2023, arXiv 2310.10537; Mishra et al. 2025, arXiv 2506.08027; bytes "
@@ -111,6 +112,7 @@ const RhRecipe rh_recipe_nvfp4 = {
     .kept_bytes = HALF + NV_SCALE,
     .weight_cast_bytes = WIDE + CAST(HALF + NV_SCALE),
     .weight_copy_bytes = 2 * (HALF + NV_SCALE),
+    .microscaled = true,
     .dispatch_bytes = WIDE,
     .source = "NVIDIA 2025, arXiv 2509.25149, section 4 and appendix; bytes counted",
 };
@@ -167,5 +169,16 @@ const RhRecipe *rh_recipe_by_name(const char *name)
     for (const RhRecipe *const *r = rh_recipes(); name && *r; r++)
         if (strcmp((*r)->name, name) == 0)
             return *r;
+    return NULL;
+}
+
+const char *rh_recipe_lacks_units(const RhRecipe *recipe, const RhDevice *device)
+{
+    bool own = recipe->linear != recipe->dtype || rh_dtype_bytes(recipe->dtype) > 2;
+    if (own && device->peak_flops_per_s[recipe->linear].value <= 0)
+        return rh_dtype_name(recipe->linear);
+    /* Devices whose units scale blocks multiply fp4 too, whose formats are all such. */
+    if (recipe->microscaled && device->peak_flops_per_s[RH_DTYPE_FP4].value <= 0)
+        return "MX formats";
     return NULL;
 }

@@ -2,7 +2,7 @@
 /* Numeric recipes: in which formats a model is trained or served. One row each; what follows from a recipe (which
  * products are narrow, what casts cost, what is kept and held besides) is read from its row, by
  * operators (workloads/operators/emit.c) and by the account of a stage's states. */
-#include "platforms/devices/kernel.h"
+#include "platforms/devices/device.h"
 
 typedef struct RhRecipe {
     const char *name;  /* --dtype */
@@ -23,6 +23,8 @@ typedef struct RhRecipe {
     /* For an element of its weights: traffic of casting them, once a step; and copies held beside
      * the weights. */
     double weight_cast_bytes, weight_copy_bytes;
+    /* Matrix units apply a scale to each 32 elements or fewer (OCP MX and NVFP4): Hopper's do not. */
+    bool microscaled;
     bool layouts_apart; /* scales of the two copies differ: neither can be made of the other */
     /* An element of a linear layer's weights where these alone are narrow: they are held and read so, and
      * made wide by the GEMM that multiplies them. Such a recipe serves, and does not train. 0: as
@@ -59,3 +61,7 @@ RH_RECIPES(RH_DECLARE_RECIPE)
 const RhRecipe *const *rh_recipes(void);
 /* NULL when unknown. */
 const RhRecipe *rh_recipe_by_name(const char *name);
+
+/* Names the units that a device lacks for a recipe's linear layers, as "fp8" or "MX formats"; NULL: it has all.
+ * Linear layers in the recipe's own 16-bit format need none. Static. */
+const char *rh_recipe_lacks_units(const RhRecipe *recipe, const RhDevice *device);

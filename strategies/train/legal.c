@@ -447,11 +447,13 @@ static bool kernels_known(const RhProblem *c, GError **error)
     return !may || rh_a2a_backend_by_name(RH_EXCHANGER_ONCE, error) != NULL;
 }
 
-/* Names a type of 16 bits that the device does have units for. */
-static bool no_units(const RhRecipe *recipe, const RhDevice *device, GError **error)
+/* Tells whether a device has a recipe's matrix units; the error names a type that it has. */
+static bool has_units(const RhRecipe *recipe, const RhDevice *device, GError **error)
 {
-    rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name, device->name,
-            rh_dtype_name(recipe->linear));
+    const char *lacks = rh_recipe_lacks_units(recipe, device);
+    if (!lacks)
+        return true;
+    rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", recipe->name, device->name, lacks);
     static const RhDtype wide[] = {RH_DTYPE_FP16, RH_DTYPE_BF16, RH_DTYPE_FP32};
     for (size_t i = 0; i < G_N_ELEMENTS(wide); i++)
         if (device->peak_flops_per_s[wide[i]].value > 0) {
@@ -470,12 +472,9 @@ bool rh_train_job_legal(const RhProblem *c, GError **error)
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs asked for, %s has %d", c->job.gpus,
                        c->platform->name, rh_platform_gpus(c->platform));
     const RhRecipe *recipe = c->job.recipe;
-    for (int32_t i = 0; i < rh_platform_devices_count(c->platform); i++) {
-        const RhDevice *device = rh_platform_device(c->platform, i);
-        bool own = recipe->linear != recipe->dtype || rh_dtype_bytes(recipe->dtype) > 2;
-        if (own && device->peak_flops_per_s[recipe->linear].value <= 0)
-            return no_units(recipe, device, error);
-    }
+    for (int32_t i = 0; i < rh_platform_devices_count(c->platform); i++)
+        if (!has_units(recipe, rh_platform_device(c->platform, i), error))
+            return false;
     if (recipe->weight_alone_bytes > 0)
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s: narrow weights alone serve a model, they do not train one\n"

@@ -5,6 +5,9 @@ rehearse show recipe nvfp4
 rehearse show recipes fp4 2>&1
 job=(-w llama-3.1-8b --global-batch 32 --seq 8192 -s "tp2,mb1")
 rehearse simulate "${job[@]}" -p dgx-h100 --dtype nvfp4 2>&1
+# Hopper has units for fp8, and none that scale blocks of 32: in training and in serving alike.
+rehearse simulate "${job[@]}" -p dgx-h100 --dtype mxfp8 2>&1
+rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --dtype mxfp8 --rate 1/s --lengths in=100,out=10 2>&1
 rehearse plan -w llama-3.1-8b --global-batch 32 --seq 8192 -p dgx-b200 --fix tp=2 --dtype nvfp4 --emit megatron |
     grep -o -e '--fp4.*nvfp4'
 step() { rehearse simulate "${job[@]}" -p dgx-b200 --dtype "$1" --json | sed -n 's/^  "step_time_s": \(.*\),/\1/p'; }

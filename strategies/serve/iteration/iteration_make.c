@@ -164,10 +164,10 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
     if (rh_pool_gpus(pool) > rh_platform_gpus(s->platform))
         return rh_fail(error, RH_ERROR_USAGE, "%d GPUs for a replica, and %s has %d",
                        rh_pool_gpus(pool), s->platform->name, rh_platform_gpus(s->platform));
-    if (s->recipe->linear != s->recipe->dtype &&
-        s->platform->device->peak_flops_per_s[s->recipe->linear].value <= 0)
+    const char *lacks = rh_recipe_lacks_units(s->recipe, s->platform->device);
+    if (lacks)
         return rh_fail(error, RH_ERROR_USAGE, "%s: %s has no units for %s", s->recipe->name,
-                       s->platform->device->name, rh_dtype_name(s->recipe->linear));
+                       s->platform->device->name, lacks);
     if (kind->heads > 0 && kind->heads % pool->tp != 0)
         return rh_fail(error, RH_ERROR_USAGE, "tp%d does not divide %d attention heads", pool->tp,
                        kind->heads);
