@@ -107,6 +107,11 @@ static void try_formats(Search *s)
     RhProblem changed = *s->c;
     changed.job.gradient_bytes = 2;
     try_format(s, &changed, "gradients=bf16");
+    changed = *s->c;
+    changed.job.narrow_weights = true;
+    if (!s->c->job.narrow_weights && rh_train_job_legal(&changed, NULL) &&
+        rh_train_legal(&changed, s->layout, NULL))
+        try_format(s, &changed, "weights=narrow");
 }
 
 static int by_peak(gconstpointer x, gconstpointer y)

@@ -2,6 +2,7 @@
 
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/framework_rules.h"
+#include "strategies/launch/launch.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/memory_budget.h"
 #include "strategies/search/rehearsals/run_metrics.h"
@@ -129,10 +130,27 @@ static void list(Search *s)
         add_numbers(s, "gradients", "gradients in 16 bits", "bf16")->c.job.gradient_bytes = 2;
     if (!s->c->job.moments || s->c->job.moments == &rh_moments_fp32)
         add_numbers(s, "moments", "moments in 16 bits", "bf16")->c.job.moments = &rh_moments_bf16;
+    if (!s->c->job.narrow_weights && s->c->job.recipe->weight_copy_bytes > 0)
+        add_numbers(s, "weights", "weights held in the linear layers' format", "narrow")
+            ->c.job.narrow_weights = true;
     add_recipes(s);
 }
 
 /* --- what it would give --- */
+
+/* Says why the stack's framework, which has words for the first row as it is, has none for the trial's numbers; NULL:
+ * it has them, or cannot be told the row either. Caller frees. */
+static char *untold(const Search *s, const Trial *t)
+{
+    const char *framework = t->c.stack->framework;
+    g_autoptr(GError) error = NULL;
+    g_autoptr(RhLaunch) before = NULL, after = NULL;
+    if (!t->o.numerics || !framework ||
+        !(before = rh_launch_new(framework, s->c, &s->best->layout, NULL)) ||
+        (after = rh_launch_new(framework, &t->c, &t->layout, &error)))
+        return NULL;
+    return g_strndup(error->message, strcspn(error->message, "\n"));
+}
 
 /* Why the layout cannot be rehearsed as a row; NULL: it can. Caller frees. */
 static char *refused(const Search *s, const Trial *t)
@@ -144,6 +162,9 @@ static char *refused(const Search *s, const Trial *t)
     const RhFrameworkRule *rule = rh_framework_refusal(rules, &t->c, &t->layout);
     if (rule)
         return g_strdup_printf("%s %s", rules->title, rule->why);
+    g_autofree char *why = untold(s, t);
+    if (why)
+        return g_steal_pointer(&why);
     if (has_room(s, t, &peak_bytes, &room_bytes))
         return NULL;
     double capacity_bytes = rh_train_memory_capacity(&t->c);
