@@ -112,12 +112,13 @@ static bool add(RhRegret *r, const RhLayout *asked)
 {
     RhLayout l = rh_train_canonical(r->c, asked);
     const RhFrameworkRules *rules = rh_framework_rules(r->c->stack->framework, NULL);
-    if (!rh_train_legal(r->c, &l, NULL) || rh_framework_refusal(rules, r->c, &l) ||
-        rh_train_tasks(r->c, &l) > RH_TRAIN_TASKS_MAX)
+    if (!rh_train_legal(r->c, &l, NULL) || rh_train_tasks(r->c, &l) > RH_TRAIN_TASKS_MAX)
         return false;
     if (l.again_layers_count == RH_AGAIN_LEAST)
         rh_recompute_fewest_layers(rh_bound_shard(r->cache, &l)->model_cost,
                                    rh_bound_pipeline_profile(r->cache, &l), r->ranked_bytes, &l);
+    if (rh_framework_refusal(rules, r->c, &l)) /* of the layers that are recomputed, too */
+        return false;
     if (!g_hash_table_add(r->seen, rh_layout_format(&l)))
         return false;
     g_array_append_val(r->layouts, l);
