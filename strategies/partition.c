@@ -17,9 +17,6 @@
 
 const char *rh_partition_whole(const RhModel *model, bool trained)
 {
-    if (model->paired > 0)
-        return "is two towers side by side, which are not cut into stages here: what the first makes of a sample would "
-               "go to the last stage";
     if (model->encoder)
         return "is an encoder and a decoder, which are not cut into stages here: what the encoder puts out would go to "
                "every stage of the decoder";

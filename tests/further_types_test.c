@@ -208,9 +208,6 @@ static void figures_that_do_not_fit_are_told(void)
     check_refused("{'model_type': 'xlstm', 'num_hidden_layers': 2, 'hidden_size': 64, 'num_heads': "
                   "3, 'vocab_size': 100}",
                   "num_heads 3 does not divide hidden_size 64");
-    check_refused("{'model_type': 'rwkv6', 'num_hidden_layers': 2, 'hidden_size': 64, 'head_size': "
-                  "48, 'vocab_size': 100}",
-                  "head_size 48 does not divide hidden_size 64");
     check_refused("{'model_type': 'llava', 'text_config': 5}", "text_config must be an object");
     check_refused("{'model_type': 'llava'}", "no part here is its decoder");
     g_autoptr(RhModel) m = model_load("{'model_type': 'xlstm', 'num_hidden_layers': 2, "

@@ -47,11 +47,7 @@
 #define LIGHTNING                                                                                  \
     "{" SIZES("minimax_m1", 6144, 64, 8,                                                           \
               9216) ", 'head_dim': 128, 'num_local_experts': 32, 'num_experts_per_tok': 2}"
-#define SHORT "{" SIZES("lfm2", 2048, 32, 8, 12288) ", 'layer_types': ['conv', 'full_attention']}"
-/* RecurrentGemma-9B's. */
-#define GRIFFIN                                                                                    \
-    "{" SIZES("recurrent_gemma", 4096, 16, 1,                                                      \
-              24576) ", 'lru_width': 4096, 'block_types': ['recurrent', 'attention']}"
+#define SHORT   "{" SIZES("lfm2", 2048, 32, 8, 12288) ", 'layer_types': ['conv', 'full_attention']}"
 #define ENCODER "{" SIZES("bert", 768, 12, 12, 3072) "}"
 
 static double scan_bytes_of(const RhModel *m, RhPass pass, const RhShard *shard)
@@ -144,7 +140,7 @@ static void scans_do_the_flops_of_their_chunked_form(void)
 /* Twice the tokens, twice the work: nothing is quadratic. */
 static void scans_are_linear_in_the_sequence(void)
 {
-    static const char *const configs[] = {MAMBA, DELTA, LIGHTNING, SHORT, GRIFFIN};
+    static const char *const configs[] = {MAMBA, DELTA, LIGHTNING, SHORT};
     for (size_t i = 0; i < G_N_ELEMENTS(configs); i++) {
         g_autoptr(RhModel) m = load(configs[i]);
         RhShard one = shard_of(1, 4096, 1), two = shard_of(1, 8192, 1);
@@ -160,7 +156,7 @@ static void scans_are_linear_in_the_sequence(void)
 
 static void cutting_conserves_scans(void)
 {
-    static const char *const configs[] = {MAMBA, DELTA, LIGHTNING, SHORT, GRIFFIN};
+    static const char *const configs[] = {MAMBA, DELTA, LIGHTNING, SHORT};
     for (size_t i = 0; i < G_N_ELEMENTS(configs); i++) {
         g_autoptr(RhModel) m = load(configs[i]);
         RhShard one = shard_of(1, 2048, 1);
@@ -255,33 +251,6 @@ static void mixers_without_steps_have_these_figures(void)
     CU_ASSERT_EQUAL(f.pairs, 0);
     for (RhPass pass = RH_PASS_FORWARD; pass <= RH_PASS_BACKWARD_WEIGHT; pass++)
         CU_ASSERT_EQUAL(flops_of(conv, 0, pass, &one), f.weights);
-}
-
-/* Three matrices of 4096 and two gates of 16 heads by 256^2, a column's taps, decay and biases; an update a column
- * forward, two gradients of it backward. Blocks come in turns. */
-static void a_recurrent_block_has_these_figures(void)
-{
-    g_autoptr(RhModel) m = load(GRIFFIN);
-    const double n = 4096, w = 4096, gates = 2 * 16 * 256.0 * 256;
-    RhParams p = params_of(m, 1);
-    CU_ASSERT_EQUAL(p.sharded + p.replicated,
-                    3 * w * 4096 + gates + (4 + 1) * w + 3 * w + 2 * w + 4096 + 4096);
-    RhShard one = shard_of(1, 4096, 1);
-    RhFlops f = rh_block_flops(m, &m->kinds[0], RH_BLOCK_MIXER, &one);
-    CU_ASSERT_EQUAL(f.weights, 2 * n * (3 * w * 4096 + gates + 4 * w));
-    CU_ASSERT_EQUAL(f.pairs, n * 2 * w);
-    CU_ASSERT_EQUAL(flops_of(m, 0, RH_PASS_FORWARD, &one), f.weights + f.pairs);
-    CU_ASSERT_EQUAL(flops_of(m, 0, RH_PASS_BACKWARD_DATA, &one), f.weights + 2 * f.pairs);
-    CU_ASSERT_EQUAL(flops_of(m, 0, RH_PASS_BACKWARD_WEIGHT, &one), f.weights);
-    /* A sequence keeps a number in fp32 and four inputs of 2 bytes a column. */
-    RhCacheBytes cache = rh_block_cache_bytes(m, &m->kinds[0], RH_BLOCK_MIXER, &one);
-    CU_ASSERT_EQUAL(cache.sequence, 4 * w + 2 * 4 * w);
-    CU_ASSERT_EQUAL(m->kinds[1].window_tokens, 2048);
-    g_autoptr(RhModel) turns =
-        load("{'model_type': 'recurrent_gemma', 'num_hidden_layers': 8, 'hidden_size': 256, "
-             "'num_attention_heads': 4, 'num_key_value_heads': 1, 'intermediate_size': 1536, "
-             "'vocab_size': 1000, '_block_types': ['recurrent', 'recurrent', 'attention']}");
-    CU_ASSERT_EQUAL(memcmp(turns->kind_of_layer, (uint8_t[]){0, 0, 1, 0, 0, 1, 0, 0}, 8), 0);
 }
 
 /* A token: block's input, normed input; the first matrix' output and the scan's. Eager: the
@@ -466,7 +435,6 @@ int main(void)
             {"engines_have_four_matrices_of_a_delta", engines_have_four_matrices_of_a_delta},
             {"scans_have_these_parameters", scans_have_these_parameters},
             {"mixers_without_steps_have_these_figures", mixers_without_steps_have_these_figures},
-            {"a_recurrent_block_has_these_figures", a_recurrent_block_has_these_figures},
             {"a_fused_mamba_keeps_two_tensors", a_fused_mamba_keeps_two_tensors},
             {"an_indexer_leaves_each_query_some_keys", an_indexer_leaves_each_query_some_keys},
             {"compressed_keys_stand_for_many_tokens", compressed_keys_stand_for_many_tokens},

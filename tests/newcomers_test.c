@@ -57,11 +57,6 @@ static void parameters_are_near_the_claim(void)
                      "'first_k_dense_replace': 0}}",
          119e9, 1e-3},
         {LAGUNA(40, ", 'gating': true"), 33e9, 0.01},
-        /* RecurrentGemma-2B (arXiv 2404.07839, table 1: 2.7 G, its safetensors 2.68 G) */
-        {"{" SHAPE("recurrent_gemma", 26, 2560, 10, 1, 15360,
-                   256000) ", 'lru_width': 2560, 'block_types': ['recurrent', 'recurrent', "
-                           "'attention']}",
-         2.68e9, 2e-3},
         /* Ring-mini-linear-2.0 (16.4 G of its card), SigLIP 2 base NaFlex without its pooler and norm (86 M),
          * OPT-350m (331,196,416, with positions as wide as the hidden state) */
         {"{" SHAPE("bailing_moe_linear", 20, 2048, 16, 4, 5120,

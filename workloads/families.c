@@ -1,24 +1,13 @@
-/* What is known of families of models as a whole: the tables, looked up by name. */
+/* The catalogue of families: files of workloads/families, each read when a model type asks for it. */
 #include "workloads/families.h"
 
 #include <glib.h>
 #include <string.h>
 
+#include "base/data.h"
+#include "base/error.h"
+#include "workloads/family_read.h"
 #include "workloads/fields.h"
-
-const RhFamily *const rh_families_tables[] = {rh_families_dense,
-                                              rh_families_gpt,
-                                              rh_families_encoders,
-                                              rh_families_experts,
-                                              rh_families_listed,
-                                              rh_families_mixed,
-                                              rh_families_scans,
-                                              rh_families_crossed,
-                                              rh_families_kin,
-                                              rh_families_towers,
-                                              rh_families_pairs,
-                                              rh_families_hierarchies,
-                                              NULL};
 
 const RhField rh_set_fields[] = {
     SIZE("layers", layers, LAYERS_MAX, 0),
@@ -41,15 +30,96 @@ const RhField rh_set_fields[] = {
     END,
 };
 
-static const RhLayerWord COMMON_WORDS[] = {ATTENTION_WORDS, {0}};
+/* --- Files --- */
+
+static void *load(const char *name, GError **error);
+static RhDataShelf shelf = {.noun = "family", .folder = "workloads/families", .load = load};
+
+static const RhFamily *family_of_file(const char *name, GError **error)
+{
+    const RhFamilyFile *file = rh_data_shelf_get(&shelf, name, error);
+    return file != NULL ? &file->families[0] : NULL;
+}
+
+static void *load(const char *name, GError **error)
+{
+    g_autofree char *path = rh_data_shelf_path(&shelf, name);
+    g_autoptr(RhJson) doc = rh_json_load(path, error);
+    return doc != NULL ? rh_family_file_read(doc, name, family_of_file, error) : NULL;
+}
+
+static int compare_families(const void *a, const void *b)
+{
+    return strcmp((*(const RhFamily *const *)a)->name, (*(const RhFamily *const *)b)->name);
+}
+
+static const RhFamily *const *read_all(void)
+{
+    GPtrArray *all = g_ptr_array_new();
+    for (const char *const *name = rh_data_shelf_names(&shelf); *name != NULL; name++) {
+        const RhFamilyFile *file = rh_data_shelf_get(&shelf, *name, NULL);
+        for (int32_t i = 0; file != NULL && i < file->count; i++)
+            g_ptr_array_add(all, &file->families[i]);
+    }
+    g_ptr_array_sort(all, compare_families);
+    g_ptr_array_add(all, NULL);
+    return (const RhFamily *const *)g_ptr_array_free(all, FALSE);
+}
+
+const RhFamily *const *rh_families(void)
+{
+    static const RhFamily *const *families;
+    if (g_once_init_enter(&families))
+        g_once_init_leave(&families, read_all());
+    return families;
+}
+
+static bool holds_text(const char *name, const char *text)
+{
+    g_autofree char *path = rh_data_shelf_path(&shelf, name), *contents = NULL;
+    return g_file_get_contents(path, &contents, NULL, NULL) && strstr(contents, text) != NULL;
+}
+
+/* A model type that is no file's name but stands in a file's "model_types". Only files that hold it as a text are
+ * read: reading all of them takes some 20 ms. */
+static const RhFamily *find_further_type(const char *type, GError **error)
+{
+    g_autofree char *text = g_strdup_printf("\"%s\"", type);
+    for (const char *const *name = rh_data_shelf_names(&shelf); *name != NULL; name++) {
+        if (!holds_text(*name, text))
+            continue;
+        const RhFamilyFile *file = rh_data_shelf_get(&shelf, *name, error);
+        if (file == NULL)
+            return NULL;
+        for (int32_t i = 1; i < file->count; i++)
+            if (g_str_equal(file->families[i].name, type))
+                return &file->families[i];
+    }
+    return NULL;
+}
+
+const RhFamily *rh_family_find(const char *name, GError **error)
+{
+    static GHashTable *found; /* further types that were asked for before */
+    static GMutex lock;
+    if (g_strv_contains(rh_data_shelf_names(&shelf), name))
+        return family_of_file(name, error);
+    g_mutex_lock(&lock);
+    if (found == NULL)
+        found = g_hash_table_new(g_str_hash, g_str_equal);
+    const RhFamily *family = g_hash_table_lookup(found, name);
+    if (family == NULL) {
+        family = find_further_type(name, error);
+        if (family != NULL)
+            g_hash_table_insert(found, (void *)family->name, (void *)family);
+    }
+    g_mutex_unlock(&lock);
+    return family;
+}
 
 const RhFamily *rh_family_by_name(const char *name)
 {
-    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
-        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
-            if (g_str_equal(f->name, name))
-                return f;
-    return NULL;
+    return rh_family_find(name, NULL);
 }
 
 bool rh_family_is_own(const RhFamily *family)
@@ -73,25 +143,17 @@ const RhFamily *rh_family_by_class(const char *name)
     const char *end = strstr(name, "For");
     if (end == NULL)
         return NULL;
-    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
-        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
-            if (is_same_word(f->name, name, (size_t)(end - name)))
-                return f;
+    for (const RhFamily *const *f = rh_families(); *f != NULL; f++)
+        if (is_same_word((*f)->name, name, (size_t)(end - name)))
+            return *f;
     return NULL;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static const char *const *collect_names(void)
 {
     GPtrArray *names = g_ptr_array_new();
-    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
-        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
-            g_ptr_array_add(names, (void *)f->name);
-    g_ptr_array_sort(names, compare_names);
+    for (const RhFamily *const *f = rh_families(); *f != NULL; f++)
+        g_ptr_array_add(names, (void *)(*f)->name);
     g_ptr_array_add(names, NULL);
     return (const char *const *)g_ptr_array_free(names, FALSE);
 }
@@ -104,7 +166,24 @@ const char *const *rh_family_names(void)
     return names;
 }
 
+int64_t rh_family_usual_size(const RhFamily *family, size_t offset)
+{
+    for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
+        if (f->offset == offset && f->in_part > 0)
+            return f->in_part;
+    return 0;
+}
+
 /* --- Words --- */
+
+/* Layer types of families that list none: attention to all tokens, or to those of a window. */
+static const RhLayerWord COMMON_WORDS[] = {{.word = "full_attention"},
+                                           {.word = "attention"},
+                                           {.word = "global_attention"},
+                                           {.word = "sliding_attention", .slides = true},
+                                           {.word = "chunked_attention", .slides = true},
+                                           {.word = "local_attention", .slides = true},
+                                           {0}};
 
 static const RhLayerWord *words_of(const RhFamily *family)
 {

@@ -1,6 +1,6 @@
 #pragma once
-/* Which key of a published config.json means what, by `model_type`: a table, so that a new family
- * is a new set of rows. Private to workloads/. */
+/* Which key of a published config.json means what, by `model_type`: rows that family files state
+ * (workloads/families, family_read.h). Private to workloads/. */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -61,14 +61,9 @@ typedef struct RhConfig {
     int64_t conv_size, conv_bias,
         chunk;           /* taps of its convolution; tokens that a scan takes at once */
     int64_t scan_bias;   /* of its matrices */
-    int64_t scan_width;  /* columns of all its heads; 0: the hidden state's */
     int64_t scan_expand; /* its values are so many times as wide as the hidden state */
     int64_t full_gate;   /* a scan's gate comes from the hidden state, and from no latent */
-    int64_t decay_rank, rate_rank, gate_rank,
-        value_rank;     /* latents of a time mixing; 0: it has none */
-    int64_t receptance; /* its network's output is scaled */
-    int64_t mix_rank;   /* ... of five latents that mix a token with the one before */
-    int64_t head_gates; /* a scan's numbers a head that come from the hidden state */
+    int64_t head_gates;  /* a scan's numbers a head that come from the hidden state */
     int64_t ffn_ratio, key_ratio, value_ratio; /* widths in thousandths of the hidden state's */
     int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
     int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
@@ -109,25 +104,11 @@ typedef struct RhConfig {
         own_table; /* ... key-value heads, where they are fewer; how wide its file
                                                           * says it is; has it a table of tokens of its own? */
     int64_t sound_rows, encoder_norm;
-    int64_t spectrum_rows, spectrum_channels, spectrum_factor,
-        spectrum_taps;         /* of a spectrum whose frames become one token */
-    int64_t samples;           /* the encoder's tokens are made of samples, without a spectrum */
-    int64_t encoder_plain;     /* its networks are not gated, whatever the decoder's are */
     int64_t encoder_head_size; /* 0: the decoder's */
-    int64_t merged;            /* a decoder's layers look at both sides in one attention */
-    /* Of two towers side by side, whose second reads and is the model; the first's sizes are the encoder's. `paired`: there
-     * are such; columns of what both make of a sample, is the reader's matrix for it biased, and numbers that the loss learns;
-     * is a norm before the first tower's layers; does a probe pool what comes out? */
-    int64_t paired, projection, projection_bias, loss_params, patch_norm, pools_by_probe;
-    int64_t patch_rows; /* trained rows beside the product that makes tokens of patches; 0: two */
-    int64_t frame_columns; /* of a frame of a spectrum that a token is made of; 0: of none */
-    /* Of tokens that are made of samples: are there such; norms behind all convolutions, and not the first alone; taps, groups
-     * and number of those for positions; do norms stand before blocks? */
-    int64_t waves, wave_norms, wave_taps, wave_groups, wave_layers, norms_before;
-    int64_t beside_pictures; /* some layers look at tokens of pictures, which come from outside */
-    int64_t cross_norms;     /* ... and norm their queries and keys */
-    int64_t embedding;       /* columns of the table of tokens; 0: as many as the hidden state */
-    int64_t head_width;      /* ... of the matrix that predicts; 0: as many as the table's */
+    int64_t beside_pictures;   /* some layers look at tokens of pictures, which come from outside */
+    int64_t cross_norms;       /* ... and norm their queries and keys */
+    int64_t embedding;         /* columns of the table of tokens; 0: as many as the hidden state */
+    int64_t head_width;        /* ... of the matrix that predicts; 0: as many as the table's */
     int64_t
         layer_groups; /* of layers that are one and the same; 0: each has parameters of its own */
     int64_t inner_layers; /* ... of so many each; 1 */
@@ -140,23 +121,14 @@ typedef struct RhConfig {
         share_used; /* of so many layers, the first's keys and values are all of theirs; a
                                       * file's switch for it */
     int64_t layer_input,
-        layer_vocab; /* columns of a second embedding, of each layer; rows of its table */
-    int64_t around,
-        around_own; /* positions that attention tells apart by a table; has each layer matrices of its
-                                     * own for them? */
-    int64_t around_used, around_shared, around_most, around_buckets; /* ... as files say these */
-    /* Of nets on pictures whose stages halve these: places along a patch, channels of the first stage, places along a window; are layers'
-     * outputs scaled; layers of three convolutions, and which of them halves; does the first stage? */
-    int64_t patch_side, embedding_size, window_side, layer_scales, response_norms, bottlenecks,
-        bottleneck_halves, first_halves;
-    int64_t paired_heads; /* heads work in pairs, of which there is a whole number */
-    int64_t segments;     /* rows for tokens of one segment and of others, of each layer */
-    int64_t side_rank;    /* of a low-rank path beside attention; 0: none */
-    int64_t alternates;   /* states of which a layer works on one; 0: there is one */
+        layer_vocab;       /* columns of a second embedding, of each layer; rows of its table */
+    int64_t around_shared; /* one table of distances for all layers, where distances_each is 0 */
+    int64_t side_rank;     /* of a low-rank path beside attention; 0: none */
+    int64_t alternates;    /* states of which a layer works on one; 0: there is one */
     int64_t distances,
         distances_each; /* rows of a table of biases of scores, by distance, with a column
                                         * for each head; is there one in each layer, or in each stack? */
-    int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its settle() */
+    int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its rules */
 } RhConfig;
 
 typedef enum {
@@ -171,7 +143,6 @@ typedef enum {
     RH_FIELD_MAYBE_WORD, /* the same where other values than texts may stand; these are 0 */
     RH_FIELD_SAID,       /* anything; the field is 0 when it is null, false, 0 or empty */
     RH_FIELD_COUNT,      /* how many members a list or object has */
-    RH_FIELD_EXPECTED,   /* a list of these numbers, `word`, and of no others; the field is 1 */
     RH_FIELD_CONSTANT,   /* no key: a fact of the family, `otherwise` */
 } RhFieldType;
 
@@ -185,6 +156,7 @@ typedef struct {
     int64_t otherwise; /* when the key is missing or null; RH_FIELD_REQUIRED: then an error */
     bool null_is_none; /* a null is 0, not the default */
     const char *word;  /* of RH_FIELD_WORD */
+    int64_t in_part;   /* the default in a part of a larger model; 0: as everywhere */
 } RhField;
 
 /* What follows a layer's mixer. */
@@ -208,57 +180,45 @@ typedef struct {
     } figures[4];        /* ended by a row whose `from` is 0 */
 } RhLayerWord;
 
+/* A key that makes a family another: whatever the file says of it, where it says false, or where it is a text that
+ * holds this one. */
+typedef enum { RH_VARIANT_PRESENT, RH_VARIANT_FALSE, RH_VARIANT_CONTAINS } RhVariantWhen;
+typedef struct {
+    const char *key, *family;
+    RhVariantWhen when;
+    const char *text;
+} RhVariant;
+
 typedef struct {
     const char *name; /* model_type */
     RhNorm norm;
     RhPosition position;
     const RhOperator *mixer, *ffn; /* of layers about which no word says otherwise */
     const RhField *fields;         /* ended by a row without type */
-    const RhLayerWord *words; /* ended by a row without word; NULL: full and sliding attention */
-    const char *between;      /* the word of layers between those of `full_every` */
-    void (*settle)(
-        RhConfig *config); /* figures that follow from switches of the family; may be NULL */
+    const RhLayerWord *words;  /* ended by a row without word; NULL: full and sliding attention */
+    const char *between;       /* the word of layers between those of `full_every` */
+    const RhVariant *variants; /* ended by one without key; may be NULL */
+    /* Assignments of figures that follow from others (family_rules.h), NULL-ended; may be NULL */
+    const char *const *rules;
 } RhFamily;
 
-/* The rows, by kind of model; ended by a row without name. */
-extern const RhFamily rh_families_dense[], rh_families_gpt[], rh_families_encoders[],
-    rh_families_experts[], rh_families_listed[], rh_families_mixed[], rh_families_scans[],
-    rh_families_crossed[], rh_families_kin[], rh_families_towers[], rh_families_pairs[],
-    rh_families_hierarchies[];
-extern const RhFamily *const rh_families_tables[]; /* all of these, NULL-ended */
-
-const RhFamily *rh_family_by_name(const char *name); /* NULL when unknown */
+/* All families, sorted by name, NULL-ended: reads every file. A file that is wrong is left out. */
+const RhFamily *const *rh_families(void);
+/* The family of a model type. NULL where the type is unknown; the error is set where a family file is wrong. */
+const RhFamily *rh_family_find(const char *name, GError **error);
+/* The same without the reason. */
+const RhFamily *rh_family_by_name(const char *name);
 /* Is it our own form, which lists layers? */
 bool rh_family_is_own(const RhFamily *family);
 /* The family of an architecture's class, as "Qwen3ForCausalLM"; NULL when unknown. */
 const RhFamily *rh_family_by_class(const char *name);
 const char *const *rh_family_names(void); /* sorted, NULL-ended */
-/* What a part of a larger model has where its file does not say this field's size; 0: nothing is assumed. */
+/* The size that a part of a larger model has where its file does not say the field; 0: nothing is assumed. */
 int64_t rh_family_usual_size(const RhFamily *family, size_t offset);
-/* The type of the decoder of such a model of several parts; NULL when unknown. */
-const char *rh_family_of_whole(const char *type);
-/* Are models of this type two towers, neither of which is the model, and which are not known together? */
-bool rh_family_is_pair(const char *type);
-/* Are its models two towers that are? Its keys are those of `vision_config` and `text_config`. */
-bool rh_family_is_of_towers(const RhFamily *family);
-/* Does its file say sizes of stages, of which layers on pictures follow (hierarchies.c)? */
-bool rh_family_is_hierarchy(const RhFamily *family);
-/* The families of these two. */
-void rh_family_towers(const RhFamily *family, const char **vision, const char **text);
-/* The decoder of a type that has several, by its file's `version`; NULL when unknown. */
-const char *rh_family_of_version(const char *type, double version);
-/* A key of a family that makes it another: whatever it says, when it says false, or when it is a text that holds this. */
-typedef struct {
-    const char *family, *key, *other;
-    enum { RH_SWITCH_FALSE, RH_SWITCH_SAID, RH_SWITCH_TEXT } when;
-    const char *text;
-} RhFamilySwitch;
-/* All of them; ended by a row without family. */
-const RhFamilySwitch *rh_family_switches(void);
-/* The word that layers of this family are called by; NULL when unknown. */
+/* The layer type of the family that is called so; NULL when unknown. */
 const RhLayerWord *rh_family_word(const RhFamily *family, const char *word);
 const RhLayerWord *rh_family_letter(const RhFamily *family, char letter);
-/* The words as a text, for messages. Caller frees. */
+/* The layer types as a text, for messages. Caller frees. */
 char *rh_family_words_text(const RhFamily *family);
 
 /* Our own names of the fields, as `--set` takes them; ended by a row without type. */

@@ -7,14 +7,13 @@ static bool odd_mixer(const RhLayerKind *k)
     if (k->mixer == &rh_latent_attention)
         return k->out_gate || k->both_ways;
     return k->mixer != &rh_attention || k->out_gate || k->gate_by_head || k->keys_as_values ||
-           k->both_ways || k->global_keys || k->value_size > 0 || k->around > 0;
+           k->both_ways || k->global_keys || k->value_size > 0;
 }
 
 static bool odd_front(const RhModel *m)
 {
     return m->embedding_norm || m->token_types > 0 || m->streams > 0 || m->patch_entries > 0 ||
-           m->sound_rows > 0 || m->waves.norms > 0 || m->frame_columns > 0 ||
-           m->spectrum.rows > 0 || m->distances > 0 || rh_model_sees_pictures(m);
+           m->sound_rows > 0 || m->distances > 0 || rh_model_sees_pictures(m);
 }
 
 static uint32_t features_of(const RhLayerKind *k)

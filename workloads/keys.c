@@ -140,7 +140,7 @@ static const struct {
     {"num_experts_per_tok", "a mixture of experts", AT(experts)},
     {"kv_lora_rank", "latent attention", AT(kv_rank)},
     {"index_topk", "sparse attention", AT(index_top)},
-    {"text_config", "a part of a larger, multimodal model", AT(paired)},
+    {"text_config", "a part of a larger, multimodal model", SETTLED_BY_NONE},
     {"ssm_state_size", "a state-space hybrid", AT(state_size)},
     {"mamba_d_state", "a state-space hybrid", AT(state_size)},
     {"linear_num_value_heads", "linear attention", AT(state_size)},
@@ -205,10 +205,9 @@ bool rh_key_is_foreign(const char *key)
 {
     if (g_strv_contains(FOREIGN, key) || rh_key_aliases(key) != NULL)
         return true;
-    for (size_t t = 0; rh_families_tables[t] != NULL; t++)
-        for (const RhFamily *f = rh_families_tables[t]; f->name != NULL; f++)
-            if (has_key(f, key))
-                return true;
+    for (const RhFamily *const *f = rh_families(); *f != NULL; f++)
+        if (has_key(*f, key))
+            return true;
     return false;
 }
 

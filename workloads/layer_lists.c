@@ -82,18 +82,6 @@ static void read_words(Lists *l, const char *key)
     }
 }
 
-/* A turn of words, begun again until all layers have one. */
-static void read_turn(Lists *l, const char *key)
-{
-    const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
-    const RhJsonNode *n = rh_json_first(list);
-    for (int64_t layer = 0; n != NULL && layer < l->config->layers; layer++) {
-        const char *word = rh_json_node_string(l->doc, n);
-        take_word(l, n, word, rh_family_word(l->family, word), layer);
-        n = rh_json_next(n) != NULL ? rh_json_next(n) : rh_json_first(list);
-    }
-}
-
 static void read_letters(Lists *l, const char *key)
 {
     const char *pattern = rh_json_has(l->root, key) ? rh_json_string(l->doc, l->root, key) : "";
@@ -428,8 +416,6 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     Lists l = {doc, root, family, config, plans, false};
     read_words(&l, "layer_types");
     read_words(&l, "layers_block_type");
-    read_turn(&l, "_block_types");
-    read_turn(&l, "block_types");
     read_letters(&l, "hybrid_override_pattern");
     read_mixer_switches(&l, "attn_type_list", 1);
     read_mixer_switches(&l, "hybrid_layer_pattern", 0);

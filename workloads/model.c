@@ -145,9 +145,8 @@ static bool shape_steps(RhModel *m, const RhStepList *list, RhLayerKind *kind, R
 static void begin_layers(RhModel *m, const RhConfig *c)
 {
     g_free(m->kind_of_layer);
-    m->layers_count = (int32_t)(c->crosses && !c->merged  ? c->encoder_layers + 2 * c->layers
-                                : c->crosses || c->paired ? c->encoder_layers + c->layers
-                                                          : c->layers + c->predict_layers);
+    m->layers_count =
+        (int32_t)(c->crosses ? c->encoder_layers + 2 * c->layers : c->layers + c->predict_layers);
     m->kind_of_layer = g_new0(uint8_t, m->layers_count);
     m->kinds_count = 0;
     g_clear_pointer(&m->shaped_steps, g_ptr_array_unref);
@@ -239,12 +238,8 @@ static RhConfig config_of_encoder(const RhConfig *c)
     encoder.ffn = c->encoder_ffn;
     if (c->encoder_hidden > 0)
         encoder.hidden = c->encoder_hidden;
-    if (c->paired)
-        encoder.head_size = MAX(c->encoder_hidden / MAX(c->encoder_heads, 1), 1);
-    else if (c->encoder_head_size > 0)
+    if (c->encoder_head_size > 0)
         encoder.head_size = c->encoder_head_size;
-    if (c->encoder_plain)
-        encoder.ffn_gated = 0;
     encoder.both_ways = 1;
     encoder.window = c->encoder_window > 0 ? c->encoder_window : c->window;
     encoder.global_keys = c->encoder_global;
@@ -253,7 +248,7 @@ static RhConfig config_of_encoder(const RhConfig *c)
 }
 
 /* The encoder's layers, and two of ours for each of the decoder's: what looks at its own tokens, and what
- * looks at the encoder's, with the network behind it; or one, that looks at both. With experts in turns they are ten kinds at most. */
+ * looks at the encoder's, with the network behind it. With experts in turns they are ten kinds at most. */
 static void shape_two_stacks(RhModel *m, const RhConfig *c)
 {
     const RhFamily *family = rh_family_by_name(m->family);
@@ -261,20 +256,18 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
     RhFfnChoice in_decoder = c->expert_turn > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
     const RhLayerPlan both_ways = {.mixer = &rh_attention_both_ways, .ffn = in_encoder},
                       own = {.ffn = RH_FFN_ABSENT},
-                      other = {.mixer = &rh_cross_attention, .ffn = in_decoder},
-                      both = {.mixer = &rh_merged_attention, .ffn = in_decoder};
+                      other = {.mixer = &rh_cross_attention, .ffn = in_decoder};
     RhConfig encoder = config_of_encoder(c), decoder = *c;
     decoder.expert_step = c->expert_turn;
-    int32_t first = (int32_t)c->encoder_layers, each = c->merged ? 1 : 2;
+    int32_t first = (int32_t)c->encoder_layers;
     for (int32_t i = 0; i < m->layers_count; i++) {
         bool encodes = i < first;
         RhLayerKind kind;
-        bool crosses = !encodes && each == 2 && (i - first) % 2 == 1;
-        shape_kind(family, encodes ? &encoder : &decoder, encodes ? i : (i - first) / each,
-                   encodes     ? &both_ways
-                   : crosses   ? &other
-                   : c->merged ? &both
-                               : &own,
+        bool crosses = !encodes && (i - first) % 2 == 1;
+        shape_kind(family, encodes ? &encoder : &decoder, encodes ? i : (i - first) / 2,
+                   encodes   ? &both_ways
+                   : crosses ? &other
+                             : &own,
                    &kind);
         if (crosses) /* all of the encoder's tokens */
             kind.window_tokens = 0;
@@ -286,28 +279,11 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
     }
 }
 
-/* A tower that sees, and one that reads. */
-static void shape_two_towers(RhModel *m, const RhConfig *c)
-{
-    const RhFamily *family = rh_family_by_name(m->family);
-    RhConfig sees = config_of_encoder(c);
-    int32_t first = (int32_t)c->encoder_layers;
-    for (int32_t i = 0; i < m->layers_count; i++) {
-        RhLayerKind kind;
-        shape_kind(family, i < first ? &sees : c, i < first ? i : i - first, NULL, &kind);
-        kind.encodes = i < first;
-        if (i + 1 == first)
-            rh_tower_end_wrap(&kind, (int32_t)c->projection, c->pools_by_probe != 0);
-        bool added = add_layer(m, i, &kind);
-        g_assert(added);
-    }
-}
-
 static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem)
 {
-    if (c->crosses || c->paired) {
+    if (c->crosses) {
         begin_layers(m, c);
-        (c->paired ? shape_two_towers : shape_two_stacks)(m, c);
+        shape_two_stacks(m, c);
         return true;
     }
     const RhFamily *family = rh_family_by_name(m->family);
@@ -339,8 +315,6 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
         if (i >= c->layers)
             rh_predict_wrap(&kind);
         kind.borrows = borrows_all(c, i);
-        if (i == 0) /* whose values the others have a share of */
-            kind.value_rank = 0;
         kind.borrows_block = kind.mixer == &rh_shared_attention && places++ >= c->shared_blocks;
         if (add_layer(m, i, &kind))
             continue;
@@ -371,25 +345,10 @@ static void set_ends(RhModel *m)
     m->front = m->patch_entries > 0        ? &rh_patches
                : m->layer_inputs > 0       ? &rh_embedding_of_layers
                : m->looks_up_alike         ? &rh_look_up_alike
-               : m->waves.norms > 0        ? &rh_waves
-               : m->frame_columns > 0      ? &rh_frames
-               : m->spectrum.rows > 0      ? &rh_spectrum
                : m->sound_rows > 0         ? &rh_sounds
-               : m->samples                ? &rh_samples
                : rh_model_sees_pictures(m) ? &rh_pictures
                                            : &rh_embedding;
-    m->back = classes ? &rh_classes : m->paired > 0 ? &rh_contrast : &rh_head;
-}
-
-static int64_t patch_entries(const RhConfig *c)
-{
-    return c->patch * c->patch * c->channels;
-}
-
-/* Unless a family says otherwise: a bias, and a token that is classified. */
-static int32_t patch_rows(const RhConfig *c)
-{
-    return c->patch_rows > 0 ? (int32_t)c->patch_rows : 2;
+    m->back = classes ? &rh_classes : &rh_head;
 }
 
 /* Widths are the model's, unless said otherwise; tokens come from the same table, from sounds, or from pictures. */
@@ -397,10 +356,9 @@ static void set_encoder(RhModel *m, const RhConfig *c)
 {
     rh_model_free(m->encoder);
     m->encoder = NULL;
-    m->encoder_tokens =
-        c->paired && c->encoder_tokens == 0 ? c->encoder_positions : c->encoder_tokens;
+    m->encoder_tokens = c->encoder_tokens;
     m->distances = c->distances * c->heads * (c->distances_each ? c->layers : 1);
-    if (!c->crosses && !c->paired)
+    if (!c->crosses)
         return;
     RhModel *e = m->encoder = g_new0(RhModel, 1);
     e->name = m->name;
@@ -410,13 +368,10 @@ static void set_encoder(RhModel *m, const RhConfig *c)
     e->hidden = c->encoder_hidden > 0 ? c->encoder_hidden : m->hidden;
     e->vocab = m->vocab;
     e->positions = c->encoder_positions;
-    e->embedding_norm = c->paired ? c->patch_norm != 0 : m->embedding_norm;
+    e->embedding_norm = m->embedding_norm;
     e->hidden_dropout = m->hidden_dropout;
     e->attention_dropout = m->attention_dropout;
-    e->patch_entries = c->paired ? patch_entries(c) : 0;
-    e->patch_rows = patch_rows(c);
-    e->samples = c->samples != 0;
-    e->looks_up_alike = c->sound_rows == 0 && !c->samples && !c->own_table && !c->paired;
+    e->looks_up_alike = c->sound_rows == 0 && !c->own_table;
     e->sound_rows = (int32_t)c->sound_rows;
     e->distances = c->distances * c->encoder_heads * (c->distances_each ? c->encoder_layers : 1);
     set_ends(e);
@@ -440,21 +395,7 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->layer_vocab = c->layer_input > 0 ? c->layer_vocab : 0;
     m->alternates = (int32_t)c->alternates;
     m->streams = (int32_t)c->streams;
-    m->frame_columns = (int32_t)c->frame_columns;
-    if (c->waves)
-        m->waves = (RhSound){.norms = c->wave_norms ? 7 : 1,
-                             .bias = c->conv_bias != 0,
-                             .layers = c->wave_taps > 0 ? (int32_t)MAX(c->wave_layers, 1) : 0,
-                             .taps = (int32_t)c->wave_taps,
-                             .groups = (int32_t)c->wave_groups};
-    if (c->spectrum_rows > 0)
-        m->spectrum = (RhSpectrum){(int32_t)c->spectrum_rows, (int32_t)c->spectrum_channels,
-                                   g_bit_nth_msf((gulong)MAX(c->spectrum_factor, 1), -1)};
-    m->patch_entries = c->paired ? 0 : patch_entries(c);
-    m->patch_rows = patch_rows(c);
-    m->paired = !c->paired ? 0 : c->projection > 0 ? c->projection : c->encoder_hidden;
-    m->projection_bias = c->projection_bias != 0;
-    m->loss_params = (int32_t)c->loss_params;
+    m->patch_entries = c->patch * c->patch * c->channels;
     if (c->picture_height > 0)
         m->picture =
             (RhTensor){(int32_t)c->picture_height, (int32_t)c->picture_width, (int32_t)c->channels};
@@ -572,7 +513,7 @@ bool rh_model_crosses(const RhModel *m)
 bool rh_model_makes_tokens(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, false);
-    return !rh_model_attention_kind(m)->both_ways && m->patch_entries == 0 && m->paired == 0 &&
+    return !rh_model_attention_kind(m)->both_ways && m->patch_entries == 0 &&
            !rh_model_sees_pictures(m);
 }
 

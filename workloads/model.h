@@ -32,12 +32,8 @@ typedef struct {
     int32_t compress, index_top, out_rank, out_groups; /* compressed attention (compressed.c) */
     int32_t state_size, conv_size;                     /* linear mixers: columns of a key, taps */
     bool conv_bias;
-    int32_t step_rank; /* a selective scan's latent of steps' lengths; 0: none */
-    int32_t
-        value_rank; /* of the latent that a share of the first layer's values comes from; 0: none */
-    int32_t mix_rank; /* of each of five latents that mix a token with the one before; 0: none do */
+    int32_t step_rank;  /* a selective scan's latent of steps' lengths; 0: none */
     int32_t head_gates; /* numbers a head that come from the hidden state, of a scan without taps */
-    bool receptance;    /* a network's output is scaled by what a matrix more makes of its input */
     bool full_gate;     /* its gate comes from the hidden state, and from no latent */
     bool step_norms;    /* ... of what tells a step */
     struct {
@@ -66,17 +62,11 @@ typedef struct {
     int32_t adapter_rank;
     bool adapts_attention; /* has attention such, too? */
     bool borrows_keys,
-        lends_keys;  /* its keys and values are those of a layer before it; a later one's are its */
-    int32_t around;  /* positions around a token that have scores of their own; 0: none */
-    bool around_own; /* ... by matrices of their own; of scores by distance: for each sample anew */
-    int32_t segments;    /* ... rows for tokens of one segment and of others */
+        lends_keys; /* its keys and values are those of a layer before it; a later one's are its */
     int32_t layer_input; /* columns that a second embedding has for it; 0: none */
     int32_t side_rank;   /* of a low-rank path beside attention; 0: none */
     bool encodes;        /* works on the encoder's tokens, in the encoder's sizes */
     bool end_norm;       /* of the encoder's last layer: a norm behind it */
-    int32_t
-        projection; /* of a tower's last layer: columns of what it makes of a sample; 0: as many as it has */
-    bool pools_by_probe; /* ... and does a probe pool its tokens? */
     int64_t cross_width; /* columns of what a layer looks at beside its own tokens; 0: nothing */
     /* Elements, for each token, of what the layer before puts out, and of what it does itself: the
      * hidden state */
@@ -85,19 +75,6 @@ typedef struct {
 } RhLayerKind;
 
 #define RH_LAYER_KINDS_MAX 40
-
-/* What makes tokens of a sound as it is sampled: convolutions with norms, the first so many; for positions so many
- * convolutions over tokens. No norms: there is no such. */
-typedef struct {
-    int32_t norms;
-    bool bias;
-    int32_t layers, taps, groups;
-} RhSound;
-
-/* What makes tokens of a spectrum of so many rows: convolutions that halve it so often. No rows: there is no such. */
-typedef struct {
-    int32_t rows, channels, halvings;
-} RhSpectrum;
 
 typedef struct RhModel {
     const char *name;   /* interned */
@@ -117,12 +94,7 @@ typedef struct RhModel {
     int32_t token_types; /* rows of a table of token types */
     int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
-    int32_t patch_rows;    /* ... trained rows beside the product: its bias, tokens of its own */
-    /* The encoder is a tower of its own, at which no layer looks; columns in which both are compared. 0: not so */
-    int64_t paired;
-    bool projection_bias;
-    int32_t loss_params; /* numbers that such a loss learns */
-    RhTensor picture;    /* a sample, where layers are steps on pictures: it counts as one token */
+    RhTensor picture; /* a sample, where layers are steps on pictures: it counts as one token */
     /* An encoder whose output the decoder's layers look at: its sizes alone, its layers are the first of
      * this model's; NULL: none; owned. Its tokens in each sample, or those of pictures, which come from
      * outside; 0: as many as the decoder has. */
@@ -135,11 +107,7 @@ typedef struct RhModel {
     int32_t alternates;  /* states between layers, of which a layer works on one (AltUp); 0: one */
     const RhOperator *front, *back; /* the operators before the first layer and behind the last */
     bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
-    RhSound waves;
-    RhSpectrum spectrum;
-    int32_t frame_columns; /* of a frame of a spectrum, where tokens are such; else 0 */
-    int32_t sound_rows;    /* rows of a spectrum that tokens are made of; else 0 */
-    bool samples;        /* tokens are made of so many samples, by three convolutions (samples.c) */
+    int32_t sound_rows;  /* rows of a spectrum that tokens are made of; else 0 */
     int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
     RhNumerics numerics; /* further such */
     int32_t kinds_count;

@@ -1,6 +1,7 @@
 /* What follows from other figures of a shape, and what cannot be. */
 #include <string.h>
 
+#include "workloads/family_rules.h"
 #include "workloads/model_private.h"
 #include "workloads/operators/operator.h"
 
@@ -124,9 +125,7 @@ static void resolve_encoder(const Check *check, RhConfig *c)
     if (c->encoder_layers == 0)
         c->encoder_layers = c->layers;
     size_t width = offsetof(RhConfig, encoder_hidden);
-    if (c->paired)
-        check_divides(check, offsetof(RhConfig, encoder_heads), width);
-    else if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden && !c->own_table)
+    if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden && !c->own_table)
         add_problem(check, width,
                     g_strdup_printf("%s %" G_GINT64_FORMAT
                                     ", where the decoder has %" G_GINT64_FORMAT,
@@ -152,8 +151,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
     g_array_set_clear_func(problems, clear_problem);
     if (family->mixer->resolve != NULL)
         family->mixer->resolve(c);
-    if (family->settle != NULL)
-        family->settle(c);
+    rh_rules_apply(family->rules, c);
     check_patches(&check);
     if (c->kv_heads == 0)
         c->kv_heads = c->heads;
@@ -169,7 +167,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         check_divides(&check, offsetof(RhConfig, loops), offsetof(RhConfig, layers));
     if (c->layer_groups > 0)
         check_divides(&check, offsetof(RhConfig, layer_groups), offsetof(RhConfig, layers));
-    if (c->crosses || c->paired)
+    if (c->crosses)
         resolve_encoder(&check, c);
     else if (!c->beside_pictures)
         c->encoder_tokens = 0;
@@ -177,22 +175,12 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         add_problem(&check, offsetof(RhConfig, encoder_tokens),
                     g_strdup("layers look at the tokens of a picture: one at least"),
                     g_strdup("6,404 are those of four tiles"));
-    if (!c->crosses && !c->paired)
+    if (!c->crosses)
         c->encoder_layers = 0;
     check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
-    if (c->paired_heads && c->heads % 2 != 0)
-        add_problem(&check, offsetof(RhConfig, heads),
-                    g_strdup_printf("%" G_GINT64_FORMAT " heads, which work in pairs", c->heads),
-                    g_strdup("an even number of them"));
     check_sharing(&check);
-    if (c->wave_groups > 0)
-        check_divides(&check, offsetof(RhConfig, wave_groups), offsetof(RhConfig, hidden));
     if (c->scan_groups > 0)
         check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
-    if (family->mixer == &rh_time_mixing && c->scan_head_size > 1)
-        check_divides(&check, offsetof(RhConfig, scan_head_size),
-                      c->scan_width > 0 ? offsetof(RhConfig, scan_width)
-                                        : offsetof(RhConfig, hidden));
     if (c->out_groups > 0)
         check_divides(&check, offsetof(RhConfig, out_groups), offsetof(RhConfig, heads));
     check_experts(&check);

@@ -121,26 +121,3 @@ void rh_check_parts(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
             check_part(doc, root, family, prefix);
     }
 }
-
-/* Each of two towers stands in an object of its own, and is of the type that the whole has. */
-static void check_tower(RhJson *doc, const RhJsonNode *root, const char *key, const char *type)
-{
-    const RhJsonNode *part = rh_json_object(doc, root, key);
-    if (part == NULL)
-        return;
-    const char *said = rh_json_string_or(doc, part, "model_type", type);
-    if (g_str_equal(said, type))
-        rh_check_other_keys(doc, part, rh_family_by_name(type));
-    else
-        rh_json_problem(doc, rh_json_member(part, "model_type"),
-                        "it can be read alone, in a file of its own",
-                        "a tower of type \"%s\", where this model has \"%s\"", said, type);
-}
-
-void rh_check_towers(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
-{
-    const char *vision, *text;
-    rh_family_towers(family, &vision, &text);
-    check_tower(doc, root, "vision_config", vision);
-    check_tower(doc, root, "text_config", text);
-}

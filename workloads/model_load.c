@@ -9,6 +9,7 @@
 #include "base/nearest_names.h"
 #include "workloads/hub.h"
 #include "workloads/model_private.h"
+#include "workloads/multimodal.h"
 #include "workloads/stored.h"
 
 /* --- Fields --- */
@@ -87,20 +88,6 @@ static int64_t read_of_pair(RhJson *doc, const RhJsonNode *root, const RhField *
     return f->low;
 }
 
-static bool is_expected(RhJson *doc, const RhJsonNode *node, const RhField *f)
-{
-    g_autoptr(GString) said = g_string_new("");
-    for (const RhJsonNode *n = rh_json_kind(node) == RH_JSON_ARRAY ? rh_json_first(node) : NULL;
-         n != NULL; n = rh_json_next(n))
-        g_string_append_printf(said, "%s%" G_GINT64_FORMAT, said->len > 0 ? " " : "",
-                               rh_json_node_int(doc, n, 0, G_MAXINT32));
-    bool same = g_str_equal(said->str, f->word);
-    if (!same)
-        rh_json_problem(doc, node, f->word, "%s: of such convolutions one list alone is supported",
-                        f->key);
-    return same;
-}
-
 static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, int64_t *value)
 {
     const RhJsonNode *within = root;
@@ -140,9 +127,6 @@ static void read_field(RhJson *doc, const RhJsonNode *root, const RhField *f, in
     case RH_FIELD_COUNT:
         *value = node != NULL ? rh_json_count(node) : f->otherwise;
         break;
-    case RH_FIELD_EXPECTED:
-        *value = node == NULL || is_expected(doc, node, f);
-        break;
     case RH_FIELD_CONSTANT:
         *value = f->otherwise;
         break;
@@ -167,53 +151,68 @@ static double version_of(RhJson *doc, const RhJsonNode *root)
                : 0;
 }
 
-static const RhFamily *family_of_type(RhJson *doc, const RhJsonNode *root, const char *type,
+/* A search for the family of a file. */
+typedef struct {
+    RhJson *doc;
+    const RhMultimodal *table;
+    GError *error; /* of a family file that is wrong */
+} Search;
+
+static const RhFamily *find_family(Search *search, const char *type)
+{
+    return search->error == NULL ? rh_family_find(type, &search->error) : NULL;
+}
+
+static const RhFamily *family_of_type(Search *search, const RhJsonNode *root, const char *type,
                                       bool is_part)
 {
+    RhJson *doc = search->doc;
+    const RhMultimodal *table = search->table;
     g_autofree char *part = g_strconcat(type, "_text", NULL);
-    const char *decoder = is_part ? rh_family_of_whole(type) : NULL;
-    const RhFamily *family = rh_family_by_name(decoder != NULL ? decoder : type);
+    const char *decoder = is_part ? rh_multimodal_decoder(table, type) : NULL;
+    const RhFamily *family = find_family(search, decoder != NULL ? decoder : type);
     if (family == NULL)
-        family = rh_family_by_name(part);
-    decoder = family == NULL ? rh_family_of_version(type, version_of(doc, root)) : NULL;
+        family = find_family(search, part);
+    decoder = family == NULL ? rh_multimodal_version(table, type, version_of(doc, root)) : NULL;
     if (decoder != NULL)
-        family = rh_family_by_name(decoder);
+        family = find_family(search, decoder);
     const RhJsonNode *classes =
         family == NULL ? rh_json_array_or_null(doc, root, "architectures") : NULL;
-    for (const RhJsonNode *n = rh_json_first(classes); n != NULL && family == NULL;
-         n = rh_json_next(n))
+    for (const RhJsonNode *n = rh_json_first(classes);
+         n != NULL && family == NULL && search->error == NULL; n = rh_json_next(n))
         family = rh_family_by_class(rh_json_node_string(doc, n));
     return family;
 }
 
-static bool is_switched(RhJson *doc, const RhJsonNode *root, const RhFamilySwitch *s)
+static bool is_variant(RhJson *doc, const RhJsonNode *root, const RhVariant *v)
 {
-    const RhJsonNode *node = rh_json_member(root, s->key);
-    return s->when == RH_SWITCH_SAID ? true
-           : s->when == RH_SWITCH_FALSE
-               ? !rh_json_bool_or(doc, root, s->key, true)
+    const RhJsonNode *node = rh_json_member(root, v->key);
+    return v->when == RH_VARIANT_PRESENT ? true
+           : v->when == RH_VARIANT_FALSE
+               ? !rh_json_bool_or(doc, root, v->key, true)
                : rh_json_kind(node) == RH_JSON_TEXT &&
-                     strstr(rh_json_node_string(doc, node), s->text) != NULL;
+                     strstr(rh_json_node_string(doc, node), v->text) != NULL;
 }
 
 /* The family, or another that a key of the file makes of it. */
-static const RhFamily *switched(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
+static const RhFamily *variant_of(Search *search, const RhJsonNode *root, const RhFamily *family)
 {
-    for (const RhFamilySwitch *s = rh_family_switches(); s->family != NULL; s++)
-        if (g_str_equal(s->family, family->name) && rh_json_has(root, s->key) &&
-            is_switched(doc, root, s))
-            return rh_family_by_name(s->other);
+    for (const RhVariant *v = family->variants; v != NULL && v->key != NULL; v++)
+        if (rh_json_has(root, v->key) && is_variant(search->doc, root, v))
+            return find_family(search, v->family);
     return family;
 }
 
 /* By its type, or by the class that it was written by, where the type is someone's own. */
-static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
+static const RhFamily *read_family(Search *search, const RhJsonNode *root)
 {
+    RhJson *doc = search->doc;
+    const RhMultimodal *table = search->table;
     const RhJsonNode *whole = rh_json_root(doc),
                      *typed = rh_json_has(root, "model_type") ? root : whole;
     const char *type = rh_json_string_or(doc, typed, "model_type", "");
     const char *of_whole = rh_json_string_or(doc, whole, "model_type", "");
-    if (rh_family_is_pair(of_whole)) {
+    if (rh_multimodal_is_towers(table, of_whole)) {
         rh_json_problem(doc, rh_json_member(whole, "model_type"),
                         "each can be read alone: what its vision_config or text_config says, in a "
                         "file of its own with that part's type (clip_vision_model)",
@@ -222,14 +221,16 @@ static const RhFamily *read_family(RhJson *doc, const RhJsonNode *root)
                         of_whole);
         return NULL;
     }
-    const RhFamily *family = family_of_type(doc, root, type, typed != root);
+    const RhFamily *family = family_of_type(search, root, type, typed != root);
     if (family != NULL)
-        return switched(doc, root, family);
+        return variant_of(search, root, family);
+    if (search->error != NULL)
+        return NULL;
     if (!rh_json_has(typed, "model_type")) {
         rh_json_string(doc, root, "model_type"); /* says that it is missing */
         return NULL;
     }
-    if (typed == whole && rh_family_of_whole(type) != NULL) {
+    if (typed == whole && rh_multimodal_decoder(table, type) != NULL) {
         if (rh_json_problems_count(doc) == 0)
             rh_json_problem(doc, rh_json_member(typed, "model_type"),
                             "its text_config (llm_config, language_config) describes it",
@@ -356,15 +357,12 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
                            const char *name)
 {
     RhConfig c = {0};
-    if (rh_family_is_of_towers(family))
-        rh_check_towers(doc, root, family);
     g_autofree RhField *fields = fields_of(doc, root, family);
     rh_fields_read(doc, root, fields, &c);
     read_tying(doc, root, family, &c);
     read_ways(doc, root, &c);
     rh_check_other_keys(doc, root, family);
-    if (!rh_family_is_of_towers(family))
-        rh_check_parts(doc, root, family);
+    rh_check_parts(doc, root, family);
     bool counted = counts_layers(doc, root, family, &c);
     if (!counted)
         c.shared_layers = c.layer_groups = 0;
@@ -391,18 +389,15 @@ static const char *const DECODERS[] = {"text_config",           "llm_config",
                                        "language_model_config", "vlm_config"};
 
 /* DeepSeek-OCR says its decoder's figures at the top as well, under a type that is the whole's. */
-static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root)
+static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root, const RhMultimodal *table)
 {
     const char *type = rh_json_string_or(doc, root, "model_type", "");
-    const RhFamily *family = rh_family_by_name(type);
-    if (family != NULL && rh_family_is_of_towers(family))
-        return root;
     bool has_layers = rh_json_find(root, "num_hidden_layers", NULL, NULL) != NULL &&
-                      rh_family_of_whole(type) == NULL;
+                      rh_multimodal_decoder(table, type) == NULL;
     for (size_t i = 0; !has_layers && i < G_N_ELEMENTS(DECODERS); i++)
         if (rh_json_has(root, DECODERS[i])) {
             const RhJsonNode *part = rh_json_object(doc, root, DECODERS[i]);
-            return part != NULL ? decoder_of(doc, part) : root;
+            return part != NULL ? decoder_of(doc, part, table) : root;
         }
     return root;
 }
@@ -410,14 +405,20 @@ static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root)
 RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
 {
     g_return_val_if_fail(doc != NULL && name != NULL, NULL);
-    const RhJsonNode *root = rh_json_root(doc), *decoder = decoder_of(doc, root);
-    const RhFamily *family = read_family(doc, decoder);
+    const RhMultimodal *table = rh_multimodal(error);
+    if (table == NULL)
+        return NULL;
+    const RhJsonNode *root = rh_json_root(doc), *decoder = decoder_of(doc, root, table);
+    Search search = {doc, table, NULL};
+    const RhFamily *family = read_family(&search, decoder);
+    if (search.error != NULL) {
+        g_propagate_error(error, search.error);
+        return NULL;
+    }
     bool own = family != NULL && rh_family_is_own(family);
     g_autoptr(RhModel) m = family == NULL ? NULL
                            : own          ? rh_own_layers_read(doc, family, name)
-                           : rh_family_is_hierarchy(family)
-                               ? rh_hierarchy_read(doc, family, name)
-                               : read_model(doc, decoder, family, name);
+                                          : read_model(doc, decoder, family, name);
     RhStoredWeights stored = own ? (RhStoredWeights){0} : rh_stored_weights_read(doc, decoder);
     if (!own && stored.method == NULL && decoder != root)
         stored = rh_stored_weights_read(doc, root);

@@ -65,13 +65,10 @@ bool rh_json_says_something(RhJson *doc, const RhJsonNode *node);
 bool rh_family_has_key(const RhFamily *family, const char *key);
 /* Keys of a file that say the model is of another kind than the family, or that look like a misspelling of a missing one. */
 void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family);
-/* The same of objects inside the file that the family reads keys of, and of those of two towers. */
+/* The same of objects inside the file that the family reads keys of. */
 void rh_check_parts(RhJson *doc, const RhJsonNode *root, const RhFamily *family);
-void rh_check_towers(RhJson *doc, const RhJsonNode *root, const RhFamily *family);
 /* A model in our own form; problems are the document's. */
 RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *name);
-/* ... of a net on pictures, from the sizes of its stages. */
-RhModel *rh_hierarchy_read(RhJson *doc, const RhFamily *family, const char *name);
 
 /* The plans of a file's layers, for rh_model_set_layers(); NULL where it has no list of them. */
 RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFamily *family,

@@ -458,13 +458,8 @@ static double flops_per_token(const RhModel *m, const RhShard *one, const RhLora
 {
     RhOps edge = whole_of(m, NULL, one);
     RhFlops head = flops_of(&edge, RH_BLOCK_HEAD);
-    if (m->layer_inputs > 0 || m->waves.norms > 0 || m->frame_columns > 0 ||
-        m->spectrum.rows > 0) /* else a look-up, or next to nothing */
+    if (m->layer_inputs > 0) /* else a look-up, or next to nothing */
         head.weights += flops_of(&edge, RH_BLOCK_EMBEDDING).weights;
-    if (m->encoder != NULL && m->encoder->samples) {
-        RhOps front = encoder_ops(m, NULL, one);
-        head.weights += flops_of(&front, RH_BLOCK_EMBEDDING).weights;
-    }
     double tokens = (double)one->sequence, seen = tokens * fill;
     double forward = head.weights / tokens + head.pairs / seen, weights = head.weights / tokens;
     for (int32_t i = 0; i < m->layers_count; i++) {

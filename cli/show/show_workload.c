@@ -173,13 +173,7 @@ static void append_encoder(GString *out, const RhModel *m, int64_t sequence)
         layers += m->kinds[m->kind_of_layer[i]].encodes;
         crossing += m->kinds[m->kind_of_layer[i]].cross_width > 0;
     }
-    if (m->paired > 0)
-        g_string_append_printf(out,
-                               "%d of them see, %" G_GINT64_FORMAT " columns on %" G_GINT64_FORMAT
-                               " tokens; %d read; both meet in %" G_GINT64_FORMAT " columns\n",
-                               layers, m->encoder->hidden, rh_model_encoder_tokens(m, sequence),
-                               m->layers_count - layers, m->paired);
-    else if (m->encoder)
+    if (m->encoder)
         g_string_append_printf(
             out, "%d of them an encoder's, on %" G_GINT64_FORMAT " tokens; %s a decoder's %d\n",
             layers, rh_model_encoder_tokens(m, sequence),

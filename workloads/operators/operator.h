@@ -4,7 +4,7 @@
  * A row answers for one rank's share: which parameters it holds, which FLOPs the operator needs,
  * which kernels perform a pass, which bytes it keeps and works with. Nothing outside its file knows
  * more of an operator. Blocks (ops.h) are pairs of rows, layers are pairs of blocks; a new operator
- * is one file, its row in `rh_operators`, and a family that names it (families_*.c). Whether steps
+ * is one file, its row in `rh_operators`, and a family that names it (workloads/families). Whether steps
  * run fused or one by one is the operator's own; the stack chooses through RhShard.
  * Private to workloads/, and to the tests that hold every row to the same properties. */
 #include "workloads/families.h"
@@ -83,32 +83,21 @@ extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways
 extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
 extern const RhOperator rh_compressed_attention, rh_attention_by_blocks;
 extern const RhOperator rh_mamba, rh_mlstm, rh_delta_net, rh_lightning, rh_short_convolution,
-    rh_glu_convolution, rh_selective_scan, rh_rg_lru, rh_attention_beside_mamba, rh_kimi_delta,
-    rh_attention_factored;
-extern const RhOperator rh_attention_of_experts;   /* whose queries and outputs are such */
-extern const RhOperator rh_attention_differential; /* of pairs of maps */
-extern const RhOperator rh_attention_relative;     /* scores by content and by distance */
-extern const RhOperator rh_attention_disentangled; /* scores by content and by position */
-extern const RhOperator rh_steps, rh_pictures;     /* on pictures; the first of them */
-extern const RhOperator rh_cross_attention;        /* of a decoder, to what its encoder puts out */
-extern const RhOperator rh_merged_attention;       /* ... to its own tokens and to those */
-extern const RhOperator rh_encoder_end;            /* the ffn of the encoder's last layer */
-extern const RhOperator rh_parallel;               /* a mixer and an ffn in one */
-extern const RhOperator rh_ffn, rh_mixture;        /* what follows a mixer */
-extern const RhOperator rh_time_mixing, rh_channel_mixing;   /* RWKV's */
+    rh_selective_scan, rh_attention_beside_mamba, rh_kimi_delta, rh_attention_factored;
+extern const RhOperator rh_steps, rh_pictures; /* on pictures; the first of them */
+extern const RhOperator rh_cross_attention;    /* of a decoder, to what its encoder puts out */
+extern const RhOperator rh_encoder_end;        /* the ffn of the encoder's last layer */
+extern const RhOperator rh_parallel;           /* a mixer and an ffn in one */
+extern const RhOperator rh_ffn, rh_mixture;    /* what follows a mixer */
 extern const RhOperator rh_shared_attention, rh_shared_ffn;  /* a block of several places */
 extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that predicts a token */
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
 extern const RhOperator rh_embedding_of_layers,
-    rh_layer_end; /* ... and of layers (layer_inputs.c) */
-extern const RhOperator rh_look_up_alike, rh_sounds, rh_samples; /* ... of an encoder */
-extern const RhOperator rh_waves;                  /* ... of sounds as they are sampled */
-extern const RhOperator rh_spectrum;               /* ... of a spectrum as a picture */
-extern const RhOperator rh_frames;                 /* ... of frames of a spectrum */
-extern const RhOperator rh_patches, rh_classes;    /* ... of pictures */
-extern const RhOperator rh_tower_end, rh_contrast; /* ... of two towers side by side */
-extern const RhOperator *const rh_operators[];     /* all, NULL-ended */
+    rh_layer_end;                                    /* ... and of layers (layer_inputs.c) */
+extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */
+extern const RhOperator rh_patches, rh_classes;      /* ... of pictures */
+extern const RhOperator *const rh_operators[];       /* all, NULL-ended */
 
 /* --- Shares of a rank (share.c) --- */
 
@@ -231,8 +220,6 @@ double rh_ops_normed_input_bytes(const RhOps *ops);
 
 /* Makes a layer the encoder's last, with a norm behind it or none (encoder.c). */
 void rh_encoder_end_wrap(RhLayerKind *kind, bool norm);
-/* Makes a layer the last of a tower: what it makes of a sample is pooled, by a probe or not, and projected (towers.c). */
-void rh_tower_end_wrap(RhLayerKind *kind, int32_t projection, bool probe);
 /* Makes a layer read its own columns of a second embedding, and have a path beside attention (layer_inputs.c). */
 void rh_layer_end_wrap(RhLayerKind *kind, int32_t input, int32_t side);
 /* Makes a layer one that predicts a further token (predict.c). */

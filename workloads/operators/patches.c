@@ -3,12 +3,14 @@
  * rank has both whole. */
 #include "workloads/operators/operator.h"
 
-/* The product, and rows beside it: its bias, the token that is classified. */
+/* Trained rows beside the product: its bias, and the token that is classified. */
+#define ROWS 2
+
+/* The product, and these rows. */
 static RhParams patches_params(const RhOps *ops)
 {
     double h = (double)ops->model->hidden;
-    return (RhParams){.replicated =
-                          (double)(ops->model->patch_entries + ops->model->patch_rows) * h};
+    return (RhParams){.replicated = (double)(ops->model->patch_entries + ROWS) * h};
 }
 
 static RhFlops patches_flops(const RhOps *ops)

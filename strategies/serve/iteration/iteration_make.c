@@ -297,14 +297,11 @@ static bool check_load(const RhServing *s, GError **error)
 
 static bool check_encoder(const RhServing *s, GError **error)
 {
-    bool pair = s->model->paired > 0;
-    return (!pair && !rh_model_crosses(s->model)) ||
+    return !rh_model_crosses(s->model) ||
            rh_fail(error, RH_ERROR_USAGE,
-                   "%s %s, which are not served here\n"
+                   "%s has layers that look at an encoder's tokens, which are not served here\n"
                    "help: plan and simulate train it",
-                   s->model->name,
-                   pair ? "is two towers side by side"
-                        : "has layers that look at an encoder's tokens");
+                   s->model->name);
 }
 
 static bool check_stages(const RhServing *s, const RhPool *pool, GError **error)
