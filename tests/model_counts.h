@@ -14,11 +14,6 @@
 
 typedef struct {
     const char *config;
-    int64_t params;
-} ExactCount;
-
-typedef struct {
-    const char *config;
     double params, within;
 } ClaimedCount;
 
@@ -48,16 +43,6 @@ static inline void check_refused(const char *text, const char *expected)
     CU_ASSERT_PTR_NULL(m);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     CU_ASSERT_TRUE(rh_test_says(error ? error->message : NULL, expected));
-}
-
-static inline void check_exact(const ExactCount *rows, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        g_autoptr(RhModel) m = model_load(rows[i].config);
-        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
-        if (rh_model_params(m) != rows[i].params)
-            g_printerr("  %s: %" G_GINT64_FORMAT "\n", rows[i].config, rh_model_params(m));
-    }
 }
 
 static inline void check_claimed(const ClaimedCount *rows, size_t count)

@@ -19,67 +19,6 @@
     "8, 'num_key_value_heads': 4, 'intermediate_size': 512, 'vocab_size': 1000, "                  \
     "'use_sliding_window': true, 'sliding_window': 128, " rest "}"
 
-/* Totals of the published weights (Hugging Face's safetensors metadata, without rotary buffers; for
- * GPT-2 without causal masks). */
-static const struct {
-    const char *name;
-    int64_t params;
-} PUBLISHED[] = {
-    {"llama-3.1-8b", 8030261248},
-    {"llama-3.1-70b", 70553706496},
-    {"llama-3.1-405b", 405853388800},
-    {"llama-3.2-1b", 1235814400},
-    {"llama-3.2-3b", 3212749824},
-    {"llama-2-7b", 6738415616},
-    {"llama-2-13b", 13015864320},
-    {"llama-2-70b", 68976648192},
-    {"mistral-7b", 7241732096},
-    {"qwen2.5-7b", 7615616512},
-    {"qwen2.5-14b", 14770033664},
-    {"qwen2.5-32b", 32763876352},
-    {"qwen2.5-72b", 72706203648},
-    {"qwen3-8b", 8190735360},
-    {"qwen3-14b", 14768307200},
-    {"qwen3-32b", 32762123264},
-    {"gpt2", 124439808},
-    {"gpt2-medium", 354823168},
-    {"gpt2-large", 774030080},
-    {"gpt2-xl", 1557611200},
-    /* As remembered; that they agree to the last digit speaks for both. */
-    {"deepseek-v2-lite", 15706484224},
-    {"falcon-7b", 6921720704},
-    {"falcon-40b", 41303293952},
-    {"gemma-2-2b", 2614341888},
-    {"gemma-2-9b", 9241705984},
-    {"gemma-2-27b", 27227128320},
-    {"mistral-large-123b", 122610069504},
-    {"mistral-nemo-12b", 12247782400},
-    {"mistral-small-24b", 23572403200},
-    {"phi-3-mini", 3821079552},
-    {"phi-3-medium", 13960238080},
-    {"phi-4", 14659507200},
-    {"qwen2.5-0.5b", 494032768},
-    {"qwen2.5-1.5b", 1543714304},
-    {"qwen2.5-3b", 3085938688},
-    {"qwen3-0.6b", 596049920},
-    {"qwen3-1.7b", 1720574976},
-    {"qwen3-4b", 4022468096},
-    {"starcoder2-15b", 15957889024},
-    {"tinyllama-1.1b", 1100048384},
-    {"yi-34b", 34388917248},
-};
-
-static void parameters_equal_the_published_counts(void)
-{
-    for (size_t i = 0; i < G_N_ELEMENTS(PUBLISHED); i++) {
-        g_autoptr(GError) error = NULL;
-        g_autoptr(RhModel) m = rh_model_load(PUBLISHED[i].name, &error);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-        CU_ASSERT_EQUAL(rh_model_params(m), PUBLISHED[i].params);
-        CU_ASSERT_STRING_EQUAL(m->name, PUBLISHED[i].name);
-    }
-}
-
 /* Narayanan et al. 2021, table 1: billions as printed, and equation 2,
  * P = 12 l h^2 (1 + 13 / 12h + (V + s) / 12 l h), which leaves out the final norm. */
 static const struct {
@@ -110,50 +49,7 @@ static void megatrons_table_1_is_in_the_catalogue(void)
     ", 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, 'qk_rope_head_dim': 64, 'v_head_dim': 128, "  \
     "'num_key_value_heads': " heads rest "}"
 
-#define DEEPSEEK_V3(rest)                                                                          \
-    "{'model_type': 'deepseek_v3', 'num_hidden_layers': 61, 'hidden_size': 7168, "                 \
-    "'num_attention_heads': 128, 'num_key_value_heads': 128, 'intermediate_size': 18432, "         \
-    "'vocab_size': 129280, 'q_lora_rank': 1536, 'kv_lora_rank': 512, 'qk_nope_head_dim': 128, "    \
-    "'qk_rope_head_dim': 64, 'v_head_dim': 128, " rest "}"
-
-#define MIXTRAL(rest)                                                                              \
-    "{'model_type': 'mixtral', 'num_hidden_layers': 32, 'hidden_size': 4096, "                     \
-    "'num_attention_heads': 32, 'num_key_value_heads': 8, 'intermediate_size': 14336, "            \
-    "'num_local_experts': 8, 'num_experts_per_tok': 2, 'vocab_size': 32000" rest "}"
-
 #define V2_LITE(rest) DEEPSEEK("27", "2048", "16", "10944", "102400", ", 'q_lora_rank': null" rest)
-
-/* The totals of the published weights: safetensors metadata of DeepSeek-V2-Lite, Mixtral-8x7B and
- * Qwen3-30B-A3B; DeepSeek-V3's report (arXiv 2412.19437): 671 G, without the head that predicts two
- * tokens, of which a token meets 37 G; of Mixtral's a token meets 12.9 G (arXiv 2401.04088). */
-static void mixtures_have_the_parameters_that_were_published(void)
-{
-    static const struct {
-        const char *config;
-        int64_t params;
-        double active; /* times 6: FLOPs of a token, attention's pairs and the embedding left out */
-    } rows[] = {
-        {V2_LITE(", 'n_routed_experts': 64, 'num_experts_per_tok': 6, 'n_shared_experts': 2, "
-                 "'moe_intermediate_size': 1408, 'first_k_dense_replace': 1"),
-         15706484224, 2.45e9},
-        {DEEPSEEK_V3("'n_routed_experts': 256, 'num_experts_per_tok': 8, 'n_shared_experts': 1, "
-                     "'moe_intermediate_size': 2048, 'first_k_dense_replace': 3"),
-         671026419200, 36.6e9},
-        {MIXTRAL(""), 46702792704, 12.75e9},
-        {"{'model_type': 'qwen3_moe', 'num_hidden_layers': 48, 'hidden_size': 2048, "
-         "'num_attention_heads': 32, 'num_key_value_heads': 4, 'head_dim': 128, "
-         "'intermediate_size': 6144, 'moe_intermediate_size': 768, 'num_experts': 128, "
-         "'num_experts_per_tok': 8, 'decoder_sparse_step': 1, 'mlp_only_layers': [], "
-         "'vocab_size': 151936}",
-         30532122624, 3.04e9},
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = model_parse(rows[i].config, NULL);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(m);
-        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
-        RH_CHECK_CLOSE(rh_model_flops_per_token(m, 1), 6 * rows[i].active, 0.01);
-    }
-}
 
 static void a_mixture_says_which_layers_have_experts(void)
 {
@@ -517,10 +413,7 @@ int main(void)
     return rh_test_main(
         "model",
         (RhTest[]){
-            {"parameters_equal_the_published_counts", parameters_equal_the_published_counts},
             {"megatrons_table_1_is_in_the_catalogue", megatrons_table_1_is_in_the_catalogue},
-            {"mixtures_have_the_parameters_that_were_published",
-             mixtures_have_the_parameters_that_were_published},
             {"a_decoder_may_be_a_part_of_a_larger_model",
              a_decoder_may_be_a_part_of_a_larger_model},
             {"experts_may_have_biases", experts_may_have_biases},

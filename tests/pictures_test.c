@@ -27,30 +27,6 @@ static RhShard pictures_of(int64_t pictures, bool fused)
     return shard;
 }
 
-/* Parameters of torchvision's resnet18, resnet50, vgg16 and shufflenet_v2_x1_0, and their multiply-adds
- * of one picture (weights' "num_params" and "_ops"; torchvision 0.15 documentation); of ResNet-1001
- * as pytorchcv counts it (preresnet1001_cifar10). */
-static void parameters_and_products_equal_the_published_counts(void)
-{
-    static const struct {
-        const char *name;
-        int64_t params;
-        double gmacs;
-    } rows[] = {
-        {"resnet-18", 11689512, 1.814},  {"resnet-50", 25557032, 4.089},
-        {"vgg-16", 138357544, 15.47},    {"shufflenet-v2", 2278604, 0.145},
-        {"resnet-1001", 10327706, 1.49},
-    };
-    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
-        g_autoptr(RhModel) m = catalogue(rows[i].name);
-        CU_ASSERT_EQUAL(rh_model_params(m), rows[i].params);
-        double gmacs = rh_model_flops_per_token(m, 1) / 6 / 1e9;
-        CU_ASSERT_DOUBLE_EQUAL(gmacs / rows[i].gmacs, 1, 4e-3);
-        if (fabs(gmacs / rows[i].gmacs - 1) > 4e-3)
-            g_printerr("  %s: %.4f GMAC\n", rows[i].name, gmacs);
-    }
-}
-
 /* AmoebaNet-D of 18 cells: tensors go from a cell to the two behind it. */
 static void a_cell_hands_two_tensors_to_the_next(void)
 {
@@ -293,9 +269,7 @@ int main(void)
 {
     return rh_test_main(
         "pictures",
-        (RhTest[]){{"parameters_and_products_equal_the_published_counts",
-                    parameters_and_products_equal_the_published_counts},
-                   {"a_cell_hands_two_tensors_to_the_next", a_cell_hands_two_tensors_to_the_next},
+        (RhTest[]){{"a_cell_hands_two_tensors_to_the_next", a_cell_hands_two_tensors_to_the_next},
                    {"pictures_keep_their_height_and_width", pictures_keep_their_height_and_width},
                    {"kernels_do_the_products_of_the_net", kernels_do_the_products_of_the_net},
                    {"a_bottleneck_keeps_what_its_backward_reads",
