@@ -166,6 +166,7 @@ static void asked_knobs_are_inside(void)
     k.c.job.gradient_bytes = 2;
     k.c.job.moments = &rh_moments_8bit;
     k.c.job.recipe = &rh_recipe_fp8;
+    k.c.job.narrow_weights = true;
     RhConstraint fixed[2];
     g_assert(rh_constraint_parse("cp=1", false, &fixed[0], NULL));
     g_assert(rh_constraint_parse("offload=0", false, &fixed[1], NULL));

@@ -52,12 +52,13 @@ int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l)
     return -1;
 }
 
-/* Chunks of layers are alike where they divide them; others must gain this much. */
+/* Chunks of layers are alike where they divide them and nothing else is counted; others must gain this much. */
 #define UNEVEN_GAIN_FRAC 0.01
 
 double rh_funnel_handicap(const RhFunnel *f, const RhLayout *l)
 {
-    bool uneven = l->vpp > 1 && f->c->model->layers_count % (l->pp * l->vpp) != 0;
+    bool uneven = l->vpp > 1 && (l->partition != RH_PARTITION_EVEN ||
+                                 f->c->model->layers_count % (l->pp * l->vpp) != 0);
     return uneven && !rh_funnel_by_memory(f) ? 1 / (1 - UNEVEN_GAIN_FRAC) : 1;
 }
 
