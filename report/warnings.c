@@ -103,6 +103,25 @@ static char *untabled(const RhServeExtrapolation *b)
                            100 * b->untabled_frac, b->device);
 }
 
+/* Requests that were over before the service was as full as it would be. */
+static char *unsteady(const RhServiceMetrics *o, bool found)
+{
+    if (o->requests_enough == 0 || o->overloaded)
+        return NULL;
+    double span_s = (double)(o->requests_count - 1) / o->offered_per_s;
+    g_autofree char *count = rh_text_count(o->requests_count),
+                    *span = rh_quantity_format(span_s, RH_QUANTITY_S, 3),
+                    *answer = rh_quantity_format(o->answer_s, RH_QUANTITY_S, 3),
+                    *enough = rh_text_count(o->requests_enough);
+    return g_strdup_printf(
+        "%s requests within %s, and up to %s for an answer: too few for a steady "
+        "stretch%s; about %s would do (--count)",
+        count, span, answer,
+        found ? ", so the rate was hardly put to the test"
+              : ", so rates are of the whole run, its beginning and end included",
+        enough);
+}
+
 static void add_extrapolated(GPtrArray *watches, const RhProblem *c, const RhLayout *layout)
 {
     RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
@@ -182,7 +201,8 @@ GPtrArray *rh_report_plan_warnings(const RhQuestion *q, const RhPlan *plan,
     return watches;
 }
 
-GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapolation *beyond)
+GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapolation *beyond,
+                                      const RhServiceMetrics *outcome, bool found)
 {
     GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
     add(watches, "format", wrong_format(c));
@@ -190,6 +210,8 @@ GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapola
         add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond->kinds[kind]));
     if (beyond)
         add(watches, "untabled", untabled(beyond));
+    if (outcome)
+        add(watches, "unsteady", unsteady(outcome, found));
     return watches;
 }
 

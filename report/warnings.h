@@ -5,7 +5,7 @@
 #include "strategies/search/services/serve_extrapolation.h"
 
 typedef struct {
-    /* "memory", "framework", "positions", "format", "extrapolated", "untabled", "mfu" or "waiting" */
+    /* "memory", "framework", "positions", "format", "extrapolated", "untabled", "mfu", "waiting" or "unsteady" */
     const char *kind;
     char *text;
 } RhWarning;
@@ -15,8 +15,10 @@ typedef struct {
 GPtrArray *rh_report_run_warnings(const RhQuestion *q, const RhRehearsal *r);
 GPtrArray *rh_report_plan_warnings(const RhQuestion *q, const RhPlan *plan,
                                    const RhPlanOptions *options);
-/* Of a service: the formats of its model, and kernels beyond what was measured (NULL: not known). */
-GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapolation *beyond);
+/* Of a service: the formats of its model, kernels beyond what was measured (NULL: not known), and too few requests for a
+ * rate (of `outcome`; NULL: nothing is said of them). `found`: at a rate that was looked for. */
+GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapolation *beyond,
+                                      const RhServiceMetrics *outcome, bool found);
 
 /* A line each. */
 void rh_report_warnings_text(GString *out, const GPtrArray *watches);

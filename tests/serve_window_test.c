@@ -164,6 +164,74 @@ static void overload_is_said(void)
     close_setting(&s);
 }
 
+/* While a service fills up, more requests come than end. Those under way count by what is made of their answers, so that
+ * rates of requests and of tokens agree. */
+static void rates_of_requests_and_of_tokens_agree(void)
+{
+    static const struct {
+        double rate_per_s;
+        int32_t count;
+        RhClient client;
+    } rows[] = {{19, 500, {0}},
+                {19, 4000, {0}},
+                {19, 100, {0}},
+                {60, 4000, {.e2e_patience_s = 30}},
+                {60, 1000, {.ttft_patience_s = 0.5}}};
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhRequests) requests = even(rows[i].count, rows[i].rate_per_s, 1024, 256);
+        RhSteadyWindow w;
+        RhServiceMetrics o = outcome_of(&s, requests, &rows[i].client, &w);
+        CU_ASSERT_TRUE(o.steady == (rows[i].count != 100) || rows[i].client.ttft_patience_s > 0);
+        RH_CHECK_CLOSE(o.tokens_per_s, 256 * o.request_rate_per_s, 1e-9);
+        if (o.steady && o.timed_out_count == 0)
+            RH_CHECK_CLOSE(o.request_rate_per_s, 19, 0.02);
+    }
+    close_setting(&s);
+}
+
+/* As many as are said to be enough are; where a stretch is steady, none is said. */
+static void enough_requests_have_a_steady_stretch(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+    for (int32_t count = 20; count <= 100; count *= 5) {
+        const double rate = count / 2.0;
+        RhSteadyWindow w;
+        g_autoptr(RhRequests) few = even(count, rate, 512, 64);
+        RhServiceMetrics o = outcome_of(&s, few, &(RhClient){0}, &w);
+        CU_ASSERT_FALSE(o.steady || o.overloaded);
+        CU_ASSERT_TRUE(o.requests_enough > count && o.requests_enough < 40000);
+        g_autoptr(RhRequests) more = even((int32_t)o.requests_enough, rate, 512, 64);
+        RhServiceMetrics steady = outcome_of(&s, more, &(RhClient){0}, &w);
+        CU_ASSERT_TRUE(steady.steady);
+        CU_ASSERT_EQUAL(steady.requests_enough, 0);
+        RH_CHECK_CLOSE(steady.request_rate_per_s, rate, 0.02);
+        /* of clients that wait for their answers, however many there are, nothing is said */
+        CU_ASSERT_EQUAL(outcome_of(&s, few, &(RhClient){.at_once = 4}, &w).requests_enough, 0);
+    }
+    close_setting(&s);
+}
+
+/* Requests that are over before the first answer is: the rate that they come at is that of tokens, and prices are of it. */
+static void rates_are_those_that_requests_come_at(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,replicas=2");
+    s.platform->price_usd_per_gpu_hour.value = PRICE_USD_PER_H;
+    g_autoptr(RhRequests) requests = even(200, 100, 512, 256);
+    RhSteadyWindow w;
+    RhServiceMetrics o = outcome_of(&s, requests, &(RhClient){0}, &w);
+    CU_ASSERT_FALSE(o.steady);
+    double tokens_per_s = o.tokens_per_s;
+    rh_service_metrics_at_rate(&o, 10);
+    CU_ASSERT_TRUE(tokens_per_s < 0.8 * 100 * 256);
+    RH_CHECK_CLOSE(o.request_rate_per_s, 10, 1e-9);
+    RH_CHECK_CLOSE(o.tokens_per_s, 10 * 256, 1e-9);
+    RH_CHECK_CLOSE(o.tokens_per_s_per_gpu, 5 * 256, 1e-9);
+    RH_CHECK_CLOSE(o.cost_usd_per_request, 2 * PRICE_USD_PER_H / 3600 / 10, 1e-9);
+    RH_CHECK_CLOSE(o.cost_usd_per_token, o.cost_usd_per_request / 256, 1e-9);
+    close_setting(&s);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -175,6 +243,9 @@ int main(void)
         {"static batches of two pools wait for nobody",
          static_batches_of_two_pools_wait_for_nobody},
         {"overload is said", overload_is_said},
+        {"rates of requests and of tokens agree", rates_of_requests_and_of_tokens_agree},
+        {"enough requests have a steady stretch", enough_requests_have_a_steady_stretch},
+        {"rates are those that requests come at", rates_are_those_that_requests_come_at},
         {0}};
     return rh_test_main("serve_window", tests);
 }

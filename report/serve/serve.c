@@ -329,7 +329,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, o);
-    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond);
+    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond, o, false);
     rh_report_warnings_text(out, watches);
     append_beyond(out, q, r);
     if (o->completed_count > 0) {

@@ -316,10 +316,11 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
                            once ? "answer" : "token");
     append_binding(out, plan, &o->slos, top);
     append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
-    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond);
+    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
+    g_autoptr(GPtrArray) watches =
+        rh_report_service_warnings(q->q->c, q->beyond, &best->outcome, true);
     rh_report_warnings_text(out, watches);
     append_counts(out, q, plan);
-    const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
     rh_report_served_trust(out, q->trust);
     g_autofree char *chance = rh_report_chance(o, best->part > 0);
     g_autofree char *bar = bar_words(q, rh_serve_plan_allowance(plan, o));

@@ -73,7 +73,9 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     rh_json_end_array(w);
     rh_put_serve_nearest(w, plan, &o->slos);
     rh_put_served_trust(w, q->trust);
-    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond);
+    const RhServiceMetrics *best =
+        plan->entries->len > 0 ? &g_array_index(plan->entries, RhServeEntry, 0).outcome : NULL;
+    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond, best, true);
     rh_put_warnings(w, watches);
     rh_put_allowance(w, rh_serve_plan_allowance(plan, o));
     rh_json_end_object(w);

@@ -17,7 +17,7 @@ END
 rehearse serve-simulate "${on[@]}" --requests trace.csv --skip-bad -o trace.csv.csv -q
 cut -d, -f1-8 trace.csv.csv
 gzip -nk trace.csv
-rehearse serve-simulate "${on[@]}" --requests trace.csv.gz --skip-bad --arrivals even --rate 120/min -q | tail -n 8
+rehearse serve-simulate "${on[@]}" --requests trace.csv.gz --skip-bad --arrivals even --rate 120/min -q | tail -n 11
 rehearse serve-simulate "${on[@]}" --lengths in=1024,out=128,spread=0.8 --rate 20/s --count 400 \
     --ttft 'p99<500ms,mean<100ms' --tpot 'p90<1ms' --json >again.json
 sed 's/"-o",* *//; /again/d' open.json | cmp - again.json && echo same
@@ -59,6 +59,10 @@ done
 # More comes than is served: said, and no; with --json there is a document where nothing can be played.
 rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --lengths in=1024,out=256 --rate 1000/s --count 500 -q | sed -n 1,4p
 echo "exit ${PIPESTATUS[0]}"
+# While servers fill up, rates of requests and of tokens agree; without a steady stretch it is said how many would have one.
+for count in 20 500; do
+    rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --lengths in=1024,out=256 --rate 19/s --count $count -q | sed -n '1p;/^watch/,/^±/p'
+done
 rehearse serve-simulate -w llama-3.1-405b -p dgx-h100 -s tp1 --lengths in=8,out=1 --rate 1/s --count 20 -q --json >none.json 2>why.txt
 echo "exit $?"
 head -n 1 why.txt

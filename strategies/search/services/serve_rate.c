@@ -212,6 +212,8 @@ bool rh_serve_settle(RhService *service, const RhRequests *requests,
     bool kept = tried.outcome.slos_kept_surely && !tried.outcome.overloaded;
     if (!kept)
         note_broken(options, &tried, &tried);
+    else if (!tried.outcome.steady)
+        rh_service_metrics_at_rate(&tried.outcome, rate_per_s);
     *entry = tried;
     return kept;
 }

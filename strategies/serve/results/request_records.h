@@ -66,6 +66,7 @@ typedef struct {
 typedef struct {
     bool steady;
     double t_begin_s, duration_s;
+    double answer_s;         /* 99 % of the answers take no longer; HUGE_VAL: there is none */
     double gpu_s, replica_s; /* that GPUs, and replicas, were there */
     double busy_frac;        /* of gpu_s: in servers with a batch under way */
     double energy_j;         /* of these GPUs and what belongs to them; 0: unknown */

@@ -241,7 +241,8 @@ static void count_requests(const RhServiceResult *result, const RhSlos *slos, Rh
 
 /* --- rates: of the window --- */
 
-/* What completed requests had in it: their prompt is of when its first token was there. */
+/* What completed requests had in it: their prompt is of when its first token was there, and a request counts by the share
+ * of its answer that came in it, so that rates of requests and of tokens are of the same ones. */
 typedef struct {
     double completed, met, tokens_in, tokens_out, sequence_s;
 } Within;
@@ -260,11 +261,11 @@ static Within within_of(const RhServiceResult *result, const RhSlos *slos)
         const RhRequestRecord *s = &g_array_index(result->served, RhRequestRecord, i);
         if (s->outcome != RH_SERVED_DONE)
             continue;
-        bool ended = rh_served_window_has(w, s->t_end_s);
-        in.completed += ended;
-        in.met += ended && keeps_all(s, slos);
+        double made = rh_served_made_within(s, w), part = made / MAX(s->output_tokens, 1);
+        in.completed += part;
+        in.met += keeps_all(s, slos) ? part : 0;
         in.tokens_in += rh_served_window_has(w, s->t_first_s) ? s->input_tokens : 0;
-        in.tokens_out += result->once ? 0 : rh_served_made_within(s, w);
+        in.tokens_out += result->once ? 0 : made;
         in.sequence_s += overlap_s(s, w);
     }
     return in;
@@ -303,6 +304,8 @@ static void set_rates(const RhServiceResult *result, const RhSlos *slos, RhServi
 
 /* --- overload --- */
 
+#define ANSWERS_ENOUGH  20
+#define REQUESTS_ENOUGH 200 /* a window needs a hundred */
 #define OVERLOAD_SIGMAS 3.0 /* more than chance makes of requests that end while others come */
 
 /* Requests [from, until), in the order in which they came. */
@@ -318,17 +321,42 @@ static double queue_s(const GArray *served, Part part)
     return sum_s / (part.until - part.from);
 }
 
-/* Do all come when clients want, and has each its answer? */
+/* Do all come when clients want? */
 static bool is_open(const RhServiceResult *result)
 {
     const RhRequestRecord *before = NULL;
     for (guint i = 0; i < result->served->len; i++) {
         const RhRequestRecord *s = &g_array_index(result->served, RhRequestRecord, i);
-        if (s->outcome != RH_SERVED_DONE || (before && s->t_arrive_s < before->t_arrive_s))
+        if (before && s->t_arrive_s < before->t_arrive_s)
             return false;
         before = s;
     }
     return result->open && !result->fails;
+}
+
+static double offered_per_s(const RhServiceResult *result)
+{
+    const RhRequestRecord *all = (const RhRequestRecord *)(const void *)result->served->data;
+    guint n = result->served->len;
+    return n > 1 && is_open(result) ? share(n - 1, all[n - 1].t_arrive_s - all[0].t_arrive_s) : 0;
+}
+
+/* Of two digits, rounded up. */
+static int64_t about(double count)
+{
+    double unit = pow(10, floor(log10(count)) - 1);
+    return (int64_t)(ceil(count / unit) * unit);
+}
+
+/* As many as come in twenty times what most answers take: all but a twentieth come to a service as full as it will be. Where
+ * that many did come, twice as many. */
+static int64_t requests_enough(const RhServiceResult *result, const RhServiceMetrics *o)
+{
+    const RhSteadyWindow *w = &result->window;
+    if (w->steady || o->completed_count == 0 || !(o->offered_per_s > 0) || !isfinite(w->answer_s))
+        return 0;
+    double enough = fmax(ANSWERS_ENOUGH * w->answer_s * o->offered_per_s, REQUESTS_ENOUGH);
+    return about(enough > (double)o->requests_count ? enough : 2 * (double)o->requests_count);
 }
 
 /* While the second half of the requests came, fewer ended, and who came later waited longer: by half of what that
@@ -337,12 +365,10 @@ static void judge_load(const RhServiceResult *result, RhServiceMetrics *out)
 {
     const GArray *served = result->served;
     guint n = served->len, half = n / 2;
-    if (n < 8 || !is_open(result))
+    if (n < 8 || out->completed_count < n || !is_open(result))
         return;
     const RhRequestRecord *all = (const RhRequestRecord *)(const void *)served->data;
-    double span_s = all[n - 1].t_arrive_s - all[0].t_arrive_s,
-           late_s = all[n - 1].t_arrive_s - all[half].t_arrive_s, came = n - half, ended = 0;
-    out->offered_per_s = share(n - 1, span_s);
+    double late_s = all[n - 1].t_arrive_s - all[half].t_arrive_s, came = n - half, ended = 0;
     for (guint i = 0; i < n; i++)
         ended += all[i].t_end_s > all[half].t_arrive_s && all[i].t_end_s <= all[n - 1].t_arrive_s;
     double grown_s =
@@ -378,7 +404,10 @@ static RhServiceMetrics outcome_of(const RhServiceResult *result, const RhServic
     slos = slos ? slos : &no_slos;
     count_requests(result, slos, &out);
     set_rates(result, slos, &out);
+    out.offered_per_s = offered_per_s(result);
     judge_load(result, &out);
+    out.requests_enough = out.overloaded ? 0 : requests_enough(result, &out);
+    out.answer_s = result->window.answer_s;
     set_times(timed, slos, &out);
     return out;
 }
@@ -386,6 +415,21 @@ static RhServiceMetrics outcome_of(const RhServiceResult *result, const RhServic
 RhServiceMetrics rh_service_metrics(const RhServiceResult *result, const RhSlos *slos)
 {
     return outcome_of(result, result, slos);
+}
+
+void rh_service_metrics_at_rate(RhServiceMetrics *o, double rate_per_s)
+{
+    double times = share(rate_per_s, o->request_rate_per_s);
+    if (!(times > 0))
+        return;
+    double *const rates[] = {&o->tokens_per_s, &o->tokens_per_s_per_gpu, &o->request_rate_per_s,
+                             &o->goodput_per_s};
+    double *const costs[] = {&o->cost_usd_per_token, &o->cost_usd_per_token_in,
+                             &o->cost_usd_per_token_both, &o->cost_usd_per_request};
+    for (size_t i = 0; i < G_N_ELEMENTS(rates); i++)
+        *rates[i] *= times;
+    for (size_t i = 0; i < G_N_ELEMENTS(costs); i++)
+        *costs[i] /= times;
 }
 
 RhServiceMetrics rh_service_metrics_among(const RhServiceResult *result, GArray *served,

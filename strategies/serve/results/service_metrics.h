@@ -107,6 +107,10 @@ typedef struct {
     double cost_usd_per_token, cost_usd_per_token_in, cost_usd_per_token_both;
     double energy_j_per_request, cost_usd_per_request; /* NaN: as above */
     double offered_per_s; /* requests that came, sent by clients that wait for nobody; 0: they do */
+    /* Of a run without a steady stretch, to which nobody but clients is to blame: about so many requests would have one;
+     * 0: it has one, or no number of them would */
+    int64_t requests_enough;
+    double answer_s;       /* 99 % of the answers take no longer */
     double sequences_mean; /* of completed requests, that a server had at once */
     bool overloaded;       /* more came than was served, and the queue grew as long as they did */
     /* of all requests, those that keep every limit of theirs; 1 without levels */
@@ -118,6 +122,9 @@ typedef struct {
 } RhServiceMetrics;
 
 RhServiceMetrics rh_service_metrics(const RhServiceResult *result, const RhSlos *slos);
+/* Rates and costs of a service that keeps up with requests that come at a rate: those of a run without a steady stretch are
+ * of its beginning and end as well. */
+void rh_service_metrics_at_rate(RhServiceMetrics *metrics, double rate_per_s);
 /* The same, its times and verdicts of these alone (RhRequestRecord, some of the result's). */
 RhServiceMetrics rh_service_metrics_among(const RhServiceResult *result, GArray *served,
                                           const RhSlos *slos);

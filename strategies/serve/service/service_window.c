@@ -110,7 +110,8 @@ static int32_t find_begin(const RhServiceClock *c)
     const RhServiceMark *marks = (const RhServiceMark *)(const void *)c->marks->data;
     if (c->client->at_once > 0 || c->client->failures || c->marks->len < 2)
         return -1;
-    double warm_s = answer_s(c), span_s = marks[c->marks->len - 1].t_s - marks[0].t_s;
+    double warm_s = c->result->window.answer_s,
+           span_s = marks[c->marks->len - 1].t_s - marks[0].t_s;
     if (warm_s > WARM_MOST * span_s)
         return -1;
     guint i = 0;
@@ -140,6 +141,7 @@ void rh_service_window_close(RhServiceClock *c)
     if (c->marks->len == 0)
         return;
     const RhServiceMark *marks = (const RhServiceMark *)(const void *)c->marks->data;
+    w->answer_s = answer_s(c);
     int32_t begin = find_begin(c);
     RhServiceMark first = marks[MAX(begin, 0)],
                   last = begin >= 0 ? marks[c->marks->len - 1] : mark_at(c, c->last_s);
