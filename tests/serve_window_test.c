@@ -1,6 +1,7 @@
 /* Rates and prices are of the steady stretch of a run: how many requests were played does not change them. */
 #include <math.h>
 
+#include "strategies/serve/results/patient_clients.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "tests/serve_kit.h"
 
@@ -232,6 +233,34 @@ static void rates_are_those_that_requests_come_at(void)
     close_setting(&s);
 }
 
+/* Clients that give up hide a queue that would grow without end; not of a service that keeps up with them, however few of
+ * them wait for it. */
+static void overload_is_said_of_clients_that_give_up(void)
+{
+    static const struct {
+        double rate_per_s;
+        RhClient client;
+        bool overloaded;
+    } rows[] = {{60, {.e2e_patience_s = 30}, true},
+                {60, {.ttft_patience_s = 0.2}, true},
+                {10, {.ttft_patience_s = 0.05}, false},
+                {10, {.e2e_patience_s = 2}, false},
+                {60, {.at_once = 64, .e2e_patience_s = 2}, false}};
+    Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
+    g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhRequests) requests = drawn(3000, rows[i].rate_per_s, 1024, 256);
+        RhSteadyWindow w;
+        RhServiceMetrics o = outcome_of(&s, requests, &rows[i].client, &w);
+        CU_ASSERT_TRUE(o.timed_out_count > 100);
+        CU_ASSERT_FALSE(o.overloaded);
+        rh_service_judge_patient(&o, service, requests, &rows[i].client);
+        CU_ASSERT_EQUAL(o.overloaded, rows[i].overloaded);
+        CU_ASSERT_TRUE(rows[i].client.at_once > 0 || o.offered_per_s > 0);
+    }
+    close_setting(&s);
+}
+
 int main(void)
 {
     static const RhTest tests[] = {
@@ -243,6 +272,7 @@ int main(void)
         {"static batches of two pools wait for nobody",
          static_batches_of_two_pools_wait_for_nobody},
         {"overload is said", overload_is_said},
+        {"overload is said of clients that give up", overload_is_said_of_clients_that_give_up},
         {"rates of requests and of tokens agree", rates_of_requests_and_of_tokens_agree},
         {"enough requests have a steady stretch", enough_requests_have_a_steady_stretch},
         {"rates are those that requests come at", rates_are_those_that_requests_come_at},

@@ -11,6 +11,7 @@
 #include "report/json_facts.h"
 #include "report/serve/serve.h"
 #include "report/serve/service_page.h"
+#include "strategies/serve/results/patient_clients.h"
 #include "strategies/serve/results/service_program.h"
 #include "strategies/serve/server.h"
 
@@ -20,6 +21,7 @@ typedef struct {
     const RhDeployment *deployment;
     RhService *service;
     const RhServiceResult *result;
+    const RhFailures *failures;
 } Played;
 
 static char *page_of(const RhServeQuestion *q, const Played *p, const RhServiceMetrics *o,
@@ -148,6 +150,10 @@ static int answer(const RhArguments *a, RhServeQuestion *q, const Played *p, GEr
 {
     const RhServiceResult *r = p->result;
     RhServiceMetrics o = rh_service_metrics(r, q->slos);
+    RhClient client = *q->client;
+    client.timeout_s = rh_terminal_left_s(a->timeout_s);
+    client.failures = q->unharmed ? p->failures : NULL;
+    rh_service_judge_patient(&o, p->service, q->list, &client);
     RhServeExtrapolation beyond = rh_serve_extrapolation(p->serving, p->deployment, &o);
     q->beyond = &beyond;
     RhReportStyle style = {.colored = rh_terminal_colored(),
@@ -232,7 +238,7 @@ static int run(const RhArguments *a, GError **error)
         rh_serve_error_bars(&serving, &deployment, rh_preempted_count(result));
     question.trust = &trust;
     asked->slos.allowance = rh_served_allowance(&serving, &deployment);
-    Played played = {&serving, &deployment, service, result};
+    Played played = {&serving, &deployment, service, result, &failures};
     int status = answer(a, &question, &played, error);
     Idle idle = {in, &played, asked, &failures};
     rh_unused_settings_tell(a, &(RhUnusedAnswer){in, &idle}, 1, figures_of);

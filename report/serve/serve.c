@@ -279,6 +279,16 @@ static void append_widest(GString *out, const RhSlos *slos)
     rh_text_wrap(out, line, 11, 79);
 }
 
+/* "; 3,488 of 4,000 gave up" */
+static void append_impatience(GString *out, const RhServiceMetrics *o)
+{
+    if (o->timed_out_count == 0)
+        return;
+    g_autofree char *gave_up = rh_text_count(o->timed_out_count),
+                    *all = rh_text_count(o->requests_count);
+    g_string_append_printf(out, "; %s of %s gave up", gave_up, all);
+}
+
 /* More comes than is served. */
 static void append_overload(GString *out, const RhServiceMetrics *o)
 {
@@ -286,11 +296,13 @@ static void append_overload(GString *out, const RhServiceMetrics *o)
         return;
     g_autofree char *came = rh_text_number(o->offered_per_s, 3),
                     *served = rh_text_number(o->request_rate_per_s, 3);
-    g_string_append_printf(out,
-                           "OVERLOADED: %s requests/s came, %s/s were served: the queue grows "
-                           "without end\n"
-                           "      (times below are those of a sample that ended)\n",
-                           came, served);
+    g_string_append_printf(
+        out, "OVERLOADED: %s requests/s came, %s/s were served: %s\n", came, served,
+        o->timed_out_count > 0 ? "others gave up in a queue that\n"
+                                 "      would grow without end (times below are those of requests "
+                                 "that were served)"
+                               : "the queue grows without end\n"
+                                 "      (times below are those of a sample that ended)");
 }
 
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
@@ -314,6 +326,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
                                tokens, plain, each);
     if (q->slos->count > 0)
         g_string_append_printf(out, ", %.4g %% within every limit", 100 * o->slo_met_frac);
+    append_impatience(out, o);
     g_string_append_c(out, '\n');
     append_overload(out, o);
     g_string_append_printf(out, "%s on %d GPU%s\n", q->deployment, r->gpus,
