@@ -10,7 +10,7 @@
 
 #define WORDS "'norm': 'rms', 'positions': 'rotary', 'mixer': 'attention', 'ffn': 'ffn'"
 
-static RhFamilyFile *read(const char *text, GError **error)
+static RhFamilyFile *parse(const char *text, GError **error)
 {
     g_autofree char *json = g_strdelimit(g_strdup(text), "'", '"');
     g_autoptr(RhJson) doc = rh_json_parse("mine.json", json, strlen(json), error);
@@ -28,7 +28,7 @@ static const RhField *field_of(const RhFamily *family, const char *key)
 static void check_refused(const char *text, const char *place, const char *expected)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhFamilyFile) file = read(text, &error);
+    g_autoptr(RhFamilyFile) file = parse(text, &error);
     CU_ASSERT_PTR_NULL(file);
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
     CU_ASSERT_TRUE(rh_test_says(error ? error->message : NULL, place));
@@ -38,11 +38,11 @@ static void check_refused(const char *text, const char *place, const char *expec
 static void a_family_takes_over_what_it_does_not_state(void)
 {
     g_autoptr(GError) error = NULL;
-    g_autoptr(RhFamilyFile) file =
-        read("{'derives': 'llama', 'model_types': ['mine_text'], 'keys': {'head_dim': {'field': "
-             "'head_size', 'default': 128}, 'mlp_bias': null, 'my_heads': 'kv_heads'}, "
-             "'constants': {'qk_norm': 1}}",
-             &error);
+    g_autoptr(RhFamilyFile) file = parse(
+        "{'derives': 'llama', 'model_types': ['mine_text'], 'keys': {'head_dim': {'field': "
+        "'attention.head_dim', 'default': 128}, 'mlp_bias': null, 'my_heads': 'attention.num_key_value_heads'}, "
+        "'constants': {'attention.qk_norm': 1}}",
+        &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     const RhFamily *mine = &file->families[0], *llama = rh_family_by_name("llama");
     CU_ASSERT_EQUAL(file->count, 2);
@@ -59,7 +59,8 @@ static void a_family_takes_over_what_it_does_not_state(void)
 
 static void mistakes_are_told_with_their_place(void)
 {
-    check_refused("{" WORDS ", 'keys': {'width': 'hiden'}}", "mine.json:1:", "\"hidden\"");
+    check_refused("{" WORDS ", 'keys': {'width': 'hiden_size'}}",
+                  "mine.json:1:", "\"hidden_size\"");
     check_refused("{" WORDS ", 'keys': {'width': 3}}", "mine.json:1:", "which field it sets");
     check_refused("{" WORDS ",\n 'mixxer': 'attention'}", "mine.json:2:2", "mixxer");
     check_refused("{'norm': 'rms', 'mixer': 'atention', 'ffn': 'ffn'}", "mine.json:1:", "atention");
@@ -71,7 +72,7 @@ static void mistakes_are_told_with_their_place(void)
     check_refused("{" WORDS ", 'other_layers': 'conv'}", "mine.json:1:", "no layer type \"conv\"");
     check_refused("{" WORDS ", 'layer_types': {'a': {'preceded_by': 'a'}}}",
                   "mine.json:1:", "preceded");
-    check_refused("{" WORDS ", 'rules': ['ffn = 4 * hiddn']}", "mine.json:1:", "hiddn");
+    check_refused("{" WORDS ", 'rules': ['hidden_size = 4 * hiddn']}", "mine.json:1:", "hiddn");
     check_refused("{" WORDS ", 'variants': [{'key': 'a'}]}", "mine.json:1:", "family");
 }
 
@@ -93,16 +94,16 @@ static void every_file_of_the_catalogue_is_right(void)
         CU_ASSERT_TRUE(strcmp(f[0]->name, f[1]->name) < 0);
 }
 
-/* The value of the right side, with hidden 48, heads 5 and ffn 0. */
+/* The value of an expression, for a hidden size of 48, five heads and an intermediate size of 0. */
 static int64_t value_of(const char *expression)
 {
-    g_autofree char *rule = g_strdup_printf("vocab = %s", expression), *problem = NULL;
+    g_autofree char *rule = g_strdup_printf("vocab_size = %s", expression), *problem = NULL;
     const char *rules[] = {rule, NULL};
-    RhConfig c = {.hidden = 48, .heads = 5};
+    RhConfig c = {.hidden_size = 48, .attention.num_attention_heads = 5};
     problem = rh_rule_problem(rule);
     CU_ASSERT_PTR_NULL_FATAL(problem);
     rh_rules_apply(rules, &c);
-    return c.vocab;
+    return c.vocab_size;
 }
 
 static void rules_are_read_as_c_reads_them(void)
@@ -113,17 +114,17 @@ static void rules_are_read_as_c_reads_them(void)
     } rows[] = {
         {"1 + 2 * 3 - 4", 3},
         {"(1 + 2) * 3", 9},
-        {"hidden / heads", 9},
-        {"hidden % heads", 3},
+        {"hidden_size / attention.num_attention_heads", 9},
+        {"hidden_size % attention.num_attention_heads", 3},
         {"-7 / 2", -3},
         {"2 - 3 - 4", -5},
-        {"hidden / ffn", 0}, /* nothing is divided by zero */
-        {"ffn == 0 ? 4 * hidden : ffn", 192},
-        {"ffn > 0 ? 1 : heads >= 5 ? 2 : 3", 2},
-        {"!ffn && heads != 4", 1},
-        {"ffn || heads < 5", 0},
+        {"hidden_size / intermediate_size", 0}, /* nothing is divided by zero */
+        {"intermediate_size == 0 ? 4 * hidden_size : intermediate_size", 192},
+        {"intermediate_size > 0 ? 1 : attention.num_attention_heads >= 5 ? 2 : 3", 2},
+        {"!intermediate_size && attention.num_attention_heads != 4", 1},
+        {"intermediate_size || attention.num_attention_heads < 5", 0},
         {"1 || 0 && 0", 1},
-        {"max(min(hidden, 12), heads)", 12},
+        {"max(min(hidden_size, 12), attention.num_attention_heads)", 12},
         {"9000000000000000000 * 2", G_MAXINT64},
         {"-9000000000000000000 - 9000000000000000000", G_MININT64},
     };
@@ -136,14 +137,14 @@ static void what_is_no_rule_is_told(void)
     static const struct {
         const char *rule, *problem;
     } rows[] = {
-        {"hidden", "no \"=\""},
+        {"hidden_size", "no \"=\""},
         {"nothing = 1", "no known field"},
-        {"hidden = ", "no known field"},
-        {"hidden = (1 + 2", "no \")\""},
-        {"hidden = 1 2", "more than an expression"},
-        {"hidden = max(1)", "no \",\""},
-        {"hidden = ffn ? 1", "no \":\""},
-        {"hidden = ((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))",
+        {"hidden_size = ", "no known field"},
+        {"hidden_size = (1 + 2", "no \")\""},
+        {"hidden_size = 1 2", "more than an expression"},
+        {"hidden_size = max(1)", "no \",\""},
+        {"hidden_size = intermediate_size ? 1", "no \":\""},
+        {"hidden_size = ((((((((((((((((((((((((((((((((((((1))))))))))))))))))))))))))))))))))))",
          "levels"},
     };
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {

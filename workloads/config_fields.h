@@ -1,6 +1,6 @@
 #pragma once
-/* Names of the fields of a configuration (RhConfig), as family files and their rules state them. Private to
- * workloads/. */
+/* Names of the fields of a configuration (RhConfig), as family files and their rules state them: the path of a
+ * field, as "moe.num_experts". Private to workloads/. */
 #include "workloads/families.h"
 
 typedef struct {

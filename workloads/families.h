@@ -7,128 +7,141 @@
 
 #include "workloads/model.h"
 
-/* A model as configuration files say it: every figure an integer, switches 0 or 1. */
+/* A model as configuration files state it: every figure is a whole number, switches are 0 or 1. Names are those of Hugging
+ * Face's configurations or of papers where there are such; family files call a field by its path ("moe.num_experts"). */
 typedef struct RhConfig {
-    int64_t layers, hidden, heads, kv_heads, head_size, ffn, vocab, positions;
-    int64_t window;      /* sliding window in tokens, 0 = full attention */
-    int64_t window_used; /* the switch that some families put before `window` */
-    int64_t window_from; /* first layer that slides, where no list of layers says it */
-    int64_t full_every;  /* every so many layers one of full attention, the others as the family's
-                          * `between` says; 0: no such turn */
-    int64_t between;     /* the same as how many stand between two of full attention */
-    int64_t full_at;     /* which of a turn that is, from 1 on; 0: its last */
-    int64_t full_offset; /* the same from 0 on, as some files count */
-    int64_t tied, qkv_bias, out_bias, ffn_bias, ffn_gated, qk_norm;
-    int64_t ffn_adjusted, ffn_multiple; /* a width is two thirds of what is said, in such steps */
-    int64_t ffn_both;    /* columns of both matrices into a gated ffn, where a family says these */
-    int64_t ffn_divisor; /* a width is so many hidden states, in such steps, layer by layer */
-    int64_t layer_pairs; /* layers of two attentions and two networks each, counted as two */
-    int64_t zero_experts,
-        experts_asked; /* further ones that hand tokens on as they are; how many of
-                                          * all a token asks for */
-    int64_t hidden_dropout, attention_dropout;
-    int64_t out_gate;       /* attention's output is scaled by a sigmoid of as many columns */
-    int64_t gate_of_latent; /* ... which read the queries' latent */
-    int64_t gate_by_head,
-        gate_by_column; /* ... or of one for each head; a file's switch between these */
-    int64_t near_norms,
-        bare_norms; /* norms of queries and keys in layers with a window alone; without scales */
-    int64_t keys_as_values; /* keys before their norm are values, too: no matrix of their own */
-    int64_t global_keys;    /* further keys and values, which a few tokens look at */
-    int64_t both_ways;      /* queries see later tokens, too */
-    int64_t parallel;       /* attention and ffn of a layer read the same input */
-    int64_t extra_norms;    /* further norms of the hidden state in each block */
-    int64_t embedding_norm; /* a norm behind the embedding */
-    int64_t token_types;    /* rows of a table of token types; 0: none */
-    int64_t languages, languages_used; /* rows of one of languages; is there one of several? */
-    int64_t wide_head_size, wide_kv_heads, wide_keys_as_values; /* of layers without a window, where
-                                                                 * they are of another shape */
-    int64_t near_heads, near_kv_heads, near_head_size,
-        near_value_size;     /* of layers with a window, likewise; 0: as the others' */
-    int64_t q_rank, kv_rank; /* latent attention: sizes of the latents; no q_rank: none */
-    int64_t nope_size, rope_size, value_size; /* ... of a key's two parts, and of a value; without
-                                               * latents 0: as a key's */
-    int64_t index_heads, index_size,
-        index_top;          /* a sparse attention's indexer, and how many keys it
-                                                 * leaves a query; 0: dense */
-    int64_t index_borrowed; /* ... what it leaves is what a layer before chose */
-    int64_t compress, compress_few, compress_many; /* tokens that one compressed key stands for; the
-                                                    * figure of a layer, and of two kinds of them */
-    int64_t out_rank, out_groups; /* output through a latent of so many columns a group of heads */
-    int64_t streams;              /* copies of the hidden state between layers; 0: one */
-    int64_t scan_heads, scan_head_size; /* a linear mixer's: heads of values, columns of one */
-    int64_t scan_groups, state_size;    /* heads of keys (groups), columns of one */
-    int64_t conv_size, conv_bias,
-        chunk;           /* taps of its convolution; tokens that a scan takes at once */
-    int64_t scan_bias;   /* of its matrices */
-    int64_t scan_expand; /* its values are so many times as wide as the hidden state */
-    int64_t full_gate;   /* a scan's gate comes from the hidden state, and from no latent */
-    int64_t head_gates;  /* a scan's numbers a head that come from the hidden state */
-    int64_t ffn_ratio, key_ratio, value_ratio; /* widths in thousandths of the hidden state's */
-    int64_t step_rank, step_norms; /* a selective scan's latent; norms of what tells a step */
-    int64_t experts;           /* routed ones, in every layer from `dense_layers` on; 0 = none */
-    int64_t experts_per_token; /* of these, a token's */
-    int64_t other_experts,
-        other_ffn; /* further ones that tokens of text never go to; width of one */
-    int64_t expert_groups, expert_groups_chosen; /* these are of so many of the groups that experts
-                                                  * stand in; 0: no groups */
-    int64_t expert_ffn;                          /* width of one; 0: as wide as `ffn` */
-    int64_t shared_experts;                      /* ones that every token goes to */
-    int64_t shared_ffn; /* width of these together; 0: each as wide as a routed one */
-    int64_t shared_gate;
-    int64_t expert_latent; /* columns of the latent in which experts work; 0: none */
-    int64_t latent_norm;   /* ... which is normed before they hand it back */
-    int64_t router_bias;
-    int64_t expert_step;            /* every how many layers have experts: 1 */
-    int64_t expert_offset;          /* ... which of such a turn, from 0 on; -1: its last */
-    int64_t expert_last;            /* the last layer with them; 0 and -1: the model's last */
-    int64_t dense_layers;           /* the first layers, whose ffn is dense all the same */
-    int64_t dense_ffn;              /* width of a dense layer's ffn; 0: `ffn` */
-    int64_t predict_layers;         /* further ones, which predict further tokens */
-    int64_t rotary_base;            /* of rotary positions; numerics alone, for launch flags */
-    int64_t image, patch, channels; /* of a picture, cut into patches */
-    int64_t registers;              /* further tokens beside these */
-    int64_t picture_height, picture_width;            /* of one that layers take whole */
-    int64_t sparse_block, sparse_near, sparse_stride; /* tokens of a block; blocks that a query sees
-                                                        * around it, and of the rest one in so many */
-    /* Of an encoder whose output a decoder looks at; `crosses`: there is one. Its layers, heads and width,
-     * 0: the decoder's; how many tokens it has, 0: as many as the sample; rows of its learned positions;
-     * rows of a spectrum, where it listens; has it a norm behind its last layer? */
-    int64_t crosses, encoder_layers, encoder_heads, encoder_ffn, encoder_tokens, encoder_positions;
-    int64_t encoder_window, encoder_global; /* a window of the encoder alone; its further keys */
-    int64_t encoder_sparse_used;            /* ... has it that window? */
-    int64_t expert_turn,
-        encoder_expert_turn; /* every how many layers of a stack have experts; 0: none */
-    int64_t encoder_sparse, decoder_sparse; /* ... said as how many have */
-    int64_t encoder_kv_heads, encoder_hidden,
-        own_table; /* ... key-value heads, where they are fewer; how wide its file
-                                                          * says it is; has it a table of tokens of its own? */
-    int64_t sound_rows, encoder_norm;
-    int64_t encoder_head_size; /* 0: the decoder's */
-    int64_t beside_pictures;   /* some layers look at tokens of pictures, which come from outside */
-    int64_t cross_norms;       /* ... and norm their queries and keys */
-    int64_t embedding;         /* columns of the table of tokens; 0: as many as the hidden state */
-    int64_t head_width;        /* ... of the matrix that predicts; 0: as many as the table's */
-    int64_t
-        layer_groups; /* of layers that are one and the same; 0: each has parameters of its own */
-    int64_t inner_layers; /* ... of so many each; 1 */
-    int64_t shared_blocks, adapter_rank,
-        adapts_attention;  /* blocks that places share in turn; a place's low-rank matrices */
-    int64_t loops;         /* all layers are gone through so many times; 0: once */
-    int64_t shared_layers; /* the last so many have keys and values of layers before them */
-    int64_t shared_wide;   /* ... and networks twice as wide */
-    int64_t share_every,
-        share_used; /* of so many layers, the first's keys and values are all of theirs; a
-                                      * file's switch for it */
-    int64_t layer_input,
-        layer_vocab;       /* columns of a second embedding, of each layer; rows of its table */
-    int64_t around_shared; /* one table of distances for all layers, where distances_each is 0 */
-    int64_t side_rank;     /* of a low-rank path beside attention; 0: none */
-    int64_t alternates;    /* states of which a layer works on one; 0: there is one */
-    int64_t distances,
-        distances_each; /* rows of a table of biases of scores, by distance, with a column
-                                        * for each head; is there one in each layer, or in each stack? */
-    int64_t one_kv_head, many_kv_heads, alibi; /* a family's own switches, for its rules */
+    int64_t num_hidden_layers;
+    int64_t hidden_size, intermediate_size; /* of hidden states; inside the dense network */
+    int64_t vocab_size, max_position_embeddings;
+    int64_t tie_word_embeddings;
+    int64_t rope_theta;               /* for launch flags alone */
+    int64_t hidden_dropout;           /* is there dropout behind blocks and embedding? */
+    int64_t embedding_size;           /* columns of the table of tokens; 0: hidden_size */
+    int64_t lm_head_size;             /* columns of the output matrix; 0: the table's */
+    int64_t embedding_norm;           /* a norm behind the embedding */
+    int64_t type_vocab_size;          /* rows of a table of token types; 0: none */
+    int64_t n_langs, use_lang_emb;    /* rows of a table of languages; is it used? */
+    int64_t extra_norms;              /* further norms of the hidden state in each block */
+    int64_t parallel_residual;        /* attention and network of a layer read the same input */
+    int64_t hc_mult;                  /* copies of the hidden state (hyper-connections); 0: one */
+    int64_t num_nextn_predict_layers; /* further layers, which predict further tokens */
+    int64_t num_layer_pairs; /* layers of two attentions and two networks, counted as two */
+    struct {
+        int64_t gated, bias;
+        int64_t multiple_of;  /* step that widths are rounded to, or a multiple of hidden_size */
+        int64_t auto_adjust;  /* the width is two thirds of what is stated, in such steps */
+        int64_t gate_up_size; /* columns of both matrices into a gated network together */
+        int64_t dim_divisor;  /* step of widths that are lists of multiples of hidden_size */
+        int64_t proj_factor;  /* width in thousandths of hidden_size */
+    } mlp;
+    struct {
+        int64_t num_attention_heads, num_key_value_heads, head_dim;
+        int64_t qkv_bias, o_bias, dropout;
+        int64_t qk_norm;            /* norms of queries and keys */
+        int64_t local_qk_norm;      /* such norms in layers between those of full attention alone */
+        int64_t unscaled_qk_norm;   /* such norms without scales */
+        int64_t output_gate;        /* the output is scaled by a sigmoid of as many columns */
+        int64_t gate_from_q_latent; /* ... made from the queries' latent */
+        int64_t gate_per_head, gate_per_channel; /* ... one for each head; a switch between both */
+        int64_t k_eq_v;                          /* keys before their norm are the values too */
+        int64_t global_keys;   /* further keys and values, which a few tokens look at */
+        int64_t bidirectional; /* queries see later tokens too */
+        int64_t multi_query, grouped_query, alibi; /* switches, for rules */
+        /* Block-sparse attention: tokens of a block, blocks around a query, one in so many of the rest */
+        int64_t block_size, num_local_blocks, vert_stride;
+        /* Relative position biases: rows of a table with a column for each head; is there one in each
+         * layer, or one for all? */
+        int64_t num_relative_buckets, relative_bias_per_layer, shared_relative_bias;
+    } attention;
+    /* Which layers have a window, and what differs in layers with or without one; 0: as in others */
+    struct {
+        int64_t size;          /* tokens; 0: full attention */
+        int64_t used;          /* a switch in front of it */
+        int64_t first_layer;   /* the first layer with a window, where no list states it */
+        int64_t full_interval; /* one layer of full attention in so many; 0: no such period */
+        int64_t local_layers;  /* the same as the number of layers between two of full attention */
+        int64_t full_position; /* which of a period is full, from 1 on; 0: its last */
+        int64_t full_offset;   /* the same from 0 on */
+        int64_t num_attention_heads, num_key_value_heads, head_dim, v_head_dim; /* with a window */
+        int64_t global_head_dim, global_key_value_heads, global_k_eq_v;         /* without one */
+    } window;
+    /* Latent attention, and keys that are compressed or chosen; a kv_lora_rank of 0: none */
+    struct {
+        int64_t q_lora_rank, kv_lora_rank; /* q_lora_rank 0: queries without a latent */
+        int64_t qk_nope_head_dim, qk_rope_head_dim;
+        int64_t v_head_dim;                                /* without latents 0: as a key's */
+        int64_t index_n_heads, index_head_dim, index_topk; /* an indexer; keys it leaves a query */
+        int64_t index_shared; /* the keys are those that a layer before chose */
+        /* Tokens that a compressed key stands for: of a layer, and of two kinds of layers */
+        int64_t compress_ratio, compress_rate_sparse, compress_rate_heavy;
+        int64_t o_lora_rank, o_groups; /* output through a latent for each group of heads */
+    } mla;
+    /* Linear mixers: Mamba, DeltaNet, lightning attention, short convolutions */
+    struct {
+        int64_t num_heads, head_dim;  /* heads of values, columns of one */
+        int64_t n_groups, state_size; /* heads of keys (B and C), columns of one */
+        int64_t conv_kernel, conv_bias, chunk_size;
+        int64_t proj_bias;
+        int64_t expand;         /* columns of values as a multiple of hidden_size */
+        int64_t full_rank_gate; /* the gate comes from the hidden state and not from a latent */
+        int64_t gates_per_head; /* numbers a head that come from the hidden state */
+        int64_t qk_dim_factor, v_dim_factor; /* columns in thousandths of hidden_size */
+        int64_t dt_rank, dt_bc_norms;        /* latent of dt; norms of dt, B and C */
+    } ssm;
+    struct {
+        int64_t num_experts, num_experts_per_tok; /* routed ones; 0: none */
+        int64_t intermediate_size;                /* of one; 0: the model's */
+        int64_t n_shared_experts;                 /* that every token goes to */
+        int64_t shared_intermediate_size;         /* of these together; 0: each as a routed one */
+        int64_t shared_gate;                      /* their output is scaled */
+        int64_t n_group, topk_group; /* groups of experts, and how many a token chooses; 0: none */
+        int64_t latent_size, latent_norm; /* columns of a latent in which experts work, normed */
+        int64_t router_bias;
+        int64_t layer_interval;          /* one layer with experts in so many */
+        int64_t layer_offset;            /* which of a period, from 0 on; -1: its last */
+        int64_t last_layer;              /* 0 and -1: the model's last */
+        int64_t first_k_dense_replace;   /* layers at the beginning without experts */
+        int64_t dense_intermediate_size; /* of dense layers; 0: the model's */
+        int64_t zero_expert_num;         /* experts that hand tokens on as they are */
+        int64_t topk_with_zero;          /* experts of either kind that a token asks for */
+        int64_t num_vision_experts, vision_intermediate_size; /* for tokens of pictures alone */
+        int64_t encoder_interval, decoder_interval; /* of the stacks of an encoder-decoder */
+        int64_t num_sparse_encoder_layers, num_sparse_decoder_layers; /* the same as counts */
+    } moe;
+    /* Layers that share parameters or keys */
+    struct {
+        int64_t num_hidden_groups,
+            inner_group_num;    /* groups of layers with one set of parameters */
+        int64_t total_ut_steps; /* how often all layers are gone through; 0: once */
+        int64_t num_mem_blocks, adapter_rank, attention_adapter; /* shared blocks and their LoRA */
+        int64_t num_kv_shared_layers, double_wide_mlp; /* the last so many borrow keys and values */
+        int64_t cla_share_factor, use_cla; /* the first of so many layers makes keys for all */
+    } sharing;
+    /* A second embedding, read by every layer, and paths beside blocks (Gemma 3n) */
+    struct {
+        int64_t hidden_size, vocab_size;
+        int64_t laurel_rank, altup_num_inputs;
+    } per_layer;
+    struct {
+        int64_t image_size, patch_size, num_channels;
+        int64_t num_register_tokens; /* further tokens beside patches */
+        int64_t height, width;       /* of a picture that layers take whole */
+        int64_t cross_attention; /* layers look at tokens of pictures, which come from outside */
+        int64_t cross_qk_norm;
+    } vision;
+    /* An encoder whose output the decoder looks at; 0: as the decoder's */
+    struct {
+        int64_t present;
+        int64_t num_hidden_layers, hidden_size, intermediate_size;
+        int64_t num_attention_heads, num_key_value_heads, head_dim;
+        int64_t tokens;                  /* 0: as many as the sample's */
+        int64_t max_position_embeddings; /* rows of learned positions */
+        int64_t window, block_sparse;    /* a window of its own; is it used? */
+        int64_t global_keys;             /* further keys and values, which a few tokens look at */
+        int64_t own_embedding;           /* a table of tokens of its own */
+        int64_t num_mel_bins;            /* rows of a spectrum that tokens are made of; 0: text */
+        int64_t final_norm;
+    } encoder;
 } RhConfig;
 
 typedef enum {

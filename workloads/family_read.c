@@ -102,7 +102,7 @@ static bool needs_text(RhFieldType type)
     return type == RH_FIELD_WORD || type == RH_FIELD_MAYBE_WORD;
 }
 
-/* {"field": "head_size", "default": 128}. Without a default a size is required, and all else is 0. */
+/* {"field": "attention.head_dim", "default": 128}. Without a default a size is required, and all else is 0. */
 static void read_described(Reader *r, const char *key, const RhJsonNode *node)
 {
     RhJson *doc = r->doc;
@@ -168,9 +168,10 @@ static void read_key(Reader *r, const char *key, const RhJsonNode *node)
     case RH_JSON_TRUE:
     case RH_JSON_NUMBER:
     default:
-        rh_json_problem(r->doc, node,
-                        "as \"heads\", or {\"field\": \"head_size\", \"default\": 128}",
-                        "\"%s\" does not say which field it sets", key);
+        rh_json_problem(
+            r->doc, node,
+            "as \"hidden_size\", or {\"field\": \"attention.head_dim\", \"default\": 128}",
+            "\"%s\" does not say which field it sets", key);
     }
 }
 
@@ -334,7 +335,7 @@ static const char **read_rules(Reader *r, const RhJsonNode *root)
         const char *rule = rh_json_node_string(r->doc, n);
         g_autofree char *problem = rh_rule_problem(rule);
         if (problem != NULL)
-            rh_json_problem(r->doc, n, "as \"ffn = ffn > 0 ? ffn : 4 * hidden\"", "rule: %s",
+            rh_json_problem(r->doc, n, "as \"ssm.n_groups = max(ssm.num_heads, 1)\"", "rule: %s",
                             problem);
         g_ptr_array_add(rules, (void *)rule);
     }

@@ -48,13 +48,13 @@ static void expect(Reader *r, const char *text)
         fail(r, what);
 }
 
-/* The name that comes next; empty where there is none. The caller frees. */
+/* The name that comes next, with its dots; empty where there is none. The caller frees. */
 static char *read_name(Reader *r)
 {
     skip_spaces(r);
     size_t length = 0;
     while (g_ascii_isalpha(r->at[length]) || r->at[length] == '_' ||
-           (length > 0 && g_ascii_isdigit(r->at[length])))
+           (length > 0 && r->at[length] == '.') || (length > 0 && g_ascii_isdigit(r->at[length])))
         length++;
     char *name = g_strndup(r->at, length);
     r->at += length;

@@ -1,6 +1,6 @@
 #pragma once
 /* Rules of a family: assignments that fill in what follows from other figures of a configuration, such as
- * "ffn = ffn > 0 ? ffn : 4 * hidden". Private to workloads/. */
+ * "ssm.n_groups = max(ssm.num_heads, 1)". Private to workloads/. */
 #include <stdbool.h>
 
 #include "workloads/families.h"

@@ -133,22 +133,24 @@ static const struct {
     const char *key, *what;
     size_t settled_by; /* offset of a field */
 } REFUSED[] = {
-    {"num_experts", "a mixture of experts", AT(experts)},
-    {"num_local_experts", "a mixture of experts", AT(experts)},
-    {"n_routed_experts", "a mixture of experts", AT(experts)},
-    {"moe_intermediate_size", "a mixture of experts", AT(experts)},
-    {"num_experts_per_tok", "a mixture of experts", AT(experts)},
-    {"kv_lora_rank", "latent attention", AT(kv_rank)},
-    {"index_topk", "sparse attention", AT(index_top)},
+    {"num_experts", "a mixture of experts", AT(moe.num_experts)},
+    {"num_local_experts", "a mixture of experts", AT(moe.num_experts)},
+    {"n_routed_experts", "a mixture of experts", AT(moe.num_experts)},
+    {"moe_intermediate_size", "a mixture of experts", AT(moe.num_experts)},
+    {"num_experts_per_tok", "a mixture of experts", AT(moe.num_experts)},
+    {"kv_lora_rank", "latent attention", AT(mla.kv_lora_rank)},
+    {"index_topk", "sparse attention", AT(mla.index_topk)},
     {"text_config", "a part of a larger, multimodal model", SETTLED_BY_NONE},
-    {"ssm_state_size", "a state-space hybrid", AT(state_size)},
-    {"mamba_d_state", "a state-space hybrid", AT(state_size)},
-    {"linear_num_value_heads", "linear attention", AT(state_size)},
-    {"hidden_size_per_layer_input", "one with an embedding for every layer", AT(layer_input)},
-    {"num_kv_shared_layers", "one whose layers share keys and values", AT(shared_layers)},
+    {"ssm_state_size", "a state-space hybrid", AT(ssm.state_size)},
+    {"mamba_d_state", "a state-space hybrid", AT(ssm.state_size)},
+    {"linear_num_value_heads", "linear attention", AT(ssm.state_size)},
+    {"hidden_size_per_layer_input", "one with an embedding for every layer",
+     AT(per_layer.hidden_size)},
+    {"num_kv_shared_layers", "one whose layers share keys and values",
+     AT(sharing.num_kv_shared_layers)},
     {"mem_len", "one that remembers segments before", SETTLED_BY_NONE},
     {"full_attention_idx", "one whose window not all layers have", SETTLED_BY_NONE},
-    {"is_encoder_decoder", "an encoder and a decoder", AT(crosses)},
+    {"is_encoder_decoder", "an encoder and a decoder", AT(encoder.present)},
 };
 
 /* Switches that change how many parameters there are. Settled where the family reads the key, or has what it says
@@ -158,23 +160,23 @@ static const struct {
     size_t field;
 } COUNTED[] = {
     {"add_adapter", "one with convolutions behind its layers", SETTLED_BY_NONE},
-    {"add_cross_attention", "one that looks at an encoder", AT(crosses)},
-    {"add_bias_linear", "one with biases in its networks", AT(ffn_bias)},
-    {"add_qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
-    {"attention_bias", "one with biases in attention", AT(qkv_bias)},
+    {"add_cross_attention", "one that looks at an encoder", AT(encoder.present)},
+    {"add_bias_linear", "one with biases in its networks", AT(mlp.bias)},
+    {"add_qkv_bias", "one with biases of queries, keys and values", AT(attention.qkv_bias)},
+    {"attention_bias", "one with biases in attention", AT(attention.qkv_bias)},
     {"attn", "one with attention in some layers", SETTLED_BY_NONE},
     {"draft_vocab_size", "a head that drafts tokens for another model", SETTLED_BY_NONE},
     {"is_folding_model", "one that folds proteins", SETTLED_BY_NONE},
-    {"mlp_bias", "one with biases in its networks", AT(ffn_bias)},
+    {"mlp_bias", "one with biases in its networks", AT(mlp.bias)},
     {"proj_low_rank_dim", "one of flash-linear-attention's form", SETTLED_BY_NONE},
-    {"qk_layernorm", "one with norms of queries and keys", AT(qk_norm)},
-    {"qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
-    {"use_bias", "one with biases", AT(ffn_bias)},
+    {"qk_layernorm", "one with norms of queries and keys", AT(attention.qk_norm)},
+    {"qkv_bias", "one with biases of queries, keys and values", AT(attention.qkv_bias)},
+    {"use_bias", "one with biases", AT(mlp.bias)},
     {"use_absolute_embeddings", "one with positions of its own", SETTLED_BY_NONE},
-    {"use_cla", "one whose layers share keys and values", AT(shared_layers)},
+    {"use_cla", "one whose layers share keys and values", AT(sharing.num_kv_shared_layers)},
     {"use_prompt", "one with prompts of its own", SETTLED_BY_NONE},
-    {"use_qk_norm", "one with norms of queries and keys", AT(qk_norm)},
-    {"use_qkv_bias", "one with biases of queries, keys and values", AT(qkv_bias)},
+    {"use_qk_norm", "one with norms of queries and keys", AT(attention.qk_norm)},
+    {"use_qkv_bias", "one with biases of queries, keys and values", AT(attention.qkv_bias)},
 };
 
 /* Experts that every token goes to, by any of their names. */
@@ -234,8 +236,10 @@ const char *rh_family_counted_key(const RhFamily *family, const char *key)
         if (g_str_equal(COUNTED[i].key, key))
             return has_key(family, key) || always_has(family, COUNTED[i].field) ? NULL
                                                                                 : COUNTED[i].what;
-    bool settled = has_field(family, AT(shared_experts)) || has_field(family, AT(shared_ffn));
-    return !settled && has_field(family, AT(experts)) && g_strv_contains(SHARED_EXPERTS, key)
+    bool settled = has_field(family, AT(moe.n_shared_experts)) ||
+                   has_field(family, AT(moe.shared_intermediate_size));
+    return !settled && has_field(family, AT(moe.num_experts)) &&
+                   g_strv_contains(SHARED_EXPERTS, key)
                ? "one with shared experts"
                : NULL;
 }

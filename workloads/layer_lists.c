@@ -28,7 +28,7 @@ static int64_t further_layers(const Lists *l)
 
 static bool fits(Lists *l, const RhJsonNode *list, const char *key, int count)
 {
-    int64_t layers = l->config->layers;
+    int64_t layers = l->config->num_hidden_layers;
     if (count == layers || count == layers + further_layers(l))
         return true;
     rh_json_problem(l->doc, list, NULL, "%s names %d layers of %" G_GINT64_FORMAT, key, count,
@@ -60,13 +60,13 @@ static void take_word(Lists *l, const RhJsonNode *at, const char *said, const Rh
         rh_json_problem(l->doc, at, help, "layer type \"%s\" is not supported", said);
         return;
     }
-    if (word->slides && l->config->window == 0)
+    if (word->slides && l->config->window.size == 0)
         rh_json_problem(l->doc, at, "set sliding_window (and use_sliding_window)",
                         "layer %" G_GINT64_FORMAT " slides, but no window is given", layer);
     l->plans[layer].word = word;
     l->said = l->said || word->slides || word->mixer != NULL || word->no_mixer ||
-              word->ffn != RH_FFN_BY_RULE || word->figures[0].from > 0 || l->config->window > 0 ||
-              l->config->full_every > 0;
+              word->ffn != RH_FFN_BY_RULE || word->figures[0].from > 0 ||
+              l->config->window.size > 0 || l->config->window.full_interval > 0;
 }
 
 static void read_words(Lists *l, const char *key)
@@ -75,8 +75,8 @@ static void read_words(Lists *l, const char *key)
     if (list == NULL || !fits(l, list, key, rh_json_count(list)))
         return;
     int64_t layer = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-         n = rh_json_next(n), layer++) {
+    for (const RhJsonNode *n = rh_json_first(list);
+         n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++) {
         const char *word = rh_json_node_string(l->doc, n);
         take_word(l, n, word, rh_family_word(l->family, word), layer);
     }
@@ -88,7 +88,7 @@ static void read_letters(Lists *l, const char *key)
     const RhJsonNode *at = rh_json_find(l->root, key, NULL, NULL);
     if (*pattern == 0 || !fits(l, at, key, (int)strlen(pattern)))
         return;
-    for (int64_t layer = 0; layer < l->config->layers; layer++) {
+    for (int64_t layer = 0; layer < l->config->num_hidden_layers; layer++) {
         const char letter[] = {pattern[layer], 0};
         take_word(l, at, letter, rh_family_letter(l->family, *letter), layer);
     }
@@ -110,8 +110,8 @@ static void read_ffn_words(Lists *l)
     if (list == NULL || !fits(l, list, key, rh_json_count(list)))
         return;
     int64_t layer = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-         n = rh_json_next(n), layer++)
+    for (const RhJsonNode *n = rh_json_first(list);
+         n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++)
         choose_ffn(l, layer, !g_str_equal(rh_json_node_string(l->doc, n), "dense"));
 }
 
@@ -123,8 +123,8 @@ static void read_ffn_switches(Lists *l)
         !fits(l, list, "moe_layer_freq", rh_json_count(list)))
         return;
     int64_t layer = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-         n = rh_json_next(n), layer++)
+    for (const RhJsonNode *n = rh_json_first(list);
+         n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++)
         choose_ffn(l, layer, rh_json_node_int(l->doc, n, 0, 1) == 1);
 }
 
@@ -136,8 +136,8 @@ static void read_mixer_switches(Lists *l, const char *key, int64_t full)
         !fits(l, list, key, rh_json_count(list)))
         return;
     int64_t layer = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-         n = rh_json_next(n), layer++) {
+    for (const RhJsonNode *n = rh_json_first(list);
+         n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++) {
         const char *word =
             rh_json_node_int(l->doc, n, 0, 1) == full ? "full_attention" : l->family->between;
         take_word(l, n, word, rh_family_word(l->family, word), layer);
@@ -153,7 +153,7 @@ static const RhJsonNode *first_number(Lists *l, const char *key)
 
 static void read_numbers(Lists *l)
 {
-    int64_t last = l->config->layers - 1;
+    int64_t last = l->config->num_hidden_layers - 1;
     for (const RhJsonNode *n = first_number(l, "mlp_only_layers"); n != NULL; n = rh_json_next(n))
         choose_ffn(l, rh_json_node_int(l->doc, n, 0, last), false);
     const RhJsonNode *moe = first_number(l, "moe_layers");
@@ -193,7 +193,8 @@ static void read_crossing(Lists *l)
     const RhLayerWord *word = rh_family_word(l->family, "cross_attention");
     const RhJsonNode *list = word != NULL ? rh_json_array(l->doc, l->root, key) : NULL;
     for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n))
-        take_word(l, n, key, word, rh_json_node_int(l->doc, n, 0, l->config->layers - 1));
+        take_word(l, n, key, word,
+                  rh_json_node_int(l->doc, n, 0, l->config->num_hidden_layers - 1));
 }
 
 /* The same as one text: "4,5,6". */
@@ -203,16 +204,17 @@ static void read_text_of_numbers(Lists *l)
     const char *text = rh_json_has(l->root, key) ? rh_json_string(l->doc, l->root, key) : "";
     g_auto(GStrv) words = g_strsplit(text, ",", -1);
     const RhJsonNode *at = rh_json_find(l->root, key, NULL, NULL);
-    for (int64_t i = 0; *text != 0 && i < l->config->layers; i++)
+    for (int64_t i = 0; *text != 0 && i < l->config->num_hidden_layers; i++)
         choose_ffn(l, i, false);
     for (guint i = 0; words[i] != NULL; i++) {
         int64_t layer;
-        if (rh_integer_parse(g_strstrip(words[i]), 0, l->config->layers - 1, &layer, NULL))
+        if (rh_integer_parse(g_strstrip(words[i]), 0, l->config->num_hidden_layers - 1, &layer,
+                             NULL))
             choose_ffn(l, layer, true);
         else
             rh_json_problem(l->doc, at, "numbers of layers from 0 on, like 4,5,6",
                             "%s: \"%s\" is no layer of %" G_GINT64_FORMAT, key, words[i],
-                            l->config->layers);
+                            l->config->num_hidden_layers);
     }
 }
 
@@ -221,17 +223,18 @@ static void read_indexers(Lists *l)
 {
     const char *key = "indexer_types";
     const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
-    if (list == NULL || l->config->index_heads == 0 || !fits(l, list, key, rh_json_count(list)))
+    if (list == NULL || l->config->mla.index_n_heads == 0 ||
+        !fits(l, list, key, rh_json_count(list)))
         return;
     int64_t layer = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-         n = rh_json_next(n), layer++) {
+    for (const RhJsonNode *n = rh_json_first(list);
+         n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++) {
         bool shared = g_str_equal(rh_json_node_string(l->doc, n), "shared");
         if (shared && layer == 0)
             rh_json_problem(l->doc, n, "\"full\" first", "%s: no layer before this one chose keys",
                             key);
         if (shared)
-            add_figure(l, &l->plans[layer], AT(index_borrowed), 1);
+            add_figure(l, &l->plans[layer], AT(mla.index_shared), 1);
     }
 }
 
@@ -247,8 +250,8 @@ static void read_figures(Lists *l)
             g_str_equal(f->key, "moe_layer_freq") || !fits(l, list, f->key, rh_json_count(list)))
             continue;
         int64_t layer = 0;
-        for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-             n = rh_json_next(n), layer++)
+        for (const RhJsonNode *n = rh_json_first(list);
+             n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++)
             add_figure(l, &l->plans[layer], f->offset,
                        rh_json_node_int(l->doc, n, f->low, f->high));
     }
@@ -266,14 +269,15 @@ static void read_multipliers(Lists *l)
 {
     const char *key = "ffn_multipliers";
     const RhJsonNode *list =
-        l->config->ffn_divisor > 0 ? rh_json_array(l->doc, l->root, key) : NULL;
+        l->config->mlp.dim_divisor > 0 ? rh_json_array(l->doc, l->root, key) : NULL;
     if (list == NULL || !fits(l, list, key, rh_json_count(list)))
         return;
     int64_t layer = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-         n = rh_json_next(n), layer++) {
-        double width = rh_json_node_number(l->doc, n, 0.001, 1000) * (double)l->config->hidden;
-        add_figure(l, &l->plans[layer], AT(ffn), nearest_step(width, l->config->ffn_divisor));
+    for (const RhJsonNode *n = rh_json_first(list);
+         n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++) {
+        double width = rh_json_node_number(l->doc, n, 0.001, 1000) * (double)l->config->hidden_size;
+        add_figure(l, &l->plans[layer], AT(intermediate_size),
+                   nearest_step(width, l->config->mlp.dim_divisor));
     }
 }
 
@@ -302,19 +306,20 @@ static void read_block(Lists *l, const RhJsonNode *block, RhLayerPlan *plan)
         return;
     plan->no_mixer = is_absent(l, attention, "attention");
     if (!plan->no_mixer) {
-        int64_t heads = l->config->heads;
+        int64_t heads = l->config->attention.num_attention_heads;
         int64_t group = rh_json_int(l->doc, attention, "n_heads_in_group", 1, heads);
-        add_figure(l, plan, AT(kv_heads), MAX(heads / group, 1));
+        add_figure(l, plan, AT(attention.num_key_value_heads), MAX(heads / group, 1));
     }
     plan->ffn = is_absent(l, ffn, "the ffn") ? RH_FFN_ABSENT : RH_FFN_DENSE;
     if (plan->ffn == RH_FFN_ABSENT)
         return;
     if (rh_json_has(ffn, "intermediate_size"))
-        add_figure(l, plan, AT(ffn), rh_json_int(l->doc, ffn, "intermediate_size", 1, WIDTH_MAX));
+        add_figure(l, plan, AT(intermediate_size),
+                   rh_json_int(l->doc, ffn, "intermediate_size", 1, WIDTH_MAX));
     else
         add_figure(
-            l, plan, AT(ffn),
-            width_of(rh_json_number(l->doc, ffn, "ffn_mult", 0.001, 1000), l->config->hidden));
+            l, plan, AT(intermediate_size),
+            width_of(rh_json_number(l->doc, ffn, "ffn_mult", 0.001, 1000), l->config->hidden_size));
 }
 
 static void read_blocks(Lists *l)
@@ -325,8 +330,8 @@ static void read_blocks(Lists *l)
         return;
     l->said = true;
     int64_t layer = 0;
-    for (const RhJsonNode *n = rh_json_first(list); n != NULL && layer < l->config->layers;
-         n = rh_json_next(n), layer++)
+    for (const RhJsonNode *n = rh_json_first(list);
+         n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++)
         read_block(l, n, &l->plans[layer]);
 }
 
@@ -348,7 +353,7 @@ static void take_window(Lists *l, RhLayerPlan *plan, int64_t window)
     const char *word = window > 0 ? "sliding_attention" : "full_attention";
     if (plan->word == NULL || plan->word->slides != (window > 0))
         plan->word = rh_family_word(l->family, word);
-    add_figure(l, plan, AT(window), window);
+    add_figure(l, plan, AT(window.size), window);
 }
 
 static void take_own_figure(Lists *l, const RhJsonNode *node, RhLayerPlan *plan)
@@ -366,7 +371,7 @@ static void take_own_figure(Lists *l, const RhJsonNode *node, RhLayerPlan *plan)
                     : f->type == RH_FIELD_FLAG ? rh_json_node_bool(l->doc, node)
                                                : rh_json_node_int(l->doc, node, 0, f->high);
     for (const RhField *all = l->family->fields; all->type != RH_FIELD_NONE; all++)
-        if (all->key == f->key && all->offset == AT(window))
+        if (all->key == f->key && all->offset == AT(window.size))
             take_window(l, plan, value);
         else if (all->key == f->key)
             add_figure(l, plan, all->offset, value);
@@ -395,10 +400,10 @@ static void read_own_figures(Lists *l)
         rh_json_has(l->root, key) ? rh_json_object(l->doc, l->root, key) : NULL;
     for (const RhJsonNode *n = rh_json_first(layers); n != NULL; n = rh_json_next(n)) {
         int64_t layer;
-        if (!rh_integer_parse(rh_json_key(n), 0, l->config->layers - 1, &layer, NULL) ||
+        if (!rh_integer_parse(rh_json_key(n), 0, l->config->num_hidden_layers - 1, &layer, NULL) ||
             rh_json_kind(n) != RH_JSON_OBJECT) {
             rh_json_problem_at_key(l->doc, n, NULL, "%s: \"%s\" is no layer of %" G_GINT64_FORMAT,
-                                   key, rh_json_key(n), l->config->layers);
+                                   key, rh_json_key(n), l->config->num_hidden_layers);
             continue;
         }
         for (const RhJsonNode *own = rh_json_first(n); own != NULL; own = rh_json_next(own))
@@ -412,7 +417,7 @@ static void read_own_figures(Lists *l)
 RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                                  const RhConfig *config)
 {
-    g_autofree RhLayerPlan *plans = g_new0(RhLayerPlan, config->layers);
+    g_autofree RhLayerPlan *plans = g_new0(RhLayerPlan, config->num_hidden_layers);
     Lists l = {doc, root, family, config, plans, false};
     read_words(&l, "layer_types");
     read_words(&l, "layers_block_type");
@@ -425,7 +430,7 @@ RhLayerPlan *rh_layer_lists_read(RhJson *doc, const RhJsonNode *root, const RhFa
     read_multipliers(&l);
     read_blocks(&l);
     read_indexers(&l);
-    if (config->experts > 0) {
+    if (config->moe.num_experts > 0) {
         read_ffn_words(&l);
         read_ffn_switches(&l);
         read_text_of_numbers(&l);

@@ -18,9 +18,11 @@ static int64_t turn_of(int64_t at, int64_t every)
 
 static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c, int32_t layer)
 {
-    bool between =
-        c->full_every > 0 && layer % c->full_every != turn_of(c->full_at - 1, c->full_every);
-    bool slides = c->full_every == 0 && c->window > 0 && layer >= c->window_from;
+    bool between = c->window.full_interval > 0 &&
+                   layer % c->window.full_interval !=
+                       turn_of(c->window.full_position - 1, c->window.full_interval);
+    bool slides =
+        c->window.full_interval == 0 && c->window.size > 0 && layer >= c->window.first_layer;
     const RhLayerWord *word = between  ? rh_family_word(family, family->between)
                               : slides ? rh_family_word(family, "sliding_attention")
                                        : NULL;
@@ -45,10 +47,10 @@ static RhConfig config_of_layer(const RhConfig *c, const RhLayerWord *word, cons
 
 static bool is_turn_of_experts(const RhConfig *c, int32_t layer)
 {
-    int64_t step = MAX(c->expert_step, 1);
-    return c->experts > 0 && layer >= c->dense_layers &&
-           (c->expert_last <= 0 || layer <= c->expert_last) &&
-           layer % step == turn_of(c->expert_offset, step);
+    int64_t step = MAX(c->moe.layer_interval, 1);
+    return c->moe.num_experts > 0 && layer >= c->moe.first_k_dense_replace &&
+           (c->moe.last_layer <= 0 || layer <= c->moe.last_layer) &&
+           layer % step == turn_of(c->moe.layer_offset, step);
 }
 
 static const RhOperator *ffn_of(const RhFamily *family, const RhConfig *c, int32_t layer,
@@ -58,7 +60,7 @@ static const RhOperator *ffn_of(const RhFamily *family, const RhConfig *c, int32
         return NULL;
     if (choice == RH_FFN_BY_RULE)
         choice = is_turn_of_experts(c, layer) ? RH_FFN_EXPERTS : RH_FFN_DENSE;
-    return choice == RH_FFN_EXPERTS && c->experts > 0 ? &rh_mixture : family->ffn;
+    return choice == RH_FFN_EXPERTS && c->moe.num_experts > 0 ? &rh_mixture : family->ffn;
 }
 
 /* Every byte of `kind` is written: kinds are compared as bytes. */
@@ -77,16 +79,16 @@ static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
                   : plan != NULL && plan->mixer != NULL ? plan->mixer
                   : said->mixer != NULL                 ? said->mixer
                                                         : family->mixer;
-    if (own.both_ways && kind->mixer == &rh_attention)
+    if (own.attention.bidirectional && kind->mixer == &rh_attention)
         kind->mixer = &rh_attention_both_ways;
     kind->ffn = ffn_of(family, &own, layer, choice);
-    if (own.parallel && kind->mixer != NULL && kind->ffn == &rh_ffn) {
+    if (own.parallel_residual && kind->mixer != NULL && kind->ffn == &rh_ffn) {
         kind->mixer = &rh_parallel;
         kind->ffn = NULL;
     }
-    kind->window_tokens = said->slides ? (int32_t)own.window : 0;
+    kind->window_tokens = said->slides ? (int32_t)own.window.size : 0;
     kind->extra_norms = (int32_t)own.extra_norms;
-    kind->input = kind->output = own.hidden;
+    kind->input = kind->output = own.hidden_size;
     const RhOperator *const pair[] = {kind->mixer, kind->ffn};
     for (size_t i = 0; i < G_N_ELEMENTS(pair); i++)
         if (pair[i] != NULL && pair[i]->shape != NULL)
@@ -146,7 +148,8 @@ static void begin_layers(RhModel *m, const RhConfig *c)
 {
     g_free(m->kind_of_layer);
     m->layers_count =
-        (int32_t)(c->crosses ? c->encoder_layers + 2 * c->layers : c->layers + c->predict_layers);
+        (int32_t)(c->encoder.present ? c->encoder.num_hidden_layers + 2 * c->num_hidden_layers
+                                     : c->num_hidden_layers + c->num_nextn_predict_layers);
     m->kind_of_layer = g_new0(uint8_t, m->layers_count);
     m->kinds_count = 0;
     g_clear_pointer(&m->shaped_steps, g_ptr_array_unref);
@@ -164,7 +167,7 @@ static void complete_kind(const RhModel *m, const RhFamily *family, const RhConf
                           RhLayerKind *kind)
 {
     bool mixes = kind->mixer != NULL;
-    for (int32_t i = (int32_t)c->layers - 1; i >= 0; i--) {
+    for (int32_t i = (int32_t)c->num_hidden_layers - 1; i >= 0; i--) {
         const RhLayerPlan *plan = plan_of(m, i);
         const RhLayerWord *word =
             plan != NULL && plan->word != NULL ? plan->word : word_by_rule(family, c, i);
@@ -185,7 +188,7 @@ static void complete_kind(const RhModel *m, const RhFamily *family, const RhConf
 static bool share_keys(const RhFamily *family, const RhModel *m, const RhConfig *c, int32_t layer,
                        RhLayerKind *kind, RhLayersProblem *problem)
 {
-    int32_t first = (int32_t)(c->layers - c->shared_layers);
+    int32_t first = (int32_t)(c->num_hidden_layers - c->sharing.num_kv_shared_layers);
     bool borrows = layer >= first, found = false;
     int32_t from = borrows ? 0 : layer + 1;
     for (int32_t i = first - 1; i >= from && !found; i--) {
@@ -195,29 +198,30 @@ static bool share_keys(const RhFamily *family, const RhModel *m, const RhConfig 
     }
     kind->borrows_keys = borrows;
     kind->lends_keys = !borrows && !found;
-    if (borrows && c->shared_wide)
+    if (borrows && c->sharing.double_wide_mlp)
         kind->ffn_width *= 2;
     if (borrows && !found)
         problem->text =
             g_strdup_printf("its keys are those of a layer before the last %" G_GINT64_FORMAT
                             " that looks as far, and there is none",
-                            c->shared_layers);
+                            c->sharing.num_kv_shared_layers);
     return found || !borrows;
 }
 
 /* ... in turns of so many layers, of which the first makes keys for all. */
 static void share_in_turns(const RhConfig *c, int32_t layer, RhLayerKind *kind)
 {
-    kind->borrows_keys = layer % c->share_every != 0;
-    kind->lends_keys = !kind->borrows_keys && layer + 1 < c->layers;
+    kind->borrows_keys = layer % c->sharing.cla_share_factor != 0;
+    kind->lends_keys = !kind->borrows_keys && layer + 1 < c->num_hidden_layers;
 }
 
 /* Has a layer its parameters of one before it: of its group's first, or of the same in the first of several turns? */
 static bool borrows_all(const RhConfig *c, int32_t layer)
 {
-    return c->loops > 0          ? layer >= c->layer_groups
-           : c->layer_groups > 0 ? layer % MAX(c->layers / c->layer_groups, 1) != 0
-                                 : false;
+    return c->sharing.total_ut_steps > 0 ? layer >= c->sharing.num_hidden_groups
+           : c->sharing.num_hidden_groups > 0
+               ? layer % MAX(c->num_hidden_layers / c->sharing.num_hidden_groups, 1) != 0
+               : false;
 }
 
 /* Adds a layer of this kind; false when there are too many kinds. */
@@ -232,18 +236,19 @@ static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
 static RhConfig config_of_encoder(const RhConfig *c)
 {
     RhConfig encoder = *c;
-    encoder.heads = encoder.kv_heads = c->encoder_heads;
-    if (c->encoder_kv_heads > 0)
-        encoder.kv_heads = c->encoder_kv_heads;
-    encoder.ffn = c->encoder_ffn;
-    if (c->encoder_hidden > 0)
-        encoder.hidden = c->encoder_hidden;
-    if (c->encoder_head_size > 0)
-        encoder.head_size = c->encoder_head_size;
-    encoder.both_ways = 1;
-    encoder.window = c->encoder_window > 0 ? c->encoder_window : c->window;
-    encoder.global_keys = c->encoder_global;
-    encoder.expert_step = c->encoder_expert_turn;
+    encoder.attention.num_attention_heads = encoder.attention.num_key_value_heads =
+        c->encoder.num_attention_heads;
+    if (c->encoder.num_key_value_heads > 0)
+        encoder.attention.num_key_value_heads = c->encoder.num_key_value_heads;
+    encoder.intermediate_size = c->encoder.intermediate_size;
+    if (c->encoder.hidden_size > 0)
+        encoder.hidden_size = c->encoder.hidden_size;
+    if (c->encoder.head_dim > 0)
+        encoder.attention.head_dim = c->encoder.head_dim;
+    encoder.attention.bidirectional = 1;
+    encoder.window.size = c->encoder.window > 0 ? c->encoder.window : c->window.size;
+    encoder.attention.global_keys = c->encoder.global_keys;
+    encoder.moe.layer_interval = c->moe.encoder_interval;
     return encoder;
 }
 
@@ -252,14 +257,14 @@ static RhConfig config_of_encoder(const RhConfig *c)
 static void shape_two_stacks(RhModel *m, const RhConfig *c)
 {
     const RhFamily *family = rh_family_by_name(m->family);
-    RhFfnChoice in_encoder = c->encoder_expert_turn > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
-    RhFfnChoice in_decoder = c->expert_turn > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
+    RhFfnChoice in_encoder = c->moe.encoder_interval > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
+    RhFfnChoice in_decoder = c->moe.decoder_interval > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
     const RhLayerPlan both_ways = {.mixer = &rh_attention_both_ways, .ffn = in_encoder},
                       own = {.ffn = RH_FFN_ABSENT},
                       other = {.mixer = &rh_cross_attention, .ffn = in_decoder};
     RhConfig encoder = config_of_encoder(c), decoder = *c;
-    decoder.expert_step = c->expert_turn;
-    int32_t first = (int32_t)c->encoder_layers;
+    decoder.moe.layer_interval = c->moe.decoder_interval;
+    int32_t first = (int32_t)c->encoder.num_hidden_layers;
     for (int32_t i = 0; i < m->layers_count; i++) {
         bool encodes = i < first;
         RhLayerKind kind;
@@ -273,7 +278,7 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
             kind.window_tokens = 0;
         kind.encodes = encodes;
         if (i + 1 == first)
-            rh_encoder_end_wrap(&kind, c->encoder_norm != 0);
+            rh_encoder_end_wrap(&kind, c->encoder.final_norm != 0);
         bool added = add_layer(m, i, &kind);
         g_assert(added);
     }
@@ -281,7 +286,7 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
 
 static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem)
 {
-    if (c->crosses) {
+    if (c->encoder.present) {
         begin_layers(m, c);
         shape_two_stacks(m, c);
         return true;
@@ -292,30 +297,33 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
     begin_layers(m, c);
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
-        int32_t like = MIN(i, (int32_t)c->layers - 1);
+        int32_t like = MIN(i, (int32_t)c->num_hidden_layers - 1);
         const RhLayerPlan *plan = plan_of(m, like);
         problem->layer = i;
         if (plan == NULL || plan->steps == NULL)
             shape_kind(family, c, like, plan, &kind);
         else if (!shape_steps(m, plan->steps, &kind, &hands, &problem->text))
             return false;
-        if (i >= c->layers && (kind.mixer == NULL) != (kind.ffn == NULL))
+        if (i >= c->num_hidden_layers && (kind.mixer == NULL) != (kind.ffn == NULL))
             complete_kind(m, family, c, &kind);
-        if (c->shared_layers > 0 && i < c->layers && !share_keys(family, m, c, i, &kind, problem))
+        if (c->sharing.num_kv_shared_layers > 0 && i < c->num_hidden_layers &&
+            !share_keys(family, m, c, i, &kind, problem))
             return false;
-        if (c->share_every > 1 && i < c->layers)
+        if (c->sharing.cla_share_factor > 1 && i < c->num_hidden_layers)
             share_in_turns(c, i, &kind);
-        if (c->layer_input > 0 && kind.ffn != &rh_ffn) {
+        if (c->per_layer.hidden_size > 0 && kind.ffn != &rh_ffn) {
             problem->text = g_strdup("experts in layers with an embedding of their own "
                                      "(hidden_size_per_layer_input) are not supported");
             return false;
         }
-        if (c->layer_input > 0)
-            rh_layer_end_wrap(&kind, (int32_t)c->layer_input, (int32_t)c->side_rank);
-        if (i >= c->layers)
+        if (c->per_layer.hidden_size > 0)
+            rh_layer_end_wrap(&kind, (int32_t)c->per_layer.hidden_size,
+                              (int32_t)c->per_layer.laurel_rank);
+        if (i >= c->num_hidden_layers)
             rh_predict_wrap(&kind);
         kind.borrows = borrows_all(c, i);
-        kind.borrows_block = kind.mixer == &rh_shared_attention && places++ >= c->shared_blocks;
+        kind.borrows_block =
+            kind.mixer == &rh_shared_attention && places++ >= c->sharing.num_mem_blocks;
         if (add_layer(m, i, &kind))
             continue;
         *problem = (RhLayersProblem){
@@ -356,51 +364,53 @@ static void set_encoder(RhModel *m, const RhConfig *c)
 {
     rh_model_free(m->encoder);
     m->encoder = NULL;
-    m->encoder_tokens = c->encoder_tokens;
-    m->distances = c->distances * c->heads * (c->distances_each ? c->layers : 1);
-    if (!c->crosses)
+    m->encoder_tokens = c->encoder.tokens;
+    m->distances = c->attention.num_relative_buckets * c->attention.num_attention_heads *
+                   (c->attention.relative_bias_per_layer ? c->num_hidden_layers : 1);
+    if (!c->encoder.present)
         return;
     RhModel *e = m->encoder = g_new0(RhModel, 1);
     e->name = m->name;
     e->family = m->family;
     e->norm = m->norm;
     e->position = m->position;
-    e->hidden = c->encoder_hidden > 0 ? c->encoder_hidden : m->hidden;
+    e->hidden = c->encoder.hidden_size > 0 ? c->encoder.hidden_size : m->hidden;
     e->vocab = m->vocab;
-    e->positions = c->encoder_positions;
+    e->positions = c->encoder.max_position_embeddings;
     e->embedding_norm = m->embedding_norm;
     e->hidden_dropout = m->hidden_dropout;
     e->attention_dropout = m->attention_dropout;
-    e->looks_up_alike = c->sound_rows == 0 && !c->own_table;
-    e->sound_rows = (int32_t)c->sound_rows;
-    e->distances = c->distances * c->encoder_heads * (c->distances_each ? c->encoder_layers : 1);
+    e->looks_up_alike = c->encoder.num_mel_bins == 0 && !c->encoder.own_embedding;
+    e->sound_rows = (int32_t)c->encoder.num_mel_bins;
+    e->distances = c->attention.num_relative_buckets * c->encoder.num_attention_heads *
+                   (c->attention.relative_bias_per_layer ? c->encoder.num_hidden_layers : 1);
     set_ends(e);
 }
 
 void rh_model_set_sizes(RhModel *m, const RhConfig *c)
 {
     *m->config = *c;
-    m->config->window_used = 1; /* resolved: a window that is not used is 0 */
-    m->hidden = c->hidden;
-    m->vocab = c->vocab;
-    m->positions = c->positions;
-    m->rotary_base = c->rotary_base;
-    m->tied_embeddings = c->tied != 0;
+    m->config->window.used = 1; /* resolved: a window that is not used is 0 */
+    m->hidden = c->hidden_size;
+    m->vocab = c->vocab_size;
+    m->positions = c->max_position_embeddings;
+    m->rotary_base = c->rope_theta;
+    m->tied_embeddings = c->tie_word_embeddings != 0;
     m->embedding_norm = c->embedding_norm != 0;
-    m->embedding = c->embedding != c->hidden ? c->embedding : 0;
-    m->head_width = c->tied ? 0 : c->head_width;
-    m->token_types = (int32_t)c->token_types;
-    m->layer_input = (int32_t)c->layer_input;
-    m->layer_inputs = c->layer_input * c->layers;
-    m->layer_vocab = c->layer_input > 0 ? c->layer_vocab : 0;
-    m->alternates = (int32_t)c->alternates;
-    m->streams = (int32_t)c->streams;
-    m->patch_entries = c->patch * c->patch * c->channels;
-    if (c->picture_height > 0)
-        m->picture =
-            (RhTensor){(int32_t)c->picture_height, (int32_t)c->picture_width, (int32_t)c->channels};
+    m->embedding = c->embedding_size != c->hidden_size ? c->embedding_size : 0;
+    m->head_width = c->tie_word_embeddings ? 0 : c->lm_head_size;
+    m->token_types = (int32_t)c->type_vocab_size;
+    m->layer_input = (int32_t)c->per_layer.hidden_size;
+    m->layer_inputs = c->per_layer.hidden_size * c->num_hidden_layers;
+    m->layer_vocab = c->per_layer.hidden_size > 0 ? c->per_layer.vocab_size : 0;
+    m->alternates = (int32_t)c->per_layer.altup_num_inputs;
+    m->streams = (int32_t)c->hc_mult;
+    m->patch_entries = c->vision.patch_size * c->vision.patch_size * c->vision.num_channels;
+    if (c->vision.height > 0)
+        m->picture = (RhTensor){(int32_t)c->vision.height, (int32_t)c->vision.width,
+                                (int32_t)c->vision.num_channels};
     m->hidden_dropout = c->hidden_dropout != 0;
-    m->attention_dropout = c->attention_dropout != 0;
+    m->attention_dropout = c->attention.dropout != 0;
     set_ends(m);
     set_encoder(m, c);
 }
@@ -425,20 +435,20 @@ RhModel *rh_model_gpt(const char *name, int32_t layers, int64_t hidden, int32_t 
                       int64_t vocab, int64_t positions)
 {
     g_return_val_if_fail(layers > 0 && hidden > 0 && heads > 0 && hidden % heads == 0, NULL);
-    RhConfig c = {.layers = layers,
-                  .hidden = hidden,
-                  .heads = heads,
-                  .kv_heads = heads,
-                  .head_size = hidden / heads,
-                  .ffn = ffn > 0 ? ffn : 4 * hidden,
-                  .vocab = vocab,
-                  .positions = positions,
-                  .tied = 1,
-                  .qkv_bias = 1,
-                  .out_bias = 1,
-                  .ffn_bias = 1,
+    RhConfig c = {.num_hidden_layers = layers,
+                  .hidden_size = hidden,
+                  .attention.num_attention_heads = heads,
+                  .attention.num_key_value_heads = heads,
+                  .attention.head_dim = hidden / heads,
+                  .intermediate_size = ffn > 0 ? ffn : 4 * hidden,
+                  .vocab_size = vocab,
+                  .max_position_embeddings = positions,
+                  .tie_word_embeddings = 1,
+                  .attention.qkv_bias = 1,
+                  .attention.o_bias = 1,
+                  .mlp.bias = 1,
                   .hidden_dropout = 1,
-                  .attention_dropout = 1};
+                  .attention.dropout = 1};
     RhModel *m = rh_model_new(name, rh_family_by_name("gpt2"), &c);
     m->hash = g_compute_checksum_for_data(G_CHECKSUM_SHA256, (const guchar *)&c, sizeof c);
     return m;

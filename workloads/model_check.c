@@ -63,33 +63,34 @@ static void check_divides(const Check *check, size_t part, size_t whole)
 static void check_groups(const Check *check)
 {
     const RhConfig *c = check->config;
-    size_t chosen = offsetof(RhConfig, expert_groups_chosen);
-    if (c->expert_groups > 0)
-        check_divides(check, offsetof(RhConfig, expert_groups), offsetof(RhConfig, experts));
-    if (c->expert_groups_chosen < 1 || c->expert_groups_chosen > c->expert_groups ||
-        c->experts / c->expert_groups * c->expert_groups_chosen < c->experts_per_token)
+    size_t chosen = offsetof(RhConfig, moe.topk_group);
+    if (c->moe.n_group > 0)
+        check_divides(check, offsetof(RhConfig, moe.n_group), offsetof(RhConfig, moe.num_experts));
+    if (c->moe.topk_group < 1 || c->moe.topk_group > c->moe.n_group ||
+        c->moe.num_experts / c->moe.n_group * c->moe.topk_group < c->moe.num_experts_per_tok)
         add_problem(check, chosen,
                     g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " groups",
-                                    name_of(check, chosen), c->expert_groups_chosen,
-                                    c->expert_groups),
+                                    name_of(check, chosen), c->moe.topk_group, c->moe.n_group),
                     g_strdup_printf("a token's %" G_GINT64_FORMAT
                                     " experts are of 1 of them at least, and of all at most",
-                                    c->experts_per_token));
+                                    c->moe.num_experts_per_tok));
 }
 
 /* A token goes to one expert or more, and all layers from `dense_layers` on have experts. */
 static void check_experts(const Check *check)
 {
     const RhConfig *c = check->config;
-    size_t chosen = offsetof(RhConfig, experts_per_token);
-    if (c->experts == 0 || (c->layers > 0 && c->dense_layers >= c->layers))
+    size_t chosen = offsetof(RhConfig, moe.num_experts_per_tok);
+    if (c->moe.num_experts == 0 ||
+        (c->num_hidden_layers > 0 && c->moe.first_k_dense_replace >= c->num_hidden_layers))
         return;
-    if (c->experts_per_token < 1 || c->experts_per_token > c->experts)
+    if (c->moe.num_experts_per_tok < 1 || c->moe.num_experts_per_tok > c->moe.num_experts)
         add_problem(check, chosen,
                     g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " experts",
-                                    name_of(check, chosen), c->experts_per_token, c->experts),
+                                    name_of(check, chosen), c->moe.num_experts_per_tok,
+                                    c->moe.num_experts),
                     g_strdup("a token goes to 1 of them at least, and to all at most"));
-    else if (c->expert_groups > 1 || (c->expert_groups == 0 && c->expert_groups_chosen > 1))
+    else if (c->moe.n_group > 1 || (c->moe.n_group == 0 && c->moe.topk_group > 1))
         check_groups(check); /* one group: whatever is chosen of it is all */
 }
 
@@ -97,12 +98,13 @@ static void check_experts(const Check *check)
 static void check_patches(const Check *check)
 {
     const RhConfig *c = check->config;
-    size_t image = offsetof(RhConfig, image), patch = offsetof(RhConfig, patch);
-    if (c->patch > 0 && c->image < c->patch)
+    size_t image = offsetof(RhConfig, vision.image_size),
+           patch = offsetof(RhConfig, vision.patch_size);
+    if (c->vision.patch_size > 0 && c->vision.image_size < c->vision.patch_size)
         add_problem(check, image,
                     g_strdup_printf("%s %" G_GINT64_FORMAT " is less than %s %" G_GINT64_FORMAT,
-                                    name_of(check, image), c->image, name_of(check, patch),
-                                    c->patch),
+                                    name_of(check, image), c->vision.image_size,
+                                    name_of(check, patch), c->vision.patch_size),
                     g_strdup("a picture is cut into squares, of one at least"));
 }
 
@@ -110,37 +112,41 @@ static void check_patches(const Check *check)
 static void check_sharing(const Check *check)
 {
     const RhConfig *c = check->config;
-    size_t shared = offsetof(RhConfig, shared_layers);
-    if (c->shared_layers > 0 && c->shared_layers >= c->layers)
+    size_t shared = offsetof(RhConfig, sharing.num_kv_shared_layers);
+    if (c->sharing.num_kv_shared_layers > 0 &&
+        c->sharing.num_kv_shared_layers >= c->num_hidden_layers)
         add_problem(check, shared,
                     g_strdup_printf("%s %" G_GINT64_FORMAT " of %" G_GINT64_FORMAT " layers",
-                                    name_of(check, shared), c->shared_layers, c->layers),
+                                    name_of(check, shared), c->sharing.num_kv_shared_layers,
+                                    c->num_hidden_layers),
                     g_strdup("the first layer makes its own keys: one fewer at most"));
 }
 
 /* An encoder is as large as the decoder where the file does not say. */
 static void resolve_encoder(const Check *check, RhConfig *c)
 {
-    size_t tokens = offsetof(RhConfig, encoder_tokens);
-    if (c->encoder_layers == 0)
-        c->encoder_layers = c->layers;
-    size_t width = offsetof(RhConfig, encoder_hidden);
-    if (c->encoder_hidden > 0 && c->encoder_hidden != c->hidden && !c->own_table)
+    size_t tokens = offsetof(RhConfig, encoder.tokens);
+    if (c->encoder.num_hidden_layers == 0)
+        c->encoder.num_hidden_layers = c->num_hidden_layers;
+    size_t width = offsetof(RhConfig, encoder.hidden_size);
+    if (c->encoder.hidden_size > 0 && c->encoder.hidden_size != c->hidden_size &&
+        !c->encoder.own_embedding)
         add_problem(check, width,
                     g_strdup_printf("%s %" G_GINT64_FORMAT
                                     ", where the decoder has %" G_GINT64_FORMAT,
-                                    name_of(check, width), c->encoder_hidden, c->hidden),
+                                    name_of(check, width), c->encoder.hidden_size, c->hidden_size),
                     g_strdup("stacks that have one table of tokens are as wide"));
-    if (c->encoder_heads == 0)
-        c->encoder_heads = c->heads;
-    if (c->encoder_ffn == 0)
-        c->encoder_ffn = c->ffn;
-    if (c->encoder_positions > 0 && c->encoder_tokens > c->encoder_positions)
+    if (c->encoder.num_attention_heads == 0)
+        c->encoder.num_attention_heads = c->attention.num_attention_heads;
+    if (c->encoder.intermediate_size == 0)
+        c->encoder.intermediate_size = c->intermediate_size;
+    if (c->encoder.max_position_embeddings > 0 &&
+        c->encoder.tokens > c->encoder.max_position_embeddings)
         add_problem(check, tokens,
                     g_strdup_printf("%s %" G_GINT64_FORMAT
                                     " is more than the encoder's %" G_GINT64_FORMAT " positions",
-                                    name_of(check, tokens), c->encoder_tokens,
-                                    c->encoder_positions),
+                                    name_of(check, tokens), c->encoder.tokens,
+                                    c->encoder.max_position_embeddings),
                     g_strdup("as many at most"));
 }
 
@@ -153,36 +159,41 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *c, const RhField *na
         family->mixer->resolve(c);
     rh_rules_apply(family->rules, c);
     check_patches(&check);
-    if (c->kv_heads == 0)
-        c->kv_heads = c->heads;
-    if (c->ffn == 0)
-        c->ffn = 4 * c->hidden;
-    if (!c->window_used)
-        c->window = 0;
-    if (c->head_size == 0 && c->heads > 0) {
-        check_divides(&check, offsetof(RhConfig, heads), offsetof(RhConfig, hidden));
-        c->head_size = MAX(c->hidden / c->heads, 1);
+    if (c->attention.num_key_value_heads == 0)
+        c->attention.num_key_value_heads = c->attention.num_attention_heads;
+    if (c->intermediate_size == 0)
+        c->intermediate_size = 4 * c->hidden_size;
+    if (!c->window.used)
+        c->window.size = 0;
+    if (c->attention.head_dim == 0 && c->attention.num_attention_heads > 0) {
+        check_divides(&check, offsetof(RhConfig, attention.num_attention_heads),
+                      offsetof(RhConfig, hidden_size));
+        c->attention.head_dim = MAX(c->hidden_size / c->attention.num_attention_heads, 1);
     }
-    if (c->loops > 0)
-        check_divides(&check, offsetof(RhConfig, loops), offsetof(RhConfig, layers));
-    if (c->layer_groups > 0)
-        check_divides(&check, offsetof(RhConfig, layer_groups), offsetof(RhConfig, layers));
-    if (c->crosses)
+    if (c->sharing.total_ut_steps > 0)
+        check_divides(&check, offsetof(RhConfig, sharing.total_ut_steps),
+                      offsetof(RhConfig, num_hidden_layers));
+    if (c->sharing.num_hidden_groups > 0)
+        check_divides(&check, offsetof(RhConfig, sharing.num_hidden_groups),
+                      offsetof(RhConfig, num_hidden_layers));
+    if (c->encoder.present)
         resolve_encoder(&check, c);
-    else if (!c->beside_pictures)
-        c->encoder_tokens = 0;
-    else if (c->encoder_tokens == 0)
-        add_problem(&check, offsetof(RhConfig, encoder_tokens),
+    else if (!c->vision.cross_attention)
+        c->encoder.tokens = 0;
+    else if (c->encoder.tokens == 0)
+        add_problem(&check, offsetof(RhConfig, encoder.tokens),
                     g_strdup("layers look at the tokens of a picture: one at least"),
                     g_strdup("6,404 are those of four tiles"));
-    if (!c->crosses)
-        c->encoder_layers = 0;
-    check_divides(&check, offsetof(RhConfig, kv_heads), offsetof(RhConfig, heads));
+    if (!c->encoder.present)
+        c->encoder.num_hidden_layers = 0;
+    check_divides(&check, offsetof(RhConfig, attention.num_key_value_heads),
+                  offsetof(RhConfig, attention.num_attention_heads));
     check_sharing(&check);
-    if (c->scan_groups > 0)
-        check_divides(&check, offsetof(RhConfig, scan_groups), offsetof(RhConfig, scan_heads));
-    if (c->out_groups > 0)
-        check_divides(&check, offsetof(RhConfig, out_groups), offsetof(RhConfig, heads));
+    if (c->ssm.n_groups > 0)
+        check_divides(&check, offsetof(RhConfig, ssm.n_groups), offsetof(RhConfig, ssm.num_heads));
+    if (c->mla.o_groups > 0)
+        check_divides(&check, offsetof(RhConfig, mla.o_groups),
+                      offsetof(RhConfig, attention.num_attention_heads));
     check_experts(&check);
     return problems;
 }

@@ -285,7 +285,8 @@ static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
     bool own = rh_json_has(root, "tie_word_embeddings");
     if (!own && whole != root && rh_json_has(whole, "tie_word_embeddings") &&
         rh_family_has_key(family, "tie_word_embeddings"))
-        c->tied = rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tied != 0);
+        c->tie_word_embeddings =
+            rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tie_word_embeddings != 0);
 }
 
 /* A decoder's file may say that its queries see later tokens, too (EmbeddingGemma; gte-Qwen2, voyage-4): false, true, "all";
@@ -294,14 +295,14 @@ static void read_ways(RhJson *doc, const RhJsonNode *root, RhConfig *c)
 {
     static const char *const keys[] = {"is_causal", "use_bidirectional_attention"};
     bool both = false;
-    for (size_t i = 0; i < G_N_ELEMENTS(keys) && !c->crosses; i++) {
+    for (size_t i = 0; i < G_N_ELEMENTS(keys) && !c->encoder.present; i++) {
         const RhJsonNode *node = rh_json_has(root, keys[i]) ? rh_json_member(root, keys[i]) : NULL;
         RhJsonKind kind = node != NULL ? rh_json_kind(node) : RH_JSON_NULL;
         both |= kind == (i == 0 ? RH_JSON_FALSE : RH_JSON_TRUE) ||
                 (kind == RH_JSON_TEXT && g_str_equal(rh_json_node_string(doc, node), "all"));
     }
     if (both)
-        c->both_ways = 1;
+        c->attention.bidirectional = 1;
 }
 
 /* Layers that a list names one by one, where the file does not count them (Nemotron-3-Ultra); 0: it has none. */
@@ -324,7 +325,7 @@ static RhField *fields_of(RhJson *doc, const RhJsonNode *root, const RhFamily *f
         count++;
     RhField *fields = g_memdup2(family->fields, count * sizeof *fields);
     for (size_t i = 0; i + 1 < count; i++) {
-        bool counts = listed > 0 && fields[i].offset == offsetof(RhConfig, layers);
+        bool counts = listed > 0 && fields[i].offset == offsetof(RhConfig, num_hidden_layers);
         int64_t usual = counts    ? listed
                         : is_part ? rh_family_usual_size(family, fields[i].offset)
                                   : 0;
@@ -342,11 +343,12 @@ static bool counts_layers(RhJson *doc, const RhJsonNode *root, const RhFamily *f
     const RhJsonNode *node = NULL;
     bool wanted = false;
     for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)
-        if (f->offset == offsetof(RhConfig, layers) && f->otherwise == RH_FIELD_REQUIRED) {
+        if (f->offset == offsetof(RhConfig, num_hidden_layers) &&
+            f->otherwise == RH_FIELD_REQUIRED) {
             wanted = true;
             node = rh_json_find(root, f->key, NULL, NULL);
         }
-    return !wanted || c->layers > 1 ||
+    return !wanted || c->num_hidden_layers > 1 ||
            (node != NULL && rh_json_kind(node) == RH_JSON_NUMBER &&
             rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) == 1);
 }
@@ -365,18 +367,19 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     rh_check_parts(doc, root, family);
     bool counted = counts_layers(doc, root, family, &c);
     if (!counted)
-        c.shared_layers = c.layer_groups = 0;
+        c.sharing.num_kv_shared_layers = c.sharing.num_hidden_groups = 0;
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
     RhConfig once = c; /* of layers that are gone through several times, the first time */
-    once.layers = MAX(c.layers / MAX(c.loops, 1), 1);
+    once.num_hidden_layers = MAX(c.num_hidden_layers / MAX(c.sharing.total_ut_steps, 1), 1);
     RhLayerPlan *plans = counted ? rh_layer_lists_read(doc, root, family, &once) : NULL;
-    plans = rh_layer_plans_complete(doc, root, family, plans, &once.layers);
-    c.layers = once.layers * MAX(c.loops, 1);
+    plans = rh_layer_plans_complete(doc, root, family, plans, &once.num_hidden_layers);
+    c.num_hidden_layers = once.num_hidden_layers * MAX(c.sharing.total_ut_steps, 1);
     rh_model_set_sizes(m, &c);
     RhLayersProblem problem = {0};
-    if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)once.layers : 0, &problem))
+    if (!rh_model_set_layers(m, &c, plans, plans != NULL ? (int32_t)once.num_hidden_layers : 0,
+                             &problem))
         rh_json_problem(doc, root, NULL, "%s", problem.text);
     g_free(problem.text);
     m->hash = g_strdup(rh_json_hash(doc));

@@ -76,16 +76,16 @@ static bool parse_value(const RhField *field, const char *key, const char *text,
 /* Sizes that are derived unless said otherwise follow the size they are derived from. */
 static void forget_derived(size_t changed, RhConfig *c)
 {
-    bool of_hidden = changed == offsetof(RhConfig, hidden);
-    bool of_heads = changed == offsetof(RhConfig, heads);
-    bool derived_head = c->heads * c->head_size == c->hidden;
-    bool derived_ffn = !c->ffn_gated && c->ffn == 4 * c->hidden;
+    bool of_hidden = changed == offsetof(RhConfig, hidden_size);
+    bool of_heads = changed == offsetof(RhConfig, attention.num_attention_heads);
+    bool derived_head = c->attention.num_attention_heads * c->attention.head_dim == c->hidden_size;
+    bool derived_ffn = !c->mlp.gated && c->intermediate_size == 4 * c->hidden_size;
     if (derived_head && (of_hidden || of_heads))
-        c->head_size = 0;
-    if (c->kv_heads == c->heads && of_heads)
-        c->kv_heads = 0;
+        c->attention.head_dim = 0;
+    if (c->attention.num_key_value_heads == c->attention.num_attention_heads && of_heads)
+        c->attention.num_key_value_heads = 0;
     if (derived_ffn && of_hidden)
-        c->ffn = 0;
+        c->intermediate_size = 0;
 }
 
 static void add_to_hash(RhModel *m, const char *key, const char *value)
@@ -148,8 +148,8 @@ static bool lay_over(const RhModel *m, RhConfig *c, const RhModelSetting *settin
         if (!parse_value(fields[i], settings[i].key, settings[i].value, &said[i], error))
             return false;
         *rh_config_field(c, fields[i]) = said[i];
-        if (m->config->window == 0 && fields[i]->offset == offsetof(RhConfig, window))
-            c->window_from = 0; /* a first window: every layer slides */
+        if (m->config->window.size == 0 && fields[i]->offset == offsetof(RhConfig, window.size))
+            c->window.first_layer = 0; /* a first window: every layer slides */
     }
     g_autoptr(GArray) problems = rh_config_resolve(family, c, rh_set_fields);
     if (problems->len > 0) {

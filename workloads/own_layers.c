@@ -11,82 +11,83 @@
 /* --- What an operator is told by --- */
 
 #define OWN_HEADS                                                                                  \
-    SIZE("heads", heads, HEADS_MAX, RH_FIELD_REQUIRED), FLAG("bias", qkv_bias, 0),                 \
-        FLAG("out_bias", out_bias, 0)
+    SIZE("heads", attention.num_attention_heads, HEADS_MAX, RH_FIELD_REQUIRED),                    \
+        FLAG("bias", attention.qkv_bias, 0), FLAG("out_bias", attention.o_bias, 0)
 #define OWN_ATTENTION                                                                              \
-    OWN_HEADS, SIZE("kv_heads", kv_heads, HEADS_MAX, 0),                                           \
-        SIZE("head_size", head_size, HEAD_SIZE_MAX, 0), FLAG("qk_norm", qk_norm, 0),               \
-        FLAG("keys_as_values", keys_as_values, 0)
+    OWN_HEADS, SIZE("kv_heads", attention.num_key_value_heads, HEADS_MAX, 0),                      \
+        SIZE("head_size", attention.head_dim, HEAD_SIZE_MAX, 0),                                   \
+        FLAG("qk_norm", attention.qk_norm, 0), FLAG("keys_as_values", attention.k_eq_v, 0)
 
-static const RhField ATTENTION[] = {OWN_ATTENTION, COUNT("window", window, TOKENS_MAX, 0), END};
+static const RhField ATTENTION[] = {OWN_ATTENTION, COUNT("window", window.size, TOKENS_MAX, 0),
+                                    END};
 static const RhField GATED[] = {
     OWN_ATTENTION,
-    COUNT("window", window, TOKENS_MAX, 0),
-    CONSTANT(out_gate, 1),
+    COUNT("window", window.size, TOKENS_MAX, 0),
+    CONSTANT(attention.output_gate, 1),
     END,
 };
-static const RhField BOTH_WAYS[] = {OWN_ATTENTION, CONSTANT(both_ways, 1), END};
+static const RhField BOTH_WAYS[] = {OWN_ATTENTION, CONSTANT(attention.bidirectional, 1), END};
 
 #define OWN_LATENT                                                                                 \
-    OWN_HEADS, COUNT("query_latent", q_rank, WIDTH_MAX, 0),                                        \
-        SIZE("latent", kv_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                                     \
-        SIZE("key_size", nope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                             \
-        SIZE("rotary_size", rope_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                          \
-        SIZE("value_size", value_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED)
+    OWN_HEADS, COUNT("query_latent", mla.q_lora_rank, WIDTH_MAX, 0),                               \
+        SIZE("latent", mla.kv_lora_rank, WIDTH_MAX, RH_FIELD_REQUIRED),                            \
+        SIZE("key_size", mla.qk_nope_head_dim, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                  \
+        SIZE("rotary_size", mla.qk_rope_head_dim, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),               \
+        SIZE("value_size", mla.v_head_dim, HEAD_SIZE_MAX, RH_FIELD_REQUIRED)
 
 static const RhField LATENT[] = {OWN_LATENT, END};
 static const RhField SPARSE[] = {
     OWN_LATENT,
-    SIZE("index_heads", index_heads, HEADS_MAX, RH_FIELD_REQUIRED),
-    SIZE("index_size", index_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
-    SIZE("index_keys", index_top, TOKENS_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_heads", mla.index_n_heads, HEADS_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_size", mla.index_head_dim, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),
+    SIZE("index_keys", mla.index_topk, TOKENS_MAX, RH_FIELD_REQUIRED),
     END,
 };
 
 #define OWN_SCAN(chunk_otherwise)                                                                  \
-    SIZE("heads", scan_heads, HEADS_MAX, RH_FIELD_REQUIRED),                                       \
-        SIZE("head_size", scan_head_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                       \
-        SIZE("groups", scan_groups, HEADS_MAX, RH_FIELD_REQUIRED),                                 \
-        SIZE("state_size", state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                          \
-        SIZE("taps", conv_size, HEAD_SIZE_MAX, 4),                                                 \
-        SIZE("chunk", chunk, TOKENS_MAX, chunk_otherwise)
+    SIZE("heads", ssm.num_heads, HEADS_MAX, RH_FIELD_REQUIRED),                                    \
+        SIZE("head_size", ssm.head_dim, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                         \
+        SIZE("groups", ssm.n_groups, HEADS_MAX, RH_FIELD_REQUIRED),                                \
+        SIZE("state_size", ssm.state_size, HEAD_SIZE_MAX, RH_FIELD_REQUIRED),                      \
+        SIZE("taps", ssm.conv_kernel, HEAD_SIZE_MAX, 4),                                           \
+        SIZE("chunk", ssm.chunk_size, TOKENS_MAX, chunk_otherwise)
 
 static const RhField MAMBA[] = {
     OWN_SCAN(256),
-    FLAG("bias", scan_bias, 0),
-    FLAG("taps_bias", conv_bias, 1),
+    FLAG("bias", ssm.proj_bias, 0),
+    FLAG("taps_bias", ssm.conv_bias, 1),
     END,
 };
 static const RhField DELTA[] = {OWN_SCAN(64), END};
 static const RhField SELECTIVE[] = {
-    SIZE("channels", scan_heads, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("state_size", state_size, HEAD_SIZE_MAX, 16),
-    SIZE("step_rank", step_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
-    SIZE("taps", conv_size, HEAD_SIZE_MAX, 4),
-    FLAG("bias", scan_bias, 0),
-    FLAG("taps_bias", conv_bias, 1),
-    FLAG("step_norms", step_norms, 0),
-    CONSTANT(chunk, 2048),
+    SIZE("channels", ssm.num_heads, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("state_size", ssm.state_size, HEAD_SIZE_MAX, 16),
+    SIZE("step_rank", ssm.dt_rank, WIDTH_MAX, RH_FIELD_REQUIRED),
+    SIZE("taps", ssm.conv_kernel, HEAD_SIZE_MAX, 4),
+    FLAG("bias", ssm.proj_bias, 0),
+    FLAG("taps_bias", ssm.conv_bias, 1),
+    FLAG("step_norms", ssm.dt_bc_norms, 0),
+    CONSTANT(ssm.chunk_size, 2048),
     END,
 };
 
 static const RhField FFN[] = {
-    SIZE("width", ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    FLAG("gated", ffn_gated, 1),
-    FLAG("bias", ffn_bias, 0),
+    SIZE("width", intermediate_size, WIDTH_MAX, RH_FIELD_REQUIRED),
+    FLAG("gated", mlp.gated, 1),
+    FLAG("bias", mlp.bias, 0),
     END,
 };
 
 static const RhField EXPERTS_OF[] = {
-    SIZE("count", experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("per_token", experts_per_token, EXPERTS_MAX, RH_FIELD_REQUIRED),
-    SIZE("width", expert_ffn, WIDTH_MAX, RH_FIELD_REQUIRED),
-    COUNT("shared_width", shared_ffn, WIDTH_MAX, 0),
-    FLAG("shared_gate", shared_gate, 0),
-    COUNT("latent", expert_latent, WIDTH_MAX, 0),
-    FLAG("gated", ffn_gated, 1),
-    FLAG("bias", ffn_bias, 0),
-    FLAG("router_bias", router_bias, 0),
+    SIZE("count", moe.num_experts, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("per_token", moe.num_experts_per_tok, EXPERTS_MAX, RH_FIELD_REQUIRED),
+    SIZE("width", moe.intermediate_size, WIDTH_MAX, RH_FIELD_REQUIRED),
+    COUNT("shared_width", moe.shared_intermediate_size, WIDTH_MAX, 0),
+    FLAG("shared_gate", moe.shared_gate, 0),
+    COUNT("latent", moe.latent_size, WIDTH_MAX, 0),
+    FLAG("gated", mlp.gated, 1),
+    FLAG("bias", mlp.bias, 0),
+    FLAG("router_bias", moe.router_bias, 0),
     END,
 };
 
@@ -151,17 +152,17 @@ static void take_figures(Reader *r, const RhJsonNode *at, const Own *own, RhLaye
     bool mixes = own->op != &rh_ffn && own->op != &rh_mixture;
     family.mixer = mixes ? own->op : &rh_ffn;
     family.fields = own->fields;
-    c.window_used = 1;
+    c.window.used = 1;
     rh_fields_read(r->doc, at, own->fields, &c);
     g_autoptr(GArray) problems = rh_config_resolve(&family, &c, own->fields);
     report(r, at, problems);
     for (const RhField *f = own->fields; f->type != RH_FIELD_NONE; f++)
         rh_layer_plan_add(plan, f->offset, *rh_config_field(&c, f));
-    if (mixes && c.heads > 0) {
-        rh_layer_plan_add(plan, AT(kv_heads), c.kv_heads);
-        rh_layer_plan_add(plan, AT(head_size), c.head_size);
+    if (mixes && c.attention.num_attention_heads > 0) {
+        rh_layer_plan_add(plan, AT(attention.num_key_value_heads), c.attention.num_key_value_heads);
+        rh_layer_plan_add(plan, AT(attention.head_dim), c.attention.head_dim);
     }
-    if (mixes && c.window > 0)
+    if (mixes && c.window.size > 0)
         plan->word = rh_family_word(r->family, "sliding_attention");
 }
 
@@ -194,7 +195,7 @@ static RhLayerPlan read_layer(Reader *r, const RhJsonNode *at)
     if (mixer == NULL && ffn == NULL)
         rh_json_problem(r->doc, at, "give it a \"mixer\", an \"ffn\", or both",
                         "a layer without operators");
-    rh_layer_plan_add(&plan, AT(parallel), rh_json_bool_or(r->doc, at, "parallel", false));
+    rh_layer_plan_add(&plan, AT(parallel_residual), rh_json_bool_or(r->doc, at, "parallel", false));
     rh_layer_plan_add(&plan, AT(extra_norms), rh_json_int_or(r->doc, at, "extra_norms", 0, 2, 0));
     return plan;
 }
@@ -296,7 +297,7 @@ RhModel *rh_own_layers_read(RhJson *doc, const RhFamily *family, const char *nam
     read_layers(&r, list);
     if (list != NULL && plans->len == 0)
         rh_json_problem(doc, list, NULL, "a model without layers");
-    c.layers = MAX(plans->len, 1);
+    c.num_hidden_layers = MAX(plans->len, 1);
     RhModel *m = rh_model_new(name, family, &c);
     if (!rh_model_sees_pictures(m))
         read_words(doc, root, m);

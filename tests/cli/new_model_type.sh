@@ -14,12 +14,12 @@ cat >data/workloads/families/mine.json <<'END'
 {
   "derives": "llama",
   "keys": {
-    "depth": "layers",
-    "groups": {"field": "kv_heads", "default": 4}
+    "depth": "num_hidden_layers",
+    "groups": {"field": "attention.num_key_value_heads", "default": 4}
   },
-  "rules": ["head_size = hidden / heads"]
+  "rules": ["attention.head_dim = hidden_size / attention.num_attention_heads"]
 }
 END
 rehearse show workloads ./config.json 2>&1 | head -n 3
-sed -i -e 's/"layers"/"layer"/' -e 's/heads"\]/head"]/' data/workloads/families/mine.json
+sed -i -e 's/"num_hidden_layers"/"num_hidden_layer"/' -e 's/heads"\]/head"]/' data/workloads/families/mine.json
 rehearse show workloads ./config.json 2>&1

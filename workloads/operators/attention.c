@@ -47,19 +47,19 @@ static Widths widths_of(const RhOps *ops)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = (int32_t)c->heads;
-    kind->kv_heads = (int32_t)c->kv_heads;
-    kind->head_size = (int32_t)c->head_size;
-    kind->qk_norm = c->qk_norm != 0;
-    kind->bare_norms = c->bare_norms != 0;
-    kind->out_gate = c->out_gate != 0;
-    kind->gate_by_head = c->out_gate != 0 && c->gate_by_head != 0;
-    kind->value_size = c->value_size != c->head_size ? (int32_t)c->value_size : 0;
-    kind->keys_as_values = c->keys_as_values != 0;
-    kind->both_ways = c->both_ways != 0;
-    kind->global_keys = c->global_keys != 0;
-    kind->qkv_bias = c->qkv_bias != 0;
-    kind->out_bias = c->out_bias != 0;
+    kind->heads = (int32_t)c->attention.num_attention_heads;
+    kind->kv_heads = (int32_t)c->attention.num_key_value_heads;
+    kind->head_size = (int32_t)c->attention.head_dim;
+    kind->qk_norm = c->attention.qk_norm != 0;
+    kind->bare_norms = c->attention.unscaled_qk_norm != 0;
+    kind->out_gate = c->attention.output_gate != 0;
+    kind->gate_by_head = c->attention.output_gate != 0 && c->attention.gate_per_head != 0;
+    kind->value_size = c->mla.v_head_dim != c->attention.head_dim ? (int32_t)c->mla.v_head_dim : 0;
+    kind->keys_as_values = c->attention.k_eq_v != 0;
+    kind->both_ways = c->attention.bidirectional != 0;
+    kind->global_keys = c->attention.global_keys != 0;
+    kind->qkv_bias = c->attention.qkv_bias != 0;
+    kind->out_bias = c->attention.o_bias != 0;
 }
 
 static RhParams params(const RhOps *ops)
@@ -306,7 +306,7 @@ const RhOperator rh_attention_both_ways = {.name = "attention both ways",
 static void factored_shape(const RhConfig *c, RhLayerKind *kind)
 {
     shape(c, kind);
-    kind->q_rank = (int32_t)c->q_rank;
+    kind->q_rank = (int32_t)c->mla.q_lora_rank;
 }
 
 /* The same with queries from a latent. */

@@ -24,10 +24,10 @@ static Widths widths_of(const RhOps *ops)
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     rh_attention.shape(c, kind);
-    kind->index_heads = (int32_t)c->index_heads;
-    kind->index_size = (int32_t)c->index_size;
-    kind->index_top = (int32_t)c->sparse_near;
-    kind->window_tokens = (int32_t)(c->sparse_near * c->sparse_block);
+    kind->index_heads = (int32_t)c->mla.index_n_heads;
+    kind->index_size = (int32_t)c->mla.index_head_dim;
+    kind->index_top = (int32_t)c->attention.num_local_blocks;
+    kind->window_tokens = (int32_t)(c->attention.num_local_blocks * c->attention.block_size);
 }
 
 static bool is_sparse(const RhOps *ops)

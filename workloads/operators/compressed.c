@@ -42,24 +42,24 @@ static Widths widths_of(const RhOps *ops)
 
 static void resolve(RhConfig *c)
 {
-    c->kv_heads = 1;
+    c->attention.num_key_value_heads = 1;
 }
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = (int32_t)c->heads;
+    kind->heads = (int32_t)c->attention.num_attention_heads;
     kind->kv_heads = 1;
-    kind->head_size = (int32_t)c->head_size;
-    kind->q_rank = (int32_t)c->q_rank;
-    kind->rope_size = (int32_t)c->rope_size;
-    kind->out_rank = (int32_t)c->out_rank;
-    kind->out_groups = (int32_t)c->out_groups;
-    kind->compress = (int32_t)c->compress;
-    if (c->compress == 0 || c->compress != c->compress_few)
+    kind->head_size = (int32_t)c->attention.head_dim;
+    kind->q_rank = (int32_t)c->mla.q_lora_rank;
+    kind->rope_size = (int32_t)c->mla.qk_rope_head_dim;
+    kind->out_rank = (int32_t)c->mla.o_lora_rank;
+    kind->out_groups = (int32_t)c->mla.o_groups;
+    kind->compress = (int32_t)c->mla.compress_ratio;
+    if (c->mla.compress_ratio == 0 || c->mla.compress_ratio != c->mla.compress_rate_sparse)
         return;
-    kind->index_heads = (int32_t)c->index_heads;
-    kind->index_size = (int32_t)c->index_size;
-    kind->index_top = (int32_t)c->index_top;
+    kind->index_heads = (int32_t)c->mla.index_n_heads;
+    kind->index_size = (int32_t)c->mla.index_head_dim;
+    kind->index_top = (int32_t)c->mla.index_topk;
 }
 
 /* The matrices in the order of a forward pass; `batch` of them side by side, `whole` on every rank. */

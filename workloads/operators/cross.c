@@ -27,7 +27,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     rh_attention.shape(c, kind);
     kind->both_ways = true;
-    kind->cross_width = c->encoder_hidden > 0 ? c->encoder_hidden : c->hidden;
+    kind->cross_width = c->encoder.hidden_size > 0 ? c->encoder.hidden_size : c->hidden_size;
 }
 
 static RhParams params(const RhOps *ops)

@@ -43,19 +43,19 @@ static Widths widths_of(const RhOps *ops)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = (int32_t)c->scan_heads;
-    kind->kv_heads = (int32_t)c->scan_groups;
-    kind->head_size = (int32_t)c->scan_head_size;
-    kind->state_size = (int32_t)c->state_size;
-    kind->conv_size = (int32_t)c->conv_size;
-    kind->window_tokens = (int32_t)c->chunk;
+    kind->heads = (int32_t)c->ssm.num_heads;
+    kind->kv_heads = (int32_t)c->ssm.n_groups;
+    kind->head_size = (int32_t)c->ssm.head_dim;
+    kind->state_size = (int32_t)c->ssm.state_size;
+    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->window_tokens = (int32_t)c->ssm.chunk_size;
 }
 
 static void kimi_shape(const RhConfig *c, RhLayerKind *kind)
 {
     shape(c, kind);
-    kind->step_rank = (int32_t)c->step_rank;
-    kind->full_gate = c->full_gate != 0;
+    kind->step_rank = (int32_t)c->ssm.dt_rank;
+    kind->full_gate = c->ssm.full_rank_gate != 0;
 }
 
 /* Entries of the matrices from latents. */

@@ -30,9 +30,10 @@ static Widths widths_of(const RhOps *ops)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->ffn_width = c->dense_ffn > 0 ? c->dense_ffn : c->ffn;
-    kind->ffn_gated = c->ffn_gated != 0;
-    kind->ffn_bias = c->ffn_bias != 0;
+    kind->ffn_width =
+        c->moe.dense_intermediate_size > 0 ? c->moe.dense_intermediate_size : c->intermediate_size;
+    kind->ffn_gated = c->mlp.gated != 0;
+    kind->ffn_bias = c->mlp.bias != 0;
 }
 
 static RhParams params(const RhOps *ops)

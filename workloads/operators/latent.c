@@ -38,28 +38,29 @@ static Widths widths_of(const RhOps *ops)
 
 static void resolve(RhConfig *c)
 {
-    c->head_size = c->nope_size + c->rope_size;
-    c->kv_heads = c->heads;
+    c->attention.head_dim = c->mla.qk_nope_head_dim + c->mla.qk_rope_head_dim;
+    c->attention.num_key_value_heads = c->attention.num_attention_heads;
 }
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = (int32_t)c->heads;
-    kind->kv_heads = (int32_t)c->kv_heads;
-    kind->head_size = (int32_t)c->head_size;
-    kind->q_rank = (int32_t)c->q_rank;
-    kind->kv_rank = (int32_t)c->kv_rank;
-    kind->rope_size = (int32_t)c->rope_size;
-    kind->value_size = (int32_t)c->value_size;
-    kind->qkv_bias = c->qkv_bias != 0;
-    kind->out_bias = c->out_bias != 0;
-    kind->index_heads = (int32_t)c->index_heads;
-    kind->index_size = (int32_t)c->index_size;
-    kind->window_tokens = (int32_t)c->index_top;
-    kind->out_gate = c->out_gate != 0;
-    kind->gate_by_head = kind->out_gate && c->gate_by_head != 0;
-    kind->gate_of_latent = kind->out_gate && c->gate_of_latent != 0 && c->q_rank > 0;
-    kind->borrows_index = c->index_borrowed != 0;
+    kind->heads = (int32_t)c->attention.num_attention_heads;
+    kind->kv_heads = (int32_t)c->attention.num_key_value_heads;
+    kind->head_size = (int32_t)c->attention.head_dim;
+    kind->q_rank = (int32_t)c->mla.q_lora_rank;
+    kind->kv_rank = (int32_t)c->mla.kv_lora_rank;
+    kind->rope_size = (int32_t)c->mla.qk_rope_head_dim;
+    kind->value_size = (int32_t)c->mla.v_head_dim;
+    kind->qkv_bias = c->attention.qkv_bias != 0;
+    kind->out_bias = c->attention.o_bias != 0;
+    kind->index_heads = (int32_t)c->mla.index_n_heads;
+    kind->index_size = (int32_t)c->mla.index_head_dim;
+    kind->window_tokens = (int32_t)c->mla.index_topk;
+    kind->out_gate = c->attention.output_gate != 0;
+    kind->gate_by_head = kind->out_gate && c->attention.gate_per_head != 0;
+    kind->gate_of_latent =
+        kind->out_gate && c->attention.gate_from_q_latent != 0 && c->mla.q_lora_rank > 0;
+    kind->borrows_index = c->mla.index_shared != 0;
 }
 
 /* Are there more keys than a query is left? */

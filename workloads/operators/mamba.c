@@ -36,14 +36,14 @@ static Widths widths_of(const RhOps *ops)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = (int32_t)c->scan_heads;
-    kind->kv_heads = (int32_t)c->scan_groups;
-    kind->head_size = (int32_t)c->scan_head_size;
-    kind->state_size = (int32_t)c->state_size;
-    kind->conv_size = (int32_t)c->conv_size;
-    kind->conv_bias = c->conv_bias != 0;
-    kind->window_tokens = (int32_t)c->chunk;
-    kind->qkv_bias = kind->out_bias = c->scan_bias != 0;
+    kind->heads = (int32_t)c->ssm.num_heads;
+    kind->kv_heads = (int32_t)c->ssm.n_groups;
+    kind->head_size = (int32_t)c->ssm.head_dim;
+    kind->state_size = (int32_t)c->ssm.state_size;
+    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->conv_bias = c->ssm.conv_bias != 0;
+    kind->window_tokens = (int32_t)c->ssm.chunk_size;
+    kind->qkv_bias = kind->out_bias = c->ssm.proj_bias != 0;
 }
 
 /* Beside matrices and taps: of each head a decay, a skip and a step's bias, or a bias of each gate; the norm's scales. */
@@ -171,9 +171,9 @@ const RhOperator rh_mamba = {.name = "mamba",
  * does; queries, keys and values have as many heads. */
 static void lightning_shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = kind->kv_heads = (int32_t)c->heads;
-    kind->head_size = kind->state_size = (int32_t)c->head_size;
-    kind->window_tokens = (int32_t)c->chunk;
+    kind->heads = kind->kv_heads = (int32_t)c->attention.num_attention_heads;
+    kind->head_size = kind->state_size = (int32_t)c->attention.head_dim;
+    kind->window_tokens = (int32_t)c->ssm.chunk_size;
 }
 
 const RhOperator rh_lightning = {.name = "lightning attention",
@@ -190,12 +190,12 @@ const RhOperator rh_lightning = {.name = "lightning attention",
  * A vector beside the state, of a column more, by which outputs are divided, is left out. */
 static void mlstm_shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = kind->kv_heads = (int32_t)c->scan_heads;
-    kind->head_size = (int32_t)c->scan_head_size;
-    kind->state_size = (int32_t)c->state_size;
-    kind->head_gates = (int32_t)c->head_gates;
-    kind->window_tokens = (int32_t)c->chunk;
-    kind->qkv_bias = kind->out_bias = c->scan_bias != 0;
+    kind->heads = kind->kv_heads = (int32_t)c->ssm.num_heads;
+    kind->head_size = (int32_t)c->ssm.head_dim;
+    kind->state_size = (int32_t)c->ssm.state_size;
+    kind->head_gates = (int32_t)c->ssm.gates_per_head;
+    kind->window_tokens = (int32_t)c->ssm.chunk_size;
+    kind->qkv_bias = kind->out_bias = c->ssm.proj_bias != 0;
 }
 
 const RhOperator rh_mlstm = {.name = "mLSTM",

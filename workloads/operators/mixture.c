@@ -33,20 +33,23 @@ static bool shared_of(const RhOps *ops, RhLayerKind *kind, RhOps *shared)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->ffn_width = c->expert_ffn > 0 ? c->expert_ffn : c->ffn;
-    kind->ffn_gated = c->ffn_gated != 0;
-    kind->ffn_bias = c->ffn_bias != 0;
-    kind->experts = (int32_t)c->experts;
-    kind->experts_per_token = (int32_t)c->experts_per_token;
-    kind->expert_groups = (int32_t)MAX(c->expert_groups, 1);
-    kind->expert_groups_chosen = (int32_t)CLAMP(c->expert_groups_chosen, 1, kind->expert_groups);
-    kind->shared_width = c->shared_ffn > 0 ? c->shared_ffn : c->shared_experts * kind->ffn_width;
-    kind->shared_gate = c->shared_gate != 0 && kind->shared_width > 0;
-    kind->expert_latent = (int32_t)c->expert_latent;
-    kind->latent_norm = c->latent_norm != 0 && kind->expert_latent > 0;
-    kind->router_bias = c->router_bias != 0;
-    kind->other_experts = (int32_t)c->other_experts;
-    kind->other_width = c->other_experts > 0 ? c->other_ffn : 0;
+    kind->ffn_width =
+        c->moe.intermediate_size > 0 ? c->moe.intermediate_size : c->intermediate_size;
+    kind->ffn_gated = c->mlp.gated != 0;
+    kind->ffn_bias = c->mlp.bias != 0;
+    kind->experts = (int32_t)c->moe.num_experts;
+    kind->experts_per_token = (int32_t)c->moe.num_experts_per_tok;
+    kind->expert_groups = (int32_t)MAX(c->moe.n_group, 1);
+    kind->expert_groups_chosen = (int32_t)CLAMP(c->moe.topk_group, 1, kind->expert_groups);
+    kind->shared_width = c->moe.shared_intermediate_size > 0
+                             ? c->moe.shared_intermediate_size
+                             : c->moe.n_shared_experts * kind->ffn_width;
+    kind->shared_gate = c->moe.shared_gate != 0 && kind->shared_width > 0;
+    kind->expert_latent = (int32_t)c->moe.latent_size;
+    kind->latent_norm = c->moe.latent_norm != 0 && kind->expert_latent > 0;
+    kind->router_bias = c->moe.router_bias != 0;
+    kind->other_experts = (int32_t)c->moe.num_vision_experts;
+    kind->other_width = c->moe.num_vision_experts > 0 ? c->moe.vision_intermediate_size : 0;
 }
 
 /* Entries of the matrices that every rank holds whole and applies to its tokens of the sequence part:

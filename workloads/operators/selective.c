@@ -41,16 +41,16 @@ static Widths widths_of(const RhOps *ops)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = (int32_t)c->scan_heads;
+    kind->heads = (int32_t)c->ssm.num_heads;
     kind->kv_heads = 1;
-    kind->head_size = (int32_t)c->scan_head_size;
-    kind->state_size = (int32_t)c->state_size;
-    kind->step_rank = (int32_t)c->step_rank;
-    kind->step_norms = c->step_norms != 0;
-    kind->conv_size = (int32_t)c->conv_size;
-    kind->conv_bias = c->conv_bias != 0;
-    kind->window_tokens = (int32_t)c->chunk;
-    kind->qkv_bias = kind->out_bias = c->scan_bias != 0;
+    kind->head_size = (int32_t)c->ssm.head_dim;
+    kind->state_size = (int32_t)c->ssm.state_size;
+    kind->step_rank = (int32_t)c->ssm.dt_rank;
+    kind->step_norms = c->ssm.dt_bc_norms != 0;
+    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->conv_bias = c->ssm.conv_bias != 0;
+    kind->window_tokens = (int32_t)c->ssm.chunk_size;
+    kind->qkv_bias = kind->out_bias = c->ssm.proj_bias != 0;
 }
 
 /* Entries of the four matrices. */

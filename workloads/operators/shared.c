@@ -29,11 +29,12 @@ static Widths widths_of(const RhOps *ops)
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = (int32_t)c->heads;
-    kind->kv_heads = (int32_t)c->kv_heads;
-    kind->head_size = (int32_t)MAX(2 * c->hidden / MAX(c->heads, 1), 1);
-    kind->adapter_rank = (int32_t)c->adapter_rank;
-    kind->adapts_attention = c->adapts_attention != 0;
+    kind->heads = (int32_t)c->attention.num_attention_heads;
+    kind->kv_heads = (int32_t)c->attention.num_key_value_heads;
+    kind->head_size =
+        (int32_t)MAX(2 * c->hidden_size / MAX(c->attention.num_attention_heads, 1), 1);
+    kind->adapter_rank = (int32_t)c->sharing.adapter_rank;
+    kind->adapts_attention = c->sharing.attention_adapter != 0;
 }
 
 /* Of each low rank a matrix in and one out, which has columns of its own. */
@@ -176,7 +177,7 @@ const RhOperator rh_shared_attention = {.name = "shared attention",
 static void ffn_shape(const RhConfig *c, RhLayerKind *kind)
 {
     rh_ffn.shape(c, kind);
-    kind->adapter_rank = (int32_t)c->adapter_rank;
+    kind->adapter_rank = (int32_t)c->sharing.adapter_rank;
 }
 
 static int64_t up_columns(const RhOps *ops)

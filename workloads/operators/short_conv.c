@@ -20,12 +20,12 @@ static int64_t columns_of(const RhOps *ops)
 /* Heads part the columns over tensor ranks; they do nothing else. */
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
-    kind->heads = kind->kv_heads = (int32_t)c->heads;
-    kind->head_size = (int32_t)(c->hidden / MAX(c->heads, 1));
-    kind->conv_size = (int32_t)c->conv_size;
-    kind->conv_bias = c->conv_bias != 0;
-    kind->qkv_bias = kind->out_bias = c->conv_bias != 0;
-    kind->window_tokens = (int32_t)c->conv_size;
+    kind->heads = kind->kv_heads = (int32_t)c->attention.num_attention_heads;
+    kind->head_size = (int32_t)(c->hidden_size / MAX(c->attention.num_attention_heads, 1));
+    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->conv_bias = c->ssm.conv_bias != 0;
+    kind->qkv_bias = kind->out_bias = c->ssm.conv_bias != 0;
+    kind->window_tokens = (int32_t)c->ssm.conv_kernel;
 }
 
 static RhParams params(const RhOps *ops)
