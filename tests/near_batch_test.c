@@ -7,20 +7,22 @@ static void multiples_of_the_largest_part_are_near(void)
 {
     static const struct {
         int64_t batch;
-        int32_t gpus, gpus_per_node;
+        int32_t gpus;
         int64_t below, above;
     } cases[] = {
-        {512, 48, 8, 480, 528}, /* ten and eleven times all of them */
-        {510, 48, 8, 0, 0},     /* 85 of each node */
-        {63, 64, 8, 0, 64},     /* one short */
-        {512, 64, 8, 0, 0},     /* divides */
-        {2048, 16384, 8, 0, 0}, /* an eighth of them */
-        {2000, 64, 1, 1984, 2048}, {100, 7, 8, 98, 105},
-        {3, 64, 8, 0, 0}, /* a part of one divides everything */
+        {512, 48, 480, 528}, /* ten and eleven times all of them */
+        {510, 48, 480, 528}, /* 85 of each node, and no layout of one sample for each GPU */
+        {63, 64, 0, 64},     /* one short */
+        {72, 64, 64, 0},     /* nine of each of eight nodes */
+        {7, 32, 0, 8},       /* a quarter of the GPUs; no number is nearer */
+        {512, 64, 0, 0},     /* divides */
+        {2048, 16384, 0, 0}, /* an eighth of them */
+        {2000, 64, 1984, 2048}, {100, 7, 98, 105},
+        {3, 64, 0, 0}, /* a part of one divides everything */
     };
     for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
         int64_t below = -1, above = -1;
-        rh_near_batches(cases[i].batch, cases[i].gpus, cases[i].gpus_per_node, &below, &above);
+        rh_near_batches(cases[i].batch, cases[i].gpus, &below, &above);
         CU_ASSERT_EQUAL(below, cases[i].below);
         CU_ASSERT_EQUAL(above, cases[i].above);
     }

@@ -123,8 +123,7 @@ static void find_near_batches(RhExplanation *e, const RhProblem *c)
     const RhJob *before = &e->in->c.job;
     e->other_batch = c->job.global_batch;
     if (c->job.gpus != before->gpus || c->job.global_batch != before->global_batch)
-        rh_near_batches(c->job.global_batch, c->job.gpus, c->platform->gpus_per_node,
-                        &e->batch_below, &e->batch_above);
+        rh_near_batches(c->job.global_batch, c->job.gpus, &e->batch_below, &e->batch_above);
 }
 
 bool rh_explain_find_what_if(RhExplanation *e, GError **error)

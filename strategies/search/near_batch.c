@@ -1,13 +1,9 @@
 #include "strategies/search/near_batch.h"
 
-void rh_near_batches(int64_t batch, int32_t gpus, int32_t gpus_per_node, int64_t *below,
-                     int64_t *above)
+void rh_near_batches(int64_t batch, int32_t gpus, int64_t *below, int64_t *above)
 {
     double reach = RH_NEAR_BATCH_FRAC * (double)batch;
-    int32_t nodes = gpus / gpus_per_node;
     *below = *above = 0;
-    if (batch % (nodes > 1 ? nodes : gpus) == 0)
-        return; /* as many samples for each node: hardly a layout is lost */
     for (int64_t unit = gpus; unit >= 1; unit = unit % 2 == 0 ? unit / 2 : 0) {
         int64_t low = batch / unit * unit, high = low + unit;
         if (low == batch)
@@ -57,7 +53,7 @@ GArray *rh_near_batches_plan(const RhProblem *c, const RhPlanOptions *options, c
     int64_t below = 0, above = 0;
     if (plan->entries->len == 0 || plan->unsafe || plan->timed_out)
         return out;
-    rh_near_batches(c->job.global_batch, c->job.gpus, c->platform->gpus_per_node, &below, &above);
+    rh_near_batches(c->job.global_batch, c->job.gpus, &below, &above);
     add(out, c, options, g_ptr_array_index(plan->entries, 0), below);
     add(out, c, options, g_ptr_array_index(plan->entries, 0), above);
     return out;
