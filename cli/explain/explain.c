@@ -39,6 +39,7 @@ static void close_result(RhExplanation *e)
 {
     rh_rehearsal_free(e->other);
     rh_rehearsal_free(e->winner);
+    g_clear_pointer(&e->near_batches, g_array_unref);
     rh_memory_answer_free(e->memory);
     g_clear_pointer(&e->effects, g_array_unref);
     g_clear_pointer(&e->rivals, g_array_unref);

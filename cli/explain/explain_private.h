@@ -21,10 +21,10 @@ typedef struct {
     RhLayout layout; /* the other's */
     RhRehearsal *other;
     int64_t other_gpus;
-    int64_t other_batch, batch_below,
-        batch_above;     /* near ones that more of its GPUs divide (0: none) */
-    bool other_safe;     /* as --risk and --limit ask, after the change */
-    RhRehearsal *winner; /* what would win, after a change of an input */
+    RhJob other_job;
+    GArray *near_batches; /* RhNearBatch, after the change; NULL: not looked for */
+    bool other_safe;      /* as --risk and --limit ask, after the change */
+    RhRehearsal *winner;  /* what would win, after a change of an input */
     bool replanned;
     GArray *effects; /* RhSensitivity */
     GArray *rivals;  /* RhRival, with these */

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/output/terminal.h"
 #include "strategies/framework_rules.h"
+#include "strategies/search/near_batch.h"
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
@@ -110,6 +111,22 @@ bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, Rh
     if (plan && plan->entries->len > 0)
         *best = g_ptr_array_steal_index(plan->entries, 0);
     return full || consider_file(in, result, best, error);
+}
+
+GArray *rh_explain_near_batches(const RhInputs *in, const RhResult *result, const RhRehearsal *best)
+{
+    RhPlanOptions options = {.gap_frac = RH_EXPLAIN_TIE_FRAC,
+                             .quick = true,
+                             .objective = result->objective,
+                             .progress = rh_terminal_progress};
+    g_autoptr(GArray) constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
+    read_bounds(result, constraints, &options);
+    options.constraints = (const RhConstraint *)(const void *)constraints->data;
+    options.constraints_count = (int32_t)constraints->len;
+    bool timed = result->objective == RH_OBJECTIVE_TIME;
+    GArray *near = rh_near_batches_beside(&in->c, &options, timed ? best : NULL);
+    rh_terminal_progress_end();
+    return near;
 }
 
 #define QUICKEST_COUNT 8

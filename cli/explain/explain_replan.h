@@ -10,6 +10,10 @@
  * by lower bounds, and of the layouts of the file. An error is one of the rehearsals. */
 bool rh_explain_replan(const RhInputs *in, const RhResult *result, bool full, RhRehearsal **best,
                        GError **error);
+/* RhNearBatch (near_batch.h) beside the best for the inputs, searched by the same words and quickly, where steps are to be
+ * short; else none. Caller unrefs. */
+GArray *rh_explain_near_batches(const RhInputs *in, const RhResult *result,
+                                const RhRehearsal *best);
 /* The best few of a search by lower bounds that were rehearsed: RhRehearsal, caller frees with
  * g_ptr_array_unref; none where nothing fits or is legal. NULL: an error of the rehearsals. */
 GPtrArray *rh_explain_quickest(const RhInputs *in, const RhResult *result, GError **error);

@@ -8,9 +8,9 @@
 #include "cli/explain/explain_token.h"
 #include "report/answers.h"
 #include "report/format.h"
+#include "report/plan/near_batches.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
-#include "strategies/search/near_batch.h"
 
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
 static bool is_layout_key(const char *text)
@@ -117,13 +117,17 @@ bool rh_explain_check_changes(const GPtrArray *changes, GError **error)
     return true;
 }
 
-/* Fewer GPUs that the batch no longer goes into rule layouts out. */
-static void find_near_batches(RhExplanation *e, const RhProblem *c)
+/* Fewer GPUs that the batch no longer goes into rule layouts out: what near ones give more than the best that is known after
+ * the change. */
+static void find_near_batches(RhExplanation *e, const RhInputs *in)
 {
-    const RhJob *before = &e->in->c.job;
-    e->other_batch = c->job.global_batch;
-    if (c->job.gpus != before->gpus || c->job.global_batch != before->global_batch)
-        rh_near_batches(c->job.global_batch, c->job.gpus, &e->batch_below, &e->batch_above);
+    const RhJob *before = &e->in->c.job, *now = &in->c.job;
+    const RhRehearsal *best =
+        e->winner && (!e->other_safe || e->winner->step_time_s < e->other->step_time_s) ? e->winner
+                                                                                        : e->other;
+    e->other_job = *now;
+    if (best->fits && (now->gpus != before->gpus || now->global_batch != before->global_batch))
+        e->near_batches = rh_explain_near_batches(in, e->result, best);
 }
 
 bool rh_explain_find_what_if(RhExplanation *e, GError **error)
@@ -152,11 +156,14 @@ bool rh_explain_find_what_if(RhExplanation *e, GError **error)
         return false;
     if (in->c.job.gpus != e->in->c.job.gpus)
         e->layout.dp = 0;
-    find_near_batches(e, &in->c);
     g_autoptr(GError) illegal = NULL;
     if (!rh_inputs_settle_layout(in, &e->layout, &illegal)) {
-        if (sets->len > 0 || named)
-            return find_instead(e, in, illegal->message, error);
+        if (sets->len > 0 || named) {
+            if (!find_instead(e, in, illegal->message, error))
+                return false;
+            find_near_batches(e, in);
+            return true;
+        }
         g_propagate_error(error, g_steal_pointer(&illegal));
         rh_error_help(error, "keys may change together: --what-if tp=8 --what-if pp=2; --fix tp=8 "
                              "of `rehearse plan` looks for the best with them");
@@ -168,23 +175,10 @@ bool rh_explain_find_what_if(RhExplanation *e, GError **error)
                     e->other->memory.peak_bytes <= rh_explain_room(e->result, &in->c).ranked_bytes;
     /* The winner of the question as it was is the first of its plan. */
     bool known = sets->len == 0 && !named && e->result->is_plan && !e->a->replanned;
-    return e->other && (known || find_winner(e, in, error));
-}
-
-static void append_near_batches(const RhExplanation *e)
-{
-    int64_t first = e->batch_below > 0 ? e->batch_below : e->batch_above;
-    if (first == 0)
-        return;
-    bool both = e->batch_below > 0 && e->batch_above > 0;
-    g_autofree char *other =
-        both ? g_strdup_printf(" and %" G_GINT64_FORMAT, e->batch_above) : g_strdup("");
-    g_autofree char *line = g_strdup_printf(
-        "batch: %" G_GINT64_FORMAT " GPUs do not divide %" G_GINT64_FORMAT
-        " samples well; %" G_GINT64_FORMAT
-        "%s would leave more layouts (with --what-if global_batch=%" G_GINT64_FORMAT ")",
-        e->other_gpus, e->other_batch, first, other, first);
-    rh_text_wrap(e->out, line, 7, 79);
+    if (!e->other || (!known && !find_winner(e, in, error)))
+        return false;
+    find_near_batches(e, in);
+    return true;
 }
 
 /* Why the layout as it was is not what stands here. */
@@ -254,5 +248,5 @@ void rh_explain_append_what_if(RhExplanation *e)
         g_string_append_printf(e->out, "  it may run out of memory: %.0f %%\n",
                                100 * e->other->risk_frac);
     append_winner(e);
-    append_near_batches(e);
+    rh_report_near_batches(e->out, &e->other_job, e->near_batches);
 }

@@ -21,17 +21,16 @@ static void append_one(GString *line, const RhNearBatch *near)
                            100 * near->gain_frac, rh_report_unit(near->r->pictures), step, degrees);
 }
 
-void rh_report_near_batches(GString *out, const RhProblem *c, const RhPlan *plan)
+void rh_report_near_batches(GString *out, const RhJob *job, const GArray *near)
 {
-    if (!plan->near_batches || plan->near_batches->len == 0)
+    if (!near || near->len == 0)
         return;
-    g_autofree char *asked = rh_text_count(c->job.global_batch);
+    g_autofree char *asked = rh_text_count(job->global_batch);
     g_autoptr(GString) line = g_string_new(NULL);
-    g_string_append_printf(line, "batch: %d GPUs do not divide %s samples well;", c->job.gpus,
-                           asked);
-    for (guint i = 0; i < plan->near_batches->len; i++) {
+    g_string_append_printf(line, "batch: %d GPUs do not divide %s samples well;", job->gpus, asked);
+    for (guint i = 0; i < near->len; i++) {
         g_string_append(line, i ? "," : "");
-        append_one(line, &g_array_index(plan->near_batches, RhNearBatch, i));
+        append_one(line, &g_array_index(near, RhNearBatch, i));
     }
     rh_text_wrap(out, line->str, 7, 79);
 }

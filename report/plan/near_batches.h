@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "report/report.h"
 
-/* "batch: of 480 samples 13.9 % more tokens/s ..."; nothing where none is. */
-void rh_report_near_batches(GString *out, const RhProblem *c, const RhPlan *plan);
+/* "batch: 48 GPUs do not divide 512 samples well; 480 give 13.9 % more ..." of RhNearBatch; nothing where there is none, or
+ * `near` is NULL. */
+void rh_report_near_batches(GString *out, const RhJob *job, const GArray *near);
 void rh_put_near_batches(RhJsonWriter *w, const RhPlan *plan);

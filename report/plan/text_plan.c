@@ -247,7 +247,7 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     append_others(out, plan);
     rh_report_append_families(out, plan);
     append_why(out, plan);
-    rh_report_near_batches(out, q->c, plan);
+    rh_report_near_batches(out, &q->c->job, plan->near_batches);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
     if (options->objective == RH_OBJECTIVE_COST)
         rh_report_price(out, q->platform_spec, q->hardware);

@@ -24,6 +24,8 @@ static void clear(gpointer data)
 static void add(GArray *out, const RhProblem *c, const RhPlanOptions *options,
                 const RhRehearsal *best, int64_t batch)
 {
+    if (batch <= 0)
+        return;
     RhProblem near = *c;
     RhPlanOptions own = *options;
     double larger = (double)batch / (double)c->job.global_batch;
@@ -33,7 +35,7 @@ static void add(GArray *out, const RhProblem *c, const RhPlanOptions *options,
     own.outside = false;
     own.seen = NULL;
     own.worth_s = best->step_time_s * larger / (1 + RH_NEAR_BATCH_GAIN);
-    g_autoptr(RhPlan) plan = batch > 0 ? rh_plan(&near, &own, NULL) : NULL;
+    g_autoptr(RhPlan) plan = rh_plan(&near, &own, NULL);
     if (!plan || plan->timed_out || plan->lost_may_win)
         return;
     RhNearBatch found = {.batch = batch};
@@ -46,15 +48,21 @@ static void add(GArray *out, const RhProblem *c, const RhPlanOptions *options,
     g_array_append_val(out, found);
 }
 
-GArray *rh_near_batches_plan(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan)
+GArray *rh_near_batches_beside(const RhProblem *c, const RhPlanOptions *options,
+                               const RhRehearsal *best)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhNearBatch));
     g_array_set_clear_func(out, clear);
     int64_t below = 0, above = 0;
-    if (plan->entries->len == 0 || plan->unsafe || plan->timed_out)
-        return out;
-    rh_near_batches(c->job.global_batch, c->job.gpus, &below, &above);
-    add(out, c, options, g_ptr_array_index(plan->entries, 0), below);
-    add(out, c, options, g_ptr_array_index(plan->entries, 0), above);
+    if (best)
+        rh_near_batches(c->job.global_batch, c->job.gpus, &below, &above);
+    add(out, c, options, best, below);
+    add(out, c, options, best, above);
     return out;
+}
+
+GArray *rh_near_batches_plan(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan)
+{
+    bool known = plan->entries->len > 0 && !plan->unsafe && !plan->timed_out;
+    return rh_near_batches_beside(c, options, known ? g_ptr_array_index(plan->entries, 0) : NULL);
 }

@@ -15,6 +15,9 @@ typedef struct {
 /* The multiples just below and above, 0 where there is none within reach, of the GPUs, or of a half, a quarter and so on of
  * them: of the first that has one. Both 0 where the batch is such a multiple itself. */
 void rh_near_batches(int64_t batch, int32_t gpus, int64_t *below, int64_t *above);
-/* RhNearBatch of them, planned with the same constraints; ascending, maybe none. What cannot be planned, or not in the
- * time, is left out. The caller unrefs. */
+/* RhNearBatch of them, planned with the same constraints; ascending, maybe none (`best` NULL: none). What cannot be planned,
+ * or not in the time, is left out. The caller unrefs. */
+GArray *rh_near_batches_beside(const RhProblem *c, const RhPlanOptions *options,
+                               const RhRehearsal *best);
+/* Beside a plan's best; none of a plan that has none that fits surely, or ran out of time. */
 GArray *rh_near_batches_plan(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan);
