@@ -143,14 +143,18 @@ static bool load_parts(RhInputs *in, const RhInputsSpec *spec, GError **error)
     return !spec->workload || check_sequence(in->model, spec, error);
 }
 
-/* Those that the others do not make possible: model sizes, all at once; else as the first of them fails. */
+/* Those that the others do not make possible: model sizes, all at once, and as they fail together; else as the
+ * first of them fails. */
 static bool apply_rest(RhInputs *in, const RhInputsSpec *spec, const GArray *rest, GError **error)
 {
     int first = g_array_index(rest, int, 0);
     const char *origin = spec->origins ? spec->origins[first] : "";
-    if (rest->len > 1 && in->model && rh_inputs_apply_together(in, rest))
+    g_autoptr(GError) apart = NULL;
+    if (rest->len > 1 && in->model && rh_inputs_apply_together(in, rest, &apart))
         return true;
-    if (rh_inputs_apply_set(in, in->sets[first], error))
+    if (apart)
+        g_propagate_error(error, g_steal_pointer(&apart));
+    else if (rh_inputs_apply_set(in, in->sets[first], error))
         return true;
     rh_scenario_blame(origin, error);
     return false;

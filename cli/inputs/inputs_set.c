@@ -180,7 +180,7 @@ bool rh_inputs_apply_set(RhInputs *in, const char *text, GError **error)
     return fail_unknown_key(in, key, local, error);
 }
 
-bool rh_inputs_apply_together(RhInputs *in, const GArray *which)
+bool rh_inputs_apply_together(RhInputs *in, const GArray *which, GError **error)
 {
     g_autofree RhModelSetting *settings = g_new0(RhModelSetting, which->len);
     g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
@@ -194,7 +194,12 @@ bool rh_inputs_apply_together(RhInputs *in, const GArray *which)
         bool said = g_str_has_prefix(key, "model.");
         settings[i] = (RhModelSetting){said ? key + strlen("model.") : key, equals + 1};
     }
-    return rh_model_set_together(in->model, settings, which->len, NULL);
+    g_autoptr(GError) why = NULL;
+    if (rh_model_set_together(in->model, settings, which->len, &why))
+        return true;
+    if (!g_str_has_prefix(why->message, "unknown key"))
+        g_propagate_error(error, g_steal_pointer(&why));
+    return false;
 }
 
 const char *rh_inputs_ignored(const RhInputs *in, const char *key)

@@ -5,9 +5,10 @@
 
 /* Options and the words of one-line platforms, as keys; any other word is one. */
 const char *rh_inputs_key(const char *word);
+/* Applies settings of sizes of the model (their numbers, int) together. False: they do not agree, as the error says, or, with
+ * no error, not all are such. */
+bool rh_inputs_apply_together(RhInputs *inputs, const GArray *which, GError **error);
 /* "KEY=VALUE". --profile FILE is --set profile=FILE, so that results record it like any other change. */
-/* Applies settings of sizes of the model (their numbers, int) together. False: they are no such, or do not agree. */
-bool rh_inputs_apply_together(RhInputs *inputs, const GArray *which);
 bool rh_inputs_apply_set(RhInputs *in, const char *text, GError **error);
 /* Facts that were changed, and change nothing. */
 void rh_inputs_warn_ignored(const RhInputs *in, const RhPlatform *before);

@@ -65,6 +65,7 @@ sized() { rehearse simulate -w llama-3.1-8b -p dgx-h100 --global-batch 8 --seq 2
 sized --set hidden=5120 --set heads=40 | cmp - <(sized --set heads=40 --set hidden=5120) && echo 'in any order'
 sized --set heads=27 --set hidden=3456 --set kv_heads=27 | cut -d: -f1
 sized --set heads=27 --set hidden=3457
+sized --set hidden=5121 --set heads=40
 sized --set heads=40
 sized --set gpus_per_node=4 --set nics_per_node=4 | cut -d: -f1
 sized --set heads=40 --set heads=32 --set hidden=5120
