@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 
 RhRecord *rh_record_new(void)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "bench/bench_kit.h"
 #include "strategies/search/memory_budget.h"
 #include "validate/cases/cases_translate.h"

@@ -7,7 +7,7 @@
 #include "sim/collective/collective.h"
 #include "sim/collective_roles.h"
 #include "sim/map64.h"
-#include "sim/roles.h"
+#include "sim/role_table.h"
 #include "sim/tier_copy.h"
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])

@@ -17,7 +17,7 @@
 
 #include "base/error.h"
 #include "sim/expansion.h"
-#include "sim/roles.h"
+#include "sim/role_table.h"
 #include "sim/tier_copy.h"
 
 #define RANKS_MAX 1024

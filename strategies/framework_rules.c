@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "strategies/knobs.h"

@@ -35,7 +35,7 @@ char *rh_knob_cell_sequence_parallel(const RhLayout *l);
 char *rh_knob_cell_tensor_overlap(const RhLayout *l);
 char *rh_knob_cell_order(const RhLayout *l);
 
-/* knob_tries.c: the next value to try. */
+/* knob_values.c: the next value to try. */
 bool rh_knob_next_in_range(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                            int32_t *value);
 bool rh_knob_next_recompute(const RhKnob *knob, const RhProblem *c, const RhLayout *l,

@@ -9,7 +9,7 @@
 #define CLASSES_MAX 5
 
 typedef struct {
-    RhQuotient q;
+    RhFoldedNetwork q;
     int32_t hops_first[CLASSES_MAX + 1];
     GArray *binding; /* RhBridgeHop */
 } Case;
@@ -19,7 +19,7 @@ static Case case_new(void)
     Case c = {0};
     c.q.classes = g_array_new(FALSE, TRUE, sizeof(RhFlowClass));
     c.q.hops = g_array_new(FALSE, TRUE, sizeof(RhBridgeHop));
-    c.q.links = g_array_new(FALSE, TRUE, sizeof(RhQuotientLink));
+    c.q.links = g_array_new(FALSE, TRUE, sizeof(RhFoldedLink));
     return c;
 }
 
@@ -32,7 +32,7 @@ static void case_clear(Case *c)
 
 static void add_link(Case *c, double bytes_per_s)
 {
-    RhQuotientLink link = {.bytes_per_s = bytes_per_s, .divisor = 1};
+    RhFoldedLink link = {.bytes_per_s = bytes_per_s, .divisor = 1};
     g_array_append_val(c->q.links, link);
 }
 
@@ -129,7 +129,7 @@ static void fill(const Case *c, bool all_links, double *rates)
                     weights += fixed[k] ? 0 : hop->weight;
                 }
             }
-            double capacity = g_array_index(c->q.links, RhQuotientLink, l).bytes_per_s;
+            double capacity = g_array_index(c->q.links, RhFoldedLink, l).bytes_per_s;
             full[l] = weights > 0 ? (capacity - used) / weights : (double)INFINITY;
             next = fmin(next, full[l]);
         }

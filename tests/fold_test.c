@@ -1,8 +1,8 @@
 #include "tests/engine_kit.h"
 
 #include "sim/engine/fold.h"
+#include "sim/engine/folded_network.h"
 #include "sim/engine/jitter.h"
-#include "sim/engine/quotient.h"
 #include "sim/engine/traffic.h"
 
 static const RhEngineOptions folded = {0};
@@ -407,8 +407,8 @@ static void check_blocks(const char *fabric, KitStep k, int32_t block)
         memcmp(a->colour_of_rank, b->colour_of_rank, sizeof(int32_t) * (size_t)p->ranks_count), 0);
     CU_ASSERT_EQUAL(
         memcmp(a->ranks_count, b->ranks_count, sizeof(int32_t) * (size_t)a->colours_count), 0);
-    g_autoptr(RhQuotient) few = rh_quotient_new(once, a);
-    g_autoptr(RhQuotient) all = rh_quotient_new(each, b);
+    g_autoptr(RhFoldedNetwork) few = rh_folded_network_new(once, a);
+    g_autoptr(RhFoldedNetwork) all = rh_folded_network_new(each, b);
     CU_ASSERT_EQUAL_FATAL(few->classes->len, all->classes->len);
     for (uint32_t i = 0; i < few->classes->len; i++)
         RH_CHECK_CLOSE(g_array_index(few->classes, RhFlowClass, i).flows_count,

@@ -119,7 +119,7 @@ static void merged_messages_bound_the_quotients(void)
         RhMessageTimes to = {l.pp, distance};
         g_autofree RhLinkCost *merged = rh_message_times_of_merged(&to, t, fold);
         rh_fold_end(fold);
-        g_autoptr(RhQuotient) q = rh_quotient_new(t, fold);
+        g_autoptr(RhFoldedNetwork) q = rh_folded_network_new(t, fold);
         g_autofree RhLinkCost *performed = rh_message_times_of_quotient(&to, t, q);
         rounded |= q->weights_rounded;
         for (int32_t h = 0; h < 2 * l.pp; h++) {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "platforms/facts.h"
 #include "tests/testkit.h"

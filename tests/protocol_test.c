@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "platforms/fabric/protocol.h"
-#include "sim/collective/shorten.h"
+#include "sim/collective/rank_sampling.h"
 #include "strategies/stack.h"
 #include "tests/engine_kit.h"
 

@@ -1,7 +1,7 @@
 /* Steps that move when next to nothing changes: told from timers that are wrong. */
 #include <math.h>
 
-#include "strategies/search/rehearsals/step_sensitivity.h"
+#include "strategies/search/rehearsals/step_stability.h"
 #include "tests/testkit.h"
 #include "tests/train_kit.h"
 

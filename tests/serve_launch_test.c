@@ -1,7 +1,7 @@
 /* What starts a server is in words that its parser has. */
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "report/serve/serve.h"
 #include "strategies/serve/deployment.h"
 #include "tests/testkit.h"

@@ -3,7 +3,7 @@
 
 #include "tests/testkit.h"
 #include "validate/serving/a2a.h"
-#include "validate/serving/caches.h"
+#include "validate/serving/kv_cache_sizes.h"
 #include "validate/serving/served.h"
 
 #define HEADER                                                                                     \
@@ -178,7 +178,7 @@ static void caches_are_as_printed(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     CU_ASSERT_EQUAL(table->kind, RH_CASE_CACHES);
     RhCasesOptions options = {.jobs = 1};
-    g_autoptr(RhEvaluation) j = rh_caches_judge(table, &options, &error);
+    g_autoptr(RhEvaluation) j = rh_kv_cache_sizes_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
     int32_t judged = 0, newest = 0;
     for (guint i = 0; i < j->rows->len; i++) {
@@ -205,7 +205,7 @@ static void caches_need_a_size(void)
                             &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     RhCasesOptions options = {.jobs = 1};
-    g_autoptr(RhEvaluation) j = rh_caches_judge(table, &options, &error);
+    g_autoptr(RhEvaluation) j = rh_kv_cache_sizes_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
     CU_ASSERT_STRING_EQUAL(at(j, 0)->skipped, "no size of a cache is given");
 }

@@ -1,7 +1,7 @@
 /* Long rows of ranks, timed by few of them. */
 #include <gsl/gsl_rng.h>
 
-#include "sim/collective/shorten.h"
+#include "sim/collective/rank_sampling.h"
 #include "tests/testkit.h"
 
 /* A role of tensor places, then stages between, then replicas, and one group of it. */
@@ -104,7 +104,7 @@ static void few_of_a_row_stand_for_all(void)
         RhAlgo algo = RH_ALGO_RING;
         RhScheduleTime full = listed(p, platform, op, algo, 1e9);
         RhScheduleTime few = rh_collective_time(p, platform, 0, 0, op, algo, 1e9, NULL);
-        g_autoptr(RhProgram) shorter = rh_shortened(p, platform, 0, 0, true);
+        g_autoptr(RhProgram) shorter = rh_sampled_ranks(p, platform, 0, 0, true);
         RH_CHECK_CLOSE(few.fixed_s, full.fixed_s, 1e-12);
         RH_CHECK_CLOSE(few.moving_s, full.moving_s, 1e-12);
         CU_ASSERT_EQUAL(few.linear, full.linear);
@@ -130,7 +130,7 @@ static void the_work_does_not_grow_with_the_row(void)
         g_autoptr(RhPlatform) platform = rh_platform_load(line, NULL);
         RhStride over = {8, dp};
         g_autoptr(RhProgram) p = grid_of(8, 1, 1, dp, 0, &over, 1);
-        g_autoptr(RhProgram) shorter = rh_shortened(p, platform, 0, 0, true);
+        g_autoptr(RhProgram) shorter = rh_sampled_ranks(p, platform, 0, 0, true);
         CU_ASSERT_PTR_NOT_NULL_FATAL(shorter);
         int32_t ranks = rh_program_role(shorter, 0)->ranks_count;
         CU_ASSERT_TRUE(ranks < 16384 && (before == 0 || ranks == before));
@@ -146,12 +146,12 @@ static void what_does_not_repeat_is_listed(void)
     RhStride over = {8, 8192}, inside = {1, 8};
     g_autoptr(RhProgram) p = grid_of(8, 1, 1, 8192, 0, &over, 1);
     g_autoptr(RhProgram) tensor = grid_of(8, 1, 1, 8192, 0, &inside, 1);
-    CU_ASSERT_PTR_NULL(rh_shortened(p, platform, 0, 0, false));
-    g_autoptr(RhProgram) any = rh_shortened(tensor, platform, 0, 0, false);
+    CU_ASSERT_PTR_NULL(rh_sampled_ranks(p, platform, 0, 0, false));
+    g_autoptr(RhProgram) any = rh_sampled_ranks(tensor, platform, 0, 0, false);
     CU_ASSERT_PTR_NOT_NULL(any);
     rh_platform_link_scale(platform, 0, 0.5);
-    CU_ASSERT_PTR_NULL(rh_shortened(p, platform, 0, 0, true));
-    CU_ASSERT_PTR_NULL(rh_shortened(tensor, platform, 0, 0, false));
+    CU_ASSERT_PTR_NULL(rh_sampled_ranks(p, platform, 0, 0, true));
+    CU_ASSERT_PTR_NULL(rh_sampled_ranks(tensor, platform, 0, 0, false));
 }
 
 /* Trees are told in short: edges by depth, each in use for as many steps as there are chunks; what they put on
@@ -179,10 +179,10 @@ static void trees_told_in_short_take_as_long(void)
             RH_CHECK_CLOSE(few.moving_s, full.moving_s, 1e-12);
             CU_ASSERT_EQUAL(few.linear, full.linear);
             if (bytes > RH_LATENCY_BYTES)
-                RH_CHECK_CLOSE(rh_wave_tally_time(once, RH_ALGO_TREE, bytes).moving_s,
+                RH_CHECK_CLOSE(rh_step_pattern_tally_time(once, RH_ALGO_TREE, bytes).moving_s,
                                full.moving_s, 1e-12);
         }
-        rh_wave_tally_free(once);
+        rh_step_pattern_tally_free(once);
     }
     gsl_rng_free(rng);
 }

@@ -30,7 +30,7 @@ static Counted count_kernels(const TrainKit *k, const char *layout)
  * move as much; so are the casts of what they read. */
 static void experts_apart_do_as_much_in_more_kernels(void)
 {
-    g_auto(TrainKit) k = train_kit("qwen3-30b-a3b", "dgx-h100:1", "bare", 8, 2048);
+    g_auto(TrainKit) k = train_kit("qwen3-30b-a3b", "dgx-b200:1", "bare", 8, 2048);
     train_kit_runs_all(&k);
     k.c.job.recipe = rh_recipe_by_name("mxfp8");
     const char *layout = "dp8,ep8,zero1,recompute=none";

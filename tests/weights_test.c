@@ -15,7 +15,7 @@
 
 static TrainKit kit(const RhRecipe *recipe, bool narrow)
 {
-    TrainKit k = train_kit("llama-3.1-8b", "dgx-h100:1", "megatron", 32, 2048);
+    TrainKit k = train_kit("llama-3.1-8b", "dgx-b200:1", "megatron", 32, 2048);
     k.c.job.recipe = recipe;
     k.c.job.narrow_weights = narrow;
     return k;

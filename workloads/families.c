@@ -4,7 +4,7 @@
 #include <glib.h>
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "workloads/family_read.h"
 #include "workloads/fields.h"

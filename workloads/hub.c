@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "workloads/model.h"
 
 #define HUB       "https://huggingface.co/"

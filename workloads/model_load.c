@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/nearest_names.h"

@@ -1,6 +1,6 @@
 #include "workloads/multimodal.h"
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/intern.h"
 #include "base/json.h"
 

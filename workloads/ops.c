@@ -96,7 +96,7 @@ int64_t rh_shard_tokens(const RhShard *shard)
     return shard->microbatch * (shard->sequence / MAX(shard->cp, 1));
 }
 
-/* Of the encoder's tokens; context ranks do not cut them (cuts/context.c). */
+/* Of the encoder's tokens; context ranks do not cut them (train/parallelism/context.c). */
 static RhOps encoder_ops(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
 {
     int64_t each = rh_model_encoder_tokens(model, shard->sequence);

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/catalogue_folders.h"
 #include "base/cleanup_supervisor.h"
-#include "base/data.h"
 #include "base/error.h"
 #include "calibrate/links/pingpong.h"
 #include "cli/calibrate/calibrate_a2a.h"

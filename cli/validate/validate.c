@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "cli/calibrate/calibrate_kernels.h"
 #include "cli/output/output.h"

@@ -12,7 +12,7 @@
 #include "report/pictures/scatter.h"
 #include "validate/cases/cases.h"
 #include "validate/serving/a2a.h"
-#include "validate/serving/caches.h"
+#include "validate/serving/kv_cache_sizes.h"
 #include "validate/serving/served.h"
 #include "validate/serving/server_timeline.h"
 
@@ -157,7 +157,7 @@ static bool write_record(const RhArguments *a, const RhEvaluation *judged, RhRec
 
 /* By RhCaseKind. */
 static RhEvaluation *(*const judges[])(const RhCaseTable *, const RhCasesOptions *, GError **) = {
-    rh_cases_judge, rh_served_judge, rh_caches_judge, rh_exchanges_judge};
+    rh_cases_judge, rh_served_judge, rh_kv_cache_sizes_judge, rh_exchanges_judge};
 
 static RhEvaluation *judge(const RhArguments *a, const RhCasesOptions *options, GError **error)
 {

@@ -50,14 +50,14 @@ void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
  * the wire as so many. */
 typedef struct {
     double launch_more_s, step_more_s, wire;
-} RhPace;
+} RhProtocolRate;
 /* That of the platform's line. */
-#define RH_PACE_OF_LINE ((RhPace){.wire = 1})
+#define RH_PACE_OF_LINE ((RhProtocolRate){.wire = 1})
 
 typedef struct RhAlgorithm RhAlgorithm;
 /* RH_PACE_OF_LINE for a row without a protocol, and where the platform (NULL: none) has none of its. */
-RhPace rh_pace(const RhAlgorithm *row, RhOp op, int32_t members, bool between,
-               const RhPlatform *platform);
+RhProtocolRate rh_protocol_rate(const RhAlgorithm *row, RhOp op, int32_t members, bool between,
+                                const RhPlatform *platform);
 
 /* --- steps of many members, without a list of their flows --- */
 
@@ -67,18 +67,18 @@ typedef struct {
     int32_t edges_first, edges_count;
     bool reversed;
     int32_t step_first, step_end;
-} RhWave;
+} RhStepPattern;
 
 typedef struct {
     int32_t src, dst;
-} RhWaveEdge;
+} RhStepPatternEdge;
 
 typedef struct {
     int32_t members;
     double bytes; /* of the buffer, as RhTask.bytes */
     double flow_bytes;
-    GArray *waves, *edges; /* RhWave, RhWaveEdge */
-} RhWaves;
+    GArray *waves, *edges; /* RhStepPattern, RhStepPatternEdge */
+} RhStepPatterns;
 
 /* --- what steps cost --- */
 
@@ -147,7 +147,7 @@ struct RhAlgorithm {
     void (*generate)(RhScheduleBuilder *b, RhOp op);
     /* The same steps in short, filling in flow_bytes, waves and edges; NULL where there is no shorter
      * way to tell them, false where there is none for this operation. */
-    bool (*waves)(RhWaves *waves, RhOp op);
+    bool (*waves)(RhStepPatterns *waves, RhOp op);
     /* What they cost: exact on a flat network (one node), which is the closed form of the
      * literature; over several nodes an estimate that ignores other traffic. */
     void (*cost)(RhLoads *loads, RhOp op, double bytes);
@@ -159,8 +159,9 @@ RH_ALGORITHMS(RH_DECLARE)
 
 /* rh_schedule_time of an algorithm that tells its steps in short, in a time that depends on the edges and
  * not on how many flows there are in all steps; false where it does not. */
-bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
-                   const RhPlatform *platform, int32_t group, int32_t role, RhScheduleTime *time);
+bool rh_step_patterns_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                           const RhPlatform *platform, int32_t group, int32_t role,
+                           RhScheduleTime *time);
 
 /* NULL where there is none of this number. */
 const RhAlgorithm *rh_algorithm(RhAlgo algo);

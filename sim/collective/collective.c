@@ -138,7 +138,7 @@ RhLinkBytes rh_link_bytes(const RhRouting *routing, const RhPlatform *p)
 }
 
 static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *rings,
-                        Volumes volumes, RhLinkBytes link, RhPace pace, GError **error)
+                        Volumes volumes, RhLinkBytes link, RhProtocolRate pace, GError **error)
 {
     g_autoptr(RhSchedule) s = g_memdup2(&like, sizeof like);
     int32_t members = s->members;
@@ -183,9 +183,10 @@ static RhSchedule *make_on(RhSchedule like, const RhPlatform *platform, const in
     const RhAlgorithm *row = rh_algorithm(like.algo);
     bool rings_asked =
         rh_collective_supports(like.op, like.algo) && (row->rings & (1U << like.op)) != 0;
-    RhPace pace = RH_PACE_OF_LINE;
+    RhProtocolRate pace = RH_PACE_OF_LINE;
     if (row)
-        pace = rh_pace(row, like.op, like.members, rh_is_between(like.members, nodes), platform);
+        pace = rh_protocol_rate(row, like.op, like.members, rh_is_between(like.members, nodes),
+                                platform);
     g_autoptr(RhRings) rings = rings_asked ? rh_rings_new(platform, like.members, gpus) : NULL;
     return make(like, nodes, rings, volumes, rh_link_bytes(volumes.routing, platform), pace, error);
 }

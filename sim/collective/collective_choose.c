@@ -54,7 +54,8 @@ static double slowdown(const Rates *rates, int32_t reach)
 }
 
 static double cost_s(const RhAlgorithm *row, RhGroupPlace at, RhOp op, double bytes,
-                     const RhRouting *routing, RhLinkBytes link, RhPace pace, const Rates *rates)
+                     const RhRouting *routing, RhLinkBytes link, RhProtocolRate pace,
+                     const Rates *rates)
 {
     RhLoads loads = {.at = at};
     loads.node_frac =
@@ -142,7 +143,7 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
     RhGroupPlace at = placement_on(platform, members, node_of);
     const RhAlgorithm *row = rh_algorithm(algo);
     return cost_s(row, at, op, bytes, NULL, (RhLinkBytes){1, 1},
-                  rh_pace(row, op, members, at.nodes > 1, platform), &rates);
+                  rh_protocol_rate(row, op, members, at.nodes > 1, platform), &rates);
 }
 
 /* Of NCCL, as MPI has no protocols of these: rows with one go where the platform has it; the plain one of the same
@@ -235,7 +236,7 @@ RhAlgo rh_site_choose(const RhSite *site, RhOp op, double bytes, const RhRouting
         const RhAlgorithm *row = rh_algorithm(algo);
         if (!library_takes(platform, row, op, at, routing != NULL))
             continue;
-        RhPace pace = rh_pace(row, op, members, at.nodes > 1, platform);
+        RhProtocolRate pace = rh_protocol_rate(row, op, members, at.nodes > 1, platform);
         double time_s =
             cost_s(row, at, op, bytes, routing, rh_link_bytes(routing, platform), pace,
                    &site->rates) +

@@ -197,7 +197,7 @@ RhScheduleTime rh_collective_alone(RhOp op, RhAlgo algo, int32_t members, const 
     int32_t group = rh_program_add_group(one, "alone", &all, 1);
     one->gpu_of_rank = g_memdup2(gpus, sizeof *gpus * (size_t)members);
     RhScheduleTime time;
-    if (rh_waves_time(op, algo, bytes, one, platform, group, -1, &time))
+    if (rh_step_patterns_time(op, algo, bytes, one, platform, group, -1, &time))
         return time;
     g_autoptr(RhSchedule) schedule =
         rh_schedule_on(op, algo, members, platform, gpus, bytes, NULL, NULL);

@@ -7,7 +7,7 @@
 typedef struct {
     double bytes; /* 0 between rounds */
     double bytes_per_s;
-    int32_t share; /* of waves so far (wave_time.c) */
+    int32_t share; /* of waves so far (step_pattern_time.c) */
 } RhUsedLink;
 
 /* A link that is loaded, and by how many groups that stand like the one listed. */

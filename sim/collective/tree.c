@@ -90,15 +90,16 @@ static void binomial(RhScheduleBuilder *b)
 }
 
 /* The edges above the members of one depth, in tree `shift`, up and then down. */
-static void add_waves(RhWaves *w, const Tree *t, int32_t shift, const int32_t *by_depth,
+static void add_waves(RhStepPatterns *w, const Tree *t, int32_t shift, const int32_t *by_depth,
                       int32_t depth, int32_t count, int32_t chunks)
 {
     int32_t n = w->members, up = t->deepest - depth, down = t->deepest + depth - 1;
-    RhWave wave = {.edges_first = (int32_t)w->edges->len, .edges_count = count};
+    RhStepPattern wave = {.edges_first = (int32_t)w->edges->len, .edges_count = count};
     g_array_set_size(w->edges, w->edges->len + (guint)count);
-    RhWaveEdge *edges = &g_array_index(w->edges, RhWaveEdge, wave.edges_first);
+    RhStepPatternEdge *edges = &g_array_index(w->edges, RhStepPatternEdge, wave.edges_first);
     for (int32_t i = 0; i < count; i++)
-        edges[i] = (RhWaveEdge){(by_depth[i] + shift) % n, (t->parent[by_depth[i]] + shift) % n};
+        edges[i] =
+            (RhStepPatternEdge){(by_depth[i] + shift) % n, (t->parent[by_depth[i]] + shift) % n};
     for (int back = 0; back < 2; back++) {
         wave.reversed = back;
         wave.step_first = back ? down : up;
@@ -107,7 +108,7 @@ static void add_waves(RhWaves *w, const Tree *t, int32_t shift, const int32_t *b
     }
 }
 
-static bool waves(RhWaves *w, RhOp op)
+static bool waves(RhStepPatterns *w, RhOp op)
 {
     if (op != RH_OP_ALL_REDUCE)
         return false;

@@ -9,20 +9,20 @@ typedef struct {
 
 /* Who crosses each link: of link l from first[l] to first[l + 1] - 1. */
 typedef struct {
-    const RhQuotient *q;
+    const RhFoldedNetwork *q;
     int32_t *first;
     Crosser *crossers;
     bool *left_out;
 } Links;
 
-static const RhBridgeHop *hops_of(const RhQuotient *q, const RhFlowClass *class)
+static const RhBridgeHop *hops_of(const RhFoldedNetwork *q, const RhFlowClass *class)
 {
     return AT(q->hops, RhBridgeHop, class->hops_first);
 }
 
 static void list_crossers(Links *links)
 {
-    const RhQuotient *q = links->q;
+    const RhFoldedNetwork *q = links->q;
     int32_t count = (int32_t)q->links->len;
     for (int pass = 0; pass < 2; pass++) { /* count, list */
         for (int32_t c = 0; c < (int32_t)q->classes->len; c++) {
@@ -44,7 +44,7 @@ static void list_crossers(Links *links)
 }
 
 /* 0 where the class does not cross it. */
-static int32_t weight_on(const RhQuotient *q, int32_t class_index, int32_t link)
+static int32_t weight_on(const RhFoldedNetwork *q, int32_t class_index, int32_t link)
 {
     const RhFlowClass *class = AT(q->classes, RhFlowClass, class_index);
     for (int32_t h = 0; h < class->hops_count; h++)
@@ -56,8 +56,8 @@ static int32_t weight_on(const RhQuotient *q, int32_t class_index, int32_t link)
 /* Is `other` as full as `link`, whatever the rates? */
 static bool holds_back_first(const Links *links, int32_t other, int32_t link)
 {
-    double own = AT(links->q->links, RhQuotientLink, link)->bytes_per_s;
-    double others = AT(links->q->links, RhQuotientLink, other)->bytes_per_s;
+    double own = AT(links->q->links, RhFoldedLink, link)->bytes_per_s;
+    double others = AT(links->q->links, RhFoldedLink, other)->bytes_per_s;
     for (int32_t i = links->first[link]; i < links->first[link + 1]; i++) {
         const Crosser *crosser = &links->crossers[i];
         int32_t weight = weight_on(links->q, crosser->class, other);
@@ -83,7 +83,7 @@ static bool is_held_back(const Links *links, int32_t link)
     return false;
 }
 
-GArray *rh_bottleneck_hops(const RhQuotient *q, int32_t *hops_first)
+GArray *rh_bottleneck_hops(const RhFoldedNetwork *q, int32_t *hops_first)
 {
     int32_t count = (int32_t)q->links->len, classes = (int32_t)q->classes->len;
     g_autofree int32_t *first = g_new0(int32_t, count + 2);

@@ -7,7 +7,7 @@
 
 #include "sim/engine/engine.h"
 #include "sim/engine/fold.h"
-#include "sim/engine/quotient.h"
+#include "sim/engine/folded_network.h"
 #include "sim/engine/session.h"
 #include "sim/engine/traffic.h"
 #include "sim/program_join.h"
@@ -16,7 +16,7 @@
 typedef struct {
     const RhTraffic *traffic; /* of the joined program */
     const RhFold *fold;
-    const RhQuotient *quotient;
+    const RhFoldedNetwork *quotient;
     const RhEngineOptions *options;
     const RhJoined *jobs;
     int32_t jobs_count;

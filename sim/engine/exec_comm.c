@@ -129,6 +129,6 @@ void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommRound *
         for (int32_t h = 0; h < class->hops_count; h++)
             link_bytes[hops[h].link] +=
                 bytes * hops[h].weight *
-                RH_AT(x->quotient->links, RhQuotientLink, hops[h].link)->divisor;
+                RH_AT(x->quotient->links, RhFoldedLink, hops[h].link)->divisor;
     }
 }

@@ -173,8 +173,7 @@ static int32_t add_flow(RhExec *x, int32_t activity, int32_t class_index, double
     for (int32_t h = 0; h < class->hops_count; h++) {
         occupy(&x->occupants[hops[h].link], index);
         link_bytes[hops[h].link] +=
-            bytes * hops[h].weight *
-            RH_AT(x->quotient->links, RhQuotientLink, hops[h].link)->divisor;
+            bytes * hops[h].weight * RH_AT(x->quotient->links, RhFoldedLink, hops[h].link)->divisor;
     }
     x->jobs[job].bytes_total += bytes * class->flows_count;
     return index;

@@ -284,13 +284,12 @@ static void cancel(RhExec *x, int32_t job)
 
 static double link_bytes(const RhExec *x, int32_t job, int32_t link)
 {
-    return rh_packet_links_link_bytes(x, job,
-                                      RH_AT(x->quotient->links, RhQuotientLink, link)->link);
+    return rh_packet_links_link_bytes(x, job, RH_AT(x->quotient->links, RhFoldedLink, link)->link);
 }
 
 static int64_t link_met(const RhExec *x, int32_t link)
 {
-    return rh_packet_links_link_met(x, RH_AT(x->quotient->links, RhQuotientLink, link)->link);
+    return rh_packet_links_link_met(x, RH_AT(x->quotient->links, RhFoldedLink, link)->link);
 }
 
 static void close_messages(RhExec *x)

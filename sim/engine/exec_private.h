@@ -6,7 +6,7 @@
 #include "sim/engine/jitter.h"
 #include "sim/engine/timers.h"
 #include "sim/map64.h"
-#include "sim/roles.h"
+#include "sim/role_table.h"
 
 typedef enum {
     RH_STATE_WAITING,
@@ -172,7 +172,7 @@ struct RhExec {
     const RhPlatform *platform;
     const RhTraffic *traffic;
     const RhFold *fold;
-    const RhQuotient *quotient;
+    const RhFoldedNetwork *quotient;
     const RhEngineOptions *options;
     double t_s, t_alarm_s;
     bool ahead;     /* of SimGrid's clock; flows that start now wait in `sends` for it */

@@ -74,7 +74,7 @@ static void report_links(const RhExec *x, int32_t job, RhRun *run, double total_
 {
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(Use));
     for (uint32_t i = 0; i < x->quotient->links->len; i++) {
-        const RhQuotientLink *link = RH_AT(x->quotient->links, RhQuotientLink, i);
+        const RhFoldedLink *link = RH_AT(x->quotient->links, RhFoldedLink, i);
         double bytes = x->transport->link_bytes(x, job, (int32_t)i);
         if (bytes <= 0 && x->jobs_count > 1)
             continue; /* another job's */

@@ -117,13 +117,13 @@ static double units_per_byte(const RhExec *x)
 
 static const char *start_bridge(RhExec *x)
 {
-    const RhQuotient *q = x->quotient;
+    const RhFoldedNetwork *q = x->quotient;
     int32_t links = (int32_t)q->links->len, routes = (int32_t)q->classes->len;
     g_autofree double *units_per_s = g_new0(double, links + 1);
     g_autofree int32_t *hops_first = g_new0(int32_t, routes + 1);
     g_autoptr(GArray) hops = rh_bottleneck_hops(q, hops_first);
     for (int32_t i = 0; i < links; i++)
-        units_per_s[i] = RH_AT(q->links, RhQuotientLink, i)->bytes_per_s * x->units_per_byte;
+        units_per_s[i] = RH_AT(q->links, RhFoldedLink, i)->bytes_per_s * x->units_per_byte;
     RhBridgePlatform platform = {.links_count = links,
                                  .units_per_s = units_per_s,
                                  .routes_count = routes,

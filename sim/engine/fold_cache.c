@@ -9,7 +9,7 @@ struct RhFoldedTable {
 static void clear(gpointer data)
 {
     RhCachedFold *folded = data;
-    rh_quotient_free(folded->quotient);
+    rh_folded_network_free(folded->quotient);
     rh_fold_free(folded->fold);
     rh_traffic_free(folded->traffic);
     rh_program_free(folded->program);
@@ -111,11 +111,11 @@ static void walk_fold(const Bytes *b, RhFold *f, size_t ranks)
         f->approximate_why = rh_unpack_text(b->in);
 }
 
-static void walk_quotient(const Bytes *b, RhQuotient *q, size_t patterns, size_t cells)
+static void walk_quotient(const Bytes *b, RhFoldedNetwork *q, size_t patterns, size_t cells)
 {
     list(b, &q->classes, sizeof(RhFlowClass));
     list(b, &q->hops, sizeof(RhBridgeHop));
-    list(b, &q->links, sizeof(RhQuotientLink));
+    list(b, &q->links, sizeof(RhFoldedLink));
     list(b, &q->meetings, sizeof(RhCollectiveCall));
     list(b, &q->colours, sizeof(int32_t));
     plain(b, &q->owners_count, sizeof q->owners_count);
@@ -147,7 +147,7 @@ void rh_fold_cache_take(RhFoldedTable *table, const RhPlatform *platform, const 
     RhUnpack in = {bytes, (const uint8_t *)bytes + length, true};
     while (in.whole && in.at < in.end) {
         RhCachedFold told = {rh_program_new(0), g_new0(RhTraffic, 1), g_new0(RhFold, 1),
-                             g_new0(RhQuotient, 1)};
+                             g_new0(RhFoldedNetwork, 1)};
         told.traffic->program = told.program;
         told.traffic->platform = platform;
         walk(&(Bytes){.in = &in}, &told);

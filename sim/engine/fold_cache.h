@@ -4,7 +4,7 @@
  * grid that differ in nothing else: the first of them is folded, the others take its colours and its
  * quotient. */
 #include "sim/engine/fold.h"
-#include "sim/engine/quotient.h"
+#include "sim/engine/folded_network.h"
 #include "sim/engine/traffic.h"
 
 typedef struct RhFoldedTable RhFoldedTable; /* of one platform, which must not change meanwhile */
@@ -13,7 +13,7 @@ typedef struct {
     RhProgram *program;
     RhTraffic *traffic; /* of the program, trimmed */
     RhFold *fold;       /* trimmed */
-    RhQuotient *quotient;
+    RhFoldedNetwork *quotient;
 } RhCachedFold;
 
 RhFoldedTable *rh_fold_cache_new(void);

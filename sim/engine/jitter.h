@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "sim/program.h"
-#include "sim/roles.h"
+#include "sim/role_table.h"
 
 /* Expected largest of n standard normal numbers, and its variance; 0 and 1 for n <= 1. */
 double rh_jitter_expected_max(int32_t n);

@@ -27,7 +27,7 @@ static void plan_bytes(const RhExec *x, const RhCommPlan *plan, const int32_t *l
                 for (int32_t l = 0; l < count; l++)
                     if (hops[h].link == links[l])
                         bytes[l] += what->bytes * what->repeat * class->share * hops[h].weight *
-                                    RH_AT(x->quotient->links, RhQuotientLink, links[l])->divisor;
+                                    RH_AT(x->quotient->links, RhFoldedLink, links[l])->divisor;
         }
     }
 }
@@ -69,7 +69,7 @@ void rh_exec_link_loads(const RhExec *x, int32_t job, const int32_t *links, int3
                        bytes[(size_t)move->plan * count + l]);
     }
     for (int32_t l = 0; l < count; l++) {
-        const RhQuotientLink *link = RH_AT(x->quotient->links, RhQuotientLink, links[l]);
+        const RhFoldedLink *link = RH_AT(x->quotient->links, RhFoldedLink, links[l]);
         for (int i = 0; i < RH_LINK_BINS; i++) {
             double load =
                 bins[(size_t)l * RH_LINK_BINS + i] / (link->bytes_per_s * link->divisor * bin_s);

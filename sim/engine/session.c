@@ -27,9 +27,9 @@ struct RhSession {
     RhJoined *places;  /* per job */
     RhTraffic *traffic;
     RhFold *fold_own; /* NULL when the options had one */
-    RhQuotient *quotient_own;
+    RhFoldedNetwork *quotient_own;
     const RhFold *fold;
-    const RhQuotient *quotient;
+    const RhFoldedNetwork *quotient;
     RhExec *exec;
 };
 
@@ -54,7 +54,7 @@ void rh_session_close(RhSession *s)
     if (!s)
         return;
     rh_exec_free(s->exec);
-    rh_quotient_free(s->quotient_own);
+    rh_folded_network_free(s->quotient_own);
     rh_fold_free(s->fold_own);
     rh_traffic_free(s->traffic);
     g_free(s->places);
@@ -176,7 +176,7 @@ static bool fold(RhSession *s, const RhProgram *program, GError **error)
     s->traffic =
         rh_traffic_new(program, s->platform, unfolded, s->options.alone, rh_deadline_in(0), error);
     s->fold = s->fold_own = s->traffic ? rh_fold_new(s->traffic, unfolded, error) : NULL;
-    s->quotient = s->quotient_own = s->fold ? rh_quotient_new(s->traffic, s->fold) : NULL;
+    s->quotient = s->quotient_own = s->fold ? rh_folded_network_new(s->traffic, s->fold) : NULL;
     return s->quotient != NULL;
 }
 
@@ -348,7 +348,7 @@ GArray *rh_session_collective_calls(RhSession *s)
     GArray *links = g_array_new(FALSE, FALSE, sizeof(RhSessionLink));
     g_array_set_clear_func(links, clear_link);
     for (uint32_t i = 0; s->exec && s->fold_own && i < s->quotient->links->len; i++) {
-        const RhQuotientLink *link = AT(s->quotient->links, RhQuotientLink, i);
+        const RhFoldedLink *link = AT(s->quotient->links, RhFoldedLink, i);
         RhSessionLink met = {.met = rh_exec_link_met(s->exec, (int32_t)i)};
         if (met.met == 0)
             continue;

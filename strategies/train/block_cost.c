@@ -1,7 +1,7 @@
 #include "strategies/train/block_cost.h"
 
 #include "strategies/a2a_backend.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 #include "strategies/train/weight_shapes.h"
 
 typedef struct {
@@ -109,7 +109,7 @@ static void add_kernels(const BlockOf *of, RhBlockCost *b)
         piece_new(of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
 }
 
-/* A sequence-parallel rank sends its own tokens, or each its share of all (cuts/tensor.c gathers them). */
+/* A sequence-parallel rank sends its own tokens, or each its share of all (train/parallelism/tensor.c gathers them). */
 static double own_bytes(const RhModelCost *p, double whole)
 {
     bool shares = p->shard.sequence_parallel || p->c->stack->scatters_messages;
@@ -132,12 +132,12 @@ static void add_messages(RhModelCost *p)
     }
 }
 
-RhCutMessage rh_model_cost_message(const RhModelCost *p, int32_t layer)
+RhBoundaryMessage rh_model_cost_message(const RhModelCost *p, int32_t layer)
 {
     const RhModel *m = p->c->model;
     double hidden = layer > 0 ? p->output_bytes[m->kind_of_layer[layer - 1]] : p->first_bytes;
     double chosen = layer < m->layers_count ? p->choice_bytes[m->kind_of_layer[layer]] : 0;
-    return (RhCutMessage){.forward = hidden + chosen, .back = hidden};
+    return (RhBoundaryMessage){.forward = hidden + chosen, .back = hidden};
 }
 
 double rh_model_cost_outputs_bytes(const RhModelCost *p, const RhLayout *l)
@@ -148,10 +148,10 @@ double rh_model_cost_outputs_bytes(const RhModelCost *p, const RhLayout *l)
                  : 0;
 }
 
-RhCutMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_t *layers,
-                                         int32_t chunks)
+RhBoundaryMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_t *layers,
+                                              int32_t chunks)
 {
-    RhCutMessage *messages = g_new(RhCutMessage, chunks);
+    RhBoundaryMessage *messages = g_new(RhBoundaryMessage, chunks);
     for (int32_t g = 0, layer = 0; g + 1 < chunks; g++) {
         layer += layers[g];
         messages[g] = rh_model_cost_message(p, layer);

@@ -83,15 +83,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhModelCost, rh_model_cost_free)
 /* What one rank sends forward when the model is cut before this layer, and gets back as gradients: bytes. */
 typedef struct {
     double forward, back;
-} RhCutMessage;
-RhCutMessage rh_model_cost_message(const RhModelCost *model_cost, int32_t layer);
+} RhBoundaryMessage;
+RhBoundaryMessage rh_model_cost_message(const RhModelCost *model_cost, int32_t layer);
 /* What the last stage holds of its outputs until the step has ended, where the stack keeps messages: logits of all
  * micro-batches but the one whose are counted as what its head keeps. */
 double rh_model_cost_outputs_bytes(const RhModelCost *model_cost, const RhLayout *layout);
 /* The same behind each of a model's chunks but the last, which have so many layers; caller frees. */
-RhCutMessage *rh_model_cost_messages_new(const RhModelCost *model_cost, const int32_t *layers,
-                                         int32_t chunks);
-static inline double rh_cut_message_bytes(const RhCutMessage *message, bool back)
+RhBoundaryMessage *rh_model_cost_messages_new(const RhModelCost *model_cost, const int32_t *layers,
+                                              int32_t chunks);
+static inline double rh_boundary_message_bytes(const RhBoundaryMessage *message, bool back)
 {
     return back ? message->back : message->forward;
 }

@@ -6,7 +6,7 @@
 #include "sim/collective/collective.h"
 #include "strategies/partition.h"
 #include "strategies/train/build_private.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 /* --- the skeleton: groups and roles --- */
 
@@ -102,7 +102,7 @@ static void hold_states(RhBuild *b)
     const RhStack *stack = b->c->stack;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         double params = b->stage_program->states.params.of[cls];
-        RhShares shares = rh_cut_shares(b->c, b->layout, (RhParamsClass)cls);
+        RhShares shares = rh_parallelism_shares(b->c, b->layout, (RhParamsClass)cls);
         double wide = rh_weight_bytes(b->c) * rh_states_wide(b->c, &b->stage_program->states, cls);
         if (params <= 0 && wide <= 0)
             continue;

@@ -40,7 +40,7 @@ typedef struct {
     int32_t groups[RH_GROUP_LAST];
     GHashTable *bundles; /* GArray* of a layer's tasks -> 1 + the bundle of its first kernel */
     int32_t *sends[2], *recvs[2]; /* [backward][model chunk * microbatches + microbatch], or -1 */
-    RhCutMessage *messages;       /* one behind each model chunk; owned */
+    RhBoundaryMessage *messages;  /* one behind each model chunk; owned */
     int32_t microbatches;
     /* where we are */
     const RhStageProgram *stage_program;

@@ -1,6 +1,6 @@
 /* The slots of a stage in the schedule's order, and the messages between them. */
 #include "strategies/train/build_private.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 /* --- messages between stages --- */
 
@@ -15,7 +15,7 @@ static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, 
     RhTask task = rh_build_task(b, kind, lane, label);
     task.layer = -1;
     task.peer_delta = (other - b->stage_program->stage) * b->grid.stride[RH_DIM_PP];
-    task.bytes = rh_cut_message_bytes(&b->messages[chunk], back);
+    task.bytes = rh_boundary_message_bytes(&b->messages[chunk], back);
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0;
     if (kind == RH_TASK_SEND) {
         count = rh_build_waits(b, true, preds);
@@ -72,7 +72,7 @@ static void cross(RhBuild *b, const RhSlot *slot, int32_t g)
     int32_t to = back ? g - 1 : g + 1;
     b->recvs[back][to * b->microbatches + slot->microbatch] =
         rh_build_exchange(b, rh_train_send_lane(rh_pipeline_of(b->layout), slot), RH_GROUP_TWINS,
-                          RH_OP_SHIFT, rh_cut_message_bytes(&b->messages[MIN(g, to)], back),
+                          RH_OP_SHIFT, rh_boundary_message_bytes(&b->messages[MIN(g, to)], back),
                           back ? "exchange gradients" : "exchange activations");
 }
 
@@ -232,7 +232,7 @@ static double gradient_bytes(const RhBuild *b, int32_t chunk, bool reduced)
 {
     double bytes = 0;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
-        RhShares shares = rh_cut_shares(b->c, b->layout, (RhParamsClass)cls);
+        RhShares shares = rh_parallelism_shares(b->c, b->layout, (RhParamsClass)cls);
         double params = 0;
         for (int32_t i = b->stage_program->chunk_items[chunk];
              i < b->stage_program->chunk_items[chunk + 1]; i++)

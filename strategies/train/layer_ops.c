@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 /* --- weaving --- */
 
@@ -137,15 +137,15 @@ void rh_layer_ops_continue_after(RhLayerOpsBuilder *w, int32_t collective)
 
 static void hook(RhLayerOpsBuilder *w, RhHook hook)
 {
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->hook)
-            rh_cuts[i]->hook(w, hook);
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->hook)
+            rh_parallelisms[i]->hook(w, hook);
 }
 
 static void weave_part(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->exchange && rh_cuts[i]->exchange(w, label, part))
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->exchange && rh_parallelisms[i]->exchange(w, label, part))
             return;
     rh_layer_ops_kernels(w, label, RH_PARTS(part));
 }
@@ -282,7 +282,7 @@ static void weave_edge(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
 
 /* --- passes --- */
 
-/* Where no cut acts inside a layer, its kernels run back to back: one task a phase. */
+/* Where no parallelism acts inside a layer, its kernels run back to back: one task a phase. */
 static void merge_kernels(GArray *tasks, const char *label)
 {
     guint kept = 0;

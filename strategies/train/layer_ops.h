@@ -4,7 +4,7 @@
  * bounds take their time from the same list.
  *
  * A pass is woven from its blocks: kernels in order, and at the hooks between them whatever the
- * cuts (cuts/cut.h) add. */
+ * parallelisms (train/parallelism/parallelism.h) add. */
 #include "strategies/train/block_cost.h"
 #include "strategies/train/grid.h"
 #include "strategies/train/schedules/schedule.h"
@@ -114,7 +114,7 @@ void rh_layer_ops_add_pairs(RhLayerOps *items, const RhLayout *layout,
 void rh_layer_ops_free(RhLayerOps *items);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLayerOps, rh_layer_ops_free)
 
-/* --- weaving: for this folder and its cuts --- */
+/* --- building lists of operations: for this folder and parallelism/ --- */
 
 /* A pass under construction. */
 typedef struct {

@@ -6,7 +6,7 @@
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 #include "strategies/partition.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
@@ -523,18 +523,19 @@ static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
                    l->tp, l->pp, l->dp, l->cp, ranks, c->job.gpus, c->job.gpus);
 }
 
-static bool cut_legal(const RhCut *cut, const RhProblem *c, const RhLayout *l, GError **error)
+static bool parallelism_legal(const RhParallelism *parallelism, const RhProblem *c,
+                              const RhLayout *l, GError **error)
 {
-    return (!cut->grid_legal || cut->grid_legal(c, l, error)) &&
-           (!cut->legal || cut->legal(c, l, error));
+    return (!parallelism->grid_legal || parallelism->grid_legal(c, l, error)) &&
+           (!parallelism->legal || parallelism->legal(c, l, error));
 }
 
 bool rh_train_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (!rh_train_job_legal(c, error))
         return false;
-    for (int i = 0; rh_cuts[i]; i++)
-        if (!cut_legal(rh_cuts[i], c, l, error))
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (!parallelism_legal(rh_parallelisms[i], c, l, error))
             return false;
     return ranks_legal(c, l, error) && recompute_legal(c, l, error) &&
            adapters_legal(c, l, error) && narrow_weights_legal(c, l, error) &&
@@ -546,8 +547,8 @@ bool rh_train_legal(const RhProblem *c, const RhLayout *l, GError **error)
 
 static bool grid_legal(const RhProblem *c, const RhLayout *l)
 {
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->grid_legal && !rh_cuts[i]->grid_legal(c, l, NULL))
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->grid_legal && !rh_parallelisms[i]->grid_legal(c, l, NULL))
             return false;
     return ranks_legal(c, l, NULL) && documents_legal(c, l, NULL);
 }
@@ -565,8 +566,8 @@ static bool slots_legal(const RhProblem *c, const RhLayout *l)
 
 static bool rest_legal(const RhProblem *c, const RhLayout *l)
 {
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->legal && !rh_cuts[i]->legal(c, l, NULL))
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->legal && !rh_parallelisms[i]->legal(c, l, NULL))
             return false;
     return recompute_legal(c, l, NULL) && adapters_legal(c, l, NULL) &&
            narrow_weights_legal(c, l, NULL) && stack_legal(c, l, NULL);

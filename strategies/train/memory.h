@@ -37,7 +37,7 @@ typedef struct {
     RhInFlight kept;           /* by a micro-batch between its forward and its backward */
     /* Of the micro-batch that a slot runs, when the slot is fullest. */
     RhInFlight fullest[RH_SLOT_PASSES];
-    RhCutMessage message; /* behind it */
+    RhBoundaryMessage message; /* behind it */
     RhChunkLayers items;
 } RhChunkMemory;
 

@@ -1,7 +1,7 @@
 /* What a rank holds of parameters, and its optimizer: by class, format and degree of ZeRO. */
 #include "strategies/train/block_cost.h"
 
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 static const RhMoments *moments_of(const RhProblem *c)
 {
@@ -66,8 +66,8 @@ double rh_states_copies(const RhProblem *c, const RhLayout *l, const RhStates *s
 {
     double sum = 0;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        sum +=
-            linear_of(states, (RhParamsClass)cls) / rh_cut_shares(c, l, (RhParamsClass)cls).weights;
+        sum += linear_of(states, (RhParamsClass)cls) /
+               rh_parallelism_shares(c, l, (RhParamsClass)cls).weights;
     return rh_weight_copies_bytes(c) * sum;
 }
 
@@ -79,7 +79,7 @@ double rh_states_gradients(const RhProblem *c, const RhLayout *l, const RhStates
     return c->stack->frees_gradients
                ? 0
                : (collects ? 2 : 1) * rh_gradient_bytes(c) * states->params.of[cls] /
-                     rh_cut_shares(c, l, cls).gradients;
+                     rh_parallelism_shares(c, l, cls).gradients;
 }
 
 /* DeepSpeed v0.19.5, runtime/zero: step() of stage_1_and_2.py flattens averaged_gradients and casts that, having let go
@@ -91,7 +91,8 @@ double rh_states_flattened(const RhProblem *c, const RhLayout *l, const RhStates
     double gradient = rh_gradient_bytes(c), sum = 0;
     double flat = gradient + (gradient < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0);
     for (int cls = 0; c->stack->flat_gradients && cls < RH_PARAMS_LAST; cls++) {
-        double share = states->params.of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
+        double share =
+            states->params.of[cls] / rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
         bool grouped = rh_params_degree(l, (RhParamsClass)cls) >= 3;
         sum += gradient * share + flat * (grouped ? MIN(share, SUB_GROUP) : share) -
                rh_states_gradients(c, l, states, (RhParamsClass)cls);
@@ -115,7 +116,7 @@ double rh_states_wide(const RhProblem *c, const RhStates *states, RhParamsClass 
 double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *states,
                          RhParamsClass cls)
 {
-    RhShares shares = rh_cut_shares(c, l, cls);
+    RhShares shares = rh_parallelism_shares(c, l, cls);
     bool cast = c->stack->casts_masters && !c->job.narrow_weights &&
                 rh_params_degree(l, cls) >= 3 && shares.optimizer == shares.weights &&
                 rh_weight_bytes(c) < RH_MASTER_BYTES;
@@ -146,7 +147,7 @@ RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStat
     double share = 0, all = rh_param_counts_sum(params),
            cast = recipe->weight_cast_bytes * states->linear;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        share += params->of[cls] / rh_cut_shares(c, l, (RhParamsClass)cls).optimizer;
+        share += params->of[cls] / rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
     if (c->job.narrow_weights &&
         c->job.lora.rank > 0) /* never again; the other layout, made in every backward */
         cast = makes_the_other_layout(c) ? recipe->weight_copy_bytes * states->linear *

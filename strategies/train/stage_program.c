@@ -1,7 +1,7 @@
 #include "strategies/train/stage_program.h"
 
 #include "strategies/partition.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 /* `stays`: rh_layer_offload's. */
 static void add_item(RhStageProgram *s, int kind, int32_t layer, bool stays)
@@ -90,14 +90,14 @@ void rh_stage_program_wait_begin(RhStageProgramWriter *w, int32_t index)
 
 static void run_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->before_item)
-            rh_cuts[i]->before_item(w, slot, item);
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->before_item)
+            rh_parallelisms[i]->before_item(w, slot, item);
     RhInstr run = {.kind = RH_INSTR_RUN, .item = item, .pass = (uint8_t)slot->pass};
     g_array_append_val(w->stage_program->steps, run);
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->after_item)
-            rh_cuts[i]->after_item(w, slot, item);
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->after_item)
+            rh_parallelisms[i]->after_item(w, slot, item);
 }
 
 static void write_slot(RhStageProgramWriter *w, const RhSlotKind *slot)
@@ -108,9 +108,9 @@ static void write_slot(RhStageProgramWriter *w, const RhSlotKind *slot)
     steps->first = (int32_t)s->steps->len;
     for (int32_t k = 0; k < high - low; k++)
         run_item(w, slot, slot->pass == RH_SLOT_FORWARD ? low + k : high - 1 - k);
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->close)
-            rh_cuts[i]->close(w, slot);
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->close)
+            rh_parallelisms[i]->close(w, slot);
     steps->count = (int32_t)s->steps->len - steps->first;
     if (steps->count == high - low) { /* nothing but runs: their order needs no list */
         g_array_set_size(s->steps, (guint)steps->first);
@@ -137,22 +137,22 @@ static void write_slots(RhStageProgramWriter *w)
 static void write_begin(RhStageProgramWriter *w)
 {
     RhStageProgram *s = w->stage_program;
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->begin)
-            rh_cuts[i]->begin(w);
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->begin)
+            rh_parallelisms[i]->begin(w);
     s->begin.count = (int32_t)s->steps->len;
 }
 
-/* The optimizer follows when all gradients are in, and what cuts do with them then is done. */
+/* The optimizer follows when all gradients are in, and what parallelisms do with them then is done. */
 static void write_end(RhStageProgramWriter *w)
 {
     RhStageProgram *s = w->stage_program;
     s->end.first = (int32_t)s->steps->len;
     if (s->communicates)
         rh_stage_program_wait(w, RH_LANE_DP);
-    for (int i = 0; rh_cuts[i]; i++)
-        if (rh_cuts[i]->end)
-            rh_cuts[i]->end(w);
+    for (int i = 0; rh_parallelisms[i]; i++)
+        if (rh_parallelisms[i]->end)
+            rh_parallelisms[i]->end(w);
     s->end.count = (int32_t)s->steps->len - s->end.first;
 }
 

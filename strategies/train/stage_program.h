@@ -1,6 +1,6 @@
 #pragma once
 /* What one stage does in a step, layer by layer: runs of layers, the communication of parameters and
- * gradients around them, and who waits for it. Written once from the cuts; the builder turns it
+ * gradients around them, and who waits for it. Written once from the parallelisms; the builder turns it
  * into tasks, the bounds take the time of the very same list.
  *
  * All slots of one chunk and pass are alike, but for the first and the last of a chunk: a stage program
@@ -65,7 +65,7 @@ typedef struct {
     int32_t ahead_most;  /* the furthest that a communication looks back */
 } RhStageProgram;
 
-/* A stage program being written, for the cuts. */
+/* A stage program being written, for the parallelisms. */
 typedef struct {
     RhStageProgram *stage_program;
     int32_t *begin_of_item;  /* which communication of the beginning brings a layer's parameters, or
@@ -114,7 +114,7 @@ static inline const RhStageLayer *rh_stage_program_layer(const RhStageProgram *s
 /* The layers of a chunk's forward and of another's backward. */
 RhPairWalk rh_stage_program_pair(const RhStageProgram *stage_program, int32_t forward,
                                  int32_t backward);
-/* --- for the cuts --- */
+/* --- for the parallelisms --- */
 void rh_stage_program_communicate(RhStageProgramWriter *w,
                                   RhInstr step); /* kind is filled in; 0 bytes: nothing */
 void rh_stage_program_run_kernel(RhStageProgramWriter *w, const RhKernel *kernel,

@@ -2,7 +2,7 @@
 /* Training: a case (what is asked) and a layout become a program, and a memory account in closed
  * form.
  *
- * Cuts (cuts/) and schedules (schedules/) compose: each is one file and a row, and acts only at its
+ * Parallelisms (parallelism/) and schedules (schedules/) compose: each is one file and a row, and acts only at its
  * own places. See ARCHITECTURE.md. */
 #include "sim/ledger.h"
 #include "sim/program.h"
@@ -35,7 +35,7 @@ RhLayout rh_train_default(const RhProblem *c);
 
 /* Changes a layout by a word of its text form, "tp=4" or "tp4". dp follows the others unless it is named;
  * stages that are given stay while they are as many; chunks and schedule follow each other; where there
- * were no tensor ranks, whether sequences are cut too is the stack's. RH_ERROR_USAGE. */
+ * were no tensor ranks, whether sequences are divided too is the stack's. RH_ERROR_USAGE. */
 bool rh_train_change(const RhProblem *c, RhLayout *layout, const char *text, GError **error);
 
 /* The fewest replicas (dp) whose ranks a stage's experts can be spread over, ep etp / (tp cp), and among
@@ -70,7 +70,7 @@ double rh_train_stage_capacity(const RhProblem *c, const RhLayout *layout, int32
 
 /* Ranks that hold the same parameters: data and context parallel. */
 int32_t rh_train_replicas(const RhLayout *layout);
-/* Ranks that an expert is cut over; and do ranks have some experts, or parts of other shape than
+/* Ranks that an expert is divided over; and do ranks have some experts, or parts of other shape than
  * their part of everything else, so that tokens travel? */
 int32_t rh_train_expert_tensor(const RhLayout *layout);
 bool rh_train_spreads_experts(const RhLayout *layout);

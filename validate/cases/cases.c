@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "accuracy/record.h"
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/intern.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 
 typedef struct {

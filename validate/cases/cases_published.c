@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 #include "base/units.h"
 #include "strategies/knobs.h"
 #include "validate/cases/cases_table.h"

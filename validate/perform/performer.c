@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "sim/roles.h"
+#include "sim/role_table.h"
 #include "sim/tier_copy.h"
 #include "validate/perform/clock.h"
 #include "validate/perform/compute.h"

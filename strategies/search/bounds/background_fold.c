@@ -9,7 +9,7 @@ struct RhBackgroundFold {
 
 static void task_clear(RhFoldTask *task)
 {
-    rh_quotient_free(task->quotient);
+    rh_folded_network_free(task->quotient);
     rh_fold_free(task->fold);
     rh_traffic_free(task->traffic);
     rh_program_free(task->program); /* its traffic's, too */
@@ -30,7 +30,7 @@ void rh_fold_task_run(const RhBoundCache *cache, RhFoldTask *task)
         task->hops = rh_message_times_of_merged(&distances, task->traffic, task->fold);
         return;
     }
-    task->quotient = rh_quotient_new(task->traffic, task->fold);
+    task->quotient = rh_folded_network_new(task->traffic, task->fold);
     task->hops = rh_message_times_of_quotient(&distances, task->traffic, task->quotient);
 }
 
@@ -45,7 +45,7 @@ static void open_clear(RhOpenFold *open)
 }
 
 static void hand_on(RhBoundCache *cache, RhProgram *program, RhTraffic *traffic, RhFold *fold,
-                    RhQuotient *quotient)
+                    RhFoldedNetwork *quotient)
 {
     rh_fold_cache_add(cache->folded, (RhCachedFold){program, traffic, fold, quotient});
 }
@@ -74,7 +74,7 @@ void rh_bound_end_fold(RhBoundCache *cache, const RhLayout *l)
     if (!open->hops || tables_differ || rh_bound_messages(cache, l) != open->hops)
         return;
     rh_fold_end(open->fold);
-    RhQuotient *quotient = rh_quotient_new(open->traffic, open->fold);
+    RhFoldedNetwork *quotient = rh_folded_network_new(open->traffic, open->fold);
     hand_on(cache, g_steal_pointer(&open->program), g_steal_pointer(&open->traffic),
             g_steal_pointer(&open->fold), quotient);
     open_clear(open);

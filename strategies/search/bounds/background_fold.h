@@ -10,7 +10,7 @@ typedef struct {
     RhDeadline deadline;       /* the bound cache's, which moves from search to search */
     RhTraffic *traffic;
     RhFold *fold;
-    RhQuotient
+    RhFoldedNetwork
         *quotient;    /* NULL: ranks were merged, and what collectives put on links was not asked */
     RhLinkCost *hops; /* NULL: the deadline has passed */
 } RhFoldTask;

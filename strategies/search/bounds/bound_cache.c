@@ -1,5 +1,5 @@
 /* Look-up of the tables behind the bounds, and the small ones among them. */
-#include "sim/collective/wave_time.h"
+#include "sim/collective/step_pattern_time.h"
 #include "strategies/partition.h"
 #include "strategies/search/bounds/stage_groups.h"
 
@@ -479,7 +479,7 @@ RhBoundCache *rh_bound_new(const RhProblem *c)
     s->lists = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     s->collectives = g_hash_table_new_full(collective_hash, collective_equal, g_free, g_free);
     s->tallies = g_hash_table_new_full(collective_hash, collective_equal, g_free,
-                                       (GDestroyNotify)rh_wave_tally_free);
+                                       (GDestroyNotify)rh_step_pattern_tally_free);
     s->group_sets = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, rh_stage_groups_free);
     s->algorithms = g_hash_table_new_full(collective_hash, collective_equal, g_free, NULL);
     s->loads = g_hash_table_new_full(collective_hash, collective_equal, g_free,

@@ -228,7 +228,7 @@ static void add_script(Sum *s, int32_t stage, const RhStageProgram *stage_progra
 
 /* Of all messages of a micro-batch from a stage to another: forward to the next chunk of the model, back
  * to the one before. */
-static double bytes_between(const RhLayout *l, const RhCutMessage *messages, int32_t stage,
+static double bytes_between(const RhLayout *l, const RhBoundaryMessage *messages, int32_t stage,
                             int32_t other)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
@@ -247,7 +247,7 @@ static double bytes_between(const RhLayout *l, const RhCutMessage *messages, int
 static void add_messages(Sum *s, const RhModelCost *model_cost, const RhSplit *split)
 {
     int32_t pp = s->l->pp;
-    g_autofree RhCutMessage *messages =
+    g_autofree RhBoundaryMessage *messages =
         rh_model_cost_messages_new(model_cost, split->layers, split->chunks);
     for (int32_t stage = 0; pp > 1 && stage < pp; stage++)
         for (int side = 0; side < (pp > 2 ? 2 : 1); side++) {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/serialize.h"
-#include "sim/collective/shorten.h"
+#include "sim/collective/rank_sampling.h"
 #include "strategies/search/bounds/stage_groups.h"
 
 typedef struct {
@@ -80,7 +80,7 @@ static double tally_s(RhBoundCache *s, RhCollectiveKey key, const RhProgram *p, 
             return (double)NAN;
         g_hash_table_insert(s->tallies, g_memdup2(&key, sizeof key), tally);
     }
-    RhScheduleTime time = rh_wave_tally_time(tally, call->algo, call->bytes);
+    RhScheduleTime time = rh_step_pattern_tally_time(tally, call->algo, call->bytes);
     return time.fixed_s + time.moving_s;
 }
 

@@ -28,20 +28,20 @@ static bool goes(const RhMessageTimes *to, const RhPattern *pattern, int back)
 /* --- of a quotient --- */
 
 /* What the engine takes for it alone at least: as a timer, and as a flow, whose weights may be rounded. */
-static double class_s_per_byte(const RhQuotient *q, const RhFlowClass *class)
+static double class_s_per_byte(const RhFoldedNetwork *q, const RhFlowClass *class)
 {
     double flow = 0;
     for (int32_t h = 0; h < class->hops_count; h++) {
         const RhBridgeHop *hop = &g_array_index(q->hops, RhBridgeHop, class->hops_first + h);
-        flow = fmax(flow,
-                    hop->weight / g_array_index(q->links, RhQuotientLink, hop->link).bytes_per_s);
+        flow =
+            fmax(flow, hop->weight / g_array_index(q->links, RhFoldedLink, hop->link).bytes_per_s);
     }
     return fmin(flow, 1 / class->bytes_per_s);
 }
 
 /* A colour's message: its classes begin together, and it ends with the last of them. False where the
  * colour has none. */
-static bool colour_hop(const RhQuotient *q, int32_t pattern, int32_t colour, RhLinkCost *hop)
+static bool colour_hop(const RhFoldedNetwork *q, int32_t pattern, int32_t colour, RhLinkCost *hop)
 {
     const int32_t *cell = &q->classes_first[(int64_t)pattern * q->owners_count + colour];
     *hop = (RhLinkCost){0, 0};
@@ -54,7 +54,7 @@ static bool colour_hop(const RhQuotient *q, int32_t pattern, int32_t colour, RhL
 }
 
 /* The luckiest colour's of the stage. */
-static void take(RhLinkCost *hop, const RhQuotient *q, int32_t pattern)
+static void take(RhLinkCost *hop, const RhFoldedNetwork *q, int32_t pattern)
 {
     RhLinkCost of_colour;
     for (int32_t colour = 0; colour < q->owners_count; colour++)
@@ -63,7 +63,7 @@ static void take(RhLinkCost *hop, const RhQuotient *q, int32_t pattern)
 }
 
 RhLinkCost *rh_message_times_of_quotient(const RhMessageTimes *to, const RhTraffic *traffic,
-                                         const RhQuotient *q)
+                                         const RhFoldedNetwork *q)
 {
     RhLinkCost *hops = hops_new(to);
     for (guint i = 0; i < traffic->patterns->len; i++) {

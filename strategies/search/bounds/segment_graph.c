@@ -54,7 +54,7 @@ double rh_segment_hand_on(const RhSegmentGraph *g, RhSegmentStage *s, int32_t st
     const RhLinkCost *alone = down ? g->net->back : g->net->next;
     double *lane = &s->lane_s[rh_train_send_lane(g->schedule, slot)];
     bool back = rh_slot_goes_back(slot->pass);
-    double bytes = rh_cut_message_bytes(&g->messages_bytes[back ? to : to - 1], back);
+    double bytes = rh_boundary_message_bytes(&g->messages_bytes[back ? to : to - 1], back);
     double message_s = rh_link_cost_s(&alone[stage], bytes);
     if (g->messages)
         message_s = rh_max_d(message_s, rh_link_cost_s(&g->messages[2 * stage + down], bytes));

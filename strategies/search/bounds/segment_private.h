@@ -54,9 +54,9 @@ typedef struct {
     double *ends_s; /* room for the ends of a pair's tasks */
     const RhP2pInterference *shares;
     const RhGradientInterference *sums;
-    int32_t sums_first;           /* of its stages */
-    const RhLinkCost *messages;   /* of ranks in step; NULL: the net's alone */
-    RhCutMessage *messages_bytes; /* of one behind each model chunk; owned */
+    int32_t sums_first;                /* of its stages */
+    const RhLinkCost *messages;        /* of ranks in step; NULL: the net's alone */
+    RhBoundaryMessage *messages_bytes; /* of one behind each model chunk; owned */
     int32_t m, chunks;
     int64_t total;
     double *arrival[2]; /* [backward][model chunk * m + micro-batch]; NaN: not yet */

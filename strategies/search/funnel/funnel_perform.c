@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "strategies/search/funnel/funnel.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-#include "strategies/search/rehearsals/step_sensitivity.h"
+#include "strategies/search/rehearsals/step_stability.h"
 
 /* Returns the new one. */
 static RhRehearsal *replace_entry(RhFunnel *f, guint i, const RhRun *run)

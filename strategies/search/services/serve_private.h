@@ -79,18 +79,19 @@ bool rh_serve_is_large(const RhServeAsked *asked, const GArray *bounded);
  * first). */
 void rh_serve_try_size(RhServeAsked *asked, const GArray *bounded, RhServeFound *found);
 
-/* --- serve_slice.c --- */
+/* --- serve_replica_rate.c --- */
 
 /* Limits, and what one replica of each pool keeps of one draw, beside a few like it. */
 typedef struct {
     RhDeployment deployment; /* of some replicas */
     double kept_per_s[RH_POOLS_MAX], bound_per_s[RH_POOLS_MAX];
     bool there;
-} RhServeSliced;
+} RhServeReplicaRate;
 
 /* As many replicas of each pool. */
 RhDeployment rh_serve_sized(const RhDeployment *deployment, const double *replicas);
-RhServeSliced rh_serve_slice(RhServeAsked *asked, const GArray *bounded, RhServeFound *found);
+RhServeReplicaRate rh_serve_replica_rate(RhServeAsked *asked, const GArray *bounded,
+                                         RhServeFound *found);
 
 /* --- serve_replicas.c --- */
 
@@ -98,4 +99,5 @@ RhServeSliced rh_serve_slice(RhServeAsked *asked, const GArray *bounded, RhServe
     1.5 /* times what a slice keeps by itself, no share of the whole keeps (assumed) */
 
 /* The fewest replicas, alike, that keep the rate that was given. */
-void rh_serve_size_whole(RhServeAsked *asked, const RhServeSliced *sliced, RhServeFound *found);
+void rh_serve_size_whole(RhServeAsked *asked, const RhServeReplicaRate *sliced,
+                         RhServeFound *found);

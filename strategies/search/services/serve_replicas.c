@@ -11,7 +11,7 @@
 
 typedef struct {
     RhServeAsked *asked;
-    const RhServeSliced *sliced;
+    const RhServeReplicaRate *sliced;
     RhServeFound *found;
     double share; /* of the given rate */
     double replicas[RH_POOLS_MAX];
@@ -119,7 +119,7 @@ static bool shrink(Whole *w, int32_t pool)
 /* --- The whole --- */
 
 /* What a slice keeps, were the whole made of such, as far as there is room; the part of it. */
-static Whole begin(RhServeAsked *s, const RhServeSliced *sliced, RhServeFound *found)
+static Whole begin(RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeFound *found)
 {
     Whole w = {.asked = s, .sliced = sliced, .found = found};
     double room = s->options->gpus / rh_pool_gpus(&sliced->deployment.pools[0]);
@@ -155,7 +155,7 @@ static void note(const Whole *w, RhServeEntry entry, int32_t part)
     w->found->there = true;
 }
 
-void rh_serve_size_whole(RhServeAsked *s, const RhServeSliced *sliced, RhServeFound *found)
+void rh_serve_size_whole(RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeFound *found)
 {
     Whole w = begin(s, sliced, found);
     int32_t part = 0;

@@ -1,7 +1,7 @@
 /* The fewest replicas that keep a rate.
  *
  * Few of one pool are tried one number after another. Replicas are independent but for the router, which deals out
- * requests the more evenly the more of them there are: so of many a few are looked at (serve_slice.c), and the whole is
+ * requests the more evenly the more of them there are: so of many a few are looked at (serve_replica_rate.c), and the whole is
  * sized from what each of these keeps (serve_replicas.c). */
 #include <math.h>
 
@@ -82,7 +82,7 @@ void rh_serve_try_size(RhServeAsked *s, const GArray *bounded, RhServeFound *fou
         try_replicas(s, &g_array_index(bounded, RhServeBounded, i), found);
     if (!slice)
         return;
-    RhServeSliced sliced = rh_serve_slice(s, bounded, found);
+    RhServeReplicaRate sliced = rh_serve_replica_rate(s, bounded, found);
     if (sliced.there)
         rh_serve_size_whole(s, &sliced, found);
 }

@@ -96,7 +96,7 @@ static void on_sent(RhServiceClock *c, int32_t request, double t_s)
     rh_service_served(c, request)->t_arrive_s = t_s;
     c->last_s = fmax(c->last_s, t_s);
     rh_service_window_mark(c, t_s);
-    rh_service_patience(c, request, t_s);
+    rh_service_request_timeouts(c, request, t_s);
     rh_service_route(c, request, t_s);
 }
 

@@ -133,10 +133,10 @@ void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s);
 /* It has an outcome: whoever waits for that goes on. */
 void rh_service_over(RhServiceClock *c, int32_t request, double t_s);
 
-/* --- service_patience.c --- */
+/* --- request_timeouts.c --- */
 
 /* It was sent: when does its client give up? */
-void rh_service_patience(RhServiceClock *c, int32_t request, double t_s);
+void rh_service_request_timeouts(RhServiceClock *c, int32_t request, double t_s);
 void rh_service_gives_up(RhServiceClock *c, const RhTimedEvent *event);
 /* Of one that is done at t_s: when its client gave up before it had all, or HUGE_VAL. */
 double rh_service_too_late_s(const RhServiceClock *c, int32_t request, double t_s);

@@ -1,4 +1,4 @@
-#include "validate/serving/caches.h"
+#include "validate/serving/kv_cache_sizes.h"
 
 #include <string.h>
 
@@ -48,8 +48,8 @@ static char *predict(const RhServedCase *c, RhEvaluatedRun *r)
     return NULL;
 }
 
-RhEvaluation *rh_caches_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                              GError **error)
+RhEvaluation *rh_kv_cache_sizes_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                                      GError **error)
 {
     g_autoptr(RhServedTranslator) translator = rh_served_translator_new(error);
     if (!translator)

@@ -14,7 +14,7 @@
  * Scatter/gather (Narayanan et al. 2021, arXiv 2104.04473, section 4.1): without sequence parallelism all
  * ranks have the same to send to another stage; each sends its share, and they gather it there. */
 #include "base/error.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 static bool sequence(const RhLayerOpsBuilder *w)
 {
@@ -202,13 +202,13 @@ static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
     const RhStageLayer *first = rh_stage_program_layer(s, item);
     int32_t layer =
         first->kind == RH_LAYER_HEAD ? s->model_cost->c->model->layers_count : first->layer;
-    RhCutMessage message = rh_model_cost_message(s->model_cost, layer + (back ? 1 : 0));
+    RhBoundaryMessage message = rh_model_cost_message(s->model_cost, layer + (back ? 1 : 0));
     rh_stage_program_communicate(
         w, (RhInstr){.lane = RH_LANE_TP,
                      .group = RH_GROUP_TENSOR,
                      .op = RH_OP_ALL_GATHER,
                      .phase = (uint8_t)rh_slot_phase(slot->pass),
-                     .bytes = l->tp * rh_cut_message_bytes(&message, back),
+                     .bytes = l->tp * rh_boundary_message_bytes(&message, back),
                      .label = back ? "gather gradients received" : "gather activations received"});
     rh_stage_program_wait(w, RH_LANE_TP);
 }
@@ -275,9 +275,9 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_tensor = {.name = "tp",
-                             .grid_legal = grid_legal,
-                             .legal = legal,
-                             .hook = hook,
-                             .exchange = exchange,
-                             .before_item = before_item};
+const RhParallelism rh_parallelism_tensor = {.name = "tp",
+                                             .grid_legal = grid_legal,
+                                             .legal = legal,
+                                             .hook = hook,
+                                             .exchange = exchange,
+                                             .before_item = before_item};

@@ -1,4 +1,4 @@
-#include "base/data.h"
+#include "base/catalogue_folders.h"
 
 #include <glib.h>
 #include <stdbool.h>

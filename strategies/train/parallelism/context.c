@@ -7,7 +7,7 @@
  * waited for: nothing runs beside them. Parameters are replicated over the ranks: they are summed with
  * the replicas' (grid.c). */
 #include "base/error.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 /* Ranks that have other tokens of the same heads. */
 static int32_t ring_ranks(const RhLayout *l)
@@ -106,4 +106,5 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_context = {.name = "cp", .grid_legal = grid_legal, .exchange = exchange};
+const RhParallelism rh_parallelism_context = {
+    .name = "cp", .grid_legal = grid_legal, .exchange = exchange};

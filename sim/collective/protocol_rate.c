@@ -34,9 +34,10 @@ static double more_s(const RhFact *own, const RhFact *line)
     return own->tag == RH_TAG_NONE ? 0 : own->value - line->value;
 }
 
-RhPace rh_pace(const RhAlgorithm *row, RhOp op, int32_t members, bool between, const RhPlatform *p)
+RhProtocolRate rh_protocol_rate(const RhAlgorithm *row, RhOp op, int32_t members, bool between,
+                                const RhPlatform *p)
 {
-    RhPace pace = RH_PACE_OF_LINE;
+    RhProtocolRate pace = RH_PACE_OF_LINE;
     const RhProtocolFacts *facts = p ? rh_protocol_of(p, row->protocol, between) : NULL;
     if (!facts)
         return pace;
@@ -52,6 +53,7 @@ RhPace rh_pace(const RhAlgorithm *row, RhOp op, int32_t members, bool between, c
 double rh_collective_launch_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
                               const RhPlatform *p)
 {
-    RhPace pace = rh_pace(rh_algorithm(algo), op, members, rh_is_between(members, node_of), p);
+    RhProtocolRate pace =
+        rh_protocol_rate(rh_algorithm(algo), op, members, rh_is_between(members, node_of), p);
     return p->collective_launch_s.value + pace.launch_more_s;
 }

@@ -1,5 +1,5 @@
 /* Steps that are told in short: what waves put on links does not depend on the bytes, so it is counted once. */
-#include "sim/collective/wave_time.h"
+#include "sim/collective/step_pattern_time.h"
 
 #include <math.h>
 #include <string.h>
@@ -35,19 +35,19 @@ struct RhWaveTally {
 typedef struct {
     RhWaveTally *out;
     RhGroupLinks groups;
-    const RhWaves *waves;
+    const RhStepPatterns *waves;
     bool latency_alone;             /* nothing is put on links */
     RhMap64 *known;                 /* hashes of shares and of kinds -> their places */
     uint64_t last_hash[LAST_KNOWN]; /* those asked for last, by their last bits */
     int32_t last_place[LAST_KNOWN];
 } Count;
 
-static const RhWave *wave_at(const RhWaves *waves, int32_t i)
+static const RhStepPattern *wave_at(const RhStepPatterns *waves, int32_t i)
 {
-    return &g_array_index(waves->waves, RhWave, i);
+    return &g_array_index(waves->waves, RhStepPattern, i);
 }
 
-static void count_edge(Count *t, int32_t wave, int32_t instance, const RhWaveEdge *edge)
+static void count_edge(Count *t, int32_t wave, int32_t instance, const RhStepPatternEdge *edge)
 {
     RhGroupLinks *k = &t->groups;
     RhLink links[RH_ROUTE_MAX];
@@ -102,10 +102,10 @@ static void take_shares(Count *t, int32_t wave)
 static void count_waves(Count *t)
 {
     for (guint w = 0; w < t->waves->waves->len; w++) {
-        const RhWave *wave = wave_at(t->waves, (int32_t)w);
+        const RhStepPattern *wave = wave_at(t->waves, (int32_t)w);
         for (int32_t g = 0; g < t->groups.instances_count; g++)
             for (int32_t e = wave->edges_first; e < wave->edges_first + wave->edges_count; e++)
-                count_edge(t, (int32_t)w, g, &g_array_index(t->waves->edges, RhWaveEdge, e));
+                count_edge(t, (int32_t)w, g, &g_array_index(t->waves->edges, RhStepPatternEdge, e));
         take_shares(t, (int32_t)w);
     }
     forget_known(t);
@@ -121,7 +121,7 @@ static void count_waves(Count *t)
 /* A tally with the waves of so many bytes, which it times. */
 typedef struct {
     const RhWaveTally *tally;
-    const RhWaves *waves;
+    const RhStepPatterns *waves;
     double step_more_s; /* of a protocol, beside the latency of the route */
 } Clock;
 
@@ -130,7 +130,7 @@ static RhStepTime wave_step(const Clock *k, int32_t step)
     const RhWaveTally *t = k->tally;
     RhStepTime one = {0};
     for (guint w = 0; w < k->waves->waves->len; w++) {
-        const RhWave *wave = wave_at(k->waves, (int32_t)w);
+        const RhStepPattern *wave = wave_at(k->waves, (int32_t)w);
         t->moves[w] = wave->step_first <= step && step < wave->step_end;
         one.latency_s = fmax(one.latency_s, t->moves[w] ? t->latency_s[w] : 0);
     }
@@ -148,11 +148,11 @@ static RhStepTime wave_step(const Clock *k, int32_t step)
 }
 
 /* The next step that is not like this one; this one when there is none. */
-static int32_t next_change(const RhWaves *waves, int32_t step)
+static int32_t next_change(const RhStepPatterns *waves, int32_t step)
 {
     int32_t next = G_MAXINT32;
     for (guint w = 0; w < waves->waves->len; w++) {
-        const RhWave *wave = wave_at(waves, (int32_t)w);
+        const RhStepPattern *wave = wave_at(waves, (int32_t)w);
         if (wave->step_first > step)
             next = MIN(next, wave->step_first);
         else if (wave->step_end > step)
@@ -175,18 +175,18 @@ static RhStepTime steps_s(const Clock *k)
 /* --- both --- */
 
 /* False where the row has no short way to tell them. */
-static bool waves_init(RhWaves *waves, RhOp op, RhAlgo algo, int32_t members, double bytes)
+static bool waves_init(RhStepPatterns *waves, RhOp op, RhAlgo algo, int32_t members, double bytes)
 {
     const RhAlgorithm *row = rh_algorithm(algo);
-    *waves = (RhWaves){.members = members, .bytes = bytes};
+    *waves = (RhStepPatterns){.members = members, .bytes = bytes};
     if (!row || !row->waves || members < 2 || !rh_collective_supports(op, algo))
         return false;
-    waves->waves = g_array_new(FALSE, FALSE, sizeof(RhWave));
-    waves->edges = g_array_new(FALSE, FALSE, sizeof(RhWaveEdge));
+    waves->waves = g_array_new(FALSE, FALSE, sizeof(RhStepPattern));
+    waves->edges = g_array_new(FALSE, FALSE, sizeof(RhStepPatternEdge));
     return row->waves(waves, op);
 }
 
-static void waves_clear(RhWaves *waves)
+static void waves_clear(RhStepPatterns *waves)
 {
     g_clear_pointer(&waves->waves, g_array_unref);
     g_clear_pointer(&waves->edges, g_array_unref);
@@ -200,10 +200,10 @@ static bool is_between(const RhGroupLinks *k)
     return rh_is_between(k->size, nodes);
 }
 
-RhWaveTally *rh_wave_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
-                               const RhPlatform *platform, int32_t group, int32_t role)
+RhWaveTally *rh_step_pattern_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                                       const RhPlatform *platform, int32_t group, int32_t role)
 {
-    RhWaves waves;
+    RhStepPatterns waves;
     RhWaveTally *t = NULL;
     int32_t members = rh_program_group(p, group)->size;
     if (waves_init(&waves, op, algo, members, bytes)) {
@@ -231,10 +231,11 @@ RhWaveTally *rh_wave_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgr
     return t;
 }
 
-RhScheduleTime rh_wave_tally_time(const RhWaveTally *t, RhAlgo algo, double bytes)
+RhScheduleTime rh_step_pattern_tally_time(const RhWaveTally *t, RhAlgo algo, double bytes)
 {
-    RhWaves waves;
-    RhPace pace = rh_pace(rh_algorithm(algo), t->op, t->members, t->between, t->platform);
+    RhStepPatterns waves;
+    RhProtocolRate pace =
+        rh_protocol_rate(rh_algorithm(algo), t->op, t->members, t->between, t->platform);
     waves_init(&waves, t->op, algo, t->members, bytes);
     waves.flow_bytes *= pace.wire;
     RhStepTime steps = steps_s(&(Clock){t, &waves, pace.step_more_s});
@@ -242,7 +243,7 @@ RhScheduleTime rh_wave_tally_time(const RhWaveTally *t, RhAlgo algo, double byte
     return rh_steps_as_time(t->platform, t->op, algo, bytes, pace.launch_more_s, steps);
 }
 
-void rh_wave_tally_free(RhWaveTally *t)
+void rh_step_pattern_tally_free(RhWaveTally *t)
 {
     if (!t)
         return;
@@ -253,12 +254,13 @@ void rh_wave_tally_free(RhWaveTally *t)
     g_free(t);
 }
 
-bool rh_waves_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
-                   const RhPlatform *platform, int32_t group, int32_t role, RhScheduleTime *time)
+bool rh_step_patterns_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                           const RhPlatform *platform, int32_t group, int32_t role,
+                           RhScheduleTime *time)
 {
-    RhWaveTally *t = rh_wave_tally_new(op, algo, bytes, p, platform, group, role);
+    RhWaveTally *t = rh_step_pattern_tally_new(op, algo, bytes, p, platform, group, role);
     if (t)
-        *time = rh_wave_tally_time(t, algo, bytes);
-    rh_wave_tally_free(t);
+        *time = rh_step_pattern_tally_time(t, algo, bytes);
+    rh_step_pattern_tally_free(t);
     return t != NULL;
 }

@@ -3,7 +3,7 @@
  * it (Megatron-LM's clip_grads.py: over the ranks of a replica of the model, or, where replicas share
  * out the optimizer, over all). So it is a barrier: no optimizer starts before the last gradients of
  * the job are in. Gradients are not read again to be scaled: norms below the limit leave them be. */
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 #define NORM_BYTES 4.0 /* fp32 */
 
@@ -12,7 +12,7 @@ static RhKernel squares(const RhStageProgram *s)
     double share = 0; /* gradients, on this rank */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += s->states.params.of[cls] /
-                 rh_cut_shares(s->model_cost->c, s->layout, (RhParamsClass)cls).optimizer;
+                 rh_parallelism_shares(s->model_cost->c, s->layout, (RhParamsClass)cls).optimizer;
     return (RhKernel){.cls = RH_KERNEL_REDUCE,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = rh_gradient_bytes(s->model_cost->c) * share,
@@ -40,4 +40,4 @@ static void end(RhStageProgramWriter *w)
     rh_stage_program_wait(w, RH_LANE_NORM);
 }
 
-const RhCut rh_cut_norm = {.name = "norm", .end = end};
+const RhParallelism rh_parallelism_gradient_norm = {.name = "norm", .end = end};

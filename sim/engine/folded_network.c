@@ -1,4 +1,4 @@
-#include "sim/engine/quotient.h"
+#include "sim/engine/folded_network.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     const RhTraffic *traffic;
     const RhFold *fold;
-    RhQuotient *q;
+    RhFoldedNetwork *q;
     GArray *own;          /* Own: flows of the representatives, by pattern, owner, number */
     RhMap64 *class_of;    /* flow colour -> class */
     RhMap64 *any_class;   /* pattern and owner -> first class, for merged colours */
@@ -164,7 +164,7 @@ static int32_t quotient_link(Builder *b, const RhCrossing *crossing)
     int32_t *number = rh_map64_at(b->link_of, colour, (int32_t)b->q->links->len);
     if (*number == (int32_t)b->q->links->len) {
         RhLink link = crossing->link;
-        RhQuotientLink added;
+        RhFoldedLink added;
         memset(&added, 0, sizeof added); /* its gap, too: a quotient is told as bytes */
         added.link = link;
         added.bytes_per_s = rh_platform_link_bytes_per_s(b->traffic->platform, link);
@@ -401,7 +401,7 @@ static int32_t merged_weight(const Builder *b, const Movers *m, int32_t class_in
 /* Fills the hops' weights; rates alone come from the exact ones. */
 static void set_weights(Builder *b)
 {
-    RhQuotient *q = b->q;
+    RhFoldedNetwork *q = b->q;
     g_autofree int32_t *divisor = g_new0(int32_t, q->links->len + 1);
     g_autofree RhTrafficFamily *family = rh_traffic_families(b->traffic);
     g_autofree int32_t *next = b->fold->approximate_why ? movers_of(b, family) : NULL;
@@ -417,7 +417,7 @@ static void set_weights(Builder *b)
             divisor[hop->link] = rh_common_divisor(hop->weight, divisor[hop->link]);
             class->bytes_per_s =
                 MIN(class->bytes_per_s,
-                    AT(q->links, RhQuotientLink, hop->link)->bytes_per_s / hop->weight);
+                    AT(q->links, RhFoldedLink, hop->link)->bytes_per_s / hop->weight);
         }
     }
     g_autofree int32_t *largest = g_new0(int32_t, q->links->len + 1);
@@ -428,8 +428,8 @@ static void set_weights(Builder *b)
     }
     for (uint32_t l = 0; l < q->links->len; l++) {
         double rounding = MAX(1.0, (double)largest[l] / RH_WEIGHT_MAX);
-        AT(q->links, RhQuotientLink, l)->divisor = MAX(divisor[l], 1) * rounding;
-        AT(q->links, RhQuotientLink, l)->bytes_per_s /= MAX(divisor[l], 1) * rounding;
+        AT(q->links, RhFoldedLink, l)->divisor = MAX(divisor[l], 1) * rounding;
+        AT(q->links, RhFoldedLink, l)->bytes_per_s /= MAX(divisor[l], 1) * rounding;
         q->weights_rounded = q->weights_rounded || rounding > 1;
     }
     for (uint32_t h = 0; h < q->hops->len; h++) {
@@ -479,12 +479,12 @@ static void add_meetings(Builder *b)
         }
 }
 
-RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
+RhFoldedNetwork *rh_folded_network_new(const RhTraffic *traffic, const RhFold *fold)
 {
-    RhQuotient *q = g_new0(RhQuotient, 1);
+    RhFoldedNetwork *q = g_new0(RhFoldedNetwork, 1);
     q->classes = g_array_new(FALSE, FALSE, sizeof(RhFlowClass));
     q->hops = g_array_new(FALSE, FALSE, sizeof(RhBridgeHop));
-    q->links = g_array_new(FALSE, FALSE, sizeof(RhQuotientLink));
+    q->links = g_array_new(FALSE, FALSE, sizeof(RhFoldedLink));
     q->meetings = g_array_new(FALSE, FALSE, sizeof(RhCollectiveCall));
     q->colours = g_array_new(FALSE, FALSE, sizeof(int32_t));
     q->owners_count = MAX(fold->colours_count, fold->meetings_count);
@@ -518,7 +518,7 @@ RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold)
     return q;
 }
 
-void rh_quotient_free(RhQuotient *q)
+void rh_folded_network_free(RhFoldedNetwork *q)
 {
     if (!q)
         return;

@@ -1,4 +1,4 @@
-#include "sim/collective/shorten.h"
+#include "sim/collective/rank_sampling.h"
 
 #include "sim/collective/algorithm.h"
 #include "sim/rank_blocks.h"
@@ -170,8 +170,8 @@ static RhProgram *last_of(const Row *row, int32_t kept)
     return p;
 }
 
-RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t group, int32_t role,
-                        bool ring)
+RhProgram *rh_sampled_ranks(const RhProgram *p, const RhPlatform *platform, int32_t group,
+                            int32_t role, bool ring)
 {
     Row row = {.platform = platform,
                .group = rh_program_group(p, group),
@@ -194,15 +194,15 @@ static RhProgram *shortened_for(const RhProgram *p, const RhPlatform *platform, 
                                 int32_t role, RhOp op, RhAlgo algo)
 {
     bool ring = rh_collective_is_to_neighbours(op, algo);
-    return role < 0 ? NULL : rh_shortened(p, platform, group, role, ring);
+    return role < 0 ? NULL : rh_sampled_ranks(p, platform, group, role, ring);
 }
 
 RhWaveTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                      int32_t role, RhOp op, RhAlgo algo, double bytes)
 {
     g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, op, algo);
-    return rh_wave_tally_new(op, algo, bytes, shorter ? shorter : p, platform, shorter ? 0 : group,
-                             shorter ? 0 : role);
+    return rh_step_pattern_tally_new(op, algo, bytes, shorter ? shorter : p, platform,
+                                     shorter ? 0 : group, shorter ? 0 : role);
 }
 
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
@@ -216,7 +216,7 @@ RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform
         group = role = 0;
     }
     RhScheduleTime time;
-    if (!routing && rh_waves_time(op, algo, bytes, p, platform, group, role, &time))
+    if (!routing && rh_step_patterns_time(op, algo, bytes, p, platform, group, role, &time))
         return time;
     int32_t size = rh_program_group(p, group)->size,
             first = role < 0 ? 0 : rh_program_role(p, role)->first_rank;

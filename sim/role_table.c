@@ -1,4 +1,4 @@
-#include "sim/roles.h"
+#include "sim/role_table.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * All-reduced in buckets behind the last backward of each chunk, beside what runs then; the bucket
  * is the stack's. Gradients travel in the stack's main width. What sharding changes of this:
  * zero.c. */
-#include "strategies/train/cuts/cut.h"
-#include "strategies/train/cuts/gradients.h"
+#include "strategies/train/parallelism/gradient_buckets.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 static bool acts(const RhStageProgramWriter *w, int cls)
 {
@@ -36,4 +36,5 @@ static void end(RhStageProgramWriter *w)
             rh_stage_program_wait(w, RH_LANE_DP);
 }
 
-const RhCut rh_cut_data = {.name = "dp", .after_item = after_item, .close = close, .end = end};
+const RhParallelism rh_parallelism_data = {
+    .name = "dp", .after_item = after_item, .close = close, .end = end};

@@ -20,8 +20,8 @@
  * few replicas, among whom backward gathers them (hpZ of ZeRO++, Wang et al. 2023, arXiv 2306.10209,
  * section 3.2): experts among those of the group that have the same ones, or not at all where each has them once. */
 #include "base/error.h"
-#include "strategies/train/cuts/cut.h"
-#include "strategies/train/cuts/gradients.h"
+#include "strategies/train/parallelism/gradient_buckets.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 static int32_t stage_of_sharding(const RhStageProgramWriter *w, int cls)
 {
@@ -253,11 +253,11 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_zero = {.name = "zero",
-                           .legal = legal,
-                           .share = share,
-                           .begin = begin,
-                           .before_item = before_item,
-                           .after_item = after_item,
-                           .close = close,
-                           .end = end};
+const RhParallelism rh_parallelism_zero = {.name = "zero",
+                                           .legal = legal,
+                                           .share = share,
+                                           .begin = begin,
+                                           .before_item = before_item,
+                                           .after_item = after_item,
+                                           .close = close,
+                                           .end = end};

@@ -4,7 +4,7 @@
  * finalize_model_grads): an all-reduce over the two of all that a rank holds of these gradients, in
  * the width in which it holds them. Replicas that share out the optimizer alone hold them whole, unless
  * the stack lets go of all but a share. */
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 static void end(RhStageProgramWriter *w)
 {
@@ -14,7 +14,7 @@ static void end(RhStageProgramWriter *w)
         rh_tied_params(s->model_cost, l) > 0 && (s->stage == 0 || s->stage == l->pp - 1);
     if (!holds_it)
         return;
-    RhShares shares = rh_cut_shares(s->model_cost->c, l, RH_PARAMS_COMMON);
+    RhShares shares = rh_parallelism_shares(s->model_cost->c, l, RH_PARAMS_COMMON);
     double params = rh_tied_params(s->model_cost, l) / shares.reduced;
     rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_TIED,
                                               .group = RH_GROUP_TIED,
@@ -25,4 +25,4 @@ static void end(RhStageProgramWriter *w)
     rh_stage_program_wait(w, RH_LANE_TIED);
 }
 
-const RhCut rh_cut_tied = {.name = "tied", .end = end};
+const RhParallelism rh_parallelism_tied_embeddings = {.name = "tied", .end = end};

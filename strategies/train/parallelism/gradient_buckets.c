@@ -1,4 +1,4 @@
-#include "strategies/train/cuts/gradients.h"
+#include "strategies/train/parallelism/gradient_buckets.h"
 
 #include <math.h>
 

@@ -4,5 +4,5 @@
 #include "validate/cases/cases.h"
 
 /* As rh_cases_judge, of a table of caches: of tokens where they were printed, else of bytes of one GPU. */
-RhEvaluation *rh_caches_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                              GError **error);
+RhEvaluation *rh_kv_cache_sizes_judge(const RhCaseTable *table, const RhCasesOptions *options,
+                                      GError **error);

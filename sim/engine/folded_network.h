@@ -28,7 +28,7 @@ typedef struct {
     RhLink link;        /* one of those it stands for */
     double bytes_per_s; /* over the common divisor of the weights */
     double divisor;     /* weight * divisor flows cross a real link */
-} RhQuotientLink;
+} RhFoldedLink;
 
 /* A colour of instances of a group: starts when all its members' colours have arrived. */
 typedef struct {
@@ -40,15 +40,15 @@ typedef struct {
 typedef struct {
     GArray *classes; /* RhFlowClass, sorted by pattern, then owner */
     GArray *hops;    /* RhBridgeHop into links */
-    GArray *links;   /* RhQuotientLink */
+    GArray *links;   /* RhFoldedLink */
     int32_t owners_count;
     int32_t *classes_first; /* [pattern * owners + owner], one more at the end */
     GArray *meetings;       /* RhCollectiveCall */
     GArray *colours;        /* int32_t */
     int32_t *meeting_of;    /* [colour * groups + group]; -1 where none */
     bool weights_rounded;
-} RhQuotient;
+} RhFoldedNetwork;
 
-RhQuotient *rh_quotient_new(const RhTraffic *traffic, const RhFold *fold);
-void rh_quotient_free(RhQuotient *quotient);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhQuotient, rh_quotient_free)
+RhFoldedNetwork *rh_folded_network_new(const RhTraffic *traffic, const RhFold *fold);
+void rh_folded_network_free(RhFoldedNetwork *quotient);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFoldedNetwork, rh_folded_network_free)

@@ -13,13 +13,13 @@
  *
  * So a group that stays inside a repetition, or inside so many of them, is timed with fewer of its like
  * beside it; and a ring over the whole row by a shorter ring that takes as many bytes a step. */
-#include "sim/collective/wave_time.h"
+#include "sim/collective/step_pattern_time.h"
 
 /* The group and the role alone, both group 0 and role 0, with fewer repetitions; NULL where nothing can
  * be left out. `ring`: its groups send from each member to the next alone, the last one's to the first,
  * in any order inside pairs of nodes. Caller frees. */
-RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t group, int32_t role,
-                        bool ring);
+RhProgram *rh_sampled_ranks(const RhProgram *p, const RhPlatform *platform, int32_t group,
+                            int32_t role, bool ring);
 
 /* Seconds of a collective in all groups of the role at once, by steps for the one that holds the role's
  * first rank (role -1: in that of rank 0 alone): rh_schedule_time of rh_schedule_routed, but for the last bits of sums, and in a time that
@@ -27,6 +27,6 @@ RhProgram *rh_shortened(const RhProgram *p, const RhPlatform *platform, int32_t 
 RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                   int32_t role, RhOp op, RhAlgo algo, double bytes,
                                   const RhRouting *routing);
-/* The tally for rh_collective_time of an algorithm that tells its steps in short, for all bytes but RH_LATENCY_BYTES and fewer (wave_time.h). */
+/* The tally for rh_collective_time of an algorithm that tells its steps in short, for all bytes but RH_LATENCY_BYTES and fewer (step_pattern_time.h). */
 RhWaveTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                      int32_t role, RhOp op, RhAlgo algo, double bytes);

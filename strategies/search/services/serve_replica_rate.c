@@ -45,7 +45,7 @@ static double least_of_use(const RhServeAsked *s, const RhDeployment *d, int32_t
 
 /* Is it more than any other of its pool kept so far? Limits are then these. */
 static void try_limits(RhServeAsked *s, const RhServeBounded *b, int32_t which, RhServeFound *best,
-                       RhServeSliced *sliced)
+                       RhServeReplicaRate *sliced)
 {
     double replicas[RH_POOLS_MAX] = {0};
     g_autoptr(GPtrArray) none = g_ptr_array_new(); /* other draws are asked of the whole */
@@ -67,7 +67,7 @@ static void try_limits(RhServeAsked *s, const RhServeBounded *b, int32_t which, 
 }
 
 /* These limits of the last pool beside what was found for the first, and its chunk. False: they do not fit. */
-static bool set_first(const RhServeAsked *s, const RhServeSliced *sliced, RhServeBounded *b)
+static bool set_first(const RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeBounded *b)
 {
     b->deployment.pools[0] = sliced->deployment.pools[0];
     b->deployment.pools[1].chunk = sliced->deployment.pools[0].chunk;
@@ -88,9 +88,10 @@ static bool is_same_batch(const GArray *bounded, guint i)
     return false;
 }
 
-RhServeSliced rh_serve_slice(RhServeAsked *s, const GArray *bounded, RhServeFound *found)
+RhServeReplicaRate rh_serve_replica_rate(RhServeAsked *s, const GArray *bounded,
+                                         RhServeFound *found)
 {
-    RhServeSliced sliced = {0};
+    RhServeReplicaRate sliced = {0};
     int32_t pools = g_array_index(bounded, RhServeBounded, 0).deployment.pools_count;
     for (int32_t p = 0; p < pools; p++) {
         RhServeFound best = {.best = found->best};

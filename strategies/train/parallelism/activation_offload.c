@@ -8,7 +8,7 @@
  * What the embedding and the head keep stays, and the last layer's where the head is behind it, since
  * their backward comes next. */
 #include "base/error.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
@@ -58,5 +58,5 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_offload = {
+const RhParallelism rh_parallelism_activation_offload = {
     .name = "offload", .legal = legal, .before_item = before_item, .after_item = after_item};

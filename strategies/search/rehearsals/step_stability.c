@@ -1,4 +1,4 @@
-#include "strategies/search/rehearsals/step_sensitivity.h"
+#include "strategies/search/rehearsals/step_stability.h"
 
 #include <math.h>
 

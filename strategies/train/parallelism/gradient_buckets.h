@@ -1,5 +1,5 @@
 #pragma once
-/* Gradient buckets: collected layer by layer and class by class, sent when full. Shared by the cuts that reduce. */
+/* Gradient buckets: collected layer by layer and class by class, sent when full. Shared by the parallelisms that reduce. */
 #include "strategies/train/stage_program.h"
 
 /* Parameters of one rank in a bucket: the stack's size, and never less than its share a replica. */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "strategies/train/cuts/cut.h"
+#include "strategies/train/parallelism/parallelism.h"
 
 static void communicate(RhLayerOpsBuilder *w, RhGroupKind group, int32_t size, RhOp op,
                         double bytes, const char *label)
@@ -149,5 +149,5 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-const RhCut rh_cut_expert = {
+const RhParallelism rh_parallelism_expert = {
     .name = "ep", .grid_legal = grid_legal, .legal = legal, .exchange = exchange};

@@ -1,5 +1,5 @@
 #pragma once
-/* Cuts: the ways to divide a job over ranks. One file and one row of the table each. A cut adds
+/* Parallelisms: the ways to divide a job over ranks. One file and one row of the table each. Each adds
  * communication in two places: at the hooks inside a layer (layer_ops.h), where tensors are divided, and
  * around layers in a stage's stage program (stage_program.h), where parameters and gradients are. */
 #include "strategies/train/layer_ops.h"
@@ -30,7 +30,7 @@ typedef struct {
     bool (*legal)(const RhProblem *c, const RhLayout *layout, GError **error);
     /* May be NULL: nothing inside layers. */
     void (*hook)(RhLayerOpsBuilder *w, RhHook hook);
-    /* Adds a part of a piece and the exchange that it begins with, if that is this cut's; false: it
+    /* Adds a part of a kernel sequence and the exchange that it begins with, if that is this one's; false: it
      * is not. May be NULL. */
     bool (*exchange)(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part);
     /* What of parameters of a class; may be NULL: shares out nothing. */
@@ -42,16 +42,17 @@ typedef struct {
     void (*close)(RhStageProgramWriter *w, const RhSlotKind *slot);
     /* All gradients of the stage are in, and the optimizer waits for what is added here. */
     void (*end)(RhStageProgramWriter *w);
-} RhCut;
+} RhParallelism;
 
-/* Of all cuts together. */
-RhShares rh_cut_shares(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
+/* Sums what all parallelisms share out. */
+RhShares rh_parallelism_shares(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
 
 /* For what is legal: "1, 2, 4, 8", the divisors of n up to `limit`; caller frees. */
 char *rh_divisors_text(int64_t n, int64_t limit);
 
 /* NULL-ended, in the order in which they act at one place. */
-extern const RhCut *const rh_cuts[];
+extern const RhParallelism *const rh_parallelisms[];
 
-extern const RhCut rh_cut_tensor, rh_cut_context, rh_cut_expert, rh_cut_data, rh_cut_zero,
-    rh_cut_tied, rh_cut_norm, rh_cut_offload;
+extern const RhParallelism rh_parallelism_tensor, rh_parallelism_context, rh_parallelism_expert,
+    rh_parallelism_data, rh_parallelism_zero, rh_parallelism_tied_embeddings,
+    rh_parallelism_gradient_norm, rh_parallelism_activation_offload;

@@ -3,7 +3,7 @@
 
 #include "strategies/serve/service/service_private.h"
 
-void rh_service_patience(RhServiceClock *c, int32_t request, double t_s)
+void rh_service_request_timeouts(RhServiceClock *c, int32_t request, double t_s)
 {
     const RhClient *client = c->client;
     if (client->ttft_patience_s > 0)
