@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/intern.h"
 #include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "cli/unused_settings.h"
@@ -27,7 +28,13 @@ static RhServeMode mode_of(const char *word)
                                        : RH_SERVE_COLOCATED;
 }
 
-/* Keys of a default deployment that are not given are free. */
+static bool names_server(const RhServeQuery *p)
+{
+    return p->a->strategy && strstr(p->a->strategy, "server=");
+}
+
+/* Keys of a default deployment that are not given are free; the server that --emit asks for is the plan's, unless another
+ * is given. */
 bool rh_serve_query_given(RhServeQuery *p, GError **error)
 {
     p->given = rh_deployment_default();
@@ -41,10 +48,12 @@ bool rh_serve_query_given(RhServeQuery *p, GError **error)
                        "kept, as server=sglang,tp4; --gpus and --mode limit the rest",
                        p->a->strategy);
     p->options.fixed = *pool;
+    if (p->a->emit && !names_server(p))
+        p->given.server = rh_intern(p->a->emit);
     if (p->a->emit && strcmp(p->a->emit, p->given.server) != 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--emit %s: the plan is for %s\nhelp: -s server=%s plans for it", p->a->emit,
-                       p->given.server, p->a->emit);
+                       "--emit %s: -s asks for a plan of %s\nhelp: -s server=%s, or leave it out",
+                       p->a->emit, p->given.server, p->a->emit);
     return true;
 }
 
@@ -55,7 +64,7 @@ static bool check_once(RhServeQuery *p, GError **error)
         return false;
     if (rh_model_makes_tokens(p->in->model))
         return true;
-    if (!p->a->strategy || !strstr(p->a->strategy, "server="))
+    if (!names_server(p))
         p->given.server = "triton";
     if (p->a->emit)
         return rh_fail(error, RH_ERROR_USAGE, "--emit %s: %s makes no tokens, and is not for it",

@@ -43,7 +43,9 @@ try "${asked[@]}" --ttft 'p99<1s' --find-rate --rate 3/s
 try "${asked[@]}" --ttft 'p99.99<1s' --find-rate -q
 try "${asked[@]}" --ttft 'p99<1s' --find-rate -s replicas=2
 try "${asked[@]}" --ttft 'p99<1s' --find-rate -s tp3
-try "${asked[@]}" --ttft 'p99<1s' --find-rate --emit sglang
+try "${asked[@]}" --ttft 'p99<1s' --find-rate --emit sglang -s server=trtllm
+# Without a server of its own the plan is for the one that is to be started.
+rehearse serve-plan "${on[@]}" "${asked[@]}" --rate 60/s --ttft 'p99<2s' -q -s tp2,pp1,batch=128,chunk=8192 --emit sglang | sed -n '1p;/^#/,$p'
 try "${asked[@]}" --ttft 'p99<1s' --find-rate --arrivals burst
 rehearse serve-plan -w llama-3.1-405b -p h100-sxm:1x1 "${asked[@]}" --find-rate --ttft 'p99<1s' 2>&1
 echo "exit $?"
