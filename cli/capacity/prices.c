@@ -6,11 +6,16 @@
 #include "base/intern.h"
 #include "report/format.h"
 
-/* NAME or NAME:NODES each? A platform written in one line has other words behind its commas. */
+/* NAME or NAME:NODES? A platform written in one line has other words. */
+static bool is_counted(const char *word)
+{
+    return g_regex_match_simple("^[^:]*(:[0-9]+(x[0-9]+)?)?$", word, 0, 0);
+}
+
 static bool are_names(char **words)
 {
     for (; *words; words++)
-        if (!g_regex_match_simple("^[^:]*(:[0-9]+(x[0-9]+)?)?$", *words, 0, 0))
+        if (!is_counted(*words))
             return false;
     return true;
 }
@@ -38,20 +43,29 @@ bool rh_prices_platforms(const GPtrArray *lists, GPtrArray *names, GError **erro
     return true;
 }
 
-/* The last that speaks of the platform; NULL: none does. Points behind the name. */
+/* Is "dgx-h100" said of "dgx-h100:64": its name without the count of nodes? */
+static bool is_name_of(const char *name, const char *platform)
+{
+    return !strchr(name, ':') && is_counted(platform) && strcspn(platform, ":") == strlen(name) &&
+           g_str_has_prefix(platform, name);
+}
+
+/* The last that speaks of the platform, of its name without a count only where no other does; NULL: none does. Points behind
+ * the name. */
 static const char *price_word(const GPtrArray *prices, const char *platform)
 {
-    const char *found = NULL;
-    size_t length = strlen(platform);
+    const char *found = NULL, *counted = NULL;
     for (guint i = 0; i < prices->len; i++) {
-        const char *text = g_ptr_array_index(prices, i);
-        const char *equals = strrchr(text, '=');
-        if (!equals)
+        const char *text = g_ptr_array_index(prices, i), *equals = strrchr(text, '=');
+        g_autofree char *name = equals ? g_strndup(text, (gsize)(equals - text)) : NULL;
+        if (!name)
             found = text;
-        else if ((size_t)(equals - text) == length && strncmp(text, platform, length) == 0)
+        else if (strcmp(name, platform) == 0)
             found = equals + 1;
+        else if (is_name_of(name, platform))
+            counted = equals + 1;
     }
-    return found;
+    return found ? found : counted;
 }
 
 static bool check_month(const char *what, const char *month, GError **error)
@@ -64,7 +78,7 @@ static bool check_month(const char *what, const char *month, GError **error)
 static bool is_named(const GPtrArray *names, const char *name)
 {
     for (guint i = 0; i < names->len; i++)
-        if (strcmp(names->pdata[i], name) == 0)
+        if (strcmp(names->pdata[i], name) == 0 || is_name_of(name, names->pdata[i]))
             return true;
     return false;
 }
