@@ -182,6 +182,8 @@ bool rh_model_countable(const RhModel *model, GError **error);
 /* FLOPs the model needs for one token at sequence s, forward + backward, no recomputation, causal
  * attention counted once (half the square). The numerator of MFU. Formula: docs/theory/README.md. */
 double rh_model_flops_per_token(const RhModel *model, int64_t s);
+/* Forward alone: a third of that, but of nets that begin with a picture, which needs no gradient. */
+double rh_model_forward_flops_per_token(const RhModel *model, int64_t s);
 
 /* Catalogue names, sorted, NULL-ended, owned by the module. */
 const char *const *rh_model_names(void);

@@ -452,23 +452,41 @@ int64_t rh_model_params(const RhModel *m)
     return (int64_t)MIN(sum_of_params(m), RH_PARAMS_MOST);
 }
 
-/* Forward as the operators' rows say it; backward twice that, but no gradients of frozen weights. Of
- * documents in a sample, `fill` of whose tokens they are. */
-static double flops_per_token(const RhModel *m, const RhShard *one, const RhLora *lora, double fill)
+/* Forward, as the operators' rows say it, of documents in a sample, `fill` of whose tokens they are; and of that the
+ * products that backward needs once: those with weights, and those that read a picture. */
+typedef struct {
+    double forward, weights, first;
+} TokenFlops;
+
+static TokenFlops token_flops(const RhModel *m, const RhShard *one, double fill)
 {
     RhOps edge = whole_of(m, NULL, one);
     RhFlops head = flops_of(&edge, RH_BLOCK_HEAD);
     if (m->layer_inputs > 0) /* else a look-up, or next to nothing */
         head.weights += flops_of(&edge, RH_BLOCK_EMBEDDING).weights;
     double tokens = (double)one->sequence, seen = tokens * fill;
-    double forward = head.weights / tokens + head.pairs / seen, weights = head.weights / tokens;
+    TokenFlops sum = {head.weights / tokens + head.pairs / seen, head.weights / tokens, 0};
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhOps layer = whole_of(m, &m->kinds[m->kind_of_layer[i]], one);
         RhFlops mixer = flops_of(&layer, RH_BLOCK_MIXER), ffn = flops_of(&layer, RH_BLOCK_FFN);
-        forward += (mixer.weights + ffn.weights) / tokens + (mixer.pairs + ffn.pairs) / seen;
-        weights += (mixer.weights + ffn.weights) / tokens;
+        sum.forward += (mixer.weights + ffn.weights) / tokens + (mixer.pairs + ffn.pairs) / seen;
+        sum.weights += (mixer.weights + ffn.weights) / tokens;
+        sum.first += (mixer.first + ffn.first) / tokens;
     }
-    return 3 * forward - (lora->rank > 0 ? weights : 0);
+    return sum;
+}
+
+/* Backward is twice forward, but no gradients of frozen weights, nor of a picture. */
+static double flops_per_token(const RhModel *m, const RhShard *one, const RhLora *lora, double fill)
+{
+    TokenFlops f = token_flops(m, one, fill);
+    return 3 * f.forward - (lora->rank > 0 ? f.weights : 0) - f.first;
+}
+
+double rh_model_forward_flops_per_token(const RhModel *m, int64_t s)
+{
+    g_return_val_if_fail(m != NULL && s > 0, 0);
+    return token_flops(m, &(RhShard){.tp = 1, .sequence = s, .microbatch = 1}, 1).forward;
 }
 
 double rh_model_tuned_flops_per_token(const RhModel *m, int64_t s, const RhLora *lora)

@@ -193,9 +193,10 @@ bool rh_kind_takes_adapters(const RhLayerKind *kind);
 
 /* FLOPs that a forward pass of one micro-batch needs on one rank, apart from how kernels go about
  * it: a multiply-add is 2, causal attention counts what its mask leaves. Backward needs `weights`
- * twice (data, weights), and `pairs` twice (data). Norms and activations are not counted. */
+ * twice (data, weights) but `first` once, and `pairs` twice (data). Norms and activations are not counted. */
 typedef struct {
     double weights; /* of products with parameters */
+    double first;   /* of these, such as read what has no gradient: a picture */
     double pairs;   /* of products between tokens: attention */
 } RhFlops;
 RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock block,

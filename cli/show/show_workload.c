@@ -186,7 +186,8 @@ static void show_pictures(const RhModel *m)
     double training = rh_model_flops_per_token(m, 1);
     g_autofree char *large = rh_text_large((double)rh_model_params(m));
     g_autofree char *params = rh_text_count(rh_model_params(m));
-    g_autofree char *flops = rh_text_large(training), *forward = rh_text_large(training / 6);
+    g_autofree char *flops = rh_text_large(training),
+                    *forward = rh_text_large(rh_model_forward_flops_per_token(m, 1) / 2);
     g_autoptr(GString) out = g_string_new(NULL);
     g_string_printf(out, "%s: %s parameters (%s), family %s\n", m->name, large, params, m->family);
     g_string_append_printf(

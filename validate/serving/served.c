@@ -9,8 +9,6 @@
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/evidence_key.h"
 
-#define PASSES 3 /* forward, and twice as much backward: what a training FLOP count has */
-
 typedef struct {
     double ttft_s, tpot_s, tokens_per_s;
     double capacity_bytes, peak_bytes;
@@ -137,7 +135,7 @@ char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row)
     double input = mean_of(c->plan.input), output = mean_of(c->plan.output);
     double request_s = row->ttft_s + (output - 1) * row->tpot_s;
     double head = 2 * (double)s->model->hidden * (double)s->model->vocab;
-    double forward = rh_model_flops_per_token(s->model, 1) / PASSES;
+    double forward = rh_model_forward_flops_per_token(s->model, 1);
     double flops = (input + output) * forward - input * head;
     double rate = MIN(c->client.at_once, c->plan.count) / request_s * flops;
     if (rate <= peak)

@@ -153,6 +153,7 @@ static RhFlops flops(const RhOps *ops)
     for (int32_t i = 0; i < ops->kind->steps->steps_count; i++) {
         At at = at_step(ops, i);
         sum.weights += step_flops(&at);
+        sum.first += at.in->has_gradient ? 0 : step_flops(&at);
         sum.pairs += step_pairs(ops, &at);
     }
     return sum;
