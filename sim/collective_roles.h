@@ -1,7 +1,8 @@
 #pragma once
-/* Which roles meet in the collectives of a group. All ranks of a role that call a group meet the
- * same roles there, so that a role waits as a whole: stages that sum the gradients of a matrix they
- * share meet once, and so do the ranks of one role that call a group of their own. */
+/* Finds which roles take part together in the collectives of a group. All ranks of a role that call
+ * a group share it with the same roles, so a role waits as a whole. Stages that sum the gradients
+ * of a shared matrix form one such set of roles; the ranks of one role that call a group of their
+ * own form another. */
 #include <glib.h>
 #include <stdint.h>
 
@@ -13,14 +14,15 @@ typedef struct {
 } RhCollectiveRole;
 
 typedef struct {
-    int32_t *of;      /* owned; [role * groups + group]: into meetings, -1 where it calls none */
+    /* owned; [role * groups + group]: index into meetings, -1: the role never calls it */
+    int32_t *of;
     GArray *meetings; /* RhCollectiveRole */
     GArray *roles;    /* int32_t, in the order of the group's members */
 } RhCollectiveRoles;
 
-/* RH_ERROR_INPUT when a rank calls a group of which it is no member or a member does not call it,
- * when ranks of one role meet other roles than the rest of it, and when there is too much to look
- * at. */
+/* Finds the sets of roles of all groups. RH_ERROR_INPUT when a rank calls a group of which it is no
+ * member, when a member does not call it, when ranks of one role share a group with different
+ * roles, and when there are too many ranks to check. */
 RhCollectiveRoles *rh_collective_roles_new(const RhProgram *p, GError **error);
 void rh_collective_roles_free(RhCollectiveRoles *meetings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCollectiveRoles, rh_collective_roles_free)
@@ -29,12 +31,12 @@ static inline const RhCollectiveRole *rh_collective_role(const RhCollectiveRoles
 {
     return &g_array_index(m->meetings, RhCollectiveRole, i);
 }
-/* Role number i (0 .. roles_count - 1) of a meeting. */
+/* Returns role number i (0 .. roles_count - 1) of a set. */
 static inline int32_t rh_role_of_collective(const RhCollectiveRoles *m,
                                             const RhCollectiveRole *meeting, int32_t i)
 {
     return g_array_index(m->roles, int32_t, meeting->roles_first + i);
 }
-/* The next task at or after `from`, counted over the program, in which the role calls the group;
- * -1 when there is none. */
+/* Returns the next task at or after `from` (an index into the program's tasks) in which the role
+ * calls the group; -1 when there is none. */
 int32_t rh_role_next_call(const RhProgram *p, int32_t role, int32_t group, int32_t from);

@@ -1,12 +1,12 @@
 #pragma once
-/* What every GPU of a run did when: passes of micro-batches and the waits between and inside them, booked
- * as the rehearsal books them (RhPerformer.wait_s); and the chain of tasks that the step's end hung on. */
+/* Timeline of every GPU of a run: passes of micro-batches and the waits between and inside them,
+ * classified as in RhPerformer.wait_s; and the critical path of the simulated step. */
 #include "sim/task_intervals.h"
 
 typedef enum {
-    RH_PIECE_IDLE, /* no kernel of any pass: `wait` says why */
+    RH_PIECE_IDLE, /* no kernel runs: `wait` is the reason */
     RH_PIECE_FORWARD,
-    RH_PIECE_BACKWARD, /* what it recomputes included */
+    RH_PIECE_BACKWARD, /* including recomputation */
     RH_PIECE_OPTIMIZER,
     RH_PIECE_OTHER, /* kernels of no micro-batch */
     RH_PIECE_LAST,
@@ -17,26 +17,26 @@ typedef struct {
     bool late;          /* idle because another member of a collective came later: a straggler */
     int32_t microbatch; /* -1 = none */
     double t_start_s, t_end_s;
-    /* inside the pass, between its kernels; nothing of RH_PIECE_IDLE */
+    /* waits between the kernels of the pass; 0 for RH_PIECE_IDLE */
     double wait_s[RH_WAIT_LAST];
-    double late_s;      /* what of wait_s was waiting for members that came later */
-    double recompute_s; /* of its kernels, those that compute once more what was not kept */
+    double late_s;      /* part of wait_s spent waiting for stragglers */
+    double recompute_s; /* time of kernels that recompute activations */
 } RhGpuSegment;
 
-/* What the end of the step hung on: tasks of a performer, each begun when the one before had ended. */
+/* A task of the critical path: it began when the one before it had ended. */
 typedef struct {
     int32_t performer;
-    /* what it is booked on: RH_WAIT_COMPUTE of kernels, a transfer's name of messages, ... */
+    /* RH_WAIT_COMPUTE for a kernel, the kind of transfer for a message, ... */
     RhWait wait;
     double t_start_s, t_end_s;
 } RhCriticalStep;
 
 typedef struct {
     GPtrArray *passes; /* [performer]: GArray of RhGpuSegment in order of time, without gaps */
-    GArray *chain;     /* RhCriticalStep in order of time */
+    GArray *chain;     /* RhCriticalStep, in order of time */
 } RhGpuTimeline;
 
-/* Needs a run with a timeline. */
+/* Builds the timeline of a run that recorded its tasks (RhEngineOptions.timeline). */
 RhGpuTimeline *rh_gpu_timeline_new(const RhTaskIntervals *spans);
 void rh_gpu_timeline_free(RhGpuTimeline *timeline);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhGpuTimeline, rh_gpu_timeline_free)

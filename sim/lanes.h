@@ -1,24 +1,24 @@
 #pragma once
-/* The table of lanes, and the table of what waiting is called: RhLane (sim/program.h) and RhWait
- * (sim/run.h) are made of them, and reports and `explain` read them.
+/* Tables of lanes and of reasons to wait: RhLane (sim/program.h) and RhWait (sim/run.h) are
+ * generated from them; reports and `explain` read them.
  *
- * ROW(what follows RH_LANE_, name, what follows RH_WAIT_: on what idle compute is booked that a
- * collective on this lane ends). Streams have no row: what they end is booked on COLLECTIVES,
- * MESSAGES, OTHERS and HOST. */
+ * ROW(suffix of RH_LANE_, name, suffix of RH_WAIT_: the reason that is recorded when compute is
+ * idle until a collective on this lane ends). Streams have no row: waits for them are recorded as
+ * COLLECTIVES, MESSAGES, OTHERS and HOST. */
 #define RH_LANES(ROW)                                                                              \
-    ROW(COMPUTE, "compute", TP) /* kernels; a collective among them is tensor parallelism's */     \
+    ROW(COMPUTE, "compute", TP) /* kernels; a collective on it counts as tensor parallel */        \
     ROW(TP, "tp", TP)           /* tensor-parallel collectives */                                  \
     ROW(CP, "cp", CP)                                                                              \
     ROW(EP, "ep", EP)                                                                              \
     ROW(DP, "dp", DP)         /* gradient reduction */                                             \
-    ROW(GATHER, "gather", DP) /* parameter gathering (ZeRO, FSDP): a stream of its own */          \
-    ROW(TIED, "tied", TIED)   /* gradients of one matrix on two stages */                          \
-    ROW(NORM, "norm", NORM)   /* of all gradients */                                               \
+    ROW(GATHER, "gather", DP) /* parameter all-gather (ZeRO, FSDP), on its own stream */           \
+    ROW(TIED, "tied", TIED)   /* sum of a tied matrix's gradients over two stages */               \
+    ROW(NORM, "norm", NORM)   /* norm of all gradients */                                          \
     ROW(SEND_NEXT, "send-next", PIPELINE_TRANSFER) /* activations out */                           \
     ROW(RECV_PREV, "recv-prev", PIPELINE_TRANSFER)                                                 \
     ROW(SEND_PREV, "send-prev", PIPELINE_TRANSFER) /* gradients out */                             \
     ROW(RECV_NEXT, "recv-next", PIPELINE_TRANSFER)                                                 \
-    /* Where the model turns at the last stage and runs back up */                                 \
+    /* Lanes of the second half of a V-shaped schedule, which runs back from the last stage */     \
     ROW(TURNED_SEND_PREV, "turned-send-prev", PIPELINE_TRANSFER) /* activations out */             \
     ROW(TURNED_RECV_NEXT, "turned-recv-next", PIPELINE_TRANSFER)                                   \
     ROW(TURNED_SEND_NEXT, "turned-send-next", PIPELINE_TRANSFER) /* gradients out */               \
@@ -26,9 +26,9 @@
     ROW(COPY_IN, "copy-in", COPY)                                                                  \
     ROW(COPY_OUT, "copy-out", COPY)
 
-/* ROW(what follows RH_WAIT_, name, its source in a tree of costs, is it communication?) */
+/* ROW(suffix of RH_WAIT_, name, source in a cost tree, whether it is communication) */
 #define RH_WAITS(ROW)                                                                              \
-    ROW(COMPUTE, "compute", "", false) /* not waiting: kernels ran */                              \
+    ROW(COMPUTE, "compute", "", false) /* no wait: kernels run */                                  \
     ROW(STRETCH, "SMs held by communication",                                                      \
         "kernels run at (sms - held) / sms beside communication", false)                           \
     ROW(TP, "tensor parallel", "tensor-parallel collectives on the critical path", true)           \
@@ -46,5 +46,5 @@
     ROW(OTHERS, "other ranks", "waiting for ranks that take part", false)                          \
     ROW(HOST, "host", "work of the host that nothing hides", false)                                \
     ROW(JITTER, "jitter", "order statistics: kernels wait for the slower ones of unequal ranks",   \
-        false) /* a folded run's */                                                                \
+        false) /* of folded runs only */                                                           \
     ROW(END, "end of step", "done early: waiting for the slowest rank", false)

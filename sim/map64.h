@@ -1,6 +1,6 @@
 #pragma once
-/* A hash map from 64-bit keys to small integers, for counting and naming colours. Never iterated,
- * so that no order can come from it. */
+/* Hash map from 64-bit keys to small integers, for counting and naming colours. It cannot be
+ * iterated, so no result can depend on hash order. */
 #include <glib.h>
 #include <stdint.h>
 
@@ -30,7 +30,7 @@ RhMap64 *rh_map64_new(void);
 void rh_map64_free(RhMap64 *map);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMap64, rh_map64_free)
 void rh_map64_clear(RhMap64 *map);
-/* The value of key; a new key gets `fresh`. */
+/* Returns a pointer to the value of key; a new key gets the value `fresh`. */
 int32_t *rh_map64_at(RhMap64 *map, uint64_t key, int32_t fresh);
-/* The value of key, or -1. */
+/* Returns the value of key, or -1. */
 int32_t rh_map64_get(const RhMap64 *map, uint64_t key);

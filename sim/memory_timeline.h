@@ -1,7 +1,7 @@
 #pragma once
-/* What a GPU's fast memory holds over a step as it was performed, by use: the ledger's allocations and
- * frees (sim/ledger.h) in program order, each when its task began or, where one before it in that order began later,
- * then. */
+/* Memory in use on a GPU over a simulated step, by use: the ledger's allocations and frees
+ * (sim/ledger.h) in program order. Each takes effect when its task begins, but not before the ones
+ * that precede it in program order. */
 #include "sim/task_intervals.h"
 
 typedef struct {
@@ -9,7 +9,8 @@ typedef struct {
     double bytes[RH_MEMORY_LAST]; /* by RhMemoryUse, from t_s on */
 } RhMemorySample;
 
-/* Every moment at which something changed, RhMemorySample in order of time; two of one time where more was held between
- * changes of that time. The fullest holds what the ledger says. Caller unrefs. */
+/* Returns the samples of a performer, RhMemorySample in order of time: one for every time at which
+ * memory changes, and a second one of the same time when more was in use between the changes of
+ * that time. The largest sample equals the ledger's peak. Caller unrefs. */
 GArray *rh_memory_timeline_new(const RhTaskIntervals *spans, int32_t performer);
 double rh_memory_sample_bytes(const RhMemorySample *held);

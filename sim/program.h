@@ -1,24 +1,25 @@
 #pragma once
-/* The program: typed tasks on lanes of roles, plain data. Strategies write it; the critical path, the
- * SimGrid rehearsal and the MPI performer read it.
+/* The program: typed tasks on lanes of roles, plain data. Strategies write it; the critical path,
+ * the SimGrid rehearsal and the MPI performer read it.
  *
- * - A *rank* is one device's share of the job: 0 .. ranks_count-1. The rank -> GPU map is
- *   `gpu_of_rank` (NULL = identity).
+ * - A *rank* is one device's share of the job: 0 .. ranks_count - 1. `gpu_of_rank` maps ranks to
+ *   GPUs (NULL = identity).
  * - A *role* is a strided box of ranks that run the same tasks (a pipeline stage, typically).
  * - A *group* is a strided pattern: the group of rank r holds the ranks that differ from r only
- *   along its spans. Members are numbered with spans[0] fastest. Unfolding is arithmetic; nothing
- *   is listed per rank. A group may bring roles together: then all its ranks of one role meet the
- *   same roles, and these make the same calls of it (operation, bytes, algorithm) in one order.
+ *   along its spans. Members are numbered with spans[0] fastest. Nothing is listed per rank;
+ *   members are computed. A group may span several roles: then all ranks of a role share their
+ *   groups with the same roles, and these make the same calls (operation, bytes, algorithm) in one
+ *   order.
  * - A role's tasks are listed in program order. Lanes are in-order queues (a CUDA stream each): a
  *   task starts when its predecessors (explicit, same role) and the task before it on its lane are
  *   done.
- * - COLLECTIVE starts when every member of the group has reached it, and ends for all together.
- *   SEND and its RECV start when both have been reached and end together.
+ * - A COLLECTIVE starts when every member of the group has reached it, and ends for all together.
+ *   A SEND and its RECV start when both have been reached, and end together.
  * - Memory is a separate list per role, in program order: the peak is a property of the program,
  *   not of time.
  *
  * Storage is flat arrays and indices (CSR). A role's tasks, and a task's predecessors, are
- * contiguous. Plain data: read the fields; write with the rh_program_add_* functions. */
+ * contiguous. Read the fields directly; write with the rh_program_add_* functions. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,8 +49,9 @@ typedef enum {
 } RhLane;
 #define RH_LANE_BIT(lane) (UINT32_C(1) << (lane))
 
-/* Lanes from RH_LANE_LAST on are *streams* without a meaning of their own, "stream 1" and so on: of
- * programs that others made. Kernels there are the host's, and no SMs are taken from them. */
+/* Lanes from RH_LANE_LAST on are *streams* without a fixed meaning, named "stream 1" and so on, for
+ * programs from files. Kernels on them run on the host, so SMs held by communication do not slow
+ * them. */
 #define RH_STREAMS_MAX 128
 #define RH_LANES_MAX   (RH_LANE_LAST + RH_STREAMS_MAX)
 
@@ -73,7 +75,7 @@ typedef enum {
     RH_ALGO_LAST,
 } RhAlgo;
 
-/* What the task belongs to, for reports. */
+/* Phase of the step that a task belongs to, for reports. */
 typedef enum {
     RH_PHASE_NONE,
     RH_PHASE_FORWARD,
@@ -98,7 +100,7 @@ typedef enum {
     RH_MEMORY_LAST,
 } RhMemoryUse;
 
-/* Where bytes lie: each tier has a capacity and a ledger of its own. */
+/* Memory tier in which bytes lie. Each tier has its own capacity and its own ledger. */
 typedef enum {
     RH_MEMORY_TIER_HBM,
     RH_MEMORY_TIER_HOST,
@@ -109,7 +111,7 @@ typedef enum {
 typedef struct {
     uint8_t kind, lane, phase; /* RhTaskKind, RhLane, RhPhase */
     uint8_t op, algo;          /* COLLECTIVE */
-    uint8_t from, to; /* COPY: RhMemoryTier, of the rank's own GPU and node; not the same */
+    uint8_t from, to;          /* COPY: two different RhMemoryTiers of the rank's own GPU or node */
     uint8_t preds_count;
     int16_t layer;      /* -1 = none */
     int32_t microbatch; /* -1 = none */
@@ -120,25 +122,25 @@ typedef struct {
     int32_t peer_task;   /* SEND/RECV: the matching task (in the peer's role) */
     int32_t peer_delta;  /* SEND/RECV: peer rank = rank + peer_delta */
     int32_t preds_first; /* into preds */
-    int32_t volumes;     /* all-to-all: 0 as much to every member, else 1 + index into volumes */
-    double bytes; /* COLLECTIVE: the whole buffer (all-reduce: n; reduce-scatter: input; all-gather:
-                     output; all-to-all: sum a rank sends, its own part included, and what the
-                     shares of its volumes are of; shift: what a member sends); SEND/RECV/COPY:
-                     message */
+    int32_t volumes;     /* all-to-all: 0: even, else 1 + index into volumes */
+    /* COLLECTIVE: the whole buffer (all-reduce: n; reduce-scatter: input; all-gather: output;
+     * all-to-all: sum that a rank sends, its own part included, of which the shares of its volumes
+     * are fractions; shift: what a member sends); SEND/RECV/COPY: message */
+    double bytes;
 } RhTask;
 
-/* How uneven an all-to-all of n members is: n shares, member i sending shares[j] of the bytes to
- * member j whoever i is, or n x n, member i sending shares[i * n + j]. Experts with unlike loads
- * are such; a rank's shares need not add up to 1. What is nothing is not sent.
- * Or that it is even and takes tokens to experts, of which member i has the i-th part: a token that
- * several members are sent may go to their node once. */
+/* Volumes of an all-to-all of n members: either n shares, where every member sends shares[j] of the
+ * bytes to member j, or n x n, where member i sends shares[i * n + j]. Experts with different loads
+ * need these; a rank's shares need not add up to 1, and empty messages are not sent. Or, with
+ * `routing`, an even all-to-all of tokens to experts, of which member i holds the i-th part: a
+ * token for several members of a node may then be sent to the node only once. */
 typedef struct {
     int32_t first, count; /* into shares */
-    RhRouting routing;    /* experts 0: shares */
+    RhRouting routing;    /* experts == 0: the shares apply */
 } RhVolumes;
 
-/* Kernels run back to back as one task. `seconds` >= 0 overrides the device (timed waits, imported
- * traces). */
+/* Kernels that run back to back as one task. `seconds` >= 0 overrides the device's time (timed
+ * waits, imported traces). */
 typedef struct {
     int32_t first, count; /* into kernels */
     double seconds;       /* -1: from the device */
@@ -154,9 +156,9 @@ typedef struct {
     int32_t size; /* product of extents */
     int32_t spans_count;
     RhStride spans[RH_STRIDES_MAX];
-    /* The span's places begin again after so many ranks; what does not fit into as many stands in no
-     * group. 0: stride * extent, which leaves nobody out. First and last of p stages that are s
-     * apart: {(p - 1) s, 2}, again after p s. */
+    /* Period of each span in ranks: its pattern repeats after so many. Ranks that the pattern does
+     * not cover belong to no group. 0: stride * extent, which covers every rank. The first and the
+     * last of p stages that are s ranks apart: {(p - 1) s, 2} with period p s. */
     int32_t periods[RH_STRIDES_MAX];
 } RhGroup;
 
@@ -190,38 +192,37 @@ typedef struct {
     GPtrArray *labels;         /* owned char* */
     GHashTable *label_of_text; /* while building: text -> index + 1 */
     int32_t ranks_count;
-    int32_t *gpu_of_rank; /* owned; NULL = identity */
-    double kernel_gap_s;  /* framework overhead after each kernel: launch gaps, host-bound floor */
+    int32_t *gpu_of_rank;   /* owned; NULL = identity */
+    double kernel_gap_s;    /* framework overhead after each kernel: launch gap */
     const char *gap_source; /* interned */
 } RhProgram;
 
-/* --- building. Begin a role, add its tasks in program order, end it; roles are built one after
- * another. --- */
+/* --- building: begin a role, add its tasks in program order, end it; one role after another --- */
 RhProgram *rh_program_new(int32_t ranks_count);
 void rh_program_free(RhProgram *program);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhProgram, rh_program_free)
-int32_t rh_program_label(RhProgram *p, const char *text); /* interned: same text, same index */
+int32_t rh_program_label(RhProgram *p, const char *text); /* same text, same index */
 int32_t rh_program_add_bundle(RhProgram *p, const RhKernel *kernels, int32_t count);
-/* Returns what RhTask.volumes wants. */
+/* Add volumes or a routing; return the value for RhTask.volumes. */
 int32_t rh_program_add_volumes(RhProgram *p, const double *shares, int32_t count);
 int32_t rh_program_add_routing(RhProgram *p, const RhRouting *routing);
-int32_t rh_program_add_wait(RhProgram *p, double seconds); /* a bundle that takes this long */
+int32_t rh_program_add_wait(RhProgram *p, double seconds); /* bundle of fixed duration */
 int32_t rh_program_add_group(RhProgram *p, const char *label, const RhStride *spans, int32_t count);
-/* Span k of the group begins again after so many ranks. */
+/* Sets the period of one of the group's spans, in ranks. */
 void rh_program_space_group(RhProgram *p, int32_t group, int32_t span, int32_t period);
 int32_t rh_program_begin_role(RhProgram *p, const char *label, int32_t first_rank,
                               const RhStride *spans, int32_t count);
-/* Copies *task (role, preds fields are filled in) with its predecessors; returns its index. -1
- * entries in preds are skipped. */
+/* Adds a copy of *task with its predecessors (role and preds fields are filled in) and returns its
+ * index. Entries of -1 in preds are skipped. */
 int32_t rh_program_add_task(RhProgram *p, RhTask task, const int32_t *preds, int32_t preds_count);
-/* Takes effect before the next task added. */
+/* Adds an allocation (bytes > 0) or free (< 0) that takes effect before the next task added. */
 void rh_program_add_memory(RhProgram *p, RhMemoryTier tier, RhMemoryUse use, double bytes);
 void rh_program_end_role(RhProgram *p);
-/* Joins a send to its receive, after both were added. */
+/* Matches a send with its receive, after both were added. */
 void rh_program_match(RhProgram *p, int32_t send, int32_t recv);
-/* Every invariant above: indices in range, sends matched with opposite deltas and equal bytes,
- * peers in the right role, same group members run the same collectives, no cycle (lanes, preds,
- * matches, collectives). RH_ERROR_INPUT. */
+/* Checks every invariant above: indices in range, sends matched with opposite deltas and equal
+ * bytes, peers in the right role, same group members run the same collectives, no cycle (lanes,
+ * preds, matches, collectives). RH_ERROR_INPUT. */
 bool rh_program_check(const RhProgram *p, GError **error);
 
 /* --- arithmetic --- */
@@ -237,14 +238,15 @@ static inline const RhGroup *rh_program_group(const RhProgram *p, int32_t i)
 {
     return &g_array_index(p->groups, RhGroup, i);
 }
-/* The task's shares, and how many; NULL where all are alike. */
+/* Returns the task's shares and their number; NULL where the volumes are even. */
 static inline const double *rh_task_shares(const RhProgram *p, const RhTask *t, int32_t *count)
 {
     const RhVolumes *v = t->volumes ? &g_array_index(p->volumes, RhVolumes, t->volumes - 1) : NULL;
     *count = v ? v->count : 0;
     return *count > 0 ? &g_array_index(p->shares, double, v->first) : NULL;
 }
-/* Which experts the task's tokens go to; NULL where it sends none, or each as often as it is asked. */
+/* Returns the routing of the task's tokens to experts; NULL where it sends none, or sends a token
+ * to every member separately. */
 static inline const RhRouting *rh_task_routing(const RhProgram *p, const RhTask *t)
 {
     const RhVolumes *v = t->volumes ? &g_array_index(p->volumes, RhVolumes, t->volumes - 1) : NULL;
@@ -254,43 +256,45 @@ static inline int32_t rh_program_gpu(const RhProgram *p, int32_t rank)
 {
     return p->gpu_of_rank ? p->gpu_of_rank[rank] : rank;
 }
-/* Rank number i (0 .. ranks_count-1) of a role. */
+/* Returns rank number i (0 .. ranks_count - 1) of a role. */
 int32_t rh_role_rank(const RhRole *role, int32_t i);
-/* After how many ranks span k of the group begins again. */
+/* Returns the period of span k in ranks. */
 static inline int64_t rh_group_period(const RhGroup *g, int32_t k)
 {
     return g->periods[k] > 0 ? g->periods[k] : (int64_t)g->spans[k].stride * g->spans[k].extent;
 }
-/* The rank's place among the members of its group, and member 0; -1 when it stands in none. */
+/* Returns the rank's place among the members of its group, and member 0 in *first; -1 when the rank
+ * is in no group. */
 int32_t rh_group_place(const RhGroup *group, int32_t rank, int32_t *first);
-/* Ranks of the group that holds `rank`, in member order, into out[size]; returns rank's own
- * position, -1 as above. */
+/* Lists the ranks of the group that contains `rank` in member order into out[size]; returns the
+ * rank's own place, -1 when it is in no group. */
 int32_t rh_group_members(const RhGroup *group, int32_t rank, int32_t *out);
-/* Lanes to make room for: the named ones, and streams up to the last that is used. */
+/* Returns the number of lanes to allocate: the named ones, and streams up to the last one used. */
 int32_t rh_program_lanes(const RhProgram *p);
-/* role of every rank, ranks_count entries, caller frees; -1 where none. */
+/* Returns the role of every rank (ranks_count entries, -1 where none); caller frees. */
 int32_t *rh_program_role_of_rank(const RhProgram *p);
-/* Have both the same ranks in the same roles and groups, and each GPU by its rank? */
+/* Returns whether both programs have the same ranks in the same roles and groups, on the same GPUs.
+ */
 bool rh_program_same_places(const RhProgram *a, const RhProgram *b);
 
-/* Of a bundle's seconds, those of kernels that arithmetic bounds, and that memory bounds; the rest
- * are gaps. Seconds that were given, not priced, are the first kernel's, or arithmetic's. */
+/* Seconds of a bundle in kernels bound by compute and bound by memory; the rest are gaps. A fixed
+ * duration counts as its first kernel's bound, or as compute without kernels. */
 typedef struct {
     double compute_s, memory_s;
 } RhBoundTimes;
 RhBoundTimes rh_bundle_bounds(const RhProgram *p, const RhDevice *device, int32_t bundle);
 
-/* Seconds of a bundle on a device: kernels plus a gap after each. */
+/* Returns the seconds of a bundle on a device: kernels plus a gap after each. */
 double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bundle);
 
-/* --- files. JSON round-trips exactly (rehearse.program/1); GOAL is the text form of LogGOPSim /
- * ATLAHS, one rank per block, collectives expanded into their sends and receives (export only;
- * refuses more than 1,024 ranks). --- */
+/* --- files: JSON round-trips exactly (rehearse.program/1); GOAL is the text form of LogGOPSim and
+ * ATLAHS, one rank per block, collectives expanded into sends and receives (export only; at most
+ * 1,024 ranks) --- */
 char *rh_program_to_json(const RhProgram *p);
 RhProgram *rh_program_from_json(RhJson *doc, GError **error); /* checked */
 char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError **error);
 
-/* "tp"; "stream 3" of a stream. lane < RH_LANES_MAX. */
+/* Returns a lane's name, "tp" or "stream 3"; requires lane < RH_LANES_MAX. */
 const char *rh_lane_name(int32_t lane);
 const char *rh_op_name(RhOp op);
 const char *rh_algo_name(RhAlgo algo);

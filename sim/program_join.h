@@ -1,25 +1,26 @@
 #pragma once
-/* Several programs as one: what performs a program then performs jobs that share a fabric.
+/* Joins several programs into one, so that whatever performs a program can perform jobs that share
+ * a fabric.
  *
- * Every part keeps its roles, groups, tasks and ranks, numbered on from those of the parts before;
- * ranks between two parts belong to nobody, so that the strided patterns of groups stay true.
- * Kernels become waits of the time they take on the device, and memory is left out: the parts tell
- * both. */
+ * Every part keeps its roles, groups, tasks and ranks, renumbered to follow those of the parts
+ * before. Rank numbers between two parts may be unused, so that the strided patterns of groups stay
+ * valid. Kernels become waits of their duration on the device, and memory is left out: both are in
+ * the parts' own programs. */
 #include "sim/program.h"
 
 typedef struct {
     const RhProgram *program;
-    const int32_t *gpu_of_rank; /* one per rank; NULL: as the program says */
+    const int32_t *gpu_of_rank; /* one per rank; NULL: the program's own map */
 } RhJoinPart;
 
-/* Where a part went. */
+/* Index ranges of a part in the joined program. */
 typedef struct {
     int32_t ranks_first, ranks_count;
     int32_t roles_first, roles_count;
     int32_t tasks_first;
 } RhJoined;
 
-/* The joined program, and in out[count] where the parts are. RH_ERROR_INPUT when their ranks are
- * too many to number. */
+/* Returns the joined program, and in out[count] the index ranges of its parts. RH_ERROR_INPUT when
+ * they have too many ranks to number. */
 RhProgram *rh_program_join(const RhJoinPart *parts, int32_t count, const RhDevice *device,
                            RhJoined *out, GError **error);

@@ -1,27 +1,31 @@
 #pragma once
-/* Ranks that stand alike by construction: blocks of them in a row on a node, as tensor groups are.
+/* Finds blocks of consecutive ranks on a node that are equivalent by construction, as
+ * tensor-parallel groups are.
  *
- * Turning every block by one place takes ranks to ranks, and where that takes the program to itself
- * and the platform too, ranks of a block, their flows and the links at their places form *orbits*.
- * One of each is enough to list: what is at the first place. */
+ * Rotating every block by one place permutes the ranks. Where this maps the program and the
+ * platform to themselves, the ranks of a block, their flows and the links at their places form
+ * *orbits*. Only the member of each orbit at the first place has to be listed. */
 #include <glib.h>
 #include <stdint.h>
 
 #include "platforms/platform.h"
 #include "sim/program.h"
 
-/* Ranks of a block, 1 where there are none: as many as all used groups allow that hold neighbours,
- * if each of the others holds one place of its blocks, roles consist of whole blocks, and blocks
- * lie on GPUs with a NIC each or one for all. Messages are not looked at. */
+/* Returns the ranks per block, 1 where there are no blocks: the largest size that all used groups
+ * with neighbouring members allow, provided that every other group contains one place of each of
+ * its blocks, roles consist of whole blocks, and blocks lie on GPUs with one NIC each or one NIC
+ * for all. Messages are not considered. */
 int32_t rh_blocks_find(const RhProgram *p, const RhPlatform *platform, const int32_t *role_of_rank,
                        const bool *group_used);
-/* Ranks of a block of which the group holds one place each, where its own traffic alone counts: as
- * many as its strides allow. 1 where the role does not consist of whole ones. */
+/* Returns the ranks per block where the group contains one place of each block and only its own
+ * traffic matters: the largest size that its strides allow. 1 where the role does not consist of
+ * whole blocks. */
 int32_t rh_blocks_beside(const RhProgram *p, const RhPlatform *platform, const RhGroup *group,
                          const RhRole *role);
-/* Does a group hold whole blocks? Else one place of each. */
+/* Returns whether a group consists of whole blocks; otherwise it has one place of each. */
 bool rh_blocks_whole(const RhGroup *group, int32_t block);
-/* The member that comes to stand where `member` of a group of whole blocks stood. */
+/* Returns the member that takes the place of `member` when every block of the group is rotated by
+ * one. */
 int32_t rh_blocks_turned(const RhGroup *group, int32_t block, int32_t member);
-/* The greatest; a, where b is 0. */
+/* Returns the greatest common divisor; a when b is 0. */
 int32_t rh_common_divisor(int32_t a, int32_t b);

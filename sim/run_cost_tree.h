@@ -1,16 +1,17 @@
 #pragma once
-/* A run as a tree of costs: where the step of a mean rank goes. */
+/* Makes a cost tree of a run: where the step time of the mean rank goes. */
 #include "base/cost.h"
 #include "platforms/devices/power.h"
 #include "sim/run.h"
 
-/* Terms for kernels, by the phases that ran any, and for every kind of wait; they sum to the run's
- * step, the root says `step_time_s`. Caller frees. */
+/* Returns terms for kernels by phase and for every reason to wait; they sum to the run's step, and
+ * the root states `step_time_s`. Caller frees. */
 RhCost *rh_run_costs(const RhRun *run, double step_time_s);
-/* Compute and its phases, as rh_run_costs adds them: a term for every phase that has kernels. */
+/* Adds the compute term with one child for every phase that has kernels, as rh_run_costs does. */
 void rh_run_costs_add_kernels(RhCost *root, double compute_s, const double kernel_s[RH_PHASE_LAST]);
-/* What the mean rank's device did in a step, for its power; sums to the run's step. Waiting for a
- * collective or a message is communication, everything else without a kernel is idle. */
+/* Returns how the mean rank's device spent a step, for its power; sums to the run's step. Waiting
+ * for a collective or a message counts as communication, all other time without a kernel as idle.
+ */
 RhPowerTimes rh_run_power_times(const RhRun *run);
-/* FLOPs of the kernels that the mean rank ran. */
+/* Returns the FLOPs of the mean rank's kernels. */
 double rh_run_mean_flops(const RhRun *run);

@@ -1,13 +1,14 @@
 #pragma once
-/* The spans of a run's timeline, found by performer and task. Everything but the index is borrowed. */
+/* Index of a run's timeline by performer and task. The program and the run are borrowed. */
 #include "sim/run.h"
 
 typedef struct {
     const RhProgram *p;
     const RhRun *run;
-    int32_t **first;     /* [performer][task - role's first]: its span of the first step, or -1 */
-    int32_t *next;       /* [span]: the same task's span of the next step, or -1 */
-    GArray **spans;      /* [performer]: int32_t spans in the order they were recorded */
+    /* [performer][task - role's first]: its interval of the first step, or -1 */
+    int32_t **first;
+    int32_t *next;       /* [interval]: the same task's interval of the next step, or -1 */
+    GArray **spans;      /* [performer]: int32_t intervals in the order of recording */
     int32_t *of_role;    /* [role]: a performer of it, or -1 */
     GHashTable *of_rank; /* rank -> performer + 1 */
 } RhTaskIntervals;
@@ -29,7 +30,8 @@ static inline const RhRole *rh_task_intervals_role(const RhTaskIntervals *x, int
 {
     return rh_program_role(x->p, rh_task_intervals_performer(x, performer)->role);
 }
-/* "stage 3". */
+/* Returns the name of the performer's role, such as "stage 3". */
 const char *rh_task_intervals_role_name(const RhTaskIntervals *x, int32_t performer);
-/* The performer at the other end of a SEND or RECV, or one that stands for it; -1: none was performed. */
+/* Returns the performer at the other end of a SEND or RECV, or the one that represents it; -1 when
+ * none was simulated. */
 int32_t rh_task_intervals_peer(const RhTaskIntervals *x, int32_t performer, const RhTask *message);

@@ -1,16 +1,17 @@
 #pragma once
-/* Copies between tiers of memory: which links one crosses, and how fast it is alone. */
+/* Copies between tiers of memory: the links that one crosses, and its speed on idle links. */
 #include "platforms/platform.h"
 #include "sim/program.h"
 
 #define RH_COPY_LINKS_MAX 2
 
-/* Links of a COPY on this GPU, in order; returns how many. Out of HBM and into it over the host
- * link, to the drives and from them over theirs, between HBM and drives over both. */
+/* Lists the links that a COPY on this GPU crosses, in order, and returns their number: the host
+ * link between HBM and host memory, the link of the drives between host memory and NVMe, both
+ * between HBM and NVMe. */
 int rh_copy_route(const RhPlatform *platform, const RhTask *copy, int32_t gpu,
                   RhLink links[RH_COPY_LINKS_MAX]);
-/* Of its slowest link. */
+/* Returns the bandwidth of the copy's slowest link in bytes/s. */
 double rh_copy_bytes_per_s(const RhPlatform *platform, const RhTask *copy, int32_t gpu);
-/* Has the platform all tiers that the program copies to and from? RH_ERROR_INPUT names what is
- * missing. */
+/* Checks that the platform has all tiers that the program copies between. RH_ERROR_INPUT names the
+ * missing one. */
 bool rh_copies_possible(const RhProgram *p, const RhPlatform *platform, GError **error);

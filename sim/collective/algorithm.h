@@ -1,68 +1,73 @@
 #pragma once
-/* One algorithm, as its file in this folder tells it: a row of data and two functions, one that
- * makes its steps and one that says what they cost. Only this folder includes it. */
+/* Interface of a collective algorithm: its file in this folder defines a row of data with two
+ * functions, one that makes its steps and one that states their cost. Private to this folder. */
 #include "sim/collective/collective.h"
 #include "sim/collective/rings.h"
 
 /* --- making steps --- */
 
-/* Links move at the pace of collectives. What kernels with a pace of their own send (RhRouting) is put on
- * them as so many bytes, for each of its own, as take as long. */
+/* Factors on bytes inside a node and between nodes. Links are simulated at the bandwidth of
+ * collectives; kernels with another efficiency (RhRouting) put proportionally more or fewer bytes
+ * on them to take the right time. */
 typedef struct {
     double inside, between; /* nodes */
 } RhLinkBytes;
-/* 1 and 1 where `routing` or `platform` is NULL, or the pace is the collectives'. */
+/* Returns the factors; 1 and 1 where `routing` or `platform` is NULL, or the kernels have no
+ * efficiency of their own. */
 RhLinkBytes rh_link_bytes(const RhRouting *routing, const RhPlatform *platform);
 
 typedef struct {
     RhSchedule *schedule;
     int32_t members;
     double chunk_bytes;
-    const double *shares; /* of an uneven all-to-all, of each member or pair; else NULL */
+    const double *shares; /* uneven all-to-all: per member or per pair; else NULL */
     int32_t shares_count;
-    int32_t per_node; /* members per node when every node holds as many and they stand together;
-                         else 0 */
+    /* members per node if all nodes hold equally many, numbered consecutively; else 0 */
+    int32_t per_node;
     int32_t nodes;
-    const RhRings *rings; /* over a mesh; NULL: as members are numbered; borrowed */
-    double node_frac; /* of an all-to-all's bytes for a node those that go there, if what several
-                         members there are to have goes once; 1: all of them */
+    const RhRings *rings; /* rings over a mesh; NULL: in member order; borrowed */
+    /* all-to-all: fraction of the bytes for a node that is sent when a token for several members of
+     * the node is sent once; 1: all */
+    double node_frac;
     const int32_t *node_of; /* NULL: all on one; borrowed */
     RhLinkBytes link;
 } RhScheduleBuilder;
 
-/* Cuts the buffer into this many chunks; owner of chunk c is member c % members until a generator
- * says otherwise. */
+/* Divides the buffer into `count` chunks; the owner of chunk c is member c % members unless a
+ * generator changes it. */
 void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count);
-/* The chunks of an all-to-all: one for each pair. */
+/* Divides the buffer of an all-to-all into one chunk for each pair of members. */
 void rh_schedule_pairs(RhScheduleBuilder *b);
-/* node_frac, over nodes of as many members each; 1 where `routing` is NULL or `nodes` 0. */
+/* Returns node_frac for nodes with equally many members; 1 where `routing` is NULL or `nodes` is 0.
+ */
 double rh_node_frac(const RhRouting *routing, int32_t members, int32_t nodes);
 void rh_schedule_round(RhScheduleBuilder *b, int32_t repeat);
-/* A flow of the latest round: chunks [first, first + count), the same in every repetition. */
+/* Adds a flow to the latest round: chunks [first, first + count), the same in every repetition. */
 void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t first, int32_t count,
                       bool reduce);
-/* The same, moving by `shift` chunks a repetition within [wrap_first, wrap_first + wrap_count). */
+/* Adds a flow whose chunks advance by flow.chunk_shift per repetition within [wrap_first,
+ * wrap_first + wrap_count). */
 void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
 
-/* --- at what pace --- */
+/* --- rates of protocols --- */
 
-/* What a protocol of the platform makes of steps, beside its one line: so much later, and every byte as long on
- * the wire as so many. */
+/* Effect of a NCCL protocol relative to the platform's fitted line: seconds added to the launch and
+ * to each step, and bytes on the wire per byte of payload. */
 typedef struct {
     double launch_more_s, step_more_s, wire;
 } RhProtocolRate;
-/* That of the platform's line. */
+/* No change to the platform's line. */
 #define RH_PACE_OF_LINE ((RhProtocolRate){.wire = 1})
 
 typedef struct RhAlgorithm RhAlgorithm;
-/* RH_PACE_OF_LINE for a row without a protocol, and where the platform (NULL: none) has none of its. */
+/* Returns the rate of a row's protocol; RH_PACE_OF_LINE for a row without a protocol, and where the
+ * platform (may be NULL) lacks it. */
 RhProtocolRate rh_protocol_rate(const RhAlgorithm *row, RhOp op, int32_t members, bool between,
                                 const RhPlatform *platform);
 
 /* --- steps of many members, without a list of their flows --- */
 
-/* Edges that are in use together: every one of them carries as many bytes, in each of the steps
- * [step_first, step_end). */
+/* Edges that are used together: each carries flow_bytes in every step of [step_first, step_end). */
 typedef struct {
     int32_t edges_first, edges_count;
     bool reversed;
@@ -82,22 +87,24 @@ typedef struct {
 
 /* --- what steps cost --- */
 
-/* How a group meets the network. */
+/* Placement of a group on nodes. */
 typedef struct {
     int32_t members;
-    int32_t per_node; /* members on the first one's node */
-    /* the same, when every node holds as many and they stand together; else 0 */
+    int32_t per_node; /* members on the first member's node */
+    /* per_node if all nodes hold equally many, numbered consecutively; else 0 */
     int32_t side_by_side;
     int32_t nodes;
     int32_t nics_per_node;
 } RhGroupPlace;
 
-/* Steps alike. The bytes are those of the busiest member and of the busiest NIC in one step. */
+/* Equal steps. The bytes are those of the busiest member and of the busiest NIC in one step. */
 typedef struct {
     double steps;
     double node_bytes, nic_bytes;
-    bool leaves;   /* some flow goes to another node */
-    int32_t reach; /* members between those who talk: so many of a block send out of it */
+    bool leaves; /* some flow goes to another node */
+    /* distance in members between senders and receivers: as many members of a block send out of it
+     */
+    int32_t reach;
 } RhLoad;
 
 #define RH_LOADS_MAX 128
@@ -108,15 +115,15 @@ typedef struct {
     RhLoad load[RH_LOADS_MAX];
 } RhLoads;
 
-/* Adds steps in which the busiest member moves node_bytes inside its node, while on every node
- * `senders` members send nic_bytes each to other nodes, the next ones unless rh_loads_reach says
- * otherwise; 0: nobody does. On one node the latter is nothing. */
+/* Adds steps in which the busiest member moves node_bytes inside its node, while `senders` members
+ * of every node send nic_bytes each to other nodes (to the next node, unless rh_loads_reach
+ * follows); 0 senders: none. On one node nic_bytes are ignored. */
 void rh_loads_add(RhLoads *loads, double steps, double node_bytes, double nic_bytes,
                   int32_t senders);
-/* The same bytes wherever they go, sent by every member. */
+/* Adds steps in which every member sends `bytes`, inside its node or to another. */
 void rh_loads_add_all(RhLoads *loads, double steps, double bytes);
 
-/* The steps added last are between members so far apart. */
+/* Sets the distance, in members, between senders and receivers of the steps added last. */
 void rh_loads_reach(RhLoads *loads, int32_t members);
 
 /* --- the row --- */
@@ -125,31 +132,33 @@ void rh_loads_reach(RhLoads *loads, int32_t members);
 
 struct RhAlgorithm {
     const char *name;
-    RhProtocol protocol; /* NONE: at the pace of the platform's line */
-    RhAlgo plain;        /* the row of the same steps at that pace; NONE: this is it */
-    unsigned paced;      /* of such a row's operations, those that rows with protocols do as well */
-    unsigned ops;        /* RH_BIT of every operation it can do */
-    unsigned pipelined;  /* of these, those whose steps depend on the bytes */
-    unsigned nccl;       /* what NCCL takes it for ... */
-    unsigned nccl_between; /* ... and for groups over several nodes only */
-    unsigned mpi;          /* what an MPI library takes it for */
-    unsigned once;         /* what a library for tokens that are sent once takes it for (DeepEP) */
-    bool even_nodes;       /* needs as many members on every node, side by side */
-    /* Operations in whose steps every member sends to the next one alone, as much in each, members - 1 steps to a
-     * round (of a shift, one): their time is taken of fewer members, and groups side by side keep in step. */
+    RhProtocol protocol;   /* NONE: the rate of the platform's line */
+    RhAlgo plain;          /* row of the same steps without a protocol; NONE: this one */
+    unsigned paced;        /* operations that rows with protocols perform too */
+    unsigned ops;          /* RH_BIT of every supported operation */
+    unsigned pipelined;    /* of these, the ones whose steps depend on the bytes */
+    unsigned nccl;         /* operations for which NCCL may choose it ... */
+    unsigned nccl_between; /* ... and for which only over several nodes */
+    unsigned mpi;          /* operations for which an MPI library may choose it */
+    unsigned once;         /* operations for which DeepEP-like libraries may choose it */
+    bool even_nodes;       /* needs equally many members on every node, consecutive */
+    /* Operations in which every member sends only to the next one, the same bytes in each step,
+     * with members - 1 steps per round (one for a shift): they can be timed on fewer members, and
+     * neighbouring groups stay in lockstep. */
     unsigned neighbours;
-    /* Of these, those that go round a mesh's rings (RhScheduleBuilder.rings) and at their rate. */
+    /* Operations among `neighbours` that use the rings of a mesh (RhScheduleBuilder.rings) at their
+     * rate. */
     unsigned rings;
-    /* Steps whose senders each copy a chunk of their own once besides, with the same threads, which protocols
-     * are slowed by (platforms' nvlink.copy); NULL: they copy none. */
+    /* Returns the number of steps whose senders also copy a chunk of their own with the same
+     * threads, which slows protocols (`nvlink.copy` of the platform); NULL: none. */
     int32_t (*steps_beside_copy)(RhOp op, int32_t members);
-    /* Steps for two members or more. */
+    /* Makes the steps for two or more members. */
     void (*generate)(RhScheduleBuilder *b, RhOp op);
-    /* The same steps in short, filling in flow_bytes, waves and edges; NULL where there is no shorter
-     * way to tell them, false where there is none for this operation. */
+    /* Describes the same steps compactly in flow_bytes, waves and edges. NULL where no
+     * algorithm-wide compact form exists; returns false where this operation has none. */
     bool (*waves)(RhStepPatterns *waves, RhOp op);
-    /* What they cost: exact on a flat network (one node), which is the closed form of the
-     * literature; over several nodes an estimate that ignores other traffic. */
+    /* Adds the cost of the steps: exact on a flat network (one node), where it is the closed form
+     * of the literature; over several nodes an estimate that ignores other traffic. */
     void (*cost)(RhLoads *loads, RhOp op, double bytes);
 };
 
@@ -157,30 +166,31 @@ struct RhAlgorithm {
 RH_ALGORITHMS(RH_DECLARE)
 #undef RH_DECLARE
 
-/* rh_schedule_time of an algorithm that tells its steps in short, in a time that depends on the edges and
- * not on how many flows there are in all steps; false where it does not. */
+/* Computes rh_schedule_time for an algorithm with a compact form (RhAlgorithm.waves), in time
+ * proportional to its edges instead of all flows; returns false where there is no such form. */
 bool rh_step_patterns_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
                            const RhPlatform *platform, int32_t group, int32_t role,
                            RhScheduleTime *time);
 
-/* NULL where there is none of this number. */
+/* Returns the row of an algorithm, NULL for an unknown number. */
 const RhAlgorithm *rh_algorithm(RhAlgo algo);
 RhGroupPlace rh_placement_of(int32_t members, const int32_t *node_of);
 
-/* --- halving and doubling, for the algorithms made of it ---
+/* --- halving and doubling ---
  *
- * Teams of the same size work side by side: place i of team j is member i * teams + j, and the
- * team's chunks are the j-th of `teams` equal parts of the buffer. */
+ * Teams of equal size work in parallel: place i of team j is member i * teams + j, and the team's
+ * chunks are the j-th of `teams` equal parts of the buffer. */
 
-/* Largest power of two up to n, and the logarithm of the least that is no less. */
+/* Return the largest power of two that is at most n, and the base-2 logarithm of n, rounded up. */
 int32_t rh_power_below(int32_t n);
 int32_t rh_log2_above(int32_t n);
-/* With n = 2^K + r the first 2 r places pair up: the even ones hand their part to the odd ones, or
- * take the result back. */
+/* Adds the round that reduces n = 2^K + r places to 2^K: the first 2 r places form pairs, and even
+ * ones send their part to odd ones (`in`), or receive the result. */
 void rh_fold_places(RhScheduleBuilder *b, int32_t teams, bool in);
-/* Neighbours that are on one node when places are numbered in powers of two; 1 when not all are. */
+/* Returns the members per node if both this number and the group's size are powers of two and nodes
+ * hold consecutive members; else 1. */
 int32_t rh_places_inside(const RhLoads *loads);
-/* Place that plays working place w once they are folded. */
+/* Returns the place that acts as working place w after rh_fold_places. */
 int32_t rh_working_place(int32_t size, int32_t w);
-/* All-reduce of every team's part, which must be a power of two of chunks. */
+/* Adds an all-reduce of every team's part, whose number of chunks must be a power of two. */
 void rh_halve_and_double(RhScheduleBuilder *b, int32_t teams);

@@ -1,8 +1,7 @@
 #pragma once
-/* The table of collective algorithms: what follows RH_ALGO_ in its number, and the name of its row,
- * the RhAlgorithm rh_algorithm_NAME that its file defines (sim/collective/algorithm.h). A new one
- * is its file and a line here, at the end: files and messages know algorithms by name, memos by
- * number. */
+/* Table of collective algorithms: the suffix of RH_ALGO_ and the name of the row, the RhAlgorithm
+ * rh_algorithm_NAME that its file defines (sim/collective/algorithm.h). Add a new one as a file and
+ * a line at the end: files and messages use names, caches use numbers. */
 #define RH_ALGORITHMS(ROW)                                                                         \
     ROW(RING, ring)                                                                                \
     ROW(TREE, tree)                                                                                \
