@@ -93,7 +93,7 @@ static void towers_come_to_what_is_published(void)
     g_autoptr(RhModel) beit = model_load(BEIT);
     double more = (1000 - 2) * (768 + 1.0);
     RH_CHECK_CLOSE((double)rh_model_params(beit) + more, 86530984, 1e-3);
-    CU_ASSERT_EQUAL(beit->distances, (27 * 27 + 3) * 12 * 12);
+    CU_ASSERT_EQUAL(beit->relative_bias_entries, (27 * 27 + 3) * 12 * 12);
     g_autoptr(RhModel) ast = model_load("{" TOWER("audio-spectrogram-transformer", 12, 768, 12,
                                                   3072) ", 'num_mel_bins': 128, 'max_length': "
                                                         "1024, 'patch_size': 16}");

@@ -90,7 +90,7 @@ static void every_fourth_layer_has_attention(void)
     CU_ASSERT_EQUAL(memcmp(list->kind_of_layer, rule->kind_of_layer, 8), 0);
     CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[0].mixer), "gated DeltaNet");
     CU_ASSERT_STRING_EQUAL(rh_operator_name(rule->kinds[1].mixer), "gated attention");
-    CU_ASSERT_TRUE(rule->kinds[1].out_gate);
+    CU_ASSERT_TRUE(rule->kinds[1].output_gate);
     check_refused("{" SHAPE("llama", 2, 256, 8, 2, 512, 1000) ", 'linear_num_value_heads': 8}",
                   "linear attention");
 }
@@ -105,7 +105,7 @@ static void gemma_4_has_heads_of_two_sizes(void)
     const RhLayerKind *near = &m->kinds[0], *wide = &m->kinds[1];
     CU_ASSERT_TRUE(near->head_size == 32 && near->kv_heads == 4 && near->window_tokens == 128);
     CU_ASSERT_TRUE(wide->head_size == 64 && wide->kv_heads == 2 && wide->window_tokens == 0);
-    CU_ASSERT_TRUE(wide->keys_as_values && !near->keys_as_values && near->extra_norms == 1);
+    CU_ASSERT_TRUE(wide->k_eq_v && !near->k_eq_v && near->extra_norms == 1);
     /* q, k, v, out; q, k (also v), out */
     const RhShard one = {.tp = 1};
     RhParams a = rh_block_params(m, near, RH_BLOCK_MIXER, &one);

@@ -355,7 +355,7 @@ static void what_transformers_would_take_otherwise_is_said(void)
         RhLayerKind *kind = &k.model->kinds[0];
         kind->window_tokens = cases[i].window;
         kind->qkv_bias |= cases[i].attention_bias;
-        kind->out_bias = cases[i].attention_bias;
+        kind->o_bias = cases[i].attention_bias;
         kind->ffn_bias = cases[i].ffn_bias;
         g_autoptr(RhLaunch) launch = launch_of(&k, "deepspeed", "dp64,zero3");
         CU_ASSERT_PTR_NOT_NULL(strstr(launch->files, cases[i].said));

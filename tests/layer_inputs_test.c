@@ -172,7 +172,7 @@ static void what_is_not_known_of_them_is_refused(void)
     CU_ASSERT_FALSE(rh_model_set(k.model, "layers", "12", NULL)); /* 18 share keys */
     CU_ASSERT_TRUE(rh_model_set(k.model, "num_kv_shared_layers", "6", NULL));
     CU_ASSERT_TRUE(rh_model_set(k.model, "layers", "12", NULL));
-    CU_ASSERT_EQUAL(k.model->layer_inputs, 12 * 256);
+    CU_ASSERT_EQUAL(k.model->per_layer_inputs, 12 * 256);
 }
 
 /* Silently their layers' own input was left out, and its table counted. */
@@ -192,10 +192,10 @@ static void experts_beside_a_layers_own_input_are_refused(void)
                                      "'hidden_size_per_layer_input': 0", 0),
                     1);
     g_autoptr(RhModel) plain = model_load(text->str);
-    CU_ASSERT_EQUAL(plain->layer_inputs, 0);
+    CU_ASSERT_EQUAL(plain->per_layer_inputs, 0);
     CU_ASSERT_FALSE(rh_model_set(plain, "hidden_size_per_layer_input", "256", &set));
     CU_ASSERT_TRUE(g_error_matches(set, RH_ERROR, RH_ERROR_USAGE));
-    CU_ASSERT_EQUAL(plain->layer_inputs, 0);
+    CU_ASSERT_EQUAL(plain->per_layer_inputs, 0);
 }
 
 int main(void)

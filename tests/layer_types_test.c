@@ -385,8 +385,8 @@ static void ling_3_decays_by_matrices(void)
         gemms += k->cls == RH_KERNEL_GEMM ? k->flops : 0;
     }
     CU_ASSERT_EQUAL(gemms, 2 * n * h * (in + w));
-    CU_ASSERT_TRUE(m->kinds[m->kind_of_layer[3]].expert_groups == 8 &&
-                   m->kinds[m->kind_of_layer[3]].expert_groups_chosen == 4);
+    CU_ASSERT_TRUE(m->kinds[m->kind_of_layer[3]].n_group == 8 &&
+                   m->kinds[m->kind_of_layer[3]].topk_group == 4);
     /* A number a head scales what latent attention puts out. */
     double out = 32 * 128 * h, keys = h * (512 + 64) + 512 * 32 * 256, queries = h * 32 * 192;
     CU_ASSERT_EQUAL(rh_block_flops(m, latent, RH_BLOCK_MIXER, &one).weights,

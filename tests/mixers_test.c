@@ -330,7 +330,7 @@ static void hyper_connections_have_their_parameters(void)
 {
     g_autoptr(RhModel) m = load(COMPRESSED);
     g_autoptr(RhModel) one = load(COMPRESSED);
-    one->streams = 1;
+    one->hc_mult = 1;
     double block = 24 * (4 * 7168 + 1.0) + 3, head = 4 * (4 * 7168 + 1.0) + 1;
     CU_ASSERT_EQUAL(rh_model_params(m) - rh_model_params(one), 4 * block + head);
     RhShard shard = shard_of(1, 1024, 1);

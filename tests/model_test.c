@@ -114,7 +114,7 @@ static void figures_that_follow_from_others_cannot_be_set(void)
     CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_USAGE));
     CU_ASSERT_FALSE(rh_model_set(m, "kv_heads", "4", NULL));
     CU_ASSERT_TRUE(rh_model_set(m, "qk_nope_head_dim", "64", NULL));
-    CU_ASSERT_TRUE(m->kinds[0].head_size == 128 && m->kinds[0].value_size == 128);
+    CU_ASSERT_TRUE(m->kinds[0].head_size == 128 && m->kinds[0].v_head_dim == 128);
     CU_ASSERT_TRUE(rh_model_set(m, "heads", "32", NULL));
     CU_ASSERT_TRUE(m->kinds[0].kv_heads == 32 && m->kinds[0].head_size == 128);
 }
@@ -162,7 +162,7 @@ static void defaults_are_those_of_the_family(void)
     CU_ASSERT_FALSE(gpt->kinds[0].ffn_gated);
     CU_ASSERT_EQUAL(gpt->positions, 1024);
     CU_ASSERT_TRUE(gpt->tied_embeddings && gpt->hidden_dropout && gpt->attention_dropout);
-    CU_ASSERT_TRUE(gpt->kinds[0].qkv_bias && gpt->kinds[0].out_bias && gpt->kinds[0].ffn_bias);
+    CU_ASSERT_TRUE(gpt->kinds[0].qkv_bias && gpt->kinds[0].o_bias && gpt->kinds[0].ffn_bias);
 }
 
 static void switches_of_llama_are_read(void)
@@ -174,7 +174,7 @@ static void switches_of_llama_are_read(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(m);
     CU_ASSERT_EQUAL(m->kinds[0].kv_heads, 2);
     CU_ASSERT_EQUAL(m->kinds[0].head_size, 64);
-    CU_ASSERT_TRUE(m->kinds[0].qkv_bias && m->kinds[0].out_bias && m->kinds[0].ffn_bias);
+    CU_ASSERT_TRUE(m->kinds[0].qkv_bias && m->kinds[0].o_bias && m->kinds[0].ffn_bias);
     CU_ASSERT_TRUE(m->tied_embeddings && m->attention_dropout && !m->hidden_dropout);
     int64_t layer = 256 * (512 + 2 * 128) + 512 * 256 + 3 * 256 * 512 + 2 * 256 /* norms */
                     + 512 + 2 * 128 + 256 + 2 * 512 + 256 /* biases */;
@@ -187,7 +187,7 @@ static void qwen_has_its_biases_and_norms(void)
     g_autoptr(RhModel) three = rh_model_load("qwen3-32b", NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(two);
     CU_ASSERT_PTR_NOT_NULL_FATAL(three);
-    CU_ASSERT_TRUE(two->kinds[0].qkv_bias && !two->kinds[0].out_bias && !two->kinds[0].qk_norm);
+    CU_ASSERT_TRUE(two->kinds[0].qkv_bias && !two->kinds[0].o_bias && !two->kinds[0].qk_norm);
     CU_ASSERT_TRUE(three->kinds[0].qk_norm && !three->kinds[0].qkv_bias);
     CU_ASSERT_EQUAL(three->kinds[0].head_size, 128);
     CU_ASSERT_EQUAL(two->kinds_count, 1);
@@ -401,8 +401,7 @@ static void gpt_of_a_shape_equals_its_catalogue_entry(void)
     const RhLayerKind *x = &a->kinds[0], *y = &b->kinds[0];
     CU_ASSERT_TRUE(x->heads == y->heads && x->kv_heads == y->kv_heads &&
                    x->head_size == y->head_size);
-    CU_ASSERT_TRUE(x->mixer == y->mixer && x->qkv_bias == y->qkv_bias &&
-                   x->out_bias == y->out_bias);
+    CU_ASSERT_TRUE(x->mixer == y->mixer && x->qkv_bias == y->qkv_bias && x->o_bias == y->o_bias);
     CU_ASSERT_TRUE(x->ffn == y->ffn && x->ffn_gated == y->ffn_gated);
     CU_ASSERT_TRUE(x->ffn_width == y->ffn_width && x->ffn_bias == y->ffn_bias);
     CU_ASSERT_TRUE(x->window_tokens == y->window_tokens && x->qk_norm == y->qk_norm);

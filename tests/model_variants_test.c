@@ -199,7 +199,7 @@ static void decoders_may_see_both_ways(void)
 {
     static const struct {
         const char *rest;
-        bool both_ways;
+        bool bidirectional;
     } rows[] = {{"", false},
                 {", 'is_causal': true", false},
                 {", 'is_causal': false", true},
@@ -212,10 +212,10 @@ static void decoders_may_see_both_ways(void)
                                             rows[i].rest, "}", NULL);
         g_autoptr(RhModel) m = model_load(text);
         CU_ASSERT_EQUAL(rh_model_params(m), 302863104);
-        CU_ASSERT_EQUAL(m->kinds[0].both_ways, rows[i].both_ways);
+        CU_ASSERT_EQUAL(m->kinds[0].bidirectional, rows[i].bidirectional);
         CU_ASSERT_STRING_EQUAL(rh_operator_name(m->kinds[0].mixer),
-                               rows[i].both_ways ? "attention both ways" : "attention");
-        CU_ASSERT_EQUAL(rh_model_makes_tokens(m), !rows[i].both_ways);
+                               rows[i].bidirectional ? "attention both ways" : "attention");
+        CU_ASSERT_EQUAL(rh_model_makes_tokens(m), !rows[i].bidirectional);
     }
 }
 

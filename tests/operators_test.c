@@ -151,12 +151,12 @@ static void flops_are_those_counted_by_hand(void)
 static double on_every_rank(const RhModel *m, RhBlock block)
 {
     const RhLayerKind *kind = &m->kinds[0];
-    double columns =
-        kind->kv_rank + kind->rope_size + kind->q_rank + kind->index_heads + kind->index_size;
-    double queries = (double)kind->q_rank * kind->index_heads * kind->index_size;
+    double columns = kind->kv_lora_rank + kind->qk_rope_head_dim + kind->q_lora_rank +
+                     kind->index_n_heads + kind->index_head_dim;
+    double queries = (double)kind->q_lora_rank * kind->index_n_heads * kind->index_head_dim;
     if (block == RH_BLOCK_FFN)
         return (double)m->hidden *
-               (kind->experts + (kind->shared_gate ? 1 : 0) + 2.0 * kind->expert_latent);
+               (kind->experts + (kind->shared_gate ? 1 : 0) + 2.0 * kind->moe_latent);
     return block == RH_BLOCK_MIXER ? (double)m->hidden * columns + queries : 0;
 }
 

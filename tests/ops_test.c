@@ -94,7 +94,7 @@ static RhModel *llama_like(void)
     RhLayerKind *k = &m->kinds[0];
     k->kv_heads = 4;
     k->ffn_gated = true;
-    k->qkv_bias = k->out_bias = k->ffn_bias = false;
+    k->qkv_bias = k->o_bias = k->ffn_bias = false;
     return m;
 }
 

@@ -80,7 +80,7 @@ static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
                   : said->mixer != NULL                 ? said->mixer
                                                         : family->mixer;
     if (own.attention.bidirectional && kind->mixer == &rh_attention)
-        kind->mixer = &rh_attention_both_ways;
+        kind->mixer = &rh_attention_bidirectional;
     kind->ffn = ffn_of(family, &own, layer, choice);
     if (own.parallel_residual && kind->mixer != NULL && kind->ffn == &rh_ffn) {
         kind->mixer = &rh_parallel;
@@ -259,7 +259,7 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
     const RhFamily *family = rh_family_by_name(m->family);
     RhFfnChoice in_encoder = c->moe.encoder_interval > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
     RhFfnChoice in_decoder = c->moe.decoder_interval > 0 ? RH_FFN_BY_RULE : RH_FFN_DENSE;
-    const RhLayerPlan both_ways = {.mixer = &rh_attention_both_ways, .ffn = in_encoder},
+    const RhLayerPlan both_ways = {.mixer = &rh_attention_bidirectional, .ffn = in_encoder},
                       own = {.ffn = RH_FFN_ABSENT},
                       other = {.mixer = &rh_cross_attention, .ffn = in_decoder};
     RhConfig encoder = config_of_encoder(c), decoder = *c;
@@ -350,13 +350,13 @@ bool rh_model_set_layers(RhModel *m, const RhConfig *c, RhLayerPlan *plans, int3
 static void set_ends(RhModel *m)
 {
     bool classes = m->patch_entries > 0 || rh_model_sees_pictures(m);
-    m->front = m->patch_entries > 0        ? &rh_patches
-               : m->layer_inputs > 0       ? &rh_embedding_of_layers
-               : m->looks_up_alike         ? &rh_look_up_alike
-               : m->sound_rows > 0         ? &rh_sounds
+    m->embed = m->patch_entries > 0        ? &rh_patches
+               : m->per_layer_inputs > 0   ? &rh_embedding_of_layers
+               : m->shares_embedding       ? &rh_look_up_alike
+               : m->num_mel_bins > 0       ? &rh_sounds
                : rh_model_sees_pictures(m) ? &rh_pictures
                                            : &rh_embedding;
-    m->back = classes ? &rh_classes : &rh_head;
+    m->lm_head = classes ? &rh_classes : &rh_head;
 }
 
 /* Widths are the model's, unless said otherwise; tokens come from the same table, from sounds, or from pictures. */
@@ -365,8 +365,9 @@ static void set_encoder(RhModel *m, const RhConfig *c)
     rh_model_free(m->encoder);
     m->encoder = NULL;
     m->encoder_tokens = c->encoder.tokens;
-    m->distances = c->attention.num_relative_buckets * c->attention.num_attention_heads *
-                   (c->attention.relative_bias_per_layer ? c->num_hidden_layers : 1);
+    m->relative_bias_entries = c->attention.num_relative_buckets *
+                               c->attention.num_attention_heads *
+                               (c->attention.relative_bias_per_layer ? c->num_hidden_layers : 1);
     if (!c->encoder.present)
         return;
     RhModel *e = m->encoder = g_new0(RhModel, 1);
@@ -380,10 +381,11 @@ static void set_encoder(RhModel *m, const RhConfig *c)
     e->embedding_norm = m->embedding_norm;
     e->hidden_dropout = m->hidden_dropout;
     e->attention_dropout = m->attention_dropout;
-    e->looks_up_alike = c->encoder.num_mel_bins == 0 && !c->encoder.own_embedding;
-    e->sound_rows = (int32_t)c->encoder.num_mel_bins;
-    e->distances = c->attention.num_relative_buckets * c->encoder.num_attention_heads *
-                   (c->attention.relative_bias_per_layer ? c->encoder.num_hidden_layers : 1);
+    e->shares_embedding = c->encoder.num_mel_bins == 0 && !c->encoder.own_embedding;
+    e->num_mel_bins = (int32_t)c->encoder.num_mel_bins;
+    e->relative_bias_entries =
+        c->attention.num_relative_buckets * c->encoder.num_attention_heads *
+        (c->attention.relative_bias_per_layer ? c->encoder.num_hidden_layers : 1);
     set_ends(e);
 }
 
@@ -400,11 +402,11 @@ void rh_model_set_sizes(RhModel *m, const RhConfig *c)
     m->embedding = c->embedding_size != c->hidden_size ? c->embedding_size : 0;
     m->head_width = c->tie_word_embeddings ? 0 : c->lm_head_size;
     m->token_types = (int32_t)c->type_vocab_size;
-    m->layer_input = (int32_t)c->per_layer.hidden_size;
-    m->layer_inputs = c->per_layer.hidden_size * c->num_hidden_layers;
-    m->layer_vocab = c->per_layer.hidden_size > 0 ? c->per_layer.vocab_size : 0;
-    m->alternates = (int32_t)c->per_layer.altup_num_inputs;
-    m->streams = (int32_t)c->hc_mult;
+    m->per_layer_input = (int32_t)c->per_layer.hidden_size;
+    m->per_layer_inputs = c->per_layer.hidden_size * c->num_hidden_layers;
+    m->per_layer_vocab = c->per_layer.hidden_size > 0 ? c->per_layer.vocab_size : 0;
+    m->altup_num_inputs = (int32_t)c->per_layer.altup_num_inputs;
+    m->hc_mult = (int32_t)c->hc_mult;
     m->patch_entries = c->vision.patch_size * c->vision.patch_size * c->vision.num_channels;
     if (c->vision.height > 0)
         m->picture = (RhTensor){(int32_t)c->vision.height, (int32_t)c->vision.width,
@@ -459,7 +461,7 @@ const RhLayerKind *rh_model_attention_kind(const RhModel *m)
     g_return_val_if_fail(m != NULL, NULL);
     for (int i = 0; i < m->kinds_count; i++)
         if (m->kinds[i].head_size > 0 && m->kinds[i].state_size == 0 &&
-            m->kinds[i].conv_size == 0 && !m->kinds[i].encodes)
+            m->kinds[i].conv_kernel == 0 && !m->kinds[i].encodes)
             return &m->kinds[i];
     return &m->kinds[0];
 }
@@ -506,7 +508,7 @@ bool rh_model_shares_layers(const RhModel *m)
 
 bool rh_model_reads_beside(const RhModel *m)
 {
-    bool some = m->layer_inputs > 0;
+    bool some = m->per_layer_inputs > 0;
     for (int i = 0; i < m->kinds_count; i++)
         some |= m->kinds[i].borrows_keys;
     return some;
@@ -523,7 +525,7 @@ bool rh_model_crosses(const RhModel *m)
 bool rh_model_makes_tokens(const RhModel *m)
 {
     g_return_val_if_fail(m != NULL, false);
-    return !rh_model_attention_kind(m)->both_ways && m->patch_entries == 0 &&
+    return !rh_model_attention_kind(m)->bidirectional && m->patch_entries == 0 &&
            !rh_model_sees_pictures(m);
 }
 

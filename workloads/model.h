@@ -18,60 +18,61 @@ typedef struct RhOperator RhOperator;
 typedef enum { RH_NORM_NONE, RH_NORM_RMS, RH_NORM_LAYER } RhNorm;
 typedef enum { RH_POSITION_NONE, RH_POSITION_ROTARY, RH_POSITION_LEARNED } RhPosition;
 
-/* One kind of layer: its two operators and their figures. A model has one or a few kinds and says
- * which layer is which, in any order. */
+/* A kind of layer: its two operators and their figures. A model has one or a few kinds and says which layer is of
+ * which kind, in any order. Figures that an operator does not have are 0. */
 typedef struct {
     const RhOperator *mixer, *ffn;             /* NULL: the layer has none */
-    const RhOperator *inner_mixer, *inner_ffn; /* of a layer that predicts a token: what it wraps */
+    const RhOperator *inner_mixer, *inner_ffn; /* what a layer that predicts a token wraps */
     int32_t heads, kv_heads, head_size;
-    /* latent attention; head_size is a key's. Without latents a value_size of 0 is a key's, too */
-    int32_t q_rank, kv_rank, rope_size, value_size;
-    int32_t window_tokens; /* how far a query looks: a sliding window, the keys that a sparse
-                            * attention leaves it, a scan's chunk; 0 = all */
-    int32_t index_heads, index_size;                   /* of a sparse attention's indexer */
-    int32_t compress, index_top, out_rank, out_groups; /* compressed attention (compressed.c) */
-    int32_t state_size, conv_size;                     /* linear mixers: columns of a key, taps */
+    /* Latent attention (MLA); head_size is a key's. Without latents a v_head_dim of 0 is a key's too */
+    int32_t q_lora_rank, kv_lora_rank, qk_rope_head_dim, v_head_dim;
+    int32_t window_tokens; /* tokens that a query sees: a sliding window, the keys that a sparse
+                            * attention leaves it, a scan's chunk; 0: all */
+    int32_t index_n_heads, index_head_dim; /* the indexer of a sparse attention */
+    int32_t compress_ratio, index_topk, o_lora_rank, o_groups; /* compressed attention */
+    int32_t state_size, conv_kernel; /* linear mixers: columns of a key, taps */
     bool conv_bias;
-    int32_t step_rank;  /* a selective scan's latent of steps' lengths; 0: none */
-    int32_t head_gates; /* numbers a head that come from the hidden state, of a scan without taps */
-    bool full_gate;     /* its gate comes from the hidden state, and from no latent */
-    bool step_norms;    /* ... of what tells a step */
+    int32_t dt_rank;        /* the latent of a selective scan's dt */
+    int32_t gates_per_head; /* numbers a head that come from the hidden state, without taps */
+    bool full_rank_gate;    /* the gate comes from the hidden state and not from a latent */
+    bool dt_bc_norms;       /* norms of dt, B and C */
     struct {
         int32_t heads, groups, head_size, chunk;
         bool bias;
-    } beside;           /* a scan side by side with attention, whose heads are the kind's */
-    bool borrows_index; /* chooses no keys itself: those that a layer before chose */
-    bool bare_norms;    /* norms of queries and keys have no scales */
-    bool qk_norm, out_gate, gate_by_head, gate_of_latent, keys_as_values, both_ways;
-    bool global_keys;    /* further ones, which a few tokens look at */
-    int32_t extra_norms; /* of the hidden state, in each block */
-    bool qkv_bias, out_bias;
+    } beside;              /* a scan side by side with attention, whose heads are the kind's */
+    bool index_shared;     /* the keys are those that a layer before chose */
+    bool unscaled_qk_norm; /* norms of queries and keys have no scales */
+    bool qk_norm, output_gate, gate_per_head, gate_from_q_latent;
+    bool k_eq_v; /* keys before their norm are the values too */
+    bool bidirectional;
+    bool global_keys;    /* further keys and values, which a few tokens look at */
+    int32_t extra_norms; /* further norms of the hidden state in each block */
+    bool qkv_bias, o_bias;
     int64_t ffn_width;                  /* of a mixture: of one expert */
-    int64_t shared_width;               /* of a mixture's shared experts together; 0: none */
-    bool shared_gate;                   /* ... whose output is scaled, token by token */
-    int32_t expert_latent;              /* columns of the latent that experts work in; 0: none */
-    bool latent_norm;                   /* ... which is normed before it is made wide */
+    int64_t shared_width;               /* of a mixture's shared experts together */
+    bool shared_gate;                   /* their output is scaled, token by token */
+    int32_t moe_latent;                 /* columns of the latent that experts work in */
+    bool latent_norm;                   /* a norm of that latent behind the experts */
     int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
-    int32_t other_experts;              /* further ones, for tokens of pictures alone */
-    int64_t other_width;                /* ... each so wide */
-    int32_t expert_groups, expert_groups_chosen; /* of so many of these groups; 1, 1: wherever */
+    int32_t vision_experts;             /* further ones for tokens of pictures alone */
+    int64_t vision_expert_width;
+    int32_t n_group, topk_group; /* groups of experts, and how many a token chooses; 1, 1: any */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
     bool borrows;             /* its parameters are those of a layer before it */
-    bool borrows_block; /* ... but for low-rank matrices of its own, and one behind its network */
+    bool borrows_block; /* the same, except for low-rank matrices and a matrix behind the network */
     int32_t adapter_rank;
-    bool adapts_attention; /* has attention such, too? */
-    bool borrows_keys,
-        lends_keys; /* its keys and values are those of a layer before it; a later one's are its */
-    int32_t layer_input; /* columns that a second embedding has for it; 0: none */
-    int32_t side_rank;   /* of a low-rank path beside attention; 0: none */
-    bool encodes;        /* works on the encoder's tokens, in the encoder's sizes */
-    bool end_norm;       /* of the encoder's last layer: a norm behind it */
-    int64_t cross_width; /* columns of what a layer looks at beside its own tokens; 0: nothing */
-    /* Elements, for each token, of what the layer before puts out, and of what it does itself: the
-     * hidden state */
+    bool attention_adapter;  /* has attention low-rank matrices too? */
+    bool borrows_keys;       /* keys and values are those of a layer before it */
+    bool lends_keys;         /* its keys and values are those of a later layer too */
+    int32_t per_layer_input; /* columns that a second embedding has for it */
+    int32_t laurel_rank;     /* rank of a path beside attention */
+    bool encodes;            /* works on the encoder's tokens, in the encoder's sizes */
+    bool end_norm;           /* a norm behind the encoder's last layer */
+    int64_t cross_width;     /* columns of what a layer looks at beside its own tokens */
+    /* Elements of a token's hidden state that the layer takes, and puts out */
     int64_t input, output;
-    const RhStepList *steps; /* of the operator "steps", shaped; the model's */
+    const RhStepList *steps; /* of the operator "steps", shaped; owned by the model */
 } RhLayerKind;
 
 #define RH_LAYER_KINDS_MAX 40
@@ -83,44 +84,42 @@ typedef struct RhModel {
     int64_t vocab;     /* as published; padding is the framework's */
     int64_t positions; /* max_position_embeddings */
     bool tied_embeddings;
-    bool hidden_dropout;    /* trained with dropout after attention, ffn and embedding */
-    bool attention_dropout; /* ... and on attention's probabilities */
+    bool hidden_dropout;    /* trained with dropout behind attention, ffn and embedding */
+    bool attention_dropout; /* trained with dropout of attention's probabilities */
     RhNorm norm;
     RhPosition position;
-    bool embedding_norm; /* a norm behind the embedding */
-    /* columns of the table of tokens, where a matrix makes them hidden; 0: none does */
-    int64_t embedding;
-    int64_t head_width;  /* columns of the matrix that predicts; 0: the table's */
-    int32_t token_types; /* rows of a table of token types */
-    int32_t streams;     /* copies of the hidden state between layers (hyper-connections); 0: one */
+    bool embedding_norm;   /* a norm behind the embedding */
+    int64_t embedding;     /* columns of the table of tokens, where a matrix widens them; else 0 */
+    int64_t head_width;    /* columns of the output matrix; 0: the table's */
+    int32_t token_types;   /* rows of a table of token types */
+    int32_t hc_mult;       /* copies of the hidden state (hyper-connections); 0: one */
     int64_t patch_entries; /* numbers in a patch of a picture, where tokens are such; else 0 */
     RhTensor picture; /* a sample, where layers are steps on pictures: it counts as one token */
-    /* An encoder whose output the decoder's layers look at: its sizes alone, its layers are the first of
-     * this model's; NULL: none; owned. Its tokens in each sample, or those of pictures, which come from
-     * outside; 0: as many as the decoder has. */
+    /* The sizes of an encoder whose output the decoder's layers look at, NULL: none; owned. Its layers are the
+     * first of this model's. encoder_tokens: its tokens in each sample, or those of pictures, which come from
+     * outside; 0: as many as the decoder's. */
     struct RhModel *encoder;
     int64_t encoder_tokens;
-    int64_t distances; /* entries of tables of biases of scores, by distance; one stack's */
-    int64_t layer_inputs,
-        layer_vocab;     /* columns of a second table of tokens, of all layers; its rows; 0: none */
-    int32_t layer_input; /* ... of one layer */
-    int32_t alternates;  /* states between layers, of which a layer works on one (AltUp); 0: one */
-    const RhOperator *front, *back; /* the operators before the first layer and behind the last */
-    bool looks_up_alike; /* an encoder, whose tokens are looked up in the decoder's table */
-    int32_t sound_rows;  /* rows of a spectrum that tokens are made of; else 0 */
-    int64_t rotary_base; /* rope_theta, for launch flags: changes no cost */
-    RhNumerics numerics; /* further such */
+    int64_t relative_bias_entries; /* of tables of relative position biases, in one stack */
+    /* A second table of tokens, read by every layer: columns of all layers, its rows, columns of a layer */
+    int64_t per_layer_inputs, per_layer_vocab;
+    int32_t per_layer_input;
+    int32_t altup_num_inputs;          /* states of which a layer works on one (AltUp); 0: one */
+    const RhOperator *embed, *lm_head; /* before the first layer, and behind the last */
+    bool shares_embedding; /* an encoder whose tokens are looked up in the decoder's table */
+    int32_t num_mel_bins;  /* rows of a spectrum that tokens are made of; else 0 */
+    int64_t rotary_base;   /* rope_theta, for launch flags: changes no cost */
+    RhNumerics numerics;   /* further figures that change no cost */
     int32_t kinds_count;
     RhLayerKind kinds[RH_LAYER_KINDS_MAX];
     int32_t layers_count;
     uint8_t *kind_of_layer;    /* layers_count entries, owned */
-    struct RhLayerPlan *plans; /* what the file says of single layers; NULL: nothing; owned */
+    struct RhLayerPlan *plans; /* what the file states of single layers; NULL: nothing; owned */
     int32_t plans_count;
     GPtrArray *read_steps, *shaped_steps; /* RhStepList, owned */
-    const char
-        *stored_as; /* how a file says that its weights are stored, interned; NULL: plainly */
-    const char *stored_recipe; /* ... a recipe that is like it; NULL: none */
-    struct RhConfig *config;   /* as the file says it, for rh_model_set; owned */
+    const char *stored_as; /* how the file says that weights are stored, interned; NULL: plainly */
+    const char *stored_recipe; /* a recipe like that; NULL: none */
+    struct RhConfig *config;   /* as the file states it, for rh_model_set; owned */
     char *hash;                /* SHA-256 of the source text */
 } RhModel;
 

@@ -36,8 +36,8 @@ static void operators_of(const RhModel *model, const RhLayerKind *kind, RhBlock 
     pair[0] = BLOCKS[block].sequence;
     pair[1] = block == RH_BLOCK_MIXER       ? kind->mixer
               : block == RH_BLOCK_FFN       ? kind->ffn
-              : block == RH_BLOCK_EMBEDDING ? model->front
-              : block == RH_BLOCK_HEAD      ? model->back
+              : block == RH_BLOCK_EMBEDDING ? model->embed
+              : block == RH_BLOCK_HEAD      ? model->lm_head
                                             : NULL;
     if (pair[1] == NULL || pair[1]->alone)
         pair[0] = NULL;
@@ -343,7 +343,7 @@ double rh_block_boundary_bytes(const RhModel *model, const RhLayerKind *kind, Rh
                      (double)rh_model_encoder_tokens(model, shard->sequence);
     if (kind != NULL && kind->encodes)
         return encoded;
-    bool both = begins_encoder(model, block) && model->encoder->looks_up_alike;
+    bool both = begins_encoder(model, block) && model->encoder->shares_embedding;
     return rh_boundary_bytes(model, shard) + (both ? encoded : 0);
 }
 
@@ -369,7 +369,7 @@ double rh_logit_bytes(const RhModel *model, const RhShard *shard)
     g_return_val_if_fail(model != NULL && shard != NULL, 0);
     RhOps ops = ops_of(model, NULL, shard, RH_PASS_FORWARD);
     int32_t parts = shard->whole_logits ? shard->tp : 1;
-    return model->back == &rh_head
+    return model->lm_head == &rh_head
                ? ops.element_bytes * (double)ops.tokens * (double)rh_ops_vocab(&ops) * parts
                : 0;
 }
@@ -378,7 +378,7 @@ double rh_choice_bytes(const RhModel *model, const RhLayerKind *kind, const RhSh
 {
     g_return_val_if_fail(model != NULL && kind != NULL && shard != NULL, 0);
     RhOps ops = ops_of(model, kind, shard, RH_PASS_FORWARD);
-    bool chosen = kind->borrows_index && ops.keys > kind->window_tokens;
+    bool chosen = kind->index_shared && ops.keys > kind->window_tokens;
     return chosen ? RH_CHOSEN_KEY_BYTES * (double)rh_shard_tokens(shard) * kind->window_tokens : 0;
 }
 
@@ -462,7 +462,7 @@ static TokenFlops token_flops(const RhModel *m, const RhShard *one, double fill)
 {
     RhOps edge = whole_of(m, NULL, one);
     RhFlops head = flops_of(&edge, RH_BLOCK_HEAD);
-    if (m->layer_inputs > 0) /* else a look-up, or next to nothing */
+    if (m->per_layer_inputs > 0) /* else a look-up, or next to nothing */
         head.weights += flops_of(&edge, RH_BLOCK_EMBEDDING).weights;
     double tokens = (double)one->sequence, seen = tokens * fill;
     TokenFlops sum = {head.weights / tokens + head.pairs / seen, head.weights / tokens, 0};
@@ -508,7 +508,7 @@ double rh_model_documents_flops_per_token(const RhModel *m, int64_t s, const RhL
 bool rh_kind_takes_documents(const RhLayerKind *kind)
 {
     g_return_val_if_fail(kind != NULL, false);
-    return kind->index_heads == 0 && kind->compress == 0 && !kind->encodes &&
+    return kind->index_n_heads == 0 && kind->compress_ratio == 0 && !kind->encodes &&
            kind->cross_width == 0;
 }
 

@@ -99,7 +99,7 @@ typedef struct {
 static const Own MIXERS[] = {
     {&rh_attention, ATTENTION},
     {&rh_attention_alibi, ATTENTION},
-    {&rh_attention_both_ways, BOTH_WAYS},
+    {&rh_attention_bidirectional, BOTH_WAYS},
     {&rh_attention_gated, GATED},
     {&rh_latent_attention, LATENT},
     {&rh_sparse_attention, SPARSE},

@@ -68,7 +68,7 @@ static void write_window(RhJsonWriter *w, const RhModel *m)
 /* A qwen2 has them on queries, keys and values, a mistral none, whatever is said. */
 static void write_biases(RhJsonWriter *w, const RhLayerKind *k)
 {
-    if (k->out_bias)
+    if (k->o_bias)
         rh_json_put_bool(w, "attention_bias", true);
     if (k->ffn_bias)
         rh_json_put_bool(w, "mlp_bias", true);

@@ -187,15 +187,14 @@ static bool check_model(const RhProblem *c, GError **error)
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
     bool mixed = k->ffn == &rh_mixture;
-    const char *odd =
-        m->position != RH_POSITION_ROTARY           ? "what stands before its first layer"
-        : m->norm != RH_NORM_RMS                    ? "its norms"
-        : m->attention_dropout || m->hidden_dropout ? "dropout"
-        : k->out_bias || k->ffn_bias || (k->qkv_bias && (k->qk_norm || mixed))
-            ? "biases in linear layers (but for a qwen2's QKV)"
-        : !k->ffn_gated || k->shared_width > 0 || k->router_bias || k->expert_groups > 1
-            ? "its feed-forward layers"
-            : NULL;
+    const char *odd = m->position != RH_POSITION_ROTARY ? "what stands before its first layer"
+                      : m->norm != RH_NORM_RMS          ? "its norms"
+                      : m->attention_dropout || m->hidden_dropout ? "dropout"
+                      : k->o_bias || k->ffn_bias || (k->qkv_bias && (k->qk_norm || mixed))
+                          ? "biases in linear layers (but for a qwen2's QKV)"
+                      : !k->ffn_gated || k->shared_width > 0 || k->router_bias || k->n_group > 1
+                          ? "its feed-forward layers"
+                          : NULL;
     return odd ? rh_launch_fail_model(&rh_framework_maxtext, c, odd, error)
                : rh_launch_check_numerics(&rh_framework_maxtext, c, 0, false, error);
 }

@@ -10,11 +10,11 @@
 static bool same_attention(const RhLayerKind *a, const RhLayerKind *b)
 {
     return a->mixer == b->mixer && a->heads == b->heads && a->kv_heads == b->kv_heads &&
-           a->head_size == b->head_size && a->q_rank == b->q_rank && a->kv_rank == b->kv_rank &&
-           a->rope_size == b->rope_size && a->value_size == b->value_size &&
-           a->window_tokens == b->window_tokens && a->qk_norm == b->qk_norm &&
-           a->qkv_bias == b->qkv_bias && a->out_bias == b->out_bias && a->ffn_bias == b->ffn_bias &&
-           a->ffn_gated == b->ffn_gated;
+           a->head_size == b->head_size && a->q_lora_rank == b->q_lora_rank &&
+           a->kv_lora_rank == b->kv_lora_rank && a->qk_rope_head_dim == b->qk_rope_head_dim &&
+           a->v_head_dim == b->v_head_dim && a->window_tokens == b->window_tokens &&
+           a->qk_norm == b->qk_norm && a->qkv_bias == b->qkv_bias && a->o_bias == b->o_bias &&
+           a->ffn_bias == b->ffn_bias && a->ffn_gated == b->ffn_gated;
 }
 
 bool rh_megatron_check_model(const RhProblem *c, GError **error)
@@ -27,7 +27,7 @@ bool rh_megatron_check_model(const RhProblem *c, GError **error)
         return rh_launch_fail_model(&rh_framework_megatron, c, "layers of several kinds", error);
     if ((dense != NULL) + (mixed != NULL) != m->kinds_count)
         return rh_launch_fail_model(&rh_framework_megatron, c, "its feed-forward layers", error);
-    if (k->out_bias != k->ffn_bias || (k->out_bias && !k->qkv_bias))
+    if (k->o_bias != k->ffn_bias || (k->o_bias && !k->qkv_bias))
         return rh_launch_fail_model(
             &rh_framework_megatron, c,
             "biases in some linear layers and not in others (but for QKV alone)", error);
@@ -47,11 +47,11 @@ static void say_heads(RhLaunchText *t, const RhLayerKind *k)
 static void say_latents(RhLaunchText *t, const RhLayerKind *k)
 {
     rh_launch_say(t, "--num-attention-heads %d --multi-latent-attention --kv-lora-rank %d",
-                  k->heads, k->kv_rank);
-    if (k->q_rank > 0)
-        rh_launch_say(t, "--q-lora-rank %d", k->q_rank);
+                  k->heads, k->kv_lora_rank);
+    if (k->q_lora_rank > 0)
+        rh_launch_say(t, "--q-lora-rank %d", k->q_lora_rank);
     rh_launch_say(t, "--qk-head-dim %d --qk-pos-emb-head-dim %d --v-head-dim %d",
-                  k->head_size - k->rope_size, k->rope_size, k->value_size);
+                  k->head_size - k->qk_rope_head_dim, k->qk_rope_head_dim, k->v_head_dim);
 }
 
 static void say_attention(RhLaunchText *t, const RhLayerKind *k)
@@ -154,9 +154,9 @@ static void say_experts(RhLaunchText *t, const RhLayerKind *k)
                   t->layout->dispatch == RH_DISPATCH_DEEPEP ? "flex" : "alltoall");
     if (t->c->job.load.capacity > 0)
         rh_launch_say(t, "--moe-expert-capacity-factor %g", t->c->job.load.capacity);
-    if (k->expert_groups > 1)
-        rh_launch_say(t, "--moe-router-num-groups %d --moe-router-group-topk %d", k->expert_groups,
-                      k->expert_groups_chosen);
+    if (k->n_group > 1)
+        rh_launch_say(t, "--moe-router-num-groups %d --moe-router-group-topk %d", k->n_group,
+                      k->topk_group);
     if (k->shared_width > 0)
         rh_launch_say(t, "--moe-shared-expert-intermediate-size %" G_GINT64_FORMAT,
                       k->shared_width);
@@ -195,7 +195,7 @@ void rh_megatron_say_model(RhLaunchText *t)
         rh_launch_say(t, "--norm-epsilon %s", rh_launch_number(&room, m->numerics.norm_epsilon));
     if (m->numerics.gain_from_one)
         rh_launch_say(t, "--apply-layernorm-1p");
-    if (!k->out_bias)
+    if (!k->o_bias)
         rh_launch_say(t, "--disable-bias-linear%s", k->qkv_bias ? " --add-qkv-bias" : "");
     if (!m->tied_embeddings)
         rh_launch_say(t, "--untie-embeddings-and-output-weights");

@@ -51,7 +51,7 @@ static void end(Put *p, GString *recipe)
 static bool check_model(const RhProblem *c, GError **error)
 {
     const RhLayerKind *k = &c->model->kinds[0];
-    bool biased = k->out_bias == k->ffn_bias && (!k->out_bias || k->qkv_bias);
+    bool biased = k->o_bias == k->ffn_bias && (!k->o_bias || k->qkv_bias);
     uint32_t plain = 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU | 1 << RH_ACTIVATION_RELU2;
     return biased
                ? rh_launch_check_numerics(&rh_framework_nemo, c, plain, true, error)
@@ -111,9 +111,9 @@ static void put_experts(Put *p, const RhProblem *c, const RhLayout *l, const RhL
         put(p, "overlap_moe_expert_parallel_comm=True");
     if (k->shared_width > 0)
         put(p, "moe_shared_expert_intermediate_size=%" G_GINT64_FORMAT, k->shared_width);
-    if (k->expert_groups > 1) {
-        put(p, "moe_router_num_groups=%d", k->expert_groups);
-        put(p, "moe_router_group_topk=%d", k->expert_groups_chosen);
+    if (k->n_group > 1) {
+        put(p, "moe_router_num_groups=%d", k->n_group);
+        put(p, "moe_router_group_topk=%d", k->topk_group);
     }
     if (c->job.load.capacity > 0)
         put(p, "moe_expert_capacity_factor=%g", c->job.load.capacity);
@@ -144,8 +144,8 @@ static void put_model(Put *p, const RhProblem *c, const RhLayout *l)
         put(p, "layernorm_epsilon=%s", rh_launch_number(&room, m->numerics.norm_epsilon));
     if (m->numerics.gain_from_one)
         put(p, "layernorm_zero_centered_gamma=True");
-    put(p, "add_bias_linear=%s", k->out_bias ? "True" : "False");
-    if (k->qkv_bias && !k->out_bias)
+    put(p, "add_bias_linear=%s", k->o_bias ? "True" : "False");
+    if (k->qkv_bias && !k->o_bias)
         put(p, "add_qkv_bias=True");
     put(p, "share_embeddings_and_output_weights=%s", m->tied_embeddings ? "True" : "False");
     if (k->ffn == &rh_mixture)

@@ -182,10 +182,10 @@ static bool check_model(const RhProblem *c, GError **error)
                                     "what stands before its first layer", error);
     if (m->norm != RH_NORM_RMS)
         return rh_launch_fail_model(&rh_framework_torchtitan, c, "its norms", error);
-    if (k->qkv_bias || k->out_bias || k->ffn_bias)
+    if (k->qkv_bias || k->o_bias || k->ffn_bias)
         return rh_launch_fail_model(&rh_framework_torchtitan, c, "linear layers with biases",
                                     error);
-    if (!k->ffn_gated || k->shared_width > 0 || k->router_bias || k->expert_groups > 1)
+    if (!k->ffn_gated || k->shared_width > 0 || k->router_bias || k->n_group > 1)
         return rh_launch_fail_model(&rh_framework_torchtitan, c, "its feed-forward layers", error);
     return rh_launch_check_numerics(&rh_framework_torchtitan, c, 0, false, error);
 }

@@ -9,7 +9,7 @@ static const char *kind_of(const RhModel *model)
     if (rh_model_sees_pictures(model))
         return "pictures";
     for (int32_t i = 0; i < model->kinds_count; i++)
-        if (model->kinds[i].state_size > 0 || model->kinds[i].conv_size > 0)
+        if (model->kinds[i].state_size > 0 || model->kinds[i].conv_kernel > 0)
             return "hybrid";
     return rh_model_experts_kind(model) ? "mixture" : "dense";
 }

@@ -22,7 +22,7 @@ typedef struct {
 
 static int64_t value_size(const RhLayerKind *kind)
 {
-    return kind->value_size > 0 ? kind->value_size : kind->head_size;
+    return kind->v_head_dim > 0 ? kind->v_head_dim : kind->head_size;
 }
 
 /* At least one key-value head: fewer than t are replicated. */
@@ -36,10 +36,10 @@ static Widths widths_of(const RhOps *ops)
     w.kv = w.kv_heads * kind->head_size;
     w.out = w.heads * value;
     w.own = kind->borrows_keys ? 0 : w.kv;
-    w.own_pair = kind->borrows_keys ? 0 : w.kv + (kind->keys_as_values ? 0 : w.kv_heads * value);
-    w.scaled = kind->out_gate ? w.out : 0;
-    w.gate = kind->gate_by_head ? w.heads : w.scaled;
-    w.rank = kind->q_rank;
+    w.own_pair = kind->borrows_keys ? 0 : w.kv + (kind->k_eq_v ? 0 : w.kv_heads * value);
+    w.scaled = kind->output_gate ? w.out : 0;
+    w.gate = kind->gate_per_head ? w.heads : w.scaled;
+    w.rank = kind->q_lora_rank;
     w.global = kind->global_keys ? w.own_pair : 0;
     w.qkv = (w.rank > 0 ? w.rank : w.q) + w.gate + w.own_pair + w.global;
     return w;
@@ -51,15 +51,15 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->kv_heads = (int32_t)c->attention.num_key_value_heads;
     kind->head_size = (int32_t)c->attention.head_dim;
     kind->qk_norm = c->attention.qk_norm != 0;
-    kind->bare_norms = c->attention.unscaled_qk_norm != 0;
-    kind->out_gate = c->attention.output_gate != 0;
-    kind->gate_by_head = c->attention.output_gate != 0 && c->attention.gate_per_head != 0;
-    kind->value_size = c->mla.v_head_dim != c->attention.head_dim ? (int32_t)c->mla.v_head_dim : 0;
-    kind->keys_as_values = c->attention.k_eq_v != 0;
-    kind->both_ways = c->attention.bidirectional != 0;
+    kind->unscaled_qk_norm = c->attention.unscaled_qk_norm != 0;
+    kind->output_gate = c->attention.output_gate != 0;
+    kind->gate_per_head = c->attention.output_gate != 0 && c->attention.gate_per_head != 0;
+    kind->v_head_dim = c->mla.v_head_dim != c->attention.head_dim ? (int32_t)c->mla.v_head_dim : 0;
+    kind->k_eq_v = c->attention.k_eq_v != 0;
+    kind->bidirectional = c->attention.bidirectional != 0;
     kind->global_keys = c->attention.global_keys != 0;
     kind->qkv_bias = c->attention.qkv_bias != 0;
-    kind->out_bias = c->attention.o_bias != 0;
+    kind->o_bias = c->attention.o_bias != 0;
 }
 
 static RhParams params(const RhOps *ops)
@@ -70,8 +70,8 @@ static RhParams params(const RhOps *ops)
     return (RhParams){.sharded = h * ((double)(w.qkv - w.rank + w.out) + queries) +
                                  (double)(w.rank * w.q) +
                                  (kind->qkv_bias ? (double)w.qkv + queries : 0),
-                      .replicated = (h + 1) * (double)w.rank + (kind->out_bias ? h : 0) +
-                                    (kind->qk_norm && !kind->bare_norms
+                      .replicated = (h + 1) * (double)w.rank + (kind->o_bias ? h : 0) +
+                                    (kind->qk_norm && !kind->unscaled_qk_norm
                                          ? (kind->borrows_keys ? 1.0 : 2.0) * kind->head_size
                                          : 0)};
 }
@@ -135,7 +135,7 @@ static void weight_gradients(RhOps *ops, const Widths *w)
     if (w->rank > 0)
         rh_ops_linear_gradient(ops, w->q, w->rank);
     rh_ops_linear_gradient(ops, w->qkv, h);
-    if (ops->kind->out_bias)
+    if (ops->kind->o_bias)
         rh_ops_bias_gradient(ops, h);
     if (ops->kind->qkv_bias)
         rh_ops_bias_gradient(ops, w->qkv);
@@ -213,7 +213,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double normed = ops->kind->qk_norm ? (double)(w.q + w.own) : 0;
     /* q, k, v, the output; its gate is one of the first, and what comes of it one more. Keys that are
      * values part after their norm. */
-    double row = e * (double)(w.qkv + w.out + w.scaled + (ops->kind->keys_as_values ? w.own : 0)) +
+    double row = e * (double)(w.qkv + w.out + w.scaled + (ops->kind->k_eq_v ? w.own : 0)) +
                  e * unrotated(ops, &w) + (e + rh_ops_norm_copies(ops)) * normed;
     if (w.rank > 0) /* queries beside their latent, whose norm's output is kept, too */
         row += e * (double)(w.q + w.rank) + rh_ops_norm_copies(ops) * (double)w.rank;
@@ -290,23 +290,23 @@ const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .key_heads = true};
 
 /* The same without a mask. */
-const RhOperator rh_attention_both_ways = {.name = "attention both ways",
-                                           .shape = shape,
-                                           .params = params,
-                                           .flops = flops,
-                                           .kernels = kernels,
-                                           .bytes = bytes,
-                                           .cache = cache,
-                                           .linears = linears,
-                                           .modules = RH_RECOMPUTE_CORE,
-                                           .in_steps = true,
-                                           .gathers_operands = true,
-                                           .key_heads = true};
+const RhOperator rh_attention_bidirectional = {.name = "attention both ways",
+                                               .shape = shape,
+                                               .params = params,
+                                               .flops = flops,
+                                               .kernels = kernels,
+                                               .bytes = bytes,
+                                               .cache = cache,
+                                               .linears = linears,
+                                               .modules = RH_RECOMPUTE_CORE,
+                                               .in_steps = true,
+                                               .gathers_operands = true,
+                                               .key_heads = true};
 
 static void factored_shape(const RhConfig *c, RhLayerKind *kind)
 {
     shape(c, kind);
-    kind->q_rank = (int32_t)c->mla.q_lora_rank;
+    kind->q_lora_rank = (int32_t)c->mla.q_lora_rank;
 }
 
 /* The same with queries from a latent. */

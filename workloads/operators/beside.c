@@ -13,7 +13,7 @@ static RhLayerKind scan_kind(const RhLayerKind *kind)
     own.kv_heads = kind->beside.groups;
     own.head_size = kind->beside.head_size;
     own.window_tokens = kind->beside.chunk;
-    own.qkv_bias = own.out_bias = kind->beside.bias;
+    own.qkv_bias = own.o_bias = kind->beside.bias;
     return own;
 }
 
@@ -34,7 +34,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->beside.chunk = scan.window_tokens;
     kind->beside.bias = scan.qkv_bias;
     kind->state_size = scan.state_size;
-    kind->conv_size = scan.conv_size;
+    kind->conv_kernel = scan.conv_kernel;
     kind->conv_bias = scan.conv_bias;
     rh_attention.shape(c, kind);
 }

@@ -16,17 +16,17 @@ typedef struct {
 
 static Widths widths_of(const RhOps *ops)
 {
-    Widths w = {.heads = MAX(rh_ops_cut(ops, ops->kind->index_heads), 1)};
-    w.columns = (w.heads + 1) * ops->kind->index_size;
+    Widths w = {.heads = MAX(rh_ops_cut(ops, ops->kind->index_n_heads), 1)};
+    w.columns = (w.heads + 1) * ops->kind->index_head_dim;
     return w;
 }
 
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     rh_attention.shape(c, kind);
-    kind->index_heads = (int32_t)c->mla.index_n_heads;
-    kind->index_size = (int32_t)c->mla.index_head_dim;
-    kind->index_top = (int32_t)c->attention.num_local_blocks;
+    kind->index_n_heads = (int32_t)c->mla.index_n_heads;
+    kind->index_head_dim = (int32_t)c->mla.index_head_dim;
+    kind->index_topk = (int32_t)c->attention.num_local_blocks;
     kind->window_tokens = (int32_t)(c->attention.num_local_blocks * c->attention.block_size);
 }
 
@@ -38,7 +38,7 @@ static bool is_sparse(const RhOps *ops)
 /* The indexer's key and the scales of two norms stand on every rank. */
 static RhParams params(const RhOps *ops)
 {
-    double h = (double)ops->model->hidden, size = ops->kind->index_size;
+    double h = (double)ops->model->hidden, size = ops->kind->index_head_dim;
     RhParams p = rh_attention.params(ops);
     p.sharded += h * (double)widths_of(ops).heads * size;
     p.replicated += h * size + 2 * size;
@@ -54,15 +54,15 @@ static double score_pairs(const RhOps *ops)
 
 static double score_flops(const RhOps *ops)
 {
-    double pair = 2 * (double)(widths_of(ops).heads * ops->kind->index_size);
+    double pair = 2 * (double)(widths_of(ops).heads * ops->kind->index_head_dim);
     return is_sparse(ops) ? pair * score_pairs(ops) : 0;
 }
 
 /* A query's chosen blocks, by one token each. */
 static double chosen_flops(const RhOps *ops)
 {
-    double pair = 2 * (double)(widths_of(ops).heads * ops->kind->index_size);
-    return is_sparse(ops) ? pair * (double)ops->tokens * ops->kind->index_top : 0;
+    double pair = 2 * (double)(widths_of(ops).heads * ops->kind->index_head_dim);
+    return is_sparse(ops) ? pair * (double)ops->tokens * ops->kind->index_topk : 0;
 }
 
 static RhFlops flops(const RhOps *ops)
@@ -86,7 +86,7 @@ static void norm_and_rotate(RhOps *ops, const Widths *w, bool backward)
 /* Scores are written in fp32 and read to choose the best. */
 static void scores(RhOps *ops, const Widths *w, bool backward)
 {
-    int64_t size = ops->kind->index_size;
+    int64_t size = ops->kind->index_head_dim;
     if (!is_sparse(ops))
         return;
     RhKernel kernel = {
@@ -133,7 +133,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
     RhOperatorBytes b = rh_attention.bytes(ops);
-    double chosen = is_sparse(ops) ? RH_FP32 * (double)w.heads * ops->kind->index_top : 0;
+    double chosen = is_sparse(ops) ? RH_FP32 * (double)w.heads * ops->kind->index_topk : 0;
     double row = (2 * ops->element_bytes + rh_ops_norm_copies(ops)) * (double)w.columns + chosen;
     b.kept += (double)ops->tokens * row;
     return b;
@@ -146,7 +146,7 @@ static RhCacheBytes cache(const RhOps *ops)
     RhOps all = *ops;
     kind.window_tokens = 0;
     all.kind = &kind;
-    RhCacheBytes keys = rh_attention.cache(&all), index = rh_ops_cached(&all, kind.index_size);
+    RhCacheBytes keys = rh_attention.cache(&all), index = rh_ops_cached(&all, kind.index_head_dim);
     return (RhCacheBytes){.token = keys.token + index.token};
 }
 

@@ -25,18 +25,18 @@ typedef struct {
 
 static bool is_indexed(const RhLayerKind *kind)
 {
-    return kind->compress > 0 && kind->index_top > 0;
+    return kind->compress_ratio > 0 && kind->index_topk > 0;
 }
 
 static Widths widths_of(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     int64_t overlap = is_indexed(kind) ? 2 : 1;
-    Widths w = {.heads = rh_ops_cut(ops, kind->heads), .groups = rh_ops_cut(ops, kind->out_groups)};
+    Widths w = {.heads = rh_ops_cut(ops, kind->heads), .groups = rh_ops_cut(ops, kind->o_groups)};
     w.q = w.heads * kind->head_size;
-    w.out = w.groups * kind->out_rank;
-    w.entry = kind->compress > 0 ? overlap * kind->head_size : 0;
-    w.index_entry = is_indexed(kind) ? overlap * kind->index_size : 0;
+    w.out = w.groups * kind->o_lora_rank;
+    w.entry = kind->compress_ratio > 0 ? overlap * kind->head_size : 0;
+    w.index_entry = is_indexed(kind) ? overlap * kind->index_head_dim : 0;
     return w;
 }
 
@@ -50,16 +50,16 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->heads = (int32_t)c->attention.num_attention_heads;
     kind->kv_heads = 1;
     kind->head_size = (int32_t)c->attention.head_dim;
-    kind->q_rank = (int32_t)c->mla.q_lora_rank;
-    kind->rope_size = (int32_t)c->mla.qk_rope_head_dim;
-    kind->out_rank = (int32_t)c->mla.o_lora_rank;
-    kind->out_groups = (int32_t)c->mla.o_groups;
-    kind->compress = (int32_t)c->mla.compress_ratio;
+    kind->q_lora_rank = (int32_t)c->mla.q_lora_rank;
+    kind->qk_rope_head_dim = (int32_t)c->mla.qk_rope_head_dim;
+    kind->o_lora_rank = (int32_t)c->mla.o_lora_rank;
+    kind->o_groups = (int32_t)c->mla.o_groups;
+    kind->compress_ratio = (int32_t)c->mla.compress_ratio;
     if (c->mla.compress_ratio == 0 || c->mla.compress_ratio != c->mla.compress_rate_sparse)
         return;
-    kind->index_heads = (int32_t)c->mla.index_n_heads;
-    kind->index_size = (int32_t)c->mla.index_head_dim;
-    kind->index_top = (int32_t)c->mla.index_topk;
+    kind->index_n_heads = (int32_t)c->mla.index_n_heads;
+    kind->index_head_dim = (int32_t)c->mla.index_head_dim;
+    kind->index_topk = (int32_t)c->mla.index_topk;
 }
 
 /* The matrices in the order of a forward pass; `batch` of them side by side, `whole` on every rank. */
@@ -75,16 +75,16 @@ static int matrices_of(const RhOps *ops, const Widths *w, Matrix m[MATRICES_MAX]
     const RhLayerKind *kind = ops->kind;
     int64_t h = ops->model->hidden, group = w->q / MAX(w->groups, 1);
     const Matrix all[MATRICES_MAX] = {
-        {1, h, kind->q_rank, true},
-        {1, kind->q_rank, w->q, false},
+        {1, h, kind->q_lora_rank, true},
+        {1, kind->q_lora_rank, w->q, false},
         {1, h, kind->head_size, true},
         {1, h, w->entry, true}, /* an entry's keys, and their weights */
         {1, h, w->entry, true},
         {1, h, w->index_entry, true},
         {1, h, w->index_entry, true},
-        {1, kind->q_rank, (int64_t)kind->index_heads * kind->index_size, true},
-        {1, h, kind->index_heads, true},
-        {w->groups, group, kind->out_rank, false},
+        {1, kind->q_lora_rank, (int64_t)kind->index_n_heads * kind->index_head_dim, true},
+        {1, h, kind->index_n_heads, true},
+        {w->groups, group, kind->o_lora_rank, false},
         {1, w->out, h, false},
     };
     int n = 0;
@@ -102,10 +102,10 @@ static RhParams params(const RhOps *ops)
     Widths w = widths_of(ops);
     Matrix m[MATRICES_MAX];
     int count = matrices_of(ops, &w, m);
-    RhParams p = {.sharded = (double)w.heads, .replicated = kind->q_rank + kind->head_size};
-    p.replicated += (double)kind->compress * (double)(w.entry + w.index_entry);
+    RhParams p = {.sharded = (double)w.heads, .replicated = kind->q_lora_rank + kind->head_size};
+    p.replicated += (double)kind->compress_ratio * (double)(w.entry + w.index_entry);
     p.replicated +=
-        (w.entry > 0 ? kind->head_size : 0) + (w.index_entry > 0 ? kind->index_size : 0);
+        (w.entry > 0 ? kind->head_size : 0) + (w.index_entry > 0 ? kind->index_head_dim : 0);
     for (int i = 0; i < count; i++)
         *(m[i].whole ? &p.replicated : &p.sharded) +=
             (double)m[i].batch * (double)m[i].in * (double)m[i].out;
@@ -127,17 +127,19 @@ static double seen_pairs(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     double window = rh_ops_visible_pairs(ops);
-    return kind->compress > 0 ? window + entry_pairs(ops, kind->compress, kind->index_top) : window;
+    return kind->compress_ratio > 0
+               ? window + entry_pairs(ops, kind->compress_ratio, kind->index_topk)
+               : window;
 }
 
 /* The indexer looks at every entry, where there are more than it may leave. */
 static double index_flops(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
-    if (!is_indexed(kind) || ops->keys / kind->compress <= kind->index_top)
+    if (!is_indexed(kind) || ops->keys / kind->compress_ratio <= kind->index_topk)
         return 0;
-    return 2 * (double)ops->sequences * (double)kind->index_heads * kind->index_size *
-           entry_pairs(ops, kind->compress, 0);
+    return 2 * (double)ops->sequences * (double)kind->index_n_heads * kind->index_head_dim *
+           entry_pairs(ops, kind->compress_ratio, 0);
 }
 
 static double core_flops(const RhOps *ops, const Widths *w, bool backward)
@@ -165,7 +167,7 @@ static void core(RhOps *ops, const Widths *w, bool backward)
 {
     const RhLayerKind *kind = ops->kind;
     double heads = (double)w->heads, n = (double)ops->tokens, d = kind->head_size;
-    double entries = kind->compress > 0 ? (double)ops->keys / kind->compress : 0;
+    double entries = kind->compress_ratio > 0 ? (double)ops->keys / kind->compress_ratio : 0;
     double rows =
         ops->decoding ? rh_ops_visible_pairs(ops) + entries : (double)ops->queries + entries;
     RhKernel kernel = {.cls = backward ? RH_KERNEL_ATTENTION_BACKWARD : RH_KERNEL_ATTENTION,
@@ -192,25 +194,25 @@ static void indexer(RhOps *ops, bool backward)
     double all = index_flops(ops);
     if (all <= 0)
         return;
-    double kept = entry_pairs(ops, kind->compress, kind->index_top);
-    double part = kept / entry_pairs(ops, kind->compress, 0);
+    double kept = entry_pairs(ops, kind->compress_ratio, kind->index_topk);
+    double part = kept / entry_pairs(ops, kind->compress_ratio, 0);
     RhKernel kernel = {.cls = RH_KERNEL_ATTENTION,
                        .dtype = (uint8_t)ops->shard->dtype,
                        .causal = !ops->decoding,
-                       .heads = kind->index_heads,
+                       .heads = kind->index_n_heads,
                        .kv_heads = 1,
                        .batch = ops->sequences,
                        .m = ops->queries,
-                       .n = ops->keys / kind->compress,
-                       .k = kind->index_size,
+                       .n = ops->keys / kind->compress_ratio,
+                       .k = kind->index_head_dim,
                        .flops = backward ? 2 * part * all : all,
                        .bytes = ops->element_bytes * (double)ops->tokens *
-                                ((double)kind->index_heads + 1) * kind->index_size};
+                                ((double)kind->index_n_heads + 1) * kind->index_head_dim};
     g_array_append_val(ops->out, kernel);
     if (!backward)
-        rh_ops_stream(ops, RH_KERNEL_REDUCE,
-                      2 * RH_FP32 * (double)ops->sequences * entry_pairs(ops, kind->compress, 0),
-                      1);
+        rh_ops_stream(
+            ops, RH_KERNEL_REDUCE,
+            2 * RH_FP32 * (double)ops->sequences * entry_pairs(ops, kind->compress_ratio, 0), 1);
 }
 
 /* Norms of latents, queries and keys; rotation of queries, keys and, backwards, of outputs; entries. */
@@ -218,8 +220,8 @@ static void between(RhOps *ops, const Widths *w, bool backward)
 {
     const RhLayerKind *kind = ops->kind;
     double n = (double)ops->tokens;
-    rh_ops_norm(ops, n * (double)(kind->q_rank + w->q + kind->head_size), backward);
-    rh_ops_rotary(ops, n * (double)((2 * w->heads + 1) * kind->rope_size), backward);
+    rh_ops_norm(ops, n * (double)(kind->q_lora_rank + w->q + kind->head_size), backward);
+    rh_ops_rotary(ops, n * (double)((2 * w->heads + 1) * kind->qk_rope_head_dim), backward);
     if (w->entry > 0)
         rh_ops_elementwise(ops, RH_KERNEL_SOFTMAX, &POOLING,
                            n * (double)(w->entry + w->index_entry), backward);
@@ -258,9 +260,9 @@ static void backward(RhOps *ops, const Widths *w, const Matrix *m, int count)
 static void replay_up(RhOps *ops, const Widths *w)
 {
     double n = (double)ops->tokens;
-    rh_ops_gemm(ops, 1, ops->tokens, w->q, ops->kind->q_rank);
+    rh_ops_gemm(ops, 1, ops->tokens, w->q, ops->kind->q_lora_rank);
     rh_ops_norm(ops, n * (double)w->q, false);
-    rh_ops_rotary(ops, n * (double)(w->heads * ops->kind->rope_size), false);
+    rh_ops_rotary(ops, n * (double)(w->heads * ops->kind->qk_rope_head_dim), false);
 }
 
 static void kernels(RhOps *ops, RhPass pass)
@@ -291,10 +293,10 @@ static RhOperatorBytes bytes(const RhOps *ops)
     const RhLayerKind *kind = ops->kind;
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);
-    double normed = (double)(kind->q_rank + w.q + kind->head_size);
+    double normed = (double)(kind->q_lora_rank + w.q + kind->head_size);
     double columns = 2 * normed + 2 * (double)(w.entry + w.index_entry) + (double)(w.q + w.out) +
-                     (double)kind->index_heads * (kind->index_size + 1);
-    double chosen = RH_FP32 * (is_indexed(kind) ? kind->index_top : 0);
+                     (double)kind->index_n_heads * (kind->index_head_dim + 1);
+    double chosen = RH_FP32 * (is_indexed(kind) ? kind->index_topk : 0);
     double core_bytes = n * (STATISTICS_BYTES * (double)w.heads);
     double copies = rh_ops_norm_copies(ops);
     double up_bytes = n * (2 * e + copies) * (double)w.q; /* before their norm and after */
@@ -311,8 +313,9 @@ static RhCacheBytes cache(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
     RhCacheBytes kept = rh_ops_cached(ops, kind->head_size);
-    if (kind->compress > 0)
-        kept.token += ops->element_bytes * (kind->head_size + kind->index_size) / kind->compress;
+    if (kind->compress_ratio > 0)
+        kept.token +=
+            ops->element_bytes * (kind->head_size + kind->index_head_dim) / kind->compress_ratio;
     return kept;
 }
 

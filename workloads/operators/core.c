@@ -72,7 +72,7 @@ static int64_t rows_read(const RhOps *ops)
 RhCoreBlock rh_core_whole(const RhOps *ops)
 {
     int64_t reach = rh_ops_reach(ops);
-    return (RhCoreBlock){!ops->decoding && !ops->kind->both_ways, ops->queries, reach,
+    return (RhCoreBlock){!ops->decoding && !ops->kind->bidirectional, ops->queries, reach,
                          ops->decoding ? reach : rows_read(ops), rh_ops_visible_pairs(ops)};
 }
 

@@ -83,7 +83,7 @@ static void core_block(RhOps *ops, const RhCore *core, RhPass pass, const RhCore
  * write one. Keys and values travel; backward, their gradients too. */
 static void ring(RhOps *ops, const RhCore *core, RhPass pass)
 {
-    bool whole = ops->kind->both_ways;
+    bool whole = ops->kind->bidirectional;
     int64_t own = ops->queries, seen = whole ? own : own / 2;
     bool parted = ops->shard->documents != NULL;
     double pairs = parted ? rh_ops_visible_pairs(ops) / ops->shard->cp
@@ -106,7 +106,7 @@ static void over_gathered(RhOps *ops, const RhCore *core, RhPass pass)
 {
     int64_t r = ops->shard->cp, s = ops->keys, half = ops->queries / 2;
     double pairs = rh_ops_visible_pairs(ops), front = pairs / 4;
-    if (ops->kind->both_ways) {
+    if (ops->kind->bidirectional) {
         core_block(ops, core, pass, &(RhCoreBlock){false, ops->queries, s, s, pairs});
         return;
     }

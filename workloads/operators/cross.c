@@ -26,7 +26,7 @@ static Widths widths_of(const RhOps *ops)
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     rh_attention.shape(c, kind);
-    kind->both_ways = true;
+    kind->bidirectional = true;
     kind->cross_width = c->encoder.hidden_size > 0 ? c->encoder.hidden_size : c->hidden_size;
 }
 
@@ -38,7 +38,7 @@ static RhParams params(const RhOps *ops)
     return (RhParams){.sharded = 2 * h * (double)w.q + (double)(kind->cross_width * w.kv) +
                                  (kind->qkv_bias ? (double)(w.q + w.kv) : 0),
                       .replicated =
-                          (kind->out_bias ? h : 0) + (kind->qk_norm ? 2.0 * kind->head_size : 0)};
+                          (kind->o_bias ? h : 0) + (kind->qk_norm ? 2.0 * kind->head_size : 0)};
 }
 
 static RhCore core_of(const RhOps *ops, const Widths *w)
@@ -115,7 +115,7 @@ static void weight_gradients(RhOps *ops, const Widths *w)
     rh_ops_linear_gradient(ops, h, w->q);
     rh_ops_linear_gradient(ops, w->q, h);
     rh_ops_linear_gradient(&others, w->kv, ops->kind->cross_width);
-    if (ops->kind->out_bias)
+    if (ops->kind->o_bias)
         rh_ops_bias_gradient(ops, h);
     if (ops->kind->qkv_bias) {
         rh_ops_bias_gradient(ops, w->q);

@@ -30,10 +30,10 @@ static Widths widths_of(const RhOps *ops)
     w.keys = w.scan.groups * w.scan.key;
     w.repeated = w.scan.heads * w.scan.key;
     w.channels = w.values + 2 * w.keys;
-    w.rank = kind->step_rank;
-    bool by_column = w.rank > 0 || kind->full_gate; /* decays */
+    w.rank = kind->dt_rank;
+    bool by_column = w.rank > 0 || kind->full_rank_gate; /* decays */
     w.decays = by_column ? w.repeated : 0;
-    w.latents = w.rank == 0 ? 0 : kind->full_gate ? 1 : 2;
+    w.latents = w.rank == 0 ? 0 : kind->full_rank_gate ? 1 : 2;
     w.gate = w.latents == 2 ? w.values : 0;
     w.in = w.channels + w.scan.heads + w.latents * w.rank; /* a rate a head */
     w.in += w.latents == 2 ? 0 : w.values;                 /* the gate */
@@ -47,15 +47,15 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->kv_heads = (int32_t)c->ssm.n_groups;
     kind->head_size = (int32_t)c->ssm.head_dim;
     kind->state_size = (int32_t)c->ssm.state_size;
-    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->conv_kernel = (int32_t)c->ssm.conv_kernel;
     kind->window_tokens = (int32_t)c->ssm.chunk_size;
 }
 
 static void kimi_shape(const RhConfig *c, RhLayerKind *kind)
 {
     shape(c, kind);
-    kind->step_rank = (int32_t)c->ssm.dt_rank;
-    kind->full_gate = c->ssm.full_rank_gate != 0;
+    kind->dt_rank = (int32_t)c->ssm.dt_rank;
+    kind->full_rank_gate = c->ssm.full_rank_gate != 0;
 }
 
 /* Entries of the matrices from latents. */

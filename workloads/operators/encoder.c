@@ -50,7 +50,7 @@ static int64_t frames_of(const RhOps *ops)
 
 static RhParams sounds_params(const RhOps *ops)
 {
-    double h = (double)ops->model->hidden, rows = (double)ops->model->sound_rows;
+    double h = (double)ops->model->hidden, rows = (double)ops->model->num_mel_bins;
     return (RhParams){.replicated = TAPS * h * (rows + h) + 2 * h};
 }
 
@@ -62,7 +62,7 @@ static void activate(RhOps *ops, int64_t rows, bool backward)
 
 static void sounds_kernels(RhOps *ops, RhPass pass)
 {
-    int64_t h = ops->model->hidden, rows = ops->model->sound_rows, frames = frames_of(ops);
+    int64_t h = ops->model->hidden, rows = ops->model->num_mel_bins, frames = frames_of(ops);
     RhOps first = *ops;
     first.tokens = frames;
     if (rh_pass_is_forward(pass)) {
@@ -86,7 +86,7 @@ static void sounds_kernels(RhOps *ops, RhPass pass)
 static RhOperatorBytes sounds_bytes(const RhOps *ops)
 {
     double e = ops->element_bytes, h = (double)ops->model->hidden, tokens = (double)ops->tokens;
-    double frames = (double)frames_of(ops), rows = (double)ops->model->sound_rows;
+    double frames = (double)frames_of(ops), rows = (double)ops->model->num_mel_bins;
     return (RhOperatorBytes){.kept = e * (frames * (rows + 2 * h) + tokens * h),
                              .forward = e * tokens * h,
                              .backward = e * (tokens + 2 * frames) * h};

@@ -10,7 +10,7 @@
 
 static double copies_of(const RhOps *ops)
 {
-    return ops->model->streams > 1 ? ops->model->streams : 0;
+    return ops->model->hc_mult > 1 ? ops->model->hc_mult : 0;
 }
 
 /* In front of the head there is one sum alone. */

@@ -28,11 +28,12 @@ typedef struct {
 static Widths widths_of(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
-    Widths w = {.heads = rh_ops_cut(ops, kind->heads), .down = kind->kv_rank + kind->rope_size};
+    Widths w = {.heads = rh_ops_cut(ops, kind->heads),
+                .down = kind->kv_lora_rank + kind->qk_rope_head_dim};
     w.q = w.heads * kind->head_size;
-    w.v = w.heads * kind->value_size;
-    w.up = w.q + w.v - w.heads * kind->rope_size;
-    w.gate = !kind->out_gate ? 0 : kind->gate_by_head ? w.heads : w.v;
+    w.v = w.heads * kind->v_head_dim;
+    w.up = w.q + w.v - w.heads * kind->qk_rope_head_dim;
+    w.gate = !kind->output_gate ? 0 : kind->gate_per_head ? w.heads : w.v;
     return w;
 }
 
@@ -47,32 +48,32 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->heads = (int32_t)c->attention.num_attention_heads;
     kind->kv_heads = (int32_t)c->attention.num_key_value_heads;
     kind->head_size = (int32_t)c->attention.head_dim;
-    kind->q_rank = (int32_t)c->mla.q_lora_rank;
-    kind->kv_rank = (int32_t)c->mla.kv_lora_rank;
-    kind->rope_size = (int32_t)c->mla.qk_rope_head_dim;
-    kind->value_size = (int32_t)c->mla.v_head_dim;
+    kind->q_lora_rank = (int32_t)c->mla.q_lora_rank;
+    kind->kv_lora_rank = (int32_t)c->mla.kv_lora_rank;
+    kind->qk_rope_head_dim = (int32_t)c->mla.qk_rope_head_dim;
+    kind->v_head_dim = (int32_t)c->mla.v_head_dim;
     kind->qkv_bias = c->attention.qkv_bias != 0;
-    kind->out_bias = c->attention.o_bias != 0;
-    kind->index_heads = (int32_t)c->mla.index_n_heads;
-    kind->index_size = (int32_t)c->mla.index_head_dim;
+    kind->o_bias = c->attention.o_bias != 0;
+    kind->index_n_heads = (int32_t)c->mla.index_n_heads;
+    kind->index_head_dim = (int32_t)c->mla.index_head_dim;
     kind->window_tokens = (int32_t)c->mla.index_topk;
-    kind->out_gate = c->attention.output_gate != 0;
-    kind->gate_by_head = kind->out_gate && c->attention.gate_per_head != 0;
-    kind->gate_of_latent =
-        kind->out_gate && c->attention.gate_from_q_latent != 0 && c->mla.q_lora_rank > 0;
-    kind->borrows_index = c->mla.index_shared != 0;
+    kind->output_gate = c->attention.output_gate != 0;
+    kind->gate_per_head = kind->output_gate && c->attention.gate_per_head != 0;
+    kind->gate_from_q_latent =
+        kind->output_gate && c->attention.gate_from_q_latent != 0 && c->mla.q_lora_rank > 0;
+    kind->index_shared = c->mla.index_shared != 0;
 }
 
 /* Are there more keys than a query is left? */
 static bool is_sparse(const RhOps *ops)
 {
-    return ops->kind->index_heads > 0 && ops->keys > ops->kind->window_tokens;
+    return ops->kind->index_n_heads > 0 && ops->keys > ops->kind->window_tokens;
 }
 
 /* Has it an indexer of its own? */
 static bool chooses(const RhOps *ops)
 {
-    return ops->kind->index_heads > 0 && !ops->kind->borrows_index;
+    return ops->kind->index_n_heads > 0 && !ops->kind->index_shared;
 }
 
 /* The weight matrices, in the order of a forward pass: rows of the input, columns of the output. */
@@ -88,20 +89,20 @@ typedef struct {
 static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRICES_MAX])
 {
     const RhLayerKind *kind = ops->kind;
-    int64_t h = ops->model->hidden, queries = (int64_t)kind->index_heads * kind->index_size;
+    int64_t h = ops->model->hidden, queries = (int64_t)kind->index_n_heads * kind->index_head_dim;
     int n = 0;
     if (chooses(ops)) {
-        matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, queries, true};
-        matrices[n++] = (Matrix){h, kind->index_size, true};
-        matrices[n++] = (Matrix){h, kind->index_heads, true};
+        matrices[n++] = (Matrix){kind->q_lora_rank > 0 ? kind->q_lora_rank : h, queries, true};
+        matrices[n++] = (Matrix){h, kind->index_head_dim, true};
+        matrices[n++] = (Matrix){h, kind->index_n_heads, true};
     }
-    if (kind->q_rank > 0)
-        matrices[n++] = (Matrix){h, kind->q_rank, true};
-    matrices[n++] = (Matrix){kind->q_rank > 0 ? kind->q_rank : h, w->q, false};
-    if (kind->out_gate)
-        matrices[n++] = (Matrix){kind->gate_of_latent ? kind->q_rank : h, w->gate, false};
+    if (kind->q_lora_rank > 0)
+        matrices[n++] = (Matrix){h, kind->q_lora_rank, true};
+    matrices[n++] = (Matrix){kind->q_lora_rank > 0 ? kind->q_lora_rank : h, w->q, false};
+    if (kind->output_gate)
+        matrices[n++] = (Matrix){kind->gate_from_q_latent ? kind->q_lora_rank : h, w->gate, false};
     matrices[n++] = (Matrix){h, w->down, true};
-    matrices[n++] = (Matrix){kind->kv_rank, w->up, false};
+    matrices[n++] = (Matrix){kind->kv_lora_rank, w->up, false};
     matrices[n++] = (Matrix){w->v, h, false};
     return n;
 }
@@ -113,14 +114,14 @@ static RhParams params(const RhOps *ops)
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
     /* The latents' norms, and scale and shift of the indexer's key. */
-    RhParams p = {.replicated =
-                      kind->kv_rank + kind->q_rank + (chooses(ops) ? 2.0 * kind->index_size : 0)};
+    RhParams p = {.replicated = kind->kv_lora_rank + kind->q_lora_rank +
+                                (chooses(ops) ? 2.0 * kind->index_head_dim : 0)};
     for (int i = 0; i < count; i++) {
         double entries = (double)matrices[i].in * (double)matrices[i].out;
         *(matrices[i].whole ? &p.replicated : &p.sharded) += entries;
     }
-    p.replicated += kind->qkv_bias ? (double)(w.down + kind->q_rank) : 0;
-    p.replicated += kind->out_bias ? (double)ops->model->hidden : 0;
+    p.replicated += kind->qkv_bias ? (double)(w.down + kind->q_lora_rank) : 0;
+    p.replicated += kind->o_bias ? (double)ops->model->hidden : 0;
     return p;
 }
 
@@ -129,7 +130,7 @@ static RhCore core_of(const RhOps *ops, const Widths *w)
     return (RhCore){.heads = w->heads,
                     .kv_heads = w->heads,
                     .key = ops->kind->head_size,
-                    .value = ops->kind->value_size};
+                    .value = ops->kind->v_head_dim};
 }
 
 /* To a query that is one with the matrices out of the latent, latents look as keys of one head, and
@@ -139,7 +140,7 @@ static RhCore core_of_latents(const RhOps *ops, const Widths *w)
     return (RhCore){.heads = w->heads,
                     .kv_heads = 1,
                     .key = w->down,
-                    .value = ops->kind->kv_rank,
+                    .value = ops->kind->kv_lora_rank,
                     .values_in_keys = true};
 }
 
@@ -158,7 +159,7 @@ static double index_pairs(const RhOps *ops)
 static double index_flops(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
-    double pair = 2 * (double)kind->index_heads * kind->index_size;
+    double pair = 2 * (double)kind->index_n_heads * kind->index_head_dim;
     return is_sparse(ops) && chooses(ops) ? pair * index_pairs(ops) : 0;
 }
 
@@ -178,15 +179,15 @@ static RhFlops flops(const RhOps *ops)
 
 static void latent_norms(RhOps *ops, bool backward)
 {
-    rh_ops_norm(ops, (double)ops->tokens * ops->kind->kv_rank, backward);
-    if (ops->kind->q_rank > 0)
-        rh_ops_norm(ops, (double)ops->tokens * ops->kind->q_rank, backward);
+    rh_ops_norm(ops, (double)ops->tokens * ops->kind->kv_lora_rank, backward);
+    if (ops->kind->q_lora_rank > 0)
+        rh_ops_norm(ops, (double)ops->tokens * ops->kind->q_lora_rank, backward);
 }
 
 /* Of every head's query, and of the part of keys that all heads share. */
 static void rotation(RhOps *ops, const Widths *w, bool backward)
 {
-    double columns = (double)((w->heads + 1) * ops->kind->rope_size);
+    double columns = (double)((w->heads + 1) * ops->kind->qk_rope_head_dim);
     if (ops->model->position == RH_POSITION_ROTARY)
         rh_ops_rotary(ops, (double)ops->tokens * columns, backward);
 }
@@ -203,7 +204,7 @@ static void over_keys(RhOps *ops, const Widths *w, RhPass pass)
     RhCore core = core_of(ops, w);
     int64_t before = ops->sequences * (ops->keys - ops->queries);
     bool chunk = pass == RH_PASS_PREFILL && ops->shard->cached > 0;
-    rh_ops_linear(ops, ops->tokens + (chunk ? before : 0), w->up, ops->kind->kv_rank);
+    rh_ops_linear(ops, ops->tokens + (chunk ? before : 0), w->up, ops->kind->kv_lora_rank);
     assembly(ops, w, false);
     rh_core_kernels(ops, &core, pass);
 }
@@ -212,9 +213,10 @@ static void over_latents(RhOps *ops, const Widths *w, RhPass pass)
 {
     const RhLayerKind *kind = ops->kind;
     RhCore core = core_of_latents(ops, w);
-    rh_ops_gemm(ops, w->heads, ops->tokens, kind->kv_rank, kind->head_size - kind->rope_size);
+    rh_ops_gemm(ops, w->heads, ops->tokens, kind->kv_lora_rank,
+                kind->head_size - kind->qk_rope_head_dim);
     rh_core_kernels(ops, &core, pass);
-    rh_ops_gemm(ops, w->heads, ops->tokens, kind->value_size, kind->kv_rank);
+    rh_ops_gemm(ops, w->heads, ops->tokens, kind->v_head_dim, kind->kv_lora_rank);
 }
 
 /* Scores, reduced over the heads to one a pair: written in fp32, and read to choose the best. Backward
@@ -225,19 +227,19 @@ static void indexer(RhOps *ops, bool backward)
     if (!is_sparse(ops) || !chooses(ops))
         return;
     double chosen = (double)ops->sequences * rh_ops_visible_pairs(ops) / index_pairs(ops);
-    RhKernel scores = {
-        .cls = RH_KERNEL_ATTENTION,
-        .dtype = (uint8_t)ops->shard->dtype,
-        .causal = !ops->decoding,
-        .heads = kind->index_heads,
-        .kv_heads = 1,
-        .batch = ops->sequences,
-        .m = ops->queries,
-        .n = ops->keys,
-        .k = kind->index_size,
-        .flops = (backward ? 2 * chosen : 1) * index_flops(ops),
-        .bytes = ops->element_bytes * kind->index_size *
-                 ((double)ops->tokens * kind->index_heads + (double)(ops->sequences * ops->keys))};
+    RhKernel scores = {.cls = RH_KERNEL_ATTENTION,
+                       .dtype = (uint8_t)ops->shard->dtype,
+                       .causal = !ops->decoding,
+                       .heads = kind->index_n_heads,
+                       .kv_heads = 1,
+                       .batch = ops->sequences,
+                       .m = ops->queries,
+                       .n = ops->keys,
+                       .k = kind->index_head_dim,
+                       .flops = (backward ? 2 * chosen : 1) * index_flops(ops),
+                       .bytes = ops->element_bytes * kind->index_head_dim *
+                                ((double)ops->tokens * kind->index_n_heads +
+                                 (double)(ops->sequences * ops->keys))};
     g_array_append_val(ops->out, scores);
     if (!backward)
         rh_ops_stream(ops, RH_KERNEL_REDUCE, 2 * RH_FP32 * index_pairs(ops), 1);
@@ -245,7 +247,7 @@ static void indexer(RhOps *ops, bool backward)
 
 static void scale(RhOps *ops, const Widths *w, bool backward)
 {
-    if (ops->kind->out_gate)
+    if (ops->kind->output_gate)
         rh_ops_gate(ops, (double)(ops->tokens * w->v), backward);
 }
 
@@ -295,22 +297,24 @@ static void weight_gradients(RhOps *ops)
     int count = matrices_of(ops, &w, matrices);
     for (int i = count - 1; i >= 0; i--)
         rh_ops_linear_gradient(ops, matrices[i].out, matrices[i].in);
-    if (ops->kind->out_bias)
+    if (ops->kind->o_bias)
         rh_ops_bias_gradient(ops, ops->model->hidden);
     if (ops->kind->qkv_bias)
-        rh_ops_bias_gradient(ops, w.down + ops->kind->q_rank);
+        rh_ops_bias_gradient(ops, w.down + ops->kind->q_lora_rank);
 }
 
 /* From the latents, after their norms, to what the core reads. */
 static void replay_up(RhOps *ops, const Widths *w)
 {
     const RhLayerKind *kind = ops->kind;
-    rh_ops_linear(ops, ops->tokens, w->q, kind->q_rank > 0 ? kind->q_rank : ops->model->hidden);
+    rh_ops_linear(ops, ops->tokens, w->q,
+                  kind->q_lora_rank > 0 ? kind->q_lora_rank : ops->model->hidden);
     rotation(ops, w, false);
     if (is_sparse(ops)) {
-        rh_ops_gemm(ops, w->heads, ops->tokens, kind->kv_rank, kind->head_size - kind->rope_size);
+        rh_ops_gemm(ops, w->heads, ops->tokens, kind->kv_lora_rank,
+                    kind->head_size - kind->qk_rope_head_dim);
     } else {
-        rh_ops_linear(ops, ops->tokens, w->up, kind->kv_rank);
+        rh_ops_linear(ops, ops->tokens, w->up, kind->kv_lora_rank);
         assembly(ops, w, false);
     }
 }
@@ -349,8 +353,8 @@ static void kernels(RhOps *ops, RhPass pass)
  * queries twice, before they are taken to the latents and after, and the output likewise. */
 static double core_columns(const RhOps *ops, const Widths *w)
 {
-    double latents = (double)(w->heads * (ops->kind->kv_rank + ops->kind->rope_size));
-    double outputs = (double)(w->heads * ops->kind->kv_rank);
+    double latents = (double)(w->heads * (ops->kind->kv_lora_rank + ops->kind->qk_rope_head_dim));
+    double outputs = (double)(w->heads * ops->kind->kv_lora_rank);
     return is_sparse(ops) ? (double)(w->q + w->v) + latents + outputs
                           : (double)(2 * w->q + 2 * w->v);
 }
@@ -358,7 +362,8 @@ static double core_columns(const RhOps *ops, const Widths *w)
 /* Of these, what comes out of the latents: all but the output. */
 static double up_columns(const RhOps *ops, const Widths *w)
 {
-    double outputs = is_sparse(ops) ? (double)(w->v + w->heads * ops->kind->kv_rank) : (double)w->v;
+    double outputs =
+        is_sparse(ops) ? (double)(w->v + w->heads * ops->kind->kv_lora_rank) : (double)w->v;
     return core_columns(ops, w) - outputs;
 }
 
@@ -366,7 +371,8 @@ static double up_columns(const RhOps *ops, const Widths *w)
 static double index_bytes(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
-    double columns = (double)kind->index_heads * (kind->index_size + 1) + kind->index_size;
+    double columns =
+        (double)kind->index_n_heads * (kind->index_head_dim + 1) + kind->index_head_dim;
     if (!chooses(ops))
         return 0;
     return ops->element_bytes * columns + (is_sparse(ops) ? RH_FP32 * kind->window_tokens : 0);
@@ -380,10 +386,10 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     RhCore core = core_as_used(ops, &w);
     double e = ops->element_bytes, of_core = rh_core_kept_bytes(ops, &core);
-    double normed = (double)(kind->kv_rank + kind->q_rank);
+    double normed = (double)(kind->kv_lora_rank + kind->q_lora_rank);
     double columns =
-        normed + kind->rope_size + core_columns(ops, &w) +
-        (kind->out_gate ? (double)(w.v + w.gate) : 0); /* the gate, and what is scaled */
+        normed + kind->qk_rope_head_dim + core_columns(ops, &w) +
+        (kind->output_gate ? (double)(w.v + w.gate) : 0); /* the gate, and what is scaled */
     double row = e * columns + (rh_ops_kept_bytes(ops) + rh_ops_norm_copies(ops)) * normed +
                  rh_ops_kept_copy_bytes(ops) * (double)w.v + index_bytes(ops);
     double up = up_columns(ops, &w);
@@ -404,8 +410,8 @@ static RhCacheBytes cache(const RhOps *ops)
     RhOps all = *ops;
     kind.window_tokens = 0;
     all.kind = &kind;
-    return rh_ops_cached(&all,
-                         kind.kv_rank + kind.rope_size + (chooses(ops) ? kind.index_size : 0));
+    return rh_ops_cached(&all, kind.kv_lora_rank + kind.qk_rope_head_dim +
+                                   (chooses(ops) ? kind.index_head_dim : 0));
 }
 
 /* The input of the block's first matrices is one, kept where either has an adapter; latents behind their
@@ -417,19 +423,19 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     Widths w = widths_of(ops);
     int64_t h = ops->model->hidden;
     double operand = rh_ops_kept_bytes(ops), n = (double)ops->tokens;
-    bool latent = kind->q_rank > 0, again = rh_ops_replays(ops, RH_RECOMPUTE_UP);
+    bool latent = kind->q_lora_rank > 0, again = rh_ops_replays(ops, RH_RECOMPUTE_UP);
     RhLinearName first = latent ? RH_LINEAR_Q_DOWN : RH_LINEAR_Q;
     bool read = rh_lora_adapts(lora, first) || rh_lora_adapts(lora, RH_LINEAR_KV_DOWN) ||
                 (again && !latent);
     int count = 0;
     if (latent)
         list[count++] = (RhLinear){
-            .name = first, .in = h, .out = kind->q_rank, .by_columns = true, .whole = true};
+            .name = first, .in = h, .out = kind->q_lora_rank, .by_columns = true, .whole = true};
     list[count++] = (RhLinear){.name = latent ? RH_LINEAR_Q_UP : RH_LINEAR_Q,
-                               .in = latent ? kind->q_rank : h,
+                               .in = latent ? kind->q_lora_rank : h,
                                .out = w.q,
                                .by_columns = true,
-                               .kept = latent && !again ? operand * n * kind->q_rank : 0,
+                               .kept = latent && !again ? operand * n * kind->q_lora_rank : 0,
                                .again = RH_RECOMPUTE_UP};
     list[count++] = (RhLinear){.name = RH_LINEAR_KV_DOWN,
                                .in = h,
@@ -438,10 +444,10 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
                                .whole = true,
                                .kept = read ? 0 : rh_ops_normed_input_bytes(ops)};
     list[count++] = (RhLinear){.name = RH_LINEAR_KV_UP,
-                               .in = kind->kv_rank,
+                               .in = kind->kv_lora_rank,
                                .out = w.up,
                                .by_columns = true,
-                               .kept = again ? 0 : operand * n * kind->kv_rank,
+                               .kept = again ? 0 : operand * n * kind->kv_lora_rank,
                                .again = RH_RECOMPUTE_UP};
     list[count++] = (RhLinear){.name = RH_LINEAR_PROJ,
                                .in = w.v,

@@ -25,27 +25,27 @@ static const RhStream PRODUCT = {SUM,
 
 static double columns_of(const RhOps *ops)
 {
-    return (double)ops->model->layer_inputs;
+    return (double)ops->model->per_layer_inputs;
 }
 
 static double table_entries(const RhOps *ops)
 {
-    return (double)rh_ops_cut(ops, ops->model->layer_vocab) * columns_of(ops);
+    return (double)rh_ops_cut(ops, ops->model->per_layer_vocab) * columns_of(ops);
 }
 
 /* Matrices that make copies of the first hidden state and one of the last ones. */
 static double copies_entries(const RhOps *ops)
 {
     double h = (double)ops->model->hidden;
-    return ops->model->alternates > 1 ? 2 * (ops->model->alternates - 1) * h * h : 0;
+    return ops->model->altup_num_inputs > 1 ? 2 * (ops->model->altup_num_inputs - 1) * h * h : 0;
 }
 
 static RhParams tables_params(const RhOps *ops)
 {
     RhParams p = rh_embedding.params(ops);
     p.sharded += table_entries(ops);
-    p.replicated += (double)ops->model->hidden * columns_of(ops) + (double)ops->model->layer_input +
-                    copies_entries(ops);
+    p.replicated += (double)ops->model->hidden * columns_of(ops) +
+                    (double)ops->model->per_layer_input + copies_entries(ops);
     return p;
 }
 
@@ -58,13 +58,13 @@ static RhFlops tables_flops(const RhOps *ops)
 static void copy_states(RhOps *ops)
 {
     int64_t h = ops->model->hidden;
-    for (int32_t i = 1; i < 2 * ops->model->alternates - 1; i++)
+    for (int32_t i = 1; i < 2 * ops->model->altup_num_inputs - 1; i++)
         rh_ops_gemm(ops, 1, ops->tokens, h, h);
 }
 
 static void tables_kernels(RhOps *ops, RhPass pass)
 {
-    int64_t h = ops->model->hidden, columns = ops->model->layer_inputs;
+    int64_t h = ops->model->hidden, columns = ops->model->per_layer_inputs;
     double e = ops->element_bytes, elements = (double)ops->tokens * columns_of(ops);
     rh_embedding.kernels(ops, pass);
     if (rh_pass_is_forward(pass)) {
@@ -83,7 +83,7 @@ static void tables_kernels(RhOps *ops, RhPass pass)
         rh_ops_stream(ops, RH_KERNEL_REDUCE, rh_ops_table_gradient_bytes(ops) * table_entries(ops),
                       1);
         rh_ops_weight_gradient(ops, columns, h);
-        for (int32_t i = 1; i < 2 * ops->model->alternates - 1; i++)
+        for (int32_t i = 1; i < 2 * ops->model->altup_num_inputs - 1; i++)
             rh_ops_weight_gradient(ops, h, h);
     }
 }
@@ -94,7 +94,7 @@ static RhOperatorBytes tables_bytes(const RhOps *ops)
 {
     RhOperatorBytes b = rh_embedding.bytes(ops);
     double e = ops->element_bytes, elements = (double)ops->tokens * columns_of(ops);
-    double copies = ops->model->alternates > 1 ? 2.0 * (ops->model->alternates - 1) : 0;
+    double copies = ops->model->altup_num_inputs > 1 ? 2.0 * (ops->model->altup_num_inputs - 1) : 0;
     b.kept +=
         elements * (2 * e + rh_ops_norm_copies(ops)) + copies * e * rh_ops_hidden_elements(ops);
     b.forward += e * elements;
@@ -118,10 +118,10 @@ typedef struct {
 
 static End end_of(const RhOps *ops)
 {
-    int32_t m = ops->model->alternates;
+    int32_t m = ops->model->altup_num_inputs;
     return (End){.h = ops->model->hidden,
-                 .input = ops->kind->layer_input,
-                 .side = ops->kind->side_rank,
+                 .input = ops->kind->per_layer_input,
+                 .side = ops->kind->laurel_rank,
                  .alternates = m > 1 ? m : 0,
                  .rows = (int64_t)(ops->sequence_rows + 0.5)};
 }
@@ -249,8 +249,8 @@ void rh_layer_end_wrap(RhLayerKind *kind, int32_t input, int32_t side)
 {
     kind->inner_ffn = kind->ffn;
     kind->ffn = &rh_layer_end;
-    kind->layer_input = input;
-    kind->side_rank = side;
+    kind->per_layer_input = input;
+    kind->laurel_rank = side;
 }
 
 const RhOperator rh_layer_end = {.name = "ffn, then the layer's own input",

@@ -28,8 +28,8 @@ static Widths widths_of(const RhOps *ops)
     w.values = w.scan.heads * w.scan.value;
     w.keys = w.scan.groups * w.scan.key;
     w.channels = w.values + 2 * w.keys;
-    w.own = (kind->conv_size > 0 ? 1 : kind->head_gates) * w.scan.heads;
-    w.trained = kind->conv_size > 0 ? 3 * w.own : w.own;
+    w.own = (kind->conv_kernel > 0 ? 1 : kind->gates_per_head) * w.scan.heads;
+    w.trained = kind->conv_kernel > 0 ? 3 * w.own : w.own;
     w.in = w.values + w.channels + w.own; /* the gate; x, B, C; a head's own */
     return w;
 }
@@ -40,10 +40,10 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->kv_heads = (int32_t)c->ssm.n_groups;
     kind->head_size = (int32_t)c->ssm.head_dim;
     kind->state_size = (int32_t)c->ssm.state_size;
-    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->conv_kernel = (int32_t)c->ssm.conv_kernel;
     kind->conv_bias = c->ssm.conv_bias != 0;
     kind->window_tokens = (int32_t)c->ssm.chunk_size;
-    kind->qkv_bias = kind->out_bias = c->ssm.proj_bias != 0;
+    kind->qkv_bias = kind->o_bias = c->ssm.proj_bias != 0;
 }
 
 /* Beside matrices and taps: of each head a decay, a skip and a step's bias, or a bias of each gate; the norm's scales. */
@@ -111,7 +111,7 @@ static void backward(RhOps *ops, const Widths *w)
 static void weight_gradients(RhOps *ops, const Widths *w)
 {
     rh_ops_linear_gradient(ops, ops->model->hidden, w->values);
-    if (ops->kind->conv_size > 0)
+    if (ops->kind->conv_kernel > 0)
         rh_scan_taps_gradient(ops, (double)w->channels);
     rh_scan_in_gradient(ops, w->in);
 }
@@ -193,9 +193,9 @@ static void mlstm_shape(const RhConfig *c, RhLayerKind *kind)
     kind->heads = kind->kv_heads = (int32_t)c->ssm.num_heads;
     kind->head_size = (int32_t)c->ssm.head_dim;
     kind->state_size = (int32_t)c->ssm.state_size;
-    kind->head_gates = (int32_t)c->ssm.gates_per_head;
+    kind->gates_per_head = (int32_t)c->ssm.gates_per_head;
     kind->window_tokens = (int32_t)c->ssm.chunk_size;
-    kind->qkv_bias = kind->out_bias = c->ssm.proj_bias != 0;
+    kind->qkv_bias = kind->o_bias = c->ssm.proj_bias != 0;
 }
 
 const RhOperator rh_mlstm = {.name = "mLSTM",

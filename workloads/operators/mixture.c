@@ -39,17 +39,17 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->ffn_bias = c->mlp.bias != 0;
     kind->experts = (int32_t)c->moe.num_experts;
     kind->experts_per_token = (int32_t)c->moe.num_experts_per_tok;
-    kind->expert_groups = (int32_t)MAX(c->moe.n_group, 1);
-    kind->expert_groups_chosen = (int32_t)CLAMP(c->moe.topk_group, 1, kind->expert_groups);
+    kind->n_group = (int32_t)MAX(c->moe.n_group, 1);
+    kind->topk_group = (int32_t)CLAMP(c->moe.topk_group, 1, kind->n_group);
     kind->shared_width = c->moe.shared_intermediate_size > 0
                              ? c->moe.shared_intermediate_size
                              : c->moe.n_shared_experts * kind->ffn_width;
     kind->shared_gate = c->moe.shared_gate != 0 && kind->shared_width > 0;
-    kind->expert_latent = (int32_t)c->moe.latent_size;
-    kind->latent_norm = c->moe.latent_norm != 0 && kind->expert_latent > 0;
+    kind->moe_latent = (int32_t)c->moe.latent_size;
+    kind->latent_norm = c->moe.latent_norm != 0 && kind->moe_latent > 0;
     kind->router_bias = c->moe.router_bias != 0;
-    kind->other_experts = (int32_t)c->moe.num_vision_experts;
-    kind->other_width = c->moe.num_vision_experts > 0 ? c->moe.vision_intermediate_size : 0;
+    kind->vision_experts = (int32_t)c->moe.num_vision_experts;
+    kind->vision_expert_width = c->moe.num_vision_experts > 0 ? c->moe.vision_intermediate_size : 0;
 }
 
 /* Entries of the matrices that every rank holds whole and applies to its tokens of the sequence part:
@@ -58,7 +58,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 static double whole_entries(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
-    double columns = kind->experts + (kind->shared_gate ? 1 : 0) + 2.0 * kind->expert_latent;
+    double columns = kind->experts + (kind->shared_gate ? 1 : 0) + 2.0 * kind->moe_latent;
     return (double)ops->model->hidden * columns;
 }
 
@@ -67,9 +67,9 @@ static double whole_entries(const RhOps *ops)
 static void add_others(const RhOps *ops, RhParams *p)
 {
     const RhLayerKind *kind = ops->kind;
-    double others = kind->other_experts, matrices = kind->ffn_gated ? 3 : 2;
+    double others = kind->vision_experts, matrices = kind->ffn_gated ? 3 : 2;
     int32_t etp = rh_expert_tensor_of(ops->shard);
-    double width = (double)((kind->other_width + etp - 1) / etp);
+    double width = (double)((kind->vision_expert_width + etp - 1) / etp);
     double cut = others / MAX(ops->shard->ep, 1) * matrices * width * (double)ops->model->hidden;
     *(rh_experts_are_spread(ops->shard) ? &p->experts : &p->sharded) += cut;
     p->replicated += others * ((double)ops->model->hidden + (kind->router_bias ? 1 : 0));
@@ -84,7 +84,7 @@ static RhParams params(const RhOps *ops)
     double cut = experts * in * (double)(r.up + r.down), biases = 0;
     RhParams p = {.replicated = whole_entries(ops) +
                                 (ops->kind->router_bias ? (double)ops->kind->experts : 0) +
-                                (ops->kind->latent_norm ? (double)ops->kind->expert_latent : 0)};
+                                (ops->kind->latent_norm ? (double)ops->kind->moe_latent : 0)};
     if (ops->kind->ffn_bias) {
         cut += experts * (double)r.up;
         biases += experts * in;
@@ -100,7 +100,7 @@ static RhParams params(const RhOps *ops)
         p.sharded += dense.sharded;
         p.replicated += dense.replicated;
     }
-    if (ops->kind->other_experts > 0)
+    if (ops->kind->vision_experts > 0)
         add_others(ops, &p);
     return p;
 }
@@ -232,12 +232,12 @@ static void experts_forward(RhOps *ops, const RhRouted *r)
 static void latent_norm(RhOps *ops, bool backward)
 {
     if (ops->kind->latent_norm)
-        rh_ops_norm(ops, ops->sequence_rows * (double)ops->kind->expert_latent, backward);
+        rh_ops_norm(ops, ops->sequence_rows * (double)ops->kind->moe_latent, backward);
 }
 
 static void forward(RhOps *ops, const RhRouted *r, const Beside beside[2])
 {
-    int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
+    int64_t h = ops->model->hidden, latent = ops->kind->moe_latent;
     rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, ops->kind->experts, h);
     choose(ops, CHOICE_FORWARD);
     whole_gemm(ops, latent, h);
@@ -251,7 +251,7 @@ static void forward(RhOps *ops, const RhRouted *r, const Beside beside[2])
 
 static void backward_data(RhOps *ops, const RhRouted *r, const Beside beside[2])
 {
-    int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
+    int64_t h = ops->model->hidden, latent = ops->kind->moe_latent;
     gate(ops, true);
     whole_gemm(ops, latent, h);
     latent_norm(ops, true);
@@ -268,7 +268,7 @@ static void backward_data(RhOps *ops, const RhRouted *r, const Beside beside[2])
 
 static void backward_weight(RhOps *ops, const RhRouted *r)
 {
-    int64_t h = ops->model->hidden, latent = ops->kind->expert_latent;
+    int64_t h = ops->model->hidden, latent = ops->kind->moe_latent;
     RhOps whole = *ops;
     whole.tokens = (int64_t)ops->sequence_rows;
     rh_grouped_gradient(ops, r, r->in, r->down);
@@ -387,7 +387,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     RhOps one;
     double n = (double)r.tokens, e = ops->element_bytes;
     double up = n * (double)r.up, down = n * (double)r.down, copies = n * (double)r.in;
-    double latent = ops->sequence_rows * ops->kind->expert_latent;
+    double latent = ops->sequence_rows * ops->kind->moe_latent;
     double normed = ops->kind->latent_norm ? latent * (e + rh_ops_norm_copies(ops)) : 0;
     double gated = ops->kind->shared_gate ? rh_ops_sequence_elements(ops) : 0;
     double wide = r.spread ? r.come * (double)r.in : rh_ops_hidden_elements(ops);

@@ -79,7 +79,7 @@ struct RhOperator {
     bool rings; /* a mixer whose core marks what context ranks exchange (core_context.c) */
 };
 
-extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_both_ways; /* mixers */
+extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_bidirectional; /* mixers */
 extern const RhOperator rh_attention_gated, rh_latent_attention, rh_sparse_attention;
 extern const RhOperator rh_compressed_attention, rh_attention_by_blocks;
 extern const RhOperator rh_mamba, rh_mlstm, rh_delta_net, rh_lightning, rh_short_convolution,

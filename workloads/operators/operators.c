@@ -4,7 +4,7 @@
 const RhOperator *const rh_operators[] = {
     &rh_attention,
     &rh_attention_alibi,
-    &rh_attention_both_ways,
+    &rh_attention_bidirectional,
     &rh_latent_attention,
     &rh_compressed_attention,
     &rh_attention_by_blocks,

@@ -23,7 +23,7 @@ static double table_entries(const RhOps *ops)
 /* Biases of scores, which attention adds in registers: as ALiBi, nothing more is read. */
 static double distance_entries(const RhOps *ops)
 {
-    return (double)ops->model->distances;
+    return (double)ops->model->relative_bias_entries;
 }
 
 static double types_entries(const RhOps *ops)

@@ -27,7 +27,7 @@ RhRouted rh_routed_of(const RhOps *ops)
     double from = spread ? ops->sequence_rows : (double)ops->tokens;
     double asked = from * ops->kind->experts_per_token;
     RhRouting routing = {ops->kind->experts,           ops->kind->experts_per_token,
-                         ops->kind->expert_groups,     ops->kind->expert_groups_chosen,
+                         ops->kind->n_group,           ops->kind->topk_group,
                          ops->shard->once_nvlink_frac, ops->shard->once_nic_frac};
     double busiest = spread ? rh_expert_load_busiest(ops->shard->load, ops->kind->experts, ep) : 1;
     int64_t tokens = (int64_t)ceil(asked * (spread ? etp : 1) * busiest);
@@ -46,8 +46,7 @@ RhRouted rh_routed_of(const RhOps *ops)
                       .spread = spread,
                       .once = once,
                       .routing = routing,
-                      .in = ops->kind->expert_latent > 0 ? ops->kind->expert_latent
-                                                         : ops->model->hidden,
+                      .in = ops->kind->moe_latent > 0 ? ops->kind->moe_latent : ops->model->hidden,
                       .up = (ops->kind->ffn_gated ? 2 : 1) * f,
                       .down = f};
 }

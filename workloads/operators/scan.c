@@ -59,17 +59,18 @@ void rh_scan_decode(RhOps *ops, const RhScan *scan, double flops)
 RhCacheBytes rh_scan_cache(const RhOps *ops, const RhScan *scan, double channels)
 {
     double state = RH_FP32 * (double)(scan->heads * scan->key * scan->value);
-    return (RhCacheBytes){.sequence = state + ops->element_bytes * channels * ops->kind->conv_size};
+    return (RhCacheBytes){.sequence =
+                              state + ops->element_bytes * channels * ops->kind->conv_kernel};
 }
 
 double rh_scan_convolution_flops(const RhOps *ops, double channels)
 {
-    return 2 * (double)ops->tokens * channels * ops->kind->conv_size;
+    return 2 * (double)ops->tokens * channels * ops->kind->conv_kernel;
 }
 
 double rh_scan_convolution_params(const RhOps *ops, double channels)
 {
-    return channels * (ops->kind->conv_size + (ops->kind->conv_bias ? 1 : 0));
+    return channels * (ops->kind->conv_kernel + (ops->kind->conv_bias ? 1 : 0));
 }
 
 static void give_flops(RhOps *ops, double flops)

@@ -32,7 +32,7 @@ static Widths widths_of(const RhOps *ops)
                          .key = kind->state_size,
                          .value = kind->head_size,
                          .chunk = kind->window_tokens},
-                .rank = kind->step_rank};
+                .rank = kind->dt_rank};
     w.wide = w.scan.heads * w.scan.value;
     w.lengths = w.scan.heads;
     w.told = w.rank + 2 * w.scan.key;
@@ -45,12 +45,12 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->kv_heads = 1;
     kind->head_size = (int32_t)c->ssm.head_dim;
     kind->state_size = (int32_t)c->ssm.state_size;
-    kind->step_rank = (int32_t)c->ssm.dt_rank;
-    kind->step_norms = c->ssm.dt_bc_norms != 0;
-    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->dt_rank = (int32_t)c->ssm.dt_rank;
+    kind->dt_bc_norms = c->ssm.dt_bc_norms != 0;
+    kind->conv_kernel = (int32_t)c->ssm.conv_kernel;
     kind->conv_bias = c->ssm.conv_bias != 0;
     kind->window_tokens = (int32_t)c->ssm.chunk_size;
-    kind->qkv_bias = kind->out_bias = c->ssm.proj_bias != 0;
+    kind->qkv_bias = kind->o_bias = c->ssm.proj_bias != 0;
 }
 
 /* Entries of the four matrices. */
@@ -68,7 +68,7 @@ static RhParams params(const RhOps *ops)
     double decays = has_heads(&w) ? 1 : (double)w.scan.key;
     return (RhParams){.sharded = entries_of(ops, &w) + rh_scan_convolution_params(ops, d) +
                                  (double)w.lengths * (decays + 2) + 2 * bias * d,
-                      .replicated = bias * h + (ops->kind->step_norms ? (double)w.told : 0)};
+                      .replicated = bias * h + (ops->kind->dt_bc_norms ? (double)w.told : 0)};
 }
 
 /* Of the recurrence, a token: the state's update, and the output from it. */
@@ -110,7 +110,7 @@ static void scan_heads(RhOps *ops, const Widths *w, bool backward)
 static void tell(RhOps *ops, const Widths *w)
 {
     rh_ops_linear(ops, ops->tokens, w->told, w->wide);
-    if (ops->kind->step_norms)
+    if (ops->kind->dt_bc_norms)
         rh_ops_norm(ops, (double)ops->tokens * (double)w->told, false);
     rh_ops_linear(ops, ops->tokens, w->lengths, w->rank);
 }
@@ -150,7 +150,7 @@ static void backward(RhOps *ops, const Widths *w)
     else
         scan(ops, w, back);
     rh_ops_linear(ops, ops->tokens, w->rank, w->lengths);
-    if (ops->kind->step_norms)
+    if (ops->kind->dt_bc_norms)
         rh_ops_norm(ops, (double)ops->tokens * (double)w->told, true);
     rh_ops_linear(ops, ops->tokens, d, w->told);
     rh_scan_convolve(ops, (double)d, true);
@@ -185,7 +185,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     double n = (double)ops->tokens, e = ops->element_bytes, d = (double)w.wide;
     double wide = rh_ops_hidden_elements(ops), gathered = rh_ops_gathered_bytes(ops);
-    double copies = ops->kind->step_norms ? (e + rh_ops_norm_copies(ops)) * (double)w.told : 0;
+    double copies = ops->kind->dt_bc_norms ? (e + rh_ops_norm_copies(ops)) * (double)w.told : 0;
     double between = ops->shard->fused_elementwise ? 0 : e * (d + (double)w.lengths);
     double kept = e * (3 * d + (double)w.told) + copies + between + rh_scan_state_bytes(&w.scan);
     return (RhOperatorBytes){.kept = n * kept,

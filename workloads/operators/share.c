@@ -35,9 +35,9 @@ double rh_ops_visible_pairs(const RhOps *ops)
     double s = (double)ops->keys, w = (double)rh_ops_reach(ops);
     if (ops->shard->documents != NULL && !ops->decoding)
         return rh_documents_pairs(ops->shard->documents, ops->keys, ops->kind->window_tokens,
-                                  ops->kind->both_ways) /
+                                  ops->kind->bidirectional) /
                MAX(ops->shard->cp, 1);
-    if (ops->kind->both_ways && !ops->decoding)
+    if (ops->kind->bidirectional && !ops->decoding)
         return (double)ops->queries * w;
     if (ops->shard->cached > 0 && !ops->decoding && ops->keys > ops->queries)
         return chunk_pairs((double)ops->queries, (double)ops->shard->cached, w);

@@ -21,7 +21,7 @@ static Widths widths_of(const RhOps *ops)
     Widths w = {.heads = rh_ops_cut(ops, kind->heads),
                 .kv_heads = MAX(rh_ops_cut(ops, kind->kv_heads), 1),
                 .in = 2 * ops->model->hidden,
-                .ranks = kind->adapts_attention ? 3 * kind->adapter_rank : 0};
+                .ranks = kind->attention_adapter ? 3 * kind->adapter_rank : 0};
     w.q = w.heads * kind->head_size;
     w.qkv = w.q + 2 * w.kv_heads * kind->head_size;
     return w;
@@ -34,7 +34,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->head_size =
         (int32_t)MAX(2 * c->hidden_size / MAX(c->attention.num_attention_heads, 1), 1);
     kind->adapter_rank = (int32_t)c->sharing.adapter_rank;
-    kind->adapts_attention = c->sharing.attention_adapter != 0;
+    kind->attention_adapter = c->sharing.attention_adapter != 0;
 }
 
 /* Of each low rank a matrix in and one out, which has columns of its own. */

@@ -22,9 +22,9 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->heads = kind->kv_heads = (int32_t)c->attention.num_attention_heads;
     kind->head_size = (int32_t)(c->hidden_size / MAX(c->attention.num_attention_heads, 1));
-    kind->conv_size = (int32_t)c->ssm.conv_kernel;
+    kind->conv_kernel = (int32_t)c->ssm.conv_kernel;
     kind->conv_bias = c->ssm.conv_bias != 0;
-    kind->qkv_bias = kind->out_bias = c->ssm.conv_bias != 0;
+    kind->qkv_bias = kind->o_bias = c->ssm.conv_bias != 0;
     kind->window_tokens = (int32_t)c->ssm.conv_kernel;
 }
 
@@ -100,7 +100,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
 static RhCacheBytes cache(const RhOps *ops)
 {
     return (RhCacheBytes){.sequence = ops->element_bytes *
-                                      (double)(columns_of(ops) * ops->kind->conv_size)};
+                                      (double)(columns_of(ops) * ops->kind->conv_kernel)};
 }
 
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])

@@ -29,7 +29,7 @@ double rh_iteration_handed_bytes(const RhIterations *it, int32_t tokens)
 {
     int32_t chosen = 0;
     for (int32_t k = 0; k < it->model->kinds_count; k++)
-        if (it->model->kinds[k].borrows_index)
+        if (it->model->kinds[k].index_shared)
             chosen = MAX(chosen, it->model->kinds[k].window_tokens);
     return rh_iteration_hidden_bytes(it, tokens) + (double)RH_CHOSEN_KEY_BYTES * tokens * chosen;
 }
@@ -112,8 +112,8 @@ static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhSha
                       .token_bytes = e->bytes / (tokens * kind->experts_per_token),
                       .routing = {.experts = kind->experts,
                                   .chosen = kind->experts_per_token,
-                                  .groups = MAX(kind->expert_groups, 1),
-                                  .groups_chosen = MAX(kind->expert_groups_chosen, 1)}};
+                                  .groups = MAX(kind->n_group, 1),
+                                  .groups_chosen = MAX(kind->topk_group, 1)}};
     return rh_a2a_backend_s(x, e->kind == RH_EXCHANGE_DISPATCH ? &x->dispatch : &x->combine,
                             it->platform, &load);
 }
