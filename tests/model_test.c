@@ -235,7 +235,7 @@ static void foreign_keys_of_published_files_are_ignored(void)
     g_autoptr(RhModel) m = model_parse(
         LLAMA(
             ", 'architectures': ['LlamaForCausalLM'], 'bos_token_id': 1, 'rope_scaling': {'type': "
-            "'linear', 'factor': 2.0}, 'torch_dtype': 'bfloat16', 'quantization_config': null, "
+            "'linear', 'factor': 2.0}, 'torch_dtype': 'bfloat16', 'dtype': null, 'quantization_config': null, "
             "'a_vendor_key': {'deep': [1, 2]}, 'num_experts': null"),
         NULL);
     CU_ASSERT_PTR_NOT_NULL(m);
@@ -255,6 +255,9 @@ static void shapes_that_cannot_be_are_refused_where_they_stand(void)
     check_refused(LLAMA(", 'num_key_value_heads': 2.5"), "num_key_value_heads");
     check_refused(LLAMA(", 'num_key_value_heads': 'two'"), "num_key_value_heads");
     check_refused(LLAMA(", 'max_position_embeddings': 99999999999"), "max_position_embeddings");
+    check_refused(LLAMA(", 'torch_dtype': -1"), "torch_dtype: a format's name");
+    check_refused(LLAMA(", 'torch_dtype': -1"), "config.json:1:");
+    check_refused(LLAMA(", 'dtype': ['bfloat16']"), "dtype: a format's name");
     check_refused("{'model_type': 'gpt2', 'n_layer': 1000000, 'n_embd': 64, 'n_head': 4, "
                   "'vocab_size': 100}",
                   "n_layer");

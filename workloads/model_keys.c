@@ -48,6 +48,15 @@ static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
     return keys;
 }
 
+/* A format's name says how weights are stored, which --dtype says of a job; anything else but null is a mistake. */
+static void check_format(RhJson *doc, const RhJsonNode *node)
+{
+    const char *key = rh_json_key(node);
+    bool names = g_str_equal(key, "torch_dtype") || g_str_equal(key, "dtype");
+    if (names && rh_json_kind(node) != RH_JSON_TEXT && rh_json_kind(node) != RH_JSON_NULL)
+        rh_json_problem(doc, node, NULL, "%s: a format's name, as \"bfloat16\", or null", key);
+}
+
 /* Published files hold dozens of keys that are not about shape. They are ignored, but not one
  * that says the model is of another kind, nor one that looks like a misspelling of a missing key.
  */
@@ -71,6 +80,7 @@ void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *fa
                                    family->name);
         if (refused != NULL || rh_family_has_key(family, key))
             continue;
+        check_format(doc, node);
         const char *near = rh_near_name(key, (const char *const *)absent->pdata);
         if (near == NULL || rh_key_is_foreign(key)) /* which takes longer to tell */
             continue;
