@@ -104,7 +104,7 @@ static char *untabled(const RhServeExtrapolation *b)
 }
 
 /* Requests that were over before the service was as full as it would be. */
-static char *unsteady(const RhServiceMetrics *o, bool found)
+static char *unsteady(const RhServiceMetrics *o, bool found, bool drawn)
 {
     if (o->requests_enough == 0 || o->overloaded)
         return NULL;
@@ -115,11 +115,11 @@ static char *unsteady(const RhServiceMetrics *o, bool found)
                     *enough = rh_text_count(o->requests_enough);
     return g_strdup_printf(
         "%s requests within %s, and up to %s for an answer: too few for a steady "
-        "stretch%s; about %s would do (--count)",
+        "stretch%s; about %s would do%s",
         count, span, answer,
         found ? ", so the rate was hardly put to the test"
               : ", so rates are of the whole run, its beginning and end included",
-        enough);
+        enough, drawn ? " (--count)" : "");
 }
 
 static void add_extrapolated(GPtrArray *watches, const RhProblem *c, const RhLayout *layout)
@@ -202,7 +202,7 @@ GPtrArray *rh_report_plan_warnings(const RhQuestion *q, const RhPlan *plan,
 }
 
 GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapolation *beyond,
-                                      const RhServiceMetrics *outcome, bool found)
+                                      const RhServiceMetrics *outcome, bool found, bool drawn)
 {
     GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
     add(watches, "format", wrong_format(c));
@@ -211,7 +211,7 @@ GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapola
     if (beyond)
         add(watches, "untabled", untabled(beyond));
     if (outcome)
-        add(watches, "unsteady", unsteady(outcome, found));
+        add(watches, "unsteady", unsteady(outcome, found, drawn));
     return watches;
 }
 

@@ -16,9 +16,10 @@ GPtrArray *rh_report_run_warnings(const RhQuestion *q, const RhRehearsal *r);
 GPtrArray *rh_report_plan_warnings(const RhQuestion *q, const RhPlan *plan,
                                    const RhPlanOptions *options);
 /* Of a service: the formats of its model, kernels beyond what was measured (NULL: not known), and too few requests for a
- * rate (of `outcome`; NULL: nothing is said of them). `found`: at a rate that was looked for. */
+ * rate (of `outcome`; NULL: nothing is said of them). `found`: at a rate that was looked for; `drawn`: and more can
+ * be. */
 GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapolation *beyond,
-                                      const RhServiceMetrics *outcome, bool found);
+                                      const RhServiceMetrics *outcome, bool found, bool drawn);
 
 /* A line each. */
 void rh_report_warnings_text(GString *out, const GPtrArray *watches);

@@ -220,7 +220,11 @@ static bool load(const RhArguments *a, RhServeRequests *asked, GError **error)
             rh_error_help(error, "--skip-bad leaves such lines out, and counts them");
         return false;
     }
-    if (a->count > asked->list->list->len) {
+    g_autofree char *fewer = a->count > asked->list->list->len
+                                 ? g_strdup_printf(", which has %u requests, not %" G_GINT64_FORMAT,
+                                                   asked->list->list->len, a->count)
+                                 : NULL;
+    if (fewer) {
         g_autofree char *line = g_strdup_printf("note: --count asks for %" G_GINT64_FORMAT
                                                 " requests, the trace has %u",
                                                 a->count, asked->list->list->len);
@@ -236,7 +240,7 @@ static bool load(const RhArguments *a, RhServeRequests *asked, GError **error)
         rh_terminal_hint(line);
     }
     g_autofree char *name = g_path_get_basename(a->requests);
-    asked->spec = g_strdup_printf("%s (%s)", name, asked->list->format);
+    asked->spec = g_strdup_printf("%s (%s)%s", name, asked->list->format, fewer ? fewer : "");
     return true;
 }
 

@@ -305,6 +305,12 @@ static void append_overload(GString *out, const RhServiceMetrics *o)
                                  "      (times below are those of a sample that ended)");
 }
 
+GPtrArray *rh_report_serve_warnings(const RhServeQuestion *q, const RhServiceMetrics *o, bool found)
+{
+    bool drawn = g_strcmp0(q->list->format, "drawn") == 0;
+    return rh_report_service_warnings(q->q->c, q->beyond, o, found, drawn);
+}
+
 char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
                            const RhServiceMetrics *o, const RhReportStyle *style)
 {
@@ -342,7 +348,7 @@ char *rh_report_serve_text(const RhServeQuestion *q, const RhServiceResult *r,
     append_scaling(out, r);
     append_failures(out, q, r, o);
     append_energy(out, o);
-    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond, o, false);
+    g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, o, false);
     rh_report_warnings_text(out, watches);
     append_beyond(out, q, r);
     if (o->completed_count > 0) {

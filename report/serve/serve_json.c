@@ -166,8 +166,7 @@ char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResul
     put_failures(w, question, r);
     rh_put_outcome(w, o, question->slos);
     rh_put_served_trust(w, question->trust);
-    g_autoptr(GPtrArray) watches =
-        rh_report_service_warnings(question->q->c, question->beyond, o, false);
+    g_autoptr(GPtrArray) watches = rh_report_serve_warnings(question, o, false);
     rh_put_warnings(w, watches);
     rh_json_put_int(w, "iterations_stepped_count", r->iterations_stepped);
     rh_json_put_int(w, "iterations_skipped_count", r->iterations_skipped);

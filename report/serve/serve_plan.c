@@ -317,8 +317,7 @@ char *rh_report_serve_plan_text(const RhServeQuestion *q, const RhServePlan *pla
     append_binding(out, plan, &o->slos, top);
     append_refused(out, &g_array_index(plan->entries, RhServeEntry, 0));
     const RhServeEntry *best = &g_array_index(plan->entries, RhServeEntry, 0);
-    g_autoptr(GPtrArray) watches =
-        rh_report_service_warnings(q->q->c, q->beyond, &best->outcome, true);
+    g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, &best->outcome, true);
     rh_report_warnings_text(out, watches);
     append_counts(out, q, plan);
     rh_report_served_trust(out, q->trust);

@@ -75,7 +75,7 @@ char *rh_report_serve_plan_json(const RhServeQuestion *q, const RhServePlan *pla
     rh_put_served_trust(w, q->trust);
     const RhServiceMetrics *best =
         plan->entries->len > 0 ? &g_array_index(plan->entries, RhServeEntry, 0).outcome : NULL;
-    g_autoptr(GPtrArray) watches = rh_report_service_warnings(q->q->c, q->beyond, best, true);
+    g_autoptr(GPtrArray) watches = rh_report_serve_warnings(q, best, true);
     rh_put_warnings(w, watches);
     rh_put_allowance(w, rh_serve_plan_allowance(plan, o));
     rh_json_end_object(w);

@@ -12,6 +12,9 @@ char *rh_report_servers(const RhDeployment *deployment);
 char *rh_report_limits(const RhServeEntry *entry);
 /* How surely levels are kept, as far as chance goes; `parted`: of a part of the servers. Caller frees. */
 char *rh_report_chance(const RhServePlanOptions *options, bool parted);
+/* RhWarning of a service, of a plan its best (NULL: there is none), at a rate that was `found`. Caller frees. */
+GPtrArray *rh_report_serve_warnings(const RhServeQuestion *question,
+                                    const RhServiceMetrics *outcome, bool found);
 /* "ttft p99<1 s, tpot p99<30 ms" */
 void rh_report_levels(GString *out, const RhSlos *slos);
 /* "error bar: ...", and member "error_bar" of the open object; NULL: nothing, and null. */

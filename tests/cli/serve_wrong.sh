@@ -60,4 +60,4 @@ try -s tp1,draft=5 --lengths in=10,out=5 --rate 5/s
 try -s tp1,draft=5,accept=0 --lengths in=10,out=5 --rate 5/s --count 2 | head -n 2
 # A trace that is shorter than what is asked for.
 printf 'arrival_s,input_tokens,output_tokens\n0,10,2\n1,10,2\n' >short.csv
-rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --requests short.csv --count 3 2>&1 | grep -e --count
+rehearse serve-simulate -w llama-3.2-1b -p h100-sxm:1x1 -s tp1 --requests short.csv --count 3 2>&1 | grep -e --count -e '^requests'
