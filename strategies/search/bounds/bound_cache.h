@@ -1,13 +1,13 @@
 #pragma once
-/* Tables behind the bounds of one case. Everything that repeats over layouts is computed once, and
- * all of it from what the builder builds with: layers, stage programs, shapes.
- *   Shard   block costs and the tasks of their layers
- *   Split   layers of every chunk
- *   Shape   what a schedule says for p stages, v chunks, m micro-batches
- *   Net     groups and roles, messages between stages, where blocks lie
- *   Spans   shard x split x placement: seconds of every chunk's passes
- *   Flows   what a stage's stage program communicates, with its seconds
- * A table's key is the layout without the knobs that keep it as it is, by their own rows
+/* Caches the tables behind the lower bounds of one problem. Everything that repeats over layouts is
+ * computed once, from the same parts that the builder uses: layers, stage programs, profiles.
+ *   RhShardCost        block costs and the tasks of their layers
+ *   RhSplit            layers of every chunk
+ *   RhPipelineProfile  what a schedule implies for p stages, v chunks, m micro-batches
+ *   RhGroupNetwork     groups and roles, messages between stages, placement of blocks
+ *   RhChunkTimeTable   shard x split x placement: seconds of every chunk's passes
+ *   RhCommStepSet      communication steps of the stage programs, with their seconds
+ * A table's key is the layout without the knobs that do not change it, as their own rows say
  * (RhKnob.keeps): a new knob is in every key until its row says otherwise.
  * Private to this folder. */
 #include <math.h>
@@ -22,7 +22,8 @@
 #include "strategies/train/schedule_path.h"
 #include "strategies/train/stage_program.h"
 
-/* As fmax and fmin for numbers, and a few times quicker: millions of bounds are made of them. */
+/* Return the larger and the smaller of two numbers (not NaN), several times faster than fmax and
+ * fmin. */
 static inline double rh_max_d(double a, double b)
 {
     return a > b ? a : b;
@@ -35,10 +36,10 @@ static inline double rh_min_d(double a, double b)
 /* Lanes of collectives inside layers: from RH_LANE_TP to the one before RH_LANE_DP. */
 #define RH_LAYER_LANES (RH_LANE_DP - RH_LANE_TP)
 
-/* How a pass meets one of these lanes: when the lane is free again after the pass began (0: never
- * used); and where the lane is still busy with what came before, until c: the least that is left
- * from c on until the lane, the compute lane and the output are free (-infinity: it does not
- * wait). */
+/* Use of one of these lanes by a pass. free_s: time from the start of the pass until the lane is
+ * free again; 0: not used. If the lane is still busy until time c with earlier work, the other
+ * members are the minimum time from c until the lane, the compute lane and the output become free;
+ * -infinity: they do not wait for it. */
 typedef struct {
     double free_s;
     double lane_after_s, busy_after_s, out_after_s;
@@ -48,27 +49,28 @@ typedef struct {
         0, (double)-INFINITY, (double)-INFINITY, (double)-INFINITY                                 \
     }
 
-/* How much of the first seconds of a path is no kernel: wait_s[i] of the first (i + 1) / RH_LAYER_WINDOWS of its
- * length_s, at the most. */
+/* Time without a kernel at the beginning of a path: at most wait_s[i] seconds of the first
+ * (i + 1) / RH_LAYER_WINDOWS of its length_s. */
 #define RH_LAYER_WINDOWS 16
 typedef struct {
-    double length_s; /* 0: nothing is known */
+    double length_s; /* 0: unknown */
     double wait_s[RH_LAYER_WINDOWS];
 } RhLayerWaits;
 
-/* One pass of a layer, or of several in a row, alone: until the compute lane is free again, until
- * its output may leave, and the kernels on the path to either (what SM sharing can stretch). They
- * differ where a collective outlasts the kernels that it hides behind. */
+/* Times of one pass of a layer, or of several layers in a row, on an idle stage: until the compute
+ * lane is free again, until the output may be sent, and the kernels on the path to either (the part
+ * that SM sharing can slow down). The two times differ if a collective outlasts the kernels that
+ * hide it. */
 typedef struct {
     double busy_s, out_s, kernels_s, out_kernels_s;
-    double held_s; /* what the output waits for behind the last kernel holds SMs so long, at least,
-                      and without a gap; -infinity: not known */
-    double tail_s; /* kernels between the last collective of lane TP and the output, which waits for
-                      these, and for it where there are none; -infinity: not known */
-    int16_t lanes_end; /* of the lanes below, one behind the last that is used */
-    int16_t beside;    /* of these so many at most hold SMs beside one of its kernels */
+    double held_s;     /* minimum time for which the collectives between the last kernel and the
+                          output hold SMs without a gap; -infinity: unknown */
+    double tail_s;     /* kernels between the last collective of lane TP and the output, which waits
+                          for them, or for that collective if there are none; -infinity: unknown */
+    int16_t lanes_end; /* index after the last used one of the lanes below */
+    int16_t beside;    /* maximum number of lanes that hold SMs while one kernel runs */
     RhLayerLaneTime lane[RH_LAYER_LANES];
-    RhLayerWaits waits; /* of the first layer, on either path */
+    RhLayerWaits waits; /* the first layer's, maximum over both paths */
 } RhLayerTime;
 #define RH_LAYER_TIME_NONE                                                                         \
     {                                                                                              \
@@ -76,33 +78,35 @@ typedef struct {
         .tail_s = (double)-INFINITY,                                                               \
     }
 
+/* Block costs, layer operations and times of all layouts that shard the layers in the same way. */
 typedef struct {
     int32_t id;
-    RhModelCost *model_cost; /* with kernels once there are layers */
-    RhLayerOps *items_;      /* rh_bound_layer_ops; NULL: not asked for yet */
-    RhLayout layout;         /* one with this shard: block costs and layers refer to it */
-    /* Made with the first spans: most shards have none. */
+    RhModelCost *model_cost; /* has kernels once the layer operations exist */
+    RhLayerOps *items_;      /* rh_bound_layer_ops; NULL: not computed yet */
+    RhLayout layout;         /* a layout with this shard, to which block costs and layers refer */
+    /* Tables created with the first chunk times, which most shards never need. */
     GHashTable *times;       /* placement -> RhLayerTimes*, owned */
-    GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, the bound cache's */
+    GHashTable *chunk_times; /* (content, placement) -> RhChunkTimes*, owned by the bound cache */
     GHashTable *spans;       /* (split, placement) -> RhChunkTimeTable*, the bound cache's */
-    GHashTable *messages;    /* flows of all stages -> rh_bound_messages, borrowed */
+    GHashTable *messages;    /* RhCommStepSet -> result of rh_bound_messages, borrowed */
     GHashTable *sent;        /* placement -> RhLayerEgress of all layers and passes, owned */
-    GHashTable *shares;      /* flows of all stages -> RhP2pInterference[]; owned */
-    GHashTable *sums; /* likewise -> RhGradientInterference: gradient_interference.c; owned */
-    /* Of every shard. */
+    GHashTable *shares;      /* RhCommStepSet -> RhP2pInterference[], owned */
+    GHashTable *sums;        /* RhCommStepSet -> RhGradientInterference, owned */
+    /* Memory, which every shard has. */
     RhStates layer_states;   /* rh_bound_layer_states */
-    GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not asked for yet */
-    GHashTable *rooms;       /* RhSplit* -> RhMemoryTables*, the bound cache's */
+    GPtrArray *chunk_memory; /* content -> RhChunkMemory*, owned; NULL: not computed yet */
+    GHashTable *rooms;       /* RhSplit* -> RhMemoryTables*, owned by the bound cache */
 } RhShardCost;
 
-/* In flight when a stage is fullest. */
+/* Data in flight at a stage's memory peak. */
 typedef struct {
     RhInFlight in_flight;
-    bool known; /* it was asked for */
+    bool known; /* in_flight is computed */
 } RhStagePeak;
 
-/* Under one shape, with gradients shared out in one way. A stage's chunks are under few: as many as there
- * are schedules, and where the stack frees gradients degrees of ZeRO and numbers of replicas. */
+/* Memory peaks of all stages for one pipeline profile and one way to shard gradients. A list of
+ * them is short: one per schedule and, if the stack frees gradients, per ZeRO degree and number of
+ * replicas. */
 typedef struct RhStagePeaks {
     const RhPipelineProfile *profile;
     RhGradientBytes gradients;
@@ -112,31 +116,34 @@ typedef struct RhStagePeaks {
 
 /* Memory of a shard on a split. */
 typedef struct {
-    const RhChunkMemory **chunks; /* per model chunk; the shard's */
+    const RhChunkMemory **chunks; /* per model chunk; owned by the shard */
     RhStageHeld *held;            /* per stage */
-    bool *as_before;              /* per stage: it holds what the one before does */
-    double *fixed_bytes;          /* per stage, of the layout asked for last: from step to step */
-    RhStagePeaks *peaks;          /* the latest made first */
+    bool *as_before;              /* per stage: it holds the same as the stage before */
+    double *fixed_bytes;          /* per stage: held from step to step by the last layout queried */
+    RhStagePeaks *peaks;          /* newest first */
 } RhMemoryTables;
 
-/* What a pass sends out of the node, over the NIC of the rank that sends least. */
+/* Data that a pass sends out of the node, over the NIC of the rank that sends least. */
 typedef struct {
     double seconds;
-    uint32_t lanes;    /* by which: bits of RhLane */
-    uint32_t anchored; /* of which the last one waits for a kernel of the pass */
-    uint32_t awaited;  /* of which one is waited for by a kernel of the pass */
+    uint32_t lanes;    /* lanes that send: bits of RhLane */
+    uint32_t anchored; /* lanes whose last collective waits for a kernel of the pass */
+    uint32_t awaited;  /* lanes with a collective that a kernel of the pass waits for */
 } RhLayerEgress;
 
+/* Times of all layers of a shard on one placement. */
 typedef struct {
-    const RhLayerTime *of[RH_LAYER_OP_KINDS][RH_SLOT_PASSES]; /* in `own`, or nothing's */
-    GArray *own;                                              /* RhLayerTime */
-    /* With pairs, else NULL. */
+    /* Elements of `own`, or a constant without times for passes that have no tasks. */
+    const RhLayerTime *of[RH_LAYER_OP_KINDS][RH_SLOT_PASSES];
+    GArray *own; /* RhLayerTime */
+    /* Tables for schedules that run two slots as a pair; otherwise NULL. */
     GHashTable *task_s; /* GArray* of a layer's or a pair's tasks -> double[]: each alone; owned */
     GHashTable *pair_s; /* contents of two chunks -> double: rh_bound_pair_s; owned */
 } RhLayerTimes;
 
-/* What a chunk's passes take. The least that the closed form may count, until the lane is free and the
- * output there: with pairs kernels alone, since they may hide all the rest. */
+/* Times of a chunk's passes. `least` is the part that the closed form may count until the lane is
+ * free and the output ready: in schedules with pairs only the kernels, since a pair may hide all
+ * else. */
 typedef struct {
     RhLayerTime of[RH_SLOT_PASSES];
     struct {
@@ -144,139 +151,140 @@ typedef struct {
     } least[RH_SLOT_PASSES];
 } RhChunkTimes;
 
-/* A shard on a split: what every chunk and stage takes. */
+/* Times of every chunk and stage of a shard on a split and a placement. */
 typedef struct {
-    const RhChunkTimes **chunk; /* per model chunk; the shard's */
-    /* Per model chunk g: forwards, and backwards that hand gradients on, of chunks 0 .. g-1. */
+    const RhChunkTimes **chunk; /* per model chunk; owned by the bound cache */
+    /* Per model chunk g: forwards, and backwards that send gradients on, of chunks 0 .. g-1. */
     double *fill_s, *drain_s;
     double *work_s, *kernels_s; /* per stage: lane time, kernels of one micro-batch, all chunks */
-    double *pair_s;             /* as RhPipelineProfile.pairs, owned; NULL: no pairs */
-    double forward_all_s;       /* every chunk once */
-    int beside;                 /* RhLayerTime, of all */
-    struct RhProfileCosts *prices; /* the latest made first; owned */
-    double numbers[];              /* what the pointers above point to, and chunk's behind these */
+    double *pair_s;             /* indexed as RhPipelineProfile.pairs, owned; NULL: no pairs */
+    double forward_all_s;       /* one forward of every chunk */
+    int beside;                 /* RhLayerTime.beside, maximum of all */
+    struct RhProfileCosts *prices; /* newest first; owned */
+    double numbers[];              /* storage of the arrays above, followed by that of `chunk` */
 } RhChunkTimeTable;
 
-/* The longest path, with what the stage programs communicate at its ends. */
+/* Longest path of a schedule with the communication of the stage programs at its ends. */
 typedef struct {
     const struct RhCommStepSet *flows;
     double seconds;
 } RhLongest;
 
-/* A shape at a span's costs, messages apart. A span has few: as many as there are schedules. */
+/* Costs of a pipeline profile under a table of chunk times, without messages. A table has few of
+ * them: one per schedule. */
 typedef struct RhProfileCosts {
     const RhPipelineProfile *profile;
     struct RhProfileCosts *next;
     double *before_last_s, *behind_back_s; /* per stage */
     double *work_s;                        /* per stage: lane time of all its slots */
     GPtrArray *paths;                      /* RhSchedulePath*, owned: rh_bound_path; NULL: none */
-    GArray *longest;  /* RhLongest: few stages' stage programs go with one price */
-    double numbers[]; /* what the pointers to them point to */
+    GArray *longest;                       /* RhLongest, one per RhCommStepSet; there are few */
+    double numbers[];                      /* storage of the arrays above */
 } RhProfileCosts;
 
+/* Layers of every model chunk. */
 typedef struct {
     int32_t id;
     int32_t chunks;
     int32_t *layers;                      /* per model chunk */
     int32_t (*kinds)[RH_LAYER_OP_LAYERS]; /* layers of each kind, per model chunk */
-    int32_t *content; /* per model chunk: equal where chunks are made of the same layers */
+    int32_t *content; /* per model chunk: equal for chunks that consist of the same layers */
 } RhSplit;
 
-/* A message. */
+/* Alpha-beta cost of a message. */
 typedef struct {
     double latency_s, s_per_byte;
 } RhLinkCost;
 
-/* What a message of a member of a block does to the block's next collective: it may not start, as
- * it were, before the message's bytes are through its link, `fixed_s` less, `most_s` at most. */
+/* Delay that a point-to-point message imposes on the next collective of its block, from the start
+ * of the message: its bytes on the shared link less `fixed_s`, and at most `most_s`. */
 typedef struct {
     double s_per_byte, most_s, fixed_s;
 } RhP2pInterference;
 
-/* Seconds of bytes on a link, and flows at one time, at most. */
+/* Load of a link: seconds that its bytes take, and maximum number of simultaneous flows. */
 typedef struct {
     RhLink link;
     double busy_s;
     int32_t flows;
 } RhLinkLoad;
 
-/* Where the ranks of one block of a stage lie, as far as its collectives can tell. */
+/* Position of the ranks of one block of a stage, as far as it affects the block's collectives. */
 typedef struct {
     int32_t id;
-    uint64_t hash;      /* of what tells it apart: the same in every process */
+    uint64_t hash;      /* identifies the placement; equal in every process */
     RhProgram *program; /* one role: the block's ranks on their GPUs */
     int32_t groups[RH_GROUP_LAST];
-    int32_t rank; /* the one that a bound follows where blocks do not lie alike: of all stages the
-                        same, as a message goes from one place to the same */
-    double *crossed; /* per rank: the more, the more often its groups cross nodes */
+    int32_t rank;    /* rank whose time the bound follows if blocks are placed differently; the same
+                        in all stages, since a message goes from a place to the same place */
+    double *crossed; /* per rank: weight that grows with how often its groups cross nodes */
 } RhPlacement;
 
+/* Groups and placements of all stages, with the messages between them. */
 typedef struct RhGroupNetwork {
     int32_t id;
     RhProgram *skeleton; /* groups and roles without tasks */
     int32_t groups[RH_GROUP_LAST];
-    /* Per stage, the message of its luckiest rank, or of the rank that the bound follows where replicas lie otherwise:
-     * to s+1 (the last wraps to 0), to s-1. */
+    /* Per stage: message to s+1 (the last stage wraps to 0) and to s-1; of the fastest rank or, if
+     * blocks are placed differently, of the rank that the bound follows. */
     RhLinkCost *next, *back;
-    RhLinkCost least_next, least_back; /* of all stages, but for the wraps */
-    const RhPlacement **placement; /* per stage, of the block that the bounds follow; borrowed */
-    int32_t placement_key;         /* equal where all stages' are */
-    int32_t *alike; /* per stage: the first whose collectives take as long, moved over the fabric */
+    RhLinkCost least_next, least_back; /* minimum over all stages, without the wraps */
+    const RhPlacement **placement; /* per stage: of the block that the bounds follow; borrowed */
+    int32_t placement_key;         /* equal if the placements of all stages are equal */
+    int32_t *alike; /* per stage: the first stage whose collectives take equally long */
     RhGrid grid;
-    int32_t block;    /* ranks of one (grid.h) */
-    int32_t followed; /* which block of each stage the bounds follow */
-    bool uniform;     /* all blocks of a stage lie alike: what they do, they do at one time */
-    /* Where they do not: the same of blocks that lie otherwise, of small jobs; owned, but for what they share
-     * with this one: all besides placement, its key, messages and `followed`. */
+    int32_t block;    /* ranks of a block (grid.h) */
+    int32_t followed; /* index of the block in each stage that the bounds follow */
+    bool uniform;     /* all blocks of a stage are placed alike, so they act simultaneously */
+    /* Networks that follow other blocks, for small jobs that are not uniform. Owned; they share all
+     * members with this one except placement, placement_key, messages and `followed`. */
     struct RhGroupNetwork *others;
     int32_t others_count;
 } RhGroupNetwork;
 
-/* What lists of steps communicate. */
+/* Communication time of a list of steps. */
 typedef struct {
     double lane_s[RH_LANE_LAST];
-    /* Of gathers and scatters of the same parameters, which cross the same links a byte at a time;
-     * latencies may hide behind other bytes. */
+    /* Time without latency of gathers and scatters of the common parameters. They cross the same
+     * links one byte after another, while latencies may hide behind other bytes. */
     double moving_s;
 } RhLaneSums;
 
-/* Of a step of m micro-batches: what does not depend on m, and what comes with each. */
+/* Communication time of an optimizer step, or the part of it that each micro-batch adds. */
 typedef struct {
     double gathers_s, gradients_s, moving_s; /* lanes of parameters and gradients; RhLaneSums */
-    double copies_s;                         /* to the host's memory; as many come back */
+    double copies_s;                         /* to host memory; the way back takes as long */
 } RhStepSums;
 
-/* The communication of one stage's stage program: seconds of every step, and sums by slot. What the closed
- * form reads lies together. */
+/* Communication of one stage program: seconds of every instruction, and sums by slot. The members
+ * that the closed form reads lie together. */
 typedef struct RhCommSteps {
-    RhStepSums step, step_each;
-    double optimizer_s;  /* of the slowest stage, where all stages meet before it */
+    RhStepSums step, step_each; /* independent of the number of micro-batches; per micro-batch */
+    double optimizer_s;         /* of the slowest stage, if all stages synchronise before it */
     double end_s;        /* between the last gradients and the optimizer: kernels, communication */
-    double last_s;       /* of the gradient lane, in the last micro-batch's slots */
+    double last_s;       /* gradient lane in the slots of the last micro-batch */
     bool each;           /* every micro-batch has gradients in that lane */
-    int32_t alike_count; /* stages from this one on of which all the above is the same */
+    int32_t alike_count; /* number of stages from this one on for which all of the above is equal */
     RhStageProgram *stage_program;
-    double *step_s,
-        *moving_s;       /* per step: of communication all, and while bytes move; of kernels */
-    double first_wait_s; /* when the first layer's parameters are there */
+    double *step_s, *moving_s; /* per instruction: seconds; the part in which bytes move */
+    double first_wait_s;       /* time at which the parameters of the first layer are ready */
     RhLaneSums begin;
     RhLaneSums every, first, last, one; /* slots of all chunks: inner ones, first, last, m = 1 */
-    GArray *calls; /* what it calls, once each (lockstep_messages.c); NULL: not asked for yet */
+    GArray *calls; /* its distinct collectives (lockstep_messages.c); NULL: not computed yet */
     bool one_microbatch;
-    const RhLayout *layout; /* the stage program refers to it; owned, one for all stages */
-    struct RhCommSteps
-        *like; /* the first stage that does the same: stage program, seconds and calls are its */
+    const RhLayout *layout;   /* referred to by the stage program; owned, one for all stages */
+    struct RhCommSteps *like; /* first equal stage, which owns stage program, seconds and calls */
 } RhCommSteps;
 
-/* Of all stages. Kept for long while `of_stage` may be forgotten: who knows something of these flows
- * knows them by this. */
+/* Communication steps of all stages. The set outlives `of_stage`, because other tables use its
+ * address as their key. */
 typedef struct RhCommStepSet {
-    RhCommSteps **of_stage; /* NULL-ended; NULL: forgotten */
-    int32_t steps;          /* of their stage programs */
+    RhCommSteps **of_stage; /* NULL-terminated; NULL: dropped from the cache */
+    int32_t steps;          /* number of instructions of their stage programs */
 } RhCommStepSet;
 
-/* Values of all knobs in the order of their rows, then what a table is made for besides; the rest
- * is 0, up to an even number. */
+/* Key of a table: values of all knobs in the order of their rows, then one extra value of the
+ * table's own; padded with 0 to an even number. */
 enum {
 #define RH_KNOB(type, field, ...) RH_SCREEN_KEY_##field,
 #include "strategies/knob_rows.h"
@@ -294,19 +302,19 @@ typedef struct {
     struct {
         const RhBoundKey *key;
         void *value;
-    } last[2]; /* asked for, the latest first */
+    } last[2]; /* most recent look-ups, newest first */
 } RhBoundMemo;
 
-/* A collective of all blocks of a stage at once. */
+/* Key of a collective that all blocks of a stage call at once. */
 typedef struct {
-    int32_t net;   /* its id; or below 0, with `stage`, of a placement its hash */
+    int32_t net;   /* id of the network; negative: with `stage` the hash of a placement */
     int32_t stage; /* ~G_MAXINT32: `net` is the id of a set of groups (stage_groups.h) */
     int32_t group, op;
     double bytes;
-    RhRouting routing; /* of tokens that are sent once */
+    RhRouting routing; /* of an all-to-all that sends a token only once to a destination */
 } RhCollectiveKey;
 
-/* A fold of merged ranks that was begun for its messages: owned, but for the hops. */
+/* Unfinished fold of merged ranks, started for its messages. Owns all members except the hops. */
 typedef struct {
     const RhLinkCost *hops;
     RhProgram *program;
@@ -317,54 +325,55 @@ typedef struct {
 typedef struct RhBackgroundFold RhBackgroundFold; /* background_fold.c */
 
 struct RhBoundCache {
-    const RhProblem *c;     /* as bounds take it: `asked`, or on a fabric whose links are even */
-    const RhProblem *asked; /* borrowed */
-    RhProblem evened;       /* owns its platform, where there is one */
-    RhDeadline deadline; /* never, unless set; then collectives count as nothing: still a bound */
-    int32_t sms_least, sms_most; /* of the platform's devices */
-    double held_frac; /* of any one's SMs at least, by one communication (rh_sms_left_frac) */
+    const RhProblem *c;          /* problem that is bounded: `asked`, or `evened` */
+    const RhProblem *asked;      /* borrowed */
+    RhProblem evened;            /* all links at full rate; owns its platform, if it has one */
+    RhDeadline deadline;         /* none by default; after it collectives take 0 s: still a bound */
+    int32_t sms_least, sms_most; /* minimum and maximum over the platform's devices */
+    double held_frac;            /* least fraction of a device's SMs that one communication holds */
     RhBoundMemo shards, splits, shapes, nets, flows;
-    RhBoundMemo works;   /* of a shard's layers on a placement: rh_bound_known_work */
-    int32_t shards_made; /* so far, forgotten ones too: their ids */
+    RhBoundMemo works;   /* RhKnownWork by shard and placement: rh_bound_known_work */
+    int32_t shards_made; /* number of shards created so far, dropped ones included; next id */
     struct {
         RhShardCost *shard;
-        int32_t key[2]; /* of its spans */
+        int32_t key[2]; /* key in its `spans` */
         RhChunkTimeTable *value;
-    } spans_last; /* asked for */
+    } spans_last; /* most recent look-up */
     struct {
         RhBoundKey key;
-        double most_bytes; /* 0: nothing was asked yet */
+        double most_bytes; /* 0: no query yet */
         bool within;
         RhTrainMemory memory;
-    } memory_last;            /* rh_bound_memory_within */
+    } memory_last;            /* most recent result of rh_bound_memory_within */
     GPtrArray *placements;    /* RhPlacement*, owned */
     GHashTable *placement_of; /* signature and rank -> RhPlacement*; keys owned */
-    GPtrArray *lists;         /* GArray* of int16_t: layers of chunks that were named; owned */
+    GPtrArray *lists;         /* GArray* of int16_t: explicit lists of chunks' layers; owned */
     GHashTable *content_of;   /* GBytes: kinds of a chunk's layers -> 1 + its content */
-    GArray *contents;         /* RhChunkLayers: a chunk of each */
-    RhArena *tables;     /* spans, their prices and chunk times: there for as long as this is */
-    RhArena *rooms;      /* of all shards */
-    double rooms_bytes;  /* of all rooms that are kept */
-    int64_t flows_steps; /* of all stage programs that are kept */
-    GHashTable
-        *collectives;       /* RhCollectiveKey -> seconds; at ~stage RhScheduleTime a byte; owned */
-    GHashTable *tallies;    /* RhCollectiveKey -> RhWaveTally*, owned */
-    GHashTable *group_sets; /* what tells them apart -> RhStageGroups*, owned (stage_groups.h) */
-    GHashTable *algorithms; /* RhCollectiveKey -> 1 + RhAlgo */
-    GByteArray *learned;    /* what is found of placements, for rh_bound_learn; NULL: nobody asks */
-    int32_t learned_alone;  /* times alone that were known before */
-    RhAlgorithmSites *sites;   /* by which they are chosen, of `asked` */
-    GHashTable *loads;         /* RhCollectiveKey -> GArray of what links carry, owned */
+    GArray *contents;         /* RhChunkLayers: an example chunk of each content */
+    RhArena *tables;          /* chunk times and profile costs, cleared with the shards */
+    RhArena *rooms;           /* memory tables of all shards */
+    double rooms_bytes;       /* size of all memory tables in `rooms` */
+    int64_t flows_steps;      /* number of instructions of all cached stage programs */
+    /* RhCollectiveKey -> seconds, or for keys at ~stage RhScheduleTime per byte; owned. */
+    GHashTable *collectives;
+    GHashTable *tallies;       /* RhCollectiveKey -> RhWaveTally*, owned */
+    GHashTable *group_sets;    /* description of groups -> RhStageGroups*, owned (stage_groups.h) */
+    GHashTable *algorithms;    /* RhCollectiveKey -> 1 + RhAlgo */
+    GByteArray *learned;       /* new times of placements, for rh_bound_learn; NULL: not recorded */
+    int32_t learned_alone;     /* number of uncontended times known before recording began */
+    RhAlgorithmSites *sites;   /* choice of algorithms on the platform of `asked` */
+    GHashTable *loads;         /* RhCollectiveKey -> GArray of RhLinkLoad, owned */
     GHashTable *sent;          /* RhCollectiveKey -> double: egress.c, owned */
-    bool *ample;               /* per link: p2p_interference.c; NULL: not asked for yet; owned */
-    RhUncontendedTimes *alone; /* owned; for rehearsals too, where c is as it was asked */
-    RhFoldedTable *folded;     /* likewise */
-    RhOpenFold open;           /* the last; all NULL: none */
-    RhBackgroundFold *ahead;   /* being folded beside the search; NULL: none */
-    GHashTable *messages;      /* GBytes: who communicates by which steps -> RhLinkCost[]; owned */
+    bool *ample;               /* per link: p2p_interference.c; NULL: not computed yet; owned */
+    RhUncontendedTimes *alone; /* owned; rehearsals use it too if c is `asked` */
+    RhFoldedTable *folded;     /* owned; rehearsals use it too if c is `asked` */
+    RhOpenFold open;           /* most recent unfinished fold; all NULL: none */
+    RhBackgroundFold *ahead;   /* fold that a thread computes during the search; NULL: none */
+    GHashTable *messages; /* GBytes that describe who communicates how -> RhLinkCost[]; owned */
 };
 
-/* What kernels keep of any device, at most, beside so many lanes that hold SMs. */
+/* Returns the largest fraction of any device's SMs that kernels keep while `lanes` lanes hold
+ * SMs. */
 static inline double rh_bound_sms_left_frac(const RhBoundCache *s, int32_t lanes)
 {
     double held = s->c->platform->collective_sms.value;
@@ -372,8 +381,8 @@ static inline double rh_bound_sms_left_frac(const RhBoundCache *s, int32_t lanes
                     rh_sms_left_frac(s->sms_most, held, lanes));
 }
 
-/* What each of `counted` lanes takes from kernels at least while they, and no more than `others` that are known
- * to, hold SMs: an SM is left, however many they are. */
+/* Returns the least fraction of the SMs that each of `counted` lanes takes from kernels while these
+ * and at most `others` further lanes hold SMs. One SM is always left to kernels. */
 static inline double rh_bound_taken_frac(const RhBoundCache *s, int32_t counted, int32_t others)
 {
     double held = s->c->platform->collective_sms.value;
@@ -382,11 +391,11 @@ static inline double rh_bound_taken_frac(const RhBoundCache *s, int32_t counted,
     return room ? s->held_frac : rh_max_d(0, left / counted);
 }
 
-/* Of keys of two int32_t. */
+/* Hash and equality functions for keys of two int32_t. */
 guint rh_pair_hash(const void *key);
 gboolean rh_pair_equal(const void *a, const void *b);
 
-/* All that a bound reads of a layout, but what stage programs communicate, looked up at once. */
+/* All tables of a layout that a bound reads, except the communication steps. */
 typedef struct {
     RhShardCost *shard;
     const RhPipelineProfile *profile;
@@ -395,179 +404,208 @@ typedef struct {
     RhProfileCosts *prices;
 } RhTables;
 RhTables rh_bound_tables(RhBoundCache *cache, const RhLayout *layout);
-/* The closed form without critical paths and the busiest link, which take the most time where nobody
- * asked for them before: rh_closed_form_s is never below. */
+/* Returns the closed form without critical paths and busiest link, the most expensive terms to
+ * compute, in seconds; at most rh_closed_form_s. */
 double rh_bound_gradient_interference_s(RhBoundCache *cache, const RhLayout *layout);
-/* What a layout's slots take with the messages of one micro-batch, all else for nothing: stage programs, which
- * take the most time to make, are not asked for. rh_bound_gradient_interference_s is never below. */
+/* Returns the seconds of a layout's slots and of the messages of one micro-batch, without
+ * building its stage programs, which would take most of the time; at most
+ * rh_bound_gradient_interference_s. */
 double rh_bound_work_s(RhBoundCache *cache, const RhLayout *layout);
-/* All knobs of a layout, without what a table is made for besides. */
+/* Returns the key of all knobs of a layout, without a table's extra value. */
 RhBoundKey rh_bound_key(RhBoundCache *cache, const RhLayout *layout);
-/* Equal where the shard is the same. */
+/* Returns a key that is equal for layouts with the same shard. */
 RhBoundKey rh_bound_shard_key(RhBoundCache *cache, const RhLayout *layout);
-/* rh_train_memory with the tables at hand; of the fullest stage. False where a stage needs more than
- * `most_bytes`, or a finite number is asked about and a host has too few: then *out is left alone, and of stages behind that nothing was asked. */
+/* Computes rh_train_memory of the fullest stage from the cached tables. Returns false if a stage
+ * needs more than `most_bytes` or, for a finite limit, a host has too little memory; *out is then
+ * unchanged, and later stages are not evaluated. */
 bool rh_bound_memory_within(RhBoundCache *cache, const RhLayout *layout, double most_bytes,
                             RhTrainMemory *out);
 RhTrainMemory rh_bound_memory(RhBoundCache *cache, const RhLayout *layout);
-/* The memory of the fullest of the first two stages and the last: no more than the whole layout's, and soon told. */
+/* Returns the memory of the fullest of the first two stages and the last one: a quick lower bound
+ * of rh_bound_memory. */
 RhTrainMemory rh_bound_ends_memory(RhBoundCache *cache, const RhLayout *layout);
-/* What a rank holds of all layers of the model where there are no stages. */
+/* Returns the states of all layers of the model on a rank, as if there were one stage. */
 RhStates rh_bound_layer_states(const RhModelCost *model_cost, const RhLayout *layout);
-/* rh_train_tasks likewise. */
+/* Computes rh_train_tasks, the number of tasks, from the cached tables. */
 double rh_bound_tasks(RhBoundCache *cache, const RhLayout *layout);
 RhShardCost *rh_bound_shard(RhBoundCache *cache, const RhLayout *layout);
-/* Tasks of the shard's layers: most layouts do not fit, and nobody asks for theirs. */
+/* Returns the tasks of the shard's layers, computed on first use, since most layouts do not fit. */
 const RhLayerOps *rh_bound_layer_ops(RhShardCost *shard);
-const RhLayerOps *
-rh_bound_passes(RhShardCost *shard); /* the same without pairs, if nobody has asked for them */
+/* Returns the tasks of the shard's layers, with pairs only if rh_bound_layer_ops made them
+ * before. */
+const RhLayerOps *rh_bound_passes(RhShardCost *shard);
 const RhSplit *rh_bound_split(RhBoundCache *cache, const RhLayout *layout);
 const RhPipelineProfile *rh_bound_pipeline_profile(RhBoundCache *cache, const RhLayout *layout);
 const RhGroupNetwork *rh_bound_network(RhBoundCache *cache, const RhLayout *layout);
-/* What a shard is asked beyond its memory is kept in tables, which most shards never need. */
+/* Creates the shard's tables of times, which most shards never need. */
 void rh_shard_add_tables(RhShardCost *shard);
 RhChunkTimeTable *rh_bound_chunk_times(RhBoundCache *cache, RhShardCost *shard,
                                        const RhSplit *split, const RhGroupNetwork *net);
 RhProfileCosts *rh_bound_profile_costs(RhBoundCache *cache, RhChunkTimeTable *spans,
                                        const RhPipelineProfile *profile);
-/* The longest path at these prices, where messages take `message_s` and slots that send for a chunk's
- * sums lose `last_frac` to them, with all of its slots or those at ends; NULL: none is known. */
+/* Returns the longest path at these costs, owned by them, for messages of `message_s` seconds.
+ * Slots that end the last micro-batch of a chunk count longer by `last_frac`, since its gradients
+ * take SMs from them. `all`: list all slots of the path, else only those at ends. NULL: unknown. */
 const RhSchedulePath *rh_bound_path(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
                                     RhProfileCosts *prices, double message_s, double last_frac,
                                     bool all);
-/* The same, not kept, with RhSchedulePathCosts.behind_s; the caller frees it. */
+/* Finds the path of rh_bound_path without caching it, with RhSchedulePathCosts.behind_s; the caller
+ * frees it. */
 RhSchedulePath *rh_bound_path_find(const RhChunkTimeTable *spans, const RhPipelineProfile *profile,
                                    double message_s, double last_frac, bool all,
                                    const double *behind_s);
-/* Do the instances of a kind of group at a block's places go call by call? (collective_times.c) */
+/* Do all instances of a kind of group in a block make their calls in step? (collective_times.c) */
 bool rh_bound_places_keep_step(const RhBoundCache *cache, const RhGroupNetwork *net);
-/* No step of a layout with the knobs of this cut (space.h) is shorter. (cut_bound.c) */
+/* Returns a lower bound, in seconds, of the step of all layouts of this cut (space.h,
+ * cut_bound.c). */
 double rh_cut_bound_s(RhBoundCache *cache, const RhLayout *cut);
-/* A bound of the cut by its kernels alone, which takes a third of the time to find; 0 where devices differ. */
+/* Returns a lower bound of the cut from its kernels alone, in a third of the time; 0 if devices
+ * differ. */
 double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut);
-/* Could the weights, gradients and optimizer states of a stage's share of the layers lie within so many bytes, however
- * they are shared out over replicas? */
+/* Can the weights, gradients and optimizer states of a stage's share of the layers fit in
+ * `most_bytes`, with any sharding over replicas? */
 bool rh_bound_states_fit(RhBoundCache *cache, const RhLayout *cut, double most_bytes);
-/* What one layer, or all layers, of a stage that runs this layout are busy for in a micro-batch. */
+/* Busy seconds per micro-batch of one layer, or of all layers, on a stage. */
 typedef struct {
     double forward_s, back_s, all_s;
-    double lane_s[RH_LAYER_LANES]; /* of all passes, each lane of collectives alone */
+    double lane_s[RH_LAYER_LANES]; /* sum over all passes of each lane of collectives by itself */
 } RhLayerWork;
 RhLayerWork rh_bound_layer_work(RhBoundCache *cache, const RhLayout *layout,
                                 const RhGroupNetwork *net, int32_t stage, int kind);
-/* Kept when shards are forgotten, of all cuts with these layers and blocks that lie so. */
+/* Work of all cuts with the same layers and placement; survives rh_bound_forget_shards. */
 typedef struct {
-    RhLayerWork least; /* of all layers once and of any layer; all_s 0: not known yet */
+    /* all_s and lane_s: all layers once; forward_s and back_s: the cheapest layer. all_s 0: not
+     * computed yet. */
+    RhLayerWork least;
     struct RhRecomputeCosts *costs; /* recompute_bound.c; owned */
 } RhKnownWork;
 void rh_known_work_free(void *known);
-/* The bound cache's. */
+/* Returns the work of a cut on a placement, owned by the bound cache. */
 RhKnownWork *rh_bound_known_work(RhBoundCache *cache, const RhLayout *layout, int32_t placement);
-/* Makes room where much has been asked: no pointer to tables of a layout may be held. */
+/* Drops all shards if there are many. Invalidates every pointer to tables of a layout. */
 void rh_bound_forget_shards(RhBoundCache *cache);
-/* rh_bound_work_s where one stage is busy `more_s` longer for each micro-batch. */
+/* Returns rh_bound_work_s for a stage that is busy `more_s` longer for each micro-batch. */
 double rh_bound_work_beside_s(RhBoundCache *cache, const RhLayout *layout, int32_t stage,
                               double more_s);
-/* rh_segment_graph_s with every message alone on its links, for which no ranks need to be told apart:
- * on a hundred thousand of them that takes the most time. rh_segment_graph_s is never below. */
+/* Returns rh_segment_graph_s with every message alone on its links; at most rh_segment_graph_s. It
+ * needs no colouring of ranks, which takes the most time on a hundred thousand of them. */
 double rh_bound_graph_s(RhBoundCache *cache, const RhLayout *layout);
-/* What communication adds to the path: until the first slot has its parameters, in slots that are
- * their chunk's first or last and behind these, behind the end. (segment_graph.c) */
-double
-rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *layout, const RhGroupNetwork *net,
-                     const RhSchedulePath *path); /* net: the layout's, or one of its others */
-/* RhSchedulePathCosts.behind_s of the net, as messages beside collectives say; NULL: none is known. The caller frees it. */
+/* Returns the seconds that communication adds to the path: until the first slot has its parameters,
+ * in and after the slots that are their chunk's first or last, and after the end. `net`: the
+ * layout's network or one of its others. (segment_path.c) */
+double rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *layout, const RhGroupNetwork *net,
+                            const RhSchedulePath *path);
+/* Returns RhSchedulePathCosts.behind_s of the network, from the interference of messages with
+ * collectives; NULL: unknown. The caller frees it. */
 double *rh_bound_path_behind_s(RhBoundCache *cache, const RhLayout *layout,
                                const RhGroupNetwork *net);
-/* Its flows are there until those of another layout are asked for. */
+/* Returns the communication steps of a layout. Their `of_stage` is valid until the steps of another
+ * layout are requested. */
 const RhCommStepSet *rh_bound_comm_step_set(RhBoundCache *cache, const RhLayout *layout);
 RhCommSteps *const *rh_bound_comm_steps(RhBoundCache *cache, const RhLayout *layout);
-/* Times of a stage's layers on an idle network. */
+/* Returns the times of a stage's layers on an idle network. */
 const RhLayerTimes *rh_bound_layer_times(RhBoundCache *cache, RhShardCost *shard,
                                          const RhGroupNetwork *net, int32_t stage);
-
-/* pair_times.c: two halves of a pair in a stage. When its lanes are free, and since when they have been
- * busy (infinity: not known; NULL: none holds SMs); what each half waits for, and when its last kernel ended. */
+/* --- pair_times.c --- */
+/* State of a stage that runs two slots as a pair, by lane and by half of the pair. */
 typedef struct {
-    double *free_s, *since_s; /* by lane */
-    double pending_s[2], last_s[2];
+    double *free_s;      /* by lane: time at which it is free */
+    double *since_s;     /* by lane: start of its busy time; infinity: unknown. NULL: no lane holds
+                            SMs */
+    double pending_s[2]; /* by half: time at which its input is ready */
+    double last_s[2];    /* by half: end of its last kernel */
 } RhBatchOverlap;
-/* The next layers of both, or of one alone; `ends_s` is rh_batch_overlap_new's. */
+/* Runs the next layers of both halves, or of one alone; `ends_s` is from rh_batch_overlap_new. */
 void rh_batch_overlap_pair(const RhBoundCache *cache, const RhLayerTimes *times,
                            const RhLayerOps *items, const RhPairWalk *walk, int32_t forward,
                            int32_t backward, RhBatchOverlap *turns, double *ends_s);
-double *rh_batch_overlap_new(const RhLayerOps *items); /* the caller frees */
-/* A pair on a stage at rest until the compute lane is free, of chunks of these contents; no kernel slowed
- * down. */
+/* Allocates an array for the end times of a pair's tasks, which the caller frees. */
+double *rh_batch_overlap_new(const RhLayerOps *items);
+/* Returns the seconds of a pair of chunks with these contents on an idle stage until the compute
+ * lane is free, without slow-down of kernels. */
 double rh_bound_pair_s(RhBoundCache *cache, RhShardCost *shard, const RhGroupNetwork *net,
                        int32_t stage, int32_t forward, int32_t backward);
 void rh_pair_times_add(RhBoundCache *cache, const RhGroupNetwork *net, const RhPlacement *at,
                        RhLayerTimes *times, const RhLayerOps *items);
-
-/* collective_times.c: idle seconds of collectives. Inside a block, and of the group that holds a
- * stage's parameters; the algorithm is the builder's. */
+/* --- collective_times.c: seconds of collectives on an idle network --- */
+/* Returns the seconds of a collective inside a block. */
 double rh_bound_block_s(RhBoundCache *cache, const RhGroupNetwork *net,
                         const RhPlacement *placement, const RhLayerOp *task);
+/* Returns the algorithm that the builder chooses for a group of the network
+ * (rh_train_algorithm). */
 RhAlgo rh_bound_algorithm(RhBoundCache *cache, const RhGroupNetwork *net, int32_t group, RhOp op,
-                          double bytes,
-                          const RhRouting *routing); /* of the net's group: rh_train_algorithm */
+                          double bytes, const RhRouting *routing);
+/* Returns the seconds of a collective of a stage's group. */
 double rh_bound_collective_s(RhBoundCache *cache, const RhGroupNetwork *net, int32_t stage,
                              RhGroupKind group, RhOp op, double bytes);
-/* What of it does not depend on the bytes, as long as their algorithm is taken. */
+/* Returns the part of rh_bound_collective_s that does not depend on the bytes, for the algorithm
+ * that is chosen for `bytes`. */
 double rh_bound_latency_s(RhBoundCache *cache, const RhGroupNetwork *net, int32_t stage,
                           RhGroupKind group, RhOp op, double bytes);
-/* busiest_link.c: seconds that the busiest link takes for all that crosses it in a step, and an
- * optimizer behind; 0 where nothing is claimed. */
+/* --- busiest_link.c --- */
+/* Returns the seconds of all traffic of a step on its busiest link, plus an optimizer; 0: no
+ * bound. */
 double rh_bound_links_s(RhBoundCache *cache, const RhLayout *layout);
-/* Of one collective of all instances of the net's group in the key's stage, latencies left out: the last
- * of them takes no less from when all have begun. */
+/* Returns the seconds of the busiest link, without latencies, for one collective of all instances
+ * of the group in the key's stage: a bound of the time from the start of the last instance to the
+ * end of all. */
 double rh_bound_busiest_s(const RhBoundCache *cache, const RhGroupNetwork *net, int32_t group,
                           const RhCollectiveKey *key);
-/* egress.c: what ranks send out of their nodes, by the runs of a stage's slots. */
+/* --- egress.c --- */
+/* Data that ranks send out of their nodes, in seconds, by one run of layers of a stage. */
 typedef struct {
-    double item_s, behind_s; /* what its layers send, and what its stage program calls behind it */
-    double start_s;          /* of its kernels in the rank that is last there: rh_egress_run */
-    bool anchored;           /* collectives of runs behind it begin behind its start */
-    bool awaited;            /* all that runs before it sent is over when its kernels are */
+    double item_s;   /* sent by its layers */
+    double behind_s; /* sent by the instructions of the stage program after it */
+    double start_s;  /* start of its kernels on the last rank: rh_egress_run */
+    bool anchored;   /* collectives of later runs start after its start */
+    bool awaited;    /* all data sent by earlier runs has arrived when its kernels end */
 } RhRunEgress;
 typedef struct {
     GArray *runs;       /* RhRunEgress */
-    double *gathered_s; /* communications of the stage's beginning, each with all before it */
-    double called_s;    /* by the layers of the runs so far */
-    double over_s;      /* of that what the latest run's kernels waited for */
-    guint next;         /* run */
+    double *gathered_s; /* per communication at the stage's beginning: sum up to and with it */
+    double called_s;    /* sent by the layers of the runs so far */
+    double over_s;      /* part of called_s that kernels have waited for */
+    guint next;         /* index of the next run */
 } RhStageEgress;
 typedef struct RhEgress RhEgress;
-RhEgress *rh_egress_new(RhBoundCache *cache, const RhLayout *layout,
-                        const RhChunkTimeTable *spans); /* NULL: nothing is claimed */
+/* Returns the egress of a layout, without its stages; NULL: no bound. The caller frees it. */
+RhEgress *rh_egress_new(RhBoundCache *cache, const RhLayout *layout, const RhChunkTimeTable *spans);
+/* Computes the egress of a stage, owned by `sent`. */
 RhStageEgress *rh_egress_stage(RhEgress *sent, int32_t stage, const RhSlot *slots, int64_t total);
-void rh_egress_run(RhStageEgress *stage, double start_s); /* the next one */
-/* When all is sent, once all is run, and the optimizer behind. */
+/* Records the start of the stage's next run. */
+void rh_egress_run(RhStageEgress *stage, double start_s);
+/* Returns the time at which all stages have sent their data and run their optimizers. */
 double rh_egress_s(const RhEgress *sent);
 void rh_egress_free(RhEgress *sent); /* may be NULL */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhEgress, rh_egress_free)
-/* Of every instance of the key's group in its stage; NULL: none. The bound cache's. */
+/* Returns the RhLinkLoads of all instances of the key's group in its stage, owned by the bound
+ * cache; NULL: none. */
 const GArray *rh_bound_loads(const RhBoundCache *cache, const RhGroupNetwork *net,
                              const RhCollectiveKey *key);
 /* Would the engine merge ranks even if no two were alike? */
 bool rh_bound_may_merge(RhBoundCache *cache, const RhLayout *layout);
-/* p2p_interference.c: [2 stage + back], of messages to the next stage (the last wraps to 0) and to the one
- * before; of all stages for each RhSlotStand. 0 where nothing is claimed, NULL where nothing is claimed of any. */
+/* --- p2p_interference.c --- */
+/* Returns the interference of messages, for each RhSlotStand [2 stage + back]: to the next stage
+ * (the last wraps to 0) and to the one before; zeros: no bound. NULL: no bound for any. Owned by
+ * the bound cache. */
 const RhP2pInterference *rh_bound_p2p_interference(RhBoundCache *cache, const RhLayout *layout);
-int32_t rh_p2p_interference_count(
-    const RhLayout *layout); /* of the net; those of its others follow, one by one */
-/* How long behind a message's beginning the next collective may not begin, as it were; below 0: at once. */
+/* Returns the number of elements of a network; those of its others follow in the same array. */
+int32_t rh_p2p_interference_count(const RhLayout *layout);
+/* Returns the minimum delay, in seconds, between the start of a message and the start of the next
+ * collective; negative: no delay. */
 double rh_p2p_interference_s(const RhP2pInterference *share, double bytes);
-/* lockstep_messages.c: messages of ranks that are in step, [2 stage + back], the luckiest's of each stage: to
- * the next (the last wraps to 0), to the one before. NULL where nothing is claimed. */
+/* --- lockstep_messages.c --- */
+/* Returns the costs of messages between ranks in step, [2 stage + back], of the fastest rank of
+ * each stage: to the next stage (the last wraps to 0) and to the one before. NULL: no bound. Owned
+ * by the bound cache. */
 const RhLinkCost *rh_bound_messages(RhBoundCache *cache, const RhLayout *layout);
-/* They will be asked for: what takes long of them begins beside the search, one at a time. */
+/* Starts the slow part of rh_bound_messages on a thread, unless the thread is busy. */
 void rh_bound_expect_messages(RhBoundCache *cache, const RhLayout *layout);
-/* The layout is about to be rehearsed: ends its fold where it is the one that was left open, for the rehearsal to
- * take over. */
+/* Completes the open fold if it is the layout's, so that its rehearsal can use it. */
 void rh_bound_end_fold(RhBoundCache *cache, const RhLayout *layout);
 void rh_bound_forget_fold(RhBoundCache *cache);
-/* group_network.c */
+/* --- group_network.c --- */
+/* Returns the cost of messages between two GPUs on idle links. */
 RhLinkCost rh_link_cost(const RhPlatform *platform, int32_t src_gpu, int32_t dst_gpu);
 static inline double rh_link_cost_s(const RhLinkCost *hop, double bytes)
 {
@@ -576,20 +614,23 @@ static inline double rh_link_cost_s(const RhLinkCost *hop, double bytes)
 RhGroupNetwork *rh_group_network_new(RhBoundCache *cache, const RhLayout *layout);
 void rh_group_network_free(void *net);
 void rh_placement_free(void *placement);
-/* profile_costs.c */
-void rh_profile_costs_free(RhProfileCosts *prices); /* all of a span */
-/* comm_steps.c */
+/* --- profile_costs.c --- */
+/* Frees what the costs own, and what those after them in the list own. */
+void rh_profile_costs_free(RhProfileCosts *prices);
+/* --- comm_steps.c --- */
 void rh_comm_steps_fill(RhBoundCache *cache, RhCommStepSet *set, const RhLayout *layout);
 void rh_comm_steps_forget(RhCommStepSet *set);
 void rh_comm_steps_free(void *set);
-/* layer_times.c */
+/* --- layer_times.c --- */
 double rh_task_kernels_s(const RhLayerOp *task);
-double rh_layer_kernels_s(const RhLayerPass *pass); /* of all of them, one after another */
-/* A kernel's seconds from t on: every lane of a layer that has been busy since before holds SMs until it is free.
- * Solves end = t + work + held x (time that each lane is busy meanwhile), nearest end of a lane first. Both times
- * by lane; *most is raised to the lanes beside it. */
+/* Returns the sum of the seconds of all kernels of a pass. */
+double rh_layer_kernels_s(const RhLayerPass *pass);
+/* Returns the seconds of a kernel of work_s that starts at t. Every lane of a layer that was busy
+ * before t holds SMs until it is free: solves end = t + work + held x (time that each lane stays
+ * busy), earliest end of a lane first. free_s and since_s are by lane; *most is raised to the
+ * number of busy lanes. */
 double rh_bound_beside_s(const RhBoundCache *cache, const double *free_s, const double *since_s,
                          double t, double work_s, int *most);
-/* Blocks run one after another; the last output alone may still be on its way when the lane is
- * free. */
+/* Returns the time of `first` followed by `times` runs of `then`. Layers run one after another;
+ * only the last output may still be under way when the lane is free. */
 RhLayerTime rh_layer_time_add(RhLayerTime first, RhLayerTime then, double times);
