@@ -1,11 +1,12 @@
 #pragma once
-/* Quotient links that can be the one that holds a flow back. A link is left out where another one is
- * always as full: every class that crosses it takes as large a share of the other. Whatever rates keep
- * within the other keep within it, so max-min rates are the same without it. A ring's flows leave by one
- * port or NIC and arrive by another of the same colours: half of its links are enough. */
+/* Finds the quotient links that can be a flow's bottleneck. A link is omitted where another one is
+ * always at least as full: every class that crosses it takes at least as large a fraction of the
+ * other. Rates that respect the other then respect it, so max-min rates do not change. A ring's
+ * flows leave by one port or NIC and arrive by another of the same colours, so half of its links
+ * suffice. */
 #include "sim/engine/folded_network.h"
 
-/* The hops of all classes, one behind another, without those links, as a route is given to SimGrid;
- * hops_first has room for one more than there are classes. Of links that stand for each other the first
- * stays. Caller frees. */
+/* Returns the hops of all classes in a row, without the omitted links, in the form of a SimGrid
+ * route; hops_first has room for the number of classes plus one. Of links that can replace each
+ * other the first is kept. Caller frees. */
 GArray *rh_bottleneck_hops(const RhFoldedNetwork *q, int32_t *hops_first);

@@ -1,6 +1,6 @@
 #pragma once
-/* Performs folded programs: counts predecessors down, times kernels, brings members and peers
- * together, and hands bytes to SimGrid. One per process (the bridge's rule). */
+/* The executor: performs folded programs. It counts predecessors down, times kernels, matches
+ * members and peers, and hands bytes to SimGrid. One per process, as the bridge requires. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 #include "sim/engine/traffic.h"
 #include "sim/program_join.h"
 
-/* Borrowed, and to outlive the executor. */
+/* Inputs of the executor, all borrowed; they must outlive it. */
 typedef struct {
     const RhTraffic *traffic; /* of the joined program */
     const RhFold *fold;
@@ -24,29 +24,32 @@ typedef struct {
 
 typedef struct RhExec RhExec;
 
-/* Does a platform's traffic fold? Packets are performed rank by rank. */
+/* Returns whether a platform's traffic can be folded; packets need every rank. */
 bool rh_exec_folds(const RhPlatform *platform);
 RhExec *rh_exec_new(const RhExecInput *input, GError **error);
 void rh_exec_free(RhExec *x); /* NULL is fine */
 double rh_exec_clock_s(const RhExec *x);
 bool rh_exec_is_under_way(const RhExec *x, int32_t job);
 
-/* Begins at t_s, and again when a step has ended, `steps` times in all. The job is idle. */
+/* Starts an idle job at t_s and repeats it back to back, `steps` times in all (0: until cancelled).
+ */
 void rh_exec_submit(RhExec *x, int32_t job, double t_s, int32_t steps, bool tell_steps);
-/* A parcel leaves; its `send` is of the joined program. */
+/* Sends a message; its `send` is a task of the joined program. */
 bool rh_exec_post(RhExec *x, const RhSessionMessage *parcel, GError **error);
-/* Drops what is under way; packets that have left a rank still pass. */
+/* Stops a job; packets that have left a rank still travel on. */
 void rh_exec_cancel(RhExec *x, int32_t job);
-/* Until an event, or until_s, or nothing is left to happen: then *event is of kind NONE. With jobs
- * under way and nothing left, RH_ERROR_INTERNAL names the task that is stuck. */
+/* Runs until an event, until_s, or until nothing is left to happen; in the latter two cases *event
+ * is of kind NONE. If a job cannot finish, RH_ERROR_INTERNAL names the task that is stuck. */
 bool rh_exec_run(RhExec *x, double until_s, RhSessionEvent *event, GError **error);
-/* Starts the counts anew; from now on folded kernels spread by the jitter of the options. */
+/* Resets the counts; from now on kernels of folded runs have the jitter of the options. */
 void rh_exec_begin_jitter(RhExec *x);
 
-/* What the step takes at least, where that was enough to know (RhEngineOptions.enough_s); else 0. */
+/* Returns the lower bound of the step at which it was stopped (RhEngineOptions.enough_s); else 0.
+ */
 double rh_exec_least_s(const RhExec *x);
 int32_t rh_exec_steps_done(const RhExec *x, int32_t job);
-/* Since its counts began; ranks, roles and tasks of the joined program. Caller frees. */
+/* Returns the results since the counts were reset, in ranks, roles and tasks of the joined program.
+ * Caller frees. */
 RhRun *rh_exec_report(RhExec *x, int32_t job);
 double rh_exec_link_bytes(RhExec *x, int32_t job, int32_t link); /* a quotient link */
 int64_t rh_exec_link_met(const RhExec *x, int32_t link);

@@ -1,5 +1,5 @@
 #pragma once
-/* State shared by the files of the executor; nobody else includes this. */
+/* State shared by the files of the executor. Private to them. */
 #include <gsl/gsl_rng.h>
 
 #include "sim/engine/exec.h"
@@ -15,7 +15,7 @@ typedef enum {
     RH_STATE_DONE,
 } RhTaskState;
 
-/* What made a task ready: its last predecessor to finish, and how long that took. */
+/* Cause of a task's readiness: its last predecessor to finish, and the duration of that. */
 typedef struct {
     int32_t task; /* -1: the start of the step */
     double duration_s;
@@ -26,9 +26,9 @@ typedef struct {
     RhCause cause;
 } RhReady;
 
-/* First come, first started; empty again before the clock moves. */
+/* Queue of ready tasks, first in, first out; it is empty again before the clock advances. */
 typedef struct {
-    RhReady *all; /* from `head` on */
+    RhReady *all; /* entries start at `head` */
     uint32_t head, count, room;
 } RhReadyQueue;
 
@@ -36,8 +36,8 @@ typedef struct {
     int32_t task; /* -1 = idle */
     bool stretches;
     double t_start_s, t_last_s;
-    double nominal_s, left_s; /* alone on the device */
-    double late_s;            /* of these, before it starts: its slower ranks are waited for */
+    double nominal_s, left_s; /* without stretch */
+    double late_s;            /* part of these that waits for slower ranks (jitter) */
 } RhRunning;
 
 typedef struct {
@@ -47,76 +47,78 @@ typedef struct {
     int32_t tasks_left;
     uint16_t *waiting;   /* predecessors left, per task */
     uint8_t *state;      /* RhTaskState, per task */
-    double *rest_s;      /* per task: from its start to the end of the step, at least; or NULL */
+    double *rest_s;      /* per task: lower bound from its start to the step's end; or NULL */
     RhRunning *running;  /* per lane */
-    uint32_t stretching; /* lanes, as bits: where a kernel runs that others' SMs stretch */
-    int32_t holders;     /* communications that hold SMs */
-    double speed;        /* of kernels: 1 while no SMs are held */
-    double own_speed;    /* of its GPU: 1, or a slow one's */
-    double sms;          /* of its device */
+    uint32_t stretching; /* bit set of lanes with a kernel that held SMs slow down */
+    int32_t holders;     /* number of communications that hold SMs */
+    double speed;        /* speed of kernels: 1 while no SMs are held */
+    double own_speed;    /* speed of its GPU: 1 unless it is a slow one */
+    double sms;          /* SMs of its device */
     double t_compute_end_s, t_end_s;
     RhCause last; /* the task that ended last */
     double wait_s[RH_WAIT_LAST], lane_busy_s[RH_LANE_LAST];
     double kernel_s[RH_PHASE_LAST], kernel_flops;
-    RhBoundTimes bounds; /* of the compute lane's kernels, stretch included */
+    RhBoundTimes bounds; /* parts of the compute lane's kernel time, stretch included */
     gsl_rng *rng;        /* NULL without jitter */
 } RhActor;
 
-/* One round with its times on idle links. */
+/* One round of a collective with its times on idle links. */
 typedef struct {
     RhTrafficRound what;
     double latency_s, move_s; /* over all repetitions */
 } RhCommRound;
 
-/* How a collective of one kind at one meeting, or a message, goes; made when first met. */
+/* Rounds, links and times of a message, or of one kind of collective in one group; made at its
+ * first use. */
 typedef struct {
     int32_t rounds_first, rounds_end; /* into comm_rounds */
-    int32_t links_first, links_end;   /* into comm_links: every link it ever uses */
+    int32_t links_first, links_end;   /* into comm_links: all links that it uses */
     double total_s;                   /* on idle links */
     bool disjoint;                    /* flows of one round share no link */
     int64_t performed_whole;
-    int32_t owner; /* whose flows: a meeting, or a sender's colour */
+    int32_t owner; /* whose flows: a collective call, or a sender's colour */
     int32_t job;
 } RhCommPlan;
 
-/* A collective or a message under way. */
+/* A collective or a message in progress. */
 typedef struct {
     int32_t plan;
-    int32_t meeting;           /* -1: a message */
-    int32_t colours[2];        /* a message's sender and receiver */
-    int32_t tasks[2];          /* a message's send and receive; a copy and -1 */
-    int32_t ordinal;           /* a collective's */
-    int32_t round;             /* the one under way, into comm_rounds */
-    int32_t flows;             /* list of live flows */
-    int32_t fluid_count;       /* of these, SimGrid's */
-    bool whole;                /* one timer for all rounds, as its links are idle */
-    bool moving, timed;        /* latency is over; a timer is armed */
-    bool holds;                /* SMs */
-    int32_t parcel;            /* 1 + whose; 0: a program's message */
-    bool live;                 /* under way: not in the list of free ones */
-    double t_start_s, t_end_s; /* t_end_s: when whole */
+    int32_t meeting;     /* -1: a message */
+    int32_t colours[2];  /* a message's sender and receiver */
+    int32_t tasks[2];    /* a message's send and receive; a copy and -1 */
+    int32_t ordinal;     /* a collective's */
+    int32_t round;       /* current round, into comm_rounds */
+    int32_t flows;       /* list of live flows */
+    int32_t fluid_count; /* number of these on SimGrid */
+    bool whole;          /* all its links are idle: one timer for all rounds */
+    bool moving, timed;  /* moving: latency is over; timed: a timer is armed */
+    bool holds;          /* SMs */
+    /* 1 + sender's identifier of a session message; 0: a program's message */
+    int32_t parcel;
+    bool live;                 /* in progress, i.e. not in the free list */
+    double t_start_s, t_end_s; /* t_end_s only if `whole` */
 } RhActivity;
 
 typedef struct {
     int32_t class, activity, next;
-    bool fluid; /* SimGrid's; else a timer at the rate it has alone */
+    bool fluid; /* on SimGrid; else a timer at its uncontended rate */
     bool ended;
     double t_end_s;
 } RhLiveFlow;
 
-/* A collective or message that was performed, by its job's clock; kept with a timeline. */
+/* A finished collective or message in its job's time; kept only with a timeline. */
 typedef struct {
     int32_t plan;
     double t_start_s, t_end_s;
 } RhLinkTransfer;
 
-/* A flow that SimGrid is to start. */
+/* A flow to be started on SimGrid. */
 typedef struct {
     int32_t route, flow;
     uint64_t units;
 } RhSend;
 
-/* Live flows on a link, and as ~activity those performed whole. */
+/* Live flows on a link; a collective with one timer for all rounds is listed as ~activity. */
 typedef struct {
     int32_t *ids;
     int32_t count, room;
@@ -124,40 +126,43 @@ typedef struct {
 
 typedef struct RhExec RhExec;
 
-/* One of the programs performed: its actors and meetings are numbered in a row. */
+/* One job: a program with a range of actors and collective calls. */
 typedef struct {
     int32_t actors_first, actors_end;
     int32_t meetings_first, meetings_end;
     bool under_way, tells_steps;
-    int32_t steps_left; /* the one under way included */
+    int32_t steps_left; /* including the current one */
     int64_t tasks_left;
-    double t_step_s, t_origin_s;        /* when this step began; when its first one did */
-    double bytes_total, bytes_as_flows; /* put on links; of these, as SimGrid's flows */
+    double t_step_s, t_origin_s;        /* start of this step, and of the first one */
+    double bytes_total, bytes_as_flows; /* bytes put on links, and the part in SimGrid flows */
     GArray *step_times;                 /* double */
     GArray *timeline;                   /* RhTaskInterval */
 } RhExecJob;
 
-/* How bytes get from rank to rank. Tasks arrive; the transport completes them (rh_exec_complete).
- * Its timers are the slots from x->transport_slot on. */
+/* Table of functions that move bytes between ranks. The executor passes tasks to arrive(); the
+ * transport completes them (rh_exec_complete). Its timers are the slots from x->transport_slot on.
+ */
 typedef struct {
-    int32_t (*slots)(const RhExec *x);          /* timers it needs at first */
-    void (*open)(RhExec *x);                    /* once, when all actors are there */
-    void (*begin_step)(RhExec *x, int32_t job); /* NULL: nothing to do */
-    void (*cancel)(RhExec *x, int32_t job);     /* what is under way for it */
-    /* From the end of a kernel to the communication that waited for it; NULL: none. */
+    int32_t (*slots)(const RhExec *x);          /* initial number of timers */
+    void (*open)(RhExec *x);                    /* called once, when all actors exist */
+    void (*begin_step)(RhExec *x, int32_t job); /* may be NULL */
+    void (*cancel)(RhExec *x, int32_t job);     /* drops the job's transfers */
+    /* Returns the delay in seconds from the end of a kernel to communication that waited for it;
+     * NULL: none. */
     double (*reaction_s)(const RhExec *x);
     void (*arrive)(RhExec *x, int32_t actor, int32_t task);
-    void (*post)(RhExec *x, const RhSessionMessage *parcel); /* NULL: it cannot */
-    void (*due)(RhExec *x, int32_t slot);                    /* 0 is its first */
-    void (*account)(RhExec *x); /* before counts are read; NULL: they are right */
-    void (*forget)(RhExec *x);  /* what it counted */
-    /* Of a job, on a quotient link. */
+    void (*post)(RhExec *x, const RhSessionMessage *parcel); /* NULL: not supported */
+    void (*due)(RhExec *x, int32_t slot);                    /* slot 0 is the transport's first */
+    void (*account)(RhExec *x); /* brings counts up to date; may be NULL */
+    void (*forget)(RhExec *x);  /* resets its counts */
+    /* Returns the bytes of a job on a quotient link. */
     double (*link_bytes)(const RhExec *x, int32_t job, int32_t link);
-    /* How often a flow began there while another job's was moving. */
+    /* Returns how often a flow began on the link while another job's was moving. */
     int64_t (*link_met)(const RhExec *x, int32_t link);
     void (*close)(RhExec *x);
-    bool shares_copies; /* copies arrive, and share links; else they take their time alone */
-    bool links_die;     /* when the platform says so; then a run may never end */
+    /* copies go through arrive() and share links; else they take their uncontended time */
+    bool shares_copies;
+    bool links_die; /* links may fail if the platform says so; a run may then never end */
 } RhTransport;
 extern const RhTransport rh_transport_fluid;   /* max-min shared flows: exec_fluid.c */
 extern const RhTransport rh_transport_packets; /* store and forward: exec_messages.c */
@@ -175,21 +180,22 @@ struct RhExec {
     const RhFoldedNetwork *quotient;
     const RhEngineOptions *options;
     double t_s, t_alarm_s;
-    bool ahead;     /* of SimGrid's clock; flows that start now wait in `sends` for it */
-    bool stops;     /* when this instant is over */
-    double least_s; /* what the step takes at least, where that was enough; else 0 */
+    bool ahead;     /* ahead of SimGrid's clock; new flows wait in `sends` */
+    bool stops;     /* stop after this instant */
+    double least_s; /* lower bound of the step at which it was stopped; else 0 */
     GArray *sends;  /* RhSend */
     RhExecJob *jobs;
-    int32_t jobs_count, jobs_slot, stop_slot; /* timers: beginnings of jobs; the end of a run */
+    int32_t jobs_count, jobs_slot, stop_slot; /* timers: starts of jobs; end of a run */
     GArray *settled;                          /* int32_t: jobs whose tasks are all done */
-    GArray *events;                           /* RhSessionEvent, not told yet, from events_head */
+    /* RhSessionEvent, not yet reported, from events_head on */
+    GArray *events;
     uint32_t events_head;
     RhRoleTable *roles;
-    RhRoleTable **roles_on; /* per device of the platform; the first are `roles` */
-    RhJitter *jitter;       /* of folded runs; NULL when off */
+    RhRoleTable **roles_on; /* per device of the platform; the first is `roles` */
+    RhJitter *jitter;       /* folded runs; NULL when off */
     RhActor *actors;
     int32_t actors_count;
-    uint16_t **arrived; /* per meeting and ordinal */
+    uint16_t **arrived; /* per collective call and ordinal: colours that have arrived */
     RhReadyQueue ready;
     RhTimers timers;
     RhActivity *activities;   /* slot in timers: transport_slot + activity */
@@ -201,14 +207,14 @@ struct RhExec {
     int32_t free_flow;
     GArray *moves;          /* RhLinkTransfer; NULL: the transport keeps none */
     RhOccupants *occupants; /* per quotient link */
-    double *link_bytes;     /* per job and quotient link, of one real link */
+    double *link_bytes;     /* per job and quotient link: bytes on one real link */
     int64_t *met;           /* per quotient link: flows that began beside another job's */
     double units_per_byte;
     int32_t lanes;   /* rh_program_lanes */
-    double sms_held; /* by one communication */
+    double sms_held; /* SMs held by one communication */
     int64_t events_count;
-    RhExecMessages *messages; /* of packets */
-    RhPacketLinks *wire;      /* of packets */
+    RhExecMessages *messages; /* packet transport only */
+    RhPacketLinks *wire;      /* packet transport only */
 };
 
 #define RH_AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
@@ -218,7 +224,7 @@ static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor,
     return rh_program_task(x->program, actor->role->tasks_first + task);
 }
 
-/* The colour at the other end of a message; -1 when there is none. */
+/* Returns the colour at the other end of a message; -1 when there is none. */
 static inline int32_t rh_exec_peer(const RhExec *x, const RhActor *actor, const RhTask *task)
 {
     int32_t rank = actor->rank + task->peer_delta;
@@ -237,23 +243,22 @@ static inline void rh_exec_make_ready(RhExec *x, RhReady ready)
 
 /* exec_jobs.c */
 void rh_exec_begin_job(RhExec *x, int32_t job);
-/* Something to tell: the run stops when this instant is over. */
+/* Queues an event; the run stops after this instant. */
 void rh_exec_tell(RhExec *x, RhEventKind kind, int32_t job, int32_t who);
-void rh_exec_settle(RhExec *x); /* the steps of jobs whose tasks are all done */
+void rh_exec_settle(RhExec *x); /* ends the steps of jobs whose tasks are all done */
 /* exec_start.c */
-uint16_t **rh_exec_new_arrivals(const RhExec *x); /* none, per meeting and ordinal */
+uint16_t **rh_exec_new_arrivals(const RhExec *x); /* zeros, per collective call and ordinal */
 /* remaining_path.c */
-/* Actors' rest_s. */
+/* Fills in the actors' rest_s. */
 void rh_exec_find_remaining_paths(RhExec *x);
 /* exec.c */
 void rh_exec_start_ready(RhExec *x);
-void rh_exec_drain(RhExec *x); /* what is due by now */
+void rh_exec_drain(RhExec *x); /* fires timers that are due */
 void rh_exec_send(RhExec *x, RhSend send);
 void rh_exec_on_alarm(void *user);
 void rh_exec_on_flow_done(int32_t flow, void *user);
 void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s);
-/* The same for a task of which only the last `moved_s` are its own: before, it waited for another.
- */
+/* Completes a task that moved bytes only for its last `moved_s`; before, it waited for another. */
 void rh_exec_complete_moved(RhExec *x, int32_t actor, int32_t task, double t_start_s,
                             double moved_s);
 void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
@@ -262,30 +267,31 @@ int32_t rh_exec_comm_collective(RhExec *x, int32_t meeting, int32_t kind);
 int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
 void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommRound *round,
                           double times);
-/* The classes that move in a round: first to end - 1. */
+/* Range of flow classes that move in a round: first to end - 1. */
 typedef struct {
     int32_t first, end;
 } RhClassRange;
 RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pattern);
 /* link_history.c */
-/* The activity ends now. */
+/* Records an activity that ends now. */
 void rh_exec_note_transfer(RhExec *x, const RhActivity *activity);
-/* Appends RhRun.link_loads of these quotient links; nothing where no moves were kept. */
+/* Appends RhRun.link_loads of these quotient links; nothing where no transfers were recorded. */
 void rh_exec_link_loads(const RhExec *x, int32_t job, const int32_t *links, int32_t count,
                         double span_s, GArray *loads);
 /* exec_flow.c */
 bool rh_exec_links_idle(const RhExec *x, const RhCommPlan *plan);
 void rh_exec_occupy_whole(RhExec *x, int32_t activity);
 void rh_exec_leave_whole(RhExec *x, int32_t activity);
-/* Sends bytes, as a timer when the links are idle: then *t_end_s is raised to its end. */
+/* Starts a flow, as a timer when its links are idle: then *t_end_s is raised to its end. */
 void rh_exec_flow_start(RhExec *x, int32_t activity, int32_t class, double bytes, double *t_end_s);
-/* Registers a timed flow that began at t_start_s. */
+/* Registers a flow on a timer that began at t_start_s. */
 void rh_exec_flow_resume(RhExec *x, int32_t activity, int32_t class, double bytes,
                          double t_start_s);
 void rh_exec_flow_leave(RhExec *x, int32_t flow);
 void rh_exec_flows_end(RhExec *x, int32_t activity);
 /* exec_fluid.c */
-void rh_exec_materialise(RhExec *x, int32_t activity); /* from one timer to its round under way */
+/* replaces the single timer by the current round's flows */
+void rh_exec_materialise(RhExec *x, int32_t activity);
 void rh_exec_flow_done(RhExec *x, int32_t flow);
 /* exec_report.c */
 void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause);

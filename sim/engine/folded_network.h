@@ -1,11 +1,11 @@
 #pragma once
-/* The folded platform: few links, few classes of flows, and how often each class crosses each
+/* The folded platform: quotient links, classes of flows, and how often each class crosses each
  * link.
  *
- * A quotient link stands for all links of one colour. Flows of one class (same colour) move alike;
- * on every link of the colour there are `weight` of them, so that a class at rate r takes weight *
- * r of the link. Weights and capacity are divided by their common divisor, since SimGrid takes
- * whole weights only. */
+ * A quotient link represents all links of one colour. Flows of one class (equal colour) move alike;
+ * every link of the colour carries `weight` of them, so a class at rate r uses weight * r of the
+ * link. Weights and capacity are divided by their common divisor, because SimGrid takes only whole
+ * weights. */
 #include <glib.h>
 #include <stdint.h>
 
@@ -13,28 +13,29 @@
 #include "sim/engine/simgrid_bridge.h"
 #include "sim/engine/traffic.h"
 
-#define RH_WEIGHT_MAX 512 /* weights above are rounded, and the run is approximate */
+#define RH_WEIGHT_MAX 512 /* larger weights are rounded, and the run is approximate */
 
 typedef struct {
-    int32_t pattern, owner; /* owner: a meeting, or a colour when messages */
+    int32_t pattern, owner; /* owner: a collective call, or a colour for messages */
     int32_t hops_first, hops_count;
     double share;
     double latency_s;
-    double bytes_per_s; /* with nothing else on its links */
-    double flows_count; /* over all ranks */
+    double bytes_per_s; /* on idle links */
+    double flows_count; /* number of flows over all ranks */
 } RhFlowClass;
 
 typedef struct {
-    RhLink link;        /* one of those it stands for */
-    double bytes_per_s; /* over the common divisor of the weights */
+    RhLink link;        /* one of the links that it represents */
+    double bytes_per_s; /* capacity over the common divisor of the weights */
     double divisor;     /* weight * divisor flows cross a real link */
 } RhFoldedLink;
 
-/* A colour of instances of a group: starts when all its members' colours have arrived. */
+/* A colour of instances of a group; a collective starts when all its members' colours have arrived.
+ */
 typedef struct {
     int32_t group, shape;
     int32_t colours_first, colours_count; /* distinct colours */
-    bool joins_roles;                     /* not all of one role */
+    bool joins_roles;                     /* members have several roles */
 } RhCollectiveCall;
 
 typedef struct {

@@ -1,25 +1,26 @@
 #pragma once
-/* What jitter adds to a folded run. Its performers are means of the ranks they stand for; with each
- * task goes how far those ranks spread about the mean. Where members meet, the slowest of them is
- * waited for, and only what then waits for the collective is held up. docs/develop/engine.md has the
- * model. */
+/* Adds the effect of jitter to a folded run. Its performers are means of the ranks they represent,
+ * and each task carries the spread of those ranks about the mean. A collective waits for its
+ * slowest member, and only tasks that wait for the collective are delayed. docs/develop/engine.md
+ * has the model. */
 #include <stdint.h>
 
 #include "sim/program.h"
 #include "sim/role_table.h"
 
-/* Expected largest of n standard normal numbers, and its variance; 0 and 1 for n <= 1. */
+/* Return the expectation and the variance of the largest of n standard normal numbers; 0 and 1 for
+ * n <= 1. */
 double rh_jitter_expected_max(int32_t n);
 double rh_jitter_variance_of_max(int32_t n);
 
-/* The spread of every task end of a step under way. */
+/* Spread of every task end in the current step. */
 typedef struct RhJitter RhJitter;
 
-/* Borrows the program and its roles. */
+/* Makes the state of a run; borrows the program and its roles. */
 RhJitter *rh_jitter_new(const RhProgram *p, const RhRoleTable *roles, double jitter_frac,
                         int32_t actors_count);
 void rh_jitter_free(RhJitter *j);
-/* The task is ready at t_s in the mean: how much later its ranks start it. */
+/* Returns how much later in seconds the ranks start a task whose mean ready time is t_s. */
 double rh_jitter_late_s(RhJitter *j, int32_t actor, int32_t role, int32_t task, double t_s);
-/* The task has ended. */
+/* Records the end of a task. */
 void rh_jitter_end(RhJitter *j, int32_t actor, int32_t role, int32_t task, double t_s);

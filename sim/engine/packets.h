@@ -1,7 +1,7 @@
 #pragma once
-/* Packets that wait for a link, first in, first out. Those of one message that stand one behind the
- * other are one batch, so that a long message costs no more than a short one. Starts all zero; free
- * `batches` in the end. */
+/* Queue of packets that wait for a link, first in, first out. Consecutive packets of one message
+ * are one batch, so a long message costs no more than a short one. Initialise with zeros; free
+ * `batches` at the end. */
 #include <stdint.h>
 
 typedef struct {
@@ -14,5 +14,5 @@ typedef struct {
 } RhPackets;
 
 void rh_packets_put(RhPackets *queue, int32_t message, int32_t packets);
-/* The message whose packet was first; there must be one. */
+/* Removes the first packet and returns its message; the queue must not be empty. */
 int32_t rh_packets_take(RhPackets *queue);

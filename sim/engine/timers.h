@@ -1,6 +1,6 @@
 #pragma once
-/* The executor's timers: a binary heap of (time, order of arming) over fixed slots, so that a timer
- * can be moved or dropped in place. SimGrid owns the clock: one alarm of its stands for the
+/* Timers of the executor: a binary heap of (time, order of arming) over fixed slots, so that a
+ * timer can be moved or dropped in place. SimGrid owns the clock: its only alarm is set to the
  * earliest timer. */
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,16 +13,16 @@ typedef struct {
 
 typedef struct {
     RhTimer *heap;
-    int32_t *position; /* of each slot; -1 = not armed */
+    int32_t *position; /* per slot; -1: not armed */
     int32_t count, slots_count;
     uint64_t orders;
 } RhTimers;
 
 void rh_timers_init(RhTimers *timers, int32_t slots_count);
 void rh_timers_clear(RhTimers *timers);
-/* Room for more slots; those armed stay. */
+/* Adds slots; armed timers are unchanged. */
 void rh_timers_grow(RhTimers *timers, int32_t slots_count);
-void rh_timers_arm(RhTimers *timers, int32_t slot, double t_s); /* or moves */
+void rh_timers_arm(RhTimers *timers, int32_t slot, double t_s); /* arms or moves a timer */
 void rh_timers_disarm(RhTimers *timers, int32_t slot);          /* fine when not armed */
-/* Takes the earliest timer if it is due by t_s; -1 when none is. */
+/* Removes the earliest timer if it is due by t_s and returns its slot; else -1. */
 int32_t rh_timers_take(RhTimers *timers, double t_s);

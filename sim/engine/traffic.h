@@ -1,5 +1,5 @@
 #pragma once
-/* Every flow a program can put on links, rank by rank: what the fold colours.
+/* Lists every flow that a program can put on links, rank by rank; the fold colours these.
  *
  * A *pattern* is a set of flows that start together: one round of a collective's schedule on one
  * group, over all instances of the group with the same shape (which members share nodes), or the
@@ -7,13 +7,13 @@
  * memory. Rounds that differ only in bytes share a pattern.
  *
  * Patterns of one group and shape (a tree's rounds, say) send between the same members: a *pair* of
- * members knows the patterns that use it, and an instance has one flow for each pair.
+ * members lists the patterns that use it, and an instance has one flow for each pair.
  *
  * Links between switches that can never hold a flow back are left out of routes; not where messages
- * go packet by packet, which queue everywhere.
+ * travel as packets, which queue on every link.
  *
- * Ranks that stand alike by construction (rank_blocks.h) are listed once, with their instances and
- * flows: what is at the first place of a block, standing for `block` of each. */
+ * Ranks that are equivalent by construction (rank_blocks.h) are listed once, with their instances
+ * and flows: those at the first place of a block, each representing `block` of them. */
 #include <glib.h>
 #include <stdint.h>
 
@@ -23,25 +23,25 @@
 #include "sim/program.h"
 
 typedef struct {
-    int32_t group, shape;             /* a collective's; -1 for messages */
-    int32_t role, delta;              /* a message's; 0: a rank's copies */
-    int32_t task;                     /* the first such message or copy; of a collective's -1 */
+    int32_t group, shape;             /* of a collective; -1 for messages */
+    int32_t role, delta;              /* of a message; delta 0: a rank's copies */
+    int32_t task;                     /* the first such message or copy; -1 for a collective */
     int32_t drawn_first, drawn_count; /* all edges, into drawn */
     uint64_t drawn_hash;
-    int32_t edges_first, edges_count; /* of an instance, those that are listed */
-    int32_t flows_first, flows_count; /* rh_traffic_flow_of counts them */
-    int32_t pairs_count;              /* of an instance: flows from one to the next */
+    int32_t edges_first, edges_count; /* listed edges of an instance */
+    int32_t flows_first, flows_count; /* numbered by rh_traffic_flow_of */
+    int32_t pairs_count;              /* flows per instance */
 } RhPattern;
 
 typedef struct {
     int32_t src, dst;
-    int32_t pair; /* of the instance's */
-    double share; /* of the bytes of the round's largest flow */
+    int32_t pair; /* pair of the instance */
+    double share; /* fraction of the round's largest flow */
 } RhEdge;
 
 typedef struct {
     int32_t pattern;
-    int32_t edge; /* of the pattern's, as listed */
+    int32_t edge; /* index among the pattern's listed edges */
     double share; /* the edge's */
 } RhPairUse;
 
@@ -51,10 +51,10 @@ typedef struct {
 } RhPair;
 
 typedef struct {
-    int32_t owner; /* rank that sends */
+    int32_t owner; /* sending rank */
     int32_t pair;
-    int32_t instance; /* of the group; -1 for messages */
-    /* flows of the orbit that its owner has: an instance of whole blocks has all */
+    int32_t instance; /* instance of the group; -1 for messages */
+    /* flows of the orbit that start at its owner; all of them for an instance of whole blocks */
     int32_t per_owner;
     int32_t links_first, links_count;
     double latency_s;
@@ -63,34 +63,34 @@ typedef struct {
 /* An orbit of links that flows cross. */
 typedef struct {
     RhLink first;
-    int32_t alike; /* how many it has, at every other number from there on */
+    int32_t alike; /* number of links in it, with every second number from `first` on */
     double bytes_per_s;
 } RhTrafficLink;
 
-/* A link that a flow crosses, on behalf of the link's orbit. */
+/* A link that a flow crosses, representing the link's orbit. */
 typedef struct {
     RhLink link;   /* itself */
-    int32_t at;    /* its orbit, among the traffic's links */
-    int32_t flows; /* of the flow's orbit, over each link of that one */
+    int32_t at;    /* index of its orbit in the traffic's links */
+    int32_t flows; /* flows of the flow's orbit over each link of that orbit */
 } RhCrossing;
 
 typedef struct {
     int32_t pattern; /* -1: no flows */
     int32_t repeat;
-    double bytes; /* of the largest flow, in one repetition */
+    double bytes; /* bytes of the largest flow, in one repetition */
 } RhTrafficRound;
 
-/* Collectives that differ in none of these are the same kind. */
+/* Kind of collectives: those that agree in all of these members. */
 typedef struct {
     int32_t group;
-    int32_t task; /* the first of the kind: its operation, algorithm and volumes */
+    int32_t task; /* the first task of the kind: its operation, algorithm and volumes */
     double bytes;
     int32_t schedules_first; /* one per shape of the group */
 } RhTrafficKind;
 
 typedef struct {
     int32_t rounds_first, rounds_count;
-    double alone_s; /* all of it, where bytes are too few to put on links: no rounds; else 0 */
+    double alone_s; /* whole time where bytes are too few to put on links, without rounds; else 0 */
     double launch_more_s, step_more_s; /* RhSchedule's */
 } RhTrafficSchedule;
 
@@ -102,18 +102,18 @@ typedef struct {
 
 typedef struct {
     int32_t shapes_count;
-    /* of listed ranks; -1 where none; NULL when no task uses the group */
+    /* per listed rank; -1: none; NULL when no task uses the group */
     int32_t *instance_of_rank;
-    int32_t sets_first; /* its shapes among those of all groups */
+    int32_t sets_first; /* index of its first shape among those of all groups */
     /* NULL when no task uses the group: */
     GArray *shapes; /* int32_t, members_count GPUs each, on nodes by first appearance */
     GArray *firsts; /* int32_t: a rank of the first instance of each shape */
-    GArray *meets;  /* bool [shape * roles + role]: does the role meet in that shape? */
+    GArray *meets;  /* bool [shape * roles + role]: whether the role takes part in that shape */
 } RhGroupTraffic;
 
 typedef struct {
-    uint64_t key;        /* equal where role, kind and distance or tiers are */
-    int32_t role, delta; /* of the sender or receiver; 0: a copy, to itself */
+    uint64_t key;        /* equal if role, kind and distance or tiers are */
+    int32_t role, delta; /* of the sender or receiver; delta 0: a copy */
     int32_t pattern;     /* -1 for receives */
 } RhPeer;
 
@@ -132,43 +132,43 @@ typedef struct {
     GArray *pairs, *uses;               /* RhPair, RhPairUse */
     GArray *instances, *members;        /* RhInstance, int32_t ranks */
     GArray *flows, *crossings, *links;  /* RhTrafficFlow, RhCrossing, RhTrafficLink */
-    RhSwitchLinks switch_links;         /* of the platform */
-    /* While flows are listed: 1 + index into links, by link, and of orbits, which are wide apart, by place; and how
-     * many crossings there are so far. */
+    RhSwitchLinks switch_links;         /* links between switches of the platform */
+    /* Scratch space while flows are listed: 1 + index into links, by link and (for orbits) by first
+     * place; and the number of crossings so far. */
     int32_t *place_of_link, *place_of_orbit, crossings_end;
-    RhUncontendedTimes *alone; /* borrowed; while schedules are made */
-    RhDeadline deadline;       /* while it is made */
+    RhUncontendedTimes *alone; /* borrowed; used while schedules are made */
+    RhDeadline deadline;       /* deadline of the making */
 } RhTraffic;
 
-/* Flows over a link. */
+/* Count of flows over a link. */
 typedef struct {
-    int32_t count; /* that they are of; others' are forgotten */
+    int32_t count; /* number of the count; entries of other counts are stale */
     double flows;
 } RhCrossed;
 
-/* The same rounds of one collective, in groups of other shapes: where all groups begin together their
- * flows move at one time. */
+/* Family of patterns: the same round of one collective in groups of different shapes, whose flows
+ * move at one time when all groups begin together. */
 typedef struct {
-    int32_t first; /* pattern of the family */
-    double bytes;  /* of the largest flow, over those of the first's */
+    int32_t first; /* first pattern of the family */
+    double bytes;  /* largest flow, relative to the first pattern's */
 } RhTrafficFamily;
 
-/* `whole` lists every rank; `alone` may be NULL. RH_ERROR_INPUT when a group or peer leaves the program's ranks, or a
- * collective's algorithm does not exist; RH_ERROR_NO_ANSWER beyond the deadline, which is looked at as often as it takes
- * to keep it on a million GPUs. */
+/* Lists the flows; `whole` lists every rank; `alone` may be NULL. RH_ERROR_INPUT when a group or
+ * peer leaves the program's ranks, or a collective's algorithm does not exist; RH_ERROR_NO_ANSWER
+ * after the deadline, which is checked often enough to keep it on a million GPUs. */
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
                           RhUncontendedTimes *alone, RhDeadline deadline, GError **error);
-/* While it is made. */
+/* Returns whether the deadline has not passed; for use while the traffic is made. */
 bool rh_traffic_in_time(const RhTraffic *traffic, GError **error);
-/* Of a program that sends between the same ranks by the same steps as another did: kinds, schedules and
- * rounds are its own, patterns and peers are numbered as the other's, whose fold and quotient are then
- * its too; instances and flows stay empty. NULL where the two differ. */
+/* Makes the traffic of a program that sends between the same ranks by the same steps as another:
+ * kinds, schedules and rounds are its own, patterns and peers have the other's numbers, so the
+ * other's fold and quotient apply; instances and flows stay empty. NULL where the two differ. */
 RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhUncontendedTimes *alone);
-/* Lets go of all that rh_traffic_like does not ask of the other. */
+/* Frees everything that rh_traffic_like does not read. */
 void rh_traffic_trim(RhTraffic *traffic);
-/* All flows, of patterns that are there. */
+/* Adds the flows of all patterns. */
 bool rh_traffic_add_flows(RhTraffic *traffic, GError **error);
-/* Of all flows the links between switches that they cannot fill (slack_links.c). */
+/* Removes from all routes the links between switches that flows cannot fill (slack_links.c). */
 void rh_traffic_leave_out_slack(RhTraffic *traffic);
 void rh_traffic_free(RhTraffic *traffic);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTraffic, rh_traffic_free)
@@ -178,13 +178,13 @@ static inline const RhCrossing *rh_traffic_crossings(const RhTraffic *t, const R
     return &g_array_index(t->crossings, RhCrossing, flow->links_first);
 }
 
-/* A pattern's flows that belong together: an instance's, or one message. */
+/* Returns the number of flows in a step of a pattern: those of an instance, or one message. */
 static inline int32_t rh_pattern_step(const RhPattern *pattern)
 {
     return pattern->group < 0 ? 1 : MAX(pattern->edges_count, 1);
 }
 
-/* The k-th flow of the pattern's i-th step, and its share there. */
+/* Returns the k-th flow of the pattern's i-th step, and its share there. */
 static inline int32_t rh_traffic_flow_of_step(const RhTraffic *t, const RhPattern *pattern,
                                               int32_t i, int32_t k, double *share)
 {
@@ -196,7 +196,7 @@ static inline int32_t rh_traffic_flow_of_step(const RhTraffic *t, const RhPatter
     return pattern->flows_first + i * pattern->pairs_count + edge->pair;
 }
 
-/* The i-th flow of a pattern, step by step. */
+/* Returns the i-th flow of a pattern, counted step by step, and its share. */
 static inline int32_t rh_traffic_flow_of(const RhTraffic *t, const RhPattern *pattern, int32_t i,
                                          double *share)
 {
@@ -209,9 +209,9 @@ static inline const RhTrafficLink *rh_traffic_link(const RhTraffic *t, const RhC
     return &g_array_index(t->links, RhTrafficLink, crossing->at);
 }
 
-/* Per pattern. The caller frees. */
+/* Returns the family of every pattern. Caller frees. */
 RhTrafficFamily *rh_traffic_families(const RhTraffic *t);
-/* Adds the flows of a pattern's step, each as many as it has bytes (RhTrafficFamily), to what `count`, from 1 on,
- * found in crossed[index of a link]; zeroed at first. */
+/* Adds the flows of a pattern's step, weighted by their bytes (RhTrafficFamily), to count number
+ * `count` (from 1) in crossed[index of a link], which is zero at first. */
 void rh_traffic_count_crossed(const RhTraffic *t, int32_t pattern, int32_t step, double bytes,
                               int32_t count, RhCrossed *crossed);

@@ -1,29 +1,29 @@
 #pragma once
-/* A node of an MLCommons Chakra execution trace (schema/protobuf/et_def.proto), whichever file it
- * comes from. Private to this folder. */
+/* Node of an MLCommons Chakra execution trace (schema/protobuf/et_def.proto), independent of the
+ * file's format. Private to this folder. */
 #include "sim/import/imported_trace.h"
 
 typedef struct {
     uint64_t id;
     const char *name;
-    int64_t type; /* NodeType of the schema; -1: not said */
+    int64_t type; /* NodeType of the schema; -1: not given */
     bool host;    /* is_cpu_op */
     double duration_us;
     double comm_bytes, flops, tensor_bytes;
-    int64_t comm_type; /* CollectiveCommType; -1: not said */
-    int64_t src, dst;  /* -1: not said */
+    int64_t comm_type; /* CollectiveCommType; -1: not given */
+    int64_t src, dst;  /* -1: not given */
     int64_t tag;
     const char *team;        /* pg_name; "": all ranks */
-    bool dimension_left_out; /* involved_dim with a false in it */
+    bool dimension_left_out; /* involved_dim contains false */
     RhImportedPlace place;
 } RhChakraNode;
 
-/* One rank's trace while it is read. */
+/* State of reading one rank's trace. */
 typedef struct {
     RhImportedTrace *f;
-    int32_t rank, first;  /* its number, its first operation */
+    int32_t rank, first;  /* its number, and its first operation */
     GHashTable *op_of_id; /* owned int64 -> op + 1 */
-    GArray *waits;        /* RhChakraWait: ids that may stand behind */
+    GArray *waits;        /* RhChakraWait: ids that may follow later */
 } RhChakraRank;
 
 typedef struct {
@@ -34,14 +34,14 @@ typedef struct {
 
 void rh_chakra_begin(RhChakraRank *r, RhImportedTrace *f);
 RhChakraNode rh_chakra_node(void);
-/* An attribute by its name, as a number or a text (else NULL). Those that say nothing of time are passed
- * over. */
+/* Stores an attribute of a name with a number or a text (else NULL). Attributes that do not affect
+ * time are ignored. */
 void rh_chakra_attribute(RhChakraNode *node, const char *name, double number, const char *text);
-/* "COMP_NODE" -> 4; -1 when it is none. */
+/* Returns the number of a node type ("COMP_NODE": 4); -1 for an unknown name. */
 int64_t rh_chakra_type_by_name(const char *name);
-/* The node as an operation; its waits are added to r->waits by the caller, with op r->f->ops->len - 1.
+/* Adds the node as an operation; the caller adds its waits to r->waits, with op r->f->ops->len - 1.
  * RH_ERROR_INPUT. */
 bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *node, GError **error);
-/* Looks waits up and ends the rank; frees what rh_chakra_begin() made in any case, also when `fine`
- * is false. */
+/* Resolves waits and ends the rank. Always frees what rh_chakra_begin() made, also when `fine` is
+ * false. */
 bool rh_chakra_end(RhChakraRank *r, bool fine, GError **error);

@@ -1,10 +1,11 @@
 #pragma once
-/* A program as others write it: the operations of every rank, with what each waits for. Readers
- * (goal.c, chakra*.c) make it, rh_imported_trace_program() (program.c) makes a RhProgram of it.
+/* Program from a file of another tool: the operations of every rank, with their dependencies.
+ * Readers (goal.c, chakra*.c) make it, and rh_imported_trace_program() (program.c) converts it to a
+ * RhProgram.
  *
- * Operations of a rank stand in a row, in the order of its file. Nothing is on lanes yet: two
- * operations that do not wait for each other may run side by side, except that calculations of one
- * processor run one after another. */
+ * Operations of a rank are in the order of its file. There are no lanes yet: two operations without
+ * a dependency may run in parallel, except that calculations of one processor run one after
+ * another. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,20 +14,20 @@
 #include "sim/program.h"
 
 typedef enum {
-    RH_FOREIGN_NOTHING, /* takes no time, joins what it waits for */
-    RH_FOREIGN_COMPUTE, /* of the GPU: processor 0 */
-    RH_FOREIGN_HOST,    /* of another processor */
+    RH_FOREIGN_NOTHING, /* takes no time, joins its dependencies */
+    RH_FOREIGN_COMPUTE, /* on the GPU: processor 0 */
+    RH_FOREIGN_HOST,    /* on another processor */
     RH_FOREIGN_SEND,
     RH_FOREIGN_RECV,
     RH_FOREIGN_COLLECTIVE,
     RH_FOREIGN_COPY,
 } RhImportedKind;
 
-/* Where an operation stands in its file. */
+/* Position of an operation in its file. */
 typedef struct {
-    const RhJsonNode *node; /* of JSON; else NULL */
-    int64_t offset;         /* bytes, of a binary file */
-    int32_t line, column;   /* of text; 0: none */
+    const RhJsonNode *node; /* JSON only; else NULL */
+    int64_t offset;         /* bytes; binary files only */
+    int32_t line, column;   /* text only; 0: none */
 } RhImportedPlace;
 
 typedef struct {
@@ -38,9 +39,9 @@ typedef struct {
     int32_t peer;      /* SEND, RECV: a rank */
     int32_t mate;      /* SEND, RECV: the other end, once matched; else -1 */
     int32_t team;      /* COLLECTIVE: into teams */
-    int32_t call;      /* COLLECTIVE: which of its team's, once counted */
+    int32_t call;      /* COLLECTIVE: ordinal in its team, once counted */
     int64_t tag;
-    uint64_t id;      /* of the file */
+    uint64_t id;      /* in the file */
     const char *name; /* interned; "": none */
     double seconds;   /* COMPUTE, HOST; -1: from flops and bytes */
     double flops, bytes;
@@ -48,7 +49,7 @@ typedef struct {
     RhImportedPlace place;
 } RhImportedOp;
 
-/* What an operation waits for: the end of another of its rank, or its beginning. */
+/* Dependency of an operation: on the end of another one of its rank, or on its beginning. */
 typedef struct {
     int32_t op, on;
     bool begins;
@@ -56,17 +57,17 @@ typedef struct {
 
 typedef struct {
     char *format;        /* "GOAL", "Chakra" */
-    double eager_bytes;  /* sends up to so many end without their receive: it finds them there */
-    int32_t ranks_count; /* of the file */
-    int32_t alike_count; /* ranks that all do what the only one of the file does; else 0 */
+    double eager_bytes;  /* sends up to this size end without their receive */
+    int32_t ranks_count; /* in the file */
+    int32_t alike_count; /* ranks that all repeat the file's only one; else 0 */
     GArray *ops;         /* RhImportedOp, rank after rank */
     GArray *waits;       /* RhImportedWait, by op once closed */
     int32_t *first;      /* per rank and one more: into ops */
     GPtrArray *teams;    /* interned names of groups; "" is all ranks */
     GPtrArray *files;    /* owned names: one for all ranks, or one each */
     GPtrArray *docs;     /* RhJson, kept for their places; as files, or empty */
-    int64_t left_out;    /* control dependencies passed over: chakra.c */
-    int64_t queued; /* operations that wait for a lane as well: more than RH_STREAMS_MAX at once */
+    int64_t left_out;    /* control dependencies ignored by chakra.c */
+    int64_t queued; /* operations that also wait for a lane, for lack of streams (RH_STREAMS_MAX) */
     char *hash;     /* SHA-256 of the files, hex */
 } RhImportedTrace;
 
@@ -84,37 +85,39 @@ static inline bool rh_imported_trace_is_eager(const RhImportedTrace *f, const Rh
     return o->bytes <= f->eager_bytes;
 }
 int32_t rh_imported_trace_team(RhImportedTrace *f, const char *name);
-/* Sorts waits by operation; counts ranks and operations; matches sends with receives by source,
- * target and tag in the order of the files, and calls of a team by their number.
- * RH_ERROR_INPUT, with the place: an end without its other end, a rank that the files lack, members that call
- * their team unlike each other. */
+/* Completes a trace: sorts waits by operation; counts ranks and operations; matches sends with
+ * receives by source, target and tag in the order of the files, and calls of a team by their
+ * number. RH_ERROR_INPUT with the position: a send or receive without its other end, a rank that
+ * the files lack, members whose calls of their team differ. */
 bool rh_imported_trace_close(RhImportedTrace *f, GError **error);
-/* An error at an operation: file, line and column, or byte. `help` may be NULL. */
+/* Sets an error at an operation, with file, line and column, or byte offset. `help` may be NULL.
+ * Returns false. */
 bool rh_imported_trace_fail(const RhImportedTrace *f, int32_t op, const char *help, GError **error,
                             const char *format, ...) G_GNUC_PRINTF(5, 6);
-/* "rank 3, node 12 "ncclKernel"": an operation in words; caller frees. */
+/* Describes an operation, such as "rank 3, node 12 "ncclKernel""; caller frees. */
 char *rh_imported_trace_name(const RhImportedTrace *f, int32_t op);
 
-/* A text of GOAL. `name` stands in messages. Not closed. */
+/* Parses a GOAL text; `name` is used in messages. The trace is not yet closed. */
 RhImportedTrace *rh_goal_parse(const char *name, const char *text, GError **error);
-/* Adds the rank of a Chakra trace: protobuf's, or JSON. `doc` is kept by `f`. */
+/* Adds the rank of a Chakra trace, in protobuf or JSON. `f` takes over `doc`. */
 bool rh_chakra_add_bytes(RhImportedTrace *f, const char *name, const uint8_t *bytes, size_t length,
                          GError **error);
 bool rh_chakra_add_json(RhImportedTrace *f, RhJson *doc, GError **error);
 
 /* --- from files --- */
-/* FILE.goal; PREFIX.0.et or PREFIX.0.json with what stands beside them, or PREFIX; each may be
- * gzip's. `ranks` > 0: so many ranks do what the trace of one rank says. Closed. RH_ERROR_IO,
- * RH_ERROR_INPUT. */
+/* Loads and closes a trace: FILE.goal; PREFIX.0.et or PREFIX.0.json with the files of the other
+ * ranks, or PREFIX; each may be gzipped. `ranks` > 0: this many ranks repeat the trace of one rank.
+ * RH_ERROR_IO, RH_ERROR_INPUT. */
 RhImportedTrace *rh_imported_trace_load(const char *path, int32_t ranks, GError **error);
 
 /* --- to a program --- */
-/* Operations in an order that no lane can block: by the time at which each would be ready if
- * messages met idle links and calculations of one processor took turns. Made by order.c. */
+/* Steps of operations in an order in which no lane can block: by the time at which each would be
+ * ready if messages had idle links and calculations of one processor took turns. Made by order.c.
+ */
 typedef enum {
     RH_FOREIGN_ENDS,    /* the operation itself */
-    RH_FOREIGN_BEGINS,  /* a mark: it could begin, which others wait for */
-    RH_FOREIGN_ARRIVES, /* RECV: what is sent without waiting for it */
+    RH_FOREIGN_BEGINS,  /* a mark: it is ready to begin; others wait for this */
+    RH_FOREIGN_ARRIVES, /* RECV: arrival of an eager send */
 } RhImportedWhat;
 typedef struct {
     int32_t op;
@@ -124,23 +127,24 @@ typedef struct {
     GArray **steps;  /* per rank: RhImportedStep */
     double *t_end_s; /* per op */
     int32_t ranks_count;
-    bool *marked; /* per op: others wait for its beginning */
+    bool *marked; /* per operation: others wait for its beginning */
 } RhImportedOrder;
-/* RH_ERROR_INPUT when operations wait for each other, with the ring they form. */
+/* Orders the operations. RH_ERROR_INPUT when operations wait for each other, with the cycle that
+ * they form. */
 RhImportedOrder *rh_imported_trace_order(const RhImportedTrace *f, const RhPlatform *platform,
                                          GError **error);
 void rh_imported_trace_order_free(RhImportedOrder *order);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhImportedOrder, rh_imported_trace_order_free)
-/* Seconds of a calculation on the platform's device: as stated, else the longer of its FLOPs at the
- * rate of large GEMMs and its bytes at the rate of large streams. */
+/* Returns the seconds of a calculation on the platform's device: as stated, else the longer of its
+ * FLOPs at the rate of large GEMMs and its bytes at the rate of large streams. */
 double rh_imported_trace_compute_s(const RhImportedOp *op, const RhDevice *device);
 
-/* The members of a team as a strided pattern (groups.c): spans with what they begin again after,
- * how many; -1 where there is no such pattern. `members` rise. */
+/* Describes the members of a team (ascending) as a strided pattern: strides with their periods;
+ * returns their number, -1 where there is no such pattern. Made by groups.c. */
 int32_t rh_imported_trace_spans(const int32_t *members, int32_t count, int32_t ranks,
                                 RhStride spans[RH_STRIDES_MAX], int32_t periods[RH_STRIDES_MAX]);
 
-/* The program on a platform that has as many GPUs: kernels on the compute lane, all else on
+/* Makes the program on a platform with enough GPUs: kernels on the compute lane, all else on
  * streams, algorithms of collectives by rh_collective_choose. Checked. RH_ERROR_INPUT. */
 RhProgram *rh_imported_trace_program(RhImportedTrace *f, const RhPlatform *platform,
                                      GError **error);

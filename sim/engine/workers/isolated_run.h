@@ -1,48 +1,49 @@
 #pragma once
-/* Rehearsals in processes of their own. SimGrid allows one engine per process, and it cannot be
- * made again; who wants more than one rehearsal, or wants to survive it, has them performed here.
- */
+/* Runs rehearsals in processes of their own, because SimGrid allows one engine per process, and
+ * because a crash of the child then becomes an error. */
 #include "sim/engine/engine.h"
 
-/* rh_engine_run in a forked child. Also fails with RH_ERROR_NO_ANSWER when time or memory has run out
- * (options->timeout_s counts from the call), RH_ERROR_REFUSED when no child can be made, RH_ERROR_INTERNAL
- * when it crashed. */
+/* Runs rh_engine_run in a forked child. Also fails with RH_ERROR_NO_ANSWER when time or memory has
+ * run out (options->timeout_s counts from the call), RH_ERROR_REFUSED when no child can be made,
+ * RH_ERROR_INTERNAL when it crashed. */
 RhRun *rh_rehearse_isolated(const RhProgram *p, const RhPlatform *platform,
                             const RhEngineOptions *options, GError **error);
 
-/* Many at once: `jobs` children take items 0..count-1; build(i, user) makes program i in the child
- * (fork shares the memory); results arrive in out[i], NULL with the error in errors[i]: both the
- * caller's. `progress(done, user)` is called as each ends, and about each second meanwhile; may be NULL. The
- * result does not depend on `jobs`. */
+/* Runs many rehearsals: `jobs` children perform items 0 .. count - 1; build(i, user) makes program
+ * i in the child (fork shares the memory). Results arrive in out[i], or NULL with the error in
+ * errors[i]; the caller owns both. `progress(done, user)` is called as each ends, and about each
+ * second in between; may be NULL. The result does not depend on `jobs`. */
 typedef RhProgram *(*RhBuildFunc)(int32_t index, void *user, GError **error);
 void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
                                const RhPlatform *platform, const RhEngineOptions *options,
                                void *user, RhRun **out, GError **errors,
                                void (*progress)(int32_t done, void *user));
 
-/* Many calls of these, while the caller grows: children are forked in a nursery (fork_server.h), made while
- * the caller is small, and know of a program what its note says. */
+/* A handle for many such calls by a caller that grows: children are forked by a fork server
+ * (fork_server.h) that is started while the caller is small, and get a program as a note. */
 typedef struct RhApart RhApart;
-/* build(note, user) makes a program in the child, where all that `user` leads to is as it was when this
- * was called. `platform` and both tables are borrowed; what these learn, the children are told: folds are
- * theirs then. */
+/* Starts the fork server. build(note, user) makes a program in the child, where `user` and all it
+ * points to are in their state of this call. `platform` and both tables are borrowed; new entries
+ * are sent to the children, and folds are moved there. */
 typedef RhProgram *(*RhBuildNoteFunc)(const void *note, void *user, GError **error);
 RhApart *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform *platform,
                              RhUncontendedTimes *alone, RhFoldedTable *folded, void *user);
 void rh_isolated_run_free(RhApart *apart);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhApart, rh_isolated_run_free)
-/* The first items of the next rh_isolated_run_run_each, one by one: begun at once where fewer than jobs - 1 are at work, as
- * the caller is at work itself. Their time counts from the first of them. */
+/* Submits the first items of the next rh_isolated_run_run_each, one by one: each begins at once
+ * where fewer than jobs - 1 are running, because the caller works too. Their timeout counts from
+ * the first one. */
 void rh_isolated_run_begin(RhApart *apart, int32_t jobs, const void *note,
                            const RhEngineOptions *options);
-/* There will be no such call. What is run later takes its processes from the caller. */
+/* Ends the items begun by rh_isolated_run_begin. Later runs then fork their processes from the
+ * caller. */
 void rh_isolated_run_forget(RhApart *apart);
-/* As rh_rehearse_isolated_many, of programs from `notes`, one behind another; the options' tables are those
- * that `apart` was made with. `user` is progress's. */
+/* Runs rehearsals as rh_rehearse_isolated_many, of programs from `notes` in a row; the tables are
+ * those that `apart` was made with. `user` is for `progress`. */
 void rh_isolated_run_run(RhApart *apart, int32_t count, int32_t jobs, const void *notes,
                          const RhEngineOptions *options, RhRun **out, GError **errors,
                          void (*progress)(int32_t done, void *user), void *user);
-/* The same, each item by options of its own; the first one's timeout is that of the call. */
+/* Runs rehearsals with options per item; the first one's timeout is that of the call. */
 void rh_isolated_run_run_each(RhApart *apart, int32_t count, int32_t jobs, const void *notes,
                               const RhEngineOptions *options, RhRun **out, GError **errors,
                               void (*progress)(int32_t done, void *user), void *user);

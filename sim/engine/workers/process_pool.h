@@ -1,33 +1,34 @@
 #pragma once
-/* Work done in forked children: a crash, a leak or a kill there is an error here and nothing else.
+/* Performs work in forked children, so that a crash, a leak or a kill becomes an error.
  *
- * Memory is shared by fork; a child hands back bytes. What a child writes to its standard error is
- * its last words, and goes into the error when it crashes. An item whose child was killed or ran
- * out of memory is done once more; a machine that lends no more processes, descriptors or memory
- * gets fewer workers, also where a child asks it for some and is refused. Results do not depend on `jobs`. */
+ * Memory is shared by fork; a child returns bytes. The standard error of a child is added to the
+ * error when it crashes. An item whose child was killed or ran out of memory is repeated once. When
+ * the machine refuses further processes, descriptors or memory, to the caller or to a child, fewer
+ * workers run. Results do not depend on `jobs`. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct {
     int32_t count;    /* items 0 .. count - 1 */
-    int32_t jobs;     /* children at once, at least 1; 0 where more are to come */
-    double timeout_s; /* wall clock of the whole call; 0, or longer than 1e9: none to speak of */
-    /* In the child: the bytes of the item's answer (the child frees nothing), or NULL and an error,
-     * which arrives with its code when its domain is RH_ERROR. */
+    int32_t jobs;     /* children at once, at least 1; 0 where `more` will add items */
+    double timeout_s; /* wall-clock limit of the whole call; 0 or above 1e9: none */
+    /* Runs in the child: returns the bytes of the item's answer (the child frees nothing), or NULL
+     * and an error, which keeps its code when its domain is RH_ERROR. */
     GByteArray *(*perform)(int32_t item, void *user, GError **error);
-    /* In the caller, once per item, in order of ending: bytes, or NULL and the error (borrowed).
-     * RH_ERROR_NO_ANSWER: out of time or memory; RH_ERROR_REFUSED: no child could be made, for want of a
-     * resource, which it names; RH_ERROR_INTERNAL: the child crashed. */
+    /* Runs in the caller once per item, in order of ending: bytes, or NULL and the error
+     * (borrowed). RH_ERROR_NO_ANSWER: out of time or memory; RH_ERROR_REFUSED: no child could be
+     * made, and the message names the missing resource; RH_ERROR_INTERNAL: the child crashed. */
     void (*answer)(int32_t item, const GByteArray *bytes, const GError *error, void *user);
-    /* In the caller, about each second in which none ends; may be NULL. */
+    /* Runs in the caller about each second in which no item ends; may be NULL. */
     void (*waiting)(void *user);
-    /* In the caller, when `more_fd` is readable: raises *count by items that have come, which are as the others
-     * then, and says how many children at once. False: no more will come. NULL: none does. */
+    /* Runs in the caller when `more_fd` is readable: raises *count by the new items, which from
+     * then on are like the others, and sets the children at once. False: no more will come. NULL:
+     * there are none. */
     bool (*more)(int32_t *count, int32_t *jobs, void *user);
     int more_fd;
     void *user;
 } RhProcessPool;
 
-/* Returns when every item has had its answer. */
+/* Runs all items; returns when every item has been answered. */
 void rh_process_pool_run(const RhProcessPool *workers);
