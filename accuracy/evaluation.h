@@ -33,6 +33,7 @@ typedef struct {
     int32_t gpus;
     int64_t tokens; /* of a sample */
     double params;  /* of the model */
+    bool adapters;  /* LoRA: frozen weights have no gradients */
     bool assumed;   /* no run on the device was judged: its kernels are its generation's */
     /* of a service (its stack: the scheduler): prompts and tokens on pools of their own */
     bool apart;

@@ -89,7 +89,7 @@ static const RhErrorBar *bar_alike(const RhRecord *record, const RhEvidenceKey *
 
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhEvidenceKey *like)
 {
-    const RhErrorBar *bar = bar_alike(record, like);
+    const RhErrorBar *bar = like->adapters ? NULL : bar_alike(record, like);
     return bar != NULL && like->assumed ? widest(record, bar, like->kind) : bar;
 }
 

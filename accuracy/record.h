@@ -118,7 +118,7 @@ const RhRecord *rh_record_shipped(void);
 bool rh_error_bar_spans(const RhErrorBar *bar, double params);
 /* The first that spans the model's size, else the first; NULL: nothing like it was measured. Where the
  * device's constants are assumed, the widest of this and of those that generations have, stacks together,
- * for this kind of model. */
+ * for this kind of model. NULL of adapters: bars are of steps that train all weights. */
 const RhErrorBar *rh_record_bar(const RhRecord *record, const RhEvidenceKey *like);
 /* The widest of those that generations have, stacks together, for this kind of model; 0: none has one. */
 double rh_record_widest_frac(const RhRecord *record, const char *kind);

@@ -116,7 +116,9 @@ char *rh_report_error(const RhRehearsal *r)
     if (r->events_count == 0)
         return g_strdup("not known: this is a lower bound of the step");
     if (!r->bar)
-        return g_strdup("not known: no measured step is like this one");
+        return g_strdup(r->adapters ? "not known: measured steps train all weights; of such as "
+                                      "train adapters there is no bar"
+                                    : "not known: no measured step is like this one");
     g_autofree char *name = bar_name(r->bar), *wider = widened(r);
     g_autofree char *frac = rh_text_number(100 * r->error_frac, 2);
     g_autofree char *own = rh_text_number(100 * r->bar->error_frac, 2);

@@ -103,6 +103,9 @@ static void of_assumed_constants_the_bar_is_wider(void)
     g_autoptr(RhRecord) record = rh_record_make(judged);
     RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like;
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.02, 1e-12);
+    like.adapters = true; /* the steps train all weights */
+    CU_ASSERT_PTR_NULL(rh_record_bar(record, &like));
+    like.adapters = false;
     like.assumed = true;
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.1, 1e-12);
     like.generation = rh_intern("other"); /* never narrower */

@@ -52,6 +52,7 @@ RhEvidenceKey rh_evidence_key_of(const RhProblem *c)
                            .kernels = rh_intern(kernels),
                            .gpus = c->job.gpus,
                            .tokens = c->job.sequence,
+                           .adapters = c->job.lora.rank > 0,
                            .assumed = is_assumed(c->platform->device),
                            .params = (double)rh_model_params(c->model)};
 }

@@ -18,3 +18,5 @@ for model in mixtral-8x7b deepseek-v3.2; do
         grep -E '^(tp|error|note|help|memory| {8}[a-z]|[0-9.]+ % MFU)'
 done
 rehearse plan "${job[@]}" --set lora.rank=16 --fix tp=2 --emit megatron 2>&1 | grep -E '^(error|note|help)'
+# Bars are of steps that train all weights.
+for rank in 0 16; do rehearse plan "${job[@]}" --fix tp=2 --set lora.rank=$rank | sed -n '/^error bar/,/^[a-z]*: /p' | head -n 3; done

@@ -20,6 +20,7 @@ typedef struct {
     char *memory_when; /* owned: "backward of micro-batch 3"; NULL without a program */
     double memory_capacity_bytes;
     bool fits;
+    bool adapters;         /* LoRA: no error bar is of such steps */
     bool assumed;          /* no run on its device was judged: the bar is a wider one */
     bool beyond;           /* the model is smaller or larger than those of its bar */
     const RhErrorBar *bar; /* of the record; NULL: nothing like the job was measured */

@@ -59,6 +59,7 @@ void rh_run_metrics_record(const RhProblem *c, RhRehearsal *r)
     const RhRecord *record = rh_record_shipped();
     RhEvidenceKey like = rh_evidence_key_of(c);
     r->bar = rh_record_bar(record, &like);
+    r->adapters = like.adapters;
     r->assumed = r->bar && like.assumed;
     r->beyond = r->bar && !rh_error_bar_spans(r->bar, like.params);
     r->odds = rh_record_odds(record, &like);
