@@ -3,7 +3,7 @@
 #include "platforms/platform.h"
 #include "strategies/stack.h"
 #include "workloads/documents.h"
-#include "workloads/load.h"
+#include "workloads/expert_load.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
 #include "workloads/moments.h"

@@ -1,6 +1,6 @@
 /* Uneven all-to-alls: experts that are not equally loaded. */
 #include "tests/program_kit.h"
-#include "workloads/load.h"
+#include "workloads/expert_load.h"
 
 /* Every rank of `ranks` in groups of `size` next to each other. */
 static RhProgram *uneven(int32_t ranks, int32_t size, double bytes, const double *shares,

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workloads/fields.h"
+#include "workloads/field_rows.h"
 
 #define FIELD(field, type, low, high, null_is_none)                                                \
     {                                                                                              \

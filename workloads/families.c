@@ -7,7 +7,7 @@
 #include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "workloads/family_read.h"
-#include "workloads/fields.h"
+#include "workloads/field_rows.h"
 
 const RhField rh_set_fields[] = {
     SIZE("layers", num_hidden_layers, LAYERS_MAX, 0),

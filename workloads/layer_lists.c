@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "workloads/fields.h"
+#include "workloads/field_rows.h"
 #include "workloads/model_private.h"
 
 typedef struct {

@@ -10,7 +10,7 @@
 #include "workloads/hub.h"
 #include "workloads/model_private.h"
 #include "workloads/multimodal.h"
-#include "workloads/stored.h"
+#include "workloads/stored_weights.h"
 
 /* --- Fields --- */
 

@@ -15,7 +15,7 @@
 
 #include "platforms/devices/kernel.h"
 #include "workloads/documents.h"
-#include "workloads/load.h"
+#include "workloads/expert_load.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
 #include "workloads/passes.h"

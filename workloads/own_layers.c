@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "workloads/fields.h"
+#include "workloads/field_rows.h"
 #include "workloads/model_private.h"
 #include "workloads/operators/operator.h"
 

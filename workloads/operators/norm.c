@@ -1,6 +1,6 @@
 /* The SEQUENCE part of a block: the norm before it, and in a layer the residual add after it. Some
  * models have a second norm behind the block or beside the first (`extra_norms`), and some several
- * copies of the hidden state between blocks (hyper.c). */
+ * copies of the hidden state between blocks (hyper_connections.c). */
 #include "workloads/operators/operator.h"
 
 /* Read x, read f(x), write the sum. */

@@ -76,7 +76,8 @@ struct RhOperator {
     bool alone;    /* norms and residual sums are its own, and tensor ranks do not cut it */
     /* a mixer of heads of queries over kv_heads of keys, which tensor ranks share out */
     bool key_heads;
-    bool rings; /* a mixer whose core marks what context ranks exchange (core_context.c) */
+    bool
+        rings; /* a mixer whose core marks what context ranks exchange (attention_core_context.c) */
 };
 
 extern const RhOperator rh_attention, rh_attention_alibi, rh_attention_bidirectional; /* mixers */
@@ -94,12 +95,12 @@ extern const RhOperator rh_predict_join, rh_predict_head;    /* of a layer that 
 extern const RhOperator rh_norm;                             /* SEQUENCE part */
 extern const RhOperator rh_positions, rh_embedding, rh_head; /* the two ends */
 extern const RhOperator rh_embedding_of_layers,
-    rh_layer_end;                                    /* ... and of layers (layer_inputs.c) */
+    rh_layer_end;                                    /* ... and of layers (per_layer_embedding.c) */
 extern const RhOperator rh_look_up_alike, rh_sounds; /* ... of an encoder */
 extern const RhOperator rh_patches, rh_classes;      /* ... of pictures */
 extern const RhOperator *const rh_operators[];       /* all, NULL-ended */
 
-/* --- Shares of a rank (share.c) --- */
+/* --- Shares of a rank (rank_share.c) --- */
 
 /* A rank's share, rounded up, of what is cut over t. */
 int64_t rh_ops_cut(const RhOps *ops, int64_t whole);
@@ -220,17 +221,17 @@ double rh_ops_normed_input_bytes(const RhOps *ops);
 
 /* Makes a layer the encoder's last, with a norm behind it or none (encoder.c). */
 void rh_encoder_end_wrap(RhLayerKind *kind, bool norm);
-/* Makes a layer read its own columns of a second embedding, and have a path beside attention (layer_inputs.c). */
+/* Makes a layer read its own columns of a second embedding, and have a path beside attention (per_layer_embedding.c). */
 void rh_layer_end_wrap(RhLayerKind *kind, int32_t input, int32_t side);
-/* Makes a layer one that predicts a further token (predict.c). */
+/* Makes a layer one that predicts a further token (multi_token_prediction.c). */
 void rh_predict_wrap(RhLayerKind *kind);
-/* Copies of the hidden state between blocks (hyper.c): parameters, kernels and kept bytes of a block's
+/* Copies of the hidden state between blocks (hyper_connections.c): parameters, kernels and kept bytes of a block's
  * SEQUENCE part; none for models that have one. */
 double rh_hyper_params(const RhOps *ops);
 void rh_hyper_kernels(RhOps *ops, bool backward);
 double rh_hyper_kept_bytes(const RhOps *ops);
 
-/* --- The core of attention (core.c) --- */
+/* --- The core of attention (attention_core.c) --- */
 
 /* One rank's heads, and the columns of one key and of one value. */
 typedef struct {
@@ -261,7 +262,7 @@ void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBloc
 void rh_core_part_by_documents(RhOps *ops);
 RhCoreBlock rh_core_whole(const RhOps *ops); /* all that the rank's queries may see */
 
-/* --- ... over a sequence that several ranks have (core_context.c) --- */
+/* --- ... over a sequence that several ranks have (attention_core_context.c) --- */
 
 /* In training, where cp is above 1. */
 void rh_core_context_kernels(RhOps *ops, const RhCore *core, RhPass pass);

@@ -1,6 +1,6 @@
 #pragma once
 /* Who is given what: a rank's experts, and the tokens that are theirs. Knows how expert parallelism
- * spreads experts over ranks, and how evenly they are asked (workloads/load.h); of kernels and bytes
+ * spreads experts over ranks, and how evenly they are asked (workloads/expert_load.h); of kernels and bytes
  * it knows nothing (mixture.c). */
 #include "workloads/operators/operator.h"
 

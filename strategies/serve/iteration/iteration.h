@@ -15,7 +15,7 @@
 #include "platforms/platform.h"
 #include "sim/program.h"
 #include "strategies/serve/server.h"
-#include "workloads/load.h"
+#include "workloads/expert_load.h"
 #include "workloads/model.h"
 #include "workloads/recipe.h"
 

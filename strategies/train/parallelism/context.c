@@ -1,5 +1,5 @@
 /* Context parallelism: ranks that have each 1/c of every sequence's tokens. What attention's core
- * computes and exchanges over them, it says itself (workloads/operators/core_context.c); here is who
+ * computes and exchanges over them, it says itself (workloads/operators/attention_core_context.c); here is who
  * waits for whom. A ring (Liu et al. 2023, arXiv 2310.01889; Megatron-LM's cp_comm_type p2p): while one
  * block's keys and values are looked at, they travel on to the next rank; backward sends their
  * gradients along. Gathers and sums (Llama 3, arXiv 2407.21783, section 3.3.2; all_gather) and exchanges

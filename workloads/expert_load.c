@@ -1,4 +1,4 @@
-#include "workloads/load.h"
+#include "workloads/expert_load.h"
 
 #include <math.h>
 #include <string.h>

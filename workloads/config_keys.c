@@ -2,7 +2,7 @@
  * nothing here, and those that say a model is of another kind. */
 #include <glib.h>
 
-#include "workloads/fields.h"
+#include "workloads/field_rows.h"
 
 /* Each line: one figure under all its names. A file that has none by the first name may have it by
  * another. "a.b" is b inside a. */

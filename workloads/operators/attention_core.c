@@ -76,7 +76,7 @@ RhCoreBlock rh_core_whole(const RhOps *ops)
                          ops->decoding ? reach : rows_read(ops), rh_ops_visible_pairs(ops)};
 }
 
-/* Context ranks have two parts of every document (core_context.c), so each a c-th of every square. */
+/* Context ranks have two parts of every document (attention_core_context.c), so each a c-th of every square. */
 void rh_core_part_by_documents(RhOps *ops)
 {
     if (ops->shard->documents == NULL || ops->decoding)

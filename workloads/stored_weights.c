@@ -1,4 +1,4 @@
-#include "workloads/stored.h"
+#include "workloads/stored_weights.h"
 
 #include <glib.h>
 

@@ -6,7 +6,7 @@
  *
  * Gemma 3n has besides a low-rank path beside attention (LAuReL, arXiv 2411.07501) and m copies of the hidden
  * state, one of which a layer works on (AltUp, arXiv 2301.13310): the others are predicted from it before, and
- * corrected behind. As with hyper-connections (hyper.c) what counts of these is the bytes, and messages between
+ * corrected behind. As with hyper-connections (hyper_connections.c) what counts of these is the bytes, and messages between
  * stages are not known. */
 #include "workloads/operators/operator.h"
 
