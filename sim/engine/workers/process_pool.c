@@ -2,6 +2,7 @@
 #include "sim/engine/workers/process_pool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -131,6 +132,15 @@ static bool fail_for_want(GError **error, int why)
                    want);
 }
 
+/* Gives the child the null device as standard output: whatever there flushes all streams, as SimGrid does, would
+ * print once more what the caller has not printed yet. */
+static void leave_output(void)
+{
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (nowhere >= 0)
+        dup2(nowhere, STDOUT_FILENO);
+}
+
 static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
 {
     int ends[2];
@@ -145,6 +155,7 @@ static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
         close(ends[0]);
         if (words >= 0)
             dup2(words, STDERR_FILENO);
+        leave_output();
         const RhProcessPool *what = pool->what;
         forget(pool);
         perform(what, item, ends[1]);
