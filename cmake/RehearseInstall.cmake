@@ -1,5 +1,20 @@
 # librehearse: everything up to the search as one static library, its headers, a pkg-config file, the
 # catalogues, and the program. `cmake --install BUILD --prefix P`; examples/ are compiled against both.
+# Public is what rehearse.h names, and what that names: nothing else is installed.
+set(public include/rehearse.h)
+set(unread ${public})
+while(unread)
+  list(POP_FRONT unread header)
+  file(STRINGS "${CMAKE_SOURCE_DIR}/${header}" lines REGEX "^#include \"")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^#include \"([^\"]+)\".*" "\\1" named "${line}")
+    if(NOT named IN_LIST public)
+      list(APPEND public ${named})
+      list(APPEND unread ${named})
+    endif()
+  endforeach()
+endwhile()
+
 set(parts base accuracy platforms workloads sim engine strategies)
 list(TRANSFORM parts REPLACE "(.+)" "$<TARGET_OBJECTS:rh_\\1>" OUTPUT_VARIABLE objects)
 add_library(librehearse STATIC ${objects})
@@ -8,13 +23,37 @@ target_include_directories(librehearse INTERFACE "${CMAKE_SOURCE_DIR}/include" "
 target_link_libraries(librehearse INTERFACE PkgConfig::GLIB PkgConfig::CJSON PkgConfig::GSL
   PkgConfig::SIMGRID m)
 
+# The same as a shared library, with a version. It exports what public headers declare.
+if(RH_SHARED)
+  set(exported)
+  foreach(header IN LISTS public)
+    file(READ "${CMAKE_SOURCE_DIR}/${header}" text)
+    string(REGEX MATCHALL "rh_[a-z0-9_]+" names "${text}")
+    list(APPEND exported ${names})
+  endforeach()
+  list(APPEND exported rh_recipe_* rh_moments_*) # declared by the tables of rows
+  list(REMOVE_DUPLICATES exported)
+  list(SORT exported)
+  list(JOIN exported ";\n" exported)
+  file(CONFIGURE OUTPUT librehearse.map @ONLY CONTENT "{ global:\n@exported@;\nlocal: *; };\n")
+  set(map "${CMAKE_BINARY_DIR}/librehearse.map")
+  add_library(librehearse_shared SHARED ${objects})
+  set_target_properties(librehearse_shared PROPERTIES OUTPUT_NAME rehearse LINKER_LANGUAGE CXX
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    LINK_DEPENDS ${map})
+  target_link_options(librehearse_shared PRIVATE "-Wl,--version-script=${map}")
+  target_link_libraries(librehearse_shared PRIVATE rh_flags PkgConfig::GLIB PkgConfig::CJSON
+    PkgConfig::GSL PkgConfig::SIMGRID m)
+  install(TARGETS librehearse_shared COMPONENT rehearse)
+endif()
+
 configure_file(cmake/rehearse.pc.in rehearse.pc @ONLY)
 install(TARGETS librehearse rehearse COMPONENT rehearse)
 install(FILES include/rehearse.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rehearse COMPONENT rehearse)
-foreach(part base accuracy platforms workloads sim strategies)
-  install(DIRECTORY ${part} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rehearse COMPONENT rehearse
-    FILES_MATCHING PATTERN "*.h" PATTERN "*_private.h" EXCLUDE PATTERN "*_internal.h" EXCLUDE
-    PATTERN "data" EXCLUDE)
+list(REMOVE_ITEM public include/rehearse.h)
+foreach(header IN LISTS public)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/rehearse/${folder} COMPONENT rehearse)
 endforeach()
 foreach(part platforms workloads calibrate validate)
   install(DIRECTORY ${part}/data DESTINATION ${CMAKE_INSTALL_DATADIR}/rehearse/${part} COMPONENT rehearse)

@@ -5,6 +5,7 @@ option(RH_ONE_TEST_PROGRAM "Link the unit tests into one program, tests/unit_tes
 option(RH_FUZZ "Build the fuzz targets (needs clang)" OFF)
 option(RH_SANITIZE "Build with AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
 option(RH_DEBUG_INFO "Debugging information in a release build (the code is the same without)" ON)
+option(RH_SHARED "Build librehearse as a shared library, too" ON)
 option(RH_WERROR "Treat warnings as errors (CI does)" OFF)
 option(RH_PCH "Precompile the system's headers (a build from nothing takes less; ccache keeps no such file)" OFF)
 set(RH_CUDA AUTO CACHE STRING "CUDA calibration kernels: AUTO, ON or OFF")
@@ -27,7 +28,16 @@ if(RH_DEBUG_INFO)
   string(APPEND CMAKE_CXX_FLAGS_RELEASE " -g")
 endif()
 
+# Code of the shared library may lie anywhere; calls inside of it stay direct.
+if(RH_SANITIZE OR RH_FUZZ)
+  set(RH_SHARED OFF)
+endif()
+set(CMAKE_POSITION_INDEPENDENT_CODE ${RH_SHARED})
+
 add_library(rh_flags INTERFACE)
+if(RH_SHARED)
+  target_compile_options(rh_flags INTERFACE -fno-semantic-interposition)
+endif()
 set(RH_WARNINGS -Wall -Wextra -Wshadow -Wpointer-arith -Wwrite-strings -Wformat=2 -Wvla -Wundef
     -Wswitch-enum -Wdouble-promotion)
 target_compile_options(rh_flags INTERFACE

@@ -12,16 +12,18 @@ unset REHEARSE_DATA
 
 cmake --install "$build" --prefix "$prefix" --component rehearse >"$prefix/log"
 PKG_CONFIG_PATH=$(dirname -- "$(find "$prefix" -name rehearse.pc)")
-export PKG_CONFIG_PATH
+LD_LIBRARY_PATH=$(dirname -- "$(find "$prefix" -name librehearse.so)")
+export PKG_CONFIG_PATH LD_LIBRARY_PATH
 read -ra flags < <(pkg-config --cflags --libs rehearse)
 failed=0
-for example in plan rehearse; do
+for example in plan rehearse serve collective; do
     "$cc" -std=gnu11 -Wall -Wextra "$tree/examples/$example.c" "${flags[@]}" -o "$prefix/$example"
     there=$(REHEARSE_DATA=$(pkg-config --variable=datadir rehearse) "$prefix/$example")
     here=$(REHEARSE_DATA=$tree "$build/example_$example")
     printf '%s\n%s\n' "$example:" "$there"
     [ "$(wc -l <"$tree/examples/$example.c")" -le 40 ] || failed=1 # it fits on a screen
-    if [ -z "$there" ] || [ "$there" != "$here" ]; then
+    # Nothing twice: a child of a rehearsal prints nothing of its parent's.
+    if [ -z "$there" ] || [ "$there" != "$here" ] || [ -n "$(uniq -d <<<"$there")" ]; then
         printf 'the build tree says:\n%s\n' "$here"
         failed=1
     fi

@@ -2,7 +2,7 @@
 /* One fit of steps_fit.c: some of a table's rows, the constants they can tell, and each row's step
  * as a function of those constants, linear about the values they had last: a step is the longest
  * path of its segment graph, so it is linear in times and counts, and in the inverse of rates,
- * between kinks. Private to calibrate/. */
+ * between kinks. For calibrate/stacks and for validate/cases, which leaves rows out of a fit. */
 #include "calibrate/fit/fit_solve.h"
 #include "calibrate/stacks/steps_predict.h"
 

@@ -6,7 +6,7 @@
  * more of an operator. Blocks (ops.h) are pairs of rows, layers are pairs of blocks; a new operator
  * is one file, its row in `rh_operators`, and a family that names it (workloads/families). Whether steps
  * run fused or one by one is the operator's own; the stack chooses through RhShard.
- * Private to workloads/, and to the tests that hold every row to the same properties. */
+ * For workloads/, and for launches and rules of frameworks, which ask which operator a layer has. */
 #include "workloads/families.h"
 #include "workloads/ops.h"
 

@@ -9,7 +9,7 @@
  *   RhCommStepSet      communication steps of the stage programs, with their seconds
  * A table's key is the layout without the knobs that do not change it, as their own rows say
  * (RhKnob.keeps): a new knob is in every key until its row says otherwise.
- * Private to this folder. */
+ * For strategies/search, and for validate/regret.c, which looks for layouts that beat a plan. */
 #include <math.h>
 
 #include "base/arena.h"

@@ -1,5 +1,6 @@
 #pragma once
-/* From a run to the figures of a rehearsal. Private to this folder, and to who asks what a change does. */
+/* From a run to the figures of a rehearsal. For the search, for what
+ * explains a change of a layout, and for reports that compare bounds. */
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/block_cost.h"
 
