@@ -3,7 +3,8 @@
 #include "base/intern.h"
 #include "strategies/serve/scheduler.h"
 
-/* "pictures" are no tokens; "mixture" has experts; "hybrid" mixes tokens by something that keeps a state, in some layers. */
+/* "pictures" are no tokens; "mixture" has experts; "hybrid" mixes tokens by something that keeps a
+ * state, in some layers. */
 static const char *kind_of(const RhModel *model)
 {
     if (rh_model_sees_pictures(model))
@@ -14,16 +15,16 @@ static const char *kind_of(const RhModel *model)
     return rh_model_experts_kind(model) ? "mixture" : "dense";
 }
 
-/* Is it someone's own, whose kernels nobody measured? Runs on the catalogue's own were judged, or on their
- * siblings. */
+/* Is it someone's own, whose kernels nobody measured? Runs on the catalogue's own were judged, or
+ * on their siblings. */
 static bool is_assumed(const RhDevice *device)
 {
     return device->curves.attention_peak_frac.tag == RH_TAG_ASSUMED &&
            !g_strv_contains(rh_device_names(), device->name);
 }
 
-/* Whose kernels add gradients to the main ones by themselves has these in buffers, and none that come and go: its allocator
- * has less to lose. */
+/* Whose kernels add gradients to the main ones by themselves has these in buffers, and none that
+ * come and go: its allocator has less to lose. */
 static char *kernels_of(const RhModel *model, const RhStack *stack)
 {
     if (rh_model_sees_pictures(model))

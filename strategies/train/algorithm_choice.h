@@ -1,19 +1,21 @@
 #pragma once
-/* Which algorithm a training job's collectives take: the library's choice by where a group's instances lie. */
+/* Choice of algorithm for a training job's collectives, as the library makes it from the placement
+ * of a group's instances. */
 #include "sim/collective/collective.h"
 #include "strategies/problem.h"
 
-/* Sites of the groups that were asked for, of one case: groups of the same members share theirs, whatever their
- * layout. */
+/* Cache of the sites of groups of one problem; groups with the same members share a site across
+ * layouts. */
 typedef struct RhAlgorithmSites RhAlgorithmSites;
 
-/* Borrows the case. */
+/* Returns an empty cache, which borrows the problem. */
 RhAlgorithmSites *rh_algorithm_sites_new(const RhProblem *c);
 void rh_algorithm_sites_free(RhAlgorithmSites *sites);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAlgorithmSites, rh_algorithm_sites_free)
 
-/* One algorithm for all instances of the program's group, on GPUs by their ranks' numbers, whose steps each of them can run: the library's choice for
- * the first one, unless another lies too unevenly for it; at the pace of the platform's line, where some lie inside a
- * node and others do not. `routing` of no experts: nothing is sent once. */
+/* Returns the algorithm for all instances of the program's group, with ranks on the GPUs of their
+ * numbers: the library's choice for the first instance, unless another is placed too unevenly to
+ * run it. If some instances lie inside a node and others do not, rates are those of the platform's
+ * fabric. `routing` without experts: no token is sent only once. */
 RhAlgo rh_train_algorithm(RhAlgorithmSites *sites, const RhProgram *p, int32_t group, RhOp op,
                           double bytes, const RhRouting *routing);

@@ -1,94 +1,104 @@
 #pragma once
-/* The block costs a rank's share of the model is made of, under one (tp, cp, sp, micro-batch, recompute):
- * kernel lists with their times on the device, parameters, activation bytes. The program builder,
- * the memory account and the bounds all read the same block costs, so they agree by construction. */
+/* Block costs: kernels with their times on the device, parameters and activation bytes of a rank's
+ * share of each block, for one (tp, cp, sp, micro-batch, recompute). The program builder, the
+ * closed form of memory and the bounds read the same block costs, so they agree by construction. */
 #include "strategies/train/grid.h"
 #include "strategies/train/train.h"
 
-/* Of the fp32 copy of a parameter that the optimizer updates, where weights are narrower. */
+/* Bytes of the fp32 master copy of a parameter, which the optimizer updates if weights are
+ * narrower. */
 #define RH_MASTER_BYTES 4.0
 
-/* Bytes of a parameter as weight and on the wire; of its main gradient; and of what the optimizer keeps
- * of it, its master, if there is one, and two moments. */
+/* Returns the bytes of a parameter as a weight. */
 double rh_weight_bytes(const RhProblem *c);
-/* Of its narrow copies, which are held beside it in linear layers. */
+/* Returns the bytes of the low-precision copies that linear layers hold beside a weight. */
 double rh_weight_copies_bytes(const RhProblem *c);
-/* The same on the wire of a gather; `linear`: in a layer, so that it goes narrow where weights are held so. */
+/* Returns the bytes of a parameter in a gather; `linear`: it is in a layer, so low precision
+ * applies. */
 double rh_gathered_weight_bytes(const RhProblem *c, bool linear);
+/* Return the bytes of a parameter's main gradient, and of its optimizer states: the master copy, if
+ * there is one, and two moments. */
 double rh_gradient_bytes(const RhProblem *c);
 double rh_optimizer_state_bytes(const RhProblem *c);
 
 typedef struct RhKernelSequence {
     GArray *kernels; /* RhKernel; NULL: not added yet */
-    double seconds;  /* on the case's device, gaps included */
-    /* Where ranks exchange inside it: the same kernels, parted there. NULL where they do not. */
+    double seconds;  /* on the problem's device, gaps included */
+    /* The same kernels, divided at exchanges between ranks; NULL: no exchange inside. */
     struct RhKernelSequence *parts;
     int32_t parts_count;
-    RhExchange exchange; /* of a part: what it begins with */
+    RhExchange exchange; /* of a part: exchange that precedes it */
 } RhKernelSequence;
 
-/* Forward and backward of one block, by part. Modules that are run again do so in `sequence_again` and
- * `tensor_again`, from the block's input, as whole layers are; those within the tensor part in `data`. */
+/* Forward and backward of one block, by part. Recomputed modules run in `sequence_again` and
+ * `tensor_again` from the block's input, as whole layers do; those inside the tensor part run in
+ * `data`. */
 typedef struct {
     RhKernelSequence sequence_forward, tensor_forward;
     RhKernelSequence sequence_again, tensor_again;
     RhKernelSequence data, weight, sequence_backward;
-    RhParamCounts params; /* that are trained, on this rank; adapters' where weights are frozen */
-    RhParamCounts frozen; /* weights that are not: no gradients, no optimizer */
-    double whole_params;  /* of the common ones, what tensor ranks do not cut: norms */
+    RhParamCounts params; /* trained, on this rank; the adapters' if weights are frozen */
+    RhParamCounts frozen; /* frozen weights, without gradients and optimizer states */
+    double whole_params;  /* common parameters that tensor ranks do not divide: norms */
     RhActivation bytes;   /* kept and transient, for one micro-batch */
-    /* What tensor-parallel collectives gather before its tensor part, and sum behind it; 0: nothing */
+    /* Bytes that tensor-parallel collectives gather before its tensor part and sum after it; 0:
+     * none. */
     double gathered_bytes, boundary_bytes;
-    double other_bytes; /* of the encoder's output, whose gradient is summed with the input's */
+    double other_bytes; /* encoder's output, whose gradient is summed with the input's */
 } RhBlockCost;
 
-/* Layers as layers: by their kind, and those of each kind once more of which nothing is recomputed,
- * where a layout recomputes some layers alone. */
+/* Kinds of layers as operations: each kind of the model, and again each kind without recomputation,
+ * for layouts that recompute only some layers. */
 #define RH_LAYER_OP_LAYERS (2 * RH_LAYER_KINDS_MAX)
 
-/* Shapes of the matrices that layers train, on one rank, each once. */
+/* Distinct shapes of the matrices that layers train, on one rank. */
 #define RH_WEIGHT_SHAPES_MAX 64
 typedef struct {
     int64_t rows, columns;
-    uint64_t kinds; /* of the model's layers that have one such: a bit each */
+    uint64_t kinds; /* kinds of the model's layers that have such a matrix: a bit each */
 } RhWeightShape;
 typedef struct {
     RhWeightShape each[RH_WEIGHT_SHAPES_MAX];
     int32_t count;
 } RhWeightShapes;
 
+/* Block costs of all kinds of layers, of the embedding and of the head. */
 typedef struct RhModelCost {
     const RhProblem *c;
     RhShard shard;
-    int32_t layers_end;       /* one behind the last kind of layers as layers */
-    RhBlockCost *mixer, *ffn; /* per kind of layers as layers; owned */
+    int32_t layers_end;       /* index after the last kind of layers */
+    RhBlockCost *mixer, *ffn; /* per kind of layers (RH_LAYER_OP_LAYERS); owned */
     RhBlockCost embedding, head;
-    /* What one rank sends to the next stage: behind a layer of each kind, behind the embedding; the
-     * least of these; and before a layer of each kind besides, forward alone */
+    /* Bytes that a rank sends to the next stage: after a layer of each kind, after the embedding,
+     * and the least of these. */
     double output_bytes[RH_LAYER_KINDS_MAX], first_bytes, least_message_bytes;
+    /* Further bytes that it sends, forward only, before a layer of each kind. */
     double choice_bytes[RH_LAYER_KINDS_MAX];
     RhParamCounts layer_params[RH_LAYER_OP_LAYERS], layer_frozen[RH_LAYER_OP_LAYERS];
-    RhWeightShapes matrices;  /* none where the stack makes no dummy gradients */
-    struct RhModelCost *half; /* of half a micro-batch, where two take turns; else NULL */
+    RhWeightShapes matrices;  /* empty if the stack makes no dummy gradients */
+    struct RhModelCost *half; /* costs of half a micro-batch if two halves overlap; else NULL */
 } RhModelCost;
 
 RhModelCost *rh_model_cost_new(const RhProblem *c, const RhLayout *layout);
-/* The same without kernels and their times: all that memory is counted from. */
+/* Returns block costs without kernels and times, sufficient for memory. The caller frees them. */
 RhModelCost *rh_model_cost_sized_new(const RhProblem *c, const RhLayout *layout);
-/* Kernels for these, once. */
+/* Adds kernels and times, unless they are there. */
 void rh_model_cost_add_kernels(RhModelCost *model_cost);
 void rh_model_cost_free(RhModelCost *model_cost);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhModelCost, rh_model_cost_free)
 
-/* What one rank sends forward when the model is cut before this layer, and gets back as gradients: bytes. */
+/* Bytes that a rank sends forward, and receives back as gradients, at the boundary between two
+ * stages. */
 typedef struct {
     double forward, back;
 } RhBoundaryMessage;
+/* Returns the message of a boundary before this layer. */
 RhBoundaryMessage rh_model_cost_message(const RhModelCost *model_cost, int32_t layer);
-/* What the last stage holds of its outputs until the step has ended, where the stack keeps messages: logits of all
- * micro-batches but the one whose are counted as what its head keeps. */
+/* Returns the bytes of outputs that the last stage holds until the end of the step if the stack
+ * keeps messages: logits of all micro-batches but one, whose logits count as kept by the head. */
 double rh_model_cost_outputs_bytes(const RhModelCost *model_cost, const RhLayout *layout);
-/* The same behind each of a model's chunks but the last, which have so many layers; caller frees. */
+/* Returns the messages after each model chunk except the last, for chunks of these numbers of
+ * layers; the caller frees them. */
 RhBoundaryMessage *rh_model_cost_messages_new(const RhModelCost *model_cost, const int32_t *layers,
                                               int32_t chunks);
 static inline double rh_boundary_message_bytes(const RhBoundaryMessage *message, bool back)
@@ -96,49 +106,54 @@ static inline double rh_boundary_message_bytes(const RhBoundaryMessage *message,
     return back ? message->back : message->forward;
 }
 
-/* Parameters of a stage on one rank, and those of them in layers: the weights of linear layers, which a
- * recipe may cast (and norms and routers, which are next to nothing). */
+/* Parameters of a stage on one rank. */
 typedef struct {
     RhParamCounts params;
-    RhParamCounts frozen; /* besides: weights alone */
-    double linear;        /* of the frozen ones, where there are such; adapters run wide */
-    uint64_t kinds;       /* of its layers: a bit each */
+    RhParamCounts frozen; /* further weights that are not trained */
+    /* Parameters in layers, whose weights a recipe may cast (norms and routers, also counted, are
+     * negligible); only frozen ones if there are any, since adapters stay in high precision. */
+    double linear;
+    uint64_t kinds; /* kinds of its layers: a bit each */
 } RhStates;
 void rh_states_add(RhStates *sum, const RhStates *more);
-/* Where the stack's kernels add gradients to the main ones by themselves and autograd is given an array of
- * the matrix' shape in place of its gradient: one of each shape, which stays. Bytes on one rank. Gradients
- * that are shared out are no buffers that a kernel could add to (Megatron-FSDP: gradient_accumulation_fusion
+/* Returns the bytes of dummy wgrad buffers on one rank: one per matrix shape, kept for the step,
+ * for stacks whose kernels accumulate into the main gradients and hand autograd an array in place
+ * of the gradient. Not used with sharded gradients (Megatron-FSDP: gradient_accumulation_fusion
  * off). */
 double rh_states_dummies(const RhModelCost *model_cost, const RhLayout *layout,
                          const RhStates *states);
 
-/* Bytes of gradients that the stage holds from step to step of a class; how many more there are of all while the
- * optimizer runs, when nothing is in flight, where the stack flattens them (0: no more); and of the buckets that
- * they are reduced in. */
+/* Returns the bytes of gradients of a class that the stage holds from step to step. */
 double rh_states_gradients(const RhProblem *c, const RhLayout *layout, const RhStates *states,
                            RhParamsClass cls);
+/* Returns the bytes of a flattened copy of all gradients while the optimizer runs and nothing is in
+ * flight; 0: the stack makes none. */
 double rh_states_flattened(const RhProblem *c, const RhLayout *layout, const RhStates *states);
+/* Returns the bytes of the buckets in which gradients are reduced. */
 double rh_bucket_bytes(const RhProblem *c, const RhLayout *layout);
 
-/* Bytes of the narrow copies of layers' weights: the rank's share where weights are shared out, else of all. */
+/* Returns the bytes of the low-precision copies of layers' weights, or of the rank's shard of
+ * them. */
 double rh_states_copies(const RhProblem *c, const RhLayout *layout, const RhStates *states);
-/* Parameters of a class of which the stage holds the weight as it is, trained or frozen: all, or those outside of
- * layers, and adapters, where weights of layers are held narrow. */
+/* Returns the number of parameters of a class, trained or frozen, whose weights are held in high
+ * precision: all or, if layers are held in low precision, adapters and those outside of layers. */
 double rh_states_wide(const RhProblem *c, const RhStates *states, RhParamsClass cls);
-/* Bytes of these on one rank; where weights are shared out and cast from the shares of their masters, of frozen ones. */
+/* Returns the bytes of these weights on one rank; only of frozen ones if weights are sharded and
+ * cast from shards of the master copies. */
 double rh_states_weights(const RhProblem *c, const RhLayout *layout, const RhStates *states,
                          RhParamsClass cls);
-/* Adam over the parameters, or the rank's share of them, and the cast of weights for the next step. */
+/* Returns the kernel of Adam over the rank's parameters or its shard, with the cast of weights for
+ * the next step. */
 RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *layout, const RhStates *states);
-/* Seconds of a kernel on the case's device, with its gap; of several, on the quickest. */
+/* Returns the seconds of a kernel with its gap, on the fastest of the problem's devices. */
 double rh_sequence_kernel_s(const RhProblem *c, const RhKernel *kernel);
 
-/* Of the model's layer as a layer. */
+/* Returns the layer operation kind of the model's layer. */
 static inline int rh_op_kind_of_layer(const RhModel *model, int32_t layer, bool recomputed)
 {
     return model->kind_of_layer[layer] + (recomputed ? 0 : RH_LAYER_KINDS_MAX);
 }
-/* Its blocks' row of the model's kinds; NULL where the model has no such. */
+/* Returns the model's layer kind of a layer operation kind; NULL: the model has none. */
 static inline const RhLayerKind *rh_layer_of_op_kind(const RhModel *model, int item)
 {
     int kind = item % RH_LAYER_KINDS_MAX;

@@ -1,13 +1,14 @@
 #pragma once
-/* State shared by the files of the builder; nobody else includes this. */
+/* State shared by the files of the builder. Private to these files. */
 #include "strategies/train/algorithm_choice.h"
 #include "strategies/train/build.h"
 #include "strategies/train/stage_program.h"
 
-/* What the next kernel of a stage waits for, at most: lanes run in order, so the latest task of each
- * stands for those before it (wait_for). */
+/* Maximum number of pending tasks that the next kernel of a stage waits for: the latest of each
+ * lane, since lanes run in order (wait_for). */
 #define RH_BUILD_WAITS_MAX RH_LANE_LAST
-/* Of one task: all that, the last kernel, and its own list's. */
+/* Maximum number of predecessors of a task: the pending ones, the last kernel, and those of its
+ * list. */
 #define RH_BUILD_PREDS_MAX (RH_BUILD_WAITS_MAX + 1 + RH_PENDING_MAX)
 
 /* An algorithm chosen once per group, operation and size. */
@@ -19,7 +20,7 @@ typedef struct {
     RhAlgo algo;
 } RhChoice;
 
-/* What one micro-batch has run here: where two take turns, each has its own. */
+/* Tasks that a micro-batch has run on the current stage; each half of a pair has its own. */
 typedef struct {
     int32_t microbatch;
     RhPhase phase;
@@ -42,39 +43,45 @@ typedef struct {
     int32_t *sends[2], *recvs[2]; /* [backward][model chunk * microbatches + microbatch], or -1 */
     RhBoundaryMessage *messages;  /* one behind each model chunk; owned */
     int32_t microbatches;
-    /* where we are */
+    /* Current position. */
     const RhStageProgram *stage_program;
     int32_t layer;
-    RhBuildHalf half[2], *now;    /* of a pair the forward and the backward; else the first */
-    GArray *sent[RH_LANE_LAST];   /* int32_t: `last` when each communication was sent for */
-    int32_t latest[RH_LANE_LAST]; /* latest communication or copy, -1 */
-    int32_t before[RH_LANE_LAST]; /* the copy before that, -1 */
-    int32_t *copies; /* of layers of the stage at hand, out: [layer * microbatches + microbatch] */
-    double *gradients; /* bytes of each of the stage's chunks, where the stack frees them */
+    RhBuildHalf half[2], *now;    /* forward and backward of a pair; else only the first */
+    GArray *sent[RH_LANE_LAST];   /* int32_t: `last` when each communication was issued */
+    int32_t latest[RH_LANE_LAST]; /* latest communication or copy; -1: none */
+    int32_t before[RH_LANE_LAST]; /* the copy before it; -1: none */
+    int32_t *copies;   /* copies out of the stage's layers: [layer * microbatches + microbatch] */
+    double *gradients; /* bytes of each of the stage's chunks, if the stack frees gradients */
     GArray *begin;     /* int32_t: communications of the step's beginning */
 } RhBuild;
 
-/* build_layers.c: everything here is added to the stage at hand, in the half `now`. */
-void rh_build_wait_for(RhBuild *b, int32_t task); /* the next kernel does; -1: nothing */
+/* --- build_layers.c: functions that add to the current stage, in the half `now` --- */
+
+/* Makes the next kernel wait for the task; -1 is ignored. */
+void rh_build_wait_for(RhBuild *b, int32_t task);
 RhTask rh_build_task(const RhBuild *b, RhTaskKind kind, RhLane lane, const char *label);
-/* What is pending, and the half's last kernel when `behind_last`; returns how many. */
+/* Gets the pending tasks and, with `behind_last`, the half's last kernel; returns their number. */
 int32_t rh_build_waits(const RhBuild *b, bool behind_last, int32_t *preds);
-/* Waits for what is pending and the half's last kernel; the task's number. */
+/* Adds a collective that waits for all pending tasks and the half's last kernel; returns its
+ * index. */
 int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, double bytes,
                           const char *label);
 void rh_build_memory(RhBuild *b, RhMemoryUse use, double bytes);
 void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label);
 void rh_build_layer(RhBuild *b, int32_t index, RhSlotPass pass);
-/* One layer of a pair by itself: of its backward, or of its forward; and two beside each other, each in
- * its half. */
+/* Add a layer of a pair's backward or forward by itself, and two layers interleaved, each in its
+ * half. */
 void rh_build_layer_of_pair(RhBuild *b, const RhStageLayer *item, bool back);
 void rh_build_layers_overlapped(RhBuild *b, const RhStageLayer *forward,
                                 const RhStageLayer *backward);
 void rh_build_instr(RhBuild *b, const RhInstr *step);
 void rh_build_instrs(RhBuild *b, RhInstrRange steps);
 
-/* build_slots.c */
-void rh_build_slots(RhBuild *b); /* of the stage at hand */
-void rh_build_match(RhBuild *b); /* messages of all stages */
-/* Those of the stage at hand are gone, where the stack frees them. */
+/* --- build_slots.c --- */
+
+/* Adds the slots of the current stage. */
+void rh_build_slots(RhBuild *b);
+/* Matches the sends and receives of all stages. */
+void rh_build_match(RhBuild *b);
+/* Frees the gradients of the current stage, if the stack does. */
 void rh_build_gradients_free(RhBuild *b);

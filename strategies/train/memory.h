@@ -1,97 +1,99 @@
 #pragma once
-/* Memory in closed form: from counts of layers and of micro-batches in flight to the peak of a stage,
- * without its program. The builder allocates layer by layer (build.c); that both come to the same
- * peak is a property test.
+/* Memory in closed form: computes the peak of a stage from the numbers of layers and of
+ * micro-batches in flight, without a program. The builder allocates layer by layer (build.c); a property test
+ * compares the two peaks.
  *
- * Tables are made in steps, so that layouts share them: chunks of a (shard, split), peaks of these
- * under a shape, then the rest by a few sums a stage. */
+ * Tables are made in steps that layouts share: chunks of a (shard, split), their peaks under a
+ * pipeline profile, then a few sums per stage. */
 #include "strategies/train/layer_ops.h"
 #include "strategies/train/pipeline_profile.h"
 
-/* Bytes of micro-batches in flight, and of what works on one of them. */
+/* Bytes of micro-batches in flight, and transient bytes of the running one. */
 typedef struct {
     double activations, logits, working;
-    double gradients; /* of a peak, where the stack frees them */
-    double host; /* besides, in the host's memory; of a peak: the most there, whenever that is */
+    double gradients; /* at a peak, if the stack frees gradients */
+    double host;      /* in host memory; at a peak: the maximum over the step */
 } RhInFlight;
 
-/* What one chunk of the model is made of: layers from `first` on, the embedding before them or the head
- * behind. */
+/* Layers of one model chunk: `count` from `first` on, with the embedding before or the head after
+ * them. */
 typedef struct {
     int32_t first, count;
-    int32_t again; /* of these, that are recomputed: the first ones */
+    int32_t again; /* number of the first of these layers that are recomputed */
     bool embedding, head;
 } RhChunkLayers;
-/* The kind of its layer i. */
+/* Returns the layer operation kind of the chunk's layer i. */
 static inline int rh_chunk_layer(const RhModel *model, const RhChunkLayers *items, int32_t i)
 {
     return rh_op_kind_of_layer(model, items->first + i, i < items->again);
 }
 
-/* One chunk of the model on one rank. */
+/* Memory of one model chunk on one rank. */
 typedef struct {
     RhStates states;
-    RhParamCounts largest_params; /* of one layer, trained; trained or frozen */
-    RhParamCounts largest_weights;
-    double largest_away_bytes; /* RhStageLayer.away_bytes of one layer */
-    RhInFlight kept;           /* by a micro-batch between its forward and its backward */
-    /* Of the micro-batch that a slot runs, when the slot is fullest. */
+    RhParamCounts largest_params;  /* maximum over layers, trained */
+    RhParamCounts largest_weights; /* maximum over layers, trained or frozen */
+    double largest_away_bytes;     /* maximum of RhStageLayer.away_bytes */
+    RhInFlight kept;               /* by a micro-batch between its forward and its backward */
+    /* Of the running micro-batch, at the peak of the slot. */
     RhInFlight fullest[RH_SLOT_PASSES];
-    RhBoundaryMessage message; /* behind it */
+    RhBoundaryMessage message; /* after the chunk */
     RhChunkLayers items;
 } RhChunkMemory;
 
-/* Kinds of its layers, in forward order; there is room for two more than its layers. Returns how many. */
+/* Gets the kinds of a chunk's layers in forward order into `kinds`, which must have two more
+ * elements than the chunk has layers; returns their number. */
 int32_t rh_chunk_kinds(const RhModelCost *model_cost, const RhChunkLayers *items, int *kinds);
 RhChunkMemory rh_chunk_memory(const RhModelCost *model_cost, const RhLayout *layout,
                               const RhChunkLayers *items);
-/* Per model chunk, pp x vpp entries; caller frees. */
+/* Returns the memory of all model chunks, pp x vpp entries; the caller frees them. */
 RhChunkMemory *rh_chunk_memory_new(const RhModelCost *model_cost, const RhLayout *layout);
 
-/* All chunks of a stage, on one rank. */
+/* Sums and maxima over all chunks of a stage, on one rank. */
 typedef struct {
     RhStates states;
-    RhParamCounts largest_params, largest_weights; /* of one layer */
+    RhParamCounts largest_params, largest_weights; /* maxima over layers */
     double largest_away_bytes;
-    double message_bytes; /* the largest, from or to another chunk; 0: there is one stage */
-    double
-        messages_bytes; /* of a micro-batch, all that its chunks get from others, and what they send
-                              on */
-    bool ends;          /* the model: it has the head */
+    double message_bytes;  /* largest message from or to another chunk; 0: there is one stage */
+    double messages_bytes; /* sum of all messages of a micro-batch to and from its chunks */
+    bool ends;             /* has the head */
 } RhStageHeld;
-/* Where each of them is; caller frees. */
+/* Returns pointers to all elements of an array of chunks; the caller frees the pointers. */
 const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);
-/* Per stage, of chunks wherever they are: into `out`, which is all 0; or caller frees. */
+/* Computes the sums of every stage into `out`, which must be all 0. */
 void rh_stage_held(const RhChunkMemory *const *chunks, const RhLayout *layout, RhStageHeld *out);
+/* Returns the sums of every stage; the caller frees them. */
 RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *layout);
-/* Bytes of gradients for each parameter of a class, as long as micro-batches are summed and once they are
- * reduced, where the stack frees them; else 0. */
+/* Bytes of gradients per parameter of each class, while micro-batches are summed and after the
+ * reduction, if the stack frees gradients; else 0. */
 typedef struct {
     double summed[RH_PARAMS_LAST], reduced[RH_PARAMS_LAST];
 } RhGradientBytes;
 RhGradientBytes rh_gradients_each(const RhProblem *c, const RhLayout *layout);
-/* In flight when the stage is fullest; `chunks` per model chunk, `gradients` the layout's. */
+/* Returns the data in flight at the stage's peak. `chunks`: all model chunks; `gradients`: the
+ * layout's. */
 RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *const *chunks,
                          const RhPipelineProfile *profile, const RhGradientBytes *gradients,
                          int32_t stage);
-/* What a stage holds from step to step. */
+/* Memory that a stage holds from step to step, on one rank. */
 typedef struct {
-    RhParamCounts params; /* of this rank */
+    RhParamCounts params;
     double fixed_bytes[RH_MEMORY_LAST];
-    double flattened_bytes; /* besides, while the optimizer runs (rh_states_flattened) */
+    double flattened_bytes; /* further bytes while the optimizer runs (rh_states_flattened) */
 } RhStageMemory;
 RhStageMemory rh_stage_memory(const RhModelCost *model_cost, const RhLayout *layout, int32_t stage);
 RhStageMemory rh_stage_memory_of(const RhModelCost *model_cost, const RhStageHeld *held,
                                  const RhLayout *layout);
-/* With what is in flight when it is fullest. */
+/* Returns the peak of a stage from its fixed memory and the data in flight at the peak. */
 RhTrainMemory rh_stage_memory_with(const RhStageMemory *fixed, const RhInFlight *peak,
                                    int32_t stage);
-/* One stage; `peak` is its rh_stage_peak. */
+/* Returns the peak of a stage; `peak` is its rh_stage_peak. */
 RhTrainMemory rh_train_memory_of_stage(const RhModelCost *model_cost, const RhStageHeld *held,
                                        const RhInFlight *peak, const RhLayout *layout,
                                        int32_t stage);
 
-/* Bytes in the memory of the host that needs most of it, where a rank of each stage needs so many. */
+/* Returns the largest sum, over the hosts, of the bytes that the ranks of each host need, given
+ * those of a rank of each stage. */
 double rh_train_host_bytes(const RhProblem *c, const RhLayout *layout, const double *stage_bytes);
-/* Has a host as many? True where nobody said how many it has. */
+/* Does a host have `host_bytes` of memory? True if its size is unknown. */
 bool rh_train_host_holds(const RhProblem *c, double host_bytes);

@@ -1,16 +1,18 @@
 #pragma once
-/* How few layers a stage may recompute and still fit: earlier stages hold more micro-batches and
- * recompute more (Megatron-LM's --recompute-method block, chosen stage by stage). */
+/* Minimal recomputation: chooses for each stage the least number of layers to recompute such that
+ * it fits. Earlier stages hold more micro-batches and recompute more (Megatron-LM's
+ * --recompute-method block, chosen stage by stage). */
 #include "strategies/train/memory.h"
 
-/* Of a layout that leaves it open (RH_AGAIN_LEAST): of every stage as few layers of each chunk, the first
- * ones, as need no more than so many bytes of the platform's first device, and as large a part of other
- * devices; all where that is still too much. Where that is none at all, nothing is recomputed. `block costs`
- * are the layout's. */
+/* Sets the recomputed layers of a layout that leaves them open (RH_AGAIN_LEAST): for every stage
+ * the least number of first layers of each chunk such that it needs at most `most_bytes` of the
+ * platform's first device and the same fraction of other devices; all layers if even that is too
+ * much; recomputation off if no stage needs any. `model_cost` is the layout's. */
 void rh_recompute_fewest_layers(const RhModelCost *model_cost, const RhPipelineProfile *profile,
                                 double most_bytes, RhLayout *layout);
-/* Of a layout whose chunks recompute so many layers each: the most of these for every chunk, which is how frameworks
- * are told that know one number. False where that is all layers. */
+/* Sets all chunks to the largest number of layers that any of them recomputes, for frameworks that
+ * accept a single number. Returns false if that is all layers. */
 bool rh_recompute_evenly(const RhProblem *c, RhLayout *layout);
-/* As rh_recompute_fewest_layers, of all that devices have; no effect on any other layout. */
+/* Applies rh_recompute_fewest_layers with the full memory of the devices; does not change layouts
+ * without RH_AGAIN_LEAST. */
 void rh_train_settle(const RhProblem *c, RhLayout *layout);

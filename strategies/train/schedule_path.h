@@ -1,49 +1,51 @@
 #pragma once
-/* Critical paths of a schedule: chains of slots, each waiting for the one before, on its stage or by a
- * message. Whatever slots cost, a step takes as long as any path; one that is the longest under some
- * costs is long under others that resemble them.
+/* Critical paths of a schedule: chains of slots, each waiting for the one before on its stage or by
+ * a message. For any costs, a step takes at least as long as each path, and the longest path under
+ * some costs is long under similar ones.
  *
  * Legend: p stages, v chunks a stage, m micro-batches. */
 #include "strategies/train/schedules/schedule.h"
 
-/* Longer schedules, in slots of all stages, have no path: there, what the busiest stage does between
- * fill and drain is nearly all. */
+/* Maximum number of slots of all stages for which a path is searched; in longer schedules the
+ * busiest stage takes nearly all of the step. */
 #define RH_PATH_SLOTS_MAX 400000
 
-/* A slot that is its chunk's first or last with its pass, or comes behind such a last one before the
- * path leaves the stage; or any, where costs ask for all. */
+/* A listed slot of a path: one that is its chunk's first or last with its pass, one after such a
+ * last slot before the path leaves the stage, or any slot if the costs ask for all. */
 typedef struct {
     int32_t stage;
     RhSlotKind kind;
-    bool follows; /* the slot before it on its stage is the one listed before */
-    bool leaves;  /* the path goes on with its message */
+    bool follows; /* the slot before it on its stage is the previous list element */
+    bool leaves;  /* the path continues with its message */
     RhSlotStand stand;
 } RhSchedulePathSlot;
 
+/* A path with the costs under which it was found. */
 typedef struct {
-    double slots_s;              /* what its slots take, at the costs that it was found under */
-    double message_s, last_frac; /* of these */
-    bool all;                    /* likewise */
-    /* [2 stage + back]: how many a stage sends to the next, and to the one before, on the path; the
-     * last one's next is the first */
+    double slots_s; /* seconds of its slots */
+    double message_s, last_frac;
+    bool all;
+    /* [2 stage + back]: number of messages on the path from a stage to the next (the last wraps to
+     * the first) and to the one before. */
     int32_t *messages;
-    GArray *slots; /* RhSchedulePathSlot, in order; the path's first and last slot among them */
+    GArray *slots; /* RhSchedulePathSlot, in order; includes the path's first and last slot */
 } RhSchedulePath;
 
-/* Seconds of slots by [model chunk * RH_SLOT_PASSES + pass], until the stage is free and until the
- * output is there; of any message. A slot that ends its chunk's last micro-batch is taken to be longer
- * by `last_frac` while the path is looked for. */
+/* Costs of a schedule: seconds of slots by [model chunk * RH_SLOT_PASSES + pass] until the stage is
+ * free and until the output is ready; seconds of a message; and the fraction by which slots count
+ * longer, during the search, that end their chunk's last micro-batch. */
 typedef struct {
     const double *busy_s, *out_s;
     double message_s, last_frac;
-    bool all; /* every slot of the path is listed */
-    /* How much longer a slot takes right behind one of its stage that sends, that stands so and whose message goes
-     * up or down, while the path is looked for: [(stand * 2 + down) * cells + cell]; NULL: no longer. */
+    bool all; /* list every slot of the path */
+    /* Further seconds of a slot right after one of its stage that sends a message, by the
+     * sender's phase and direction: [(stand * 2 + down) * cells + cell]; NULL: none. Used during
+     * the search. */
     const double *behind_s;
 } RhSchedulePathCosts;
 
-/* The longest path under these costs, from the first slot to the one that ends last. NULL: the schedule
- * is too long. */
+/* Returns the longest path under these costs, from the first slot to the one that ends last; NULL:
+ * the schedule is too long. The caller frees it. */
 RhSchedulePath *rh_schedule_path_find(const RhPipelineSchedule *schedule, int32_t p, int32_t v,
                                       int32_t m, const RhSchedulePathCosts *costs);
 void rh_schedule_path_free(RhSchedulePath *path);

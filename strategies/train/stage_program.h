@@ -1,10 +1,10 @@
 #pragma once
-/* What one stage does in a step, layer by layer: runs of layers, the communication of parameters and
- * gradients around them, and who waits for it. Written once from the parallelisms; the builder turns it
- * into tasks, the bounds take the time of the very same list.
+/* Stage program: the instructions of one stage in a step, layer by layer: runs of layers, the
+ * communication of parameters and gradients around them, and waits for it. The parallelisms write
+ * it once; the builder turns it into tasks, and the bounds time the same list.
  *
- * All slots of one chunk and pass are alike, but for the first and the last of a chunk: a stage program
- * holds one list of steps for each kind of slot that occurs. */
+ * All slots of one chunk and pass are alike except the first and the last of a chunk. A stage
+ * program therefore holds one list of instructions for each kind of slot that occurs. */
 #include "platforms/devices/extrapolation.h"
 #include "strategies/train/layer_ops.h"
 
@@ -15,86 +15,88 @@ typedef struct {
     RhParamCounts params;  /* on this rank, trained */
     RhParamCounts weights; /* trained or frozen */
     RhActivation bytes;
-    double away_bytes; /* of what it keeps, in the host's memory */
+    double away_bytes; /* kept activations that are offloaded to host memory */
 } RhStageLayer;
 
 typedef enum {
     RH_INSTR_RUN,
     RH_INSTR_KERNEL,
     RH_INSTR_COMMUNICATE,
-    RH_INSTR_COPY, /* of a layer's bytes to the host's memory (lane COPY_OUT), and back (COPY_IN) */
+    RH_INSTR_COPY, /* copies a layer's bytes to host memory (lane COPY_OUT) or back (COPY_IN) */
     RH_INSTR_WAIT
 } RhInstrKind;
 
 typedef struct {
     double bytes;      /* COMMUNICATE, COPY */
     const char *label; /* COMMUNICATE, COPY, KERNEL */
-    int32_t item;      /* RUN, COPY: into layers; KERNEL: into kernels */
-    /* WAIT: the next run waits for this communication of the step's beginning; -1: for the latest
-     * one of `lane`, or with `ahead` for the one before that. */
+    int32_t item;      /* RUN, COPY: index of the layer; KERNEL: index of the kernel */
+    /* WAIT: index of the communication of the step's beginning for which the next run waits; -1:
+     * the latest one of `lane` or, with `ahead`, the one before it. */
     int32_t begin_index;
-    /* COMMUNICATE. 0: its input is ready now. k: it may start once what ran when the k-th latest
-     * communication of its lane was sent for is done (its space is free); at once while there were
-     * fewer. COPY: 0, or 1 and behind the layer's copy out. */
+    /* COMMUNICATE, 0: the input is ready now. k: the start waits for the run that was current when
+     * the k-th latest communication of its lane was issued, because that frees the buffer; no wait
+     * if there were fewer. COPY: 0, or 1 to wait for the layer's copy out. */
     int16_t ahead;
-    int16_t
-        buffers;  /* COMMUNICATE: of `bytes`, held beside what is there anyway; 0: works in place */
-    uint8_t kind; /* RhInstrKind */
-    uint8_t pass; /* RUN: RhSlotPass */
-    uint8_t lane; /* COMMUNICATE, COPY, WAIT: RhLane */
+    int16_t buffers; /* COMMUNICATE: number of extra buffers of `bytes`; 0: works in place */
+    uint8_t kind;    /* RhInstrKind */
+    uint8_t pass;    /* RUN: RhSlotPass */
+    uint8_t lane;    /* COMMUNICATE, COPY, WAIT: RhLane */
     uint8_t group, op, phase; /* COMMUNICATE: RhGroupKind, RhOp, RhPhase */
 } RhInstr;
 
+/* A range of a stage program's instructions. */
 typedef struct {
-    int32_t first, count; /* into steps */
+    int32_t first, count;
 } RhInstrRange;
 
+/* Instructions of a stage, with its layers and the kernels outside of layers. */
 typedef struct {
     const RhModelCost *model_cost;
     const RhLayout *layout;
     int32_t stage;
     GArray *items;        /* RhStageLayer, in forward order */
     GArray *steps;        /* RhInstr */
-    GArray *kernels;      /* RhKernel: of steps, beside layers */
+    GArray *kernels;      /* RhKernel of KERNEL instructions */
     int32_t *chunk_items; /* first layer of each chunk, chunks + 1 entries; owned */
-    int *kinds;           /* of the layers; owned */
+    int *kinds;           /* kinds of the layers; owned */
     RhStates states;      /* of the stage, on one rank */
     RhInstrRange begin, end;
     RhInstrRange *slots; /* by rh_slot_kind_index; owned */
-    bool communicates;   /* anything besides runs */
-    int32_t ahead_most;  /* the furthest that a communication looks back */
+    bool communicates;   /* has instructions other than RUN */
+    int32_t ahead_most;  /* maximum of RhInstr.ahead */
 } RhStageProgram;
 
-/* A stage program being written, for the parallelisms. */
+/* A stage program under construction, for the parallelisms. */
 typedef struct {
     RhStageProgram *stage_program;
-    int32_t *begin_of_item;  /* which communication of the beginning brings a layer's parameters, or
-                               -1 */
-    RhParamCounts collected; /* parameters whose gradients wait for company in a bucket */
+    int32_t *begin_of_item;  /* per layer: communication of the step's beginning that gathers its
+                                parameters; -1: none */
+    RhParamCounts collected; /* parameters whose gradients are in an unsent bucket */
 } RhStageProgramWriter;
 
-/* `block costs` and `layout` outlive it. */
+/* Writes the program of a stage. `model_cost` and `layout` must outlive it; the caller frees it. */
 RhStageProgram *rh_stage_program_new(const RhModelCost *model_cost, const RhLayout *layout,
                                      int32_t stage);
 void rh_stage_program_free(RhStageProgram *stage_program);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStageProgram, rh_stage_program_free)
 
-/* Kernels that a rank of the stage runs in a step: seconds alone on the device, gaps included. */
+/* Sums over the kernels that a rank of the stage runs in a step: seconds without contention, gaps
+ * included. */
 typedef struct {
     double seconds[RH_PHASE_LAST];
     double flops;
     RhBoundTimes bounds; /* of those seconds */
-    RhExtrapolation
-        beyond[RH_CALIBRATED_RANGE_LAST]; /* of those that take longest, one in a step */
+    /* Kernel outside of each calibrated range that takes longest, once in a step. */
+    RhExtrapolation beyond[RH_CALIBRATED_RANGE_LAST];
 } RhKernelSums;
 void rh_stage_program_add_kernels(const RhStageProgram *stage_program, const RhLayerOps *items,
                                   RhKernelSums *sums);
-/* How many tasks the stage's role has in a step of m micro-batches, messages and optimizer
- * included. */
+/* Returns the number of tasks of the stage's role in a step of m micro-batches, messages and
+ * optimizer included. */
 double rh_stage_program_tasks(const RhStageProgram *stage_program, const RhLayerOps *items,
                               int64_t m);
 
-/* No steps: the slot runs its layers and does nothing else. */
+/* Returns the instructions of a kind of slot; none: the slot only runs its layers. */
 static inline RhInstrRange rh_stage_program_slot(const RhStageProgram *s, const RhSlotKind *kind)
 {
     return s->slots[rh_slot_kind_index(kind)];
@@ -111,17 +113,18 @@ static inline const RhStageLayer *rh_stage_program_layer(const RhStageProgram *s
 {
     return &g_array_index(s->items, RhStageLayer, i);
 }
-/* The layers of a chunk's forward and of another's backward. */
+/* Returns the walk over the layers of a chunk's forward and another chunk's backward. */
 RhPairWalk rh_stage_program_pair(const RhStageProgram *stage_program, int32_t forward,
                                  int32_t backward);
 /* --- for the parallelisms --- */
-void rh_stage_program_communicate(RhStageProgramWriter *w,
-                                  RhInstr step); /* kind is filled in; 0 bytes: nothing */
+
+/* Add a communication or a copy; `kind` is filled in, and 0 bytes add nothing. */
+void rh_stage_program_communicate(RhStageProgramWriter *w, RhInstr step);
+void rh_stage_program_copy(RhStageProgramWriter *w, RhInstr step);
 void rh_stage_program_run_kernel(RhStageProgramWriter *w, const RhKernel *kernel,
                                  const char *label);
-void rh_stage_program_wait(RhStageProgramWriter *w, RhLane lane); /* for the latest of this lane */
-void rh_stage_program_wait_before(RhStageProgramWriter *w,
-                                  RhLane lane); /* for the one before the latest */
-void rh_stage_program_copy(RhStageProgramWriter *w,
-                           RhInstr step); /* kind is filled in; 0 bytes: nothing */
+/* Make the next run wait for the latest communication of a lane, for the one before it, or for one
+ * of the step's beginning. */
+void rh_stage_program_wait(RhStageProgramWriter *w, RhLane lane);
+void rh_stage_program_wait_before(RhStageProgramWriter *w, RhLane lane);
 void rh_stage_program_wait_begin(RhStageProgramWriter *w, int32_t index);

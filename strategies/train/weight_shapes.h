@@ -1,6 +1,7 @@
 #pragma once
-/* Which matrices layers train, by their shapes: what a framework holds of each shape once. */
+/* Distinct shapes of the matrices that layers train, for buffers that a framework holds once per
+ * shape. */
 #include "strategies/train/block_cost.h"
 
-/* Read off the products that make weights' gradients. */
+/* Returns the shapes, read off the matrix products of weight gradients. */
 RhWeightShapes rh_weight_shapes_of(const RhModelCost *model_cost);

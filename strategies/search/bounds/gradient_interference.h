@@ -1,14 +1,16 @@
 #pragma once
-/* Gradients beside collectives of blocks that straddle nodes (gradient_interference.c), for the segment graph. */
+/* Gradient reductions that share links with collectives of blocks that straddle nodes, for the
+ * segment graph. */
 #include "strategies/search/bounds/bound_cache.h"
 
-/* Kernels, then a collective that those behind wait for. */
+/* Kernels followed by a collective that later kernels wait for. */
 typedef struct {
-    double kernels_s, meets_s; /* alone; its bytes on the link */
+    double kernels_s; /* without contention */
+    double meets_s;   /* bytes of the collective on the link */
 } RhGradientInterval;
 
-/* Flows of one call, one after another. Beside all that may come, and once the stage's forwards are over, their
- * messages too. */
+/* Successive flows of one call, with their minimum share of the link: beside all other traffic, and
+ * beside what remains once the stage's forwards and their messages are over. */
 typedef struct {
     double moving_s, part[2];
     int32_t repeat;
@@ -20,22 +22,22 @@ typedef struct {
     GArray *flows; /* RhGradientFlow; owned */
 } RhGradientCall;
 
-/* Of a stage: calls of its stage program's slots, once each; of every layer's pass the path to its last kernel, and to its
- * output. */
+/* Gradient reductions of a stage: distinct calls in the slots of its stage program; and for each
+ * pass of a layer the path to its last kernel and the path to its output. */
 typedef struct {
     GArray *calls;                                       /* RhGradientCall */
     GArray *paths[RH_LAYER_OP_KINDS][RH_SLOT_PASSES][2]; /* RhGradientInterval; NULL: never runs */
 } RhGradientStage;
 
-/* Stages of the net, then of each of its others. */
+/* Gradient reductions of all stages of the network, followed by those of each of its others. */
 typedef struct {
-    bool replicas_meet; /* each call is one of all replicas of its stage */
+    bool replicas_meet; /* every call includes all replicas of its stage */
     int32_t stages_count;
-    RhGradientStage *stages[]; /* NULL: nothing is claimed; owned */
+    RhGradientStage *stages[]; /* NULL: no bound; owned */
 } RhGradientInterference;
 
-/* A call of the gradients' lane in a stage's slots: when its compute lane came to it, when all was ready that the
- * call waits for, and how long it takes. */
+/* A call of the gradient lane in a stage's slots: the time at which the compute lane reached it,
+ * the time at which its input was ready, and its duration. */
 typedef struct {
     double compute_s, ready_s, seconds;
 } RhGradientCalled;
@@ -45,12 +47,12 @@ static inline bool rh_is_gradient_reduction(const RhInstr *step)
     return step->kind == RH_INSTR_COMMUNICATE && step->lane == RH_LANE_DP;
 }
 
-/* The bound cache's; NULL where nothing is claimed. */
+/* Returns the gradient reductions of a layout, owned by the bound cache; NULL: no bound. */
 const RhGradientInterference *rh_bound_gradient_interference(RhBoundCache *cache,
                                                              const RhLayout *layout);
 void rh_gradient_interference_free(void *sums); /* may be NULL */
-/* When the stage has run all its slots and summed all gradients, at the earliest; 0 of NULL. `called`: RhGradientCalled,
- * all of them in their order. */
+/* Returns the earliest time at which the stage has run all its slots and reduced all gradients; 0
+ * if `stage` is NULL. `called`: all RhGradientCalled in order. */
 double rh_gradient_stage_s(const RhGradientStage *stage, const RhBoundCache *cache,
                            const RhCommSteps *flows, const RhSlot *slots, int64_t total,
                            const GArray *called);

@@ -1,23 +1,25 @@
 #pragma once
-/* What recomputation costs at the least so that a layout keeps within its memory. Private to this folder. */
+/* Lower bound of the recomputation that a layout needs to fit in memory. Private to this folder. */
 #include "strategies/search/bounds/bound_cache.h"
 
 typedef struct {
     uint32_t modules; /* that may be recomputed: bits of RhRecompute */
     bool uneven;      /* chunks may differ in how many layers they recompute */
-    bool shares_open; /* what is shared out is open, too */
-    bool instead;     /* something else may take its place (RhKnob.instead) */
+    bool shares_open; /* the sharding of states is open, too */
+    bool instead;     /* another knob may replace recomputation (RhKnob.instead) */
     double most_bytes;
 } RhRecomputeQuestion;
-/* How much of the activations that a stage's micro-batches in flight keep is too much; frac above 1: nothing makes it fit. */
+/* Fraction by which the activations of a stage's micro-batches in flight exceed the memory; above
+ * 1: no recomputation makes the layout fit. */
 typedef struct {
     double frac;
     int32_t stage; /* the fullest */
 } RhMemoryExcess;
-/* What the fullest stage has too much without recomputation; no order of ranks changes it. */
+/* Returns the excess of the fullest stage without recomputation; it does not depend on the order of
+ * ranks. */
 RhMemoryExcess rh_bound_memory_excess(RhBoundCache *cache, const RhLayout *layout,
                                       const RhRecomputeQuestion *question);
-/* No step of the layout is shorter, whatever of its activations is recomputed so that it keeps within most_bytes; INFINITY:
- * nothing makes it keep within. */
+/* Returns a lower bound, in seconds, of the layout's step under any recomputation that makes it fit
+ * in most_bytes; INFINITY: none does. */
 double rh_bound_recomputed_s(RhBoundCache *cache, const RhLayout *layout,
                              const RhRecomputeQuestion *question, RhMemoryExcess excess);

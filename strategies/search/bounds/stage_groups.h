@@ -1,20 +1,21 @@
 #pragma once
-/* The groups of a kind in one stage. Many layouts have the same ones: what their collectives take is found once. */
+/* Groups of one kind in a stage, shared by all layouts that have the same ones, so that the times
+ * of their collectives are computed once. */
 #include "strategies/search/bounds/bound_cache.h"
 
 typedef struct {
     int32_t id;
     bool intervals_alike; /* rh_bound_stage_groups */
-    GArray *apart;        /* rh_bound_groups_apart; NULL: not asked for yet */
+    GArray *apart;        /* rh_bound_groups_apart; NULL: not computed yet */
 } RhStageGroups;
 
 void rh_stage_groups_free(void *set);
-/* The bound cache's. `intervals_alike`: the ranks that its groups take in, from the first place on and so on, meet links
- * like one another's. Those of one such interval of places begin together; those of another may not where they lie
- * otherwise. */
+/* Returns the groups of a kind, owned by the bound cache. `intervals_alike`: each interval of
+ * places that is a union of groups sees equal links. Groups of one interval begin together; those
+ * of different intervals may not if their links differ. */
 RhStageGroups *rh_bound_stage_groups(RhBoundCache *cache, const RhGroupNetwork *net, int32_t stage,
                                      RhGroupKind kind);
-/* A rank of each of its groups (int32_t), but for those that lie as another does, moved over the fabric: alone
- * on the links they take as long. */
+/* Returns one rank (int32_t) of each group that differs in placement from the groups before. Groups
+ * that are translates of each other on the fabric take equally long without contention. */
 const GArray *rh_bound_groups_apart(RhBoundCache *cache, const RhGroupNetwork *net, int32_t stage,
                                     RhGroupKind kind);

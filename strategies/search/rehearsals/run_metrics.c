@@ -25,7 +25,8 @@ static bool is_measured(const RhRecord *record, const char *dtype)
     return record->usual->len == 0;
 }
 
-/* Errors of kernels that nobody measured are not those that the bar's steps had: they add as squares do. */
+/* Errors of kernels that nobody measured are not those that the bar's steps had: they add as
+ * squares do. */
 static double extrapolated_frac(const RhProblem *c, const RhLayout *layout)
 {
     RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];

@@ -1,20 +1,23 @@
 #pragma once
-/* Gradient buckets: collected layer by layer and class by class, sent when full. Shared by the parallelisms that reduce. */
+/* Gradient buckets: gradients are collected layer by layer and class by class, and sent when a
+ * bucket is full. Shared by the parallelisms that reduce gradients. */
 #include "strategies/train/stage_program.h"
 
-/* Parameters of one rank in a bucket: the stack's size, and never less than its share a replica. */
+/* Returns the number of parameters of one rank in a bucket: the stack's size, at least its minimum
+ * per replica. */
 double rh_bucket_params(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
-/* Where the stack exchanges late, nothing is sent before rh_gradients_end(). */
+/* Adds gradients to the bucket. If the stack exchanges late, nothing is sent before
+ * rh_gradients_end(). */
 void rh_gradients_collect(RhStageProgramWriter *w, RhParamsClass cls, double params, RhOp op);
-/* Behind the last slot of a chunk: sends what is collected. */
+/* Sends the collected gradients after the last slot of a chunk. */
 void rh_gradients_close(RhStageProgramWriter *w, RhParamsClass cls, RhOp op);
-/* All gradients of the stage are in: where the stack exchanges late they are all-reduced now, bucket by
- * bucket. True where something was sent, for which the optimizer has to wait. */
+/* All-reduces all gradients of the stage, bucket by bucket, if the stack exchanges late. Returns
+ * whether anything was sent, for which the optimizer has to wait. */
 bool rh_gradients_end(RhStageProgramWriter *w, RhParamsClass cls);
-/* Sends `bytes` of gradients for reduction now, from so many buffers (RhInstr). ALL_REDUCE: over all who
- * hold the parameters. REDUCE_SCATTER: to those who share them out. */
+/* Reduces `bytes` of gradients from `buffers` buffers (RhInstr): ALL_REDUCE over all ranks with the
+ * same parameters, REDUCE_SCATTER over those that shard them. */
 void rh_gradients_reduce(RhStageProgramWriter *w, RhParamsClass cls, RhOp op, double bytes,
                          int32_t buffers);
-/* Shares of the gradients of so many parameters, summed over the ranks that have the same ones; nothing
- * where nobody has. */
+/* Sums the shards of the gradients of `params` parameters over the ranks with the same shard, if
+ * there are several. */
 void rh_gradients_sum_shares(RhStageProgramWriter *w, RhParamsClass cls, double params);

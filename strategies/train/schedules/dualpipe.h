@@ -1,5 +1,5 @@
 #pragma once
-/* What DualPipe and DualPipeV share: the order of a rank's slots, and its bubble. */
+/* Order of slots and bubble, shared by DualPipe and DualPipeV. */
 #include "strategies/train/schedules/schedule.h"
 
 #define RH_DUALPIPE_BUBBLE "(pp - 1) (F&B + B - 2 W) / (2 m (F + B + W)), F&B at most F + B + W"

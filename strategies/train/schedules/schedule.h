@@ -1,14 +1,14 @@
 #pragma once
-/* Pipeline schedules: in which order a stage runs its micro-batches. One file here for each row of
- * strategies/schedules.h.
+/* Pipeline schedules: the order in which a stage runs its micro-batches. One file here for each row
+ * of strategies/schedules.h.
  *
  * Legend: p stages, v chunks per stage, m micro-batches. Chunk c of stage s is chunk c*p + s of the
- * model; where the schedule turns, that of an odd c is c*p + p-1-s: the last stage hands on to itself
- * and the first one has both ends. */
+ * model; in a schedule that turns, chunk c of stage s is c*p + p-1-s for odd c: the last stage
+ * sends to itself, and the first stage has both ends of the model. */
 #include "strategies/layout.h"
 
-/* What runs in a slot. Backward as a whole, or its two halves apart: gradients of the inputs, which
- * the stage before waits for, and gradients of the weights, which nobody waits for. */
+/* Passes that a slot may run. Backward is one slot, or two: gradients of the inputs, for which the
+ * stage before waits, and gradients of the weights, for which no stage waits. */
 typedef enum {
     RH_SLOT_FORWARD,
     RH_SLOT_BACKWARD,
@@ -17,9 +17,10 @@ typedef enum {
     RH_SLOT_PASSES
 } RhSlotPass;
 
-/* Of a forward, `beside` may be the number of slots right behind it, a whole backward of one micro-batch
- * and chunk (one slot, or the two halves), that runs beside it: a *pair*. Layers of both take turns, so
- * that kernels of the one run while the other waits for a collective (layer_ops.h). */
+/* A slot: one pass of a micro-batch through a chunk of a stage. A forward with `beside` > 0 forms a
+ * *pair* with that many slots after it, a whole backward of one micro-batch and chunk (one slot, or
+ * its two halves): the layers of both are interleaved, so that kernels of one run while the other
+ * waits for a collective (layer_ops.h). */
 typedef struct {
     int32_t microbatch;
     int32_t chunk; /* of the stage: 0 .. v-1 */
@@ -27,31 +28,32 @@ typedef struct {
     int32_t beside; /* 0: runs alone */
 } RhSlot;
 
+/* A pipeline schedule. */
 typedef struct RhPipelineSchedule {
     bool splits_backward; /* three slots for each micro-batch and chunk instead of two */
     bool turns;           /* odd chunks run from the last stage to the first */
-    bool crosses;         /* where it turns, outputs change places with those of another replica */
+    bool crosses;         /* at the turn, outputs are swapped with those of another replica */
     bool in_rounds;       /* m must be a multiple of p */
-    bool pairs;           /* has slots that run beside others */
-    int32_t rounds_least; /* m must be at least so many times p */
-    /* Beyond 4 p micro-batches, p more only repeat what a stage does in the middle of the step. */
+    bool pairs;           /* has pairs of slots */
+    int32_t rounds_least; /* minimum of m / p */
+    /* Beyond 4 p micro-batches, p more only repeat the middle of a stage's step. */
     bool settles;
     /* Fills the slots of one stage: rh_pipeline_slots_count of them. */
     void (*order)(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots);
-    /* The bubble over the work where stages are equal and messages free: as text, pp, vpp and m
-     * named so, and F, B, W seconds forward, backward to the inputs, to the weights; and its value,
-     * the seconds by pass. */
+    /* Bubble over work for equal stages and free messages, as a formula in pp, vpp, m and the
+     * seconds F, B and W of forward, backward to the inputs and backward to the weights. */
     const char *bubble;
+    /* Value of that formula for the seconds of each pass. */
     double (*bubble_frac)(int32_t p, int32_t v, int64_t m, const double pass_s[RH_SLOT_PASSES]);
-    /* The same with pairs (epoverlap=pairs); NULL: there is none, or it has them anyway. */
+    /* This schedule with pairs (epoverlap=pairs); NULL: there is none, or it has pairs itself. */
     const struct RhPipelineSchedule *paired;
 } RhPipelineSchedule;
 
 const RhPipelineSchedule *rh_pipeline_schedule(RhPipelineKind kind);
-/* The one that the layout runs: with pairs where it says so. */
+/* Returns the schedule that the layout runs, with pairs if it asks for them. */
 const RhPipelineSchedule *rh_pipeline_of(const RhLayout *layout);
 
-/* The model's chunk that a stage has as its chunk c; and the stage that holds model chunk g. */
+/* Return the model chunk of chunk c of a stage, and the stage that holds model chunk g. */
 static inline int32_t rh_pipeline_model_chunk(const RhPipelineSchedule *s, int32_t p, int32_t stage,
                                               int32_t c)
 {
@@ -67,31 +69,32 @@ static inline bool rh_pipeline_ends_meet(const RhPipelineSchedule *s, int32_t p,
     return rh_pipeline_stage(s, p, p * v - 1) == 0;
 }
 
-/* Slots of one stage. */
+/* Returns the number of slots of one stage. */
 static inline int64_t rh_pipeline_slots_count(const RhPipelineSchedule *s, int32_t v, int64_t m)
 {
     return (s->splits_backward ? 3 : 2) * m * v;
 }
-/* The pass whose output goes to the model chunk before. */
+/* Does the output of the pass go to the model chunk before? */
 static inline bool rh_slot_goes_back(RhSlotPass pass)
 {
     return pass == RH_SLOT_BACKWARD || pass == RH_SLOT_BACKWARD_DATA;
 }
-/* Does the slot's output go to the stage before, not to the one behind? */
+/* Does the slot's output go to the stage before, not to the one after? */
 static inline bool rh_slot_goes_down(const RhPipelineSchedule *s, const RhSlot *slot)
 {
     return rh_slot_goes_back(slot->pass) != (s->turns && slot->chunk % 2);
 }
-/* The pass that ends a micro-batch: weights have their gradients, activations are let go. */
+/* Does the pass end a micro-batch: are weight gradients complete and activations freed? */
 static inline bool rh_slot_ends(RhSlotPass pass)
 {
     return pass == RH_SLOT_BACKWARD || pass == RH_SLOT_BACKWARD_WEIGHT;
 }
 
-/* Where a slot stands among those of its stage: no forward is to come behind it; there is one, and
- * nothing was handed back so far; neither. */
+/* Phase of a stage's step that a slot belongs to: no later forward (drain); no gradients sent back
+ * yet (fill); neither. */
 typedef enum { RH_STAND_DRAINS, RH_STAND_FILLS, RH_STAND_AMIDST, RH_STANDS } RhSlotStand;
-/* What tells them of a stage: the first slot that hands gradients on, the last forward. */
+/* Limits of these phases: index of the first slot that sends gradients back, and of the last
+ * forward. */
 typedef struct {
     int64_t first_back, last_forward;
 } RhSlotTurn;
@@ -112,7 +115,7 @@ static inline RhSlotStand rh_slot_stand(const RhSlotTurn *turn, int64_t at)
     return at < turn->first_back ? RH_STAND_FILLS : RH_STAND_AMIDST;
 }
 
-/* Slots of one kind are alike: all of a chunk and pass, but for the first and the last. */
+/* Kind of a slot: slots of a chunk and pass are alike except the first and the last. */
 typedef struct {
     int32_t chunk; /* of the stage */
     RhSlotPass pass;
@@ -124,8 +127,8 @@ static inline int32_t rh_slot_kind_index(const RhSlotKind *k)
     return (k->chunk * RH_SLOT_PASSES + (int32_t)k->pass) * 4 + (k->first ? 2 : 0) +
            (k->last ? 1 : 0);
 }
-/* Counts the slots of each chunk and pass as they come: which kind is the next slot? `done` has
- * chunks x RH_SLOT_PASSES entries, 0 at first. */
+/* Returns the kind of a stage's next slot and counts it in `done`, which has chunks x
+ * RH_SLOT_PASSES entries, 0 at first. */
 static inline RhSlotKind rh_slot_kind_next(const RhSlot *slot, int32_t microbatches, int32_t *done)
 {
     int32_t *count = &done[slot->chunk * RH_SLOT_PASSES + (int32_t)slot->pass];
