@@ -1,21 +1,22 @@
 #pragma once
-/* A scheduler: which sequences an iteration works on. A file and a row each in schedulers/; states and
- * moves of sequences are the replica's (replica.h). */
+/* A scheduler: chooses the sequences of an iteration. Each has a file and a row in schedulers/; the
+ * replica keeps the states of sequences (replica.h). */
 #include "strategies/serve/replica/replica.h"
 
 struct RhScheduler {
     const char *name, *about;
-    /* Takes waiting sequences in (rh_replica_admit) and lists the chunks of the next iteration
-     * (rh_replica_chunk); returns whether sequences are continued in it, too. */
+    /* Admits waiting sequences (rh_replica_admit) and adds the chunks of the next iteration
+     * (rh_replica_chunk); returns whether the iteration decodes sequences, too. */
     bool (*plan)(RhReplica *replica);
-    /* a sequence has blocks for all its tokens once it is in: none is ever put out */
+    /* Reserves blocks for all tokens of a sequence at its admission, so that none is preempted. */
     bool reserves;
-    /* a batch is made before it begins: it may wait for more (window=), and hold what is asked once */
+    /* Forms a batch before it begins, so that it may wait for more requests (window=) and serve
+     * models that make no tokens. */
     bool gathers;
-    bool closes_door; /* in an iteration for which a sequence is put out nobody comes in */
-    /* blocks of a sequence that is put out are found again until others take them */
+    bool closes_door; /* admits no sequence in an iteration for which one is preempted */
+    /* A preempted sequence may reuse its blocks until others take them. */
     bool finds_again;
 };
 
-/* NULL: none is called so. */
+/* Returns the scheduler of this name, or NULL. */
 const RhScheduler *rh_scheduler_by_name(const char *name);

@@ -14,8 +14,8 @@ void rh_algorithm_sites_free(RhAlgorithmSites *sites);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhAlgorithmSites, rh_algorithm_sites_free)
 
 /* Returns the algorithm for all instances of the program's group, with ranks on the GPUs of their
- * numbers: the library's choice for the first instance, unless another is placed too unevenly to
- * run it. If some instances lie inside a node and others do not, rates are those of the platform's
- * fabric. `routing` without experts: no token is sent only once. */
+ * numbers: the library's choice for the first instance or, if another instance cannot run it, for
+ * that one. If some instances lie inside a node and others do not, it is the plain variant
+ * (rh_collective_plain). `routing` without experts: tokens are not sent only once. */
 RhAlgo rh_train_algorithm(RhAlgorithmSites *sites, const RhProgram *p, int32_t group, RhOp op,
                           double bytes, const RhRouting *routing);

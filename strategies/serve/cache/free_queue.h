@@ -1,11 +1,11 @@
 #pragma once
-/* Blocks of a cache that nobody holds, in the order in which they are used again: those let go first go first, and
- * of a sequence its end first. Until then a sequence that was put out finds in them what it had (vLLM's queue of free
- * blocks, where prompts have no names: prompt_prefixes.h). */
+/* Queue of free cache blocks in the order of their reuse: blocks freed first are reused first, and
+ * of one sequence its last blocks first. Until then a preempted sequence may find its tokens in
+ * them again (vLLM's queue of free blocks, for prompts without hashes: prompt_prefixes.h). */
 #include <glib.h>
 #include <stdint.h>
 
-#define RH_FREED_NOBODY (-1) /* whose blocks nobody asks for again */
+#define RH_FREED_NOBODY (-1) /* sequence number for blocks that are never found again */
 
 typedef struct RhFreeQueue RhFreeQueue;
 
@@ -13,11 +13,13 @@ RhFreeQueue *rh_free_queue_new(void);
 void rh_free_queue_free(RhFreeQueue *freed);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFreeQueue, rh_free_queue_free)
 
-/* They are let go now. */
+/* Appends the blocks of a sequence. */
 void rh_free_queue_put(RhFreeQueue *freed, int32_t sequence, int32_t blocks);
-/* So many blocks of the cache are free: others are in use again. */
+/* Removes blocks from the front until `left` blocks are free. */
 void rh_free_queue_shrink(RhFreeQueue *freed, int64_t left);
-/* Of a sequence, from its first block on. */
+/* Returns the number of free blocks that still hold the sequence's tokens, from its first block
+ * on. */
 int32_t rh_free_queue_blocks(const RhFreeQueue *freed, int32_t sequence);
-/* The first `blocks` of them are in use again, and the others are nobody's. */
+/* Removes the first `blocks` of them for reuse by the sequence; the others stay free but are no
+ * longer found. */
 void rh_free_queue_take(RhFreeQueue *freed, int32_t sequence, int32_t blocks);

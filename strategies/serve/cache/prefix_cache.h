@@ -1,34 +1,36 @@
 #pragma once
-/* The cache's memory of prompts: units (prompt_prefixes.h) that sequences hold together, and units that nobody
- * holds any more, kept until their blocks are wanted; the one held least lately goes first, and of those
- * let go together the last of the prompt (vLLM's queue of free blocks and SGLang's radix tree do the
- * same). */
+/* Prefix cache: units of prompts (prompt_prefixes.h), shared by sequences and reference-counted.
+ * Units without a holder stay until their blocks are needed; eviction is least recently used first
+ * and, for units released together, the end of the prompt first (as vLLM's queue of free blocks and
+ * SGLang's radix tree do). */
 #include "strategies/serve/cache/cache_tiers.h"
 #include "strategies/serve/cache/prompt_prefixes.h"
 
 typedef struct RhPrefixCache RhPrefixCache;
 
-/* Borrows both. What is forgotten goes to `tiers`; NULL: nowhere. Each of the groups of attention finds what its own
- * requests left alone; they get the requests in turn (assumed). */
+/* Returns an empty cache, which borrows both. Evicted units go to `tiers`; NULL: they are
+ * dropped. Each attention group finds only units of its own requests, which are dealt out in
+ * turn (assumed). */
 RhPrefixCache *rh_prefix_cache_new(const RhPromptPrefixes *prompts, int32_t groups,
                                    RhCacheTiers *tiers);
 void rh_prefix_cache_free(RhPrefixCache *prefixes);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPrefixCache, rh_prefix_cache_free)
 
-/* A unit's name in the cache of the request's group. */
+/* Returns a unit's name in the cache of the request's attention group. */
 uint64_t rh_prefix_cache_name(const RhPrefixCache *prefixes, int32_t request, int32_t unit);
-/* Of the first `most` units of a request, those that are here from the first one on, as `units`; *idle: how
- * many of them nobody holds. They are there until the version is another. */
+/* Gets the cached units at the beginning of a request's prompt, at most `most`; *idle: number of
+ * them without a holder. They stay valid until the version changes. */
 void rh_prefix_cache_find(const RhPrefixCache *prefixes, int32_t request, int32_t most,
                           GPtrArray *units, int32_t *idle);
-/* One more holder of the first `count` of units that were found. */
+/* Adds a holder to the first `count` of the units found. */
 void rh_prefix_cache_hold(RhPrefixCache *prefixes, const GPtrArray *units, int32_t count);
-/* The same of one that was read; it comes in when it is not here, and is appended to `units`. True: somebody
- * held it already. It leaves its tier. */
+/* Adds a holder to a unit that was computed, inserts it if it is not cached, removes it from its
+ * tier, and appends it to `units`. Returns whether it had a holder before. */
 bool rh_prefix_cache_add(RhPrefixCache *prefixes, int32_t request, int32_t unit, GPtrArray *units);
-/* One holder less of all `units`, which are then none. Returns how many nobody holds now. */
+/* Removes a holder from all `units` and empties the array. Returns the number of units that have no
+ * holder now. */
 int32_t rh_prefix_cache_release(RhPrefixCache *prefixes, GPtrArray *units);
-/* Forgets units that nobody holds until so many are left. */
+/* Evicts units without holders until `left` of them remain. */
 void rh_prefix_cache_shrink(RhPrefixCache *prefixes, int64_t left);
-/* Another number whenever what rh_prefix_cache_find() says may be another. */
+/* Returns a version number that changes whenever results of rh_prefix_cache_find() may change. */
 int64_t rh_prefix_cache_version(const RhPrefixCache *prefixes);

@@ -1,12 +1,12 @@
 #pragma once
-/* What an iteration of a server takes: one pass over the model for a batch of prompts, parts of
- * prompts, and one token each of sequences that are being continued.
+/* Time of an iteration of a server: one pass of the model over a batch of prompts, chunks of
+ * prompts, and one token of each decoded sequence.
  *
  *   T = tokens(n) + logits(r) + sum of chunks + decode(b, contexts) + host
  *
- * from the kernels of operators (RH_PASS_PREFILL, RH_PASS_DECODE) on one rank, and what tensor ranks
- * exchange. What is done to every token alike depends on their number; attention on whose tokens they
- * are. All parts are remembered, so that an iteration costs a few look-ups. Formulas:
+ * from the kernels of operators (RH_PASS_PREFILL, RH_PASS_DECODE) on one rank and the exchanges of
+ * tensor ranks. Attention depends on the sequences; everything else depends only on the number of
+ * tokens. All terms are cached, so that an iteration costs a few look-ups. Formulas:
  * docs/theory/serving.md. */
 #include <stdint.h>
 
@@ -19,85 +19,90 @@
 #include "workloads/model.h"
 #include "workloads/recipe.h"
 
-/* What is served, on what, by what: borrowed pointers that outlive it. `platform` is as described; the
- * server's profile is laid over a copy. */
+/* Model, platform and server of a service: borrowed pointers, which must outlive it. `platform` is
+ * without the server's profile, which is applied to a copy. */
 typedef struct {
     const RhModel *model;
     const RhRecipe *recipe; /* of weights and linear layers */
     const RhPlatform *platform;
     const RhServer *server;
-    const RhExpertLoad *load; /* how evenly experts are asked; NULL: balanced */
+    const RhExpertLoad *load; /* distribution of tokens over experts; NULL: balanced */
 } RhServing;
 
 typedef struct RhIterations RhIterations;
 
-/* Tokens of one prompt, behind `cached` ones that are in the cache. */
+/* A chunk of a prompt: `tokens` tokens after `cached` ones that are in the cache. */
 typedef struct {
     int32_t cached, tokens;
 } RhChunk;
 
-/* A batch. `contexts`: of the sequences that are continued, all cached tokens together, the new ones
- * among them. */
+/* The batch of an iteration. */
 typedef struct {
-    int32_t decodes;
-    int64_t contexts;
+    int32_t decodes;  /* number of decoded sequences */
+    int64_t contexts; /* sum of their cached tokens, new ones included */
     const RhChunk *chunks;
     int32_t chunks_count;
-    int32_t ended; /* of the chunks, those that end their prompt: each gives a token */
+    int32_t ended; /* number of chunks that end their prompt, each of which yields a token */
 } RhBatch;
 
-/* Iterations that differ by their contexts alone, each sequence one token longer each time: the j-th
- * takes first_s + j growth_s, for j < steps. */
+/* Run of decode iterations in which every sequence grows by one token each time: iteration j takes
+ * first_s + j growth_s, for j < steps. */
 typedef struct {
     double first_s, growth_s;
     int32_t steps;
 } RhDecodeRun;
 
-/* RH_ERROR_USAGE: the pool cannot be on this platform, or cuts what does not divide. */
+/* Returns the iterations of a pool; the caller frees them. RH_ERROR_USAGE: the pool does not fit
+ * the platform, or divides the model unevenly. */
 RhIterations *rh_iterations_new(const RhServing *serving, const RhPool *pool, GError **error);
 void rh_iterations_free(RhIterations *iterations);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhIterations, rh_iterations_free)
 
+/* Returns the seconds of an iteration. */
 double rh_iteration_s(RhIterations *it, const RhBatch *batch);
-/* Of `decodes` sequences with so many cached tokens together. At least one step. */
+/* Returns a run of decode iterations, with at least one step, for `decodes` sequences with
+ * `contexts` cached tokens in total. */
 RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts);
-/* What ranks of a server send each other in an iteration, in the order of its layers' kinds; but for sums by
- * the server's own kernels inside a node. */
+/* A collective between the ranks of a server. */
 typedef struct {
     RhOp op;
-    bool experts; /* over all ranks that share them; else over the tensor ranks */
-    double bytes; /* as a program's collective has them */
+    bool experts; /* over all ranks that share the experts; else over the tensor ranks */
+    double bytes; /* as of a collective of a program */
 } RhServedExchange;
-/* Of one that reads and continues so many tokens of its fullest group, `sequences` of which get one: appended to
- * `out`. */
+/* Appends the exchanges (RhServedExchange) of an iteration to `out`, by kind of layer, without sums
+ * by the server's own kernels inside a node. `tokens`: tokens of the largest attention group;
+ * `sequences`: number of them that get logits. */
 void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences, GArray *out);
-/* Seconds of all of these, of the server's own kernels, and of handing on from stage to stage. */
+/* Returns the seconds of all these exchanges, of the server's own kernels, and of messages between
+ * stages. */
 double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequences);
-/* Of the stream between layers, of so many tokens. */
+/* Returns the bytes of the hidden states of `tokens` tokens. */
 double rh_iteration_hidden_bytes(const RhIterations *it, int32_t tokens);
-/* What a stage of so many tokens hands on to the next: besides, as numbers (RH_CHOSEN_KEY_BYTES), which keys were chosen, where layers look
- * at those of one before them; of every context as though there were more to choose from. */
+/* Returns the bytes that a stage sends to the next for `tokens` tokens: hidden states and, if later
+ * layers reuse the key selection of a layer before, the selected indices (RH_CHOSEN_KEY_BYTES
+ * each), counted as for contexts longer than the selection. */
 double rh_iteration_handed_bytes(const RhIterations *it, int32_t tokens);
-/* What it takes, alone. */
+/* Returns the seconds of an exchange without contention. */
 double rh_served_exchange_s(RhIterations *it, const RhServedExchange *exchange);
 
-/* Of the kernels of iterations: seconds of all, of those whose shapes the device's tables and constants do not hold, and
- * of experts of which there is no table. */
+/* Sums over the kernels of iterations: seconds of all, of experts without a measured table, and of
+ * kernels outside of the calibrated ranges. */
 typedef struct {
     double kernels_s, untabled_s;
     RhExtrapolation beyond[RH_CALIBRATED_RANGE_LAST];
 } RhIterationKernels;
-/* Adds those of a batch, so many times. */
+/* Adds the kernels of a batch `times` times. */
 void rh_iteration_add_kernels(RhIterations *it, const RhBatch *batch, double times,
                               RhIterationKernels *sums);
 
 const RhPool *rh_iterations_pool(const RhIterations *it);
-/* One rank: bytes of weights; of keys and values of one token; and for a sequence however long (states
- * of linear mixers). */
+/* Return bytes on one rank: of weights; of keys and values of one token; of a sequence regardless
+ * of its length (states of linear mixers); and of weights that are streamed from host memory or
+ * drives. */
 double rh_iterations_weight_bytes(const RhIterations *it);
 double rh_iterations_token_bytes(const RhIterations *it);
 double rh_iterations_sequence_bytes(const RhIterations *it);
-double rh_iterations_streamed_bytes(const RhIterations *it); /* weights that lie elsewhere */
-/* To bring the weights that stay to the GPUs, from drives where there are some. */
+double rh_iterations_streamed_bytes(const RhIterations *it);
+/* Returns the seconds to load the resident weights to the GPUs, from drives if the node has any. */
 double rh_iterations_weights_s(const RhIterations *it);
 const RhPlatform *rh_iterations_platform(const RhIterations *it); /* with the server's profile */

@@ -1,5 +1,5 @@
 #pragma once
-/* What iterations of a pool are told from. Private to iteration*.c. */
+/* Members of RhIterations. Private to iteration*.c. */
 #include "strategies/serve/iteration/iteration.h"
 #include "workloads/ops.h"
 
@@ -11,29 +11,30 @@ struct RhIterations {
     RhShard shard;
     RhRecipe recipe; /* the shard's: nothing is kept for a backward pass */
     bool casts_inside;
-    /* sums over tensor ranks of at most so many make norms too; below 0: none does */
+    /* Maximum bytes of sums over tensor ranks that include the norm; negative: none does. */
     double norms_bytes;
     int32_t layers[RH_LAYER_KINDS_MAX];
-    GArray *tokens_s;    /* double by tokens; NaN: not asked yet */
-    GArray *exchanges_s; /* of these, what ranks exchange */
-    GArray *logits_s;    /* by sequences */
-    GPtrArray *decode_s; /* by sequences: NODES doubles; NULL */
-    GHashTable
-        *passes_s; /* double by sequences << 32 | tokens of each: of a model that is asked once */
+    GArray *tokens_s;    /* double by number of tokens; NaN: not computed yet */
+    GArray *exchanges_s; /* part of tokens_s: exchanges of ranks */
+    GArray *logits_s;    /* double by number of sequences */
+    GPtrArray *decode_s; /* by number of sequences: NODES doubles, or NULL */
+    /* double by sequences << 32 | tokens of each, for models without tokens to decode. */
+    GHashTable *passes_s;
     bool makes_tokens;
-    GArray *kernels;             /* RhKernel: work space */
-    RhIterationKernels *watched; /* where kernels are added that are timed; NULL: nowhere */
+    GArray *kernels;             /* RhKernel: buffer */
+    RhIterationKernels *watched; /* sums to which timed kernels are added; NULL: none */
     double watched_times;
     double weight_bytes, token_bytes, sequence_bytes;
-    double streamed_bytes, stream_s; /* of a rank, in an iteration; 0: weights stay */
+    double streamed_bytes, stream_s; /* of a rank, in an iteration; 0: no streamed weights */
 };
 
 /* --- iteration_exchange.c --- */
 
-/* Of so many tokens of a prompt, behind `cached` ones. */
+/* Returns the shard of a chunk: `tokens` tokens of a prompt after `cached` ones. */
 RhShard rh_iteration_prompt_shard(const RhIterations *it, int32_t tokens, int32_t cached);
-/* Where experts lie on some of the ranks, each rank gives its own part of the tokens to them. */
+/* Returns the shard of one rank's part of the tokens, which it sends to spread experts. */
 RhShard rh_iteration_experts_shard(const RhShard *shard);
-/* Seconds that the ranks exchange for the shard's tokens; and to gather the logits of so many sequences. */
+/* Return the seconds of the exchanges for the shard's tokens, and of gathering the logits of
+ * `sequences` sequences. */
 double rh_iteration_shard_exchanges_s(RhIterations *it, const RhShard *shard);
 double rh_iteration_gather_s(const RhIterations *it, int32_t sequences);

@@ -1,11 +1,12 @@
 #pragma once
-/* What the ranks of a server on several nodes put on the links between these.
+/* Inter-node traffic of a server whose ranks are on several nodes.
  *
- * An iteration is told as RH_WIRE_PARTS like parts, each of them work of its ranks and then flows between GPUs of
- * different nodes: those of the steps of its collectives, as the algorithms have them that its time was reckoned by,
- * a part of an all-to-all having a part of its rounds. Alone on their links the flows take no longer than the
- * exchanges were reckoned to take, so that the parts sum to the iteration. What a collective moves inside nodes, and
- * latencies, are with the work. docs/theory/serving.md, "On one fabric with caches". */
+ * An iteration is divided into RH_WIRE_PARTS equal parts, each of which is work of its ranks
+ * followed by flows between GPUs of different nodes: those of the steps of its collectives,
+ * under the algorithms by which the iteration was timed; a part of an all-to-all has a part of
+ * its rounds. Without contention the flows take no longer than the timed exchanges, so that the
+ * parts sum to the iteration. Transfers inside nodes and latencies count as work.
+ * docs/theory/serving.md, "On one fabric with caches". */
 #include "strategies/serve/iteration/iteration.h"
 
 #define RH_WIRE_PARTS 8
@@ -17,21 +18,23 @@ typedef struct {
     double bytes;
 } RhReplicaFlow;
 
-/* Of the server whose first rank is on this GPU; NULL: all of its ranks are on one node. Borrows the iterations. */
+/* Returns the traffic of the server whose first rank is on this GPU; NULL: all of its ranks are on
+ * one node. Borrows the iterations; the caller frees it. */
 RhReplicaTraffic *rh_replica_traffic_new(RhIterations *it, int32_t first_gpu);
 void rh_replica_traffic_free(RhReplicaTraffic *wires);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhReplicaTraffic, rh_replica_traffic_free)
 
-/* RhReplicaFlow of zero bytes: every way that its flows take. Borrowed. */
+/* Returns all pairs of GPUs between which its flows go, as RhReplicaFlow of zero bytes.
+ * Borrowed. */
 const GArray *rh_replica_traffic_ways(const RhReplicaTraffic *wires);
-/* Is this one of the links on these ways, and can it hold them up? */
+/* Is this link on a route of its flows, and can it be a bottleneck? */
 bool rh_replica_traffic_cross(const RhReplicaTraffic *wires, RhLink link);
-/* Is such a link on ways of both? Those between switches that carry all that the NICs below send are none. */
+/* Do two replicas share a link that can be a bottleneck (non-oversubscribed uplinks excluded)? */
 bool rh_replica_traffic_meet(const RhReplicaTraffic *a, const RhReplicaTraffic *b);
-/* Seconds that each part's flows take, alone, in an iteration that lasts so long and goes through so many tokens, of
- * which `sequences` get a logit (of all its groups): appended flows of `part` are these times of its bytes. */
+/* Gets the seconds of each part's flows without contention, in an iteration of iteration_s seconds
+ * and `tokens` tokens, with logits for `sequences` sequences (sums over attention groups). */
 void rh_replica_traffic_alone(RhReplicaTraffic *wires, double iteration_s, int32_t tokens,
                               int32_t sequences, double alone_s[RH_WIRE_PARTS]);
-/* Appends RhReplicaFlow: of that iteration's part. */
+/* Appends the flows (RhReplicaFlow) of a part of that iteration. */
 void rh_replica_traffic_list(RhReplicaTraffic *wires, double iteration_s, int32_t tokens,
                              int32_t sequences, int32_t part, GArray *flows);

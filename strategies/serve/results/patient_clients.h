@@ -1,10 +1,11 @@
 #pragma once
-/* What would become of a service's requests if no client gave up. */
+/* Overload test with clients that never give up. */
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
 
-/* Clients that give up keep a queue short that would grow without end. So where some do, in an open loop without failures,
- * the requests are played again with clients that wait: `overloaded` of the metrics is whether the service is then. The
- * metrics are as they were where nobody gives up, and where the client's time for the run is up. */
+/* Sets `overloaded` of the metrics from a second run with patient clients, because clients that
+ * give up keep a queue short that would grow without bound. Applies to open loops without failures
+ * in which clients gave up; otherwise, or if the client's time limit has passed, the metrics stay
+ * unchanged. */
 void rh_service_judge_patient(RhServiceMetrics *metrics, RhService *service,
                               const RhRequests *requests, const RhClient *client);

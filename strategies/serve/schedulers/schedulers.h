@@ -1,6 +1,6 @@
 #pragma once
-/* The table of schedulers: the name of each row, the RhScheduler rh_scheduler_NAME that its file here defines. A new
- * one is its file and a line here. */
+/* The table of schedulers: the name of each row, the RhScheduler rh_scheduler_NAME that its file
+ * here defines. A new one is its file and a line here. */
 #include "strategies/serve/scheduler.h"
 
 #define RH_SCHEDULERS(ROW)                                                                         \
@@ -17,8 +17,10 @@ RH_SCHEDULERS(RH_SCHEDULER_ROW)
 
 /* --- What several do --- */
 
-/* Chunks of prompts for so many tokens, first of those that are in, then of those that wait; a prompt
- * that does not fit is cut where `cuts`, or waits for an iteration of its own. Returns the tokens. */
+/* Adds chunks of prompts for at most `budget` tokens, first of admitted sequences, then of waiting
+ * ones. A prompt that does not fit is divided if `cuts`, else it waits for an iteration of its own.
+ * Returns the number of tokens. */
 int32_t rh_scheduler_read_prompts(RhReplica *replica, int32_t budget, bool cuts);
-/* All that run have a token, prompts have what the budget leaves, cut where it ends. */
+/* Plans an iteration that decodes all running sequences and gives the rest of the token budget to
+ * prompts, dividing the last one. */
 bool rh_scheduler_plan_mixed(RhReplica *replica);
