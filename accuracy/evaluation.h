@@ -1,45 +1,47 @@
 #pragma once
-/* A table of measured runs, each beside its prediction, and what may be said of them together.
+/* Table of measured runs beside their predictions, with statistics over them.
  *
- * Plain data, filled by validate/cases/cases.h. A run has a time, or ran out of memory. Runs that could
- * not be said keep the reason in `skipped` and count in no figure but skipped_count; runs that are
- * no measurement of their own (`standing` other than MEASURED) and runs that a constant was fitted
- * to are told apart by part. */
+ * Plain data, filled by validate/cases/cases.h. A run has a time, or ran out of memory. Runs that
+ * could not be expressed keep the reason in `skipped` and count only in skipped_count. Runs that
+ * are not measurements (`standing` other than MEASURED) and runs that a constant was fitted to are
+ * reported separately. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "accuracy/error_statistics.h"
 
-/* `skipped` of a row that time was up before. */
+/* Value of `skipped` for rows that were not reached before the timeout. */
 #define RH_JUDGED_LATE "time was up before it was predicted"
 
 typedef enum {
     RH_STANDING_MEASURED,
-    RH_STANDING_RECALLED, /* typed from memory by whoever made the table */
+    RH_STANDING_RECALLED, /* recalled from memory by the author of the table */
     RH_STANDING_COMPUTED, /* another predictor's output */
     RH_STANDING_LAST,
 } RhProvenance;
 
-/* What tells of a job how far off its prediction may be, and how surely its memory suffices. */
+/* Properties of a job that determine its error bar and its odds of running out of memory. */
 typedef struct {
-    const char *stack;      /* interned, as all of these; NULL: not known */
-    const char *holds_as;   /* the stack that it holds as much as; NULL: itself */
-    const char *generation; /* of the device, "hopper" */
-    const char *kind;       /* of the model: dense, mixture, hybrid */
-    const char *device;     /* of that generation */
-    const char *dtype;      /* of the linear layers: what the peak of an MFU is of */
-    const char *kernels;    /* that decide what is kept: "flash attention, fused norms" */
+    const char *stack;      /* interned, as all strings here; NULL: unknown */
+    const char *holds_as;   /* the stack with the same memory use; NULL: itself */
+    const char *generation; /* generation of the device, "hopper" */
+    const char *kind;       /* kind of model: dense, mixture, hybrid */
+    const char *device;     /* device of that generation */
+    const char *dtype;      /* format of the linear layers, to which the peak of an MFU refers */
+    /* kernels that determine which activations are kept: "flash attention, fused norms" */
+    const char *kernels;
     int32_t gpus;
-    int64_t tokens; /* of a sample */
-    double params;  /* of the model */
+    int64_t tokens; /* tokens per sample */
+    double params;  /* parameters of the model */
     bool adapters;  /* LoRA: frozen weights have no gradients */
-    bool assumed;   /* no run on the device was judged: its kernels are its generation's */
-    /* of a service (its stack: the scheduler): prompts and tokens on pools of their own */
+    /* no run on this device was evaluated: the kernels of its generation are assumed */
+    bool assumed;
+    /* services (whose stack is the scheduler): separate pools for prompts and tokens */
     bool apart;
-    bool starved; /* of a service: its cache was full, and requests were put out */
+    bool starved; /* services: the KV cache was full, and requests were preempted */
 } RhEvidenceKey;
-/* The stack whose runs tell of its memory. */
+/* Returns the stack whose runs determine the odds of memory. */
 static inline const char *rh_evidence_key_holder(const RhEvidenceKey *like)
 {
     return like->holds_as ? like->holds_as : like->stack;
@@ -47,37 +49,41 @@ static inline const char *rh_evidence_key_holder(const RhEvidenceKey *like)
 
 typedef struct {
     char *id;                            /* owned: "FILE:LINE" */
-    int32_t line;                        /* of the file */
-    const char *source, *model, *device; /* interned, as the file says */
-    const char *table;                   /* interned: the source, all its versions together */
-    const char *family;                  /* interned: the model's; NULL when skipped */
+    int32_t line;                        /* line of the file */
+    const char *source, *model, *device; /* interned, as in the file */
+    const char *table;                   /* interned: the source, for all its versions */
+    const char *family;                  /* interned: family of the model; NULL when skipped */
     const char *strategy;                /* interned: the layout */
     const char *stack;                   /* interned, or a server; NULL when skipped */
-    const char *platform;                /* interned; NULL when skipped, or where it is none */
-    const char *rivals; /* interned: rows of the same text ran the same job, by other layouts; NULL:
-                           there are none */
+    const char *platform;                /* interned; NULL when skipped or without a platform */
+    /* interned: id shared by rows of one job in different layouts; NULL: none */
+    const char *rivals;
     const char *
-        group; /* interned: what is served on what, "tpot mixture hopper"; NULL: of no such group */
-    const char *metric; /* static: what was measured, "ttft"; NULL: the time of a step */
+        /* interned: metric, model and device generation of a service, "tpot mixture hopper"; NULL:
+         * none */
+        group;
+    const char *metric; /* static: measured metric, "ttft"; NULL: step time */
     RhProvenance standing;
-    bool fitted;                    /* a constant was fitted to this very row */
+    bool fitted;                    /* a constant was fitted to this row */
     bool failed;                    /* ran out of memory; then measured_s is 0 */
-    double measured_s, predicted_s; /* of a step, or of the metric (throughput: tokens a
-                                           second); predicted 0: none */
-    double measured_mfu_frac;       /* of a step: the model's arithmetic over the peak; 0: none */
-    double peak_bytes, capacity_bytes; /* predicted, and of the device; 0: none */
+    /* step time or metric (throughput: tokens per second); predicted 0: none */
+    double measured_s, predicted_s;
+    double measured_mfu_frac;       /* steps: model FLOPs over the peak; 0: none */
+    double peak_bytes, capacity_bytes; /* predicted peak, and capacity of the device; 0: none */
     double measured_peak_bytes;        /* 0: none */
-    double counted_peak_bytes; /* predicted of what the measured peak counts; 0: all of it */
+    /* predicted part of the peak that the measurement covers; 0: all of it */
+    double counted_peak_bytes;
     RhEvidenceKey like;
-    double bar_frac; /* its error bar, were there no run of its own table; 0: none */
-    double took_s;   /* processor time of predicting it; not reproducible, so in no report */
-    char *stands_in; /* owned: what of the run is said by the nearest there is; NULL: nothing */
-    char *skipped;   /* owned: why it was not predicted; NULL */
+    double bar_frac; /* leave-one-table-out error bar; 0: none */
+    double took_s;   /* processor time of the prediction; not reproducible, so in no report */
+    /* owned: properties of the run replaced by the nearest supported ones; NULL: none */
+    char *stands_in;
+    char *skipped;   /* owned: reason why it was not predicted, or NULL */
 } RhEvaluatedRun;
 
 typedef struct {
     char *file;       /* owned */
-    bool shipped;     /* the tree's own rows, of more than one file */
+    bool shipped;     /* the rows of this repository, from several files */
     GArray *rows;     /* RhEvaluatedRun, in the order of the file */
     GPtrArray *notes; /* owned texts */
 } RhEvaluation;
@@ -86,7 +92,7 @@ RhEvaluation *rh_evaluation_new(const char *file);
 void rh_evaluation_free(RhEvaluation *judged);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhEvaluation, rh_evaluation_free)
 
-/* Nobody knows whether it can be said. */
+/* Returns whether the row was not reached before the timeout. */
 static inline bool rh_evaluation_late(const RhEvaluatedRun *row)
 {
     return g_strcmp0(row->skipped, RH_JUDGED_LATE) == 0;
@@ -95,7 +101,7 @@ static inline bool rh_evaluation_fits(const RhEvaluatedRun *row)
 {
     return row->peak_bytes <= row->capacity_bytes;
 }
-/* What was predicted of what a measured peak counts. */
+/* Returns the predicted peak of the memory that a measured peak covers. */
 static inline double rh_evaluation_peak_bytes(const RhEvaluatedRun *row)
 {
     return row->counted_peak_bytes > 0 ? row->counted_peak_bytes : row->peak_bytes;
@@ -106,9 +112,10 @@ static inline double rh_evaluation_error_frac(const RhEvaluatedRun *row)
 }
 
 typedef enum {
-    RH_JUDGED_BY_PART, /* measured and not fitted to; fitted to; said exactly or by a stand-in ... */
+    RH_JUDGED_BY_PART, /* measured and not fitted; fitted; exact or with a stand-in ... */
     RH_JUDGED_BY_METRIC,
-    RH_JUDGED_BY_EVIDENCE, /* of a service: the metric, and whether a constant was fitted to rows of its kind */
+    /* services: the metric, and whether a constant was fitted to such rows */
+    RH_JUDGED_BY_EVIDENCE,
     RH_JUDGED_BY_GROUP,
     RH_JUDGED_BY_TABLE,
     RH_JUDGED_BY_SOURCE,
@@ -120,21 +127,24 @@ typedef enum {
 const char *rh_evaluation_by_name(RhEvaluationGroup by);
 
 typedef struct {
-    const char *name;          /* of the group; borrowed */
-    RhErrorStatistics figures; /* of rows with a time; worst: index in RhEvaluation.rows, or -1 */
+    const char *name;          /* name of the group; borrowed */
+    RhErrorStatistics figures; /* rows with a time; worst: index in RhEvaluation.rows, or -1 */
     int32_t skipped_count;
-    double kendall_tau, regret_frac, regret_worst_frac; /* means over groups of rivals; NAN: none */
-    int32_t rivals_count;                               /* such groups */
+    /* means over sets of rival layouts; NAN: none */
+    double kendall_tau, regret_frac, regret_worst_frac;
+    int32_t rivals_count;                               /* number of these sets */
     int32_t ran_and_fits, ran_but_refused, failed_and_refused, failed_but_fits;
-    RhErrorStatistics peaks;            /* of rows with a measured peak of memory; worst as above */
-    int32_t within_count, barred_count; /* steps within their error bar, of those that have one */
-    double oom_auc; /* chance that a run that failed has a larger predicted share of its memory than
-                       one that ran; NAN without both */
+    RhErrorStatistics peaks;            /* rows with a measured memory peak; worst as above */
+    int32_t within_count, barred_count; /* steps within their error bar, and steps that have one */
+    /* probability that a failed run has a larger predicted fraction of its memory than a run that
+     * succeeded; NAN without both */
+    double oom_auc;
 } RhEvaluationFigures;
 
-/* Rows that count as measurements; of a group's rows alone where `by` is given (else LAST, and `name`
- * is ignored). Rivals: at least four rows with a time. */
+/* Computes the statistics of rows that count as measurements, of group `name` only, or of all with
+ * `by` LAST. A set of rivals needs at least four rows with a time. */
 RhEvaluationFigures rh_evaluation_figures(const RhEvaluation *judged, RhEvaluationGroup by,
                                           const char *name);
-/* Names of the groups in order of first appearance, NULL-ended; caller g_frees the array alone. */
+/* Returns the names of the groups in order of first appearance, NULL-terminated; caller g_frees the
+ * array alone. */
 const char **rh_evaluation_groups(const RhEvaluation *judged, RhEvaluationGroup by);

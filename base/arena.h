@@ -1,5 +1,6 @@
 #pragma once
-/* Memory for many small things that end together: one behind another in blocks, with no book kept of each.
+/* Arena allocator for many small objects of one lifetime, placed one after another in blocks
+ * without a record of each.
  *
  *     g_autoptr(RhArena) arena = rh_arena_new();
  *     Point *p = rh_arena_take(arena, sizeof *p); */
@@ -7,12 +8,12 @@
 
 typedef struct RhArena RhArena;
 RhArena *rh_arena_new(void);
-/* Ends all that was taken. */
+/* Frees the arena and all memory taken from it. */
 void rh_arena_free(RhArena *arena);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhArena, rh_arena_free)
-/* So many bytes, all 0, where any type may be; they stand until the arena is cleared or freed. */
+/* Returns zeroed memory, aligned for any type and valid until the arena is cleared or freed. */
 void *rh_arena_take(RhArena *arena, gsize bytes);
-/* Ends all that was taken; the arena can be taken from again. */
+/* Frees all memory taken from the arena, which can be used again. */
 void rh_arena_clear(RhArena *arena);
-/* A copy of `bytes` at `from`. */
+/* Returns a copy of the `bytes` bytes at `from`. */
 void *rh_arena_copy(RhArena *arena, const void *from, gsize bytes);

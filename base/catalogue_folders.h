@@ -1,26 +1,28 @@
 #pragma once
-/* Where the catalogues lie: $REHEARSE_DATA, beside an installed program (../share/rehearse), the
- * source tree it was built from, or where it was to be installed; the first that is there. */
+/* Finds the catalogues: in $REHEARSE_DATA, beside an installed program (../share/rehearse), in the
+ * source tree it was built from, or where it was to be installed; the first that exists. */
 #include <glib.h>
 
-/* A folder that holds platforms/data and workloads/data. Borrowed, for ever; there or not. */
+/* Returns the folder that holds platforms/data and workloads/data. Borrowed, never freed; it need
+ * not exist. */
 const char *rh_data_dir(void);
 
-/* A folder of the catalogues with files NAME.json, and what is read from them, each once and for ever.
- * Statically initialised with the first three; the rest is zero. */
+/* A folder of the catalogues with files NAME.json, and a cache of the objects read from them, which
+ * are never freed. Initialise the first three members statically; the rest is zero. */
 typedef struct {
-    const char *noun;                                /* of one of them, in errors: "stack" */
+    const char *noun;                                /* kind of object, for errors: "stack" */
     const char *folder;                              /* below rh_data_dir(): "strategies/stacks" */
-    void *(*load)(const char *name, GError **error); /* NULL: only names are asked for */
+    void *(*load)(const char *name, GError **error); /* NULL if only names are used */
     GMutex lock;
     const char *const *names;
-    GHashTable *read; /* interned name -> thing */
+    GHashTable *read; /* interned name -> object */
 } RhDataShelf;
-/* Names of its files, sorted, interned, NULL-ended, for ever; none where there is no such folder. */
+/* Returns the names of the folder's files, sorted, interned, NULL-terminated, never freed; an empty
+ * list when there is no such folder. */
 const char *const *rh_data_shelf_names(RhDataShelf *shelf);
-/* Where the file of that name is, or would be. Caller frees. */
+/* Returns the path of the file of that name, which need not exist. Caller frees. */
 char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name);
-/* The thing of that name, by `load` where it is asked for first (which may ask the shelf for others that
- * this one derives from). Borrowed, for ever. RH_ERROR_USAGE: no such name; else what `load` says; a file
- * that derives from itself is RH_ERROR_INPUT. */
+/* Returns the object of that name, loaded at its first use (`load` may request others that it
+ * derives from). Borrowed, never freed. RH_ERROR_USAGE for an unknown name, RH_ERROR_INPUT for a
+ * file that derives from itself, and the errors of `load`. */
 const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name, GError **error);

@@ -1,12 +1,12 @@
 #pragma once
-/* Runs another program and waits for it. It and what it starts end when we do, whatever ends us
- * (base/cleanup_supervisor.h), and after its time. */
+/* Runs another program and waits for it. The program and its children are ended at the timeout, and
+ * whenever this process ends (base/cleanup_supervisor.h). */
 #include <glib.h>
 #include <stdbool.h>
 
-/* `argv`: NULL-ended, its first word looked for on the path. *out and *err: what it said on its two
- * streams, owned; with `out` NULL the first goes nowhere, with `err` NULL the second to our own.
- * *status: as of waitpid(). RH_ERROR_IO when it could not be started; RH_ERROR_NO_ANSWER when it
- * was ended after `timeout_s` (0: never). */
+/* Runs argv (NULL-terminated, argv[0] searched on the path). *out and *err receive its standard
+ * output and error, owned; a NULL `out` discards the output, a NULL `err` passes the error through.
+ * *status is as of waitpid(). RH_ERROR_IO when it cannot be started; RH_ERROR_NO_ANSWER when it was
+ * ended after `timeout_s` (0: no limit). */
 bool rh_child_run(const char *const *argv, double timeout_s, char **out, char **err, int *status,
                   GError **error);

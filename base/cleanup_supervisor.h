@@ -1,8 +1,8 @@
 #pragma once
-/* What must not outlive us: programs that we started, files and folders of the moment.
+/* Ends child programs and removes temporary files when this process ends.
  *
- * A second process of ours, the warden, learns of each and waits for our end. However that comes
- * about, by a signal that cannot be caught too, it ends those programs and removes those files.
+ * A second process, the supervisor, is told of each and waits for the end of this one. Whatever the
+ * cause, including signals that cannot be caught, it ends those programs and removes those files.
  *
  *     g_autofree char *path = rh_temp_file("rehearse-lab-XXXXXX", &error);
  *     ...
@@ -11,19 +11,19 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* An empty file, or a folder, in the system's place for such; watched. Caller frees the name.
- * RH_ERROR_IO. */
+/* Create an empty file or folder in the system's temporary folder and register it for removal.
+ * Caller frees the name. RH_ERROR_IO. */
 char *rh_temp_file(const char *pattern, GError **error);
 char *rh_temp_folder(const char *pattern, GError **error);
-/* Removes it, a folder with all that is in it, and forgets it. NULL is fine. */
+/* Removes the file, or the folder with its contents, and unregisters it. NULL is fine. */
 void rh_temp_remove(const char *path);
 
-/* The process group of a program, from its start to its end. Safe between fork and exec, once
- * rh_supervisor_begin() was called before the fork. */
+/* Register a program's process group at its start and unregister it at its end. Safe between fork
+ * and exec once rh_supervisor_begin() was called before the fork. */
 void rh_supervisor_begin(void);
 void rh_supervisor_watch(pid_t group);
 void rh_supervisor_forget(pid_t group);
-/* Ends the processes of a group: asks them to, and after two seconds no longer asks. */
+/* Sends SIGTERM to the process group, and SIGKILL after 2 s. */
 void rh_supervisor_end_group(pid_t group);
-/* At the end of the program: the warden goes first. */
+/* Ends the supervisor, at the end of the program. */
 void rh_supervisor_end(void);

@@ -1,6 +1,7 @@
 #pragma once
-/* A result is a tree of named terms. Ranking, text, JSON and `explain` read this one tree, so they
- * cannot disagree. The children of a term sum to it (rh_cost_check), unless it has none. */
+/* Cost tree: a result as a tree of named terms. Ranking, text, JSON and `explain` read this one
+ * tree, so they cannot disagree. The children of a term sum to it (rh_cost_check), unless it has
+ * none. */
 #include <glib.h>
 #include <stdbool.h>
 
@@ -23,10 +24,11 @@ const RhCost *rh_cost_find(const RhCost *root,
 RhCost *rh_cost_copy(const RhCost *root);
 RhCost *rh_cost_scaled(const RhCost *root,
                        double factor); /* a copy, every value times the factor */
-/* To cross to another process, and there: caller's; NULL when bytes are missing. */
+/* Serialise a tree for another process, and read it there (owned by the caller; NULL when bytes are
+ * missing). */
 void rh_cost_pack(GByteArray *out, const RhCost *root);
 RhCost *rh_cost_unpack(RhUnpack *in);
-/* True when every inner node equals the sum of its children within `tolerance_frac`. */
+/* Returns whether every inner node equals the sum of its children within `tolerance_frac`. */
 bool rh_cost_check(const RhCost *root, double tolerance_frac);
 void rh_cost_free(RhCost *root);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCost, rh_cost_free)

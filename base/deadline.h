@@ -1,5 +1,5 @@
 #pragma once
-/* A moment on the monotonic clock by which a call is to return. Plain data; pass it down by value.
+/* Deadline on the monotonic clock, by which a call must return. Plain data, passed by value.
  *
  *     RhDeadline deadline = rh_deadline_in(o->timeout_s);
  *     while (work is left && !rh_deadline_passed(deadline)) ... */
@@ -8,17 +8,17 @@
 #include <stdbool.h>
 
 typedef struct {
-    gint64 t_end_us; /* of g_get_monotonic_time(); 0: never */
+    gint64 t_end_us; /* in g_get_monotonic_time(); 0: never */
 } RhDeadline;
 
-/* `timeout_s` seconds from now; 0 or less: never. */
+/* Returns the deadline `timeout_s` seconds from now; 0 or less: never. */
 static inline RhDeadline rh_deadline_in(double timeout_s)
 {
     return (RhDeadline){
         timeout_s > 0 ? g_get_monotonic_time() + (gint64)(fmin(timeout_s, 1e9) * 1e6) : 0};
 }
 
-/* Seconds until then, negative afterwards; INFINITY for never. */
+/* Returns the seconds until the deadline, negative afterwards; INFINITY for never. */
 static inline double rh_deadline_left_s(RhDeadline deadline)
 {
     return deadline.t_end_us ? (double)(deadline.t_end_us - g_get_monotonic_time()) / 1e6

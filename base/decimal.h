@@ -1,7 +1,8 @@
 #pragma once
-/* Decimal numbers as texts of files and of the command line have them. */
+/* Parses decimal numbers in files and on the command line. */
 #include <stdbool.h>
 
-/* All of `text` as a finite decimal number: "-0.5", "1e9"; blanks may stand before it. False of hexadecimal numbers,
- * infinities and what is no number; *value is untouched then. Does not depend on the locale. */
+/* Parses all of `text` as a finite decimal number such as "-0.5" or "1e9", with optional leading
+ * blanks. Returns false for hexadecimal numbers, infinities and anything else, and leaves *value
+ * unchanged. Does not depend on the locale. */
 bool rh_number_parse(const char *text, double *value);

@@ -1,14 +1,13 @@
 #pragma once
-/* What can go wrong, in the terms of the exit codes.
+/* Error codes, which correspond to the exit codes.
  *
- * Every fallible function of ours reports through GError with domain RH_ERROR. The code alone
- * decides the exit status (cli/main.c); the message is complete and ready to print, and may span
- * lines:
+ * Every fallible function reports through GError with domain RH_ERROR. The code alone decides the
+ * exit status (cli/main.c); the message is complete and ready to print, and may span lines:
  *
  *     tp=6 does not divide 64 attention heads
  *     note: legal tp on this node: 1, 2, 4, 8
  *
- * The first line is the fact; `note:` lines add facts, `help:` lines say how to mend it. */
+ * The first line states the error; `note:` lines add facts, `help:` lines say how to fix it. */
 #include <glib.h>
 #include <stdbool.h>
 
@@ -16,10 +15,10 @@ typedef enum {
     RH_ERROR_NONE,
     RH_ERROR_USAGE,     /* wrong command line: exit 2 */
     RH_ERROR_INPUT,     /* wrong input file or value in it: exit 3 */
-    RH_ERROR_IO,        /* the world: a file cannot be read or written: exit 3 */
-    RH_ERROR_NO_ANSWER, /* the question is fine, the answer is no: exit 1 */
-    RH_ERROR_REFUSED,   /* the machine lends no process to answer it in: exit 1 */
-    RH_ERROR_INTERNAL,  /* our bug: exit 70 */
+    RH_ERROR_IO,        /* a file cannot be read or written: exit 3 */
+    RH_ERROR_NO_ANSWER, /* valid question without an answer: exit 1 */
+    RH_ERROR_REFUSED,   /* no process could be started for the work: exit 1 */
+    RH_ERROR_INTERNAL,  /* a bug: exit 70 */
 } RhErrorCode;
 
 #define RH_ERROR (rh_error_quark())
@@ -29,11 +28,12 @@ GQuark rh_error_quark(void);
  * so that `return rh_fail(error, RH_ERROR_INPUT, "...")` reads well in bool functions. */
 bool rh_fail(GError **error, RhErrorCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
-/* Appends a `help:` line to an error that is set: what the caller knows of mending it, as the words
- * of the command line. Nothing when `error` is NULL or unset. */
+/* Appends a `help:` line to an error that is set: how to fix it, in words of the command line. Does
+ * nothing when `error` is NULL or unset. */
 void rh_error_help(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* The same with a `note:` line, before what helps. */
+/* Adds a `note:` line to an error that is set, before its `help:` lines. */
 void rh_error_note(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);
 
-/* `there is no NOUN "NAME"`, the `names` there are (NULL-ended), and the nearest. RH_ERROR_USAGE; false. */
+/* Sets RH_ERROR_USAGE `there is no NOUN "NAME"` with the known `names` (NULL-terminated) and the
+ * nearest of them; returns false. */
 bool rh_fail_unknown(GError **error, const char *noun, const char *name, const char *const *names);

@@ -1,5 +1,5 @@
 #pragma once
-/* A number that knows where it comes from. Constants of hardware and fits are facts, never bare
+/* Fact: a number with its provenance. Constants of hardware and fits are facts, never plain
  * doubles. */
 #include <stdbool.h>
 
@@ -7,7 +7,7 @@ typedef enum {
     RH_TAG_NONE,
     RH_TAG_MEASURED,  /* m: timed on the machine it describes */
     RH_TAG_FITTED,    /* f: fitted to measurements, source says which */
-    RH_TAG_DATASHEET, /* d: the maker's figure */
+    RH_TAG_DATASHEET, /* d: the vendor's figure */
     RH_TAG_ASSUMED,   /* a: a stated assumption */
 } RhTag;
 
@@ -21,6 +21,6 @@ typedef struct {
 
 const char *rh_tag_name(RhTag tag); /* "measured" ... */
 char rh_tag_letter(RhTag tag);      /* 'm' 'f' 'd' 'a', '-' for none */
-/* A value that `--set` gave: nothing may change it afterwards. */
+/* Returns whether `--set` gave the value, which nothing may change afterwards. */
 bool rh_fact_is_users(const RhFact *fact);
 #define RH_SOURCE_USER "set by the user"

@@ -1,20 +1,21 @@
 #pragma once
-/* Text that people and programs of theirs write: tables, layouts, names and words. */
+/* Reads and checks text from users: tables, layouts and names. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The whole file, unwrapped where it is gzipped: UTF-8 without control characters but tabs and ends
- * of line, at most 64 MiB; a byte order mark is taken off. Caller frees. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:COLUMN. */
+/* Reads a whole text file, decompressed if it is gzipped: UTF-8 without control characters except
+ * tabs and line ends, at most 64 MiB; a byte order mark is removed. Caller frees. RH_ERROR_IO;
+ * RH_ERROR_INPUT with FILE:LINE:COLUMN. */
 char *rh_text_load(const char *path, GError **error);
-/* What a terminal, a table and a line of another file can hold: UTF-8 of one line, without control
- * characters and without those that turn the direction of what follows. */
+/* Returns whether a text is safe in a terminal, a table or a line of a file: one line of UTF-8
+ * without control characters and without those that change the writing direction. */
 bool rh_text_is_plain(const char *text);
-/* One line with '?' for what is not so; caller frees. */
+/* Returns the text with '?' for every unsafe character; caller frees. */
 char *rh_text_plain(const char *text);
-/* The same checks of text that is already here; `name` stands in messages. Returns where it begins
- * behind a byte order mark, borrowed; NULL when it fails. */
+/* Checks a text in memory as rh_text_load does; `name` is used in messages. Returns its start after
+ * a byte order mark, borrowed; NULL when it fails. */
 const char *rh_text_check(const char *name, const char *text, size_t length, GError **error);
-/* The same of one line of a file, its number from 1. */
+/* Checks one line of a file; `line` is its number from 1. */
 bool rh_text_check_line(const char *name, int64_t line, const char *text, size_t length,
                         GError **error);

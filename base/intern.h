@@ -1,9 +1,10 @@
 #pragma once
-/* One copy of every text, kept until the program ends: equal texts have equal addresses. In place of g_intern_string(), whose
- * table drops its old self whenever it grows (glib/gquark.c, quark_new()): with a few thousand texts that is a leak.
+/* Interned strings: one copy of every text, kept until the program ends, so equal texts have equal
+ * addresses. It replaces g_intern_string(), whose table leaks its old copy whenever it grows
+ * (glib/gquark.c, quark_new()).
  *
  *     const char *a = rh_intern("dgx-h100");
- *     a == rh_intern(other)    other says "dgx-h100", too */
+ *     a == rh_intern(other)    if `other` is equal */
 
-/* The one copy of `text`; NULL of NULL. From any thread. */
+/* Returns the copy of `text`; NULL for NULL. Thread-safe. */
 const char *rh_intern(const char *text);

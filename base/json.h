@@ -1,11 +1,11 @@
 #pragma once
-/* JSON in, with positions and without surprises (over cJSON).
+/* Strict JSON reader with positions (over cJSON), and a writer.
  *
- * Refuses: trailing text, duplicate keys, numbers that are too large, nesting over 64, files over 64 MiB or
- * four million values.
- * Allows // and slash-star comments; NaN and Infinity, which are refused where a number is read. Keys are *consumed* by the getters; rh_json_finish() rejects
- * whatever was left, with the nearest known key as help. Problems are collected, so one run reports
- * up to 20 of them, each as
+ * It refuses trailing text, duplicate keys, numbers that are too large, nesting over 64, and files
+ * over 64 MiB or four million values. It allows // and slash-star comments, and NaN and Infinity,
+ * which are refused where a number is read. Getters *consume* keys; rh_json_finish() rejects the
+ * remaining ones, with the nearest known key as help. Problems are collected, so one run reports up
+ * to 20 of them, each as
  *
  *     error: unknown key "bandwith" in links.ib
  *       --> platforms/mine.json:14:7
@@ -28,10 +28,11 @@
 typedef struct RhJson RhJson;
 typedef struct cJSON RhJsonNode;
 
-/* Parse. NULL and RH_ERROR_IO / RH_ERROR_INPUT (with file:line:col) on failure. */
+/* Parses a file. Returns NULL with RH_ERROR_IO or RH_ERROR_INPUT (with file:line:col) on failure.
+ */
 RhJson *rh_json_load(const char *path, GError **error);
-/* The same of a file whose form has no "schema", such as a model: what this program wrote itself, as an answer, is no
- * `what` ("model"), and is told as that alone. */
+/* Parses a file of a format without "schema", such as a model: a file that this program wrote, such
+ * as an answer, is refused with an error that it is no `what` ("model"). */
 RhJson *rh_json_load_described(const char *path, const char *what, GError **error);
 RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error);
 void rh_json_free(RhJson *doc);
@@ -49,18 +50,17 @@ typedef enum {
 const RhJsonNode *rh_json_root(const RhJson *doc);
 RhJsonKind rh_json_kind(const RhJsonNode *node);
 const char *rh_json_name(const RhJson *doc);
-/* SHA-256 of the text as read, hex; owned by the document. */
+/* Returns the SHA-256 of the text as read, in hex; owned by the document. */
 const char *rh_json_hash(const RhJson *doc);
 
-/* Getters. A missing required key, a wrong type or a value out of range becomes a collected problem
- * and the getter returns a harmless value (0, "", the low bound, NULL for objects), so callers
- * check once, at rh_json_finish(). The *_or forms take a default for a missing key (null counts as
- * missing). Strings are interned, and plain (rh_text_is_plain): what they reach, as a terminal or
- * another file, need not expect more. */
+/* Getters. A missing required key, a wrong type or a value out of range becomes a collected
+ * problem, and the getter returns a harmless value (0, "", the low bound, NULL for objects), so
+ * callers check once, at rh_json_finish(). The *_or forms take a default for a missing key (null
+ * counts as missing). Strings are interned and safe to print (rh_text_is_plain). */
 bool rh_json_has(const RhJsonNode *object,
                  const char *key); /* present and not null; does not consume */
 const char *rh_json_string(RhJson *doc, const RhJsonNode *object, const char *key);
-/* The same, and a problem where it is empty. */
+/* Reads a string; an empty one is a problem. */
 const char *rh_json_word(RhJson *doc, const RhJsonNode *object, const char *key);
 const char *rh_json_string_or(RhJson *doc, const RhJsonNode *object, const char *key,
                               const char *otherwise);
@@ -73,13 +73,13 @@ double rh_json_number(RhJson *doc, const RhJsonNode *object, const char *key, do
 double rh_json_number_or(RhJson *doc, const RhJsonNode *object, const char *key, double low,
                          double high, double otherwise);
 bool rh_json_bool_or(RhJson *doc, const RhJsonNode *object, const char *key, bool otherwise);
-/* A quantity: the string form "400Gb/s" (COUNT and FRAC also take bare numbers). */
+/* Reads a quantity, in string form such as "400Gb/s" (COUNT and FRAC also take bare numbers). */
 double rh_json_quantity(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind);
 double rh_json_quantity_or(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind,
                            double otherwise);
-/* A fact: {"value": "3.35TB/s", "tag": "datasheet", "source": "...", "date": "2023-03"}. */
+/* Reads a fact: {"value": "3.35TB/s", "tag": "datasheet", "source": "...", "date": "2023-03"}. */
 RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind);
-/* The same, and a problem where its value lies outside the range. */
+/* Reads a fact; a value outside the range is a problem. */
 RhFact rh_json_fact_within(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind,
                            const RhRange *range);
 const RhJsonNode *rh_json_object(RhJson *doc, const RhJsonNode *object,
@@ -94,36 +94,37 @@ const RhJsonNode *rh_json_at(const RhJsonNode *array,
 const RhJsonNode *
 rh_json_first(const RhJsonNode *container); /* iterate children (array or object) */
 const RhJsonNode *rh_json_next(const RhJsonNode *node);
-/* Of an object, null or not; NULL where there is none. Does not consume. */
+/* Returns a member of an object, also if it is null; NULL when there is none. Does not consume. */
 const RhJsonNode *rh_json_member(const RhJsonNode *object, const char *key);
 const char *rh_json_key(const RhJsonNode *member); /* key of an object's member */
-/* Value of a scalar node itself, same problem rules. */
+/* Read the value of a scalar node, with the same rules for problems. */
 double rh_json_node_number(RhJson *doc, const RhJsonNode *node, double low, double high);
 int64_t rh_json_node_int(RhJson *doc, const RhJsonNode *node, int64_t low, int64_t high);
 const char *rh_json_node_string(RhJson *doc, const RhJsonNode *node);
-/* The same, not interned, the document's: for long texts that are read once. */
+/* Returns a string owned by the document instead of interned, for long texts that are read once. */
 const char *rh_json_node_text(RhJson *doc, const RhJsonNode *node);
 bool rh_json_node_bool(RhJson *doc, const RhJsonNode *node);
-/* Marks everything below `node` as consumed (foreign files: HF configs hold many keys that are not
- * ours). */
+/* Marks everything below `node` as consumed, for files of others, such as Hugging Face
+ * configurations with many unused keys. */
 void rh_json_consume_all(RhJson *doc, const RhJsonNode *node);
 void rh_json_consume(RhJson *doc, const RhJsonNode *object, const char *key);
 /* Records a problem at `node`; `help` may be NULL. */
 void rh_json_problem(RhJson *doc, const RhJsonNode *node, const char *help, const char *format, ...)
     G_GNUC_PRINTF(4, 5);
-/* The same at the object's member of that key (at the object, where it has none): what `why` says, which is freed. */
+/* Records the message of `why`, which is freed, as a problem at the object's member `key` (at the
+ * object when it has none). */
 void rh_json_problem_of(RhJson *doc, const RhJsonNode *object, const char *key, GError *why);
-/* The same, underlining the member's key rather than its value. */
+/* Records a problem that underlines the member's key instead of its value. */
 void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *member, const char *help,
                             const char *format, ...) G_GNUC_PRINTF(4, 5);
-/* How many there are by now: has what was just read made one? */
+/* Returns the number of problems so far, to tell whether a read caused one. */
 guint rh_json_problems_count(const RhJson *doc);
-/* Fails with RH_ERROR_INPUT, all problems rendered, when there was any or when keys were left over.
+/* Fails with RH_ERROR_INPUT and all problems as text when there was any problem or unconsumed key.
  */
 bool rh_json_finish(RhJson *doc, GError **error);
 
-/* Writing: a small streaming writer with stable formatting (2-space indent, numbers with 9
- * significant digits, locale-free). Non-finite numbers are a programming error. */
+/* Streaming writer with stable formatting (2-space indent, numbers with 9 significant digits,
+ * locale-free). Non-finite numbers are a programming error. */
 typedef struct RhJsonWriter RhJsonWriter;
 RhJsonWriter *rh_json_writer_new(bool pretty);
 void rh_json_writer_free(RhJsonWriter *w);
@@ -135,14 +136,14 @@ void rh_json_begin_array(RhJsonWriter *w, const char *key);
 void rh_json_end_array(RhJsonWriter *w);
 void rh_json_put_string(RhJsonWriter *w, const char *key, const char *value); /* NULL writes null */
 void rh_json_put_number(RhJsonWriter *w, const char *key, double value);
-/* Every bit: 17 significant digits where needed, for files that are read back. */
+/* Writes a number that reads back exactly, with 17 significant digits where needed. */
 void rh_json_put_exact(RhJsonWriter *w, const char *key, double value);
 void rh_json_put_int(RhJsonWriter *w, const char *key, int64_t value);
 void rh_json_put_bool(RhJsonWriter *w, const char *key, bool value);
 void rh_json_put_null(RhJsonWriter *w, const char *key);
 char *rh_json_writer_steal(RhJsonWriter *w); /* the text, ends in a newline; caller frees */
 
-/* Writes a file whole or not at all, through links, also where they point at nothing yet. Of a
- * process that is killed nothing is left, or NAME's ".NAME.rehearse-part", which the next write of
- * NAME removes. RH_ERROR_IO. */
+/* Writes a file atomically, also through symbolic links, whose targets need not exist yet. A killed
+ * process leaves nothing, or ".NAME.rehearse-part", which the next write of NAME removes.
+ * RH_ERROR_IO. */
 bool rh_file_write(const char *path, const char *text, size_t length, GError **error);

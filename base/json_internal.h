@@ -1,5 +1,5 @@
 #pragma once
-/* Shared by the files that read JSON alone. */
+/* State shared by the files of the JSON reader. Private to them. */
 #include <cjson/cJSON.h>
 
 #include "base/json.h"
@@ -7,10 +7,9 @@
 #define RH_JSON_DEPTH_MAX 64
 #define RH_JSON_BYTES_MAX (64u * 1024 * 1024)
 #define RH_JSON_VALUES_MAX                                                                         \
-    (4 << 20) /* each takes some 100 B in memory, whatever it takes in the file */
+    (4 << 20) /* each takes about 100 B in memory, whatever its size in the file */
 
-#define RH_JSON_NO_NUMBER                                                                          \
-    "\x7f" /* the text that stands for NaN and Infinity once the file is read */
+#define RH_JSON_NO_NUMBER "\x7f" /* text that replaces NaN and Infinity while parsing */
 
 typedef struct {
     const RhJsonNode *node;
@@ -22,30 +21,32 @@ typedef struct {
 
 struct RhJson {
     char *name;
-    char *text;  /* owned, as read: what messages show */
-    char *plain; /* owned, the same length: comments and byte order mark blanked; what is parsed */
+    char *text; /* owned, as read, for messages */
+    /* owned, of the same length, with comments and byte order mark blanked; this is parsed */
+    char *plain;
     size_t length;
     char *hash;
     cJSON *root;
     GHashTable *consumed; /* set of RhJsonNode* */
-    GPtrArray *problems;  /* owned RhJsonProblem*, the first of them */
+    GPtrArray *problems;  /* owned RhJsonProblem*, the first ones only */
     guint problems_count; /* all of them */
-    GPtrArray *known;     /* borrowed, interned: every key that was asked for, once */
+    GPtrArray *known;     /* borrowed, interned: every requested key, once */
     GHashTable *known_set;
 };
 
-/* "message --> file:line:col" with the line and carets under `span` bytes at `offset`. Caller
- * frees. */
+/* Formats "message --> file:line:col" with the line and carets under `span` bytes at `offset`.
+ * Caller frees. */
 char *rh_json_render(const RhJson *doc, size_t offset, size_t span, const char *message,
                      const char *help);
 /* Sets offset and span of every problem, in one walk over the text. */
 void rh_json_locate(const RhJson *doc, GPtrArray *problems);
 void rh_json_problem_free(void *problem);
-/* True when there is no problem; else all of them rendered, by position. */
+/* Returns true when there is no problem; else sets an error with all of them, by position. */
 bool rh_json_report(RhJson *doc, GError **error);
-/* The whole file, NUL added; at most `most` bytes. RH_ERROR_IO, or RH_ERROR_INPUT when larger. */
+/* Reads a whole file of at most `most` bytes and appends NUL. RH_ERROR_IO, or RH_ERROR_INPUT when
+ * larger. */
 bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GError **error);
-/* Writes `target`, a regular file or none, by way of ".NAME.rehearse-part" beside it, as rh_file_write
- * does where files without names are not to be had; writers of one file wait for each other. `mode`
- * -1: a new file's. False and errno. */
+/* Writes `target`, a regular or new file, by way of ".NAME.rehearse-part" beside it, as
+ * rh_file_write does where the file system has no unnamed files; concurrent writers of one file
+ * wait for each other. `mode` -1: the default of a new file. Returns false with errno. */
 bool rh_file_write_beside(const char *target, const char *text, size_t length, int mode);

@@ -1,14 +1,16 @@
 #pragma once
-/* Which known names a mistyped one may have meant. One rule of what is near, for every name that a user types.
+/* Finds the known names that a mistyped one may have meant, by one rule for all names that a user
+ * types.
  *
- * Near is a name that a few edits make of the word (letters added, left out, changed or swapped with their neighbour; a third of
- * the word's at most, and not all of it), and one in which the word stands between punctuation or at an end, as "h100" in "dgx-h100":
- * as near as one edit. Edits count letters and digits, without regard to case. Of equally near names those come first that
- * begin as the word does, then shorter ones. */
+ * A name is near if a few edits turn the word into it (letters added, removed, changed or swapped
+ * with a neighbour; at most a third of the word's, and not all of it). A name that contains the
+ * word between punctuation or at an end, as "dgx-h100" contains "h100", counts as one edit away.
+ * Edits count letters and digits, ignoring case. Among equally near names those with the word's
+ * first letters come first, then shorter ones. */
 
-/* The nearest of `names` (NULL-ended), borrowed from them; NULL when none is near. */
+/* Returns the nearest of `names` (NULL-terminated), borrowed from them; NULL when none is near. */
 const char *rh_near_name(const char *word, const char *const *names);
 
-/* "h100-nvl, h100-sxm" of "h100": up to `most`, nearest first, none two edits further than the first; NULL when none is near.
- * Caller frees. */
+/* Lists up to `most` near names, nearest first, such as "h100-nvl, h100-sxm" for "h100", leaving
+ * out those two or more edits further than the first; NULL when none is near. Caller frees. */
 char *rh_near_names(const char *word, const char *const *names, unsigned most);

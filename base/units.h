@@ -1,5 +1,5 @@
 #pragma once
-/* Quantities at the edges of the program. Inside, everything is SI: s, bytes, flops, W, USD.
+/* Quantities in input and output. Inside the program everything is SI: s, bytes, FLOPs, W, USD.
  *
  *     double v; rh_quantity_parse("400Gb/s", RH_QUANTITY_BYTES_PER_S, &v, &error);   v = 5e10
  *
@@ -25,31 +25,31 @@ typedef enum {
     RH_QUANTITY_TOKENS, /* "15T", "500B", "1e12" */
 } RhQuantity;
 
-/* What a quantity may be: from low to high, and 0 where `zero`. */
+/* Range of a quantity: from low to high, and also 0 if `zero`. */
 typedef struct {
     double low, high;
     bool zero;
 } RhRange;
 bool rh_range_holds(const RhRange *range, double value);
-/* "must be from 1 kB/s to 10 PB/s, or 0". Caller frees. */
+/* Returns a range as text: "must be from 1 kB/s to 10 PB/s, or 0". Caller frees. */
 char *rh_range_text(const RhRange *range, RhQuantity kind);
 
-/* Reads all of `text` as a quantity of this kind, finite and >= 0. A missing or foreign unit is
- * RH_ERROR_INPUT with a help line naming the units that fit. *value is untouched on failure. */
+/* Parses all of `text` as a quantity of this kind, finite and >= 0. A missing or unsuitable unit is
+ * RH_ERROR_INPUT with a help line of suitable units. *value is unchanged on failure. */
 bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error);
-/* The same; `example` is what the help line says to write, NULL: one of the kind. */
+/* Parses a quantity; the help line suggests `example`, or if NULL an example of the kind. */
 bool rh_quantity_parse_like(const char *text, RhQuantity kind, const char *example, double *value,
                             GError **error);
 
-/* A share of a whole: RH_QUANTITY_FRAC from 0 to 100 %. So that a forgotten % is no factor of 100,
- * more is RH_ERROR_INPUT. */
+/* Parse a fraction: RH_QUANTITY_FRAC from 0 to 100 %. More is RH_ERROR_INPUT, so that a forgotten %
+ * is not read as a factor of 100. */
 bool rh_share_parse(const char *text, double *value, GError **error);
 bool rh_share_parse_like(const char *text, const char *example, double *value, GError **error);
 
-/* Whole decimal number in [low, high]; trailing text is an error. Errors: RH_ERROR_INPUT. */
+/* Parses a whole decimal number in [low, high] without trailing text. RH_ERROR_INPUT. */
 bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value, GError **error);
 
-/* Human text with a fitting unit and `digits` significant digits: "62.4 s", "12.3 us", "72.4 GiB",
- * "450 GB/s", "430 TFLOP/s"; zero is "0 s", and what rounds up to the next unit is given in that.
- * Sizes use binary prefixes, rates decimal ones. Caller frees. */
+/* Formats a quantity with a suitable unit and `digits` significant digits: "62.4 s", "12.3 us",
+ * "72.4 GiB", "450 GB/s", "430 TFLOP/s"; zero is "0 s", and a value that rounds up to the next unit
+ * uses that. Sizes have binary prefixes, rates decimal ones. Caller frees. */
 char *rh_quantity_format(double value, RhQuantity kind, int digits);
