@@ -1,15 +1,15 @@
 #pragma once
-/* A cluster: nodes alike, but for their devices where a file lists several, a switch inside the node, a tree of switches
- * outside.
+/* A cluster: equal nodes (except for their devices if a file lists several), a switch inside the
+ * node, and a tree of switches outside.
  *
- * GPUs are numbered node by node: gpu = node * gpus_per_node + local. Directed links, numbered by
- * arithmetic (never stored one by one): NVLink up/down per GPU, NIC tx/rx per NIC, up/down per tier
- * and switch group. Tier 0 joins nodes to leaves, and so on; the last tier is the root and has no
- * uplink. Besides, links between the memories of GPUs and hosts, and to the drives of a node; only
+ * GPUs are numbered node by node: gpu = node * gpus_per_node + local. Directed links are numbered
+ * by arithmetic and never stored one by one: NVLink up/down per GPU, NIC tx/rx per NIC, up/down per
+ * tier and switch group. Tier 0 joins nodes to leaves, and so on; the last tier is the root and has
+ * no uplink. Further links connect the memories of GPUs and hosts, and the drives of a node; only
  * copies cross them. Where a node's GPUs are not on one switch, or nodes not in a tree, links of
- * another kind lie behind all these (platforms/fabric/wiring.h). rail-optimised tier: NIC r of every node of the group hangs on its own leaf switch r, so
- * its group uplinks are per (group, rail) and same-rail traffic inside the group stays below. Does
- * not know what runs on it. */
+ * another kind follow (platforms/fabric/wiring.h). In a rail-optimised tier, NIC r of every node of
+ * the group is connected to its own leaf switch r, so group uplinks are per (group, rail), and
+ * same-rail traffic inside the group stays below. A platform does not know what runs on it. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,65 +28,70 @@ typedef struct {
     /* downlink over uplink capacity; 1 = non-blocking; unused at the root */
     RhFact oversubscription;
     bool rail_optimised;
-    /* added for each time a route climbs to this tier (up and down together) */
+    /* added if a route reaches this tier (up and down together) */
     RhFact hop_latency_s;
 } RhSwitchLevel;
 
 typedef struct RhWiring RhWiring; /* platforms/fabric/wiring.h */
 
-/* Who goes first on a busy link. */
+/* Scheduling of packets on a busy link. */
 typedef enum {
     RH_SHARING_NONE,
-    RH_SHARING_FAIR,       /* connections take turns, a packet each */
-    RH_SHARING_FIRST_COME, /* packets leave in the order they came */
+    RH_SHARING_FAIR,       /* round robin over connections */
+    RH_SHARING_FIRST_COME, /* first in, first out */
 } RhSharing;
 
-/* Where ranks talk through a host's network stack (MPI over TCP): messages go packet by packet,
- * store and forward, each rank at its own pace. Without it (`sender` NONE) bytes flow as a fluid
- * that links share max-min fairly, and the steps of a collective join its members, as GPU
- * libraries behave. */
+/* Parameters of a host's network stack (MPI over TCP): messages are sent as packets, store and
+ * forward, each rank at its own pace. Without them (`sender` NONE) bytes flow as a fluid that links
+ * share max-min fairly, and the steps of a collective synchronise its members, as GPU libraries do.
+ */
 typedef struct {
-    RhSharing sender, beyond; /* on the links that leave one rank alone; on the others */
-    const char *source;       /* interned: the evidence for the two */
+    RhSharing sender, beyond; /* on links that only one rank sends to; on the others */
+    const char *source;       /* interned: the evidence for both */
     RhFact packet_bytes;      /* payload */
-    RhFact header_bytes;      /* each packet's on the wire */
-    RhFact reaction_s; /* until a host sees that a kernel has ended; mean of an exponential */
-    RhFact noise_s; /* of each message's latency so much is exponential: a busy host; mean kept */
-    RhFact copy_bytes_per_s; /* a message waits for its copies at both ends; 0: for none */
-    RhFact burst_bytes;      /* an idle link lets so much through at once: a token bucket */
-    RhFact window_bytes; /* payload that one connection may have under way; 0: all there is. A send
-                            ends when its last byte is under way */
+    RhFact header_bytes;      /* header bytes per packet on the wire */
+    /* delay until a host notices that a kernel has ended; mean of an exponential */
+    RhFact reaction_s;
+    /* exponential part of each message's latency (busy host); the mean latency is kept */
+    RhFact noise_s;
+    RhFact copy_bytes_per_s; /* rate of a message's copies at both ends; 0: no copies */
+    RhFact burst_bytes;      /* burst size of an idle link: a token bucket */
+    /* payload that one connection may have in flight; 0: unlimited. A send ends when its last byte
+     * is in flight */
+    RhFact window_bytes;
 } RhMessages;
 
-/* Nodes of another device than those before them, from this one on. */
+/* Nodes from this one on have another device. */
 typedef struct {
     int32_t first_node;
     RhDevice *device; /* owned */
 } RhOtherDevice;
 
-/* GPUs of a node that are joined one to another, and not by a switch. */
+/* Direct links between the GPUs of a node, instead of a switch. */
 typedef struct {
-    int32_t gpus; /* 0: there is none; those of a node are the first of these */
-    RhFact links; /* that a GPU has: together nvlink_bytes_per_s */
-    uint8_t joined[RH_MESH_MAX][RH_MESH_MAX]; /* links between two, each way */
-    /* What follows, for the GPUs of a node (wiring_mesh.c): the directed link from one to another, or
-     * -1; and a third that has links to two without any, or -1. */
+    int32_t gpus; /* size of the mesh, whose first GPUs a node has; 0: none */
+    RhFact links; /* links per GPU, together nvlink_bytes_per_s */
+    uint8_t joined[RH_MESH_MAX][RH_MESH_MAX]; /* links between two GPUs, in each direction */
+    /* Derived for the GPUs of a node (wiring_mesh.c): the directed link between two GPUs, or -1;
+     * and the GPU that relays between two without a link, or -1. */
     int16_t link[RH_MESH_MAX][RH_MESH_MAX];
     int8_t relay[RH_MESH_MAX][RH_MESH_MAX];
     int32_t links_count;
 } RhMesh;
 
-/* How a collective library writes to its links: what it has for few bytes waits less and moves less. */
+/* Protocols of a collective library: those for small messages have less latency and less bandwidth.
+ */
 typedef enum {
-    RH_PROTOCOL_NONE, /* the one line of the link: efficiency, latency, launch */
+    RH_PROTOCOL_NONE, /* the link's fitted line: efficiency, latency, launch */
     RH_PROTOCOL_LL,
     RH_PROTOCOL_LL128,
     RH_PROTOCOL_SIMPLE,
-    RH_PROTOCOL_NVLS, /* sums and copies in the switch */
+    RH_PROTOCOL_NVLS, /* reduction and multicast in the switch */
     RH_PROTOCOL_LAST,
 } RhProtocol;
 
-/* What a protocol makes of a link: in the place of its line. Latency and launch without a tag: as the line's. */
+/* Constants of a link under a protocol, which replace its line. Latency and launch without a tag:
+ * as the line's. */
 typedef struct {
     RhFact efficiency_frac; /* of the data sheet's rate; 0: the library has no such protocol here */
     RhFact latency_s;       /* per step */
@@ -94,9 +99,9 @@ typedef struct {
 } RhProtocolFacts;
 
 typedef struct {
-    const char *name; /* "dgx-h100:8" as the user may type it again */
+    const char *name; /* "dgx-h100:8", in a form that the user can type */
     const char *description;
-    RhDevice *device; /* of the first node, and of all but `others`; owned */
+    RhDevice *device; /* of the first node, and of all except `others`; owned */
     GArray *others;   /* RhOtherDevice, nodes ascending */
     int32_t gpus_per_node;
     int32_t nodes_count;
@@ -105,159 +110,164 @@ typedef struct {
     RhFact nvlink_efficiency_frac;
     RhFact nvlink_latency_s; /* per step of a collective inside the node: software and wire */
     RhFact
-        nvlink_copy_frac; /* a ring's protocols: what a member's own chunk takes beside those it sends */
+        /* ring protocols: cost of copying a member's own chunk relative to sending it */
+        nvlink_copy_frac;
     RhFact nic_bytes_per_s; /* per NIC and direction, datasheet */
     RhFact nic_efficiency_frac;
     RhFact nic_latency_s; /* per step between nodes, before tier hops */
-    RhProtocolFacts nvlink_protocols[RH_PROTOCOL_LAST]; /* of collectives inside a node */
-    RhProtocolFacts nic_protocols[RH_PROTOCOL_LAST];    /* of those between nodes */
-    RhFact host_bytes_per_s;   /* PCIe or C2C to the host's memory, of a link and direction */
-    RhFact host_gpus_per_link; /* GPUs that share such a link, as below one PCIe switch; 0: as 1 */
-    RhFact nvme_bytes_per_s;   /* of a node's drives and direction; 0: there are none */
-    RhFact host_bytes;         /* a node's memory; 0: unknown */
-    RhFact nvme_bytes;         /* what a node's drives hold; 0: unknown */
+    RhProtocolFacts nvlink_protocols[RH_PROTOCOL_LAST]; /* collectives inside a node */
+    RhProtocolFacts nic_protocols[RH_PROTOCOL_LAST];    /* collectives between nodes */
+    RhFact host_bytes_per_s;   /* PCIe or C2C to host memory, per link and direction */
+    RhFact host_gpus_per_link; /* GPUs that share such a link, as below a PCIe switch; 0: as 1 */
+    RhFact nvme_bytes_per_s;   /* per node and direction of its drives; 0: no drives */
+    RhFact host_bytes;         /* memory of a node; 0: unknown */
+    RhFact nvme_bytes;         /* capacity of a node's drives; 0: unknown */
     const RhWiring *inside;    /* NULL: all GPUs of a node on one switch */
-    int32_t island_gpus;       /* islands: GPUs of each; 0: there are none */
-    RhFact island_bytes_per_s; /* of each island's link to the others, and direction */
-    RhMesh mesh;               /* over which GPUs are joined, before islands' links */
+    int32_t island_gpus;       /* GPUs per island; 0: no islands */
+    RhFact island_bytes_per_s; /* each island's link to the others, per direction */
+    RhMesh mesh;               /* takes precedence over islands */
     const RhWiring *outside;   /* NULL: the tree of tiers; else there is one tier, the root */
     int32_t torus_count, torus[RH_TORUS_MAX]; /* dimensions, and nodes along each */
-    RhFact torus_bytes_per_s;                 /* of a link between neighbours, and direction */
-    int32_t dragonfly_nodes;                  /* of a group */
-    RhFact dragonfly_bytes_per_s;             /* from a group to another one */
+    RhFact torus_bytes_per_s;                 /* link between neighbours, per direction */
+    int32_t dragonfly_nodes;                  /* nodes per group */
+    RhFact dragonfly_bytes_per_s;             /* from one group to another */
     RhFact collective_launch_s;               /* once per collective call */
     RhFact collective_sms; /* SMs a collective or send/recv kernel holds while it moves bytes */
     RhMessages messages;
-    RhFact host_power_w;      /* of a node, its GPUs and NICs aside; 0: unknown */
-    RhFact host_idle_power_w; /* the same while its GPUs idle; no tag: unknown */
-    RhFact nic_power_w;       /* of a NIC; 0: unknown */
-    RhFact switches_power_w;  /* of switches and optics, for each NIC; 0: unknown */
-    RhFact pue; /* power of the building over that of the machines in it; 0: unknown */
+    RhFact host_power_w;           /* node without its GPUs and NICs; 0: unknown */
+    RhFact host_idle_power_w;      /* node with idle GPUs, likewise; no tag: unknown */
+    RhFact nic_power_w;            /* per NIC; 0: unknown */
+    RhFact switches_power_w;       /* switches and optics, per NIC; 0: unknown */
+    RhFact pue;                    /* power of the building over that of its machines; 0: unknown */
     RhFact price_usd_per_gpu_hour; /* value 0 = unknown */
     int32_t tiers_count;           /* 0: one node only */
     RhSwitchLevel tiers[RH_TIERS_MAX];
-    GArray *link_changes; /* RhLinkChange; one for a link at most */
-    GArray *gpu_speeds;   /* RhGpuSpeed; ascending, one for a GPU at most */
-    const char *profile;  /* interned: the file laid over it and what it is of; NULL: none */
+    GArray *link_changes; /* RhLinkChange; at most one per link */
+    GArray *gpu_speeds;   /* RhGpuSpeed; ascending, at most one per GPU */
+    const char *profile;  /* interned: the applied profile and what it describes; NULL: none */
     char *hash;
 } RhPlatform;
 
 typedef int32_t RhLink;
-/* A what-if of one link. */
+/* A hypothetical change of one link. */
 typedef struct {
     RhLink link;
-    double scale;    /* of its capacity */
-    double t_dies_s; /* nothing passes from then on; infinite: never */
+    double scale;    /* factor on its capacity */
+    double t_dies_s; /* time of failure; infinite: never */
 } RhLinkChange;
 
-/* A what-if of one GPU: its kernels take 1 / speed as long, memory-bound or not. Where bounds are to hold, at most
- * 1: what is bounded without it is bounded with it. */
+/* A hypothetical speed of one GPU: kernels take 1 / speed times as long, whatever bounds them. At
+ * most 1 where lower bounds must hold, because bounds ignore it. */
 typedef struct {
     int32_t gpu;
     double speed;
 } RhGpuSpeed;
 
-/* FILE.json, catalogue NAME, NAME:NODES, or one line "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s"
- * (GPUs per node x nodes; keys: nvlink, ib|eth|roce (rate per NIC), nics, latency, oversub, leaf
- * (nodes), rail). */
+/* Loads a platform from FILE.json, catalogue NAME, NAME:NODES, or one line
+ * "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s" (GPUs per node x nodes; keys: nvlink, ib|eth|roce (rate
+ * per NIC), nics, latency, oversub, leaf (nodes), rail). */
 RhPlatform *rh_platform_load(const char *spec, GError **error);
-/* Changes a fact of a loaded platform: path like "nic.bandwidth=200Gb/s". RH_ERROR_USAGE for unknown
- * paths. */
+/* Sets a fact of a loaded platform by its path, such as "nic.bandwidth=200Gb/s". RH_ERROR_USAGE for
+ * unknown paths. */
 bool rh_platform_set(RhPlatform *platform, const char *key, const char *value, GError **error);
-/* Every path that can be set, but for single links; NULL-ended, g_strfreev frees it. */
+/* Returns every path that can be set, except those of single links; NULL-terminated, free with
+ * g_strfreev. */
 char **rh_platform_keys(const RhPlatform *platform);
 RhPlatform *rh_platform_copy(const RhPlatform *platform);
 void rh_platform_free(RhPlatform *platform);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlatform, rh_platform_free)
 
-/* The catalogue's platform whose node and network a device has where no other is said. */
+/* Returns the catalogue's platform whose node and network a device has by default. */
 const char *rh_device_platform(const RhDevice *device);
 
 int32_t rh_platform_gpus(const RhPlatform *p);
-/* How many devices there are, each of them by number, and a GPU's. (platform_devices.c) */
+/* Return the number of device types, the type of a number, and the number of a GPU's type
+ * (platform_devices.c). */
 int32_t rh_platform_devices_count(const RhPlatform *p);
 RhDevice *rh_platform_device(const RhPlatform *p, int32_t device);
 int32_t rh_platform_device_of(const RhPlatform *p, int32_t gpu);
-/* A copy with the devices of another, which has as many; with one of its own alone. Caller frees. */
+/* Return a copy with the devices of another platform, which has as many, or with only one of its
+ * own device types. Caller frees. */
 RhPlatform *rh_platform_with_devices(const RhPlatform *p, const RhPlatform *of);
 RhPlatform *rh_platform_of_device(const RhPlatform *p, int32_t device);
-/* On the device that is quickest at it. */
+/* Returns the kernel's seconds on the fastest device type. */
 double rh_platform_least_kernel_s(const RhPlatform *p, const RhKernel *kernel);
-/* "h100-sxm; of a100-sxm-80 from node 2 on". Caller frees. */
+/* Describes the device types: "h100-sxm; of a100-sxm-80 from node 2 on". Caller frees. */
 char *rh_platform_devices_text(const RhPlatform *p);
 static inline int32_t rh_platform_node_of(const RhPlatform *p, int32_t gpu)
 {
     return gpu / p->gpus_per_node;
 }
 
-/* Links crossed from GPU src to GPU dst, in order; returns how many (0 when src == dst). O(tiers).
- */
+/* Lists the links from GPU src to GPU dst in order; returns their number (0 when src == dst).
+ * O(tiers). */
 int rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink links[RH_ROUTE_MAX]);
-/* Between the GPU's memory and its host's, out of the GPU or into it; GPUs that share a link have
- * the same. */
+/* Returns the link between a GPU's memory and its host's, outward or inward; GPUs that share a link
+ * have the same one. */
 RhLink rh_platform_host_link(const RhPlatform *p, int32_t gpu, bool out);
-/* Between a host's memory and its drives, which must be there; `out`: to the drives. */
+/* Returns the link between a host's memory and its drives, which must exist; `out`: to the drives.
+ */
 RhLink rh_platform_nvme_link(const RhPlatform *p, int32_t node, bool out);
-/* Where GPUs of a set lie, as far as moving all of them by as many GPUs can tell: their nodes, and
- * of every tier with a way up the least and the most place of a node below its switch. */
+/* Position of a set of GPUs, as far as it decides whether the set can be shifted: its nodes, and
+ * for every tier with uplinks the smallest and largest position of a node below its switch. */
 typedef struct {
-    int32_t first_node, last_node; /* no GPU yet: the first is behind the last */
+    int32_t first_node, last_node; /* empty set: first_node > last_node */
     int32_t least[RH_TIERS_MAX], most[RH_TIERS_MAX];
 } RhFootprint;
 
 RhFootprint rh_platform_footprint(void);
 void rh_platform_footprint_add(const RhPlatform *p, RhFootprint *set, int32_t gpu);
-/* Would the set, moved by so many GPUs, meet links like its own between GPUs, each shared by the
- * same of its members? Then all collectives of the moved set take the times of the set. */
+/* Returns whether the set, shifted by so many GPUs, has equivalent links between its GPUs, each
+ * shared by the same members. Then all collectives of the shifted set take the same times. */
 bool rh_platform_moves_alike(const RhPlatform *p, const RhFootprint *set, int32_t by_gpus);
-/* May any two of the first so many nodes change places, and no step would take longer or shorter? They are alike, under
- * one switch of every tier. */
+/* Returns whether any two of the first `nodes` nodes can be exchanged without changing a step's
+ * time: they are equal, under one switch of every tier. */
 bool rh_platform_nodes_alike(const RhPlatform *p, int32_t nodes);
-/* Routes of one kind take as long and are as fast on idle links, whichever GPUs they join: by the tier
- * where they turn, where all switches that they cross are full. -1: of no kind that is known. */
+/* Returns the kind of a route; routes of one kind have equal latency and bandwidth on idle links.
+ * It is the tier at which the route turns if all switches on it are full; -1: unknown kind. */
 int32_t rh_platform_route_kind(const RhPlatform *p, int32_t src, int32_t dst);
-/* One step's latency over that route. */
+/* Returns the latency of one step over the route. */
 double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst);
 int32_t rh_platform_links_count(const RhPlatform *p);
-/* Of the links that turn into one another when GPUs change places in blocks of `block` neighbours:
- * the first, and how many there are, at every other number from there on. A block lies in a node, with a NIC and
- * a host link for each GPU, or one for all of it. */
+/* Returns the first of the links that rotating every block of `block` neighbouring GPUs maps to
+ * each other, and their number in *alike; they are every second number from there on. A block lies
+ * in a node, with a NIC and a host link for each GPU, or one for all of it. */
 RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike);
-/* Links between switches of the tree: [first, end). Of these [first, ample_end) carry all that the NICs
- * below can send or take at once, so they hold nobody back; not claimed where single links were
- * changed. */
+/* Links between switches of the tree: [first, end). Those in [first, ample_end) can carry all that
+ * the NICs below can send or receive at once, so they are never a bottleneck; empty where single
+ * links were changed. */
 typedef struct {
     RhLink first, ample_end, end;
 } RhSwitchLinks;
 RhSwitchLinks rh_platform_switch_links(const RhPlatform *p);
-/* Is this a link that holds nobody back? */
+/* Returns whether the link can never be a bottleneck. */
 static inline bool rh_switch_link_is_ample(const RhSwitchLinks *links, RhLink link)
 {
     return link >= links->first && link < links->ample_end;
 }
-/* Before what-ifs of single links: datasheet x efficiency. */
+/* Returns the bandwidth of a link without hypothetical changes: datasheet x efficiency. */
 double rh_platform_link_rated_bytes_per_s(const RhPlatform *p, RhLink link);
-/* Effective capacity: the same x what-if scale. */
+/* Returns the effective bandwidth: the rated one x the hypothetical scale. */
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link);
-/* "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up", "host/node0/gpu4/out",
- * "nvme/node0/in". Caller frees. */
+/* Returns a link's name: "nvlink/node3/gpu5/up", "nic/node0/2/tx", "leaf/4/rail1/up",
+ * "host/node0/gpu4/out", "nvme/node0/in". Caller frees. */
 char *rh_platform_link_name(const RhPlatform *p, RhLink link);
-/* The link of that name, or -1. */
+/* Returns the link of that name, or -1. */
 RhLink rh_platform_link_by_name(const RhPlatform *p, const char *name);
 void rh_platform_link_scale(RhPlatform *p, RhLink link, double scale);
-/* The same fabric with no link changed by itself, each as quick as here or quicker: nothing takes longer on it. Caller
- * frees. */
+/* Returns a copy without changes of single links in which each link is at least as fast as here, so
+ * nothing takes longer on it. Caller frees. */
 RhPlatform *rh_platform_evened(const RhPlatform *p);
-/* Seconds of the rehearsal; infinite for a link that lives. */
+/* Returns the time of a link's failure in seconds; infinite for a working link. */
 double rh_platform_link_dies_s(const RhPlatform *p, RhLink link);
 void rh_platform_link_die(RhPlatform *p, RhLink link, double t_dies_s);
 
-double rh_platform_gpu_speed(const RhPlatform *p, int32_t gpu); /* 1 where nothing is said */
+double rh_platform_gpu_speed(const RhPlatform *p, int32_t gpu); /* 1 by default */
 void rh_platform_gpu_slow(RhPlatform *p, int32_t gpu, double speed);
 
-/* Catalogue: NULL-ended arrays of names, sorted; owned by the module, found next to the program's
+/* Return the catalogue's names: NULL-terminated, sorted, owned by the module, from the program's
  * data (REHEARSE_DATA, else the source tree the program was built from). */
 const char *const *rh_platform_names(void);
 const char *const *rh_device_names(void);
-/* Of the catalogue's profiles (profile.h): DEVICE-SOFTWARE-VERSION. */
+/* Returns the names of the catalogue's profiles (profile.h): DEVICE-SOFTWARE-VERSION. */
 const char *const *rh_profile_names(void);

@@ -1,22 +1,23 @@
 #pragma once
-/* A profile: facts measured on a machine, to be laid over a platform that is like it.
+/* A profile: facts measured on a machine that replace those of a similar platform.
  *
- *   {"schema": "rehearse.profile/1", "platform": "lab-star", "about": "...",
- *    "facts": {"nic.latency": {"value": "0.11ms", "low": "0.10ms", "high": "0.12ms",
- *                              "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
+ *     {"schema": "rehearse.profile/1", "platform": "lab-star", "about": "...",
+ *      "facts": {"nic.latency": {"value": "0.11ms", "low": "0.10ms", "high": "0.12ms",
+ *                                "tag": "fitted", "source": "...", "date": "2026-11"}, ...}}
  *
- * Keys are the paths of `--set`, "device.gemm.correction" (platforms/devices/gemm_correction.h) and
- * "device.kernels", a list (platforms/devices/surface.h), and "device.peer_reduce" (platforms/devices/peer_reduce.h); and
- * "device.gemm.shapes", "device.attention.shapes" (platforms/devices/calibrated_range.h): a profile with facts of a kind of kernel and
- * no shapes takes the device's away. Facts of a device hold for the one that "device" names. */
+ * Keys are the paths of `--set`, and also "device.gemm.correction" (devices/gemm_correction.h),
+ * "device.kernels", a list (devices/surface.h), "device.peer_reduce" (devices/peer_reduce.h), and
+ * "device.gemm.shapes" and "device.attention.shapes" (devices/calibrated_range.h): a profile with
+ * facts of a class of kernels but no shapes removes the device's shapes. Facts of a device apply to
+ * the one that "device" names. */
 #include "base/json.h"
 #include "platforms/platform.h"
 
-/* A file, or a name of the catalogue. RH_ERROR_IO, RH_ERROR_INPUT with positions. The platform's hash
- * tells the profile's. */
+/* Applies a profile from a file or by a name of the catalogue. RH_ERROR_IO, RH_ERROR_INPUT with
+ * positions. The platform's hash then depends on the profile's. */
 bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error);
 bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error);
-/* The device that a profile's facts are of; "" when they are of none. Interned. */
+/* Returns the device that a profile's facts describe, interned; "" for none. */
 const char *rh_profile_device(RhJson *doc);
-/* "device.gemm.shapes" */
+/* Returns the key of a kind of shapes, such as "device.gemm.shapes". */
 const char *rh_profile_shapes_key(RhShapesKind kind);

@@ -1,9 +1,10 @@
 #pragma once
-/* Which shapes of kernels a device's constants were fitted to: beyond them a time is extrapolated.
+/* Ranges of kernel shapes to which a device's constants were fitted; beyond them times are
+ * extrapolated.
  *
- * Of GEMMs the ranges of m, n and k, of attention that of keys. A device file or a profile has them with
- * their source, {"m": [1, 32768], "n": [32, 65536], "k": [32, 65536], "source": ..., "date": ...}; where none
- * are said, nothing is claimed. Knows nothing of what is done with them. */
+ * GEMMs have ranges of m, n and k, attention one of keys. A device file or a profile states them
+ * with their source, {"m": [1, 32768], "n": [32, 65536], "k": [32, 65536], "source": ..., "date":
+ * ...}; without them nothing is claimed. */
 #include "base/json.h"
 #include "platforms/devices/kernel.h"
 
@@ -17,28 +18,29 @@ typedef enum {
 
 typedef struct {
     int64_t low[RH_CALIBRATED_RANGE_AXES],
-        high[RH_CALIBRATED_RANGE_AXES]; /* by axis; axes that a kind lacks are 0 */
-    const char *source, *date;          /* as of a fact; NULL: not known */
+        high[RH_CALIBRATED_RANGE_AXES]; /* by axis; 0 for axes that a kind lacks */
+    const char *source, *date;          /* as in RhFact; NULL: unknown */
 } RhCalibratedRange;
 
-/* RH_CALIBRATED_RANGE_LAST: of no such kind. */
+/* Returns the kind of a kernel; RH_CALIBRATED_RANGE_LAST for other kernels. */
 RhShapesKind rh_calibrated_range_kind(const RhKernel *kernel);
 const char *rh_calibrated_range_kind_name(RhShapesKind kind); /* "gemm" */
 const char *rh_calibrated_range_axis_name(RhShapesKind kind,
                                           int axis); /* "m"; NULL: the kind has no more */
 int64_t rh_calibrated_range_at(RhShapesKind kind, const RhKernel *kernel, int axis);
-/* The first axis on which a kernel of the kind lies outside; -1: on none, or no shapes are known. */
+/* Returns the first axis on which a kernel lies outside; -1 for none, or without known ranges. */
 int rh_calibrated_range_beyond(const RhCalibratedRange *shapes, RhShapesKind kind,
                                const RhKernel *kernel);
-/* Widens them so that they hold the kernel; the first one makes them. Source and date stay. */
+/* Widens the ranges to include a kernel; the first kernel initialises them. Source and date do not
+ * change. */
 void rh_calibrated_range_hold(RhCalibratedRange *shapes, RhShapesKind kind, const RhKernel *kernel);
 
-/* Ranges alone; source and date are said elsewhere. Problems are collected in the document. */
+/* Reads only the ranges, without source and date. Problems are collected in the document. */
 void rh_calibrated_range_read_ranges(RhJson *doc, const RhJsonNode *node, RhShapesKind kind,
                                      RhCalibratedRange *out);
 void rh_calibrated_range_write_ranges(RhJsonWriter *w, RhShapesKind kind,
                                       const RhCalibratedRange *shapes);
-/* With these. */
+/* Reads ranges with source and date. */
 void rh_calibrated_range_read(RhJson *doc, const RhJsonNode *node, RhShapesKind kind,
                               RhCalibratedRange *out);
 void rh_calibrated_range_write(RhJsonWriter *w, const char *key, RhShapesKind kind,

@@ -1,19 +1,20 @@
 #pragma once
-/* Kernels of which a device's constants, or its profile's tables, hold no such shape: how much of the time of some work
- * is theirs. Sums alone; whose work it is, who asks knows. */
+/* Sums the time of kernels outside the calibrated ranges of a device's constants or its profile's
+ * surfaces. */
 #include "platforms/devices/device.h"
 
-/* Of one kind of kernels. */
+/* Sum over one kind of kernels. */
 typedef struct {
-    double seconds, largest_s; /* of all that lie beyond, and of the one that takes longest */
+    double seconds, largest_s; /* all kernels outside, and the longest of them */
     RhKernel largest;
 } RhExtrapolation;
 
-/* Adds a kernel that takes `seconds`, by its kind, if it lies beyond. */
+/* Adds a kernel of `seconds` to its kind if it lies outside. */
 void rh_extrapolation_add(RhExtrapolation beyond[RH_CALIBRATED_RANGE_LAST], const RhDevice *device,
                           const RhKernel *kernel, double seconds);
-/* The shapes that the kernel's time is from: of its surface or, where it has none, of its form. `kernel` is of a kind
- * that has shapes. */
+/* Returns the calibrated range of a kernel: that of its surface, or else of the formula. The kernel
+ * must be of a kind with shapes. */
 const RhCalibratedRange *rh_extrapolation_shapes(const RhDevice *device, const RhKernel *kernel);
-/* A time of experts by the form of single products, on a device that has tables of others. */
+/* Returns whether a grouped GEMM of experts is timed by the formula although the device uses
+ * surfaces. */
 bool rh_extrapolation_untabled(const RhDevice *device, const RhKernel *kernel);

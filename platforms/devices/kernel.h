@@ -1,5 +1,5 @@
 #pragma once
-/* A kernel: one unit of compute as a device sees it. Workloads make them, devices cost them,
+/* A kernel: one unit of compute as a device sees it. Workloads make kernels, devices cost them, and
  * performers run them.
  *
  * Shapes by class (unused dimensions are 0):
@@ -7,10 +7,11 @@
  * - GEMM: batch x (m x k) * (k x n)
  * - ATTENTION: batch sequences, m query tokens, n key tokens, heads, kv_heads, k = head size of
  *   queries and keys, v_head = head size of values; causal or not; fused
- * - SCAN: batch sequences, m tokens, n = tokens of a chunk, heads of values, kv_heads of keys, k and
- *   v_head = columns of one; `flops` and `bytes` say what the step does
+ * - SCAN: batch sequences, m tokens, n = tokens of a chunk, heads of values, kv_heads of keys, k
+ * and
+ *   v_head = columns of one; `flops` and `bytes` are those of the step
  *
- * Everything else is bandwidth-bound: `bytes` read and written, `flops` for the record. */
+ * All other classes are bandwidth-bound: `bytes` read and written, `flops` for information. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -30,7 +31,7 @@ typedef enum {
     RH_KERNEL_GEMM,
     RH_KERNEL_ATTENTION,
     RH_KERNEL_ATTENTION_BACKWARD,
-    RH_KERNEL_SCAN,    /* a step of a linear mixer's scan, in chunks; either way */
+    RH_KERNEL_SCAN,    /* a step of a linear mixer's chunked scan, forward or backward */
     RH_KERNEL_SOFTMAX, /* unfused attention's mask + softmax (+ dropout) */
     RH_KERNEL_NORM,
     RH_KERNEL_ROTARY,
@@ -39,7 +40,7 @@ typedef enum {
     RH_KERNEL_EMBEDDING,
     RH_KERNEL_CROSS_ENTROPY, /* softmax-cross-entropy over a (sharded) vocabulary */
     RH_KERNEL_OPTIMIZER,
-    RH_KERNEL_DEPTHWISE, /* convolution of one channel a group; others are GEMMs */
+    RH_KERNEL_DEPTHWISE, /* depthwise convolution; other convolutions are GEMMs */
     RH_KERNEL_POOL,
     RH_KERNEL_CAST,   /* to a narrower format, with its scales */
     RH_KERNEL_REDUCE, /* local reduction of a collective, gradient accumulation */
@@ -50,15 +51,15 @@ typedef struct {
     uint8_t cls;   /* RhKernelClass */
     uint8_t dtype; /* RhDtype of the inputs */
     bool causal;
-    bool core;        /* between the tokens of a sequence, or for that alone: attention, a scan */
+    bool core;        /* depends on the tokens of one sequence: attention, a scan */
     uint8_t kv_dtype; /* attention: RhDtype of cached keys and values; NONE: as `dtype` */
-    /* GEMM: of experts, as one kernel; `m` are rows of each, `flops` of the real ones */
+    /* GEMM: grouped over experts; `m` rows each; `flops` count real rows only */
     bool grouped;
-    /* GEMM: of weights' gradients, whose operands are both narrow activations */
+    /* GEMM: weight gradient with two narrow activation operands */
     bool narrow_gradient;
     int32_t heads, kv_heads;
-    int32_t v_head; /* attention: columns of a value head; 0: as many as a key's, k */
-    /* GEMM: of an element of its weights (k x n), where these alone are narrow; 0: as of the other
+    int32_t v_head; /* attention: columns of a value head; 0: as a key's, k */
+    /* GEMM: bytes per element of its weights (k x n), where only these are narrow; 0: as the other
      * operand */
     float weight_bytes;
     int64_t batch, m, n, k;
@@ -66,21 +67,21 @@ typedef struct {
     double bytes; /* memory traffic with each operand touched once */
 } RhKernel;
 
-/* Columns of one value head. */
+/* Returns the columns of one value head. */
 static inline int64_t rh_kernel_v_head(const RhKernel *kernel)
 {
     return kernel->v_head > 0 ? kernel->v_head : kernel->k;
 }
-/* FLOPs of fused attention for each (query, key) pair and head: forward has one product as deep as
- * a key and one as wide as a value; backward has five for these two, three of them with keys
- * (scores again, gradients of queries and of keys) and two with values (FlashAttention-2, arXiv
- * 2307.08691, section 4.1). 2.5 x where both sizes are equal. */
+/* Returns the FLOPs of fused attention for each (query, key) pair and head: forward has one product
+ * over a key's columns and one over a value's; backward has three over keys (scores again,
+ * gradients of queries and of keys) and two over values (FlashAttention-2, arXiv 2307.08691,
+ * section 4.1). 2.5 x forward where both sizes are equal. */
 static inline double rh_attention_pair_flops(int64_t key, int64_t value, bool backward)
 {
     return backward ? (double)(6 * key + 4 * value) : (double)(2 * key + 2 * value);
 }
 
-int rh_dtype_bytes(RhDtype dtype); /* of one element by itself: fp4 takes a byte */
+int rh_dtype_bytes(RhDtype dtype); /* of one element alone: 1 for fp4 */
 
 const char *rh_dtype_name(RhDtype dtype);            /* "bf16" */
 RhDtype rh_dtype_by_name(const char *name);          /* RH_DTYPE_NONE when unknown */

@@ -1,5 +1,5 @@
 #pragma once
-/* How links are numbered: by arithmetic. Private to fabric*.c.
+/* Numbering of links, by arithmetic. Private to fabric*.c.
  *
  * Numbers, in this order (G GPUs, N nodes of c NICs, tiers t = 0 .. T-2 that have uplinks):
  *   nvlink   2 * gpu + {0 up, 1 down}
@@ -7,13 +7,13 @@
  *   tier t   base(t) + 2 * (group * rails(t) + rail) + {0 up, 1 down},  rails(t) = c or 1
  *   host     base(T) + 2 * gpu + {0 out, 1 in}, the first of those that share a link
  *   nvme     base(T) + 2 G + 2 * node + {0 out, 1 in}, where there are drives
- *   wirings  behind those: of node 0, node 1 ... inside; then those between nodes (wiring.h) */
+ *   wirings  after those: inside node 0, node 1 ...; then those between nodes (wiring.h) */
 #include "platforms/fabric/wiring.h"
 #include "platforms/platform.h"
 
 typedef enum { RH_LINK_UP, RH_LINK_DOWN } RhLinkEnd; /* also tx and rx, out and in */
 
-/* A link taken apart. */
+/* Components of a link's number. */
 typedef struct {
     enum {
         RH_LINK_NVLINK,
