@@ -1,9 +1,11 @@
 #pragma once
-/* What neighbours do to a plan (strategies/search/co_jobs/plan_with_jobs.h), as text and JSON. */
+/* Reports the effect of co-located jobs on a plan (strategies/search/co_jobs/plan_with_jobs.h), as
+ * text and JSON. */
 #include "base/json.h"
 #include "strategies/search/co_jobs/plan_with_jobs.h"
 
-/* The first lines of the answer: the best beside them, where they are avoided, and both tables. */
+/* Appends the first lines of the answer: the best layout beside the other jobs, where they are
+ * avoided, and both tables. */
 void rh_report_append_beside(GString *out, const RhPlan *plan, double gap_frac);
-/* Key "beside", where the plan has one. */
+/* Writes member "beside" where the plan has one. */
 void rh_put_plan_beside(RhJsonWriter *w, const RhPlan *plan);

@@ -1,5 +1,5 @@
 #pragma once
-/* Small pieces of text that several reports share. Caller frees. */
+/* Text formatting shared by reports. Caller frees returned texts. */
 #include <glib.h>
 #include <stdint.h>
 
@@ -16,13 +16,14 @@ char *rh_text_rate(double per_s);                        /* "13,440", "34.6", "0
 char *rh_text_fact(const RhFact *fact, RhQuantity kind); /* "450 GB/s d" */
 char *rh_text_large(double value);                       /* "70.6 G", "1.2 T" */
 char *rh_text_amount(double value, const char *unit);    /* "70.6 GJ", "203 J" */
-/* Breaks at spaces so that no line is longer than `width`; further lines start with `indent`
- * spaces. The text starts at column `indent`. A percent sign stays with its number, and money with its amount. */
+/* Appends a text wrapped at spaces to lines of at most `width`; further lines start with `indent`
+ * spaces, and the text starts at column `indent`. A percent sign stays with its number, and money
+ * with its amount. */
 void rh_text_wrap(GString *out, const char *text, int indent, int width);
-/* As Markdown shows it literally, in a paragraph or a cell. */
+/* Escapes a text for Markdown, in a paragraph or a cell. */
 char *rh_text_markdown(const char *text);
-/* A path as a shell wants it: quoted only when it must be. */
+/* Quotes a path for a shell if necessary. */
 char *rh_text_path(const char *path);
-/* Words behind those of a command line, as a shell wants them (an option with its value is one): broken by
- * backslashes before column 79 where that is possible, and continued at column 6. */
+/* Appends command-line words quoted for a shell (an option and its value are one word), broken with
+ * backslashes before column 79 where possible, and continued at column 6. */
 void rh_text_command(GString *out, const char *const *words);

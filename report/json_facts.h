@@ -1,17 +1,19 @@
 #pragma once
-/* Where the figures of a report come from. */
+/* Formats the sources of a report's figures as JSON. */
 #include "report/report.h"
 #include "strategies/serve/server.h"
 
-/* Every constant that an answer may stand on, each with its value, kind and source: of the platform with its
- * switches, its devices, and the stack. Those that nobody said are left out. Caller frees. */
+/* Returns every constant that an answer may depend on, with value, kind and source: of the platform
+ * with its switches, its devices, and the stack. Unset constants are omitted. Caller frees. */
 char *rh_report_facts_json(const RhQuestion *question);
-/* The same of a platform and its devices alone. */
+/* Returns the constants of a platform and its devices only. */
 char *rh_report_platform_facts_json(const RhPlatform *platform);
-/* What a service stands on: the platform with the server's profile of its device, and the server. Of several platforms
- * each stands under its name; `names` is NULL of one. Caller frees; NULL: a profile cannot be read. */
+/* Returns the constants of a service: the platform with the server's profile of its device, and the
+ * server. Several platforms are listed by name; `names` is NULL for one. Caller frees; NULL when a
+ * profile cannot be read. */
 char *rh_report_service_facts_json(const RhPlatform *const *platforms, const char *const *names,
                                    guint count, const RhServer *server, GError **error);
-/* The same of several questions, each under its name, which is no other's; one may have no platform, or no stack. */
+/* Returns the constants of several questions by unique name; a question may lack a platform or a
+ * stack. */
 char *rh_report_facts_of_json(const RhQuestion *const *questions, const char *const *names,
                               guint count);

@@ -1,5 +1,5 @@
 #pragma once
-/* "rehearse.show/1": what there is, as data. Texts are the caller's to free. */
+/* Formats the catalogue as JSON, "rehearse.show/1". Texts are the caller's to free. */
 #include "report/report.h"
 
 typedef enum {

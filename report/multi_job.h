@@ -1,12 +1,12 @@
 #pragma once
-/* Jobs that shared a fabric, with a service or without, as text and JSON. Caller frees. */
+/* Reports jobs that share a fabric, with or without a service, as text and JSON. Caller frees. */
 #include "base/json.h"
 #include "report/question.h"
 #include "strategies/search/co_jobs/co_jobs.h"
 
 typedef struct {
     const RhBackgroundService *guest;
-    const char *workload, *deployment, *requests, *arrivals; /* as RhServeQuestion has them */
+    const char *workload, *deployment, *requests, *arrivals; /* as in RhServeQuestion */
 } RhMultiJobServiceAnswer;
 
 /* All borrowed. */
@@ -16,9 +16,9 @@ typedef struct {
     const RhMultiJobServiceAnswer *service; /* NULL: none */
 } RhMultiJobAsked;
 
-/* "0-3,8"; caller frees. */
+/* Formats node numbers: "0-3,8"; caller frees. */
 char *rh_report_nodes(const int32_t *nodes, int32_t count);
-/* A link where jobs met, with the bytes of each of `jobs`. */
+/* Writes a link with flows of several jobs, with the bytes of each of `jobs`. */
 void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs);
 char *rh_report_multi_job_text(const RhMultiJobAsked *question, const RhCoJobs *answer);
 char *rh_report_multi_job_json(const RhMultiJobAsked *question, const RhCoJobs *answer);

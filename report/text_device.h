@@ -1,11 +1,11 @@
 #pragma once
-/* Devices as text: the list, one in full, and a file to begin one's own from. Caller frees. */
+/* Formats devices as text: the list, one in full, and a template of a device file. Caller frees. */
 #include "platforms/devices/device.h"
 
-/* A line each, with a head; `devices`: const RhDevice*. */
+/* Formats a line per device under a header; `devices`: const RhDevice*. */
 char *rh_devices_text(const GPtrArray *devices);
-/* The data sheet and the constants; `sources`: where each number is from. */
+/* Formats the data sheet and the constants; `sources` adds each number's source. */
 char *rh_device_text(const RhDevice *device, bool sources);
-/* A device file with the data sheet of this one, to be changed: what it leaves out is its
- * generation's. */
+/* Formats a device file with this device's data sheet, to be edited; all else comes from its
+ * generation. */
 char *rh_device_template(const RhDevice *device);

@@ -1,9 +1,10 @@
 #pragma once
-/* Validations as text, JSON and Markdown. Every function returns a text the caller frees. */
+/* Formats validations as text, JSON and Markdown. Every function returns a text the caller frees.
+ */
 #include "accuracy/validation.h"
 
-/* `verbose`: every case, else the worst of each group. */
+/* Formats every case if `verbose`, else the worst of each group. */
 char *rh_report_validation_text(const RhValidation *v, bool verbose);
 char *rh_report_validation_json(const RhValidation *v);
-/* A section for a README: figures of each group and the worst rows. */
+/* Formats a section for a README: figures of each group and the worst rows. */
 char *rh_report_validation_markdown(const RhValidation *v);

@@ -1,10 +1,10 @@
 #pragma once
-/* The page of `capacity`, of runs and of services: its answer over one picture. */
+/* The page of `capacity`, for training and serving: its answer above one picture. */
 
 typedef struct {
-    const char *text, *json, *facts; /* as RhPage has them */
-    const char *id, *title;          /* of the picture's section */
-    const char *by;                  /* what its large points are best by */
+    const char *text, *json, *facts; /* as in RhPage */
+    const char *id, *title;          /* id and title of the picture's section */
+    const char *by;                  /* criteria of its large, Pareto-optimal points */
     const char *svg;                 /* NULL: nothing to draw */
 } RhCapacityPage;
 

@@ -1,6 +1,8 @@
 #pragma once
-/* Money against time to the answer as a picture: SVG, a line per platform, a point per number of GPUs. */
+/* Draws money against time to the answer as SVG, with a line per platform and a point per number of
+ * GPUs. */
 #include "report/capacity/capacity_service.h"
 
-/* With a title and a description for who does not see it. Caller frees. NULL: nothing keeps the levels. */
+/* Returns the picture, with title and description for screen readers; NULL when nothing meets the
+ * levels. Caller frees. */
 char *rh_report_service_capacity_svg(const RhServiceCapacity *answer);

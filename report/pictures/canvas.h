@@ -1,5 +1,5 @@
 #pragma once
-/* Drawing on a grid of character cells: one picture, as text or as SVG.
+/* Draws on a grid of character cells, as text or as SVG.
  *
  * x counts columns and y rows; a line or an edge runs through the middle of its cells, so that both
  * forms show the same joints. Lines are horizontal or vertical.
@@ -15,7 +15,7 @@ typedef enum {
     RH_INK_SWITCH,
     RH_INK_NIC,
     RH_INK_GPU,
-    RH_INK_MORE, /* stands for others of its kind */
+    RH_INK_MORE, /* represents further objects */
     RH_INK_LINK,
     RH_INK_TITLE,
     RH_INK_LABEL,
@@ -24,7 +24,7 @@ typedef enum {
 
 typedef struct RhCanvas RhCanvas;
 
-/* What a form of output has to provide. `finish` returns the text and frees the canvas. */
+/* Functions of an output format. `finish` returns the text and frees the canvas. */
 typedef struct {
     void (*line)(RhCanvas *canvas, int x1, int y1, int x2, int y2, RhInk ink);
     void (*rect)(RhCanvas *canvas, int x, int y, int width, int height, RhInk ink);
@@ -39,8 +39,8 @@ RhCanvas *rh_canvas_text_new(int columns, int rows);
 RhCanvas *rh_canvas_svg_new(int columns, int rows, const char *title);
 
 void rh_canvas_line(RhCanvas *canvas, int x1, int y1, int x2, int y2, RhInk ink);
-/* A filled box: what lay inside it is gone. */
+/* Draws a filled box, which covers earlier drawings. */
 void rh_canvas_rect(RhCanvas *canvas, int x, int y, int width, int height, RhInk ink);
-/* `x` is the column of the first letter. */
+/* Draws a text whose first letter is in column `x`. */
 void rh_canvas_text(RhCanvas *canvas, int x, int y, RhInk ink, const char *text);
 char *rh_canvas_finish(RhCanvas *canvas);

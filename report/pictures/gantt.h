@@ -1,9 +1,10 @@
 #pragma once
-/* A step as a picture: a row for each GPU that was performed, passes of micro-batches at full height, why it
- * stood still at half height, and the chain that the step's end hung on. */
+/* Draws a step as a Gantt chart: a row for each simulated GPU with passes of micro-batches at full
+ * height and reasons for waiting at half height, and the critical path. */
 #include "sim/gpu_timeline.h"
 
-/* Caller frees. Needs a run with a timeline. */
+/* Returns the chart as SVG; the run must have a timeline. Caller frees. */
 char *rh_report_gantt_svg(const RhTaskIntervals *spans, const RhGpuTimeline *timeline);
-/* What a page makes tables of: seconds of each row by what they went on, and of the chain. Caller frees. */
+/* Returns JSON for a page's tables: seconds of each row and of the critical path by reason. Caller
+ * frees. */
 char *rh_report_gpu_timeline_json(const RhTaskIntervals *spans, const RhGpuTimeline *timeline);

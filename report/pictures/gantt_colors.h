@@ -1,5 +1,5 @@
 #pragma once
-/* What is drawn in one colour in a Gantt chart, and of what a piece or a wait is. */
+/* Colour classes of a Gantt chart, and the classes of segments and waits. */
 #include "report/pictures/colors.h"
 #include "sim/gpu_timeline.h"
 
@@ -21,6 +21,6 @@ typedef enum {
 
 const char *rh_gantt_ink_name(RhGanttInk ink); /* "tensor parallel" */
 RhColor rh_gantt_ink_color(RhGanttInk ink);
-/* Of its kernels, but for those that compute once more; of RH_PIECE_IDLE, of its wait. */
+/* Returns the class of a segment's kernels without recomputation, or of an idle segment's wait. */
 RhGanttInk rh_gantt_ink_of_piece(const RhGpuSegment *piece);
 RhGanttInk rh_gantt_ink_of_wait(int wait); /* RhWait */

@@ -1,6 +1,6 @@
 #pragma once
-/* How busy the busiest links are over a step, as SVG. */
+/* Draws the utilisation of the busiest links over a step as SVG. */
 #include "sim/run.h"
 
-/* NULL where the run has no loads of links. Caller frees. */
+/* Returns the picture; NULL where the run has no link loads. Caller frees. */
 char *rh_report_links_svg(const RhRun *run);

@@ -1,6 +1,7 @@
 #pragma once
-/* The memory of the fullest GPU over a step, by what it holds, as SVG. */
+/* Draws the memory of the fullest GPU over a step as SVG, by use. */
 #include "sim/memory_timeline.h"
 
-/* `capacity_bytes` is drawn as a line. Caller frees. Needs a run with a timeline. */
+/* Returns the picture, with a line at `capacity_bytes`; the run must have a timeline. Caller frees.
+ */
 char *rh_report_memory_svg(const RhTaskIntervals *spans, double capacity_bytes);

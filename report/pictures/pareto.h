@@ -1,6 +1,6 @@
 #pragma once
-/* Time against memory of the layouts that a search rehearsed, as SVG: those it ranks with their numbers, the
- * others as dots, what would not fit beyond the line. */
+/* Draws time against memory of the rehearsed layouts of a search as SVG: ranked ones with their
+ * numbers, others as dots, those that do not fit beyond the line. */
 #include "strategies/search/plan.h"
 
 typedef struct {
@@ -8,7 +8,7 @@ typedef struct {
     double step_s, peak_bytes;
 } RhParetoPoint;
 
-/* Keeps what RhPlanOptions.seen tells; `user` is a GArray of RhParetoPoint. */
+/* Callback for RhPlanOptions.seen: appends the layout to `user`, a GArray of RhParetoPoint. */
 void rh_pareto_see(const RhRehearsal *rehearsal, void *user);
-/* `seen` may hold the plan's own entries. Caller frees. */
+/* Returns the picture; `seen` may contain the plan's own entries. Caller frees. */
 char *rh_report_pareto_svg(const RhPlan *plan, const GArray *seen);

@@ -1,7 +1,8 @@
 #pragma once
-/* A platform as a picture: nodes, switches, tiers, every number with the letter of its tag. */
+/* Draws a platform: nodes, switches and tiers, every number with the letter of its tag. */
 #include "platforms/platform.h"
 
-/* At most 79 columns. With `sources`, each number's source as a line. Caller frees. */
+/* Draws it as text of at most 79 columns; `sources` adds a line with each number's source. Caller
+ * frees. */
 char *rh_platform_text(const RhPlatform *p, bool sources);
 char *rh_platform_svg(const RhPlatform *p);

@@ -1,5 +1,5 @@
 #pragma once
-/* Near batches that gain (strategies/search/near_batch.h). */
+/* Reports near batch sizes that are more efficient (strategies/search/near_batch.h). */
 #include "base/json.h"
 #include "report/report.h"
 

@@ -6,14 +6,15 @@
 #define RH_TEXT_BOLD(style)  ((style)->colored ? "\033[1m" : "")
 #define RH_TEXT_PLAIN(style) ((style)->colored ? "\033[0m" : "")
 
-/* Rows and what is to be said below them. */
+/* Appends the rows of a plan and the notes below them. */
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options);
-/* The share of the best's time that the quickest layout that is less sure to fit saves; and whether it is worth a row. */
+/* Return the fraction of the best step time saved by the fastest layout with a higher memory risk,
+ * and whether that is worth a row. */
 double rh_report_fuller_gain(const RhPlan *plan);
 bool rh_report_fuller_is_row(const RhPlan *plan);
-/* The whole answer where there are no rows. */
+/* Appends the whole answer of a plan without rows. */
 void rh_report_append_no_plan(GString *out, const RhQuestion *q, const RhPlan *plan,
                               const RhPlanOptions *options, const RhReportStyle *style);
 void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most);
-/* "label: text", wrapped behind the label. */
+/* Appends "label: text", wrapped with an indent of the label's width. */
 void rh_report_append_labelled(GString *out, const char *label, const char *text);

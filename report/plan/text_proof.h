@@ -1,7 +1,7 @@
 #pragma once
-/* What the text of a plan says of its proof: what no layout left out can be better by, what the proof is not
- * of, or why there is none. */
+/* Describes a plan's proof of optimality: how much better an omitted layout can be, what the proof
+ * excludes, or why there is none. */
 #include "strategies/search/plan.h"
 
-/* Appends a sentence without its end to `text`. */
+/* Appends a sentence without its full stop to `text`. */
 void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options);

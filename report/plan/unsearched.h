@@ -1,5 +1,6 @@
 #pragma once
-/* The knobs that no search goes through unasked (strategies/search/unsearched.h), as text and JSON. */
+/* Reports the knobs that a search does not vary by default (strategies/search/unsearched.h), as
+ * text and JSON. */
 #include "base/json.h"
 #include "strategies/search/plan.h"
 

@@ -1,6 +1,6 @@
 #pragma once
-/* What became of the requests of a service, as text, JSON and CSV. Every function returns a text the
- * caller frees. Words are defined in docs/theory/serving.md. */
+/* Reports the results of a service's requests as text, JSON and CSV. Every function returns a text
+ * the caller frees. Terms are defined in docs/theory/serving.md. */
 #include "report/report.h"
 #include "strategies/search/services/serve_error_bars.h"
 #include "strategies/search/services/serve_extrapolation.h"
@@ -9,37 +9,36 @@
 #include "strategies/serve/service/service.h"
 #include "workloads/requests.h"
 
-/* What a service was asked; all borrowed. */
+/* The question of a service report; all borrowed. */
 typedef struct {
     const RhQuestion *q;    /* model, platform, words of the command line */
-    const char *deployment; /* as text, all that is not a default */
-    const char *requests;   /* "conv.csv.gz", or the lengths as they were given */
+    const char *deployment; /* as text, without defaults */
+    const char *requests;   /* "conv.csv.gz", or the given lengths */
     const char *arrivals;   /* "Poisson, 5/s", "as recorded", "64 at a time" */
     const RhRequests *list;
     const RhSlos *slos;
-    const RhClient *client;          /* when it gives up; NULL: never */
-    const RhServiceResult *unharmed; /* the same without failures; NULL: there are none */
-    const char *const
-        *words; /* of a plan: what serve-simulate takes of the command line; NULL-ended */
-    const RhServeExtrapolation *beyond; /* of a plan the best's; NULL: nothing is said of it */
-    const RhServeErrorBars
-        *trust; /* how far off it may be, of a plan the best; NULL: nothing is said of it */
+    const RhClient *client;             /* timeouts of clients; NULL: none */
+    const RhServiceResult *unharmed;    /* result without failures; NULL: there are no failures */
+    const char *const *words;           /* plans: arguments for serve-simulate; NULL-terminated */
+    const RhServeExtrapolation *beyond; /* plans: for the best deployment; NULL: none */
+    const RhServeErrorBars *trust; /* error bars, for plans of the best deployment; NULL: none */
 } RhServeQuestion;
 
 char *rh_report_serve_text(const RhServeQuestion *question, const RhServiceResult *result,
                            const RhServiceMetrics *outcome, const RhReportStyle *style);
 char *rh_report_serve_json(const RhServeQuestion *question, const RhServiceResult *result,
                            const RhServiceMetrics *outcome);
-/* Nothing was played, and why. */
+/* Formats a document without a simulation, with the reason. */
 char *rh_report_serve_unanswered_json(const RhServeQuestion *question, bool timed_out,
                                       const char *why);
-/* A row per request, in the order of the list. */
+/* Formats a row per request, in the order of the list. */
 char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult *result);
 
-/* Chrome trace JSON of a result with works. RH_ERROR_INPUT: more than 2,000,000 events. */
+/* Formats a result with recorded work as Chrome trace JSON. RH_ERROR_INPUT: more than 2,000,000
+ * events. */
 char *rh_report_serve_trace(const RhServiceResult *result, GError **error);
 
-/* `question->deployment` is not looked at. */
+/* Formats a plan; `question->deployment` is ignored. */
 char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePlan *plan,
                                 const RhServePlanOptions *options, int32_t top,
                                 const RhReportStyle *style);
@@ -47,8 +46,8 @@ char *rh_report_serve_plan_json(const RhServeQuestion *question, const RhServePl
                                 const RhServePlanOptions *options, int32_t top);
 char *rh_report_serve_plan_csv(const RhServePlan *plan);
 typedef struct {
-    const char *name;   /* for its server: a path, or a name that it loads by */
-    const char *recipe; /* its numbers (workloads/recipe.h) */
+    const char *name;   /* path or name by which the server loads it */
+    const char *recipe; /* precision recipe (workloads/recipe.h) */
 } RhLaunchedModel;
-/* A command for each pool; NULL: none is known of this server. */
+/* Returns a launch command for each pool; NULL for servers without one. */
 char *rh_report_serve_launch(const RhDeployment *deployment, const RhLaunchedModel *model);

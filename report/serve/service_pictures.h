@@ -1,15 +1,17 @@
 #pragma once
-/* Pictures of a service that was played, and of deployments that were compared, as SVG. Caller frees; NULL: there is
- * nothing to draw. */
+/* Draws a simulated service, and compared deployments, as SVG. Functions return NULL where there is
+ * nothing to draw. Caller frees. */
 #include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/results/service_metrics.h"
 
-/* Arrivals, queue, replicas, use of the cache and latencies over time. Needs a run that kept its history. */
+/* Draws arrivals, queue, replicas, use of the cache and latencies over time. The run must have its
+ * history. */
 char *rh_report_service_time_svg(const RhServiceResult *result, const RhSlos *slos);
-/* How many of the requests are within a time, with the levels of the metric. */
+/* Draws the cumulative distribution of a metric over requests, with its levels. */
 char *rh_report_service_spread_svg(const RhServiceResult *result, RhMetric metric,
                                    const RhSlos *slos);
-/* The slowest requests, what each waited for and what was done for it. */
+/* Draws the slowest requests with their waits and work. */
 char *rh_report_service_slowest_svg(const RhServiceResult *result);
-/* Deployments, requests a second of a GPU against time per token (of models without tokens: to the answer). */
+/* Draws deployments: requests per second and GPU against time per token (for models without tokens:
+ * to the answer). */
 char *rh_report_serve_plan_svg(const RhServePlan *plan);
