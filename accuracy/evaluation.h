@@ -64,11 +64,11 @@ typedef struct {
         group;
     const char *metric; /* static: measured metric, "ttft"; NULL: step time */
     RhProvenance standing;
-    bool fitted;                    /* a constant was fitted to this row */
-    bool failed;                    /* ran out of memory; then measured_s is 0 */
+    bool fitted; /* a constant was fitted to this row */
+    bool failed; /* ran out of memory; then measured_s is 0 */
     /* step time or metric (throughput: tokens per second); predicted 0: none */
     double measured_s, predicted_s;
-    double measured_mfu_frac;       /* steps: model FLOPs over the peak; 0: none */
+    double measured_mfu_frac;          /* steps: model FLOPs over the peak; 0: none */
     double peak_bytes, capacity_bytes; /* predicted peak, and capacity of the device; 0: none */
     double measured_peak_bytes;        /* 0: none */
     /* predicted part of the peak that the measurement covers; 0: all of it */
@@ -78,7 +78,7 @@ typedef struct {
     double took_s;   /* processor time of the prediction; not reproducible, so in no report */
     /* owned: properties of the run replaced by the nearest supported ones; NULL: none */
     char *stands_in;
-    char *skipped;   /* owned: reason why it was not predicted, or NULL */
+    char *skipped; /* owned: reason why it was not predicted, or NULL */
 } RhEvaluatedRun;
 
 typedef struct {
@@ -132,7 +132,7 @@ typedef struct {
     int32_t skipped_count;
     /* means over sets of rival layouts; NAN: none */
     double kendall_tau, regret_frac, regret_worst_frac;
-    int32_t rivals_count;                               /* number of these sets */
+    int32_t rivals_count; /* number of these sets */
     int32_t ran_and_fits, ran_but_refused, failed_and_refused, failed_but_fits;
     RhErrorStatistics peaks;            /* rows with a measured memory peak; worst as above */
     int32_t within_count, barred_count; /* steps within their error bar, and steps that have one */

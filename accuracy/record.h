@@ -32,11 +32,11 @@ typedef struct {
  * width below its middle that is fitted to runs that failed unexpectedly, and one above that is
  * fitted to runs that succeeded unexpectedly. */
 typedef struct {
-    const char *stack, *kernels;     /* interned; NULL: any */
+    const char *stack, *kernels; /* interned; NULL: any */
     /* value 1/2 at middle_frac, and 1 / (1 + e) spread_frac below it */
     double middle_frac, spread_frac;
-    double above_frac;               /* distance above at which the value is e / (1 + e) */
-    int32_t ran, failed, peaks;      /* runs and measured peaks of the fit */
+    double above_frac;          /* distance above at which the value is e / (1 + e) */
+    int32_t ran, failed, peaks; /* runs and measured peaks of the fit */
 } RhOdds;
 
 /* Score of odds on runs that were not used in the fit: the mean square of predicted odds less
@@ -69,7 +69,7 @@ typedef struct {
     double ttft_frac, tpot_frac;
     /* rows with both times, and those of them that a constant was fitted to */
     int32_t rows, fitted;
-    int32_t models;       /* number of measured models */
+    int32_t models; /* number of measured models */
 } RhServedBar;
 
 typedef struct {
@@ -83,14 +83,14 @@ typedef struct {
 #define RH_LONG_TOKENS 65536
 
 typedef struct {
-    char *made_on;                /* owned: "2026-11-22" */
-    int32_t steps, failed;        /* runs of the record: with a time, out of memory */
+    char *made_on;         /* owned: "2026-11-22" */
+    int32_t steps, failed; /* runs of the record: with a time, out of memory */
     /* steps within their bar, steps with one, and steps without one, where bars use only other
      * sources' runs */
     int32_t within, barred, bare;
-    GArray *bars;                 /* RhErrorBar */
-    RhErrorBar longs; /* long samples of all stacks; error_frac 0: too few measurements */
-    GPtrArray *odds;  /* RhOdds*, owned */
+    GArray *bars;          /* RhErrorBar */
+    RhErrorBar longs;      /* long samples of all stacks; error_frac 0: too few measurements */
+    GPtrArray *odds;       /* RhOdds*, owned */
     RhOddsTrial trials[2]; /* on the record's own runs, by group and by table; not in a file */
     GArray *usual;         /* RhUsualMfu */
     RhServingRecord serving;

@@ -1,33 +1,33 @@
 #pragma once
-/* Words of --set that change nothing: told, by what the answer comes to without them. */
+/* Reports --set words without effect, by comparing the answer with the one without them. */
 #include "cli/inputs/inputs.h"
 #include "strategies/serve/results/service_metrics.h"
 
-/* What an answer comes to, as numbers in a fixed order, caller frees; NULL: there is none with these
- * inputs. First `cheap`, from closed forms; where these tell nothing apart, as the answer itself is made. */
+/* Returns an answer as numbers in a fixed order, caller frees; NULL: no answer with these inputs.
+ * `cheap` uses closed forms; if these do not differ, the answer is computed in full. */
 typedef GArray *(*RhIdleFigures)(const RhInputs *inputs, bool cheap, const void *user);
 
-/* Part of an answer: what was asked with the same settings, and what `figures` is told of it. */
+/* Part of an answer: its inputs, and the argument of `figures`. */
 typedef struct {
     const RhInputs *inputs;
     const void *user;
 } RhUnusedAnswer;
 
-/* Says of each setting whether all figures are what they are without it: one note on stderr for each. One
- * whose reason was told already is left out; where time is up none is. */
+/* Prints a note on stderr for each setting without which all figures are equal. A setting whose
+ * reason was already given is left out; after the timeout nothing is printed. */
 void rh_unused_settings_tell(const RhArguments *arguments, const RhUnusedAnswer *answers,
                              guint count, RhIdleFigures figures);
 
-/* Of layouts of training, for RhIdleFigures: time, memory, energy and cost of all by their bounds, of the first
- * as it is rehearsed. */
+/* Training layouts as RhIdleFigures: time, memory, energy and cost of all by their bounds, and of
+ * the first by its rehearsal. */
 typedef struct {
     const RhLayout *layouts;
     guint count;
     int64_t global_batch;           /* 0: the inputs' */
-    const RhEngineOptions *options; /* NULL: bounds alone */
+    const RhEngineOptions *options; /* NULL: bounds only */
 } RhUnusedSteps;
 GArray *rh_unused_settings_steps(const RhInputs *inputs, bool cheap, const void *steps);
 
-/* Parts of such figures: of a step; of a service, whose levels are not among them, as they follow. */
+/* Append figures of a step, or of a service without its SLO verdicts, which follow from them. */
 void rh_unused_settings_add_step(GArray *figures, const RhRehearsal *rehearsal);
 void rh_unused_settings_add_outcome(GArray *figures, const RhServiceMetrics *outcome);

@@ -16,13 +16,13 @@ typedef struct {
     int32_t role, task;
 } Item;
 
-/* What has arrived of a meeting of roles, per ordinal. */
+/* Arrivals at the collectives of a set of roles, per ordinal. */
 typedef struct {
     int32_t *arrived;
     double *t_s;
 } Meeting;
 
-/* What a message between two roles can cost: one entry per distinct route. */
+/* Cost of a message between two roles: one entry per distinct route. */
 typedef struct {
     double latency_s, s_per_byte;
 } MessageCost;

@@ -42,7 +42,7 @@ static void find_causes(Course *c, int32_t performer)
         latest = of_lane[t->lane];
         for (int32_t k = t->preds_first; k < t->preds_first + t->preds_count; k++)
             latest = MAX(latest, last[g_array_index(x->p->preds, int32_t, k) - role->tasks_first]);
-        /* What made a mark ready is what its successors waited for. */
+        /* The cause of a mark is the cause of its successors. */
         while (latest != NONE && task_of(x, latest)->kind == RH_TASK_MARK)
             latest = c->cause[latest];
         c->cause[span] = latest;
@@ -51,7 +51,7 @@ static void find_causes(Course *c, int32_t performer)
     }
 }
 
-/* Of the same step as `span`, the span of `task` on `performer`; or NONE. */
+/* Returns the interval of `task` on `performer` in the same step as `span`, or NONE. */
 static int32_t span_beside(const RhTaskIntervals *x, int32_t span, int32_t performer, int32_t task)
 {
     const RhTaskInterval *s = rh_task_intervals_at(x, span);
@@ -63,7 +63,7 @@ static int32_t span_beside(const RhTaskIntervals *x, int32_t span, int32_t perfo
     return other;
 }
 
-/* Of a message, the span at its other end, or NONE. */
+/* Returns the interval at the other end of a message, or NONE. */
 static int32_t span_at_peer(const RhTaskIntervals *x, int32_t span)
 {
     const RhTask *t = task_of(x, span);
@@ -92,7 +92,7 @@ static bool waits_for_stages(const Course *c, const RhTask *task)
     return m >= 0 && rh_collective_role(c->meetings, m)->roles_count > 1;
 }
 
-/* What idle time is booked on: first `before`, the rest on `wait`. */
+/* Reasons of idle time: first `before`, then `wait`. */
 typedef struct {
     RhWait before, wait;
     double before_s, rest_s;

@@ -5,7 +5,7 @@ typedef struct {
     uint8_t use;
 } Change;
 
-/* What a step allocates again; the rest lies there from the first, before its first task. */
+/* Returns whether a step allocates the memory anew; all else is allocated before its first task. */
 static bool is_of_step(RhMemoryUse use, int32_t local)
 {
     return local > 0 || use == RH_MEMORY_ACTIVATIONS || use == RH_MEMORY_RECOMPUTE ||
@@ -68,7 +68,8 @@ static GArray *changes_of(const RhTaskIntervals *x, int32_t performer)
     return changes;
 }
 
-/* Of changes at one time, the fullest moment between them, where it is no end of theirs; and the last. */
+/* Adds the samples of changes at one time: the largest one between them, unless it is their last,
+ * and the last. */
 static guint add_moments(GArray *held, const GArray *changes, guint i, RhMemorySample *now)
 {
     double t_s = g_array_index(changes, Change, i).t_s, before = rh_memory_sample_bytes(now);

@@ -281,7 +281,7 @@ typedef struct {
     int32_t depth, done;
 } Order;
 
-/* What ends together ends when all of it is reached. */
+/* Counts a task as reached; tasks that end together are put on the stack when all are. */
 static void reach(Order *o, int32_t i)
 {
     if (--o->awaited[o->leader[i]] > 0)

@@ -63,7 +63,7 @@ static void add_bundles(RhProgram *out, const RhProgram *p, const RhDevice *devi
     }
 }
 
-/* What indices of a part grow by. */
+/* Offsets of a part's indices. */
 typedef struct {
     int32_t groups, bundles, preds, volumes;
 } Shift;

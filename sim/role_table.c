@@ -69,7 +69,7 @@ static void number_calls(const RhProgram *p, RhRoleTable *r)
             r->calls[r->calls_first[task_at(p, r, i)->group] + r->ordinal[i]] = i;
 }
 
-/* What a bundle costs on the device. */
+/* Cost of a bundle on the device. */
 typedef struct {
     double seconds, flops;
     RhBoundTimes bounds;

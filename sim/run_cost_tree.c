@@ -7,7 +7,7 @@ static const char *const kernel_sources[RH_PHASE_LAST] = {
     [RH_PHASE_OPTIMIZER] = "Adam over the rank's share, memory-bound",
 };
 
-/* What the mean rank does in a step. */
+/* Means over ranks of a step's times. */
 typedef struct {
     double ranks;
     double wait_s[RH_WAIT_LAST], kernel_s[RH_PHASE_LAST];

@@ -204,7 +204,8 @@ void rh_transfers_start(RhTransfers *f, double t_s, int32_t src, int32_t dst, do
     touch(f, &flow);
 }
 
-/* Those that are there need no rates: many begin and end together. */
+/* Returns the transfer that ends first. Rates are not needed when one ends now, and many start and
+ * end together. */
 static guint first_to_end(RhTransfers *f, double *t_s)
 {
     guint first = 0;

@@ -23,7 +23,7 @@ template <typename T> static constexpr __device__ bool rk_has_units()
 #endif
 }
 
-/* What the kernels need to know of the shape. */
+/* Shape parameters of the kernels. */
 typedef struct {
     int64_t queries, keys; /* tokens */
     int heads, kv_heads;

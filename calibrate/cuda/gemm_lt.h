@@ -12,5 +12,5 @@ void rk_gemm_free(RkGemm *gemm);
 bool rk_gemm_enqueue(const RkGemm *gemm, const void *a, const void *b, void *out,
                      cudaStream_t stream);
 
-/* What multiplies fp8 writes. */
+/* Returns the output format of products of a dtype. */
 RkDtype rk_gemm_out_dtype(RkDtype dtype);

@@ -47,10 +47,10 @@ struct RkCase {
     uint64_t turn; /* which rotation is next */
 };
 
-/* What measures the class, or NULL. */
+/* Returns the kernel that measures a class, or NULL. */
 const RkKernel *rk_kernel(RkClass cls);
 
-/* All there are, one after the other, a class's second choice after its first; NULL at the end. */
+/* Enumerates all kernels, a class's second choice after its first; NULL at the end. */
 const RkKernel *rk_kernel_at(size_t index, RkClass *cls);
 
 void rk_case_operand(RkCase *c, RkOperand operand);
@@ -60,7 +60,7 @@ void rk_case_operand(RkCase *c, RkOperand operand);
  * rk_case_close, in reverse order of opening. */
 bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase *out, RkWhy *why);
 
-/* The same with a kernel of the caller's choice. */
+/* Opens a case with a kernel of the caller's choice. */
 bool rk_case_open_with(RkGpu *gpu, const RkKernel *kernel, const RkSample *sample,
                        int rotations_max, RkCase *out, RkWhy *why);
 void rk_case_close(RkGpu *gpu, RkCase *c);

@@ -1,12 +1,12 @@
 #pragma once
-/* What kernels with one block a row share: sums over the block, and the shapes they take. */
+/* Shared parts of kernels with one block per row: block-wide sums, and supported shapes. */
 #include "calibrate/cuda/kernel_case.h"
 #include "calibrate/cuda/kernel_math.h"
 
 #define RK_ROW_THREADS 256
 #define RK_WARP        32
 
-/* Every thread gets the sum over the block. */
+/* Returns the sum over the block to every thread. */
 static inline __device__ float rk_block_sum(float x)
 {
     __shared__ float of_warp[RK_ROW_THREADS / RK_WARP];
@@ -22,7 +22,7 @@ static inline __device__ float rk_block_sum(float x)
     return sum;
 }
 
-/* The same for softmax's running maximum and sum. */
+/* Combines softmax's running maximum and sum over the block. */
 static inline __device__ RkOnline rk_block_online(RkOnline x)
 {
     __shared__ RkOnline of_warp[RK_ROW_THREADS / RK_WARP];

@@ -1,6 +1,7 @@
 #pragma once
-/* What is measured: a kernel class, a dtype and a shape, with the traffic and the work they imply.
- * Plain data, no CUDA: the grid, the lists and the CSV are tested on machines without a GPU.
+/* A sample to measure: a kernel class, a dtype and a shape, with the traffic and the work they
+ * imply. Plain data without CUDA, so that the grid, the lists and the CSV can be tested on machines
+ * without a GPU.
  *
  * Shapes by class (unused dimensions are 0):
  *   gemm               batch x (m x k)(k x n)
@@ -97,7 +98,7 @@ void rk_sample_measure_up(RkSample *sample);
  * shape is left alone. False when the class cannot be told from its bytes. */
 bool rk_sample_shape_from_bytes(RkSample *sample);
 
-/* The same kernel on the same shape; bytes, flops and tier are not looked at. */
+/* Returns whether both have the same kernel and shape, ignoring bytes, FLOPs and tier. */
 bool rk_sample_same_shape(const RkSample *a, const RkSample *b);
 
 /* Appends a copy. Returns false when memory is exhausted. */

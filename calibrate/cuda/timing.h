@@ -1,19 +1,19 @@
 #pragma once
-/* How a prepared sample is timed: warm-up, then repetitions until the median is known to 2 % or the
- * time for it is spent. Runs stand back to back on the stream behind a short delay, so that launch
- * overhead of the host is not in the figure. */
+/* Times a prepared sample: warm-up, then repetitions until the median is known to 2 % or the time
+ * budget is spent. Runs are enqueued back to back behind a short delay, so that the host's launch
+ * overhead is not included. */
 #include "calibrate/cuda/kernel_case.h"
 #include "calibrate/cuda/stats.h"
 
 #define RK_WIDTH_WANTED 0.02
 
-/* Spends about `budget_s` at most. */
+/* Times a case within about `budget_s` seconds. */
 bool rk_time(const RkGpu *gpu, RkCase *c, double budget_s, RkMedian *out, RkWhy *why);
 
-/* The same for anything that enqueues work on the stream of the GPU. */
+/* Function that enqueues arbitrary work on the GPU's stream, and its timing. */
 typedef void (*RkEnqueue)(const RkGpu *gpu, void *data);
 bool rk_time_enqueued(const RkGpu *gpu, RkEnqueue enqueue, void *data, double budget_s,
                       RkMedian *out, RkWhy *why);
 
-/* Seconds of a clock that never goes back. */
+/* Returns the seconds of a monotonic clock. */
 double rk_now_s(void);

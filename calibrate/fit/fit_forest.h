@@ -14,5 +14,5 @@ typedef struct {
     int trees, leaves; /* at most; a tree that has nothing to split is the last */
 } RhForestPoints;
 
-/* Of no points, no trees. Caller frees. */
+/* Fits a forest, without trees if there are no points. Caller frees. */
 RhForest *rh_fit_forest(const RhForestPoints *points);

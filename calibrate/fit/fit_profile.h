@@ -1,5 +1,5 @@
 #pragma once
-/* What fits leave in a profile (platforms/profile.h): facts, and how far off the fit is. */
+/* Results of a fit in a profile (platforms/profile.h): facts, and the errors of the fit. */
 #include "base/json.h"
 #include "calibrate/fit/fit_rows.h"
 
@@ -10,9 +10,9 @@ typedef struct {
     bool on_bound; /* the data want it beyond what the form allows */
 } RhFittedFact;
 
-/* Of RhFittedFact, which it owns; caller unrefs. */
+/* Makes an array of RhFittedFact, which it owns; caller unrefs. */
 GArray *rh_fitted_facts_new(void);
-/* A value of it as people read it: "3.2us", "0.67". Caller frees. */
+/* Formats a value of the fact: "3.2us", "0.67". Caller frees. */
 char *rh_fitted_value_text(const RhFittedFact *f, double value);
 /* "nic.latency": {"value": ..., "low": ..., "high": ..., "tag": ..., "source": ..., "date": ...} */
 void rh_fitted_fact_put(RhJsonWriter *w, const RhFittedFact *f);

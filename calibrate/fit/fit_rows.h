@@ -31,9 +31,9 @@ typedef struct {
     char *worst;                              /* the row, owned; NULL without rows */
 } RhFitFigures;
 
-/* A number of its own for what these values describe, the same everywhere. */
+/* Returns a reproducible number of the cluster that these values identify. */
 uint32_t rh_fit_cluster(const int64_t *values, size_t count);
-/* Is so numbered a cluster among the share that is held out? */
+/* Returns whether a cluster of this number is held out. */
 bool rh_fit_is_held_out(uint32_t cluster, double holdout_frac);
 
 /* Appends the RhFitRow of a raw file that are of the class; `dtype` RH_DTYPE_NONE takes all.
@@ -46,9 +46,10 @@ void rh_fit_rows_add(GArray *rows, const RhRaw *raw, RhKernelClass cls, RhDtype 
  */
 GArray *rh_fit_rows_samples(const GArray *rows, size_t params_count);
 const char *rh_fit_regime_name(RhFitRegime regime); /* "large"; "" for all */
-/* Of the rows in `regime` that are held out, or of those that are not. */
+/* Computes the errors of the rows in `regime` that are held out, or of the others. */
 void rh_fit_figures(const GArray *rows, RhFitRegime regime, bool held_out, const RhDevice *device,
                     RhFitFigures *figures);
 void rh_fit_figures_clear(RhFitFigures *figures);
-/* From model / measured - 1 of each row; sorts `errors`. Sets all but `worst`. */
+/* Computes statistics from model / measured - 1 of each row; sorts `errors`. Sets all but `worst`.
+ */
 void rh_fit_figures_of(double *errors_frac, size_t count, RhFitFigures *figures);

@@ -33,7 +33,7 @@ typedef struct {
 
 #define RH_FIT_PARAMS_MAX 32
 
-/* What is fitted: samples, and a model that reads the params' facts. */
+/* A least-squares problem: samples, and a model that reads the params' facts. */
 typedef struct {
     size_t samples_count;
     const double *weights;
@@ -46,7 +46,7 @@ typedef struct {
     bool point_alone; /* no intervals */
 } RhFitModel;
 
-/* As rh_fit_solve, for any model. */
+/* Solves the problem as rh_fit_solve, for any model. */
 bool rh_fit_solve_model(const RhFitModel *model, RhFitParam *params, size_t params_count);
 
 /* Sets value, low and high of every param's fact, and refreshes the device. Needs more clusters

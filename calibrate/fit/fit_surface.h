@@ -14,7 +14,8 @@ typedef struct {
     bool held_out;
 } RhSurfacePoint;
 
-/* Of the surface, with its trees, to the measured time: the logarithm of their ratio. */
+/* Returns the logarithm of the ratio of the surface's time, trees included, to the measured time.
+ */
 double rh_surface_point_off(const RhSurface *surface, const RhSurfacePoint *point);
 /* Fits all points, or those that are not held out. From `start`, or anew. False: no solution. */
 bool rh_fit_surface(RhSurface *surface, const RhSurfacePoint *points, size_t count, bool all,

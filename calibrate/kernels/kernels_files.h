@@ -1,9 +1,9 @@
 #pragma once
-/* What files of raw samples are of: which device, whose, how fast it ran. */
+/* Identifies files of raw samples: device, owner and clock. */
 #include "calibrate/kernels/raw.h"
 #include "platforms/devices/device.h"
 
-/* All of one GPU model, and that one the device's? RH_ERROR_INPUT. `raws`: RhRaw. */
+/* Checks that all files are of one GPU model, the device's. RH_ERROR_INPUT. `raws`: RhRaw. */
 bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *device, GError **error);
 /* May marketing mean this device? False when it is the name of another one of the catalogue. */
 bool rh_kernels_files_may_be(const char *marketing, const RhDevice *device);

@@ -61,7 +61,7 @@ typedef struct {
 
 /* RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:CELL. */
 RhRaw *rh_raw_load(const char *path, GError **error);
-/* The same from text; `name` stands in messages. */
+/* Parses raw samples from text; `name` is used in messages. */
 RhRaw *rh_raw_parse(const char *name, const char *text, GError **error);
 void rh_raw_free(RhRaw *raw);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRaw, rh_raw_free)

@@ -18,7 +18,7 @@ typedef struct {
     double bytes, seconds;
 } RhSegmentPoint;
 
-/* As many segments as the points tell apart (Bayesian information criterion over squares of
+/* Fits as many segments as the points justify (Bayesian information criterion over squares of
  * relative errors), each of at least four sizes; none with fewer. Times of one size count as their
- * mean; beyond 256 sizes some are left out. Returns how many; sorts the points. */
+ * mean; beyond 256 sizes some are left out. Returns the number of segments; sorts the points. */
 int rh_segments_find(RhSegmentPoint *points, size_t count, RhSegment segments[RH_SEGMENTS_MAX]);

@@ -1,10 +1,10 @@
 #pragma once
-/* What benchmarks of links print, in one form: collectives with their place, size and time.
+/* Output of link benchmarks in one form: collectives with their placement, size and time.
  *
  *     g_autoptr(RhMeasured) log = rh_measured_load("all_reduce.log", &error);
  *
- * A log may hold anything around its tables, and several of them. Every format is one file
- * (measured_NAME.c) and a row of the table in measured.c. Knows nothing of platforms. */
+ * A log may contain other text, and several tables. Every format is one file (measured_NAME.c) and
+ * a row of the table in measured.c. It knows nothing of platforms. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,8 +49,8 @@ typedef struct {
 bool rh_measured_begins(const char *text);
 /* RH_ERROR_INPUT with file:line:col; RH_ERROR_IO. Gzipped files are unwrapped. */
 RhMeasured *rh_measured_load(const char *path, GError **error);
-/* The same from text; `name` stands in messages, and may name the collective where the text does
- * not. */
+/* Parses a text; `name` is used in messages, and may name the collective where the text does not.
+ */
 RhMeasured *rh_measured_parse(const char *name, const char *text, GError **error);
 void rh_measured_free(RhMeasured *measured);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMeasured, rh_measured_free)

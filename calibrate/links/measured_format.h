@@ -1,9 +1,9 @@
 #pragma once
-/* What the files of single formats share; only measured*.c include it. */
+/* Declarations shared by the files of single formats. Private to measured*.c. */
 #include "calibrate/links/measured.h"
 
 typedef struct {
-    const char *name; /* as people call it */
+    const char *name; /* name for messages */
     bool (*begins)(const char *text);
     /* Fills rows, notes, device and library. */
     bool (*read)(RhMeasured *out, const char *text, GError **error);

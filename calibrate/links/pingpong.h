@@ -1,15 +1,16 @@
 #pragma once
-/* What a message costs, from ping-pong: the software's latency, its noise, and its copies.
+/* Fits the cost of a message to ping-pong measurements: software latency, noise and copies.
  *
- * The model is the rehearsal itself: t(n) is the one-way time that it gives a ping-pong of n bytes
- * on this platform (packets, headers, buckets, store and forward are all in it) when a message of n
- * bytes has the latency s + n / c. The two are fitted to the medians of the measured times by least
- * squares of relative errors, each weighted by how sure its median is (GSL, Levenberg-Marquardt).
+ * The model is the rehearsal itself: t(n) is its one-way time of a ping-pong of n bytes on this
+ * platform (with packets, headers, buckets, store and forward) when a message of n bytes has the
+ * latency s + n / c. Both constants are fitted to the medians of the measured times by least
+ * squares of relative errors, each weighted by the certainty of its median (GSL,
+ * Levenberg-Marquardt).
  *
- * Noise: a latency is taken as a constant and an exponential part of mean e. Half a round trip then
- * holds half of an Erlang-2 variable: its 10th and 90th percentiles are 1.679 e apart, its median
- * lies 0.161 e below its mean. e is the median spread of the messages of at most 1 KiB. Reactions
- * are taken as exponential too: their mean is the median over ln 2. */
+ * Noise: a latency is modelled as a constant and an exponential part of mean e. Half a round trip
+ * then contains half of an Erlang-2 variable: its 10th and 90th percentiles are 1.679 e apart, its
+ * median lies 0.161 e below its mean. e is the median spread of the messages of at most 1 KiB.
+ * Reactions are modelled as exponential too: their mean is the median over ln 2. */
 #include <glib.h>
 #include <stdbool.h>
 
@@ -37,7 +38,7 @@ typedef struct {
 /* CSV with the header kind,source,destination,bytes,seconds; kind: trip, reaction. RhPing, caller
  * unrefs. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE. */
 GArray *rh_pings_load(const char *path, GError **error);
-/* The same from text; `name` stands in messages. */
+/* Parses measurements from text; `name` is used in messages. */
 GArray *rh_pings_parse(const char *name, const char *text, GError **error);
 /* RH_ERROR_INPUT when rows name GPUs that the platform has not, cannot determine the constants (too
  * few, of too few sizes, of two kinds of link) or are not described by them; RH_ERROR_NO_ANSWER

@@ -28,12 +28,12 @@ typedef struct {
     const RhFact *at; /* NULL after the fit */
 } RhStepConstant;
 
-/* What a row was predicted to take, by which constants. 0: not predicted so. */
+/* Predictions of a row by different constants, in seconds; 0: not predicted. */
 typedef struct {
     const RhMeasuredStep *step;
     double before_s, fitted_s;
-    double held_out_s;   /* its group not fitted to */
-    double source_out_s; /* its source not fitted to */
+    double held_out_s;   /* fit without its group */
+    double source_out_s; /* fit without its source */
 } RhStepPrediction;
 
 typedef struct {

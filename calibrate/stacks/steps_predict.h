@@ -13,14 +13,14 @@ typedef struct {
     RhFact clock_frac;
 } RhStepClock;
 
-/* What share of its NICs the runs of one source, or of one of its tables, reached, where the file
- * says that it is a matter of those ("# network.NAME=why") and not of the stack. */
+/* Fraction of the NICs' bandwidth that the runs of one source, or of one of its tables, reached,
+ * where the file attributes it to them ("# network.NAME=why") and not to the stack. */
 typedef struct {
     const char *name; /* interned: SOURCE, or SOURCE/TABLE */
     RhFact nic_frac;
 } RhStepNetwork;
 
-/* What is varied. Starts as the stack and the device files say. */
+/* Constants under variation, initialised from the stack and the device files. */
 typedef struct {
     const RhMeasuredSteps *steps;
     RhStack stack; /* constants; attention and norms are each row's own */
@@ -48,5 +48,5 @@ double rh_step_model_segment_s(const RhStepModel *model, const RhMeasuredStep *s
 bool rh_step_model_rehearse(const RhStepModel *model, const RhMeasuredStep *step, double *seconds,
                             GError **error);
 double rh_step_model_peak_bytes(const RhStepModel *model, const RhMeasuredStep *step);
-/* Of a device of the table, or NULL. */
+/* Returns the clock of a device of the table, or NULL. */
 RhStepClock *rh_step_model_clock(RhStepModel *model, const char *device);

@@ -38,19 +38,19 @@ typedef struct {
     GArray *slopes;       /* double: row by row, of each param's axis */
 } RhStepTask;
 
-/* Does a row count in fits: it has a time and stands not apart. */
+/* Returns whether a row is used in fits: it has a time and is not excluded. */
 bool rh_step_takes_part(const RhMeasuredStep *step);
-/* Seconds of a row of the table at the model's constants. */
+/* Returns the seconds of a row of the table at the model's constants. */
 double rh_step_task_predict_s(const RhStepModel *model, const GArray *scales, guint row);
 
 typedef bool (*RhStepKeepFunc)(const RhMeasuredStep *step, const void *which);
 
-/* Of the rows that take part and that `keep` (NULL: all) keeps. Constants on which no row depends
- * are left out. Clear it. */
+/* Makes the fit of the rows that take part and that `keep` (NULL: all) accepts. Constants on which
+ * no row depends are left out. Free with rh_step_task_clear. */
 RhStepTask rh_step_task_new(RhStepModel *model, const GArray *scales, RhStepKeepFunc keep,
                             const void *which);
 void rh_step_task_clear(RhStepTask *task);
-/* Holds a constant where it is. */
+/* Keeps a constant fixed. */
 void rh_step_task_hold(RhStepTask *task, const RhFact *fact);
 /* Solves the linear form, then about its solution again until that stays, `rounds` times at most.
  * Leaves the model refreshed. False when it does not converge, or not by the model's deadline. */

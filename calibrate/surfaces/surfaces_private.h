@@ -1,5 +1,5 @@
 #pragma once
-/* What a fit of surfaces works on, and the rows of tables that it takes. Private to surfaces_*.c. */
+/* Input of a fit of surfaces, and the selection of table rows. Private to surfaces_*.c. */
 #include "calibrate/surfaces/surfaces_fit.h"
 
 #define RH_SURFACE_ROWS_LEAST 200 /* fewer tell no surface */
@@ -20,7 +20,7 @@ typedef struct {
     int64_t t_end_us; /* 0: none */
 } RhSurfacesWork;
 
-/* What surfaces are kept apart by. */
+/* Key of a surface. */
 typedef struct {
     RhSurfaceKind kind;
     RhDtype dtype;

@@ -2,12 +2,12 @@
 /* The half of `calibrate` that is about a GPU: raw samples of kernels to a profile. */
 #include "cli/parse/arguments.h"
 
-/* What a file for `--from` holds, by its first line. NONE with an error when it cannot be read. */
+/* Kind of a file for `--from`, by its first line. NONE with an error when it cannot be read. */
 typedef enum {
     RH_CALIBRATE_NONE,
     RH_CALIBRATE_KERNELS,   /* raw samples of kernels */
     RH_CALIBRATE_STEPS,     /* published training steps */
-    RH_CALIBRATE_LINKS,     /* what benchmarks of links print */
+    RH_CALIBRATE_LINKS,     /* output of link benchmarks */
     RH_CALIBRATE_SERVED,    /* published serving runs */
     RH_CALIBRATE_EXCHANGES, /* tables of tokens sent to experts and back */
     RH_CALIBRATE_PINGS,

@@ -1,5 +1,5 @@
 #pragma once
-/* What would win now: the question of a result, changed, is asked of the planner again. */
+/* Runs a search for the changed question of a result. */
 #include "cli/inputs/result.h"
 #include "strategies/search/memory_budget.h"
 
@@ -17,5 +17,5 @@ GArray *rh_explain_near_batches(const RhInputs *in, const RhResult *result,
 /* The best few of a search by lower bounds that were rehearsed: RhRehearsal, caller frees with
  * g_ptr_array_unref; none where nothing fits or is legal. NULL: an error of the rehearsals. */
 GPtrArray *rh_explain_quickest(const RhInputs *in, const RhResult *result, GError **error);
-/* What layouts may fill of a GPU's memory, by the same words. */
+/* Returns the memory budget of layouts, by the words of the result. */
 RhMemoryBudget rh_explain_room(const RhResult *result, const RhProblem *c);

@@ -1,6 +1,7 @@
 #pragma once
-/* What a tenth more or less of each constant of the platform and the stack does to a step, by the objective of
- * its plan, who would then win, and from which value on another plan does. */
+/* Computes the effect of 10 % more or less of each constant of the platform and the stack on a
+ * step, by the objective of its plan, the plan that would then be best, and the value from which
+ * another plan is. */
 #include "cli/inputs/result.h"
 #include "report/answers.h"
 

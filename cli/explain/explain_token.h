@@ -1,10 +1,11 @@
 #pragma once
-/* What a token takes after a change: steps alone do not compare where their sizes differ, and do not show prices. */
+/* Reports costs per token after a change, because step times are not comparable when their sizes
+ * differ, and do not show prices. */
 #include "report/answers.h"
 
-/* The answer in a line, where the GPUs or the tokens of a step are others; else nothing. */
+/* Appends the answer in a line if the GPUs or the tokens per step differ. */
 void rh_explain_append_sizes(GString *out, const char *name, const RhComparedSide *changed,
                              const RhComparedSide *before);
-/* Where they are not: what does not show in seconds. And of prices, which is not known. */
+/* Appends money and energy if they do not differ, and which price is unknown. */
 void rh_explain_append_money(GString *out, const char *name, const RhComparedSide *changed,
                              const RhComparedSide *before);

@@ -4,7 +4,7 @@
 #include "report/question.h"
 #include "strategies/search/rehearsals/rehearse.h"
 
-/* What to load, as the user wrote it (or as a result recorded it). */
+/* Specification of inputs, as the user typed it or a result recorded it. */
 typedef struct {
     const char *workload, *platform, *dtype; /* workload NULL: no model, a program has its place */
     const char *stack;                       /* NULL: megatron, or bare where ranks talk by TCP */
@@ -30,22 +30,24 @@ typedef struct {
 } RhInputs;
 
 RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error);
-/* The same inputs with the setting of that number left out, and no warnings. */
+/* Loads the inputs without the setting of index `set`, and without warnings. */
 RhInputs *rh_inputs_without(const RhInputs *inputs, int set, GError **error);
-/* From the command line. */
+/* Loads the inputs of the command line. */
 RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error);
-/* The same without a model: of a program of so many ranks, on a platform that has room for them. The
+/* Loads inputs without a model, for a program of `ranks` ranks on a platform with enough GPUs. The
  * stack is bare unless one is given. */
 RhInputs *rh_inputs_of_program(const RhArguments *arguments, int32_t ranks, GError **error);
-/* A model and a platform to serve it on; no stack of training has a part in it. */
+/* Loads a model and a platform to serve it on, without a training stack. */
 RhInputs *rh_inputs_of_service(const RhArguments *arguments, GError **error);
 void rh_inputs_free(RhInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 
-/* `-s`: a layout in text, a file holding one, or RESULT.json#RANK. Completed, canonical, legal. */
+/* Reads `-s`: a layout as text, a file with one, or RESULT.json#RANK. The layout is completed,
+ * canonical and legal. */
 bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
-/* The same from a layout at hand. */
+/* Completes and checks a given layout. */
 bool rh_inputs_settle_layout(const RhInputs *inputs, RhLayout *layout, GError **error);
-/* Legal on a machine with just the ranks of the layout, a dp left open being what its experts need, of
- * the replicas there are; false names the fact that no number of replicas mends. */
+/* Returns whether a layout is legal on a machine with exactly its ranks, with an open dp set to the
+ * number of replicas that its experts need; false names the fact that no number of replicas
+ * changes. */
 bool rh_inputs_fits_some_machine(const RhInputs *inputs, const RhLayout *layout, GError **error);

@@ -1,5 +1,5 @@
 #pragma once
-/* What the terminal shows besides the result: errors, hints, progress. All on stderr. */
+/* Terminal output besides the result: errors, hints, progress. All on stderr. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -7,8 +7,8 @@
 
 /* Decides colour, hints and progress once, from the options and the environment. */
 void rh_terminal_setup(const RhArguments *arguments);
-/* What is left of --timeout since the command began, at least a millisecond; 0 where there is none.
- */
+/* Returns the rest of --timeout since the command began in seconds, at least a millisecond; 0
+ * without a timeout. */
 double rh_terminal_left_s(double timeout_s);
 bool rh_terminal_colored(void); /* may stdout carry colour */
 

@@ -1,7 +1,6 @@
 #pragma once
-/* What a command line says, after parsing: one struct for all commands; each command's option
- * tables decide which fields can be set. Zero or NULL means: not given (defaults are filled in by
- * the table). */
+/* A parsed command line: one struct for all commands; each command's option tables decide which
+ * members can be set. Zero or NULL: not given (the table fills in defaults). */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #pragma once
-/* What serve-plan and capacity ask of one platform: the model on it, the requests, their levels, and what of a
- * deployment is given. */
+/* A query of serve-plan or capacity for one platform: model, requests, service levels, and the
+ * given part of a deployment. */
 #include "cli/inputs/inputs.h"
 #include "cli/serve/serve_requests.h"
 #include "report/serve/serve.h"
@@ -13,23 +13,26 @@ typedef struct {
     RhInputs *in;
     RhServeRequests *asked;
     RhServer *server;
-    RhDeployment given; /* of -s: its server, and what is fixed */
+    RhDeployment given; /* from -s: server and fixed knobs */
     RhServePlanOptions options;
 } RhServeQuery;
 
-/* Fills in what -s gives. RH_ERROR_USAGE: no such deployment, or more than can be given. */
+/* Fills in the deployment of -s. RH_ERROR_USAGE: no such deployment, or values that cannot be
+ * fixed. */
 bool rh_serve_query_given(RhServeQuery *asking, GError **error);
-/* Loads the rest. `rate_per_s` of the options is that of --rate, 0 where it is not given. */
+/* Loads all other inputs; `rate_per_s` of the options is --rate, 0 when it is not given. */
 bool rh_serve_query_load(RhServeQuery *asking, GError **error);
 RhServing rh_serve_query_serving(const RhServeQuery *asking); /* borrows from it */
-/* Caller frees. As rh_serve_plan(). */
+/* Runs rh_serve_plan(); caller frees. */
 RhServePlan *rh_serve_query_plan(const RhServeQuery *asking, GError **error);
-/* Borrows from `asking`; of `arrivals` in words. */
+/* Makes the question of a report, borrowed from `asking`; `arrivals` is text. */
 RhServeQuestion rh_serve_query_question(const RhServeQuery *asking, const char *arrivals);
-/* What was said of inputs, and of requests, levels and chance, for serve-simulate: options with their values, quoted
- * for a shell. With `inputs` those too. NULL-ended; g_strfreev frees it. */
+/* Returns the arguments about requests, levels and confidence, with `inputs` also those about
+ * inputs, for serve-simulate: options with their values, quoted for a shell. NULL-terminated; free
+ * with g_strfreev. */
 char **rh_serve_query_words(const RhServeQuery *asking, bool inputs);
-/* Words that change nothing of the plans' first rows: askings of the same words, with their plans (NULL: none). */
+/* Reports words without effect on the plans' first rows: queries of the same words with their plans
+ * (NULL: none). */
 void rh_serve_query_tell_idle(const RhArguments *arguments, const RhServeQuery *const *askings,
                               const RhServePlan *const *plans, guint count);
 void rh_serve_query_clear(RhServeQuery *asking);

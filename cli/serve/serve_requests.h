@@ -1,5 +1,5 @@
 #pragma once
-/* What the options of requests and service levels say: shared by the serve- commands. */
+/* Reads the options about requests and service levels that the serve- commands share. */
 #include "cli/parse/arguments.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"

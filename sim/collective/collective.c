@@ -113,7 +113,7 @@ static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError 
     return true;
 }
 
-/* What an all-to-all is besides even: RhVolumes. */
+/* Volumes of an uneven or routed all-to-all (RhVolumes). */
 typedef struct {
     const double *shares;
     int32_t shares_count;

@@ -1,4 +1,5 @@
-/* What algorithms cost, all by one function, and which one the platform's library takes. */
+/* Estimates the cost of algorithms with one function, and chooses the one that the platform's
+ * library would take. */
 #include <math.h>
 
 #include "platforms/fabric/protocol.h"
@@ -27,7 +28,7 @@ void rh_loads_reach(RhLoads *l, int32_t members)
     l->load[l->count - 1].reach = MAX(members, l->at.per_node);
 }
 
-/* What a step and a byte cost. Out of `below` members under one switch lead links of 1 / over of
+/* Cost of a step and of a byte. Above `below` members under one switch, uplinks have 1 / over of
  * their NICs' rate. */
 typedef struct {
     double node_alpha_s, nic_alpha_s;
@@ -146,8 +147,9 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
                   rh_protocol_rate(row, op, members, at.nodes > 1, platform), &rates);
 }
 
-/* Of NCCL, as MPI has no protocols of these: rows with one go where the platform has it; the plain one of the same
- * steps where it has none for any size. */
+/* Returns whether a row of NCCL (MPI has no such protocols) is a candidate: a row with a protocol
+ * where the platform has the protocol, the row without one where the platform lacks protocols for
+ * all sizes. */
 static bool has_pace(const RhPlatform *p, const RhAlgorithm *row, RhOp op, bool between)
 {
     if (row->protocol != RH_PROTOCOL_NONE)

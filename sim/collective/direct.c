@@ -15,7 +15,7 @@ void rh_schedule_pairs(RhScheduleBuilder *b)
         s->chunk_bytes[c] = s->bytes * b->shares[c % b->shares_count];
 }
 
-/* What is nothing is not sent. */
+/* Adds a flow from one member to another, unless it is empty. */
 static void send_pair(RhScheduleBuilder *b, int32_t src, int32_t dst)
 {
     int32_t chunk = src * b->members + dst;

@@ -11,7 +11,8 @@ static double pair_bytes(const RhScheduleBuilder *b, int32_t chunk)
     return s->chunk_bytes ? s->chunk_bytes[chunk] : s->bytes / b->members;
 }
 
-/* What `owner` has for members from `first` on; nothing is not sent. */
+/* Adds a flow of the chunks that `owner` sends to members from `first` on; empty ones are skipped.
+ */
 static void send(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t owner, int32_t first,
                  int32_t count)
 {

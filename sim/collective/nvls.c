@@ -7,7 +7,7 @@
  * what it has of the above. */
 #include "sim/collective/algorithm.h"
 
-/* Of M, on a member's port and way. */
+/* Returns the fraction of the buffer that crosses a member's port in each direction. */
 static double port_frac(RhOp op, int32_t n)
 {
     return op == RH_OP_ALL_REDUCE ? 1 + 1.0 / n : 1;

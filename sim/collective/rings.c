@@ -228,8 +228,8 @@ static RhRings *rings_of(const Search *s, double channel_bytes_per_s)
     return rings;
 }
 
-/* Of the rates that a link has, or a part of it, the one whose channels carry most; the fastest of
- * those that carry as much. */
+/* Searches over the rates of links, or parts of them, for the rings that carry most; among equals
+ * the one with the fastest channels. */
 static RhRings *search(Search *s, bool direct)
 {
     RhRings *best = NULL;

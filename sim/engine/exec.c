@@ -108,7 +108,7 @@ static bool is_communication(const RhExec *x, const RhTask *task)
            (task->kind == RH_TASK_COPY && x->transport->shares_copies);
 }
 
-/* What bound a kernel's work did so as long as the kernel took. */
+/* Adds a finished kernel's time to its bounds, scaled to the time that it took. */
 static void book_bounds(RhActor *a, int32_t task, double took_s)
 {
     const RhBoundTimes *of = &a->role->bounds[task];
@@ -183,7 +183,7 @@ static void end_task(RhExec *x, int32_t actor, int32_t task, double t_start_s, R
     release(x, actor, task, cause);
 }
 
-/* What ends on a stream while no kernel runs is what compute stood still for. */
+/* Charges the idle time of compute to a task that ends on a stream while no kernel runs. */
 static void book_stream(const RhExec *x, RhActor *a, RhCause cause)
 {
     if (a->running[RH_LANE_COMPUTE].task >= 0)

@@ -334,7 +334,7 @@ static void open_fluid(RhExec *x)
     x->link_bytes = g_new0(double, (size_t)x->jobs_count * x->quotient->links->len + 1);
 }
 
-/* What was performed as one timer counts like the rest. */
+/* Adds collectives that ran as one timer to the counts. */
 static void account(RhExec *x)
 {
     for (uint32_t i = 0; i < x->comm_plans->len; i++) {

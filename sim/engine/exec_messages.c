@@ -95,7 +95,7 @@ static void call_end(RhExec *x, int32_t index)
     g_array_append_val(x->messages->free_calls, index);
 }
 
-/* What must happen before the member's step is over, and one more. */
+/* Returns the number of events before the member's step is over, plus one. */
 static int32_t awaited_in_step(const RhExpansion *e, const Member *m, int32_t own)
 {
     int32_t awaited = 1 - m->arrived[m->at.step];

@@ -1,4 +1,4 @@
-/* What a run tells: waits, links, timeline; or the task that nothing can start. */
+/* Reports a run: waits, links, timeline; or the task that is stuck. */
 #include <math.h>
 #include <string.h>
 

@@ -76,7 +76,7 @@ static int32_t *peers_steps(const RhTraffic *t)
     return steps;
 }
 
-/* What flows of a pair are there for. */
+/* Returns a hash per pair of the patterns that use it, with their shares. */
 static uint64_t *pair_seeds(const RhTraffic *t)
 {
     uint64_t *seeds = g_new(uint64_t, t->pairs->len + 1);
@@ -124,7 +124,8 @@ static void take_in_latencies(Refine *f)
     }
 }
 
-/* Of instances: group and shape, and the latencies. */
+/* Sets the initial colours of ranks, links and instances; an instance's comes from group, shape and
+ * latencies. */
 static void first_colours(Refine *f)
 {
     const RhTraffic *t = f->traffic;
@@ -467,7 +468,7 @@ static RhFold *fold_merged(Refine *f, const Coarse *coarse, uint32_t wanted)
     return fold;
 }
 
-/* As the colours are. */
+/* Makes the exact fold of the final colours. */
 static RhFold *fold_exact(Refine *f)
 {
     RhFold *fold = g_new0(RhFold, 1);
@@ -477,8 +478,8 @@ static RhFold *fold_exact(Refine *f)
     return fold;
 }
 
-/* What groups and messages tell apart, their links do not bring together: colours are refined by those first, which
- * are few, and are then both what merged ranks have and where the exact ones begin. */
+/* First refines colours by groups and messages, which are few; links can only split these further.
+ * The result is the colouring of merged ranks, and the start of the exact refinement. */
 RhFold *rh_fold_ranks(const RhTraffic *traffic, RhDeadline deadline)
 {
     g_autoptr(Refine) f = refine_new(traffic);

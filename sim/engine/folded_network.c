@@ -96,7 +96,7 @@ static void find_representatives_flows(Builder *b)
     }
 }
 
-/* Of the other senders the slowest flow, of each step that stands for its owner's. */
+/* Finds the slowest flow of each step that represents its owner's. */
 static void find_slowest_flows(Builder *b, int32_t index)
 {
     const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, index);
@@ -214,7 +214,7 @@ static void count_merged_flows(Builder *b)
     }
 }
 
-/* What a flow is in one of the patterns that use its pair. */
+/* Returns the class of a flow in one of the patterns that use its pair. */
 static uint64_t class_key(const Builder *b, int32_t flow, int32_t pattern, double share)
 {
     return rh_mix64(rh_mix64(b->fold->flow_hash[flow], (uint64_t)pattern), rh_bits64(share));

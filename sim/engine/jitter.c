@@ -212,7 +212,7 @@ static End ready_alone(const RhJitter *j, const double *t_end_s, int32_t role, i
     return ready;
 }
 
-/* The same, for the slowest member of the group. */
+/* Returns when the slowest member of the group is ready. */
 static End ready_together(const RhJitter *j, const double *t_end_s, int32_t role, int32_t task)
 {
     int32_t group = task_of(j, role, task)->group;

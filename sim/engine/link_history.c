@@ -13,7 +13,7 @@ void rh_exec_note_transfer(RhExec *x, const RhActivity *a)
     g_array_append_val(x->moves, move);
 }
 
-/* Of one performance of the plan, on each of the links. */
+/* Computes the bytes that one execution of the plan puts on each of the links. */
 static void plan_bytes(const RhExec *x, const RhCommPlan *plan, const int32_t *links, int32_t count,
                        double *bytes)
 {

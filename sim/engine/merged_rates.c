@@ -48,7 +48,7 @@ static Moving *list_moving(const RhTraffic *t, const RhTrafficFamily *family,
     return sort_moving(t, all, *count);
 }
 
-/* What crosses a link of those that move at one time, of all of a family in a role. */
+/* State of counting the flows over each link that move at one time: a family's, in one role. */
 typedef struct {
     const RhTraffic *traffic;
     const RhTrafficFamily *family;
@@ -107,7 +107,7 @@ static void find_steps(const Finder *f, const Moving *all, int32_t count)
     }
 }
 
-/* Of each pattern the first step; all of them at the end. */
+/* Returns the index of each pattern's first step, and at the end the number of steps. */
 static int32_t *number_steps(const RhTraffic *t)
 {
     int32_t *first = g_new0(int32_t, t->patterns->len + 1);

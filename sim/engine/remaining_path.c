@@ -1,5 +1,6 @@
-/* What is left of a step at least when a task starts: the longest path from there to the end, every collective
- * and message at its time on idle links. Sharing links, sharing SMs and waiting for others only add to it. */
+/* Computes the remaining path of each task: the longest path from its start to the end of the step,
+ * with every collective and message at its time on idle links. Sharing of links and SMs and waits
+ * for others only add to this lower bound. */
 #include "sim/engine/exec_private.h"
 
 typedef struct {

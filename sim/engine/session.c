@@ -157,7 +157,7 @@ static const RhProgram *join(RhSession *s, GError **error)
     return s->joined;
 }
 
-/* As a program like this one was folded before. */
+/* Reuses the cached fold of an equivalent program; returns false when there is none. */
 static bool take_fold(RhSession *s, const RhProgram *program)
 {
     const RhCachedFold *like = s->options.folded ? rh_fold_cache_find(s->options.folded, program,
@@ -322,7 +322,7 @@ static void clear_link(gpointer data)
     g_free(link->bytes);
 }
 
-/* Those the quotient link stands for. */
+/* Returns the number of links that a quotient link represents. */
 static int32_t count_alike(const RhSession *s, RhLink link)
 {
     int32_t count = 0, alike;

@@ -13,7 +13,7 @@ static bool joins_switches(const RhTraffic *t, RhLink link)
     return link >= t->switch_links.first && link < t->switch_links.end;
 }
 
-/* What a flow can have at most by its links that are not between switches. */
+/* Returns the largest rate that a flow can have by its links that are not between switches. */
 static double most_of(const RhTraffic *t, const RhTrafficFlow *flow)
 {
     const RhCrossing *route = rh_traffic_crossings(t, flow);

@@ -288,7 +288,7 @@ static bool *shapes_used(const RhTraffic *t, int32_t kind)
     return used;
 }
 
-/* Of the first group with this shape. */
+/* Computes the uncontended time in the first group of this shape. */
 static RhTrafficSchedule alone(const RhTraffic *t, const RhTrafficKind *kind, int32_t shape)
 {
     const RhTask *task = rh_program_task(t->program, kind->task);
@@ -352,7 +352,8 @@ static bool add_schedules(RhTraffic *t, GError **error)
 
 /* --- blocks --- */
 
-/* Of edges as they are, and as turning the blocks leaves them: sums of hashes stand for sets. */
+/* Returns whether rotating the blocks maps the set of edges to itself, by comparing sums of hashes.
+ */
 static bool edges_turn(const RhTraffic *t, const RhPattern *pattern)
 {
     const RhGroup *group = rh_program_group(t->program, pattern->group);
@@ -491,7 +492,7 @@ static int32_t find_pattern(const RhPattern *pattern, const RhTraffic *other)
     return -1;
 }
 
-/* Likewise of each of t's patterns of collectives. */
+/* Returns the other's number of each of t's patterns of collectives. */
 static int32_t *number_patterns(const RhTraffic *t, const RhTraffic *other)
 {
     int32_t *numbers = g_new0(int32_t, t->patterns->len + 1);

@@ -308,7 +308,8 @@ void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, int32_t step, d
     }
 }
 
-/* Of the kind's schedules those of as many rounds, round by round: each pattern joins the first one's. */
+/* Joins schedules of the kind with equally many rounds, round by round: each pattern joins the
+ * first one's family. */
 static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhTrafficFamily *family)
 {
     const RhTrafficSchedule *first = NULL;

@@ -39,7 +39,7 @@ int32_t rh_imported_trace_spans(const int32_t *members, int32_t count, int32_t r
     RhGroup group = {.size = count, .spans_count = n};
     memcpy(group.spans, spans, sizeof group.spans);
     bool found = is_theirs(&group, members, count);
-    /* Of one span the pattern may begin again later than when it is full. */
+    /* With one span the period may exceed the full pattern. */
     int32_t period = spans[0].stride * (spans[0].extent - 1) + 1;
     for (; !found && n == 1 && period <= ranks; period++) {
         group.periods[0] = period;

@@ -47,7 +47,7 @@ static bool add_file(RhImportedTrace *f, const char *path, bool json, GChecksum 
 
 /* --- names --- */
 
-/* What a rank's trace is called: PREFIX, the rank, and one of these. */
+/* Endings of a rank's trace file, after PREFIX and the rank. */
 static const char *const endings[] = {".et", ".json", ".et.gz", ".json.gz", NULL};
 
 static const char *ending_of(const char *path)
@@ -97,7 +97,8 @@ static int32_t last_rank(const char *prefix, const char *ending, GError **error)
 
 /* --- Chakra --- */
 
-/* Of an all-gather the trace has what a member gives; the program, what all have at the end. */
+/* Multiplies an all-gather's bytes by its members: the trace has one member's part, the program the
+ * whole buffer. */
 static void count_gathered(RhImportedTrace *f)
 {
     g_autofree double *members = g_new0(double, f->teams->len + 1);

@@ -241,8 +241,8 @@ static void add_waits(Writer *w, int32_t op, GArray *preds)
     }
 }
 
-/* What an operation waits for, in tasks: the mark of its beginning, where there is one, has waited
- * already. */
+/* Adds an operation with its dependencies as tasks; if it has a mark of its beginning, the mark has
+ * waited for them. */
 static void put_step(Writer *w, RhImportedStep step)
 {
     const RhImportedOp *o = rh_imported_trace_op(w->f, step.op);

@@ -14,7 +14,7 @@ typedef struct {
  * reader said, and frees it. */
 bool rh_case_give_up(RhCaseTranslation *way, const char *format, ...) G_GNUC_PRINTF(2, 3);
 bool rh_case_give_up_with(RhCaseTranslation *way, const char *what, GError *local);
-/* What the rules or the standing rule says of the row: where it is a measurement of its own. */
+/* Returns the provenance of a row by the rules, or by the column: whether it is a measurement. */
 RhProvenance rh_case_standing(const RhCaseTranslation *way);
 
 static inline const char *rh_case_says(const RhCaseTranslation *way, RhCaseAspect aspect)
@@ -25,5 +25,5 @@ static inline const char *rh_case_cell(const RhCaseTranslation *way, RhCaseColum
 {
     return way->row->text[column];
 }
-/* What stands in for something in the row, all of it; NULL: nothing. Caller frees. */
+/* Returns all stand-ins of a row as text; NULL: none. Caller frees. */
 char *rh_case_stands_in(const RhCaseTranslation *way);

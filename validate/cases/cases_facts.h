@@ -1,22 +1,22 @@
 #pragma once
-/* What the words of published tables mean, as data (validate/data/published.json): a list of rules,
+/* Interprets the words of published tables by rules in data (validate/data/published.json):
  *
  *     {"when": {"source": "Aleph Alpha*", "note": ["*kernel=torch;*"]}, "stack": "...",
- *      "source": "where this fact stands"}
+ *      "source": "where this fact is stated"}
  *
- * A rule applies to a row whose cells match (all columns named; one of the patterns of each; * and
- * ?, without regard to case). Each aspect of a run is said by the first rule in the file that applies
- * and says it. A rule's "stands_in" tells what of the run is said by the nearest there is; it counts
- * where the rule said something, or where it says nothing else. */
+ * A rule applies to a row whose cells match (all named columns, each by one of its patterns with *
+ * and ?, ignoring case). Each aspect of a run is set by the first applicable rule that has it. A
+ * rule's "stands_in" names properties of the run that are replaced by the nearest supported ones;
+ * it counts where the rule sets something, or where it sets nothing else. */
 #include "base/json.h"
 #include "validate/cases/cases_table.h"
 
 /* ROW(enum's word, key) */
 #define RH_CASE_ASPECTS(ROW)                                                                       \
-    ROW(SKIP, "skip")         /* why the run cannot be said */                                     \
+    ROW(SKIP, "skip")         /* why the run cannot be expressed */                                \
     ROW(STANDING, "standing") /* "from memory", "computed" */                                      \
-    ROW(FITTED, "fitted")     /* which constant of ours was fitted to rows like it */              \
-    ROW(TABLE, "table")       /* the table it stands in, all versions together */                  \
+    ROW(FITTED, "fitted")     /* constant that was fitted to such rows */                          \
+    ROW(TABLE, "table")       /* its table, for all versions */                                    \
     ROW(STEPS, "steps")       /* the same rows' source in calibrate/data/published-steps.csv */    \
     ROW(PLATFORM, "platform") /* name in the catalogue, without nodes */                           \
     ROW(SET, "set")           /* "nic.efficiency=0.5": a fact of the row's own cluster */          \
@@ -60,7 +60,7 @@ RhCaseFacts *rh_case_facts_load(bool serving, GError **error);
 void rh_case_facts_free(RhCaseFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseFacts, rh_case_facts_free)
 
-/* What is said of one row. */
+/* Aspects of one row. */
 typedef struct {
     const char *says[RH_CASE_SAYS_LAST]; /* interned; NULL: nothing */
     GPtrArray *stands_in;                /* const char*, interned, in the order of the file */

@@ -91,10 +91,10 @@ typedef struct {
     RhCaseKind kind;        /* what its rows are of: told by columns that such tables alone have */
 } RhCaseTable;
 
-/* What a file is a table of, by its header; false: not of runs, or no table at all. */
+/* Detects the kind of a table file by its header; returns false for other files. */
 bool rh_case_table_peek(const char *path, RhCaseKind *kind);
-/* A file, or the name of one of the tree's own tables, "published-caches". RH_ERROR_INPUT with file:line:col
- * and how to mend it; RH_ERROR_IO. */
+/* Loads a file, or a table of this repository by name ("published-caches"). RH_ERROR_INPUT with
+ * file:line:col and how to fix it; RH_ERROR_IO. */
 RhCaseTable *rh_case_table_load(const char *path, GError **error);
 RhCaseTable *rh_case_table_parse(const char *name, const char *text, GError **error);
 /* The tree's own: validate/data/published-runs.csv, and the rows of calibrate/data/published-steps.csv

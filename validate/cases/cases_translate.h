@@ -17,10 +17,11 @@ typedef struct {
     RhProvenance standing;
     double measured_s; /* 0: the run failed for memory */
     double peak_bytes; /* measured; 0: none */
-    /* What that counts, over what tensors take, without the stack's reserve; 0: all that is predicted; above 1: of what is
-     * reserved, with what is kept for streams apart besides */
+    /* Memory covered by the measured peak over the memory of tensors, without the stack's reserve;
+     * 0: the whole prediction; above 1: reserved memory, including that kept for separate streams.
+     */
     double peak_over_tensors;
-    int32_t rounds;  /* of what is asked, in what was measured */
+    int32_t rounds;  /* predicted steps per measured time */
     char *stands_in; /* owned; NULL */
 } RhTranslated;
 

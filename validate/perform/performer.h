@@ -19,7 +19,7 @@ typedef struct {
     const char *event;      /* ...this rank runs a shell command; NULL: none */
     const RhWorker *worker; /* kernels are real work; NULL: waits */
     bool library;           /* collectives are MPI's own, not the program's schedules */
-    bool sockets;           /* every message goes by TCP: sockets tell when there is work */
+    bool sockets;           /* all messages use TCP, so sockets signal work */
 } RhPerformOptions;
 
 typedef struct {

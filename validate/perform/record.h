@@ -1,5 +1,5 @@
 #pragma once
-/* What all ranks of a step tell, collected on rank 0. Every function is collective. */
+/* Collects the results of all ranks of a step on rank 0. Every function is collective. */
 #include "validate/perform/performer.h"
 
 /* The largest of a value over all ranks. */

@@ -3,6 +3,7 @@
  * strategies/a2a_backend.h. */
 #include "validate/cases/cases.h"
 
-/* As rh_cases_judge, of a table of exchanges: of seconds where a latency is given, else of bytes a second. */
+/* Evaluates a table of all-to-alls as rh_cases_judge: seconds where a latency is given, else bytes
+ * per second. */
 RhEvaluation *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions *options,
                                  GError **error);

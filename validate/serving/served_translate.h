@@ -33,6 +33,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServedTranslator, rh_served_translator_free)
 
 /* NULL when it can be said, else why not; caller frees. Clear the answer in either case. */
 char *rh_served_translate(RhServedTranslator *t, const RhCaseRow *row, RhServedCase *out);
-/* The same without a client: what is asked is how large its cache is. */
+/* Translates a row without a client, which asks only for the capacity of the cache. */
 char *rh_served_translate_idle(RhServedTranslator *t, const RhCaseRow *row, RhServedCase *out);
 void rh_served_case_clear(RhServedCase *c);

@@ -1,15 +1,17 @@
 #pragma once
-/* What a server really did with each request, beside what it would have done here: a file of JSON lines (input_toks,
- * output_toks, queued_ts, first_token_ts, last_token_ts in seconds of one clock; LLMServingSim's bench) and
- * meta.json beside it (the model, vLLM's version and arguments, what its cache holds).
+/* Compares a server's real timeline of requests with its simulation: a file of JSON lines
+ * (input_toks, output_toks, queued_ts, first_token_ts, last_token_ts in seconds of one clock, as
+ * LLMServingSim's bench writes) and meta.json beside it (model, vLLM's version and arguments,
+ * capacity of the cache).
  *
- * Five constants of the machine are fitted to the first requests: what an iteration and a sequence cost on the host,
- * how fast prompts are read, which share of its memory's bandwidth the device gets, what a request waits for its
- * first token. All others are judged, each by its TTFT and its TPOT. */
+ * Five constants of the machine are fitted to the first requests: host time per iteration and per
+ * sequence, prefill speed, fraction of the memory bandwidth, and wait before the first token. All
+ * other requests are evaluated by TTFT and TPOT. */
 #include "validate/cases/cases.h"
 
-#define RH_TIMELINE_FITTED 120 /* requests that the constants are fitted to */
+#define RH_TIMELINE_FITTED 120 /* number of requests in the fit */
 
-/* `platform`: as --platform. RH_ERROR_INPUT with positions, RH_ERROR_IO, RH_ERROR_USAGE, RH_ERROR_NO_ANSWER. */
+/* Fits and evaluates; `platform` as --platform. RH_ERROR_INPUT with positions, RH_ERROR_IO,
+ * RH_ERROR_USAGE, RH_ERROR_NO_ANSWER. */
 RhEvaluation *rh_timeline_judge(const char *path, const char *platform,
                                 const RhCasesOptions *options, GError **error);

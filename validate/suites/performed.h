@@ -1,9 +1,9 @@
 #pragma once
-/* What rehearse-perform wrote, read back, and laid over a rehearsal. */
+/* Reads the results of rehearse-perform and compares them with a rehearsal. */
 #include "sim/run.h"
 
 typedef struct {
-    double step_time_s; /* the median run's */
+    double step_time_s; /* step time of the median run */
     double spread_frac; /* (slowest - quickest) / median */
     double stolen_frac; /* of the processors, by a hypervisor, during the steps that count */
     int32_t runs_count, repeated_count; /* steps that count; disturbed ones that do not */

@@ -1,9 +1,8 @@
 #pragma once
-/* The same programs and the same MPI calls, simulated by SimGrid's SMPI: a control beside our own
- * rehearsal.
+/* Simulates the same programs and MPI calls with SimGrid's SMPI, as a control beside the rehearsal.
  *
- * SMPI gets its best: the links of the platform less the headers of packets, our fitted latency on
- * every route, its own factors switched off, and the eager limit of the real runs. */
+ * SMPI gets favourable conditions: the platform's links less packet headers, the fitted latency on
+ * every route, its own factors disabled, and the eager limit of the real runs. */
 #include <glib.h>
 #include <stdbool.h>
 

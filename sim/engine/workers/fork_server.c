@@ -20,7 +20,8 @@ struct RhForkServer {
     int32_t begun; /* items of the call to come */
 };
 
-/* What the caller asks for; notes and news follow. Without gaps, as it is sent as it lies in memory. */
+/* Request of the caller, followed by notes and messages. Without padding, since it is sent as it
+ * lies in memory. */
 typedef struct {
     int32_t count, jobs;
     double timeout_s;
@@ -32,7 +33,7 @@ G_STATIC_ASSERT(sizeof(Request) == 4 * sizeof(int32_t) + sizeof(double));
 
 typedef enum { SAYS_BYTES, SAYS_ERROR, SAYS_WAITING } Word;
 
-/* What the nursery says; bytes or the error's text follow. */
+/* Reply of the fork server, followed by bytes or the error's text. */
 typedef struct {
     Word word;
     int32_t item, code;

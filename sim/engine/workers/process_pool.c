@@ -106,7 +106,7 @@ static void perform(const RhProcessPool *what, int32_t item, int fd)
     write_all(fd, text, strlen(text));
 }
 
-/* What its parent keeps of all workers is none of the child's. */
+/* Frees, in a child, the parent's state of all workers. */
 static void forget(Pool *pool)
 {
     for (int32_t i = 0; i < pool->workers_count; i++)
