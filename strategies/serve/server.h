@@ -1,9 +1,10 @@
 #pragma once
-/* The software that serves a model, of one version: its scheduler, and what it adds to the hardware.
+/* The software that serves a model, of one version: its scheduler, and what it adds to the
+ * hardware.
  *
- * A file each (strategies/serve/servers/NAME.json), which may derive from another; every number is a
- * fact. A server never knows a model or a deployment. What its kernels take is in the profiles of
- * devices that it names. */
+ * A file each (strategies/serve/servers/NAME.json), which may derive from another; every number
+ * is a fact. A server never knows a model or a deployment. What its kernels take is in the
+ * profiles of devices that it names. */
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -19,8 +20,8 @@ typedef struct RhScheduler RhScheduler;
 #define RH_SERVER_PROFILES_MAX 16
 #define RH_SERVER_NORMS_MAX    4
 
-/* All of the device's memory; what is free before weights are loaded; what weights and a full iteration
- * leave. */
+/* All of the device's memory; what is free before weights are loaded; what weights and a full
+ * iteration leave. */
 typedef enum { RH_MEMORY_OF_ALL, RH_MEMORY_OF_FREE, RH_MEMORY_OF_REST } RhMemoryOf;
 
 /* Profiles by device. */
@@ -62,8 +63,9 @@ typedef struct {
     int32_t receive;       /* who came is looked for every so many iterations that only continue */
     RhCacheFormat cache;   /* default; AUTO: as the model's activations */
     bool reduce_norms;     /* sums over tensor ranks, residual sums and norms are one kernel */
-    bool reduce_norms_new; /* ... on devices of Blackwell's generation alone */
-    /* ... where a sum is of at most so many bytes, by tensor ranks: others are apart. None: of any size */
+    bool reduce_norms_new; /* reduce_norms applies only to devices of the Blackwell generation */
+    /* Maximum bytes of a sum to which reduce_norms applies, by number of tensor ranks; none: no
+     * limit. */
     int32_t norms_most_count;
     struct {
         int32_t ranks;
@@ -105,13 +107,13 @@ static inline int64_t rh_server_blocks_of(const RhServer *server, int64_t tokens
 
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_server_load(). */
 const RhServer *rh_server_by_name(const char *name, GError **error);
-/* The same with what is wrong: RH_ERROR_INPUT with positions. */
+/* Reads a server's file anew; the caller owns the server. RH_ERROR_INPUT with positions. */
 RhServer *rh_server_load(const char *name, GError **error);
 const char *const *rh_server_names(void); /* sorted, NULL-ended */
 /* The profile that tells what kernels take on this device; NULL: there is none of it. */
 const char *rh_server_profile(const RhServerProfiles *profiles, const char *device);
-/* The platform as its kernels find it: a copy with the profile of all of them laid over, unless the platform brings one. The caller's;
- * NULL where the profile cannot be read. */
+/* The platform as its kernels find it: a copy with the profile of all of them laid over, unless
+ * the platform brings one. The caller's; NULL where the profile cannot be read. */
 RhPlatform *rh_server_hardware(const RhServer *server, const RhPlatform *platform, GError **error);
 
 /* A fact of a server: its key in a file. */

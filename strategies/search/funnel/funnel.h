@@ -1,6 +1,7 @@
 #pragma once
-/* A search as its parts see it: plan.c narrows layouts down to what is worth a rehearsal, funnel_batch.c
- * rehearses them, funnel.c keeps the best and says what could still better them. */
+/* State of a search, shared by its parts: plan.c narrows layouts down to those worth a rehearsal,
+ * funnel_batch.c rehearses them, funnel.c keeps the best and decides which candidates can still
+ * better them. */
 #include "sim/engine/workers/isolated_run.h"
 #include "strategies/search/funnel/candidate_heap.h"
 #include "strategies/search/funnel/layout_store.h"
@@ -11,27 +12,27 @@
 #include "strategies/search/rehearsals/steady_state.h"
 #include "strategies/search/unsearched.h"
 
-/* The gap for what stands beside the rows (the best of a family, or of what fills more memory): it is compared with the first
- * row, and need be no nearer to the best of its like. */
+/* Gap of secondary searches (best of a family, best over the memory budget), whose results are only
+ * compared with the first row. */
 #define RH_BESIDE_GAP_FRAC 0.03
 
-/* One search over some of the layouts. */
+/* Candidates and results of one search over some of the layouts. */
 typedef struct {
     GArray *heap;       /* RhCandidate */
     GPtrArray *entries; /* RhRehearsal*, best first, at most `top` */
     int32_t top, batch;
-    double worth;      /* what is not below this is of no interest; INFINITY for all */
-    double foreseen;   /* nor, by what the batch is expected to bring, below this */
-    double gap_frac;   /* what it proves, where that is wider than the search's gap; 0: it is not */
-    double left_out_s; /* of a family: the least bound of what was too large to rehearse */
-    const char *family; /* that is looked for; NULL: any */
-    bool filling;       /* nothing left can better the first row: rows behind it are looked for */
-    double tasks_left;  /* that may be rehearsed for these */
+    double worth;       /* candidates with a bound of at least this are dropped; INFINITY: none */
+    double foreseen;    /* the same limit, from the expected values of the batch */
+    double gap_frac;    /* proved gap, if wider than the search's; 0: it is not */
+    double left_out_s;  /* for a family: least bound of layouts too large to rehearse */
+    const char *family; /* family searched; NULL: any */
+    bool filling;       /* the first row is final, and further rows are searched */
+    double tasks_left;  /* number of tasks that may be rehearsed for these rows */
 } RhCandidateQueue;
 
-/* The best entry with every byte as a SimGrid flow: begun behind the main race, while what stands beside the rows is
- * looked for. One that was told by fewer micro-batches is rehearsed whole, and its second part once with flows and once
- * with timers. */
+/* Simulation of the best entry with every byte as a SimGrid flow, started after the main race,
+ * during the secondary searches. An entry extrapolated from fewer micro-batches is rehearsed whole,
+ * and its second part once with flows and once with timers. */
 #define RH_PERFORMANCE_RUNS 3
 typedef struct {
     guint count; /* 0: none was begun */
@@ -41,7 +42,7 @@ typedef struct {
     GError *errors[RH_PERFORMANCE_RUNS];
 } RhPerformance;
 
-/* One of a batch. */
+/* A layout of a batch. */
 typedef struct {
     int32_t layout;
     double bound_s; /* segment bound */
@@ -49,7 +50,7 @@ typedef struct {
     RhSteadyStateParts parts; /* by which its step is told; `second` 0: it is rehearsed whole */
 } RhBatchItem;
 
-/* A search as far as it is. */
+/* State of a search. */
 typedef struct {
     const RhProblem *c;
     const RhPlanOptions *o;
@@ -82,104 +83,109 @@ typedef struct {
 RhLayout rh_funnel_layout(const RhFunnel *f, int32_t i);
 bool rh_funnel_by_memory(const RhFunnel *f);
 bool rh_funnel_by_energy(const RhFunnel *f);
-/* Nothing more is begun: time is up, or something failed. Noted in the plan. */
+/* Must the search stop, because time is up or something failed? Noted in the plan. */
 bool rh_funnel_out_of_time(RhFunnel *f);
 void rh_funnel_report(const RhFunnel *f, const char *stage, int64_t done, int64_t total);
 
-/* What the search makes least: seconds, bytes or joules. */
+/* Returns the objective that the search minimises: seconds, bytes or joules. */
 double rh_funnel_objective(const RhFunnel *f, const RhRehearsal *r);
-/* The entry of the layout's kind; -1 when there is none, or every variant has a row. */
+/* Returns the index of the entry of the layout's kind; -1: none, or every variant has a row. */
 int32_t rh_funnel_entry_of_kind(const RhFunnel *f, const RhLayout *l);
-/* Takes `r` into the entries where it is among the best, or frees it. An entry goes that would save
- * time, and lose less than 1 % of the memory, if it ran no more again than another. */
+/* Adds `r` to the entries if it is among the best, or frees it. Drops an entry that would save time
+ * and lose less than 1 % of the memory with no more recomputation than another. */
 void rh_funnel_keep(RhFunnel *f, RhRehearsal *r);
-/* A rehearsal of the layout that takes longer than this becomes no entry, takes no other's place and is not the
- * best of its family; INFINITY where all are kept. */
+/* Returns the step time from which on a rehearsal of the layout becomes no entry, replaces none,
+ * and is not the best of its family; INFINITY: all are kept. */
 double rh_funnel_in_vain_from_s(const RhFunnel *f, const RhLayout *l);
-/* Can the candidate do no better than the entry of its kind, or than one that runs less again and holds no more?
- * Variants whose chunks are not alike must gain 1 % on others of the kind. */
+/* Can the candidate do no better than the entry of its kind, or than one that runs less again
+ * and holds no more? Variants whose chunks are not alike must gain 1 % on others of the kind. */
 bool rh_funnel_beaten(const RhFunnel *f, const RhCandidate *c);
-/* Is the candidate's bound no better than the worth of the K-th best, with and without the handicaps of both, and
- * is it neither a variant of an entry nor one that runs other layers again, which could take that entry's place all
- * the same? */
+/* Is the candidate's bound no better than the worth of the K-th best, with and without the
+ * handicaps of both, and is it neither a variant of an entry nor one that runs other layers
+ * again, which could take that entry's place all the same? */
 bool rh_funnel_cannot_enter(const RhFunnel *f, const RhCandidate *c);
-/* 1, or more for a variant whose chunks are not alike: what its time counts for among its kind. */
+/* Returns the factor of a layout's time in comparisons within its kind: 1, or more for a variant
+ * with unequal chunks. */
 double rh_funnel_handicap(const RhFunnel *f, const RhLayout *l);
-/* Times that moved may have changed places: best first again, equal ones as they were. */
+/* Sorts the entries again, best first, after their times changed; the sort is stable. */
 void rh_funnel_sort(const RhFunnel *f);
 
 /* Are bounds estimates (message by message)? */
 bool rh_funnel_by_estimate(const RhFunnel *f);
-/* A layout whose bound is not below this cannot better a step of step_s by more than the gap. */
+/* Returns the bound from which on a layout cannot better a step of step_s by more than the gap. */
 double rh_funnel_worth_of_step(const RhFunnel *f, double step_s);
 double rh_funnel_worth_of(const RhFunnel *f, const RhRehearsal *r);
-/* No step of a layout with this bound is shorter. */
+/* Returns the shortest possible step of a layout with this bound. */
 double rh_funnel_step_of_bound(const RhFunnel *f, double bound_s);
-/* No bound of what is dropped beside `r` (rh_funnel_beaten) is below this. */
+/* Returns a lower limit of the bounds of layouts that are dropped in favour of `r`
+ * (rh_funnel_beaten). */
 double rh_funnel_least_given_way(const RhFunnel *f, const RhRehearsal *r);
-/* What is not below this is of no interest: the worth of the K-th best, as the engine gave it; of the race
- * while fewer are known. */
+/* Returns the bound from which on candidates are dropped: the worth of the K-th best as simulated,
+ * or that of the queue while fewer are known. */
 double rh_funnel_cut_off(const RhFunnel *f);
 
 /* --- funnel_rows.c --- */
 
-/* In the whole space, behind the proof: the best of further kinds, and of the first row's, among the next by their
- * bounds, as much as a fixed number of tasks allows for. */
+/* Searches further rows after the proof: rehearses candidates in the order of their bounds, within
+ * a fixed number of tasks. */
 void rh_funnel_fill_rows(RhFunnel *f);
-/* Does the candidate do nothing for rows that are still looked for? */
+/* Is the candidate useless for the rows that are still searched? */
 bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c);
-/* From this bound on a candidate is expected behind the last row: as far above its bound as the nearest row is above its
- * own. */
+/* Returns the bound from which on a candidate is expected behind the last row, if its step exceeds
+ * its bound by as much as that of the nearest row. */
 double rh_funnel_row_worth(const RhFunnel *f);
-/* One is rehearsed. */
+/* Subtracts the tasks of a rehearsal from the number allowed. */
 void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item);
 
 /* --- plan.c --- */
 
-/* Rehearses from the race's heap what could be among its best. */
+/* Rehearses the candidates of the queue that can be among its best. */
 void rh_funnel_run(RhFunnel *f, RhCandidateQueue *race);
 
 /* --- funnel_cuts.c --- */
 
-/* Every cut, into the main race. */
+/* Adds every cut to the main queue. */
 void rh_funnel_list_cuts(RhFunnel *f);
-/* In which order cuts (RhLayout) are best looked at: int32_t, those of a shard behind one another. */
+/* Returns the order (int32_t) in which cuts (RhLayout) are best evaluated: those of a shard
+ * together. */
 GArray *rh_funnel_by_shard(const RhFunnel *f, const GArray *cuts);
 
 /* --- funnel_open.c --- */
 
-/* A candidate of which knobs are open: what comes of it goes into the race that is run, or into that of fuller ones;
- * of layouts of the family alone, where one is named. With a cut those that come next are opened, too, which may share
- * the work. */
+/* A candidate of which knobs are open: what comes of it goes into the race that is run, or into
+ * that of fuller ones; of layouts of the family alone, where one is named. With a cut those that
+ * come next are opened, too, which may share the work. */
 void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family);
 
 /* --- funnel_families.c --- */
 
-/* The best of each family that has no entry, into plan->families, or what it takes at least where that is far
- * behind; and what variants the entries stand for. */
+/* The best of each family that has no entry, into plan->families, or what it takes at least
+ * where that is far behind; and what variants the entries stand for. */
 void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */
 
-/* Of the search's time; 0: it has no end. */
+/* Returns the seconds left for the search; 0: no limit. */
 double rh_funnel_left_s(const RhFunnel *f);
-/* Processes at a time. */
+/* Returns the number of simultaneous processes. */
 int32_t rh_funnel_jobs(const RhFunnel *f);
-/* Of a rehearsal whose step is of no interest from enough_s on; INFINITY: in any case. */
+/* Returns the options of a rehearsal that may stop at a step of enough_s; INFINITY: never. */
 RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double enough_s);
-/* Into the batch, whose rehearsals begin while it is filled, and what may come of it into what is foreseen. */
+/* Adds a candidate to the batch, whose rehearsals begin while it is filled, and its expected value
+ * to `foreseen`. */
 void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s);
-/* Is the candidate better asked for when the batch is done? */
+/* Should the candidate wait for the results of the batch? */
 bool rh_funnel_waits(const RhFunnel *f, const RhCandidate *c);
-/* Rehearses the batch, takes its best into the entries and leaves it empty. */
+/* Rehearses the batch, adds its best to the entries and empties it. */
 void rh_funnel_rehearse_batch(RhFunnel *f);
-/* Empties the batch; what waited for it is a candidate again. */
+/* Empties the batch and returns waiting candidates to the queue. */
 void rh_funnel_leave_batch(RhFunnel *f);
 
 /* --- funnel_perform.c --- */
 
-/* Begins to perform the best entry, which rh_funnel_perform_best then finds done or under way. */
+/* Starts to simulate the best entry in full, for rh_funnel_perform_best. */
 void rh_funnel_begin_performance(RhFunnel *f);
-/* The best entry once more, every byte as a SimGrid flow: must agree with its rehearsal, which collapsed idle ones
- * into timers. Where it then is the best no longer, the next, until the best is one that was performed. */
+/* Simulates the best entry again with every byte as a SimGrid flow; the result must agree with its
+ * rehearsal, which replaces uncontended flows by timers. Repeats with the next entry if another one
+ * is then the best. */
 void rh_funnel_perform_best(RhFunnel *f);

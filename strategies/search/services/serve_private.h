@@ -1,82 +1,85 @@
 #pragma once
-/* Inside the search for deployments: what a process does with one kind of them. Private to serve_*.c. */
+/* Search for deployments: evaluation of one kind by a process. Private to serve_*.c. */
 #include "strategies/search/services/serve_plan.h"
 
 #define RH_SERVE_RATE_STEP 0.01 /* a rate is found to 1 % */
 
-/* What is asked of every deployment. Borrowed, but for `hardest`. */
+/* Query that is put to every deployment. Pointers are borrowed. */
 typedef struct {
     const RhServing *serving;
     const RhRequests *requests;
     const RhServePlanOptions *options;
     RhServeMeans means;
-    GPtrArray *draws; /* RhRequests: the others like these, made once for all; none: as recorded */
-    guint hardest;    /* of a kind: the draw that broke a rate last */
-    double least_per_s; /* lower rates are of no use, and not looked for */
-    double gpus_most;   /* likewise more GPUs, at the rate that was given */
+    GPtrArray *draws; /* RhRequests: other draws of the same distribution; none: a recorded trace */
+    guint hardest;    /* index of the draw that failed last for this kind */
+    double least_per_s; /* lower rates are not searched */
+    double gpus_most;   /* more GPUs are not searched at the given rate */
 } RhServeAsked;
 
-/* One that fits, and the closed form of its rate. */
+/* A deployment that fits, with the closed form of its rate. */
 typedef struct {
     RhDeployment deployment;
     double bound_per_s;
-    double each_per_s[RH_POOLS_MAX]; /* of one replica, were there enough of the other pool */
-    guint place;                     /* in the space */
+    double each_per_s[RH_POOLS_MAX]; /* of one replica, if the other pool is large enough */
+    guint place;                     /* index in the space */
 } RhServeBounded;
 
-/* What is found of a kind. Plain data; names are interned before processes part. */
+/* Results for one kind of deployments. Plain data; names are interned before processes fork. */
 typedef struct {
     RhServeEntry best;
     RhServeMissed unkept;
     RhServeLargestCache roomiest;
     int64_t fit, simulated, runs;
     bool there;
-    /* At the rate that was given: */
+    /* Results at a given rate. */
     bool waits;        /* not tried yet */
-    bool large;        /* it takes many replicas */
-    double gpus_least; /* that they take, by the closed form */
+    bool large;        /* needs many replicas */
+    double gpus_least; /* lower bound of the number of GPUs, by the closed form */
 } RhServeFound;
 
 RhServeEntry rh_serve_entry_of(const RhDeployment *deployment, double bound_per_s);
 
 /* --- serve_legal.c --- */
 
-/* Which of `count` deployments of a kind fit (RhServeBounded), the highest bound first; `place`: of the first of them in
- * the space. Caller unrefs. */
+/* Returns the deployments (RhServeBounded) that fit, of `count` of a kind, highest bound first;
+ * `place`: index of the first one in the space. The caller unrefs. */
 GArray *rh_serve_list_legal(const RhServeAsked *asked, const RhDeployment *kind, guint count,
                             guint place, RhServeFound *found);
-/* Of one replica of each pool, were there enough of the other; `service`: of these limits. */
+/* Gets upper bounds of the rate of one replica of each pool, if the other pool is large enough;
+ * `service` has the same limits. */
 void rh_serve_bound_pools(const RhServeAsked *asked, const RhService *service,
                           const RhDeployment *deployment, double *each_per_s);
-/* Of all of its replicas. */
+/* Returns the bound of the deployment's rate from those of its replicas. */
 double rh_serve_bound_of(const RhDeployment *deployment, const double *each_per_s);
-/* By less of its level. */
+/* Does `a` miss its level by a smaller fraction than `b`? */
 bool rh_serve_is_nearer(const RhServeMissed *a, const RhServeMissed *b, const RhSlos *slos);
 
 /* --- serve_highest_rate.c --- */
 
-/* The rate that this one keeps, of other draws too, if it is higher than the best so far. */
+/* Finds the highest rate at which the deployment keeps all levels, for all draws, if it exceeds the
+ * best so far. */
 void rh_serve_try_rate(RhServeAsked *asked, const RhDeployment *deployment, double bound_per_s,
                        RhServeFound *found);
-/* Do other draws keep the rate? Each as many times as it takes: they lower it, by steps, no further than `least`. */
+/* Do other draws keep the rate? Each as many times as it takes: they lower it, by steps, no
+ * further than `least`. */
 bool rh_serve_draws_keep(RhServeAsked *asked, RhService *service, double least, RhServeEntry *entry,
                          RhServeFound *found);
 /* Do all draws keep a rate? */
 bool rh_serve_all_keep(RhServeAsked *asked, RhService *service, double rate_per_s,
                        RhServeEntry *entry, RhServeFound *found);
-/* Do all the requests that were given keep it, as serve-simulate judges them? They lower the rate likewise. *entry is
- * then of that run. */
+/* Do all the requests that were given keep it, as serve-simulate judges them? They lower the
+ * rate likewise. *entry is then of that run. */
 bool rh_serve_confirm(RhServeAsked *asked, RhService *service, double least, RhServeEntry *entry,
                       RhServeFound *found);
 
 /* --- serve_size.c --- */
 
-/* GPUs that the given rate takes at least, by the closed form. */
+/* Returns a lower bound of the number of GPUs for the given rate, by the closed form. */
 double rh_serve_gpus_least(const RhServeAsked *asked, const GArray *bounded);
-/* So many GPUs, and more, are found from what a few replicas keep: the others are like them. */
+/* Is the service so large that its size is extrapolated from a few replicas? */
 bool rh_serve_is_large(const RhServeAsked *asked, const GArray *bounded);
-/* The fewest replicas that keep the rate that was given, of deployments of one kind (RhServeBounded, the highest bound
- * first). */
+/* Finds the least number of replicas that keeps the given rate, for deployments of one kind
+ * (RhServeBounded, highest bound first). */
 void rh_serve_try_size(RhServeAsked *asked, const GArray *bounded, RhServeFound *found);
 
 /* --- serve_replica_rate.c --- */
@@ -88,7 +91,7 @@ typedef struct {
     bool there;
 } RhServeReplicaRate;
 
-/* As many replicas of each pool. */
+/* Returns the deployment with these numbers of replicas in each pool. */
 RhDeployment rh_serve_sized(const RhDeployment *deployment, const double *replicas);
 RhServeReplicaRate rh_serve_replica_rate(RhServeAsked *asked, const GArray *bounded,
                                          RhServeFound *found);

@@ -1,6 +1,7 @@
 #pragma once
-/* What a service had over time, for pictures: queues, running sequences, use of the cache, replicas, in bins of equal
- * width. There are so many bins at most, however long it is played: where time goes beyond them, two become one.
+/* What a service had over time, for pictures: queues, running sequences, use of the cache,
+ * replicas, in bins of equal width. There are so many bins at most, however long it is played:
+ * where time goes beyond them, two become one.
  *
  *     g_autoptr(RhServiceHistory) h = rh_service_history_new(replicas);
  *     rh_service_history_level(h, 0, t_s, &(RhServiceLevel){.waiting = 3, .running = 8, .cached_frac = 0.4});
@@ -12,7 +13,7 @@
 
 #define RH_SERVICE_HISTORY_BINS 240
 
-/* Of a replica, from a time on. */
+/* Level of a replica from a time on. */
 typedef struct {
     int32_t waiting, running; /* sequences */
     double cached_frac;       /* of the cache's blocks, in use */
@@ -48,7 +49,7 @@ void rh_service_history_level(RhServiceHistory *history, int32_t replica, double
 /* Until t_s the use of its cache went evenly to this. */
 void rh_service_history_ramp(RhServiceHistory *history, int32_t replica, double t_s,
                              double cached_frac);
-/* So many replicas take requests, from t_s on. */
+/* Sets the number of replicas that take requests from t_s on. */
 void rh_service_history_there(RhServiceHistory *history, double t_s, int32_t replicas);
 /* Nothing comes behind t_s. */
 void rh_service_history_end(RhServiceHistory *history, double t_s);

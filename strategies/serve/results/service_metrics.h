@@ -20,7 +20,7 @@ typedef enum {
 const char *rh_metric_name(RhMetric metric);  /* "ttft" */
 const char *rh_metric_about(RhMetric metric); /* "time to the first token" */
 
-/* Of the time to the first token; they sum to it. */
+/* Parts of the time to the first token, which sum to it. */
 typedef enum {
     RH_TTFT_QUEUE,        /* sent (for the last time) until first scheduled */
     RH_TTFT_PREFILL,      /* iterations that worked on its prompt */
@@ -41,7 +41,8 @@ typedef struct {
     RhEstimate mean, p50, p90, p99;
 } RhServedSpread;
 
-/* Of at least one value in ascending order: between the two nearest ranks, as numpy.percentile does. */
+/* Returns the quantile `share` of at least one value in ascending order, interpolated between the
+ * nearest ranks as numpy.percentile does. */
 double rh_sorted_quantile(const double *sorted, size_t count, double share);
 /* `values` in the order in which they came to be. The interval of the mean is that of
  * batch means; of a quantile, that of order statistics, widened as neighbours are alike. */
@@ -55,7 +56,8 @@ typedef struct {
     double limit_s;
 } RhSlo;
 
-/* By what times may be longer than they are said to be: to the first token, and of each further one. */
+/* By what times may be longer than they are said to be: to the first token, and of each further
+ * one. */
 typedef struct {
     double ttft_frac, tpot_frac;
     const char
@@ -95,7 +97,7 @@ typedef struct {
     int64_t resent_count;          /* times that a request was sent again */
     int64_t tokens_in, tokens_out; /* of completed requests */
     double duration_s;             /* of the run */
-    /* Of the result's window: what completed requests had in it. */
+    /* Rates of completed requests in the result's window. */
     bool steady;
     double window_begin_s, window_s;
     double tokens_per_s; /* generated */
@@ -122,13 +124,15 @@ typedef struct {
 } RhServiceMetrics;
 
 RhServiceMetrics rh_service_metrics(const RhServiceResult *result, const RhSlos *slos);
-/* Rates and costs of a service that keeps up with requests that come at a rate: those of a run without a steady stretch are
- * of its beginning and end as well. */
+/* Rates and costs of a service that keeps up with requests that come at a rate: those of a run
+ * without a steady stretch are of its beginning and end as well. */
 void rh_service_metrics_at_rate(RhServiceMetrics *metrics, double rate_per_s);
-/* The same, its times and verdicts of these alone (RhRequestRecord, some of the result's). */
+/* Returns the metrics with times and verdicts of only these requests (RhRequestRecord, some of the
+ * result's). */
 RhServiceMetrics rh_service_metrics_among(const RhServiceResult *result, GArray *served,
                                           const RhSlos *slos);
 
-/* Of one request; NaN where it has none. TBT is its longest gap. */
+/* Return the metric, and the part of TTFT, of one request in seconds; NaN: it has none. TBT is its
+ * longest gap. */
 double rh_served_metric_s(const RhRequestRecord *served, RhMetric metric);
 double rh_served_ttft_part_s(const RhRequestRecord *served, RhTtftPart part);

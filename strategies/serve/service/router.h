@@ -4,7 +4,7 @@
 
 typedef struct {
     const char *name, *about;
-    /* Of `count` replicas, for a request; `turn` counts the requests so far. */
+    /* Chooses one of `count` replicas for a request; `turn` is the number of requests so far. */
     int32_t (*choose)(RhReplica *const *replicas, int32_t count, int64_t turn, int32_t request);
 } RhRouter;
 

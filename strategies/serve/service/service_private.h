@@ -43,7 +43,7 @@ struct RhService {
     bool *wires_meet; /* by replica and replica: on one link */
 };
 
-/* What a replica on several nodes has on the links between them (service_traffic.c). */
+/* Inter-node traffic of a replica (service_traffic.c). */
 typedef struct {
     RhReplicaTraffic *wires; /* borrowed; NULL: on one node */
     int32_t met;             /* caches on its links */
@@ -62,7 +62,7 @@ typedef struct {
     double gpus, sum_gpu_s;
 } RhServiceMeter;
 
-/* What there was until a moment. */
+/* Running totals at a moment. */
 typedef struct {
     double t_s, busy_gpu_s, reading_gpu_s, gpu_s, replica_s;
 } RhServiceMark;
@@ -138,7 +138,8 @@ void rh_service_over(RhServiceClock *c, int32_t request, double t_s);
 /* It was sent: when does its client give up? */
 void rh_service_request_timeouts(RhServiceClock *c, int32_t request, double t_s);
 void rh_service_gives_up(RhServiceClock *c, const RhTimedEvent *event);
-/* Of one that is done at t_s: when its client gave up before it had all, or HUGE_VAL. */
+/* Returns the time at which the client of a request that is done at t_s gave up before it had the
+ * whole answer, or HUGE_VAL. */
 double rh_service_too_late_s(const RhServiceClock *c, int32_t request, double t_s);
 
 /* --- service_failures.c --- */
@@ -149,13 +150,15 @@ void rh_service_fails(RhServiceClock *c, const RhTimedEvent *event);
 void rh_service_is_back(RhServiceClock *c, int32_t number, double t_s);
 /* It waits for a server of the pool. */
 void rh_service_strand(RhServiceClock *c, int32_t request, int32_t pool);
-/* On its way (`read`: its cache): given up since, or who has or had it has failed. It is seen to, then. */
+/* On its way (`read`: its cache): given up since, or who has or had it has failed. It is seen
+ * to, then. */
 bool rh_service_in_vain(RhServiceClock *c, int32_t request, bool read, double t_s);
 
 /* --- service_traffic.c --- */
 
 void rh_service_traffic_open(RhServiceClock *c);
-/* Its work has begun: part by part where others are on its links, and so has that of those it meets. */
+/* Its work has begun: part by part where others are on its links, and so has that of those it
+ * meets. */
 void rh_service_traffic_begin(RhServiceClock *c, int32_t number, double t_s);
 bool rh_service_traffic_play(const RhServiceClock *c, int32_t number);
 bool rh_service_traffic_exchange(RhServiceClock *c, const RhTimedEvent *event, GError **error);
