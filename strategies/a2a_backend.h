@@ -1,7 +1,7 @@
 #pragma once
-/* Kernels that send tokens to the experts of other GPUs and back (DeepEP, pplx-kernels), as facts of a version in
- * strategies/exchangers/NAME.json. They reach all ranks at once, by NVLink inside a node and by the NIC of
- * each GPU beyond, both at the same time:
+/* Backends of all-to-all: kernels that send tokens to the experts of other GPUs and back (DeepEP,
+ * pplx-kernels), as facts of a version in strategies/exchangers/NAME.json. They reach all ranks at
+ * once, by NVLink inside a node and by the NIC of each GPU beyond, both at the same time:
  *
  *   T = base + inter [more than one node] + node log2(nodes) + slot tokens experts/ranks
  *         + max(NIC bytes / (nic bandwidth), NVLink bytes / (peer bandwidth), handled bytes / (sm SMs))
@@ -14,17 +14,17 @@
 #include "platforms/platform.h"
 #include "workloads/routing.h"
 
-/* Of one direction. */
+/* Constants of one direction. */
 typedef struct {
     RhFact base_s;
-    RhFact inter_s;   /* more where there is more than one node */
-    RhFact node_s;    /* more for each doubling of nodes */
-    RhFact slot_s;    /* for each token and expert of a rank: of buffers that have room for all */
+    RhFact inter_s;   /* added if there is more than one node */
+    RhFact node_s;    /* added for each doubling of nodes */
+    RhFact slot_s;    /* per token and expert of a rank, for buffers sized for all tokens */
     RhFact nic_frac;  /* of the NIC's bandwidth */
-    RhFact peer_frac; /* of NVLink's */
-    /* What one SM handles inside a node, and where others are beyond it (other kernels, whose SMs hand on too): all
-     * copies of a token, its own rank's and those for the NIC included, and `own` more for the token itself, that
-     * is read or written once. 0: SMs never are the limit. */
+    RhFact peer_frac; /* of NVLink's bandwidth */
+    /* Bytes per second of one SM within a node and across nodes (other kernels, whose SMs also
+     * forward): it handles all copies of a token, those to its own rank and to the NIC included,
+     * and own_count more for reading or writing the token itself. 0: SMs are never the limit. */
     RhFact sm_bytes_per_s, sm_inter_bytes_per_s, own_count;
 } RhA2aBackendPart;
 
@@ -38,7 +38,7 @@ typedef struct {
     RhA2aBackendPart dispatch, combine;
 } RhA2aBackend;
 
-/* What one rank sends. */
+/* Load of one rank. */
 typedef struct {
     int32_t ranks;
     double tokens;
@@ -49,13 +49,14 @@ typedef struct {
 
 double rh_a2a_backend_s(const RhA2aBackend *exchanger, const RhA2aBackendPart *part,
                         const RhPlatform *platform, const RhA2aLoad *load);
-/* Copies of a token in the mean, its own rank's or node's included: to ranks, and to nodes of `each`. */
+/* Copies of a token in the mean, its own rank's or node's included: to ranks, and to nodes of
+ * `each`. */
 double rh_a2a_copies(const RhA2aLoad *load, int32_t parts);
 
-/* Those that training's `dispatch=deepep` means. */
+/* Name of the backend that training's `dispatch=deepep` uses. */
 #define RH_EXCHANGER_ONCE "deepep"
 
-/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT with positions: its file is
- * wrong. */
+/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT with positions:
+ * its file is wrong. */
 const RhA2aBackend *rh_a2a_backend_by_name(const char *name, GError **error);
 const char *const *rh_a2a_backend_names(void); /* sorted, NULL-ended */

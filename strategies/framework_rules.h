@@ -1,6 +1,7 @@
 #pragma once
-/* Which layouts a framework runs: what it refuses, by files of data (strategies/frameworks/NAME.json) with the place
- * in its project where that stands. Read by the search, by launches and by whoever explains. */
+/* Rules of frameworks: the layouts that a framework refuses, as data files
+ * (strategies/frameworks/NAME.json) with the place in its source that says so. Used by the search,
+ * by launches and by explanations. */
 #include "strategies/knobs.h"
 #include "strategies/layout.h"
 #include "strategies/problem.h"
@@ -25,8 +26,9 @@ typedef struct {
 RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error);
 void rh_framework_rules_free(RhFrameworkRules *rules);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFrameworkRules, rh_framework_rules_free)
-/* Borrowed, for ever. NULL without an error: the name is NULL. RH_ERROR_USAGE: there is none of that name; else as
- * rh_framework_rules_load(). A stack's are known to be right since it was read. */
+/* Borrowed, for ever. NULL without an error: the name is NULL. RH_ERROR_USAGE: there is none of
+ * that name; else as rh_framework_rules_load(). A stack's are known to be right since it was
+ * read. */
 const RhFrameworkRules *rh_framework_rules(const char *name, GError **error);
 const char *const *rh_framework_rules_names(void);
 
@@ -34,17 +36,20 @@ bool rh_framework_refuses(const RhFrameworkRule *rule, const RhProblem *c, const
 /* The first rule that the layout breaks; NULL: none, or no rules. Some tens of nanoseconds. */
 const RhFrameworkRule *rh_framework_refusal(const RhFrameworkRules *rules, const RhProblem *c,
                                             const RhLayout *layout);
-/* The same of the rules that look at these knobs alone, the others not being set yet. */
+/* Returns the first broken rule of those that read only these knobs, when the others are not set
+ * yet; NULL: none. */
 const RhFrameworkRule *rh_framework_refusal_given(const RhFrameworkRules *rules, const RhProblem *c,
                                                   const RhLayout *layout, uint64_t knobs);
-/* Of those that it breaks, the first that looks at this knob. */
+/* Returns the first broken rule that reads this knob; NULL: none. */
 const RhFrameworkRule *rh_framework_refusal_by(const RhFrameworkRules *rules, const RhProblem *c,
                                                const RhLayout *layout, const RhKnob *knob);
-/* "Megatron-LM repeats no key-value heads: tp does not divide them (megatron/core/x.py:758 of NVIDIA/...)". Caller
- * frees. */
+/* "Megatron-LM repeats no key-value heads: tp does not divide them (megatron/core/x.py:758 of
+ * NVIDIA/...)". Caller frees. */
 char *rh_framework_refusal_text(const RhFrameworkRules *rules, const RhFrameworkRule *rule);
-/* So of the framework of the case's stack; NULL: it runs the layout, or there is none. Caller frees. */
+/* Returns that text for the framework of the problem's stack; NULL: it accepts the layout, or there
+ * is no framework. The caller frees it. */
 char *rh_framework_refused(const RhProblem *c, const RhLayout *layout);
-/* The same as an error, with the rule's help; `notes`: further lines before that, or "". RH_ERROR_USAGE; false. */
+/* Sets RH_ERROR_USAGE with the text, `notes` (further lines, or "") and the rule's help; returns
+ * false. */
 bool rh_framework_fail(const RhFrameworkRules *rules, const RhFrameworkRule *rule,
                        const char *notes, GError **error);

@@ -18,10 +18,10 @@
 /* Degrees and micro-batches are at most this (legal.c multiplies them). */
 #define RH_LAYOUT_DEGREE_MAX (1 << 20)
 
-/* How tokens get to experts on other ranks: as often as experts are asked, or once to a node and once to
- * a rank. */
+/* How tokens get to experts on other ranks: as often as experts are asked, or once to a node and
+ * once to a rank. */
 typedef enum { RH_DISPATCH_ALLTOALL, RH_DISPATCH_DEEPEP, RH_DISPATCH_LAST } RhDispatch;
-/* What runs while tokens are on their way. */
+/* Computation that runs while tokens are sent to experts. */
 typedef enum {
     RH_OVERLAP_NONE,
     RH_OVERLAP_SHARED,
@@ -54,13 +54,14 @@ typedef struct {
 /* Parses the text form; keys left out keep what *layout holds. "pp16" and "pp=16" both work.
  * RH_ERROR_USAGE with near keys and the place; nothing at all and a key given twice are errors. */
 bool rh_layout_parse(const char *text, RhLayout *layout, GError **error);
-/* The same, and which knobs are given: RH_KNOB_BIT of each (knobs.h). */
+/* Parses the text form and gets the knobs that it names: RH_KNOB_BIT of each (knobs.h). */
 bool rh_layout_change(const char *text, RhLayout *layout, uint64_t *given, GError **error);
-/* The same from a file: lines go on like commas, '#' starts a comment. RH_ERROR_IO, RH_ERROR_INPUT
- * with file:line:column. */
+/* Reads the text form from a file, in which ends of lines count as commas and '#' starts a comment.
+ * RH_ERROR_IO, RH_ERROR_INPUT with file:line:column. */
 bool rh_layout_load(const char *path, RhLayout *layout, GError **error);
-/* That a layout of such a file is refused: `why`, whose first word is the key at fault or nearest to it, at the place
- * where the file says that key (else at its first). Takes `why`; RH_ERROR_INPUT; false. */
+/* That a layout of such a file is refused: `why`, whose first word is the key at fault or
+ * nearest to it, at the place where the file says that key (else at its first). Takes `why`;
+ * RH_ERROR_INPUT; false. */
 bool rh_layout_refuse(const char *path, GError *why, GError **error);
 /* The row whose key a refusal begins with, as in "tp=3 does not divide ..."; NULL: none. */
 const struct RhKnob *rh_layout_refused_knob(const GError *why);
@@ -68,8 +69,8 @@ const struct RhKnob *rh_layout_refused_knob(const GError *why);
 char *rh_layout_format(const RhLayout *layout);
 /* "tp4 pp8 dp2, micro-batch 1, ZeRO-1, selective recompute", caller frees */
 char *rh_layout_title(const RhLayout *layout);
-/* How the model is cut, in a word: "expert", "context", "fsdp" (shards alone), "hybrid" (shards beside tensor or
- * pipeline groups), "tensor/pipeline", "data"; the first that fits. */
+/* How the model is cut, in a word: "expert", "context", "fsdp" (shards alone), "hybrid" (shards
+ * beside tensor or pipeline groups), "tensor/pipeline", "data"; the first that fits. */
 const char *rh_layout_family(const RhLayout *layout);
 /* The two that it may be of while its degree of ZeRO is open: of shared weights, of none. */
 void rh_layout_open_families(const RhLayout *layout, const char *families[2]);

@@ -1,5 +1,5 @@
 #pragma once
-/* One question: what is trained, on what, with which software, and how much of it a step takes. */
+/* A problem: the model that is trained, the platform, the software, and the work of a step. */
 #include "platforms/platform.h"
 #include "strategies/stack.h"
 #include "workloads/documents.h"
@@ -9,7 +9,7 @@
 #include "workloads/moments.h"
 #include "workloads/recipe.h"
 
-/* What is asked of the job, besides model and platform. */
+/* Parameters of the job besides model, platform and stack. */
 typedef struct {
     int64_t global_batch; /* samples */
     int64_t sequence;     /* tokens per sample */

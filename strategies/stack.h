@@ -1,10 +1,10 @@
 #pragma once
-/* What a training framework adds to the bare hardware: launch gaps, communication in practice,
- * buffers.
+/* A stack: properties that a training framework adds to the bare hardware, such as launch gaps,
+ * achieved rates of communication, and buffers.
  *
  * One row per stack in a table (stack.c), or a file of what differs from another
- * (strategies/stacks/NAME.json, stack_file.h); every number is a fact. A stack never knows a model or a
- * layout. */
+ * (strategies/stacks/NAME.json, stack_file.h); every number is a fact. A stack never knows a
+ * model or a layout. */
 #include <stdbool.h>
 
 #include "base/fact.h"
@@ -41,7 +41,7 @@ typedef struct {
                           wide for its backward */
     /* narrow copies of weights are held in one layout; the other is made where a product wants it */
     bool weights_in_one_layout;
-    bool casts_anew; /* ... and none are: a layer's are made whenever it runs */
+    bool casts_anew; /* low-precision copies are not kept but recreated when a layer runs */
     bool eager_loss; /* kernel by kernel, with fp32 tensors between: PyTorch's cross_entropy */
     bool
         keeps_messages; /* what a stage gets and what it sends on, of every micro-batch, is held until
@@ -129,7 +129,8 @@ static inline bool rh_stack_reduces_each(const RhStack *stack, int32_t zero, int
 {
     return zero >= 2 && !(stack->reduces_once && pp > 1);
 }
-/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT, RH_ERROR_IO: its file is wrong. */
+/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT, RH_ERROR_IO:
+ * its file is wrong. */
 const RhStack *rh_stack_by_name(const char *name, GError **error);
 const char *const *rh_stack_names(void); /* NULL-ended */
 /* Why a fact of this platform (a path of --set) changes nothing here; NULL when it counts.

@@ -1,15 +1,16 @@
 #pragma once
-/* What of a question tells how far off its answer may be (accuracy/record.h). */
+/* Evidence keys: the properties of a problem that select its error bar in the record
+ * (accuracy/record.h). */
 #include "accuracy/evaluation.h"
 #include "strategies/problem.h"
 #include "strategies/serve/deployment.h"
 #include "strategies/serve/iteration/iteration.h"
 
-/* Names are interned. Of a stack that adds nothing to the hardware, and of ranks that talk message by
- * message, the generation is NULL: nothing that was measured is like it. */
+/* Names are interned. Of a stack that adds nothing to the hardware, and of ranks that talk
+ * message by message, the generation is NULL: nothing that was measured is like it. */
 RhEvidenceKey rh_evidence_key_of(const RhProblem *c);
-/* Of a service whose cache is not full; `stack` is its scheduler. The generation is NULL where nothing that was measured is
- * like it, and *why_not says why (caller frees; NULL: not asked). */
+/* Of a service whose cache is not full; `stack` is its scheduler. The generation is NULL where
+ * nothing that was measured is like it, and *why_not says why (caller frees; NULL: not asked). */
 RhEvidenceKey rh_evidence_key_of_service(const RhServing *serving, const RhDeployment *deployment,
                                          char **why_not);
 /* Kernels of this server on this device were not measured. Caller frees; NULL: they were. */

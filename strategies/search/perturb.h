@@ -1,9 +1,9 @@
 #pragma once
-/* What a rehearsed layout comes to after a change of its case: as it was rehearsed, moved by what its lower
- * bound does (docs/theory/search.md, "Sensitivity"). */
+/* Estimate of a layout's value after a change of the problem: the simulated value, scaled by the
+ * change of its lower bound (docs/theory/search.md, "Sensitivity"). */
 #include "strategies/search/plan.h"
 
-/* Of a platform with several devices, whose bounds have every kernel on the quickest. */
+/* Weight of a device on a platform with several, whose bounds place every kernel on the fastest. */
 typedef struct {
     double kernels_s;      /* of the mean rank, were all GPUs this device */
     double faster, slower; /* how much of a change of its kernels the step makes: 0 to about 1 */
@@ -22,11 +22,11 @@ typedef struct {
     RhDeviceWeight *devices; /* of several; else NULL; owned */
 } RhUnperturbed;
 
-/* `step_s` and `energy` as rehearsed in `c`, which must outlive it; money that is not known is seconds. Of several
- * devices it rehearses the layout with the GPUs of each slower, and faster: errors are theirs. `out` is filled on failure
- * too: rh_unperturbed_clear it in any case. */
+/* `step_s` and `energy` as rehearsed in `c`, which must outlive it; money that is not known is
+ * seconds. Of several devices it rehearses the layout with the GPUs of each slower, and faster:
+ * errors are theirs. `out` is filled on failure too: rh_unperturbed_clear it in any case. */
 bool rh_unperturbed(const RhProblem *c, RhObjective objective, const RhLayout *layout,
                     double step_s, const RhEnergy *energy, RhUnperturbed *out, GError **error);
 void rh_unperturbed_clear(RhUnperturbed *before);
-/* What its value is in the changed case; NAN where it has none. */
+/* Returns the estimated value in the changed problem; NAN: it has none. */
 double rh_perturbed_value(const RhUnperturbed *before, const RhProblem *changed);

@@ -16,7 +16,8 @@ typedef enum {
 const char *rh_objective_name(RhObjective objective);
 /* False: there is none of that name. */
 bool rh_objective_by_name(const char *name, RhObjective *out);
-/* What the best has least of: bytes of the fullest GPU, joules of a step, or seconds, which money goes by. */
+/* Returns the value that the objective minimises: bytes of the fullest GPU, joules of a step, or
+ * seconds, to which cost is proportional. */
 double rh_objective_value(RhObjective objective, const RhRehearsal *rehearsal);
 
 /* A layout is ranked where of measured runs as full at most so many ran out of memory. */
@@ -64,8 +65,7 @@ typedef struct {
     char *reason; /* owned, one line: what it lacks */
 } RhNearMiss;
 
-/* What of a question may change; where changes are of one size, the earlier alters the training
- * least. */
+/* Parts of a problem that may change, in ascending order of their effect on the training. */
 typedef enum {
     RH_CHANGE_NONE,
     RH_CHANGE_CONSTRAINT,  /* one is given up */
@@ -75,8 +75,8 @@ typedef enum {
     RH_CHANGE_SEQUENCE
 } RhChangeKind;
 
-/* The smallest change of the question that would make something fit as surely as was asked (when nothing
- * does). */
+/* The smallest change of the question that would make something fit as surely as was asked (when
+ * nothing does). */
 typedef struct {
     RhChangeKind kind;
     int64_t value;           /* of GPUS, BATCH and SEQUENCE: the new number */
@@ -85,7 +85,7 @@ typedef struct {
     double peak_bytes;
 } RhSmallestChange;
 
-/* Of `--stack any`: what one stack came to. */
+/* Result of one stack under `--stack any`. */
 typedef struct {
     const char *stack, *framework; /* interned */
     char *refused;                 /* owned: why nothing of it is started; NULL: its best is this */
@@ -93,7 +93,7 @@ typedef struct {
     double step_time_s, mfu_frac, peak_bytes, energy_j;
 } RhPlanOther;
 
-/* What an entry is the best of: layouts of its kind that keep within the same memory. */
+/* Variants that an entry represents: layouts of its kind that fit in the same memory. */
 typedef struct {
     int32_t count;    /* itself among them */
     double more_frac; /* how much longer the slowest takes, by the closed forms of both */
@@ -156,14 +156,14 @@ typedef struct {
 } RhPlan;
 
 RhPlan *rh_plan(const RhProblem *c, const RhPlanOptions *options, GError **error);
-/* The best entry of an unperformed plan once more, every byte as a flow, as it is printed; `proved` and
- * `timed_out` are of both. */
+/* The best entry of an unperformed plan once more, every byte as a flow, as it is printed;
+ * `proved` and `timed_out` are of both. */
 bool rh_plan_perform(const RhProblem *c, const RhPlanOptions *options, RhPlan *plan,
                      GError **error);
 void rh_plan_free(RhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
-/* How far the most sensitive of the performed steps moves when next to nothing changes; 0: none does. What
- * is proved is so to the gap and this. */
+/* How far the most sensitive of the performed steps moves when next to nothing changes; 0: none
+ * does. What is proved is so to the gap and this. */
 double rh_plan_sensitive_frac(const RhPlan *plan);
 
 /* --- bounds, for tests --- */

@@ -1,11 +1,12 @@
 #pragma once
-/* The space of layouts: canonical legal ones that the stack's framework runs, within what the user asked for. The usual
- * one is walked layout by layout (RhKnob.next).
+/* The space of layouts: canonical legal ones that the stack's framework runs, within what the user
+ * asked for. The usual one is walked layout by layout (RhKnob.next).
  *
- * The whole one (RhKnob.wide) has every value that a framework can be told; it is walked in parts, so that a search need not go into what a bound of the first part rules out
- * (docs/theory/search.md): the *cut* (the grid of ranks, the micro-batch, the schedule and what overlaps: all that the
- * seconds of a layer depend on but for recomputation), chunks (vpp, partition), shares (ZeRO), then which activations
- * are recomputed and how ranks are numbered. */
+ * The whole one (RhKnob.wide) has every value that a framework can be told; it is walked in
+ * parts, so that a search need not go into what a bound of the first part rules out
+ * (docs/theory/search.md): the *cut* (the grid of ranks, the micro-batch, the schedule and what
+ * overlaps: all that the seconds of a layer depend on but for recomputation), chunks (vpp,
+ * partition), shares (ZeRO), then which activations are recomputed and how ranks are numbered. */
 #include "base/deadline.h"
 #include "strategies/knobs.h"
 
@@ -27,7 +28,7 @@ typedef bool (*RhSpaceVisit)(const RhLayout *layout, void *user);
 /* Every layout, in a fixed order, as far as it is found by the deadline. */
 void rh_space_walk(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                    RhDeadline deadline, RhSpaceVisit visit, void *user);
-/* The same as a list (GArray of RhLayout). */
+/* Returns every layout as a list (GArray of RhLayout); the caller unrefs it. */
 GArray *rh_space_list(const RhProblem *c, const RhConstraint *constraints, int32_t count);
 
 /* --- the whole space, in parts --- */
@@ -38,7 +39,8 @@ RhSpace *rh_space_new(const RhProblem *c, const RhConstraint *constraints, int32
                       RhDeadline deadline);
 void rh_space_free(RhSpace *space);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSpace, rh_space_free)
-/* Every cut; the other knobs stand at their defaults, or where they are fixed. Some cuts have no legal layout. */
+/* Every cut; the other knobs stand at their defaults, or where they are fixed. Some cuts have no
+ * legal layout. */
 void rh_space_walk_cuts(RhSpace *space, RhSpaceVisit visit, void *user);
 /* Every choice of chunks for a cut, and of shares for these. */
 void rh_space_walk_chunks(RhSpace *space, const RhLayout *cut, RhSpaceVisit visit, void *user);
@@ -51,12 +53,13 @@ typedef struct {
     int32_t layers_count; /* RhLayout.again_layers_count: 0 (all layers), or RH_AGAIN_LEAST */
 } RhRecomputeChoice;
 const GArray *rh_space_recompute_choices(const RhSpace *space); /* RhRecomputeChoice; the space's */
-/* Modules that are in any choice which the framework does not refuse under this cut: bits of RhRecompute. */
+/* Modules that are in any choice which the framework does not refuse under this cut: bits of
+ * RhRecompute. */
 uint32_t rh_space_recompute_modules(const RhSpace *space, const RhLayout *cut);
 /* May chunks differ in how many of their layers are recomputed? */
 bool rh_space_recomputes_unevenly(const RhSpace *space);
-/* The knob that may take the place of recomputation under this cut, since the framework runs it (RhKnob.instead); NULL:
- * there is none, or it is fixed. */
+/* The knob that may take the place of recomputation under this cut, since the framework runs it
+ * (RhKnob.instead); NULL: there is none, or it is fixed. */
 const RhKnob *rh_space_instead(const RhSpace *space, const RhLayout *cut);
 /* The orders of ranks that may be tried. */
 const GArray *rh_space_orders(const RhSpace *space); /* RhOrder; the space's */

@@ -1,5 +1,5 @@
 #pragma once
-/* What to say when the answer is no. Private to this folder. */
+/* Suggestions for problems without a legal or fitting layout. Private to this folder. */
 #include "strategies/search/plan.h"
 
 /* "needs 83.7 GiB, 4.1 over; stage 0 holds 41 GiB of activations". Caller frees. */

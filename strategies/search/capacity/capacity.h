@@ -1,15 +1,16 @@
 #pragma once
-/* Capacity: how many tokens are to be trained, by when and for how much; which of several clusters and
- * sizes, with which batch and layout, does it. A cell is one cluster at one size: its best batch and
- * layout are found by the planner (plan.h), the rest is arithmetic:
+/* Capacity: how many tokens are to be trained, by when and for how much; which of several clusters
+ * and sizes, with which batch and layout, does it. A cell is one cluster at one size: its best
+ * batch and layout are found by the planner (plan.h), the rest is arithmetic:
  *
  *     steps   = tokens / (batch x sequence), rounded up: the last one is done whole; where no tokens are
  *               said, as many as date and budget allow
  *     seconds = steps x step time                 joules  = energy of a step x steps
  *     USD = GPUs x hours x price + kWh x price of electricity
  *
- * A date and a budget are kept at the upper end of the step's error bar (accuracy/record.h), as levels of a
- * service are. A batch is free within a range. What fails and is done again is not counted. */
+ * A date and a budget are kept at the upper end of the step's error bar (accuracy/record.h), as
+ * levels of a service are. A batch is free within a range. What fails and is done again is not
+ * counted. */
 #include "strategies/search/plan.h"
 
 typedef struct {
@@ -24,7 +25,7 @@ typedef struct {
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
 } RhCapacityTarget;
 
-/* What is asked of one cell; the case's own batch is not read. */
+/* Query of one cell; the problem's own batch is not used. */
 typedef struct {
     const RhProblem *c;
     int64_t batch_least, batch_most;
@@ -51,27 +52,30 @@ typedef struct {
     bool pareto; /* no other cell is as good by tokens, time, money and energy, and better by one */
 } RhCapacityCell;
 
-/* Batches of the range that a size is tried with: the largest; within an eighth of that the largest that
- * all of its GPUs, or a half, a quarter and so on of them, divide; and that which the largest such part
- * divides, wherever in the range it is. Ascending; the count. */
+/* Batches of the range that a size is tried with: the largest; within an eighth of that the
+ * largest that all of its GPUs, or a half, a quarter and so on of them, divide; and that which
+ * the largest such part divides, wherever in the range it is. Ascending; the count. */
 #define RH_CAPACITY_BATCHES_MAX 3
 int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
                             int64_t batches[RH_CAPACITY_BATCHES_MAX]);
-/* Plans the case with each batch and keeps the quickest a token; `platform`, `series` and `asked` are left to the
- * caller. False on errors that no other batch mends. */
+/* Plans the case with each batch and keeps the quickest a token; `platform`, `series` and
+ * `asked` are left to the caller. False on errors that no other batch mends. */
 bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal,
                       RhCapacityCell *out, GError **error);
-/* The same of many cases, in processes of their own, as many at once as `jobs` (0: all cores), which changes
- * no result; the goal's timeout is of all together. `out` has room for `count`. False: none is left there. */
+/* Plans many problems in separate processes, `jobs` at a time (0: all cores), which does not change
+ * results; the target's timeout is for all together. `out` must have `count` elements. Returns
+ * false, without results, on errors. */
 bool rh_capacity_plan_all(const RhCapacityAsked *asked, int32_t count, const RhCapacityTarget *goal,
                           RhCapacityCell *out, GError **error);
-/* In which order cells are begun, so that what ends last is short: indices, `order` has room for `count`. */
+/* In which order cells are begun, so that what ends last is short: indices, `order` has room for
+ * `count`. */
 void rh_capacity_order(const RhCapacityAsked *asked, int32_t count, int32_t *order);
 void rh_capacity_cell_clear(RhCapacityCell *cell);
 
-/* Fills in what cells are to each other (RhCapacityCell): efficiency, meets, pareto. Returns the best that
- * meets the goal: the cheapest; with a budget and no date the soonest; where no tokens are said that which trains on
- * most. -1: none does. Where a cell has no price, GPU-hours stand for money. */
+/* Fills in what cells are to each other (RhCapacityCell): efficiency, meets, pareto. Returns the
+ * best that meets the goal: the cheapest; with a budget and no date the soonest; where no tokens
+ * are said that which trains on most. -1: none does. Where a cell has no price, GPU-hours stand
+ * for money. */
 int32_t rh_capacity_judge(const RhCapacityTarget *goal, GArray *cells);
 /* The soonest, and the cheapest, whatever the goal; -1: nothing fits anywhere. */
 int32_t rh_capacity_soonest(const GArray *cells);

@@ -7,7 +7,7 @@
  * schedule) tells them apart. */
 bool rh_layout_same_kind(const RhLayout *a, const RhLayout *b);
 
-/* The same, but for what of the layers is run again in backward. */
+/* Are the layouts of one kind, ignoring which layers are recomputed? */
 bool rh_layout_same_but_recomputed(const RhLayout *a, const RhLayout *b);
 
 /* A layout is a near miss when it needs at most this much more than there is. */

@@ -56,8 +56,8 @@ void rh_rehearsal_free(RhRehearsal *r);
 double rh_mfu_frac(const RhProblem *c, double step_s);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRehearsal, rh_rehearsal_free)
 
-/* To cross to another process of the same program, and there, of the same case; caller's, NULL when bytes
- * are missing. */
+/* To cross to another process of the same program, and there, of the same case; caller's, NULL
+ * when bytes are missing. */
 void rh_rehearsal_pack(GByteArray *out, const RhRehearsal *rehearsal);
 RhRehearsal *rh_rehearsal_unpack(RhUnpack *in, const RhProblem *c);
 
@@ -65,12 +65,12 @@ RhRehearsal *rh_rehearsal_unpack(RhUnpack *in, const RhProblem *c);
  * frees. */
 RhRehearsal *rh_rehearse(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
                          RhProgram **program_out, RhRun **run_out, GError **error);
-/* What runs on a rank of the stage when it is fullest, "backward of micro-batch 3"; NULL: nothing does.
- * Caller frees. */
+/* Returns the task that runs at the stage's memory peak, "backward of micro-batch 3"; NULL: none.
+ * The caller frees it. */
 char *rh_peak_moment(const RhProgram *program, int32_t stage);
 /* Seconds of the step alone, performed in this very process, which has performed nothing yet and
  * performs nothing after: for callers that fork (sim/engine/workers/process_pool.h). */
 bool rh_rehearse_here(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
                       double *step_s, GError **error);
-/* The same figures from the closed forms alone (no engine). */
+/* Returns a rehearsal's metrics from the closed forms alone, without the engine. */
 RhRehearsal *rh_rehearse_quick(const RhProblem *c, const RhLayout *layout);

@@ -1,18 +1,19 @@
 #pragma once
-/* From a run to the figures of a rehearsal. For the search, for what
- * explains a change of a layout, and for reports that compare bounds. */
+/* Metrics of a rehearsal, computed from a run or a bound; for the search, for explanations of a
+ * changed layout, and for reports that compare bounds. */
 #include "strategies/search/rehearsals/rehearse.h"
 #include "strategies/train/block_cost.h"
 
 /* Everything but time: memory, capacity, layout. */
 RhRehearsal *rh_run_metrics_new(const RhProblem *c, const RhLayout *layout);
-/* What came of measured runs like this one: bar and odds, which are the record's. */
+/* Sets the error bar and the odds of memory from the record of comparable measured runs. */
 void rh_run_metrics_record(const RhProblem *c, RhRehearsal *r);
 /* Fills times, rates and the cost tree from a run. */
 void rh_run_metrics_run(const RhProblem *c, RhRehearsal *r, const RhRun *run);
 /* Fills times and rates from a bound alone; the tree says what it is. */
 void rh_run_metrics_bound(const RhProblem *c, RhRehearsal *r, double step_s);
-/* What the mean GPU does in a step that such a bound says, slow nodes counted. */
+/* Returns the times for the power of the mean GPU in a step as long as the bound, slow nodes
+ * included. */
 RhPowerTimes rh_run_metrics_bound_times(const RhProblem *c, const RhLayout *layout, double step_s);
 /* Kernels of the mean rank; of several devices, each on that which is quickest at it. */
 double rh_run_metrics_kernels_s(const RhProblem *c, const RhLayout *layout);
@@ -22,11 +23,12 @@ typedef struct {
     RhKernel largest;  /* of the one that takes longest */
     RhCalibratedRange shapes;
 } RhExtrapolated;
-/* A share that is worth a word: below it, times that are off by 20 %, as one in ten of the measured shapes
- * themselves are (docs/theory/calibration.md), move the step by less than the narrowest error bars are wide (5 %). From it
- * on they widen the bar of the step. */
+/* A share that is worth a word: below it, times that are off by 20 %, as one in ten of the
+ * measured shapes themselves are (docs/theory/calibration.md), move the step by less than the
+ * narrowest error bars are wide (5 %). From it on they widen the bar of the step. */
 #define RH_EXTRAPOLATED_TOLD_FRAC 0.25
-/* What a kernel beyond the measured shapes is taken to be off by: as one in ten of those themselves are. */
+/* Assumed relative error of a kernel outside of the measured shapes; one in ten of these errs by as
+ * much. */
 #define RH_EXTRAPOLATED_ERROR_FRAC 0.2
 /* By kind; a share of 0 where there are none, or the device's shapes are not known. */
 void rh_run_metrics_extrapolated(const RhProblem *c, const RhLayout *layout,

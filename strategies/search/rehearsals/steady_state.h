@@ -1,8 +1,9 @@
 #pragma once
-/* Steps of many micro-batches, told by rehearsals of few. Once a schedule has filled its stages it repeats itself: each
- * further round of micro-batches adds the same seconds, bytes and joules. A step of m micro-batches therefore takes
- * what one of two rounds takes and, for every micro-batch more, its share of what a third round adds. Measured over
- * layouts of a 70B model on 64 GPUs, 256 micro-batches: within 1e-8 of the whole rehearsal in most, 7e-4 in the worst
+/* Steps of many micro-batches, told by rehearsals of few. Once a schedule has filled its stages
+ * it repeats itself: each further round of micro-batches adds the same seconds, bytes and
+ * joules. A step of m micro-batches therefore takes what one of two rounds takes and, for every
+ * micro-batch more, its share of what a third round adds. Measured over layouts of a 70B model
+ * on 64 GPUs, 256 micro-batches: within 1e-8 of the whole rehearsal in most, 7e-4 in the worst
  * (tests/steady_test.c holds drawn layouts to it). */
 #include "sim/run.h"
 #include "strategies/train/train.h"
@@ -12,7 +13,7 @@
 /* A step of fewer tasks is rehearsed whole as quickly. */
 #define RH_STEADY_TASKS_LEAST 3e4
 
-/* What is rehearsed of a layout: a step of so many micro-batches; 0: of all that the job has. */
+/* A rehearsal request: a layout, and the number of micro-batches of its step; 0: all of the job. */
 typedef struct {
     RhLayout layout;
     int64_t microbatches;

@@ -1,10 +1,12 @@
 #pragma once
-/* How to serve this here: deployments that are legal, then those whose weights and cache fit, then a
- * bound on the rate of each in closed form, then what they keep of the service levels when requests are
- * played against them (docs/theory/search.md). The result does not depend on the number of jobs.
+/* How to serve this here: deployments that are legal, then those whose weights and cache fit, then
+ * a bound on the rate of each in closed form, then what they keep of the service levels when
+ * requests are played against them (docs/theory/search.md). The result does not depend on the
+ * number of jobs.
  *
- * Deployments are of one *kind* when they differ by the server's limits alone (batch, chunk); the best
- * of a kind stands for it. Models that are asked once (RhModel makes no tokens) have batches and windows in place of these. */
+ * Deployments are of one *kind* when they differ by the server's limits alone (batch, chunk);
+ * the best of a kind stands for it. Models that are asked once (RhModel makes no tokens) have
+ * batches and windows in place of these. */
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
 
@@ -32,10 +34,12 @@ typedef struct {
     void *user;
 } RhServePlanOptions;
 
-/* What n draws keep, each of its own, another keeps n times of n + 1: 95 %. */
+/* Number n of random draws that must keep a rate, so that a further draw keeps it with probability
+ * n / (n + 1) = 95 %. */
 #define RH_SERVE_DRAWS 19
 
-/* Of more replicas, so many are asked of these draws, at their share of the rate. */
+/* Maximum number of replicas that these draws simulate; of a larger service a part this large, at
+ * its share of the rate. */
 #define RH_SERVE_PART 96
 
 /* A deployment, and how it keeps the levels at its rate. Plain data. */
@@ -56,14 +60,14 @@ typedef struct {
     double kv_peak_frac, busy_frac;
 } RhServeEntry;
 
-/* Of a level that no deployment keeps, whatever the rate: how near the nearest comes by itself. */
+/* A level that no deployment keeps at any rate, with the deployment that comes nearest. */
 typedef struct {
     int32_t level; /* of the options' */
     double least_s;
     RhDeployment deployment;
 } RhServeMissed;
 
-/* Of the deployment whose cache holds most: requests that even there are too long. */
+/* Requests that are too long even for the deployment with the largest cache. */
 typedef struct {
     int64_t tokens;     /* that a replica's cache holds; 0: no deployment fits */
     int32_t count, all; /* of requests: too long, there are */
@@ -84,19 +88,18 @@ typedef struct {
     bool timed_out;
 } RhServePlan;
 
-/* `requests`: in the order of their times, whose rate is stretched. RH_ERROR_USAGE: there is nothing to
- * choose from; RH_ERROR_NO_ANSWER: no deployment has room for the model. */
+/* `requests`: in the order of their times, whose rate is stretched. RH_ERROR_USAGE: there is
+ * nothing to choose from; RH_ERROR_NO_ANSWER: no deployment has room for the model. */
 RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const RhRequests *requests,
                            const RhServePlanOptions *options, GError **error);
-/* What levels are kept with in the best of the plan; where there is none, of one pool, or of two if no other was asked
- * for. Borrowed from the options. */
+/* Returns the allowance that applies to the best entry of the plan; without entries that of one
+ * pool, or of two if the options ask only for these. Borrowed from the options. */
 const RhSloAllowance *rh_serve_plan_allowance(const RhServePlan *plan,
                                               const RhServePlanOptions *options);
 void rh_serve_plan_free(RhServePlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServePlan, rh_serve_plan_free)
 
-/* What requests ask in the mean: tokens of prompt and answer, and of the prompt those that a server's cache
- * cannot have, whatever it remembers. */
+/* Mean tokens of a request: prompt, answer, and the part of the prompt that no cache can hold. */
 typedef struct {
     double input, output, unread;
     int32_t shortest; /* prompt */
@@ -106,8 +109,9 @@ typedef struct {
 } RhServeMeans;
 RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server, const RhSlos *slos);
 
-/* Seconds that this deployment misses a level by, at least, however few requests come: a prompt is read and tokens are
- * made in an empty server, which has forgotten nothing. 0: none is surely missed. *least_s: the measure at its best. */
+/* Seconds that this deployment misses a level by, at least, however few requests come: a prompt
+ * is read and tokens are made in an empty server, which has forgotten nothing. 0: none is surely
+ * missed. *least_s: the measure at its best. */
 double rh_serve_missed_s(const RhService *service, const RhDeployment *deployment,
                          const RhServer *server, const RhServeMeans *means, const RhSlo *slo,
                          int32_t level, double *least_s);
@@ -117,13 +121,14 @@ double rh_serve_missed_s(const RhService *service, const RhDeployment *deploymen
 double rh_serve_bound_per_s(const RhService *service, const RhDeployment *deployment,
                             const RhServer *server, const RhServeMeans *means, const RhSlos *slos);
 
-/* Fewer requests, though all keep a level, do not show that it is kept surely (Wilson's interval). */
+/* Fewer requests, though all keep a level, do not show that it is kept surely (Wilson's
+ * interval). */
 double rh_serve_requests_least(const RhSlos *slos);
 
 /* --- Parts: serve_space.c, serve_bound.c, serve_rate.c --- */
 
-/* Every deployment of the options' mode on its GPUs: RhDeployment, those of a kind beside one another,
- * with as many replicas as there is room for. Caller unrefs. */
+/* Every deployment of the options' mode on its GPUs: RhDeployment, those of a kind beside one
+ * another, with as many replicas as there is room for. Caller unrefs. */
 GArray *rh_serve_space(const RhServing *serving, const char *server,
                        const RhServePlanOptions *options);
 bool rh_serve_same_kind(const RhDeployment *a, const RhDeployment *b);
@@ -133,9 +138,11 @@ bool rh_serve_keeps(RhService *service, const RhRequests *requests,
 /* The draw `index`, from 1, of requests like these. Caller frees. */
 RhRequests *rh_serve_draw(const RhRequests *requests, const RhServePlanOptions *options,
                           int32_t index);
-/* Does another draw keep the levels, by what it measures itself? Of *entry only what breaks is noted. */
+/* Does another draw keep the levels, by what it measures itself? Of *entry only what breaks is
+ * noted. */
 bool rh_serve_keeps_too(RhService *service, const RhRequests *requests,
                         const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);
-/* Plays all of the requests at a rate and judges all of them, as serve-simulate does; as rh_serve_keeps(). */
+/* Plays all of the requests at a rate and judges all of them, as serve-simulate does; as
+ * rh_serve_keeps(). */
 bool rh_serve_settle(RhService *service, const RhRequests *requests,
                      const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry);
