@@ -49,7 +49,7 @@ const char *rh_evaluation_by_name(RhEvaluationGroup by)
 
 /* --- groups --- */
 
-/* What a row is evidence of. */
+/* Returns the part of the table that a row belongs to. */
 static const char *part_of(const RhEvaluatedRun *row)
 {
     static const char *const weaker[RH_STANDING_LAST] = {NULL, "from memory", "computed"};

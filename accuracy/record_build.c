@@ -10,7 +10,7 @@
 /* Jobs of about one size. */
 static const int32_t gpus_to[] = {8, 64, 512, 1 << 20};
 
-/* What runs are alike in, the most first. */
+/* Levels of similarity of runs, the closest first. */
 typedef enum { LIKE_SIZE, LIKE_STACK, LIKE_GENERATION, LIKE_LAST, LIKE_LONG = LIKE_LAST } Like;
 
 static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
@@ -107,7 +107,7 @@ static double mfu_of(const RhEvaluatedRun *row)
     return row->measured_mfu_frac;
 }
 
-/* What `value` says of each of the rows; each group counts the same. Returns how many there are. */
+/* Collects `value` of each row, with equal weight for each group. Returns the number of groups. */
 static int32_t weigh(const Runs *runs, const GArray *rows, double (*value)(const RhEvaluatedRun *),
                      GArray *values)
 {
@@ -124,7 +124,7 @@ static int32_t weigh(const Runs *runs, const GArray *rows, double (*value)(const
     return groups;
 }
 
-/* Of the models of the rows. */
+/* Computes the range of sizes of the rows' models. */
 static void span(const Runs *runs, const GArray *rows, double *params_least, double *params_most)
 {
     *params_least = (double)INFINITY;
@@ -144,7 +144,7 @@ static int64_t longest(const Runs *runs, const GArray *rows)
     return most;
 }
 
-/* What the bar of jobs like this one names. */
+/* Returns an empty bar whose fields match jobs like this one. */
 static RhErrorBar named(const RhEvidenceKey *like, Like level)
 {
     RhErrorBar bar = {.generation = like->generation,
@@ -237,7 +237,8 @@ static bool same_usual(const RhEvidenceKey *a, const RhEvidenceKey *b)
     return a->device == b->device && a->kind == b->kind && a->dtype == b->dtype;
 }
 
-/* Of steps on the device of `like`; false where too few are. */
+/* Computes the usual MFU of steps on the device of `like`; returns false where there are too few.
+ */
 static bool usual_of(const Runs *runs, const RhEvidenceKey *like, RhUsualMfu *usual)
 {
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));

@@ -16,7 +16,7 @@ static bool is_of(const RhEvaluatedRun *row, const char *metric)
            row->predicted_s > 0 && g_strcmp0(row->metric, metric) == 0;
 }
 
-/* What the bar of services like this one names. */
+/* Returns an empty bar whose fields match services like this one. */
 static RhServedBar named(const RhEvidenceKey *like, bool device)
 {
     return (RhServedBar){.scheduler = like->stack,
@@ -48,7 +48,7 @@ static int smaller(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* What RH_RECORD_SHARE of the errors do not exceed; NAN where they are too few. */
+/* Returns the quantile RH_RECORD_SHARE of the errors; NAN where they are too few. */
 static double share_of(GArray *errors)
 {
     if (errors->len < ROWS_LEAST)
@@ -58,7 +58,7 @@ static double share_of(GArray *errors)
     return g_array_index(errors, double, within - 1);
 }
 
-/* Of the rows that a bar names. */
+/* Returns the error of the rows that a bar matches. */
 static double error_of(const RhEvaluation *judged, const RhServedBar *bar, const char *metric)
 {
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));

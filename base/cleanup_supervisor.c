@@ -95,7 +95,8 @@ static void read_records(int pipe, GPtrArray *records)
     }
 }
 
-/* Of its own session, so that what ends a terminal's processes does not end it first. */
+/* Runs the supervisor in its own session, so that signals to a terminal's processes do not end it
+ * first. */
 G_GNUC_NORETURN static void keep_watch(int pipe)
 {
     g_autoptr(GPtrArray) records = g_ptr_array_new_with_free_func(g_free);

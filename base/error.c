@@ -18,7 +18,7 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...)
     va_start(args, format);
     g_autofree char *message = g_strdup_vprintf(format, args);
     va_end(args);
-    /* What the user typed may be quoted in it, and need not be UTF-8. */
+    /* The message may quote user input that is not UTF-8. */
     g_autofree char *valid = g_utf8_make_valid(message, -1);
     g_set_error_literal(error, RH_ERROR, (gint)code, valid);
     return false;

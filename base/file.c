@@ -13,7 +13,8 @@
 
 #define CHUNK_BYTES 65536
 
-/* What pipes gave, by their paths: they give it once, and some files are looked at before they are read. */
+/* Contents of pipes by path: a pipe can be read only once, and some files are inspected before they
+ * are read. */
 static GHashTable *piped;
 
 static bool is_pipe(FILE *file)

@@ -39,7 +39,7 @@ static const char *blank_comments(char *text)
     return NULL;
 }
 
-/* What some writers put where JSON has no word for a number, and a text as long in its place. */
+/* Words of some writers for numbers that JSON lacks, and their replacements of equal length. */
 static const struct {
     const char *word, *text;
 } NO_NUMBERS[] = {{"-Infinity", "\"" RH_JSON_NO_NUMBER "\"      "},
@@ -75,7 +75,7 @@ static bool reject(const RhJson *doc, size_t offset, GError **error, const char 
     return rh_fail(error, RH_ERROR_INPUT, "%s", text);
 }
 
-/* What is wrong with the character at `at` of a string, or NULL; steps over an escape. */
+/* Returns the error of the character at `at` of a string, or NULL; steps over an escape. */
 static const char *string_flaw(const char *text, size_t *at)
 {
     const char *c = text + *at;

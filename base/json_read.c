@@ -30,7 +30,7 @@ static const cJSON *take(RhJson *doc, const RhJsonNode *object, const char *key)
     return node && !cJSON_IsNull(node) ? node : NULL;
 }
 
-/* The same, and a problem when it is missing. */
+/* Takes a member; a missing one is a problem. */
 static const cJSON *need(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const cJSON *node = take(doc, object, key);
@@ -69,7 +69,7 @@ static bool is_number(const char *text)
     return *text && *end == '\0';
 }
 
-/* What such a value looks like. */
+/* Returns an example of a value of the type. */
 static const char *type_help(const char *wanted)
 {
     static const char *const looks[][2] = {

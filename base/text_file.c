@@ -9,7 +9,7 @@
 #define CHUNK_BYTES 65536
 #define MARK        "\xef\xbb\xbf" /* the byte order mark some editors write */
 
-/* What is wrong with the character at `c`, or NULL. */
+/* Returns the error of the character at `c`, or NULL. */
 static const char *flaw_at(const char *c, size_t left)
 {
     unsigned char byte = (unsigned char)*c;
@@ -60,7 +60,7 @@ bool rh_text_check_line(const char *name, int64_t line, const char *text, size_t
     return check_from(name, line, text, length, error) != NULL;
 }
 
-/* What gzip wrapped, NUL added; *text and *length change. */
+/* Decompresses gzipped text in place of *text and appends NUL. */
 static bool unwrap(const char *path, char **text, size_t *length, GError **error)
 {
     g_autoptr(GError) local = NULL;

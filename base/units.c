@@ -41,7 +41,7 @@ static const Unit token_units[] = {{"", 1, 1},    {"k", 1e3, 1},  {"M", 1e6, 1},
 static const Unit frac_units[] = {{"%", 1, 100}, {"", 1, 1}, {NULL, 0, 1}};
 static const Unit count_units[] = {{"", 1, 1}, {NULL, 0, 1}};
 
-/* What a kind is called, its units, and an example for the help line. */
+/* Name of a kind, its units, and an example for the help line. */
 typedef struct {
     const char *what;
     const Unit *units;
@@ -61,7 +61,7 @@ static const Kind kinds[] = {
     [RH_QUANTITY_TOKENS] = {"a number of tokens", token_units, "15T"},
 };
 
-/* As typed, but bounded and without control characters. Caller frees. */
+/* Quotes user input, bounded and without control characters. Caller frees. */
 static char *quoted(const char *text)
 {
     char beyond_ascii[129] = "";

@@ -14,7 +14,7 @@
 /* Reads the file and appends its notes; NULL in `error` when it is fine. */
 typedef bool (*CheckFunc)(const char *path, GString *notes, GError **error);
 
-/* Of files whose weights are quantized: what this changes, and how to say it. */
+/* Adds a note about quantized weights: their effect, and the option for it. */
 static void note_stored(GString *notes, const RhModel *m)
 {
     if (m->stored_as == NULL)

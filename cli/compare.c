@@ -49,7 +49,7 @@ static void number_row(RhTable *table, const char *what, int64_t a, int64_t b)
     input_row(table, what, left, right);
 }
 
-/* What was asked differently. */
+/* Appends the differences of the inputs. */
 static void append_inputs(GString *out, const Side *a, const Side *b)
 {
     const RhResult *x = a->result, *y = b->result;
@@ -212,7 +212,7 @@ static char *comparison_json(const RhArguments *arguments, const Side *a, const 
     return rh_report_compare_json(RH_VERSION, (const char *const *)argv, &x, &y);
 }
 
-/* Of the inputs as they are; NULL where they are no more, as figures stand without them. */
+/* Returns the facts of the inputs if they still exist, else NULL; figures do not need them. */
 static char *facts_of(const Side *a, const Side *b)
 {
     static const char *const names[] = {"A", "B"};

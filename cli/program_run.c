@@ -16,7 +16,7 @@
 #include "sim/engine/workers/isolated_run.h"
 #include "sim/import/imported_trace.h"
 
-/* What the file holds: our own program, or another's that becomes one on a platform. */
+/* Contents of the file: a program, or a trace that becomes one on a platform. */
 typedef struct {
     RhProgram *program;
     RhImportedTrace *foreign; /* NULL: our own */

@@ -14,7 +14,7 @@ static bool same(const GArray *a, const GArray *b)
            memcmp(a->data, b->data, a->len * g_array_get_element_size((GArray *)a)) == 0;
 }
 
-/* As the user wrote it. */
+/* Returns a setting as the user typed it. */
 static char *word_of(const RhArguments *a, const char *set)
 {
     if (a->profile && g_str_has_prefix(set, "profile="))

@@ -4,8 +4,8 @@
 
 #include "base/intern.h"
 
-/* What any machine of this decade and the next has, and nothing that would make a time infinite.
- * The peaks of a data sheet are for base clocks, which boost clocks pass. */
+/* Ranges that any machine of this decade and the next fits into, and that allow no infinite time.
+ * Data-sheet peaks are for base clocks, which boost clocks exceed. */
 static const RhRange times = {0, 100, true}, rates = {1e3, 1e16, false},
                      rates_or_none = {1e3, 1e16, true}, sizes = {0, 1e12, true},
                      shares = {1e-3, 1, false}, parts = {0, 1, true}, reached = {1e-3, 1.2, false},

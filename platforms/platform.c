@@ -136,8 +136,8 @@ static RhPlatform *load_base(const char *name, const char *path, GPtrArray *chai
     return load_file(path, chain, error);
 }
 
-/* What a file with "derives" leaves out: a copy of the other platform. A new one without. NULL
- * when there is no such platform; the document says so. */
+/* Returns the platform to be filled in: a copy of the one that "derives" names, else a new one.
+ * NULL when there is no such platform; the problem is recorded in the document. */
 static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
 {
     const RhJsonNode *member = rh_json_first(root);

@@ -17,7 +17,7 @@
 static const char *const KEYS[] = {"nvlink",  "ib",      "eth",  "roce", "nics",
                                    "latency", "oversub", "leaf", "rail", NULL};
 
-/* What the line says beyond the facts. */
+/* Values of the line besides facts. */
 typedef struct {
     int64_t leaf_nodes;
     double oversubscription;

@@ -55,7 +55,8 @@ static bool set_fact(RhPlatform *p, const RhFactRow *row, const char *value, GEr
     return true;
 }
 
-/* What follows "device.NAME." in the path, NAME being that of the i-th device; NULL: it is not of that device. */
+/* Returns the rest of the path after "device.NAME.", NAME being that of the i-th device; NULL for
+ * other paths. */
 static const char *key_of_device(const RhPlatform *p, int32_t i, const char *key)
 {
     g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", rh_platform_device(p, i)->name);
@@ -254,7 +255,7 @@ static void add_listed(GStrvBuilder *names, const GArray *facts, const char *own
     }
 }
 
-/* Of a device after the first. */
+/* Adds the keys of a device after the first. */
 static void add_device(GStrvBuilder *names, const RhDevice *device)
 {
     g_autofree char *owner = g_strdup_printf(DEVICE_KEY "%s.", device->name);
@@ -286,8 +287,8 @@ char **rh_platform_keys(const RhPlatform *p)
     return g_strv_builder_end(names);
 }
 
-/* Those of the keys that begin with so many characters of `key`, ", " between them, and of each device after the
- * first its prefix alone; NULL when none do. */
+/* Lists the keys that begin with the first `length` characters of `key`, separated by ", ", but of
+ * each device after the first only its prefix; NULL when there are none. */
 static char *keys_that_begin(const RhPlatform *p, char **keys, const char *key, size_t length)
 {
     g_autoptr(GString) list = g_string_new(NULL);
@@ -318,7 +319,7 @@ static char *keys_of_family(const RhPlatform *p, char **keys, const char *key)
     return length > 1 ? keys_that_begin(p, keys, key, length) : NULL;
 }
 
-/* Of single links and GPUs: forms, not names. */
+/* Patterns of the keys of single links and GPUs. */
 static const char *const PLACE_KEYS[] = {"link.NAME", "gpu.NUMBER.speed", "nodeN.gpuM.speed",
                                          "nodeN.speed"};
 

@@ -28,7 +28,7 @@ const char *rh_profile_shapes_key(RhShapesKind kind)
     return shapes_of[kind];
 }
 
-/* What a profile says: of its facts those that the platform which it was read for has. */
+/* A parsed profile, with those of its facts that the platform has. */
 typedef struct {
     const char *device;           /* interned; "": of none */
     GArray *facts;                /* Said */

@@ -12,7 +12,7 @@
 #define NAME_MOST    26 /* columns for the name of a group */
 #define ROWS_MOST    8  /* of a group's table in text */
 
-/* Of a metric; what is not here is a time. */
+/* Returns the unit of a metric; metrics that are not listed are times. */
 static const char *unit_of(const char *metric)
 {
     static const struct {

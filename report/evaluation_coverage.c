@@ -1,4 +1,4 @@
-/* What validation says of error bars and odds. */
+/* Formats the validation of error bars and odds. */
 #include <math.h>
 
 #include "report/evaluation.h"
@@ -40,7 +40,8 @@ static void append_odds(GString *out, const RhOdds *odds)
     rh_text_wrap(out, text, 2, 79);
 }
 
-/* Of runs that ran those that are less sure than plans ask, of those that ran out those that are as sure. */
+/* Appends how many successful runs plans would refuse at the default risk, and how many failed runs
+ * they would accept. */
 static void append_asked(GString *out, const RhEvaluation *judged, const RhRecord *record)
 {
     int32_t count[2] = {0}, wrong[2] = {0};

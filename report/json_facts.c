@@ -5,7 +5,7 @@
 #include "platforms/facts.h"
 #include "strategies/stack_file.h"
 
-/* As figures are in results, and as people read it. */
+/* Writes a fact as a number and as text. */
 static void put_fact(RhJsonWriter *w, const char *key, RhQuantity kind, const RhFact *fact)
 {
     if (fact->tag == RH_TAG_NONE)

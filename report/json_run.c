@@ -157,7 +157,7 @@ void rh_put_links(RhJsonWriter *w, const GArray *links)
     rh_json_end_array(w);
 }
 
-/* What the energy of a step goes into; null where nothing is known of power. */
+/* Writes the parts of a step's energy; null where power is unknown. */
 static void put_energy(RhJsonWriter *w, const RhRehearsal *r)
 {
     const RhEnergy *e = &r->energy;

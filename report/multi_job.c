@@ -128,7 +128,7 @@ static void add_change(RhTable *table, const char *what, const RhServedSpread *a
     rh_table_rowf(table, "%s", line->str);
 }
 
-/* What the jobs do to the service. */
+/* Appends the jobs' effect on the service. */
 static void append_service(GString *out, const RhMultiJobAsked *q, const RhCoJobs *n)
 {
     const RhBackgroundService *g = q->service->guest;

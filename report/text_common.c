@@ -145,7 +145,7 @@ char *rh_report_odds(const RhRehearsal *r)
         of, 100 * r->odds->middle_frac);
 }
 
-/* What is nearly sure, either way, is said so. */
+/* Describes the odds of memory; nearly certain ones are worded as such. */
 char *rh_report_odds_brief(const RhRehearsal *r)
 {
     double odds = 100 * (1 - r->risk_frac);
@@ -386,7 +386,7 @@ static const char *stack_chosen(const RhQuestion *q)
     return " (default)";
 }
 
-/* What the numbers stand on besides hardware. */
+/* Appends the basis of the numbers besides hardware. */
 static void append_stack(GString *out, const RhQuestion *q)
 {
     bool changed = false;

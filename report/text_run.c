@@ -36,7 +36,7 @@ static void add_share(GString *parts, const char *name, double joules, double to
                                100 * joules / total_j);
 }
 
-/* What a step draws, and where it goes. */
+/* Appends the energy of a step and its parts. */
 static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
     const RhEnergy *e = &r->energy;

@@ -120,7 +120,7 @@ static void append_outcomes(GString *out, const RhValidation *v)
             g_string_append_printf(out, "%s: %s\n", case_at(v, i)->id, case_at(v, i)->outcome);
 }
 
-/* What the MPI library makes of the same collectives. */
+/* Appends the times of the MPI library's own collectives. */
 static void append_library(GString *out, const RhValidation *v)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>");

@@ -11,7 +11,7 @@ typedef struct {
     double value, loss;
 } Move;
 
-/* Of all knobs, each made larger and smaller, what helps most. */
+/* Returns the most helpful move among all knobs, each made larger and smaller. */
 static Move best_move(RhDescentKnob *knobs, int32_t count, double factor, double least,
                       RhDescentLoss loss, void *user)
 {

@@ -20,7 +20,7 @@ void rh_regret_clear(RhRegret *r)
     g_clear_pointer(&r->layouts, g_array_unref);
 }
 
-/* As idle communication is rehearsed in a search; 0: it cannot be. */
+/* Returns the step time of a rehearsal as a search performs it; 0: it fails. */
 static double step_of_s(const RhProblem *c, const RhLayout *l)
 {
     RhEngineOptions options = {0};
@@ -178,7 +178,7 @@ void rh_regret_search_drawn(RhRegret *r, int32_t count, uint32_t seed)
 
 /* --- judging --- */
 
-/* What a step must be below to count as quicker than the first row. */
+/* Returns the step time below which a layout counts as faster than the first row. */
 static double worth_of_s(const RhRegret *r, const RhLayout *l, double than_s)
 {
     bool uneven = l->vpp > 1 && r->c->model->layers_count % (l->pp * l->vpp) != 0;
@@ -191,7 +191,8 @@ static gint order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of those that were not judged: what fits as surely and may be quicker by its bounds. Caller frees. */
+/* Returns the layouts not yet evaluated that fit equally safely and may be faster by their bounds.
+ * Caller frees. */
 static GArray *candidates_of(RhRegret *r)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(Candidate));

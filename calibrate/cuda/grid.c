@@ -364,7 +364,7 @@ static int by_place(const void *a, const void *b)
 
 #define STREAMS ((size_t)RK_CLASS_LAST * RK_DTYPE_LAST)
 
-/* Of one tier. */
+/* Places the samples of one tier. */
 static void place_tier(const RkSamples *samples, int32_t tier, Place *places)
 {
     size_t length[STREAMS] = {0}, seen[STREAMS] = {0};

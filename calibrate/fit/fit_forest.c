@@ -46,7 +46,8 @@ static float cut_between(float low, float high)
     return high;
 }
 
-/* Of many values, cuts that part about as many points each. */
+/* Finds the cuts of a feature; with many values, cuts with about equally many points between them.
+ */
 static void find_cuts(Fit *f, int feature)
 {
     const RhForestPoints *p = f->points;

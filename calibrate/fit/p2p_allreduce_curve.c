@@ -28,7 +28,7 @@ static GPtrArray *rows_of(const GPtrArray *tables, int64_t ranks)
     return rows;
 }
 
-/* What is longer than more bytes was sent badly: it can be padded. */
+/* Makes times ascend with bytes, because a smaller message can always be padded to a larger one. */
 static void ascend(RhPeerCurve *c)
 {
     for (int i = c->count - 2; i >= 0; i--)

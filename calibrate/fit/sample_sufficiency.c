@@ -10,7 +10,7 @@ static int compare(const void *a, const void *b)
     return memcmp(a, b, sizeof(int64_t[8]));
 }
 
-/* What the cost model sees of a kernel, in places of their own. */
+/* Computes the dimensions of a kernel that the cost model uses. */
 static void shape_of(const RhKernel *k, int64_t shape[8])
 {
     bool streams = k->cls != RH_KERNEL_GEMM && k->cls != RH_KERNEL_ATTENTION &&

@@ -277,7 +277,7 @@ static RhDtype main_dtype(const Work *w)
     return most;
 }
 
-/* What the constants of a kind of kernel are of from now on. */
+/* Records the range of shapes to which the constants of a kind are now fitted. */
 static void note_shapes(const Work *w, RhShapesKind kind, const GArray *rows)
 {
     RhCalibratedRange shapes = {.source = rh_intern(w->fit->source), .date = w->fit->date};

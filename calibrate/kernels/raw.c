@@ -35,7 +35,7 @@ enum {
     CELLS,
 };
 
-/* What a cell may hold; text cells have most 0. */
+/* Ranges of cells; text cells have most 0. */
 static const struct {
     const char *name;
     double least, most;
@@ -142,7 +142,7 @@ static RhRawRow row_of(const Reading *r, const char *const *cells, const double 
                       .line = r->line};
 }
 
-/* What a model needs to know of the shape. */
+/* Checks the dimensions that a kernel's model needs. */
 static bool check_shape(const Reading *r, const RhRawRow *row)
 {
     const RhKernel *k = &row->kernel;

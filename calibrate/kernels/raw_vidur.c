@@ -20,7 +20,8 @@ const char *const rh_raw_vidur_needs[] = {"time_stats.mlp_up_proj.median",
                                           "num_tensor_parallel_workers",
                                           NULL};
 
-/* Of one rank: tokens, columns of the model, of its heads' queries, of its keys and values each, of its network. */
+/* Sizes on one rank: tokens, columns of the model, of its queries, of its keys or values, and of
+ * its MLP. */
 typedef struct {
     double tokens, hidden, queries, keys, ffn;
     bool gated;

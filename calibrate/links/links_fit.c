@@ -135,7 +135,8 @@ G_GNUC_PRINTF(2, 3) static void note(RhLinksFit *fit, const char *format, ...)
     va_end(values);
 }
 
-/* Of a protocol every size that it is taken for tells something. */
+/* Returns whether a row determines a constant; for protocols every size does at which they are
+ * used. */
 static bool tells(const Row *row, const Constant *c)
 {
     if (row->protocol != c->protocol)
@@ -283,7 +284,7 @@ static bool take_log(Work *w, const RhMeasured *log, GError **error)
 
 /* --- figures --- */
 
-/* Of the rows of a class (NULL: of all) that are held out, or not, or of both. */
+/* Computes the errors of the rows of a class (NULL: all) that are held out, are not, or of both. */
 static void figures_of(const Work *w, const char *name, const RhPlatform *p, bool all,
                        bool held_out, RhFitFigures *out)
 {
@@ -430,7 +431,8 @@ static bool fail_unfitted(const RhLinksFit *fit, GError **error)
                    fit->source, fit->rows_count, notes->str);
 }
 
-/* What the rows are off in the middle, once fitted; too far for anyone to believe the constants. */
+/* Checks the median error after the fit; fails when it is too large for the constants to be
+ * credible. */
 static bool check_fit(const RhLinksFit *fit, GError **error)
 {
     const RhFitFigures *all =

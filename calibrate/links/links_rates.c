@@ -7,7 +7,7 @@
 #include "base/intern.h"
 #include "platforms/facts.h"
 
-/* Of one kind, at its largest size. */
+/* Rates of one kind at its largest size. */
 typedef struct {
     int count;
     double least, median, most; /* bytes/s */

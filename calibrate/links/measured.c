@@ -12,7 +12,7 @@ static const RhMeasuredFormat *const formats[] = {&rh_format_nccl_tests, &rh_for
 
 /* --- lines --- */
 
-/* What a launcher puts before each line that a rank prints. */
+/* Returns the length of the prefix that a launcher puts before each line of a rank. */
 static size_t prefix_of(const char *text)
 {
     size_t ahead = strspn(text, " \t");

@@ -65,7 +65,7 @@ static void note_program(Reading *r, const RhLine *line)
     }
 }
 
-/* Of a file's name alone: "all_gather.log". */
+/* Returns the operation by a file's name: "all_gather.log". */
 static const char *op_of_file(const char *path)
 {
     g_autofree char *base = g_path_get_basename(path);
@@ -75,7 +75,8 @@ static const char *op_of_file(const char *path)
     return NULL;
 }
 
-/* What reduces says so, and its bus bandwidth which of the two it is. */
+/* Returns the operation of a row: reductions name theirs, and the bus bandwidth tells which of the
+ * two it is. */
 static const char *op_of_row(const RhLine *line, int32_t time, int32_t ranks)
 {
     const char *redop = rh_line_word(line, 3);
@@ -99,7 +100,8 @@ static int32_t nodes_of(const GPtrArray *hosts)
     return (int32_t)g_hash_table_size(names);
 }
 
-/* As many ranks on every host, side by side: what the model's placements are. */
+/* Returns whether every host has equally many ranks, numbered consecutively, as the model's
+ * placements do. */
 static bool are_even(const GPtrArray *hosts, int32_t nodes)
 {
     guint each = hosts->len / (guint)nodes;

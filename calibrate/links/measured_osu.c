@@ -17,7 +17,7 @@
 #define RANKS_MOST (1 << 20)
 #define MB         1e6
 
-/* What stands between "OSU MPI..." and "Test". */
+/* Titles between "OSU MPI..." and "Test". */
 static const struct {
     const char *title;
     RhOp op;

@@ -120,7 +120,7 @@ static const struct {
     double bytes;
 } formats[] = {{"half", 2}, {"float16", 2}, {"bfloat16", 2}, {"float", 4}, {"int8", 1}, {"fp8", 1}};
 
-/* Of one element; 0: unknown. */
+/* Returns the bytes of one element; 0: unknown type. */
 static double element_bytes(const char *name)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(formats); i++)

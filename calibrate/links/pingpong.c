@@ -372,7 +372,7 @@ static bool check_facts(const RhPingFit *fit, const RhPlatform *p, GError **erro
 
 /* --- the whole --- */
 
-/* What a link reaches when `copy_s_per_byte` is lost at it besides. */
+/* Returns the efficiency of a link that also loses `copy_s_per_byte`. */
 static double efficiency_of(const RhPlatform *p, bool between, double copy_s_per_byte)
 {
     const RhFact *rate = between ? &p->nic_bytes_per_s : &p->nvlink_bytes_per_s;

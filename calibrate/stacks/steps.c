@@ -51,7 +51,7 @@ static bool fail_cell(const Reading *r, int cell, const char *text, const char *
                    r->steps->name, r->line, cell + 1, names[cell], text, what);
 }
 
-/* What a deeper reader said, with its place. */
+/* Sets a nested reader's error with its position. */
 static bool fail_within(const Reading *r, int cell, GError *local)
 {
     rh_fail(r->error, RH_ERROR_INPUT, "%s:%d:%d: %s: %s", r->steps->name, r->line, cell + 1,

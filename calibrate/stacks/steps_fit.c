@@ -91,7 +91,7 @@ static bool fail_late(GError **error, const char *format, ...)
                    "out of time: %s\nhelp: a table of 500 rows takes some minutes", done);
 }
 
-/* What rehearsals add to the segment graph, at the model's present constants. */
+/* Computes what rehearsals add to the segment graph at the model's present constants. */
 static bool rehearse_rows(RhStepsFit *fit, const RhStepModel *model, GArray *scales,
                           const RhStepsFitOptions *options, GError **error)
 {
@@ -192,7 +192,8 @@ static bool is_told(const RhStepTask *t, const RhFact *fact)
     return false;
 }
 
-/* What no row of the task told: clocks are the mean of those it did, networks the stack's. */
+/* Fills in constants without rows: clocks from the mean of the fitted ones, networks from the
+ * stack. */
 static void fill_untold(RhStepTask *t)
 {
     RhStepModel *m = t->model;

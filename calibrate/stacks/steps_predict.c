@@ -109,7 +109,7 @@ void rh_step_model_free(RhStepModel *model)
     g_free(model);
 }
 
-/* What is varied of a stack, or stands beside that: its facts. */
+/* Copies the varied constants of a stack, and those beside it. */
 static void take_constants(RhStack *stack, const RhStack *from)
 {
     stack->kernel_gap_s = from->kernel_gap_s;

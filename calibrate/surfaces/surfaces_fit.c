@@ -116,7 +116,7 @@ static RhSurfacePoint *points_of(const RhSurfacesWork *w, const RhSurface *s, co
     return points;
 }
 
-/* As it will be read again. */
+/* Rounds values as the file does. */
 static void round_values(double *values, int count)
 {
     for (int i = 0; i < count; i++)
@@ -250,7 +250,8 @@ static bool grow_where_they_help(RhSurface *s, const RhSurfacePoint *points, siz
     return help;
 }
 
-/* Of GEMMs: with single shapes held out, whatever else the table has of their matrices. */
+/* Evaluates a GEMM surface with single shapes held out, whatever else the table has of their
+ * matrices. */
 static void judge_single_shapes(const RhSurfacesWork *w, RhSurface *s, const GArray *samples,
                                 const RhSurfacePoint *points, char *name)
 {

@@ -100,8 +100,8 @@ static double stream_s(const RhSurfacesWork *w, double bytes)
     return rh_kernel_time_s(w->device, &k);
 }
 
-/* What operators have as kernels of their own: tokens copied into the order of experts and back, the
- * activation between (workloads/operators/mixture.c). What is left is at least half. */
+/* Subtracts separate kernels of operators: copies of tokens into the order of experts and back, and
+ * the activation between (workloads/operators/mixture.c). At least half of the time remains. */
 static void take_streams_off(const RhSurfacesWork *w, GArray *samples)
 {
     for (guint i = 0; i < samples->len; i++) {
@@ -159,8 +159,8 @@ static bool is_impossible(const RhSurfacesWork *w, const RhTabled *row)
            row->seconds < cache_bytes(&row->kernel) * w->device->rates.hbm_s_per_byte;
 }
 
-/* Of experts on one of several ranks it is not known how many of their tokens are that rank's: they count where a file
- * has too few of one rank that has all. */
+/* Returns whether rows of several ranks are needed. The number of a rank's own tokens is unknown in
+ * them, so they count only where a file has too few rows of one rank with all experts. */
 static bool needs_spread(const RhKernelTables *t, const RhSurfaceOf *kind)
 {
     int alone = 0;
@@ -211,7 +211,7 @@ static void add_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind, const 
     }
 }
 
-/* What is wrong with a file's rows of this kind; NULL: nothing. */
+/* Returns the fault of a file's rows of this kind; NULL: none. */
 static const char *fault_of(const RhSurfaceOf *kind, const GArray *samples, int large,
                             int impossible)
 {
@@ -222,7 +222,7 @@ static const char *fault_of(const RhSurfaceOf *kind, const GArray *samples, int 
     return NULL;
 }
 
-/* Of the first file that has rows of the kind which can be used. */
+/* Takes samples from the first file with usable rows of the kind. */
 GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhSurfaceSample));

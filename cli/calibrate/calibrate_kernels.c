@@ -21,10 +21,11 @@
 
 #define PROGRAM "rehearse-kernels"
 
-/* Of the program, beyond 0: see its --help. */
+/* Exit statuses of the program besides 0: see its --help. */
 enum { STATUS_STOPPED_EARLY = 1, STATUS_NO_GPU = 4 };
 
-/* What nothing else is, is taken for a ping-pong, whose reader then says what is wrong. */
+/* Returns the kind of a table; anything unknown is taken as ping-pong, whose reader then reports
+ * the error. */
 static RhCalibrateKind kind_of_cases(const char *path)
 {
     RhCaseKind kind;

@@ -32,7 +32,7 @@ static bool check_kind(const RhArguments *a, bool service, GError **error)
            rh_fail(error, RH_ERROR_USAGE, "--dtype %s: a service is asked of one", a->dtype);
 }
 
-/* What may be bought, and what is asked of it. */
+/* Runs the subcommand for training or serving. */
 static int run(const RhArguments *a, GError **error)
 {
     static const RhOutput kinds[] = {RH_OUTPUT_JSON, RH_OUTPUT_CSV,    RH_OUTPUT_MARKDOWN,

@@ -17,7 +17,7 @@
 
 #define ROUNDS_MAX 6 /* of sizes, where as many nodes as it takes are looked for */
 
-/* Those that are not planned yet. */
+/* Plans the cells that have no plan yet. */
 static bool plan_cells(RhCapacityQuery *q, GError **error)
 {
     guint count = 0;

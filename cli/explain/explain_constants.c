@@ -66,7 +66,7 @@ static void add_listed(GArray *constants, const GArray *facts, const char *owner
     }
 }
 
-/* Of several devices each after the first is named, and none twice. */
+/* Adds a device's constants; devices after the first are named, and none twice. */
 static void add_device(GArray *constants, const RhInputs *in, int32_t which)
 {
     const RhDevice *device = rh_platform_device(in->platform, which);

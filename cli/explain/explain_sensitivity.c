@@ -42,7 +42,7 @@ static bool outgrows(const Study *s, const RhProblem *c, const RhMemoryBudget *r
            rh_train_memory(c, &s->before[i].layout).peak_bytes > limit;
 }
 
-/* What a change of a constant does to what the objective has least of. */
+/* Effect of a change of a constant on the value that the objective minimises. */
 typedef struct {
     int64_t rank;       /* the plan that wins: better by more than a tie than that which won */
     double change_frac; /* of the studied plan; NAN: the constant may not be so */
@@ -257,7 +257,7 @@ GArray *rh_explain_sensitivity(const RhResult *result, const RhResultPlan *plan,
     return fine ? g_steal_pointer(&effects) : NULL;
 }
 
-/* What is told, by the objective. */
+/* Texts by objective. */
 typedef struct {
     const char *moved, *wins, *change;
 } Words;

@@ -49,7 +49,7 @@ static bool change_name(RhResult *question, const char *text)
     return false;
 }
 
-/* What wins now; with --replan it takes the place of the changed layout. */
+/* Finds the new best plan; with --replan it replaces the changed layout. */
 static bool find_winner(RhExplanation *e, const RhInputs *in, GError **error)
 {
     if (!rh_explain_replan(in, e->result, e->a->replanned, &e->winner, error))
@@ -194,7 +194,8 @@ static void append_instead(RhExplanation *e)
     rh_text_wrap(e->out, text, 2, 79);
 }
 
-/* Of a layout's change alone: how does the plan's first, as its file has it in nine digits, stand to it? */
+/* Appends the comparison with the file's first plan (rounded to nine digits), for changes of the
+ * layout only. */
 static void append_first(const RhExplanation *e)
 {
     const RhResultPlan *first = &g_array_index(e->result->plans, RhResultPlan, 0);

@@ -222,8 +222,8 @@ RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error)
 
 /* --- the command line --- */
 
-/* What --profile, --set and --scenario say, in this order, as settings; where each stands in a file, or ""; and the
- * recorded words. Each NULL-ended. */
+/* Settings of --profile, --set and --scenario in this order, their positions in files or "", and
+ * the recorded words. Each NULL-terminated. */
 typedef struct {
     GStrv sets, origins, argv;
 } Words;
@@ -264,7 +264,7 @@ static char *field_of_set(const char *set)
     return g_strdup(rh_inputs_key(word));
 }
 
-/* What the command line says twice, by --set and its own option or by two of --set. */
+/* Checks that nothing is given twice, by --set and its own option or by two --set. */
 static bool check_sets(const RhArguments *a, const char *const *sets, GError **error)
 {
     static const char *const options[][2] = {{"global_batch", "--global-batch"},
@@ -284,7 +284,7 @@ static bool check_sets(const RhArguments *a, const char *const *sets, GError **e
     return true;
 }
 
-/* What the stack does to a network of TCP that it was not fitted to. */
+/* Prints a hint about a stack on a TCP network to which it was not fitted. */
 static void hint_stack(const RhArguments *a, const RhInputs *in)
 {
     if (in->hardware->messages.sender == RH_SHARING_NONE)
@@ -303,7 +303,7 @@ static void hint_stack(const RhArguments *a, const RhInputs *in)
         rh_terminal_hint(line);
 }
 
-/* What every question says; false: it says something twice. */
+/* Makes the specification common to all questions; returns false when something is given twice. */
 static bool spec_of(const RhArguments *a, Words *words, RhInputsSpec *spec, GError **error)
 {
     if (!words_of(a, words, error) || !check_sets(a, (const char *const *)words->sets, error))

@@ -33,7 +33,7 @@ const char *rh_inputs_key(const char *word)
     return word;
 }
 
-/* Those that begin so, as "lora.rank" below "lora."; NULL: none. The caller frees. */
+/* Returns the names with a prefix, such as "lora.rank" for "lora."; NULL: none. Caller frees. */
 static char *names_below(const char *prefix, const char *const *names)
 {
     g_autoptr(GPtrArray) found = g_ptr_array_new();
@@ -59,7 +59,8 @@ static char *key_groups(const char *const *keys)
     return g_strjoinv(", ", (char **)groups->pdata);
 }
 
-/* What the model says of a key that is nobody's, with the keys of the job and of the platform among its notes. */
+/* Sets the model's error about an unknown key, with the keys of the job and of the platform in its
+ * notes. */
 static bool fail_with_all_keys(const GError *unknown, const char *const *platform, GError **error)
 {
     g_autofree char *keys = g_strjoinv(", ", (char **)rh_job_keys());

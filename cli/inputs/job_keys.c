@@ -66,7 +66,7 @@ static bool set_load(RhJob *job, const char *value, GError **error)
     return rh_expert_load_parse(value, &job->load, error);
 }
 
-/* Of the mean of all experts, what one takes at most. */
+/* Sets the capacity factor: the maximum tokens of an expert over the mean. */
 static bool set_capacity(RhJob *job, const char *value, GError **error)
 {
     char *end = NULL;

@@ -100,7 +100,7 @@ static RhCost *read_cost(RhJson *doc, const RhJsonNode *node, RhCost *parent)
     return term;
 }
 
-/* What the GPUs took of it, by what they did; null where nothing is known of power. */
+/* Reads the energy of the GPUs by state; null where power is unknown. */
 static void read_energy(RhJson *doc, const RhJsonNode *node, RhEnergy *e)
 {
     const RhJsonNode *parts = rh_json_object_or_null(doc, node, "energy");

@@ -7,7 +7,8 @@
 #define COUNT_MAX   (1 << 20)
 #define AT_ONCE_MAX (1 << 20)
 
-/* What no job has: one of them tells, so that a service whose deployment is forgotten or misspelt is told so. */
+/* Keys that no job has: any of them identifies a service, so that one with a missing or misspelt
+ * deployment is reported as such. */
 static const char *const own_keys[] = {"deployment",  "requests",   "lengths", "rate", "arrivals",
                                        "concurrency", "turnaround", "count",   NULL};
 

@@ -49,8 +49,9 @@ static const RhStack *stack_of(const char *framework)
     return NULL;
 }
 
-/* Of a plan of another stack: the framework's own says what it runs. Where the stack is the choice of
- * --stack any, so are its number formats, and to name options for them would blame the user. */
+/* Advises the framework's own stack for a plan of another one, because that knows what the
+ * framework can run. With --stack any, the stack and its number formats are the search's choice, so
+ * no option is suggested. */
 static void advise_own_stack(const RhArguments *a, const char *framework, const RhStack *stack,
                              GError **why)
 {

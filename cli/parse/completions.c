@@ -38,7 +38,8 @@ static char *layout_words(void)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-/* What is known of an option's value: keys of layouts, names, choices. Caller frees; NULL: nothing. */
+/* Returns the known values of an option: keys of layouts, names, choices. Caller frees; NULL: none.
+ */
 static char *words_of(const RhOption *o)
 {
     g_autoptr(GString) choices = o->choices ? g_string_new(o->choices) : NULL;

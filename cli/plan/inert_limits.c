@@ -31,7 +31,7 @@ static void tell_beyond(const RhConstraint *limit, double capacity_bytes)
     rh_terminal_hint(line);
 }
 
-/* What makes a --risk change nothing; NULL: it does. Caller frees. */
+/* Returns why --risk has no effect; NULL: it has one. Caller frees. */
 static char *idle_risk(const RhProblem *c, const GArray *constraints)
 {
     const RhConstraint *limit = limit_of(constraints);

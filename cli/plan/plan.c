@@ -207,7 +207,7 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
     return print_launch(a, in, plan, error);
 }
 
-/* Of the best beside neighbours. */
+/* Reports words without effect on the best layout beside other jobs. */
 static void tell_idle_beside(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
 {
     const RhCoJobTrial *best = &g_array_index(plan->beside->layouts, RhCoJobTrial, 0);
@@ -216,7 +216,7 @@ static void tell_idle_beside(const RhArguments *a, const RhInputs *in, const RhP
     rh_unused_settings_tell(a, &(RhUnusedAnswer){in, &idle}, 1, rh_job_list_figures);
 }
 
-/* Of the rows; those of a plan that time cut short hang on more. */
+/* Reports words without effect on the rows; rows of a plan that was cut short depend on more. */
 static void tell_idle_words(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
 {
     if (plan->timed_out)

@@ -66,13 +66,14 @@ static bool ask(const RhArguments *arguments, const RhPlanOptions *options, cons
     return out->plan != NULL;
 }
 
-/* Of the time that is left, so much for each of so many stacks. */
+/* Returns the share of the remaining time for each of the remaining stacks. */
 static double share_s(const RhArguments *a, int32_t stacks_left)
 {
     return rh_terminal_left_s(a->timeout_s) / MAX(stacks_left, 1);
 }
 
-/* Of a framework that is launched here; a stack that cannot be read is told. */
+/* Returns whether a stack is of a supported framework, or cannot be read, which is reported later.
+ */
 static bool is_asked(const char *name)
 {
     const RhStack *stack = rh_stack_by_name(name, NULL);

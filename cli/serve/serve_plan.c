@@ -59,7 +59,7 @@ static bool write_files(const RhServeQuery *p, const RhServeQuestion *q, const R
     return true;
 }
 
-/* Of the best. */
+/* Returns the error bars of the best deployment. */
 static RhServeErrorBars trust_of(const RhServeQuery *p, const RhServePlan *plan)
 {
     RhServing serving = rh_serve_query_serving(p);

@@ -85,7 +85,7 @@ RhServing rh_serve_query_serving(const RhServeQuery *p)
                        .load = &p->in->c.job.load};
 }
 
-/* Of deployments of one pool, and of two: the bars that serve-simulate judges each by. */
+/* Sets the error bars by which serve-simulate evaluates deployments of one pool, and of two. */
 static void set_allowances(RhServeQuery *p)
 {
     RhServing serving = rh_serve_query_serving(p);
@@ -210,7 +210,7 @@ static bool add_row(GArray *out, const RhServeQuery *p, const RhServeEntry *row,
     return true;
 }
 
-/* Of all rows the bounds, of the first how it serves. */
+/* Returns the bounds of all rows, and the metrics of the first. */
 static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
 {
     const Planned *planned = user;

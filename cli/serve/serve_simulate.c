@@ -57,7 +57,7 @@ static bool write_files(const RhArguments *a, const RhServeQuestion *q, const Pl
     return true;
 }
 
-/* What --fail, --mtbf and the like say. */
+/* Reads --fail, --mtbf and the other options of failures. */
 static bool read_failures(const RhArguments *a, const RhDeployment *deployment, RhFailures *f,
                           GArray **list, GError **error)
 {
@@ -100,7 +100,7 @@ static RhServiceResult *play(RhService *service, RhServeRequests *asked, const R
 
 #define FIRST_REQUESTS 64 /* cheap: what only these tell apart needs no more */
 
-/* What was played, and how. */
+/* Inputs and options of the simulation. */
 typedef struct {
     const RhInputs *in;
     const Played *played;

@@ -191,7 +191,7 @@ static void append_fact(GString *out, const char *name, const RhFact *fact, RhQu
     rh_text_wrap(out, fact->source, 6, 79);
 }
 
-/* What runs it, of which version, and what that refuses. */
+/* Appends the framework that runs a stack, its version, and what it refuses. */
 static void append_framework(GString *out, const RhStack *s)
 {
     const RhFrameworkRules *rules = rh_framework_rules(s->framework, NULL);
@@ -210,7 +210,7 @@ static void append_framework(GString *out, const RhStack *s)
     }
 }
 
-/* Of the forms that it runs. */
+/* Appends the facts of the kernel forms that the stack uses. */
 static void append_passes(GString *out, const RhStack *s)
 {
     const RhPasses *t = &s->passes;

@@ -11,7 +11,7 @@
 
 #define FILE_MAX ((gsize)64 << 20)
 
-/* What this machine is asked, in that order; a tool that is not there says nothing. */
+/* Commands run on this machine, in this order; missing tools are skipped. */
 static const char *const commands[] = {
     "nvidia-smi --query-gpu=name,memory.total,power.limit --format=csv", "nvidia-smi topo -m",
     "lstopo --of xml"};

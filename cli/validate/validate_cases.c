@@ -22,7 +22,7 @@ static void progress(const char *what, int32_t done, int32_t total, void *user)
     rh_terminal_progress(what, done, total, 0, NULL);
 }
 
-/* What --tolerance says of the result. Caller frees. */
+/* Returns the violations of --tolerance. Caller frees. */
 static GPtrArray *missed_of(const RhEvaluation *judged, bool asked, double tolerance_frac)
 {
     GPtrArray *missed = g_ptr_array_new_with_free_func(g_free);
@@ -38,7 +38,7 @@ static GPtrArray *missed_of(const RhEvaluation *judged, bool asked, double toler
 
 /* --- the source of every constant --- */
 
-/* What predicted rows, each once; freed with it. */
+/* The inputs of predictions, each once; they are freed with it. */
 typedef struct {
     GPtrArray *names, *questions, *cases, *platforms;
 } Predictors;

@@ -20,8 +20,8 @@ void rh_forest_free(RhForest *forest)
 /* Trees: a step waits for the one before, so several are gone down side by side. */
 #define AT_ONCE 8
 
-/* Of some trees; who is at a leaf stays there. No branch is taken on a shape: it would be foreseen every
- * other time. */
+/* Sums some trees; a walk that reaches a leaf stays there. The code avoids branches on the shape,
+ * which would be mispredicted every other time. */
 static double sum_of(const RhForest *forest, guint first, const float *x)
 {
     const RhForestNode *nodes = (const RhForestNode *)(void *)forest->nodes->data;

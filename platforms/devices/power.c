@@ -20,7 +20,7 @@ double rh_device_state_w(const RhDevice *device, RhPowerState state)
     return fmin((frac > 0 ? frac : 1) * full_w, most_w);
 }
 
-/* Of the GPUs' mean device. */
+/* Returns the power of a state, averaged over the GPUs' devices. */
 static double mean_state_w(const RhPlatform *p, int32_t gpus, RhPowerState state)
 {
     double sum_w = 0;
@@ -37,8 +37,8 @@ static double nodes_of(const RhPlatform *p, int32_t gpus)
     return (double)gpus / p->gpus_per_node;
 }
 
-/* Of a host whose devices draw `devices_w` on the mean, those of `gpus` all together: from its idle power, when they
- * idle, to its power, when they draw all that they may. */
+/* Returns the power of a host whose devices draw `devices_w` on average, summed over `gpus`: from
+ * its idle power when they idle to its full power when they draw their maximum. */
 static double host_w(const RhPlatform *p, int32_t gpus, double devices_w)
 {
     double full_w = p->host_power_w.value, idle_w = p->host_idle_power_w.value;

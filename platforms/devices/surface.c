@@ -148,7 +148,7 @@ RhShapesKind rh_surface_shapes_kind(RhSurfaceKind kind)
                                                                  : RH_CALIBRATED_RANGE_ATTENTION;
 }
 
-/* Of attention, (query, key) pairs of a head: half of a square under a causal mask. */
+/* Returns the (query, key) pairs of an attention head: half of a square under a causal mask. */
 static double pairs(const RhKernel *k)
 {
     double m = (double)k->m, n = (double)k->n;

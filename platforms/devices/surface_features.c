@@ -1,5 +1,5 @@
-/* What the trees of a surface may ask of a kernel: sizes, their products, and how full the last wave of
- * tiles is. */
+/* Features of a kernel for the trees of a surface: sizes, their products, and the fill of the last
+ * wave of tiles. */
 #include <math.h>
 
 #include "platforms/devices/surface.h"
@@ -31,7 +31,7 @@ const char *const *rh_surface_features_names(RhSurfaceKind kind)
     return kind == RH_SURFACE_GEMM ? GEMM : kind == RH_SURFACE_EXPERTS ? EXPERTS : ATTENTION;
 }
 
-/* Of the waves that tiles take on all SMs, which part has work: 0 to 1. */
+/* Returns the fraction of tile slots with work over all waves on all SMs: 0 to 1. */
 static double fill(const RhKernel *k, int tile, double sms)
 {
     double count = ceil((double)k->m / tiles[tile].rows) * ceil((double)k->n / tiles[tile].columns);

@@ -1,4 +1,4 @@
-/* What links carry: rated, scaled, and until when. */
+/* Bandwidth of links: rated, scaled, and time of failure. */
 #include <math.h>
 
 #include "platforms/fabric/fabric_links.h"

@@ -10,9 +10,9 @@
 
 #define ALIKE_FRAC 0.02 /* of the data sheet's: a driver keeps some memory back */
 
-/* What nvidia-smi calls a device of the catalogue: all words must stand in the name, as words. The first row
- * that fits is it. `link`: bytes/s of one NVLink, one direction (NVIDIA data sheets: NVLink 2, 3 and 4 25
- * GB/s, NVLink 5 50 GB/s). */
+/* Names of the catalogue's devices in nvidia-smi: all words must occur in the name, as words. The
+ * first matching row applies. `link`: bytes/s of one NVLink, one direction (NVIDIA data sheets:
+ * NVLink 2, 3 and 4 25 GB/s, NVLink 5 50 GB/s). */
 static const struct {
     const char *words[4];
     const char *device;
@@ -255,7 +255,7 @@ static void put_host(const Writer *p)
     rh_json_end_object(p->w);
 }
 
-/* What a platform file has no place for, or what nobody said. */
+/* Adds hints about facts that a platform file cannot hold, or that are unknown. */
 static void add_hints(const Writer *p)
 {
     const RhMachine *m = p->m;

@@ -239,7 +239,7 @@ static void append_electricity(GString *out, const RhCapacityAnswer *a)
     append_line(out, 2, line);
 }
 
-/* Of each platform once. */
+/* Appends the price of each platform once. */
 static void append_prices(GString *out, const RhCapacityAnswer *a)
 {
     for (guint i = 0; i < a->cells->len; i++) {

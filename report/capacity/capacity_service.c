@@ -100,7 +100,7 @@ static void append_best(GString *out, const RhServiceCapacity *a, const RhReport
     g_string_append_c(out, '\n');
 }
 
-/* Of each platform what comes nearest, where nothing serves there. */
+/* Appends the nearest deployment of each platform on which none meets the levels. */
 static void append_nearest(GString *out, const RhServiceCapacity *a)
 {
     for (guint i = 0; i < a->offers_count; i++) {

@@ -65,7 +65,7 @@ static void append_answer(GString *out, const RhPage *page, gsize heading_length
     g_string_append(out, "</h1>\n<div id=\"cards\" class=\"cards\"></div>\n</section>\n");
 }
 
-/* What to type next is no part of it. */
+/* Appends the answer's text without the `next:` lines. */
 static void append_text(GString *out, const RhPage *page, gsize heading_length)
 {
     const char *rest = page->answer + heading_length, *next = strstr(page->answer, "\nnext: ");

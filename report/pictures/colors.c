@@ -6,8 +6,9 @@ typedef struct {
     const char *light, *dark;
 } Pair;
 
-/* Of Okabe and Ito's palette and shades beside it, which people who do not see some colours tell apart in one
- * picture; the same hue in the dark, lighter where it has to be. */
+/* Colours of Okabe and Ito's palette and neighbouring shades, which people with colour vision
+ * deficiency can distinguish in one picture; the dark variants have the same hue, lighter where
+ * necessary. */
 static const Pair rows[RH_COLOR_LAST] = {
     [RH_COLOR_FORWARD] = {"#0072b2", "#3d9be0"},
     [RH_COLOR_BACKWARD] = {"#009e73", "#22a880"},

@@ -181,7 +181,7 @@ static void draw_rows(GString *out, const RhGpuTimeline *timeline, int32_t rows,
     }
 }
 
-/* As finely as fits into a file that others open. */
+/* Draws the rows with as much detail as a file of acceptable size allows. */
 static void draw_rows_short(GString *out, const RhGpuTimeline *timeline, int32_t rows, Row *row)
 {
     gsize before = out->len;
@@ -264,7 +264,7 @@ static void draw_legend(GString *out, const bool *used)
     rh_svg_text(out, RH_SVG_TEXT, "start", x + 19, y + 11, "critical path");
 }
 
-/* What is not drawn, and what not as it was. */
+/* Draws remarks about omitted and simplified parts. */
 static void draw_remarks(GString *out, const RhGpuTimeline *timeline, const Row *row, double y)
 {
     g_autoptr(GString) said = g_string_new(NULL);

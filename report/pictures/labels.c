@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* Of a sans-serif font of 12 pixels: a digit's width, rounded up; and the height of a line. */
+/* Metrics of a sans-serif font of 12 pixels: a digit's width, rounded up, and the height of a line.
+ */
 #define CHARACTER 7.0
 #define LINE      12.0
 #define APART     3.0 /* from the point's edge to the text */

@@ -129,7 +129,7 @@ static void draw_axes(Picture *p, const RhPlan *plan)
         draw_rule(p, room, room - 4, "ranked up to here");
 }
 
-/* Of the ranked, those that no other betters in both: joined by steps. */
+/* Draws the Pareto-optimal ranked layouts, joined by steps. */
 static void draw_front(Picture *p, const RhPlan *plan)
 {
     g_autoptr(GString) path = g_string_new(NULL);

@@ -225,7 +225,7 @@ static void draw_tier(Picture *d, int t)
     bool root = t + 1 == d->tiers_used;
     int y = storey_y(d, t + 1), groups = groups_count(p, t);
     int span = MIN(tier->nodes_per_group, p->nodes_count);
-    /* Of the groups below the next tier's first switch. */
+    /* Number of groups below the next tier's first switch. */
     int beside = groups;
     if (t + 2 < d->tiers_used)
         beside = MIN(groups, p->tiers[t + 1].nodes_per_group / tier->nodes_per_group);

@@ -133,7 +133,8 @@ bool rh_report_has_variants(const RhPlan *plan)
     return false;
 }
 
-/* Of how many each row is the best, and how far behind the slowest is by its bound. */
+/* Appends how many variants each row is the best of, and how much slower the slowest is by its
+ * bound. */
 static void append_variants(GString *out, const RhPlan *plan)
 {
     g_autofree char *varied = rh_report_variant_knobs();

@@ -191,7 +191,7 @@ static void put_changes(RhJsonWriter *w, const RhPlan *plan)
     rh_json_end_array(w);
 }
 
-/* What the stacks of --stack any came to. */
+/* Writes the results of each stack of --stack any. */
 static void put_others(RhJsonWriter *w, const RhPlan *plan)
 {
     if (!plan->others)

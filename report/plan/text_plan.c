@@ -31,7 +31,7 @@ void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most)
     }
 }
 
-/* What the objective is, when the first lines do not say it anyway. */
+/* Appends the objective's value when the first lines lack it. */
 static void append_objective(GString *out, const RhRehearsal *best, RhObjective objective)
 {
     if (objective == RH_OBJECTIVE_COST && best->cost_usd > 0)
@@ -88,7 +88,7 @@ static void append_layouts(GString *out, const RhPlan *plan)
     }
 }
 
-/* Of --stack any: what each framework came to, the best first. */
+/* Appends the result of each framework of --stack any, best first. */
 static void append_others(GString *out, const RhPlan *plan)
 {
     if (!plan->others)

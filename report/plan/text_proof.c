@@ -24,7 +24,8 @@ static void append_steady(GString *text, const RhPlan *plan)
                                plan->steady_count, 100 * fmax(plan->steady_apart_frac, 1e-5));
 }
 
-/* What cannot be better than which row: behind the first they are the best of what was rehearsed. */
+/* Appends which layouts cannot be better than which row; rows after the first are the best of the
+ * rehearsed ones. */
 static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *options)
 {
     guint rows = plan->beside ? (guint)options->top : plan->entries->len;

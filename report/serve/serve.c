@@ -1,4 +1,4 @@
-/* What the requests of a service lived through, as text. */
+/* Formats the results of a service's requests as text. */
 #include "report/serve/serve.h"
 
 #include <math.h>
@@ -145,7 +145,7 @@ static void append_counts(GString *out, const RhServeQuestion *q, const RhServic
     rh_text_wrap(out, line->str, 10, 79);
 }
 
-/* What failures cost: the same requests without them. */
+/* Appends the cost of failures, compared with the same requests without them. */
 static void append_failures(GString *out, const RhServeQuestion *q, const RhServiceResult *r,
                             const RhServiceMetrics *o)
 {
@@ -209,7 +209,7 @@ static void append_energy(GString *out, const RhServiceMetrics *o)
                                o->energy_j_per_token, o->energy_j_per_token / 3.6);
 }
 
-/* Of a model that is asked once. */
+/* Appends batches of a model that answers in one pass. */
 static void append_batches(GString *out, const RhServiceResult *r)
 {
     int64_t batches = r->iterations_stepped + r->iterations_skipped;

@@ -1,4 +1,4 @@
-/* What a service costs, over what it did. */
+/* Formats the cost of a service per unit of work. */
 #include <math.h>
 
 #include "report/format.h"

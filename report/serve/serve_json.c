@@ -1,4 +1,4 @@
-/* What the requests of a service lived through, as JSON and CSV. */
+/* Formats the results of a service's requests as JSON and CSV. */
 #include <math.h>
 
 #include "report/json_common.h"

@@ -1,5 +1,5 @@
-/* What to type so that a server runs a deployment. Words of the projects' own parsers: strategies/data/serving-flags.txt,
- * docs/guide/serving-flags.md. */
+/* Formats the command with which a server runs a deployment. Flags are those of the projects' own
+ * parsers: strategies/data/serving-flags.txt, docs/guide/serving-flags.md. */
 #include <string.h>
 
 #include "report/format.h"
@@ -9,7 +9,7 @@
 
 #define RECIPES_MAX 4
 
-/* Of weights in 16 bits, which the server makes narrow when it loads them. */
+/* Flag with which a server quantises 16-bit weights when it loads them. */
 typedef struct {
     const char *recipe, *word;
 } Quantized;
@@ -168,7 +168,7 @@ static void append_pool(GString *out, const Words *w, const RhLaunchedModel *mod
     g_string_append_c(out, '\n');
 }
 
-/* What these words do not say. */
+/* Returns a part of the deployment that the flags cannot express. */
 static const char *unsaid(const Words *w, const RhDeployment *d)
 {
     for (int32_t p = 0; p < d->pools_count; p++) {
@@ -190,7 +190,7 @@ static const char *unsaid(const Words *w, const RhDeployment *d)
     return d->pools_count > 1 ? w->router : NULL;
 }
 
-/* What the command takes for granted of the model's files; 16 bits of their own kind it need not say. */
+/* Appends the assumption about the model's files; nothing for 16-bit formats. */
 static void append_format(GString *out, const Words *w, const char *recipe)
 {
     if (quantized(w, recipe))

@@ -109,7 +109,7 @@ static void append_table(GString *out, const RhServePlan *plan, int32_t top)
     rh_table_append(t, out, "");
 }
 
-/* Of those for which a higher rate, or fewer GPUs, was tried. */
+/* Appends the binding limits of the rows for which a higher rate, or fewer GPUs, was tried. */
 static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *slos, int32_t top)
 {
     g_autoptr(GString) line = g_string_new(NULL);

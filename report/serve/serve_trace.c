@@ -1,5 +1,5 @@
-/* What servers did and requests lived through, as a Chrome trace (Perfetto opens it): a track for each
- * replica with its iterations, counters of its cache and of who waits; and a track for each request. */
+/* Formats a service as a Chrome trace (for Perfetto): a track for each replica with its iterations,
+ * counters of its cache and its queue; and a track for each request. */
 #include <math.h>
 
 #include "base/error.h"

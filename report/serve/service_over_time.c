@@ -154,7 +154,7 @@ static double y_of(const Picture *p, double value)
     return p->top + HEIGHT * (1 - fmin(value / p->most, 1));
 }
 
-/* What a series' top is at: of a stack, on what is below. */
+/* Returns the height of a series' top, which is cumulative in a stack. */
 static double height_of(const Row *row, int series, const RhMetricsOverTime *t)
 {
     double value = row->series[series].value(t);

@@ -42,7 +42,8 @@ static const RhTranslated *translated_at(const Batch *b, guint i)
 
 /* --- in a child --- */
 
-/* Of the micro-batches that a source left open: the quickest that fits, else the smallest. */
+/* Returns the layout with the fastest fitting micro-batch where the source gives none, else the
+ * smallest. */
 static RhLayout choose_microbatch(const RhTranslated *t)
 {
     RhLayout best = t->layout;
@@ -120,7 +121,7 @@ static gint sooner(gconstpointer a, gconstpointer b, gpointer user)
     return p < q ? order : p > q ? -order : *x < *y ? -1 : *x > *y;
 }
 
-/* As workers have it: 0 is no limit. */
+/* Returns the remaining time in the convention of workers, where 0 is no limit. */
 static double left_s(const Batch *b)
 {
     return b->options->timeout_s > 0 ? fmax(rh_deadline_left_s(b->deadline), 1e-3) : 0;

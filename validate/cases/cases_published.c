@@ -85,7 +85,7 @@ static void say_layout(const Typing *t, const RhLayout *layout)
     say(t, RH_CASE_SEQPAR, layout->sequence_parallel ? "1" : "0");
 }
 
-/* As whoever publishes would have written it: what its words mean is said by the same rules. */
+/* Makes a row of a published table from a measured step, whose words the same rules interpret. */
 static RhCaseRow row_of(const RhMeasuredSteps *steps, const RhMeasuredStep *step,
                         GStringChunk *texts)
 {

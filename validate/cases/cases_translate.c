@@ -258,7 +258,7 @@ static bool say_stack(Way *w)
 
 /* --- the job and its layout --- */
 
-/* Of rows with a time: where memory ran out nobody knows what was asked of it. */
+/* Sets the rounds of rows with a time; for runs out of memory they are unknown. */
 static bool say_rounds(Way *w)
 {
     const char *said = rh_case_says(&w->way, RH_CASE_SAYS_ROUNDS);
@@ -310,8 +310,9 @@ static bool say_job(Way *w)
                                               : "is not given");
 }
 
-/* What is said of DualPipe counts its stages: a rank has two, and so do as many more (arXiv 2412.19437,
- * section 3.2.1). Layouts count the pairs (docs/theory/strategies.md). */
+/* Returns whether the published count is of stages: DualPipe places two on a rank, so there are
+ * twice as many (arXiv 2412.19437, section 3.2.1). Layouts count the pairs
+ * (docs/theory/strategies.md). */
 static bool counts_stages(const Way *w)
 {
     return strcmp(rh_case_cell(&w->way, RH_CASE_VPP), "dualpipe") == 0 &&

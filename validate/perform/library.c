@@ -3,7 +3,7 @@
 #include <glib.h>
 #include <math.h>
 
-/* What member m contributes to word i. */
+/* Returns member m's contribution to word i. */
 static uint32_t word(int m, int64_t i)
 {
     return ((uint32_t)(m + 1) * 2654435761U) ^ ((uint32_t)i * 668265263U);
@@ -95,7 +95,7 @@ bool rh_library_poll(RhLibraryCall *c)
     return done != 0;
 }
 
-/* What word i of the result must be. */
+/* Returns the expected word i of the result. */
 static uint32_t wanted(const RhLibraryCall *c, int64_t i)
 {
     int64_t block = c->block_words, place = i;

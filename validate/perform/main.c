@@ -46,7 +46,7 @@ typedef struct {
 
 /* --- one program --- */
 
-/* The same moment for all, on each rank's own clock. */
+/* Returns a common start time on each rank's own clock. */
 static double agree_on_start(const Stage *stage)
 {
     double t_start_s = rh_clock_now_s() + LEAD_S;
@@ -103,7 +103,8 @@ static void run_once(const Stage *stage, RhRankPerformer *performer, const char 
     rh_performed_clear(&done);
 }
 
-/* As many calm steps as are wanted, or, of three times as many, the calmest. */
+/* Runs steps until the requested number were undisturbed, or three times as many, and keeps the
+ * least disturbed. */
 static void run_all(const Stage *stage, RhRankPerformer *performer, const char *program,
                     RhResults *all)
 {

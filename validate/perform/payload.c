@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What member m contributes to word i of chunk c. */
+/* Returns member m's contribution to word i of chunk c. */
 static uint32_t word(int32_t m, int32_t c, int32_t i)
 {
     uint32_t mixed = ((uint32_t)m * 2654435761U) ^ ((uint32_t)c * 2246822519U);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Of DeepSeek-V3, for which all of these kernels were made; rows that say nothing mean it. */
+/* Sizes of DeepSeek-V3, for which all these kernels were made; the default of rows. */
 #define HIDDEN  7168
 #define CHOSEN  8
 #define EXPERTS 256

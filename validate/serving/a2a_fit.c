@@ -61,7 +61,7 @@ static void add_rows(GArray *rows, const RhCaseTable *table, const RhCaseFacts *
 
 /* --- what rows tell --- */
 
-/* Of the rows of one way that are fitted to. */
+/* Summary of the rows in the fit of one direction. */
 typedef struct {
     int32_t nodes_least, nodes_most, nodes_kinds; /* kinds: of several nodes, that differ */
     int32_t sms_kinds[2];                         /* in a node, and beyond */

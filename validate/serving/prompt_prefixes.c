@@ -8,7 +8,7 @@
 
 #define PROMPTS_MAX 1000000
 
-/* Of a prompt: the earlier one that it begins like, and for how many blocks. */
+/* The earlier prompt with which a prompt shares a prefix, and the shared blocks. */
 typedef struct {
     int32_t prompt, like, blocks;
 } Beginning;

@@ -95,7 +95,7 @@ static int64_t size_of(const RhCaseRow *row)
     return MAX(row->whole[RH_CASE_TP], 1) * MAX(row->whole[RH_CASE_DP], 1);
 }
 
-/* Of rows with the same figures: the one on the fewest GPUs, then the first. */
+/* Keeps the row on the fewest GPUs among rows with equal figures, else the first. */
 GHashTable *rh_served_originals(const RhCaseTable *table)
 {
     GHashTable *first = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -159,7 +159,8 @@ static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const M
     return rh_intern(text);
 }
 
-/* What bars are set for: dense models by their size, others by their kind, two pools apart, on a generation of devices. */
+/* Returns the group of an acceptance threshold: dense models by size, others by kind, two pools
+ * separately, per device generation. */
 static const char *group_of(const RhEvidenceKey *like, const Metric *metric)
 {
     g_autofree char *size = strcmp(like->kind, "dense") == 0

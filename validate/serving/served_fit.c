@@ -33,7 +33,7 @@ static const struct {
              {"admit", offsetof(RhServer, admit_s), 1e-4, 0.2, 1e-3, false, TOLD_BY_TTFT},
              {"launch", offsetof(RhServer, launch_s), 1e-6, 5e-3, 1e-4, false, TOLD_IF_ANY}};
 
-/* What a row may give. */
+/* Figures that a row may have. */
 typedef enum { FIGURE_TPOT, FIGURE_TTFT, FIGURE_RATE, FIGURES } Figure;
 
 /* A row that is served again and again; its service keeps what kernels take. */
@@ -95,7 +95,8 @@ static double off(const Row *row, Figure f)
     return measured > 0 && predicted > 0 ? fabs(log(predicted / measured)) : 0;
 }
 
-/* Of times per token and tokens a second, which say the same, the former counts. */
+/* Returns the loss of a row. Of time per token and tokens per second, which are equivalent, only
+ * the former counts. */
 static double row_loss(const Row *row)
 {
     return off(row, row->measured[FIGURE_TPOT] > 0 ? FIGURE_TPOT : FIGURE_RATE) +

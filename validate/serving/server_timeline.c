@@ -134,7 +134,7 @@ static RhModel *model_of(const char *name, GError **error)
     return rh_model_load(best ? best : lower, error);
 }
 
-/* What vLLM was started with; of a long list only this. */
+/* Reads the arguments with which vLLM was started that have an effect here. */
 static bool read_meta(Timeline *t, RhJson *doc, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc), *args = rh_json_object(doc, root, "engine_kwargs"),

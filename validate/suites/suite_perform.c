@@ -1,4 +1,4 @@
-/* What a suite performs: programs in the lab, or without one. */
+/* Real runs of a suite: programs in the lab, or without one. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ typedef struct {
     double busy_s, own_s, all_s;
 } Load;
 
-/* Of all processes: the root control group's account, which is exact; 0 without one. */
+/* Returns the processor time of all processes from the root control group, which is exact; 0
+ * without one. */
 static double accounted_s(void)
 {
     g_autofree char *nanoseconds = NULL;
@@ -137,7 +138,7 @@ static void read_result(RhSuiteRun *s, RhSuiteItem *item, const char *why_missin
     rh_performed_result_clear(&result);
 }
 
-/* What is left of a launch that ended early is tried once more. */
+/* Performs items, and repeats once the rest of a launch that ended early. */
 static void perform(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform)
 {
     for (int attempt = 0; attempt < 2; attempt++) {

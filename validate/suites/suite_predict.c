@@ -1,4 +1,4 @@
-/* What a suite predicts: by the rehearsal, by its controls, by SMPI. */
+/* Predictions of a suite: by the rehearsal, by its controls, by SMPI. */
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +72,8 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
     return rh_train_build(&c, &layout, error);
 }
 
-/* What a service did with requests that come at once, on links whose sharing it does not know: times are for
- * whoever performs it. */
+/* Makes a program of a service's iterations for requests that arrive at once, simulated without
+ * sharing of links; whoever performs the program supplies the times. */
 static RhProgram *service_program(const RhSuiteRun *s, const RhPlatform *platform, char **words,
                                   GError **error)
 {
