@@ -234,8 +234,8 @@ static bool is_told(const RhEvaluation *judged, const Prior *prior, const RhEvid
     return rh_odds_room(own, RH_ODDS_ASKED) >= rh_odds_room(&wide, RH_ODDS_ASKED);
 }
 
-static void add(const RhEvaluation *judged, const Prior *prior, RhOdds odds,
-                const RhEvidenceKey *like, GPtrArray *list)
+static void add_curve(const RhEvaluation *judged, const Prior *prior, RhOdds odds,
+                      const RhEvidenceKey *like, GPtrArray *list)
 {
     fit_to(judged, prior, &odds);
     if (!odds.stack || is_told(judged, prior, like, &odds))
@@ -252,10 +252,10 @@ void rh_record_make_odds(const RhEvaluation *judged, GPtrArray *list)
             const char *name = of_stack ? rh_evidence_key_holder(like) : like->kernels;
             RhOdds odds = {.stack = of_stack ? name : NULL, .kernels = of_stack ? NULL : name};
             if (counts(row_at(judged, i)) && name && g_hash_table_add(seen, (void *)name))
-                add(judged, &prior, odds, like, list);
+                add_curve(judged, &prior, odds, like, list);
         }
     if (g_hash_table_size(seen) > 0)
-        add(judged, &prior, (RhOdds){0}, NULL, list);
+        add_curve(judged, &prior, (RhOdds){0}, NULL, list);
 }
 
 double rh_odds_risk(const RhOdds *odds, double share)

@@ -36,7 +36,7 @@ static bool is_first(const RhEvaluation *judged, guint i, bool tables)
     return true;
 }
 
-static void tell(RhOddsTrial *trial, const RhEvaluatedRun *row, const RhOdds *odds)
+static void count_run(RhOddsTrial *trial, const RhEvaluatedRun *row, const RhOdds *odds)
 {
     static const double ends[RH_ODDS_BANDS] = RH_ODDS_BANDS_ENDS;
     double risk = rh_odds_risk(odds, row->peak_bytes / row->capacity_bytes),
@@ -63,7 +63,7 @@ static void judge_group(RhOddsTrial *trial, const RhEvaluation *judged, guint fi
         const RhEvaluatedRun *row = row_at(judged, i);
         const RhOdds *odds = rh_record_odds(record, &row->like);
         if (odds && counts(row) && together(row, of, tables))
-            tell(trial, row, odds);
+            count_run(trial, row, odds);
     }
     g_array_unref(others.rows);
 }

@@ -149,7 +149,7 @@ void rh_supervisor_begin(void)
     warden.pipe = ends[1];
 }
 
-static void tell(char sign, char kind, const char *text)
+static void send_record(char sign, char kind, const char *text)
 {
     char record[WORD_MAX];
     int length = snprintf(record, sizeof record, "%c%c%s", sign, kind, text);
@@ -163,7 +163,7 @@ static void tell_group(char sign, pid_t group)
 {
     char number[16];
     snprintf(number, sizeof number, "%d", (int)group);
-    tell(sign, 'g', number);
+    send_record(sign, 'g', number);
 }
 
 void rh_supervisor_watch(pid_t group)
@@ -198,7 +198,7 @@ char *rh_temp_file(const char *pattern, GError **error)
         rh_fail(error, RH_ERROR_IO, "%s", local->message);
         return NULL;
     }
-    tell('+', 'p', path);
+    send_record('+', 'p', path);
     close(file);
     return g_steal_pointer(&path);
 }
@@ -209,7 +209,7 @@ char *rh_temp_folder(const char *pattern, GError **error)
     rh_supervisor_begin();
     char *path = g_dir_make_tmp(pattern, &local);
     if (path)
-        tell('+', 'p', path);
+        send_record('+', 'p', path);
     else
         rh_fail(error, RH_ERROR_IO, "%s", local->message);
     return path;
@@ -220,5 +220,5 @@ void rh_temp_remove(const char *path)
     if (!path)
         return;
     remove_all(path);
-    tell('-', 'p', path);
+    send_record('-', 'p', path);
 }

@@ -131,10 +131,10 @@ static bool is_told(const RhJson *doc, const RhJsonProblem *problem)
     return false;
 }
 
-static void add(RhJson *doc, const RhJsonNode *node, bool at_key, const char *help,
-                const char *format, va_list args) G_GNUC_PRINTF(5, 0);
-static void add(RhJson *doc, const RhJsonNode *node, bool at_key, const char *help,
-                const char *format, va_list args)
+static void add_problem(RhJson *doc, const RhJsonNode *node, bool at_key, const char *help,
+                        const char *format, va_list args) G_GNUC_PRINTF(5, 0);
+static void add_problem(RhJson *doc, const RhJsonNode *node, bool at_key, const char *help,
+                        const char *format, va_list args)
 {
     if (doc->problems->len >= PROBLEMS_KEPT) {
         doc->problems_count++;
@@ -157,7 +157,7 @@ void rh_json_problem(RhJson *doc, const RhJsonNode *node, const char *help, cons
 {
     va_list args;
     va_start(args, format);
-    add(doc, node, false, help, format, args);
+    add_problem(doc, node, false, help, format, args);
     va_end(args);
 }
 
@@ -175,7 +175,7 @@ void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *node, const char *hel
 {
     va_list args;
     va_start(args, format);
-    add(doc, node, true, help, format, args);
+    add_problem(doc, node, true, help, format, args);
     va_end(args);
 }
 

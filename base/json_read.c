@@ -18,7 +18,7 @@ bool rh_json_has(const RhJsonNode *object, const char *key)
 }
 
 /* The member, consumed; NULL when missing or null. */
-static const cJSON *take(RhJson *doc, const RhJsonNode *object, const char *key)
+static const cJSON *take_member(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const cJSON *node =
         cJSON_IsObject(object) ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
@@ -33,7 +33,7 @@ static const cJSON *take(RhJson *doc, const RhJsonNode *object, const char *key)
 /* Takes a member; a missing one is a problem. */
 static const cJSON *need(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    const cJSON *node = take(doc, object, key);
+    const cJSON *node = take_member(doc, object, key);
     if (!node && object)
         rh_json_problem(doc, object, NULL, "%s%s%skey \"%s\" is missing",
                         object->string ? "\"" : "", object->string ? object->string : "",
@@ -174,7 +174,7 @@ const char *rh_json_word(RhJson *doc, const RhJsonNode *object, const char *key)
 const char *rh_json_string_or(RhJson *doc, const RhJsonNode *object, const char *key,
                               const char *otherwise)
 {
-    const cJSON *node = take(doc, object, key);
+    const cJSON *node = take_member(doc, object, key);
     return node ? rh_json_node_string(doc, node) : otherwise;
 }
 
@@ -188,7 +188,7 @@ int64_t rh_json_int(RhJson *doc, const RhJsonNode *object, const char *key, int6
 int64_t rh_json_int_or(RhJson *doc, const RhJsonNode *object, const char *key, int64_t low,
                        int64_t high, int64_t otherwise)
 {
-    const cJSON *node = take(doc, object, key);
+    const cJSON *node = take_member(doc, object, key);
     return node ? rh_json_node_int(doc, node, low, high) : otherwise;
 }
 
@@ -202,13 +202,13 @@ double rh_json_number(RhJson *doc, const RhJsonNode *object, const char *key, do
 double rh_json_number_or(RhJson *doc, const RhJsonNode *object, const char *key, double low,
                          double high, double otherwise)
 {
-    const cJSON *node = take(doc, object, key);
+    const cJSON *node = take_member(doc, object, key);
     return node ? rh_json_node_number(doc, node, low, high) : otherwise;
 }
 
 bool rh_json_bool_or(RhJson *doc, const RhJsonNode *object, const char *key, bool otherwise)
 {
-    const cJSON *node = take(doc, object, key);
+    const cJSON *node = take_member(doc, object, key);
     if (node && !cJSON_IsBool(node))
         wrong_type(doc, node, "true or false");
     return node ? cJSON_IsTrue(node) : otherwise;
@@ -248,7 +248,7 @@ double rh_json_quantity(RhJson *doc, const RhJsonNode *object, const char *key, 
 double rh_json_quantity_or(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind,
                            double otherwise)
 {
-    const cJSON *node = take(doc, object, key);
+    const cJSON *node = take_member(doc, object, key);
     return node ? node_quantity(doc, node, kind) : otherwise;
 }
 
@@ -345,7 +345,7 @@ const RhJsonNode *rh_json_object(RhJson *doc, const RhJsonNode *object, const ch
 
 const RhJsonNode *rh_json_object_or_null(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    return container(doc, take(doc, object, key), true);
+    return container(doc, take_member(doc, object, key), true);
 }
 
 const RhJsonNode *rh_json_array(RhJson *doc, const RhJsonNode *object, const char *key)
@@ -355,7 +355,7 @@ const RhJsonNode *rh_json_array(RhJson *doc, const RhJsonNode *object, const cha
 
 const RhJsonNode *rh_json_array_or_null(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    return container(doc, take(doc, object, key), false);
+    return container(doc, take_member(doc, object, key), false);
 }
 
 int rh_json_count(const RhJsonNode *array)
@@ -396,7 +396,7 @@ const char *rh_json_key(const RhJsonNode *member)
 
 void rh_json_consume(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    take(doc, object, key);
+    take_member(doc, object, key);
 }
 
 void rh_json_consume_all(RhJson *doc, const RhJsonNode *node)

@@ -71,7 +71,7 @@ static bool is_idle(Part *parts, guint count, int set, RhIdleFigures figures)
     return true;
 }
 
-static void tell(const RhArguments *a, const char *set)
+static void print_unused(const RhArguments *a, const char *set)
 {
     g_autofree char *word = word_of(a, set);
     g_autofree char *line = g_strdup_printf(
@@ -95,7 +95,7 @@ void rh_unused_settings_tell(const RhArguments *a, const RhUnusedAnswer *answers
     for (int i = 0; first && first->sets[i] && !is_late(a); i++)
         if (is_users(a, first->sets[i]) && !was_told(first, first->sets[i]) &&
             is_idle(parts, count, i, figures))
-            tell(a, first->sets[i]);
+            print_unused(a, first->sets[i]);
     for (guint i = 0; i < 2 * count; i++)
         g_clear_pointer(&parts[i / 2].with[i % 2], g_array_unref);
 }

@@ -20,7 +20,7 @@ static void watch_free(gpointer data)
 }
 
 /* Takes `text`; NULL is none. */
-static void add(GPtrArray *watches, const char *kind, char *text)
+static void add_warning(GPtrArray *watches, const char *kind, char *text)
 {
     if (!text)
         return;
@@ -127,7 +127,7 @@ static void add_extrapolated(GPtrArray *watches, const RhProblem *c, const RhLay
     RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
     rh_run_metrics_extrapolated(c, layout, beyond);
     for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
-        add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond[kind]));
+        add_warning(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond[kind]));
 }
 
 /* An MFU below what nine in ten measured steps on the device have, even were the step as much quicker as its
@@ -177,11 +177,11 @@ static char *waiting(const RhProblem *c, const RhRehearsal *r)
 GPtrArray *rh_report_run_warnings(const RhQuestion *q, const RhRehearsal *r)
 {
     GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
-    add(watches, "framework", refused(q->c, &r->layout));
-    add(watches, "positions", beyond_positions(q->c));
-    add(watches, "format", wrong_format(q->c));
+    add_warning(watches, "framework", refused(q->c, &r->layout));
+    add_warning(watches, "positions", beyond_positions(q->c));
+    add_warning(watches, "format", wrong_format(q->c));
     add_extrapolated(watches, q->c, &r->layout);
-    add(watches, "mfu", low_mfu(r));
+    add_warning(watches, "mfu", low_mfu(r));
     return watches;
 }
 
@@ -192,12 +192,12 @@ GPtrArray *rh_report_plan_warnings(const RhQuestion *q, const RhPlan *plan,
     if (plan->entries->len == 0)
         return watches;
     const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
-    add(watches, "memory", unsafe(plan, options));
-    add(watches, "positions", beyond_positions(q->c));
-    add(watches, "format", wrong_format(q->c));
+    add_warning(watches, "memory", unsafe(plan, options));
+    add_warning(watches, "positions", beyond_positions(q->c));
+    add_warning(watches, "format", wrong_format(q->c));
     add_extrapolated(watches, q->c, &best->layout);
-    add(watches, "mfu", low_mfu(best));
-    add(watches, "waiting", waiting(q->c, best));
+    add_warning(watches, "mfu", low_mfu(best));
+    add_warning(watches, "waiting", waiting(q->c, best));
     return watches;
 }
 
@@ -205,13 +205,14 @@ GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapola
                                       const RhServiceMetrics *outcome, bool found, bool drawn)
 {
     GPtrArray *watches = g_ptr_array_new_with_free_func(watch_free);
-    add(watches, "format", wrong_format(c));
+    add_warning(watches, "format", wrong_format(c));
     for (int kind = 0; beyond && kind < RH_CALIBRATED_RANGE_LAST; kind++)
-        add(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond->kinds[kind]));
+        add_warning(watches, "extrapolated",
+                    extrapolated((RhShapesKind)kind, &beyond->kinds[kind]));
     if (beyond)
-        add(watches, "untabled", untabled(beyond));
+        add_warning(watches, "untabled", untabled(beyond));
     if (outcome)
-        add(watches, "unsteady", unsteady(outcome, found, drawn));
+        add_warning(watches, "unsteady", unsteady(outcome, found, drawn));
     return watches;
 }
 

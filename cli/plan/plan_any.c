@@ -82,7 +82,7 @@ static bool is_asked(const char *name)
 }
 
 /* Keeps the better in *best, and lists what each came to, the best first. */
-static void take(Answer *best, Answer *other, GArray *others, RhObjective objective)
+static void add_answer(Answer *best, Answer *other, GArray *others, RhObjective objective)
 {
     RhPlanOther o = other_of(other);
     guint at = 0;
@@ -130,7 +130,7 @@ static bool ask_all(const RhArguments *arguments, const RhPlanOptions *options, 
         RhPlanOptions o = *options;
         o.timeout_s = share_s(arguments, left--);
         if (stack && ask(arguments, &o, *name, &a, &why)) {
-            take(best, &a, others, options->objective);
+            add_answer(best, &a, others, options->objective);
             continue;
         }
         answer_clear(&a);

@@ -54,7 +54,7 @@ static bool owns(const char *text)
     return strstr(text, "<topology") != NULL;
 }
 
-static bool take(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_lstopo(RhMachine *m, const char *name, const char *text, GError **error)
 {
     static const GMarkupParser parser = {.start_element = start};
     Tree t = {.m = m};
@@ -76,5 +76,5 @@ static bool take(RhMachine *m, const char *name, const char *text, GError **erro
     return true;
 }
 
-const RhMachineReader rh_machine_hwloc = {"lstopo", owns, take,
+const RhMachineReader rh_machine_hwloc = {"lstopo", owns, read_lstopo,
                                           G_STRUCT_OFFSET(RhMachine, host_source)};

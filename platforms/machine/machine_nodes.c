@@ -20,7 +20,7 @@ static bool fail(const Nodes *n, const char *at, const char *what, GError **erro
                    (int)(at - n->start) + 1, what);
 }
 
-static bool add(Nodes *n, const char *at, const char *name, GError **error)
+static bool add_name(Nodes *n, const char *at, const char *name, GError **error)
 {
     if (g_hash_table_size(n->names) >= NODES_MAX)
         return fail(n, at, "more than 1,048,576 nodes", error);
@@ -63,7 +63,7 @@ static bool expand(Nodes *n, const char *head, const char *tail, const char *end
     const char *open = memchr(tail, '[', (size_t)(end - tail));
     if (!open) {
         g_autofree char *name = g_strdup_printf("%s%.*s", head, (int)(end - tail), tail);
-        return add(n, tail, name, error);
+        return add_name(n, tail, name, error);
     }
     const char *close = memchr(open, ']', (size_t)(end - open));
     if (!close || depth == 4)
@@ -124,7 +124,7 @@ static bool owns(const char *text)
     return true;
 }
 
-static bool take(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_nodes(RhMachine *m, const char *name, const char *text, GError **error)
 {
     Nodes n = {.file = name};
     n.names = g_hash_table_new_full(g_str_hash, g_str_equal, g_free, NULL);
@@ -140,5 +140,5 @@ static bool take(RhMachine *m, const char *name, const char *text, GError **erro
            (m->nodes > 0 || rh_fail(error, RH_ERROR_INPUT, "%s: no node stands in it", name));
 }
 
-const RhMachineReader rh_machine_nodes = {"nodes", owns, take,
+const RhMachineReader rh_machine_nodes = {"nodes", owns, read_nodes,
                                           G_STRUCT_OFFSET(RhMachine, nodes_source)};

@@ -160,7 +160,7 @@ static void settle(const Matrix *t, RhMachine *m)
     take_joined(t, m);
 }
 
-static bool take(RhMachine *m, const char *name, const char *text, GError **error)
+static bool read_topology(RhMachine *m, const char *name, const char *text, GError **error)
 {
     g_autofree Matrix *t = g_new0(Matrix, 1);
     t->name = name;
@@ -183,5 +183,5 @@ static bool take(RhMachine *m, const char *name, const char *text, GError **erro
     return true;
 }
 
-const RhMachineReader rh_machine_topology = {"nvidia-smi topo -m", owns, take,
+const RhMachineReader rh_machine_topology = {"nvidia-smi topo -m", owns, read_topology,
                                              G_STRUCT_OFFSET(RhMachine, links_source)};

@@ -246,8 +246,8 @@ static void spread_peers(Refine *f)
     }
 }
 
-/* Things that stand side by side are mostly alike. */
-static void see(Refine *f, uint64_t colour)
+/* Adds a colour to those seen; consecutive objects mostly have the same one. */
+static void count_colour(Refine *f, uint64_t colour)
 {
     uint64_t *last = &f->seen_last[colour % SEEN_LAST];
     if (colour != *last)
@@ -264,7 +264,7 @@ static uint32_t count_ranks(Refine *f, int64_t *tasks)
     *tasks = 0;
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t role = f->traffic->role_of_rank[r];
-        see(f, f->rank[place_of(f->traffic, r)]);
+        count_colour(f, f->rank[place_of(f->traffic, r)]);
         if (f->seen->used > ranks && role >= 0)
             *tasks += rh_program_role(f->traffic->program, role)->tasks_count;
         ranks = f->seen->used;
@@ -276,7 +276,7 @@ static uint32_t count_ranks(Refine *f, int64_t *tasks)
 static uint32_t count_instances(Refine *f)
 {
     for (uint32_t i = 0; i < f->traffic->instances->len; i++)
-        see(f, f->instance[i]);
+        count_colour(f, f->instance[i]);
     return f->seen->used;
 }
 
@@ -285,7 +285,7 @@ static uint32_t count_links(Refine *f, const uint64_t *colours)
     rh_map64_clear(f->seen);
     memset(f->seen_last, 0, sizeof f->seen_last);
     for (int32_t i = 0; i < f->links_count; i++)
-        see(f, colours[i]);
+        count_colour(f, colours[i]);
     return f->seen->used;
 }
 

@@ -98,7 +98,7 @@ static bool is(const Word *w, const char *text)
     return (size_t)w->length == strlen(text) && strncmp(w->start, text, strlen(text)) == 0;
 }
 
-static bool take(Goal *g, const char *text)
+static bool accept_word(Goal *g, const char *text)
 {
     if (!is(&g->word, text))
         return false;
@@ -108,7 +108,7 @@ static bool take(Goal *g, const char *text)
 
 static bool expect(Goal *g, const char *text, GError **error)
 {
-    if (take(g, text))
+    if (accept_word(g, text))
         return true;
     g_autofree char *what = g_strdup_printf("\"%s\" must stand here", text);
     return fail_at(g, &g->word, what, error);
@@ -140,7 +140,7 @@ static bool read_calc(Goal *g, RhImportedOp *o, GError **error)
 {
     int64_t ns = 0, cpu = 0;
     if (!read_number(g, "", 0, NS_MAX, &ns, error) ||
-        (take(g, "cpu") && !read_number(g, "", 0, RH_STREAMS_MAX / 2, &cpu, error)))
+        (accept_word(g, "cpu") && !read_number(g, "", 0, RH_STREAMS_MAX / 2, &cpu, error)))
         return false;
     o->seconds = (double)ns * 1e-9;
     o->processor = (int32_t)cpu;
@@ -157,8 +157,8 @@ static bool read_message(Goal *g, bool sends, RhImportedOp *o, GError **error)
         !read_number(g, "", 0, RANKS_MAX - 1, &peer, error))
         return false;
     for (;;) {
-        bool tag = take(g, "tag");
-        if (!tag && !take(g, "cpu") && !take(g, "nic"))
+        bool tag = accept_word(g, "tag");
+        if (!tag && !accept_word(g, "cpu") && !accept_word(g, "nic"))
             break;
         if (!read_number(g, "", 0, NS_MAX, tag ? &o->tag : &unused, error))
             return false;
@@ -174,8 +174,8 @@ static bool add_op(Goal *g, const Word *label, GError **error)
 {
     RhImportedOp o = {
         .rank = g->rank, .mate = -1, .place = {.line = g->word.line, .column = g->word.column}};
-    bool calc = take(g, "calc"), sends = !calc && take(g, "send");
-    if (!calc && !sends && !take(g, "recv"))
+    bool calc = accept_word(g, "calc"), sends = !calc && accept_word(g, "send");
+    if (!calc && !sends && !accept_word(g, "recv"))
         return fail_at(g, &g->word, "calc, send, recv or } must stand here", error);
     if (calc ? !read_calc(g, &o, error) : !read_message(g, sends, &o, error))
         return false;

@@ -84,7 +84,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
 
 /* --- here --- */
 
-static void tell(void *user)
+static void report_progress(void *user)
 {
     const Batch *b = user;
     if (b->options->progress)
@@ -107,7 +107,7 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
                                         : error           ? error->message
                                                           : "its answer broke off");
     b->done++;
-    tell(b);
+    report_progress(b);
 }
 
 /* The most tasks first, so that no long one is left alone at the end; where time may be up before it,
@@ -134,7 +134,7 @@ static void rehearse_all(Batch *b)
                              .timeout_s = left_s(b),
                              .perform = perform,
                              .answer = answer,
-                             .waiting = tell,
+                             .waiting = report_progress,
                              .user = b};
     g_array_sort_with_data(b->items, sooner, b);
     for (guint i = 0; i < b->items->len; i++)

@@ -290,7 +290,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     return bytes;
 }
 
-static void tell(void *user)
+static void report_progress(void *user)
 {
     const Batch *b = user;
     if (b->options->progress)
@@ -330,7 +330,7 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
                                                 : "its answer broke off");
         b->done++;
     }
-    tell(b);
+    report_progress(b);
 }
 
 static void predict_all(Batch *b)
@@ -342,7 +342,7 @@ static void predict_all(Batch *b)
                          .timeout_s = timed ? fmax(rh_deadline_left_s(b->deadline), 1e-3) : 0,
                          .perform = perform,
                          .answer = answer,
-                         .waiting = tell,
+                         .waiting = report_progress,
                          .user = b});
 }
 

@@ -26,7 +26,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     return run ? rh_run_pack(run) : NULL;
 }
 
-static void tell(void *user)
+static void report_progress(void *user)
 {
     Many *many = user;
     if (many->progress)
@@ -41,7 +41,7 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
     if (bytes && !many->out[item])
         rh_fail(&many->errors[item], RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
     many->done++;
-    tell(many);
+    report_progress(many);
 }
 
 void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
@@ -62,7 +62,7 @@ void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
                              .timeout_s = options->timeout_s,
                              .perform = perform,
                              .answer = answer,
-                             .waiting = tell,
+                             .waiting = report_progress,
                              .user = &many};
     rh_process_pool_run(&workers);
 }
@@ -209,7 +209,7 @@ void rh_isolated_run_run_each(RhApart *a, int32_t count, int32_t jobs, const voi
                              .jobs = CLAMP(jobs, 1, MAX(count, 1)),
                              .timeout_s = options->timeout_s,
                              .answer = answer,
-                             .waiting = tell,
+                             .waiting = report_progress,
                              .user = &many};
     g_autoptr(GByteArray) all = g_byte_array_new(), news = news_of(a);
     for (int32_t i = 0; i < count; i++)
