@@ -1,20 +1,20 @@
 #pragma once
-/* What can be chosen about a layout: one table, from which come its text form, JSON, CSV, titles,
- * columns of the table of plans, --fix, --limit, --what-if, help, completions and the space of the
- * search. The rows are in knob_rows.h. */
+/* Knobs of a layout: one table, from which its text form, JSON, CSV, titles, columns of the table
+ * of plans, --fix, --limit, --what-if, help, completions and the space of the search are derived.
+ * The rows are in knob_rows.h. */
 #include "strategies/layout.h"
 #include "strategies/problem.h"
 
 typedef enum { RH_COLUMN_NONE, RH_COLUMN_ALWAYS, RH_COLUMN_VARIES } RhKnobColumn;
 
-/* What layouts of a search may have in common: it is computed once for all that do
+/* Tables that layouts of a search may share, so that each is computed once
  * (search/bounds/bound_cache.h). */
 typedef enum {
-    RH_COMMON_ITEMS = 1 << 0,   /* an item's tasks, bytes and parameters, but for a tied head's */
-    RH_COMMON_SPLIT = 1 << 1,   /* which items each chunk of the model holds */
-    RH_COMMON_SHAPE = 1 << 2,   /* a stage's slots in their order, for so many micro-batches */
-    RH_COMMON_NET = 1 << 3,     /* who takes part in what, and where they lie */
-    RH_COMMON_SCRIPTS = 1 << 4, /* what is communicated around items, for one micro-batch or more */
+    RH_COMMON_ITEMS = 1 << 0,   /* a layer's tasks, bytes and parameters, except a tied head's */
+    RH_COMMON_SPLIT = 1 << 1,   /* layers of each model chunk */
+    RH_COMMON_SHAPE = 1 << 2,   /* order of a stage's slots, for a number of micro-batches */
+    RH_COMMON_NET = 1 << 3,     /* groups and their placement */
+    RH_COMMON_SCRIPTS = 1 << 4, /* communication around layers, for one micro-batch or more */
 } RhCommon;
 
 /* Places in the table. */
@@ -25,11 +25,13 @@ enum {
     RH_KNOB_AT_LAST
 };
 #define RH_KNOB_BIT(field) (UINT64_C(1) << RH_KNOB_AT_##field)
-/* The row of a field of RhLayout: whoever means one knob names the field, as its key stands in the row alone. */
+/* The row of a field of RhLayout: whoever means one knob names the field, as its key stands in
+ * the row alone. */
 #define RH_KNOB_OF(field) (&rh_knobs[RH_KNOB_AT_##field])
 
-/* Where RhKnob.part parts the whole space: knobs before CHUNKS make a cut, of which a layer's seconds are known but for
- * what is recomputed; then chunks, what replicas share out, what is recomputed and how ranks are numbered. */
+/* Where RhKnob.part parts the whole space: knobs before CHUNKS make a cut, of which a layer's
+ * seconds are known but for what is recomputed; then chunks, what replicas share out, what is
+ * recomputed and how ranks are numbered. */
 #define RH_PART_CHUNKS    60
 #define RH_PART_SHARES    70
 #define RH_PART_RECOMPUTE 80
@@ -57,7 +59,8 @@ typedef struct RhKnob {
      * change everything, so that forgetting costs time and is never wrong. */
     uint32_t keeps;
 
-    /* What a title says of it, caller frees; NULL (the function or what it returns): nothing. */
+    /* Returns its words in a title, which the caller frees; NULL (the function or the result):
+     * none. */
     char *(*title)(const struct RhKnob *knob, const RhLayout *layout);
     /* In the table of plans: always, or where plans differ in it. */
     RhKnobColumn column;
@@ -100,7 +103,7 @@ typedef struct RhKnob {
 
 /* In the order of the text form; the last has no key. */
 extern const RhKnob rh_knobs[];
-/* What a search chooses last: what is recomputed, of how many layers, how ranks are numbered. */
+/* Return the knobs that a search chooses last: recomputation, its number of layers, rank order. */
 static inline const RhKnob *rh_knob_recompute(void)
 {
     return RH_KNOB_OF(recompute);

@@ -87,8 +87,8 @@ typedef struct {
                            cast from them; else weights beside them */
     bool reduces_once; /* with pipeline stages ZeRO-2 and 3 sum gradients whole over a step's
                           micro-batches and reduce them once, as ZeRO-1 does */
-    /* What it recomputes besides nothing, attention's core and whole layers, for the search to try:
-     * sums of modules, 0 behind the last. */
+    /* Further recomputation choices for the search, besides none, attention's core and whole
+     * layers: sums of modules, terminated by 0. */
     RhRecompute recomputes[RH_STACK_RECOMPUTES];
     bool second_shards;    /* ZeRO-3's weights may be shared out over few replicas, too */
     RhFact attention_frac; /* rate of its fused attention over the device's, which is of the newest

@@ -1,6 +1,6 @@
 #pragma once
-/* Stacks as data: strategies/stacks/NAME.json says from which stack one derives and what differs, each
- * with its source.
+/* Stacks as data: strategies/stacks/NAME.json says from which stack one derives and what differs,
+ * each with its source.
  *
  *     {"name": "aleph-flash1", "derives": "aleph-eager", "about": "...",
  *      "attention": {"value": 0.55, "tag": "datasheet", "source": "...", "date": "2023-07"},
@@ -8,7 +8,8 @@
 #include "base/units.h"
 #include "strategies/stack.h"
 
-/* Of the folder, kept for ever. RH_ERROR_USAGE: there is none of that name; else as rh_stack_file_load(). */
+/* Returns a stack of the folder, which is never freed. RH_ERROR_USAGE: there is none of that name;
+ * else as rh_stack_file_load(). */
 const RhStack *rh_stack_file(const char *name, GError **error);
 /* Its file with all that is wrong with it. RH_ERROR_INPUT, RH_ERROR_IO; caller g_frees. */
 RhStack *rh_stack_file_load(const char *name, GError **error);

@@ -4,11 +4,11 @@
 #include "strategies/launch/launch.h"
 #include "workloads/features.h"
 
-/* What CUDA does by itself (CUDA C++ programming guide, environment variables), said over what an image or a script may
- * have set. */
+/* CUDA's default (CUDA C++ programming guide, environment variables), set explicitly to override an
+ * image or a script. */
 #define RH_LAUNCH_CUDA_QUEUES "CUDA_DEVICE_MAX_CONNECTIONS=8"
 
-/* What is said so far. */
+/* Text of a launch under construction. */
 typedef struct {
     const RhProblem *c;
     const RhLayout *layout;
@@ -48,9 +48,9 @@ typedef struct {
     int32_t words_count;
     RhLaunchStart starts[RH_LAUNCH_STARTS_MAX]; /* by rising zero_most; ended by one without how */
     uint32_t features; /* RhFeature: of models, that are said too; all others are refused */
-    /* What the framework refuses of a layout as a whole, and then all that no knob says: the model,
-     * the job, the environment. */
+    /* Refuses layouts as a whole. */
     bool (*check)(const RhProblem *c, const RhLayout *layout, GError **error);
+    /* Writes everything that no knob determines: the model, the job, the environment. */
     bool (*say_rest)(RhLaunchText *t, GError **error);
 } RhFramework;
 
@@ -62,8 +62,8 @@ bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, cons
                           GError **error);
 /* Further words, with a space between. */
 void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* A file that the program reads: a here-document of the script. `text` ends in a line feed and has no
- * line "END". */
+/* A file that the program reads: a here-document of the script. `text` ends in a line feed and
+ * has no line "END". */
 void rh_launch_file(RhLaunchText *t, const char *name, const char *text);
 void rh_launch_note(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* --- numerics: what a model's file says that changes no cost (workloads/numerics.h) --- */
@@ -73,7 +73,7 @@ typedef struct {
     char text[G_ASCII_DTOSTR_BUF_SIZE];
 } RhLaunchNumber;
 const char *rh_launch_number(RhLaunchNumber *room, double value);
-/* Of feed-forward layers. Without a word of the file gated ones have SiLU, and others GELU. */
+/* Activation of feed-forward layers; by default SiLU for gated ones and GELU for others. */
 typedef enum {
     RH_ACTIVATION_SILU,
     RH_ACTIVATION_GELU,
@@ -82,14 +82,17 @@ typedef enum {
     RH_ACTIVATION_OTHER
 } RhActivationKind;
 RhActivationKind rh_launch_activation(const RhModel *model);
-/* RH_ERROR_USAGE: gated layers have another activation than SiLU, other layers one that is not among `plain` (bits of
- * RhActivationKind), or positions turn a part of each head where `parts` is false. */
+/* RH_ERROR_USAGE: gated layers have another activation than SiLU, other layers one that is not
+ * among `plain` (bits of RhActivationKind), or positions turn a part of each head where `parts`
+ * is false. */
 bool rh_launch_check_numerics(const RhFramework *framework, const RhProblem *c, uint32_t plain,
                               bool parts, GError **error);
-/* Notes what the file leaves unsaid, and a scaling of positions that the framework's words, `said` being false, cannot say. */
+/* Notes what the file leaves unsaid, and a scaling of positions that the framework's words,
+ * `said` being false, cannot say. */
 void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool said);
 
-/* Writes the program that measures all-reduces first, with what they should reach: `extras->preflight`. */
+/* Writes the program that measures all-reduces first, with what they should reach:
+ * `extras->preflight`. */
 bool rh_launch_preflight(const RhProblem *c, RhLaunchText *t, GError **error);
 #define RH_LAUNCH_PREFLIGHT_FILE "rehearsed_preflight.py"
 

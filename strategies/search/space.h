@@ -47,7 +47,7 @@ void rh_space_walk_chunks(RhSpace *space, const RhLayout *cut, RhSpaceVisit visi
 void rh_space_walk_shares(RhSpace *space, const RhLayout *chunks, RhSpaceVisit visit, void *user);
 /* Is the layout, all knobs set, in the space? */
 bool rh_space_admits(const RhSpace *space, const RhLayout *layout);
-/* What may be recomputed, the least first. */
+/* A choice of recomputation; lists are in ascending order of recomputed work. */
 typedef struct {
     RhRecompute recompute;
     int32_t layers_count; /* RhLayout.again_layers_count: 0 (all layers), or RH_AGAIN_LEAST */

@@ -1,6 +1,6 @@
 #pragma once
-/* What no search goes through unasked, and what each would give the first row of a plan, all else as it is. Knobs of a
- * layout, of whose values their rows say so, and numbers that the job is trained in. */
+/* Unsearched changes: values of knobs that a search tries only on request, and number formats of
+ * the job, with the gain that each alone would bring to the first row of a plan. */
 #include "strategies/search/plan.h"
 #include "strategies/search/rehearsals/rehearsal_queue.h"
 
@@ -15,13 +15,15 @@ typedef struct {
     double gain_frac; /* of the first row's step; below 0: it takes longer */
 } RhUnsearched;
 
-/* RhUnsearched, knobs of layouts first; what the plan was asked for by a constraint is left out. `told`: each is rehearsed
- * where it is legal and fits as surely as a row. None for a plan without rows. The caller unrefs. */
+/* RhUnsearched, knobs of layouts first; what the plan was asked for by a constraint is left out.
+ * `told`: each is rehearsed where it is legal and fits as surely as a row. None for a plan
+ * without rows. The caller unrefs. */
 GArray *rh_unsearched_new(const RhProblem *c, const RhPlanOptions *options, const RhPlan *plan,
                           bool told);
 
-/* Trials of a row that is about to be the first. They run in the queue while the caller goes on, and end with what
- * rh_unsearched_new returns; the case and the options are borrowed. They are begun anew where the plan has another first row in the end. */
+/* Trials of a row that is about to be the first. They run in the queue while the caller goes on,
+ * and end with what rh_unsearched_new returns; the case and the options are borrowed. They are
+ * begun anew where the plan has another first row in the end. */
 typedef struct RhUnsearchedTrials RhUnsearchedTrials;
 RhUnsearchedTrials *rh_unsearched_begin(const RhProblem *c, const RhPlanOptions *options,
                                         const RhRehearsal *best, bool unsafe,

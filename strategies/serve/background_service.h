@@ -1,11 +1,12 @@
 #pragma once
-/* A service beside jobs on one fabric (sim/engine/multi_job.h): its keys and values, and what servers on
- * several nodes exchange, cross links that carry their gradients, too.
+/* A service beside jobs on one fabric (sim/engine/multi_job.h): its keys and values, and what
+ * servers on several nodes exchange, cross links that carry their gradients, too.
  *
- * Every GPU of the first pool has a way to one GPU of each replica of the second, and ranks of a server have theirs to
- * one another (replica_traffic.h); all ways are a program of sends, admitted beside the jobs' programs and never submitted, so that
- * the fold tells apart what the service's traffic tells apart. When a prompt is read, its keys and values leave as
- * parcels, and so do the flows of an iteration's parts. */
+ * Every GPU of the first pool has a way to one GPU of each replica of the second, and ranks of a
+ * server have theirs to one another (replica_traffic.h); all ways are a program of sends,
+ * admitted beside the jobs' programs and never submitted, so that the fold tells apart what the
+ * service's traffic tells apart. When a prompt is read, its keys and values leave as parcels,
+ * and so do the flows of an iteration's parts. */
 #include "sim/engine/multi_job.h"
 #include "strategies/serve/service/service.h"
 
@@ -26,5 +27,5 @@ typedef struct {
 bool rh_background_service_check(const RhBackgroundService *guest, GError **error);
 /* For rh_multi_job_rehearse; borrows the guest. */
 RhMultiJobService rh_background_service(const RhBackgroundService *guest);
-/* What its answer says; caller frees. NULL: it broke off. */
+/* Returns the result in its answer, which the caller frees; NULL: the service stopped early. */
 RhServiceResult *rh_background_service_answer(const GByteArray *answer);

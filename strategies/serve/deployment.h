@@ -15,11 +15,12 @@ typedef enum { RH_CACHE_AUTO, RH_CACHE_BF16, RH_CACHE_FP8, RH_CACHE_LAST } RhCac
 /* Whether the cache remembers prompts. */
 typedef enum { RH_PREFIX_AUTO, RH_PREFIX_OFF, RH_PREFIX_ON, RH_PREFIX_LAST } RhPrefixCaching;
 
-/* Where weights lie; elsewhere than on the GPU they are streamed, layer by layer, in every iteration. */
+/* Where weights lie; elsewhere than on the GPU they are streamed, layer by layer, in every
+ * iteration. */
 typedef enum { RH_WEIGHTS_GPU, RH_WEIGHTS_HOST, RH_WEIGHTS_NVME, RH_WEIGHTS_LAST } RhWeightsIn;
 
-/* Which of the sequences that wait, of one priority, goes first: the one that came first, or the one of
- * whose prompt the cache has most. */
+/* Which of the sequences that wait, of one priority, goes first: the one that came first, or the
+ * one of whose prompt the cache has most. */
 typedef enum { RH_WAITING_FCFS, RH_WAITING_LPM, RH_WAITING_LAST } RhWaitingOrder;
 
 /* Like replicas of one server, each with its share of the model on tp x pp GPUs. */
@@ -60,7 +61,7 @@ RhDeployment rh_deployment_default(void);
 bool rh_deployment_parse(const char *text, RhDeployment *deployment, GError **error);
 /* The text form, defaults left out; caller frees. */
 char *rh_deployment_format(const RhDeployment *deployment);
-/* Of all pools. */
+/* Returns the number of GPUs of all pools. */
 int32_t rh_deployment_gpus(const RhDeployment *deployment);
 /* Replicas are numbered through all pools, and stand on the GPUs in that order: the first one's. */
 int32_t rh_deployment_first_gpu(const RhDeployment *deployment, int32_t replica);

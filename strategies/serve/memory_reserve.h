@@ -1,6 +1,7 @@
 #pragma once
-/* What a server leaves of a device's memory where nobody says, as SGLang does: so much for tokens of an iteration, for
- * sequences that its graphs hold and for ranks; how many of these, the size of the memory decides. */
+/* Memory reserve: memory of a device that a server leaves free by default, as SGLang does, for
+ * tokens of an iteration, sequences of its graphs, and ranks; their default numbers depend on the
+ * size of the memory. */
 #include "base/json.h"
 #include "strategies/serve/deployment.h"
 

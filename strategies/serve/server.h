@@ -83,7 +83,8 @@ typedef struct {
     bool ahead;
     /* a sequence comes in where the cache has room for all its prompt, not for its first chunk alone */
     bool whole_prompts;
-    /* ... and for its answer, beside this share of what those that run have yet to make; none: for no answers */
+    /* whole_prompts also requires space for its answer, beside this fraction of the remaining
+     * answers of running sequences; none: no answers are counted. */
     RhFact answer_frac;
     /* to launch the kernels of a layer, in iterations that read prompts: no graph holds these */
     RhFact launch_s;

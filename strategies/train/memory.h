@@ -1,7 +1,7 @@
 #pragma once
 /* Memory in closed form: computes the peak of a stage from the numbers of layers and of
- * micro-batches in flight, without a program. The builder allocates layer by layer (build.c); a property test
- * compares the two peaks.
+ * micro-batches in flight, without a program. The builder allocates layer by layer (build.c); a
+ * property test compares the two peaks.
  *
  * Tables are made in steps that layouts share: chunks of a (shard, split), their peaks under a
  * pipeline profile, then a few sums per stage. */
@@ -35,7 +35,7 @@ typedef struct {
     RhParamCounts largest_weights; /* maximum over layers, trained or frozen */
     double largest_away_bytes;     /* maximum of RhStageLayer.away_bytes */
     RhInFlight kept;               /* by a micro-batch between its forward and its backward */
-    /* Of the running micro-batch, at the peak of the slot. */
+    /* Bytes of the running micro-batch at the peak of the slot. */
     RhInFlight fullest[RH_SLOT_PASSES];
     RhBoundaryMessage message; /* after the chunk */
     RhChunkLayers items;

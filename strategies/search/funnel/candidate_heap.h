@@ -1,11 +1,12 @@
 #pragma once
-/* Layouts by their lower bounds: a binary heap, least key first, then in the order of the space.
- * Private to this folder. */
+/* Candidate heap: layouts ordered by their lower bounds, least first, then in the order of the
+ * space. Private to this folder. */
 #include <glib.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the key of a candidate is so far: each is a bound of the next. Of those before WORK, knobs are still open. */
+/* Kinds of a candidate's key, each a lower bound of the next. Before WORK, some knobs are still
+ * open. */
 typedef enum {
     RH_KEY_KERNELS, /* the kernels of all layers under a cut (space.h) */
     RH_KEY_CUT,     /* all work of theirs */

@@ -1,8 +1,10 @@
 #pragma once
-/* Many small questions of a search, answered by a few processes that are forked for them. Private to this folder. */
+/* Work shared by processes: many small questions of a search, answered by a few forked processes.
+ * Private to this folder. */
 #include "strategies/search/funnel/funnel.h"
 
-/* Answers do not depend on how many processes there are: of each part they are taken in the order of the questions. */
+/* Answers do not depend on how many processes there are: of each part they are taken in the
+ * order of the questions. */
 typedef struct {
     int32_t count;         /* of questions */
     int32_t process_least; /* fewer are not worth a process */
@@ -16,6 +18,6 @@ typedef struct {
     void (*take)(int32_t begin, int32_t end, const GByteArray *answers, void *user);
     void *user;
 } RhSharedWork;
-/* What a process could not say is found out here. Ends early where the search's time does: the questions left are not
- * answered. */
+/* Answers all questions; those that a process failed to answer are answered by the caller. Stops at
+ * the search's deadline and leaves the other questions unanswered. */
 void rh_funnel_share_work(RhFunnel *f, const RhSharedWork *work);

@@ -1,6 +1,6 @@
 #pragma once
-/* What of a service's kernels lies beyond what its tables were measured for: its error bar is that of services whose
- * kernels mostly do not. */
+/* Extrapolation of a service: the share of its kernels outside of the measured tables. Its error
+ * bar is that of services whose kernels mostly lie inside. */
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/serve/results/service_metrics.h"
 #include "strategies/serve/service/service.h"
@@ -11,8 +11,9 @@ typedef struct {
     const char *device;                             /* interned */
 } RhServeExtrapolation;
 
-/* Of its mean request: its prompt, chunk by chunk, and its answer among the mean number of others. Nothing of a service
- * that answered nobody, or makes no tokens. */
+/* Returns the extrapolation for the mean request: its prompt, chunk by chunk, and its answer beside
+ * the mean number of other sequences. Empty for a service that completed no request or makes no
+ * tokens. */
 RhServeExtrapolation rh_serve_extrapolation(const RhServing *serving,
                                             const RhDeployment *deployment,
                                             const RhServiceMetrics *outcome);

@@ -10,8 +10,8 @@ typedef struct {
     const RhRequests *requests;
     const RhServePlanOptions *options;
     RhServeMeans means;
-    GPtrArray *draws; /* RhRequests: other draws of the same distribution; none: a recorded trace */
-    guint hardest;    /* index of the draw that failed last for this kind */
+    GPtrArray *draws;   /* RhRequests: further draws like these; none: a recorded trace */
+    guint hardest;      /* index of the draw that failed last for this kind */
     double least_per_s; /* lower rates are not searched */
     double gpus_most;   /* more GPUs are not searched at the given rate */
 } RhServeAsked;
