@@ -24,7 +24,7 @@ double rh_optimizer_state_bytes(const RhProblem *c);
 typedef struct RhKernelSequence {
     GArray *kernels; /* RhKernel; NULL: not added yet */
     double seconds;  /* on the problem's device, gaps included */
-    /* The same kernels, divided at exchanges between ranks; NULL: no exchange inside. */
+    /* Parts of the sequence between exchanges of ranks; NULL: no exchange inside. */
     struct RhKernelSequence *parts;
     int32_t parts_count;
     RhExchange exchange; /* of a part: exchange that precedes it */

@@ -109,8 +109,8 @@ typedef struct {
     double cost_usd_per_token, cost_usd_per_token_in, cost_usd_per_token_both;
     double energy_j_per_request, cost_usd_per_request; /* NaN: as above */
     double offered_per_s; /* requests that came, sent by clients that wait for nobody; 0: they do */
-    /* Of a run without a steady stretch, to which nobody but clients is to blame: about so many requests would have one;
-     * 0: it has one, or no number of them would */
+    /* Approximate number of requests for which the run would have a steady window; 0: it has one,
+     * or no number would suffice. */
     int64_t requests_enough;
     double answer_s;       /* 99 % of the answers take no longer */
     double sequences_mean; /* of completed requests, that a server had at once */

@@ -8,8 +8,9 @@
 
 #define RH_SERVICE_TASKS_MAX 1000000
 
-/* Of a result with works, each one iteration (RhClient.timeline, each_iteration). Caller frees. RH_ERROR_USAGE:
- * servers of several stages, whose batches overlap; models that are asked once; exchanges by a server's own kernels; more than
+/* Returns the program of a result whose works are single iterations (RhClient.timeline,
+ * each_iteration); the caller frees it. RH_ERROR_USAGE: servers of several stages, whose batches
+ * overlap; models that make no tokens; exchanges by a server's own kernels; more than
  * RH_SERVICE_TASKS_MAX tasks. */
 RhProgram *rh_service_program(RhService *service, const RhServing *serving,
                               const RhDeployment *deployment, const RhServiceResult *result,
