@@ -1,10 +1,10 @@
 #pragma once
-/* The end of --timeout where work does not look at the clock.
+/* Hard limit of --timeout for work that does not check the clock.
  *
- * Searches and rehearsals stop by themselves and tell what they know by then. What is deaf to it, as
- * building a program of a million ranks, ends here: a while later, with nothing but an error. */
+ * Searches and rehearsals stop at the timeout and report what they have. Work that cannot, such as
+ * building a program of a million ranks, is ended somewhat later with an error. */
 
-/* From now on; 0: never. */
+/* Starts the limit; 0: none. */
 void rh_hard_timeout_begin(double timeout_s);
-/* No more: what was asked is answered. */
+/* Ends the limit, when the answer is complete. */
 void rh_hard_timeout_end(void);

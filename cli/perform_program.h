@@ -1,9 +1,9 @@
 #pragma once
-/* rehearse-perform, the program of its own that stands beside this one. */
+/* Finds rehearse-perform, a separate program beside this one. */
 #include <glib.h>
 #include <stdbool.h>
 
-/* Its path, whether or not it is there; caller frees. Any sibling of this program by `name`. */
+/* Returns the path of a sibling program by `name`, which need not exist; caller frees. */
 char *rh_program_beside(const char *name);
-/* False with RH_ERROR_NO_ANSWER when it is not there: not built yet, or configured without MPI. */
+/* Checks that it exists. RH_ERROR_NO_ANSWER: not built yet, or configured without MPI. */
 bool rh_perform_there(const char *path, GError **error);

@@ -1,8 +1,8 @@
 #pragma once
-/* `simulate --program`: a program from a file, rehearsed. */
+/* `simulate --program`: rehearses a program from a file. */
 #include <glib.h>
 
 #include "cli/parse/arguments.h"
 
-/* The exit status; error when it fails. */
+/* Returns the exit status; sets error when it fails. */
 int rh_program_run(const RhArguments *arguments, GError **error);

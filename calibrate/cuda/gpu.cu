@@ -8,7 +8,7 @@
 #include "calibrate/cuda/kernel_math.h"
 #include "calibrate/cuda/pack.h"
 
-/* What CUDA 12 and 13 compile for at the least. */
+/* Lowest compute capability that CUDA 12 and 13 compile for. */
 #define SM_MIN      (CUDART_VERSION >= 13000 ? 75 : 70)
 #define ARENA_SHARE 0.7
 #define ALIGNMENT   512

@@ -1,5 +1,5 @@
-/* What a launch costs: alone from call to end, back to back, and as a node of a graph. The host's
- * clock tells: a launch begins there. */
+/* Measures the cost of a launch: alone from call to end, back to back, and as a node of a graph, by
+ * the host's clock, because a launch begins on the host. */
 #include <stdlib.h>
 
 #include "calibrate/cuda/kernel_case.h"

@@ -6,7 +6,7 @@
 #define REPETITIONS_MAX 101
 #define GROUP_S         200e-6 /* event stamps resolve about half a microsecond */
 #define GROUP_MAX       32
-/* What the host may need to enqueue one run, so that the stream never waits for it: assumed. */
+/* Assumed upper bound of the host time to enqueue one run, so that the stream never waits for it. */
 #define ENQUEUE_NS 12000
 #define FIRST_NS   20000
 

@@ -1,4 +1,4 @@
-/* What nccl-tests print (github.com/NVIDIA/nccl-tests, rccl-tests alike): who runs where, then a
+/* Output of nccl-tests (github.com/NVIDIA/nccl-tests, rccl-tests alike): who runs where, then a
  * table of sizes, with the times of a buffer apart and in place.
  *
  *     #  Rank  0 Group  0 Pid  43 on worker-0 device  0 [0x0f] NVIDIA A100-SXM4-40GB

@@ -1,4 +1,4 @@
-/* What nvbandwidth prints (github.com/NVIDIA/nvbandwidth): rates of copies by the copy engines, one
+/* Output of nvbandwidth (github.com/NVIDIA/nvbandwidth): rates of copies by the copy engines, one
  * way, a matrix for each test.
  *
  *     Device 0: NVIDIA H100 80GB HBM3

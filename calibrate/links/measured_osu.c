@@ -1,4 +1,4 @@
-/* What OSU micro-benchmarks print (mvapich.cse.ohio-state.edu/benchmarks), on GPUs or hosts:
+/* Output of OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks), on GPUs or hosts:
  *
  *     # ranks=2 nodes=2                           by whoever kept the log: OSU does not say it
  *     # OSU MPI-CUDA Latency Test v7.5

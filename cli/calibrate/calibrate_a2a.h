@@ -1,6 +1,6 @@
 #pragma once
-/* The part of `calibrate` that is about kernels that send tokens to experts and back. */
+/* The part of `calibrate` for all-to-all kernels of experts. */
 #include "cli/parse/arguments.h"
 
-/* Fits the tables (paths, const char*), reports, writes -o FILE.json. Exit status. */
+/* Fits the tables (paths, const char*), reports, writes -o FILE.json. Returns the exit status. */
 int rh_calibrate_exchanges(const RhArguments *a, const GPtrArray *paths, GError **error);

@@ -1,5 +1,5 @@
 #pragma once
-/* The half of `calibrate` that is about a GPU: raw samples of kernels to a profile. */
+/* The part of `calibrate` for a GPU: raw samples of kernels to a profile. */
 #include "cli/parse/arguments.h"
 
 /* Kind of a file for `--from`, by its first line. NONE with an error when it cannot be read. */
@@ -13,13 +13,13 @@ typedef enum {
     RH_CALIBRATE_PINGS,
 } RhCalibrateKind;
 RhCalibrateKind rh_calibrate_kind(const char *path, GError **error);
-/* rehearse-kernels: what REHEARSE_KERNELS names, else beside this program, else on the path; NULL
- * when it is nowhere. Caller frees. */
+/* Returns the path of rehearse-kernels: from REHEARSE_KERNELS, else beside this program, else on
+ * the path; NULL when there is none. Caller frees. */
 char *rh_kernels_program(void);
-/* Runs rehearse-kernels; *raw_path (owned) is the file it left. Exit status; `error`
- * says why it is not 0. */
+/* Runs rehearse-kernels; *raw_path (owned) is its output file. Returns the exit status, with
+ * `error` unless it is 0. */
 int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error);
-/* Fits the files (const char*), reports, writes the profile. Exit status. */
+/* Fits the files (const char*), reports, writes the profile. Returns the exit status. */
 int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **error);
-/* --tables alone. */
+/* Runs --tables without other inputs. Returns the exit status. */
 int rh_calibrate_tables(const RhArguments *a, GError **error);

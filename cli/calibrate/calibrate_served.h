@@ -1,6 +1,6 @@
 #pragma once
-/* The part of `calibrate` that is about a serving engine: published runs to its constants. */
+/* The part of `calibrate` for a serving engine: published runs to its constants. */
 #include "cli/parse/arguments.h"
 
-/* Fits the table at `path`, reports, writes -o FILE.json. Exit status. */
+/* Fits the table at `path`, reports, writes -o FILE.json. Returns the exit status. */
 int rh_calibrate_served(const RhArguments *a, const char *path, GError **error);

@@ -1,15 +1,15 @@
 #pragma once
-/* Which cells a question of capacity has. Where no sizes are said, a platform of several nodes is taken whole; of one node
- * it is as many as the date takes. */
+/* Determines the cells of a capacity question. Without sizes, a platform of several nodes is taken
+ * whole, and one of a single node with as many nodes as the date requires. */
 #include "cli/inputs/inputs.h"
 #include "report/capacity/capacity.h"
 
-/* A platform, format and batches: the cells of one series differ in size alone. */
+/* A platform, dtype and batches: cells of one series differ only in size. */
 typedef struct {
     const char *platform, *dtype;
     int64_t batch_least, batch_most;
     int32_t gpus_per_node;
-    bool open; /* of as many nodes as it takes */
+    bool open; /* with as many nodes as needed */
 } RhCapacitySeries;
 
 typedef struct {
@@ -19,15 +19,15 @@ typedef struct {
     GArray *sizes;     /* int64_t: GPUs, ascending; none: see above */
     GStrv dtypes;      /* NULL-ended */
     GArray *series;    /* RhCapacitySeries */
-    GPtrArray *inputs; /* RhInputs*, of each cell */
+    GPtrArray *inputs; /* RhInputs*, per cell */
     GArray *cells;     /* RhCapacityCell, ordered by series and size */
     GArray *left_out;  /* RhCapacityLeftOut */
 } RhCapacityQuery;
 
-/* Reads the words; clear it whatever is returned. RH_ERROR_USAGE. */
+/* Reads the options; clear *q in either case. RH_ERROR_USAGE. */
 bool rh_capacity_query_read(RhCapacityQuery *q, GError **error);
-/* The cells that are known from the words alone, loaded and not yet planned. */
+/* Loads the cells that follow from the options alone, without planning them. */
 bool rh_capacity_query_load(RhCapacityQuery *q, GError **error);
-/* Loads the next cells of open series, by what those at hand came to; *count of them. */
+/* Loads the next cells of open series by the results so far; their number in *count. */
 bool rh_capacity_query_next(RhCapacityQuery *q, guint *count, GError **error);
 void rh_capacity_query_clear(RhCapacityQuery *q);

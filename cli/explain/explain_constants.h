@@ -1,26 +1,27 @@
 #pragma once
-/* The constants that a step could depend on: of the platform and its devices, as the stack has them; and of
- * the stack. Each may be another one in a copy of the case. */
+/* Constants that a step can depend on: those of the platform and its devices as the stack sees
+ * them, and of the stack. Each can be changed in a copy of the problem. */
 #include "cli/inputs/inputs.h"
 
 typedef struct {
-    char *set; /* its path in --set, behind whose it is: "platform.nic.latency"; owned */
+    char *set; /* its path in --set after its owner: "platform.nic.latency"; owned */
     RhQuantity kind;
     const RhRange *range;
-    RhFact fact; /* as it counts now */
+    RhFact fact; /* current value */
 } RhConstant;
 
-/* GArray of RhConstant; those that are not known, or 0, are left out. Caller unrefs. */
+/* Returns a GArray of RhConstant without unknown ones and zeros. Caller unrefs. */
 GArray *rh_explain_constants(const RhInputs *in);
 
-/* The case with one constant changed, and what it is made of. */
+/* A problem with one constant changed, and its parts. */
 typedef struct {
     RhPlatform *hardware, *seen; /* as described, and as the stack sees it; owned */
     RhStack stack;
     RhProblem c;
 } RhChangedCase;
 
-/* False where the constant may not be so. To be cleared in either case, and not to be moved before. */
+/* Changes a constant; returns false where the value is not allowed. Clear *out in either case, and
+ * do not move it before. */
 bool rh_explain_change(const RhInputs *in, const RhConstant *constant, double value,
                        RhChangedCase *out);
 void rh_changed_case_clear(RhChangedCase *changed);

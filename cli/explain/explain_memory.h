@@ -1,12 +1,12 @@
 #pragma once
-/* The memory of a layout in detail: what each stage holds when it is fullest and when that is, what makes
- * it so much, and what would lower it. */
+/* Explains the memory of a layout: the contents of each stage at its peak, the time of the peak,
+ * its causes, and what would lower it. */
 #include "cli/inputs/inputs.h"
 #include "report/answers.h"
 
-/* Is it memory that --term asks for? */
+/* Returns whether --term asks for memory. */
 bool rh_explain_is_memory(const char *word);
-/* Caller frees. */
+/* Computes the answer; caller frees. */
 RhMemoryAnswer *rh_explain_memory(const RhInputs *inputs, const RhRehearsal *r,
                                   const RhProgram *program);
 void rh_explain_append_memory(GString *out, const RhInputs *inputs, const RhRehearsal *r,

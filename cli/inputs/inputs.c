@@ -143,8 +143,8 @@ static bool load_parts(RhInputs *in, const RhInputsSpec *spec, GError **error)
     return !spec->workload || check_sequence(in->model, spec, error);
 }
 
-/* Those that the others do not make possible: model sizes, all at once, and as they fail together; else as the
- * first of them fails. */
+/* Applies the settings that failed one by one: model sizes all at once, with their joint error; for
+ * others the error of the first. */
 static bool apply_rest(RhInputs *in, const RhInputsSpec *spec, const GArray *rest, GError **error)
 {
     int first = g_array_index(rest, int, 0);

@@ -1,17 +1,17 @@
 #pragma once
-/* The inputs of a question: loaded once, with every `--set` applied, joined to a RhProblem. */
+/* Inputs of a question: loaded once, with every `--set` applied, and combined to a RhProblem. */
 #include "cli/parse/arguments.h"
 #include "report/question.h"
 #include "strategies/search/rehearsals/rehearse.h"
 
 /* Specification of inputs, as the user typed it or a result recorded it. */
 typedef struct {
-    const char *workload, *platform, *dtype; /* workload NULL: no model, a program has its place */
+    const char *workload, *platform, *dtype; /* workload NULL: no model, but a program */
     const char *stack;                       /* NULL: megatron, or bare where ranks talk by TCP */
     int64_t global_batch, sequence, gpus;    /* gpus 0: all of the platform */
     int64_t seed;
     const char *const *sets;    /* "KEY=VALUE", NULL-ended; may be NULL */
-    const char *const *origins; /* of each: "FILE:LINE:COL", or ""; may be NULL */
+    const char *const *origins; /* position of each: "FILE:LINE:COL", or ""; may be NULL */
     const char *const *argv;    /* recorded words, NULL-ended */
     bool silent;                /* no warnings: loaded for comparison */
 } RhInputsSpec;
@@ -25,7 +25,7 @@ typedef struct {
     RhQuestion question; /* borrows from here */
     GStrv sets, argv;
     char *workload, *platform_spec;
-    RhInputsSpec asked; /* what they were loaded from; its words stand in `words` or above */
+    RhInputsSpec asked; /* their specification, whose strings are in `words` or above */
     GPtrArray *words;   /* owned: char* */
 } RhInputs;
 

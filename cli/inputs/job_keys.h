@@ -1,5 +1,5 @@
 #pragma once
-/* The fields of a job that --set and --what-if change: one table. */
+/* Table of the fields of a job that --set and --what-if change. */
 #include "strategies/problem.h"
 
 /* *known is false, and nothing said, when the job has no such key. RH_ERROR_USAGE with how to mend it. */

@@ -1,10 +1,11 @@
 #pragma once
-/* `plan --beside FILE`: the plan of a job that has neighbours. */
+/* `plan --beside FILE`: plans a job beside other jobs. */
 #include "cli/multi_job/job_list.h"
 #include "strategies/search/plan.h"
 
-/* May --beside and --on stand with the other words? RH_ERROR_USAGE. */
+/* Checks that --beside and --on agree with the other options. RH_ERROR_USAGE. */
 bool rh_plan_with_jobs_check(const RhArguments *arguments, GError **error);
-/* rh_plan_with_jobs for the files; NULL with RH_ERROR_INPUT, RH_ERROR_USAGE or an error of the search. */
+/* Runs rh_plan_with_jobs for the files; NULL with RH_ERROR_INPUT, RH_ERROR_USAGE or an error of the
+ * search. */
 RhPlan *rh_plan_with_jobs_of(const RhArguments *arguments, const RhInputs *inputs,
                              const RhPlanOptions *options, GError **error);

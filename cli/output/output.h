@@ -1,5 +1,5 @@
 #pragma once
-/* `-o FILE`: the ending decides. Every file is written whole or not at all. */
+/* `-o FILE`: the ending decides the format. Every file is written atomically. */
 #include <glib.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -22,24 +22,24 @@ typedef enum {
     RH_OUTPUT_TRACE, /* .trace.json.gz */
 } RhOutput;
 
-/* The answer is on stdout, for others to read: files are written after it, in the time they take. */
+/* Tells that the answer is on stdout: files are written after it, without time limit. */
 void rh_output_answered(void);
 
-/* Checks before any work is done: every ending is one of `kinds` (ended by RH_OUTPUT_NONE; an
- * ending of other commands or versions is RH_ERROR_USAGE) and its folder can be written
- * (RH_ERROR_IO). */
+/* Checks paths before any work: every ending is one of `kinds` (ended by RH_OUTPUT_NONE; an ending
+ * of other commands or versions is RH_ERROR_USAGE) and its folder can be written (RH_ERROR_IO). */
 bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **error);
-/* One path of any ending: RH_ERROR_IO when its folder cannot be written. */
+/* Checks that the folder of a path can be written. RH_ERROR_IO. */
 bool rh_output_check_folder(const char *path, GError **error);
-/* RH_ERROR_USAGE when a file that is to be written is one that is read: workload, platform,
- * profile, strategy, --from, a result. */
+/* Checks that no output file is also an input: workload, platform, profile, strategy, --from, a
+ * result. RH_ERROR_USAGE. */
 bool rh_outputs_spare_inputs(const RhArguments *arguments, GError **error);
 RhOutput rh_output_kind(const char *path);
-/* The first path of that kind; NULL when there is none. */
+/* Returns the first path of a kind; NULL when there is none. */
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);
-/* Signals that end the program wait until the mask that this returns is set again: while a file is written. */
+/* Blocks signals that end the program while a file is written; returns the mask to restore. */
 sigset_t rh_output_hold_signals(void);
-/* Writes `text`, packed where the path ends in .gz; signals wait until the file is whole. */
+/* Writes `text`, gzipped if the path ends in .gz; signals are blocked until the file is complete.
+ */
 bool rh_output_write(const char *path, const char *text, GError **error);
-/* To every path the page, or where it does not end in .html the JSON behind it. */
+/* Writes the page to every path that ends in .html, and its JSON to the others. */
 bool rh_outputs_write_page(const GPtrArray *paths, const RhPage *page, GError **error);

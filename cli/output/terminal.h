@@ -12,13 +12,13 @@ void rh_terminal_setup(const RhArguments *arguments);
 double rh_terminal_left_s(double timeout_s);
 bool rh_terminal_colored(void); /* may stdout carry colour */
 
-/* A message of RH_ERROR: "error: " and the fact, then its note: and help: lines. */
+/* Prints a message of RH_ERROR: "error: " and its first line, then its note: and help: lines. */
 void rh_terminal_error(const char *message);
-/* One line, "note: ..." or "warning: ..."; nothing with -q. */
+/* Prints one line, "note: ..." or "warning: ..."; nothing with -q. */
 void rh_terminal_hint(const char *line);
 
-/* The progress line, rewritten in place on a terminal; elsewhere "progress: ..." every ten seconds.
- * `stage` is borrowed for the call. */
+/* Updates the progress line in place on a terminal; elsewhere prints "progress: ..." every ten
+ * seconds. `stage` is borrowed for the call. */
 void rh_terminal_progress(const char *stage, int64_t done, int64_t total, double best_s,
                           void *unused);
 void rh_terminal_progress_end(void);

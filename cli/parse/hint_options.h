@@ -1,7 +1,7 @@
 #pragma once
-/* Below cli/ nobody knows the command line: a message says a mend as a term in backquotes, `zero<=1`, `dtype=bf16`,
- * `moments=bf16`. Here it becomes the words to type. */
+/* Translates hints into command-line options. Code below cli/ does not know the command line, so
+ * its messages contain terms in backquotes: `zero<=1`, `dtype=bf16`, `moments=bf16`. */
 
-/* The message with its terms as options of `rehearse plan`: --limit 'zero<=1', --dtype bf16, --set moments=bf16. What
- * else stands in backquotes stays. Caller frees. */
+/* Returns the message with its terms as options of `rehearse plan`: --limit 'zero<=1', --dtype
+ * bf16, --set moments=bf16. Other text in backquotes is unchanged. Caller frees. */
 char *rh_hint_options(const char *message);

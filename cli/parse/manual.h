@@ -1,5 +1,5 @@
 #pragma once
 /* The manual page rehearse(1), made from the table of commands and their options. */
 
-/* roff for man(1); caller frees. */
+/* Returns roff for man(1); caller frees. */
 char *rh_manual(void);

@@ -9,16 +9,17 @@ typedef struct {
     RhRequests *list; /* owned */
     RhClient client;
     RhSlos slos;
-    RhRequestsPlan plan;   /* how arrivals are drawn; its count and lengths only with --lengths */
-    bool drawn;            /* arrivals are, so that another rate is another draw of `plan` */
-    char *spec, *arrivals; /* for people; owned */
+    RhRequestsPlan plan;   /* distribution of arrivals; its count and lengths only with --lengths */
+    bool drawn;            /* arrivals are random: another rate is another draw of `plan` */
+    char *spec, *arrivals; /* for messages; owned */
 } RhServeRequests;
 
 /* Reads or draws the requests. RH_ERROR_USAGE, RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. With
- * `rate_open` a rate is looked for: none is needed, arrivals are one a second, and more are drawn. */
+ * `rate_open` the rate is searched for: none is required, arrivals are one per second, and more
+ * requests are drawn. */
 RhServeRequests *rh_serve_requests_of(const RhArguments *arguments, bool rate_open, GError **error);
-/* RH_ERROR_USAGE: levels of tokens, of a model that makes none; --lengths (NULL: requests of a file) that are
- * none of its requests. */
+/* Checks the requests against the model. RH_ERROR_USAGE: token levels for a model without output
+ * tokens; --lengths (NULL: requests of a file) that the model does not support. */
 bool rh_serve_requests_fits(const RhServeRequests *asked, const RhModel *model, const char *lengths,
                             GError **error);
 void rh_serve_requests_free(RhServeRequests *asked);

@@ -1,6 +1,6 @@
 #pragma once
-/* rehearse validate --cases FILE: published runs beside their predictions. */
+/* `validate --cases FILE`: compares published runs with their predictions. */
 #include "cli/parse/arguments.h"
 
-/* Exit status; error when it fails. */
+/* Returns the exit status; sets error when it fails. */
 int rh_validate_cases(const RhArguments *a, GError **error);

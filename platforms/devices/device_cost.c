@@ -1,4 +1,4 @@
-/* What a kernel costs. Formulas, symbols and fit errors: docs/theory/kernels.md.
+/* Computes the time of a kernel. Formulas, symbols and fit errors: docs/theory/kernels.md.
  *
  * GEMM       gemm_launch + max(compute, memory) + overlap * min(compute, memory);
  *            compute = min over tiles of  waves * tile_s_per_k * (k' + k_half),

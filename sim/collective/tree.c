@@ -14,7 +14,7 @@
 
 static const struct {
     double least_bytes; /* halved while larger than this ... */
-    int32_t per_depth;  /* ... and there are fewer chunks than this times the depth */
+    int32_t per_depth;  /* and there are fewer chunks than this times the depth */
 } halving[] = {{131072, 8}, {65536, 4}, {32768, 1}};
 
 static int32_t tree_depth(int32_t members)

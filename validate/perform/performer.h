@@ -15,8 +15,8 @@ typedef struct {
     double slow_rank_scale; /* the same, of `slow_rank` alone: a straggler */
     int32_t slow_rank;      /* -1: none */
     double timeout_s;       /* of one step */
-    double event_s;         /* after the start of the step... */
-    const char *event;      /* ...this rank runs a shell command; NULL: none */
+    double event_s;         /* when this rank runs `event`, after the start of the step */
+    const char *event;      /* shell command; NULL: none */
     const RhWorker *worker; /* kernels are real work; NULL: waits */
     bool library;           /* collectives are MPI's own, not the program's schedules */
     bool sockets;           /* all messages use TCP, so sockets signal work */

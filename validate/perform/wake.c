@@ -17,8 +17,8 @@
 #define LONGEST_S  1e-3  /* sleep beside sockets: a connection may be new */
 #define EVENTS_MAX 64
 
-/* What may be read stays so until it is read, so the first set tells levels. A socket may nearly
- * always be written: the second tells only that a full one has room again. */
+/* Two epoll sets: the first is level-triggered, since readable data stays until it is read; the
+ * second reports only that a full socket has space again, since a socket is nearly always writable. */
 struct RhWake {
     bool sockets;
     int readable, writable; /* epoll sets */

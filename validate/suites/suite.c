@@ -13,7 +13,7 @@
 
 #define PING_RUNS 3
 #define PINGS_MAX 3    /* at most so many ping-pongs... */
-#define CALM_FRAC 0.02 /* ...until equal messages differ by no more */
+#define CALM_FRAC 0.02 /* limit of the spread of equal messages */
 
 static void item_clear(void *data)
 {
