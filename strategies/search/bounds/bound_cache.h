@@ -12,14 +12,14 @@
  * For strategies/search, and for validate/regret.c, which looks for layouts that beat a plan. */
 #include "strategies/search/bounds/bound_tables.h"
 
-    /* Key of a table: values of all knobs in the order of their rows, then one extra value of the
+/* Key of a table: values of all knobs in the order of their rows, then one extra value of the
  * table's own; padded with 0 to an even number. */
-    enum {
+enum {
 #define RH_KNOB(type, field, ...) RH_SCREEN_KEY_##field,
 #include "strategies/knob_rows.h"
 #undef RH_KNOB
-        RH_SCREEN_KEY_GIVEN
-    };
+    RH_SCREEN_KEY_GIVEN
+};
 #define RH_SCREEN_KEY_INTS ((RH_SCREEN_KEY_GIVEN + 2) / 2 * 2)
 typedef struct {
     int32_t v[RH_SCREEN_KEY_INTS];
