@@ -375,9 +375,10 @@ const RhCommand rh_command_plan = {
              "The first line is the answer. `bubble` is the share of the step a GPU waits for\n"
              "other stages, `comm` the share it waits for communication. Letters after\n"
              "numbers say where they come from: m measured, f fitted, d data sheet, a\n"
-             "assumed. `not tried` and `also` name what lies outside of the search and what\n"
-             "each would give the first row, rehearsed. Endings of -o: .json .csv .md for the\n"
-             "table, .html for a report that needs no other file, pareto.svg for its picture;\n"
+             "assumed. `not searched` and `other formats` name what lies outside of the\n"
+             "search and what each would give the first row, rehearsed. Endings of -o:\n"
+             ".json .csv .md for the table, .html for a report that needs no other file,\n"
+             "pareto.svg for its picture;\n"
              "gantt.svg memory.svg .program.json .goal .trace.json.gz (open in Perfetto) for\n"
              "the best layout.\n",
     .examples = "rehearse plan -w llama-3.1-70b -p dgx-h100:8 --global-batch 512 --seq 8192\n"

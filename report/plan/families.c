@@ -150,7 +150,7 @@ static void append_variants(GString *out, const RhPlan *plan)
         double more = 100 * v->more_frac;
         g_string_append_printf(text, "#%u %d (to +%.*f %%)", i + 1, v->count, more < 10, more);
     }
-    append_line(out, "within", text);
+    append_line(out, "variants", text);
 }
 
 void rh_report_append_families(GString *out, const RhPlan *plan)

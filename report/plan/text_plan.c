@@ -118,7 +118,7 @@ static void append_why(GString *out, const RhPlan *plan)
     g_autofree char *reason = rh_report_reason(g_ptr_array_index(plan->entries, 0),
                                                g_ptr_array_index(plan->entries, 1), "#2");
     if (reason)
-        rh_report_append_labelled(out, "why 1", reason);
+        rh_report_append_labelled(out, "why #1", reason);
 }
 
 /* Which plans were performed by merged ranks, and why. */
@@ -154,7 +154,7 @@ static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle 
         "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB; %s; --risk %.0f%% ranks it", title, step,
         100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
         rh_text_gib(r->memory_capacity_bytes), odds, ceil(100 * r->risk_frac));
-    rh_report_append_labelled(out, row ? "!" : "fuller", line);
+    rh_report_append_labelled(out, row ? "!" : "faster but tight", line);
 }
 
 static void append_too_large(GString *out, const RhPlan *plan)
@@ -209,7 +209,7 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
     append_lost(text, plan);
     rh_report_append_proof(text, plan, options);
     g_autoptr(GString) wrapped = g_string_new(NULL);
-    rh_report_append_labelled(wrapped, "layouts", text->str);
+    rh_report_append_labelled(wrapped, "searched", text->str);
     g_string_replace(wrapped, reserved, spent, 1);
     g_string_replace(wrapped, "\u00a0", " ", 0);
     g_string_append(out, wrapped->str);

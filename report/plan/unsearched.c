@@ -48,18 +48,18 @@ void rh_report_unsearched(GString *out, const RhPlan *plan)
 {
     g_autofree char *layouts = text_of(plan, false), *numbers = text_of(plan, true);
     if (*layouts)
-        rh_report_append_labelled(out, "not tried", layouts);
+        rh_report_append_labelled(out, "not searched", layouts);
     if (*numbers)
-        rh_report_append_labelled(out, "also", numbers);
+        rh_report_append_labelled(out, "other formats", numbers);
 }
 
 void rh_report_unsearched_markdown(GString *out, const RhPlan *plan)
 {
     g_autofree char *layouts = text_of(plan, false), *numbers = text_of(plan, true);
     if (*layouts)
-        g_string_append_printf(out, "Not tried: %s.\n", layouts);
+        g_string_append_printf(out, "Not searched: %s.\n", layouts);
     if (*numbers)
-        g_string_append_printf(out, "Also: %s.\n", numbers);
+        g_string_append_printf(out, "Other formats: %s.\n", numbers);
 }
 
 void rh_put_unsearched(RhJsonWriter *w, const RhPlan *plan)

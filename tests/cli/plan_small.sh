@@ -27,4 +27,4 @@ rehearse help explain | sed -n '/^examples/,/^$/p' | sed -e :a -e '/\\$/{N;s/\\\
         bash -c "rehearse $line" >answer 2>&1
         echo "exit $?, $(($(wc -l <answer) > 2)) answer: rehearse $line"
     done
-rehearse plan -w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 128 --fix cp=1 --fix recompute=none --top 1 | grep -A3 '^not tried' # what was asked for is not missing
+rehearse plan -w "$CASES/inputs/tiny-llama.json" -p dgx-h100:1 --global-batch 32 --seq 128 --fix cp=1 --fix recompute=none --top 1 | grep -A3 '^not searched' # what was asked for is not missing
