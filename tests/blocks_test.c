@@ -181,7 +181,7 @@ static void let_go(Pool *p, Layer at)
         give(p, at[(guchar)*k]);
 }
 
-/* Logits of this rank's words, and, put together out of all ranks' block costs, of all. */
+/* Logits of this rank's words, and, put together out of all ranks' parts, of all. */
 static Block *logits_of(Pool *p, const Stage *s)
 {
     double bytes = 2 * s->tokens * s->words;
@@ -302,7 +302,7 @@ static double counted(const Stage *s, const RhModel *m)
 }
 
 /* Without layers: the logits of two micro-batches lie in halves of what were blocks of fp32, and so do
- * block costs (docs/theory/workload.md). Besides, the gradient of the head's weights. */
+ * parts (docs/theory/workload.md). Besides, the gradient of the head's weights. */
 static void logits_part_the_blocks_of_others(void)
 {
     for (int32_t tp = 1; tp <= 8; tp *= 2) {

@@ -35,8 +35,8 @@ typedef struct {
     bool preflight;          /* an all-reduce is measured first, beside what was planned with */
 } RhLaunchExtras;
 
-/* Who starts the program on every node: the user, with NODE_RANK and MASTER_ADDR set there, or
- * Slurm. */
+/* A launcher starts the program on every node: the user by a shell, with NODE_RANK and MASTER_ADDR
+ * set there, or Slurm. */
 typedef enum { RH_LAUNCHER_SHELL, RH_LAUNCHER_SLURM } RhLauncher;
 
 /* RH_ERROR_USAGE for a framework that is not known, and for what it cannot run, with the reason. */

@@ -18,7 +18,6 @@
 #define TRIES_MAX      2      /* of an item whose child was lost */
 #define PATIENCE_US    200000 /* before a machine that lends nothing is asked again */
 #define REQUESTS_MAX   4      /* of it in a row, while no child is at work */
-#define REQUESTS_MAX   4      /* of it in a row, while no child is at work */
 #define WORD_EVERY_MS  1000   /* while nothing ends, who waits hears so often */
 
 typedef struct {

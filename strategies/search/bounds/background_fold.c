@@ -50,8 +50,8 @@ static void hand_on(RhBoundCache *cache, RhProgram *program, RhTraffic *traffic,
     rh_fold_cache_add(cache->folded, (RhCachedFold){program, traffic, fold, quotient});
 }
 
-/* What collectives of merged ranks put on links decides nothing here: their fold stays open, as most of these layouts
- * are not rehearsed. */
+/* Takes the message times of a finished fold. The rates of merged ranks' collectives are left open: they decide
+ * nothing here, and most of these layouts are not rehearsed. */
 RhLinkCost *rh_fold_task_take(RhBoundCache *cache, RhFoldTask *task)
 {
     RhLinkCost *hops = task->hops;

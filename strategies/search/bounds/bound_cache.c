@@ -318,7 +318,7 @@ const RhGroupNetwork *rh_bound_network(RhBoundCache *s, const RhLayout *l)
     return net_of(s, l, &key);
 }
 
-/* Of all stage programs that are kept. What the space has left behind is rarely asked for again. */
+/* Most communication steps, of all stage programs, that are stored: a search rarely comes back to older ones. */
 #define FLOWS_STEPS_MAX 1000000
 
 static void forget_flows(RhBoundCache *s)
@@ -377,7 +377,7 @@ RhTables rh_bound_tables(RhBoundCache *s, const RhLayout *l)
 
 /* --- what is forgotten --- */
 
-/* Of shards, whose layers are most of what a bound cache holds. Most are of cuts that nobody asks for again. */
+/* Most shards that are stored. Their layers take most of a bound cache; a search rarely comes back to older cuts. */
 #define SHARDS_MAX 100
 
 void rh_bound_forget_shards(RhBoundCache *s)

@@ -14,7 +14,7 @@ static int item_at(const RhChunkLayers *items, const RhModel *model, int pass, i
                                 : rh_chunk_layer(model, items, at);
 }
 
-/* What the lanes still hold when the chunk begins meets its first layers, so their order counts. */
+/* Adds up a chunk's layers in their order: lanes that are still busy when the chunk begins delay its first layers. */
 static RhLayerTime chunk_time(const RhLayerTimes *times, const RhChunkLayers *items,
                               const RhModel *model, int pass)
 {
@@ -83,7 +83,7 @@ static double back_s(const RhChunkTimes *chunk)
     return chunk->least[RH_SLOT_BACKWARD].out_s + chunk->least[RH_SLOT_BACKWARD_DATA].out_s;
 }
 
-/* Of every forward's chunk beside every backward's, per stage; most are of the same layers as the one before. */
+/* Times every forward's chunk beside every backward's, per stage; most have the same layers as the one before. */
 static double *pairs_new(RhBoundCache *cache, RhShardCost *shard, const RhSplit *split,
                          const RhGroupNetwork *net)
 {

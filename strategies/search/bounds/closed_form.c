@@ -155,7 +155,7 @@ static double gradients_s(const Terms *t, int32_t s, const Latest *l)
            f->optimizer_s;
 }
 
-/* Of the path's messages, each as the net has it for its stage (RhGroupNetwork.next). */
+/* Sums the seconds of the path's messages, each as the network has it for its stage (RhGroupNetwork.next). */
 static double messages_s(const Terms *t, const RhSchedulePath *path)
 {
     double sum = 0;

@@ -1,4 +1,4 @@
-/* What a stage's stage program communicates, with its idle seconds. */
+/* Communication steps of a stage program, with their seconds on idle links. */
 #include <math.h>
 #include <string.h>
 

@@ -251,7 +251,7 @@ static void stage_free(RhGradientStage *s)
     g_free(s);
 }
 
-/* Of the layers that the stage has. */
+/* Fills the paths of the layers that the stage has. */
 static bool fill_paths(const Ask *a, RhGradientStage *s)
 {
     const RhLayerOps *items = rh_bound_layer_ops(a->links.shard);

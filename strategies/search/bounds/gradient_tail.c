@@ -1,5 +1,5 @@
-/* What a stage still runs behind its first sum of gradients, and what the sums add to that: gradient_interference.c says
- * why. */
+/* Bounds what a stage still runs behind its first sum of gradients, and what the sums add to that;
+ * gradient_interference.c says why. */
 #include "strategies/search/bounds/gradient_interference.h"
 
 typedef struct {

@@ -56,8 +56,8 @@ static void add_call(const Calls *c, GArray *calls, RhGroupKind kind, RhOp op, d
     add_once(calls, 0, &call);
 }
 
-/* Of a layer, once each. */
-static GArray *item_calls(const Calls *c, const RhLayerPass *passes)
+/* Lists the collective calls of a layer's passes, each once. */
+static GArray *layer_calls(const Calls *c, const RhLayerPass *passes)
 {
     GArray *calls = g_array_new(FALSE, FALSE, sizeof(Call));
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
@@ -69,8 +69,8 @@ static GArray *item_calls(const Calls *c, const RhLayerPass *passes)
     return calls;
 }
 
-/* Of a stage program, likewise: kept with its seconds. */
-static const GArray *script_calls(const Calls *c, RhCommSteps *flows)
+/* Lists the collective calls of a stage program, each once; stored with its communication steps. */
+static const GArray *stage_program_calls(const Calls *c, RhCommSteps *flows)
 {
     const RhStageProgram *stage_program = flows->stage_program;
     flows = flows->like;
@@ -101,7 +101,7 @@ static void add_stage(Calls *c, GArray *const *of_kind, RhCommSteps *flows)
     for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
         if (kinds[kind])
             add_all(c, first, of_kind[kind]);
-    add_all(c, first, script_calls(c, flows));
+    add_all(c, first, stage_program_calls(c, flows));
 }
 
 static void calls_free(Calls *c)
@@ -121,7 +121,7 @@ static Calls calls_of(RhBoundCache *cache, const RhLayout *l, const RhGroupNetwo
                .stage_first = g_new0(guint, l->pp + 1)};
     GArray *of_kind[RH_LAYER_OP_KINDS];
     for (int kind = 0; kind < RH_LAYER_OP_KINDS; kind++)
-        of_kind[kind] = item_calls(&c, rh_bound_layer_ops(shard)->pass[kind]);
+        of_kind[kind] = layer_calls(&c, rh_bound_layer_ops(shard)->pass[kind]);
     for (int32_t stage = 0; stage < l->pp; stage++) {
         add_stage(&c, of_kind, flows[stage]);
         c.stage_first[stage + 1] = c.calls->len;
