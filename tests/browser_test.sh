@@ -65,8 +65,8 @@ for page in plan run explain compare validate capacity serve serve-plan; do
     grep -q '<section id="time"\|<table id="cases-table"\|<table id="figures-table"' dom || fail "$page.html: no parts were made"
 done
 
-# The answer's cards come first, what repeats it last and folded; a window of 420 pixels cuts nothing: whatever is wide
-# scrolls in a box of its own, and letters of pictures are 9.5 pixels high and more.
+# The answer's cards come first, what repeats it last and folded; a window of 420 pixels cuts nothing: pictures are scaled
+# to it, and at full size they scroll in boxes of their own, their letters 9.5 pixels high and more.
 for page in plan run capacity serve serve-plan; do
     cat >frame.html <<END
 <!doctype html><iframe src="$page-open.html" style="width:420px;height:900px;border:0"></iframe>
@@ -78,6 +78,9 @@ const order = [...document.querySelectorAll("main section:not([hidden])")].map((
 said.push(`first: ${order[0]} cards ${document.querySelectorAll("#answer .card").length > 2}`);
 said.push(`last: ${order.slice(-2).join(" ")} folded ${[...document.querySelectorAll(".folded details")].every((part) => !part.open)}`);
 said.push(`wide: ${document.documentElement.scrollWidth > window.innerWidth} ${[...document.querySelectorAll("figure")].filter((figure) => figure.getBoundingClientRect().right > window.innerWidth).length}`);
+said.push(`scaled: ${[...document.querySelectorAll("figure")].every((figure) => figure.scrollWidth <= figure.clientWidth)}`);
+document.querySelectorAll("figure .full").forEach((box) => box.click());
+said.push(`beyond: ${[...document.querySelectorAll("figure")].filter((figure) => figure.getBoundingClientRect().right > window.innerWidth).length}`);
 said.push(`small: ${[...document.querySelectorAll("figure svg")].filter((svg) => (12 * svg.getBoundingClientRect().width) / svg.viewBox.baseVal.width < 9.5).length}`);
 document.title = said.join("; ");
 parent.postMessage(document.title, "*");
@@ -87,7 +90,7 @@ END
 <script>addEventListener("message", (event) => { document.body.append(Object.assign(document.createElement("p"), { id: "said", textContent: event.data })); });</script>
 END
     browse frame.html --dump-dom >dom
-    grep -q 'first: answer cards true; last: text figures folded true; wide: false 0; small: 0' dom ||
+    grep -q 'first: answer cards true; last: text figures folded true; wide: false 0; scaled: true; beyond: 0; small: 0' dom ||
         fail "$page.html in a narrow window: $(grep -o '<p id="said">[^<]*' dom)"
 done
 

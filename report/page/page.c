@@ -84,10 +84,11 @@ static void append_picture(GString *out, const RhPagePicture *picture)
                            "<section id=\"%s\"%s aria-labelledby=\"%s-title\">\n"
                            "<h2 id=\"%s-title\">%s</h2>\n<p>%s</p>\n"
                            "<figure class=\"picture\" tabindex=\"0\" aria-labelledby=\"%s-title\">"
-                           "\n%s</figure>\n</section>\n",
+                           "\n<input type=\"checkbox\" class=\"full\" id=\"%s-full\">"
+                           "<label for=\"%s-full\">full size</label>\n%s</figure>\n</section>\n",
                            picture->id, picture->wide ? " class=\"wide\"" : "", picture->id,
-                           picture->id, picture->title, picture->caption, picture->id,
-                           picture->svg);
+                           picture->id, picture->title, picture->caption, picture->id, picture->id,
+                           picture->id, picture->svg);
 }
 
 /* How much of the text is its first sentence: a line, and those it goes on in. */

@@ -9,7 +9,8 @@ static const char *const inks[RH_SVG_LAST] = {
     [RH_SVG_TEXT] = "class=\"ink\" fill=\"#222222\"",
     [RH_SVG_SOFT] = "class=\"soft\" fill=\"#5b636c\""};
 
-/* The least width of a picture, which narrow windows scroll: letters of 12 stay 10 pixels high and more. */
+/* The width that a picture has at full size, where a narrow window scrolls it: letters of 12 are 10 pixels high and
+ * more. Otherwise a picture is as wide as the window lets it be. */
 static const struct {
     double width; /* of pictures of this and more; widest first */
     const char *name;
@@ -28,10 +29,11 @@ char *rh_svg_style(void)
 {
     GString *out = g_string_new("svg.rh{max-width:100%;height:auto}");
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++)
-        g_string_append_printf(out, "figure .rh.%s{min-width:%dpx}", sizes[i].name, sizes[i].least);
+        g_string_append_printf(out, ".full:checked~.rh.%s{min-width:%dpx}", sizes[i].name,
+                               sizes[i].least);
     g_string_append(
         out,
-        "@media print{figure .rh{min-width:0!important}}@media (prefers-color-scheme:dark){svg.rh{background:#15181c}"
+        "@media print{.rh.rh.rh{min-width:0!important}}@media (prefers-color-scheme:dark){svg.rh{background:#15181c}"
         ".rh .paper{fill:#15181c}.rh .ink{fill:#e4e7ea}.rh .soft{fill:#a0a8b1}.rh .grid{stroke:#363c44}"
         ".rh .rule,.rh .chain{stroke:#e4e7ea}");
     for (RhColor i = 0; i < RH_COLOR_LAST; i++)
