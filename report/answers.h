@@ -2,46 +2,8 @@
 /* Formats the answers of `explain` and `compare` as JSON. Inputs are borrowed; texts are the
  * caller's to free. */
 #include "report/report.h"
-#include "strategies/search/memory_savers.h"
-#include "strategies/search/plan.h"
-
-/* Effect of a 10 % change of a constant on a step, by the objective of its plan. */
-typedef struct {
-    const char *key; /* key of --set */
-    RhFact fact;
-    RhQuantity kind;
-    double less_frac, more_frac;  /* relative change of the objective; NAN: value not allowed */
-    int64_t less_rank, more_rank; /* rank of the plan that is then the best */
-    bool less_wins, more_wins;    /* the best plan changes */
-    /* Thresholds beyond which another plan is the best, if within a factor of ten. */
-    bool wins_below, wins_above;
-    double below_value, above_value;
-    int64_t below_rank, above_rank;
-} RhSensitivity;
-
-/* A layout outside the file's plans that could become the best. */
-typedef struct {
-    int64_t rank; /* follows the ranks of the file */
-    RhLayout layout;
-    double step_time_s;
-    RhEnergy energy;
-    double peak_bytes;
-} RhRival;
-
-/* Memory of a rank of a stage at its peak. */
-typedef struct {
-    char *when; /* owned: what runs at the peak; NULL: nothing */
-    double peak_bytes, capacity_bytes;
-    double bytes[RH_MEMORY_LAST]; /* by use */
-} RhStageFull;
-
-/* Answer to --term memory. */
-typedef struct {
-    RhStageFull *stages; /* owned */
-    int32_t stages_count;
-    GArray *reliefs; /* RhMemorySaver, owned */
-} RhMemoryAnswer;
-void rh_memory_answer_free(RhMemoryAnswer *answer);
+#include "strategies/search/explain/sensitivity.h"
+#include "strategies/search/explain/stage_memory.h"
 
 /* Answer of `explain`: `r` is the explained plan; members of other questions are NULL or 0. */
 typedef struct {

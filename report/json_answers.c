@@ -128,17 +128,6 @@ static void put_rivals(RhJsonWriter *w, const GArray *rivals)
     rh_json_end_array(w);
 }
 
-void rh_memory_answer_free(RhMemoryAnswer *answer)
-{
-    if (!answer)
-        return;
-    for (int32_t i = 0; i < answer->stages_count; i++)
-        g_free(answer->stages[i].when);
-    g_free(answer->stages);
-    g_clear_pointer(&answer->reliefs, g_array_unref);
-    g_free(answer);
-}
-
 static void put_stage_full(RhJsonWriter *w, int32_t stage, const RhStageFull *full)
 {
     rh_json_begin_object(w, NULL);

@@ -1,6 +1,7 @@
 /* rehearse explain: where does a number come from, why not another layout, what would change it? */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -10,14 +11,42 @@
 #include "cli/explain/explain_term.h"
 #include "cli/output/output.h"
 #include "cli/output/pictures.h"
+#include "cli/output/terminal.h"
 #include "cli/parse/commands.h"
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/json_facts.h"
 #include "report/report.h"
 #include "strategies/framework_rules.h"
+#include "strategies/search/explain/term_tasks.h"
+#include "strategies/train/open_knobs.h"
 
 #define SAME_FRAC 1e-6 /* less is not said in seconds */
+
+/* Reads the words of the recorded command line that bound the search; they were checked then. */
+static void read_bounds(RhExplanation *e)
+{
+    const RhResult *result = e->result;
+    double risk_frac = RH_RISK_FRAC;
+    e->constraints = g_array_new(FALSE, TRUE, sizeof(RhConstraint));
+    for (char **word = result->argv; word[0] && word[1]; word++) {
+        RhConstraint constraint = {0};
+        bool limit = strcmp(word[0], "--limit") == 0, fix = strcmp(word[0], "--fix") == 0;
+        if ((limit || fix) && rh_constraint_parse(word[1], limit, &constraint, NULL))
+            g_array_append_val(e->constraints, constraint);
+        if (strcmp(word[0], "--risk") == 0 && rh_share_parse(word[1], &risk_frac, NULL))
+            risk_frac = fmax(risk_frac, RH_RISK_LEAST);
+    }
+    e->recorded =
+        (RhPlannedBefore){.is_plan = result->is_plan,
+                          .objective = result->objective,
+                          .plans = result->plans,
+                          .constraints = (const RhConstraint *)(const void *)e->constraints->data,
+                          .constraints_count = (int32_t)e->constraints->len,
+                          .risk_frac = risk_frac,
+                          .seed = result->seed,
+                          .progress = rh_terminal_progress};
+}
 
 static bool open_result(RhExplanation *e, GError **error)
 {
@@ -32,14 +61,16 @@ static bool open_result(RhExplanation *e, GError **error)
     e->program = again.program;
     e->run = again.run;
     e->r = again.r;
+    if (fine)
+        read_bounds(e);
     return fine;
 }
 
 static void close_result(RhExplanation *e)
 {
     rh_rehearsal_free(e->other);
-    rh_rehearsal_free(e->winner);
-    g_clear_pointer(&e->near_batches, g_array_unref);
+    rh_what_if_clear(&e->what_if);
+    g_clear_pointer(&e->constraints, g_array_unref);
     rh_memory_answer_free(e->memory);
     g_clear_pointer(&e->effects, g_array_unref);
     g_clear_pointer(&e->rivals, g_array_unref);
@@ -114,7 +145,7 @@ static bool find_rank(RhExplanation *e, GError **error)
     if (!plan)
         return false;
     e->layout = plan->r.layout;
-    e->other = rh_result_rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
+    e->other = rh_rehearse_settled(&e->in->c, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
 
@@ -142,12 +173,12 @@ static bool find_why_not(RhExplanation *e, GError **error)
     e->layout = rh_train_default(&e->in->c);
     if (!rh_layout_parse(e->a->why_not, &e->layout, error))
         return false;
-    if (!rh_inputs_settle_layout(e->in, &e->layout, &illegal)) {
+    if (!rh_train_settle_layout(&e->in->c, &e->layout, &illegal)) {
         e->illegal = g_strdup(illegal->message);
         return true;
     }
     e->refused = rh_framework_refused(&e->in->c, &e->layout);
-    e->other = rh_result_rehearse(e->in, &e->layout, e->result->seed, NULL, NULL, error);
+    e->other = rh_rehearse_settled(&e->in->c, &e->layout, e->result->seed, NULL, NULL, error);
     return e->other != NULL;
 }
 
@@ -178,6 +209,21 @@ static void append_why_not(RhExplanation *e)
                            r->bound_closed_s, r->bound_segment_s);
 }
 
+static bool find_sensitivity(RhExplanation *e, GError **error)
+{
+    e->rivals = rh_sensitivity_rivals(&e->in->c, &e->recorded, error);
+    rh_terminal_progress_end();
+    if (!e->rivals)
+        return false;
+    RhSensitivityRequest request = {.c = &e->in->c,
+                                    .hardware = e->in->hardware,
+                                    .recorded = &e->recorded,
+                                    .rank = e->plan->rank,
+                                    .rivals = e->rivals};
+    e->effects = rh_sensitivity(&request, error);
+    return e->effects != NULL;
+}
+
 static bool find_answer(RhExplanation *e, GError **error)
 {
     const RhArguments *a = e->a;
@@ -194,12 +240,11 @@ static bool find_answer(RhExplanation *e, GError **error)
     if (!rh_explain_check_changes(a->what_ifs, error) || !open_result(e, error))
         return false;
     if (a->term && rh_explain_is_memory(a->term))
-        return (e->memory = rh_explain_memory(e->in, e->r, e->program)) != NULL;
+        return (e->memory = rh_memory_answer_new(&e->in->c, e->r, e->program)) != NULL;
     if (a->term)
-        return (e->term = rh_explain_find(e->r->costs, e->program, a->term, error)) != NULL;
+        return (e->term = rh_term_find(e->r->costs, e->program, a->term, error)) != NULL;
     if (a->sensitivity)
-        return (e->rivals = rh_explain_rivals(e->in, e->result, error)) &&
-               (e->effects = rh_explain_sensitivity(e->result, e->plan, e->rivals, error));
+        return find_sensitivity(e, error);
     return a->versus              ? find_rank(e, error)
            : a->why_not           ? find_why_not(e, error)
            : a->what_ifs->len > 0 ? rh_explain_find_what_if(e, error)
@@ -236,16 +281,16 @@ static char *answer_json(const RhExplanation *e)
                        .recorded_s = e->plan->r.step_time_s,
                        .term = e->term,
                        .memory = e->memory,
-                       .other = e->other,
+                       .other = e->other ? e->other : e->what_if.other,
                        .versus = e->a->versus,
                        .strategy = e->a->why_not,
                        .changes = (const char *const *)changes,
-                       .winner = e->winner,
+                       .winner = e->what_if.winner,
                        .effects = e->effects,
                        .objective = e->result->objective,
                        .rivals = e->rivals,
-                       .replanned = e->replanned,
-                       .illegal = e->illegal,
+                       .replanned = e->what_if.replanned,
+                       .illegal = e->illegal ? e->illegal : e->what_if.illegal,
                        .refused = e->refused};
     return rh_report_explain_json(&q, &answer);
 }

@@ -1,42 +1,20 @@
 #include "cli/explain/explain_memory.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/table.h"
 #include "base/units.h"
 #include "report/format.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
-#include "strategies/search/memory_savers.h"
 #include "strategies/train/memory.h"
 
-#define RELIEFS_FRAC 0.005 /* of the peak: what frees less is not worth a line */
-#define RELIEFS_MAX  14
-#define STAGES_MAX   16
+#define RELIEFS_MAX 14
+#define STAGES_MAX  16
 
 bool rh_explain_is_memory(const char *word)
 {
     return g_ascii_strcasecmp(word, "memory") == 0;
-}
-
-RhMemoryAnswer *rh_explain_memory(const RhInputs *in, const RhRehearsal *r,
-                                  const RhProgram *program)
-{
-    int32_t stages = r->layout.pp;
-    RhMemoryAnswer *a = g_new0(RhMemoryAnswer, 1);
-    a->stages = g_new0(RhStageFull, stages);
-    a->stages_count = stages;
-    for (int32_t i = 0; i < stages; i++) {
-        RhLedger ledger = rh_ledger_walk(program, i, RH_MEMORY_TIER_HBM);
-        a->stages[i] =
-            (RhStageFull){.when = rh_peak_moment(program, i),
-                          .peak_bytes = ledger.peak_bytes,
-                          .capacity_bytes = rh_train_stage_capacity(&in->c, &r->layout, i)};
-        memcpy(a->stages[i].bytes, ledger.at_peak_bytes, sizeof ledger.at_peak_bytes);
-    }
-    a->reliefs = rh_memory_savers_new(&in->c, &r->layout, RELIEFS_FRAC);
-    return a;
 }
 
 /* --- stages --- */
@@ -130,26 +108,8 @@ static void add_product(GString *out, double params, double each_bytes, int32_t 
 typedef struct {
     const RhProblem *c;
     const RhLayout *l;
-    RhStageHeld held;
-    double kept_bytes; /* activations of one micro-batch, in all the stage's chunks */
-    int32_t layers;
+    RhStageContents held;
 } Stage;
-
-static Stage stage_of(const RhProblem *c, const RhLayout *l, int32_t stage)
-{
-    g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, l);
-    g_autofree RhChunkMemory *chunks = rh_chunk_memory_new(model_cost, l);
-    g_autofree const RhChunkMemory **each = rh_chunks_each(chunks, l);
-    g_autofree RhStageHeld *held = rh_stage_held_new(each, l);
-    Stage s = {.c = c, .l = l, .held = held[stage]};
-    for (int32_t k = 0; k < l->vpp; k++) {
-        const RhChunkMemory *chunk =
-            each[rh_pipeline_model_chunk(rh_pipeline_of(l), l->pp, stage, k)];
-        s.kept_bytes += chunk->kept.activations;
-        s.layers += chunk->items.count;
-    }
-    return s;
-}
 
 /* Ranks that share out what ZeRO does from this degree on. */
 static int32_t sharers(const RhLayout *l, RhParamsClass cls, int32_t from_zero)
@@ -212,12 +172,12 @@ static void say_optimizer(GString *out, const Stage *s, double bytes)
 
 static void say_activations(GString *out, const Stage *s, double bytes)
 {
-    g_autofree char *kept = rh_quantity_format(s->kept_bytes, RH_QUANTITY_BYTES, 3);
+    g_autofree char *kept = rh_quantity_format(s->held.kept_bytes, RH_QUANTITY_BYTES, 3);
     g_autofree char *recompute = rh_knob_value_text(RH_KNOB_OF(recompute), s->l->recompute);
-    if (s->kept_bytes > 0)
+    if (s->held.kept_bytes > 0)
         g_string_append_printf(out,
                                "%.3g x %s that a micro-batch keeps in %d layers (recompute=%s)",
-                               bytes / s->kept_bytes, kept, s->layers, recompute);
+                               bytes / s->held.kept_bytes, kept, s->held.layers, recompute);
 }
 
 static void say_working(GString *out, const Stage *s, double bytes)
@@ -261,7 +221,7 @@ static void append_kinds(GString *out, const RhProblem *c, const RhLayout *l,
         [RH_MEMORY_LOGITS] = say_logits,
         [RH_MEMORY_COMMUNICATION] = say_communication,
         [RH_MEMORY_RESERVE] = say_reserve};
-    Stage s = stage_of(c, l, stage);
+    Stage s = {c, l, rh_stage_contents(c, l, stage)};
     g_string_append_printf(out, "\nwhat stage %d holds then\n", stage);
     for (int use = RH_MEMORY_WEIGHTS; use <= RH_MEMORY_RESERVE; use++) {
         g_autoptr(GString) why = g_string_new(NULL);

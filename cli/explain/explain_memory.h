@@ -1,13 +1,10 @@
 #pragma once
-/* Explains the memory of a layout: the contents of each stage at its peak, the time of the peak,
- * its causes, and what would lower it. */
+/* Prints the memory of a layout: the contents of each stage at its peak, the time of the peak, its
+ * causes, and what would lower it. */
 #include "cli/inputs/inputs.h"
 #include "report/answers.h"
 
 /* Returns whether --term asks for memory. */
 bool rh_explain_is_memory(const char *word);
-/* Computes the answer; caller frees. */
-RhMemoryAnswer *rh_explain_memory(const RhInputs *inputs, const RhRehearsal *r,
-                                  const RhProgram *program);
 void rh_explain_append_memory(GString *out, const RhInputs *inputs, const RhRehearsal *r,
                               const RhMemoryAnswer *answer);

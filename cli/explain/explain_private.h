@@ -4,6 +4,7 @@
 #include "cli/explain/explain_memory.h"
 #include "cli/inputs/result.h"
 #include "report/answers.h"
+#include "strategies/search/explain/what_if.h"
 
 /* The result's plan, simulated again from its recorded inputs. */
 typedef struct {
@@ -15,20 +16,18 @@ typedef struct {
     RhProgram *program;
     RhRun *run; /* with its timeline if it is drawn; else NULL */
     RhRehearsal *r;
+    RhPlannedBefore recorded; /* of the result */
+    GArray *constraints;      /* RhConstraint, of `recorded` */
     /* the answer; members of other questions stay NULL */
     const RhCost *term;
     RhMemoryAnswer *memory;
-    RhLayout layout; /* the other's */
+    RhLayout layout; /* the other's, of --vs and --why-not */
     RhRehearsal *other;
-    int64_t other_gpus;
-    RhJob other_job;
-    GArray *near_batches; /* RhNearBatch, after the change; NULL: not searched */
-    bool other_safe;      /* meets --risk and --limit after the change */
-    RhRehearsal *winner;  /* best plan after a change of an input */
-    bool replanned;
+    RhWhatIfAnswer what_if;
+    RhJob other_job; /* after the change */
     GArray *effects; /* RhSensitivity */
     GArray *rivals;  /* RhRival, with these */
-    char *illegal;   /* why there is no other, or the best replaces it */
+    char *illegal;   /* why there is no other */
     char *refused; /* why the stack's framework cannot run the other, which is then not suggested */
     GString *out;
 } RhExplanation;

@@ -4,13 +4,14 @@
 
 #include "base/error.h"
 #include "cli/explain/explain_private.h"
-#include "cli/explain/explain_replan.h"
 #include "cli/explain/explain_token.h"
+#include "cli/output/terminal.h"
 #include "report/answers.h"
 #include "report/format.h"
 #include "report/plan/near_batches.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
+#include "strategies/train/open_knobs.h"
 
 /* Is the change one of the layout's keys ("tp=4", "tp4")? */
 static bool is_layout_key(const char *text)
@@ -49,43 +50,6 @@ static bool change_name(RhResult *question, const char *text)
     return false;
 }
 
-/* Finds the new best plan; with --replan it replaces the changed layout. */
-static bool find_winner(RhExplanation *e, const RhInputs *in, GError **error)
-{
-    if (!rh_explain_replan(in, e->result, e->a->replanned, &e->winner, error))
-        return false;
-    if (!e->a->replanned)
-        return true;
-    if (!e->winner)
-        return rh_fail(
-            error, RH_ERROR_NO_ANSWER, "--replan: no layout fits after the change%s",
-            e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "");
-    rh_rehearsal_free(e->other);
-    e->other = g_steal_pointer(&e->winner);
-    e->layout = e->other->layout;
-    e->replanned = true;
-    return true;
-}
-
-/* The layout has no place in the changed question: what wins there stands for it. */
-static bool find_instead(RhExplanation *e, const RhInputs *in, const char *why, GError **error)
-{
-    e->illegal = g_strndup(why, strcspn(why, "\n"));
-    if (!rh_train_job_legal(&in->c, error)) /* no layout mends that */
-        return false;
-    if (!rh_explain_replan(in, e->result, e->a->replanned, &e->other, error))
-        return false;
-    if (!e->other)
-        return rh_fail(
-            error, RH_ERROR_NO_ANSWER,
-            "after the change the layout is not legal (%s), and no other fits%s", e->illegal,
-            e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "");
-    e->layout = e->other->layout;
-    e->other_gpus = in->c.job.gpus;
-    e->replanned = true;
-    return true;
-}
-
 /* How many bytes of a change name its key. */
 static size_t key_length(const char *text)
 {
@@ -117,79 +81,89 @@ bool rh_explain_check_changes(const GPtrArray *changes, GError **error)
     return true;
 }
 
-/* Fewer GPUs that the batch no longer goes into rule layouts out: what near ones give more than the best that is known after
- * the change. */
-static void find_near_batches(RhExplanation *e, const RhInputs *in)
+/* The changes as they apply: to names, to other inputs, and to the layout. */
+typedef struct {
+    GPtrArray *sets; /* of inputs that have no name; borrowed */
+    bool named, moved;
+    RhLayout layout;
+} Changes;
+
+static bool apply_changes(const RhExplanation *e, Changes *changes, GError **error)
 {
-    const RhJob *before = &e->in->c.job, *now = &in->c.job;
-    const RhRehearsal *best =
-        e->winner && (!e->other_safe || e->winner->step_time_s < e->other->step_time_s) ? e->winner
-                                                                                        : e->other;
-    e->other_job = *now;
-    if (best->fits && (now->gpus != before->gpus || now->global_batch != before->global_batch))
-        e->near_batches = rh_explain_near_batches(in, e->result, best);
+    changes->layout = e->r->layout;
+    for (guint i = 0; i < e->a->what_ifs->len; i++) {
+        char *text = g_ptr_array_index(e->a->what_ifs, i);
+        if (change_name(e->result, text)) {
+            changes->named = true;
+            changes->moved |= g_str_has_prefix(text, "platform=");
+        } else if (!is_layout_key(text))
+            g_ptr_array_add(changes->sets, text);
+        else if (!rh_train_change(&e->in->c, &changes->layout, text, error))
+            return false;
+    }
+    return true;
+}
+
+/* Loads the changed inputs. A job over the whole platform stays one when the platform grows; a bare
+ * name of the catalogue has as many nodes as the job needs. */
+static RhInputs *load_changed(const RhExplanation *e, const Changes *changes, GError **error)
+{
+    bool whole = e->in->c.job.gpus == rh_platform_gpus(e->in->hardware);
+    bool sized = changes->moved && !g_strv_contains(rh_platform_names(), e->result->platform);
+    if (whole && (sized || changes_size(changes->sets)))
+        e->result->gpus = 0;
+    return rh_result_inputs(e->result, changes->sets, NULL, error);
+}
+
+static bool fail_empty(const RhExplanation *e, GError **error)
+{
+    const char *note =
+        e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "";
+    if (e->what_if.illegal)
+        return rh_fail(error, RH_ERROR_NO_ANSWER,
+                       "after the change the layout is not legal (%s), and no other fits%s",
+                       e->what_if.illegal, note);
+    return rh_fail(error, RH_ERROR_NO_ANSWER, "--replan: no layout fits after the change%s", note);
 }
 
 bool rh_explain_find_what_if(RhExplanation *e, GError **error)
 {
     g_autoptr(GPtrArray) sets = g_ptr_array_new();
-    bool named = false, moved = false;
-    e->layout = e->r->layout;
-    for (guint i = 0; i < e->a->what_ifs->len; i++) {
-        char *text = g_ptr_array_index(e->a->what_ifs, i);
-        if (change_name(e->result, text)) {
-            named = true;
-            moved |= g_str_has_prefix(text, "platform=");
-        } else if (!is_layout_key(text))
-            g_ptr_array_add(sets, text);
-        else if (!rh_train_change(&e->in->c, &e->layout, text, error))
-            return false;
-    }
-    /* A job over the whole platform stays one when the platform grows; a bare name of the catalogue has as many
-     * nodes as the job needs. */
-    bool whole = e->in->c.job.gpus == rh_platform_gpus(e->in->hardware);
-    bool sized = moved && !g_strv_contains(rh_platform_names(), e->result->platform);
-    if (whole && (sized || changes_size(sets)))
-        e->result->gpus = 0;
-    g_autoptr(RhInputs) in = rh_result_inputs(e->result, sets, NULL, error);
+    Changes changes = {.sets = sets};
+    if (!apply_changes(e, &changes, error))
+        return false;
+    g_autoptr(RhInputs) in = load_changed(e, &changes, error);
     if (!in)
         return false;
-    if (in->c.job.gpus != e->in->c.job.gpus)
-        e->layout.dp = 0;
-    g_autoptr(GError) illegal = NULL;
-    if (!rh_inputs_settle_layout(in, &e->layout, &illegal)) {
-        if (sets->len > 0 || named) {
-            if (!find_instead(e, in, illegal->message, error))
-                return false;
-            find_near_batches(e, in);
-            return true;
-        }
-        g_propagate_error(error, g_steal_pointer(&illegal));
+    RhLayout settled = changes.layout;
+    RhWhatIf question = {.before = &e->in->c,
+                         .after = &in->c,
+                         .layout = changes.layout,
+                         .recorded = &e->recorded,
+                         .inputs_changed = sets->len > 0 || changes.named,
+                         .full = e->a->replanned};
+    if (!question.inputs_changed && !rh_train_settle_layout(&in->c, &settled, error)) {
         rh_error_help(error, "keys may change together: --what-if tp=8 --what-if pp=2; --fix tp=8 "
                              "of `rehearse plan` looks for the best with them");
         return false;
     }
-    e->other = rh_result_rehearse(in, &e->layout, e->result->seed, NULL, NULL, error);
-    e->other_gpus = in->c.job.gpus;
-    e->other_safe = e->other && e->other->fits &&
-                    e->other->memory.peak_bytes <= rh_explain_room(e->result, &in->c).ranked_bytes;
-    /* The winner of the question as it was is the first of its plan. */
-    bool known = sets->len == 0 && !named && e->result->is_plan && !e->a->replanned;
-    if (!e->other || (!known && !find_winner(e, in, error)))
+    bool fine = rh_what_if(&question, &e->what_if, error);
+    rh_terminal_progress_end();
+    if (!fine)
         return false;
-    find_near_batches(e, in);
-    return true;
+    e->other_job = in->c.job;
+    return e->what_if.other || fail_empty(e, error);
 }
 
 /* Why the layout as it was is not what stands here. */
 static void append_instead(RhExplanation *e)
 {
-    if (!e->illegal)
+    if (!e->what_if.illegal)
         return;
     g_autofree char *text = g_strdup_printf(
         "the layout of #%" G_GINT64_FORMAT " is not legal after the change: %s; in its place what "
         "wins then (%s)",
-        e->rank, e->illegal,
+        e->rank, e->what_if.illegal,
         e->a->replanned ? "searched in full" : "a quick search; --replan searches in full");
     rh_text_wrap(e->out, text, 2, 79);
 }
@@ -201,18 +175,18 @@ static void append_first(const RhExplanation *e)
     const RhResultPlan *first = &g_array_index(e->result->plans, RhResultPlan, 0);
     RhObjective o = e->result->objective;
     g_autofree char *worth = rh_report_worth(o, &first->r);
-    double gain = 1 - rh_objective_value(o, e->other) / rh_objective_value(o, &first->r);
-    const char *stands = !e->other_safe || gain <= -RH_EXPLAIN_TIE_FRAC ? "wins as before"
-                         : gain < RH_EXPLAIN_TIE_FRAC                   ? "is a tie with that"
-                                                                        : "is behind that";
+    double gain = 1 - rh_objective_value(o, e->what_if.other) / rh_objective_value(o, &first->r);
+    const char *stands = !e->what_if.safe || gain <= -RH_REPLAN_TIE_FRAC ? "wins as before"
+                         : gain < RH_REPLAN_TIE_FRAC                     ? "is a tie with that"
+                                                                         : "is behind that";
     g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank,
                            stands, worth);
 }
 
 static void append_winner(const RhExplanation *e)
 {
-    const RhRehearsal *w = e->winner;
-    if (e->replanned)
+    const RhRehearsal *w = e->what_if.winner;
+    if (e->what_if.replanned)
         return;
     if (!w) {
         if (e->result->is_plan && e->result->plans->len > 0)
@@ -220,9 +194,9 @@ static void append_winner(const RhExplanation *e)
         return;
     }
     RhObjective o = e->result->objective;
-    double gain = 1 - rh_objective_value(o, w) / rh_objective_value(o, e->other);
-    bool same = rh_layout_equal(&w->layout, &e->other->layout);
-    if (e->other->fits && (same || (e->other_safe && gain < RH_EXPLAIN_TIE_FRAC))) {
+    double gain = 1 - rh_objective_value(o, w) / rh_objective_value(o, e->what_if.other);
+    bool same = rh_layout_equal(&w->layout, &e->what_if.other->layout);
+    if (e->what_if.other->fits && (same || (e->what_if.safe && gain < RH_REPLAN_TIE_FRAC))) {
         g_string_append(e->out, "no other layout was found that wins now (a quick search)\n");
         return;
     }
@@ -236,18 +210,19 @@ static void append_winner(const RhExplanation *e)
 
 void rh_explain_append_what_if(RhExplanation *e)
 {
-    const char *name = e->replanned ? "planned anew" : "changed";
-    RhComparedSide changed = {.r = e->other, .gpus = e->other_gpus},
+    const char *name = e->what_if.replanned ? "planned anew" : "changed";
+    RhComparedSide changed = {.r = e->what_if.other, .gpus = e->other_job.gpus},
                    before = {.r = e->r, .gpus = e->in->c.job.gpus};
     append_instead(e);
     rh_explain_append_sizes(e->out, name, &changed, &before);
-    rh_explain_versus(e, name, e->other, "before", e->r);
+    rh_explain_versus(e, name, e->what_if.other, "before", e->r);
     rh_explain_append_money(e->out, name, &changed, &before);
-    rh_explain_layout(e, "changed", &e->layout,
-                      e->other->fits ? "" : "; it does not fit in memory");
-    if (e->other->fits && !e->other_safe && !e->replanned && e->other->odds)
+    rh_explain_layout(e, "changed", &e->what_if.layout,
+                      e->what_if.other->fits ? "" : "; it does not fit in memory");
+    if (e->what_if.other->fits && !e->what_if.safe && !e->what_if.replanned &&
+        e->what_if.other->odds)
         g_string_append_printf(e->out, "  it may run out of memory: %.0f %%\n",
-                               100 * e->other->risk_frac);
+                               100 * e->what_if.other->risk_frac);
     append_winner(e);
-    rh_report_near_batches(e->out, &e->other_job, e->near_batches);
+    rh_report_near_batches(e->out, &e->other_job, e->what_if.near_batches);
 }

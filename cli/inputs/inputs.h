@@ -45,9 +45,3 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 /* Reads `-s`: a layout as text, a file with one, or RESULT.json#RANK. The layout is completed,
  * canonical and legal. */
 bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
-/* Completes and checks a given layout. */
-bool rh_inputs_settle_layout(const RhInputs *inputs, RhLayout *layout, GError **error);
-/* Returns whether a layout is legal on a machine with exactly its ranks, with an open dp set to the
- * number of replicas that its experts need; false names the fact that no number of replicas
- * changes. */
-bool rh_inputs_fits_some_machine(const RhInputs *inputs, const RhLayout *layout, GError **error);

@@ -9,6 +9,7 @@
 #include "cli/output/terminal.h"
 #include "report/report.h"
 #include "strategies/knobs.h"
+#include "strategies/train/open_knobs.h"
 
 #define DIGITS_FRAC 1e-6 /* of a step: the file has nine digits */
 
@@ -233,16 +234,6 @@ RhResult *rh_result_load(const char *path, GError **error)
     return rh_json_finish(doc, error) ? g_steal_pointer(&r) : NULL;
 }
 
-RhRehearsal *rh_result_rehearse(const RhInputs *in, const RhLayout *layout, int64_t seed,
-                                RhProgram **program, RhRun **run, GError **error)
-{
-    RhEngineOptions options = {.seed = (uint64_t)seed, .timeline = run != NULL};
-    RhLayout settled = *layout;
-    if (!rh_inputs_settle_layout(in, &settled, error))
-        return NULL;
-    return rh_rehearse(&in->c, &settled, &options, program, run, error);
-}
-
 void rh_result_free(RhResult *r)
 {
     if (!r)
@@ -380,10 +371,10 @@ bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhReplay *out
     RhLayout settled = out->plan->r.layout;
     GError *why = NULL;
     g_autofree char *spec = g_strdup_printf("%s#%" G_GINT64_FORMAT, path, rank);
-    if (!rh_inputs_settle_layout(out->in, &settled, &why))
+    if (!rh_train_settle_layout(&out->in->c, &settled, &why))
         return rh_result_refuse(spec, why, error);
-    out->r = rh_result_rehearse(out->in, &out->plan->r.layout, out->result->seed, &out->program,
-                                drawn ? &out->run : NULL, error);
+    out->r = rh_rehearse_settled(&out->in->c, &out->plan->r.layout, out->result->seed,
+                                 &out->program, drawn ? &out->run : NULL, error);
     if (!out->r)
         return false;
     double recorded_s = out->plan->r.step_time_s, now_s = out->r->step_time_s;

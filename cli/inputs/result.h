@@ -2,12 +2,7 @@
 /* A result written by `plan` or `simulate`, read again: what was asked and which layouts it holds.
  */
 #include "cli/inputs/inputs.h"
-#include "strategies/search/plan.h"
-
-typedef struct {
-    int64_t rank;
-    RhRehearsal r; /* the figures that the file holds */
-} RhResultPlan;
+#include "strategies/search/explain/replan.h"
 
 typedef struct {
     char *path;
@@ -41,11 +36,6 @@ bool rh_result_refuse(const char *spec, GError *why, GError **error);
  * a warning, told through *changed. */
 RhInputs *rh_result_inputs(const RhResult *result, const GPtrArray *more_sets, bool *changed,
                            GError **error);
-/* Performs a layout of a result, with its timeline where `run` is asked for. Settles it first: a result is a
- * file, and anybody may have edited it. */
-RhRehearsal *rh_result_rehearse(const RhInputs *inputs, const RhLayout *layout, int64_t seed,
-                                RhProgram **program, RhRun **run, GError **error);
-
 /* A plan of a result, performed again from its recorded inputs; owned. */
 typedef struct {
     RhResult *result;

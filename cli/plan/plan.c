@@ -23,6 +23,7 @@
 #include "strategies/search/co_jobs/plan_with_jobs.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/unsearched.h"
+#include "strategies/train/open_knobs.h"
 
 /* --- options to RhPlanOptions --- */
 
@@ -91,7 +92,7 @@ static void blame_fix(const RhInputs *in, const RhArguments *a, GError **error)
         RhLayout layout = rh_train_default(&in->c);
         g_autoptr(GError) why = NULL;
         if (!rh_layout_parse(g_ptr_array_index(a->fixes, i), &layout, NULL) ||
-            rh_inputs_fits_some_machine(in, &layout, &why))
+            rh_train_fits_some_machine(&in->c, &layout, &why))
             continue;
         g_clear_error(error);
         rh_fail(error, RH_ERROR_USAGE, "%s", why->message);

@@ -1,4 +1,4 @@
-#include "cli/explain/explain_constants.h"
+#include "strategies/search/explain/problem_constants.h"
 
 #include <string.h>
 
@@ -9,19 +9,19 @@
 #define STACK_PREFIX    "stack."
 #define PLATFORM_PREFIX "platform."
 
-void rh_changed_case_clear(RhChangedCase *changed)
+void rh_changed_problem_clear(RhChangedProblem *changed)
 {
     rh_platform_free(changed->hardware);
     rh_platform_free(changed->seen);
 }
 
-bool rh_explain_change(const RhInputs *in, const RhConstant *constant, double value,
-                       RhChangedCase *out)
+bool rh_problem_change(const RhProblem *c, const RhPlatform *hardware, const RhConstant *constant,
+                       double value, RhChangedProblem *out)
 {
     const char *set = constant->set;
     g_autofree char *text = rh_quantity_format(value, constant->kind, 12);
-    *out = (RhChangedCase){.stack = *in->c.stack, .c = in->c};
-    out->hardware = rh_platform_copy(in->hardware);
+    *out = (RhChangedProblem){.stack = *c->stack, .c = *c};
+    out->hardware = rh_platform_copy(hardware);
     bool fine = g_str_has_prefix(set, STACK_PREFIX)
                     ? rh_stack_set(&out->stack, set + strlen(STACK_PREFIX), text, NULL)
                     : rh_platform_set(out->hardware, set + strlen(PLATFORM_PREFIX), text, NULL) &&
@@ -47,14 +47,14 @@ static void constant_clear(void *data)
     g_free(((RhConstant *)data)->set);
 }
 
-static void add_rows(GArray *constants, const RhInputs *in)
+static void add_rows(GArray *constants, const RhProblem *c, const RhPlatform *hardware)
 {
     size_t count = 0;
     const RhFactRow *rows = rh_facts(&count);
     for (size_t i = 0; i < count; i++)
-        if (!rows[i].device && !rh_stack_ignores(in->c.stack, in->hardware, rows[i].key))
+        if (!rows[i].device && !rh_stack_ignores(c->stack, hardware, rows[i].key))
             add(constants, g_strconcat(PLATFORM_PREFIX, rows[i].key, NULL), rows[i].kind,
-                rows[i].range, rh_facts_seen(in->platform, &rows[i]));
+                rows[i].range, rh_facts_seen(c->platform, &rows[i]));
 }
 
 static void add_listed(GArray *constants, const GArray *facts, const char *owner)
@@ -67,11 +67,12 @@ static void add_listed(GArray *constants, const GArray *facts, const char *owner
 }
 
 /* Adds a device's constants; devices after the first are named, and none twice. */
-static void add_device(GArray *constants, const RhInputs *in, int32_t which)
+static void add_device(GArray *constants, const RhProblem *c, const RhPlatform *hardware,
+                       int32_t which)
 {
-    const RhDevice *device = rh_platform_device(in->platform, which);
+    const RhDevice *device = rh_platform_device(c->platform, which);
     for (int32_t i = 0; i < which; i++)
-        if (strcmp(rh_platform_device(in->platform, i)->name, device->name) == 0)
+        if (strcmp(rh_platform_device(c->platform, i)->name, device->name) == 0)
             return;
     g_autofree char *owner = which == 0
                                  ? g_strdup(PLATFORM_PREFIX "device.")
@@ -79,7 +80,7 @@ static void add_device(GArray *constants, const RhInputs *in, int32_t which)
     size_t count = 0;
     const RhFactRow *rows = rh_facts(&count);
     for (size_t i = 0; i < count; i++)
-        if (rows[i].device && !rh_stack_ignores(in->c.stack, in->hardware, rows[i].key))
+        if (rows[i].device && !rh_stack_ignores(c->stack, hardware, rows[i].key))
             add(constants, g_strconcat(owner, rows[i].key + strlen("device."), NULL), rows[i].kind,
                 rows[i].range,
                 (const RhFact *)(const void *)((const char *)device + rows[i].offset));
@@ -87,19 +88,19 @@ static void add_device(GArray *constants, const RhInputs *in, int32_t which)
     add_listed(constants, tiles, owner);
 }
 
-GArray *rh_explain_constants(const RhInputs *in)
+GArray *rh_problem_constants(const RhProblem *c, const RhPlatform *hardware)
 {
     GArray *out = g_array_new(FALSE, TRUE, sizeof(RhConstant));
     g_array_set_clear_func(out, constant_clear);
-    add_rows(out, in);
-    for (int32_t i = 0; i < rh_platform_devices_count(in->platform); i++)
-        add_device(out, in, i);
-    g_autoptr(GArray) tiers = rh_facts_of_tiers(in->platform);
+    add_rows(out, c, hardware);
+    for (int32_t i = 0; i < rh_platform_devices_count(c->platform); i++)
+        add_device(out, c, hardware, i);
+    g_autoptr(GArray) tiers = rh_facts_of_tiers(c->platform);
     add_listed(out, tiers, PLATFORM_PREFIX);
     size_t count = 0;
     const RhStackFact *facts = rh_stack_facts(&count);
     for (size_t i = 0; i < count; i++)
         add(out, g_strconcat(STACK_PREFIX, facts[i].key, NULL), facts[i].kind, &facts[i].range,
-            rh_stack_fact(in->c.stack, &facts[i]));
+            rh_stack_fact(c->stack, &facts[i]));
     return out;
 }

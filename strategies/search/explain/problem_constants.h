@@ -1,7 +1,7 @@
 #pragma once
 /* Constants that a step can depend on: those of the platform and its devices as the stack sees
  * them, and of the stack. Each can be changed in a copy of the problem. */
-#include "cli/inputs/inputs.h"
+#include "strategies/problem.h"
 
 typedef struct {
     char *set; /* its path in --set after its owner: "platform.nic.latency"; owned */
@@ -10,18 +10,19 @@ typedef struct {
     RhFact fact; /* current value */
 } RhConstant;
 
-/* Returns a GArray of RhConstant without unknown ones and zeros. Caller unrefs. */
-GArray *rh_explain_constants(const RhInputs *in);
+/* Returns a GArray of RhConstant without unknown ones and zeros. `hardware` is the platform as
+ * described, without what the stack changes. Caller unrefs. */
+GArray *rh_problem_constants(const RhProblem *c, const RhPlatform *hardware);
 
 /* A problem with one constant changed, and its parts. */
 typedef struct {
     RhPlatform *hardware, *seen; /* as described, and as the stack sees it; owned */
     RhStack stack;
     RhProblem c;
-} RhChangedCase;
+} RhChangedProblem;
 
 /* Changes a constant; returns false where the value is not allowed. Clear *out in either case, and
  * do not move it before. */
-bool rh_explain_change(const RhInputs *in, const RhConstant *constant, double value,
-                       RhChangedCase *out);
-void rh_changed_case_clear(RhChangedCase *changed);
+bool rh_problem_change(const RhProblem *c, const RhPlatform *hardware, const RhConstant *constant,
+                       double value, RhChangedProblem *out);
+void rh_changed_problem_clear(RhChangedProblem *changed);
