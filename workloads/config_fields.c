@@ -11,7 +11,8 @@
     {                                                                                              \
 #field, AT(field), RH_FIELD_##type, low, high, null_is_none                                \
     }
-/* A size of at least 1; a number that may be 0; one that a file may give as null, which is 0. */
+/* FIELD rows: SIZE_FIELD is a size of at least 1, COUNT_FIELD a number that may be 0, the third a
+ * number that a file may give as null, which is read as 0. */
 #define SIZE_FIELD(field, high)     FIELD(field, SIZE, 1, high, false)
 #define COUNT_FIELD(field, high)    FIELD(field, SIZE, 0, high, false)
 #define NULLABLE_FIELD(field, high) FIELD(field, SIZE, 0, high, true)
@@ -19,7 +20,7 @@
 #define RATE_FIELD(field)           FIELD(field, RATE, 0, 1, false)
 #define RATIO_FIELD(field)          FIELD(field, RATIO, 1, 1000000, false)
 
-/* By name, for a binary search. */
+/* All fields, sorted by name for a binary search. */
 static const RhConfigField FIELDS[] = {
     FLAG_FIELD(attention.alibi),
     FLAG_FIELD(attention.bidirectional),

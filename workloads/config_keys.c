@@ -1,10 +1,10 @@
-/* Keys of published files that no family reads as its own: other names of them, those that change
- * nothing here, and those that say a model is of another kind. */
+/* Tables of keys of published files that no family reads as its own: aliases, keys without effect
+ * here, and keys that say the model is of another kind. */
 #include <glib.h>
 
 #include "workloads/field_rows.h"
 
-/* Each line: one figure under all its names. A file that has none by the first name may have it by
+/* Aliases: each line is one figure under all its names. A file without the first name may use
  * another. "a.b" is b inside a. */
 static const char *const ALIASES[][10] = {
     {"num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_decoder_layers", "num_blocks"},
@@ -153,8 +153,8 @@ static const struct {
     {"is_encoder_decoder", "an encoder and a decoder", AT(encoder.present)},
 };
 
-/* Switches that change how many parameters there are. Settled where the family reads the key, or has what it says
- * whatever the file says. */
+/* Switches that change the number of parameters. They count as handled where the family reads the
+ * key, or always has the feature whatever the file says. */
 static const struct {
     const char *key, *what;
     size_t field;
@@ -179,7 +179,7 @@ static const struct {
     {"use_qkv_bias", "one with biases of queries, keys and values", AT(attention.qkv_bias)},
 };
 
-/* Experts that every token goes to, by any of their names. */
+/* Names of the number of experts that every token goes to. */
 static const char *const SHARED_EXPERTS[] = {
     "moe_num_shared_experts",   "moe_shared_expert_intermediate_size",
     "n_shared_experts",         "num_shared_expert",
@@ -221,7 +221,7 @@ static bool has_field(const RhFamily *family, size_t offset)
     return false;
 }
 
-/* Has the family this, whatever a file says? */
+/* Does the family always have this feature, whatever a file says? */
 static bool always_has(const RhFamily *family, size_t offset)
 {
     for (const RhField *f = family->fields; f->type != RH_FIELD_NONE; f++)

@@ -8,10 +8,12 @@
 
 #define TOKENS_MAX (INT64_C(1) << 28)
 #define COUNT_MAX  1000000000
-/* Documents that are drawn to see how full samples get: so many, and on until they fill so many samples. */
-#define DRAWS      4096
-#define SAMPLES    64
-#define DRAWS_MOST (1 << 20) /* a sample that holds more of them is full to a millionth */
+/* Number of documents drawn to estimate how full samples get; drawing goes on until they fill more
+ * than SAMPLES samples, or DRAWS_MOST were drawn. */
+#define DRAWS   4096
+#define SAMPLES 64
+/* a sample that holds more documents than this is full to a millionth */
+#define DRAWS_MOST (1 << 20)
 
 static bool read_run(const char *text, RhDocumentRun *run)
 {
@@ -40,7 +42,7 @@ bool rh_documents_parse(const char *text, RhDocuments *documents, GError **error
     return true;
 }
 
-/* --- sums over the list --- */
+/* --- sums over the list of document lengths --- */
 
 static double length_of(const RhDocumentRun *run, int64_t sequence)
 {
@@ -119,7 +121,8 @@ static void pack(GArray *room, guint *closed, int64_t length, int64_t least, int
     g_array_index(room, int64_t, first) -= length;
 }
 
-/* Tokens of documents over those of the samples that they fill, but for the last, which others would go on filling. */
+/* Tokens of documents over the capacity of the samples that they fill; the last sample is left out,
+ * as further documents would go on filling it. */
 static double packed_fill(const RhDocuments *d, int64_t sequence, uint64_t seed)
 {
     g_autoptr(GArray) room = g_array_new(FALSE, FALSE, sizeof(int64_t));

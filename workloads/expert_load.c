@@ -83,7 +83,7 @@ bool rh_expert_load_fits(const RhExpertLoad *load, const RhModel *model, GError 
     return true;
 }
 
-/* Of the experts by load, or in their order. */
+/* Relative load of an expert: by its rank in a power law, or by its place in the histogram. */
 static double weight_of(const RhExpertLoad *load, int32_t expert)
 {
     if (load->kind == RH_LOAD_POWER_LAW)

@@ -80,8 +80,8 @@ static bool holds_text(const char *name, const char *text)
     return g_file_get_contents(path, &contents, NULL, NULL) && strstr(contents, text) != NULL;
 }
 
-/* A model type that is no file's name but stands in a file's "model_types". Only files that hold it as a text are
- * read: reading all of them takes some 20 ms. */
+/* Finds the family of a model type that is no file's name but stands in a file's "model_types".
+ * Only files whose text contains it are parsed: parsing all of them takes some 20 ms. */
 static const RhFamily *find_further_type(const char *type, GError **error)
 {
     g_autofree char *text = g_strdup_printf("\"%s\"", type);
@@ -100,7 +100,7 @@ static const RhFamily *find_further_type(const char *type, GError **error)
 
 const RhFamily *rh_family_find(const char *name, GError **error)
 {
-    static GHashTable *found; /* further types that were asked for before */
+    static GHashTable *found; /* model types that were found in "model_types" before */
     static GMutex lock;
     if (g_strv_contains(rh_data_shelf_names(&shelf), name))
         return family_of_file(name, error);
@@ -127,7 +127,7 @@ bool rh_family_is_own(const RhFamily *family)
     return g_str_equal(family->name, "layers") || g_str_equal(family->name, "pictures");
 }
 
-/* Is `name`, without underscores and in whatever case, the first `length` letters of `other`? */
+/* Do the first `length` letters of `other` equal `name`, ignoring underscores and case? */
 static bool is_same_word(const char *name, const char *other, size_t length)
 {
     size_t at = 0;
@@ -174,9 +174,9 @@ int64_t rh_family_usual_size(const RhFamily *family, size_t offset)
     return 0;
 }
 
-/* --- Words --- */
+/* --- Layer words --- */
 
-/* Layer types of families that list none: attention to all tokens, or to those of a window. */
+/* Layer types of families that list none: full attention, or attention within a window. */
 static const RhLayerWord COMMON_WORDS[] = {{.word = "full_attention"},
                                            {.word = "attention"},
                                            {.word = "global_attention"},

@@ -1,4 +1,4 @@
-/* Family files: from JSON to the rows that configurations are read with. */
+/* Reads family files: from JSON to the rows that configurations are read with. */
 #include "workloads/family_read.h"
 
 #include <string.h>
@@ -29,7 +29,8 @@ static void report_unknown(RhJson *doc, const RhJsonNode *at, const char *what, 
     rh_json_problem(doc, at, help, "%s \"%s\" is not known", what, word);
 }
 
-/* The place of the word under `key` among `known`; `otherwise` where the file does not say it. */
+/* Reads the word under `key`; returns its place among `known`, or `otherwise` where the file does
+ * not give it. */
 static int read_word(RhJson *doc, const RhJsonNode *object, const char *key,
                      const char *const *known, int otherwise)
 {
@@ -43,7 +44,7 @@ static int read_word(RhJson *doc, const RhJsonNode *object, const char *key,
     return 0;
 }
 
-/* The operator under `key`; `otherwise` where the file does not name one. */
+/* Reads the operator under `key`; returns `otherwise` where the file does not name one. */
 static const RhOperator *read_operator(RhJson *doc, const RhJsonNode *object, const char *key,
                                        const RhOperator *otherwise)
 {
@@ -62,7 +63,8 @@ static const RhOperator *read_operator(RhJson *doc, const RhJsonNode *object, co
     return otherwise;
 }
 
-/* The field of a configuration that the text names; NULL and a problem where there is none. */
+/* Finds the field of a configuration that the text names; NULL and a problem where there is
+ * none. */
 static const RhConfigField *read_field_name(RhJson *doc, const RhJsonNode *node)
 {
     const char *name = rh_json_node_string(doc, node);
@@ -87,7 +89,7 @@ static RhFieldType read_kind(RhJson *doc, const RhJsonNode *node, RhFieldType us
     return kind >= 0 ? KIND_TYPES[kind] : usual;
 }
 
-/* A default: a whole number, true or false. */
+/* Reads a default: a whole number, true or false. */
 static int64_t read_default(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const RhJsonNode *node = rh_json_member(object, key);
@@ -102,7 +104,8 @@ static bool needs_text(RhFieldType type)
     return type == RH_FIELD_WORD || type == RH_FIELD_MAYBE_WORD;
 }
 
-/* {"field": "attention.head_dim", "default": 128}. Without a default a size is required, and all else is 0. */
+/* Reads a described field: {"field": "attention.head_dim", "default": 128}. Without a default a
+ * size is required, and anything else is 0. */
 static void read_described(Reader *r, const char *key, const RhJsonNode *node)
 {
     RhJson *doc = r->doc;
@@ -134,7 +137,7 @@ static void read_described(Reader *r, const char *key, const RhJsonNode *node)
     g_array_append_val(r->fields, f);
 }
 
-/* What a key sets: the name of a field, a description of one, or a list of these. */
+/* Reads what a key sets: the name of a field, a description of one, or a list of these. */
 static void read_key(Reader *r, const char *key, const RhJsonNode *node)
 {
     const RhConfigField *known;
@@ -175,7 +178,7 @@ static void read_key(Reader *r, const char *key, const RhJsonNode *node)
     }
 }
 
-/* Drops what the parent says of a key. */
+/* Drops the parent's rows for a key. */
 static void drop_key(Reader *r, const char *key)
 {
     for (guint i = r->inherited; i-- > 0;)
@@ -185,7 +188,7 @@ static void drop_key(Reader *r, const char *key)
         }
 }
 
-/* What a family says of a field takes the place of all that its parent says of it. */
+/* Drops the parent's rows for every field that the family itself has rows for. */
 static void drop_replaced(Reader *r)
 {
     for (guint i = r->inherited; i-- > 0;)
@@ -222,7 +225,7 @@ static void read_keys(Reader *r, const RhJsonNode *root)
     drop_replaced(r);
 }
 
-/* Sizes that a part of a larger model has where its file leaves them out. */
+/* Reads the sizes that a part of a larger model has where its file leaves them out. */
 static void read_part_defaults(Reader *r, const RhJsonNode *root)
 {
     const RhJsonNode *sizes = rh_json_object_or_null(r->doc, root, "part_defaults");
@@ -292,7 +295,7 @@ static const RhLayerWord *find_word(const GArray *words, const char *name)
     return NULL;
 }
 
-/* A layer that stands before others stands alone. */
+/* Checks that a word which precedes other layers has no preceding words itself. */
 static void check_preceding(RhJson *doc, const RhJsonNode *types, const GArray *words)
 {
     for (guint i = 0; i < words->len; i++) {
@@ -305,7 +308,7 @@ static void check_preceding(RhJson *doc, const RhJsonNode *types, const GArray *
     }
 }
 
-/* NULL where the file has none of its own. The caller frees. */
+/* Reads the layer types; NULL where the file has none of its own. The caller frees. */
 static RhLayerWord *read_layer_types(Reader *r, const RhJsonNode *root)
 {
     const RhJsonNode *types = rh_json_object_or_null(r->doc, root, "layer_types");
@@ -322,9 +325,10 @@ static RhLayerWord *read_layer_types(Reader *r, const RhJsonNode *root)
     return (RhLayerWord *)(void *)g_array_free(words, FALSE);
 }
 
-/* --- The file --- */
+/* --- The whole file --- */
 
-/* NULL where the file has none of its own. The caller frees the list; the rules are interned. */
+/* Reads the names of rules; NULL where the file has none of its own. The caller frees the list; the
+ * rules are interned. */
 static const char **read_rules(Reader *r, const RhJsonNode *root)
 {
     const RhJsonNode *list = rh_json_array_or_null(r->doc, root, "rules");
@@ -343,7 +347,7 @@ static const char **read_rules(Reader *r, const RhJsonNode *root)
     return (const char **)g_ptr_array_free(rules, FALSE);
 }
 
-/* NULL where the file has none of its own. The caller frees. */
+/* Reads the variants; NULL where the file has none of its own. The caller frees. */
 static RhVariant *read_variants(Reader *r, const RhJsonNode *root)
 {
     static const char *const whens[] = {[RH_VARIANT_PRESENT] = "present",
@@ -391,7 +395,7 @@ static void read_family(Reader *r, const RhJsonNode *root, RhFamilyFile *file)
     if (file->layer_types != NULL)
         family->words = file->layer_types;
     file->variants = read_variants(r, root);
-    family->variants = file->variants; /* what derives from a family is not one of its variants */
+    family->variants = file->variants; /* families derived from one are not its variants */
     file->rules = read_rules(r, root);
     if (file->rules != NULL)
         family->rules = file->rules;
@@ -400,7 +404,7 @@ static void read_family(Reader *r, const RhJsonNode *root, RhFamilyFile *file)
                         "no layer type \"%s\"", family->between);
 }
 
-/* The parent that the file names; NULL where it names none, or names one that cannot be read. */
+/* Finds the parent that the file names; NULL where it names none, or one that cannot be read. */
 static const RhFamily *read_parent(RhJson *doc, const RhJsonNode *root, RhFamilyFind find)
 {
     if (!rh_json_has(root, "derives"))
@@ -415,7 +419,7 @@ static const RhFamily *read_parent(RhJson *doc, const RhJsonNode *root, RhFamily
     return parent;
 }
 
-/* A family for each further model type, all with the same rows. */
+/* Adds a family for each further model type, all with the same rows. */
 static void read_model_types(RhJson *doc, const RhJsonNode *root, RhFamilyFile *file)
 {
     const RhJsonNode *types = rh_json_array_or_null(doc, root, "model_types");

@@ -1,5 +1,6 @@
-/* Rules of families: a recursive-descent reader that evaluates while it reads. Rules are short and few, so
- * nothing is compiled: they are read once to be checked and once for every model. */
+/* Evaluates the rules of families: a recursive-descent parser that evaluates while it parses. Rules
+ * are short and few, so nothing is compiled: they are parsed once to be checked and once for every
+ * model. */
 #include "workloads/family_rules.h"
 
 #include <glib.h>
@@ -7,14 +8,14 @@
 
 #include "workloads/config_fields.h"
 
-/* Parentheses inside each other; deeper ones are a mistake. */
+/* Maximum nesting of parentheses; deeper nesting is taken as a mistake. */
 #define DEPTH_MAX 32
 
 typedef struct {
-    const char *at; /* the rest of the rule */
+    const char *at; /* the unread rest of the rule */
     const RhConfig *config;
     int depth;
-    char *problem; /* the first one; NULL: none so far */
+    char *problem; /* the first problem; NULL: none so far */
 } Reader;
 
 static int64_t read_choice(Reader *r);
@@ -32,8 +33,8 @@ static void skip_spaces(Reader *r)
         r->at++;
 }
 
-/* Skips `text` where it comes next. */
-static bool takes(Reader *r, const char *text)
+/* Skips `text` if it comes next; returns whether it did. */
+static bool skip_token(Reader *r, const char *text)
 {
     skip_spaces(r);
     bool found = g_str_has_prefix(r->at, text);
@@ -41,14 +42,14 @@ static bool takes(Reader *r, const char *text)
     return found;
 }
 
-static void expect(Reader *r, const char *text)
+static void expect_token(Reader *r, const char *text)
 {
     g_autofree char *what = g_strdup_printf("no \"%s\"", text);
-    if (!takes(r, text))
+    if (!skip_token(r, text))
         fail(r, what);
 }
 
-/* The name that comes next, with its dots; empty where there is none. The caller frees. */
+/* Reads the name that comes next, with its dots; empty where there is none. The caller frees. */
 static char *read_name(Reader *r)
 {
     skip_spaces(r);
@@ -61,7 +62,7 @@ static char *read_name(Reader *r)
     return name;
 }
 
-/* --- Arithmetic that stays within 64 bits --- */
+/* --- Arithmetic that saturates at the limits of 64 bits --- */
 
 static int64_t limit(bool positive)
 {
@@ -96,15 +97,15 @@ static int64_t remainder_of(int64_t a, int64_t b)
     return b == 0 || b == -1 ? 0 : a % b;
 }
 
-/* --- Expressions, from what binds closest --- */
+/* --- Expressions, from the highest precedence to the lowest --- */
 
 static int64_t read_pair(Reader *r, bool greater)
 {
-    expect(r, "(");
+    expect_token(r, "(");
     int64_t a = read_choice(r);
-    expect(r, ",");
+    expect_token(r, ",");
     int64_t b = read_choice(r);
-    expect(r, ")");
+    expect_token(r, ")");
     return greater ? MAX(a, b) : MIN(a, b);
 }
 
@@ -138,13 +139,13 @@ static int64_t read_operand(Reader *r)
     skip_spaces(r);
     int64_t value = 0;
     if (r->problem != NULL) {
-        /* nothing is read behind a mistake */
-    } else if (takes(r, "(")) {
+        /* nothing is evaluated after a mistake */
+    } else if (skip_token(r, "(")) {
         value = read_choice(r);
-        expect(r, ")");
-    } else if (takes(r, "!")) {
+        expect_token(r, ")");
+    } else if (skip_token(r, "!")) {
         value = !read_operand(r);
-    } else if (takes(r, "-")) {
+    } else if (skip_token(r, "-")) {
         value = difference(0, read_operand(r));
     } else {
         value = g_ascii_isdigit(*r->at) ? read_number(r) : read_field(r);
@@ -157,11 +158,11 @@ static int64_t read_product(Reader *r)
 {
     int64_t value = read_operand(r);
     for (;;)
-        if (takes(r, "*"))
+        if (skip_token(r, "*"))
             value = product(value, read_operand(r));
-        else if (takes(r, "/"))
+        else if (skip_token(r, "/"))
             value = quotient(value, read_operand(r));
-        else if (takes(r, "%"))
+        else if (skip_token(r, "%"))
             value = remainder_of(value, read_operand(r));
         else
             return value;
@@ -171,9 +172,9 @@ static int64_t read_sum(Reader *r)
 {
     int64_t value = read_product(r);
     for (;;)
-        if (takes(r, "+"))
+        if (skip_token(r, "+"))
             value = sum(value, read_product(r));
-        else if (takes(r, "-"))
+        else if (skip_token(r, "-"))
             value = difference(value, read_product(r));
         else
             return value;
@@ -182,19 +183,19 @@ static int64_t read_sum(Reader *r)
 static int64_t read_comparison(Reader *r)
 {
     int64_t a = read_sum(r);
-    return takes(r, "==")   ? a == read_sum(r)
-           : takes(r, "!=") ? a != read_sum(r)
-           : takes(r, "<=") ? a <= read_sum(r)
-           : takes(r, ">=") ? a >= read_sum(r)
-           : takes(r, "<")  ? a < read_sum(r)
-           : takes(r, ">")  ? a > read_sum(r)
-                            : a;
+    return skip_token(r, "==")   ? a == read_sum(r)
+           : skip_token(r, "!=") ? a != read_sum(r)
+           : skip_token(r, "<=") ? a <= read_sum(r)
+           : skip_token(r, ">=") ? a >= read_sum(r)
+           : skip_token(r, "<")  ? a < read_sum(r)
+           : skip_token(r, ">")  ? a > read_sum(r)
+                                 : a;
 }
 
 static int64_t read_conjunction(Reader *r)
 {
     int64_t value = read_comparison(r);
-    while (takes(r, "&&")) {
+    while (skip_token(r, "&&")) {
         int64_t other = read_comparison(r);
         value = value != 0 && other != 0;
     }
@@ -204,7 +205,7 @@ static int64_t read_conjunction(Reader *r)
 static int64_t read_disjunction(Reader *r)
 {
     int64_t value = read_conjunction(r);
-    while (takes(r, "||")) {
+    while (skip_token(r, "||")) {
         int64_t other = read_conjunction(r);
         value = value != 0 || other != 0;
     }
@@ -214,14 +215,14 @@ static int64_t read_disjunction(Reader *r)
 static int64_t read_choice(Reader *r)
 {
     int64_t condition = read_disjunction(r);
-    if (!takes(r, "?"))
+    if (!skip_token(r, "?"))
         return condition;
     if (++r->depth > DEPTH_MAX) {
         fail(r, "more than 32 levels");
         return 0;
     }
     int64_t then = read_choice(r);
-    expect(r, ":");
+    expect_token(r, ":");
     int64_t otherwise = r->problem == NULL ? read_choice(r) : 0;
     r->depth--;
     return condition != 0 ? then : otherwise;
@@ -229,7 +230,7 @@ static int64_t read_choice(Reader *r)
 
 /* --- Rules --- */
 
-/* Performs one rule. Returns what is wrong with it, or NULL; the caller frees. */
+/* Applies one rule to `config`. Returns the problem, or NULL; the caller frees. */
 static char *perform(const char *rule, RhConfig *config)
 {
     Reader r = {.at = rule, .config = config};
@@ -240,7 +241,7 @@ static char *perform(const char *rule, RhConfig *config)
         fail(&r, "no known field");
         return r.problem;
     }
-    expect(&r, "=");
+    expect_token(&r, "=");
     int64_t value = r.problem == NULL ? read_choice(&r) : 0;
     skip_spaces(&r);
     if (*r.at != 0)
@@ -260,6 +261,6 @@ void rh_rules_apply(const char *const *rules, RhConfig *config)
 {
     for (; rules != NULL && *rules != NULL; rules++) {
         char *problem = perform(*rules, config);
-        g_assert(problem == NULL); /* checked when the family was read */
+        g_assert(problem == NULL); /* rules were checked when the family was read */
     }
 }

@@ -17,7 +17,7 @@ bool rh_hub_is_id(const char *text)
            !g_str_has_suffix(text, ".json");
 }
 
-/* The files are small, and asked of a few times a run. */
+/* The files are small and read a few times a run, so nothing is cached. */
 char *rh_hub_id(const char *name)
 {
     g_autofree char *file = g_strconcat(name, ".json", NULL), *text = NULL;

@@ -1,5 +1,5 @@
-/* What a config.json says layer by layer: lists of words, patterns of letters, numbers of layers, lists
- * of figures, and the blocks of an architecture search. */
+/* Reads what a config.json says layer by layer: lists of words, patterns of letters, numbers of
+ * layers, lists of figures, and the blocks of an architecture search. */
 #include <string.h>
 
 #include "base/units.h"
@@ -11,11 +11,12 @@ typedef struct {
     const RhJsonNode *root;
     const RhFamily *family;
     const RhConfig *config;
-    RhLayerPlan *plans; /* one a layer */
-    bool said;          /* something that the rule does not say */
+    RhLayerPlan *plans; /* one per layer */
+    bool said;          /* some list says more than the family's rule does */
 } Lists;
 
-/* Layers that a list may name behind the model's own: heads that predict further tokens. */
+/* Number of layers that a list may name after the model's own: heads that predict further
+ * tokens. */
 static int64_t further_layers(const Lists *l)
 {
     static const char *const keys[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
@@ -51,8 +52,8 @@ static void add_figure(Lists *l, RhLayerPlan *plan, size_t offset, int64_t value
 
 /* --- Words and letters --- */
 
-static void take_word(Lists *l, const RhJsonNode *at, const char *said, const RhLayerWord *word,
-                      int64_t layer)
+static void set_layer_word(Lists *l, const RhJsonNode *at, const char *said,
+                           const RhLayerWord *word, int64_t layer)
 {
     g_autofree char *known = rh_family_words_text(l->family);
     g_autofree char *help = g_strdup_printf("known: %s", known);
@@ -78,7 +79,7 @@ static void read_words(Lists *l, const char *key)
     for (const RhJsonNode *n = rh_json_first(list);
          n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++) {
         const char *word = rh_json_node_string(l->doc, n);
-        take_word(l, n, word, rh_family_word(l->family, word), layer);
+        set_layer_word(l, n, word, rh_family_word(l->family, word), layer);
     }
 }
 
@@ -90,7 +91,7 @@ static void read_letters(Lists *l, const char *key)
         return;
     for (int64_t layer = 0; layer < l->config->num_hidden_layers; layer++) {
         const char letter[] = {pattern[layer], 0};
-        take_word(l, at, letter, rh_family_letter(l->family, *letter), layer);
+        set_layer_word(l, at, letter, rh_family_letter(l->family, *letter), layer);
     }
 }
 
@@ -102,7 +103,7 @@ static void choose_ffn(Lists *l, int64_t layer, bool experts)
     l->said = true;
 }
 
-/* "dense", or some kind of experts. */
+/* Reads a word per layer: "dense", or some kind of experts. */
 static void read_ffn_words(Lists *l)
 {
     const char *key = "mlp_layer_types";
@@ -115,7 +116,7 @@ static void read_ffn_words(Lists *l)
         choose_ffn(l, layer, !g_str_equal(rh_json_node_string(l->doc, n), "dense"));
 }
 
-/* One of 0 and 1 for each layer: experts or none. */
+/* Reads 0 or 1 per layer: experts or none. */
 static void read_ffn_switches(Lists *l)
 {
     const RhJsonNode *list = rh_json_find(l->root, "moe_layer_freq", NULL, NULL);
@@ -128,7 +129,8 @@ static void read_ffn_switches(Lists *l)
         choose_ffn(l, layer, rh_json_node_int(l->doc, n, 0, 1) == 1);
 }
 
-/* One of 0 and 1 for each layer: what stands between, or full attention, which the list says as `full`. */
+/* Reads 0 or 1 per layer: full attention where the list has `full`, the family's other mixer
+ * elsewhere. */
 static void read_mixer_switches(Lists *l, const char *key, int64_t full)
 {
     const RhJsonNode *list = rh_json_find(l->root, key, NULL, NULL);
@@ -140,11 +142,11 @@ static void read_mixer_switches(Lists *l, const char *key, int64_t full)
          n != NULL && layer < l->config->num_hidden_layers; n = rh_json_next(n), layer++) {
         const char *word =
             rh_json_node_int(l->doc, n, 0, 1) == full ? "full_attention" : l->family->between;
-        take_word(l, n, word, rh_family_word(l->family, word), layer);
+        set_layer_word(l, n, word, rh_family_word(l->family, word), layer);
     }
 }
 
-/* A list of layers' numbers; `others` is done to all it does not name. */
+/* Finds the first element of a list of layers' numbers; NULL where there is none. */
 static const RhJsonNode *first_number(Lists *l, const char *key)
 {
     const RhJsonNode *list = rh_json_has(l->root, key) ? rh_json_array(l->doc, l->root, key) : NULL;
@@ -166,7 +168,7 @@ static void read_numbers(Lists *l)
         attention = first_number(l, "full_attn_idxs");
     if (attention == NULL)
         attention = first_number(l, "gqa_layers");
-    int64_t from = 0; /* the number of the first layer */
+    int64_t from = 0; /* number of the first layer: 0 or 1 */
     const RhJsonNode *counted =
         rh_json_find(l->root, "linear_attn_config.full_attn_layers", NULL, NULL);
     if (attention == NULL && counted != NULL && rh_json_kind(counted) == RH_JSON_ARRAY) {
@@ -176,28 +178,29 @@ static void read_numbers(Lists *l)
     const RhLayerWord *between = rh_family_word(l->family, l->family->between);
     const RhJsonNode *local = first_number(l, "local_layer_ids");
     for (int64_t i = 0; local != NULL && i <= last; i++)
-        take_word(l, local, "full_attention", rh_family_word(l->family, "full_attention"), i);
+        set_layer_word(l, local, "full_attention", rh_family_word(l->family, "full_attention"), i);
     for (; local != NULL && between != NULL; local = rh_json_next(local))
-        take_word(l, local, l->family->between, between, rh_json_node_int(l->doc, local, 0, last));
+        set_layer_word(l, local, l->family->between, between,
+                       rh_json_node_int(l->doc, local, 0, last));
     for (int64_t i = 0; attention != NULL && i <= last; i++)
-        take_word(l, attention, l->family->between, between, i);
+        set_layer_word(l, attention, l->family->between, between, i);
     for (; attention != NULL; attention = rh_json_next(attention))
-        take_word(l, attention, "attention", rh_family_word(l->family, "full_attention"),
-                  rh_json_node_int(l->doc, attention, from, last + from) - from);
+        set_layer_word(l, attention, "attention", rh_family_word(l->family, "full_attention"),
+                       rh_json_node_int(l->doc, attention, from, last + from) - from);
 }
 
-/* Those that look at pictures. */
+/* Reads the numbers of layers with cross-attention to pictures. */
 static void read_crossing(Lists *l)
 {
     const char *key = "cross_attention_layers";
     const RhLayerWord *word = rh_family_word(l->family, "cross_attention");
     const RhJsonNode *list = word != NULL ? rh_json_array(l->doc, l->root, key) : NULL;
     for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n))
-        take_word(l, n, key, word,
-                  rh_json_node_int(l->doc, n, 0, l->config->num_hidden_layers - 1));
+        set_layer_word(l, n, key, word,
+                       rh_json_node_int(l->doc, n, 0, l->config->num_hidden_layers - 1));
 }
 
-/* The same as one text: "4,5,6". */
+/* Reads the layers with experts from one text: "4,5,6". */
 static void read_text_of_numbers(Lists *l)
 {
     const char *key = "moe_layers_enum";
@@ -218,7 +221,8 @@ static void read_text_of_numbers(Lists *l)
     }
 }
 
-/* "full", or "shared": the keys that the last full layer before it chose (GLM-5.2). */
+/* Reads a word per layer: "full", or "shared" for layers that use the keys which the last full
+ * layer before chose (GLM-5.2). */
 static void read_indexers(Lists *l)
 {
     const char *key = "indexer_types";
@@ -240,7 +244,8 @@ static void read_indexers(Lists *l)
 
 /* --- Figures --- */
 
-/* Any size may be a list, which says it layer by layer; an empty one was told of as no number. */
+/* Reads sizes given as a list with one value per layer. Empty lists are skipped: they were reported
+ * as not being a number. */
 static void read_figures(Lists *l)
 {
     for (const RhField *f = l->family->fields; f->type != RH_FIELD_NONE; f++) {
@@ -257,7 +262,8 @@ static void read_figures(Lists *l)
     }
 }
 
-/* So many times the hidden size, to the nearest step, of which there is one at least, and no tenth is lost (OpenELM). */
+/* Rounds a multiple of the hidden size to the nearest positive multiple of `step`, and up if
+ * rounding would lose more than a tenth (OpenELM). */
 static int64_t nearest_step(double width, int64_t step)
 {
     int64_t near = (int64_t)(width + (double)step / 2) / step * step;
@@ -281,10 +287,10 @@ static void read_multipliers(Lists *l)
     }
 }
 
-/* --- Blocks --- */
+/* --- Blocks of an architecture search --- */
 
-/* An ffn's width in hidden sizes, as Nemotron's code makes it one: two thirds of twice as many, in
- * steps of 256. */
+/* Width of a feed-forward network given as a multiple of the hidden size, as Nemotron's code
+ * derives it: two thirds of twice the product, in steps of 256. */
 static int64_t width_of(double multiple, int64_t hidden)
 {
     int64_t width = (int64_t)(2 * multiple * (double)hidden / 3);
@@ -335,7 +341,7 @@ static void read_blocks(Lists *l)
         read_block(l, n, &l->plans[layer]);
 }
 
-/* --- Layers of their own --- */
+/* --- Figures of single layers --- */
 
 static const RhField *field_of_key(const RhFamily *family, const char *key)
 {
@@ -347,8 +353,8 @@ static const RhField *field_of_key(const RhFamily *family, const char *key)
     return NULL;
 }
 
-/* A window of its own, or none, whatever the other layers have. */
-static void take_window(Lists *l, RhLayerPlan *plan, int64_t window)
+/* Sets a layer's own window, or none, whatever the other layers have. */
+static void set_layer_window(Lists *l, RhLayerPlan *plan, int64_t window)
 {
     const char *word = window > 0 ? "sliding_attention" : "full_attention";
     if (plan->word == NULL || plan->word->slides != (window > 0))
@@ -372,13 +378,13 @@ static void take_own_figure(Lists *l, const RhJsonNode *node, RhLayerPlan *plan)
                                                : rh_json_node_int(l->doc, node, 0, f->high);
     for (const RhField *all = l->family->fields; all->type != RH_FIELD_NONE; all++)
         if (all->key == f->key && all->offset == AT(window.size))
-            take_window(l, plan, value);
+            set_layer_window(l, plan, value);
         else if (all->key == f->key)
             add_figure(l, plan, all->offset, value);
 }
 
-/* "skip": blocks that the layer does without. */
-static void take_skipped(Lists *l, const RhJsonNode *list, RhLayerPlan *plan)
+/* Reads "skip": blocks that the layer does without. */
+static void read_skipped(Lists *l, const RhJsonNode *list, RhLayerPlan *plan)
 {
     for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n)) {
         const char *what = rh_json_node_string(l->doc, n);
@@ -392,7 +398,8 @@ static void take_skipped(Lists *l, const RhJsonNode *list, RhLayerPlan *plan)
     }
 }
 
-/* What transformers 5 writes of layers that differ from the model: {"05": {"head_dim": 512}}. */
+/* Reads the object that transformers 5 writes for layers that differ from the model: {"05":
+ * {"head_dim": 512}}. */
 static void read_own_figures(Lists *l)
 {
     const char *key = "per_layer_config";
@@ -408,7 +415,7 @@ static void read_own_figures(Lists *l)
         }
         for (const RhJsonNode *own = rh_json_first(n); own != NULL; own = rh_json_next(own))
             if (g_str_equal(rh_json_key(own), "skip"))
-                take_skipped(l, own, &l->plans[layer]);
+                read_skipped(l, own, &l->plans[layer]);
             else
                 take_own_figure(l, own, &l->plans[layer]);
     }

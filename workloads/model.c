@@ -1,4 +1,4 @@
-/* The shape of a model: from a configuration to layers. */
+/* Derives the shape of a model: from a configuration to layers. */
 #include "workloads/model.h"
 
 #include <string.h>
@@ -10,8 +10,9 @@
 
 /* --- From a configuration to layers and back --- */
 
-/* The place in a turn of so many layers; below 0, from its end; beyond it, its last. */
-static int64_t turn_of(int64_t at, int64_t every)
+/* Maps `at` into [0, every): negative values count from the end, larger ones become the last
+ * place. */
+static int64_t wrapped_place(int64_t at, int64_t every)
 {
     return at < 0 ? every + at : MIN(at, every - 1);
 }
@@ -20,7 +21,7 @@ static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c
 {
     bool between = c->window.full_interval > 0 &&
                    layer % c->window.full_interval !=
-                       turn_of(c->window.full_position - 1, c->window.full_interval);
+                       wrapped_place(c->window.full_position - 1, c->window.full_interval);
     bool slides =
         c->window.full_interval == 0 && c->window.size > 0 && layer >= c->window.first_layer;
     const RhLayerWord *word = between  ? rh_family_word(family, family->between)
@@ -29,7 +30,8 @@ static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c
     return word != NULL ? word : rh_family_word(family, "full_attention");
 }
 
-/* The model's figures, and over them the word's and the layer's own. */
+/* Configuration of one layer: the model's figures, overridden by the word's and then by the layer's
+ * own. */
 static RhConfig config_of_layer(const RhConfig *c, const RhLayerWord *word, const RhLayerPlan *plan)
 {
     RhConfig own = *c;
@@ -50,7 +52,7 @@ static bool is_turn_of_experts(const RhConfig *c, int32_t layer)
     int64_t step = MAX(c->moe.layer_interval, 1);
     return c->moe.num_experts > 0 && layer >= c->moe.first_k_dense_replace &&
            (c->moe.last_layer <= 0 || layer <= c->moe.last_layer) &&
-           layer % step == turn_of(c->moe.layer_offset, step);
+           layer % step == wrapped_place(c->moe.layer_offset, step);
 }
 
 static const RhOperator *ffn_of(const RhFamily *family, const RhConfig *c, int32_t layer,
@@ -63,7 +65,7 @@ static const RhOperator *ffn_of(const RhFamily *family, const RhConfig *c, int32
     return choice == RH_FFN_EXPERTS && c->moe.num_experts > 0 ? &rh_mixture : family->ffn;
 }
 
-/* Every byte of `kind` is written: kinds are compared as bytes. */
+/* Fills `kind` from a configuration. Every byte is written, as kinds are compared as bytes. */
 static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
                        const RhLayerPlan *plan, RhLayerKind *kind)
 {
@@ -95,7 +97,8 @@ static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
             pair[i]->shape(&own, kind);
 }
 
-/* The number of a kind; kinds are numbered as they first appear. -1 when there are too many. */
+/* Number of a kind, which is added if it is new; -1 when there are too many. Kinds are numbered as
+ * they first appear. */
 static int find_kind(RhModel *m, const RhLayerKind *kind)
 {
     for (int i = 0; i < m->kinds_count; i++)
@@ -107,7 +110,7 @@ static int find_kind(RhModel *m, const RhLayerKind *kind)
     return m->kinds_count++;
 }
 
-/* A list like this one, or this, which the model takes over. */
+/* Returns an equal list that the model already has, or adds this one; takes ownership. */
 static const RhStepList *keep_steps(RhModel *m, RhStepList *shaped)
 {
     for (guint i = 0; i < m->shaped_steps->len; i++)
@@ -127,7 +130,8 @@ static int64_t elements_of(const RhLayerOutput *tensors)
     return (int64_t)sum;
 }
 
-/* `hands` is what the layer before hands on, and then what this one does. */
+/* Shapes a layer given as steps. `hands` is the output of the layer before, and becomes the output
+ * of this one. */
 static bool shape_steps(RhModel *m, const RhStepList *list, RhLayerKind *kind, RhLayerOutput *hands,
                         char **problem)
 {
@@ -161,8 +165,9 @@ static const RhLayerPlan *plan_of(const RhModel *m, int32_t layer)
     return m->plans != NULL ? &m->plans[layer % m->plans_count] : NULL;
 }
 
-/* Where each layer of the model has a mixer or an ffn alone (Nemotron-3), one that predicts a further
- * token has both: what is missing is that of the last attention, or of the last ffn. */
+/* Completes the kind of a layer that predicts a further token, where each layer of the model has a
+ * mixer or an ffn alone (Nemotron-3): the missing half is that of the last attention, or of the
+ * last ffn. */
 static void complete_kind(const RhModel *m, const RhFamily *family, const RhConfig *c,
                           RhLayerKind *kind)
 {
@@ -184,7 +189,8 @@ static void complete_kind(const RhModel *m, const RhFamily *family, const RhConf
     }
 }
 
-/* Layers that lend and borrow keys: a borrower's are those of the last layer that makes its own and looks as far. */
+/* Marks layers that lend and borrow keys: a borrower uses the keys of the last layer that makes its
+ * own and has the same window. */
 static bool share_keys(const RhFamily *family, const RhModel *m, const RhConfig *c, int32_t layer,
                        RhLayerKind *kind, RhLayersProblem *problem)
 {
@@ -208,14 +214,16 @@ static bool share_keys(const RhFamily *family, const RhModel *m, const RhConfig 
     return found || !borrows;
 }
 
-/* ... in turns of so many layers, of which the first makes keys for all. */
+/* Marks lending and borrowing in groups of `cla_share_factor` layers, of which the first makes the
+ * keys for all. */
 static void share_in_turns(const RhConfig *c, int32_t layer, RhLayerKind *kind)
 {
     kind->borrows_keys = layer % c->sharing.cla_share_factor != 0;
     kind->lends_keys = !kind->borrows_keys && layer + 1 < c->num_hidden_layers;
 }
 
-/* Has a layer its parameters of one before it: of its group's first, or of the same in the first of several turns? */
+/* Does a layer use the parameters of an earlier one: the first of its group, or the one in its
+ * place in the first of several turns? */
 static bool borrows_all(const RhConfig *c, int32_t layer)
 {
     return c->sharing.total_ut_steps > 0 ? layer >= c->sharing.num_hidden_groups
@@ -232,7 +240,7 @@ static bool add_layer(RhModel *m, int32_t layer, const RhLayerKind *kind)
     return found >= 0;
 }
 
-/* The encoder's own figures. */
+/* Configuration of the encoder's layers. */
 static RhConfig config_of_encoder(const RhConfig *c)
 {
     RhConfig encoder = *c;
@@ -252,8 +260,9 @@ static RhConfig config_of_encoder(const RhConfig *c)
     return encoder;
 }
 
-/* The encoder's layers, and two of ours for each of the decoder's: what looks at its own tokens, and what
- * looks at the encoder's, with the network behind it. With experts in turns they are ten kinds at most. */
+/* Adds the encoder's layers and, for each of the decoder's, two of ours: self-attention, and
+ * cross-attention with the network after it. With alternating experts there are ten kinds at
+ * most. */
 static void shape_two_stacks(RhModel *m, const RhConfig *c)
 {
     const RhFamily *family = rh_family_by_name(m->family);
@@ -274,7 +283,7 @@ static void shape_two_stacks(RhModel *m, const RhConfig *c)
                    : crosses ? &other
                              : &own,
                    &kind);
-        if (crosses) /* all of the encoder's tokens */
+        if (crosses) /* keys are all of the encoder's tokens */
             kind.window_tokens = 0;
         kind.encodes = encodes;
         if (i + 1 == first)
@@ -293,7 +302,7 @@ static bool shape_layers(RhModel *m, const RhConfig *c, RhLayersProblem *problem
     }
     const RhFamily *family = rh_family_by_name(m->family);
     RhLayerOutput hands = {.count = 1, .tensors = {{.size = m->picture}}};
-    int64_t places = 0; /* of blocks that are shared */
+    int64_t places = 0; /* number of places so far that use a shared block */
     begin_layers(m, c);
     for (int32_t i = 0; i < m->layers_count; i++) {
         RhLayerKind kind;
@@ -359,7 +368,8 @@ static void set_ends(RhModel *m)
     m->lm_head = classes ? &rh_classes : &rh_head;
 }
 
-/* Widths are the model's, unless said otherwise; tokens come from the same table, from sounds, or from pictures. */
+/* Sets the encoder's sizes: its widths are the model's unless given; its tokens come from the same
+ * table, from a spectrum of sound, or from pictures. */
 static void set_encoder(RhModel *m, const RhConfig *c)
 {
     rh_model_free(m->encoder);
@@ -392,7 +402,7 @@ static void set_encoder(RhModel *m, const RhConfig *c)
 void rh_model_set_sizes(RhModel *m, const RhConfig *c)
 {
     *m->config = *c;
-    m->config->window.used = 1; /* resolved: a window that is not used is 0 */
+    m->config->window.used = 1; /* resolved now: a window that is not used is 0 */
     m->hidden = c->hidden_size;
     m->vocab = c->vocab_size;
     m->positions = c->max_position_embeddings;

@@ -1,4 +1,4 @@
-/* What follows from other figures of a shape, and what cannot be. */
+/* Completes figures of a shape that follow from others, and checks those that cannot be. */
 #include <string.h>
 
 #include "workloads/family_rules.h"
@@ -12,7 +12,8 @@ static void clear_problem(void *data)
     g_free(p->help);
 }
 
-/* What problems are told in: the names of `names`, else those of --set, else the family's. */
+/* A check of a configuration. Messages use the first of `tables` that has a name for a field: the
+ * caller's, those of --set, the family's. */
 typedef struct {
     const RhConfig *config;
     const RhField *tables[3];
@@ -43,7 +44,7 @@ static void add_problem(const Check *check, size_t blamed, char *text, char *hel
     g_array_append_val(check->problems, problem);
 }
 
-/* `whole` must be a multiple of `part`: blames `part`, whose legal values are named. */
+/* Checks that `whole` is a multiple of `part`; blames `part`, and names its legal values. */
 static void check_divides(const Check *check, size_t part, size_t whole)
 {
     int64_t p, w;
@@ -59,7 +60,8 @@ static void check_divides(const Check *check, size_t part, size_t whole)
     g_array_index(check->problems, RhShapeProblem, check->problems->len - 1).of_one = w == 1;
 }
 
-/* Groups are of one size, and those that a token chooses have its experts. */
+/* Checks that expert groups are of one size, and that the groups a token chooses have enough
+ * experts. */
 static void check_groups(const Check *check)
 {
     const RhConfig *c = check->config;
@@ -76,7 +78,8 @@ static void check_groups(const Check *check)
                                     c->moe.num_experts_per_tok));
 }
 
-/* A token goes to one expert or more, and all layers from `dense_layers` on have experts. */
+/* Checks that a token goes to one expert or more, and that all layers from `dense_layers` on have
+ * experts. */
 static void check_experts(const Check *check)
 {
     const RhConfig *c = check->config;
@@ -91,10 +94,10 @@ static void check_experts(const Check *check)
                                     c->moe.num_experts),
                     g_strdup("a token goes to 1 of them at least, and to all at most"));
     else if (c->moe.n_group > 1 || (c->moe.n_group == 0 && c->moe.topk_group > 1))
-        check_groups(check); /* one group: whatever is chosen of it is all */
+        check_groups(check); /* with one group there is nothing to choose */
 }
 
-/* A picture has one patch at least. */
+/* Checks that a picture has at least one patch. */
 static void check_patches(const Check *check)
 {
     const RhConfig *c = check->config;
@@ -108,7 +111,7 @@ static void check_patches(const Check *check)
                     g_strdup("a picture is cut into squares, of one at least"));
 }
 
-/* Of layers that share keys the first makes its own. */
+/* Checks that the first of the layers that share keys makes its own. */
 static void check_sharing(const Check *check)
 {
     const RhConfig *c = check->config;
@@ -122,7 +125,7 @@ static void check_sharing(const Check *check)
                     g_strdup("the first layer makes its own keys: one fewer at most"));
 }
 
-/* An encoder is as large as the decoder where the file does not say. */
+/* Fills in the encoder's sizes, which equal the decoder's where the file does not give them. */
 static void resolve_encoder(const Check *check, RhConfig *c)
 {
     size_t tokens = offsetof(RhConfig, encoder.tokens);

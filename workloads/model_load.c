@@ -14,7 +14,7 @@
 
 /* --- Fields --- */
 
-/* `key` as it stands, or below others: "a.b". */
+/* Finds `key`, or a path through nested objects: "a.b". */
 static const RhJsonNode *find_path(const RhJsonNode *object, const char *key,
                                    const RhJsonNode **within, const char **name)
 {
@@ -48,14 +48,15 @@ static bool says_null(const RhJsonNode *object, const char *key)
     return node != NULL && rh_json_kind(node) == RH_JSON_NULL;
 }
 
-/* "auto": as the family's code would have it where the file said nothing. */
+/* Is the value "auto", which stands for the default of the family's code? */
 static bool says_auto(RhJson *doc, const RhJsonNode *node)
 {
     bool text = node != NULL && rh_json_kind(node) == RH_JSON_TEXT;
     return text && g_str_equal(rh_json_node_string(doc, node), "auto");
 }
 
-/* A list says the size layer by layer (layer_lists.c); of the whole model it is the first one's. */
+/* Reads a size. A list gives it layer by layer (layer_lists.c); the model's figure is the first
+ * element. */
 static int64_t read_size(RhJson *doc, const RhJsonNode *root, const RhField *f)
 {
     const RhJsonNode *within = root;
@@ -155,7 +156,7 @@ static double version_of(RhJson *doc, const RhJsonNode *root)
 typedef struct {
     RhJson *doc;
     const RhMultimodal *table;
-    GError *error; /* of a family file that is wrong */
+    GError *error; /* set where a family file is wrong */
 } Search;
 
 static const RhFamily *find_family(Search *search, const char *type)
@@ -194,7 +195,7 @@ static bool is_variant(RhJson *doc, const RhJsonNode *root, const RhVariant *v)
                      strstr(rh_json_node_string(doc, node), v->text) != NULL;
 }
 
-/* The family, or another that a key of the file makes of it. */
+/* Returns the variant of the family that a key of the file selects, or the family itself. */
 static const RhFamily *variant_of(Search *search, const RhJsonNode *root, const RhFamily *family)
 {
     for (const RhVariant *v = family->variants; v != NULL && v->key != NULL; v++)
@@ -203,7 +204,7 @@ static const RhFamily *variant_of(Search *search, const RhJsonNode *root, const 
     return family;
 }
 
-/* By its type, or by the class that it was written by, where the type is someone's own. */
+/* Finds the family by model type, or by class name where the type is unknown. */
 static const RhFamily *read_family(Search *search, const RhJsonNode *root)
 {
     RhJson *doc = search->doc;
@@ -227,7 +228,7 @@ static const RhFamily *read_family(Search *search, const RhJsonNode *root)
     if (search->error != NULL)
         return NULL;
     if (!rh_json_has(typed, "model_type")) {
-        rh_json_string(doc, root, "model_type"); /* says that it is missing */
+        rh_json_string(doc, root, "model_type"); /* reports that it is missing */
         return NULL;
     }
     if (typed == whole && rh_multimodal_decoder(table, type) != NULL) {
@@ -265,7 +266,7 @@ static const RhFamily *read_family(Search *search, const RhJsonNode *root)
 static void report(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                    const GArray *problems)
 {
-    bool missing = rh_json_problems_count(doc) > 0; /* perhaps, and told already */
+    bool missing = rh_json_problems_count(doc) > 0; /* problems so far, perhaps a missing size */
     for (guint i = 0; i < problems->len; i++) {
         const RhShapeProblem *p = &g_array_index(problems, RhShapeProblem, i);
         const RhJsonNode *at = NULL;
@@ -278,7 +279,7 @@ static void report(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
     }
 }
 
-/* A model of several parts ties its embeddings where it names the parts. */
+/* Reads whether embeddings are tied. A multimodal file says it where it names its parts. */
 static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *family, RhConfig *c)
 {
     const RhJsonNode *whole = rh_json_root(doc);
@@ -289,8 +290,8 @@ static void read_tying(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
             rh_json_bool_or(doc, whole, "tie_word_embeddings", c->tie_word_embeddings != 0);
 }
 
-/* A decoder's file may say that its queries see later tokens, too (EmbeddingGemma; gte-Qwen2, voyage-4): false, true, "all";
- * "vision": those of pictures alone. */
+/* Reads whether a decoder's queries see later tokens (EmbeddingGemma; gte-Qwen2, voyage-4): false,
+ * true, "all"; "vision": those of pictures alone. */
 static void read_ways(RhJson *doc, const RhJsonNode *root, RhConfig *c)
 {
     static const char *const keys[] = {"is_causal", "use_bidirectional_attention"};
@@ -305,7 +306,8 @@ static void read_ways(RhJson *doc, const RhJsonNode *root, RhConfig *c)
         c->attention.bidirectional = 1;
 }
 
-/* Layers that a list names one by one, where the file does not count them (Nemotron-3-Ultra); 0: it has none. */
+/* Number of layers in a list that names them one by one, where the file does not count them
+ * (Nemotron-3-Ultra); 0: there is no list. */
 static int64_t listed_layers(RhJson *doc, const RhJsonNode *root)
 {
     static const char *const lists[] = {"layers_block_type", "layer_types"};
@@ -315,7 +317,8 @@ static int64_t listed_layers(RhJson *doc, const RhJsonNode *root)
     return 0;
 }
 
-/* The family's fields; of a part of a larger model no size is required that it usually has. The caller frees. */
+/* Fields that are read for the family; sizes that a part of a larger model usually has are not
+ * required. The caller frees. */
 static RhField *fields_of(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
 {
     bool is_part = root != rh_json_root(doc);
@@ -335,8 +338,8 @@ static RhField *fields_of(RhJson *doc, const RhJsonNode *root, const RhFamily *f
     return fields;
 }
 
-/* Does the file say how many layers there are? Where it does not, that was told of, and what it says of single
- * layers means nothing. */
+/* Does the file give the number of layers? Where it does not, that was reported, and lists of
+ * layers are not read. */
 static bool counts_layers(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                           const RhConfig *c)
 {
@@ -353,8 +356,8 @@ static bool counts_layers(RhJson *doc, const RhJsonNode *root, const RhFamily *f
             rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) == 1);
 }
 
-/* Missing and broken sizes came back as the low bound of their range, so the shape is always
- * computable. */
+/* Reads the model. Missing and broken sizes were replaced by the low bound of their range, so the
+ * shape is always computable. */
 static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                            const char *name)
 {
@@ -371,7 +374,7 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     g_autoptr(GArray) problems = rh_config_resolve(family, &c, family->fields);
     report(doc, root, family, problems);
     RhModel *m = rh_model_new(name, family, &c);
-    RhConfig once = c; /* of layers that are gone through several times, the first time */
+    RhConfig once = c; /* configuration of the first pass, where layers are passed several times */
     once.num_hidden_layers = MAX(c.num_hidden_layers / MAX(c.sharing.total_ut_steps, 1), 1);
     RhLayerPlan *plans = counted ? rh_layer_lists_read(doc, root, family, &once) : NULL;
     plans = rh_layer_plans_complete(doc, root, family, plans, &once.num_hidden_layers);
@@ -386,12 +389,14 @@ static RhModel *read_model(RhJson *doc, const RhJsonNode *root, const RhFamily *
     return m;
 }
 
-/* Where a decoder is said that has encoders of pictures or sounds beside it, which are left out. */
+/* Keys of a multimodal file under which its decoder stands; encoders of pictures and sounds are
+ * left out. */
 static const char *const DECODERS[] = {"text_config",           "llm_config",
                                        "language_config",       "thinker_config",
                                        "language_model_config", "vlm_config"};
 
-/* DeepSeek-OCR says its decoder's figures at the top as well, under a type that is the whole's. */
+/* Finds the decoder of a multimodal file. DeepSeek-OCR repeats its decoder's figures at the top
+ * level, under the type of the whole. */
 static const RhJsonNode *decoder_of(RhJson *doc, const RhJsonNode *root, const RhMultimodal *table)
 {
     const char *type = rh_json_string_or(doc, root, "model_type", "");
@@ -476,7 +481,8 @@ static void fail_unknown(const char *spec, GError **error)
         spec, count, count > 0 ? "" : ": is REHEARSE_DATA right?", help);
 }
 
-/* The file behind `spec`; NULL when it can only be a catalogue name, and that is unknown. */
+/* Path of the file that `spec` means; NULL when it can only be a catalogue name, and that is
+ * unknown. */
 static char *path_of(const char *spec)
 {
     if (g_strv_contains(rh_model_names(), spec))
@@ -491,7 +497,8 @@ static char *path_of(const char *spec)
     return is_path ? g_strdup(spec) : NULL;
 }
 
-/* "llama-3.1-8b.json" is llama-3.1-8b, "my-model/config.json" is my-model. */
+/* Name of a model from its path: "llama-3.1-8b.json" is llama-3.1-8b, "my-model/config.json" is
+ * my-model. */
 static char *name_of(const char *path)
 {
     g_autofree char *base = g_path_get_basename(path);

@@ -1,4 +1,4 @@
-/* What a word KEY=VALUE changes of a model. */
+/* Applies `--set` words KEY=VALUE to a model. */
 #include <math.h>
 #include <string.h>
 
@@ -73,7 +73,7 @@ static bool parse_value(const RhField *field, const char *key, const char *text,
                    field->type == RH_FIELD_RATE ? ", nor a share from 0 to 1" : "");
 }
 
-/* Sizes that are derived unless said otherwise follow the size they are derived from. */
+/* Clears the sizes that are derived from a changed one, so that they are derived again. */
 static void forget_derived(size_t changed, RhConfig *c)
 {
     bool of_hidden = changed == offsetof(RhConfig, hidden_size);
@@ -104,7 +104,7 @@ static bool is_said_by_layer(const RhModel *m, size_t offset)
     return false;
 }
 
-/* The field of a key, where it may be set. */
+/* The field that a key of --set names; NULL and an error where it may not be set. */
 static const RhField *field_of(const RhModel *m, const RhFamily *family, const char *key,
                                const char *value, GError **error)
 {
@@ -121,7 +121,7 @@ static const RhField *field_of(const RhModel *m, const RhFamily *family, const c
     return field;
 }
 
-/* "hidden=5120, heads=40". Caller frees. */
+/* Text of the settings, as "hidden=5120, heads=40". Caller frees. */
 static char *pairs_text(const RhModelSetting *settings, size_t count)
 {
     GString *text = g_string_new(NULL);
@@ -130,7 +130,7 @@ static char *pairs_text(const RhModelSetting *settings, size_t count)
     return g_string_free(text, FALSE);
 }
 
-/* Lays all of them over `c`, and derives the rest. */
+/* Writes all settings into `c`, and derives the other figures. */
 static bool lay_over(const RhModel *m, RhConfig *c, const RhModelSetting *settings, size_t count,
                      GError **error)
 {
@@ -149,7 +149,7 @@ static bool lay_over(const RhModel *m, RhConfig *c, const RhModelSetting *settin
             return false;
         *rh_config_field(c, fields[i]) = said[i];
         if (m->config->window.size == 0 && fields[i]->offset == offsetof(RhConfig, window.size))
-            c->window.first_layer = 0; /* a first window: every layer slides */
+            c->window.first_layer = 0; /* a first window is used in every layer */
     }
     g_autoptr(GArray) problems = rh_config_resolve(family, c, rh_set_fields);
     if (problems->len > 0) {

@@ -6,13 +6,13 @@
 
 typedef struct {
     const char *type, *decoder;
-    double from; /* the lowest version that has this decoder; 0 where the type has one decoder */
+    double from; /* lowest version that has this decoder; 0 where the type has one decoder */
     bool versioned;
 } Row;
 
 struct RhMultimodal {
     GArray *rows;      /* Row; versions of a type in ascending order */
-    GPtrArray *towers; /* types */
+    GPtrArray *towers; /* model types of encoders */
 };
 
 static void read_table(RhJson *doc, RhMultimodal *table)

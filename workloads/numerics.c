@@ -30,7 +30,8 @@ static bool has_objects(const RhJsonNode *object)
     return false;
 }
 
-/* "default" is none; of "mrope" the plain positions of text, cut in three for pictures. */
+/* Does the type leave rotary frequencies unscaled? "default" does, and "mrope" is plain for text:
+ * only pictures split the positions in three. */
 static bool is_plain(const char *type)
 {
     return *type == '\0' || strcmp(type, "default") == 0 || strcmp(type, "mrope") == 0;
@@ -63,7 +64,8 @@ static RhRopeScaling read_rope(RhJson *doc, const RhJsonNode *decoder)
                                               before, 1, TOKENS_MAX, 0)};
 }
 
-/* Reads the share of a head that is turned, which some files say as columns. */
+/* Reads the fraction of a head's columns that are rotated, which some files give as a number of
+ * columns. */
 static double read_rotary_frac(RhJson *doc, const RhJsonNode *decoder)
 {
     static const char *const shares[] = {"partial_rotary_factor", "rotary_pct", NULL};

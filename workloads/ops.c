@@ -1,14 +1,16 @@
-/* Blocks as pairs of operators, and a model as a sum of blocks. What an operator is, only its own
- * file knows (workloads/operators/). Formulas: docs/theory/workload.md. */
+/* Costs of blocks as pairs of operators, and of a model as a sum of blocks. Only an operator's own
+ * file (workloads/operators/) knows what it costs. Formulas: docs/theory/workload.md. */
 #include "workloads/ops.h"
 
 #include "base/error.h"
 #include "workloads/operators/operator.h"
 
-/* Megatron-LM: make_vocab_size_divisible_by x tensor-model-parallel size. */
+/* The vocabulary is padded to a multiple of this times the tensor-parallel size (Megatron-LM:
+ * make_vocab_size_divisible_by). */
 #define VOCAB_MULTIPLE 128
 
-/* A block's SEQUENCE part; the TENSOR part is the layer's own, at the two ends the model's. */
+/* The operators of each block's SEQUENCE part; the TENSOR part is the layer's own, at the two ends
+ * the model's. */
 static const struct {
     const char *name;
     const RhOperator *sequence;
@@ -96,7 +98,8 @@ int64_t rh_shard_tokens(const RhShard *shard)
     return shard->microbatch * (shard->sequence / MAX(shard->cp, 1));
 }
 
-/* Of the encoder's tokens; context ranks do not cut them (train/parallelism/context.c). */
+/* Operator context with the encoder's tokens, which context ranks do not divide
+ * (train/parallelism/context.c). */
 static RhOps encoder_ops(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
 {
     int64_t each = rh_model_encoder_tokens(model, shard->sequence);
@@ -114,7 +117,7 @@ static RhOps encoder_ops(const RhModel *model, const RhLayerKind *kind, const Rh
                    .vocab_multiple = VOCAB_MULTIPLE};
 }
 
-/* The first block has both ends at which tokens come in. */
+/* Is this the first block of the encoder, which also embeds its tokens? */
 static bool begins_encoder(const RhModel *model, RhBlock block)
 {
     return block == RH_BLOCK_EMBEDDING && model->encoder != NULL;
@@ -173,7 +176,7 @@ void rh_block_pass(const RhModel *model, const RhLayerKind *kind, RhBlock block,
         op->kernels(&ops, pass);
     if (frozen)
         rh_adapters_kernels(&ops, op, pass);
-    /* A norm's output that is made again is cast again for the linear layers that read it. */
+    /* recomputed norm outputs are cast again for the linear layers that read them */
     bool again = part == RH_PART_SEQUENCE && pass == RH_PASS_RECOMPUTE_SELECTIVE;
     if (again && in_layer(block) && rh_ops_replays(&ops, RH_RECOMPUTE_NORM) && pair[1] != NULL &&
         pair[1]->gathers_operands)
@@ -225,7 +228,7 @@ RhParams rh_block_adapter_params(const RhModel *model, const RhLayerKind *kind, 
     g_return_val_if_fail(kind != NULL || !in_layer(block), (RhParams){0});
     const RhOperator *pair[2];
     if (in_layer(block) && kind->borrows)
-        return (RhParams){0}; /* adapters stand beside the weights it borrows */
+        return (RhParams){0}; /* a borrowed layer has no adapters of its own */
     operators_of(model, kind, block, pair);
     RhOps ops = ops_of(model, in_layer(block) ? kind : NULL, shard, RH_PASS_FORWARD);
     return rh_adapters_params(&ops, pair[1]);
@@ -241,7 +244,7 @@ bool rh_kind_takes_adapters(const RhLayerKind *kind)
     return all;
 }
 
-/* Of the encoder's end there is none that counts, as there is none of patches. */
+/* FLOPs of a block. The encoder's end, like patches, counts as none. */
 static RhFlops flops_of(const RhOps *ops, RhBlock block)
 {
     const RhOperator *pair[2];
@@ -258,8 +261,8 @@ RhFlops rh_block_flops(const RhModel *model, const RhLayerKind *kind, RhBlock bl
     return flops_of(&ops, block);
 }
 
-/* What recomputation leaves of the kept bytes: in layers all but its modules', or a layer's input
- * alone, which its first block keeps. */
+/* Bytes that are still kept under recomputation: all but those of the recomputed modules, or the
+ * layer's input alone, which its first block keeps. */
 static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes *all)
 {
     if (!in_layer(block))
@@ -268,9 +271,9 @@ static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes 
         return all->kept - all->dropped;
     bool first = block == RH_BLOCK_MIXER || ops->kind->mixer == NULL;
     double input = ops->sequence_rows * (double)ops->kind->input;
-    /* the encoder's output, at which all layers of the decoder look */
+    /* the encoder's output, which all layers of the decoder read */
     bool end = block == RH_BLOCK_FFN && ops->kind->ffn == &rh_encoder_end;
-    /* and keys and values that later layers read */
+    /* keys and values that later layers read */
     double lent = first && ops->kind->lends_keys
                       ? 2.0 * (double)ops->tokens * ops->kind->head_size *
                             (double)MAX(rh_ops_cut(ops, ops->kind->kv_heads), 1)
@@ -280,7 +283,8 @@ static double left_bytes(const RhOps *ops, RhBlock block, const RhOperatorBytes 
                                   : 0;
 }
 
-/* Of the block's input as its linear layers read it, what other ranks have of it, too. */
+/* Bytes of the block's input that linear layers read and that other sequence-parallel ranks hold
+ * too. */
 static double kept_of_others(const RhOps *ops, RhBlock block, const RhOperator *reads)
 {
     bool whole = reads == NULL || reads->takes_whole == NULL || reads->takes_whole(ops);
@@ -401,7 +405,7 @@ double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, Rh
     if (in_layer(block) && kind != NULL)
         operators_of(model, kind, block, pair);
     bool narrow = shard->recipe != NULL && pair[1] != NULL && pair[1]->gathers_operands;
-    /* ranks have pictures' tokens whole, an encoder's as their own */
+    /* ranks hold all tokens of pictures, but only their own of an encoder */
     double wide = rh_block_boundary_bytes(model, kind, block, shard) +
                   (model->encoder != NULL ? rh_block_other_bytes(model, kind, block, shard) : 0);
     return narrow ? wide / rh_dtype_bytes(shard->dtype) * shard->recipe->operand_bytes : wide;
@@ -409,7 +413,7 @@ double rh_block_gathered_bytes(const RhModel *model, const RhLayerKind *kind, Rh
 
 /* --- The whole model --- */
 
-/* The share that is everything: uncut and unpadded, so every count is exact. */
+/* Operator context of a whole model: uncut and unpadded, so every count is exact. */
 static RhOps whole_of(const RhModel *model, const RhLayerKind *kind, const RhShard *shard)
 {
     RhOps ops = ops_of(model, kind, shard, RH_PASS_FORWARD);
@@ -423,7 +427,7 @@ static double whole_params(const RhOps *ops, RhBlock block)
     return p.sharded + p.replicated + p.experts;
 }
 
-/* Whole numbers, exact below 2^53. */
+/* Number of parameters; exact below 2^53. */
 static double sum_of_params(const RhModel *m)
 {
     static const RhShard one = {.tp = 1};
@@ -452,8 +456,9 @@ int64_t rh_model_params(const RhModel *m)
     return (int64_t)MIN(sum_of_params(m), RH_PARAMS_MOST);
 }
 
-/* Forward, as the operators' rows say it, of documents in a sample, `fill` of whose tokens they are; and of that the
- * products that backward needs once: those with weights, and those that read a picture. */
+/* FLOPs of one pass forward, from the operators' rows, with documents that fill the fraction `fill`
+ * of a sample; and of the products that backward needs only once: those with weights, and those
+ * that read a picture. */
 typedef struct {
     double forward, weights, first;
 } TokenFlops;
@@ -462,7 +467,7 @@ static TokenFlops token_flops(const RhModel *m, const RhShard *one, double fill)
 {
     RhOps edge = whole_of(m, NULL, one);
     RhFlops head = flops_of(&edge, RH_BLOCK_HEAD);
-    if (m->per_layer_inputs > 0) /* else a look-up, or next to nothing */
+    if (m->per_layer_inputs > 0) /* otherwise a look-up, whose FLOPs are negligible */
         head.weights += flops_of(&edge, RH_BLOCK_EMBEDDING).weights;
     double tokens = (double)one->sequence, seen = tokens * fill;
     TokenFlops sum = {head.weights / tokens + head.pairs / seen, head.weights / tokens, 0};
@@ -476,7 +481,8 @@ static TokenFlops token_flops(const RhModel *m, const RhShard *one, double fill)
     return sum;
 }
 
-/* Backward is twice forward, but no gradients of frozen weights, nor of a picture. */
+/* Backward takes twice the FLOPs of forward, without the gradients of frozen weights and of
+ * pictures. */
 static double flops_per_token(const RhModel *m, const RhShard *one, const RhLora *lora, double fill)
 {
     TokenFlops f = token_flops(m, one, fill);

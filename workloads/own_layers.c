@@ -1,6 +1,6 @@
-/* A model in our own form: "model_type": "layers", and its layers as a list of operators with their
- * figures. Other than in published files every key must be known. docs/guide/models.md has the form
- * and an example. */
+/* Reads a model in our own form: "model_type": "layers", and its layers as a list of operators with
+ * their figures. Unlike in published files every key must be known. docs/guide/models.md has the
+ * form and an example. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 #include "workloads/model_private.h"
 #include "workloads/operators/operator.h"
 
-/* --- What an operator is told by --- */
+/* --- Keys of each operator --- */
 
 #define OWN_HEADS                                                                                  \
     SIZE("heads", attention.num_attention_heads, HEADS_MAX, RH_FIELD_REQUIRED),                    \
@@ -116,7 +116,7 @@ typedef struct {
     const RhFamily *family;
     const RhConfig *config;
     GArray *plans;            /* RhLayerPlan */
-    GPtrArray *nodes, *steps; /* where each of them stands; RhStepList, owned */
+    GPtrArray *nodes, *steps; /* JSON node of each layer; RhStepList, owned */
 } Reader;
 
 static const Own *find_own(Reader *r, const RhJsonNode *at, const Own *table, size_t count)
@@ -144,8 +144,9 @@ static void report(Reader *r, const RhJsonNode *at, const GArray *problems)
     }
 }
 
-/* The operator's figures, also those that follow from others, become the layer's own. */
-static void take_figures(Reader *r, const RhJsonNode *at, const Own *own, RhLayerPlan *plan)
+/* Reads the operator's figures, and those that follow from them, as the layer's own. */
+static void read_operator_figures(Reader *r, const RhJsonNode *at, const Own *own,
+                                  RhLayerPlan *plan)
 {
     RhConfig c = *r->config;
     RhFamily family = *r->family;
@@ -166,7 +167,7 @@ static void take_figures(Reader *r, const RhJsonNode *at, const Own *own, RhLaye
         plan->word = rh_family_word(r->family, "sliding_attention");
 }
 
-/* A layer of a model that sees pictures. */
+/* Reads a layer of a model for pictures, given as a list of steps. */
 static RhLayerPlan read_steps(Reader *r, const RhJsonNode *at)
 {
     RhStepList *list = rh_step_list_read(r->doc, at);
@@ -186,11 +187,11 @@ static RhLayerPlan read_layer(Reader *r, const RhJsonNode *at)
     if (a != NULL) {
         plan.no_mixer = false;
         plan.mixer = a->op;
-        take_figures(r, mixer, a, &plan);
+        read_operator_figures(r, mixer, a, &plan);
     }
     if (b != NULL) {
         plan.ffn = b->op == &rh_mixture ? RH_FFN_EXPERTS : RH_FFN_DENSE;
-        take_figures(r, ffn, b, &plan);
+        read_operator_figures(r, ffn, b, &plan);
     }
     if (mixer == NULL && ffn == NULL)
         rh_json_problem(r->doc, at, "give it a \"mixer\", an \"ffn\", or both",
@@ -202,7 +203,7 @@ static RhLayerPlan read_layer(Reader *r, const RhJsonNode *at)
 
 static void read_layers(Reader *r, const RhJsonNode *list);
 
-/* A layer, or layers of their own, so many times. */
+/* Reads an entry of the list: a layer, or a repeated list of layers. */
 static void read_entry(Reader *r, const RhJsonNode *at)
 {
     int64_t times = rh_json_int_or(r->doc, at, "repeat", 1, LAYERS_MAX, 1);
@@ -241,7 +242,7 @@ static void read_layers(Reader *r, const RhJsonNode *list)
 
 /* --- The model --- */
 
-/* The word under `key`, as its place among `words`; the first where there is none. */
+/* Reads the word under `key`; returns its place among `words`, the first where there is none. */
 static int read_word(RhJson *doc, const RhJsonNode *root, const char *key, const char *const *words)
 {
     const char *said = rh_json_string_or(doc, root, key, words[0]);

@@ -1,7 +1,7 @@
-/* Layers that stand before others: a file counts the ones that it names. */
+/* Adds layers that precede others and that a file does not count. */
 #include "workloads/model_private.h"
 
-/* A layer, behind those that its word says stand before it. */
+/* Adds a layer, after those that its word says precede it. */
 static void add_with_before(GArray *all, const RhFamily *family, RhLayerPlan plan)
 {
     const char *before = plan.word != NULL ? plan.word->before : NULL;
@@ -10,7 +10,7 @@ static void add_with_before(GArray *all, const RhFamily *family, RhLayerPlan pla
     g_array_append_val(all, plan);
 }
 
-/* All layers of the family's one word. */
+/* Plans for layers that are all of the family's only word. */
 static RhLayerPlan *all_alike(const RhFamily *family, int64_t layers)
 {
     RhLayerPlan *plans = g_new0(RhLayerPlan, layers);

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#define WIDE 2.0 /* bytes of bf16 and fp16 */
+#define WIDE 2.0 /* bytes per element of bf16 and fp16 */
 
-#define WHOLE 4.0 /* of fp32, in which TF32's operands lie, too */
+#define WHOLE 4.0 /* bytes per element of fp32, and of TF32 operands in memory */
 
 #define PLAIN(format, name_, title_, bytes, source_)                                               \
     {                                                                                              \
@@ -15,7 +15,8 @@
 
 const RhRecipe rh_recipe_bf16 = PLAIN(RH_DTYPE_BF16, "bf16", "bfloat16", WIDE, MIXED);
 const RhRecipe rh_recipe_fp16 = PLAIN(RH_DTYPE_FP16, "fp16", "IEEE half precision", WIDE, MIXED);
-/* Weights are their own masters; products on matrix units of 10 bits of mantissa, or on none. */
+/* TF32: weights are their own masters; products run on matrix units with 10 bits of mantissa, or on
+ * none. */
 const RhRecipe rh_recipe_tf32 =
     PLAIN(RH_DTYPE_TF32, "tf32", "fp32 whose products run as TF32", WHOLE,
           "NVIDIA A100 Tensor Core GPU Architecture, V1.0, 2020: TF32; bytes counted");
@@ -23,19 +24,19 @@ const RhRecipe rh_recipe_fp32 =
     PLAIN(RH_DTYPE_FP32, "fp32", "IEEE single precision throughout", WHOLE,
           "operands as they are, no matrix units; bytes counted");
 
-/* Bytes of an element in 8 and 4 bits, and of scales: a 4-byte one for 128, a 1-byte one for 32, and
- * for 16. */
+/* Bytes of an element in 8 and in 4 bits, and of its share of scales: 4 bytes per 128 elements, 1
+ * byte per 32, 1 byte per 16. */
 #define NARROW      1.0
 #define HALF        0.5
 #define BLOCK_SCALE (4.0 / 128)
 #define MX_SCALE    (1.0 / 32)
 #define NV_SCALE    (1.0 / 16)
 
-/* A cast reads the element and writes both layouts. */
+/* Traffic of a cast: it reads the element and writes both layouts. */
 #define CAST(written) (WIDE + 2 * (written))
 
-/* One scale a tensor, from the largest values of earlier steps: known before the cast. Kept is the
- * layout that the gradient of weights reads. */
+/* FP8 with delayed scaling: one scale per tensor, from the largest values of earlier steps, so
+ * known before the cast. The layout that the gradient of weights reads is kept. */
 const RhRecipe rh_recipe_fp8 = {
     .name = "fp8",
     .title = "fp8, a scale for each tensor from steps before (delayed)",
@@ -51,7 +52,8 @@ const RhRecipe rh_recipe_fp8 = {
               "scaling; bytes counted",
 };
 
-/* The same, but the largest value is looked for first: one more read. */
+/* FP8 with current scaling: as above, but the largest value of the tensor itself is found first,
+ * which is one more read. */
 const RhRecipe rh_recipe_fp8_current = {
     .name = "fp8-current",
     .title = "fp8, a scale for each tensor from its own values",
@@ -66,8 +68,8 @@ const RhRecipe rh_recipe_fp8_current = {
     .source = "Transformer Engine user guide, current scaling; bytes counted",
 };
 
-/* Tiles of 1 x 128 of activations, blocks of 128 x 128 of weights; tokens go to experts in fp8, and
- * come back in bf16. */
+/* FP8 in blocks: tiles of 1 x 128 of activations, blocks of 128 x 128 of weights; tokens go to
+ * experts in fp8, and come back in bf16. */
 const RhRecipe rh_recipe_fp8_block = {
     .name = "fp8-block",
     .title = "fp8, a scale for each 128 elements, as DeepSeek-V3",
@@ -82,7 +84,7 @@ const RhRecipe rh_recipe_fp8_block = {
     .source = "DeepSeek-V3 technical report, arXiv 2412.19437, section 3.3; bytes counted",
 };
 
-/* A scale of one byte for each 32 elements, along either layout. */
+/* MXFP8: a scale of one byte for each 32 elements, along either layout. */
 const RhRecipe rh_recipe_mxfp8 = {
     .name = "mxfp8",
     .title = "fp8, a power of two for each 32 elements (MX)",
@@ -100,8 +102,8 @@ const RhRecipe rh_recipe_mxfp8 = {
               "counted",
 };
 
-/* A scale of one byte for each 16 elements and one for each tensor, which is looked for first: one
- * more read. Weights are scaled by blocks of 16 x 16, and so narrow as activations. */
+/* NVFP4: a scale of one byte for each 16 elements, and one for each tensor, which takes one more
+ * read to find. Weights are scaled by blocks of 16 x 16, and take as many bytes as activations. */
 const RhRecipe rh_recipe_nvfp4 = {
     .name = "nvfp4",
     .title = "fp4, a scale for each 16 elements and one for each tensor",
@@ -117,7 +119,7 @@ const RhRecipe rh_recipe_nvfp4 = {
     .source = "NVIDIA 2025, arXiv 2509.25149, section 4 and appendix; bytes counted",
 };
 
-/* Weights alone are narrow: GEMMs read them so and multiply in 16 bits. */
+/* Recipes in which only weights are narrow: GEMMs read them so and multiply in 16 bits. */
 #define WEIGHTS(name_, title_, bytes, source_)                                                     \
     {                                                                                              \
         .name = name_, .title = title_, .dtype = RH_DTYPE_BF16, .linear = RH_DTYPE_BF16,           \
@@ -125,12 +127,12 @@ const RhRecipe rh_recipe_nvfp4 = {
         .weight_alone_bytes = bytes, .source = source_                                             \
     }
 
-/* A scale of two bytes for each column, which is next to nothing. */
+/* INT8 weights: a scale of two bytes per column, which is negligible. */
 const RhRecipe rh_recipe_int8_weights =
     WEIGHTS("int8-weights", "weights alone in 8 bits, a scale for each column (serving)", NARROW,
             "Dettmers et al. 2022, arXiv 2208.07339; bytes counted");
 
-/* For each 128 weights a scale of two bytes and a zero point of half a byte. */
+/* INT4 weights: a scale of two bytes and a zero point of half a byte per 128 weights. */
 #define GROUP_SCALE (2.5 / 128)
 
 const RhRecipe rh_recipe_int4_weights = WEIGHTS(
@@ -139,8 +141,9 @@ const RhRecipe rh_recipe_int4_weights = WEIGHTS(
     "Frantar et al. 2022, arXiv 2210.17323; Lin et al. 2023, arXiv 2306.00978; groups of 128, "
     "bytes counted");
 
-/* What gpt-oss is published in: a scale of one byte for each 32 weights of experts; all else in 16 bits. What experts
- * multiply in is the kernels' choice: 16 bits on Hopper, 8 on Blackwell (tables of kernels say it). */
+/* The format in which gpt-oss is published: a scale of one byte for each 32 weights of experts; all
+ * else in 16 bits. The precision of the experts' products is the kernels' choice: 16 bits on
+ * Hopper, 8 on Blackwell (kernel tables say it). */
 const RhRecipe rh_recipe_mxfp4_experts = {
     .name = "mxfp4-experts",
     .title = "experts' weights alone in 4 bits (MX), as gpt-oss (serving)",
@@ -177,7 +180,8 @@ const char *rh_recipe_lacks_units(const RhRecipe *recipe, const RhDevice *device
     bool own = recipe->linear != recipe->dtype || rh_dtype_bytes(recipe->dtype) > 2;
     if (own && device->peak_flops_per_s[recipe->linear].value <= 0)
         return rh_dtype_name(recipe->linear);
-    /* Devices whose units scale blocks multiply fp4 too, whose formats are all such. */
+    /* Devices whose matrix units apply block scales also multiply fp4; all fp4 recipes here are
+     * such. */
     if (recipe->microscaled && device->peak_flops_per_s[RH_DTYPE_FP4].value <= 0)
         return "MX formats";
     return NULL;

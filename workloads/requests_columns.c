@@ -1,4 +1,4 @@
-/* Lines of CSV and of JSON, parted in place: without allocation, as a trace has millions of them. */
+/* Splits lines of CSV and of JSON in place: without allocation, as a trace has millions of them. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ bool rh_flaw(RhFlaw *flaw, int32_t column, const char *format, ...)
 
 /* --- CSV --- */
 
-/* A quoted cell at `at`, its quotes taken off in place; where it ended, or NULL. */
+/* Removes the quotes of the cell at `at` in place; returns its end, or NULL. */
 static char *unquote(char *at, RhCell *cell, RhFlaw *flaw)
 {
     char *write = ++at;
@@ -66,7 +66,7 @@ int32_t rh_request_cells(char *line, RhCell *cells, int32_t most, RhFlaw *flaw)
 
 /* --- JSON --- */
 
-/* Where a scanner stands in its line. */
+/* State of the JSON scanner within its line. */
 typedef struct {
     const char *line, *at;
     RhFlaw *flaw;
@@ -90,7 +90,7 @@ static void pass_space(Scanner *s)
     s->at += strspn(s->at, " \t");
 }
 
-/* Behind a string's opening quote; stops at the closing one. */
+/* Skips a string from behind its opening quote; stops at the closing one. */
 static bool pass_string(Scanner *s)
 {
     for (s->at++; *s->at && *s->at != '"'; s->at++)
@@ -99,7 +99,7 @@ static bool pass_string(Scanner *s)
     return *s->at == '"' || expected(s, "the end of a string");
 }
 
-/* From one bracket to its partner, strings passed over. */
+/* Skips from one bracket to its partner, including strings. */
 static bool pass_nested(Scanner *s)
 {
     char open[DEPTH_MAX];
@@ -137,7 +137,7 @@ static bool pass_bare(Scanner *s)
     return true;
 }
 
-/* A value; *from and *end are of its text, without the quotes of a string. */
+/* Skips a value; *from and *end delimit its text, without the quotes of a string. */
 static bool pass_value(Scanner *s, const char **from, const char **end)
 {
     *from = s->at;
@@ -153,7 +153,8 @@ static bool pass_value(Scanner *s, const char **from, const char **end)
     return fine;
 }
 
-/* The next member of the object; *done at its end, which must be that of the line. */
+/* Skips the next member of the object; *done at the object's end, which must be the end of the
+ * line. */
 static bool pass_member(Scanner *s, bool first, const char *bounds[4], bool *done)
 {
     pass_space(s);

@@ -5,10 +5,11 @@
 
 #include "workloads/requests.h"
 
-/* Streams of one seed, told apart by adding to it; primes, so that neighbours of seeds rarely meet. */
+/* Offsets of the random streams of one seed; primes, so that the streams of neighbouring seeds
+ * rarely coincide. */
 #define SEED_ARRIVALS 0
 #define SEED_LENGTHS  1000003
-#define LOOKS_EVERY   (1 << 20) /* requests between two looks at the clock: some 30 ms */
+#define LOOKS_EVERY   (1 << 20) /* requests between two checks of the deadline: some 30 ms */
 
 static gsl_rng *rng_new(uint64_t seed, unsigned long stream)
 {
@@ -30,8 +31,8 @@ static double ramp_time_s(const RhRequestsPlan *plan, double count, double s)
     return 2 * s / (a + sqrt(a * a + 2 * s * (b - a) / end_s));
 }
 
-/* The next arrival's place on the axis of requests: of unit rate. */
-static double gap(const RhRequestsPlan *plan, gsl_rng *rng)
+/* Distance to the next arrival in requests: mean 1. */
+static double arrival_gap(const RhRequestsPlan *plan, gsl_rng *rng)
 {
     switch (plan->arrival) {
     case RH_ARRIVAL_BURST:
@@ -47,7 +48,7 @@ static double gap(const RhRequestsPlan *plan, gsl_rng *rng)
     return gsl_ran_exponential(rng, 1);
 }
 
-/* Looked at now and then: is there no time left for the rest? */
+/* Is the deadline over? Checked once per LOOKS_EVERY requests. */
 static bool is_late(const RhRequestsPlan *plan, guint i)
 {
     return i > 0 && i % LOOKS_EVERY == 0 && rh_deadline_passed(plan->deadline);
@@ -62,7 +63,7 @@ void rh_requests_arrive(RhRequests *requests, const RhRequestsPlan *plan)
         RhRequest *q = &g_array_index(requests->list, RhRequest, i);
         if (i % together == 0) {
             s = next;
-            next += together * gap(plan, rng);
+            next += together * arrival_gap(plan, rng);
         }
         q->t_s = plan->arrival == RH_ARRIVAL_BURST  ? 0
                  : plan->arrival == RH_ARRIVAL_RAMP ? ramp_time_s(plan, requests->list->len, s)
@@ -75,12 +76,13 @@ void rh_requests_arrive(RhRequests *requests, const RhRequestsPlan *plan)
 static int32_t length(RhLengthRange range, gsl_rng *rng)
 {
     double share =
-        gsl_rng_uniform(rng); /* drawn also where there is no choice: one stream for all */
+        gsl_rng_uniform(rng); /* drawn even without a choice, so that the stream stays the same */
     return range.low + (int32_t)floor(share * ((double)range.high - range.low + 1));
 }
 
-/* Whose turn it is; its prompt begins with all that was said. */
-static void talk(RhRequests *requests, int32_t i, int32_t turns)
+/* Makes request i a later turn of a session; its prompt begins with the whole conversation so
+ * far. */
+static void draw_turn(RhRequests *requests, int32_t i, int32_t turns)
 {
     RhRequest *q = &g_array_index(requests->list, RhRequest, i);
     q->session = i / turns;
@@ -95,14 +97,14 @@ RhRequests *rh_requests_draw(const RhRequestsPlan *plan)
     requests->once = plan->once;
     gsl_rng *rng = rng_new(plan->seed, SEED_LENGTHS);
     for (int32_t i = 0; i < plan->count && !is_late(plan, (guint)i); i++) {
-        if (i % LOOKS_EVERY == 0) /* memory takes time, too */
+        if (i % LOOKS_EVERY == 0) /* growing the array takes time, too */
             g_array_set_size(requests->list, (guint)MIN(plan->count - i, LOOKS_EVERY) + (guint)i);
         RhRequest *q = &g_array_index(requests->list, RhRequest, i);
         *q = (RhRequest){.session = -1};
         q->input_tokens = length(plan->input, rng);
         q->output_tokens = plan->once ? 1 : length(plan->output, rng);
         if (plan->turns > 0)
-            talk(requests, i, plan->turns);
+            draw_turn(requests, i, plan->turns);
     }
     gsl_rng_free(rng);
     rh_requests_arrive(requests, plan);

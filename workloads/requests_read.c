@@ -9,19 +9,20 @@
 #include "base/units.h"
 
 #define CELLS_MAX   256
-#define CLOCK_MAX_S 1e11 /* three thousand years: more is a unit mistaken */
+#define CLOCK_MAX_S 1e11 /* three thousand years: larger values have a mistaken unit */
 
-/* A reading that is under way. */
+/* State of a reading. */
 typedef struct {
     RhLines *lines;
     RhRequests *out;
-    const RhRequestFormat *format; /* NULL: not told yet */
+    const RhRequestFormat *format; /* NULL: not recognised yet */
     bool json, skip_bad, begun;
-    bool hopeless;                   /* the table itself is wrong, not a line of it */
-    int32_t header_cells;            /* CSV */
-    int32_t places[RH_FIELDS_COUNT]; /* CSV: of a field among the cells; -1 */
+    bool hopeless;                   /* the table itself is wrong, not one line */
+    int32_t header_cells;            /* CSV only */
+    int32_t places[RH_FIELDS_COUNT]; /* CSV only: place of each field among the cells; -1: absent */
     GHashTable *sessions;            /* name -> number + 1 */
-    int64_t epoch_s;                 /* of the first request, so that fractions keep their digits */
+    int64_t epoch_s;                 /* whole seconds of the first request, so that fractions keep
+                                      * their digits */
 } Reader;
 
 static bool fail_line(const Reader *r, RhFlaw *flaw, GError **error)
@@ -34,8 +35,8 @@ static bool fail_line(const Reader *r, RhFlaw *flaw, GError **error)
 
 /* --- values --- */
 
-static bool wrong(const Reader *r, RhRequestField field, RhCell cell, RhFlaw *flaw,
-                  const char *what)
+static bool flaw_in_field(const Reader *r, RhRequestField field, RhCell cell, RhFlaw *flaw,
+                          const char *what)
 {
     g_autofree char *plain = rh_text_plain(cell.from);
     return rh_flaw(flaw, cell.column, "%s \"%.60s\" %s", r->format->columns[field], plain, what);
@@ -52,13 +53,13 @@ static bool read_whole(const Reader *r, RhRequestField field, RhCell cell, int32
             read && x == 0 && low == 1 ? "no server takes a request without a token of "
                                          "prompt or of answer: leave the line out"
                                        : "correct it, or leave the line out");
-        return wrong(r, field, cell, flaw, what);
+        return flaw_in_field(r, field, cell, flaw, what);
     }
     *out = (int32_t)x;
     return true;
 }
 
-/* Digits of a fixed width at *at, which moves behind them. */
+/* Reads digits of a fixed width at *at, and moves it behind them. */
 static bool read_digits(const char **at, int32_t width, int32_t *out)
 {
     *out = 0;
@@ -78,7 +79,7 @@ static bool read_char(const char **at, const char *of)
     return true;
 }
 
-/* "", "Z", "+05:30", "-08": seconds east of Greenwich. */
+/* Reads a time zone: "", "Z", "+05:30", "-08"; seconds east of Greenwich. */
 static bool read_zone(const char *at, int32_t *east_s)
 {
     int32_t sign = *at == '-' ? -1 : 1, hours = 0, minutes = 0;
@@ -93,7 +94,7 @@ static bool read_zone(const char *at, int32_t *east_s)
     return *at == 0 && hours <= 14 && minutes < 60;
 }
 
-/* "2023-11-16 18:17:03.9799600", "2024-05-10 00:00:00.009930+00:00": ISO 8601. */
+/* Reads an ISO 8601 date: "2023-11-16 18:17:03.9799600", "2024-05-10 00:00:00.009930+00:00". */
 static bool read_date(const char *text, int64_t *whole_s, double *part_s)
 {
     int32_t year, month, day, hour, minute, second, east_s;
@@ -131,13 +132,13 @@ static bool read_clock(const Reader *r, RhCell cell, int64_t *whole_s, double *p
     double x = 0;
     if (r->format->clock == RH_CLOCK_DATE)
         return read_date(cell.from, whole_s, part_s) ||
-               wrong(r, RH_FIELD_TIME, cell, flaw, clocks[RH_CLOCK_DATE].what);
+               flaw_in_field(r, RH_FIELD_TIME, cell, flaw, clocks[RH_CLOCK_DATE].what);
     double unit_s = clocks[r->format->clock].unit_s;
     if (!rh_number_parse(cell.from, &x) || x < 0 || x * unit_s > CLOCK_MAX_S) {
         g_autofree char *what =
             g_strdup_printf("%s from 0 to %g\nhelp: correct it, or leave the line out",
                             clocks[r->format->clock].what, CLOCK_MAX_S / unit_s);
-        return wrong(r, RH_FIELD_TIME, cell, flaw, what);
+        return flaw_in_field(r, RH_FIELD_TIME, cell, flaw, what);
     }
     *whole_s = (int64_t)floor(x * unit_s);
     *part_s = x * unit_s - (double)*whole_s;
@@ -156,7 +157,7 @@ static int32_t session_of(Reader *r, const char *name)
     return GPOINTER_TO_INT(number) - 1;
 }
 
-/* "[0, 1, 14]" behind RhRequests.blocks. */
+/* Appends a list of hashes, as "[0, 1, 14]", to RhRequests.blocks. */
 static bool read_hashes(Reader *r, RhCell cell, RhRequest *q, RhFlaw *flaw)
 {
     GArray *blocks = r->out->blocks;
@@ -214,7 +215,7 @@ static bool needs(const Reader *r, RhRequestField field)
            (field == RH_FIELD_TIME && r->out->timed);
 }
 
-/* A request of the cells of its fields; what it left in r->out is taken back with a flaw. */
+/* Reads a request from its cells; after a flaw, whatever it appended to r->out is removed. */
 static bool read_request(Reader *r, const RhCell *cells, RhFlaw *flaw)
 {
     RhRequest q = {.session = -1, .output_tokens = 1};
@@ -259,7 +260,7 @@ static bool fail_unknown(const Reader *r, const char *const *names, GError **err
                    known, kind);
 }
 
-/* Takes the format that these names tell. */
+/* Sets the format that these names identify. */
 static bool recognise(Reader *r, const char *const *names, GError **error)
 {
     r->format = rh_request_format(names, r->json);
@@ -321,8 +322,8 @@ static bool read_json(Reader *r, char *line, RhFlaw *flaw)
            read_request(r, cells, flaw);
 }
 
-/* The first line: a header, or the first request, whose keys tell the format. */
-static bool begin(Reader *r, char *line, GError **error)
+/* Reads the first line: a header, or the first request, whose keys identify the format. */
+static bool read_first_line(Reader *r, char *line, GError **error)
 {
     RhFlaw flaw = {0};
     const char *at = line + strspn(line, " \t");
@@ -346,7 +347,7 @@ static bool read_line(Reader *r, char *line, size_t length, GError **error)
     if (!rh_text_check_line(rh_lines_name(r->lines), rh_lines_number(r->lines), line, length,
                             error))
         return false;
-    if (!r->format && (!begin(r, line, error) || !r->json))
+    if (!r->format && (!read_first_line(r, line, error) || !r->json))
         return r->format != NULL;
     r->hopeless = r->out->list->len >= RH_REQUESTS_MAX;
     if (r->hopeless)
@@ -355,8 +356,8 @@ static bool read_line(Reader *r, char *line, size_t length, GError **error)
     return (r->json ? read_json : read_csv)(r, line, &flaw) || fail_line(r, &flaw, error);
 }
 
-/* What a malformed line does to the reading: ends it, or is counted. Takes `bad`. */
-static bool take_bad(Reader *r, GError *bad, GError **error)
+/* Handles a malformed line: ends the reading, or counts the line. Takes `bad`. */
+static bool handle_bad_line(Reader *r, GError *bad, GError **error)
 {
     if (!r->skip_bad || r->hopeless) {
         g_propagate_error(error, bad);
@@ -379,7 +380,8 @@ static bool read_all(Reader *r, GError **error)
     size_t length = 0;
     for (char *line; (line = rh_lines_next(r->lines, &length, &local));) {
         GError *bad = NULL;
-        if (!is_idle(line, length) && !read_line(r, line, length, &bad) && !take_bad(r, bad, error))
+        if (!is_idle(line, length) && !read_line(r, line, length, &bad) &&
+            !handle_bad_line(r, bad, error))
             return false;
     }
     if (local) {

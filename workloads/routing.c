@@ -12,7 +12,8 @@ static double choose(int32_t n, int32_t k)
     return ways;
 }
 
-/* All chosen experts are among the `allowed - covered` that a part does not hold. */
+/* Probability that a part holds none of the chosen experts: all of them are among the `allowed -
+ * covered` others. */
 static double miss_frac(const RhRouting *r, int32_t allowed, int32_t covered)
 {
     double frac = 1;
@@ -21,7 +22,8 @@ static double miss_frac(const RhRouting *r, int32_t allowed, int32_t covered)
     return frac;
 }
 
-/* What the run [first, end) has of the groups: `whole` ones, and of two at its ends some experts. */
+/* Cover of the groups by a run [first, end): `whole` groups, and some experts of the two at its
+ * ends. */
 typedef struct {
     int32_t whole, edge[2];
 } Cover;
@@ -29,12 +31,13 @@ typedef struct {
 static Cover cover_of(int32_t first, int32_t end, int32_t size)
 {
     int32_t from = (first + size - 1) / size, to = end / size;
-    if (from > to) /* inside one group */
+    if (from > to) /* the run lies inside one group */
         return (Cover){0, {end - first, 0}};
     return (Cover){to - from, {from * size - first, end - to * size}};
 }
 
-/* Over which of the part's groups are chosen: so many whole ones, and those at its ends or not. */
+/* Probability that a token misses the part, summed over how many of the part's whole groups, and
+ * which of its partial ones, are chosen. */
 static double part_missed(const RhRouting *r, const Cover *c)
 {
     int32_t size = r->experts / r->groups, allowed = size * r->groups_chosen;
@@ -66,8 +69,9 @@ double rh_routing_parts(const RhRouting *r, int32_t parts)
     return met;
 }
 
-/* Of the experts that one token asks, on one of the parts: the part's groups that are chosen are hypergeometric, and
- * each of the token's experts falls to these as likely as to the other chosen ones. */
+/* Variance of the number of experts that one token asks on one part: the number of the part's
+ * chosen groups is hypergeometric, and each of the token's experts falls to them as likely as to
+ * the other chosen groups. */
 static double part_variance(const RhRouting *r, int32_t parts)
 {
     double groups = r->groups, chosen = r->groups_chosen, k = r->chosen;
@@ -83,6 +87,7 @@ double rh_routing_busiest(const RhRouting *r, int32_t parts, double tokens)
     if (r->groups <= 1 || r->groups_chosen >= r->groups || parts <= 1 || tokens <= 0)
         return 1;
     double mean = tokens * r->chosen / parts;
-    double highest = gsl_cdf_ugaussian_Pinv((parts - 0.375) / (parts + 0.25)); /* Blom 1958 */
+    /* expected maximum: Blom 1958 */
+    double highest = gsl_cdf_ugaussian_Pinv((parts - 0.375) / (parts + 0.25));
     return 1 + highest * sqrt(tokens * part_variance(r, parts)) / mean;
 }

@@ -47,7 +47,7 @@ RhStepList *rh_step_list_new(int32_t inputs, int32_t steps, bool shaped)
     RhStepList *list = g_new0(RhStepList, 1);
     list->inputs_count = inputs;
     list->steps_count = steps;
-    list->steps = g_new0(RhLayerStep, MAX(steps, 1)); /* there, even where there are none */
+    list->steps = g_new0(RhLayerStep, MAX(steps, 1)); /* never NULL */
     list->tensors = shaped ? g_new0(RhStepTensor, inputs + steps) : NULL;
     return list;
 }
@@ -79,7 +79,7 @@ bool rh_step_list_equal(const RhStepList *a, const RhStepList *b)
         return false;
     bool tensors =
         !shaped || same_bytes(a->tensors, b->tensors, sizeof *a->tensors, tensors_count(a));
-    /* Where a step stands in its file tells nothing of what it does. */
+    /* Compares what steps do; their place in the file does not count. */
     for (int32_t i = 0; i < a->steps_count; i++) {
         RhLayerStep x = a->steps[i], y = b->steps[i];
         x.number = y.number = 0;
@@ -106,18 +106,18 @@ static bool fail(const At *at, char *what)
     return false;
 }
 
-/* How often a window of `kernel` fits, `stride` apart. */
-static int32_t windows(int32_t size, int axis, const RhLayerStep *step)
+/* Number of windows of `kernel` that fit, `stride` apart. */
+static int32_t windows_count(int32_t size, int axis, const RhLayerStep *step)
 {
     int32_t room = size + 2 * step->padding[axis] - step->kernel[axis];
     return room < 0 ? 0 : room / step->stride[axis] + 1;
 }
 
-static bool slide(const At *at, RhTensor *out)
+static bool size_after_window(const At *at, RhTensor *out)
 {
     const RhTensor *in = at->in[0];
-    out->height = windows(in->height, 0, at->step);
-    out->width = windows(in->width, 1, at->step);
+    out->height = windows_count(in->height, 0, at->step);
+    out->width = windows_count(in->width, 1, at->step);
     if (out->height > 0 && out->width > 0)
         return true;
     return fail(at,
@@ -132,7 +132,7 @@ static bool size_conv(const At *at, RhTensor *out)
         return fail(at, g_strdup_printf("%d groups do not divide %d channels in and %d out", groups,
                                         channels, at->step->out));
     out->channels = at->step->out;
-    return slide(at, out);
+    return size_after_window(at, out);
 }
 
 static bool size_add(const At *at, RhTensor *out)
@@ -166,7 +166,8 @@ static bool size_parts(const At *at, int32_t parts, RhTensor *out, bool one)
     return true;
 }
 
-/* A third of the channels are queries, keys and values each, of so many heads. */
+/* Size of windowed attention: a third of the channels are queries, keys and values each, divided
+ * into heads. */
 static bool size_windows(const At *at, RhTensor *out)
 {
     int32_t channels = at->in[0]->channels, heads = at->step->heads;
@@ -185,7 +186,7 @@ static bool size_of(const At *at, RhTensor *out)
         return size_conv(at, out);
     case RH_STEP_OF_MAX_POOL:
     case RH_STEP_OF_AVERAGE_POOL:
-        return slide(at, out);
+        return size_after_window(at, out);
     case RH_STEP_OF_GLOBAL_POOL:
         out->height = out->width = 1;
         return true;
@@ -200,7 +201,7 @@ static bool size_of(const At *at, RhTensor *out)
     case RH_STEP_OF_LINEAR:
         *out = (RhTensor){1, 1, at->step->out};
         return true;
-    case RH_STEP_OF_MERGE: /* squares of two by two, the last one filled up */
+    case RH_STEP_OF_MERGE: /* squares of two by two, the last one padded */
         *out = (RhTensor){(out->height + 1) / 2, (out->width + 1) / 2, 4 * out->channels};
         return true;
     case RH_STEP_OF_WINDOWS:
@@ -216,7 +217,7 @@ static bool size_of(const At *at, RhTensor *out)
     }
 }
 
-/* --- who reads what --- */
+/* --- uses of tensors --- */
 
 static bool has_parameters(const RhLayerStep *step)
 {
@@ -233,7 +234,7 @@ static bool is_output(const RhStepList *list, int32_t tensor)
     return false;
 }
 
-/* Made here, and read by one step and nobody else. */
+/* Is the tensor made by a step, and read by exactly one? */
 static bool is_private(const RhStepList *list, int32_t tensor, const int32_t *readers)
 {
     return tensor >= list->inputs_count && readers[tensor] == 1 && !is_output(list, tensor);
@@ -244,7 +245,7 @@ static const RhLayerStep *maker_of(const RhStepList *list, int32_t tensor)
     return tensor < list->inputs_count ? NULL : &list->steps[tensor - list->inputs_count];
 }
 
-/* Does a private norm, or a private sum, stand right before? */
+/* Is the tensor a private one that a norm, or a sum, has just made? */
 static bool follows(const RhStepList *list, int32_t tensor, const int32_t *readers, bool sums)
 {
     const RhLayerStep *maker = maker_of(list, tensor);
@@ -269,7 +270,7 @@ static void mark_steps(RhStepList *list)
     }
 }
 
-/* What backward of a step reads of what it read, or, a ReLU, of what it wrote. */
+/* Tensor that a step's backward pass reads: its input, or for a ReLU its output. */
 static int32_t wanted_by(const RhStepList *list, int32_t i)
 {
     const RhLayerStep *step = &list->steps[i];
@@ -304,9 +305,10 @@ static void note_uses(RhStepList *list)
     }
 }
 
-/* --- from layer to layer --- */
+/* --- tensors between layers --- */
 
-/* What a layer hands on, the next one counts; inputs are its own unless one before has them. */
+/* Marks the tensors that the layer keeps for backward. An output is counted by the next layer; an
+ * input is counted here unless an earlier layer keeps it. */
 static void note_kept(RhStepList *list, const RhLayerOutput *before, RhLayerOutput *after)
 {
     RhStepTensor *t = list->tensors;

@@ -1,4 +1,4 @@
-/* A layer's steps as our own form lists them ("steps": [...]; docs/guide/models.md). */
+/* Reads a layer's steps as our own form lists them ("steps": [...]; docs/guide/models.md). */
 #include <string.h>
 
 #include "base/intern.h"
@@ -12,12 +12,12 @@ typedef struct {
     GHashTable *names; /* of tensors: interned name -> 1 + number */
     GArray *steps;     /* RhLayerStep */
     int32_t inputs;
-    int32_t number; /* of the step at hand */
+    int32_t number; /* number of the current step */
 } Reader;
 
 /* --- tensors --- */
 
-static int32_t latest(const Reader *r)
+static int32_t latest_tensor(const Reader *r)
 {
     return r->steps->len > 0 ? r->inputs + (int32_t)r->steps->len - 1 : 0;
 }
@@ -40,7 +40,7 @@ static int32_t find_tensor(Reader *r, const RhJsonNode *at, const char *name)
     return MAX(found - 1, 0);
 }
 
-/* A name, or a list of them; returns how many. */
+/* Reads a tensor's name, or a list of them; returns how many. */
 static int32_t read_tensors(Reader *r, const RhJsonNode *at, const char *key, int32_t most,
                             int32_t *tensors)
 {
@@ -66,7 +66,7 @@ static int32_t read_tensors(Reader *r, const RhJsonNode *at, const char *key, in
 
 /* --- figures --- */
 
-/* A number for both axes, or two: down and across. */
+/* Reads a number for both axes, or two: down and across. */
 static void read_pair(Reader *r, const RhJsonNode *at, const char *key, int64_t low,
                       const int32_t otherwise[2], int32_t pair[2])
 {
@@ -120,7 +120,7 @@ static void read_pool(Reader *r, const RhJsonNode *at, RhLayerStep *step)
     read_pair(r, at, "padding", 0, none, step->padding);
 }
 
-/* Over the channels of each place, and not over the batch? */
+/* Does the norm average over the channels of each place (layer norm), and not over the batch? */
 static bool read_over(Reader *r, const RhJsonNode *at)
 {
     const char *over = rh_json_string_or(r->doc, at, "over", "batch");
@@ -188,16 +188,16 @@ static RhLayerStepKind read_kind(Reader *r, const RhJsonNode *at)
     return kind;
 }
 
-/* A step on what the latest one makes. */
-static void add_behind(Reader *r, RhLayerStepKind kind)
+/* Adds a step on the output of the latest one. */
+static void add_following_step(Reader *r, RhLayerStepKind kind)
 {
     RhLayerStep step = {
-        .kind = (int32_t)kind, .number = r->number, .from = {latest(r)}, .from_count = 1};
+        .kind = (int32_t)kind, .number = r->number, .from = {latest_tensor(r)}, .from_count = 1};
     g_array_append_val(r->steps, step);
 }
 
-/* What may be said in one breath with the step: a norm, a ReLU. */
-static void read_behind(Reader *r, const RhJsonNode *at, RhLayerStepKind kind)
+/* Adds the norm and the ReLU that a step may carry as members "norm" and "relu". */
+static void read_following_steps(Reader *r, const RhJsonNode *at, RhLayerStepKind kind)
 {
     bool conv = kind == RH_STEP_OF_CONV;
     bool norm = conv && read_flag(r, at, "norm", false);
@@ -205,16 +205,16 @@ static void read_behind(Reader *r, const RhJsonNode *at, RhLayerStepKind kind)
         (conv || kind == RH_STEP_OF_ADD || kind == RH_STEP_OF_LINEAR || kind == RH_STEP_OF_NORM) &&
         read_flag(r, at, "relu", false);
     if (norm)
-        add_behind(r, RH_STEP_OF_NORM);
+        add_following_step(r, RH_STEP_OF_NORM);
     if (relu)
-        add_behind(r, RH_STEP_OF_RELU);
+        add_following_step(r, RH_STEP_OF_RELU);
 }
 
 static void read_step(Reader *r, const RhJsonNode *at)
 {
     RhLayerStep step = {.kind = (int32_t)read_kind(r, at), .number = r->number, .from_count = 1};
     bool joins = step.kind == RH_STEP_OF_ADD || step.kind == RH_STEP_OF_CONCAT;
-    step.from[0] = latest(r);
+    step.from[0] = latest_tensor(r);
     if (joins || rh_json_has(at, "from"))
         step.from_count = read_tensors(r, at, "from", RH_STEP_INPUTS_MAX, step.from);
     if (joins != (step.from_count > 1))
@@ -224,9 +224,9 @@ static void read_step(Reader *r, const RhJsonNode *at)
                                 "tensor");
     read_figures(r, at, &step);
     g_array_append_val(r->steps, step);
-    read_behind(r, at, (RhLayerStepKind)step.kind);
+    read_following_steps(r, at, (RhLayerStepKind)step.kind);
     if (rh_json_has(at, "as"))
-        name_tensor(r, at, rh_json_string(r->doc, at, "as"), latest(r));
+        name_tensor(r, at, rh_json_string(r->doc, at, "as"), latest_tensor(r));
 }
 
 static void read_inputs(Reader *r, const RhJsonNode *at)
@@ -263,7 +263,7 @@ RhStepList *rh_step_list_read(RhJson *doc, const RhJsonNode *layer)
     if (steps->len > 0)
         memcpy(made->steps, steps->data, sizeof(RhLayerStep) * steps->len);
     made->outputs_count = 1;
-    made->outputs[0] = latest(&r);
+    made->outputs[0] = latest_tensor(&r);
     if (rh_json_has(layer, "out"))
         made->outputs_count = read_tensors(&r, layer, "out", RH_LAYER_INPUTS_MAX, made->outputs);
     return made;

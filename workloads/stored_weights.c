@@ -4,8 +4,9 @@
 
 #include "base/intern.h"
 
-/* Words of transformers' quantizers (quantizers/auto.py), of ModelOpt (`quant_algo`) and of compressed-tensors (`format`).
- * Bits of 0: whatever the file says. Blocks: has the file a size of blocks? */
+/* Names of quantisation methods: of transformers (quantizers/auto.py), of ModelOpt (`quant_algo`)
+ * and of compressed-tensors (`format`). Bits of 0: the file gives them. Blocks: the file gives a
+ * size of blocks. */
 static const struct {
     const char *word;
     int bits;
@@ -41,7 +42,7 @@ static const char *word_of(RhJson *doc, const RhJsonNode *said)
     return word;
 }
 
-/* Bits of a weight: the file's, or those of its first group (compressed-tensors); most have four. */
+/* Bits per weight: the file's, or those of its first group (compressed-tensors); 4 by default. */
 static int bits_of(RhJson *doc, const RhJsonNode *said)
 {
     if (rh_json_has(said, "bits"))

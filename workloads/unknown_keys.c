@@ -1,4 +1,5 @@
-/* Keys of a file that no family reads as its own: those that say the model is of another kind, and those that look like a misspelling. */
+/* Reports keys of a file that no family reads as its own: those that say the model is of another
+ * kind, and likely misspellings. */
 #include <float.h>
 #include <string.h>
 
@@ -7,7 +8,7 @@
 #include "base/nearest_names.h"
 #include "workloads/model_private.h"
 
-/* Not null, false, 0 or empty. */
+/* Is the value anything but null, false, 0 and empty? */
 bool rh_json_says_something(RhJson *doc, const RhJsonNode *node)
 {
     switch (rh_json_kind(node)) {
@@ -26,7 +27,7 @@ bool rh_json_says_something(RhJson *doc, const RhJsonNode *node)
     }
 }
 
-/* By itself, or as what keys of the family are inside ("a" of "a.b"). */
+/* Does the family read this key, or keys inside it ("a" for "a.b")? */
 bool rh_family_has_key(const RhFamily *family, const char *key)
 {
     size_t length = strlen(key);
@@ -37,7 +38,7 @@ bool rh_family_has_key(const RhFamily *family, const char *key)
     return false;
 }
 
-/* Keys of the family that the file leaves out: what a misspelt key may have meant. */
+/* Keys of the family that the file leaves out: candidates for misspelt keys. */
 static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
 {
     GPtrArray *keys = g_ptr_array_new();
@@ -48,7 +49,8 @@ static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
     return keys;
 }
 
-/* A format's name says how weights are stored, which --dtype says of a job; anything else but null is a mistake. */
+/* Checks "torch_dtype" or "dtype". A format's name only says how weights are stored, which --dtype
+ * decides for a job; anything else but null is a mistake. */
 static void check_format(RhJson *doc, const RhJsonNode *node)
 {
     const char *key = rh_json_key(node);
@@ -57,9 +59,8 @@ static void check_format(RhJson *doc, const RhJsonNode *node)
         rh_json_problem(doc, node, NULL, "%s: a format's name, as \"bfloat16\", or null", key);
 }
 
-/* Published files hold dozens of keys that are not about shape. They are ignored, but not one
- * that says the model is of another kind, nor one that looks like a misspelling of a missing key.
- */
+/* Published files hold dozens of keys that are not about shape. They are ignored, except those that
+ * say the model is of another kind, and those that look like a misspelling of a missing key. */
 void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *family)
 {
     g_autoptr(GPtrArray) absent = absent_keys(root, family);
@@ -82,15 +83,16 @@ void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *fa
             continue;
         check_format(doc, node);
         const char *near = rh_near_name(key, (const char *const *)absent->pdata);
-        if (near == NULL || rh_key_is_foreign(key)) /* which takes longer to tell */
+        if (near == NULL || rh_key_is_foreign(key)) /* the foreign check is slower, so it comes
+                                                     * last */
             continue;
         g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
         rh_json_problem_at_key(doc, node, help, "unknown key \"%s\"", key);
     }
 }
 
-/* The same of objects that the family reads keys of ("decoder.head_dim"): keys that look like a misspelling of one that is missing there.
- * `prefix` is such an object's path, with its dot. */
+/* Checks objects whose members the family reads ("decoder.head_dim"): reports keys that look like a
+ * misspelling of a missing one. `prefix` is the object's path, with its dot. */
 static void check_part(RhJson *doc, const RhJsonNode *root, const RhFamily *family,
                        const char *prefix)
 {
