@@ -7,15 +7,16 @@
  * columns, dropout, and adapters that the experts of a rank share. */
 #include "workloads/operators/operator.h"
 
-/* Read the layer's result and the adapter's, write the sum. */
+/* Traffic of adding the adapter's output: read the layer's result and the adapter's, write the
+ * sum. */
 #define ADD_BYTES (2 * RH_READ + RH_WRITE)
 
-/* One rank's matrices beside a linear layer: rows x columns. */
+/* One rank's two matrices, A and B, beside a linear layer: rows x columns. */
 typedef struct {
     int64_t a_rows, a_columns, b_rows, b_columns;
 } Adapter;
 
-static int64_t cut(const RhOps *ops, const RhLinear *l, int64_t columns)
+static int64_t sharded_columns(const RhOps *ops, const RhLinear *l, int64_t columns)
 {
     int64_t parts = l->whole ? 1 : l->experts > 0 ? MAX(l->parts, 1) : MAX(ops->shard->tp, 1);
     return (columns + parts - 1) / parts;
@@ -24,8 +25,8 @@ static int64_t cut(const RhOps *ops, const RhLinear *l, int64_t columns)
 static Adapter adapter_of(const RhOps *ops, const RhLinear *l)
 {
     int64_t r = ops->shard->lora.rank;
-    return l->by_columns ? (Adapter){l->in, cut(ops, l, r), r, l->out}
-                         : (Adapter){l->in, r, r, cut(ops, l, l->out)};
+    return l->by_columns ? (Adapter){l->in, sharded_columns(ops, l, r), r, l->out}
+                         : (Adapter){l->in, r, r, sharded_columns(ops, l, l->out)};
 }
 
 static int linears_of(const RhOps *ops, const RhOperator *op, RhLinear linears[RH_LINEARS_MAX])
@@ -44,7 +45,7 @@ static int64_t tokens_of(const RhOps *ops, const RhLinear *l)
     return l->experts > 0 ? l->tokens : l->others > 0 ? l->others : ops->tokens;
 }
 
-/* Experts that are spread over ranks hold theirs as they hold their weights. */
+/* Parameters of the adapters. Those of experts are spread over ranks like the experts' weights. */
 RhParams rh_adapters_params(const RhOps *ops, const RhOperator *op)
 {
     RhLinear linears[RH_LINEARS_MAX];
@@ -65,7 +66,7 @@ RhParams rh_adapters_params(const RhOps *ops, const RhOperator *op)
     return sum;
 }
 
-/* (tokens x k) (k x n): of each expert its own. */
+/* Product (tokens x k) (k x n), for routed experts one for each expert. */
 static void multiply(RhOps *ops, const RhLinear *l, int64_t n, int64_t k)
 {
     if (l->experts == 0) {
@@ -86,8 +87,8 @@ static void multiply(RhOps *ops, const RhLinear *l, int64_t n, int64_t k)
     g_array_append_val(ops->out, kernel);
 }
 
-/* The gradient of a matrix (rows x columns), or of each expert's; added to the main gradient, for experts by
- * the GEMM that makes it. */
+/* Gradient of a matrix (rows x columns), or of each expert's. It is added to the main gradient by a
+ * kernel of its own, for experts by the GEMM that makes it. */
 static void weight_gradient(RhOps *ops, const RhLinear *l, int64_t columns, int64_t rows)
 {
     if (l->experts == 0) {
@@ -109,7 +110,7 @@ static void weight_gradient(RhOps *ops, const RhLinear *l, int64_t columns, int6
     g_array_append_val(ops->out, kernel);
 }
 
-static void add(RhOps *ops, const RhLinear *l, int64_t columns)
+static void add_output(RhOps *ops, const RhLinear *l, int64_t columns)
 {
     rh_ops_stream(ops, RH_KERNEL_ADD,
                   ADD_BYTES * ops->element_bytes / 2 * (double)tokens_of(ops, l) * (double)columns,
@@ -120,14 +121,14 @@ static void forward(RhOps *ops, const RhLinear *l, const Adapter *m)
 {
     multiply(ops, l, m->a_columns, m->a_rows);
     multiply(ops, l, m->b_columns, m->b_rows);
-    add(ops, l, l->out);
+    add_output(ops, l, l->out);
 }
 
 static void backward_data(RhOps *ops, const RhLinear *l, const Adapter *m)
 {
     multiply(ops, l, m->b_rows, m->b_columns);
     multiply(ops, l, m->a_rows, m->a_columns);
-    add(ops, l, l->in);
+    add_output(ops, l, l->in);
 }
 
 static bool runs_forward(const RhOps *ops, const RhLinear *l, RhPass pass)
@@ -155,8 +156,8 @@ void rh_adapters_kernels(RhOps *ops, const RhOperator *op, RhPass pass)
     }
 }
 
-/* What adapters keep, the r columns between their matrices, less what frozen layers without one need
- * no more: inputs that were kept for the weight's gradient alone. */
+/* Bytes that adapters keep: the r columns between their matrices, less the inputs that frozen
+ * layers without an adapter would keep for the weight's gradient alone. */
 double rh_adapters_kept_bytes(const RhOps *ops, const RhOperator *op)
 {
     RhLinear linears[RH_LINEARS_MAX];

@@ -1,23 +1,26 @@
 /* Attention with grouped queries: one GEMM for q, k and v, rotary, the core, one GEMM out
- * (Megatron-LM, arXiv 1909.08053, section 3). The output may be scaled by a sigmoid of as many columns,
- * which come from the first GEMM (Qwen3-Next), and keys may be values, too (Gemma 4). Queries may come from
- * a latent of R columns, which is normed (Step3's multi-matrix factorisation, arXiv 2507.19427, section 4);
- * every rank makes it whole, like a single key-value head. Longformer (arXiv 2004.05150, section 3.1) has a second set of
- * matrices for tokens that see all: every token has keys and values of it; the queries, of a few tokens, and their core are
+ * (Megatron-LM, arXiv 1909.08053, section 3). The output may be scaled by a sigmoid of as many
+ * columns, which come from the first GEMM (Qwen3-Next), and keys may be values, too (Gemma 4).
+ * Queries may come from a normed latent of R columns (Step3's multi-matrix factorisation, arXiv
+ * 2507.19427, section 4), which every rank computes whole, like a single key-value head. Longformer
+ * (arXiv 2004.05150, section 3.1) has a second set of matrices for tokens that see all others:
+ * every token has keys and values for them; the queries of these few tokens, and their core, are
  * left out. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
-/* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. Keys and values may be
- * those of a layer before (Gemma 3n, 4): then there is no matrix of them, and only their gradient is added. */
+/* One rank's heads, and columns of its matrices: heads x head size, of queries and of keys. Keys
+ * and values may be borrowed from an earlier layer (Gemma 3n, 4): then there is no matrix for them,
+ * and only their gradient is added. */
 typedef struct {
     int64_t heads, kv_heads, q, kv, qkv;
     int64_t out;      /* columns of the output: heads x a value's size */
-    int64_t own;      /* columns of keys that it makes itself */
-    int64_t own_pair; /* ... of these and of values */
-    int64_t gate;     /* columns that the output is scaled by: as many, or one a head */
-    int64_t scaled;   /* columns of it that are; 0: none */
-    int64_t rank;     /* of the latent that queries come from; 0: none */
-    int64_t global;   /* of keys and values that a few tokens look at, which see all; 0: none */
+    int64_t own;      /* columns of keys that the layer makes itself; 0: borrowed */
+    int64_t own_pair; /* columns of keys and values that it makes itself */
+    int64_t gate;     /* columns that scale the output: as many as `out`, or one per head */
+    int64_t scaled;   /* columns of the output that are scaled; 0: none */
+    int64_t rank;     /* columns of the latent that queries come from; 0: none */
+    int64_t global;   /* columns of global keys and values, for the few tokens that see all others;
+                       * 0: none */
 } Widths;
 
 static int64_t value_size(const RhLayerKind *kind)
@@ -25,7 +28,7 @@ static int64_t value_size(const RhLayerKind *kind)
     return kind->v_head_dim > 0 ? kind->v_head_dim : kind->head_size;
 }
 
-/* At least one key-value head: fewer than t are replicated. */
+/* Widths of one rank, which has at least one key-value head: fewer than t are replicated. */
 static Widths widths_of(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
@@ -109,7 +112,7 @@ static void queries_and_keys(RhOps *ops, const Widths *w, bool backward)
         rh_ops_rotary(ops, elements, backward);
 }
 
-/* Queries from their latent; backward, its gradient. */
+/* Makes queries from their latent; backward, the latent's gradient. */
 static void from_latent(RhOps *ops, const Widths *w, bool backward)
 {
     double elements = (double)ops->tokens * (double)w->rank;
@@ -182,17 +185,17 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Elements a token: what rotation reads, where it is a kernel of its own. Queries, keys and values are
- * views of one product, and the fused core keeps the values: so all of it stays, beside the queries and
- * keys that rotation made anew. A norm of these keeps them anyway. */
+/* Elements per token that are kept unrotated, where rotation is a kernel of its own. Queries, keys
+ * and values are views of one product, and the fused core keeps the values, so the whole product
+ * stays beside the rotated queries and keys. Where these have a norm, it is kept anyway. */
 static double unrotated(const RhOps *ops, const Widths *w)
 {
     bool anew = ops->model->position == RH_POSITION_ROTARY && !ops->shard->fused_elementwise;
     return anew && ops->shard->flash && !ops->kind->qk_norm ? (double)(w->q + w->own) : 0;
 }
 
-/* With the core: what it leaves; its output, which the projection reads, in its operands' format too; and what that
- * left, which the norm of the block behind keeps. */
+/* Bytes kept where the core is recomputed: the rest of the core's; its output, which the projection
+ * reads, also in the operands' format; and what the layer leaves for the norm of the next block. */
 static double replayed_bytes(const RhOps *ops, const Widths *w, double of_core)
 {
     const RhShard *shard = ops->shard;
@@ -209,13 +212,13 @@ static RhOperatorBytes bytes(const RhOps *ops)
     Widths w = widths_of(ops);
     RhCore core = core_of(ops, &w);
     double e = ops->element_bytes, of_core = rh_core_kept_bytes(ops, &core);
-    /* Queries and keys before their norm, and its copies. */
+    /* queries and keys before their norm, and the norm's copies */
     double normed = ops->kind->qk_norm ? (double)(w.q + w.own) : 0;
-    /* q, k, v, the output; its gate is one of the first, and what comes of it one more. Keys that are
-     * values part after their norm. */
+    /* q, k, v and the output; a gate is part of the first product, and the scaled output one more
+     * tensor. Keys that are also values differ from them after their norm. */
     double row = e * (double)(w.qkv + w.out + w.scaled + (ops->kind->k_eq_v ? w.own : 0)) +
                  e * unrotated(ops, &w) + (e + rh_ops_norm_copies(ops)) * normed;
-    if (w.rank > 0) /* queries beside their latent, whose norm's output is kept, too */
+    if (w.rank > 0) /* queries beside their latent, and the output of the latent's norm */
         row += e * (double)(w.q + w.rank) + rh_ops_norm_copies(ops) * (double)w.rank;
     double out = rh_ops_kept_copy_bytes(ops) * (double)w.out; /* as the second GEMM's input */
     return (RhOperatorBytes){
@@ -260,8 +263,8 @@ const RhOperator rh_attention = {.name = "attention",
                                  .gathers_operands = true,
                                  .key_heads = true};
 
-/* The same with a bias on each score that grows with the distance (ALiBi, arXiv 2108.12409), made in
- * registers: nothing more is read. */
+/* Attention with a bias on each score that grows with the distance (ALiBi, arXiv 2108.12409), made
+ * in registers: nothing more is read. */
 const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .shape = shape,
                                        .params = params,
@@ -276,7 +279,7 @@ const RhOperator rh_attention_alibi = {.name = "attention with ALiBi",
                                        .gathers_operands = true,
                                        .key_heads = true};
 
-/* The same with its output scaled. */
+/* Attention whose output is scaled by a gate. */
 const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .shape = shape,
                                        .params = params,
@@ -289,7 +292,7 @@ const RhOperator rh_attention_gated = {.name = "gated attention",
                                        .in_steps = true,
                                        .key_heads = true};
 
-/* The same without a mask. */
+/* Attention without a mask. */
 const RhOperator rh_attention_bidirectional = {.name = "attention both ways",
                                                .shape = shape,
                                                .params = params,
@@ -309,7 +312,7 @@ static void factored_shape(const RhConfig *c, RhLayerKind *kind)
     kind->q_lora_rank = (int32_t)c->mla.q_lora_rank;
 }
 
-/* The same with queries from a latent. */
+/* Attention with queries from a latent. */
 const RhOperator rh_attention_factored = {.name = "factored attention",
                                           .shape = factored_shape,
                                           .params = params,

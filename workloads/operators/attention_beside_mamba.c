@@ -5,7 +5,7 @@
 
 #include "workloads/operators/operator.h"
 
-/* The same layer as the scan sees it. */
+/* The layer's kind as the scan sees it: with the scan's heads in place of attention's. */
 static RhLayerKind scan_kind(const RhLayerKind *kind)
 {
     RhLayerKind own = *kind;
@@ -63,13 +63,13 @@ static void kernels(RhOps *ops, RhPass pass)
     RhOps scan = scan_ops(ops, &kind);
     rh_attention.kernels(ops, pass);
     rh_mamba.kernels(&scan, pass);
-    if (adds) /* outputs forward, gradients of the input backward */
+    if (adds) /* outputs are added forward, gradients of the input backward */
         rh_ops_stream(
             ops, RH_KERNEL_ADD,
             (2 * RH_READ + RH_WRITE) / 2 * ops->element_bytes * rh_ops_hidden_elements(ops), 1);
 }
 
-/* The first of the two has its result beside the other's working bytes. */
+/* Bytes of both mixers. The result of the first is held beside the other's working bytes. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     RhLayerKind kind = scan_kind(ops->kind);
@@ -82,7 +82,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = result + fmax(a.backward, s.backward)};
 }
 
-/* Keys and values of each token, and a state of each sequence. */
+/* Cache: keys and values of each token, and a state of each sequence. */
 static RhCacheBytes cache(const RhOps *ops)
 {
     RhLayerKind kind = scan_kind(ops->kind);
@@ -91,7 +91,7 @@ static RhCacheBytes cache(const RhOps *ops)
     return (RhCacheBytes){.token = a.token + s.token, .sequence = a.sequence + s.sequence};
 }
 
-/* Both read one normed input, as in parallel.c. */
+/* Linear layers of both, which read one normed input, as in parallel.c. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     RhLayerKind kind = scan_kind(ops->kind);

@@ -1,11 +1,12 @@
-/* The core of attention: softmax of queries by keys, times values. What it is between (one matrix
- * or several, latents or none) is the affair of the operators that have it. */
+/* The core of attention: softmax of queries by keys, times values. The matrices around it (one or
+ * several, with or without latents) belong to the operators that use it. */
 #include <math.h>
 
 #include "workloads/operators/operator.h"
 
-/* Bytes per score of mask, scale, softmax and dropout. Counted, the fused softmax reads scores and
- * mask and writes, and dropout reads, writes and writes its mask: 5 + 5. The others are assumed: RhPasses. */
+/* Bytes per score of mask, scale, softmax and dropout. Counted: the fused softmax reads scores and
+ * mask and writes, and dropout reads, writes and writes its mask: 5 + 5. The other pass counts are
+ * assumed: RhPasses. */
 #define FUSED_SCORES (2 * (RH_READ + RH_WRITE + RH_MASK))
 #define EAGER_STEPS  7
 
@@ -19,7 +20,8 @@ static RhStream scores_stream(const RhOps *ops)
                       .eager_steps = EAGER_STEPS};
 }
 
-/* Log-sum-exp, fp32, one a query and head: FlashAttention-2 (arXiv 2307.08691), section 3.1. */
+/* Bytes of the log-sum-exp, fp32, one per query and head: FlashAttention-2 (arXiv 2307.08691),
+ * section 3.1. */
 #define STATISTICS_BYTES 4.0
 
 double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward)
@@ -30,8 +32,9 @@ double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward)
 
 /* --- Kernels --- */
 
-/* One fused kernel. Forward reads queries, keys and values and writes the output; backward does so
- * with these and the gradient of each. The statistics go from one to the other. */
+/* The core as one fused kernel. Forward reads queries, keys and values and writes the output;
+ * backward reads these as well, and reads or writes the gradient of each. The statistics go from
+ * one to the other. */
 void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBlock *block)
 {
     bool backward = pass == RH_PASS_BACKWARD_DATA;
@@ -63,7 +66,8 @@ void rh_core_fused(RhOps *ops, const RhCore *core, RhPass pass, const RhCoreBloc
     g_array_append_val(ops->out, kernel);
 }
 
-/* Of keys and values by a chunk of a prompt: its own, and those in the cache that it may see. */
+/* Rows of keys and values that a chunk of a prompt reads: its own, and those in the cache that it
+ * may see. */
 static int64_t rows_read(const RhOps *ops)
 {
     return MIN(ops->keys, ops->queries + rh_ops_reach(ops));
@@ -76,7 +80,8 @@ RhCoreBlock rh_core_whole(const RhOps *ops)
                          ops->decoding ? reach : rows_read(ops), rh_ops_visible_pairs(ops)};
 }
 
-/* Context ranks have two parts of every document (attention_core_context.c), so each a c-th of every square. */
+/* Divides the core by documents. Context ranks have two parts of every document
+ * (attention_core_context.c), so each has a c-th of every square. */
 void rh_core_part_by_documents(RhOps *ops)
 {
     if (ops->shard->documents == NULL || ops->decoding)
@@ -101,7 +106,8 @@ static void fused(RhOps *ops, const RhCore *core, RhPass pass)
     rh_core_part_by_documents(ops);
 }
 
-/* Scores and probabilities are whole rectangles in memory, whatever the mask. */
+/* The core as several kernels. Scores and probabilities are whole rectangles in memory, whatever
+ * the mask. */
 static void unfused(RhOps *ops, const RhCore *core, bool backward)
 {
     int64_t queries = ops->queries, keys = ops->keys, batch = ops->sequences * core->heads;
@@ -132,8 +138,8 @@ void rh_core_kernels(RhOps *ops, const RhCore *core, RhPass pass)
 
 /* --- Bytes: Korthikanti et al. 2022 (arXiv 2205.05198), and fused attention --- */
 
-/* Unfused: softmax output, dropout mask and dropout output, (2 e + 1) a score (equation 2); without
- * dropout the masked scores and the softmax output. */
+/* Bytes kept without fusion: softmax output, dropout mask and dropout output, (2 e + 1) a score
+ * (equation 2); without dropout the masked scores and the softmax output. */
 double rh_core_kept_bytes(const RhOps *ops, const RhCore *core)
 {
     double rows = (double)ops->tokens * (double)core->heads;
@@ -143,7 +149,7 @@ double rh_core_kept_bytes(const RhOps *ops, const RhCore *core)
            (2 * ops->element_bytes + (ops->model->attention_dropout ? 1 : 0));
 }
 
-/* The largest of the moments: a GEMM's result beside what it reads and nothing keeps. */
+/* Working bytes of backward, at their peak: a GEMM's result beside operands that nothing keeps. */
 double rh_core_backward_bytes(const RhOps *ops, const RhCore *core)
 {
     double n = (double)ops->tokens, e = ops->element_bytes, wide = rh_ops_hidden_elements(ops);

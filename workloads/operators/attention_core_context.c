@@ -1,17 +1,20 @@
-/* The core of attention over a sequence that c ranks have: each has 1/c of its tokens, a half from the
- * front and one from the back, so that the causal mask leaves all equally many pairs.
+/* The core of attention over a sequence that c ranks have: each has 1/c of its tokens, a half from
+ * the front and one from the back, so that the causal mask gives all ranks equally many pairs.
  *
- * Heads (DeepSpeed Ulysses, Jacobs et al. 2023, arXiv 2309.14509): all to all, every u ranks exchange
- * their tokens of all heads for all their tokens of 1/u of the heads, and back behind the core. Where
- * there are fewer key-value heads than u, each is sent to several ranks.
+ * Heads (DeepSpeed Ulysses, Jacobs et al. 2023, arXiv 2309.14509): in an all-to-all every u ranks
+ * exchange their tokens of all heads for all their tokens of 1/u of the heads, and back after the
+ * core. Where there are fewer key-value heads than u, each is sent to several ranks.
+ *
  * A ring (Liu et al. 2023, arXiv 2310.01889), or all-gathered keys and values (Llama 3, arXiv
- * 2407.21783, section 3.3.2), among the r = c/u ranks that then have other tokens of the same heads.
- * Both at once: Fang & Zhao 2024, arXiv 2405.07719.
- * Of packed documents every one is parted so (Transformer Engine's thd format): ranks have a half from
- * the front and one from the back of each, and all equally many pairs, whatever the lengths. */
+ * 2407.21783, section 3.3.2), joins the r = c/u ranks that then have other tokens of the same
+ * heads. Both at once: Fang & Zhao 2024, arXiv 2405.07719.
+ *
+ * Packed documents are each divided in this way (Transformer Engine's thd format): ranks have a
+ * half from the front and one from the back of each document, and all equally many pairs, whatever
+ * the lengths. */
 #include "workloads/operators/operator.h"
 
-/* The core as a rank sees it behind the exchange of heads: u times the tokens, 1/u of the heads. */
+/* The core as a rank sees it after the exchange of heads: u times the tokens, 1/u of the heads. */
 typedef struct {
     RhShard shard;
     RhOps ops;
@@ -38,7 +41,7 @@ static void go_inside(const RhOps *ops, const RhCore *core, Inside *in)
     in->core.kv_heads = MAX(core->kv_heads / u, 1);
 }
 
-/* Keys and values of the rank's tokens: what other ranks' queries need of them. */
+/* Bytes of keys and values of the rank's tokens, which the queries of other ranks need. */
 static double context_bytes(const RhOps *ops, const RhCore *core)
 {
     int64_t columns = core->key + (core->values_in_keys ? 0 : core->value);
@@ -63,7 +66,7 @@ static void copy(RhOps *ops, double bytes)
 
 /* --- Kernels --- */
 
-/* Packed by the ranks they go to, and put in order where they come. */
+/* Exchanges heads for tokens: packs by destination rank, and puts in order on arrival. */
 static void exchange_heads(RhOps *ops, double bytes)
 {
     copy(ops, bytes);
@@ -77,11 +80,12 @@ static void core_block(RhOps *ops, const RhCore *core, RhPass pass, const RhCore
     rh_core_part_by_documents(ops);
 }
 
-/* A ring of r blocks: the rank's own tokens under the causal mask; then, of every other rank's, the
- * half that it may see (all queries on the front half of the keys, or the back half of the queries on
- * all: as many pairs; without a mask all of them), each merged into the sum so far: read two results,
- * write one. Keys and values travel; backward, their gradients too. */
-static void ring(RhOps *ops, const RhCore *core, RhPass pass)
+/* Kernels of a ring of r blocks: first the rank's own tokens under the causal mask; then, of every
+ * other rank's, the half that it may see (all queries on the front half of the keys, or the back
+ * half of the queries on all: equally many pairs; without a mask all of them), each merged into the
+ * sum so far: read two results, write one. Keys and values travel; backward, their gradients
+ * too. */
+static void ring_kernels(RhOps *ops, const RhCore *core, RhPass pass)
 {
     bool whole = ops->kind->bidirectional;
     int64_t own = ops->queries, seen = whole ? own : own / 2;
@@ -100,8 +104,9 @@ static void ring(RhOps *ops, const RhCore *core, RhPass pass)
     rh_ops_exchange(ops, (RhExchange){0});
 }
 
-/* Both halves of the queries, each on all keys up to its own: of the mean rank s (r+1)/(4r) and s
- * (3r+1)/(4r), and as many pairs on every rank: a quarter of them in front. */
+/* Kernels over gathered keys: both halves of the queries, each on all keys up to its own: for the
+ * mean rank s (r+1)/(4r) and s (3r+1)/(4r) keys, and equally many pairs on every rank, a quarter of
+ * them for the front half. */
 static void over_gathered(RhOps *ops, const RhCore *core, RhPass pass)
 {
     int64_t r = ops->shard->cp, s = ops->keys, half = ops->queries / 2;
@@ -117,8 +122,8 @@ static void over_gathered(RhOps *ops, const RhCore *core, RhPass pass)
     }
 }
 
-/* Keys and values are gathered before either pass and put in order; backward, their gradients are put
- * in order and summed to who has the tokens. */
+/* Gathers keys and values before either pass and puts them in order; backward, puts their gradients
+ * in order and sums them to the owners of the tokens. */
 static void gather(RhOps *ops, const RhCore *core, RhPass pass)
 {
     double all = ops->shard->cp * context_bytes(ops, core);
@@ -137,10 +142,11 @@ static void inside(RhOps *ops, const RhCore *core, RhPass pass)
     if (ops->shard->cp == 1)
         core_block(ops, core, pass, &all);
     else
-        (ops->shard->kv == RH_CONTEXT_GATHER ? gather : ring)(ops, core, pass);
+        (ops->shard->kv == RH_CONTEXT_GATHER ? gather : ring_kernels)(ops, core, pass);
 }
 
-/* Queries, keys and values in, the output back; backward its gradient in, theirs back. */
+/* Kernels of both passes, with the exchange of heads around the core: queries, keys and values in,
+ * the output back; backward its gradient in, theirs back. */
 void rh_core_context_kernels(RhOps *ops, const RhCore *core, RhPass pass)
 {
     Inside in;
@@ -156,8 +162,8 @@ void rh_core_context_kernels(RhOps *ops, const RhCore *core, RhPass pass)
 
 /* --- Bytes --- */
 
-/* Queries, keys and values are kept behind the exchange of heads, not before; and the output before it
- * goes back, for its own backward. */
+/* Bytes kept: queries, keys and values after the exchange of heads, not before it; and the output
+ * before its exchange, which the core's own backward needs. */
 double rh_core_context_kept_bytes(const RhOps *ops, const RhCore *core)
 {
     if (ops->shard->cp <= 1 || heads_over(ops) == 1)
@@ -167,17 +173,17 @@ double rh_core_context_kept_bytes(const RhOps *ops, const RhCore *core)
     return result_bytes(ops, core) + context_bytes(&in.ops, &in.core) - context_bytes(ops, core);
 }
 
-/* PyTorch's ring: all of it gathered, and packed what is the rank's own; backward, gradients in fp32 as they come and as
- * they are passed on. */
+/* Working bytes of PyTorch's ring: all gathered keys and values, and the rank's own, packed;
+ * backward, gradients in fp32 as they arrive and as they are passed on. */
 static double gathered_heads_bytes(const RhOps *ops, const RhCore *core, bool backward)
 {
     double elements = (double)ops->tokens * (double)core->heads * (double)(core->key + core->value);
     return (ops->element_bytes * (ops->shard->cp + 1) + (backward ? 2 * RH_FP32 : 0)) * elements;
 }
 
-/* Heads: what is packed, and what comes. A ring: the block at hand and the next one, backward with
- * their gradients. Gathered keys and values: as they come and in order, backward then their gradients
- * instead of the first. */
+/* Working bytes of context parallelism. Exchange of heads: packed and received buffers. Ring: the
+ * current block and the next one, backward with their gradients. Gathered keys and values: as
+ * received and in order; backward their gradients instead of the former. */
 double rh_core_context_bytes(const RhOps *ops, const RhCore *core, bool backward)
 {
     if (ops->shard->cp <= 1)

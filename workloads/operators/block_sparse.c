@@ -35,7 +35,7 @@ static bool is_sparse(const RhOps *ops)
     return ops->keys > ops->kind->window_tokens;
 }
 
-/* The indexer's key and the scales of two norms stand on every rank. */
+/* Parameters. The indexer's key and the scales of two norms are on every rank. */
 static RhParams params(const RhOps *ops)
 {
     double h = (double)ops->model->hidden, size = ops->kind->index_head_dim;
@@ -45,7 +45,7 @@ static RhParams params(const RhOps *ops)
     return p;
 }
 
-/* Of the indexer: its heads' queries by the key of every token before. */
+/* Query-key pairs that the indexer scores: its heads' queries by the key of every earlier token. */
 static double score_pairs(const RhOps *ops)
 {
     double s = (double)ops->keys;
@@ -58,7 +58,7 @@ static double score_flops(const RhOps *ops)
     return is_sparse(ops) ? pair * score_pairs(ops) : 0;
 }
 
-/* A query's chosen blocks, by one token each. */
+/* FLOPs of scoring a query's chosen blocks, one token of each. */
 static double chosen_flops(const RhOps *ops)
 {
     double pair = 2 * (double)(widths_of(ops).heads * ops->kind->index_head_dim);
@@ -83,7 +83,7 @@ static void norm_and_rotate(RhOps *ops, const Widths *w, bool backward)
     rh_ops_rotary(ops, elements, backward);
 }
 
-/* Scores are written in fp32 and read to choose the best. */
+/* Kernels of the scores, which are written in fp32 and read to choose the best. */
 static void scores(RhOps *ops, const Widths *w, bool backward)
 {
     int64_t size = ops->kind->index_head_dim;
@@ -128,7 +128,8 @@ static void kernels(RhOps *ops, RhPass pass)
         rh_ops_linear_gradient(ops, w.columns, h);
 }
 
-/* Kept besides: the indexer's queries and key before their norm and after, and which blocks were chosen. */
+/* Bytes; kept besides attention's are the indexer's queries and key before and after their norm,
+ * and which blocks were chosen. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -139,7 +140,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     return b;
 }
 
-/* Of all tokens, as any may be chosen; the indexer's key besides. */
+/* Cache of all tokens, as any may be chosen, and of the indexer's keys. */
 static RhCacheBytes cache(const RhOps *ops)
 {
     RhLayerKind kind = *ops->kind;

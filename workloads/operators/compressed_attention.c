@@ -12,7 +12,8 @@
 
 #define STATISTICS_BYTES 4.0
 
-/* The softmax that weighs the tokens of an entry: read keys and weights, write a token's share. */
+/* Traffic of the softmax that weighs the tokens of an entry: read keys and weights, write a token's
+ * share. */
 #define POOL (2 * RH_READ + RH_WRITE)
 static const RhStream POOLING = {POOL, 2 * POOL, 2 * POOL, 4 * POOL, 2, 0, 0};
 
@@ -20,7 +21,7 @@ static const RhStream POOLING = {POOL, 2 * POOL, 2 * POOL, 4 * POOL, 2, 0, 0};
 typedef struct {
     int64_t heads, groups, q, out;
     int64_t entry,
-        index_entry; /* columns that an entry is made of: of keys, and of the indexer's */
+        index_entry; /* columns that an entry is made of: of keys, and of the indexer's keys */
 } Widths;
 
 static bool is_indexed(const RhLayerKind *kind)
@@ -62,7 +63,7 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->index_topk = (int32_t)c->mla.index_topk;
 }
 
-/* The matrices in the order of a forward pass; `batch` of them side by side, `whole` on every rank. */
+/* A matrix, in the order of a forward pass: `batch` of them side by side, `whole` on every rank. */
 typedef struct {
     int64_t batch, in, out;
     bool whole;
@@ -94,8 +95,8 @@ static int matrices_of(const RhOps *ops, const Widths *w, Matrix m[MATRICES_MAX]
     return n;
 }
 
-/* Beside matrices: norms of the latent and of keys, a sink a head; of entries a bias for each of their
- * tokens' columns, and a norm. */
+/* Parameters besides matrices: norms of the latent and of keys, and a sink per head; for entries a
+ * bias for each column of their tokens, and a norm. */
 static RhParams params(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
@@ -114,7 +115,8 @@ static RhParams params(const RhOps *ops)
 
 /* --- Pairs of a query and what it sees, of one sequence and head --- */
 
-/* ... of `entries` that stand for r tokens each, `most` a query. */
+/* Pairs of queries with `entries` that stand for r tokens each; each query sees at most `most` of
+ * them, 0: all. */
 static double entry_pairs(const RhOps *ops, double r, double most)
 {
     double entries = (double)ops->keys / r, w = most > 0 ? fmin(most, entries) : entries;
@@ -132,7 +134,7 @@ static double seen_pairs(const RhOps *ops)
                : window;
 }
 
-/* The indexer looks at every entry, where there are more than it may leave. */
+/* FLOPs of the indexer, which scores every entry where there are more than it may choose. */
 static double index_flops(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
@@ -162,8 +164,9 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* Queries and outputs of this rank's heads; the window's keys and the entries, once. */
-static void core(RhOps *ops, const Widths *w, bool backward)
+/* Kernel of the core: queries and outputs of this rank's heads; the window's keys and the entries
+ * are read once. */
+static void core_kernel(RhOps *ops, const Widths *w, bool backward)
 {
     const RhLayerKind *kind = ops->kind;
     double heads = (double)w->heads, n = (double)ops->tokens, d = kind->head_size;
@@ -186,8 +189,8 @@ static void core(RhOps *ops, const Widths *w, bool backward)
     g_array_append_val(ops->out, kernel);
 }
 
-/* Scores of all entries; then they are written in fp32 and read to choose. Backward they have gradients
- * where entries were chosen. */
+/* Kernels of the indexer: scores of all entries, which are written in fp32 and read to choose.
+ * Backward only chosen entries have gradients. */
 static void indexer(RhOps *ops, bool backward)
 {
     const RhLayerKind *kind = ops->kind;
@@ -215,8 +218,9 @@ static void indexer(RhOps *ops, bool backward)
             2 * RH_FP32 * (double)ops->sequences * entry_pairs(ops, kind->compress_ratio, 0), 1);
 }
 
-/* Norms of latents, queries and keys; rotation of queries, keys and, backwards, of outputs; entries. */
-static void between(RhOps *ops, const Widths *w, bool backward)
+/* Kernels between the matrices: norms of latents, queries and keys; rotation of queries, keys and,
+ * inverted, of outputs; making entries. */
+static void norms_and_rotation(RhOps *ops, const Widths *w, bool backward)
 {
     const RhLayerKind *kind = ops->kind;
     double n = (double)ops->tokens;
@@ -236,10 +240,10 @@ static void forward(RhOps *ops, const Widths *w, const Matrix *m, int count)
 {
     for (int i = 0; i < count - 2; i++)
         gemm(ops, &m[i], false);
-    between(ops, w, false);
+    norms_and_rotation(ops, w, false);
     guint first = ops->out->len;
     indexer(ops, false);
-    core(ops, w, false);
+    core_kernel(ops, w, false);
     rh_ops_mark_core(ops, first);
     gemm(ops, &m[count - 2], false);
     gemm(ops, &m[count - 1], false);
@@ -249,14 +253,14 @@ static void backward(RhOps *ops, const Widths *w, const Matrix *m, int count)
 {
     gemm(ops, &m[count - 1], true);
     gemm(ops, &m[count - 2], true);
-    core(ops, w, true);
+    core_kernel(ops, w, true);
     indexer(ops, true);
-    between(ops, w, true);
+    norms_and_rotation(ops, w, true);
     for (int i = count - 3; i >= 0; i--)
         gemm(ops, &m[i], true);
 }
 
-/* Queries from their latent; there is one key, which does not come from one. */
+/* Recomputes queries from their latent; the single key does not come from a latent. */
 static void replay_up(RhOps *ops, const Widths *w)
 {
     double n = (double)ops->tokens;
@@ -278,7 +282,7 @@ static void kernels(RhOps *ops, RhPass pass)
         if (rh_ops_replays(ops, RH_RECOMPUTE_UP))
             replay_up(ops, &w);
         if (rh_ops_replays(ops, RH_RECOMPUTE_CORE))
-            core(ops, &w, false);
+            core_kernel(ops, &w, false);
     } else if (pass == RH_PASS_BACKWARD_WEIGHT) {
         for (int i = count - 1; i >= 0; i--)
             for (int64_t b = 0; b < m[i].batch; b++)
@@ -286,8 +290,8 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Kept: latents before and after their norm, queries and keys likewise, what entries are made of, the
- * output and its latent, the log-sum-exp; chosen entries' numbers. */
+/* Bytes kept: latents, queries and keys before and after their norm, what entries are made of, the
+ * output and its latent, the log-sum-exp; indices of chosen entries. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
@@ -308,7 +312,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
                                  e * (2 * n * (double)w.q + wide) + rh_ops_gathered_bytes(ops)};
 }
 
-/* Keys, which are values, of a window; entries that stand for r tokens, and the indexer's of them. */
+/* Cache: keys, which are also values, of a window; entries that stand for r tokens each, and the
+ * indexer's keys of these. */
 static RhCacheBytes cache(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;

@@ -1,7 +1,8 @@
-/* Attention of a decoder's tokens to what its encoder puts out (Vaswani et al. 2017, arXiv 1706.03762, section
- * 3.2.3): queries from the decoder's tokens by one matrix, keys and values from all of the encoder's by
- * another, no mask. The encoder's output itself is kept once, by its last layer (encoder.c). Serving makes
- * keys and values once a request. Formulas: docs/theory/workload.md. */
+/* Attention of a decoder's tokens to its encoder's output (Vaswani et al. 2017, arXiv 1706.03762,
+ * section 3.2.3): queries from the decoder's tokens by one matrix, keys and values from all of the
+ * encoder's by another, no mask. The encoder's output itself is kept once, by its last layer
+ * (encoder.c). Serving makes keys and values once per request. Formulas:
+ * docs/theory/workload.md. */
 #include <math.h>
 
 #include "workloads/operators/operator.h"
@@ -47,7 +48,7 @@ static RhCore core_of(const RhOps *ops, const Widths *w)
     return (RhCore){.heads = w->heads, .kv_heads = w->kv_heads, .key = d, .value = d};
 }
 
-/* The core's view: keys are the encoder's, whatever the decoder's cache holds. */
+/* Context as the core sees it: keys are the encoder's, whatever the decoder's cache holds. */
 static RhOps toward_others(const RhOps *ops)
 {
     RhOps view = *ops;
@@ -68,7 +69,7 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* Of queries, and, where they are made, of keys. */
+/* Norms of queries and, where `keys` is set, of keys. */
 static void norms(RhOps *ops, const Widths *w, bool keys, bool backward)
 {
     double elements =
@@ -91,7 +92,7 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
     rh_ops_linear(ops, ops->tokens, h, w->q);
 }
 
-/* The gradient of the encoder's output is added to that of the layers behind. */
+/* Kernels of backward. The gradient of the encoder's output is added to that of later layers. */
 static void backward(RhOps *ops, const Widths *w)
 {
     RhCore core = core_of(ops, w);
@@ -152,15 +153,15 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* The encoder's tokens as sequence-parallel ranks gather them, and do not keep. */
+/* Bytes of the encoder's tokens as sequence-parallel ranks gather them, which are not kept. */
 static double gathered_others(const RhOps *ops, const Widths *w)
 {
     double whole = ops->element_bytes * (double)w->rows * (double)ops->kind->cross_width;
     return ops->shard->sequence_parallel && ops->model->encoder != NULL ? whole : 0;
 }
 
-/* Kept: queries, keys and values, the output. Backward: the largest of the moments, as of any attention;
- * the last is keys' and values' gradient beside that of the encoder's output. */
+/* Bytes. Kept: queries, keys and values, the output. Backward: the peak over its kernels, as in any
+ * attention; the last holds the gradient of keys and values beside that of the encoder's output. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -182,7 +183,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = fmax(e * (wide + q), fmax(inside, out + gathered))};
 }
 
-/* Keys and values of the encoder's tokens, however long the answer. */
+/* Cache: keys and values of the encoder's tokens, however long the answer is. */
 static RhCacheBytes cache(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -190,7 +191,8 @@ static RhCacheBytes cache(const RhOps *ops)
     return (RhCacheBytes){.sequence = e * (double)w.kv * (double)ops->others};
 }
 
-/* One matrix for queries, one for keys and values, both under one name. What the second reads, the encoder keeps. */
+/* Linear layers: one matrix for queries, one for keys and values, both under one name. The second
+ * one's input is kept by the encoder. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     Widths w = widths_of(ops);

@@ -1,21 +1,24 @@
-/* Gated DeltaNet (Yang et al. 2024, arXiv 2412.06464), as Qwen3-Next and Qwen3.5 have it: queries,
- * keys, values and a gate from one matrix, a short convolution over the first three, the gated delta
- * rule in chunks (section 3.3; DeltaNet, arXiv 2406.06484), a gated norm of each head, one matrix out.
+/* Gated DeltaNet (Yang et al. 2024, arXiv 2412.06464), as in Qwen3-Next and Qwen3.5: queries, keys,
+ * values and a gate from one matrix, a short convolution over the first three, the gated delta rule
+ * in chunks (section 3.3; DeltaNet, arXiv 2406.06484), a gated norm of each head, one matrix out.
  * There are fewer heads of keys than of values; queries and keys are repeated. Formulas:
- * docs/theory/workload.md. FLOPs that the operator needs are those of the recurrence; the chunked form
- * does more.
+ * docs/theory/workload.md. The operator's FLOPs are those of the recurrence; the chunked form does
+ * more.
  *
- * Kimi delta attention (arXiv 2510.26692, section 3) has a decay for each column of a key and not for each
- * head; decays and gate come from latents of R columns, which every rank makes whole. Its chunks read the
- * decays besides. Kimi K3's gate comes from the hidden state, as DeltaNet's, and Ling 3.0's decays, too. */
+ * Kimi delta attention (arXiv 2510.26692, section 3) has a decay for each column of a key instead
+ * of each head; decays and gate come from latents of R columns, which every rank makes whole, and
+ * its chunks also read the decays. The gate of Kimi K3 and of Ling 3.0 comes from the hidden state,
+ * as DeltaNet's does; so do Ling 3.0's decays. */
 #include "workloads/operators/scan.h"
 
-/* One rank's columns: of values, of keys, of these repeated, of the convolution, of the first matrix. */
+/* One rank's columns: of values, of keys, of repeated keys, of the convolution, of the first
+ * matrix. */
 typedef struct {
     RhScan scan;
     int64_t values, keys, repeated, channels, in;
-    int64_t rank, decays;  /* of a latent; columns that decay, where not whole heads do, else 0 */
-    int64_t latents, gate; /* how many there are; columns of a gate that comes from one */
+    int64_t rank, decays;  /* columns of a latent; columns with a decay of their own, 0 where whole
+                            * heads decay */
+    int64_t latents, gate; /* how many latents there are; columns of a gate that comes from one */
 } Widths;
 
 static Widths widths_of(const RhOps *ops)
@@ -35,7 +38,7 @@ static Widths widths_of(const RhOps *ops)
     w.decays = by_column ? w.repeated : 0;
     w.latents = w.rank == 0 ? 0 : kind->full_rank_gate ? 1 : 2;
     w.gate = w.latents == 2 ? w.values : 0;
-    w.in = w.channels + w.scan.heads + w.latents * w.rank; /* a rate a head */
+    w.in = w.channels + w.scan.heads + w.latents * w.rank; /* one rate per head */
     w.in += w.latents == 2 ? 0 : w.values;                 /* the gate */
     w.in += w.latents > 0 ? 0 : by_column ? w.decays : w.scan.heads;
     return w;
@@ -58,14 +61,14 @@ static void kimi_shape(const RhConfig *c, RhLayerKind *kind)
     kind->full_rank_gate = c->ssm.full_rank_gate != 0;
 }
 
-/* Entries of the matrices from latents. */
+/* Entries of the matrices that read from latents. */
 static double latent_entries(const Widths *w)
 {
     return (double)(w->rank * (w->decays + w->gate));
 }
 
-/* Beside matrices and taps: of each head a decay and a step's bias, or a bias of each decay; the norm's
- * scales. */
+/* Parameters besides matrices and taps: for each head a decay and a step's bias, or a bias of each
+ * decay; the norm's scales. */
 static RhParams params(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -78,7 +81,7 @@ static RhParams params(const RhOps *ops)
                       .replicated = (double)w.scan.value + h * (double)(w.latents * w.rank)};
 }
 
-/* Of the recurrence, a token: what the state holds under its key, the update, and the output. */
+/* FLOPs of the recurrence for a token: reading the state at its key, the update, and the output. */
 static double recurrence_flops(const RhScan *s)
 {
     return 6 * (double)(s->heads * s->key * s->value);
@@ -96,9 +99,10 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* The scan a token, in chunks of C: keys by keys, the inverse of a triangle (C^3 / 3 multiply-adds a
- * chunk) and what it makes of keys and values (w, u); states; outputs. Whole squares. The triangle is in
- * fp32 between the first two, written and read; all kernels of flash-linear-attention. */
+/* Steps of the scan for a token, in chunks of C: keys by keys, the inverse of a triangle (C^3 / 3
+ * multiply-adds a chunk) and its products with keys and values (w, u); states; outputs. Products
+ * are whole squares. The triangle is in fp32 between the first two steps, written and read; the
+ * kernels are those of flash-linear-attention. */
 static void steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
 {
     const RhScan *s = &w->scan;
@@ -115,7 +119,7 @@ static void steps_of(const RhOps *ops, const Widths *w, RhScanStep steps[3])
         steps[i].bytes += e * (double)w->decays;
 }
 
-/* From latents: the decays and the gate; backward, their gradients. */
+/* Makes the decays and the gate from latents; backward, their gradients. */
 static void latents(RhOps *ops, const Widths *w, bool backward)
 {
     const int64_t columns[] = {w->decays, w->gate};
@@ -125,9 +129,9 @@ static void latents(RhOps *ops, const Widths *w, bool backward)
                           backward ? columns[i] : w->rank);
 }
 
-/* What comes of the hidden state: one matrix in training. Engines have four for DeltaNet as Qwen3.5 has it (queries, keys
- * and values; the gate; rates; decays, the last two in 16 bits whatever the recipe): sglang/srt/models/qwen3_5.py at
- * 573bbb94, which follows vLLM. */
+/* Makes the inputs of the scan from the hidden state: with one matrix in training. Engines use four
+ * for Qwen3.5's DeltaNet (queries, keys and values; the gate; rates; decays, the last two in 16
+ * bits whatever the recipe): sglang/srt/models/qwen3_5.py at 573bbb94, which follows vLLM. */
 static void inputs(RhOps *ops, const Widths *w, RhPass pass)
 {
     int64_t h = ops->model->hidden;
@@ -157,8 +161,8 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
     rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->values);
 }
 
-/* w, u and the states are made again (the inverse is kept); each product has two gradients, each tensor
- * one. */
+/* Kernels of backward: w, u and the states are recomputed (the inverse is kept); each product has
+ * two gradients, each tensor one. */
 static void backward(RhOps *ops, const Widths *w)
 {
     double k = (double)w->repeated, v = (double)w->values, c = (double)w->scan.chunk;
@@ -200,8 +204,9 @@ static void kernels(RhOps *ops, RhPass pass)
         rh_scan_gated_norm(ops, (double)ops->tokens * (double)w.values, false);
 }
 
-/* Kept: the first matrix' output, the convolution's, normed and repeated queries and keys, the inverse,
- * the scan's output and the norm's. Working: gradients of these beside the states between chunks. */
+/* Bytes. Kept: the first matrix' output, the convolution's, normed and repeated queries and keys,
+ * the inverse, the scan's output and the norm's. Working: their gradients beside the states between
+ * chunks. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -226,7 +231,7 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_scan_cache(ops, &w.scan, (double)w.channels);
 }
 
-/* Those of latents are never adapted. */
+/* Linear layers. The matrices of latents are never adapted. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     Widths w = widths_of(ops);

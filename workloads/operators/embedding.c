@@ -19,8 +19,8 @@ static RhParams params(const RhOps *ops)
     return (RhParams){.sharded = table_entries(ops), .replicated = widens(ops) ? (w + 1) * h : 0};
 }
 
-/* Backward: each gradient row is read once, and added to a row of a dense table by its one owner;
- * the table is added to the main gradient. */
+/* Kernels of the look-up. Backward reads each gradient row once, and adds it to a row of a dense
+ * table on its one owner; the table is added to the main gradient. */
 static void kernels(RhOps *ops, RhPass pass)
 {
     int64_t h = ops->model->hidden, w = rh_ops_embedding_width(ops);
@@ -42,7 +42,8 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Backward: the dense gradient of the table. Kept: the matrix' input. */
+/* Bytes. Backward: the dense gradient of the table. Kept: the input of the matrix behind a narrow
+ * table. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     double e = ops->element_bytes, output = e * rh_ops_hidden_elements(ops);

@@ -1,5 +1,5 @@
-/* The kernels that operators are made of. The source of every byte count: docs/theory/workload.md.
- */
+/* Emits the kernels that operators are made of. The source of every byte count:
+ * docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 const RhPasses rh_passes_assumed = RH_PASSES_ASSUMED;
@@ -9,10 +9,11 @@ const RhPasses *rh_ops_passes(const RhOps *ops)
     return ops->shard->passes ? ops->shard->passes : &rh_passes_assumed;
 }
 
-#define EAGER_RMS_NORM_STEPS 8 /* those on statistics included */
+#define EAGER_RMS_NORM_STEPS 8 /* including those on statistics */
 
-/* Read and write. Eager, for each of q and k: negate a half, concatenate, two products, a sum; sines
- * and cosines, shared by the heads, are the last half byte. */
+/* Traffic of rotary embeddings: read and write. Eager, for each of q and k: negate a half,
+ * concatenate, two products, a sum; sines and cosines, shared by the heads, are the last half
+ * byte. */
 #define FUSED_ROTARY (RH_READ + RH_WRITE)
 #define EAGER_ROTARY                                                                               \
     (0.5 * (RH_READ + RH_WRITE) + 3 * (RH_READ + RH_WRITE) + (2 * RH_READ + RH_WRITE) + 0.5)
@@ -107,7 +108,8 @@ void rh_ops_narrow_weights(RhOps *ops, double weights)
     gemm->bytes -= (ops->element_bytes - recipe->weight_alone_bytes) * weights;
 }
 
-/* The last GEMM's operands (m x k and k x n together) are a linear layer's. */
+/* Marks the last GEMM as a linear layer's, with so many elements of operands (m x k and k x n
+ * together). */
 static void make_linear(RhOps *ops, double operand_elements)
 {
     RhKernel *gemm = &g_array_index(ops->out, RhKernel, ops->out->len - 1);
@@ -124,7 +126,7 @@ void rh_ops_linear(RhOps *ops, int64_t m, int64_t n, int64_t k)
     rh_ops_narrow_weights(ops, dk * dn);
 }
 
-/* Rows of the i-th of so many parts, as equal as can be. */
+/* Rows of the i-th of `parts` parts that are as equal as can be. */
 static int64_t rows_of(const RhOps *ops, int64_t i, int64_t parts)
 {
     return ops->tokens * (i + 1) / parts - ops->tokens * i / parts;
@@ -135,9 +137,10 @@ static bool pulls(const RhOps *ops)
     return ops->in_steps && ops->shard->pulls_rows;
 }
 
-/* A rank's own rows first, then as they come around a ring: Transformer Engine's ring_exchange. PyTorch's
- * symmetric memory (_pipelined_multi_all_gather_and_consume) copies its own to where the others read them,
- * then theirs one after another. */
+/* Emits a linear layer whose input is gathered in parts: a rank's own rows first, then the others
+ * as they come around a ring (Transformer Engine's ring_exchange). PyTorch's symmetric memory
+ * (_pipelined_multi_all_gather_and_consume) copies its own to where the others read them, then
+ * theirs one after another. */
 void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k)
 {
     int32_t steps = ops->in_steps ? ops->shard->tp : 1;
@@ -154,10 +157,11 @@ void rh_ops_linear_gathered(RhOps *ops, int64_t n, int64_t k)
         rh_ops_exchange(ops, (RhExchange){0});
 }
 
-/* Transformer Engine's pipeline, with its num_splits (module/base.py, initialize_ub). */
+/* Number of parts in Transformer Engine's pipeline: its num_splits (module/base.py,
+ * initialize_ub). */
 #define SUM_SPLITS 4
 
-/* The products that the others made of a rank's own rows lie beside its own. */
+/* Adds up the products of a rank's own rows that the other ranks have made. */
 static void add_partial_sums(RhOps *ops, int64_t n)
 {
     double own = ops->element_bytes * (double)rows_of(ops, 0, ops->shard->tp) * (double)n;
@@ -165,8 +169,9 @@ static void add_partial_sums(RhOps *ops, int64_t n)
     rh_ops_stream(ops, RH_KERNEL_REDUCE, (ops->shard->tp + 1) * own, 1);
 }
 
-/* Of PyTorch's symmetric memory (_pipelined_produce_and_all2all) every split is another rank's, which
- * copies it; the rank's own is the last. */
+/* Emits a linear layer whose output is reduce-scattered in parts. With PyTorch's symmetric memory
+ * (_pipelined_produce_and_all2all) every part belongs to another rank, which copies it; the rank's
+ * own is the last. */
 void rh_ops_linear_summed(RhOps *ops, int64_t n, int64_t k)
 {
     int32_t splits = pulls(ops) ? ops->shard->tp : ops->in_steps ? SUM_SPLITS : 1;
@@ -219,9 +224,10 @@ void rh_ops_elementwise(RhOps *ops, RhKernelClass cls, const RhStream *stream, d
                   fused ? 1 : stream->eager_steps);
 }
 
-/* A fused framework (Megatron-LM: gradient_accumulation_fusion) lets the GEMM read and write the
- * fp32 main gradient, 8 B an entry; an eager one writes the gradient in 2 B and adds it with a
- * kernel of its own (read 2, read and write 4). */
+/* Adds a weight's gradient to the main gradient. A fused framework (Megatron-LM:
+ * gradient_accumulation_fusion) lets the GEMM read and write the fp32 main gradient, 8 B an entry;
+ * an eager one writes the gradient in 2 B and adds it with a kernel of its own (read 2, read and
+ * write 4). */
 void rh_ops_add_gradient(RhOps *ops, double entries)
 {
     double written = ops->element_bytes * entries;
@@ -265,7 +271,8 @@ void rh_ops_bias_gradient(RhOps *ops, int64_t columns)
 void rh_ops_norm(RhOps *ops, double elements, bool backward)
 {
     const RhPasses *passes = rh_ops_passes(ops);
-    bool one = ops->model->norm == RH_NORM_LAYER; /* kernel, in eager frameworks too */
+    bool one = ops->model->norm == RH_NORM_LAYER; /* LayerNorm is one kernel, in eager frameworks
+                                                   * too */
     double fused = passes->norm_bytes.value, eager = one ? fused : passes->eager_norm_bytes.value;
     RhStream stream = {.fused_forward = fused,
                        .eager_forward = eager,
@@ -276,7 +283,8 @@ void rh_ops_norm(RhOps *ops, double elements, bool backward)
         rh_ops_elementwise(ops, RH_KERNEL_NORM, &stream, elements, backward);
 }
 
-/* An eager RMSNorm keeps two fp32 copies of its input: the cast one and the normalised one. */
+/* Number of copies of a norm's input that are kept: an eager RMSNorm keeps two in fp32, the cast
+ * one and the normalised one. */
 double rh_ops_norm_copies(const RhOps *ops)
 {
     bool eager = ops->model->norm == RH_NORM_RMS && !ops->shard->fused_norms;
@@ -288,7 +296,7 @@ void rh_ops_rotary(RhOps *ops, double elements, bool backward)
     rh_ops_elementwise(ops, RH_KERNEL_ROTARY, &ROTARY, elements, backward);
 }
 
-/* Eager: sigmoid, then product. */
+/* Traffic of a gate. Eager: sigmoid, then product. */
 #define GATE_FORWARD  (2 * RH_READ + RH_WRITE)
 #define GATE_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
 #define SIGMOID       (RH_READ + RH_WRITE)

@@ -1,15 +1,16 @@
-/* The two ends of an encoder in front of a decoder. Its tokens are looked up in the decoder's table (T5, arXiv
- * 1910.10683; BART, arXiv 1910.13461), or made of a spectrum by two convolutions over time (Whisper, arXiv
- * 2212.04356, section 2.2: three taps each, the second in steps of two, GELU behind both), which every
- * tensor-parallel rank has whole. Behind its last layer stands a norm, or none; what comes out is kept, once
- * for all layers of the decoder that look at it. */
+/* The two ends of an encoder before a decoder. Its tokens are looked up in the decoder's table (T5,
+ * arXiv 1910.10683; BART, arXiv 1910.13461), or made of a spectrum by two convolutions over time
+ * (Whisper, arXiv 2212.04356, section 2.2: three taps each, the second in steps of two, GELU after
+ * both), which every tensor-parallel rank has whole. After its last layer there may be a norm; the
+ * output is kept, once for all layers of the decoder that read it. */
 #include <math.h>
 
 #include "workloads/operators/operator.h"
 
 /* --- Tokens from the decoder's table --- */
 
-/* Rows are added to the gradient that the decoder's look-up has made. */
+/* Kernels of the encoder's look-up. Its gradient rows are added to the gradient that the decoder's
+ * look-up has made. */
 static void look_up_kernels(RhOps *ops, RhPass pass)
 {
     double moved = ops->element_bytes * rh_ops_hidden_elements(ops);
@@ -28,12 +29,12 @@ static RhOperatorBytes look_up_bytes(const RhOps *ops)
 const RhOperator rh_look_up_alike = {
     .name = "look-up in the decoder's table", .kernels = look_up_kernels, .bytes = look_up_bytes};
 
-/* --- Tokens from sounds --- */
+/* --- Tokens from a spectrum --- */
 
 #define TAPS   3
 #define STRIDE 2
 
-/* GELU reads and writes; backward reads two and writes one. */
+/* Traffic of GELU: reads and writes; backward reads two and writes one. */
 static const RhStream GELU = {RH_READ + RH_WRITE,
                               2 * RH_READ + RH_WRITE,
                               RH_READ + RH_WRITE,
@@ -42,7 +43,7 @@ static const RhStream GELU = {RH_READ + RH_WRITE,
                               0,
                               0};
 
-/* Frames of the spectrum, h columns each behind the first convolution. */
+/* Frames of the spectrum, with h columns each after the first convolution. */
 static int64_t frames_of(const RhOps *ops)
 {
     return STRIDE * ops->tokens;
@@ -82,7 +83,8 @@ static void sounds_kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Kept: the spectrum, and in and out of both activations but what the first layer keeps. */
+/* Bytes kept: the spectrum, and inputs and outputs of both activations except the one that the
+ * first layer keeps. */
 static RhOperatorBytes sounds_bytes(const RhOps *ops)
 {
     double e = ops->element_bytes, h = (double)ops->model->hidden, tokens = (double)ops->tokens;
@@ -125,7 +127,8 @@ static void end_kernels(RhOps *ops, RhPass pass)
         rh_ops_norm(ops, elements, false);
 }
 
-/* What decoders look at stays, whatever is run again; with a norm its input, too. */
+/* Bytes of the encoder's end. The output that decoders read is kept whatever is recomputed; with a
+ * norm its input, too. */
 static RhOperatorBytes end_bytes(const RhOps *ops)
 {
     RhOperatorBytes b = ops->kind->inner_ffn->bytes(ops);
@@ -139,7 +142,8 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     return ops->kind->inner_ffn->linears(ops, list);
 }
 
-/* Experts that are sent their tokens do not. */
+/* Does the network take all tokens of a tensor-parallel group? Experts that are sent their tokens
+ * do not. */
 static bool takes_whole(const RhOps *ops)
 {
     const RhOperator *inner = ops->kind->inner_ffn;

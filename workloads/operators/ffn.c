@@ -2,18 +2,18 @@
  * down. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
-/* Per ffn element. One way in: read and write; backward reads the input and the output's gradient and
- * writes the input's. */
+/* Traffic per element of an activation with one input: read and write; backward reads the input and
+ * the output's gradient and writes the input's. */
 #define ONE_FORWARD  (RH_READ + RH_WRITE)
 #define ONE_BACKWARD (2 * RH_READ + RH_WRITE)
-/* Two ways in: read both and write their product; backward reads these and the product's gradient
- * and writes two. */
+/* Traffic per element of an activation with two inputs: read both and write their product; backward
+ * reads these and the product's gradient and writes two. */
 #define TWO_FORWARD  (2 * RH_READ + RH_WRITE)
 #define TWO_BACKWARD (3 * RH_READ + 2 * RH_WRITE)
 /* SwiGLU. Eager: SiLU, then the product. */
 static const RhStream GATED = {
     TWO_FORWARD, TWO_BACKWARD, ONE_FORWARD + TWO_FORWARD, ONE_BACKWARD + TWO_BACKWARD, 2, 0, 0};
-/* GELU, with the bias. Eager: bias, then GELU; backward as much for each. */
+/* GELU with the bias. Eager: bias, then GELU; backward as much for each. */
 static const RhStream PLAIN = {
     ONE_FORWARD, ONE_BACKWARD, 2 * ONE_FORWARD, 2 * ONE_BACKWARD, 2, 0, 0};
 
@@ -110,8 +110,8 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Kept: input of the activation and of the second GEMM; an eager gate keeps SiLU's output as well.
- * Backward: the largest of the moments, a GEMM's result beside what it reads and nothing keeps. */
+/* Bytes. Kept: input of the activation and of the second GEMM; an eager gate keeps SiLU's output as
+ * well. Backward: the peak, a GEMM's result beside operands that nothing keeps. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -130,7 +130,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = MAX(into_activation, MAX(inside, out_of_activation))};
 }
 
-/* The input of the second is the activation's output, which its own backward does not read. */
+/* Linear layers. The second one's input is the activation's output, which the activation's own
+ * backward does not read. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     Widths w = widths_of(ops);

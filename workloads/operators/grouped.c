@@ -1,7 +1,7 @@
-/* Products of all experts. */
+/* Products of all experts of a rank. */
 #include "workloads/operators/grouped.h"
 
-/* A product of all experts as one kernel, or one after another with a kernel each. */
+/* Emits a product of all experts as one kernel, or one after another with a kernel each. */
 static void push_product(RhOps *ops, RhKernel kernel)
 {
     int64_t count = ops->shard->experts_apart ? kernel.batch : 1;

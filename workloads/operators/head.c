@@ -2,12 +2,13 @@
  * arXiv 1909.08053, section 3), and the loss with it, or else every rank gathers all logits; the final norm before it is the block's SEQUENCE part. */
 #include "workloads/operators/operator.h"
 
-/* Per logit, counted: forward casts to fp32 and reads that to write the softmax; backward turns the
- * softmax into the gradient in place and writes it cast. Fused: forward reads logits alone, backward
- * reads them again and writes the gradient (github.com/Dao-AILab/flash-attention, csrc/xentropy). Eager,
- * backward fills a gradient of the log-softmax, reads both, writes the logits', and casts that; over
- * cut logits PyTorch writes largest, difference, exponential and difference again, backward exponential,
- * sum and product (torch/distributed/tensor/parallel/loss.py, 02eef6b8). */
+/* Bytes per logit, counted. Forward casts to fp32 and reads that to write the softmax; backward
+ * turns the softmax into the gradient in place and writes it cast. Fused: forward reads logits
+ * alone, backward reads them again and writes the gradient (github.com/Dao-AILab/flash-attention,
+ * csrc/xentropy). Eager, backward fills a gradient of the log-softmax, reads both, writes the
+ * logits', and casts that; over cut logits PyTorch writes largest, difference, exponential and
+ * difference again, backward exponential, sum and product
+ * (torch/distributed/tensor/parallel/loss.py, 02eef6b8). */
 static double logit_bytes(const RhOps *ops, bool backward)
 {
     if (ops->shard->fused_loss)
@@ -19,7 +20,7 @@ static double logit_bytes(const RhOps *ops, bool backward)
     return backward ? RH_FP32 + RH_FP32 + RH_WRITE : RH_READ + RH_FP32 + RH_FP32 + RH_FP32;
 }
 
-/* Columns of the matrix: the table of tokens', or its own (RemBERT). */
+/* Columns of the head's matrix: those of the tokens' table, or its own (RemBERT). */
 static int64_t width_of(const RhOps *ops)
 {
     return ops->model->head_width > 0 ? ops->model->head_width : rh_ops_embedding_width(ops);
@@ -35,20 +36,21 @@ static double matrix_entries(const RhOps *ops)
     return (double)rh_ops_vocab(ops) * (double)width_of(ops);
 }
 
-/* A matrix before it, where it is not as wide as the hidden state; every rank has it. */
+/* Entries of a matrix before the head's, where that is narrower than the hidden state; every rank
+ * has it. */
 static double narrowing_entries(const RhOps *ops)
 {
     return narrows(ops) ? (double)ops->model->hidden * (double)width_of(ops) : 0;
 }
 
-/* Its matrix also when tied: who places stages decides about tying. */
+/* Parameters. The matrix counts even when it is tied: placing the stages decides about tying. */
 static RhParams params(const RhOps *ops)
 {
     double bias = narrows(ops) ? (double)width_of(ops) : 0;
     return (RhParams){.sharded = matrix_entries(ops), .replicated = narrowing_entries(ops) + bias};
 }
 
-/* Of which this rank has the loss. */
+/* Logits whose loss this rank computes. */
 static double loss_logits(const RhOps *ops)
 {
     int32_t parts = ops->shard->whole_logits ? ops->shard->tp : 1;
@@ -69,7 +71,7 @@ static void kernels(RhOps *ops, RhPass pass)
     double logits = loss_logits(ops);
     if (narrow && rh_pass_is_forward(pass))
         rh_ops_gemm(ops, 1, rows, w, h);
-    if (!rh_pass_trains(pass)) { /* of each sequence the last token alone; sampling is left out */
+    if (!rh_pass_trains(pass)) { /* only the last token of each sequence; sampling is left out */
         rh_ops_gemm(ops, 1, rows, v, w);
     } else if (pass == RH_PASS_FORWARD) {
         rh_ops_gemm(ops, 1, rows, v, w);
@@ -86,10 +88,11 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Kept: the softmax in fp32, from which backward starts (4 s b V / t; Korthikanti et al. 2022,
- * arXiv 2205.05198, section 4.3). While the head runs, the logits in `e` bytes and their fp32 copy
- * live too: 10 B a logit at the peak. A fused loss keeps the logits themselves, and a number each token. */
-static RhOperatorBytes of_cut_logits(const RhOps *ops, double logits, double input_gradient)
+/* Bytes where ranks keep their part of the logits. Kept: the softmax in fp32, from which backward
+ * starts (4 s b V / t; Korthikanti et al. 2022, arXiv 2205.05198, section 4.3). While the head
+ * runs, the logits in `e` bytes and their fp32 copy live too: 10 B a logit at the peak. A fused
+ * loss keeps the logits themselves, and a number per token. */
+static RhOperatorBytes cut_logit_bytes(const RhOps *ops, double logits, double input_gradient)
 {
     double e = ops->element_bytes, gathered = rh_ops_gathered_bytes(ops);
     bool fused = ops->shard->fused_loss;
@@ -98,10 +101,11 @@ static RhOperatorBytes of_cut_logits(const RhOps *ops, double logits, double inp
                              .backward = e * logits + input_gradient};
 }
 
-/* Kept: the log-softmax in fp32, and the block that the logits have left, 16 bits of which no fp32 tensor
- * fits into (below). Backward it lives beside its own gradient and the logits' in fp32; where ranks cut the
- * logits, beside the gradient's seed, the sum with the softmax and the product. */
-static RhOperatorBytes of_eager_logits(const RhOps *ops, double logits, double input_gradient)
+/* Bytes of an eager loss. Kept: the log-softmax in fp32, and the freed block of the logits, of 16
+ * bits, into which no fp32 tensor fits (below). Backward, it lives beside its own gradient and the
+ * logits' in fp32; where ranks cut the logits, beside the gradient's seed, the sum with the softmax
+ * and the product. */
+static RhOperatorBytes eager_logit_bytes(const RhOps *ops, double logits, double input_gradient)
 {
     double e = ops->element_bytes, tensors = ops->shard->tp > 1 ? 3 : 2;
     double behind = e * logits + input_gradient;
@@ -111,23 +115,23 @@ static RhOperatorBytes of_eager_logits(const RhOps *ops, double logits, double i
                              .backward = MAX(tensors * RH_FP32 * logits, behind)};
 }
 
-/* What a stage that holds on to its outputs has besides: the logits of the micro-batch before, whose
- * buffer is the one after's; and what PyTorch's allocator cannot give out again. It takes the smallest
- * free block and parts it (docs.pytorch.org, CUDA semantics: max_split_size_mb is unlimited by default).
- * So held logits lie in a block that was fp32's, the other half of which is too small for the next;
- * where ranks gather, so do their pieces; and what layers leave in one more block keeps it whole.
- * Replayed tensor by tensor in tests/blocks_test.c. */
+/* Bytes of logits on a stage that holds its outputs: the logits of the previous micro-batch, whose
+ * buffer the next one uses, and memory that PyTorch's allocator cannot give out again. It takes the
+ * smallest free block and splits it (docs.pytorch.org, CUDA semantics: max_split_size_mb is
+ * unlimited by default). So held logits lie in a block that was fp32's, the other half of which is
+ * too small for the next; where ranks gather, so do their parts; and one more block is kept whole
+ * by what layers leave in it. Replayed tensor by tensor in tests/blocks_test.c. */
 static double held_logit_bytes(const RhOps *ops)
 {
     double e = ops->element_bytes, halves = ops->shard->tp > 1 ? 2 : 1;
     return ops->shard->keeps_outputs ? e + halves * (RH_FP32 - e) + RH_FP32 : 0;
 }
 
-/* Gathered logits are not this rank's own, and PyTorch's cross_entropy has them all: kept in `e` bytes
- * and as log-softmax in fp32, beside which forward has their fp32 copy. Backward the gradient of the
- * log-softmax and that of the logits live together in fp32 (14 B a logit), before the second is cast and
- * cut apart again. */
-static RhOperatorBytes of_whole_logits(const RhOps *ops, double logits, double input_gradient)
+/* Bytes where every rank gathers all logits, on which PyTorch's cross_entropy works. Kept: the
+ * logits in `e` bytes and as log-softmax in fp32, beside which forward has their fp32 copy.
+ * Backward, the gradient of the log-softmax and that of the logits live together in fp32 (14 B a
+ * logit), before the second is cast and cut apart again. */
+static RhOperatorBytes whole_logit_bytes(const RhOps *ops, double logits, double input_gradient)
 {
     double e = ops->element_bytes;
     double in_loss = 2 * RH_FP32 * logits, behind = e * logits + input_gradient;
@@ -141,9 +145,9 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double logits = loss_logits(ops);
     double input_gradient =
         ops->element_bytes * rh_ops_hidden_elements(ops) + rh_ops_gathered_bytes(ops);
-    RhOperatorBytes b = (ops->shard->whole_logits ? of_whole_logits
-                         : ops->shard->eager_loss ? of_eager_logits
-                                                  : of_cut_logits)(ops, logits, input_gradient);
+    RhOperatorBytes b = (ops->shard->whole_logits ? whole_logit_bytes
+                         : ops->shard->eager_loss ? eager_logit_bytes
+                                                  : cut_logit_bytes)(ops, logits, input_gradient);
     if (narrows(ops))
         b.kept += ops->element_bytes * (double)(ops->tokens * width_of(ops));
     return b;

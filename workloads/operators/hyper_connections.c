@@ -13,7 +13,7 @@ static double copies_of(const RhOps *ops)
     return ops->model->hc_mult > 1 ? ops->model->hc_mult : 0;
 }
 
-/* In front of the head there is one sum alone. */
+/* Parameters. Before the head there is only the weighted sum. */
 double rh_hyper_params(const RhOps *ops)
 {
     double m = copies_of(ops), h = (double)ops->model->hidden;

@@ -1,12 +1,13 @@
 /* Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): keys and values are
- * made from one latent vector a token, and a part of each key that is rotated and shared by all
+ * made from one latent vector per token, and a part of each key that is rotated and shared by all
  * heads. Queries may go through a latent of their own. Formulas: docs/theory/workload.md.
  *
- * A sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) has an indexer besides, which scores
- * all tokens by a few narrow heads and leaves each query the best of them. Beyond that many tokens its
- * core works on latents, as decoding does, whose rows all heads share; it is held whole by every rank.
- * A layer may do without one and see the keys that a layer before it chose (GLM-5.2). The output may be scaled
- * by a sigmoid of as many columns (Kimi K3), which may be made of the queries' latent (A.X K2).
+ * A sparse attention (DeepSeek-V3.2, arXiv 2512.02556, section 2.1) has an indexer besides, which
+ * scores all tokens by a few narrow heads and leaves each query the best of them. Beyond that many
+ * tokens its core works on latents, as decoding does, whose rows all heads share; every rank holds
+ * it whole. A layer may do without an indexer and see the keys that an earlier layer chose
+ * (GLM-5.2). The output may be scaled by a sigmoid of as many columns (Kimi K3), which may be made
+ * of the queries' latent (A.X K2).
  *
  * Training and prompts make whole keys and values; decoding reads the latents alone, with the
  * matrices that would make keys and values multiplied into queries and outputs (section 2.1.2).
@@ -14,15 +15,15 @@
  * Megatron-LM; those out of latents are cut by heads. */
 #include "workloads/operators/operator.h"
 
-/* Per element of whole keys and values: read what they are made of, write them; backward adds the
- * same up. Eager: keys, then values. */
+/* Traffic per element of whole keys and values: read what they are made of, write them; backward
+ * adds the gradients up likewise. Eager: keys, then values. */
 #define COPY (RH_READ + RH_WRITE)
 static const RhStream ASSEMBLY = {COPY, COPY, COPY, COPY, 2, 0, 0};
 /* One rank's heads, and columns: of queries (as many as of whole keys), of values, of the parts
  * that are rotated, of what comes out of the latent, of what goes into it. */
 typedef struct {
     int64_t heads, q, v, up, down;
-    int64_t gate; /* numbers that scale the output; 0: nothing does */
+    int64_t gate; /* numbers that scale the output; 0: none */
 } Widths;
 
 static Widths widths_of(const RhOps *ops)
@@ -64,19 +65,19 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->index_shared = c->mla.index_shared != 0;
 }
 
-/* Are there more keys than a query is left? */
+/* Does a query see fewer keys than there are? */
 static bool is_sparse(const RhOps *ops)
 {
     return ops->kind->index_n_heads > 0 && ops->keys > ops->kind->window_tokens;
 }
 
-/* Has it an indexer of its own? */
+/* Does the layer have an indexer of its own? */
 static bool chooses(const RhOps *ops)
 {
     return ops->kind->index_n_heads > 0 && !ops->kind->index_shared;
 }
 
-/* The weight matrices, in the order of a forward pass: rows of the input, columns of the output. */
+/* A weight matrix, in the order of a forward pass: rows of the input, columns of the output. */
 typedef struct {
     int64_t in, out;
     bool whole; /* on every rank */
@@ -84,8 +85,9 @@ typedef struct {
 
 #define MATRICES_MAX 9
 
-/* The indexer's: its queries, its one key, a weight a head. Into the queries' latent and out of it, or
- * straight; what scales the output; into the keys' latent and out of it; the output. */
+/* Lists the matrices: the indexer's queries, its one key, a weight per head; into the queries'
+ * latent and out of it, or straight to queries; the output's gate; into the keys' latent and out of
+ * it; the output. */
 static int matrices_of(const RhOps *ops, const Widths *w, Matrix matrices[MATRICES_MAX])
 {
     const RhLayerKind *kind = ops->kind;
@@ -113,7 +115,7 @@ static RhParams params(const RhOps *ops)
     Widths w = widths_of(ops);
     Matrix matrices[MATRICES_MAX];
     int count = matrices_of(ops, &w, matrices);
-    /* The latents' norms, and scale and shift of the indexer's key. */
+    /* the latents' norms, and scale and shift of the indexer's key */
     RhParams p = {.replicated = kind->kv_lora_rank + kind->q_lora_rank +
                                 (chooses(ops) ? 2.0 * kind->index_head_dim : 0)};
     for (int i = 0; i < count; i++) {
@@ -133,8 +135,8 @@ static RhCore core_of(const RhOps *ops, const Widths *w)
                     .value = ops->kind->v_head_dim};
 }
 
-/* To a query that is one with the matrices out of the latent, latents look as keys of one head, and
- * all their columns but the rotated ones as its values. */
+/* The core on latents: to a query multiplied with the matrices out of the latent, latents look like
+ * the keys of one head, and all their columns except the rotated ones like its values. */
 static RhCore core_of_latents(const RhOps *ops, const Widths *w)
 {
     return (RhCore){.heads = w->heads,
@@ -149,7 +151,8 @@ static RhCore core_as_used(const RhOps *ops, const Widths *w)
     return is_sparse(ops) ? core_of_latents(ops, w) : core_of(ops, w);
 }
 
-/* Of the indexer: each of its heads' queries by the key of every token before. */
+/* Query-key pairs that the indexer scores: each of its heads' queries by the key of every earlier
+ * token. */
 static double index_pairs(const RhOps *ops)
 {
     double s = (double)ops->keys;
@@ -184,7 +187,7 @@ static void latent_norms(RhOps *ops, bool backward)
         rh_ops_norm(ops, (double)ops->tokens * ops->kind->q_lora_rank, backward);
 }
 
-/* Of every head's query, and of the part of keys that all heads share. */
+/* Rotation of every head's query, and of the part of keys that all heads share. */
 static void rotation(RhOps *ops, const Widths *w, bool backward)
 {
     double columns = (double)((w->heads + 1) * ops->kind->qk_rope_head_dim);
@@ -198,7 +201,8 @@ static void assembly(RhOps *ops, const Widths *w, bool backward)
                        (double)ops->tokens * (double)(w->q + w->v), backward);
 }
 
-/* Keys and values come out of the latents, also of tokens that only a cache has. */
+/* Kernels of the core on whole keys and values, which come out of the latents, also those of cached
+ * tokens. */
 static void over_keys(RhOps *ops, const Widths *w, RhPass pass)
 {
     RhCore core = core_of(ops, w);
@@ -219,8 +223,8 @@ static void over_latents(RhOps *ops, const Widths *w, RhPass pass)
     rh_ops_gemm(ops, w->heads, ops->tokens, kind->v_head_dim, kind->kv_lora_rank);
 }
 
-/* Scores, reduced over the heads to one a pair: written in fp32, and read to choose the best. Backward
- * they have gradients where keys were chosen, of queries and of keys. */
+/* Kernels of the indexer: scores, reduced over the heads to one per pair, written in fp32 and read
+ * to choose the best. Backward, the queries and keys of chosen pairs have gradients. */
 static void indexer(RhOps *ops, bool backward)
 {
     const RhLayerKind *kind = ops->kind;
@@ -251,7 +255,8 @@ static void scale(RhOps *ops, const Widths *w, bool backward)
         rh_ops_gate(ops, (double)(ops->tokens * w->v), backward);
 }
 
-/* The last two matrices come out of the keys' latent, and out of the operator. */
+/* Kernels of forward. The last two matrices lead out of the keys' latent, and out of the
+ * operator. */
 static void forward(RhOps *ops, RhPass pass)
 {
     Widths w = widths_of(ops);
@@ -303,7 +308,7 @@ static void weight_gradients(RhOps *ops)
         rh_ops_bias_gradient(ops, w.down + ops->kind->q_lora_rank);
 }
 
-/* From the latents, after their norms, to what the core reads. */
+/* Recomputes the core's inputs from the latents, after their norms. */
 static void replay_up(RhOps *ops, const Widths *w)
 {
     const RhLayerKind *kind = ops->kind;
@@ -349,8 +354,8 @@ static void kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Columns a token of what the core reads and writes: queries, whole keys and values, the output; or
- * queries twice, before they are taken to the latents and after, and the output likewise. */
+/* Columns per token that the core reads and writes: queries, whole keys and values, the output; or,
+ * on latents, queries before and after they are taken to the latents, and outputs likewise. */
 static double core_columns(const RhOps *ops, const Widths *w)
 {
     double latents = (double)(w->heads * (ops->kind->kv_lora_rank + ops->kind->qk_rope_head_dim));
@@ -359,7 +364,7 @@ static double core_columns(const RhOps *ops, const Widths *w)
                           : (double)(2 * w->q + 2 * w->v);
 }
 
-/* Of these, what comes out of the latents: all but the output. */
+/* Columns of these that come out of the latents: all but the output. */
 static double up_columns(const RhOps *ops, const Widths *w)
 {
     double outputs =
@@ -367,7 +372,7 @@ static double up_columns(const RhOps *ops, const Widths *w)
     return core_columns(ops, w) - outputs;
 }
 
-/* Of the indexer: its queries, key and weights, and the numbers of the chosen keys. */
+/* Bytes of the indexer: its queries, key and weights, and the indices of the chosen keys. */
 static double index_bytes(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
@@ -378,8 +383,8 @@ static double index_bytes(const RhOps *ops)
     return ops->element_bytes * columns + (is_sparse(ops) ? RH_FP32 * kind->window_tokens : 0);
 }
 
-/* Kept: latents before and after their norm (the second feed the next GEMM), what the core reads and
- * writes. */
+/* Bytes. Kept: latents before and after their norm (the second feed the next GEMM), and the core's
+ * inputs and outputs. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
@@ -389,7 +394,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
     double normed = (double)(kind->kv_lora_rank + kind->q_lora_rank);
     double columns =
         normed + kind->qk_rope_head_dim + core_columns(ops, &w) +
-        (kind->output_gate ? (double)(w.v + w.gate) : 0); /* the gate, and what is scaled */
+        (kind->output_gate ? (double)(w.v + w.gate) : 0); /* the gate, and the scaled output */
     double row = e * columns + (rh_ops_kept_bytes(ops) + rh_ops_norm_copies(ops)) * normed +
                  rh_ops_kept_copy_bytes(ops) * (double)w.v + index_bytes(ops);
     double up = up_columns(ops, &w);
@@ -402,8 +407,8 @@ static RhOperatorBytes bytes(const RhOps *ops)
         .backward = rh_core_backward_bytes(ops, &core) + rh_core_context_bytes(ops, &core, true)};
 }
 
-/* The latent, the rotated part of keys, and the indexer's key: whole on every rank. Sparse attention
- * chooses among all tokens, so that none is let go. */
+/* Cache: the latent, the rotated part of keys, and the indexer's key, whole on every rank. Sparse
+ * attention chooses among all tokens, so none is dropped. */
 static RhCacheBytes cache(const RhOps *ops)
 {
     RhLayerKind kind = *ops->kind;
@@ -414,8 +419,8 @@ static RhCacheBytes cache(const RhOps *ops)
                                    (chooses(ops) ? kind.index_head_dim : 0));
 }
 
-/* The input of the block's first matrices is one, kept where either has an adapter; latents behind their
- * norms are kept for the matrices out of them alone, unless these run again. */
+/* Linear layers. The block's first matrices share one input, kept where either has an adapter;
+ * normed latents are kept for the matrices out of them alone, unless these are recomputed. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     const RhLayerKind *kind = ops->kind;
@@ -470,7 +475,7 @@ const RhOperator rh_latent_attention = {.name = "latent attention",
                                         .rings = true,
                                         .gathers_operands = true};
 
-/* The same with an indexer. */
+/* Latent attention with an indexer. */
 const RhOperator rh_sparse_attention = {.name = "sparse latent attention",
                                         .resolve = resolve,
                                         .shape = shape,

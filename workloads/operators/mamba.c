@@ -12,11 +12,11 @@
 typedef struct {
     RhScan scan;
     int64_t values, keys, channels, in;
-    int64_t own;     /* columns of a head's own: a step's length, or gates of its input and state */
-    int64_t trained; /* numbers that are not of matrices, taps or the norm */
+    int64_t own;     /* columns per head: a step's length, or gates of its input and state */
+    int64_t trained; /* parameters besides matrices, taps and the norm */
 } Widths;
 
-/* At least one group: fewer than t are replicated. */
+/* Widths of one rank, which has at least one group: fewer than t are replicated. */
 static Widths widths_of(const RhOps *ops)
 {
     const RhLayerKind *kind = ops->kind;
@@ -30,7 +30,7 @@ static Widths widths_of(const RhOps *ops)
     w.channels = w.values + 2 * w.keys;
     w.own = (kind->conv_kernel > 0 ? 1 : kind->gates_per_head) * w.scan.heads;
     w.trained = kind->conv_kernel > 0 ? 3 * w.own : w.own;
-    w.in = w.values + w.channels + w.own; /* the gate; x, B, C; a head's own */
+    w.in = w.values + w.channels + w.own; /* the gate; x, B, C; columns per head */
     return w;
 }
 
@@ -46,7 +46,8 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->qkv_bias = kind->o_bias = c->ssm.proj_bias != 0;
 }
 
-/* Beside matrices and taps: of each head a decay, a skip and a step's bias, or a bias of each gate; the norm's scales. */
+/* Parameters besides matrices and taps: for each head a decay, a skip and a step's bias, or a bias
+ * of each gate; the norm's scales. */
 static RhParams params(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -57,7 +58,7 @@ static RhParams params(const RhOps *ops)
                       .replicated = bias * h};
 }
 
-/* Of the recurrence, a token: the state's update, and the output from it. */
+/* FLOPs of the recurrence for a token: the state's update, and the output from it. */
 static double recurrence_flops(const RhScan *s)
 {
     return 4 * (double)(s->heads * s->key * s->value);
@@ -89,7 +90,8 @@ static void forward(RhOps *ops, const Widths *w, RhPass pass)
     rh_ops_linear(ops, ops->tokens, ops->model->hidden, w->values);
 }
 
-/* The states and scores are made again; each product has two gradients, each tensor one. */
+/* Kernels of backward: the states and scores are recomputed; each product has two gradients, each
+ * tensor one. */
 static void backward(RhOps *ops, const Widths *w)
 {
     double outputs = (double)ops->tokens * (double)w->values;
@@ -127,8 +129,8 @@ static void kernels(RhOps *ops, RhPass pass)
         weight_gradients(ops, &w);
 }
 
-/* Kept: the first matrix' output and the scan's; an eager framework keeps the convolution's and the
- * norm's as well. Working: gradients of these beside the states between chunks. */
+/* Bytes. Kept: the first matrix' output and the scan's; an eager framework keeps the convolution's
+ * and the norm's as well. Working: their gradients beside the states between chunks. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -149,7 +151,7 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_scan_cache(ops, &w.scan, (double)w.channels);
 }
 
-/* The norm's output is kept by eager frameworks alone. */
+/* Linear layers. The norm's output is kept by eager frameworks alone. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     Widths w = widths_of(ops);
@@ -166,9 +168,9 @@ const RhOperator rh_mamba = {.name = "mamba",
                              .cache = cache,
                              .linears = linears};
 
-/* Lightning attention (Qin et al. 2024, arXiv 2405.17381; MiniMax-01, arXiv 2501.08313): the same without
- * a convolution and with decays that are not trained. Its activation stands where the convolution's
- * does; queries, keys and values have as many heads. */
+/* Lightning attention (Qin et al. 2024, arXiv 2405.17381; MiniMax-01, arXiv 2501.08313): Mamba-2
+ * without a convolution and with decays that are not trained. Its activation is where the
+ * convolution's would be; queries, keys and values have equally many heads. */
 static void lightning_shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->heads = kind->kv_heads = (int32_t)c->attention.num_attention_heads;
@@ -185,9 +187,10 @@ const RhOperator rh_lightning = {.name = "lightning attention",
                                  .cache = cache,
                                  .linears = linears};
 
-/* mLSTM, xLSTM's matrix memory (Beck et al. 2024, arXiv 2405.04517, section 2.3; in chunks: arXiv 2503.14376): likewise, with
- * keys of another size than values, and of each head two gates, of what comes in and of what stays, which are exponentials.
- * A vector beside the state, of a column more, by which outputs are divided, is left out. */
+/* mLSTM, xLSTM's matrix memory (Beck et al. 2024, arXiv 2405.04517, section 2.3; in chunks: arXiv
+ * 2503.14376): Mamba-2 without a convolution, with keys of another size than values, and two
+ * exponential gates per head, for the input and for the state. The vector beside the state by which
+ * outputs are divided, one more column, is left out. */
 static void mlstm_shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->heads = kind->kv_heads = (int32_t)c->ssm.num_heads;

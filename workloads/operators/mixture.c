@@ -1,27 +1,28 @@
-/* A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538): a router sends each token to a few of
- * many feed-forward networks, whose outputs are summed by the router's weights; some models give
+/* A mixture of experts (Shazeer et al. 2017, arXiv 1701.06538): a router sends each token to a few
+ * of many feed-forward networks, whose outputs are summed by the router's weights; some models give
  * every token a shared expert besides (DeepSeekMoE, arXiv 2401.06066). Formulas:
  * docs/theory/workload.md.
  *
- * Tokens are copied into the order of their experts, the experts run as grouped GEMMs, and copied
- * back. Tensor parallelism cuts every expert's width, as it does a dense network's; expert
- * parallelism spreads whole experts, or parts of them, over ranks, which send one another the tokens
- * of their sequence part (GShard, Lepikhin et al. 2020, arXiv 2006.16668; Megatron-Core's all-to-all
- * dispatcher). Who is given what, routed.h knows. The router is whole on every rank. Assumed: its
- * weights are applied with the activation (as Megatron-Core's grouped experts do), so that the
- * experts' outputs need not be kept. */
+ * Tokens are copied into the order of their experts, the experts run as grouped GEMMs, and results
+ * are copied back. Tensor parallelism cuts every expert's width, as it does a dense network's;
+ * expert parallelism spreads whole experts, or parts of them, over ranks, which send one another
+ * the tokens of their sequence part (GShard, Lepikhin et al. 2020, arXiv 2006.16668;
+ * Megatron-Core's all-to-all dispatcher). routed.h knows which rank gets what. The router is whole
+ * on every rank. Assumed: its weights are applied with the activation (as Megatron-Core's grouped
+ * experts do), so that the experts' outputs need not be kept. */
 #include "workloads/operators/mixture.h"
 
 #include <math.h>
 
 #include "workloads/operators/grouped.h"
 
-/* A probability: read the logit, write in fp32, read to choose; backward reads it and its gradient
- * and writes the logit's. */
+/* Traffic of a probability: read the logit, write in fp32, read to choose; backward reads it and
+ * its gradient and writes the logit's. */
 #define CHOICE_FORWARD  (RH_READ + 2 * RH_FP32)
 #define CHOICE_BACKWARD (2 * RH_FP32 + RH_WRITE)
 
-/* The shared expert is a dense network of its own width. */
+/* Makes the context of the shared expert, a dense network of its own width; false: there is
+ * none. */
 static bool shared_of(const RhOps *ops, RhLayerKind *kind, RhOps *shared)
 {
     *kind = *ops->kind;
@@ -52,8 +53,8 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->vision_expert_width = c->moe.num_vision_experts > 0 ? c->moe.vision_intermediate_size : 0;
 }
 
-/* Entries of the matrices that every rank holds whole and applies to its tokens of the sequence part:
- * the router, the shared expert's gate, into the experts' latent and out of it (duplicated in
+/* Entries of the matrices that every rank holds whole and applies to its tokens of the sequence
+ * part: the router, the shared expert's gate, into the experts' latent and out of it (duplicated in
  * Megatron-Core, too). */
 static double whole_entries(const RhOps *ops)
 {
@@ -62,8 +63,8 @@ static double whole_entries(const RhOps *ops)
     return (double)ops->model->hidden * columns;
 }
 
-/* Experts that the tokens of text never go to (ERNIE 4.5's for pictures) are held as the others are, with a router of their
- * own. */
+/* Adds the parameters of experts that tokens of text never go to (ERNIE 4.5's for pictures); they
+ * are held like the others, with a router of their own. */
 static void add_others(const RhOps *ops, RhParams *p)
 {
     const RhLayerKind *kind = ops->kind;
@@ -120,7 +121,8 @@ static RhFlops flops(const RhOps *ops)
 
 /* --- Kernels --- */
 
-/* Gradients of all experts' biases of so many columns: read their tokens', add to main gradients. */
+/* Kernel of the gradients of all experts' biases, of so many columns: reads their tokens', adds to
+ * main gradients. */
 static void bias_gradient(RhOps *ops, const RhRouted *r, int64_t columns)
 {
     double entries = (double)r->tokens * ops->element_bytes +
@@ -133,20 +135,22 @@ static void copy_rows(RhOps *ops, const RhRouted *r, double rows)
     rh_ops_stream(ops, RH_KERNEL_ADD, ops->element_bytes * rows * (double)r->in, 1);
 }
 
-/* Between the order of tokens and that of experts: one of them is read, the other written. */
+/* Kernel that copies between the order of tokens and that of experts: reads one, writes the
+ * other. */
 static void copy_tokens(RhOps *ops, const RhRouted *r)
 {
     copy_rows(ops, r, r->from + r->sent);
 }
 
-/* Tokens come in the order of ranks; several experts want them in theirs, a copy each, and back. */
+/* Kernel that sorts tokens from the order of ranks into that of experts, a copy for each, or
+ * back. */
 static void sort_tokens(RhOps *ops, const RhRouted *r)
 {
     if (r->spread && r->experts > 1)
         copy_rows(ops, r, (r->once ? r->come : (double)r->tokens) + (double)r->tokens);
 }
 
-/* Kernels [first, first + count) of the shared expert run while tokens are on their way. */
+/* Kernels [first, first + count) of the shared expert, which run while tokens are on their way. */
 typedef struct {
     const GArray *kernels;
     guint first, count;
@@ -177,8 +181,8 @@ static void travel(RhOps *ops, const RhRouted *r, RhExchangeKind kind, const Bes
     run_beside(ops, beside);
 }
 
-/* To the experts, in their order; and back, in that of the tokens. What sends a token once reads it
- * where it lies, and sums where it brings it back (DeepEP). */
+/* Moves tokens to the experts, in their order. A backend that sends a token once reads it where it
+ * lies, and sums where it brings it back (DeepEP). */
 static void to_experts(RhOps *ops, const RhRouted *r, const Beside *beside)
 {
     if (!r->once)
@@ -195,14 +199,15 @@ static void from_experts(RhOps *ops, const RhRouted *r, const Beside *beside)
         copy_tokens(ops, r);
 }
 
-/* A matrix that every rank applies to its tokens of the sequence part. */
+/* Kernel of a matrix that every rank applies to its tokens of the sequence part. */
 static void whole_gemm(RhOps *ops, int64_t columns, int64_t rows)
 {
     if (columns > 0 && rows > 0)
         rh_ops_gemm(ops, 1, (int64_t)ops->sequence_rows, columns, rows);
 }
 
-/* The shared expert's output is scaled by a sigmoid of one column: read and write it. */
+/* Kernel of the shared expert's gate: its output is scaled by a sigmoid of one column, read and
+ * written. */
 static void gate(RhOps *ops, bool backward)
 {
     if (!ops->kind->shared_gate)
@@ -228,7 +233,7 @@ static void experts_forward(RhOps *ops, const RhRouted *r)
     rh_grouped_gemm(ops, r, r->in, r->down);
 }
 
-/* Of what experts hand back, before it is made wide. */
+/* Norm of the experts' output, before it leaves their latent. */
 static void latent_norm(RhOps *ops, bool backward)
 {
     if (ops->kind->latent_norm)
@@ -286,8 +291,8 @@ static void backward_weight(RhOps *ops, const RhRouted *r)
     }
 }
 
-/* All of the shared expert's kernels of a pass before its last GEMM run beside the way there, and that
- * one beside the way back (Megatron-Core's shared-expert overlap). */
+/* Divides the shared expert's kernels of a pass: all before its last GEMM run beside the dispatch,
+ * and that one beside the combine (Megatron-Core's shared-expert overlap). */
 static void part_shared(const GArray *shared, Beside beside[2])
 {
     guint last = shared->len;
@@ -298,7 +303,8 @@ static void part_shared(const GArray *shared, Beside beside[2])
     beside[1] = (Beside){shared, last, shared->len - last};
 }
 
-/* What runs again before backward: all of it, or the experts' activation, the shared expert, or both. */
+/* The part that is recomputed before backward: all of it, or the experts' activation, the shared
+ * expert, or both. */
 static RhPass replay_of(const RhOps *ops, RhPass pass, RhRecompute module)
 {
     bool again = rh_ops_replays(ops, RH_RECOMPUTE_MIXTURE) || rh_ops_replays(ops, module);
@@ -374,12 +380,12 @@ void rh_experts_kernels(const RhExperts *e, GArray *out)
 
 /* --- Bytes --- */
 
-/* Kept: probabilities, tokens in the order of experts, input of the activation and of the second
- * GEMM; an eager gate keeps SiLU's output as well; where experts work in a latent, their sum before
- * it is made wide; a gated shared expert's output. Working, as of a dense network, with a copy of a
- * token for each of its experts. Tokens that travel are held where they are and where they come to,
- * on either way; they are not gathered over a tensor group. RhRouted experts and the shared one work
- * one after the other. */
+/* Bytes. Kept: probabilities, tokens in the order of experts, input of the activation and of the
+ * second GEMM; an eager gate keeps SiLU's output as well; where experts work in a latent, their sum
+ * before it leaves the latent; a gated shared expert's output. Working, as for a dense network,
+ * with a copy of a token for each of its experts. Tokens that travel are held at both ends, on
+ * either way; they are not gathered over a tensor group. Routed experts and the shared one work one
+ * after the other. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     RhRouted r = rh_routed_of(ops);
@@ -441,8 +447,9 @@ static RhLinear of_experts(const RhOps *ops, const RhRouted *r, RhLinearName nam
                       .spread = r->spread};
 }
 
-/* Both of every expert, and of the shared one. Without a shared one the norm's output, which only the
- * router reads, is kept for its gradient alone, and the router has no adapter. */
+/* Linear layers: both of every expert, and of the shared one. Without a shared one the norm's
+ * output, which only the router reads, is kept for its gradient alone, and the router has no
+ * adapter. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     RhRouted r = rh_routed_of(ops);
@@ -467,7 +474,8 @@ static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
     return count;
 }
 
-/* The shared expert is cut as a dense network is. */
+/* Does the block take all tokens of a tensor-parallel group, as for a dense network and its shared
+ * expert? */
 static bool takes_whole(const RhOps *ops)
 {
     return !rh_experts_are_spread(ops->shard) || ops->kind->shared_width > 0;

@@ -1,16 +1,16 @@
-/* A layer that predicts a further token (multi-token prediction: DeepSeek-V3, arXiv 2412.19437, section
- * 2.2): a token's hidden state and the embedding of the next one, each normed, are joined by one matrix
- * (2 h by h); a layer as the model's last; a norm, and the model's own head once more. The mixer's row
- * is the join and the layer's mixer, the ffn's row the layer's ffn and the head, whose matrix belongs to
- * the model's head.
+/* A layer that predicts a further token (multi-token prediction: DeepSeek-V3, arXiv 2412.19437,
+ * section 2.2): a token's hidden state and the embedding of the next one, each normed, are joined
+ * by one matrix (2 h by h); then follow a layer like the model's last, a norm, and the model's own
+ * head once more. The mixer's row is the join and the layer's mixer, the ffn's row the layer's ffn
+ * and the head, whose matrix belongs to the model's head.
  *
- * The join is cut by columns. Left out: the collectives of its embedding and head, the shift by a token.
- * Serving runs none of it. */
+ * The join is cut by columns. Left out: the collectives of its embedding and head, the shift by a
+ * token. Serving runs none of it. */
 #include <math.h>
 
 #include "workloads/operators/operator.h"
 
-/* Rows and columns of the join on one rank. */
+/* Rows of the join on one rank. */
 static int64_t joined_rows(const RhOps *ops)
 {
     return 2 * ops->model->hidden;
@@ -26,7 +26,7 @@ static double join_entries(const RhOps *ops)
     return (double)joined_rows(ops) * (double)joined_columns(ops);
 }
 
-/* No layer around it: a head is one of the model's two ends. */
+/* Context of the head, which has no layer around it: it is one of the model's two ends. */
 static RhOps head_of(const RhOps *ops)
 {
     RhOps head = *ops;
@@ -73,7 +73,7 @@ static void join_kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Kept: the two before and after their norm. */
+/* Bytes kept: both inputs before and after their norm. */
 static RhOperatorBytes join_bytes(const RhOps *ops)
 {
     RhOperatorBytes b = ops->kind->inner_mixer->bytes(ops);
@@ -100,7 +100,7 @@ static RhFlops head_flops(const RhOps *ops)
     return f;
 }
 
-/* What the model's head does for a pass, replayed too, as a layer is. */
+/* Kernels of the model's head for a pass; it is recomputed like a layer. */
 static void head_kernels(RhOps *ops, RhPass pass)
 {
     RhOps head = head_of(ops);

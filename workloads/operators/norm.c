@@ -3,15 +3,15 @@
  * copies of the hidden state between blocks (hyper_connections.c). */
 #include "workloads/operators/operator.h"
 
-/* Read x, read f(x), write the sum. */
+/* Traffic of the residual add: read x, read f(x), write the sum. */
 #define SUM (2 * RH_READ + RH_WRITE)
 static const RhStream RESIDUAL = {.fused_forward = SUM,
                                   .eager_forward = SUM,
                                   .eager_steps = 1,
                                   .fused_summed = SUM,
                                   .eager_summed = SUM};
-/* A mask is written forward and read backward. Eager: bias and dropout first, 4 + 5 forward; backward
- * dropout alone, 5. */
+/* Traffic of dropout, whose mask is written forward and read backward. Eager: bias and dropout
+ * first, 4 + 5 forward; backward dropout alone, 5. */
 #define DROPOUT (RH_READ + RH_WRITE + RH_MASK)
 static const RhStream RESIDUAL_DROPOUT = {.fused_forward = SUM + RH_MASK,
                                           .fused_backward = RH_MASK,
@@ -33,7 +33,7 @@ static RhParams params(const RhOps *ops)
                                     rh_hyper_params(ops)};
 }
 
-/* The norm's own gradient is part of its backward kernel. */
+/* Kernels of the part. The norm's own gradient is part of its backward kernel. */
 static void kernels(RhOps *ops, RhPass pass)
 {
     bool in_layer = ops->kind != NULL, dropout = ops->model->hidden_dropout && rh_pass_trains(pass);
@@ -51,9 +51,9 @@ static void kernels(RhOps *ops, RhPass pass)
                            !forward);
 }
 
-/* Input and output of the norm, the second being the input of the block's first GEMM; of a norm behind
- * the block its input, of one beside its output; the mask of the dropout before the add. Norm
- * statistics (4 B a token) are left out. */
+/* Bytes kept: input and output of the norm, the second being the input of the block's first GEMM;
+ * for a norm after the block its input, for one beside it its output; the mask of the dropout
+ * before the add. Norm statistics (4 B a token) are left out. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     double out = ops->kind != NULL ? rh_ops_kept_bytes(ops) : ops->element_bytes;

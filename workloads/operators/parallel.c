@@ -30,13 +30,13 @@ static void kernels(RhOps *ops, RhPass pass)
         rh_pass_is_forward(pass) || pass == RH_PASS_RECOMPUTE_FULL || pass == RH_PASS_BACKWARD_DATA;
     rh_attention.kernels(ops, pass);
     rh_ffn.kernels(ops, pass);
-    if (adds) /* outputs forward, gradients of the input backward */
+    if (adds) /* outputs are added forward, gradients of the input backward */
         rh_ops_stream(
             ops, RH_KERNEL_ADD,
             (2 * RH_READ + RH_WRITE) / 2 * ops->element_bytes * rh_ops_hidden_elements(ops), 1);
 }
 
-/* The first of the two has its result beside the other's working bytes. */
+/* Bytes of both. The result of the first is held beside the other's working bytes. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     RhOperatorBytes a = rh_attention.bytes(ops), f = rh_ffn.bytes(ops);
@@ -52,7 +52,8 @@ static RhCacheBytes cache(const RhOps *ops)
     return rh_attention.cache(ops);
 }
 
-/* Both read one normed input, which is kept for both: it is of the first where the network has no adapter. */
+/* Linear layers of both, which read one normed input. It is kept once, and counts as the first
+ * one's where the network has no adapter. */
 static int linears(const RhOps *ops, RhLinear list[RH_LINEARS_MAX])
 {
     int first = rh_attention.linears(ops, list);

@@ -1,12 +1,12 @@
-/* The two ends of a model that sees pictures (ViT, arXiv 2010.11929): patches become tokens by one
- * product, which no gradient leaves; of each picture one token is classified. Every tensor-parallel
- * rank has both whole. */
+/* The two ends of a model for pictures (ViT, arXiv 2010.11929): one product turns patches into
+ * tokens, and has no gradient of its input; one token of each picture is classified. Every
+ * tensor-parallel rank has both whole. */
 #include "workloads/operators/operator.h"
 
 /* Trained rows beside the product: its bias, and the token that is classified. */
 #define ROWS 2
 
-/* The product, and these rows. */
+/* Parameters: the product, and these rows. */
 static RhParams patches_params(const RhOps *ops)
 {
     double h = (double)ops->model->hidden;
@@ -66,7 +66,7 @@ static void classes_kernels(RhOps *ops, RhPass pass)
         rh_ops_weight_gradient(&rows, classes, h);
 }
 
-/* The softmax of each picture, in fp32. */
+/* Bytes: the softmax of each picture, in fp32. */
 static RhOperatorBytes classes_bytes(const RhOps *ops)
 {
     double logits = (double)ops->sequences * (double)ops->model->vocab;

@@ -1,16 +1,17 @@
-/* Embeddings for every layer (Gemma 3n and 4, after transformers' modeling_gemma3n.py and modeling_gemma4.py): a
- * second table has p columns of each token for each layer; to them is added what a matrix of h by p L makes of the
- * first table's, normed. Behind its network a layer multiplies p columns of its state with its own, in and out by a
- * matrix each, and norms and adds what comes of it. Both tables are cut by rows over tensor ranks, all else every
- * rank has whole and does for its own rows.
+/* Embeddings for every layer (Gemma 3n and 4, after transformers' modeling_gemma3n.py and
+ * modeling_gemma4.py): a second table has p columns for each token and layer; the product of the
+ * first table's output and a matrix of h by p L, normed, is added to them. After its network a
+ * layer multiplies p columns of its state with its own, with a matrix in and one out, and norms and
+ * adds the result. Both tables are cut by rows over tensor ranks; every rank has everything else
+ * whole and applies it to its own rows.
  *
- * Gemma 3n has besides a low-rank path beside attention (LAuReL, arXiv 2411.07501) and m copies of the hidden
- * state, one of which a layer works on (AltUp, arXiv 2301.13310): the others are predicted from it before, and
- * corrected behind. As with hyper-connections (hyper_connections.c) what counts of these is the bytes, and messages between
- * stages are not known. */
+ * Gemma 3n has besides a low-rank path beside attention (LAuReL, arXiv 2411.07501) and m copies of
+ * the hidden state, one of which a layer works on (AltUp, arXiv 2301.13310): the others are
+ * predicted from it before, and corrected after. As with hyper-connections (hyper_connections.c)
+ * the bytes dominate their cost, and messages between stages are not known. */
 #include "workloads/operators/operator.h"
 
-/* Read two, write the sum. */
+/* Traffic of a sum: read two, write the sum. */
 #define SUM (2 * RH_READ + RH_WRITE)
 /* GELU times the layer's own columns. */
 static const RhStream PRODUCT = {SUM,
@@ -33,7 +34,8 @@ static double table_entries(const RhOps *ops)
     return (double)rh_ops_cut(ops, ops->model->per_layer_vocab) * columns_of(ops);
 }
 
-/* Matrices that make copies of the first hidden state and one of the last ones. */
+/* Entries of the matrices that make copies of the first hidden state, and one state of the last
+ * ones. */
 static double copies_entries(const RhOps *ops)
 {
     double h = (double)ops->model->hidden;
@@ -88,8 +90,8 @@ static void tables_kernels(RhOps *ops, RhPass pass)
     }
 }
 
-/* Kept: all layers' columns, what their norm read, and copies of the first and the last hidden state. Backward: the
- * dense gradient of the table. */
+/* Bytes. Kept: all layers' columns, the input of their norm, and copies of the first and the last
+ * hidden state. Backward: the dense gradient of the table. */
 static RhOperatorBytes tables_bytes(const RhOps *ops)
 {
     RhOperatorBytes b = rh_embedding.bytes(ops);
@@ -113,7 +115,7 @@ const RhOperator rh_embedding_of_layers = {.name = "embedding, also of layers",
 typedef struct {
     int64_t h, input, side;
     double alternates; /* 0: one state */
-    int64_t rows;      /* this rank's */
+    int64_t rows;      /* rows of this rank */
 } End;
 
 static End end_of(const RhOps *ops)
@@ -131,8 +133,8 @@ static double matrix_entries(const End *w)
     return 2.0 * (double)w->h * (double)(w->input + w->side);
 }
 
-/* Beside matrices: a norm behind each path; of m states a router with its norm, the scale of the first, and
- * coefficients of corrections and of predictions. */
+/* Parameters besides matrices: a norm after each path; for m states a router with its norm, the
+ * scale of the first, and coefficients of corrections and of predictions. */
 static RhParams end_params(const RhOps *ops)
 {
     End w = end_of(ops);
@@ -151,14 +153,15 @@ static RhFlops end_flops(const RhOps *ops)
     return f;
 }
 
-static void add(RhOps *ops, const End *w, bool backward)
+static void add_paths(RhOps *ops, const End *w, bool backward)
 {
     double rows = (double)w->rows * (double)w->h;
     rh_ops_norm(ops, rows, backward);
     rh_ops_stream(ops, RH_KERNEL_ADD, SUM / 2 * ops->element_bytes * rows, 1);
 }
 
-/* Predictions read and write all states, corrections read them and the layer's result; routers read one each. */
+/* Kernels of AltUp: predictions read and write all states, corrections read them and the layer's
+ * result; routers read one each. */
 static void alternate(RhOps *ops, const End *w, bool backward)
 {
     double times = backward ? 2 : 1, row = ops->element_bytes * (double)w->rows * (double)w->h;
@@ -174,14 +177,14 @@ static void forward(RhOps *ops, const End *w)
     if (w->side > 0) {
         rh_ops_linear(ops, w->rows, w->side, w->h);
         rh_ops_linear(ops, w->rows, w->h, w->side);
-        add(ops, w, false);
+        add_paths(ops, w, false);
     }
     if (w->input > 0) {
         rh_ops_linear(ops, w->rows, w->input, w->h);
         rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &PRODUCT, (double)(w->rows * w->input),
                            false);
         rh_ops_linear(ops, w->rows, w->h, w->input);
-        add(ops, w, false);
+        add_paths(ops, w, false);
     }
     alternate(ops, w, false);
 }
@@ -190,13 +193,13 @@ static void backward(RhOps *ops, const End *w)
 {
     alternate(ops, w, true);
     if (w->input > 0) {
-        add(ops, w, true);
+        add_paths(ops, w, true);
         rh_ops_linear(ops, w->rows, w->input, w->h);
         rh_ops_elementwise(ops, RH_KERNEL_ACTIVATION, &PRODUCT, (double)(w->rows * w->input), true);
         rh_ops_linear(ops, w->rows, w->h, w->input);
     }
     if (w->side > 0) {
-        add(ops, w, true);
+        add_paths(ops, w, true);
         rh_ops_linear(ops, w->rows, w->side, w->h);
         rh_ops_linear(ops, w->rows, w->h, w->side);
     }
@@ -226,7 +229,8 @@ static void end_kernels(RhOps *ops, RhPass pass)
         weight_gradients(ops, &w);
 }
 
-/* Kept: of each path its input, what is between its matrices and its norm's input; all predicted states. */
+/* Bytes kept: for each path its input, the tensors between its matrices and its norm's input; all
+ * predicted states. */
 static RhOperatorBytes end_bytes(const RhOps *ops)
 {
     End w = end_of(ops);

@@ -1,14 +1,14 @@
 /* The SEQUENCE part of the embedding: learned positions, types of tokens, a norm, and dropout. */
 #include "workloads/operators/operator.h"
 
-/* Read two, write the sum. */
+/* Traffic of a sum: read two, write the sum. */
 #define SUM (2 * RH_READ + RH_WRITE)
 static const RhStream POSITIONS = {SUM, 0, SUM, 0, 1, 0, 0};
-/* Read, write, and the mask. */
+/* Traffic of dropout: read, write, and the mask. */
 #define MASKED (RH_READ + RH_WRITE + RH_MASK)
 static const RhStream DROPOUT = {MASKED, MASKED, MASKED, MASKED, 1, 0, 0};
 
-/* Columns of the table of tokens for each of the hidden state. */
+/* Fraction of the hidden state's columns that the table of tokens has. */
 static double narrowed(const RhOps *ops)
 {
     return (double)rh_ops_embedding_width(ops) / (double)ops->model->hidden;
@@ -20,7 +20,8 @@ static double table_entries(const RhOps *ops)
     return learned ? (double)ops->model->positions * (double)rh_ops_embedding_width(ops) : 0;
 }
 
-/* Biases of scores, which attention adds in registers: as ALiBi, nothing more is read. */
+/* Entries of biases of scores by distance, which attention adds in registers: as with ALiBi,
+ * nothing more is read. */
 static double distance_entries(const RhOps *ops)
 {
     return (double)ops->model->relative_bias_entries;
@@ -54,7 +55,7 @@ static void kernels(RhOps *ops, RhPass pass)
                       ops->element_bytes * elements + rh_ops_table_gradient_bytes(ops) * table, 1);
 }
 
-/* Kept: dropout's mask, a byte an element; the norm's input. */
+/* Bytes kept: dropout's mask, a byte an element; the norm's input. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     double mask = ops->model->hidden_dropout ? 1 : 0;

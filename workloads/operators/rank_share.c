@@ -23,10 +23,11 @@ int64_t rh_ops_reach(const RhOps *ops)
     return window > 0 ? MIN(window, ops->keys) : ops->keys;
 }
 
-/* Of the q-th to last tokens of a prompt, each sees itself and what lies before, `reach` at most. */
+/* Query-key pairs of the last tokens of a prompt: each sees itself and earlier ones, `reach` at
+ * most. */
 static double chunk_pairs(double queries, double cached, double reach)
 {
-    double growing = CLAMP(reach - cached, 0, queries); /* queries that see all there is */
+    double growing = CLAMP(reach - cached, 0, queries); /* queries that see all earlier tokens */
     return growing * (cached + 0.5 * growing) + (queries - growing) * reach;
 }
 
@@ -41,8 +42,8 @@ double rh_ops_visible_pairs(const RhOps *ops)
         return (double)ops->queries * w;
     if (ops->shard->cached > 0 && !ops->decoding && ops->keys > ops->queries)
         return chunk_pairs((double)ops->queries, (double)ops->shard->cached, w);
-    /* Context parallel: every rank has a half from the front and one from the back of the sequence,
-     * so that all see equally many pairs. */
+    /* context parallel: every rank has a half from the front and one from the back of the sequence,
+     * so that all see equally many pairs */
     return ops->decoding ? w : (s * w - 0.5 * w * w) / MAX(ops->shard->cp, 1);
 }
 

@@ -65,7 +65,7 @@ int64_t rh_routed_busy(const RhRouted *r)
 {
     double tokens = (double)(r->tokens - r->shared),
            experts = (double)(r->experts - (r->shared > 0));
-    if (r->routing.experts == 0) /* spread evenly, as it was said */
+    if (r->routing.experts == 0) /* the load was said to be spread evenly */
         return MAX(MIN(r->experts, r->tokens), 1);
     double asked = MIN((double)r->routing.chosen / r->routing.experts, 1);
     double of_each = tokens / experts; /* T k/E */

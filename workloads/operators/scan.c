@@ -1,12 +1,12 @@
 /* The parts of linear mixers. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/scan.h"
 
-/* Of the gate alone, beside the norm's own traffic: read it; backward read it, write its gradient.
+/* Traffic of the gate alone, beside the norm's own: read it; backward read it, write its gradient.
  * Eager: SiLU, then the product. */
 static const RhStream GATE = {
     RH_READ, RH_READ + RH_WRITE, 3 * RH_READ + 2 * RH_WRITE, 4 * RH_READ + 3 * RH_WRITE, 2, 0, 0};
-/* A channel of a token: read, write; backward reads it and the gradient, writes one. Eager: the
- * convolution, then SiLU. */
+/* Traffic of the convolution per channel of a token: read, write; backward reads it and the
+ * gradient, writes one. Eager: the convolution, then SiLU. */
 #define PASS      (RH_READ + RH_WRITE)
 #define PASS_BACK (2 * RH_READ + RH_WRITE)
 static const RhStream CONVOLUTION = {PASS, PASS_BACK, 2 * PASS, 2 * PASS_BACK, 2, 0, 0};
@@ -85,7 +85,7 @@ void rh_scan_convolve(RhOps *ops, double channels, bool backward)
     give_flops(ops, rh_scan_convolution_flops(ops, channels));
 }
 
-/* Read the input and the gradient, add to the main gradient. */
+/* Kernel of the taps' gradient: reads the input and the gradient, adds to the main gradient. */
 void rh_scan_taps_gradient(RhOps *ops, double channels)
 {
     double read = 2 * ops->element_bytes * (double)ops->tokens * channels;

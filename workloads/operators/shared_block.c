@@ -1,16 +1,17 @@
-/* A transformer block that several places of a model share (Zamba2, arXiv 2411.15242, section 2): attention that reads the
- * hidden state beside the embedding, 2h columns, and puts out h of them; a gated network; and behind it a matrix of each
- * place's own. Each place has low-rank matrices of its own beside those into the network (section 2.2; none in Zamba's first,
- * arXiv 2405.16712), and, where its file says so, beside those of queries, keys and values. A place that is not its block's
- * first owns these alone (`borrows_block`). Into low ranks and behind the network every tensor-parallel rank has the matrices whole; all else is
- * cut as of attention and a network. Residual sums are counted behind both; there is one.
- * Formulas: docs/theory/workload.md. */
+/* A transformer block that several places of a model share (Zamba2, arXiv 2411.15242, section 2):
+ * attention that reads the hidden state beside the embedding, 2h columns, and has an output of h; a
+ * gated network; and after it a matrix of each place's own. Each place has low-rank matrices of its
+ * own beside those into the network (section 2.2; none in Zamba's first, arXiv 2405.16712), and,
+ * where its file says so, beside those of queries, keys and values. A place that is not its block's
+ * first owns these alone (`borrows_block`). Every tensor-parallel rank has the matrices into low
+ * ranks and after the network whole; all else is cut as in attention and a network. Residual sums
+ * are counted after both; there is one. Formulas: docs/theory/workload.md. */
 #include "workloads/operators/operator.h"
 
 /* --- Attention --- */
 
-/* One rank's heads, and columns: of the input, of queries and output, of all that the first matrix makes, of the low ranks
- * together. */
+/* One rank's heads, and columns: of the input, of queries and output, of all outputs of the first
+ * matrix, of the low ranks together. */
 typedef struct {
     int64_t heads, kv_heads, in, q, qkv, ranks;
 } Widths;
@@ -37,13 +38,14 @@ static void shape(const RhConfig *c, RhLayerKind *kind)
     kind->attention_adapter = c->sharing.attention_adapter != 0;
 }
 
-/* Of each low rank a matrix in and one out, which has columns of its own. */
+/* Entries of the low-rank matrices: for each a matrix in and one out, which has columns of its
+ * own. */
 static double low_entries(const RhOps *ops, const Widths *w)
 {
     return w->ranks > 0 ? (double)ops->kind->adapter_rank * (double)w->qkv : 0;
 }
 
-/* The norm before it is twice as wide as others. */
+/* Parameters. The norm before the block is twice as wide as others. */
 static RhParams params(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -72,7 +74,8 @@ static RhFlops flops(const RhOps *ops)
                      .pairs = rh_core_flops(ops, &core, false)};
 }
 
-/* The embedding is laid beside the hidden state and normed with it; backward its gradient is added up. */
+/* Kernel that lays the embedding beside the hidden state, which are normed together; backward, its
+ * gradient is added up. */
 static void pair(RhOps *ops, bool backward)
 {
     double elements = rh_ops_hidden_elements(ops), e = ops->element_bytes / 2;
@@ -140,8 +143,8 @@ static void kernels(RhOps *ops, RhPass pass)
         rh_core_kernels(ops, &core, pass);
 }
 
-/* Kept: the embedding beside what the block's norm keeps, normed, and before it; queries, keys and values, the output; what
- * low ranks make. */
+/* Bytes kept: the embedding beside what the block's norm keeps, normed and before it; queries, keys
+ * and values, the output; the columns of low ranks. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     Widths w = widths_of(ops);
@@ -239,7 +242,7 @@ static void ffn_kernels(RhOps *ops, RhPass pass)
         rh_ops_linear(ops, ops->tokens, h, h);
 }
 
-/* Besides: what low ranks make, and the input of the last matrix. */
+/* Bytes kept besides a network's: the columns of low ranks, and the input of the last matrix. */
 static RhOperatorBytes ffn_bytes(const RhOps *ops)
 {
     RhOperatorBytes b = rh_ffn.bytes(ops);

@@ -3,7 +3,7 @@
  * few taps; times the second gate it goes through one matrix out. Nothing else passes between tokens. */
 #include "workloads/operators/scan.h"
 
-/* A product of two columns: read both, write one; backward read three, write two. */
+/* Traffic of a product of two columns: read both, write one; backward read three, write two. */
 static const RhStream PRODUCT = {2 * RH_READ + RH_WRITE,
                                  3 * RH_READ + 2 * RH_WRITE,
                                  2 * RH_READ + RH_WRITE,
@@ -17,7 +17,7 @@ static int64_t columns_of(const RhOps *ops)
     return (int64_t)rh_ops_cut(ops, ops->kind->heads) * ops->kind->head_size;
 }
 
-/* Heads part the columns over tensor ranks; they do nothing else. */
+/* Shape. Heads only divide the columns over tensor ranks. */
 static void shape(const RhConfig *c, RhLayerKind *kind)
 {
     kind->heads = kind->kv_heads = (int32_t)c->attention.num_attention_heads;
@@ -85,8 +85,8 @@ static void kernels(RhOps *ops, RhPass pass)
         weight_gradients(ops, w);
 }
 
-/* Kept: the first matrix' output, the convolution's input and output, and the second matrix' input.
- * Working: gradients of these. */
+/* Bytes. Kept: the first matrix' output, the convolution's input and output, and the second matrix'
+ * input. Working: their gradients. */
 static RhOperatorBytes bytes(const RhOps *ops)
 {
     double n = (double)ops->tokens * (double)columns_of(ops), e = ops->element_bytes;
@@ -96,7 +96,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = 5 * e * n + wide + gathered};
 }
 
-/* The taps' last inputs of each sequence. */
+/* Cache: the taps' last inputs of each sequence. */
 static RhCacheBytes cache(const RhOps *ops)
 {
     return (RhCacheBytes){.sequence = ops->element_bytes *

@@ -1,31 +1,32 @@
-/* A layer that is a list of steps on pictures (workloads/steps.h), norms and sums its own: what each
- * step costs. Formulas: docs/theory/workload.md, "Pictures".
+/* A layer that is a list of steps on pictures (workloads/steps.h), including its norms and sums:
+ * the cost of each step. Formulas: docs/theory/workload.md, "Pictures".
  *
- * A convolution is an implicit GEMM: one row for each place of each picture, one column for each channel
- * out, as deep as a window; cuDNN and its like make the windows on the way, so the picture is read once
- * (Chetlur et al. 2014, arXiv 1410.0759, section 3). One channel a group leaves nothing to multiply by
- * matrices: such a kernel is bound by bandwidth. */
+ * A convolution is an implicit GEMM: one row for each place of each picture, one column for each
+ * channel out, as deep as a window; cuDNN and similar libraries make the windows on the way, so the
+ * picture is read once (Chetlur et al. 2014, arXiv 1410.0759, section 3). With one channel per
+ * group nothing is left to multiply by matrices: such a kernel is bound by bandwidth. */
 #include <math.h>
 
 #include "workloads/operators/operator.h"
 #include "workloads/steps.h"
 
-/* Bytes an element, counted. A norm over a batch reads its input twice, for the statistics and to apply
- * them; backward it reads input and gradient twice. */
+/* Bytes per element, counted. A norm over a batch reads its input twice, for the statistics and to
+ * apply them; backward it reads input and gradient twice. */
 #define NORM_FORWARD  (2 * RH_READ + RH_WRITE)
 #define NORM_BACKWARD (4 * RH_READ + RH_WRITE)
-/* By itself a ReLU reads and writes, backward it reads its output, too. Behind a norm or a sum that the
- * framework fuses it with, it costs no traffic forward, and backward its output alone. */
+/* Traffic of a ReLU. By itself it reads and writes, and backward reads its output, too. Fused by
+ * the framework with a preceding norm or sum, it costs no traffic forward, and backward its output
+ * alone. */
 #define RELU_FORWARD        (RH_READ + RH_WRITE)
 #define RELU_BACKWARD       (2 * RH_READ + RH_WRITE)
 #define RELU_FUSED_BACKWARD RH_READ
-/* A sum reads two and writes one; its gradient is that of both. Fused with a norm it reads the other one,
- * and backward writes the other one's gradient. */
+/* Traffic of a sum, which reads two and writes one; its gradient is that of both. Fused with a norm
+ * it reads only the other one, and backward writes the other one's gradient. */
 #define SUM                (2 * RH_READ + RH_WRITE)
 #define SUM_FUSED_FORWARD  RH_READ
 #define SUM_FUSED_BACKWARD RH_WRITE
 #define MOVE               (RH_READ + RH_WRITE)
-/* Where the largest of a window stood: PyTorch's max_pool2d keeps 64-bit indices. */
+/* Bytes of the place of a window's maximum: PyTorch's max_pool2d keeps 64-bit indices. */
 #define POOL_INDEX_BYTES 8.0
 
 /* A step, its tensors, and the pictures of a micro-batch. */
@@ -101,7 +102,7 @@ static double step_params(const At *at)
     }
 }
 
-/* Every entry once for each place of the picture that comes out. */
+/* FLOPs of a step: every entry is used once for each place of the output picture. */
 static double step_flops(const At *at)
 {
     double places = at->pictures * at->out->size.height * at->out->size.width;
@@ -110,7 +111,8 @@ static double step_flops(const At *at)
                                                  : 0;
 }
 
-/* Windows as the attention of so many sequences of their places; the last ones are filled up. */
+/* Context of windowed attention: windows count as sequences of their places; the last ones are
+ * padded. */
 static RhOps of_windows(const RhOps *ops, const At *at)
 {
     int32_t w = at->step->window;
@@ -128,7 +130,8 @@ static RhCore core_of(const At *at)
     return (RhCore){.heads = at->step->heads, .kv_heads = at->step->heads, .key = d, .value = d};
 }
 
-/* Every place of a window with every other, once for scores and once for values. */
+/* Pairs of a step: every place of a window with every other, once for scores and once for
+ * values. */
 static double step_pairs(const RhOps *ops, const At *at)
 {
     if (at->step->kind != RH_STEP_OF_WINDOWS)
@@ -167,8 +170,8 @@ static void stream(RhOps *ops, RhKernelClass cls, double per_element, double ele
         rh_ops_stream(ops, cls, per_element * elements * ops->element_bytes / 2, 1);
 }
 
-/* The picture in as far as windows touch it, the picture out, the weights; a gradient of the picture is
- * written everywhere, also where no window was. */
+/* Bytes of a convolution: the picture in as far as windows touch it, the picture out, the weights;
+ * a gradient of the picture is written everywhere, also outside all windows. */
 static double conv_bytes(const RhOps *ops, const At *at, RhPass pass)
 {
     double places = at->pictures * at->out->size.height * at->out->size.width;
@@ -178,15 +181,17 @@ static double conv_bytes(const RhOps *ops, const At *at, RhPass pass)
     return ops->element_bytes * (in + out_elements(at) + entries);
 }
 
-/* Channels as matrix units take them: eights, and four for pictures of three (NVIDIA, Convolutional Layers
- * User's Guide, "Channels In and Out": cuDNN pads by itself from 7.6.3 on). */
+/* Channels as matrix units take them: padded to multiples of eight, or four for pictures of three
+ * (NVIDIA, Convolutional Layers User's Guide, "Channels In and Out": cuDNN pads by itself from
+ * 7.6.3 on). */
 static int64_t filled(int64_t channels)
 {
     return channels <= 4 ? 4 : (channels + 7) / 8 * 8;
 }
 
-/* Forward and the gradient of the picture have a row for each place; the gradient of weights sums over
- * places. With strides the gradient of the picture needs as many products as forward does. */
+/* Kernel of a convolution. Forward and the gradient of the picture have a row for each place; the
+ * gradient of weights sums over places. With strides the gradient of the picture needs as many
+ * products as forward does. */
 static void conv_kernel(RhOps *ops, const At *at, RhPass pass)
 {
     int64_t places = (int64_t)at->pictures * at->out->size.height * at->out->size.width;
@@ -217,7 +222,7 @@ static void bias_gradient(RhOps *ops, const At *at)
         rh_ops_stream(ops, RH_KERNEL_REDUCE, read + added, 1);
 }
 
-static void conv(RhOps *ops, const At *at, RhPass pass)
+static void conv_kernels(RhOps *ops, const At *at, RhPass pass)
 {
     if (pass == RH_PASS_BACKWARD_WEIGHT)
         bias_gradient(ops, at);
@@ -237,9 +242,10 @@ static void linear(RhOps *ops, const At *at, RhPass pass)
         rh_ops_gemm(ops, 1, ops->tokens, in, out);
 }
 
-/* Places are copied into windows and back, and moved by half of one before and behind where these are shifted. Biases of scores by distance
- * are taken as made in registers, as ALiBi is; their gradient is left out. */
-static void windows(RhOps *ops, const At *at, RhPass pass)
+/* Kernels of windowed attention. Places are copied into windows and back, and moved by half a
+ * window before and after where these are shifted. Biases of scores by distance are assumed to be
+ * made in registers, as with ALiBi; their gradient is left out. */
+static void window_kernels(RhOps *ops, const At *at, RhPass pass)
 {
     RhOps view = of_windows(ops, at);
     RhCore core = core_of(at);
@@ -256,7 +262,8 @@ static void windows(RhOps *ops, const At *at, RhPass pass)
         stream(ops, RH_KERNEL_ADD, MOVE, out_elements(at));
 }
 
-/* Steps without a matrix: all in one kernel forward and one with the gradients of what they read. */
+/* Kernels of steps without a matrix: one kernel forward, and one for the gradients of all
+ * inputs. */
 static void streams(RhOps *ops, const At *at, bool back)
 {
     double out = out_elements(at), in = in_elements(at), e = ops->element_bytes;
@@ -312,18 +319,18 @@ static void streams(RhOps *ops, const At *at, bool back)
 static void step_kernels(RhOps *ops, const At *at, RhPass pass)
 {
     if (at->step->kind == RH_STEP_OF_CONV)
-        conv(ops, at, pass);
+        conv_kernels(ops, at, pass);
     else if (at->step->kind == RH_STEP_OF_LINEAR)
         linear(ops, at, pass);
     else if (at->step->kind == RH_STEP_OF_WINDOWS)
-        windows(ops, at, pass);
+        window_kernels(ops, at, pass);
     else if (pass == RH_PASS_BACKWARD_DATA ? at->out->has_gradient
                                            : pass != RH_PASS_BACKWARD_WEIGHT)
         streams(ops, at, pass == RH_PASS_BACKWARD_DATA);
 }
 
-/* Gradients of a tensor that several read are summed, but for views, whose gradients have places of
- * their own. */
+/* Kernels that sum the gradients of a tensor with several readers, except views, whose gradients
+ * have places of their own. */
 static void sum_gradients(RhOps *ops)
 {
     const RhStepList *list = ops->kind->steps;
@@ -337,8 +344,9 @@ static void sum_gradients(RhOps *ops)
     }
 }
 
-/* A model that is asked and not trained: what a convolution makes is scaled, or cut off below 0, where it is made
- * (NVIDIA TensorRT Developer Guide, "Types of Fusions": Convolution and ReLU, Scale and Activation, Elementwise). */
+/* Is the step fused into a convolution at inference? Its output is scaled, or cut off below 0,
+ * where it is made (NVIDIA TensorRT Developer Guide, "Types of Fusions": Convolution and ReLU,
+ * Scale and Activation, Elementwise). */
 static bool is_folded(const RhStepList *list, const RhLayerStep *step)
 {
     int32_t maker = step->from[0] - list->inputs_count;
@@ -347,8 +355,9 @@ static bool is_folded(const RhStepList *list, const RhLayerStep *step)
     return behind && (step->kind == RH_STEP_OF_NORM || step->kind == RH_STEP_OF_RELU);
 }
 
-/* Statistics of norms are known, and nobody asks where the largest of a window stood. */
-static void asked_kernels(RhOps *ops, const At *at)
+/* Kernels of a step at inference: statistics of norms are known, and the place of a window's
+ * maximum is not kept. */
+static void inference_kernels(RhOps *ops, const At *at)
 {
     if (is_folded(ops->kind->steps, at->step))
         return;
@@ -370,7 +379,7 @@ static void kernels(RhOps *ops, RhPass pass)
     for (int32_t i = 0; i < count; i++) {
         At at = at_step(ops, forward ? i : count - 1 - i);
         if (pass == RH_PASS_PREFILL)
-            asked_kernels(ops, &at);
+            inference_kernels(ops, &at);
         else
             step_kernels(ops, &at, forward ? RH_PASS_FORWARD : pass);
     }
@@ -380,7 +389,7 @@ static void kernels(RhOps *ops, RhPass pass)
 
 /* --- bytes --- */
 
-/* The most that lives at once: of what is not kept, or of gradients. */
+/* Largest number of elements that live at once: of tensors that are not kept, or of gradients. */
 static double fullest_elements(const RhStepList *list, bool gradients)
 {
     double most = 0;
@@ -417,7 +426,7 @@ static RhOperatorBytes bytes(const RhOps *ops)
                              .backward = e * n * fullest_elements(list, true)};
 }
 
-/* What a layer is, its list of steps says, which model.c shapes. */
+/* Sets no figures: a layer's list of steps, which model.c shapes, describes it. */
 static void no_figures(const RhConfig *config, RhLayerKind *kind)
 {
     (void)config;
@@ -432,7 +441,7 @@ const RhOperator rh_steps = {.name = "steps",
                              .bytes = bytes,
                              .alone = true};
 
-/* Pictures as they come: the first layer keeps them. */
+/* Emits no kernels: pictures come as they are, and the first layer keeps them. */
 static void no_kernels(RhOps *ops, RhPass pass)
 {
     (void)ops;
