@@ -42,7 +42,7 @@ bool rh_catalogue_fail_unknown(const char *what, const char *name, const char *c
     return rh_fail(error, RH_ERROR_INPUT, "unknown %s \"%s\"%s", what, name, text->str);
 }
 
-/* Callers borrow the names for ever. */
+/* Callers may keep the names for the life of the process. */
 const char *const *rh_platform_names(void)
 {
     static RhDataShelf clusters = {.folder = "platforms/data/clusters"};

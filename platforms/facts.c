@@ -148,7 +148,7 @@ const RhFactRow *rh_facts(size_t *count)
     return rows;
 }
 
-/* "device.gemm.tile.128x64": the rate of that tile, which the device must have. */
+/* Finds "device.gemm.tile.128x64": the rate of that tile, which the device must have. */
 static bool find_tile(const RhPlatform *p, const char *key, RhFactRow *found)
 {
     if (!g_str_has_prefix(key, DEVICE_PREFIX))
@@ -265,10 +265,10 @@ const char *rh_facts_newest(const RhPlatform *p)
 typedef struct {
     RhJson *doc;
     const RhJsonNode *root;
-    GHashTable *sections; /* path to node, NULL when it is missing, which is said once */
+    GHashTable *sections; /* path to node, or NULL for a missing one, which is reported once */
 } Reading;
 
-/* The object that a path's last word stands in: "gemm.peak" of "gemm.peak.bf16". */
+/* Object that holds a path's last word: "gemm.peak" for "gemm.peak.bf16". */
 static const RhJsonNode *section_of(const Reading *r, const char *place, RhFactNeed need)
 {
     const char *dot = strrchr(place, '.');
@@ -284,7 +284,7 @@ static const RhJsonNode *section_of(const Reading *r, const char *place, RhFactN
     const RhJsonNode *node = !above   ? NULL
                              : needed ? rh_json_object(r->doc, above, name)
                                       : rh_json_object_or_null(r->doc, above, name);
-    /* An optional fact's section may be needed for another. */
+    /* the section of an optional fact may be needed for another fact */
     if (node || needed)
         g_hash_table_insert(r->sections, g_strdup(path), (gpointer)(guintptr)node);
     return node;

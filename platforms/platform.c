@@ -30,7 +30,7 @@ static void read_tier(RhJson *doc, const RhJsonNode *node, bool root, RhSwitchLe
                                                  &rh_range_oversubscription);
 }
 
-/* Groups nest, names are told apart, and rails that have merged stay merged. */
+/* Checks that groups nest, names are distinct, and rails that have merged stay merged. */
 static void check_tier(RhJson *doc, const RhJsonNode *node, const RhPlatform *p, int32_t t)
 {
     const RhSwitchLevel *tier = &p->tiers[t];
@@ -58,7 +58,7 @@ static void read_tiers(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     const RhJsonNode *tiers = rh_json_array_or_null(doc, root, "tiers");
     int count = rh_json_count(tiers);
-    if (tiers) /* of a platform derived from, otherwise */
+    if (tiers) /* otherwise they are those of the platform derived from */
         p->tiers_count = 0;
     if (count > RH_TIERS_MAX) {
         rh_json_problem(doc, tiers, NULL, "%d tiers, at most %d", count, RH_TIERS_MAX);
@@ -107,7 +107,7 @@ static RhPlatform *load_file(const char *path, GPtrArray *chain, GError **error)
 
 #define DERIVED_MAX 8
 
-/* The file behind the name that `doc` derives from: a path counts from the folder of `doc`. */
+/* Path of the file that `doc` derives from; relative paths count from the folder of `doc`. */
 static char *path_of_base(const RhJson *doc, const char *name)
 {
     if (!rh_catalogue_is_path(name) || g_path_is_absolute(name))
@@ -138,7 +138,7 @@ static RhPlatform *load_base(const char *name, const char *path, GPtrArray *chai
 
 /* Returns the platform to be filled in: a copy of the one that "derives" names, else a new one.
  * NULL when there is no such platform; the problem is recorded in the document. */
-static RhPlatform *begin(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
+static RhPlatform *begin_platform(RhJson *doc, const RhJsonNode *root, GPtrArray *chain)
 {
     const RhJsonNode *member = rh_json_first(root);
     while (member && !g_str_equal(rh_json_key(member), "derives"))
@@ -192,7 +192,7 @@ static int32_t read_count(RhJson *doc, const RhJsonNode *root, const char *key, 
                                : rh_json_int(doc, root, key, 1, most));
 }
 
-/* At the fact that the file itself gives. */
+/* Checks the host's figures; a problem is reported at the fact that the file itself gives. */
 static void check_host(RhJson *doc, const RhJsonNode *root, const RhPlatform *p)
 {
     g_autoptr(GError) local = NULL;
@@ -255,7 +255,7 @@ static bool load_device(RhJson *doc, const char *name, RhPlatform *p, GError **e
 static RhPlatform *parse(RhJson *doc, GPtrArray *chain, GError **error)
 {
     const RhJsonNode *root = rh_json_root(doc);
-    g_autoptr(RhPlatform) p = begin(doc, root, chain);
+    g_autoptr(RhPlatform) p = begin_platform(doc, root, chain);
     if (!p) {
         rh_json_finish(doc, error);
         return NULL;

@@ -1,4 +1,4 @@
-/* Nodes of several devices in one platform: "devices" of its file. */
+/* Reads nodes of several devices in one platform: "devices" of its file. */
 #include <math.h>
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
-/* "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s": a cluster in one line, for tests and quick questions.
- *
- * DEVICE:GPUSxNODES, then KEY:VALUE. What is not said comes from the node of the device's generation
- * (platforms/devices/generation.c), with that platform's sources. */
+/* Reads a cluster in one line, for tests and quick questions:
+ * "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s" is DEVICE:GPUSxNODES, then KEY:VALUE. Values that are
+ * not given come from the node of the device's generation (platforms/devices/generation.c), with
+ * that platform's sources. */
 #include <string.h>
 
 #include "base/error.h"
@@ -53,8 +53,8 @@ static RhFact fact_from_line(double value)
                     .date = rh_intern("")};
 }
 
-/* Platform with everything of the template except size and network. */
-static RhPlatform *start(const char *head, GError **error)
+/* Creates the platform with everything of the template except size and network. */
+static RhPlatform *begin_oneline(const char *head, GError **error)
 {
     const char *colon = strrchr(head, ':');
     g_auto(GStrv) sizes = colon == NULL ? NULL : g_strsplit(colon + 1, "x", -1);
@@ -79,9 +79,9 @@ static RhPlatform *start(const char *head, GError **error)
     p->device = g_steal_pointer(&device);
     p->gpus_per_node = (int32_t)gpus;
     p->nics_per_node = (int32_t)gpus;
-    p->outside = NULL; /* the line has a tree */
+    p->outside = NULL; /* the line describes a tree */
     if (p->inside && (gpus <= p->island_gpus || gpus % MAX(1, p->island_gpus) != 0))
-        p->island_gpus = 0; /* of which it is one */
+        p->island_gpus = 0; /* no islands */
     if (gpus > p->mesh.gpus)
         p->mesh.gpus = 0;
     rh_platform_settle_inside(p);
@@ -111,7 +111,7 @@ static bool parse_count(const char *key, const char *value, int64_t high, int64_
     return false;
 }
 
-/* "rail" alone means yes. */
+/* Parses the value of "rail", which without a value means yes. */
 static bool parse_rail(const char *value, bool *out, GError **error)
 {
     static const char *const yes[] = {"", "yes", "1", NULL}, *const no[] = {"no", "0", NULL};
@@ -121,7 +121,8 @@ static bool parse_rail(const char *value, bool *out, GError **error)
     return rh_fail(error, RH_ERROR_INPUT, "rail:%s: expected yes or no", value);
 }
 
-static bool apply(RhPlatform *p, Tree *tree, const char *key, const char *value, GError **error)
+static bool apply_value(RhPlatform *p, Tree *tree, const char *key, const char *value,
+                        GError **error)
 {
     double number = 0;
     int64_t count = 0;
@@ -149,13 +150,13 @@ static bool apply(RhPlatform *p, Tree *tree, const char *key, const char *value,
     return true;
 }
 
-/* Three names for the rate of a NIC. */
+/* Is the key one of three names for the rate of a NIC? */
 static bool is_nic_rate(const char *key)
 {
     return g_str_equal(key, "ib") || g_str_equal(key, "eth") || g_str_equal(key, "roce");
 }
 
-/* One switch above all nodes, or leaves of `leaf` nodes below it. */
+/* Builds one switch above all nodes, or leaves of `leaf` nodes below it. */
 static bool build_tiers(RhPlatform *p, const Tree *tree, GError **error)
 {
     RhFact hop_s = p->tiers_count > 0 ? p->tiers[0].hop_latency_s : fact_from_line(0);
@@ -195,7 +196,7 @@ static bool apply_words(RhPlatform *p, char **words, GError **error)
             return rh_fail(error, RH_ERROR_INPUT, "\"%s\" is said twice", key);
         if (colon == NULL && !g_str_equal(key, "rail"))
             return rh_fail(error, RH_ERROR_INPUT, "\"%s\" has no value\nhelp: %s:VALUE", key, key);
-        if (!apply(p, &tree, key, colon == NULL ? "" : colon + 1, error))
+        if (!apply_value(p, &tree, key, colon == NULL ? "" : colon + 1, error))
             return false;
     }
     return build_tiers(p, &tree, error);
@@ -204,7 +205,7 @@ static bool apply_words(RhPlatform *p, char **words, GError **error)
 RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error)
 {
     g_auto(GStrv) words = g_strsplit(spec, ",", -1);
-    g_autoptr(RhPlatform) p = start(words[0], error);
+    g_autoptr(RhPlatform) p = begin_oneline(words[0], error);
     if (p == NULL || !apply_words(p, words, error)) {
         g_prefix_error(error, "platform \"%s\": ", spec);
         return NULL;

@@ -1,4 +1,4 @@
-/* KEY=VALUE on a loaded platform: the table of facts (facts.h), counts, tiers and links. */
+/* Sets KEY=VALUE on a loaded platform: the table of facts (facts.h), counts, tiers and links. */
 #include <string.h>
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 static const char *const COUNT_KEYS[] = {"nodes", "gpus_per_node", "nics_per_node", NULL};
 #define COUNT_KEYS_COUNT (G_N_ELEMENTS(COUNT_KEYS) - 1)
 
-static const RhRange slow = {0.01, 1, false}; /* the pace of a GPU */
+static const RhRange slow = {0.01, 1, false}; /* relative speed of a GPU */
 
 static bool parse_within(const char *key, const char *value, RhQuantity kind, const RhRange *range,
                          double *out, GError **error)
@@ -63,7 +63,7 @@ static const char *key_of_device(const RhPlatform *p, int32_t i, const char *key
     return g_str_has_prefix(key, owner) ? key + strlen(owner) : NULL;
 }
 
-/* The first device that the path is of; -1: none. */
+/* Index of the device that the path names; -1: none. */
 static int32_t named_device(const RhPlatform *p, const char *key)
 {
     for (int32_t i = 0; i < rh_platform_devices_count(p); i++)
@@ -72,8 +72,8 @@ static int32_t named_device(const RhPlatform *p, const char *key)
     return -1;
 }
 
-/* "device.a100-sxm-80.hbm" is a row of the device of that name, on all its nodes. *known is false when no device
- * is called so. */
+/* Sets a fact of a named device, as "device.a100-sxm-80.hbm", on all its nodes. *known is false
+ * when no device is called so. */
 static bool set_named_device(RhPlatform *p, const char *key, const char *value, bool *known,
                              GError **error)
 {
@@ -127,7 +127,8 @@ static bool set_count(RhPlatform *p, guint which, const char *value, GError **er
     return true;
 }
 
-/* "TIER.oversubscription", "TIER.hop_latency". *known is false when no tier has that name. */
+/* Sets "TIER.oversubscription" or "TIER.hop_latency". *known is false when no tier has that
+ * name. */
 static bool set_tier(RhPlatform *p, const char *key, const char *value, bool *known, GError **error)
 {
     *known = true;
@@ -170,7 +171,7 @@ static bool set_death(RhPlatform *p, RhLink link, const char *key, const char *w
     return true;
 }
 
-/* "link.leaf/0/rail1/up" scales one link: 0.5 or 50%; or it "dies@300ms". */
+/* Scales one link, as "link.leaf/0/rail1/up": 0.5 or 50%; or sets its failure: "dies@300ms". */
 static bool set_link(RhPlatform *p, const char *key, const char *value, GError **error)
 {
     const char *name = key + strlen("link.");
@@ -190,7 +191,7 @@ static bool set_link(RhPlatform *p, const char *key, const char *value, GError *
     return true;
 }
 
-/* The number that ends `word` behind `name`: 3 of "node3"; -1 where it is no such word. */
+/* Number that ends `word` after `name`: 3 in "node3"; -1 for other words. */
 static int64_t number_behind(const char *word, const char *name)
 {
     int64_t number = -1;
@@ -199,7 +200,8 @@ static int64_t number_behind(const char *word, const char *name)
                                                                                          : -1;
 }
 
-/* "node3.gpu5.speed", or "node3.speed" of all its GPUs. *known is false for keys of another form. */
+/* Sets "node3.gpu5.speed", or "node3.speed" for all its GPUs. *known is false for keys of another
+ * form. */
 static bool set_place(RhPlatform *p, const char *key, const char *value, bool *known,
                       GError **error)
 {
@@ -227,7 +229,7 @@ static bool set_place(RhPlatform *p, const char *key, const char *value, bool *k
     return true;
 }
 
-/* "gpu.17.speed": a slow GPU. */
+/* Sets "gpu.17.speed": a slow GPU. */
 static bool set_gpu(RhPlatform *p, const char *key, const char *value, GError **error)
 {
     g_auto(GStrv) words = g_strsplit(key, ".", -1);
@@ -304,8 +306,8 @@ static char *keys_that_begin(const RhPlatform *p, char **keys, const char *key, 
     return list->len ? g_string_free(g_steal_pointer(&list), FALSE) : NULL;
 }
 
-/* "device.peak.bf17": the keys that share the most of its words, "device.peak.*"; "nic.count": "nic.*" and
- * "nics_per_node". NULL when none do. */
+/* Lists keys like an unknown one: those that share most of its words, for "device.peak.bf17"
+ * "device.peak.*", for "nic.count" "nic.*" and "nics_per_node". NULL when there are none. */
 static char *keys_of_family(const RhPlatform *p, char **keys, const char *key)
 {
     for (const char *dot = key + strlen(key); dot > key; dot--) {
@@ -323,7 +325,7 @@ static char *keys_of_family(const RhPlatform *p, char **keys, const char *key)
 static const char *const PLACE_KEYS[] = {"link.NAME", "gpu.NUMBER.speed", "nodeN.gpuM.speed",
                                          "nodeN.speed"};
 
-/* The first word of each, once: "nvlink.*, nic.*, ..., nodes". Caller frees. */
+/* Lists the first word of each key, once: "nvlink.*, nic.*, ..., nodes". Caller frees. */
 static char *first_words(char **keys)
 {
     g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);

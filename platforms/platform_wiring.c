@@ -1,4 +1,4 @@
-/* "islands", "mesh", "torus" and "dragonfly" of a platform's file. */
+/* Reads "islands", "mesh", "torus" and "dragonfly" of a platform's file. */
 #include "base/error.h"
 #include "base/intern.h"
 #include "platforms/fabric/wiring.h"
@@ -7,7 +7,7 @@
 
 #define GROUPS_MAX 4096 /* keeps the links between them far inside int32 */
 
-/* A platform derived from may have it. */
+/* Checks that a rate is given, in this file or in the platform that it derives from. */
 static void check_rate(RhJson *doc, const RhJsonNode *node, const RhFact *rate)
 {
     if (node && !(rate->value > 0) && !rh_json_has(node, "bandwidth"))
@@ -26,7 +26,7 @@ static void read_islands(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
                         p->island_gpus);
 }
 
-/* A row of "joined": links to each other GPU. */
+/* Reads a row of "joined": the number of links to each other GPU. */
 static void read_joined(RhJson *doc, const RhJsonNode *row, int32_t gpu, RhMesh *mesh)
 {
     int32_t sum = 0;
@@ -51,7 +51,7 @@ static void read_joined(RhJson *doc, const RhJsonNode *row, int32_t gpu, RhMesh 
                         mesh->links.value);
 }
 
-/* An empty list: none, as in a file that derives from one with a mesh. */
+/* Reads the mesh. An empty list means none, as in a file that derives from one with a mesh. */
 static void read_mesh(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 {
     static const RhRange links = {1, 1024, false};
@@ -73,7 +73,7 @@ static void read_mesh(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
                         p->gpus_per_node, p->mesh.gpus);
 }
 
-/* One tier, the root: what joins all nodes, and a hop of it. */
+/* Makes the only tier, the root: it joins all nodes with one hop. */
 static void make_root(RhJson *doc, const RhJsonNode *node, const RhWiring *wiring, RhPlatform *p)
 {
     p->outside = wiring;
@@ -127,7 +127,8 @@ void rh_platform_read_wirings(RhJson *doc, const RhJsonNode *root, RhPlatform *p
     const RhJsonNode *torus = rh_json_object_or_null(doc, root, "torus");
     const RhJsonNode *dragonfly = rh_json_object_or_null(doc, root, "dragonfly");
     bool tree = rh_json_has(root, "tiers");
-    if (tree || torus || dragonfly) { /* of a platform derived from, otherwise */
+    if (tree || torus || dragonfly) { /* otherwise the fabric is that of the platform derived
+                                       * from */
         p->outside = NULL;
         p->torus_count = p->dragonfly_nodes = 0;
     }

@@ -16,7 +16,8 @@
 #define KERNELS    "device.kernels"
 #define PEERS      "device.peer_reduce"
 
-/* By kind of kernel: what facts of it begin with, and the key of the shapes that these are of. */
+/* By kind of kernel: the prefix of its facts, and the key of the range of shapes that they were
+ * fitted to. */
 static const char *const facts_of[] = {[RH_CALIBRATED_RANGE_GEMM] = "device.gemm.",
                                        [RH_CALIBRATED_RANGE_ATTENTION] = "device.attention."};
 static const char *const shapes_of[] = {[RH_CALIBRATED_RANGE_GEMM] = "device.gemm.shapes",
@@ -30,15 +31,16 @@ const char *rh_profile_shapes_key(RhShapesKind kind)
 
 /* A parsed profile, with those of its facts that the platform has. */
 typedef struct {
-    const char *device;           /* interned; "": of none */
+    const char *device;           /* interned; "": for any device */
     GArray *facts;                /* Said */
-    GPtrArray *surfaces;          /* RhSurface; NULL: it lists no kernels. Never changed in place */
-    RhPeerReduce *peers;          /* NULL: not said */
-    RhGemmCorrection *correction; /* likewise */
-    bool fits_kind[RH_CALIBRATED_RANGE_LAST]; /* it has constants of that kind of kernel */
-    RhCalibratedRange shapes[RH_CALIBRATED_RANGE_LAST]; /* that those are of, where it says */
+    GPtrArray *surfaces;          /* RhSurface; NULL: it lists no kernels; never changed in place */
+    RhPeerReduce *peers;          /* NULL: not given */
+    RhGemmCorrection *correction; /* NULL: not given */
+    bool fits_kind[RH_CALIBRATED_RANGE_LAST]; /* the profile has constants of that kind of kernel */
+    /* shapes that these constants were fitted to, where they are given */
+    RhCalibratedRange shapes[RH_CALIBRATED_RANGE_LAST];
     char *hash;
-    const char *note; /* "h200.json: raw.csv: NVIDIA H200, ...": what reports say of it; interned */
+    const char *note; /* "h200.json: raw.csv: NVIDIA H200, ...": shown in reports; interned */
 } Profile;
 
 typedef struct {
@@ -132,7 +134,8 @@ static bool is_of_device(const RhJsonNode *facts)
     return false;
 }
 
-/* Facts of links do not ask which device is at their ends. */
+/* Checks that the profile's device is in the platform. Facts of links apply whatever device is at
+ * their ends. */
 static void check_device(RhJson *doc, const RhJsonNode *root, const RhJsonNode *facts,
                          const RhPlatform *p)
 {
@@ -178,9 +181,9 @@ static Profile *read_profile(RhJson *doc, const RhPlatform *p, GError **error)
     return rh_json_finish(doc, error) ? g_steal_pointer(&f) : NULL;
 }
 
-/* --- Laying over a platform --- */
+/* --- Applying to a platform --- */
 
-/* Was it read for a platform that has the same facts? */
+/* Was the profile read for a platform that has the same facts? */
 static bool fits(const Profile *f, const RhPlatform *p)
 {
     RhFactRow row;
@@ -190,8 +193,9 @@ static bool fits(const Profile *f, const RhPlatform *p)
     return strcmp(f->device, p->device->name) == 0;
 }
 
-/* Surfaces of another profile are replaced. */
-static void lay(const Profile *f, RhPlatform *p)
+/* Writes the profile's facts and surfaces into the platform. Surfaces of another profile are
+ * replaced. */
+static void apply_profile(const Profile *f, RhPlatform *p)
 {
     RhFactRow row;
     RhDevice *d = p->device;
@@ -199,7 +203,8 @@ static void lay(const Profile *f, RhPlatform *p)
         const Said *said = &g_array_index(f->facts, Said, i);
         const RhFact *line =
             rh_facts_find(p, said->key, &row) && !row.device ? rh_facts_at(p, &row) : NULL;
-        if (line && line->value > 0) /* a profile of protocols has their constants, set below */
+        if (line && line->value > 0) /* profiles of protocols have those constants, which are set
+                                      * below */
             rh_protocols_follow(p, line, said->fact.value / line->value);
     }
     for (guint i = 0; i < f->facts->len; i++) {
@@ -225,8 +230,8 @@ static void lay(const Profile *f, RhPlatform *p)
     rh_device_refresh(d);
 }
 
-/* Profiles of the catalogue by their paths, read once: thousands of deployments of a plan name the same one. Files that
- * users name may have changed since. */
+/* Profiles of the catalogue by their paths, read once: thousands of deployments of a plan name the
+ * same one. Files named by users may have changed since. */
 static GHashTable *known_profiles(void)
 {
     static GHashTable *known;
@@ -242,7 +247,7 @@ bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
     g_autofree char *path = file ? g_strdup(name) : rh_catalogue_path("profiles", name);
     const Profile *known = file ? NULL : g_hash_table_lookup(known_profiles(), path);
     if (known && fits(known, p)) {
-        lay(known, p);
+        apply_profile(known, p);
         return true;
     }
     if (!file && !g_file_test(path, G_FILE_TEST_EXISTS))
@@ -251,7 +256,7 @@ bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
     g_autoptr(Profile) f = doc ? read_profile(doc, p, error) : NULL;
     if (!f)
         return false;
-    lay(f, p);
+    apply_profile(f, p);
     if (!file)
         g_hash_table_insert(known_profiles(), g_steal_pointer(&path), g_steal_pointer(&f));
     return true;
@@ -261,6 +266,6 @@ bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error)
 {
     g_autoptr(Profile) f = read_profile(doc, p, error);
     if (f)
-        lay(f, p);
+        apply_profile(f, p);
     return f != NULL;
 }

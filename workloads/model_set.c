@@ -1,4 +1,4 @@
-/* Applies `--set` words KEY=VALUE to a model. */
+/* Applies settings KEY=VALUE to a model. */
 #include <math.h>
 #include <string.h>
 

@@ -49,8 +49,8 @@ static GPtrArray *absent_keys(const RhJsonNode *root, const RhFamily *family)
     return keys;
 }
 
-/* Checks "torch_dtype" or "dtype". A format's name only says how weights are stored, which --dtype
- * decides for a job; anything else but null is a mistake. */
+/* Checks "torch_dtype" or "dtype". A format's name only says how weights are stored, while a job's
+ * recipe decides how they are computed with; anything else but null is a mistake. */
 static void check_format(RhJson *doc, const RhJsonNode *node)
 {
     const char *key = rh_json_key(node);

@@ -43,7 +43,8 @@ static void read_shapes(RhJson *doc, const RhJsonNode *root, RhDeviceCurves *c)
     }
 }
 
-/* The rest of "gemm", which is known to be missing where it is, and may be. */
+/* Reads the rest of "gemm". The rest may be absent; that "gemm" itself is missing was reported
+ * before. */
 static void read_gemm(RhJson *doc, const RhJsonNode *root, RhDevice *d)
 {
     const RhJsonNode *gemm = rh_json_object_or_null(doc, root, "gemm");
@@ -55,9 +56,9 @@ static void read_gemm(RhJson *doc, const RhJsonNode *root, RhDevice *d)
         rh_gemm_correction_read(doc, correction, &d->correction);
 }
 
-/* "generation": the constants of its reference, to be read over; those are its hash's affair too. A
- * reference has none but its own. */
-static bool begin(RhJson *doc, const RhJsonNode *root, RhDevice *d, GError **error)
+/* Reads "generation": copies the constants of its reference, which the file then overrides; they
+ * count for the device's hash, too. A reference device has none but its own. */
+static bool read_generation(RhJson *doc, const RhJsonNode *root, RhDevice *d, GError **error)
 {
     const char *name = rh_json_string_or(doc, root, "generation", NULL);
     const RhGeneration *g = name ? rh_generation_by_name(name) : NULL;
@@ -96,7 +97,7 @@ RhDevice *rh_device_parse(RhJson *doc, GError **error)
     d->name = rh_intern(rh_json_string(doc, root, "name"));
     d->sms_count = (int32_t)rh_json_int(doc, root, "sms", 1, 4096);
     const char *node = rh_json_string_or(doc, root, "node", NULL);
-    if (!begin(doc, root, d, error))
+    if (!read_generation(doc, root, d, error))
         return NULL;
     d->node = node ? rh_intern(node) : NULL;
     g_autofree char *reference = g_steal_pointer(&d->hash);

@@ -25,8 +25,8 @@
 
 typedef struct {
     double compute_s, memory_s, launch_s, floor_s;
-    double overlap_frac; /* part of the smaller of the two that is not hidden */
-    double correction;   /* factor on all of it */
+    double overlap_frac; /* fraction of the smaller of compute and memory time that is not hidden */
+    double correction;   /* factor on the whole time */
     int tile;            /* GEMM: index of the tile chosen */
     double waves;
 } Parts;
@@ -72,7 +72,8 @@ static void cost_gemm(const RhDevice *d, const RhKernel *k, Parts *p)
         p->correction = rh_gemm_correction_factor(&d->correction, k->m, k->n, k->k);
 }
 
-/* Causal masks skip the tiles above the diagonal: half of the square when queries are keys. */
+/* FLOPs of attention. Causal masks skip the tiles above the diagonal: half of the square when
+ * queries are keys. */
 static double attention_flops(const RhKernel *k, double pair_flops)
 {
     double m = (double)k->m, n = (double)k->n, seen = k->causal ? n - 0.5 * MIN(m, n) : n;
@@ -92,14 +93,15 @@ static void cost_attention(const RhDevice *d, const RhKernel *k, Parts *p)
     double s_per_flop =
         (backward ? r->attention_backward_s_per_flop : r->attention_s_per_flop)[k->dtype] *
         (1 + c->attention_s_half.value / s) * (1 + half / head) / (1 + half / 128);
-    /* The longest thread block: it bounds the kernel when there are few. Decoding splits keys. */
+    /* the longest thread block bounds the kernel when there are few; decoding splits keys */
     double block = (double)k->m < ATTENTION_TILE_ROWS ? 0 : pair_flops * ATTENTION_TILE_ROWS * s;
     p->compute_s = MAX(flops, block * r->sms) * s_per_flop;
     p->memory_s = k->bytes * r->stream_s_per_byte;
 }
 
-/* The roof is assumed to be that of fused attention, whose products are on tiles, too, inside a kernel
- * that streams keys and values. What of it the kernels of a chunked scan reach was measured. */
+/* Cost of a scan. Its roof is assumed to be that of fused attention, whose products are on tiles,
+ * too, inside a kernel that streams keys and values. The fraction that the kernels of a chunked
+ * scan reach was measured. */
 static void cost_scan(const RhDevice *d, const RhKernel *k, Parts *p)
 {
     double reached = d->curves.scan_frac.value;
@@ -195,13 +197,13 @@ static char *describe_compute(const RhDevice *d, const RhKernel *k, const Parts 
                                d->curves.attention_peak_frac.source);
     const RhGemmTile *t = &d->curves.tiles[p->tile];
     const RhFact *peak = &d->curves.gemm_peak_frac[k->dtype];
-    if (peak->value <= 0) /* as bf16 */
+    if (peak->value <= 0) /* without such units the rate of bf16 applies */
         peak = &d->curves.gemm_peak_frac[RH_DTYPE_BF16];
     return g_strdup_printf("%.3g wave%s of %dx%d tiles on %d SMs; gemm_peak_frac (%s)", p->waves,
                            p->waves == 1 ? "" : "s", t->m, t->n, d->sms_count, peak->source);
 }
 
-/* The term that binds, whole, and what of the other is not hidden behind it. */
+/* Adds the whole of the larger term, and the part of the smaller one that it does not hide. */
 static void add_work(RhCost *root, const RhDevice *d, const RhKernel *k, const Parts *p)
 {
     const RhDeviceCurves *c = &d->curves;
@@ -264,14 +266,15 @@ double rh_device_power_w(const RhDevice *d)
                                                : MAX(d->power_w.value, limit_w);
 }
 
-/* Power goes with the clock and the square of the voltage, which goes with the clock. */
+/* Power is proportional to the clock times the square of the voltage, which is proportional to the
+ * clock. */
 double rh_device_limit_clock_frac(const RhDevice *d)
 {
     return d->power_w.value > 0 ? cbrt(rh_device_power_w(d) / d->power_w.value) : 1;
 }
 
-/* Matrix units for attention are those of its format from 16 bits on, where it has them; others run as
- * bf16. */
+/* Sets the rates of attention for a clock. Formats of 16 bits and more use their own matrix units
+ * where the device has them; others run as bf16. */
 static void refresh_attention(RhDevice *d, double clock)
 {
     const RhDeviceCurves *c = &d->curves;
@@ -295,7 +298,7 @@ void rh_device_refresh(RhDevice *d)
     double bf16 = d->peak_flops_per_s[RH_DTYPE_BF16].value;
     for (int t = 1; t < RH_DTYPE_LAST; t++) {
         double peak = d->peak_flops_per_s[t].value, frac = c->gemm_peak_frac[t].value;
-        if (peak <= 0) /* no such units: as bf16 */
+        if (peak <= 0) /* without such units it runs as bf16 */
             peak = bf16;
         if (frac <= 0)
             frac = c->gemm_peak_frac[RH_DTYPE_BF16].value;

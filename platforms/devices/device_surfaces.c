@@ -1,10 +1,10 @@
-/* Which surface of measured times a kernel goes by. */
+/* Chooses the surface of measured times for a kernel. */
 #include <math.h>
 #include <string.h>
 
 #include "platforms/devices/device.h"
 
-/* 64, 128, 192, 256: the nearest by ratio. */
+/* Nearest class by ratio: 64, 128, 192 or 256. */
 static int head_class(int64_t head)
 {
     return head <= 90 ? 0 : head <= 156 ? 1 : head <= 221 ? 2 : 3;
@@ -28,7 +28,7 @@ static void use_gemm(const RhSurface **by_dtype, const RhSurface *s, const char 
     *found = *found || named;
 }
 
-/* A head size without a surface of its own goes by the nearest that has one. */
+/* Fills head sizes that have no surface of their own with the nearest that has one. */
 static void fill_heads(const RhSurface **by_head)
 {
     const RhSurface *own[RH_SURFACE_HEADS];

@@ -17,12 +17,12 @@ void rh_forest_free(RhForest *forest)
     g_free(forest);
 }
 
-/* Trees: a step waits for the one before, so several are gone down side by side. */
+/* Trees walked side by side, as each step waits for the one before. */
 #define AT_ONCE 8
 
-/* Sums some trees; a walk that reaches a leaf stays there. The code avoids branches on the shape,
- * which would be mispredicted every other time. */
-static double sum_of(const RhForest *forest, guint first, const float *x)
+/* Sums the leaves of some trees; a walk that reaches a leaf stays there. The code avoids branches
+ * on the tree's shape, which would be mispredicted every other time. */
+static double sum_of_trees(const RhForest *forest, guint first, const float *x)
 {
     const RhForestNode *nodes = (const RhForestNode *)(void *)forest->nodes->data;
     const guint *roots = (const guint *)(void *)forest->roots->data;
@@ -45,6 +45,6 @@ double rh_forest_at(const RhForest *forest, const float *x)
 {
     double sum = 0;
     for (guint first = 0; first < forest->roots->len; first += AT_ONCE)
-        sum += sum_of(forest, first, x);
+        sum += sum_of_trees(forest, first, x);
     return sum;
 }

@@ -1,4 +1,5 @@
-/* Forests in profiles: platforms/devices/forest.h says how. */
+/* Reads and writes the forests of profiles in the form that platforms/devices/forest.h
+ * describes. */
 #include <math.h>
 #include <string.h>
 
@@ -81,8 +82,8 @@ static bool read_leaf(const char **text, RhForestNode *node)
     return true;
 }
 
-/* Splits whose second side is still to come, outermost first; a node ends the innermost's first side, or
- * its second and with that the split. */
+/* Reads a tree. The stack holds the splits whose second side is still to come, outermost first; a
+ * node ends the first side of the innermost one, or its second side and with it the split. */
 static bool read_tree(const Cuts *cuts, const char *text, RhForest *forest)
 {
     GArray *nodes = forest->nodes;
@@ -142,7 +143,7 @@ RhForest *rh_forest_read(RhJson *doc, const RhJsonNode *node, const char *const 
 
 /* --- writing --- */
 
-/* The cuts that splits have, in ascending order, by feature. */
+/* The distinct cuts at which splits divide a feature, in ascending order. */
 static GArray *cuts_of(const RhForest *forest, int feature)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(float));
@@ -166,7 +167,7 @@ double rh_forest_rounded(double cut, int digits)
     return g_ascii_strtod(g_ascii_formatd(text, sizeof text, format, cut), NULL);
 }
 
-/* The fewest digits that are read as this again. */
+/* Fewest digits that are read back as the same value. */
 static double shortest(float cut)
 {
     int digits = 3;

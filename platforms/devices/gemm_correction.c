@@ -5,14 +5,14 @@
 #define FACTOR_LEAST 0.1
 #define FACTOR_MOST  10
 
-/* One axis: which two nodes, and how far from the first to the second. */
+/* Position along one axis: two nodes, and the fraction of the way from the first to the second. */
 typedef struct {
     int32_t first;
     double beyond;
 } Along;
 
-/* `base` is the exponent of the first of `count` nodes, two octaves apart. */
-static inline Along along(int64_t x, int base, int count)
+/* Position of x among `count` nodes that are two octaves apart, from 2^base on. */
+static inline Along position_along(int64_t x, int base, int count)
 {
     if (x <= (int64_t)1 << base)
         return (Along){0, 0};
@@ -26,8 +26,9 @@ static inline Along along(int64_t x, int base, int count)
 
 void rh_gemm_correction_place(int64_t m, int64_t n, int64_t k, RhCorrectionPlace *place)
 {
-    const Along a = along(m, 0, RH_CORRECTION_M), b = along(n, 6, RH_CORRECTION_N),
-                c = along(k, 6, RH_CORRECTION_K);
+    const Along a = position_along(m, 0, RH_CORRECTION_M),
+                b = position_along(n, 6, RH_CORRECTION_N),
+                c = position_along(k, 6, RH_CORRECTION_K);
     for (int corner = 0; corner < 8; corner++) {
         int i = corner >> 2, j = corner >> 1 & 1, l = corner & 1;
         place->node[corner] =

@@ -5,9 +5,9 @@
 #include "base/intern.h"
 #include "platforms/facts.h"
 
-/* A generation that nobody here has tables of stands beside the one whose matrix units are driven the
- * same way: by a warp's instruction (mma.sync, mfma), or by a group of warps that the hardware feeds
- * (wgmma, tcgen05). */
+/* Generations. One without measured tables of its own uses the reference whose matrix units are
+ * driven in the same way: by a warp's instruction (mma.sync, mfma), or by a group of warps that the
+ * hardware feeds (wgmma, tcgen05). */
 const RhGeneration rh_generations[] = {
     {"pascal", "a100-sxm-80", "dgx-1", "vector units alone; no table of its own"},
     {"volta", "a100-sxm-80", "dgx-1", "a warp's instruction, as Ampere; no table of its own"},
@@ -31,8 +31,8 @@ const RhGeneration *rh_generation_by_name(const char *name)
     return NULL;
 }
 
-/* A fact of the reference, as the other device may have it. */
-static void take_over(const RhGeneration *g, RhFact *fact)
+/* Copies a fact of the reference to another device, with its source and tag adapted. */
+static void adapt_fact(const RhGeneration *g, RhFact *fact)
 {
     if (fact->tag == RH_TAG_NONE)
         return;
@@ -52,7 +52,7 @@ void rh_generation_fill(const RhGeneration *generation, const RhDevice *referenc
     device->curves = reference->curves;
     for (size_t i = 0; i < count; i++)
         if (rh_facts_of_generation(&rows[i]))
-            take_over(generation, (RhFact *)(void *)((char *)device + rows[i].offset));
+            adapt_fact(generation, (RhFact *)(void *)((char *)device + rows[i].offset));
     for (int32_t i = 0; i < device->curves.tiles_count; i++)
-        take_over(generation, &device->curves.tiles[i].rate_frac);
+        adapt_fact(generation, &device->curves.tiles[i].rate_frac);
 }

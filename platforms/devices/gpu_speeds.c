@@ -1,6 +1,6 @@
 #include "platforms/platform.h"
 
-/* Where this GPU stands in the list, or would: it ascends. */
+/* Place of this GPU in the ascending list, or where it would be inserted. */
 static guint place_of_speed(const RhPlatform *p, int32_t gpu)
 {
     guint low = 0, high = p->gpu_speeds->len;

@@ -6,7 +6,8 @@ static void put_row(GString *out, const RhListedKernel *l)
 {
     const RhKernel *k = &l->kernel;
     char flops[G_ASCII_DTOSTR_BUF_SIZE], bytes[G_ASCII_DTOSTR_BUF_SIZE];
-    int64_t m = l->grouped ? k->m * k->batch : k->m; /* a grouped GEMM counts all tokens */
+    /* a grouped GEMM counts the tokens of all experts */
+    int64_t m = l->grouped ? k->m * k->batch : k->m;
     g_string_append_printf(
         out,
         "%s,%s,%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT ",%" G_GINT64_FORMAT

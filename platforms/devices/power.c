@@ -31,7 +31,8 @@ static double mean_state_w(const RhPlatform *p, int32_t gpus, RhPowerState state
     return sum_w / gpus;
 }
 
-/* Part of a node has its share of the host and the NICs, as it has of the price: the rest is at other work. */
+/* Number of nodes of so many GPUs. Part of a node has that share of the host's and the NICs' power,
+ * as of the price: the rest does other work. */
 static double nodes_of(const RhPlatform *p, int32_t gpus)
 {
     return (double)gpus / p->gpus_per_node;

@@ -32,7 +32,7 @@ RhSurfaceKind rh_surface_kind_by_name(const char *name)
 
 /* --- axes --- */
 
-/* Continuous, as a logarithm but for its curve inside an octave. */
+/* Continuous position on the axis: a logarithm, but piecewise linear inside an octave. */
 static inline double place_of(double x, int *octave)
 {
     int64_t whole = (int64_t)x;
@@ -55,8 +55,8 @@ static void derive(RhSurfaceAxis *axis)
     }
 }
 
-/* The node at or below x, and how far on to the next. */
-static inline int along(const RhSurfaceAxis *axis, double x, double *beyond)
+/* The node at or below x; `beyond` is the fraction of the way to the next. */
+static inline int node_along(const RhSurfaceAxis *axis, double x, double *beyond)
 {
     int octave = 0;
     double place = place_of(MIN(MAX(x, 1), AT_MOST), &octave);
@@ -72,8 +72,8 @@ static inline int along(const RhSurfaceAxis *axis, double x, double *beyond)
 void rh_surface_place(const RhSurface *s, const double at[3], RhSurfacePlace *place)
 {
     double y = 0, z = 0;
-    place->left = along(&s->axes[0], at[0], &place->beyond);
-    int i = along(&s->axes[1], at[1], &y), j = along(&s->axes[2], at[2], &z);
+    place->left = node_along(&s->axes[0], at[0], &place->beyond);
+    int i = node_along(&s->axes[1], at[1], &y), j = node_along(&s->axes[2], at[2], &z);
     int columns = s->axes[2].count, next = i + 1 < s->axes[1].count, on = j + 1 < columns;
     for (int corner = 0; corner < 4; corner++) {
         int up = corner >> 1, across = corner & 1;
@@ -100,7 +100,7 @@ double rh_surface_log_factor(const RhSurface *s, const RhSurfacePlace *place)
 
 /* --- kernels --- */
 
-/* Rows of all experts; `m` are those of one, in whole rows. */
+/* Rows of all experts; `m` is the whole number of rows per expert. */
 static double grouped_rows(const RhKernel *k)
 {
     return k->flops / (2 * (double)k->n * (double)k->k);
@@ -149,13 +149,13 @@ RhShapesKind rh_surface_shapes_kind(RhSurfaceKind kind)
 }
 
 /* Returns the (query, key) pairs of an attention head: half of a square under a causal mask. */
-static double pairs(const RhKernel *k)
+static double query_key_pairs(const RhKernel *k)
 {
     double m = (double)k->m, n = (double)k->n;
     return m * (k->causal ? n - 0.5 * MIN(m, n) : n);
 }
 
-/* The kernel that a table would have timed: of a chunk, the whole prompt up to its last token. */
+/* The kernel that a table would have timed: for a chunk, the whole prompt up to its last token. */
 static RhKernel tabled(const RhSurface *s, const RhKernel *k)
 {
     RhKernel whole = *k;
@@ -167,7 +167,7 @@ static RhKernel tabled(const RhSurface *s, const RhKernel *k)
 double rh_surface_part(const RhSurface *s, const RhKernel *k)
 {
     RhKernel whole = tabled(s, k);
-    return whole.m == k->m ? 1 : pairs(k) / pairs(&whole);
+    return whole.m == k->m ? 1 : query_key_pairs(k) / query_key_pairs(&whole);
 }
 
 double rh_surface_flops(const RhSurface *s, const RhKernel *kernel)
@@ -179,7 +179,7 @@ double rh_surface_flops(const RhSurface *s, const RhKernel *kernel)
         return k->flops;
     if (s->kind == RH_SURFACE_GEMM)
         return 2 * batch * (double)k->m * (double)k->n * (double)k->k;
-    return batch * MAX(k->heads, 1) * pairs(k) *
+    return batch * MAX(k->heads, 1) * query_key_pairs(k) *
            rh_attention_pair_flops(k->k, rh_kernel_v_head(k), false);
 }
 
@@ -206,7 +206,7 @@ double rh_surface_roof_s(const RhSurface *s, const RhKernel *kernel, double s_pe
     return s->launch_s + MAX(compute_s, memory_s);
 }
 
-/* --- making one --- */
+/* --- construction --- */
 
 RhSurface *rh_surface_new(RhSurfaceKind kind, const double *const nodes[3], const int counts[3],
                           int rank)

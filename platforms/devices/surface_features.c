@@ -23,7 +23,8 @@ static const char *const ATTENTION[] = {"group",
                                         "batch",
                                         "batch heads",
                                         NULL};
-/* Tables time both products of a mixture together: what each has for itself cannot be told. */
+/* Features of experts: none, as tables time both products of a mixture together, and the share of
+ * each is unknown. */
 static const char *const EXPERTS[] = {NULL};
 
 const char *const *rh_surface_features_names(RhSurfaceKind kind)

@@ -148,13 +148,13 @@ RhSurface *rh_surface_read(RhJson *doc, const RhJsonNode *node)
 
 /* --- writing --- */
 
-/* Thousandths: a log factor is a sum of a few. */
+/* Rounds to thousandths, which suffice as a log factor is a sum of a few. */
 double rh_surface_rounded(double value)
 {
     return round(1e3 * value) / 1e3;
 }
 
-/* "-.12": without what a reader does not need. */
+/* Appends a number as "-.12", without the zero that a reader does not need. */
 static void append_number(GString *text, double value)
 {
     char number[G_ASCII_DTOSTR_BUF_SIZE];

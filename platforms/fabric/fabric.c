@@ -31,7 +31,7 @@ static inline int32_t gpu_nic(const RhPlatform *p, int32_t gpu)
                : (int32_t)((int64_t)local * p->nics_per_node / p->gpus_per_node);
 }
 
-/* The tier at which the two meet. A rail-optimised tier joins only NICs of one rail. */
+/* Tier at which the two nodes' paths join. A rail-optimised tier joins only NICs of one rail. */
 static int32_t meeting_tier(const RhPlatform *p, int32_t node_a, int32_t node_b, bool rail_same)
 {
     int32_t t = 0;
@@ -41,9 +41,9 @@ static int32_t meeting_tier(const RhPlatform *p, int32_t node_a, int32_t node_b,
     return t;
 }
 
-/* Rails that never meet, not even at the root: traffic changes rail over NVLink before it leaves
- * the node (NCCL's PXN), by way of the first GPU of the wanted rail. */
-static bool needs_proxy(const RhPlatform *p, int32_t rail_src, int32_t rail_dst)
+/* Are these rails that never join, not even at the root? Their traffic changes rail over NVLink
+ * before it leaves the node (NCCL's PXN), through the first GPU of the wanted rail. */
+static bool needs_pxn(const RhPlatform *p, int32_t rail_src, int32_t rail_dst)
 {
     return rail_src != rail_dst && p->tiers[p->tiers_count - 1].rail_optimised;
 }
@@ -54,7 +54,7 @@ static int32_t proxy_of(const RhPlatform *p, int32_t src, int32_t rail)
     return rh_platform_node_of(p, src) * p->gpus_per_node + local;
 }
 
-/* The links of a wiring as those of the platform; how many. */
+/* Converts the links of a wiring into those of the platform; returns how many. */
 static int32_t add_wired(const RhPlatform *p, const RhWiring *wiring, int32_t src, int32_t dst,
                          RhLink base, RhLink *links)
 {
@@ -64,7 +64,7 @@ static int32_t add_wired(const RhPlatform *p, const RhWiring *wiring, int32_t sr
     return count;
 }
 
-/* From one GPU's port to another's of the same node. */
+/* Adds the links from one GPU's port to another's of the same node. */
 static int32_t add_inside(const RhPlatform *p, int32_t src, int32_t dst, RhLink *links)
 {
     int32_t count = 0, node = rh_platform_node_of(p, src), first = node * p->gpus_per_node;
@@ -87,7 +87,7 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
     if (node_src == node_dst)
         return add_inside(p, src, dst, links);
     int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
-    if (needs_proxy(p, rail_src, rail_dst)) {
+    if (needs_pxn(p, rail_src, rail_dst)) {
         count = add_inside(p, src, proxy_of(p, src, rail_dst), links);
         rail_src = rail_dst;
     }
@@ -111,7 +111,8 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
     return count;
 }
 
-/* Blocks are powers of two mostly, and many are asked for. */
+/* Place within a block: unit modulo block. Blocks are mostly powers of two, and this is called
+ * often. */
 static inline int32_t place_in(int32_t unit, int32_t block)
 {
     return (block & (block - 1)) == 0 ? unit & (block - 1) : unit % block;
@@ -120,8 +121,8 @@ static inline int32_t place_in(int32_t unit, int32_t block)
 RhLink rh_platform_link_turned(const RhPlatform *p, int32_t block, RhLink link, int32_t *alike)
 {
     int32_t base = 0, tier = 0;
-    bool own = true;                 /* at a place of the block */
-    if (link < rh_tier_base(p, 0)) { /* most are asked for */
+    bool own = true;                 /* the link is at a place of the block */
+    if (link < rh_tier_base(p, 0)) { /* most calls ask for these */
         if (link >= rh_nic_base(p)) {
             base = rh_nic_base(p);
             own = p->nics_per_node == p->gpus_per_node;
@@ -169,7 +170,8 @@ void rh_platform_footprint_add(const RhPlatform *p, RhFootprint *set, int32_t gp
     }
 }
 
-/* All below other switches, as far on for one as for any, and these as full as those. */
+/* Does a footprint look alike at this tier after a move by `by` nodes? All its nodes, or none, must
+ * cross a switch boundary by the remainder, and no switch that it reaches may be partly filled. */
 static bool tier_moves_alike(const RhPlatform *p, int32_t t, const RhFootprint *set, int32_t by)
 {
     int32_t nodes = p->tiers[t].nodes_per_group, places = (by % nodes + nodes) % nodes;
@@ -214,7 +216,7 @@ double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst
                (counts ? p->inside->hops(p, src % each, dst % each) : 1);
     }
     int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
-    bool proxied = needs_proxy(p, rail_src, rail_dst);
+    bool proxied = needs_pxn(p, rail_src, rail_dst);
     double latency_s = p->nic_latency_s.value + (proxied ? p->nvlink_latency_s.value : 0);
     int32_t top = meeting_tier(p, node_src, node_dst, proxied || rail_src == rail_dst);
     for (int32_t t = 0; t <= top; t++)
@@ -236,7 +238,7 @@ int32_t rh_platform_route_kind(const RhPlatform *p, int32_t src, int32_t dst)
         return -1;
     if (node_src == node_dst)
         return 0;
-    if (needs_proxy(p, rail_src, rail_dst))
+    if (needs_pxn(p, rail_src, rail_dst))
         return -1;
     int32_t top = meeting_tier(p, node_src, node_dst, rail_src == rail_dst);
     for (int32_t t = 0; t < top; t++)
@@ -256,7 +258,7 @@ RhSwitchLinks rh_platform_switch_links(const RhPlatform *p)
     return links;
 }
 
-/* Behind all others. */
+/* Parts of a wiring's link, which are numbered after all others. */
 static RhLinkParts wired_parts(const RhPlatform *p, RhLink link)
 {
     if (link >= rh_outside_base(p))

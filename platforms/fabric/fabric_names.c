@@ -1,4 +1,4 @@
-/* Names of links, and links by their names. */
+/* Converts links to their names, and names to links. */
 #include <string.h>
 
 #include "base/units.h"
@@ -12,7 +12,7 @@ static char *tier_link_name(const RhSwitchLevel *tier, const RhLinkParts *x)
     return g_strdup_printf("%s/%d/%s", tier->name, x->owner, end);
 }
 
-/* "islands/node3/1/out", "torus/node12/x+" */
+/* Name of a wiring's link: "islands/node3/1/out", "torus/node12/x+". */
 static char *wired_name(const RhPlatform *p, const RhLinkParts *x)
 {
     const RhWiring *wiring = x->kind == RH_LINK_INSIDE ? p->inside : p->outside;
@@ -43,7 +43,7 @@ char *rh_platform_link_name(const RhPlatform *p, RhLink link)
     return tier_link_name(&p->tiers[x.tier], &x);
 }
 
-/* "PREFIX123" as a number below `limit`, or -1. */
+/* Number below `limit` of the text "PREFIX123"; -1 for other texts. */
 static int32_t number_after(const char *text, const char *prefix, int32_t limit)
 {
     int64_t value = -1;
@@ -60,7 +60,8 @@ static int32_t end_by_name(const char *text, const char *up, const char *down)
     return g_str_equal(text, up) ? RH_LINK_UP : g_str_equal(text, down) ? RH_LINK_DOWN : -1;
 }
 
-/* The wiring says which link it may be; it is when that has this name. */
+/* Link of a wiring from its name. The wiring proposes a link, which is accepted if its name is the
+ * one asked for. */
 static RhLink wired_link_by_name(const RhPlatform *p, char **words, const char *name)
 {
     bool inside = p->inside && g_str_equal(words[0], p->inside->name);
@@ -91,7 +92,7 @@ static RhLink tier_link_by_words(const RhPlatform *p, char **words, guint count)
     return -1;
 }
 
-/* "host/node3/gpu5/out", "nvme/node3/in" */
+/* Link of host copies or of storage from its words: "host/node3/gpu5/out", "nvme/node3/in". */
 static RhLink copy_link_by_words(const RhPlatform *p, char **words, guint count)
 {
     bool host = g_str_equal(words[0], "host");

@@ -1,9 +1,9 @@
-/* Bandwidth of links: rated, scaled, and time of failure. */
+/* Bandwidth of links: rated, scaled, and the time at which they fail. */
 #include <math.h>
 
 #include "platforms/fabric/fabric_links.h"
 
-/* Nodes below one group; the last one may hold fewer. */
+/* Nodes below one group of a tier; the last group may hold fewer. */
 static int32_t group_nodes(const RhPlatform *p, int32_t t, int32_t group)
 {
     int32_t per_group = p->tiers[t].nodes_per_group;
@@ -54,7 +54,7 @@ static RhLinkChange *change_for(RhPlatform *p, RhLink link)
 double rh_platform_link_bytes_per_s(const RhPlatform *p, RhLink link)
 {
     int32_t nics = rh_nic_base(p), tiers = nics + 2 * p->nodes_count * p->nics_per_node;
-    if (link >= 0 && link < tiers && p->link_changes->len == 0) /* most are asked for */
+    if (link >= 0 && link < tiers && p->link_changes->len == 0) /* most calls ask for these */
         return link < nics ? p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value
                            : p->nic_bytes_per_s.value * p->nic_efficiency_frac.value;
     g_return_val_if_fail(link >= 0 && link < rh_platform_links_count(p), 0);

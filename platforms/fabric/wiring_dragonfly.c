@@ -1,8 +1,8 @@
-/* A dragonfly: groups of nodes behind switches that are all joined, and a link from each group to
- * each other one. Messages go the minimal way, by the one link between their groups (Kim, Dally,
- * Scott, Abts 2008); switches inside a group are taken to be non-blocking. Where routing is adaptive
- * and the groups between are idle, a tier of the tree with the group's share of the global links says
- * more. */
+/* A dragonfly: groups of nodes behind fully connected switches, and a link from each group to each
+ * other one. Messages take the minimal route, over the one link between their groups (Kim, Dally,
+ * Scott, Abts 2008); switches inside a group are taken to be non-blocking. Where routing is
+ * adaptive and other groups are idle, a tier of the tree with the group's share of the global links
+ * is the better model. */
 #include <string.h>
 
 #include "platforms/fabric/wiring.h"
@@ -24,7 +24,8 @@ static int32_t route(const RhPlatform *p, int32_t src, int32_t dst, int32_t *cro
     return from == to ? 0 : 1;
 }
 
-/* A switch to itself or its neighbour; or to the one with the global link, over it, and on. */
+/* Switch hops from node to node: inside a group from a switch to itself or its neighbour; between
+ * groups to the switch with the global link, over it, and on to the node's. */
 static int32_t hops(const RhPlatform *p, int32_t src, int32_t dst)
 {
     return src / p->dragonfly_nodes == dst / p->dragonfly_nodes ? 1 : 3;

@@ -1,5 +1,5 @@
-/* A node of islands: GPUs below one PCIe switch, or on one socket, and a link from each island to the
- * rest of the node. Inside an island as on a switch. */
+/* A node of islands: GPUs below one PCIe switch, or on one socket, and a link from each island to
+ * the rest of the node. Inside an island GPUs are joined as on a switch. */
 #include "platforms/fabric/wiring.h"
 
 static int32_t links(const RhPlatform *p)

@@ -1,8 +1,8 @@
-/* A node whose GPUs are joined one to another by NVLinks (or Infinity Fabric), some twice, some not at all, as
- * in DGX-1, Summit and MI250X. Between two GPUs without a link of their own a third relays that has
- * links to both, the widest way and then the first (NCCL's paths of type NVB: through NVLinks "using an
- * intermediate GPU", at most one; src/graph/paths.cc); where there is none, bytes go by the links to the
- * host, and between islands by those of the islands. */
+/* A node whose GPUs are joined directly by NVLinks (or Infinity Fabric), some by two, some by none,
+ * as in DGX-1, Summit and MI250X. Two GPUs without a direct link use a third as relay that has
+ * links to both, the widest and then the first (NCCL's paths of type NVB: through NVLinks "using an
+ * intermediate GPU", at most one; src/graph/paths.cc); where there is none, bytes take the links to
+ * the host, and between islands those of the islands. */
 #include <stdio.h>
 
 #include "platforms/fabric/wiring.h"
@@ -46,7 +46,7 @@ static int32_t hops(const RhPlatform *p, int32_t src, int32_t dst)
     return p->mesh.link[src][dst] >= 0 ? 1 : 2;
 }
 
-/* The two GPUs of a directed link, which is one of an edge. */
+/* Source and destination GPU of a directed link, which is one direction of an edge. */
 static void ends_of(const RhPlatform *p, int32_t link, int32_t *src, int32_t *dst)
 {
     for (*src = 0; *src < p->gpus_per_node; ++*src)
@@ -88,7 +88,7 @@ static int64_t link_named(const RhPlatform *p, const char *name)
     return p->mesh.link[src][dst];
 }
 
-/* The GPU with links to both that is joined to them best; -1: there is none. */
+/* The GPU with the widest links to both; -1: no GPU has links to both. */
 static int8_t relay_between(const RhPlatform *p, int32_t src, int32_t dst)
 {
     int32_t best = -1, most = 0;
@@ -105,7 +105,8 @@ static int8_t relay_between(const RhPlatform *p, int32_t src, int32_t dst)
 void rh_mesh_settle(RhPlatform *p)
 {
     RhMesh *mesh = &p->mesh;
-    if (mesh->gpus < p->gpus_per_node) /* none; a file that says so is refused */
+    if (mesh->gpus < p->gpus_per_node) /* no mesh, or one that does not fit, which is refused when a
+                                        * file is read */
         return;
     int16_t count = 0;
     for (int32_t src = 0; src < p->gpus_per_node; src++)

@@ -1,7 +1,7 @@
-/* A torus of nodes, k-ary in each of up to four dimensions: node n stands at n % k0, n / k0 % k1 ...
- * Messages go dimension by dimension, the shorter way round, up when both are as long (dimension-order
- * routing; Dally and Seitz 1987). A link to the next node up (+) and one down (-) from each node in
- * each dimension. A job has all nodes, so that every ring is closed. */
+/* A torus of nodes, k-ary in each of up to four dimensions: node n has the coordinates n % k0, n /
+ * k0 % k1 ... Messages go dimension by dimension, the shorter way round, up when both are equally
+ * long (dimension-order routing; Dally and Seitz 1987). Each node has a link to the next node up
+ * (+) and one down (-) in each dimension. A job has all nodes, so that every ring is closed. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@ static int32_t links(const RhPlatform *p)
     return 2 * p->torus_count * p->nodes_count;
 }
 
-/* Steps from a to b in a ring of k: negative downwards. */
-static int32_t steps(int32_t a, int32_t b, int32_t k)
+/* Steps from a to b in a ring of k; negative: downwards. */
+static int32_t ring_steps(int32_t a, int32_t b, int32_t k)
 {
     int32_t up = (b - a + k) % k;
     return 2 * up <= k ? up : up - k;
@@ -23,7 +23,7 @@ static int32_t route(const RhPlatform *p, int32_t src, int32_t dst, int32_t *cro
 {
     int32_t count = 0, at = src, stride = 1;
     for (int32_t d = 0; d < p->torus_count; d++) {
-        int32_t k = p->torus[d], a = at / stride % k, left = steps(a, dst / stride % k, k);
+        int32_t k = p->torus[d], a = at / stride % k, left = ring_steps(a, dst / stride % k, k);
         for (int32_t way = left < 0 ? -1 : 1; left != 0; left -= way) {
             crossed[count++] = 2 * (at * p->torus_count + d) + (way < 0);
             int32_t next = (a + way + k) % k;
@@ -40,7 +40,7 @@ static int32_t hops(const RhPlatform *p, int32_t src, int32_t dst)
     int32_t count = 0, stride = 1;
     for (int32_t d = 0; d < p->torus_count; d++) {
         int32_t k = p->torus[d];
-        count += abs(steps(src / stride % k, dst / stride % k, k));
+        count += abs(ring_steps(src / stride % k, dst / stride % k, k));
         stride *= k;
     }
     return count;

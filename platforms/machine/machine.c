@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 
-/* The last takes what no other does. */
+/* Readers by order of trial; the last one takes what no other does. */
 static const RhMachineReader *const readers[] = {
     &rh_machine_hwloc, &rh_machine_topology, &rh_machine_query, &rh_machine_csv, &rh_machine_nodes};
 
@@ -17,7 +17,7 @@ void rh_machine_clear(RhMachine *m)
     *m = (RhMachine){.nics = -1};
 }
 
-/* Without terminals' escapes ("\033[4m"), which nvidia-smi prints even into files. Caller frees. */
+/* Removes terminal escapes ("\033[4m"), which nvidia-smi prints even into files. Caller frees. */
 static char *without_escapes(const char *text, size_t length)
 {
     GString *out = g_string_sized_new(length);

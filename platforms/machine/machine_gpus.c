@@ -1,5 +1,5 @@
-/* GPUs as nvidia-smi lists them: its long list (-q), and a CSV of name, memory.total and power.limit.
- * All of a node are taken to be alike; others are an error. */
+/* Reads GPUs as nvidia-smi lists them: its long list (-q), or a CSV of name, memory.total and
+ * power.limit. All GPUs of a node must be alike; others are an error. */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 #define MIB 1048576.0
 
-/* One more GPU of this name. */
+/* Counts one more GPU of this name. */
 static bool add_gpu(RhMachine *m, const char *file, int32_t line, const char *name, int32_t count,
                     GError **error)
 {
@@ -22,7 +22,7 @@ static bool add_gpu(RhMachine *m, const char *file, int32_t line, const char *na
     return true;
 }
 
-/* "81559 MiB" -> bytes, "700.00 W" -> watts; 0 where it is neither. */
+/* Converts "81559 MiB" to bytes and "700.00 W" to watts; 0 where it is neither. */
 static double amount(const char *text)
 {
     char *end = NULL;
@@ -81,7 +81,8 @@ static bool owns_csv(const char *text)
     return false;
 }
 
-/* "memory.total [MiB]" -> "memory.total"; the unit stands in the cells too, but for nounits. */
+/* Amount in a cell. "memory.total [MiB]" names the unit, which stands in the cells too, except with
+ * nounits. */
 static double cell_amount(const char *header, const char *cell)
 {
     g_autofree char *text = strstr(header, "[MiB]") && !strstr(cell, "MiB")

@@ -1,5 +1,5 @@
-/* `lstopo --of xml`: memory of the host, a GPU's PCIe link, NICs where no topology names them.
- * Objects nest; what is read of them is in their attributes. */
+/* Reads `lstopo --of xml`: memory of the host, a GPU's PCIe link, and NICs where no topology names
+ * them. Objects nest; only their attributes are read. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,7 +8,7 @@
 typedef struct {
     RhMachine *m;
     int32_t gpus, openfabrics;
-    double slowest_bytes_per_s; /* of the GPUs' links */
+    double slowest_bytes_per_s; /* the slowest of the GPUs' links */
 } Tree;
 
 static const char *attribute(const char **names, const char **values, const char *name)
@@ -19,7 +19,7 @@ static const char *attribute(const char **names, const char **values, const char
     return "";
 }
 
-/* PCI classes 0300 and 0302, display and 3D controllers, of NVIDIA (10de) or AMD (1002). */
+/* Is it a GPU: PCI class 0300 or 0302, display or 3D controller, of NVIDIA (10de) or AMD (1002)? */
 static bool is_gpu(const char *pci_type)
 {
     return (g_str_has_prefix(pci_type, "0302") || g_str_has_prefix(pci_type, "0300")) &&

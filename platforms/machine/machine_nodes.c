@@ -1,5 +1,6 @@
-/* Nodes: a Slurm list ("gpu[01-16],login[1,3]"), as SLURM_JOB_NODELIST has it, or a hostfile of MPI
- * ("node1 slots=8", "node2:8", a name a line, '#' begins a comment). Each name counts once. */
+/* Reads the names of nodes: a Slurm list ("gpu[01-16],login[1,3]"), as in SLURM_JOB_NODELIST, or a
+ * hostfile of MPI ("node1 slots=8", "node2:8", a name per line, '#' begins a comment). Each name
+ * counts once. */
 #include <string.h>
 
 #include "base/error.h"
@@ -28,11 +29,12 @@ static bool add_name(Nodes *n, const char *at, const char *name, GError **error)
     return true;
 }
 
-/* Expands `tail` (to the end of the name) behind `head`; brackets may come several times. */
+/* Appends the names that `tail` (to the end of the name) gives after `head`; brackets may occur
+ * several times. */
 static bool expand(Nodes *n, const char *head, const char *tail, const char *end, int depth,
                    GError **error);
 
-/* "01-16": every number with its zeros. */
+/* Expands "01-16": every number with its leading zeros. */
 static bool expand_range(Nodes *n, const char *head, const char *from, const char *to,
                          const char *rest, const char *end, int depth, GError **error)
 {
@@ -80,7 +82,7 @@ static bool expand(Nodes *n, const char *head, const char *tail, const char *end
     return true;
 }
 
-/* A name ends at white space, and at a comma or colon outside brackets. */
+/* End of a name: white space, or a comma or colon outside brackets. */
 static const char *name_end(const char *at)
 {
     bool inside = false;
@@ -100,7 +102,7 @@ static bool is_name(const char *at, const char *end)
     return true;
 }
 
-/* Names up to the first that is followed by something other than a comma: "slots=8", ":8". */
+/* Reads names until one is followed by something other than a comma: "slots=8", ":8". */
 static bool read_line(Nodes *n, const char *line, GError **error)
 {
     const char *at = line + strspn(line, " \t\r");

@@ -1,4 +1,5 @@
-/* From what tools say to a platform file: the nearest node of the catalogue, and what differs. */
+/* Writes a platform file from the tools' output: the nearest node of the catalogue, and the
+ * differences. */
 #include <math.h>
 #include <string.h>
 
@@ -8,11 +9,11 @@
 #include "platforms/machine/machine.h"
 #include "platforms/platform.h"
 
-#define ALIKE_FRAC 0.02 /* of the data sheet's: a driver keeps some memory back */
+#define ALIKE_FRAC 0.02 /* fraction of the data sheet's memory: a driver reserves some of it */
 
-/* Names of the catalogue's devices in nvidia-smi: all words must occur in the name, as words. The
- * first matching row applies. `link`: bytes/s of one NVLink, one direction (NVIDIA data sheets:
- * NVLink 2, 3 and 4 25 GB/s, NVLink 5 50 GB/s). */
+/* Names of the catalogue's devices in nvidia-smi: a row matches when all its words occur in the
+ * name, and the first matching row applies. `link`: bytes/s of one NVLink, one direction (NVIDIA
+ * data sheets: NVLink 2, 3 and 4 25 GB/s, NVLink 5 50 GB/s). */
 static const struct {
     const char *words[4];
     const char *device;
@@ -24,7 +25,7 @@ static const struct {
     {{"B200"}, "b200-sxm", 50e9},
     {{"GH200", "480GB"}, "gh200-96", 25e9},
     {{"GH200"}, "gh200-144", 25e9},
-    {{"H200", "NVL"}, NULL, 0}, /* a PCIe card, which the catalogue has not */
+    {{"H200", "NVL"}, NULL, 0}, /* a PCIe card, which is not in the catalogue */
     {{"H200"}, "h200-sxm", 25e9},
     {{"H800"}, "h800-sxm", 25e9},
     {{"H20"}, "h20-sxm", 25e9},
@@ -53,7 +54,7 @@ static bool has_word(char **words, const char *wanted)
     return false;
 }
 
-/* Its row; -1 when the catalogue has no such GPU. */
+/* Row of a GPU's name; -1 when the catalogue has no such GPU. */
 static int row_of(const char *gpu_name)
 {
     g_auto(GStrv) words = g_strsplit_set(gpu_name, " -/", -1);
@@ -72,7 +73,7 @@ static int row_of(const char *gpu_name)
 typedef struct {
     const RhMachine *m;
     const RhDevice *device;
-    const RhPlatform *base; /* the nearest node */
+    const RhPlatform *base; /* the nearest node of the catalogue */
     const char *date;
     double link_bytes_per_s;
     RhJsonWriter *w;
@@ -108,7 +109,7 @@ static int32_t nics_of(const Writer *p)
     return MIN(nics, gpus_of(p));
 }
 
-/* NVLinks of a GPU, by the nearest node's data sheet; 0: it has none. */
+/* Number of NVLinks of a GPU, from the nearest node's data sheet; 0: it has none. */
 static int32_t links_of(const Writer *p)
 {
     return p->link_bytes_per_s > 0
@@ -116,8 +117,8 @@ static int32_t links_of(const Writer *p)
                : 0;
 }
 
-/* Joined one to another: no more links than a GPU has. A switch joins each to all with all it has; of two,
- * one wire is as good as a switch. */
+/* Are the GPUs joined directly, with no more links than a GPU has? A switch would join each GPU to
+ * all others with all its links; for two GPUs a direct link is equivalent to a switch. */
 static bool has_mesh(const Writer *p)
 {
     const RhMachine *m = p->m;
@@ -167,7 +168,8 @@ static void put_rows(const Writer *p)
     }
 }
 
-/* None, where the nearest node has one and this machine has not, or more GPUs than it joins. */
+/* Writes an empty mesh where the nearest node has one and this machine has none, or has more GPUs
+ * than that one joins. */
 static void put_mesh(const Writer *p)
 {
     bool here = has_mesh(p);
@@ -190,7 +192,7 @@ static void put_mesh(const Writer *p)
     rh_json_end_object(p->w);
 }
 
-/* PCIe below a GPU: what hwloc saw, else the nearest node's. */
+/* Bandwidth of PCIe below a GPU: from hwloc, else the nearest node's. */
 static double host_link(const Writer *p)
 {
     return p->m->host_link_bytes_per_s > 0 ? p->m->host_link_bytes_per_s
@@ -213,8 +215,8 @@ static void put_islands(const Writer *p)
     rh_json_end_object(p->w);
 }
 
-/* GPUs that share a link to the host, where the nearest node has shared ones: those below a PCIe
- * switch, and no more than there are. 0: as that node. */
+/* Number of GPUs that share a link to the host, where the nearest node has shared ones: those below
+ * a PCIe switch, and no more than there are. 0: as in that node. */
 static int32_t gpus_per_link(const Writer *p)
 {
     const RhMachine *m = p->m;

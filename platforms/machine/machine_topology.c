@@ -17,9 +17,10 @@
 
 typedef struct {
     const char *name;
-    int32_t columns, gpus;            /* of the header: all, and the first that are GPUs */
-    int32_t link[GPUS_MAX][GPUS_MAX]; /* NVLinks; 0: none; -1: switches alone; -2: over the host */
-    bool close[COLUMNS_MAX];          /* a NIC behind a switch that a GPU is at, too */
+    int32_t columns, gpus;            /* counted in the header: all, and the first that are GPUs */
+    int32_t link[GPUS_MAX][GPUS_MAX]; /* NVLinks; 0: none; -1: PCIe switches alone; -2: over the
+                                       * host */
+    bool close[COLUMNS_MAX];          /* NICs behind a switch that also has a GPU */
     bool seen[GPUS_MAX];
 } Matrix;
 
@@ -53,7 +54,7 @@ static char **words_of(const char *line)
     return g_strv_builder_end(some);
 }
 
-/* Does a line of a GPU with its links stand in it? */
+/* Does the text have a line of a GPU with its links? */
 static bool owns(const char *text)
 {
     g_auto(GStrv) lines = g_strsplit(text, "\n", -1);
@@ -65,7 +66,7 @@ static bool owns(const char *text)
     return false;
 }
 
-/* Columns up to "CPU Affinity": GPUs first, then NICs whatever they are called. */
+/* Reads the columns up to "CPU Affinity": GPUs first, then NICs whatever they are called. */
 static bool read_header(Matrix *t, char **words, int32_t line, GError **error)
 {
     for (; words[t->columns] && strcmp(words[t->columns], "CPU") != 0; t->columns++) {
@@ -104,9 +105,9 @@ static bool read_row(Matrix *t, char **words, int32_t line, GError **error)
     return true;
 }
 
-/* The smallest g that cuts the GPUs into islands 0..g-1, g..2g-1 and so on, joined inside and not
- * between; 0 where there is none. */
-static int32_t islands(const Matrix *t, bool nvlink)
+/* Smallest g that divides the GPUs into islands 0..g-1, g..2g-1 and so on, which are joined inside
+ * and not between; 0 where there is none. */
+static int32_t island_size(const Matrix *t, bool nvlink)
 {
     for (int32_t g = 1; g <= t->gpus; g++) {
         bool fits = t->gpus % g == 0;
@@ -121,8 +122,9 @@ static int32_t islands(const Matrix *t, bool nvlink)
     return 0;
 }
 
-/* NVLinks between each two, where there is room for them and rows agree. */
-static void take_joined(const Matrix *t, RhMachine *m)
+/* Copies the number of NVLinks between each pair, if the machine has room for them and rows
+ * agree. */
+static void copy_nvlinks(const Matrix *t, RhMachine *m)
 {
     for (int32_t a = 0; a < t->gpus; a++)
         for (int32_t b = 0; b < t->gpus; b++)
@@ -150,14 +152,14 @@ static void settle(const Matrix *t, RhMachine *m)
             }
     for (int32_t k = t->gpus; k < t->columns; k++)
         nics += t->close[k];
-    int32_t g = islands(t, most > 0);
+    int32_t g = island_size(t, most > 0);
     m->has_links = true;
     m->gpus = t->gpus;
     m->uneven = g == 0 || (most > 0 && most != least);
     m->nvlinks = m->uneven ? 0 : most;
     m->island_gpus = g;
     m->nics = nics > 0 ? nics : all;
-    take_joined(t, m);
+    copy_nvlinks(t, m);
 }
 
 static bool read_topology(RhMachine *m, const char *name, const char *text, GError **error)
