@@ -120,7 +120,8 @@ static RhOperatorBytes eager_logit_bytes(const RhOps *ops, double logits, double
  * smallest free block and splits it (docs.pytorch.org, CUDA semantics: max_split_size_mb is
  * unlimited by default). So held logits lie in a block that was fp32's, the other half of which is
  * too small for the next; where ranks gather, so do their parts; and one more block is kept whole
- * by what layers leave in it. Replayed tensor by tensor in tests/blocks_test.c. */
+ * by what layers leave in it. Replayed tensor by tensor in
+ * tests/workloads/caching_allocator_test.c. */
 static double held_logit_bytes(const RhOps *ops)
 {
     double e = ops->element_bytes, halves = ops->shard->tp > 1 ? 2 : 1;

@@ -4,7 +4,7 @@
  * joules. A step of m micro-batches therefore takes what one of two rounds takes and, for every
  * micro-batch more, its share of what a third round adds. Measured over layouts of a 70B model
  * on 64 GPUs, 256 micro-batches: within 1e-8 of the whole rehearsal in most, 7e-4 in the worst
- * (tests/steady_test.c holds drawn layouts to it). */
+ * (tests/strategies/search/rehearsals/steady_state_test.c holds drawn layouts to it). */
 #include "sim/run.h"
 #include "strategies/train/train.h"
 

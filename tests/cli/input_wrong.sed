@@ -1,2 +1,0 @@
-# Every key: tests/layout_test.c
-s/^(note: keys: tp pp dp) .*/\1 .../

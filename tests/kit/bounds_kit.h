@@ -1,0 +1,39 @@
+#pragma once
+/* One layout's closed form, segment graph and rehearsal, for tests that bounds hold. */
+#include <math.h>
+
+#include "base/error.h"
+#include "sim/engine/workers/isolated_run.h"
+#include "strategies/search/bounds/bound_cache.h"
+#include "tests/kit/testkit.h"
+#include "tests/kit/train_kit.h"
+
+#define BOUNDS_TOLERANCE 1e-9
+
+typedef struct {
+    double closed, segment; /* over the rehearsal */
+} BoundsRatio;
+
+/* Longer rehearsals are left out: many kinds of ranks on one fabric take minutes. */
+#define BOUNDS_PATIENCE_S 4.0
+
+/* NULL: it ran out of time, and nothing else: any other failure ends the test. Caller frees. */
+RhRun *bounds_rehearse(const RhProgram *p, const RhPlatform *platform, double patience_s);
+
+bool bounds_rehearsed(BoundsRatio ratio);
+
+/* Checks one layout, and says which when it fails. NaN where its rehearsal was left out. */
+BoundsRatio bounds_check_within(const RhProblem *c, const char *question, const RhLayout *l,
+                                double patience_s);
+
+BoundsRatio bounds_check(const RhProblem *c, const char *question, const RhLayout *l);
+
+/* Both bounds must hold, and be above so much of the rehearsed step; false where that was left out. */
+bool bounds_check_tight(const RhProblem *c, const char *question, const RhLayout *l,
+                        BoundsRatio least);
+
+/* Of a layout whose rehearsal is short, but for a machine that does much else besides. */
+BoundsRatio bounds_check_surely(const RhProblem *c, const char *question, const RhLayout *l);
+
+/* A test that has left out every rehearsal shows nothing: on a slow machine some take too long, not all. */
+void bounds_check_some(int32_t rehearsed);

@@ -1,0 +1,28 @@
+#pragma once
+/* Models typed as configurations, in single quotes, beside the counts that are published of them. */
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/kit/testkit.h"
+#include "workloads/model.h"
+#include "workloads/ops.h"
+
+#define SHAPE(type, layers, hidden, heads, kv, ffn, vocab)                                         \
+    "'model_type': '" type "', 'num_hidden_layers': " #layers ", 'hidden_size': " #hidden          \
+    ", 'num_attention_heads': " #heads ", 'num_key_value_heads': " #kv                             \
+    ", 'intermediate_size': " #ffn ", 'vocab_size': " #vocab
+
+typedef struct {
+    const char *config;
+    int64_t params;
+} ExactCount;
+
+/* NULL and an error where it is refused. */
+RhModel *model_parse(const char *text, GError **error);
+
+RhModel *model_load(const char *text);
+
+/* As bad input, with words that hold `expected`. */
+void check_refused(const char *text, const char *expected);
+
+void check_exact(const ExactCount *rows, size_t count);

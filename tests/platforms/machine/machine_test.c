@@ -1,0 +1,74 @@
+/* What machines' own tools say: figures of lstopo and nvidia-smi, where several objects differ or say nothing. */
+#include "platforms/machine/machine.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "tests/kit/testkit.h"
+
+static void read_machine(RhMachine *m, const char *text)
+{
+    g_autoptr(GError) error = NULL;
+    *m = (RhMachine){.nics = -1};
+    CU_ASSERT_TRUE(rh_machine_read(m, "machine", text, strlen(text), &error));
+    g_assert_no_error(error);
+}
+
+#define GPU(speed)                                                                                 \
+    "<object type=\"PCIDev\" pci_type=\"0302 [10de:2330]\" pci_link_speed=\"" speed "\"/>"
+
+static void the_slowest_link_of_a_gpu_counts(void)
+{
+    static const char *const texts[] = {
+        "<topology>" GPU("31.5") GPU("15.75") GPU("63.0") "</topology>",
+        "<topology>" GPU("15.75") GPU("31.5") GPU("0.0") "</topology>", /* not said */
+        "<topology>" GPU("63.0") GPU("1e5") GPU("15.75") "</topology>", /* none so quick */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++) {
+        g_auto(RhMachine) m;
+        read_machine(&m, texts[i]);
+        CU_ASSERT_EQUAL(m.gpus, 3);
+        RH_CHECK_CLOSE(m.host_link_bytes_per_s, 15.75e9, 1e-12);
+    }
+}
+
+static void a_host_has_the_memory_of_all_its_nodes(void)
+{
+    g_auto(RhMachine) m;
+    read_machine(&m, "<topology><object type=\"NUMANode\" local_memory=\"1000\"/>"
+                     "<object type=\"NUMANode\" local_memory=\"3000\"/>"
+                     "<object type=\"NUMANode\" local_memory=\"-5\"/></topology>");
+    CU_ASSERT_EQUAL(m.host_bytes, 4000);
+}
+
+static void a_limit_that_is_not_said_changes_nothing(void)
+{
+    g_auto(RhMachine) m;
+    read_machine(&m, "==============NVSMI LOG==============\n"
+                     "    Product Name                          : NVIDIA H100\n"
+                     "        Current Power Limit               : 650.00 W\n"
+                     "        Power Limit                       : N/A\n");
+    CU_ASSERT_EQUAL(m.power_w, 650);
+    CU_ASSERT_EQUAL(m.gpus, 1);
+}
+
+static void a_list_without_a_gpu_is_refused(void)
+{
+    static const char text[] = "==============NVSMI LOG==============\nDriver Version : 550\n";
+    g_auto(RhMachine) m = {.nics = -1};
+    g_autoptr(GError) error = NULL;
+    CU_ASSERT_FALSE(rh_machine_read(&m, "machine", text, strlen(text), &error));
+    CU_ASSERT_TRUE(g_error_matches(error, RH_ERROR, RH_ERROR_INPUT));
+}
+
+int main(void)
+{
+    return rh_test_main(
+        "machine",
+        (RhTest[]){
+            {"the_slowest_link_of_a_gpu_counts", the_slowest_link_of_a_gpu_counts},
+            {"a_host_has_the_memory_of_all_its_nodes", a_host_has_the_memory_of_all_its_nodes},
+            {"a_limit_that_is_not_said_changes_nothing", a_limit_that_is_not_said_changes_nothing},
+            {"a_list_without_a_gpu_is_refused", a_list_without_a_gpu_is_refused},
+            {0}});
+}

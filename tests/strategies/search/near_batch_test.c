@@ -1,0 +1,66 @@
+/* Batches near one that does not go into the GPUs. */
+#include "strategies/search/near_batch.h"
+#include "tests/kit/testkit.h"
+#include "tests/kit/train_kit.h"
+
+static void multiples_of_the_largest_part_are_near(void)
+{
+    static const struct {
+        int64_t batch;
+        int32_t gpus;
+        int64_t below, above;
+    } cases[] = {
+        {512, 48, 480, 528}, /* ten and eleven times all of them */
+        {510, 48, 480, 528}, /* 85 of each node, and no layout of one sample for each GPU */
+        {63, 64, 0, 64},     /* one short */
+        {72, 64, 64, 0},     /* nine of each of eight nodes */
+        {7, 32, 0, 8},       /* a quarter of the GPUs; no number is nearer */
+        {512, 64, 0, 0},     /* divides */
+        {2048, 16384, 0, 0}, /* an eighth of them */
+        {2000, 64, 1984, 2048}, {100, 7, 98, 105},
+        {3, 64, 0, 0}, /* a part of one divides everything */
+    };
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        int64_t below = -1, above = -1;
+        rh_near_batches(cases[i].batch, cases[i].gpus, &below, &above);
+        CU_ASSERT_EQUAL(below, cases[i].below);
+        CU_ASSERT_EQUAL(above, cases[i].above);
+    }
+}
+
+/* 63 samples of 8 GPUs: a replica fewer, or stages; 64 are a plan of their own that is better by what is said. */
+static void a_near_batch_that_gains_is_planned(void)
+{
+    g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 63, 2048);
+    RhPlanOptions options = {.top = 1, .gap_frac = 0.01, .risk_frac = 0.05};
+    g_autoptr(RhPlan) plan = rh_plan(&k.c, &options, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(plan);
+    const RhRehearsal *best = g_ptr_array_index(plan->entries, 0);
+    g_autoptr(GArray) near = rh_near_batches_plan(&k.c, &options, plan);
+    CU_ASSERT_TRUE_FATAL(near->len > 0);
+    int gains = 0;
+    for (guint i = 0; i < near->len; i++) {
+        const RhNearBatch *n = &g_array_index(near, RhNearBatch, i);
+        CU_ASSERT_TRUE(n->batch == 56 || n->batch == 64);
+        if (!n->r)
+            continue;
+        gains++;
+        CU_ASSERT_TRUE(n->gain_frac >= RH_NEAR_BATCH_GAIN);
+        RH_CHECK_CLOSE(n->r->tokens_per_s_per_gpu / best->tokens_per_s_per_gpu, 1 + n->gain_frac,
+                       1e-12);
+    }
+    CU_ASSERT_TRUE(gains > 0);
+    k.c.job.global_batch = 64;
+    g_autoptr(RhPlan) even = rh_plan(&k.c, &options, NULL);
+    g_autoptr(GArray) none = rh_near_batches_plan(&k.c, &options, even);
+    CU_ASSERT_EQUAL(none->len, 0);
+}
+
+int main(void)
+{
+    return rh_test_main("near_batch", (RhTest[]){{"multiples_of_the_largest_part_are_near",
+                                                  multiples_of_the_largest_part_are_near},
+                                                 {"a_near_batch_that_gains_is_planned",
+                                                  a_near_batch_that_gains_is_planned},
+                                                 {0}});
+}

@@ -1,0 +1,82 @@
+/* What a service is allowed to be off by: what was measured alike, else the widest of its kind of model. */
+#include <math.h>
+
+#include "strategies/search/services/serve_error_bars.h"
+#include "tests/kit/serve_kit.h"
+
+static RhSloAllowance allowed(const char *model, const char *platform, const char *deployment)
+{
+    Setting s = setting_of(model, platform, deployment);
+    RhSloAllowance allowance = rh_served_allowance(&s.serving, &s.deployment);
+    close_setting(&s);
+    return allowance;
+}
+
+/* Of one pool whose cache is not full: the widest of the kind in each time, and the least. */
+static RhServedBar widest_of(const char *kind, RhServedBar *least)
+{
+    const GArray *bars = rh_record_shipped()->serving.bars;
+    RhServedBar widest = {0};
+    *least = (RhServedBar){.ttft_frac = HUGE_VAL, .tpot_frac = HUGE_VAL};
+    for (guint i = 0; i < bars->len; i++) {
+        const RhServedBar *bar = &g_array_index(bars, RhServedBar, i);
+        if (g_strcmp0(bar->kind, kind) != 0 || bar->apart || bar->starved)
+            continue;
+        widest.ttft_frac = fmax(widest.ttft_frac, bar->ttft_frac);
+        widest.tpot_frac = fmax(widest.tpot_frac, bar->tpot_frac);
+        least->ttft_frac = fmin(least->ttft_frac, bar->ttft_frac);
+        least->tpot_frac = fmin(least->tpot_frac, bar->tpot_frac);
+    }
+    return widest;
+}
+
+static void where_nothing_alike_was_measured_the_widest_of_the_kind_counts(void)
+{
+    static const struct {
+        const char *model, *platform, *deployment, *kind;
+    } rows[] = {{"llama-3.1-8b", "dgx-a100:1", "server=vllm,tp1", "dense"},
+                {"llama-3.1-8b", "gb200-nvl64:1", "server=trtllm,tp1", "dense"},
+                {"llama-3.1-8b", "dgx-h100:1", "server=orca,tp1", "dense"},
+                {"llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1/tp1", "dense"}, /* two pools */
+                {"mixtral-8x7b", "dgx-a100:1", "server=vllm,tp2", "mixture"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        RhServedBar least, widest = widest_of(rows[i].kind, &least);
+        RhSloAllowance a = allowed(rows[i].model, rows[i].platform, rows[i].deployment);
+        CU_ASSERT_STRING_EQUAL(a.widest_of ? a.widest_of : "", rows[i].kind);
+        CU_ASSERT_EQUAL(a.ttft_frac, widest.ttft_frac);
+        CU_ASSERT_EQUAL(a.tpot_frac, widest.tpot_frac);
+        CU_ASSERT_TRUE(a.ttft_frac > least.ttft_frac && a.tpot_frac > least.tpot_frac);
+        CU_ASSERT_TRUE(rh_slo_allows(&a));
+    }
+}
+
+static void where_something_alike_was_measured_its_own_bar_counts(void)
+{
+    RhServedBar least, widest = widest_of("dense", &least);
+    RhSloAllowance a = allowed("llama-3.1-8b", "dgx-h100:1", "server=vllm,tp1");
+    CU_ASSERT_PTR_NULL(a.widest_of);
+    CU_ASSERT_TRUE(a.ttft_frac > 0 && a.ttft_frac < widest.ttft_frac);
+    CU_ASSERT_TRUE(a.tpot_frac > 0 && a.tpot_frac < widest.tpot_frac);
+}
+
+/* Nobody published services of them. */
+static void models_that_make_no_tokens_are_allowed_nothing(void)
+{
+    RhSloAllowance a = allowed("bert-large", "dgx-a100:1", "server=triton,tp1");
+    CU_ASSERT_FALSE(rh_slo_allows(&a));
+    CU_ASSERT_PTR_NULL(a.widest_of);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"where nothing alike was measured the widest of the kind counts",
+         where_nothing_alike_was_measured_the_widest_of_the_kind_counts},
+        {"where something alike was measured its own bar counts",
+         where_something_alike_was_measured_its_own_bar_counts},
+        {"models that make no tokens are allowed nothing",
+         models_that_make_no_tokens_are_allowed_nothing},
+        {NULL, NULL},
+    };
+    return rh_test_main("serve_error_bars", tests);
+}

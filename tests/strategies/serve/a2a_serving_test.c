@@ -1,0 +1,97 @@
+/* Serving: what experts' kernels exchange. */
+#include "tests/kit/serve_kit.h"
+
+/* DeepSeek-V3's experts on 16 H100s: a token's eight copies, half of them to the other node; or two, one of each
+ * node's. */
+static void exchanges_are_counted(void)
+{
+    g_autoptr(RhPlatform) p = rh_platform_load("dgx-h100:2", NULL);
+    const RhA2aBackend *each = rh_a2a_backend_by_name("deepep-low-latency", NULL),
+                       *once = rh_a2a_backend_by_name("deepep", NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(each);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(once);
+    RhA2aLoad load = {16, 128, 7392, 0, {256, 8, 1, 1, 0, 0}};
+    double nic = 50e9 * each->dispatch.nic_frac.value;
+    RH_CHECK_CLOSE(rh_a2a_backend_s(each, &each->dispatch, p, &load),
+                   each->dispatch.base_s.value + each->dispatch.inter_s.value +
+                       each->dispatch.node_s.value + 128 * 8 * 7392 / 2.0 / nic,
+                   1e-9);
+    RH_CHECK_CLOSE(rh_a2a_copies(&load, 2), 2, 0.01);
+    load.ranks = 8;
+    RH_CHECK_CLOSE(rh_a2a_backend_s(each, &each->dispatch, p, &load),
+                   each->dispatch.base_s.value +
+                       128 * 8 * 7392 * 7 / 8.0 / (450e9 * each->dispatch.peer_frac.value),
+                   1e-9);
+    load.tokens = 4096;
+    CU_ASSERT_TRUE(rh_a2a_backend_s(once, &once->dispatch, p, &load) <
+                   rh_a2a_backend_s(each, &each->dispatch, p, &load));
+    load.ranks = 1;
+    CU_ASSERT_EQUAL(rh_a2a_backend_s(once, &once->dispatch, p, &load), 0);
+    for (const char *const *name = rh_a2a_backend_names(); *name; name++)
+        CU_ASSERT_PTR_NOT_NULL(rh_a2a_backend_by_name(*name, NULL));
+}
+
+/* Both ways in each of DeepSeek-V3's 58 layers of experts: 10 us more a way are 1.16 ms of an iteration. */
+static void servers_exchange_by_their_kernels(void)
+{
+    Setting s = setting_of("deepseek-v3", "dgx-h200:2", "server=sglang-deepep,dp16,ep16,batch=64");
+    RhBatch batch = {.decodes = 16 * 64, .contexts = 16 * 64 * 1000};
+    s.serving.recipe = &rh_recipe_fp8_block;
+    g_autoptr(RhIterations) own = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    RhServer slow = *s.serving.server;
+    RhA2aBackend kernels = *slow.exchange_few;
+    kernels.dispatch.base_s.value += 10e-6;
+    kernels.combine.base_s.value += 10e-6;
+    slow.exchange_few = &kernels;
+    s.serving.server = &slow;
+    g_autoptr(RhIterations) other = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(own);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(other);
+    RH_CHECK_CLOSE(rh_iteration_s(other, &batch) - rh_iteration_s(own, &batch), 58 * 2 * 10e-6,
+                   1e-6);
+    close_setting(&s);
+}
+
+/* Of 64 tokens of each of 8 ranks all get all, and give a sum for each: 8 x 64 x h values of two bytes, however many
+ * experts a token asks. By the all-to-all a rank sends a copy to each of its eight. */
+static void tokens_are_gathered(void)
+{
+    Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", "server=vllm,dp8,ep8,batch=64");
+    RhServer server = *s.serving.server;
+    double rank_bytes = 64.0 * (double)s.model->hidden * 2;
+    s.serving.server = &server;
+    for (int gather = 0; gather < 2; gather++) {
+        g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhServedExchange));
+        server.gather = gather;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        rh_iteration_exchanges(it, 64, 64, exchanges);
+        CU_ASSERT_EQUAL_FATAL(exchanges->len, 2 * 48);
+        for (guint i = 0; i < exchanges->len; i++) {
+            const RhServedExchange *e = &g_array_index(exchanges, RhServedExchange, i);
+            RhOp there = i % 2 == 0 ? RH_OP_ALL_GATHER : RH_OP_REDUCE_SCATTER;
+            CU_ASSERT_TRUE(e->experts);
+            CU_ASSERT_EQUAL(e->op, gather ? there : RH_OP_ALL_TO_ALL);
+            RH_CHECK_CLOSE(e->bytes, 8 * rank_bytes, 1e-12); /* eight ranks, eight experts */
+        }
+    }
+    CU_ASSERT_TRUE(rh_server_by_name("vllm", NULL)->gather &&
+                   rh_server_by_name("sglang", NULL)->gather &&
+                   rh_server_by_name("trtllm", NULL)->gather);
+    CU_ASSERT_PTR_NULL(rh_server_by_name("sglang", NULL)->exchange_few); /* unless it is told to */
+    CU_ASSERT_PTR_NOT_NULL(rh_server_by_name("sglang-deepep", NULL)->exchange_few);
+    close_setting(&s);
+}
+
+static const RhTest tests[] = {
+    {"exchanges are counted", exchanges_are_counted},
+    {"servers exchange by their kernels", servers_exchange_by_their_kernels},
+    {"tokens are gathered", tokens_are_gathered},
+    {NULL, NULL},
+};
+
+int main(void)
+{
+    return rh_test_main("a2a_serving", tests);
+}

@@ -1,0 +1,256 @@
+/* Iterations that are planned ahead, prompts that stay whole, kernels that are launched one by one, links that keep
+ * their rate, norms that are made by sums. */
+#include <math.h>
+
+#include "strategies/serve/iteration/iteration_private.h"
+#include "strategies/serve/scheduler.h"
+#include "tests/kit/serve_kit.h"
+
+static RhRequests *every(double gap_s, int32_t count)
+{
+    RhRequests *requests = rh_requests_new("test");
+    for (int32_t i = 0; i < count; i++) {
+        RhRequest q = {.t_s = i * gap_s, .input_tokens = 512, .output_tokens = 400, .session = -1};
+        g_array_append_val(requests->list, q);
+    }
+    return requests;
+}
+
+static RhServiceResult *serve_with(Setting *s, const RhServer *server, const RhRequests *requests,
+                                   const RhClient *client)
+{
+    s->serving.server = server;
+    return serve(s, requests, client);
+}
+
+/* Who comes while an iteration runs waits for its end, and where the next is planned already for that one's, too;
+ * runs of iterations are cut as single ones are. */
+static void newcomers_wait_for_one_more(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
+    RhServer plain = *s.serving.server, ahead = plain;
+    plain.ahead = false;
+    ahead.ahead = true;
+    g_autoptr(RhRequests) requests = every(0.3, 2);
+    g_autoptr(RhServiceResult) a = serve_with(&s, &plain, requests, &(RhClient){0});
+    g_autoptr(RhServiceResult) b = serve_with(&s, &ahead, requests, &(RhClient){0});
+    g_autoptr(RhServiceResult) single =
+        serve_with(&s, &ahead, requests, &(RhClient){.each_iteration = true});
+    double step_s = (at(a, 0)->t_end_s - at(a, 0)->t_first_s) / 399;
+    double later_s = at(b, 1)->t_admit_s - at(a, 1)->t_admit_s;
+    CU_ASSERT_DOUBLE_EQUAL(later_s, step_s, 0.05 * step_s);
+    CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_admit_s, at(b, 1)->t_admit_s, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_end_s, at(b, 1)->t_end_s, 1e-9);
+    close_setting(&s);
+}
+
+/* Nothing is planned for a server that idles. */
+static void an_idle_server_begins_at_once(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
+    RhServer ahead = *s.serving.server;
+    ahead.ahead = true;
+    g_autoptr(RhRequests) requests = every(100, 2);
+    g_autoptr(RhServiceResult) r = serve_with(&s, &ahead, requests, &(RhClient){0});
+    for (guint i = 0; i < 2; i++)
+        CU_ASSERT_DOUBLE_EQUAL(at(r, i)->t_admit_s, at(r, i)->t_arrive_s + ahead.admit_s.value,
+                               1e-9);
+    close_setting(&s);
+}
+
+static int64_t continued_before(const RhServiceResult *r, double t_s)
+{
+    int64_t iterations = 0;
+    for (guint i = 0; i < r->works->len; i++) {
+        const RhServiceWork *w = &g_array_index(r->works, RhServiceWork, i);
+        iterations += w->prompts == 0 && w->t_end_s <= t_s + 1e-9 ? w->iterations : 0;
+    }
+    return iterations;
+}
+
+/* A server that looks for requests every 30 iterations finds one at a multiple of 30 after it last read a prompt, and
+ * one that idles at once; runs are cut as single iterations are. */
+static void some_servers_look_now_and_then(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=sglang,tp1");
+    RhServer often = *s.serving.server, seldom = often;
+    seldom.receive = 30;
+    for (double gap_s = 0.1; gap_s < 0.3; gap_s += 0.07) {
+        g_autoptr(RhRequests) requests = every(gap_s, 2);
+        g_autoptr(RhServiceResult) a =
+            serve_with(&s, &often, requests, &(RhClient){.timeline = true});
+        g_autoptr(RhServiceResult) b =
+            serve_with(&s, &seldom, requests, &(RhClient){.timeline = true});
+        g_autoptr(RhServiceResult) single =
+            serve_with(&s, &seldom, requests, &(RhClient){.each_iteration = true});
+        int64_t soon = continued_before(a, at(a, 1)->t_admit_s),
+                late = continued_before(b, at(b, 1)->t_admit_s);
+        CU_ASSERT_EQUAL(late % 30, 0);
+        CU_ASSERT_TRUE(late >= soon && late < soon + 30);
+        CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_admit_s, at(b, 1)->t_admit_s, 1e-9);
+        CU_ASSERT_DOUBLE_EQUAL(at(single, 1)->t_end_s, at(b, 1)->t_end_s, 1e-9);
+    }
+    g_autoptr(RhRequests) apart = every(100, 2);
+    g_autoptr(RhServiceResult) idle = serve_with(&s, &seldom, apart, &(RhClient){0});
+    CU_ASSERT_DOUBLE_EQUAL(at(idle, 1)->t_admit_s, at(idle, 1)->t_arrive_s + seldom.admit_s.value,
+                           1e-9);
+    close_setting(&s);
+}
+
+static int32_t most_read_at_once(const RhServiceResult *r)
+{
+    int32_t most = 0;
+    for (guint i = 0; i < r->works->len; i++)
+        most = MAX(most, g_array_index(r->works, RhServiceWork, i).prompt_tokens);
+    return most;
+}
+
+/* A budget of 1,000 tokens holds a token of the first request, a prompt of 512 and part of another. */
+static void prompts_stay_whole(void)
+{
+    static const char *const names[] = {"trtllm", "trtllm-whole"};
+    static const int32_t read[] = {999, 512};
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=trtllm,tp1,chunk=1000");
+    RhServer server = *s.serving.server;
+    g_autoptr(RhRequests) requests = every(0, 3);
+    for (int k = 0; k < 2; k++) {
+        server.scheduler = rh_scheduler_by_name(names[k]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(server.scheduler);
+        g_autoptr(RhServiceResult) r =
+            serve_with(&s, &server, requests, &(RhClient){.timeline = true});
+        CU_ASSERT_EQUAL(most_read_at_once(r), read[k]);
+        CU_ASSERT_EQUAL(at(r, 2)->outcome, RH_SERVED_DONE);
+    }
+    close_setting(&s);
+}
+
+/* In iterations that read prompts, and where kernels are quicker than the host that launches them. */
+static void launching_is_a_floor(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:1x1", "server=vllm,tp1");
+    RhServer server = *s.serving.server;
+    server.step_s.value = server.sequence_s.value = 0;
+    const RhPool *pool = &s.deployment.pools[0];
+    double s_of[2][3];
+    for (int k = 0; k < 2; k++) {
+        server.launch_s.value = k * 1e-3;
+        s.serving.server = &server;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, pool, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        RhBatch few = {.chunks = &(RhChunk){0, 16}, .chunks_count = 1, .ended = 1},
+                many = {.chunks = &(RhChunk){0, 16384}, .chunks_count = 1, .ended = 1},
+                none = {.decodes = 4, .contexts = 400};
+        s_of[k][0] = rh_iteration_s(it, &few);
+        s_of[k][1] = rh_iteration_s(it, &many);
+        s_of[k][2] = rh_iteration_s(it, &none);
+    }
+    CU_ASSERT(s_of[0][0] < 0.01);
+    CU_ASSERT_DOUBLE_EQUAL(s_of[1][0], s.model->layers_count * 1e-3, 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(s_of[1][1], s_of[0][1], 1e-12);
+    CU_ASSERT_DOUBLE_EQUAL(s_of[1][2], s_of[0][2], 1e-12);
+    close_setting(&s);
+}
+
+/* Of a prompt's part, without logits. */
+static double reading_s(Setting *s, const RhServer *server, int32_t tokens)
+{
+    s->serving.server = server;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &s->deployment.pools[0], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+    return rh_iteration_s(it, &(RhBatch){.chunks = &(RhChunk){0, tokens}, .chunks_count = 1});
+}
+
+static RhServer without_host(const Setting *s)
+{
+    RhServer server = *s->serving.server;
+    server.step_s.value = server.rank_step_s.value = server.sequence_s.value = 0;
+    return server;
+}
+
+static void ranks_launch_together(void)
+{
+    Setting s = setting_of("llama-3.2-1b", "h100-sxm:4x1", "server=vllm,tp4");
+    RhServer server = without_host(&s);
+    server.launch_s.value = 1e-3;
+    server.rank_launch_s.value = 0.5e-3; /* for each of two doublings */
+    CU_ASSERT_DOUBLE_EQUAL(reading_s(&s, &server, 16), s.model->layers_count * 2e-3, 1e-12);
+    close_setting(&s);
+}
+
+/* With kernels K and exchanges X an iteration at a share f of their rate takes K/f + X: two sums a layer and one of
+ * the embedding. */
+static void links_keep_their_rate(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "h100-sxm:4x1", "server=vllm,tp4");
+    RhServer server = without_host(&s);
+    double s_of[2];
+    for (int k = 0; k < 2; k++) {
+        server.prompt_frac.value = 1.0 / (k + 1);
+        s_of[k] = reading_s(&s, &server, 2048);
+    }
+    s.serving.server = &server;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+    double bytes = 2048.0 * (double)s.model->hidden * 2;
+    double sum_s = rh_peer_reduce_s(it->platform->device, 4, bytes);
+    double kernels_s = s_of[1] - s_of[0], exchanges_s = s_of[0] - kernels_s;
+    CU_ASSERT_TRUE(kernels_s > exchanges_s);
+    CU_ASSERT_DOUBLE_EQUAL(exchanges_s, (2 * s.model->layers_count + 1) * sum_s, 1e-9);
+    close_setting(&s);
+}
+
+/* 4,096 columns of two bytes: a sum of 128 tokens is 1 MiB. */
+static void large_sums_make_no_norms(void)
+{
+    Setting s = setting_of("llama-3.1-8b", "dgx-b200:1", "server=vllm,tp8");
+    RhServer limited = without_host(&s), never = limited, always = limited;
+    CU_ASSERT_TRUE_FATAL(limited.norms_most_count > 0);
+    never.reduce_norms = false;
+    always.norms_most_count = 0;
+    static const int32_t tokens[] = {128, 129};
+    for (int k = 0; k < 2; k++) {
+        double with_s = reading_s(&s, &always, tokens[k]),
+               apart_s = reading_s(&s, &never, tokens[k]);
+        CU_ASSERT_TRUE(apart_s > with_s);
+        CU_ASSERT_DOUBLE_EQUAL(reading_s(&s, &limited, tokens[k]), k == 0 ? with_s : apart_s,
+                               1e-12);
+    }
+    limited.norms_most[0].ranks = limited.norms_most[1].ranks = limited.norms_most[2].ranks = 2;
+    CU_ASSERT_DOUBLE_EQUAL(reading_s(&s, &limited, 1), reading_s(&s, &never, 1), 1e-12);
+    close_setting(&s);
+}
+
+/* Of 64 sequences each of eight groups has eight, and a millisecond of its host for each. */
+static void groups_have_hosts(void)
+{
+    Setting s = setting_of("qwen3-30b-a3b", "dgx-h100:1", "server=vllm,dp8,ep8,batch=64");
+    RhServer server = *s.serving.server;
+    RhBatch batch = {.decodes = 64, .contexts = 64 * 100};
+    double s_of[2];
+    server.sequence_s.value = 1e-3;
+    s.serving.server = &server;
+    for (int each = 0; each < 2; each++) {
+        server.host_each = each;
+        g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &s.deployment.pools[0], NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+        s_of[each] = rh_iteration_s(it, &batch);
+        RH_CHECK_CLOSE(rh_iteration_run(it, 64, 64 * 100).first_s, s_of[each], 1e-9);
+    }
+    RH_CHECK_CLOSE(s_of[0] - s_of[1], 56e-3, 1e-9);
+    close_setting(&s);
+}
+
+int main(void)
+{
+    static const RhTest tests[] = {
+        {"newcomers wait for one more", newcomers_wait_for_one_more},
+        {"an idle server begins at once", an_idle_server_begins_at_once},
+        {"some servers look now and then", some_servers_look_now_and_then},
+        {"prompts stay whole", prompts_stay_whole},
+        {"launching is a floor", launching_is_a_floor},
+        {"ranks launch together", ranks_launch_together},
+        {"links keep their rate", links_keep_their_rate},
+        {"large sums make no norms", large_sums_make_no_norms},
+        {"groups have hosts", groups_have_hosts},
+        {0}};
+    return rh_test_main("server_behaviour", tests);
+}
