@@ -63,7 +63,7 @@ static void append_pass(GString *out, int32_t gpu, const char *name, double t_st
     g_string_append(out, "},\n");
 }
 
-/* A micro-batch's kernels, or the optimizer's. */
+/* Text of a task's pass: its micro-batch, or the optimizer's phase. */
 static char *pass_or_phase(const RhTask *task)
 {
     char *pass = rh_chrome_trace_pass(task);

@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 
-/* Ranks times groups looked at, over all roles: a second's work. */
+/* Maximum of ranks times groups examined, over all roles: a second's work. */
 #define LOOKS_MAX (1 << 28)
-/* Roles times groups. */
+/* Maximum of roles times groups. */
 #define CELLS_MAX (1 << 24)
 
 typedef struct {
@@ -61,8 +61,8 @@ static bool list_roles(Search *s, int32_t group, const int32_t *members)
     return true;
 }
 
-/* The roles from `first` on meet: as others did before them, or as a new meeting. False when some
- * of them have met other roles. */
+/* Records that the roles from `first` on take part in a collective together: as in an earlier
+ * instance, or as a new entry. False when some of them take part with other roles. */
 static bool note_meeting(Search *s, int32_t group, int32_t first)
 {
     RhCollectiveRoles *found = s->found;
@@ -83,8 +83,8 @@ static bool note_meeting(Search *s, int32_t group, int32_t first)
     return true;
 }
 
-/* Looks at every instance of the group from its first member. The members of those that it finds
- * are counted, so that nobody is missing whose first member does not call. */
+/* Examines every instance of the group from its first member. The members of the instances found
+ * are counted, so that a member whose first member does not call is noticed. */
 static bool search_role(Search *s, int32_t role, int32_t group, int64_t *covered, GError **error)
 {
     const RhGroup *g = rh_program_group(s->p, group);

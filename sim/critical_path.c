@@ -35,7 +35,7 @@ typedef struct {
     uint16_t **waiting; /* per role and task */
     double **t_s;       /* latest end of a predecessor; once started, kept for the peer */
     bool **arrived;     /* SEND, RECV: reached */
-    GArray *meetings;   /* Meeting, as in met */
+    GArray *meetings;   /* Meeting, indexed as in RhCollectiveRoles.meetings */
     GArray *ready;      /* Item */
     RhMap64 *collective_known, *message_known;
     GArray *collective_s; /* double */
@@ -94,7 +94,7 @@ static void add_cost(GArray *costs, MessageCost cost)
     g_array_append_val(costs, cost);
 }
 
-/* All ranks of the role send at once: a link gives each its share. */
+/* Costs of a message that all ranks of the role send at once: a link gives each its share. */
 static GArray *message_costs(const Walk *w, int32_t role_index, int32_t delta)
 {
     const RhProgram *p = w->program;
@@ -124,7 +124,7 @@ static GArray *message_costs(const Walk *w, int32_t role_index, int32_t delta)
     return costs;
 }
 
-/* The least over the role's ranks, so that it stays a bound where their routes differ. */
+/* Shortest time over the role's ranks, so that it stays a lower bound where their routes differ. */
 static double message_time(Walk *w, int32_t sender_role, const RhTask *send)
 {
     int32_t fresh = (int32_t)w->messages->len;
@@ -209,7 +209,7 @@ static bool reach(Walk *w, Item item, GError **error)
     return true;
 }
 
-static void begin(Walk *w)
+static void begin_walk(Walk *w)
 {
     for (uint32_t r = 0; r < w->program->roles->len; r++) {
         int32_t n = w->roles[r].tasks_count;
@@ -269,7 +269,7 @@ bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *
     w.collective_known = rh_map64_new();
     w.message_known = rh_map64_new();
     add_meetings(&w);
-    begin(&w);
+    begin_walk(&w);
     bool ok = true;
     while (ok && w.ready->len > 0) {
         Item item = *AT(w.ready, Item, w.ready->len - 1);

@@ -79,7 +79,7 @@ RhExpansionPlace rh_expansion_begin(const RhExpansion *e, int32_t own)
     return (RhExpansionPlace){.round = -1, .from = e->first[own], .to = e->first[own]};
 }
 
-/* The flows of the round come right behind those of the one before. */
+/* Moves to the flows of the round, which directly follow those of the round before. */
 static void enter_round(const RhExpansion *e, int32_t own, RhExpansionPlace *at)
 {
     const RhRound *round = rh_expansion_round(e, at->round);

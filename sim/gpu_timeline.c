@@ -8,15 +8,15 @@
 
 typedef struct {
     const RhTaskIntervals *x;
-    /* [span]: of what its task waited for on its own rank, the span that ended last; or NONE */
+    /* [interval]: the last of the intervals on its own rank that its task waited for; or NONE */
     int32_t *cause;
     RhCollectiveRoles *meetings;
 } Course;
 
-/* One performer's compute lane, as it is walked. */
+/* State of walking one performer's compute lane. */
 typedef struct {
     GArray *passes;
-    double t_end_s; /* of the last kernel */
+    double t_end_s; /* end of the last kernel */
 } Walk;
 
 /* --- causes --- */
@@ -26,7 +26,8 @@ static const RhTask *task_of(const RhTaskIntervals *x, int32_t span)
     return rh_program_task(x->p, rh_task_intervals_at(x, span)->task);
 }
 
-/* Spans stand in the order in which they ended, so that the latest cause is the largest index. */
+/* Finds the cause of each interval. Intervals are in the order in which they ended, so the latest
+ * cause has the largest index. */
 static void find_causes(Course *c, int32_t performer)
 {
     const RhTaskIntervals *x = c->x;
@@ -42,7 +43,7 @@ static void find_causes(Course *c, int32_t performer)
         latest = of_lane[t->lane];
         for (int32_t k = t->preds_first; k < t->preds_first + t->preds_count; k++)
             latest = MAX(latest, last[g_array_index(x->p->preds, int32_t, k) - role->tasks_first]);
-        /* The cause of a mark is the cause of its successors. */
+        /* a mark passes on its own cause */
         while (latest != NONE && task_of(x, latest)->kind == RH_TASK_MARK)
             latest = c->cause[latest];
         c->cause[span] = latest;
@@ -73,7 +74,8 @@ static int32_t span_at_peer(const RhTaskIntervals *x, int32_t span)
     return peer == NONE ? NONE : span_beside(x, span, peer, t->peer_task);
 }
 
-/* When what the span tells of was under way: a receiver may have stood there before it was sent. */
+/* Time from which the interval's transfer was under way: a receiver may have waited before the
+ * message was sent. */
 static double t_begun_s(const RhTaskIntervals *x, int32_t span)
 {
     const RhTaskInterval *s = rh_task_intervals_at(x, span);
@@ -92,15 +94,16 @@ static bool waits_for_stages(const Course *c, const RhTask *task)
     return m >= 0 && rh_collective_role(c->meetings, m)->roles_count > 1;
 }
 
-/* Reasons of idle time: first `before`, then `wait`. */
+/* Reasons of an idle time: first `before`, then `wait`. */
 typedef struct {
     RhWait before, wait;
     double before_s, rest_s;
-    double late_from_s, late_s; /* within the rest: others of a collective had not come */
+    double late_from_s, late_s; /* the part of it when other members of a collective had not
+                                 * arrived */
 } Booking;
 
-/* From when, and how long, the members of collectives waited for the last of them: of `cause`, and of
- * those before it that ended since `t_start_s`. */
+/* Finds from when, and how long, the members of collectives waited for the last one: those of
+ * `cause`, and of its predecessors that ended since `t_start_s`. */
 static void find_late(const Course *c, int32_t cause, double t_start_s, Booking *b)
 {
     int32_t span = cause;
@@ -117,8 +120,8 @@ static void find_late(const Course *c, int32_t cause, double t_start_s, Booking 
     }
 }
 
-/* Idle time from `t_start_s` to `t_end_s`, which `cause` ended. */
-static Booking book(const Course *c, int32_t cause, double t_start_s, double t_end_s)
+/* Explains the idle time from `t_start_s` to `t_end_s`, which `cause` ended. */
+static Booking explain_idle(const Course *c, int32_t cause, double t_start_s, double t_end_s)
 {
     Booking b = {.before = RH_WAIT_BUBBLE, .wait = RH_WAIT_BUBBLE, .rest_s = t_end_s - t_start_s};
     if (cause == NONE)
@@ -167,12 +170,12 @@ static void add_idle(Walk *w, RhWait wait, bool late, double t_start_s, double t
         g_array_append_val(w->passes, idle);
 }
 
-/* Idle from the last kernel to `t_s`, inside the pass or after it. */
+/* Adds the idle time from the last kernel to `t_s`, inside the pass or after it. */
 static void add_gap(const Course *c, Walk *w, int32_t cause, double t_s, RhGpuSegment *inside)
 {
     if (t_s <= w->t_end_s)
         return;
-    Booking b = book(c, cause, w->t_end_s, t_s);
+    Booking b = explain_idle(c, cause, w->t_end_s, t_s);
     if (inside) {
         inside->wait_s[b.before] += b.before_s;
         inside->wait_s[b.wait] += b.rest_s;
@@ -223,7 +226,7 @@ static GArray *passes_of(const Course *c, int32_t performer, double t_end_s)
         if (task->kind == RH_TASK_KERNEL && task->lane == RH_LANE_COMPUTE)
             add_kernel(c, &w, span);
     }
-    if (spans->len) { /* what its last task was, then the others' */
+    if (spans->len) { /* the last task's pass first, then the others */
         int32_t last = g_array_index(spans, int32_t, spans->len - 1);
         double t_last_s = rh_task_intervals_at(c->x, last)->t_end_s;
         add_gap(c, &w, last, t_last_s, NULL);
@@ -232,9 +235,10 @@ static GArray *passes_of(const Course *c, int32_t performer, double t_end_s)
     return w.passes;
 }
 
-/* --- the chain --- */
+/* --- critical path --- */
 
-/* The calls of a group in two roles that meet are one after another the same. */
+/* Index in another role of the same call of a group: roles that take part together make the same
+ * calls in the same order. */
 static int32_t call_of_role(const RhProgram *p, const RhTask *call, int32_t task, int32_t role)
 {
     int32_t own = rh_role_next_call(p, call->role, call->group,
@@ -265,8 +269,8 @@ static int32_t cause_at_meeting(const Course *c, int32_t span)
     return latest;
 }
 
-/* The span that ended last of those that this one waited for, on its rank or where others took part. */
-static int32_t before(const Course *c, int32_t span)
+/* The last to end of the intervals that this one waited for, on its rank or on other members'. */
+static int32_t critical_predecessor(const Course *c, int32_t span)
 {
     const RhTask *t = task_of(c->x, span);
     int32_t own = c->cause[span];
@@ -300,7 +304,7 @@ static GArray *chain_of(const Course *c)
 {
     GArray *chain = g_array_new(FALSE, FALSE, sizeof(RhCriticalStep));
     for (int32_t span = (int32_t)c->x->run->timeline->len - 1; span != NONE;
-         span = before(c, span)) {
+         span = critical_predecessor(c, span)) {
         const RhTaskInterval *s = rh_task_intervals_at(c->x, span);
         RhCriticalStep link = {s->performer, name_of(task_of(c->x, span)), t_begun_s(c->x, span),
                                s->t_end_s};

@@ -5,21 +5,22 @@ typedef struct {
     uint8_t use;
 } Change;
 
-/* Returns whether a step allocates the memory anew; all else is allocated before its first task. */
+/* Is the memory allocated anew in each step? Other memory is allocated before the first task. */
 static bool is_of_step(RhMemoryUse use, int32_t local)
 {
     return local > 0 || use == RH_MEMORY_ACTIVATIONS || use == RH_MEMORY_RECOMPUTE ||
            use == RH_MEMORY_LOGITS || use == RH_MEMORY_COMMUNICATION;
 }
 
-/* A performer, and of each of its role's tasks the span of a step; -1: none. */
+/* A performer, and for each of its role's tasks the interval of a step; -1: none. */
 typedef struct {
     const RhTaskIntervals *x;
     const RhRole *role;
     int32_t *spans;
 } Step;
 
-/* When the event's task begins in the step; behind the last task, when that ends. False: it was not performed. */
+/* Start of the event's task in the step; after the last task, the end of that. False: it was not
+ * performed. */
 static bool time_of(const Step *step, const RhMemoryEvent *event, double *t_s)
 {
     int32_t local = event->at_task - step->role->tasks_first;
@@ -32,9 +33,9 @@ static bool time_of(const Step *step, const RhMemoryEvent *event, double *t_s)
     return true;
 }
 
-/* Program order is kept, as a caching allocator meets it: what the program frees before it allocates is freed before,
- * though a task of another lane may begin earlier. So the most that is held is the ledger's peak.
- * False: nothing of the step was performed. */
+/* Adds the changes of a step in program order, as a caching allocator sees them: memory that the
+ * program frees before an allocation is free then, though a task of another lane may begin earlier.
+ * So the peak is the ledger's. False: nothing of the step was performed. */
 static bool add_step(GArray *changes, const Step *step, bool first)
 {
     const RhRole *role = step->role;
@@ -68,8 +69,8 @@ static GArray *changes_of(const RhTaskIntervals *x, int32_t performer)
     return changes;
 }
 
-/* Adds the samples of changes at one time: the largest one between them, unless it is their last,
- * and the last. */
+/* Adds the samples of changes at one time: their largest value, unless it is the last one, and the
+ * last. */
 static guint add_moments(GArray *held, const GArray *changes, guint i, RhMemorySample *now)
 {
     double t_s = g_array_index(changes, Change, i).t_s, before = rh_memory_sample_bytes(now);

@@ -1,5 +1,6 @@
-/* Every invariant of a program, and that it can end: Kahn's algorithm over roles, with a message as
- * one event of two tasks and a collective as one of as many as roles meet in it. */
+/* Checks every invariant of a program, and that it can end: Kahn's algorithm over roles, with a
+ * message as one event of two tasks and a collective as one event of a task of every role that
+ * takes part. */
 #include <math.h>
 #include <string.h>
 
@@ -39,8 +40,8 @@ static bool check_spans(const RhStride *spans, int32_t count, int32_t size, int3
     return product == size;
 }
 
-/* Does the pattern cut the ranks into groups: each rank in one at most? Of any two spans the longer
- * stride and its period are whole turns of the other. */
+/* Does the pattern divide the ranks into groups, each rank into at most one? Of any two spans the
+ * longer stride and its period are multiples of the other's period. */
 static bool spans_nest(const RhGroup *g)
 {
     for (int32_t i = 0; i < g->spans_count; i++)
@@ -54,7 +55,7 @@ static bool spans_nest(const RhGroup *g)
     return true;
 }
 
-/* Does every span fit before it begins again? */
+/* Does every span fit into its period? */
 static bool periods_fit(const RhGroup *g, int32_t ranks)
 {
     for (int32_t k = 0; k < g->spans_count; k++)
@@ -144,7 +145,8 @@ static bool check_message(const RhProgram *p, int32_t i, GError **error)
            fail_task(p, i, error, "the peer's role is not this role shifted by the distance");
 }
 
-/* Members have as many experts each, groups too, and a token finds those that it asks. */
+/* Checks that members have equally many experts, groups too, and that there are enough experts for
+ * a token's choice. */
 static bool check_routing(const RhProgram *p, int32_t i, const RhRouting *r, int64_t members,
                           GError **error)
 {
@@ -268,21 +270,22 @@ static bool check_bundles(const RhProgram *p, GError **error)
     return true;
 }
 
-/* --- the order --- */
+/* --- absence of deadlocks --- */
 
 typedef struct {
     const RhProgram *p;
-    int32_t *waits;        /* per task: predecessors and tasks before it on its lane that run */
+    int32_t *waits;        /* per task: predecessors, and the task before it on its lane, that have
+                            * not ended */
     int32_t *first, *next; /* successor lists: explicit and lane */
     int32_t *mate;         /* per task: the next of those that end together, in a ring */
-    int32_t *leader;       /* per task: the one of its ring that counts */
+    int32_t *leader;       /* per task: the one of its ring that counts arrivals */
     int32_t *awaited;      /* per leader: tasks of its ring that are not reached yet */
     int32_t *stack;
     int32_t depth, done;
 } Order;
 
-/* Counts a task as reached; tasks that end together are put on the stack when all are. */
-static void reach(Order *o, int32_t i)
+/* Counts a task as reached; tasks that end together are pushed on the stack when all are. */
+static void reach_task(Order *o, int32_t i)
 {
     if (--o->awaited[o->leader[i]] > 0)
         return;
@@ -293,7 +296,7 @@ static void reach(Order *o, int32_t i)
     } while (k != i);
 }
 
-/* Puts task i, alone so far, into the ring of `leader`. */
+/* Adds task i, alone so far, to the ring of `leader`. */
 static void join_ring(Order *o, int32_t i, int32_t leader)
 {
     o->mate[i] = o->mate[leader];
@@ -330,7 +333,7 @@ static void finish(Order *o, int32_t i)
     o->done++;
     for (int32_t edge = o->first[i]; edge >= 0; edge = o->next[2 * edge + 1])
         if (--o->waits[o->next[2 * edge]] == 0)
-            reach(o, o->next[2 * edge]);
+            reach_task(o, o->next[2 * edge]);
 }
 
 static void link_tasks(Order *o, int32_t from, int32_t to, int32_t *edges)
@@ -387,7 +390,7 @@ static bool check_order(const RhProgram *p, const RhCollectiveRoles *meetings, G
         link_role(&o, rh_program_role(p, (int32_t)r), &edges);
     for (int32_t i = 0; i < (int32_t)tasks; i++)
         if (waits[i] == 0)
-            reach(&o, i);
+            reach_task(&o, i);
     while (o.depth > 0)
         finish(&o, stack[--o.depth]);
     return o.done == (int32_t)tasks || fail_order(&o, error);

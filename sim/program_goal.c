@@ -35,7 +35,7 @@ typedef struct {
     RhExpansions *expanded;
 } Goal;
 
-/* Lines a task waits for, each once. */
+/* Lines that a task waits for, each once. */
 typedef struct {
     int32_t lines[UINT8_MAX + 1];
     int32_t count;
@@ -43,7 +43,7 @@ typedef struct {
 
 /* --- lines --- */
 
-/* Processor 0 has the kernels, others have what runs beside them, by its lane. */
+/* Writes a calculation. Processor 0 has the kernels, others have concurrent tasks, by lane. */
 static int32_t put_calc(Goal *g, double seconds, int32_t lane)
 {
     g_string_append_printf(g->out, "l%d: calc %.0f", ++g->line, rint(seconds * 1e9));
@@ -53,7 +53,7 @@ static int32_t put_calc(Goal *g, double seconds, int32_t lane)
     return g->line;
 }
 
-/* Whole bytes, at least one: a message without bytes still tells something. */
+/* Writes a message of whole bytes, at least one, as an empty message is not possible. */
 static int32_t put_message(Goal *g, bool sends, double bytes, int32_t peer, int64_t tag)
 {
     g_string_append_printf(g->out, "l%d: %s %.0fb %s %d tag %" G_GINT64_FORMAT "\n", ++g->line,
@@ -85,7 +85,8 @@ static Before before_task(const Goal *g, const RhTask *t, int32_t lane_last)
     return b;
 }
 
-/* This rank's part of one step: each flow after `start`; returns the line that ends the step. */
+/* Writes this rank's part of one step: each flow after `start`; returns the line that ends the
+ * step. */
 static int32_t put_step(Goal *g, const RhExpansion *e, int32_t own, int32_t from, int32_t to,
                         int64_t tag, int32_t start)
 {
@@ -104,8 +105,8 @@ static int32_t put_step(Goal *g, const RhExpansion *e, int32_t own, int32_t from
     return end;
 }
 
-/* The task in which member 0 makes the call that rank g->rank makes in task i: what all members
- * know, also where they play different roles. */
+/* The task in which member 0 makes the call that rank g->rank makes in task i: a number that all
+ * members know, also where they have different roles. */
 static int32_t call_of(const Goal *g, int32_t i, const RhExpansion *e)
 {
     const RhTask *t = rh_program_task(g->p, i);
@@ -192,7 +193,8 @@ static bool put_rank(Goal *g, const RhRole *role, GError **error)
         if (!put_task(g, task, *last, error))
             return false;
         *last = g->end_of[task];
-        /* Ranks of a role have texts alike: no need to write most of them to know. */
+        /* stops once the text is too long; ranks of a role have similar texts, so its size is known
+         * early */
         if (g->out->len > TEXT_MAX ||
             (g->out->len - start) / 4 * (gsize)role->ranks_count > TEXT_MAX)
             return rh_fail(error, RH_ERROR_INPUT,

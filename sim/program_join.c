@@ -15,7 +15,7 @@ static int64_t common_multiple(int64_t a, int64_t b)
     return a / x * b;
 }
 
-/* The first rank at or after `from` that is to every group of the program as rank 0 is. */
+/* First rank at or after `from` that is to every group of the program as rank 0 is. */
 static int64_t next_origin(const RhProgram *p, int64_t from)
 {
     int64_t unit = 1;

@@ -79,9 +79,9 @@ static const char *tier_name(int v)
     return rh_memory_tier_name((RhMemoryTier)v);
 }
 
-/* --- out --- */
+/* --- writing --- */
 
-/* `periods` may be NULL: there are none. */
+/* Writes spans. `periods` may be NULL: there are none. */
 static void put_spans(RhJsonWriter *w, const RhStride *spans, const int32_t *periods, int32_t count)
 {
     rh_json_begin_array(w, "spans");
@@ -270,7 +270,7 @@ char *rh_program_to_json(const RhProgram *p)
     return rh_json_writer_steal(w);
 }
 
-/* --- in --- */
+/* --- reading --- */
 
 static int enum_of(RhJson *doc, const RhJsonNode *node, const char *text, NameOf name, int last)
 {
@@ -291,8 +291,8 @@ static int enum_key(RhJson *doc, const RhJsonNode *object, const char *key, Name
     return enum_of(doc, object, rh_json_string_or(doc, object, key, name(0)), name, last);
 }
 
-/* A row's elements in turn; a problem when it is too short, or too long for `row_ends`. */
-static const RhJsonNode *cell(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next)
+/* Returns a row's next element; a problem when the row is too short, or too long for `row_ends`. */
+static const RhJsonNode *next_cell(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next)
 {
     const RhJsonNode *here = *next;
     if (!here)
@@ -311,21 +311,21 @@ static void row_ends(RhJson *doc, const RhJsonNode *next)
 static int64_t cell_int(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, int64_t low,
                         int64_t high)
 {
-    const RhJsonNode *node = cell(doc, row, next);
+    const RhJsonNode *node = next_cell(doc, row, next);
     return node ? rh_json_node_int(doc, node, low, high) : low;
 }
 
 static double cell_number(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, double low,
                           double high)
 {
-    const RhJsonNode *node = cell(doc, row, next);
+    const RhJsonNode *node = next_cell(doc, row, next);
     return node ? rh_json_node_number(doc, node, low, high) : 0;
 }
 
 static int cell_enum(RhJson *doc, const RhJsonNode *row, const RhJsonNode **next, NameOf name,
                      int last)
 {
-    const RhJsonNode *node = cell(doc, row, next);
+    const RhJsonNode *node = next_cell(doc, row, next);
     return node ? enum_of(doc, node, rh_json_node_string(doc, node), name, last) : 0;
 }
 
@@ -337,7 +337,7 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
         RhKernel k = {0};
         k.cls = (uint8_t)cell_enum(doc, row, &at, class_name, RH_KERNEL_LAST);
         k.dtype = (uint8_t)cell_enum(doc, row, &at, dtype_name, RH_DTYPE_LAST);
-        const RhJsonNode *causal = cell(doc, row, &at);
+        const RhJsonNode *causal = next_cell(doc, row, &at);
         k.causal = causal && rh_json_node_bool(doc, causal);
         k.heads = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
         k.kv_heads = (int32_t)cell_int(doc, row, &at, 0, INT32_MAX);
@@ -363,7 +363,7 @@ static void read_kernels(RhJson *doc, const RhJsonNode *root, RhProgram *p)
     }
 }
 
-/* Each a row of its own, that tasks may count them. */
+/* Reads a routing as a row of its own, so that tasks can refer to it by number. */
 static void read_routing(RhJson *doc, const RhJsonNode *row, RhProgram *p)
 {
     RhVolumes v = {
@@ -396,7 +396,7 @@ static void read_volumes(RhJson *doc, const RhJsonNode *root, RhProgram *p)
     }
 }
 
-/* `periods` may be NULL: there can be none. */
+/* Reads spans. `periods` may be NULL: there can be none. */
 static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
                           RhStride spans[RH_STRIDES_MAX], int32_t *periods)
 {
@@ -423,7 +423,7 @@ static int32_t read_spans(RhJson *doc, const RhJsonNode *object, int32_t ranks,
     return count;
 }
 
-/* `first`: the role's first task. */
+/* Reads a task. `first`: the role's first task. */
 static void read_task(RhJson *doc, const RhJsonNode *node, RhProgram *p, int32_t first)
 {
     RhTask t = {0};

@@ -1,6 +1,6 @@
 #include "sim/rank_blocks.h"
 
-/* The extent of the groups' spans over neighbours; 1 when there is none or they differ. */
+/* Extent of the groups' spans over neighbours; 1 when there is none or they differ. */
 static int32_t common_extent(const RhProgram *p, const bool *group_used)
 {
     int32_t block = 1;
@@ -30,8 +30,9 @@ static bool spans_keep(const RhGroup *group, int32_t block)
     return true;
 }
 
-/* A NIC for each GPU, or one for all of a block that no GPU's traffic reaches by way of another; the
- * same of host links; and neither a mesh nor an island's edge between them. */
+/* Is the platform symmetric within blocks: a NIC for each GPU, or one for all of a block that no
+ * GPU's traffic reaches through another one; the same for host links; and no mesh or island's edge
+ * between them? */
 static bool platform_keeps(const RhPlatform *p, int32_t block)
 {
     int32_t each = p->gpus_per_node, nics = p->nics_per_node;

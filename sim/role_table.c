@@ -102,7 +102,7 @@ static void cost_tasks(const RhProgram *p, const RhPlatform *platform, const Cos
     }
 }
 
-/* On devices [first, end) of the platform: the quickest of them. */
+/* Shortest time of a bundle on devices [first, end) of the platform. */
 static double seconds_of(const RhProgram *p, const RhPlatform *platform, int32_t bundle,
                          int32_t first, int32_t end)
 {

@@ -74,6 +74,7 @@ RhPowerTimes rh_run_power_times(const RhRun *run)
     times.state_s[RH_POWER_MEMORY] = mean.bounds.memory_s;
     double idle_s = waits_s - times.state_s[RH_POWER_COMMUNICATION] - mean.bounds.compute_s -
                     mean.bounds.memory_s;
-    times.state_s[RH_POWER_IDLE] = fmax(idle_s, 0); /* rounding of sums that leave nothing */
+    times.state_s[RH_POWER_IDLE] = fmax(idle_s, 0); /* rounding may leave slightly less than
+                                                     * nothing */
     return times;
 }

@@ -7,7 +7,7 @@
 
 #define READ_MAX ((gsize)64 << 20)
 
-/* A task's slice; tracks' names, passes, counters and arrows are passed over. */
+/* Reads a task's slice; names of tracks, passes, counters and arrows are skipped. */
 static void read_event(RhJson *doc, const RhJsonNode *node, GArray *events)
 {
     const RhJsonNode *args = rh_json_object_or_null(doc, node, "args");

@@ -14,7 +14,7 @@ static gpointer key_of(const RhTimelineEvent *e)
     return GSIZE_TO_POINTER((gsize)(uint32_t)e->gpu << 32 | (uint32_t)e->task);
 }
 
-static double end_of(const GArray *events)
+static double end_time_s(const GArray *events)
 {
     double end_s = 0;
     for (guint i = 0; i < events->len; i++)
@@ -57,7 +57,7 @@ static int longest_first(const void *left, const void *right)
 
 static void finish_rows(RhTimelineDiff *o)
 {
-    g_array_sort(o->rows, longest_first); /* sums still */
+    g_array_sort(o->rows, longest_first); /* sorted while they are still sums */
     for (guint i = 0; i < o->rows->len; i++) {
         RhTimelineDiffRow *row = &g_array_index(o->rows, RhTimelineDiffRow, i);
         row->a_duration_s /= row->count;
@@ -72,8 +72,8 @@ RhTimelineDiff *rh_timeline_diff_new(const GArray *a, const GArray *b)
     g_autoptr(GHashTable) of_task = g_hash_table_new(g_direct_hash, g_direct_equal);
     g_autofree double *off_s = g_new(double, a->len + 1);
     o->rows = g_array_new(FALSE, FALSE, sizeof(RhTimelineDiffRow));
-    o->a_end_s = end_of(a);
-    o->b_end_s = end_of(b);
+    o->a_end_s = end_time_s(a);
+    o->b_end_s = end_time_s(b);
     for (guint i = 0; i < b->len; i++)
         g_hash_table_insert(of_task, key_of(event_at(b, i)), (void *)event_at(b, i));
     for (guint i = 0; i < a->len; i++) {

@@ -1,4 +1,4 @@
-/* Writing a timeline: tracks, a slice a task, and what sim/chrome_trace.c adds. */
+/* Writes a timeline: tracks, a slice per task, and the additions of sim/chrome_trace.c. */
 #include <gio/gio.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 #define EVENTS_MAX  2000000
 #define CHUNK_BYTES (1 << 20)
-/* Shapes named of a bundle. */
+/* Shapes of kernels named per bundle. */
 #define SHAPES_MAX 4
 
 typedef struct {
@@ -36,7 +36,7 @@ static void append_track(GString *out, int32_t gpu, int32_t track, const char *n
                            gpu, track, name, gpu, track, track == RH_TRACE_PASSES ? -1 : track);
 }
 
-/* The process, and the tracks of the lanes that ran anything. */
+/* Writes the names of the process and of the tracks of lanes that ran anything. */
 static void append_tracks(const Writer *w, const RhPerformer *performer, const bool *used)
 {
     const RhRole *role = rh_program_role(w->p, performer->role);
@@ -66,7 +66,8 @@ static void append_shape(GString *out, const RhKernel *k)
                                k->heads, k->m, k->n, k->k);
 }
 
-/* FLOPs of a bundle, and the shapes of its largest kinds of kernel: GEMMs and attention. */
+/* Writes the FLOPs of a bundle, and the shapes of its largest kinds of kernel: GEMMs and
+ * attention. */
 static void append_kernels(GString *out, const RhProgram *p, const RhTask *task)
 {
     const RhBundle *bundle = &g_array_index(p->bundles, RhBundle, task->bundle);
@@ -173,7 +174,7 @@ static bool write_events(Writer *w, GError **error)
     return send_on(w, true, error) && g_output_stream_close(w->stream, NULL, error);
 }
 
-/* Into memory: a file is written whole, as all others are (base/file.c). */
+/* Writes into memory, as a file is written whole (base/file.c). */
 static bool write_memory(GOutputStream *raw, const RhProgram *p, const RhRun *run, GError **error)
 {
     g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, 6);

@@ -6,13 +6,13 @@ typedef struct {
     int32_t who, links_count;
     RhLink links[RH_ROUTE_MAX];
     double left, rate;
-    bool anew; /* its rate is sought again */
+    bool anew; /* its rate must be computed again */
 } Flow;
 
-/* A link that some flow is on. */
+/* A link with some flow on it. */
 typedef struct {
     RhLink link;
-    double room;    /* bytes/s that nobody has yet */
+    double room;    /* bytes/s that are not allocated yet */
     int32_t asking; /* flows on it whose rate is not settled */
 } Used;
 
@@ -20,15 +20,15 @@ struct RhTransfers {
     const RhPlatform *platform;
     GArray *flows;       /* Flow */
     GArray *used;        /* Used */
-    int32_t *place;      /* by link: its place in used, from 1; 0: no flow is on it */
-    double *bytes_per_s; /* by link; 0: not asked yet */
+    int32_t *place;      /* by link: its index in used, from 1; 0: no flow is on it */
+    double *bytes_per_s; /* by link; 0: not looked up yet */
     RhSwitchLinks switches;
     double t_s;
     GArray *changed;  /* RhLink: flows began or ended on them since rates were settled */
-    uint8_t *touched; /* by link: is it one of these, or on a way of flows of theirs? */
+    uint8_t *touched; /* by link: is it changed, or shared by a flow on a changed link? */
 };
 
-#define NO_BYTES 1e-6 /* what is left of a flow that is there, but for rounding */
+#define NO_BYTES 1e-6 /* rounding error below which a flow has ended */
 
 RhTransfers *rh_transfers_new(const RhPlatform *platform)
 {
@@ -74,7 +74,7 @@ static double room_of(RhTransfers *f, RhLink link)
     return f->bytes_per_s[link];
 }
 
-static void touch(RhTransfers *f, const Flow *flow)
+static void touch_link(RhTransfers *f, const Flow *flow)
 {
     for (int32_t l = 0; l < flow->links_count; l++) {
         if (!f->touched[flow->links[l]])
@@ -91,7 +91,7 @@ static bool is_touched(const RhTransfers *f, const Flow *flow)
     return false;
 }
 
-/* Flows on links that changed, and on links of theirs: rates of all others stay. */
+/* Finds the flows on changed links, and on links of these flows: rates of all others stay. */
 static void find_concerned(RhTransfers *f)
 {
     for (guint i = 0; i < f->flows->len; i++)
@@ -103,7 +103,7 @@ static void find_concerned(RhTransfers *f)
             if (flow->anew || !is_touched(f, flow))
                 continue;
             flow->anew = grown = true;
-            touch(f, flow);
+            touch_link(f, flow);
         }
     }
     for (guint i = 0; i < f->changed->len; i++)
@@ -144,9 +144,9 @@ static const Used *tightest(const RhTransfers *f)
     return best;
 }
 
-/* Progressive filling: the link with the least for each of its flows settles them (Bertsekas and
+/* Progressive filling: the link with the least bandwidth per flow settles its flows (Bertsekas and
  * Gallager 1992, section 6.5.2). */
-static void share(RhTransfers *f)
+static void fill_progressively(RhTransfers *f)
 {
     find_concerned(f);
     list_links(f);
@@ -172,16 +172,16 @@ static void share(RhTransfers *f)
     }
 }
 
-static void settle(RhTransfers *f)
+static void settle_flows(RhTransfers *f)
 {
     if (f->changed->len > 0)
-        share(f);
+        fill_progressively(f);
 }
 
-static void advance(RhTransfers *f, double t_s)
+static void advance_flows(RhTransfers *f, double t_s)
 {
     if (t_s > f->t_s)
-        settle(f);
+        settle_flows(f);
     for (guint i = 0; i < f->flows->len; i++) {
         Flow *flow = flow_at(f, i);
         if (t_s > f->t_s)
@@ -199,12 +199,12 @@ void rh_transfers_start(RhTransfers *f, double t_s, int32_t src, int32_t dst, do
     for (int l = 0; l < count; l++)
         if (!rh_switch_link_is_ample(&f->switches, route[l]))
             flow.links[flow.links_count++] = route[l];
-    advance(f, t_s);
+    advance_flows(f, t_s);
     g_array_append_val(f->flows, flow);
-    touch(f, &flow);
+    touch_link(f, &flow);
 }
 
-/* Returns the transfer that ends first. Rates are not needed when one ends now, and many start and
+/* Transfer that ends first. Rates are not needed when one ends now, as often when many start and
  * end together. */
 static guint first_to_end(RhTransfers *f, double *t_s)
 {
@@ -213,7 +213,7 @@ static guint first_to_end(RhTransfers *f, double *t_s)
     for (guint i = 0; i < f->flows->len; i++)
         if (flow_at(f, i)->left <= NO_BYTES)
             return i;
-    settle(f);
+    settle_flows(f);
     *t_s = HUGE_VAL;
     for (guint i = 0; i < f->flows->len; i++) {
         const Flow *flow = flow_at(f, i);
@@ -243,8 +243,8 @@ int32_t rh_transfers_end(RhTransfers *f)
     double t_s;
     guint i = first_to_end(f, &t_s);
     int32_t who = flow_at(f, i)->who;
-    advance(f, t_s);
-    touch(f, flow_at(f, i));
+    advance_flows(f, t_s);
+    touch_link(f, flow_at(f, i));
     g_array_remove_index(f->flows, i);
     return who;
 }

@@ -73,8 +73,9 @@ void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t fi
                                           .reduce = reduce});
 }
 
-/* Members per node when every node holds as many and they stand together; else 0. */
-static int32_t side_by_side(int32_t n, const int32_t *node_of)
+/* Members per node when every node holds equally many and they are numbered consecutively; else
+ * 0. */
+static int32_t consecutive_per_node(int32_t n, const int32_t *node_of)
 {
     int32_t per_node = 1;
     while (per_node < n && node_of[per_node] == node_of[0])
@@ -96,7 +97,7 @@ RhGroupPlace rh_placement_of(int32_t members, const int32_t *node_of)
     for (int32_t i = 0; i < members; i++)
         at.per_node += node_of[i] == node_of[0];
     at.nodes = (members + at.per_node - 1) / at.per_node;
-    at.side_by_side = side_by_side(members, node_of);
+    at.side_by_side = consecutive_per_node(members, node_of);
     return at;
 }
 

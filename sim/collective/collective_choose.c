@@ -28,12 +28,12 @@ void rh_loads_reach(RhLoads *l, int32_t members)
     l->load[l->count - 1].reach = MAX(members, l->at.per_node);
 }
 
-/* Cost of a step and of a byte. Above `below` members under one switch, uplinks have 1 / over of
- * their NICs' rate. */
+/* Time of a step and of a byte. Above a switch with `below` members uplinks have 1 / over of their
+ * NICs' rate. */
 typedef struct {
     double node_alpha_s, nic_alpha_s;
     double node_bytes_per_s, nic_bytes_per_s;
-    /* of a member, inside its node, where steps go round rings; 0: as node_ */
+    /* of a member inside its node, where steps go round rings; 0: as node_bytes_per_s */
     double ring_bytes_per_s;
     int32_t climbs_count;
     struct {
@@ -42,7 +42,7 @@ typedef struct {
     } climbs[RH_TIERS_MAX];
 } Rates;
 
-/* How much longer bytes take for links above the NICs: as many of the members below a switch as the
+/* Factor by which links above the NICs are slower: as many of the members below a switch as the
  * step reaches send through it. */
 static double slowdown(const Rates *rates, int32_t reach)
 {
@@ -93,9 +93,10 @@ static RhGroupPlace placement_on(const RhPlatform *p, int32_t members, const int
     return at;
 }
 
-/* Over a mesh, whose GPUs are no two alike: of the first ones of each node, where members are not said to
- * sit elsewhere. */
-static void take_mesh(Rates *rates, const RhPlatform *p, int32_t members, const int32_t *node_of)
+/* Sets the rates of a mesh, whose pairs of GPUs differ: those of the first GPUs of each node, as
+ * the place of members inside nodes is not known. */
+static void set_mesh_rates(Rates *rates, const RhPlatform *p, int32_t members,
+                           const int32_t *node_of)
 {
     if (p->mesh.gpus == 0 || members < 2)
         return;
@@ -121,7 +122,7 @@ static Rates rates_of(const RhPlatform *p, int32_t members, const int32_t *node_
                        p->nvlink_bytes_per_s.value * p->nvlink_efficiency_frac.value,
                    .nic_bytes_per_s = p->nic_bytes_per_s.value * p->nic_efficiency_frac.value};
     double over = 1;
-    take_mesh(&rates, p, members, node_of);
+    set_mesh_rates(&rates, p, members, node_of);
     for (int32_t t = 0; node_of && t + 1 < p->tiers_count; t++) {
         int32_t below = 0, nodes = p->tiers[t].nodes_per_group;
         over *= p->tiers[t].oversubscription.value;
@@ -147,9 +148,9 @@ double rh_collective_estimate_s(RhOp op, RhAlgo algo, int32_t members, const int
                   rh_protocol_rate(row, op, members, at.nodes > 1, platform), &rates);
 }
 
-/* Returns whether a row of NCCL (MPI has no such protocols) is a candidate: a row with a protocol
- * where the platform has the protocol, the row without one where the platform lacks protocols for
- * all sizes. */
+/* Is a row of NCCL (MPI has no such protocols) a candidate? A row with a protocol is where the
+ * platform has the protocol, the row without one where the platform lacks protocols for all
+ * sizes. */
 static bool has_pace(const RhPlatform *p, const RhAlgorithm *row, RhOp op, bool between)
 {
     if (row->protocol != RH_PROTOCOL_NONE)
@@ -157,8 +158,8 @@ static bool has_pace(const RhPlatform *p, const RhAlgorithm *row, RhOp op, bool 
     return (row->paced & (1U << op)) == 0 || !rh_protocol_of(p, RH_PROTOCOL_SIMPLE, between);
 }
 
-/* Ranks that talk through a network stack use MPI, GPUs NCCL; tokens that are sent once have a library
- * of their own. */
+/* Does the library of these ranks have the row? Ranks that communicate through a network stack use
+ * MPI, GPUs NCCL; an all-to-all that sends each token once has a library of its own. */
 static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, RhGroupPlace at,
                           bool once)
 {
@@ -169,8 +170,9 @@ static bool library_takes(const RhPlatform *p, const RhAlgorithm *row, RhOp op, 
            (mpi ? row->protocol == RH_PROTOCOL_NONE : has_pace(p, row, op, at.nodes > 1));
 }
 
-/* A later row must be faster by more than this: estimates are not finer. Assumed. Between protocols, whose lines
- * cross, time must not fall where sizes grow: any that is faster. */
+/* A later row must be faster by more than this fraction, as estimates are not finer; assumed.
+ * Between protocols, whose cost lines cross, any faster one is taken, so that time never falls as
+ * sizes grow. */
 #define TIE_FRAC 0.02
 
 struct RhSite {

@@ -1,4 +1,4 @@
-/* How long a schedule takes on idle links. */
+/* Computes the time of a schedule on idle links. */
 #include <math.h>
 
 #include "sim/collective/group_links.h"
@@ -11,8 +11,8 @@ typedef struct {
 typedef struct {
     const RhSchedule *schedule;
     RhGroupLinks groups;
-    /* Where edges come again and again (a tree's do, in every round): their routes, once. */
-    int32_t *edge_of_flow; /* NULL when they do not */
+    /* the routes of edges that recur (a tree's do, in every round) are kept */
+    int32_t *edge_of_flow; /* NULL when edges do not recur */
     int32_t edges_count;
     Route *routes;  /* instances_count x edges_count */
     GArray *places; /* RhGroupCrossing, of the routes' links */
@@ -23,8 +23,8 @@ static const RhFlow *flow_at(const Clock *k, int32_t f)
     return &g_array_index(k->schedule->flows, RhFlow, f);
 }
 
-/* Numbers the edges (src, dst) of the flows by open addressing; lists into `first` a flow of each.
- */
+/* Numbers the edges (src, dst) of the flows by open addressing; lists into `first` one flow of
+ * each. */
 static void number_edges(Clock *k, int32_t *first)
 {
     int32_t flows = (int32_t)k->schedule->flows->len;
@@ -47,7 +47,7 @@ static void number_edges(Clock *k, int32_t *first)
     }
 }
 
-/* Remembers routes when most edges are used at least three times. */
+/* Keeps routes when most edges are used at least three times. */
 static void keep_routes(Clock *k)
 {
     int32_t flows = (int32_t)k->schedule->flows->len;
@@ -76,11 +76,11 @@ static void keep_routes(Clock *k)
         }
 }
 
-/* Puts the flow's bytes on its links; returns its latency. */
+/* Adds the flow's bytes to its links; returns its latency. */
 static double add_flow(Clock *k, int32_t instance, int32_t f)
 {
     const RhFlow *flow = flow_at(k, f);
-    if (k->schedule->bytes <= RH_LATENCY_BYTES) /* nothing is put on links */
+    if (k->schedule->bytes <= RH_LATENCY_BYTES) /* latency only: no bytes are added to links */
         return rh_group_latency_s(&k->groups, instance, flow->src, flow->dst);
     if (k->edge_of_flow) {
         const Route *route = &k->routes[(int64_t)instance * k->edges_count + k->edge_of_flow[f]];
@@ -98,7 +98,7 @@ static double add_flow(Clock *k, int32_t instance, int32_t f)
     return latency_s;
 }
 
-/* Seconds that the busiest link needs; takes all loads off. */
+/* Returns the seconds that the busiest link needs, and clears all loads. */
 static double unload_links(RhGroupLinks *k)
 {
     double longest_s = 0;
@@ -122,8 +122,8 @@ static RhStepTime step_s(Clock *k, const RhRound *round)
     return step;
 }
 
-/* Rounds that put the same bytes between the same members take the same time (an all-reduce's two
- * passes). */
+/* Do two rounds send the same bytes between the same members (an all-reduce's two passes)? Then
+ * they take the same time. */
 static bool same_flows(const RhSchedule *s, const RhRound *a, const RhRound *b)
 {
     if (a->flows_count != b->flows_count)
@@ -137,7 +137,7 @@ static bool same_flows(const RhSchedule *s, const RhRound *a, const RhRound *b)
     return true;
 }
 
-/* The whole schedule without its launch. */
+/* Time of the whole schedule without its launch. */
 static RhStepTime steps_s(Clock *k)
 {
     const RhSchedule *s = k->schedule;

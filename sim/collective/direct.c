@@ -1,5 +1,5 @@
-/* Direct: in step k member i sends to member i+k what that one needs (pairwise exchange; Thakur et
- * al. 2005). */
+/* Direct algorithms: in step k member i sends member i+k its part (pairwise exchange; Thakur et al.
+ * 2005). */
 #include "sim/collective/algorithm.h"
 
 void rh_schedule_pairs(RhScheduleBuilder *b)

@@ -60,7 +60,7 @@ static int32_t block_of(const RhScheduleBuilder *b, int32_t w)
     return w + MIN(w, b->members - rh_power_below(b->members));
 }
 
-/* Everyone swaps everything it has with the member `distance` away. */
+/* Step of an all-reduce: everyone exchanges its whole buffer with the member `distance` away. */
 static void all_reduce(RhScheduleBuilder *b)
 {
     int32_t power = rh_power_below(b->members);
@@ -74,7 +74,7 @@ static void all_reduce(RhScheduleBuilder *b)
     rh_fold_places(b, 1, false);
 }
 
-/* Dissemination: in round k member i tells member i + 2^k; nothing but latency. */
+/* Dissemination barrier: in round k member i sends to member i + 2^k; only latency counts. */
 static void dissemination(RhScheduleBuilder *b)
 {
     rh_schedule_chunks(b, 1);
@@ -85,8 +85,8 @@ static void dissemination(RhScheduleBuilder *b)
     }
 }
 
-/* All-gather, a chunk from each member: the even members of the pairs hand in theirs and are given
- * the others; workers swap blocks, a pair's counting double. */
+/* All-gather of a chunk per member: the even members of pairs send theirs to the odd ones and get
+ * the others at the end; workers exchange blocks, in which a pair counts double. */
 static void all_gather(RhScheduleBuilder *b)
 {
     int32_t power = rh_power_below(b->members), extra = b->members - power;
@@ -123,18 +123,20 @@ static void generate(RhScheduleBuilder *b, RhOp op)
     }
 }
 
-/* Blocks of one chunk a worker, two where a pair stands behind it; the largest are the first. */
+/* Cost of an all-gather. Workers have blocks of one chunk, those of a pair two; the largest are the
+ * first. */
 static void all_gather_cost(RhLoads *l, double chunk_bytes)
 {
     int32_t n = l->at.members, extra = n - rh_power_below(n);
     if (extra)
-        rh_loads_add_all(l, 1, chunk_bytes); /* handed in */
+        rh_loads_add_all(l, 1, chunk_bytes); /* even members of pairs send theirs */
     for (int32_t distance = 1; 2 * distance <= n; distance *= 2) {
         rh_loads_add_all(l, 1, (distance + MIN(distance, extra)) * chunk_bytes);
         rh_loads_reach(l, distance);
     }
     if (extra)
-        rh_loads_add_all(l, 1, (n - 1) * chunk_bytes); /* given back */
+        /* even members of pairs receive all others */
+        rh_loads_add_all(l, 1, (n - 1) * chunk_bytes);
 }
 
 static void cost(RhLoads *l, RhOp op, double bytes)

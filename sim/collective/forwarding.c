@@ -1,10 +1,10 @@
-/* Two levels: what members have for another node goes to their fellow there, who has the same place,
- * and on over NVLink while the next node's is under way (DeepEP, the dispatch of DeepSeek-V3, arXiv
- * 2412.19437, section 3.2.2). What several members of a node are to have may go there once: tokens
- * for several experts. Combining takes the same ways back. */
+/* Two levels: a member sends its chunks for another node to the member in the same place there,
+ * which forwards them over NVLink while the next node's are under way (DeepEP, the dispatch of
+ * DeepSeek-V3, arXiv 2412.19437, section 3.2.2). A chunk for several members of a node may be sent
+ * there once: tokens for several experts. Combining takes the same routes back. */
 #include "sim/collective/algorithm.h"
 
-/* Bytes of the chunk, as an even or an uneven all-to-all cuts them. */
+/* Bytes of the chunk, as an even or an uneven all-to-all divides them. */
 static double pair_bytes(const RhScheduleBuilder *b, int32_t chunk)
 {
     const RhSchedule *s = b->schedule;
@@ -13,8 +13,8 @@ static double pair_bytes(const RhScheduleBuilder *b, int32_t chunk)
 
 /* Adds a flow of the chunks that `owner` sends to members from `first` on; empty ones are skipped.
  */
-static void send(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t owner, int32_t first,
-                 int32_t count)
+static void add_chunks(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t owner, int32_t first,
+                       int32_t count)
 {
     int32_t chunk = owner * b->members + first;
     double bytes = 0;
@@ -25,13 +25,13 @@ static void send(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t owner, 
         rh_schedule_flow(b, src, dst, chunk, count, false);
 }
 
-/* To each of the node of `at`, what `owner` has for that one. */
+/* Adds flows from `at` to each member of its node, with the chunks of `owner` for that member. */
 static void hand_out(RhScheduleBuilder *b, int32_t at, int32_t owner)
 {
     int32_t k = b->per_node, first = at - at % k;
     for (int32_t i = 1; i < k; i++) {
         int32_t to = first + (at + i) % k;
-        send(b, at, to, owner, to, 1);
+        add_chunks(b, at, to, owner, to, 1);
     }
 }
 
@@ -45,8 +45,9 @@ static void generate(RhScheduleBuilder *b, RhOp op)
         for (int32_t i = 0; i < n; i++) {
             int32_t fellow = (i + ahead * k) % n;
             if (ahead < h)
-                send(b, i, fellow, i, fellow - fellow % k, k);
-            hand_out(b, i, (i + n - (ahead - 1) * k) % n); /* what came in the step before */
+                add_chunks(b, i, fellow, i, fellow - fellow % k, k);
+            /* chunks that arrived in the step before */
+            hand_out(b, i, (i + n - (ahead - 1) * k) % n);
         }
     }
 }

@@ -1,12 +1,14 @@
-/* Groups on the links of an idle platform. */
+/* Maps groups to the links of an idle platform. */
 #include "sim/collective/group_links.h"
 
 #include "sim/rank_blocks.h"
 
-#define LINKS_PER_MEMBER 64 /* of the platform; with fewer, a table of all pays */
+/* with fewer links of the platform per member than this, a table of all links pays */
+#define LINKS_PER_MEMBER 64
 
-/* The first ranks of the role's groups; fewer than there are when it is not made of whole ones. Of groups at
- * different places of a block, which stand alike, those at its first place. */
+/* First ranks of the role's groups; fewer than there are groups when the role is not made of whole
+ * ones. Groups at different places of a block are alike, so only those at its first place are
+ * listed. */
 static GArray *first_ranks(const RhGroupLinks *k, const RhGroup *g, int32_t role)
 {
     GArray *first = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -20,8 +22,8 @@ static GArray *first_ranks(const RhGroupLinks *k, const RhGroup *g, int32_t role
     return first;
 }
 
-/* Groups that all stay inside their nodes meet nobody: one of each placement in a node will do.
- * Keeps these. */
+/* Keeps one group of each placement in a node, if all groups stay inside their nodes and so share
+ * no links. */
 static void keep_placements(const RhGroupLinks *k, const RhGroup *g, GArray *first)
 {
     int32_t span = 0, per_node = k->platform->gpus_per_node;
@@ -43,7 +45,8 @@ static void keep_placements(const RhGroupLinks *k, const RhGroup *g, GArray *fir
     g_array_set_size(first, kept);
 }
 
-/* Groups that reach out of the role: each of them once, by the first of its ranks that is there. */
+/* Lists groups that also have members outside the role: each of them once, by the first of its
+ * ranks in the role. */
 static void list_ragged(RhGroupLinks *k, const RhGroup *g, const RhRole *r)
 {
     k->members = g_new(int32_t, (gsize)r->ranks_count * (gsize)g->size);
@@ -60,7 +63,7 @@ static void list_ragged(RhGroupLinks *k, const RhGroup *g, const RhRole *r)
     }
 }
 
-/* The members of every group of the role that can matter; or of the one that holds rank 0. */
+/* Lists the members of every group of the role that can matter, or of the one that holds rank 0. */
 static void list_instances(RhGroupLinks *k, int32_t group, int32_t role)
 {
     const RhGroup *g = rh_program_group(k->program, group);
@@ -97,7 +100,7 @@ int rh_group_route(const RhGroupLinks *k, int32_t instance, int32_t from, int32_
                              rh_program_gpu(k->program, members[to]), links);
 }
 
-/* The place of a link; `fresh` for one that had none. */
+/* Place of a link in the table; `fresh` for a link that had none. */
 static int32_t known_place(RhGroupLinks *k, RhLink link, int32_t fresh)
 {
     if (!k->places_of_links)

@@ -1,9 +1,9 @@
-/* Two levels: reduce-scatter inside the node over NVLink, one ring per rail between nodes on what
- * each member kept, all-gather inside the node. */
+/* Two levels: reduce-scatter inside the node over NVLink, one ring per rail between nodes on each
+ * member's part, all-gather inside the node. */
 #include "sim/collective/algorithm.h"
 
-/* Chunks: member j of a node keeps block j of `nodes` chunks. */
-static void inside(RhScheduleBuilder *b, int32_t ahead, bool reduce)
+/* Adds the phase inside nodes, in which member j of a node keeps block j of `nodes` chunks. */
+static void add_inside_node(RhScheduleBuilder *b, int32_t ahead, bool reduce)
 {
     int32_t k = b->per_node, h = b->nodes;
     if (k < 2)
@@ -46,12 +46,12 @@ static void generate(RhScheduleBuilder *b, RhOp op)
         for (int32_t node = 0; node < h; node++)
             b->schedule->owner[j * h + node] = node * k + j;
     if (op != RH_OP_ALL_GATHER) {
-        inside(b, -1, true);
+        add_inside_node(b, -1, true);
         between(b, -1, true);
     }
     if (op != RH_OP_REDUCE_SCATTER) {
         between(b, 0, false);
-        inside(b, 0, false);
+        add_inside_node(b, 0, false);
     }
 }
 

@@ -1,12 +1,12 @@
 /* Multi-leader all-reduce with data partitioning (DPML; Bayatpour et al., SC17): every member of a
- * node leads on its part of the buffer. The node hands each leader its part and the leader sums it,
- * leaders of the same place on all nodes sum theirs by halving and doubling, side by side, and the
- * node gathers the parts. */
+ * node leads for its part of the buffer. The node's members send each leader its part, which it
+ * sums; leaders in the same place on all nodes sum theirs by halving and doubling, side by side;
+ * and the node gathers the parts. */
 #include "sim/collective/algorithm.h"
 
-/* On every node, pairwise: in step d member i sends the member d further on its copy of that one's
- * part, or its own finished part. */
-static void inside(RhScheduleBuilder *b, bool reduce)
+/* Adds the phase inside nodes, pairwise: in step d member i sends the member d further on its copy
+ * of that one's part, or its own finished part. */
+static void add_inside_node(RhScheduleBuilder *b, bool reduce)
 {
     int32_t k = b->per_node, chunks = b->schedule->chunks_count / k;
     for (int32_t d = 1; d < k; d++) {
@@ -24,9 +24,9 @@ static void generate(RhScheduleBuilder *b, RhOp op)
 {
     g_assert(op == RH_OP_ALL_REDUCE);
     rh_schedule_chunks(b, b->per_node * rh_power_below(b->nodes));
-    inside(b, true);
+    add_inside_node(b, true);
     rh_halve_and_double(b, b->per_node);
-    inside(b, false);
+    add_inside_node(b, false);
 }
 
 static void cost(RhLoads *l, RhOp op, double bytes)

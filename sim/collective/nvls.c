@@ -1,10 +1,9 @@
-/* In the switch (NVLink SHARP, NCCL's NVLS): of its part a member asks the switch for the sum of all members', which
- * every one of them sends up, its own too; and hands one copy up, which the switch brings to all. So a member sends
- * M and takes M / n for the one, sends M / n and takes M for the other; of an all-reduce both at once, (1 + 1/n) M
- * each way.
- *
- * As flows between members: two steps, everyone to everyone, the bytes of each flow such that a member's port has
- * what it has of the above. */
+/* All-reduce in the switch (NVLink SHARP, NCCL's NVLS): for its part a member asks the switch for
+ * the sum of all members', which every one of them sends up, including itself; and sends one copy
+ * up, which the switch multicasts to all. So a member sends M and receives M / n for the one, sends
+ * M / n and receives M for the other; an all-reduce does both at once, (1 + 1/n) M each way. As
+ * flows between members these are two steps, everyone to everyone, with bytes such that a member's
+ * port carries the above. */
 #include "sim/collective/algorithm.h"
 
 /* Returns the fraction of the buffer that crosses a member's port in each direction. */
@@ -13,7 +12,7 @@ static double port_frac(RhOp op, int32_t n)
     return op == RH_OP_ALL_REDUCE ? 1 + 1.0 / n : 1;
 }
 
-static int32_t steps(RhOp op)
+static int32_t steps_count(RhOp op)
 {
     return op == RH_OP_ALL_REDUCE ? 2 : 1;
 }
@@ -31,7 +30,7 @@ static void generate(RhScheduleBuilder *b, RhOp op)
 {
     int32_t n = b->members;
     rh_schedule_chunks(b, n);
-    b->chunk_bytes = b->schedule->bytes * port_frac(op, n) / (n - 1) / steps(op);
+    b->chunk_bytes = b->schedule->bytes * port_frac(op, n) / (n - 1) / steps_count(op);
     if (op != RH_OP_ALL_GATHER)
         everyone(b, true);
     if (op != RH_OP_REDUCE_SCATTER)
@@ -40,7 +39,7 @@ static void generate(RhScheduleBuilder *b, RhOp op)
 
 static void cost(RhLoads *l, RhOp op, double bytes)
 {
-    rh_loads_add_all(l, steps(op), bytes * port_frac(op, l->at.members) / steps(op));
+    rh_loads_add_all(l, steps_count(op), bytes * port_frac(op, l->at.members) / steps_count(op));
     rh_loads_reach(l, l->at.members);
 }
 

@@ -1,4 +1,4 @@
-/* At what pace steps go: by the platform's one line, or by a protocol of its own. */
+/* Rates of steps: by the platform's single line, or by the protocol's own. */
 #include "platforms/fabric/protocol.h"
 #include "sim/collective/algorithm.h"
 
@@ -22,7 +22,7 @@ bool rh_is_between(int32_t members, const int32_t *node_of)
     return between;
 }
 
-/* Bytes that threads of a member move for each that it sends. */
+/* Bytes that a member's threads move per byte that it sends. */
 static double copied(const RhAlgorithm *row, RhOp op, int32_t members, const RhPlatform *p)
 {
     int32_t steps = row->steps_beside_copy ? row->steps_beside_copy(op, members) : 0;

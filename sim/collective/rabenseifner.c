@@ -2,9 +2,9 @@
  * Thakur et al. 2005). Members beyond a power of two are folded in and out (doubling.c). */
 #include "sim/collective/algorithm.h"
 
-/* Every working place of every team sends a block of its team's chunks to the place `distance`
- * away: its own block, or the one that place keeps. */
-static void exchange(RhScheduleBuilder *b, int32_t teams, int32_t distance, bool reduce)
+/* Adds a step in which every working place of every team sends a block of its team's chunks to the
+ * place `distance` away: its own block, or the one that that place keeps. */
+static void add_exchange(RhScheduleBuilder *b, int32_t teams, int32_t distance, bool reduce)
 {
     int32_t size = b->members / teams, power = rh_power_below(size);
     int32_t chunks = b->schedule->chunks_count / teams;
@@ -24,9 +24,9 @@ void rh_halve_and_double(RhScheduleBuilder *b, int32_t teams)
     int32_t power = rh_power_below(b->members / teams);
     rh_fold_places(b, teams, true);
     for (int32_t distance = power / 2; distance >= 1; distance /= 2)
-        exchange(b, teams, distance, true);
+        add_exchange(b, teams, distance, true);
     for (int32_t distance = 1; distance < power; distance *= 2)
-        exchange(b, teams, distance, false);
+        add_exchange(b, teams, distance, false);
     rh_fold_places(b, teams, false);
 }
 

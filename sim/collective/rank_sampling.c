@@ -7,9 +7,10 @@ typedef struct {
     const RhPlatform *platform;
     const RhGroup *group;
     const RhRole *role;
-    int32_t outer;       /* of the role's spans */
-    int32_t own;         /* of the group's, the one that lies in it; -1: none does */
-    int32_t jump, reach; /* repetitions from a member to the next along that, and for all of them */
+    int32_t outer;       /* index of the outermost of the role's spans */
+    int32_t own;         /* index of the group's span that lies in it; -1: none does */
+    int32_t jump, reach; /* repetitions of the outermost span from a member to the next, and over
+                          * all of them */
 } Row;
 
 static RhStride outer_span(const Row *row)
@@ -17,13 +18,14 @@ static RhStride outer_span(const Row *row)
     return row->role->spans[row->outer];
 }
 
-/* No link or route differs by where it lies, but for switches that are not full, the last ones. */
+/* Is the platform periodic: no link or route depends on its place, except those of partly filled
+ * switches, which are the last ones? */
 static bool repeats(const RhProgram *p, const RhPlatform *platform)
 {
     return !p->gpu_of_rank && !platform->outside && platform->link_changes->len == 0;
 }
 
-/* GPUs after which all switches begin anew. */
+/* Number of GPUs after which all switches begin a new group. */
 static int64_t period_of(const RhPlatform *platform)
 {
     int64_t nodes = 1;
@@ -34,7 +36,7 @@ static int64_t period_of(const RhPlatform *platform)
     return nodes * platform->gpus_per_node;
 }
 
-/* The role begins where all its spans do. */
+/* Is the role's first rank a multiple of all its spans? */
 static bool is_aligned(const RhRole *role)
 {
     for (int32_t k = 0; k < role->spans_count; k++) {
@@ -51,7 +53,8 @@ static bool lies_in(RhStride inner, RhStride outer)
            outer.extent % (inner.stride / outer.stride * inner.extent) == 0;
 }
 
-/* Each of the group's spans is in one of the role's, and one at most in the outermost. */
+/* Finds for each of the group's spans the role's span that contains it; at most one may be in the
+ * outermost. False where there is none. */
 static bool place_group(Row *row)
 {
     for (int32_t k = 0; k < row->group->spans_count; k++) {
@@ -75,7 +78,7 @@ static bool place_group(Row *row)
     return true;
 }
 
-static bool row_of(Row *row)
+static bool init_row(Row *row)
 {
     const RhRole *role = row->role;
     for (int32_t k = 0; k < role->spans_count; k++)
@@ -85,14 +88,14 @@ static bool row_of(Row *row)
     return row->outer >= 0 && is_aligned(role) && place_group(row);
 }
 
-/* Goes the group over the whole row? */
+/* Does the group cover the whole outermost span? */
 static bool is_whole(const Row *row)
 {
     return row->own >= 0 && row->reach == outer_span(row).extent;
 }
 
-/* Members that stand on the first one's node, one behind another. */
-static int32_t side_by_side(const Row *row)
+/* Number of consecutive members on the first member's node. */
+static int32_t members_on_first_node(const Row *row)
 {
     const RhGroup *g = row->group;
     int32_t base = row->role->first_rank, count = 0, node;
@@ -107,8 +110,9 @@ static int32_t side_by_side(const Row *row)
     return count;
 }
 
-/* Repetitions after which all is as before; 0: never. A ring turns round from node to node. */
-static int64_t turn_of(const Row *row)
+/* Repetitions after which the pattern of links recurs; 0: never. A ring changes its direction from
+ * node to node. */
+static int64_t repetition_period(const Row *row)
 {
     int64_t period = period_of(row->platform), stride = outer_span(row).stride;
     int64_t turn = period / rh_common_divisor((int32_t)period, (int32_t)(stride % period));
@@ -116,14 +120,15 @@ static int64_t turn_of(const Row *row)
     turn *= unit / rh_common_divisor((int32_t)unit, (int32_t)(turn % unit));
     if (!is_whole(row))
         return turn;
-    int64_t each = row->group->size / row->group->spans[row->own].extent; /* members, inside */
-    int64_t members = turn / row->jump * each, together = side_by_side(row);
+    /* members per repetition */
+    int64_t each = row->group->size / row->group->spans[row->own].extent;
+    int64_t members = turn / row->jump * each, together = members_on_first_node(row);
     if (members % together != 0)
         return 0;
     return members / together % 2 == 0 ? turn : 2 * turn;
 }
 
-/* Repetitions in a row that send over one link, at most. */
+/* Upper bound on the number of consecutive repetitions that send over one link. */
 static int64_t window_of(const Row *row)
 {
     int64_t width = 1, reach = is_whole(row) ? row->jump : row->reach;
@@ -133,23 +138,23 @@ static int64_t window_of(const Row *row)
     return (period_of(row->platform) + width) / outer_span(row).stride + 2 + reach;
 }
 
-/* Repetitions to keep; as many as there are where none can be left out. */
+/* Number of repetitions to keep; all of them where none can be left out. */
 static int32_t kept_of(const Row *row)
 {
-    int64_t all = outer_span(row).extent, turn = turn_of(row);
+    int64_t all = outer_span(row).extent, turn = repetition_period(row);
     if (turn == 0)
         return (int32_t)all;
     int64_t least = 2 * window_of(row) + turn + 2, rest = all % turn;
     return (int32_t)MIN(all, rest + (MAX(least - rest, 0) + turn - 1) / turn * turn);
 }
 
-/* The last repetitions, where they lie, as if they were all: the last switches may not be full. NULL
- * where a group over all of them would begin anew among them. */
+/* Program with the last `kept` repetitions, at their original places, as the last switches may be
+ * partly filled. NULL where a group over all repetitions would begin a new period among them. */
 static RhProgram *last_of(const Row *row, int32_t kept)
 {
     RhStride outer = outer_span(row), spans[RH_STRIDES_MAX];
     int32_t first = row->role->first_rank + (outer.extent - kept) * outer.stride, last = first;
-    int32_t anew = first - first % outer.stride; /* a multiple of itself */
+    int32_t anew = first - first % outer.stride; /* a multiple of the stride */
     if (is_whole(row) && anew < kept * outer.stride)
         return NULL;
     for (int32_t k = 0; k < row->role->spans_count; k++)
@@ -180,16 +185,16 @@ RhProgram *rh_sampled_ranks(const RhProgram *p, const RhPlatform *platform, int3
                .own = -1,
                .jump = 1,
                .reach = 1};
-    if (!repeats(p, platform) || !row_of(&row) || period_of(platform) > p->ranks_count)
+    if (!repeats(p, platform) || !init_row(&row) || period_of(platform) > p->ranks_count)
         return NULL;
-    /* members along the row are the last to be counted */
+    /* the members of the outermost span must be counted last */
     if (is_whole(&row) && (!ring || row.own != row.group->spans_count - 1))
         return NULL;
     int32_t kept = kept_of(&row);
     return kept < outer_span(&row).extent ? last_of(&row, kept) : NULL;
 }
 
-/* NULL where all of it is needed. */
+/* Shortened program; NULL where the whole one is needed. */
 static RhProgram *shortened_for(const RhProgram *p, const RhPlatform *platform, int32_t group,
                                 int32_t role, RhOp op, RhAlgo algo)
 {

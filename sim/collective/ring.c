@@ -1,17 +1,16 @@
 /* Rings: reduce-scatter in n-1 steps, all-gather in n-1 steps (Chan et al. 2007, section 4; Thakur
- * et al. 2005).
- *
- * With k members on every node, k rings run at once and leave the node by k NICs, as NCCL's
- * channels do. Ring j enters even nodes at member j and walks up, leaves at j-1, enters odd nodes
- * at j-1 and walks down, leaves at j: messages between nodes stay on one rail (all of them when the
- * number of nodes is even). Where a mesh joins the GPUs of a node, members come in the order of its
- * rings (rings.h), and on one node each ring carries as many parts of the buffer as it has channels. */
+ * et al. 2005). With k members on every node, k rings run at once and leave the node by k NICs, as
+ * NCCL's channels do. Ring j enters even nodes at member j and walks up, leaves at j-1, enters odd
+ * nodes at j-1 and walks down, leaves at j: messages between nodes stay on one rail (all of them
+ * when the number of nodes is even). Where a mesh joins the GPUs of a node, members come in the
+ * order of its rings (rings.h), and on one node each ring carries as many parts of the buffer as it
+ * has channels. */
 #include "sim/collective/algorithm.h"
 
 typedef struct {
     int32_t n, count, parts; /* members; rings; parts of the buffer, of n chunks, on all rings */
-    int32_t *at;             /* count x n: members in the order of each; owned */
-    int32_t *channels;       /* of each: parts of the buffer; owned */
+    int32_t *at;             /* count x n: members in the order of each ring; owned */
+    int32_t *channels;       /* per ring: parts of the buffer; owned */
 } Circuits;
 
 /* Member at position `at` of ring j, of `rings` that walk from node to node. */
@@ -39,7 +38,8 @@ static Circuits circuits_new(const RhScheduleBuilder *b)
     return r;
 }
 
-/* One pass round all rings: at step q, position `at` sends the chunks of position at - q + ahead. */
+/* Adds one pass round all rings: at step q, position `at` sends the chunks of position at - q +
+ * ahead. */
 static void pass(RhScheduleBuilder *b, const Circuits *r, int32_t ahead, bool reduce)
 {
     int32_t n = r->n, first = 0;
@@ -73,8 +73,8 @@ static int32_t chain_chunks(double bytes)
     return (int32_t)CLAMP(bytes / 2 / CHAIN_CHUNK_BYTES, 1.0, (double)CHAIN_CHUNKS_MAX);
 }
 
-/* Broadcast: the buffer in chunks down the chain from member 0, one step behind another. */
-static void chain(RhScheduleBuilder *b)
+/* Broadcast: the buffer in chunks down the chain from member 0, one step apart. */
+static void add_broadcast_chain(RhScheduleBuilder *b)
 {
     int32_t n = b->members, chunks = chain_chunks(b->schedule->bytes);
     rh_schedule_chunks(b, chunks);
@@ -88,7 +88,7 @@ static void chain(RhScheduleBuilder *b)
 
 /* Shift: one step, everyone's buffer to the next member (the exchange of ring attention; Liu et al.
  * 2023). */
-static void shift(RhScheduleBuilder *b)
+static void add_shift(RhScheduleBuilder *b)
 {
     int32_t n = b->members;
     rh_schedule_chunks(b, n);
@@ -101,11 +101,11 @@ static void shift(RhScheduleBuilder *b)
 static void generate(RhScheduleBuilder *b, RhOp op)
 {
     if (op == RH_OP_BROADCAST) {
-        chain(b);
+        add_broadcast_chain(b);
         return;
     }
     if (op == RH_OP_SHIFT) {
-        shift(b);
+        add_shift(b);
         return;
     }
     Circuits r = circuits_new(b);

@@ -3,12 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-#define CYCLES_MAX 256  /* looked at, widest first found */
-#define STEPS_MAX  2000 /* of a walk and of a choice: the best are found in far fewer (mesh_test) */
-#define LINKS_MAX  512  /* of a node's mesh */
-#define SPLITS_MAX 6    /* parts of a link that a channel may be as fast as */
+#define CYCLES_MAX 256 /* cycles considered, the widest found first */
+/* steps of a walk and of a choice: the best are found in far fewer (mesh_test) */
+#define STEPS_MAX 2000
+#define LINKS_MAX 512 /* of a node's mesh */
+/* fractions of a link's rate that a channel may have: 1 / 1 to 1 / SPLITS_MAX */
+#define SPLITS_MAX 6
 
-/* Ways round all members, each looked at in both directions at once. */
+/* A cycle over all members, which stands for both of its directions. */
 typedef struct {
     int32_t at[RH_MESH_MAX];
 } Cycle;
@@ -17,20 +19,20 @@ typedef struct {
     const RhPlatform *p;
     int32_t n;
     const int32_t *gpus;
-    int32_t links_count; /* that routes between members cross */
+    int32_t links_count; /* links that routes between members cross */
     double bytes_per_s[LINKS_MAX];
     int32_t route[RH_MESH_MAX][RH_MESH_MAX]
-                 [RH_ROUTE_MAX]; /* numbers of these, -1 behind the last */
+                 [RH_ROUTE_MAX]; /* numbers of these links, -1 behind the last */
     int32_t room[LINKS_MAX];     /* channels that a link can still carry */
     Cycle cycles[CYCLES_MAX];
     int32_t cycles_count;
-    int32_t taken[CYCLES_MAX], best[CYCLES_MAX]; /* channels of each */
+    int32_t taken[CYCLES_MAX], best[CYCLES_MAX]; /* channels of each cycle */
     int32_t most, enough;
     int32_t steps;
-    bool direct; /* no relays: over links of two members alone */
+    bool direct; /* without relays: only links that join two members */
 } Search;
 
-/* --- links and who crosses them --- */
+/* --- links and their loads --- */
 
 static int32_t number_of(Search *s, RhLink *known, RhLink link)
 {
@@ -55,7 +57,8 @@ static void find_routes(Search *s)
         }
 }
 
-/* Puts `channels` more on the way from a to b, or takes them off; false where it has no room. */
+/* Adds `channels` to the route from a to b, or removes them if negative; false where a link has no
+ * room. */
 static bool load(Search *s, int32_t a, int32_t b, int32_t channels)
 {
     bool fits = true;
@@ -66,7 +69,7 @@ static bool load(Search *s, int32_t a, int32_t b, int32_t channels)
     return fits;
 }
 
-/* Round and, where that is another way, back. */
+/* Adds channels to a cycle and, where it differs, to its reverse. */
 static bool load_cycle(Search *s, const Cycle *c, int32_t channels)
 {
     bool fits = true;
@@ -85,7 +88,7 @@ static void set_room(Search *s, double channel_bytes_per_s)
         s->room[i] = (int32_t)floor(s->bytes_per_s[i] / channel_bytes_per_s * (1 + 1e-9));
 }
 
-/* --- ways round --- */
+/* --- cycles --- */
 
 static void add_cycle(Search *s, const Cycle *c)
 {
@@ -99,8 +102,8 @@ static bool may_follow(const Search *s, int32_t a, int32_t b)
     return !s->direct || s->p->mesh.joined[s->gpus[a] % each][s->gpus[b] % each] > 0;
 }
 
-/* All ways on from the first `count` members; a way and the one back are one. */
-static void walk(Search *s, Cycle *c, int32_t count, uint32_t seen)
+/* Extends the first `count` members in all ways; a cycle and its reverse count once. */
+static void extend_cycle(Search *s, Cycle *c, int32_t count, uint32_t seen)
 {
     if (s->cycles_count == CYCLES_MAX || ++s->steps > STEPS_MAX)
         return;
@@ -121,12 +124,12 @@ static void walk(Search *s, Cycle *c, int32_t count, uint32_t seen)
         load(s, last, next, -1);
         c->at[count] = next;
         if (fits && may_follow(s, last, next))
-            walk(s, c, count + 1, seen | 1U << next);
+            extend_cycle(s, c, count + 1, seen | 1U << next);
     }
 }
 
-/* How many channels a way has room for. */
-static int32_t width(Search *s, const Cycle *c)
+/* Number of channels that a cycle has room for. */
+static int32_t cycle_width(Search *s, const Cycle *c)
 {
     int32_t channels = 0;
     while (load_cycle(s, c, 1))
@@ -135,13 +138,14 @@ static int32_t width(Search *s, const Cycle *c)
     return channels;
 }
 
-/* The widest first: a doubled ring before its parts. Steady. */
+/* Sorts cycles by width, the widest first, so that a doubled ring comes before its parts. The sort
+ * is stable. */
 static void sort_cycles(Search *s)
 {
     int32_t widths[CYCLES_MAX];
     for (int32_t i = 0; i < s->cycles_count; i++) {
         Cycle own = s->cycles[i];
-        int32_t wide = width(s, &own), at = i;
+        int32_t wide = cycle_width(s, &own), at = i;
         for (; at > 0 && widths[at - 1] < wide; at--) {
             widths[at] = widths[at - 1];
             s->cycles[at] = s->cycles[at - 1];
@@ -151,8 +155,9 @@ static void sort_cycles(Search *s)
     }
 }
 
-/* The most channels on ways from the i-th on, `sum` of them taken. */
-static void choose(Search *s, int32_t i, int32_t sum)
+/* Chooses channels for the cycles from the i-th on, given `sum` chosen so far, and keeps the best
+ * choice. */
+static void choose_channels(Search *s, int32_t i, int32_t sum)
 {
     if (sum > s->most) {
         s->most = sum;
@@ -160,16 +165,16 @@ static void choose(Search *s, int32_t i, int32_t sum)
     }
     if (i == s->cycles_count || s->most >= s->enough || ++s->steps > STEPS_MAX)
         return;
-    for (int32_t channels = width(s, &s->cycles[i]); channels >= 0; channels--) {
+    for (int32_t channels = cycle_width(s, &s->cycles[i]); channels >= 0; channels--) {
         load_cycle(s, &s->cycles[i], channels);
         s->taken[i] = channels;
-        choose(s, i + 1, sum + channels);
+        choose_channels(s, i + 1, sum + channels);
         load_cycle(s, &s->cycles[i], -channels);
     }
     s->taken[i] = 0;
 }
 
-/* No more ways than the links out of any member have room for. */
+/* Upper bound on channels: the room on the links out of any member. */
 static int32_t channels_possible(const Search *s)
 {
     int32_t least = INT32_MAX;
@@ -191,7 +196,8 @@ static int32_t channels_possible(const Search *s)
     return least;
 }
 
-/* Channels of one rate; how many, 0 where they cannot be more than `before`. */
+/* Searches channels of one rate; returns their number, 0 where there cannot be more than
+ * `before`. */
 static int32_t search_at(Search *s, double channel_bytes_per_s, int32_t before)
 {
     Cycle first = {{0}};
@@ -200,11 +206,11 @@ static int32_t search_at(Search *s, double channel_bytes_per_s, int32_t before)
     s->enough = channels_possible(s);
     if (s->enough <= before)
         return 0;
-    walk(s, &first, 1, 1);
+    extend_cycle(s, &first, 1, 1);
     sort_cycles(s);
     s->steps = 0;
     memset(s->taken, 0, sizeof s->taken);
-    choose(s, 0, 0);
+    choose_channels(s, 0, 0);
     return s->most;
 }
 
@@ -228,9 +234,9 @@ static RhRings *rings_of(const Search *s, double channel_bytes_per_s)
     return rings;
 }
 
-/* Searches over the rates of links, or parts of them, for the rings that carry most; among equals
- * the one with the fastest channels. */
-static RhRings *search(Search *s, bool direct)
+/* Searches over the rates of links, or fractions of them, for the rings that carry most; among
+ * equals those with the fastest channels. */
+static RhRings *search_rates(Search *s, bool direct)
 {
     RhRings *best = NULL;
     int32_t ways = s->n > 2 ? 2 : 1;
@@ -260,7 +266,8 @@ static double slowest_pair(const Search *s)
     return slowest;
 }
 
-/* Over several nodes the rings walk through each in the order of the first, one way. */
+/* Keeps the first ring's order, one way: over several nodes all rings walk through each node in
+ * it. */
 static void keep_first(RhRings *rings, const Search *s)
 {
     double slowest = HUGE_VAL;
@@ -273,7 +280,8 @@ static void keep_first(RhRings *rings, const Search *s)
     rings->bytes_per_s = slowest;
 }
 
-/* Members of a node, where all nodes hold the same of their GPUs, side by side; else 0. */
+/* Members per node, where all nodes hold the same GPUs of theirs, numbered consecutively; else
+ * 0. */
 static int32_t members_of_node(const RhPlatform *p, int32_t members, const int32_t *gpus)
 {
     int32_t each = 1;
@@ -301,8 +309,8 @@ RhRings *rh_rings_new(const RhPlatform *p, int32_t members, const int32_t *gpus)
     s->n = each;
     s->gpus = gpus;
     find_routes(s);
-    RhRings *rings = search(s, true);
-    rings = rings ? rings : search(s, false);
+    RhRings *rings = search_rates(s, true);
+    rings = rings ? rings : search_rates(s, false);
     if (rings)
         rings->pair_bytes_per_s = slowest_pair(s);
     if (rings && each < members)

@@ -1,4 +1,5 @@
-/* Steps that are told in short: what waves put on links does not depend on the bytes, so it is counted once. */
+/* Times steps given as patterns: the flows of a pattern on each link do not depend on the bytes, so
+ * they are counted once. */
 #include "sim/collective/step_pattern_time.h"
 
 #include <math.h>
@@ -6,10 +7,10 @@
 
 #include "sim/collective/group_links.h"
 
-/* A share is what waves put on a link, one behind another: the latest, and those before. Many links have the same,
- * so steps are timed by kinds of links and not by links. */
+/* Flows of a pattern on a link, in a list with those of earlier patterns. Many links have equal
+ * lists, so steps are timed by kinds of links and not by links. */
 typedef struct {
-    int32_t before; /* 0: none */
+    int32_t before; /* the earlier part of the list; 0: none */
     int32_t wave, flows;
 } Share;
 
@@ -24,21 +25,21 @@ struct RhWaveTally {
     RhOp op;
     int32_t members;
     const RhPlatform *platform;
-    bool between;      /* nodes, the first listed group */
-    GArray *shares;    /* Share; place 0 stands for none */
+    bool between;      /* the first listed group spans nodes */
+    GArray *shares;    /* Share; index 0 stands for none */
     GArray *kinds;     /* LinkKind */
-    double *latency_s; /* per wave */
-    bool *moves;       /* per wave, in the steps looked at */
+    double *latency_s; /* per pattern */
+    bool *moves;       /* per pattern, in the current steps */
 };
 
-/* While it is counted. */
+/* State of counting. */
 typedef struct {
     RhWaveTally *out;
     RhGroupLinks groups;
     const RhStepPatterns *waves;
-    bool latency_alone;             /* nothing is put on links */
-    RhMap64 *known;                 /* hashes of shares and of kinds -> their places */
-    uint64_t last_hash[LAST_KNOWN]; /* those asked for last, by their last bits */
+    bool latency_alone;             /* no bytes are put on links */
+    RhMap64 *known;                 /* hashes of shares and of kinds -> their indices */
+    uint64_t last_hash[LAST_KNOWN]; /* hashes asked for last, by their last bits */
     int32_t last_place[LAST_KNOWN];
 } Count;
 
@@ -65,7 +66,8 @@ static void count_edge(Count *t, int32_t wave, int32_t instance, const RhStepPat
         rh_group_load(k, rh_group_crossing(k, links[i]), 1);
 }
 
-/* The place of a hash, `fresh` for one that had none. Links that stand side by side are mostly alike. */
+/* Index of a hash; `fresh` for a new one. Neighbouring links are mostly alike, so the last ones are
+ * cached. */
 static int32_t known_hash(Count *t, uint64_t hash, int32_t fresh)
 {
     size_t at = hash % LAST_KNOWN;
@@ -82,8 +84,8 @@ static void forget_known(Count *t)
     memset(t->last_place, 0xff, sizeof t->last_place);
 }
 
-/* The wave's flows over each link become the latest of the link's shares. */
-static void take_shares(Count *t, int32_t wave)
+/* Appends the pattern's flows over each link to the link's list of shares. */
+static void append_shares(Count *t, int32_t wave)
 {
     RhGroupLinks *k = &t->groups;
     for (int32_t i = 0; i < k->touched_count; i++) {
@@ -106,7 +108,7 @@ static void count_waves(Count *t)
         for (int32_t g = 0; g < t->groups.instances_count; g++)
             for (int32_t e = wave->edges_first; e < wave->edges_first + wave->edges_count; e++)
                 count_edge(t, (int32_t)w, g, &g_array_index(t->waves->edges, RhStepPatternEdge, e));
-        take_shares(t, (int32_t)w);
+        append_shares(t, (int32_t)w);
     }
     forget_known(t);
     for (guint i = 0; i < t->groups.loads->len; i++) {
@@ -118,11 +120,11 @@ static void count_waves(Count *t)
     }
 }
 
-/* A tally with the waves of so many bytes, which it times. */
+/* A tally together with the patterns for given bytes, which it times. */
 typedef struct {
     const RhWaveTally *tally;
     const RhStepPatterns *waves;
-    double step_more_s; /* of a protocol, beside the latency of the route */
+    double step_more_s; /* extra latency of the protocol */
 } Clock;
 
 static RhStepTime wave_step(const Clock *k, int32_t step)
@@ -147,7 +149,8 @@ static RhStepTime wave_step(const Clock *k, int32_t step)
     return one;
 }
 
-/* The next step that is not like this one; this one when there is none. */
+/* The next step whose set of active patterns differs from this one's; this one when there is
+ * none. */
 static int32_t next_change(const RhStepPatterns *waves, int32_t step)
 {
     int32_t next = G_MAXINT32;
@@ -174,7 +177,7 @@ static RhStepTime steps_s(const Clock *k)
 
 /* --- both --- */
 
-/* False where the row has no short way to tell them. */
+/* Fills the patterns of an algorithm; false where it has none. */
 static bool waves_init(RhStepPatterns *waves, RhOp op, RhAlgo algo, int32_t members, double bytes)
 {
     const RhAlgorithm *row = rh_algorithm(algo);

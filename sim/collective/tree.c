@@ -9,12 +9,14 @@
 /* NCCL's chunks for a tree's all-reduce (enqueue.cc, ncclPatternTreeUpDown, protocol Simple): 512
  * KiB, its 4 MiB buffer in 8 slots, halved while the pipeline is short for its depth. */
 #define CHUNK_BYTES 524288.0
-/* At most so many: beyond 4 GiB chunks grow. Filling and draining no longer count there. */
+/* Maximum number of chunks: beyond 4 GiB chunks grow, as filling and draining no longer count
+ * there. */
 #define CHUNKS_MAX 4096
 
 static const struct {
-    double least_bytes; /* halved while larger than this ... */
-    int32_t per_depth;  /* and there are fewer chunks than this times the depth */
+    double least_bytes; /* chunks are halved while larger than this and fewer than per_depth times
+                         * the depth */
+    int32_t per_depth;
 } halving[] = {{131072, 8}, {65536, 4}, {32768, 1}};
 
 static int32_t tree_depth(int32_t members)
@@ -40,8 +42,9 @@ typedef struct {
     int32_t deepest;
 } Tree;
 
-/* The in-order tree over low..high-1: an odd place near the middle is the parent of both sides'. */
-static void grow(Tree *t, int32_t low, int32_t high, int32_t parent, int32_t depth)
+/* Builds the in-order tree over low..high-1: an odd place near the middle is the parent of both
+ * sides' roots. */
+static void build_subtree(Tree *t, int32_t low, int32_t high, int32_t parent, int32_t depth)
 {
     if (low >= high)
         return;
@@ -49,11 +52,12 @@ static void grow(Tree *t, int32_t low, int32_t high, int32_t parent, int32_t dep
     t->parent[middle] = parent;
     t->depth[middle] = depth;
     t->deepest = MAX(t->deepest, depth);
-    grow(t, low, middle, middle, depth + 1);
-    grow(t, middle + 1, high, middle, depth + 1);
+    build_subtree(t, low, middle, middle, depth + 1);
+    build_subtree(t, middle + 1, high, middle, depth + 1);
 }
 
-/* The flows of tree `shift` from `step` on, as long as none begins or ends. */
+/* Adds the flows of tree `shift` from `step` on, and the number of steps for which they stay the
+ * same. */
 static void add_step(RhScheduleBuilder *b, const Tree *t, int32_t shift, int32_t chunks,
                      int32_t step)
 {
@@ -89,9 +93,9 @@ static void binomial(RhScheduleBuilder *b)
     }
 }
 
-/* The edges above the members of one depth, in tree `shift`, up and then down. */
-static void add_waves(RhStepPatterns *w, const Tree *t, int32_t shift, const int32_t *by_depth,
-                      int32_t depth, int32_t count, int32_t chunks)
+/* Adds patterns of the edges above the members of one depth, in tree `shift`, up and then down. */
+static void add_edge_patterns(RhStepPatterns *w, const Tree *t, int32_t shift,
+                              const int32_t *by_depth, int32_t depth, int32_t count, int32_t chunks)
 {
     int32_t n = w->members, up = t->deepest - depth, down = t->deepest + depth - 1;
     RhStepPattern wave = {.edges_first = (int32_t)w->edges->len, .edges_count = count};
@@ -116,17 +120,17 @@ static bool waves(RhStepPatterns *w, RhOp op)
     g_autofree int32_t *cells = g_new(int32_t, 3 * (size_t)n);
     int32_t *by_depth = cells + 2 * (size_t)n, end[32] = {0};
     Tree t = {cells, cells + n, 0};
-    grow(&t, 0, n, -1, 0);
+    build_subtree(&t, 0, n, -1, 0);
     for (int32_t v = 0; v < n; v++)
         end[t.depth[v] + 1]++;
     for (int32_t depth = 0; depth < t.deepest; depth++)
         end[depth + 1] += end[depth];
     for (int32_t v = 0; v < n; v++)
-        by_depth[end[t.depth[v]]++] = v; /* end[d] is then where depth d ends */
+        by_depth[end[t.depth[v]]++] = v; /* end[d] is then the end of depth d */
     for (int32_t shift = 0; shift < 2; shift++)
         for (int32_t depth = 1; depth <= t.deepest; depth++)
-            add_waves(w, &t, shift, by_depth + end[depth - 1], depth, end[depth] - end[depth - 1],
-                      chunks);
+            add_edge_patterns(w, &t, shift, by_depth + end[depth - 1], depth,
+                              end[depth] - end[depth - 1], chunks);
     w->flow_bytes = w->bytes / (2 * chunks);
     return true;
 }
@@ -140,9 +144,9 @@ static void generate(RhScheduleBuilder *b, RhOp op)
     int32_t n = b->members, chunks = tree_chunks(n, b->schedule->bytes);
     g_autofree int32_t *cells = g_new(int32_t, 2 * (size_t)n);
     Tree t = {cells, cells + n, 0};
-    grow(&t, 0, n, -1, 0);
+    build_subtree(&t, 0, n, -1, 0);
     rh_schedule_chunks(b, 2 * chunks);
-    int32_t full = 2 * t.deepest - 1; /* from here to `chunks` every edge moves both ways */
+    int32_t full = 2 * t.deepest - 1; /* from this step to `chunks` every edge moves both ways */
     for (int32_t step = 0, alike; step < full + chunks; step += alike) {
         alike = step == full && chunks > full ? chunks - full : 1;
         rh_schedule_round(b, alike);
@@ -172,18 +176,18 @@ static Place place_of(int32_t n, int32_t v)
     }
 }
 
-/* 1 when the edge above a member of depth d moves a chunk up (down) in this step. */
-static int32_t ups(int32_t step, int32_t D, int32_t C, int32_t d)
+/* 1 when the edge above a member of depth d moves a chunk up (down) in this step, else 0. */
+static int32_t chunks_up(int32_t step, int32_t D, int32_t C, int32_t d)
 {
     return d > 0 && step >= D - d && step < D - d + C;
 }
 
-static int32_t downs(int32_t step, int32_t D, int32_t C, int32_t d)
+static int32_t chunks_down(int32_t step, int32_t D, int32_t C, int32_t d)
 {
     return d > 0 && step >= D + d - 1 && step < D + d - 1 + C;
 }
 
-/* Chunks that the busiest member sends or takes in a step. */
+/* Chunks that the busiest member sends or receives in a step. */
 static int32_t tree_load(const Place *places, int32_t n, int32_t step, int32_t D, int32_t C)
 {
     int32_t most = 0;
@@ -191,16 +195,18 @@ static int32_t tree_load(const Place *places, int32_t n, int32_t step, int32_t D
         int32_t out = 0, in = 0;
         for (int32_t tree = 0; tree < 2; tree++) {
             Place at = places[(v - tree + n) % n];
-            out += ups(step, D, C, at.depth) + at.children * downs(step, D, C, at.depth + 1);
-            in += at.children * ups(step, D, C, at.depth + 1) + downs(step, D, C, at.depth);
+            out += chunks_up(step, D, C, at.depth) +
+                   at.children * chunks_down(step, D, C, at.depth + 1);
+            in += at.children * chunks_up(step, D, C, at.depth + 1) +
+                  chunks_down(step, D, C, at.depth);
         }
         most = MAX(most, MAX(out, in));
     }
     return most;
 }
 
-/* 2D + C - 1 steps; on a flat network the busiest member moves four chunks in a full one, fewer
- * while the pipeline fills and drains. */
+/* Cost on a flat network: 2D + C - 1 steps, in a full one of which the busiest member moves four
+ * chunks, fewer while the pipeline fills and drains. */
 static void flat_cost(RhLoads *l, int32_t D, int32_t C, double bytes)
 {
     int32_t n = l->at.members, full = 2 * D - 1;
@@ -213,8 +219,8 @@ static void flat_cost(RhLoads *l, int32_t D, int32_t C, double bytes)
     }
 }
 
-/* Over nodes every step counts as full; of its four chunks one stays inside the node when several
- * members stand side by side on each. */
+/* Cost. Over nodes every step counts as full; of its four chunks one stays inside the node when
+ * several consecutive members are on each. */
 static void cost(RhLoads *l, RhOp op, double bytes)
 {
     int32_t n = l->at.members, D = tree_depth(n), C = tree_chunks(n, bytes);

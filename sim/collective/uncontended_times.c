@@ -5,14 +5,14 @@
 #include "sim/map64.h"
 
 typedef struct {
-    uint64_t hash; /* of the collective; with its bytes, unless it is timed for all of them */
+    uint64_t hash; /* hash of the collective; with its bytes, unless one entry serves all sizes */
     double fixed_s, byte_s;
 } Alone;
 
 struct RhUncontendedTimes {
     GMutex lock; /* of the table */
     const RhPlatform *platform;
-    RhMap64 *place_of; /* hash of the collective -> place below */
+    RhMap64 *place_of; /* hash of the collective -> index below */
     GArray *all;       /* Alone */
 };
 
@@ -43,7 +43,8 @@ static uint64_t hash_of(RhOp op, RhAlgo algo, int32_t members, const int32_t *gp
     return hash;
 }
 
-/* Is it known? Takes over `made` where it is not. */
+/* Looks up a collective; adds `made`, if given, where it is not known. Returns whether it was
+ * known. */
 static bool look_up(RhUncontendedTimes *times, uint64_t hash, const Alone *made, Alone *found)
 {
     g_mutex_lock(&times->lock);

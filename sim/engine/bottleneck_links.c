@@ -2,12 +2,12 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-/* A class on a link. */
+/* A class of flows on a link. */
 typedef struct {
     int32_t class, weight;
 } Crosser;
 
-/* Who crosses each link: of link l from first[l] to first[l + 1] - 1. */
+/* Classes that cross each link: those of link l are from first[l] to first[l + 1] - 1. */
 typedef struct {
     const RhFoldedNetwork *q;
     int32_t *first;
@@ -24,7 +24,7 @@ static void list_crossers(Links *links)
 {
     const RhFoldedNetwork *q = links->q;
     int32_t count = (int32_t)q->links->len;
-    for (int pass = 0; pass < 2; pass++) { /* count, list */
+    for (int pass = 0; pass < 2; pass++) { /* count, then list */
         for (int32_t c = 0; c < (int32_t)q->classes->len; c++) {
             const RhFlowClass *class = AT(q->classes, RhFlowClass, c);
             for (int32_t h = 0; h < class->hops_count; h++) {
@@ -43,7 +43,7 @@ static void list_crossers(Links *links)
     links->first[0] = 0;
 }
 
-/* 0 where the class does not cross it. */
+/* Weight of the class on the link; 0 where it does not cross it. */
 static int32_t weight_on(const RhFoldedNetwork *q, int32_t class_index, int32_t link)
 {
     const RhFlowClass *class = AT(q->classes, RhFlowClass, class_index);
@@ -53,7 +53,7 @@ static int32_t weight_on(const RhFoldedNetwork *q, int32_t class_index, int32_t 
     return 0;
 }
 
-/* Is `other` as full as `link`, whatever the rates? */
+/* Is `other` at least as full as `link`, whatever the rates of the classes? */
 static bool holds_back_first(const Links *links, int32_t other, int32_t link)
 {
     double own = AT(links->q->links, RhFoldedLink, link)->bytes_per_s;

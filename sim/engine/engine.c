@@ -4,7 +4,7 @@
 
 #include "sim/engine/session.h"
 
-/* `steps` steps from the clock's present on. */
+/* Performs `steps` steps from the clock's present on. */
 static RhRun *perform(RhSession *s, int32_t job, int32_t steps, GError **error)
 {
     RhSubmission what = {.job = job, .t_start_s = rh_session_clock_s(s), .steps = MAX(1, steps)};
@@ -29,7 +29,7 @@ RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEng
         return NULL;
     if (options->jitter_frac <= 0 || options->unfolded)
         return perform(s, job, options->steps, error);
-    /* A folded run has no stragglers; the order-statistic correction is what they add. */
+    /* a folded run has no stragglers; the order-statistic correction stands for them */
     g_autoptr(RhRun) even = perform(s, job, 1, error);
     if (!even)
         return NULL;

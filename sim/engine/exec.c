@@ -25,7 +25,8 @@ static void arm_running(RhExec *x, int32_t actor, int32_t lane)
     rh_timers_arm(&x->timers, slot_of(x, actor, lane), x->t_s + running->left_s / speed);
 }
 
-/* Communication on the device began or ended: the kernels on it go on at another speed. */
+/* Records that communication on the device began or ended, which changes the speed of its
+ * kernels. */
 void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
 {
     RhActor *a = &x->actors[actor];
@@ -43,7 +44,7 @@ void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change)
 
 static double kernel_scale(const RhExec *x, const RhActor *a)
 {
-    if (a->rng) /* never below a tenth: a kernel cannot take no time */
+    if (a->rng) /* never below a tenth: a kernel takes some time */
         return MAX(0.1, 1 + gsl_ran_gaussian_ziggurat(a->rng, x->options->jitter_frac)) /
                a->own_speed;
     return (1 + x->options->nudge_frac) / a->own_speed;
@@ -72,7 +73,7 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, dou
     arm_running(x, ready->performer, task->lane);
 }
 
-/* Communication that follows a kernel starts when the host has seen the kernel end. */
+/* Delay until communication that follows a kernel starts: the host must see the kernel end. */
 static double reaction_s(const RhExec *x, const RhReady *ready)
 {
     const RhActor *a = &x->actors[ready->performer];
@@ -88,7 +89,7 @@ static void arrive(RhExec *x, int32_t actor, int32_t task)
     x->transport->arrive(x, actor, task);
 }
 
-/* Communication is ready, but starts late: its lane waits so long. */
+/* Starts communication that is ready, but begins late; its lane is occupied meanwhile. */
 static void start_communication(RhExec *x, const RhReady *ready, const RhTask *task, double late_s)
 {
     late_s += reaction_s(x, ready);
@@ -108,7 +109,8 @@ static bool is_communication(const RhExec *x, const RhTask *task)
            (task->kind == RH_TASK_COPY && x->transport->shares_copies);
 }
 
-/* Adds a finished kernel's time to its bounds, scaled to the time that it took. */
+/* Adds a finished kernel's compute and memory time to its bounds, scaled to the time that it
+ * took. */
 static void book_bounds(RhActor *a, int32_t task, double took_s)
 {
     const RhBoundTimes *of = &a->role->bounds[task];
@@ -117,7 +119,7 @@ static void book_bounds(RhActor *a, int32_t task, double took_s)
     a->bounds.memory_s += of->memory_s * scale;
 }
 
-/* A kernel has ended. */
+/* Accounts for a kernel that has ended. */
 static void account_kernel(const RhExec *x, RhActor *a, int32_t lane, const RhRunning *running)
 {
     double own_s = running->nominal_s - running->late_s;
@@ -210,10 +212,10 @@ void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s)
     rh_exec_complete_moved(x, actor, task, t_start_s, x->t_s - t_start_s);
 }
 
-/* Times of idle links and those of shared ones agree to so much. */
+/* Relative difference up to which times of idle and of shared links may differ by rounding. */
 #define AGREEMENT_FRAC 1e-6
 
-/* The step will take longer than anybody asks for: whoever waits is told. */
+/* Ends the run if the step will take longer than the caller's cutoff; the caller is notified. */
 static void stop_where_enough(RhExec *x, const RhActor *a, int32_t task)
 {
     double least_s = (x->t_s + a->rest_s[task]) * (1 - AGREEMENT_FRAC);
@@ -247,7 +249,7 @@ static void start_task(RhExec *x, const RhReady *ready)
     case RH_TASK_RECV:
     case RH_TASK_MARK:
     case RH_TASK_LAST:
-    default: /* what made the mark ready is what its successors waited for */
+    default: /* successors of a mark wait for the mark's own cause */
         end_task(x, ready->performer, ready->task, x->t_s, ready->cause);
         break;
     }
@@ -272,7 +274,7 @@ void rh_exec_start_ready(RhExec *x)
 static void set_alarm(RhExec *x, double t_s)
 {
     if (x->t_alarm_s <= t_s)
-        return; /* wakes early, and sets it again */
+        return; /* wakes early, and is set again */
     x->t_alarm_s = t_s;
     rh_bridge_alarm(t_s);
 }
@@ -301,8 +303,8 @@ void rh_exec_drain(RhExec *x)
         set_alarm(x, x->timers.heap[0].t_s);
 }
 
-/* Takes timers as long as SimGrid has nothing to tell and is asked for nothing: its clock stays
- * behind, which saves it a round for each. */
+/* Processes timers while SimGrid has no event due and needs none: its clock stays behind, which
+ * saves it a round for each. */
 static void run_ahead(RhExec *x)
 {
     double t_quiet_s = rh_bridge_quiet_until_s();
@@ -314,7 +316,7 @@ static void run_ahead(RhExec *x)
     }
 }
 
-/* A flow that starts now: once SimGrid's clock has come so far. */
+/* Starts a flow once SimGrid's clock has caught up. */
 void rh_exec_send(RhExec *x, RhSend send)
 {
     if (x->ahead)
@@ -353,7 +355,7 @@ void rh_exec_on_flow_done(int32_t flow, void *user)
     RhExec *x = user;
     x->t_s = MAX(x->t_s, rh_bridge_clock_s());
     x->events_count++;
-    catch_up(x); /* what follows it without latency starts now */
+    catch_up(x); /* so that tasks which follow the flow without latency start now */
     rh_exec_flow_done(x, flow);
     rh_exec_start_ready(x);
     rh_exec_drain(x);

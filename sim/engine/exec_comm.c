@@ -1,5 +1,5 @@
-/* Plans: the rounds of a collective or message with their times on idle links, and which links it
- * uses. Made when first met, then looked up. */
+/* Plans of communication: the rounds of a collective or message with their times on idle links, and
+ * the links used. A plan is made on first use, then looked up. */
 #include "sim/engine/exec_private.h"
 
 RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pattern)
@@ -10,8 +10,8 @@ RhClassRange rh_exec_classes(const RhExec *x, const RhCommPlan *plan, int32_t pa
     return (RhClassRange){x->quotient->classes_first[cell], x->quotient->classes_first[cell + 1]};
 }
 
-/* Adds the link to the plan's; false when this round has it already. `from` is where the round's
- * links are noted. */
+/* Adds the link to the plan; false when this round has it already. `from` is where the round's
+ * links begin. */
 static bool note_link(RhExec *x, RhCommPlan *plan, GArray *round_links, int32_t link)
 {
     bool known = false;
@@ -116,7 +116,7 @@ int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double 
     return index;
 }
 
-/* Books a round's bytes as performed so many times by timers. */
+/* Accounts for a round's bytes, performed so many times by timers. */
 void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommRound *round, double times)
 {
     RhClassRange range = rh_exec_classes(x, plan, round->what.pattern);

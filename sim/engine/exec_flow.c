@@ -1,4 +1,5 @@
-/* Flows on links: a timer while alone on all of its links, SimGrid's as soon as another comes. */
+/* Flows on links: a flow is a timer while it is alone on all of its links, and becomes SimGrid's as
+ * soon as another one comes. */
 #include <math.h>
 
 #include "sim/engine/exec_private.h"
@@ -79,7 +80,8 @@ void rh_exec_flows_end(RhExec *x, int32_t activity)
     a->flows = NONE;
 }
 
-/* Is it still on the link at this time? Timed flows are only struck off when their round ends. */
+/* Is the flow still on its links at this time? Timed flows are only removed when their round
+ * ends. */
 static bool is_moving(const RhExec *x, int32_t id)
 {
     if (id < 0)
@@ -119,7 +121,7 @@ static bool make_fluid(RhExec *x, int32_t index, double bytes)
     return true;
 }
 
-/* Brings the rounds of activities performed whole back on a link. */
+/* Splits activities on a link that run as one timer into their current round. */
 static void materialise_on(RhExec *x, const RhOccupants *link)
 {
     for (int32_t i = 0; i < link->count;) {
@@ -132,8 +134,8 @@ static void materialise_on(RhExec *x, const RhOccupants *link)
     }
 }
 
-/* Makes the flows on the links of `class` SimGrid's; true when any is there. `job` is whose flow
- * comes. */
+/* Makes the flows on the links of `class` SimGrid's; true when there were any. `job` is the new
+ * flow's job. */
 static bool revoke_on_links(RhExec *x, const RhFlowClass *class, int32_t job)
 {
     bool shared = false;

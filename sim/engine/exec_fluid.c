@@ -1,4 +1,5 @@
-/* Collectives and messages: who must arrive, latencies on timers, bytes as flows. */
+/* Collectives and messages as fluid flows: arrivals of members, latencies on timers, bytes as
+ * flows. */
 #include <string.h>
 
 #include "sim/engine/exec_private.h"
@@ -97,8 +98,8 @@ static void end_round_if_over(RhExec *x, int32_t activity)
     start_round(x, activity);
 }
 
-/* On idle links one timer stands for all rounds; an arrival on any of them brings the rounds back.
- */
+/* Starts an activity. On idle links one timer stands for all rounds; another flow on any of them
+ * brings the rounds back. */
 static void start_activity(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
@@ -154,8 +155,8 @@ void rh_exec_materialise(RhExec *x, int32_t activity)
     arm(x, activity, x->t_s);
 }
 
-/* It is all over, or the latency is, or all timed flows have ended. A timed flow that became
- * SimGrid's only ends later, so the timer stays right. */
+/* Handles an activity's timer: the whole activity, its latency, or all timed flows have ended. A
+ * timed flow that became SimGrid's only ends later, so the timer stays right. */
 static void activity_due(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
@@ -249,7 +250,7 @@ static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
     start_activity(x, activity_new(x, activity));
 }
 
-/* Copy engines hold no SMs. */
+/* Starts a copy. Copy engines hold no SMs. */
 static void start_copy(RhExec *x, int32_t actor, int32_t task)
 {
     const RhActor *a = &x->actors[actor];
@@ -264,7 +265,7 @@ static void start_copy(RhExec *x, int32_t actor, int32_t task)
     start_activity(x, activity_new(x, activity));
 }
 
-static void arrive(RhExec *x, int32_t actor, int32_t task)
+static void arrive_at_communication(RhExec *x, int32_t actor, int32_t task)
 {
     int kind = rh_actor_task(x, &x->actors[actor], task)->kind;
     if (kind == RH_TASK_COLLECTIVE)
@@ -275,9 +276,9 @@ static void arrive(RhExec *x, int32_t actor, int32_t task)
         arrive_at_message(x, actor, task);
 }
 
-/* --- parcels --- */
+/* --- messages from outside --- */
 
-static void make_room(RhExec *x)
+static void grow_activities(RhExec *x)
 {
     int32_t room = 2 * x->activities_room + 8;
     x->activities = g_renew(RhActivity, x->activities, room + 1);
@@ -290,8 +291,8 @@ static void make_room(RhExec *x)
     x->activities_room = room;
 }
 
-/* Network cards fetch and write it by themselves: no SMs. */
-static void post(RhExec *x, const RhSessionMessage *parcel)
+/* Starts a message from outside. Network cards read and write it by themselves: no SMs. */
+static void post_message(RhExec *x, const RhSessionMessage *parcel)
 {
     const RhTask *send = rh_program_task(x->program, parcel->send);
     int32_t rank = rh_program_role(x->program, send->role)->first_rank;
@@ -299,7 +300,7 @@ static void post(RhExec *x, const RhSessionMessage *parcel)
     int32_t peer = x->traffic->kind_of_task[parcel->send];
     int32_t pattern = RH_AT(x->traffic->peers, RhPeer, peer)->pattern;
     if (x->free_count == 0)
-        make_room(x);
+        grow_activities(x);
     RhActivity activity = {.plan = rh_exec_comm_message(x, sender, pattern, parcel->bytes),
                            .meeting = NONE,
                            .colours = {sender, sender},
@@ -312,7 +313,7 @@ static void post(RhExec *x, const RhSessionMessage *parcel)
 
 static int32_t activities_most(const RhExec *x)
 {
-    return x->actors_count * x->lanes; /* each holds a lane */
+    return x->actors_count * x->lanes; /* each occupies a lane */
 }
 
 static void open_fluid(RhExec *x)
@@ -335,7 +336,7 @@ static void open_fluid(RhExec *x)
 }
 
 /* Adds collectives that ran as one timer to the counts. */
-static void account(RhExec *x)
+static void account_timed_rounds(RhExec *x)
 {
     for (uint32_t i = 0; i < x->comm_plans->len; i++) {
         RhCommPlan *plan = RH_AT(x->comm_plans, RhCommPlan, i);
@@ -408,10 +409,10 @@ const RhTransport rh_transport_fluid = {
     .slots = activities_most,
     .open = open_fluid,
     .cancel = cancel,
-    .arrive = arrive,
-    .post = post,
+    .arrive = arrive_at_communication,
+    .post = post_message,
     .due = activity_due,
-    .account = account,
+    .account = account_timed_rounds,
     .forget = forget,
     .link_bytes = link_bytes,
     .link_met = link_met,

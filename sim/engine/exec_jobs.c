@@ -1,4 +1,4 @@
-/* Jobs: their steps one after another, their beginnings and ends, and the run of the clock. */
+/* Jobs: their consecutive steps, starts and ends, and the loop of the clock. */
 #include <math.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void end_step(RhExec *x, int32_t index)
     }
     double step_s = x->t_s - job->t_step_s;
     g_array_append_val(job->step_times, step_s);
-    if (job->steps_left != INT32_MAX) /* else until cancelled */
+    if (job->steps_left != INT32_MAX) /* otherwise it repeats until it is cancelled */
         job->steps_left--;
     if (job->steps_left > 0) {
         if (job->tells_steps)
@@ -83,7 +83,7 @@ void rh_exec_begin_job(RhExec *x, int32_t job)
     begin_step(x, job);
 }
 
-/* --- from outside --- */
+/* --- interface --- */
 
 double rh_exec_clock_s(const RhExec *x)
 {

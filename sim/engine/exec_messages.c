@@ -1,12 +1,11 @@
-/* Performing message by message, for platforms whose ranks talk through a network stack: every rank
- * at its own pace (sim/expansion.h), every link a server of packets, store and forward.
- *
- * A message is cut into packets that wait on each link of the route in turn; a link serves one at a
- * time, so each is a timer. What is idle lets a burst through: a token bucket, kept as the time at
+/* Performs message by message, for platforms whose ranks communicate through a network stack: every
+ * rank at its own pace (sim/expansion.h), every link a server of packets, store and forward. A
+ * message is cut into packets that wait on each link of the route in turn; a link serves one at a
+ * time, so each is a timer. An idle link lets a burst through: a token bucket, kept as the time at
  * which the bucket would be full again (GCRA, ITU-T I.371). The receiver has the message the
  * route's latency and its copies after its last packet. A connection has a window of packets under
- * way; a send ends when its last packet is, and a member's step when its sends have ended and its
- * receives have come. SMs are not held. */
+ * way; a send ends when its last packet is under way, and a member's step when its sends have ended
+ * and its receives have arrived. No SMs are held. */
 #include <math.h>
 #include <string.h>
 
@@ -15,12 +14,12 @@
 
 #define NONE (-1)
 
-/* One member's way through a collective. */
+/* State of one member in a collective. */
 typedef struct {
     int32_t actor, task; /* NONE: not reached yet */
     RhExpansionPlace at;
-    int32_t awaited;   /* sends to end and messages to come, of this step */
-    uint16_t *arrived; /* messages, per step */
+    int32_t awaited;   /* sends that must end and messages that must arrive in this step */
+    uint16_t *arrived; /* messages that arrived, per step */
     double t_start_s;
 } Member;
 
@@ -38,7 +37,7 @@ struct RhExecMessages {
     GArray *calls;        /* Call */
     GArray *free_calls;   /* int32_t */
     GHashTable *call_of;  /* instance << 32 | ordinal -> index + 1 */
-    uint8_t **early;      /* per actor and task: came before it was asked for */
+    uint8_t **early;      /* per actor and task: messages that arrived before their receive */
     double **t_reached_s; /* per actor and lane */
 };
 
@@ -106,7 +105,7 @@ static int32_t awaited_in_step(const RhExpansion *e, const Member *m, int32_t ow
     return awaited;
 }
 
-/* Sends the member's flows of the step. True when nothing is awaited. */
+/* Sends the member's flows of the step; true when nothing is awaited. */
 static bool post_step(RhExec *x, int32_t index, int32_t own)
 {
     Member *m = &call_at(x, index)->members[own];
@@ -142,8 +141,8 @@ static void member_ends(RhExec *x, int32_t index, int32_t own)
     rh_exec_complete(x, m.actor, m.task, m.t_start_s);
 }
 
-/* Goes on while nothing is missing. */
-static void advance(RhExec *x, int32_t index, int32_t own)
+/* Advances the member as long as nothing is awaited. */
+static void advance_member(RhExec *x, int32_t index, int32_t own)
 {
     for (;;) {
         Member *m = &call_at(x, index)->members[own];
@@ -159,7 +158,7 @@ static void advance(RhExec *x, int32_t index, int32_t own)
 static void one_less(RhExec *x, int32_t index, int32_t own)
 {
     if (--call_at(x, index)->members[own].awaited == 0)
-        advance(x, index, own);
+        advance_member(x, index, own);
 }
 
 static bool arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
@@ -169,7 +168,7 @@ static bool arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
     const RhTask *t = rh_actor_task(x, a, task);
     int32_t own;
     const RhExpansion *e = rh_expansion_get(all->expansions, t, a->rank, &own, NULL);
-    g_return_val_if_fail(e != NULL, false); /* rh_traffic_new has made the same schedules */
+    g_return_val_if_fail(e != NULL, false); /* rh_traffic_new() has made the same schedules */
     uint64_t instance = (uint32_t)x->traffic->groups[t->group].instance_of_rank[a->rank];
     gpointer key = GSIZE_TO_POINTER(instance << 32 | (uint32_t)a->role->ordinal[task]);
     int32_t index = GPOINTER_TO_INT(g_hash_table_lookup(all->call_of, key)) - 1;
@@ -179,13 +178,13 @@ static bool arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
     m->actor = actor;
     m->task = task;
     m->t_start_s = x->t_s;
-    advance(x, index, own);
+    advance_member(x, index, own);
     return true;
 }
 
 /* --- arrivals --- */
 
-static void send(RhExec *x, int32_t actor, int32_t task)
+static void start_send(RhExec *x, int32_t actor, int32_t task)
 {
     const RhActor *a = &x->actors[actor];
     const RhTask *t = rh_actor_task(x, a, task);
@@ -216,7 +215,7 @@ static void arrive(RhExec *x, int32_t actor, int32_t task)
     if (t->kind == RH_TASK_COLLECTIVE)
         arrive_at_collective(x, actor, task);
     else if (t->kind == RH_TASK_SEND)
-        send(x, actor, task);
+        start_send(x, actor, task);
     else if (all->early[actor][task])
         rh_exec_complete(x, actor, task, x->t_s);
 }
@@ -247,9 +246,10 @@ void rh_exec_message_landed(RhExec *x, const RhMessage *m)
 
 /* --- life --- */
 
-static int32_t slots(const RhExec *x)
+static int32_t timer_slots(const RhExec *x)
 {
-    return rh_platform_links_count(x->platform); /* messages add theirs as they come */
+    return rh_platform_links_count(x->platform); /* one per link; messages add theirs as they
+                                                  * come */
 }
 
 static void open_messages(RhExec *x)
@@ -312,7 +312,7 @@ static void close_messages(RhExec *x)
 }
 
 const RhTransport rh_transport_packets = {
-    .slots = slots,
+    .slots = timer_slots,
     .open = open_messages,
     .begin_step = begin_step,
     .cancel = cancel,

@@ -1,4 +1,4 @@
-/* Reports a run: waits, links, timeline; or the task that is stuck. */
+/* Reports a run: waits, links, timeline; or the stuck task. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,9 @@
 #include "sim/engine/exec_private.h"
 #include "sim/run.h"
 
-/* Is the wait before a collective the pipeline's? Backward under sequence parallelism the first
- * gather waits for the next stage's message; and stages that meet wait for the latest. */
+/* Is the wait before a collective caused by the pipeline? In backward under sequence parallelism
+ * the first gather waits for the next stage's message; and a collective of several stages waits for
+ * the latest one. */
 static bool waits_for_stages(const RhExec *x, const RhActor *actor, const RhTask *task)
 {
     const RhProgram *p = x->program;
@@ -20,7 +21,7 @@ static bool waits_for_stages(const RhExec *x, const RhActor *actor, const RhTask
     return meeting >= 0 && RH_AT(x->quotient->meetings, RhCollectiveCall, meeting)->joins_roles;
 }
 
-/* Books idle time of the compute lane on what ended it. */
+/* Attributes idle time of the compute lane to the task that ended it. */
 void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause)
 {
     if (cause.task < 0) {
@@ -57,7 +58,7 @@ void rh_exec_charge(const RhExec *x, RhActor *actor, double gap_s, RhCause cause
 
 typedef struct {
     RhLinkUse of;
-    int32_t link; /* of the quotient */
+    int32_t link; /* index in the folded network */
 } Use;
 
 static int busier(const void *left, const void *right)
@@ -77,7 +78,7 @@ static void report_links(const RhExec *x, int32_t job, RhRun *run, double total_
         const RhFoldedLink *link = RH_AT(x->quotient->links, RhFoldedLink, i);
         double bytes = x->transport->link_bytes(x, job, (int32_t)i);
         if (bytes <= 0 && x->jobs_count > 1)
-            continue; /* another job's */
+            continue; /* of another job */
         Use use = {.of = {.name = rh_platform_link_name(x->platform, link->link),
                           .bytes = bytes / x->jobs[job].step_times->len},
                    .link = (int32_t)i};
@@ -162,7 +163,7 @@ int64_t rh_exec_link_met(const RhExec *x, int32_t link)
     return x->transport->link_met(x, link);
 }
 
-/* --- stuck --- */
+/* --- stuck runs --- */
 
 static const char *label_of(const RhExec *x, int32_t label)
 {
@@ -203,10 +204,10 @@ static char *waits_for(const RhExec *x, int32_t index, int32_t task)
                            t->kind == RH_TASK_SEND ? "receive" : "send");
 }
 
-#define STUCK_RANKS_MAX 32 /* named */
+#define STUCK_RANKS_MAX 32 /* ranks that are named */
 
-/* The links that died, and where each rank waits. False when no link did. */
-static bool tell_of_deaths(const RhExec *x, GError **error)
+/* Reports the links that failed, and where each rank waits. False when no link failed. */
+static bool report_failed_links(const RhExec *x, GError **error)
 {
     g_autoptr(GString) links = g_string_new(NULL);
     g_autoptr(GString) ranks = g_string_new(NULL);
@@ -235,10 +236,11 @@ static bool tell_of_deaths(const RhExec *x, GError **error)
     return links->len > 0;
 }
 
-/* The first task that has arrived, as the others wait for it; else the first not done. */
+/* Reports the first task that has arrived, as the others wait for it; else the first that is not
+ * done. */
 bool rh_exec_fail_stuck(const RhExec *x, GError **error)
 {
-    if (tell_of_deaths(x, error))
+    if (report_failed_links(x, error))
         return false;
     for (int32_t wanted = RH_STATE_ARRIVED; wanted >= RH_STATE_WAITING; wanted--)
         for (int32_t i = 0; i < x->actors_count; i++)

@@ -1,4 +1,4 @@
-/* The executor's room: actors, jobs, timers, SimGrid's links and routes; and its end. */
+/* Creates and frees the executor: actors, jobs, timers, SimGrid's links and routes. */
 #include <math.h>
 #include <string.h>
 
@@ -34,8 +34,8 @@ static void add_actors(RhExec *x)
     }
 }
 
-/* Colours and meetings are numbered by their first rank or instance, and ranks and groups by job: a
- * job's are in a row. */
+/* Adds the jobs. Colours and collective calls are numbered by their first rank or instance, and
+ * ranks and groups by job, so each job's are consecutive. */
 static void add_jobs(RhExec *x, const RhJoined *joined)
 {
     x->jobs = g_new0(RhExecJob, x->jobs_count + 1);
@@ -97,8 +97,8 @@ static void widen(double bytes, double *smallest, double *largest)
     *largest = MAX(*largest, bytes);
 }
 
-/* SimGrid moves whole units: the smallest flow gets 2^34 of them, unless the largest would then
- * not fit in 62 bits. Rounding is upwards, so that no flow gets shorter. */
+/* Units per byte. SimGrid moves whole units: the smallest flow gets 2^34 of them, unless the
+ * largest would then not fit in 62 bits. Rounding is upwards, so that no flow gets shorter. */
 static double units_per_byte(const RhExec *x)
 {
     double smallest = HUGE_VAL, largest = 1;
@@ -164,8 +164,8 @@ static RhExec *exec_of(const RhExecInput *input)
     return x;
 }
 
-/* Is what a task takes on idle links the least that it takes here? Weights of shared links that were rounded may
- * be smaller than they are, kernels that jitter shorter. */
+/* Are times on idle links lower bounds in this run? Rounded weights of shared links may be too
+ * small, and kernels with jitter may be shorter. */
 static bool rests_are_bounds(const RhExec *x)
 {
     const RhEngineOptions *o = x->options;

@@ -13,20 +13,20 @@
 typedef struct RhRefine {
     const RhTraffic *traffic;
     int32_t ranks_count, links_count;
-    uint64_t *rank, *rank_next; /* by place_of: of those that are listed */
+    uint64_t *rank, *rank_next; /* by listed_place(): of the listed ranks */
     uint64_t *link, *link_next;
     uint64_t *flow, *pair_seed;
     uint64_t *instance, *instance_next;
-    bool every_link; /* has a colour of its own, not those of its orbit one in common */
+    bool every_link; /* every link has a colour of its own instead of sharing one with its orbit */
     RhMap64 *seen;
-    uint64_t seen_last[SEEN_LAST]; /* by their last bits */
+    uint64_t seen_last[SEEN_LAST]; /* colours counted last, by their last bits */
     int32_t *peers_first; /* per role, one more at the end: peers are listed role by role */
-    int32_t *peers_step;  /* how many places on each peer's other end is listed */
-    int32_t *places, *places_first; /* of each instance's listed members, instance by instance */
+    int32_t *peers_step;  /* number of places of each peer's other end that are listed */
+    int32_t *places, *places_first; /* listed members' places, instance by instance */
 } Refine;
 
-/* Ranks at the first place of their block are listed, one behind another. */
-static inline int32_t place_of(const RhTraffic *t, int32_t rank)
+/* Place of a rank in the list of ranks that are first in their block. */
+static inline int32_t listed_place(const RhTraffic *t, int32_t rank)
 {
     return rank / t->block;
 }
@@ -34,17 +34,17 @@ static inline int32_t place_of(const RhTraffic *t, int32_t rank)
 static void first_rank_colours(const RhTraffic *t, uint64_t *rank)
 {
     for (int32_t r = 0; r < t->program->ranks_count; r += t->block)
-        rank[place_of(t, r)] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
+        rank[listed_place(t, r)] = rh_mix64(11, (uint64_t)(uint32_t)t->role_of_rank[r]);
     for (int32_t r = 0; t->platform->gpu_speeds->len > 0 && r < t->program->ranks_count;
          r += t->block) {
         double speed = rh_platform_gpu_speed(t->platform, rh_program_gpu(t->program, r));
-        uint64_t *own = &rank[place_of(t, r)];
+        uint64_t *own = &rank[listed_place(t, r)];
         *own = speed != 1 ? rh_mix64(*own, rh_bits64(speed)) : *own;
     }
     for (int32_t r = 0; t->platform->others->len > 0 && r < t->program->ranks_count;
          r += t->block) {
         int32_t device = rh_platform_device_of(t->platform, rh_program_gpu(t->program, r));
-        uint64_t *own = &rank[place_of(t, r)];
+        uint64_t *own = &rank[listed_place(t, r)];
         *own = device > 0 ? rh_mix64(*own, (uint64_t)(uint32_t)device) : *own;
     }
 }
@@ -67,7 +67,8 @@ static int32_t *peers_by_role(const RhTraffic *t)
     return first;
 }
 
-/* Messages turn with their blocks: they go as far as some blocks are long. */
+/* Number of listed places of each peer's other end. Messages rotate with their blocks, so they
+ * reach as far as some blocks are long. */
 static int32_t *peers_steps(const RhTraffic *t)
 {
     int32_t *steps = g_new(int32_t, t->peers->len + 1);
@@ -91,7 +92,7 @@ static uint64_t *pair_seeds(const RhTraffic *t)
     return seeds;
 }
 
-/* Members that are listed: asked for once, as every round goes by them. */
+/* Lists the members that are first in their block once, as every round uses them. */
 static void list_places(Refine *f)
 {
     const RhTraffic *t = f->traffic;
@@ -104,15 +105,16 @@ static void list_places(Refine *f)
         const int32_t *ranks = members + instance->members_first;
         f->places_first[i] = count;
         for (int32_t k = 0; k < instance->members_count; k++) {
-            f->places[count] = place_of(t, ranks[k]);
+            f->places[count] = listed_place(t, ranks[k]);
             count += f->places[count] * t->block == ranks[k];
         }
     }
     f->places_first[t->instances->len] = count;
 }
 
-/* A round waits for the slowest of its routes, whichever that is: latencies are not the flows' of a
- * collective but the instance's. */
+/* Adds latencies to the colours of instances: a round waits for the slowest of its routes,
+ * whichever that is, so a collective's latency is a property of the instance and not of its
+ * flows. */
 static void take_in_latencies(Refine *f)
 {
     const RhTraffic *t = f->traffic;
@@ -144,8 +146,8 @@ static Refine *refine_new(const RhTraffic *t)
     f->traffic = t;
     f->ranks_count = t->program->ranks_count;
     f->links_count = (int32_t)t->links->len;
-    f->rank = g_new0(uint64_t, place_of(t, f->ranks_count) + 1);
-    f->rank_next = g_new0(uint64_t, place_of(t, f->ranks_count) + 1);
+    f->rank = g_new0(uint64_t, listed_place(t, f->ranks_count) + 1);
+    f->rank_next = g_new0(uint64_t, listed_place(t, f->ranks_count) + 1);
     f->link = g_new0(uint64_t, f->links_count + 1);
     f->link_next = g_new0(uint64_t, f->links_count + 1);
     f->flow = g_new0(uint64_t, t->flows->len + 1);
@@ -177,13 +179,13 @@ static void refine_free(Refine *f)
 }
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(Refine, refine_free)
 
-/* A flow's colour: what it is, whose it is, and the colours of its links in order. */
+/* Colour of a flow: its pair, its owner, and the colours of its links in order. */
 static inline uint64_t flow_colour(const Refine *f, const RhTrafficFlow *flow,
                                    const RhCrossing *route)
 {
     int32_t instance = flow->instance;
     uint64_t whose =
-        instance >= 0 ? f->instance[instance] : f->rank[place_of(f->traffic, flow->owner)];
+        instance >= 0 ? f->instance[instance] : f->rank[listed_place(f->traffic, flow->owner)];
     double latency_s = instance >= 0 ? 0 : flow->latency_s;
     uint64_t colour = rh_mix64(rh_mix64(f->pair_seed[flow->pair], rh_bits64(latency_s)), whose);
     for (int32_t k = 0; k < flow->links_count; k++)
@@ -199,8 +201,8 @@ static void colour_flows(Refine *f)
         f->flow[i] = flow_colour(f, &flows[i], rh_traffic_crossings(f->traffic, &flows[i]));
 }
 
-/* To their owners and links. Sums of mixed hashes stand for multisets; what is listed once counts for its
- * orbit. */
+/* Adds the colours of flows to their owners and links. Sums of mixed hashes stand for multisets; a
+ * flow listed once counts for its orbit. */
 static void spread_flows(Refine *f)
 {
     const RhTraffic *t = f->traffic;
@@ -210,7 +212,7 @@ static void spread_flows(Refine *f)
         const RhCrossing *route = rh_traffic_crossings(t, flow);
         uint64_t colour = flow_colour(f, flow, route), on_link = rh_mix64(colour, 19);
         uint64_t *whose = flow->instance >= 0 ? &f->instance_next[flow->instance]
-                                              : &f->rank_next[place_of(t, flow->owner)];
+                                              : &f->rank_next[listed_place(t, flow->owner)];
         *whose += (uint64_t)flow->per_owner * rh_mix64(colour, 23);
         for (int32_t k = 0; k < flow->links_count; k++)
             f->link_next[route[k].at] += (uint64_t)route[k].flows * on_link;
@@ -255,7 +257,8 @@ static void count_colour(Refine *f, uint64_t colour)
     *last = colour;
 }
 
-/* Colours of ranks, and in *tasks what their performers would do. */
+/* Counts the colours of ranks, and into *tasks the tasks that their representatives would
+ * perform. */
 static uint32_t count_ranks(Refine *f, int64_t *tasks)
 {
     uint32_t ranks = 0;
@@ -264,7 +267,7 @@ static uint32_t count_ranks(Refine *f, int64_t *tasks)
     *tasks = 0;
     for (int32_t r = 0; r < f->ranks_count; r += f->traffic->block) {
         int32_t role = f->traffic->role_of_rank[r];
-        count_colour(f, f->rank[place_of(f->traffic, r)]);
+        count_colour(f, f->rank[listed_place(f->traffic, r)]);
         if (f->seen->used > ranks && role >= 0)
             *tasks += rh_program_role(f->traffic->program, role)->tasks_count;
         ranks = f->seen->used;
@@ -272,7 +275,7 @@ static uint32_t count_ranks(Refine *f, int64_t *tasks)
     return ranks;
 }
 
-/* Colours of ranks, which were counted, and of instances. */
+/* Counts the colours of ranks, which are known, and of instances. */
 static uint32_t count_instances(Refine *f)
 {
     for (uint32_t i = 0; i < f->traffic->instances->len; i++)
@@ -289,15 +292,15 @@ static uint32_t count_links(Refine *f, const uint64_t *colours)
     return f->seen->used;
 }
 
-static void swap(uint64_t **a, uint64_t **b)
+static void exchange_colours(uint64_t **a, uint64_t **b)
 {
     uint64_t *kept = *a;
     *a = *b;
     *b = kept;
 }
 
-/* One round over ranks and instances, and over links where flows take part: every colour takes in the
- * colours around it. */
+/* Refines once over ranks and instances, and over links where flows take part: every colour is
+ * mixed with the colours around it. */
 static void refine_once(Refine *f, bool flows_too)
 {
     uint32_t instances = f->traffic->instances->len;
@@ -311,17 +314,18 @@ static void refine_once(Refine *f, bool flows_too)
         spread_flows(f);
     spread_groups(f);
     spread_peers(f);
-    swap(&f->rank, &f->rank_next);
-    swap(&f->instance, &f->instance_next);
+    exchange_colours(&f->rank, &f->rank_next);
+    exchange_colours(&f->instance, &f->instance_next);
     if (flows_too)
-        swap(&f->link, &f->link_next);
+        exchange_colours(&f->link, &f->link_next);
 }
 
 typedef enum { REFINE_ALL, REFINE_RANKS_ONLY } Which;
 
-/* Refines until nothing splits: colours are mixed with what they were, so a round that adds none is the last. Links
- * are the most by far, and are counted, as they are and as they were, when nothing else has split. False when there
- * would be too many performers, and refined no further where all takes part; *ranks says how many at least. */
+/* Refines until nothing splits: colours are mixed with their previous values, so a round that adds
+ * none is the last. Links are by far the most numerous, and are counted, before and after, only
+ * when nothing else has split. False when there would be too many representatives; then refinement
+ * stops early when flows take part, and *ranks is a lower bound of their number. */
 static bool refine(Refine *f, Which which, uint32_t *ranks)
 {
     bool links_too = which == REFINE_ALL;
@@ -383,7 +387,8 @@ static void name_meetings(const Refine *f, RhFold *fold)
     }
 }
 
-/* A merged colour is represented by its slowest rank: in step with the others, it sets the pace. */
+/* Chooses the slowest rank to represent a merged colour: in step with the others, it sets the
+ * pace. */
 static void choose_ranks(const RhTraffic *t, RhFold *fold)
 {
     fold->steps = rh_merged_rates_new(t);
@@ -422,14 +427,14 @@ static void take_instances(Refine *f, RhFold *fold)
     fold->flow_hash = g_steal_pointer(&f->flow);
 }
 
-/* Colours as groups and messages alone tell ranks and instances apart, whatever their links. */
+/* Colours of ranks and instances by groups and messages alone, whatever their links. */
 typedef struct {
     uint64_t *rank, *instance; /* owned */
 } Coarse;
 
 static size_t ranks_bytes(const Refine *f)
 {
-    return sizeof *f->rank * (size_t)(place_of(f->traffic, f->ranks_count) + 1);
+    return sizeof *f->rank * (size_t)(listed_place(f->traffic, f->ranks_count) + 1);
 }
 
 static size_t instances_bytes(const Refine *f)
@@ -455,8 +460,8 @@ static void coarse_clear(Coarse *coarse)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Coarse, coarse_clear)
 
-/* Ranks that meet as their program says, wherever they stand; how their instances and flows do is found out when
- * it is asked for. */
+/* Makes the approximate fold: ranks with the same collectives and messages in their program are
+ * merged, wherever they are; their instances and flows are assigned on demand. */
 static RhFold *fold_merged(Refine *f, const Coarse *coarse, uint32_t wanted)
 {
     RhFold *fold = g_new0(RhFold, 1);
@@ -478,8 +483,9 @@ static RhFold *fold_exact(Refine *f)
     return fold;
 }
 
-/* First refines colours by groups and messages, which are few; links can only split these further.
- * The result is the colouring of merged ranks, and the start of the exact refinement. */
+/* Folds ranks. Colours are first refined by groups and messages, which are few; links can only
+ * split them further. The result is the colouring of merged ranks, and the start of the exact
+ * refinement. */
 RhFold *rh_fold_ranks(const RhTraffic *traffic, RhDeadline deadline)
 {
     g_autoptr(Refine) f = refine_new(traffic);

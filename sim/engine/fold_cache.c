@@ -6,7 +6,7 @@ struct RhFoldedTable {
     GArray *all; /* RhCachedFold */
 };
 
-static void clear(gpointer data)
+static void clear_cached_fold(gpointer data)
 {
     RhCachedFold *folded = data;
     rh_folded_network_free(folded->quotient);
@@ -19,7 +19,7 @@ RhFoldedTable *rh_fold_cache_new(void)
 {
     RhFoldedTable *table = g_new(RhFoldedTable, 1);
     table->all = g_array_new(FALSE, FALSE, sizeof(RhCachedFold));
-    g_array_set_clear_func(table->all, clear);
+    g_array_set_clear_func(table->all, clear_cached_fold);
     return table;
 }
 
@@ -38,9 +38,9 @@ void rh_fold_cache_add(RhFoldedTable *table, RhCachedFold folded)
     g_array_append_val(table->all, folded);
 }
 
-/* --- as bytes --- */
+/* --- serialization --- */
 
-/* To bytes or from them: one of the two. */
+/* Serialization: one member is set, for writing or for reading. */
 typedef struct {
     GByteArray *out;
     RhUnpack *in;
@@ -64,7 +64,7 @@ static void list(const Bytes *b, GArray **array, size_t each)
         rh_unpack_array(b->in, *array, each);
 }
 
-/* The array, or a new one. */
+/* Writes the array, or allocates and reads one. */
 static void *values(const Bytes *b, void *array, size_t count, size_t each)
 {
     void *at = b->in ? g_malloc0((count + 1) * each) : array;
@@ -72,7 +72,7 @@ static void *values(const Bytes *b, void *array, size_t count, size_t each)
     return at;
 }
 
-/* Roles and groups: all that is looked at. */
+/* Visits roles and groups: everything about a program that is compared. */
 static void walk_program(const Bytes *b, RhProgram *p)
 {
     plain(b, &p->ranks_count, sizeof p->ranks_count);
@@ -125,7 +125,7 @@ static void walk_quotient(const Bytes *b, RhFoldedNetwork *q, size_t patterns, s
     q->meeting_of = values(b, q->meeting_of, cells, sizeof(int32_t));
 }
 
-static void walk(const Bytes *b, RhCachedFold *f)
+static void visit_fold(const Bytes *b, RhCachedFold *f)
 {
     walk_program(b, f->program);
     walk_traffic(b, f->traffic);
@@ -137,7 +137,7 @@ static void walk(const Bytes *b, RhCachedFold *f)
 void rh_fold_cache_give(RhFoldedTable *table, GByteArray *bytes)
 {
     for (guint i = 0; i < table->all->len; i++)
-        walk(&(Bytes){.out = bytes}, &g_array_index(table->all, RhCachedFold, i));
+        visit_fold(&(Bytes){.out = bytes}, &g_array_index(table->all, RhCachedFold, i));
     g_array_set_size(table->all, 0);
 }
 
@@ -150,14 +150,15 @@ void rh_fold_cache_take(RhFoldedTable *table, const RhPlatform *platform, const 
                              g_new0(RhFoldedNetwork, 1)};
         told.traffic->program = told.program;
         told.traffic->platform = platform;
-        walk(&(Bytes){.in = &in}, &told);
+        visit_fold(&(Bytes){.in = &in}, &told);
         g_array_append_val(table->all, told);
     }
 }
 
-/* --- finding --- */
+/* --- look-up --- */
 
-/* Would this program's ranks be merged, which the one that was folded was too short for? */
+/* Would this program's ranks be merged, although those of the shorter program that was folded were
+ * not? */
 static bool is_too_long(const RhFold *fold, const RhTraffic *t)
 {
     int64_t tasks = 0;

@@ -11,7 +11,7 @@
 
 typedef struct {
     int32_t pattern, owner;
-    int32_t number; /* of the pattern's flows */
+    int32_t number; /* index in the pattern's flows */
     int32_t flow;
     double share;
 } Own;
@@ -23,13 +23,13 @@ typedef struct {
     GArray *own;          /* Own: flows of the representatives, by pattern, owner, number */
     RhMap64 *class_of;    /* flow colour -> class */
     RhMap64 *any_class;   /* pattern and owner -> first class, for merged colours */
-    RhMap64 *link_of;     /* link colour -> quotient link */
-    RhMap64 *weights;     /* class and quotient link -> index into counts */
+    RhMap64 *link_of;     /* link colour -> index of the folded link */
+    RhMap64 *weights;     /* class and folded link -> index into counts */
     GArray *counts;       /* int32_t */
     double *latency_s;    /* merged colours: longest per pattern and owner; else NULL */
-    RhMap64 *link_number; /* 1 + link, or first of its orbit, that stands for a colour -> its
-                             quotient link */
-    bool *stands;         /* per link of the traffic: does any of its orbit? */
+    RhMap64 *link_number; /* 1 + link, or first of its orbit, that represents a colour -> its folded
+                           * link */
+    bool *stands;         /* per link of the traffic: does any of its orbit represent a colour? */
 } Builder;
 
 static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
@@ -38,8 +38,8 @@ static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
                                : b->fold->colour_of_rank[flow->owner];
 }
 
-/* How many flows it stands for with its owner; 0 when another represents that one. An instance
- * stands for others with all of its flows or none. */
+/* Number of flows that this one represents; 0 when another one does. An instance represents others
+ * with all of its flows or none. */
 static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
 {
     const RhFold *fold = b->fold;
@@ -60,14 +60,14 @@ static Own own_of(const Builder *b, int32_t pattern, int32_t number)
     return own;
 }
 
-/* Does the flow's sender stand for its colour? */
+/* Does the flow's sender represent its colour? */
 static bool is_representatives(const Builder *b, const RhTrafficFlow *flow)
 {
     int32_t colour = b->fold->colour_of_rank[flow->owner];
     return colour >= 0 && b->fold->representative[colour] == flow->owner;
 }
 
-/* The first flow of a pattern's step: all of a step have one owner. */
+/* First flow of a pattern's step: all of a step have one owner. */
 static const RhTrafficFlow *first_flow(const Builder *b, const RhPattern *pattern, int32_t step)
 {
     double share;
@@ -75,8 +75,8 @@ static const RhTrafficFlow *first_flow(const Builder *b, const RhPattern *patter
               rh_traffic_flow_of_step(b->traffic, pattern, step, 0, &share));
 }
 
-/* Merged colours: all flows of ranks that stand for theirs, as they meet the rank's messages; of what
- * stands for its colour. */
+/* Finds, for merged colours, all flows of representative ranks, so that they share links with the
+ * rank's messages, if their owner represents its colour. */
 static void find_representatives_flows(Builder *b)
 {
     const RhTraffic *t = b->traffic;
@@ -96,7 +96,7 @@ static void find_representatives_flows(Builder *b)
     }
 }
 
-/* Finds the slowest flow of each step that represents its owner's. */
+/* Finds the slowest flow of each step that represents its owner's flows. */
 static void find_slowest_flows(Builder *b, int32_t index)
 {
     const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, index);
@@ -165,7 +165,8 @@ static int32_t quotient_link(Builder *b, const RhCrossing *crossing)
     if (*number == (int32_t)b->q->links->len) {
         RhLink link = crossing->link;
         RhFoldedLink added;
-        memset(&added, 0, sizeof added); /* its gap, too: a quotient is told as bytes */
+        memset(&added, 0, sizeof added); /* including padding: folded networks are compared as
+                                          * bytes */
         added.link = link;
         added.bytes_per_s = rh_platform_link_bytes_per_s(b->traffic->platform, link);
         added.divisor = 1;
@@ -190,8 +191,8 @@ static void add_hops(Builder *b, const RhTrafficFlow *flow, RhFlowClass *added)
     added->hops_count = (int32_t)b->q->hops->len - added->hops_first;
 }
 
-/* Merged colours: the classes of a pattern and owner stand for all of its flows, not for the picked
- * ones alone. */
+/* Counts flows under merged colours: the classes of a pattern and owner represent all of its flows,
+ * not only the picked ones. */
 static void count_merged_flows(Builder *b)
 {
     size_t owners = (size_t)b->q->owners_count;
@@ -214,7 +215,7 @@ static void count_merged_flows(Builder *b)
     }
 }
 
-/* Returns the class of a flow in one of the patterns that use its pair. */
+/* Key of the class of a flow in one of the patterns that use its pair. */
 static uint64_t class_key(const Builder *b, int32_t flow, int32_t pattern, double share)
 {
     return rh_mix64(rh_mix64(b->fold->flow_hash[flow], (uint64_t)pattern), rh_bits64(share));
@@ -248,7 +249,7 @@ static void add_classes(Builder *b)
 {
     for (uint32_t i = 0; i < b->own->len; i++) {
         const Own *own = AT(b->own, Own, i);
-        if (AT(b->traffic->flows, RhTrafficFlow, own->flow)->links_count > 0) /* to another */
+        if (AT(b->traffic->flows, RhTrafficFlow, own->flow)->links_count > 0) /* not to itself */
             add_class(b, own);
     }
     size_t cells = (size_t)b->traffic->patterns->len * (size_t)b->q->owners_count;
@@ -270,7 +271,7 @@ static int32_t class_of_flow(const Builder *b, int32_t index, const RhPairUse *u
                                           (uint64_t)owner + 1);
 }
 
-/* Flows are counted by class; under merged colours by pattern and owner. */
+/* Unit in which flows are counted: the class, or under merged colours its pattern and owner. */
 static int32_t unit_of(const Builder *b, int32_t class_index)
 {
     const RhFlowClass *class = AT(b->q->classes, RhFlowClass, class_index);
@@ -300,7 +301,7 @@ static void add_weight(Builder *b, int32_t class_index, int32_t link, int32_t fl
     g_array_index(b->counts, int32_t, at) += flows;
 }
 
-/* In each pattern that uses its pair. */
+/* Adds weights in each pattern that uses the flow's pair. */
 static void add_weights(Builder *b, int32_t index, int32_t link, int32_t flows)
 {
     const RhTraffic *t = b->traffic;
@@ -312,8 +313,8 @@ static void add_weights(Builder *b, int32_t index, int32_t link, int32_t flows)
     }
 }
 
-/* How many flows of each class cross each standing link: one pass over all flows. Under merged
- * colours each link of an orbit may stand for itself. */
+/* Counts the flows of each class over each representing link, in one pass over all flows. Under
+ * merged colours each link of an orbit may represent itself. */
 static void count_weights(Builder *b)
 {
     const RhTraffic *t = b->traffic;
@@ -333,8 +334,8 @@ static void count_weights(Builder *b)
 
 /* --- weights of merged colours --- */
 
-/* Classes that move at one time, in a ring: of one family and one role. Of messages, and of groups that
- * join roles, each unit's. */
+/* Links classes that move at the same time into rings: those of one family and one role; for
+ * messages, and for groups that join roles, those of each unit. */
 static int32_t *movers_of(const Builder *b, const RhTrafficFamily *family)
 {
     const RhTraffic *t = b->traffic;
@@ -365,7 +366,7 @@ static int32_t unit_flows(const Builder *b, int32_t class_index, int32_t link)
     return at >= 0 ? *AT(b->counts, int32_t, at) : 0;
 }
 
-/* Classes of the class's unit that cross the link: they share its flows. */
+/* Number of classes of the class's unit that cross the link: they share its flows. */
 static int32_t sharers(const Builder *b, int32_t class_index, int32_t link)
 {
     int32_t count = 0, cell = unit_of(b, class_index);
@@ -374,14 +375,14 @@ static int32_t sharers(const Builder *b, int32_t class_index, int32_t link)
     return count;
 }
 
-/* Classes that move at one time, and what their flows carry. */
+/* Classes that move at the same time, and the bytes of their flows. */
 typedef struct {
-    RhTrafficFamily *family; /* per pattern; owned, as the next */
-    int32_t *next;           /* movers_of */
+    RhTrafficFamily *family; /* per pattern; owned, like `next` */
+    int32_t *next;           /* from movers_of() */
 } Movers;
 
-/* The class's part of the flows that move with it over a link: of its own unit's, and of those of units
- * whose classes are on other links, by their bytes. */
+/* Weight of the class among the flows that move with it over a link: its part of its own unit's,
+ * and, weighted by their bytes, of those of units whose classes are on other links. */
 static int32_t merged_weight(const Builder *b, const Movers *m, int32_t class_index, int32_t link)
 {
     double others = 0;
@@ -398,7 +399,7 @@ static int32_t merged_weight(const Builder *b, const Movers *m, int32_t class_in
     return (own + share - 1) / share + (int32_t)ceil(others - 1e-9);
 }
 
-/* Fills the hops' weights; rates alone come from the exact ones. */
+/* Sets the weights of hops, and the rates of classes. */
 static void set_weights(Builder *b)
 {
     RhFoldedNetwork *q = b->q;

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Moments of the largest: integral of x^k d(F(x)^n). The midpoint rule with these points is exact
- * to 1e-6, far below what the correction can claim. */
+/* Moments of the maximum of n: integral of x^k d(F(x)^n). The midpoint rule with these points is
+ * exact to 1e-6, far below the accuracy of the correction. */
 static void moments_of_max(int32_t n, double *mean, double *square)
 {
     double step = 1e-3;
@@ -36,8 +36,8 @@ double rh_jitter_variance_of_max(int32_t n)
     return square - mean * mean;
 }
 
-/* Variance that ranks share with all others of the groups in `groups` (a bit each): none with the
- * part of number 0, which is each rank's own. */
+/* Part of a variance that ranks share within the groups in `groups` (a bit each): part 0, shared
+ * with none, is each rank's own. */
 typedef struct {
     uint64_t groups;
     double variance_s2;
@@ -49,7 +49,7 @@ typedef struct {
     Part parts[PARTS];
 } Spread;
 
-/* Normal end of a task, over the ranks. */
+/* Normally distributed end of a task, over the ranks. */
 typedef struct {
     double mean_s;
     Spread spread;
@@ -57,12 +57,13 @@ typedef struct {
 
 typedef struct {
     Spread *spread;          /* per task: of its end; while it runs, of its start */
-    int32_t *lane_before;    /* per task: the one before it on its lane; -1 */
-    int32_t *compute_before; /* per task: the last of the compute lane it waits for, or itself */
+    int32_t *lane_before;    /* per task: the one before it on its lane; -1: none */
+    int32_t *compute_before; /* per task: the last task of the compute lane that it waits for, or
+                              * itself */
     double *t_reached_s;     /* per task: SEND, RECV */
-    bool *awaited;  /* per task: no kernel runs between what it waits for and who waits for it */
-    double *owed_s; /* per task: how much later it ends than the run shows */
-    double expected_max; /* over its ranks */
+    bool *awaited;       /* per task: no kernel runs between its predecessors and its successors */
+    double *owed_s;      /* per task: how much later it ends than the simulated run shows */
+    double expected_max; /* over the role's ranks */
 } Role;
 
 struct RhJitter {
@@ -70,10 +71,11 @@ struct RhJitter {
     const RhRoleTable *tables;
     double jitter_frac;
     Role *roles;
-    double **t_end_s; /* per actor and task; made when the actor first starts one */
+    double **t_end_s; /* per actor and task; allocated when the actor first starts one */
     int32_t actors_count;
     double *expected_max, *variance_of_max; /* per group */
-    uint64_t *inside;                       /* per group: groups whose ranks it joins */
+    uint64_t *inside;                       /* per group: groups whose ranks are all inside one
+                                             * instance of it */
 };
 
 /* --- spreads --- */
@@ -89,7 +91,7 @@ static double *part_of(Spread *s, uint64_t groups)
     }
     if (free_part)
         free_part->groups = groups;
-    else /* more kinds than seen in practice: as if all shared them */
+    else /* more kinds than seen in practice count as shared by all */
         (free_part = &s->parts[PARTS - 1])->groups |= groups;
     return &free_part->variance_s2;
 }
@@ -102,7 +104,7 @@ static double variance_s2(const Spread *s)
     return sum_s2;
 }
 
-/* Between members of the group: what they share keeps none of them back. */
+/* Variance between members of the group: shared parts delay none of them. */
 static double variance_within_s2(const Spread *s, uint64_t group)
 {
     double sum_s2 = 0;
@@ -112,8 +114,10 @@ static double variance_within_s2(const Spread *s, uint64_t group)
     return sum_s2;
 }
 
-/* After the slowest member: its variance, shared. */
-static Spread met(const RhJitter *j, const Spread *s, int32_t group, uint64_t bit)
+/* Spread after a collective, when all continue after the slowest member: its variance, now
+ * shared. */
+static Spread spread_after_collective(const RhJitter *j, const Spread *s, int32_t group,
+                                      uint64_t bit)
 {
     Spread after = {0};
     for (int k = 0; k < PARTS; k++) {
@@ -140,16 +144,16 @@ static double difference_s2(Spread a, Spread b)
     return sum_s2 + variance_s2(&b);
 }
 
-static void blend(Spread *to, const Spread *s, double share)
+static void blend_spread(Spread *to, const Spread *s, double share)
 {
     for (int k = 1; k < PARTS; k++)
         if (s->parts[k].variance_s2 > 0)
             *part_of(to, s->parts[k].groups) += share * s->parts[k].variance_s2;
 }
 
-/* The later of two (Clark, Operations Research 9, 1961). What both have in common is what each has
- * of the same part. */
-static End later(const End *a, const End *b)
+/* The later of two ends (Clark, Operations Research 9, 1961). Their covariance is the variance of
+ * the parts that both share. */
+static End later_end(const End *a, const End *b)
 {
     double apart_s = sqrt(difference_s2(a->spread, b->spread));
     double gap_s = a->mean_s - b->mean_s;
@@ -157,12 +161,12 @@ static End later(const End *a, const End *b)
         return gap_s >= 0 ? *a : *b;
     double alpha = gap_s / apart_s;
     double share = gsl_cdf_ugaussian_P(alpha), density = gsl_ran_ugaussian_pdf(alpha);
-    double above_s = gap_s * share + apart_s * density; /* b's mean */
+    double above_s = gap_s * share + apart_s * density; /* mean of b */
     double square_s2 = (gap_s * gap_s + variance_s2(&a->spread)) * share +
                        variance_s2(&b->spread) * (1 - share) + gap_s * apart_s * density;
     End end = {.mean_s = b->mean_s + above_s};
-    blend(&end.spread, &a->spread, share);
-    blend(&end.spread, &b->spread, 1 - share);
+    blend_spread(&end.spread, &a->spread, share);
+    blend_spread(&end.spread, &b->spread, 1 - share);
     end.spread.parts[0].variance_s2 =
         MAX(0, square_s2 - above_s * above_s - variance_s2(&end.spread));
     return end;
@@ -170,8 +174,9 @@ static End later(const End *a, const End *b)
 
 /* --- tasks --- */
 
-/* Predecessor k of a task, local to the role: the explicit ones, then that of its lane; -1. */
-static int32_t before(const RhJitter *j, int32_t role, int32_t task, int32_t k)
+/* Predecessor k of a task, local to the role: the explicit ones, then the one on its lane; -1:
+ * none. */
+static int32_t predecessor(const RhJitter *j, int32_t role, int32_t task, int32_t k)
 {
     int32_t first = j->tables[role].tasks_first;
     const RhTask *t = rh_program_task(j->program, first + task);
@@ -185,41 +190,41 @@ static const RhTask *task_of(const RhJitter *j, int32_t role, int32_t task)
     return rh_program_task(j->program, j->tables[role].tasks_first + task);
 }
 
-/* Another predecessor waits for this one itself: nobody waits for this one. */
+/* Does another predecessor itself wait for this one, so that it can be ignored? */
 static bool passed(const RhJitter *j, int32_t role, int32_t task, int32_t pred)
 {
     if (task_of(j, role, pred)->lane != RH_LANE_COMPUTE)
         return false;
     for (int32_t k = 0; k <= task_of(j, role, task)->preds_count; k++) {
-        int32_t other = before(j, role, task, k);
+        int32_t other = predecessor(j, role, task, k);
         if (other >= 0 && other != pred && j->roles[role].compute_before[other] >= pred)
             return true;
     }
     return false;
 }
 
-/* When the last predecessor ends, for each rank by itself. */
+/* End of the last predecessor, for each rank by itself. */
 static End ready_alone(const RhJitter *j, const double *t_end_s, int32_t role, int32_t task)
 {
     End ready = {.mean_s = -HUGE_VAL};
     for (int32_t k = 0; k <= task_of(j, role, task)->preds_count; k++) {
-        int32_t pred = before(j, role, task, k);
+        int32_t pred = predecessor(j, role, task, k);
         if (pred < 0 || passed(j, role, task, pred))
             continue;
         End end = {t_end_s[pred], j->roles[role].spread[pred]};
-        ready = ready.mean_s > -HUGE_VAL ? later(&ready, &end) : end;
+        ready = ready.mean_s > -HUGE_VAL ? later_end(&ready, &end) : end;
     }
     return ready;
 }
 
-/* Returns when the slowest member of the group is ready. */
+/* Time at which the slowest member of the group is ready. */
 static End ready_together(const RhJitter *j, const double *t_end_s, int32_t role, int32_t task)
 {
     int32_t group = task_of(j, role, task)->group;
     uint64_t bit = 1ULL << MIN(group, 63);
     End ready = {.mean_s = -HUGE_VAL};
     for (int32_t k = 0; k <= task_of(j, role, task)->preds_count; k++) {
-        int32_t pred = before(j, role, task, k);
+        int32_t pred = predecessor(j, role, task, k);
         if (pred < 0)
             continue;
         const Spread *spread = &j->roles[role].spread[pred];
@@ -228,7 +233,7 @@ static End ready_together(const RhJitter *j, const double *t_end_s, int32_t role
         if (mean_s > ready.mean_s)
             ready = (End){mean_s, *spread};
     }
-    ready.spread = met(j, &ready.spread, group, bit);
+    ready.spread = spread_after_collective(j, &ready.spread, group, bit);
     return ready;
 }
 
@@ -245,14 +250,14 @@ double rh_jitter_late_s(RhJitter *j, int32_t actor, int32_t role, int32_t task, 
     double deviation_s =
         t->kind == RH_TASK_KERNEL ? j->jitter_frac * j->tables[role].duration_s[task] : 0;
     ready.spread.parts[0].variance_s2 += deviation_s * deviation_s;
-    /* only the end of the step waits for this one: for its slowest rank */
+    /* the kernel ends the step, which waits for its slowest rank */
     const int32_t *successors = &j->tables[role].successors_first[task];
     if (t->kind == RH_TASK_KERNEL && successors[0] == successors[1])
         late_s += j->roles[role].expected_max * sqrt(ready.spread.parts[0].variance_s2);
     j->roles[role].spread[task] = ready.spread;
     j->roles[role].t_reached_s[task] = t_s + late_s;
     /* The slowest rank finds the links as the mean one does: communication beside its kernels keeps
-     * its place among them, and who waits for it waits for the rest. */
+     * its time there, and the rest of the delay is owed to its successors. */
     bool owes = t->kind == RH_TASK_MARK || (meets && !j->roles[role].awaited[task]);
     j->roles[role].owed_s[task] = owes ? late_s : 0;
     return owes ? 0 : late_s;
@@ -273,7 +278,7 @@ void rh_jitter_end(RhJitter *j, int32_t actor, int32_t role, int32_t task, doubl
 
 /* --- setting up --- */
 
-/* From the last task to the first: who waits with nothing of the compute lane in between. */
+/* Marks awaited tasks, from the last task to the first. */
 static void find_awaited(RhJitter *j, int32_t role)
 {
     Role *r = &j->roles[role];
@@ -281,7 +286,7 @@ static void find_awaited(RhJitter *j, int32_t role)
         bool computes = task_of(j, role, i)->lane == RH_LANE_COMPUTE;
         int32_t last = computes ? r->lane_before[i] : r->compute_before[i];
         for (int32_t k = 0; k <= task_of(j, role, i)->preds_count; k++) {
-            int32_t pred = before(j, role, i, k);
+            int32_t pred = predecessor(j, role, i, k);
             if (pred >= 0 && r->compute_before[pred] >= last && (computes || r->awaited[i]))
                 r->awaited[pred] = true;
         }
@@ -306,7 +311,7 @@ static void add_role(RhJitter *j, int32_t role)
         last_on_lane[task->lane] = i;
         r->compute_before[i] = task->lane == RH_LANE_COMPUTE ? i : -1;
         for (int32_t k = 0; k <= task->preds_count && r->compute_before[i] < i; k++) {
-            int32_t pred = before(j, role, i, k);
+            int32_t pred = predecessor(j, role, i, k);
             if (pred >= 0 && pred < i)
                 r->compute_before[i] = MAX(r->compute_before[i], r->compute_before[pred]);
         }
@@ -314,7 +319,7 @@ static void add_role(RhJitter *j, int32_t role)
     find_awaited(j, role);
 }
 
-/* Are all ranks that `inner` brings together in one `outer`? */
+/* Does the first instance of `inner` lie inside the first one of `outer`? */
 static bool holds(const RhGroup *outer, const RhGroup *inner)
 {
     if (inner->size > outer->size)
@@ -333,7 +338,7 @@ static bool holds(const RhGroup *outer, const RhGroup *inner)
     return true;
 }
 
-static void add_groups(RhJitter *j)
+static void list_inside_groups(RhJitter *j)
 {
     int32_t count = (int32_t)j->program->groups->len;
     j->expected_max = g_new0(double, count + 1);
@@ -359,7 +364,7 @@ RhJitter *rh_jitter_new(const RhProgram *p, const RhRoleTable *roles, double jit
                     .roles = g_new0(Role, p->roles->len + 1),
                     .t_end_s = g_new0(double *, actors_count + 1),
                     .actors_count = actors_count};
-    add_groups(j);
+    list_inside_groups(j);
     for (uint32_t r = 0; r < p->roles->len; r++)
         add_role(j, (int32_t)r);
     return j;

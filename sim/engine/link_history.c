@@ -1,5 +1,5 @@
-/* How busy links are over the time of a run: what was moved when, in equal parts of the run. The bytes of
- * a collective or message lie evenly over its time, latency included. */
+/* Load of links over the time of a run: bytes moved in equal intervals. The bytes of a collective
+ * or message are spread evenly over its time, latency included. */
 #include <math.h>
 
 #include "sim/engine/exec_private.h"
@@ -32,7 +32,7 @@ static void plan_bytes(const RhExec *x, const RhCommPlan *plan, const int32_t *l
     }
 }
 
-/* Spreads `bytes` over the bins between two moments. */
+/* Spreads the transfer's bytes over the bins between its start and end. */
 static void spread(double *bins, double bin_s, const RhLinkTransfer *move, double bytes)
 {
     double length_s = move->t_end_s - move->t_start_s;

@@ -4,7 +4,8 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-/* A step of a pattern, by what moves when it does: steps of its family in its role. */
+/* A step of a pattern, and the steps that move at the same time: those of its family in its
+ * role. */
 typedef struct {
     int32_t family, role, pattern, step;
 } Moving;
@@ -14,8 +15,8 @@ static int32_t moving_key(const RhTraffic *t, const Moving *m)
     return (m->role + 1) * (int32_t)t->patterns->len + m->family;
 }
 
-/* By role, family, pattern and step: sorted by counting. A role's flows stay at hand while all of its families are
- * gone through. */
+/* Sorts by role, family, pattern and step, by counting, so that a role's flows stay in the cache
+ * while all of its families are handled. */
 static Moving *sort_moving(const RhTraffic *t, const Moving *all, int32_t count)
 {
     size_t keys = (size_t)t->patterns->len * (t->program->roles->len + 1);
@@ -48,7 +49,8 @@ static Moving *list_moving(const RhTraffic *t, const RhTrafficFamily *family,
     return sort_moving(t, all, *count);
 }
 
-/* State of counting the flows over each link that move at one time: a family's, in one role. */
+/* State of counting the flows over each link that move at the same time: those of a family in one
+ * role. */
 typedef struct {
     const RhTraffic *traffic;
     const RhTrafficFamily *family;
@@ -92,7 +94,7 @@ static void take_step(const Finder *f, const Moving *moving)
     *own = MAX(*own, most);
 }
 
-/* Each link is shared by the flows that move at one time. */
+/* Finds the rates of steps: each link is shared by the flows that move at the same time. */
 static void find_steps(const Finder *f, const Moving *all, int32_t count)
 {
     for (int32_t first = 0, end; first < count; first = end) {

@@ -13,7 +13,7 @@ typedef struct {
     const RhPlatform *platform;
     const RhEngineOptions *options;
     RhMultiJobRun *out;
-    GError *failure; /* the first */
+    GError *failure; /* the first one */
 } Work;
 
 static RhMultiJobRun *together_new(int32_t count)
@@ -48,13 +48,13 @@ void rh_multi_job_free(RhMultiJobRun *t)
     g_free(t);
 }
 
-/* --- in a child --- */
+/* --- in a child process --- */
 
 struct RhJobStage {
     const Work *work;
     RhSession *session;
     RhMultiJobRun *out;
-    double *t_last_s; /* by job: its latest step's end */
+    double *t_last_s; /* by job: end of its latest step */
     int32_t jobs_count, unfinished, guest;
 };
 
@@ -105,7 +105,7 @@ static bool submit_all(RhJobStage *stage, GError **error)
 
 static RhJobStage *open_stage(const Work *work, int32_t jobs, GError **error)
 {
-    RhJobStage *stage = g_new0(RhJobStage, 1); /* what is made here ends with the child */
+    RhJobStage *stage = g_new0(RhJobStage, 1); /* allocations here end with the child */
     *stage = (RhJobStage){.work = work,
                           .session = rh_session_open(work->platform, work->options),
                           .out = together_new(jobs),
@@ -146,7 +146,7 @@ bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage parcel, GError **erro
     return rh_session_post(stage->session, parcel, error);
 }
 
-/* Steps of all until each has done its own. */
+/* Performs steps of all jobs until each has done its own number. */
 static bool finish_jobs(RhJobStage *stage, GError **error)
 {
     RhSessionEvent event;
@@ -207,7 +207,7 @@ static GByteArray *perform_together(const Work *work, GError **error)
     return out;
 }
 
-/* Items: each job alone, all together, the guest alone. */
+/* Performs an item: each job alone, all together, or the background service alone. */
 static GByteArray *perform(int32_t item, void *user, GError **error)
 {
     const Work *work = user;
@@ -216,7 +216,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
                                       : perform_guest_alone(work, error);
 }
 
-/* --- in the caller --- */
+/* --- in the calling process --- */
 
 static bool unpack_part(RhUnpack *in, RhMultiJobResult *part)
 {

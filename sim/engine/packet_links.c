@@ -1,5 +1,5 @@
 /* Packets on links, store and forward: links as servers, connections with windows, and the messages
- * cut into packets. What a message was for is known above (exec_messages.c). */
+ * cut into packets. The purpose of a message is known to its caller (exec_messages.c). */
 #include <gsl/gsl_randist.h>
 #include <math.h>
 #include <string.h>
@@ -16,14 +16,14 @@ typedef struct {
 
 typedef struct {
     double bytes_per_s, t_dies_s;
-    double t_empty_s; /* when all that was let through would have passed */
-    bool sender;      /* leaves a rank, and serves it alone */
-    GArray *turns;    /* Turn; one when first come first served */
-    uint32_t next;    /* whose turn */
-    int32_t serving;  /* message; NONE = idle */
+    double t_empty_s; /* time at which the token bucket is full again */
+    bool sender;      /* the link leaves a rank, and serves it alone */
+    GArray *turns;    /* Turn; one when packets are served first come first served */
+    uint32_t next;    /* index of the next turn */
+    int32_t serving;  /* message; NONE: idle */
 } Server;
 
-/* From one rank to another. */
+/* A connection from one rank to another. */
 typedef struct {
     uint64_t key;      /* sender << 32 | receiver */
     int32_t under_way; /* packets */
@@ -36,7 +36,7 @@ typedef struct {
     int32_t served[RH_ROUTE_MAX]; /* packets that have left each link */
     int32_t links_count, packets;
     int32_t unsent;         /* packets that wait for the window */
-    bool live, told;        /* under way; and somebody waits for it */
+    bool live, told;        /* under way; the caller waits for it */
     Connection *connection; /* borrowed */
     double latency_s;
 } Way;
@@ -47,7 +47,7 @@ struct RhPacketLinks {
     GArray *free_ways;       /* int32_t */
     GHashTable *connections; /* key -> Connection, owned */
     int32_t window;          /* packets */
-    int32_t links_count;     /* timer slots: link, then links + message */
+    int32_t links_count;     /* timer slots: links, then links + message */
     double *link_bytes;      /* per job and link */
     int64_t *met;            /* per link: packets that found another job's there */
     gsl_rng *rng;
@@ -94,7 +94,7 @@ static double packet_bytes(const RhExec *x, const Way *m, int32_t packet)
 }
 
 /* Serves the next packet, if any waits and the link is idle. */
-static void serve(RhExec *x, RhLink link)
+static void serve_next_packet(RhExec *x, RhLink link)
 {
     Server *server = &x->wire->servers[link];
     for (uint32_t tried = 0; server->serving == NONE && tried < server->turns->len; tried++) {
@@ -108,12 +108,13 @@ static void serve(RhExec *x, RhLink link)
         double burst_s = x->platform->messages.burst_bytes.value / server->bytes_per_s;
         server->t_empty_s = fmax(server->t_empty_s, x->t_s - burst_s) + bytes / server->bytes_per_s;
         x->wire->link_bytes[job_of(x, m) * x->wire->links_count + link] += bytes;
-        if (server->t_empty_s <= server->t_dies_s) /* else the packet never leaves, nor any other */
+        if (server->t_empty_s <= server->t_dies_s) /* otherwise neither this nor any later packet
+                                                    * leaves */
             rh_timers_arm(&x->timers, x->transport_slot + link, fmax(x->t_s, server->t_empty_s));
     }
 }
 
-/* Counts packets that find another job's on the link. */
+/* Counts a packet that finds another job's on the link. */
 static void note_meeting(RhExec *x, const Way *m, const Server *server, RhLink link)
 {
     if (x->jobs_count > 1 && server->serving != NONE &&
@@ -127,7 +128,7 @@ static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
     Server *server = &x->wire->servers[m->links[hop]];
     note_meeting(x, m, server, m->links[hop]);
     rh_packets_put(queue_of(x, server, m->connection->key), message, packets);
-    serve(x, m->links[hop]);
+    serve_next_packet(x, m->links[hop]);
 }
 
 /* --- connections --- */
@@ -179,8 +180,8 @@ static void send_on(RhExec *x, Connection *c)
     }
 }
 
-/* The last packet is in: the receiver has the message a latency later. */
-static void land(RhExec *x, int32_t message)
+/* Handles the last packet of a message: the receiver has the message a latency later. */
+static void last_packet_arrived(RhExec *x, int32_t message)
 {
     RhPacketLinks *all = x->wire;
     rh_timers_arm(&x->timers, x->transport_slot + all->links_count + message,
@@ -200,11 +201,11 @@ static void packet_leaves(RhExec *x, RhLink link)
         enqueue(x, message, hop + 1, 1);
     } else {
         if (m->served[hop] == m->packets)
-            land(x, message);
+            last_packet_arrived(x, message);
         m->connection->under_way--;
         send_on(x, m->connection);
     }
-    serve(x, link);
+    serve_next_packet(x, link);
 }
 
 /* --- messages --- */
@@ -229,8 +230,8 @@ static bool is_own(const RhPlatform *platform, RhLink first)
     return nvlink || platform->nics_per_node == platform->gpus_per_node;
 }
 
-/* The latency of one message: its mean is `latency_s`. */
-static double noisy(const RhExec *x, double latency_s)
+/* Latency of one message, drawn with the mean `latency_s`. */
+static double noisy_latency_s(const RhExec *x, double latency_s)
 {
     double noise_s = fmin(x->platform->messages.noise_s.value, latency_s);
     if (noise_s <= 0)
@@ -256,7 +257,8 @@ void rh_packet_links_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, d
     way.links_count = rh_platform_route(x->platform, from, to, way.links);
     way.packets = way.unsent =
         (int32_t)fmax(1, ceil(what.bytes / x->platform->messages.packet_bytes.value));
-    way.latency_s = launch_s + noisy(x, rh_platform_route_latency_s(x->platform, from, to));
+    way.latency_s =
+        launch_s + noisy_latency_s(x, rh_platform_route_latency_s(x->platform, from, to));
     if (x->platform->messages.copy_bytes_per_s.value > 0)
         way.latency_s += what.bytes / x->platform->messages.copy_bytes_per_s.value;
     x->jobs[x->actors[what.sender].job].bytes_total += what.bytes;
@@ -266,7 +268,7 @@ void rh_packet_links_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, d
         g_queue_push_tail(&way.connection->waiting, GINT_TO_POINTER(index));
         send_on(x, way.connection);
     } else {
-        land(x, index);
+        last_packet_arrived(x, index);
         tell_sent(x, index);
     }
 }

@@ -7,12 +7,12 @@ typedef struct {
     int32_t actor, task;
 } Item;
 
-/* The walk, from the ends of the step back to its beginnings. */
+/* State of the walk from the ends of the step back to its beginnings. */
 typedef struct {
     RhExec *x;
     uint16_t **successors_left; /* per actor and task */
     int32_t **before_on_lane;   /* per actor and task; -1: none */
-    uint16_t **arrived;         /* per meeting and ordinal: members whose successors are all done */
+    uint16_t **arrived;         /* per call and ordinal: members whose successors are all done */
     GArray *ready;              /* Item */
 } Walk;
 
@@ -26,8 +26,9 @@ static void pass_on(Walk *w, int32_t actor, int32_t task, double rest_s)
     }
 }
 
-/* From the task's start on it takes `rest_s` at least; so do those before it, and their own time. */
-static void settle(Walk *w, int32_t actor, int32_t task, double rest_s)
+/* Sets the remaining path of a task; that of its predecessors is at least as long plus their own
+ * time. */
+static void settle_task(Walk *w, int32_t actor, int32_t task, double rest_s)
 {
     const RhExec *x = w->x;
     RhActor *a = &x->actors[actor];
@@ -56,15 +57,15 @@ static void settle_collective(Walk *w, Item item, const RhTask *t)
     int32_t kind = x->traffic->kind_of_task[a->role->tasks_first + item.task];
     int32_t plan = rh_exec_comm_collective(x, at, kind);
     double behind_s = 0;
-    for (int pass = 0; pass < 2; pass++) /* look, settle */
+    for (int pass = 0; pass < 2; pass++) /* compare, then set */
         for (int32_t i = 0; i < meeting->colours_count; i++) {
             const RhActor *b = &x->actors[colours[i]];
             int32_t task = b->role->calls[b->role->calls_first[t->group] + ordinal];
             if (pass == 0)
                 behind_s = MAX(behind_s, b->rest_s[task]);
             else
-                settle(w, colours[i], task,
-                       RH_AT(x->comm_plans, RhCommPlan, plan)->total_s + behind_s);
+                settle_task(w, colours[i], task,
+                            RH_AT(x->comm_plans, RhCommPlan, plan)->total_s + behind_s);
         }
 }
 
@@ -77,7 +78,7 @@ static double message_s(RhExec *x, int32_t sender, int32_t send)
     return RH_AT(x->comm_plans, RhCommPlan, plan)->total_s;
 }
 
-/* Both ends of a message end together. */
+/* Sets both ends of a message, which end together. */
 static void settle_message(Walk *w, Item item, const RhTask *t)
 {
     RhExec *x = w->x;
@@ -86,15 +87,16 @@ static void settle_message(Walk *w, Item item, const RhTask *t)
     int32_t task = b ? t->peer_task - b->role->tasks_first : -1;
     if (task < 0 || task >= b->role->tasks_count ||
         rh_exec_peer(x, b, rh_actor_task(x, b, task)) != item.actor)
-        return;                                             /* left at what follows it here: less */
-    w->successors_left[item.actor][item.task] = UINT16_MAX; /* is there */
+        /* its remaining path stays that of its own successors, which is shorter */
+        return;
+    w->successors_left[item.actor][item.task] = UINT16_MAX; /* marks it as arrived */
     if (w->successors_left[other][task] != UINT16_MAX)
         return;
     bool sends = t->kind == RH_TASK_SEND;
     double behind_s = MAX(x->actors[item.actor].rest_s[item.task], b->rest_s[task]);
     behind_s += message_s(x, sends ? item.actor : other, sends ? item.task : task);
-    settle(w, item.actor, item.task, behind_s);
-    settle(w, other, task, behind_s);
+    settle_task(w, item.actor, item.task, behind_s);
+    settle_task(w, other, task, behind_s);
 }
 
 static void settle_item(Walk *w, Item item)
@@ -115,7 +117,7 @@ static void settle_item(Walk *w, Item item)
         own_s = message_s(x, item.actor, item.task);
     else if (t->kind == RH_TASK_KERNEL && t->lane < RH_LANE_LAST)
         own_s /= a->own_speed;
-    settle(w, item.actor, item.task, a->rest_s[item.task] + own_s);
+    settle_task(w, item.actor, item.task, a->rest_s[item.task] + own_s);
 }
 
 static void begin_actor(Walk *w, int32_t actor)

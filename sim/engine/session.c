@@ -20,9 +20,9 @@ struct RhSession {
     const RhPlatform *platform;
     RhEngineOptions options;
     GArray *jobs;         /* Job */
-    int32_t *user_of_gpu; /* job that was the last to be submitted there; -1 = none */
+    int32_t *user_of_gpu; /* job submitted last on the GPU; -1: none */
     bool failed;
-    /* from the first run on: */
+    /* set by the first run: */
     RhProgram *joined; /* NULL when there is one job: its program */
     RhJoined *places;  /* per job */
     RhTraffic *traffic;
@@ -73,7 +73,7 @@ void rh_session_close(RhSession *s)
 
 /* --- admission --- */
 
-/* Every rank of a role has a GPU of its own. */
+/* Checks that every rank of a role has a GPU of its own. */
 static bool check_places(const RhSession *s, const Job *job, GError **error)
 {
     int32_t gpus = rh_platform_gpus(s->platform);
@@ -130,9 +130,9 @@ int32_t rh_session_admit(RhSession *s, const RhProgram *program, const int32_t *
     return (int32_t)s->jobs->len - 1;
 }
 
-/* --- the stage: all programs as one, folded --- */
+/* --- all programs as one, folded --- */
 
-static const RhProgram *join(RhSession *s, GError **error)
+static const RhProgram *join_programs(RhSession *s, GError **error)
 {
     uint32_t count = s->jobs->len;
     s->places = g_new0(RhJoined, count + 1);
@@ -186,7 +186,7 @@ static bool set_stage(RhSession *s, GError **error)
         return true;
     if (s->jobs->len == 0)
         return rh_fail(error, RH_ERROR_INPUT, "a session without a program has nothing to run");
-    const RhProgram *program = join(s, error);
+    const RhProgram *program = join_programs(s, error);
     if (!program || !fold(s, program, error))
         return false;
     RhExecInput input = {s->traffic,  s->fold,   s->quotient,
@@ -197,12 +197,12 @@ static bool set_stage(RhSession *s, GError **error)
 
 /* --- submissions --- */
 
-/* Takes the job's GPUs over from jobs that are not under way. */
+/* Assigns GPUs to the job; those of jobs that are not running are taken over. */
 static bool take_gpus(RhSession *s, int32_t index, GError **error)
 {
     const Job *job = AT(s->jobs, Job, index);
     g_autofree int32_t *roles = rh_program_role_of_rank(job->program);
-    for (int pass = 0; pass < 2; pass++) /* look, take */
+    for (int pass = 0; pass < 2; pass++) /* check, then assign */
         for (int32_t r = 0; r < job->program->ranks_count; r++) {
             int32_t *user = &s->user_of_gpu[roles[r] < 0 ? 0 : job->gpu_of_rank[r]];
             if (roles[r] < 0)
@@ -271,7 +271,7 @@ void rh_session_begin_jitter(RhSession *s)
     rh_exec_begin_jitter(s->exec);
 }
 
-/* --- answers --- */
+/* --- results --- */
 
 RhRun *rh_session_report(RhSession *s, int32_t job)
 {

@@ -1,7 +1,7 @@
-/* Links between switches that the flows of this program cannot fill: on each of its other links a flow
- * gets no more than their capacity, and the sum of these over the flows that cross is no more than the
- * link's own. Max-min rates without such a link are those with it, as they keep within it by
- * themselves; and what crosses it need not be told from what does not (fold.h). */
+/* Finds links between switches that the flows of this program cannot fill: on each of its other
+ * links a flow gets no more than their capacity, and the sum of these over the flows that cross is
+ * no more than the link's own. Max-min rates are the same without such a link, so flows that cross
+ * it and flows that do not need not be distinguished (fold.h). */
 #include <math.h>
 
 #include "sim/engine/traffic.h"
@@ -13,7 +13,7 @@ static bool joins_switches(const RhTraffic *t, RhLink link)
     return link >= t->switch_links.first && link < t->switch_links.end;
 }
 
-/* Returns the largest rate that a flow can have by its links that are not between switches. */
+/* Largest rate that a flow can have by its links that are not between switches. */
 static double most_of(const RhTraffic *t, const RhTrafficFlow *flow)
 {
     const RhCrossing *route = rh_traffic_crossings(t, flow);
@@ -24,7 +24,7 @@ static double most_of(const RhTraffic *t, const RhTrafficFlow *flow)
     return most;
 }
 
-/* Adds, by the index of links between switches, the bytes/s that can want to cross one. */
+/* Adds the rates that flows can reach to the links between switches that they cross. */
 static void add_demand(const RhTraffic *t, const RhTrafficFlow *flow, double *demand)
 {
     const RhCrossing *route = rh_traffic_crossings(t, flow);
@@ -36,7 +36,7 @@ static void add_demand(const RhTraffic *t, const RhTrafficFlow *flow, double *de
         }
 }
 
-/* ample[index of a link], and whether any is. */
+/* Sets ample[index of a link]; returns whether any is. */
 static bool find_ample(const RhTraffic *t, const double *demand, bool *ample)
 {
     bool any = false;

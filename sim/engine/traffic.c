@@ -11,7 +11,7 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-/* --- kinds of collectives and messages, task by task --- */
+/* --- kinds of collectives and messages --- */
 
 static int32_t add_kind(RhTraffic *t, RhMap64 *map, int32_t index)
 {
@@ -40,7 +40,7 @@ static int32_t add_peer(RhTraffic *t, RhMap64 *map, int32_t role, int32_t index)
     if (*peer < 0) {
         *peer = (int32_t)t->peers->len;
         RhPeer new_peer;
-        memset(&new_peer, 0, sizeof new_peer); /* its gap, too: it is told as bytes */
+        memset(&new_peer, 0, sizeof new_peer); /* including padding: it is compared as bytes */
         new_peer.key = key;
         new_peer.role = role;
         new_peer.delta = copies ? 0 : task->peer_delta;
@@ -91,7 +91,7 @@ bool rh_traffic_in_time(const RhTraffic *t, GError **error)
 
 /* --- instances of groups --- */
 
-/* Neighbours, ascending, on one node? */
+/* Do neighbours, in ascending order, lie on one node? */
 static bool lie_in_a_node(const RhTraffic *t, const int32_t *ranks, int32_t count)
 {
     int32_t last = ranks[count - 1], each = t->platform->gpus_per_node;
@@ -103,8 +103,8 @@ static bool lie_in_a_node(const RhTraffic *t, const int32_t *ranks, int32_t coun
     return true;
 }
 
-/* GPUs that lie as the members do: nodes numbered by first appearance, and of a node the first GPU where
- * no mesh makes a difference. `scratch` has room for as many. */
+/* Renumbers the members' GPUs: nodes by first appearance, and inside a node from the first GPU on
+ * where no mesh makes a difference. `scratch` has room for as many. */
 static void number_nodes(const RhTraffic *t, const int32_t *ranks, int32_t count, int32_t *numbers,
                          int32_t *scratch)
 {
@@ -129,9 +129,10 @@ static void number_nodes(const RhTraffic *t, const int32_t *ranks, int32_t count
     }
 }
 
-/* The group's shape with GPUs that lie so. `scratch` has room for twice as many. */
-static int32_t shape_of(RhTraffic *t, RhGroupTraffic *group, const int32_t *ranks, int32_t count,
-                        int32_t *scratch)
+/* Index of the group's placement class with GPUs in these places. `scratch` has room for twice as
+ * many. */
+static int32_t intern_shape(RhTraffic *t, RhGroupTraffic *group, const int32_t *ranks,
+                            int32_t count, int32_t *scratch)
 {
     number_nodes(t, ranks, count, scratch, scratch + count);
     for (int32_t s = 0; s < group->shapes_count; s++)
@@ -159,7 +160,8 @@ static bool add_instance(RhTraffic *t, int32_t g, int32_t rank, int32_t *ranks, 
         traffic->instance_of_rank[ranks[i]] = id;
     bool whole = t->block == 1 || rh_blocks_whole(group, t->block);
     RhInstance instance = {.group = g,
-                           .shape = shape_of(t, traffic, ranks, group->size, ranks + group->size),
+                           .shape =
+                               intern_shape(t, traffic, ranks, group->size, ranks + group->size),
                            .members_first = (int32_t)t->members->len,
                            .members_count = group->size,
                            .alike = whole ? 1 : t->block};
@@ -224,7 +226,7 @@ static uint64_t hash_of(const GArray *edges)
     return hash;
 }
 
-/* The pattern of these edges, new or known. */
+/* Index of the pattern of these edges, new or known. */
 static int32_t intern_pattern(RhTraffic *t, int32_t group, int32_t shape, const GArray *edges)
 {
     for (uint32_t i = 0; i < t->patterns->len; i++) {
@@ -269,7 +271,7 @@ static void add_round(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
     g_array_append_val(t->rounds, added);
 }
 
-/* used[shape]: does a role that runs this kind of collective meet in a group of that shape? */
+/* used[shape]: does a role with this kind of collective take part in a group of that shape? */
 static bool *shapes_used(const RhTraffic *t, int32_t kind)
 {
     const RhProgram *p = t->program;
@@ -289,7 +291,8 @@ static bool *shapes_used(const RhTraffic *t, int32_t kind)
 }
 
 /* Computes the uncontended time in the first group of this shape. */
-static RhTrafficSchedule alone(const RhTraffic *t, const RhTrafficKind *kind, int32_t shape)
+static RhTrafficSchedule uncontended_schedule(const RhTraffic *t, const RhTrafficKind *kind,
+                                              int32_t shape)
 {
     const RhTask *task = rh_program_task(t->program, kind->task);
     const RhGroup *group = rh_program_group(t->program, kind->group);
@@ -322,7 +325,7 @@ static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
             continue;
         }
         if (is_latency_alone(t, kind)) {
-            RhTrafficSchedule quiet = alone(t, kind, shape);
+            RhTrafficSchedule quiet = uncontended_schedule(t, kind, shape);
             g_array_append_val(t->schedules, quiet);
             continue;
         }
@@ -350,7 +353,7 @@ static bool add_schedules(RhTraffic *t, GError **error)
     return true;
 }
 
-/* --- blocks --- */
+/* --- rotation of blocks --- */
 
 /* Returns whether rotating the blocks maps the set of edges to itself, by comparing sums of hashes.
  */
@@ -394,7 +397,7 @@ static int32_t block_of(const RhTraffic *t)
     return rh_blocks_find(p, t->platform, t->role_of_rank, used);
 }
 
-/* --- all together --- */
+/* --- construction --- */
 
 static RhTraffic *traffic_begin(const RhProgram *p, const RhPlatform *platform)
 {
@@ -443,10 +446,10 @@ RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool w
     return g_steal_pointer(&t);
 }
 
-/* --- programs that send alike --- */
+/* --- programs with the same communication --- */
 
-/* Shapes follow from their first groups. */
-static void take_shapes(RhTraffic *t, const RhTraffic *other)
+/* Copies the placement classes of another program's traffic, which follow from the first groups. */
+static void copy_shapes(RhTraffic *t, const RhTraffic *other)
 {
     t->block = other->block;
     for (int32_t g = 0; g < (int32_t)t->program->groups->len; g++) {
@@ -518,8 +521,9 @@ static void take_array(GArray **own, GArray *other)
     *own = g_array_ref(other);
 }
 
-/* None of either occurs twice: as many, and each known, is the same set. */
-static bool take_numbers(RhTraffic *t, const RhTraffic *other)
+/* Copies the other's numbers. No pattern occurs twice in either, so equally many, each of them
+ * known, are the same set. */
+static bool copy_numbers(RhTraffic *t, const RhTraffic *other)
 {
     g_autofree int32_t *peers = number_peers(t, other), *patterns = number_patterns(t, other);
     if (t->peers->len != other->peers->len || t->patterns->len != other->patterns->len ||
@@ -535,7 +539,7 @@ static bool take_numbers(RhTraffic *t, const RhTraffic *other)
     }
     take_array(&t->peers, other->peers);
     take_array(&t->patterns, other->patterns);
-    g_array_set_size(t->drawn, 0); /* in the numbers of before */
+    g_array_set_size(t->drawn, 0); /* in the previous numbers */
     return true;
 }
 
@@ -549,8 +553,8 @@ RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhUnconte
         return NULL;
     g_autoptr(RhUncontendedTimes) own = alone ? NULL : rh_uncontended_times_new(other->platform);
     t->alone = alone ? alone : own;
-    take_shapes(t, other);
-    if (!add_schedules(t, NULL) || !take_numbers(t, other))
+    copy_shapes(t, other);
+    if (!add_schedules(t, NULL) || !copy_numbers(t, other))
         return NULL;
     t->alone = NULL;
     return g_steal_pointer(&t);

@@ -1,4 +1,4 @@
-/* Flows of a traffic: what its patterns put on which links. */
+/* Flows of a traffic: the bytes of its patterns on links. */
 #include "base/error.h"
 #include "sim/engine/traffic.h"
 #include "sim/map64.h"
@@ -16,14 +16,14 @@ static inline bool is_ample(const RhTraffic *t, RhLink link)
     return link >= t->switch_links.first && link < t->switch_links.ample_end && leaves_out(t);
 }
 
-/* Firsts of orbits are a whole block of links, each with its way back, apart. */
+/* Slot of a link. The first links of orbits are a whole block apart, each with its reverse. */
 static inline int32_t *slot_of(RhTraffic *t, RhLink first, int32_t alike)
 {
     return alike > 1 ? &t->place_of_orbit[first / (2 * t->block) * 2 + first % 2]
                      : &t->place_of_link[first];
 }
 
-static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
+static int32_t link_place(RhTraffic *t, RhLink first, int32_t alike)
 {
     int32_t *place = slot_of(t, first, alike);
     if (*place == 0) {
@@ -34,8 +34,9 @@ static int32_t place_of(RhTraffic *t, RhLink first, int32_t alike)
     return *place - 1;
 }
 
-/* Links that hold nobody back are left out: rates are the same without them, and ranks that differ by
- * nothing else are alike. Packets (packet_links.c) queue on every link. */
+/* Adds the links of a route to a flow. Links that are never a bottleneck are left out: rates are
+ * the same without them, and ranks that differ by nothing else are alike. Packets (packet_links.c)
+ * queue on every link. */
 static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTrafficFlow *flow)
 {
     if ((guint)t->crossings_end + RH_ROUTE_MAX > t->crossings->len)
@@ -48,7 +49,7 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTraffi
             continue;
         if (t->block > 1)
             first = rh_platform_link_turned(t->platform, t->block, first, &alike);
-        *end++ = (RhCrossing){route[i], place_of(t, first, alike), t->block / alike};
+        *end++ = (RhCrossing){route[i], link_place(t, first, alike), t->block / alike};
     }
     flow->links_first = t->crossings_end;
     flow->links_count = (int32_t)(end - own);
@@ -90,7 +91,7 @@ static bool add_message_flow(RhTraffic *t, int32_t src, int32_t dst, int32_t pai
     return true;
 }
 
-/* Messages and copies: each pattern has a pair of its own. */
+/* Adds the flows of messages and copies: each pattern has a pair of its own. */
 static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
 {
     RhPattern *pattern = AT(t->patterns, RhPattern, index);
@@ -116,11 +117,11 @@ static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
     return true;
 }
 
-/* The instances of a group with one shape. */
+/* Instances of a group with the same shape. */
 typedef struct {
-    int32_t instance, instances_count; /* the first */
+    int32_t instance, instances_count; /* first and number of instances */
     int32_t pairs_first, pairs_count;
-    int32_t flows_first, flows_end; /* so far */
+    int32_t flows_first, flows_end; /* range of their flows so far */
 } Set;
 
 static Set *set_of(const RhTraffic *t, Set *sets, int32_t group, int32_t shape)
@@ -128,7 +129,7 @@ static Set *set_of(const RhTraffic *t, Set *sets, int32_t group, int32_t shape)
     return &sets[t->groups[group].sets_first + shape];
 }
 
-/* By group, then shape; caller frees. */
+/* Lists sets by group, then shape; caller frees. */
 static Set *sets_new(RhTraffic *t, int32_t *count)
 {
     *count = 0;
@@ -146,7 +147,7 @@ static Set *sets_new(RhTraffic *t, int32_t *count)
     return sets;
 }
 
-/* The pairs of a pattern's edges, new or known, of those that are listed. */
+/* Numbers the pairs of a pattern's listed edges, new or known. */
 static void number_edges(RhTraffic *t, Set *sets, RhPattern *pattern, RhMap64 *pairs)
 {
     Set *set = set_of(t, sets, pattern->group, pattern->shape);
@@ -166,11 +167,11 @@ static void number_edges(RhTraffic *t, Set *sets, RhPattern *pattern, RhMap64 *p
     pattern->edges_count = (int32_t)t->edges->len - pattern->edges_first;
 }
 
-/* Each pair's ends and uses; the edges know their pairs. */
+/* Lists the ends and uses of each pair; edges refer to their pairs. */
 static void add_uses(RhTraffic *t, Set *sets)
 {
     int32_t uses = 0;
-    for (int pass = 0; pass < 2; pass++) { /* count, list */
+    for (int pass = 0; pass < 2; pass++) { /* count, then list */
         for (uint32_t i = 0; i < t->patterns->len; i++) {
             const RhPattern *pattern = AT(t->patterns, RhPattern, i);
             for (int32_t k = 0; pattern->group >= 0 && k < pattern->edges_count; k++) {
@@ -222,7 +223,7 @@ static void add_pairs(RhTraffic *t, Set *sets, int32_t sets_count)
     }
 }
 
-#define IN_TIME_EVERY 1024 /* instances */
+#define IN_TIME_EVERY 1024 /* instances between two checks of the deadline */
 
 static bool add_collective_flows(RhTraffic *t, Set *sets, GError **error)
 {
@@ -245,9 +246,10 @@ static bool add_collective_flows(RhTraffic *t, Set *sets, GError **error)
     return true;
 }
 
-#define CROSSINGS_MOST 4 /* of most flows: two ports, two NICs */
+#define CROSSINGS_MOST 4 /* links of most flows: two ports, two NICs */
 
-/* Room for all at once. There is a flow for each rank of a message's role, besides those of collectives. */
+/* Reserves memory for all flows at once: those of collectives, and one for each rank of a message's
+ * role. */
 static void reserve_flows(RhTraffic *t)
 {
     guint listed = t->flows->len, all = listed;

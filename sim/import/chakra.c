@@ -14,11 +14,11 @@ static const char *const types[] = {"INVALID_NODE",   "METADATA_NODE",  "MEM_LOA
                                     "MEM_STORE_NODE", "COMP_NODE",      "COMM_SEND_NODE",
                                     "COMM_RECV_NODE", "COMM_COLL_NODE", NULL};
 
-/* CollectiveCommType, in its order, and what it is here. A reduction to one moves what a broadcast
- * from one does, the other way. */
+/* CollectiveCommType, in its order, with our operation. A reduction to one moves the bytes of a
+ * broadcast from one, in reverse. */
 static const struct {
     const char *name;
-    RhOp op; /* RH_OP_NONE: not known here */
+    RhOp op; /* RH_OP_NONE: not supported */
 } collectives[] = {{"ALL_REDUCE", RH_OP_ALL_REDUCE},
                    {"REDUCE", RH_OP_BROADCAST},
                    {"ALL_GATHER", RH_OP_ALL_GATHER},
@@ -52,8 +52,8 @@ RhChakraNode rh_chakra_node(void)
         .name = "", .type = -1, .comm_type = -1, .src = -1, .dst = -1, .team = ""};
 }
 
-/* A number of a file as a whole one that fits; -1 else. */
-static int64_t whole(double number)
+/* Converts a number of a file to an int64; -1 where it is not whole or does not fit. */
+static int64_t whole_number(double number)
 {
     return number >= 0 && number <= 1e15 ? (int64_t)number : -1;
 }
@@ -63,15 +63,15 @@ void rh_chakra_attribute(RhChakraNode *n, const char *name, double number, const
     if (strcmp(name, "is_cpu_op") == 0)
         n->host = number != 0;
     else if (strcmp(name, "comm_type") == 0)
-        n->comm_type = text ? collective_by_name(text) : whole(number);
+        n->comm_type = text ? collective_by_name(text) : whole_number(number);
     else if (strcmp(name, "comm_size") == 0)
         n->comm_bytes = number;
     else if (strcmp(name, "comm_src") == 0)
-        n->src = whole(number);
+        n->src = whole_number(number);
     else if (strcmp(name, "comm_dst") == 0)
-        n->dst = whole(number);
+        n->dst = whole_number(number);
     else if (strcmp(name, "comm_tag") == 0)
-        n->tag = whole(number);
+        n->tag = whole_number(number);
     else if (strcmp(name, "num_ops") == 0)
         n->flops = number;
     else if (strcmp(name, "tensor_size") == 0)
@@ -90,7 +90,7 @@ void rh_chakra_begin(RhChakraRank *r, RhImportedTrace *f)
     f->ranks_count++;
 }
 
-/* --- the kinds --- */
+/* --- kinds of nodes --- */
 
 static bool fail(const RhChakraRank *r, const char *help, GError **error, const char *what)
 {
@@ -212,9 +212,9 @@ bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *n, GError **error)
     return fail(r, help, error, "its type is not known here");
 }
 
-/* --- what nodes wait for --- */
+/* --- dependencies --- */
 
-/* Can all nodes of the rank take their turn? Kahn's algorithm over `edges`. */
+/* Can all nodes of the rank be ordered? Kahn's algorithm over `edges`. */
 static bool can_end(const RhChakraRank *r, const GArray *edges)
 {
     int32_t count = (int32_t)r->f->ops->len - r->first, done = 0;
@@ -240,7 +240,7 @@ static bool can_end(const RhChakraRank *r, const GArray *edges)
     return done == count;
 }
 
-/* Looks ids up: data dependencies into `data`, control ones into `control`. */
+/* Looks up ids: data dependencies into `data`, control dependencies into `control`. */
 static bool find_nodes(RhChakraRank *r, GArray *data, GArray *control, GError **error)
 {
     for (guint i = 0; i < r->waits->len; i++) {
@@ -261,9 +261,9 @@ static bool find_nodes(RhChakraRank *r, GArray *data, GArray *control, GError **
     return true;
 }
 
-/* Control dependencies as far as nodes can take their turn with them: in traces of PyTorch they name
- * callers, which end after what they call. */
-static bool resolve(RhChakraRank *r, GError **error)
+/* Resolves dependencies. Control dependencies are used if all nodes can be ordered with them: in
+ * traces of PyTorch they name callers, which end after what they call. */
+static bool resolve_dependencies(RhChakraRank *r, GError **error)
 {
     g_autoptr(GArray) data = g_array_new(FALSE, FALSE, sizeof(RhImportedWait));
     g_autoptr(GArray) control = g_array_new(FALSE, FALSE, sizeof(RhImportedWait));
@@ -281,7 +281,7 @@ static bool resolve(RhChakraRank *r, GError **error)
 
 bool rh_chakra_end(RhChakraRank *r, bool fine, GError **error)
 {
-    fine = fine && resolve(r, error);
+    fine = fine && resolve_dependencies(r, error);
     g_hash_table_unref(r->op_of_id);
     g_array_unref(r->waits);
     return fine;

@@ -14,7 +14,7 @@ static const char *find(const RhJsonNode *object, const char *const *keys)
     return NULL;
 }
 
-/* A number, also one in a text, as protobuf writes 64 bits; true and false are 1 and 0. */
+/* Reads a number, which protobuf writes as a text if it has 64 bits; true and false are 1 and 0. */
 static double number_of(RhJson *doc, const RhJsonNode *node)
 {
     double value;
@@ -68,8 +68,8 @@ static bool is_word(RhJson *doc, const RhJsonNode *value)
     return rh_json_kind(value) == RH_JSON_TEXT && g_ascii_isalpha(*rh_json_node_string(doc, value));
 }
 
-/* One that says nothing of time may hold anything. */
-static void set(RhJson *doc, RhChakraNode *n, const char *name, const RhJsonNode *value)
+/* Sets an attribute of a node. Attributes that do not matter for time may hold any value. */
+static void set_attribute(RhJson *doc, RhChakraNode *n, const char *name, const RhJsonNode *value)
 {
     static const char *const numbers[] = {"is_cpu_op",   "comm_size", "comm_src",
                                           "comm_dst",    "comm_tag",  "num_ops",
@@ -84,7 +84,8 @@ static void set(RhJson *doc, RhChakraNode *n, const char *name, const RhJsonNode
         rh_chakra_attribute(n, name, 0, rh_json_node_string(doc, value));
 }
 
-/* {"name": "comm_size", "int64Val": "1048576"}: whatever the value is called. */
+/* Reads attributes, as {"name": "comm_size", "int64Val": "1048576"}, whatever the value's key
+ * is. */
 static void read_attributes(RhJson *doc, const RhJsonNode *list, RhChakraNode *n)
 {
     for (const RhJsonNode *a = rh_json_first(list); a; a = rh_json_next(a)) {
@@ -93,7 +94,7 @@ static void read_attributes(RhJson *doc, const RhJsonNode *list, RhChakraNode *n
         const char *name = rh_json_string_or(doc, a, "name", "");
         for (const RhJsonNode *m = rh_json_first(a); m; m = rh_json_next(m))
             if (strcmp(rh_json_key(m), "name") != 0)
-                set(doc, n, name, m);
+                set_attribute(doc, n, name, m);
     }
 }
 
@@ -131,7 +132,7 @@ static bool read_node(RhJson *doc, const RhJsonNode *node, RhChakraRank *r, GErr
     }
     n.place.node = node;
     for (m = rh_json_first(node); m; m = rh_json_next(m))
-        set(doc, &n, rh_json_key(m), m);
+        set_attribute(doc, &n, rh_json_key(m), m);
     if ((m = member(node, ids)))
         n.id = id_of(doc, m);
     else

@@ -1,7 +1,7 @@
-/* Chakra traces as protobuf: messages with their length in front, first the metadata, then a node each. The
- * wire format is varints, eight bytes, four bytes and bytes with their length
- * (protobuf.dev/programming-guides/encoding). Field numbers are those of schema/protobuf/et_def.proto; what says
- * nothing of time is stepped over. */
+/* Reads Chakra traces in protobuf: messages with their length in front, first the metadata, then
+ * one per node. The wire format is varints, eight bytes, four bytes and bytes with their length
+ * (protobuf.dev/programming-guides/encoding). Field numbers are those of
+ * schema/protobuf/et_def.proto; fields that do not matter for time are skipped. */
 #include <string.h>
 
 #include "base/error.h"
@@ -86,7 +86,7 @@ static bool read_field(Wire *w, Field *field, GError **error)
     }
 }
 
-/* Names are shown: one line, not too long. Interned. */
+/* Reads a text for display: one line, not too long. Interned. */
 static const char *text_of(const Wire *w)
 {
     g_autofree char *bytes = g_strndup((const char *)w->at, MIN((gsize)(w->end - w->at), TEXT_MAX));
@@ -114,12 +114,12 @@ static double number_of(const Field *field)
     case SINT32:
     case SINT64: /* zigzag */
         return (double)(int64_t)((field->value >> 1) ^ (~(field->value & 1) + 1));
-    default: /* signed or not: what is negative says "none" in all attributes read here */
+    default: /* signed or not: negative values mean "none" in all attributes read here */
         return (double)(int64_t)field->value;
     }
 }
 
-/* Booleans in a row, packed or one by one: is one of them false? */
+/* Reads booleans, packed or one by one: is one of them false? */
 static bool has_false(Wire list, bool *found, GError **error)
 {
     while (list.at < list.end) {
@@ -170,7 +170,7 @@ static void add_wait(RhChakraRank *r, uint64_t id, bool control)
     g_array_append_val(r->waits, wait);
 }
 
-/* Ids packed in a row, or one by one. */
+/* Reads ids, packed or one by one. */
 static bool read_waits(const Field *field, RhChakraRank *r, GError **error)
 {
     bool control = field->number == CTRL_DEPS;
@@ -220,7 +220,7 @@ bool rh_chakra_add_bytes(RhImportedTrace *f, const char *name, const uint8_t *by
     RhChakraRank r;
     if (length == 0)
         return rh_fail(error, RH_ERROR_INPUT, "%s: the file is empty", name);
-    if (!read_bytes(&w, &message, error)) /* the metadata: its version, and where it comes from */
+    if (!read_bytes(&w, &message, error)) /* the metadata: version and origin */
         return false;
     rh_chakra_begin(&r, f);
     bool fine = true;

@@ -17,7 +17,7 @@
 
 #define RANKS_MAX (1 << 16)
 #define OPS_MAX   (1 << 26)
-/* LogGOPSim's S: messages beyond it wait for their receive (LogGOPS_S in simulator.ggo). */
+/* Size beyond which messages wait for their receive: LogGOPSim's S (LogGOPS_S in simulator.ggo). */
 #define EAGER_BYTES 65535
 #define NS_MAX      (INT64_C(1000000000) * 1000000000)
 
@@ -26,7 +26,7 @@ typedef struct {
     int32_t length, line, column;
 } Word;
 
-/* A wait whose labels are not looked up yet: labels may stand behind. */
+/* A wait whose labels are resolved later, as they may be defined after it. */
 typedef struct {
     Word op, on;
     bool begins;
@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     const char *name, *at, *line_start;
     int32_t line;
-    Word word; /* the one to be read; length 0 at the end */
+    Word word; /* the next word; length 0 at the end */
     RhImportedTrace *f;
     int32_t rank;
     GHashTable *labels; /* of this rank: owned text -> op + 1 */
@@ -48,7 +48,7 @@ static bool fail_at(const Goal *g, const Word *w, const char *what, GError **err
                    w->column, what, MIN(w->length, 40), w->start);
 }
 
-/* --- words: up to white space; '{', '}' and what ends in ':' are words of their own --- */
+/* --- words: end at white space; '{', '}' and a text that ends in ':' are words of their own --- */
 
 static void skip_comment(Goal *g)
 {
@@ -106,7 +106,7 @@ static bool accept_word(Goal *g, const char *text)
     return true;
 }
 
-static bool expect(Goal *g, const char *text, GError **error)
+static bool expect_word(Goal *g, const char *text, GError **error)
 {
     if (accept_word(g, text))
         return true;
@@ -114,7 +114,7 @@ static bool expect(Goal *g, const char *text, GError **error)
     return fail_at(g, &g->word, what, error);
 }
 
-/* A whole number in [low, high], with `unit` behind it or none ("10b"). */
+/* Reads a whole number in [low, high], with `unit` behind it or none ("10b"). */
 static bool read_number(Goal *g, const char *unit, int64_t low, int64_t high, int64_t *value,
                         GError **error)
 {
@@ -153,7 +153,7 @@ static bool read_message(Goal *g, bool sends, RhImportedOp *o, GError **error)
 {
     int64_t bytes = 0, peer = 0, unused = 0;
     if (!read_number(g, "b", 0, NS_MAX, &bytes, error) ||
-        !expect(g, sends ? "to" : "from", error) ||
+        !expect_word(g, sends ? "to" : "from", error) ||
         !read_number(g, "", 0, RANKS_MAX - 1, &peer, error))
         return false;
     for (;;) {
@@ -191,7 +191,7 @@ static bool add_op(Goal *g, const Word *label, GError **error)
     return fail_at(g, label, "this label stands twice in its rank", error);
 }
 
-/* "LABEL: operation", "LABEL requires LABEL", or an operation that nobody waits for. */
+/* Reads "LABEL: operation", "LABEL requires LABEL", or an operation without a label. */
 static bool read_statement(Goal *g, GError **error)
 {
     if (is(&g->word, "calc") || is(&g->word, "send") || is(&g->word, "recv"))
@@ -216,7 +216,7 @@ static bool find_label(const Goal *g, const Word *w, int32_t *op, GError **error
     return *op >= 0 || fail_at(g, w, "a label of this rank must stand here", error);
 }
 
-static bool resolve(Goal *g, GError **error)
+static bool resolve_labels(Goal *g, GError **error)
 {
     for (guint i = 0; i < g->pending->len; i++) {
         const Pending *p = &g_array_index(g->pending, Pending, i);
@@ -234,7 +234,7 @@ static bool read_rank(Goal *g, bool *seen, GError **error)
 {
     int64_t rank = 0;
     Word at;
-    if (!expect(g, "rank", error))
+    if (!expect_word(g, "rank", error))
         return false;
     at = g->word;
     if (!read_number(g, "", 0, g->f->ranks_count - 1, &rank, error))
@@ -245,13 +245,13 @@ static bool read_rank(Goal *g, bool *seen, GError **error)
     g->rank = (int32_t)rank;
     g_hash_table_remove_all(g->labels);
     g_array_set_size(g->pending, 0);
-    if (!expect(g, "{", error))
+    if (!expect_word(g, "{", error))
         return false;
     while (!is(&g->word, "}"))
-        if (g->word.length == 0 ? !expect(g, "}", error) : !read_statement(g, error))
+        if (g->word.length == 0 ? !expect_word(g, "}", error) : !read_statement(g, error))
             return false;
     next_word(g);
-    return resolve(g, error);
+    return resolve_labels(g, error);
 }
 
 static bool all_seen(const Goal *g, const bool *seen, GError **error)
@@ -273,7 +273,7 @@ static int by_rank(const void *left, const void *right)
                               : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Blocks may stand in any order in the file; operations stand rank after rank. */
+/* Sorts operations by rank, as blocks may stand in any order in the file. */
 static void sort_ranks(RhImportedTrace *f)
 {
     int32_t count = (int32_t)f->ops->len;
@@ -294,7 +294,7 @@ static bool read_file(Goal *g, GError **error)
 {
     int64_t ranks = 0;
     next_word(g);
-    if (!expect(g, "num_ranks", error) || !read_number(g, "", 1, RANKS_MAX, &ranks, error))
+    if (!expect_word(g, "num_ranks", error) || !read_number(g, "", 1, RANKS_MAX, &ranks, error))
         return false;
     g->f->ranks_count = (int32_t)ranks;
     g_autofree bool *seen = g_new0(bool, ranks);

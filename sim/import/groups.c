@@ -1,11 +1,11 @@
-/* Members as a strided pattern. A pattern cuts all ranks into groups (sim/program.h); members that
- * stand askew to such a cut, as 1 and 2 of four, are of none. */
+/* Describes members as a strided pattern. A pattern divides all ranks into groups (sim/program.h);
+ * members that do not fit such a division, like 1 and 2 of four, are of none. */
 #include <string.h>
 
 #include "sim/import/imported_trace.h"
 
-/* Runs of one distance, then the starts of these runs, and so on; 0 where that is not what they
- * are. */
+/* Factors members into runs of equal distance, then the starts of these runs, and so on; 0 where
+ * they are not such. */
 static int32_t factor(const int32_t *members, int32_t count, RhStride spans[RH_STRIDES_MAX])
 {
     int32_t step = 1, n = 0;
@@ -39,7 +39,7 @@ int32_t rh_imported_trace_spans(const int32_t *members, int32_t count, int32_t r
     RhGroup group = {.size = count, .spans_count = n};
     memcpy(group.spans, spans, sizeof group.spans);
     bool found = is_theirs(&group, members, count);
-    /* With one span the period may exceed the full pattern. */
+    /* with one span the period may exceed the full pattern */
     int32_t period = spans[0].stride * (spans[0].extent - 1) + 1;
     for (; !found && n == 1 && period <= ranks; period++) {
         group.periods[0] = period;

@@ -47,7 +47,7 @@ int32_t rh_imported_trace_team(RhImportedTrace *f, const char *name)
 
 #define NAME_MAX_CHARS 40
 
-/* Names of kernels are long. */
+/* Shortens the name of a kernel. */
 static char *short_name(const char *name)
 {
     if (g_utf8_strlen(name, -1) <= NAME_MAX_CHARS)
@@ -91,7 +91,7 @@ bool rh_imported_trace_fail(const RhImportedTrace *f, int32_t op, const char *he
 
 /* --- sorting --- */
 
-/* Waits by operation, as they were added. */
+/* Sorts waits by operation, keeping the order in which they were added. */
 static void sort_waits(RhImportedTrace *f)
 {
     g_autoptr(GArray) old = f->waits;
@@ -170,7 +170,7 @@ static bool join_ends(RhImportedTrace *f, int32_t send, int32_t recv, GError **e
     return true;
 }
 
-/* First sends in order, as lists by channel; then each receive takes the first that is left. */
+/* Matches messages: sends are listed by channel, and each receive takes the first one left. */
 static bool match_messages(RhImportedTrace *f, GError **error)
 {
     int32_t count = (int32_t)f->ops->len;
@@ -211,7 +211,7 @@ static bool match_messages(RhImportedTrace *f, GError **error)
     return true;
 }
 
-/* --- calls of teams --- */
+/* --- calls of groups --- */
 
 static void count_calls(RhImportedTrace *f)
 {
@@ -224,7 +224,7 @@ static void count_calls(RhImportedTrace *f)
     }
 }
 
-/* Do all who call a team make the same calls of it, number by number? */
+/* Do all members of a group make the same calls of it, number by number? */
 static bool check_calls(const RhImportedTrace *f, GError **error)
 {
     g_autoptr(RhMap64) known = rh_map64_new();

@@ -1,4 +1,4 @@
-/* From a name to files: FILE.goal alone, PREFIX.N.et and PREFIX.N.json by rank. */
+/* Finds trace files by name: FILE.goal alone, PREFIX.N.et and PREFIX.N.json by rank. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define BYTES_MAX ((gsize)256 << 20)
 #define RANKS_MAX (1 << 16)
 
-/* The files' bytes into one hash. */
+/* Reads a file's bytes and adds them to the hash. */
 static GByteArray *load_bytes(const char *path, GChecksum *sum, GError **error)
 {
     GByteArray *bytes = rh_bytes_load(path, BYTES_MAX, error);
@@ -63,7 +63,8 @@ static char *file_of(const char *prefix, int32_t rank, const char *ending)
     return g_strdup_printf("%s.%d%s", prefix, rank, ending);
 }
 
-/* "dir/all_reduce.3.et" -> "dir/all_reduce"; NULL without a number. Caller frees. */
+/* Prefix of a path: "dir/all_reduce.3.et" -> "dir/all_reduce"; NULL without a number. Caller
+ * frees. */
 static char *prefix_of(const char *path, const char *ending)
 {
     g_autofree char *stem = g_strndup(path, strlen(path) - strlen(ending));
@@ -73,7 +74,7 @@ static char *prefix_of(const char *path, const char *ending)
     return g_strndup(stem, (gsize)(dot - stem));
 }
 
-/* The largest rank that PREFIX has a file of; -1 without one. */
+/* Largest rank that PREFIX has a file for; -1 without one. */
 static int32_t last_rank(const char *prefix, const char *ending, GError **error)
 {
     g_autofree char *folder = g_path_get_dirname(prefix), *base = g_path_get_basename(prefix);
@@ -161,7 +162,7 @@ static RhImportedTrace *load_one(const char *path, const char *ending, GChecksum
                                                                           : NULL;
 }
 
-/* PREFIX alone: with the first ending that rank 0 has. */
+/* Loads PREFIX alone, with the first ending that rank 0 has. */
 static RhImportedTrace *load_prefix(const char *path, GChecksum *sum, GError **error)
 {
     for (const char *const *e = endings; *e; e++) {

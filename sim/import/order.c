@@ -1,13 +1,13 @@
-/* An order of all operations in which each comes after what it waits for, over all ranks, messages
- * and collectives ending at one place for all that take part. Lanes filled in this order cannot
- * block each other. */
+/* Orders all operations so that each comes after its predecessors, over all ranks; messages and
+ * collectives end at one place for all that take part. Lanes filled in this order cannot block each
+ * other. */
 #include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "sim/import/imported_trace.h"
 
-#define RING_MAX 6 /* operations of a ring that are named */
+#define RING_MAX 6 /* operations of a cycle that are named */
 
 typedef struct {
     double t_s;
@@ -20,12 +20,12 @@ typedef struct {
     RhImportedOrder *out;
     GArray *heap;      /* Ready */
     int32_t *waits;    /* per op: waits left */
-    double *t_ready_s; /* per op: latest end of what it waited for */
+    double *t_ready_s; /* per op: latest end of its predecessors */
     bool *reached;     /* per op: popped */
-    int32_t *after;    /* per wait, by what is waited for: indices into f->waits */
+    int32_t *after;    /* per wait, by predecessor: indices into f->waits */
     int32_t *after_first;
     double *free_s;         /* per rank: when its GPU is free */
-    int32_t *arrived;       /* per call: members that are there */
+    int32_t *arrived;       /* per call: members that have arrived */
     int32_t *calls_first;   /* per team, one more at the end: into arrived */
     int32_t *size;          /* per team: members */
     int32_t *members;       /* per call: ops, as they arrive */
@@ -45,9 +45,9 @@ double rh_imported_trace_compute_s(const RhImportedOp *op, const RhDevice *devic
                 bytes_per_s > 0 ? op->bytes / bytes_per_s : 0);
 }
 
-/* --- the heap: the earliest, and of these the first of the files --- */
+/* --- heap: the earliest first, then by order in the files --- */
 
-static bool before(const Ready *a, const Ready *b)
+static bool is_earlier(const Ready *a, const Ready *b)
 {
     return a->t_s < b->t_s || (a->t_s == b->t_s && a->op < b->op);
 }
@@ -57,7 +57,8 @@ static void push(Order *o, double t_s, int32_t op)
     Ready fresh = {t_s, op};
     g_array_append_val(o->heap, fresh);
     Ready *heap = (Ready *)(void *)o->heap->data;
-    for (guint i = o->heap->len - 1; i > 0 && before(&fresh, &heap[(i - 1) / 2]); i = (i - 1) / 2) {
+    for (guint i = o->heap->len - 1; i > 0 && is_earlier(&fresh, &heap[(i - 1) / 2]);
+         i = (i - 1) / 2) {
         heap[i] = heap[(i - 1) / 2];
         heap[(i - 1) / 2] = fresh;
     }
@@ -69,8 +70,8 @@ static Ready pop(Order *o)
     Ready top = heap[0], last = heap[o->heap->len - 1];
     guint count = o->heap->len - 1, i = 0;
     for (guint child; (child = 2 * i + 1) < count; i = child) {
-        child += child + 1 < count && before(&heap[child + 1], &heap[child]);
-        if (!before(&heap[child], &last))
+        child += child + 1 < count && is_earlier(&heap[child + 1], &heap[child]);
+        if (!is_earlier(&heap[child], &last))
             break;
         heap[i] = heap[child];
     }
@@ -79,9 +80,9 @@ static Ready pop(Order *o)
     return top;
 }
 
-/* --- going on --- */
+/* --- reaching operations --- */
 
-static void emit(Order *o, int32_t op, RhImportedWhat what)
+static void emit_step(Order *o, int32_t op, RhImportedWhat what)
 {
     RhImportedStep step = {op, (uint8_t)what};
     g_array_append_val(o->out->steps[rh_imported_trace_op(o->f, op)->rank], step);
@@ -99,15 +100,15 @@ static void release(Order *o, int32_t op, bool begins, double t_s)
     }
 }
 
-static void end(Order *o, int32_t op, double t_s)
+static void end_op(Order *o, int32_t op, double t_s)
 {
-    emit(o, op, RH_FOREIGN_ENDS);
+    emit_step(o, op, RH_FOREIGN_ENDS);
     o->out->t_end_s[op] = t_s;
     o->done++;
     release(o, op, false, t_s);
 }
 
-/* Latency and bytes over the slowest link of the route, nothing else on it. */
+/* Time of a message: latency, and bytes over the slowest link of the idle route. */
 static double message_s(const Order *o, const RhImportedOp *send)
 {
     RhLink links[RH_ROUTE_MAX];
@@ -118,19 +119,19 @@ static double message_s(const Order *o, const RhImportedOp *send)
     return rh_platform_route_latency_s(o->platform, send->rank, send->peer) + send->bytes / slowest;
 }
 
-/* A send ends without its receive; the receive when both what it waits for and the message are
- * there. */
+/* Reaches an eager message: a send ends without its receive; the receive when both its predecessors
+ * and the message have arrived. */
 static void reach_eager(Order *o, int32_t op)
 {
     const RhImportedOp *x = rh_imported_trace_op(o->f, op);
     int32_t mate = x->mate, send = x->kind == RH_FOREIGN_SEND ? op : mate;
     int32_t recv = send == op ? mate : op;
     if (send == op) {
-        emit(o, recv, RH_FOREIGN_ARRIVES);
-        end(o, send, o->t_ready_s[send] + message_s(o, x));
+        emit_step(o, recv, RH_FOREIGN_ARRIVES);
+        end_op(o, send, o->t_ready_s[send] + message_s(o, x));
     }
     if (o->reached[mate])
-        end(o, recv, fmax(o->t_ready_s[recv], o->out->t_end_s[send]));
+        end_op(o, recv, fmax(o->t_ready_s[recv], o->out->t_end_s[send]));
 }
 
 static void reach_message(Order *o, int32_t op)
@@ -145,11 +146,12 @@ static void reach_message(Order *o, int32_t op)
     double t_s = fmax(o->t_ready_s[op], o->t_ready_s[x->mate]) +
                  message_s(o, x->kind == RH_FOREIGN_SEND ? x : rh_imported_trace_op(o->f, x->mate));
     int32_t mate = x->mate;
-    end(o, MIN(op, mate), t_s);
-    end(o, MAX(op, mate), t_s);
+    end_op(o, MIN(op, mate), t_s);
+    end_op(o, MAX(op, mate), t_s);
 }
 
-/* The last member ends the call for all; bytes over the slowest link between the first two. */
+/* Reaches a collective: the last member ends it for all; bytes over the slowest link between the
+ * first two. */
 static void reach_call(Order *o, int32_t op)
 {
     const RhImportedOp *x = rh_imported_trace_op(o->f, op);
@@ -167,22 +169,22 @@ static void reach_call(Order *o, int32_t op)
         t_s += message_s(o, &hop);
     }
     for (int32_t i = 0; i < size; i++)
-        end(o, there[i], t_s);
+        end_op(o, there[i], t_s);
 }
 
-static void reach(Order *o, Ready next)
+static void reach_op(Order *o, Ready next)
 {
     const RhImportedOp *x = rh_imported_trace_op(o->f, next.op);
     double *free_s = &o->free_s[x->rank];
     o->reached[next.op] = true;
     if (o->out->marked[next.op]) {
-        emit(o, next.op, RH_FOREIGN_BEGINS);
+        emit_step(o, next.op, RH_FOREIGN_BEGINS);
         release(o, next.op, true, next.t_s);
     }
     switch ((RhImportedKind)x->kind) {
     case RH_FOREIGN_COMPUTE:
         *free_s = fmax(*free_s, next.t_s) + rh_imported_trace_compute_s(x, o->platform->device);
-        end(o, next.op, *free_s);
+        end_op(o, next.op, *free_s);
         break;
     case RH_FOREIGN_SEND:
     case RH_FOREIGN_RECV:
@@ -194,14 +196,14 @@ static void reach(Order *o, Ready next)
     case RH_FOREIGN_NOTHING:
     case RH_FOREIGN_HOST:
     case RH_FOREIGN_COPY:
-        end(o, next.op, next.t_s + fmax(0, x->seconds));
+        end_op(o, next.op, next.t_s + fmax(0, x->seconds));
         break;
     }
 }
 
-/* --- stuck --- */
+/* --- deadlocks --- */
 
-/* An operation that `op`, which is not done, waits for; itself where nothing is found. */
+/* An operation that `op`, which is not done, waits for; itself where there is none. */
 static int32_t awaited(const Order *o, int32_t op)
 {
     const RhImportedOp *x = rh_imported_trace_op(o->f, op);
@@ -227,7 +229,7 @@ static bool fail_stuck(const Order *o, GError **error)
     while (!isnan(o->out->t_end_s[op]))
         op++;
     g_autofree bool *seen = g_new0(bool, o->f->ops->len + 1);
-    for (; !seen[op]; op = awaited(o, op)) /* into the ring */
+    for (; !seen[op]; op = awaited(o, op)) /* walk into the cycle */
         seen[op] = true;
     g_autoptr(GString) ring = g_string_new(NULL);
     int32_t at = op, shown = 0;
@@ -243,7 +245,7 @@ static bool fail_stuck(const Order *o, GError **error)
                                   ring->str, shown > RING_MAX ? ", ..." : "", first);
 }
 
-/* --- making --- */
+/* --- construction --- */
 
 static void link_waits(Order *o)
 {
@@ -263,7 +265,7 @@ static void link_waits(Order *o)
             (int32_t)i;
 }
 
-/* How many members and calls each team has: of a checked program all members make as many. */
+/* Counts the members and calls of each team: in a checked program all members make equally many. */
 static void count_members(Order *o)
 {
     guint teams = o->f->teams->len;
@@ -317,7 +319,7 @@ RhImportedOrder *rh_imported_trace_order(const RhImportedTrace *f, const RhPlatf
         if (o.waits[i] == 0)
             push(&o, 0, i);
     while (o.heap->len > 0)
-        reach(&o, pop(&o));
+        reach_op(&o, pop(&o));
     bool whole = o.done == (int32_t)f->ops->len || fail_stuck(&o, error);
     void *blocks[] = {o.waits,   o.t_ready_s, o.reached,     o.after,   o.after_first,  o.free_s,
                       o.arrived, o.size,      o.calls_first, o.members, o.members_first};

@@ -1,6 +1,6 @@
-/* From operations to a program: a role for every rank, kernels in turn on the compute lane, what
- * may run side by side on streams. A stream is taken when its last task is waited for anyway, so
- * that streams add no order of their own while there are enough of them. */
+/* Converts operations into a program: a role for every rank, kernels in order on the compute lane,
+ * concurrent operations on streams. A stream is used when the operation waits for the stream's last
+ * task anyway, so that streams add no order of their own while there are enough of them. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #define WIDTH          (1 + RH_STREAMS_MAX) /* lanes of a rank: compute, and streams */
 #define PROCESSORS_MAX (RH_STREAMS_MAX / 8)
 #define SOURCES_MAX    (RH_STREAMS_MAX / 2)
-#define THIN_MAX       32 /* predecessors that are looked at in pairs */
+#define THIN_MAX       32 /* predecessors that are compared in pairs */
 
 typedef struct {
     RhImportedTrace *f;
@@ -21,24 +21,25 @@ typedef struct {
     RhProgram *p;
     RhMap64 *bundle_of, *algorithm_of;
     int32_t *group_of; /* per team; -1: of one member */
-    int32_t *task_of;  /* per op, -1 = not yet */
-    int32_t *mark_of;  /* per op: the mark of its beginning, -1 */
-    int32_t *recv_of;  /* per op: the task that takes a message that does not wait for it, -1 */
-    /* of the rank that is written */
+    int32_t *task_of;  /* per op; -1: not yet */
+    int32_t *mark_of;  /* per op: the mark of its beginning; -1: none */
+    int32_t *recv_of;  /* per op: the task that receives a message without waiting; -1: none */
+    /* of the current rank */
     int32_t first;          /* its first task */
-    GArray *clocks;         /* int32_t, WIDTH a task: how far of each lane is waited for */
+    GArray *clocks;         /* int32_t, WIDTH per task: the last task of each lane that it waits
+                             * for */
     int32_t length[WIDTH];  /* tasks of a lane */
-    double t_free_s[WIDTH]; /* estimated end of its last one */
+    double t_free_s[WIDTH]; /* estimated end of its last task */
     int32_t last[WIDTH];    /* its last task */
     int32_t used;           /* lanes so far */
     RhMap64 *lane_of_processor, *lane_of_source, *number_of_source;
-    int32_t sources;   /* numbered so far */
-    bool owned[WIDTH]; /* by a processor or a source */
+    int32_t sources;   /* sources numbered so far */
+    bool owned[WIDTH]; /* used by a processor or a source */
 } Writer;
 
 /* --- lanes --- */
 
-/* Ranks that messages come from, as they are met. */
+/* Number of a rank that messages come from, in order of first appearance. */
 static int32_t number_of(Writer *w, int32_t source)
 {
     int32_t *number = rh_map64_at(w->number_of_source, (uint64_t)source + 1, w->sources);
@@ -62,7 +63,7 @@ static int32_t open_lane(Writer *w)
     return w->used < WIDTH ? w->used++ : -1;
 }
 
-/* A stream whose last task `clock` waits for, or a new one, or the one that is free first. */
+/* Finds a stream whose last task `clock` waits for, or a new one, or the one that is free first. */
 static int32_t find_stream(Writer *w, const int32_t *clock)
 {
     int32_t soonest = -1;
@@ -81,8 +82,8 @@ static int32_t find_stream(Writer *w, const int32_t *clock)
     return soonest;
 }
 
-/* A lane of its own for a processor of the host, or for what comes from one rank: these come in
- * turn. Those beyond the first few share. */
+/* Lane for a processor of the host, or for messages from one rank, which arrive in order. Those
+ * beyond the first few share lanes. */
 static int32_t lane_of(Writer *w, RhMap64 *lanes, int32_t number, int32_t most)
 {
     int32_t *lane = rh_map64_at(lanes, (uint64_t)(number % most) + 1, -1);
@@ -106,7 +107,7 @@ static int32_t choose_lane(Writer *w, const RhImportedOp *o, RhTaskKind kind, co
     return find_stream(w, clock);
 }
 
-/* Adds the task behind what it waits for; preds may be more than a task can have. */
+/* Adds the task after its predecessors; preds may be more than a task can have. */
 static int32_t add_task(Writer *w, RhTask task, const RhImportedOp *o, double t_end_s,
                         GArray *preds)
 {
@@ -126,7 +127,7 @@ static int32_t add_task(Writer *w, RhTask task, const RhImportedOp *o, double t_
     return added;
 }
 
-static RhTask blank(Writer *w, RhTaskKind kind, const char *label)
+static RhTask blank_task(Writer *w, RhTaskKind kind, const char *label)
 {
     return (RhTask){.kind = (uint8_t)kind,
                     .layer = -1,
@@ -137,14 +138,14 @@ static RhTask blank(Writer *w, RhTaskKind kind, const char *label)
                     .peer_task = -1};
 }
 
-/* More predecessors than a task can have are joined by marks. */
+/* Joins predecessors by marks where they are more than a task can have. */
 static void join_preds(Writer *w, const RhImportedOp *o, GArray *preds)
 {
     while (preds->len > UINT8_MAX) {
         guint from = preds->len - UINT8_MAX;
         g_autoptr(GArray) some = g_array_new(FALSE, FALSE, sizeof(int32_t));
         g_array_append_vals(some, &g_array_index(preds, int32_t, from), UINT8_MAX);
-        int32_t mark = add_task(w, blank(w, RH_TASK_MARK, "join"), o, 0, some);
+        int32_t mark = add_task(w, blank_task(w, RH_TASK_MARK, "join"), o, 0, some);
         g_array_set_size(preds, from);
         g_array_insert_val(preds, 0, mark);
     }
@@ -187,7 +188,7 @@ static RhTask task_of_op(Writer *w, const RhImportedOp *o)
                                     [RH_FOREIGN_COPY] = RH_TASK_COPY,
                                     [RH_FOREIGN_COLLECTIVE] = RH_TASK_COLLECTIVE};
     bool alone = o->kind == RH_FOREIGN_COLLECTIVE && !group;
-    RhTask t = blank(w, alone ? RH_TASK_MARK : (RhTaskKind)kinds[o->kind], o->name);
+    RhTask t = blank_task(w, alone ? RH_TASK_MARK : (RhTaskKind)kinds[o->kind], o->name);
     if (t.kind == RH_TASK_KERNEL)
         t.bundle = bundle_of(w, rh_imported_trace_compute_s(o, w->platform->device));
     if (t.kind == RH_TASK_SEND || t.kind == RH_TASK_RECV)
@@ -206,7 +207,7 @@ static RhTask task_of_op(Writer *w, const RhImportedOp *o)
     return t;
 }
 
-/* Does `later` wait for `task`, or is it that? */
+/* Does `later` wait for `task`, or is it that task? */
 static bool covers(const Writer *w, int32_t later, int32_t task)
 {
     int32_t lane = rh_program_task(w->p, task)->lane;
@@ -214,8 +215,8 @@ static bool covers(const Writer *w, int32_t later, int32_t task)
     return clock_of(w, task)[lane] <= clock_of(w, later)[lane];
 }
 
-/* Leaves out whom others of few wait for, and what is there twice. */
-static void thin(const Writer *w, GArray *preds)
+/* Removes duplicates, and predecessors that other predecessors wait for. */
+static void remove_implied(const Writer *w, GArray *preds)
 {
     for (guint i = 0; preds->len <= THIN_MAX && i < preds->len;) {
         bool covered = false;
@@ -259,18 +260,20 @@ static void put_step(Writer *w, RhImportedStep step)
     bool lands = step.what == RH_FOREIGN_ENDS && w->recv_of[step.op] >= 0;
     if (lands)
         g_array_append_val(preds, w->recv_of[step.op]);
-    thin(w, preds);
+    remove_implied(w, preds);
     join_preds(w, o, preds);
     bool nothing = step.what == RH_FOREIGN_ENDS && o->kind == RH_FOREIGN_NOTHING;
-    if (nothing && preds->len <= 1) { /* whoever waits for it waits for that, or for nothing */
+    if (nothing && preds->len <= 1) { /* its successors wait for its only predecessor, or for
+                                       * nothing */
         w->task_of[step.op] = preds->len ? g_array_index(preds, int32_t, 0) : -1;
         return;
     }
     if (step.what == RH_FOREIGN_BEGINS)
-        w->mark_of[step.op] = add_task(w, blank(w, RH_TASK_MARK, "begins"), o, 0, preds);
+        w->mark_of[step.op] = add_task(w, blank_task(w, RH_TASK_MARK, "begins"), o, 0, preds);
     else
-        w->task_of[step.op] = add_task(
-            w, lands ? blank(w, RH_TASK_MARK, "received") : task_of_op(w, o), o, t_end_s, preds);
+        w->task_of[step.op] =
+            add_task(w, lands ? blank_task(w, RH_TASK_MARK, "received") : task_of_op(w, o), o,
+                     t_end_s, preds);
 }
 
 static void put_rank(Writer *w, int32_t rank)
@@ -294,7 +297,7 @@ static void put_rank(Writer *w, int32_t rank)
     rh_program_end_role(w->p);
 }
 
-/* --- groups --- */
+/* --- groups of ranks --- */
 
 static bool add_group(Writer *w, int32_t team, GError **error)
 {
@@ -330,7 +333,7 @@ static bool add_group(Writer *w, int32_t team, GError **error)
     return true;
 }
 
-/* --- all --- */
+/* --- the whole program --- */
 
 static bool check_room(const RhImportedTrace *f, const RhPlatform *platform, GError **error)
 {

@@ -17,7 +17,7 @@ struct RhForkServer {
     RhForkServerWork work;
     pid_t pid;     /* 0: none, or lost */
     int socket;    /* to the other process */
-    int32_t begun; /* items of the call to come */
+    int32_t begun; /* items of the next call that were begun */
 };
 
 /* Request of the caller, followed by notes and messages. Without padding, since it is sent as it
@@ -26,8 +26,8 @@ typedef struct {
     int32_t count, jobs;
     double timeout_s;
     uint32_t news_bytes;
-    uint16_t waits; /* 1: wants to hear each second */
-    uint16_t more;  /* 1: of the same call, and until its last request the caller does not listen */
+    uint16_t waits; /* 1: the caller wants a message each second */
+    uint16_t more;  /* 1: further requests of this call follow; until then replies are held back */
 } Request;
 G_STATIC_ASSERT(sizeof(Request) == 4 * sizeof(int32_t) + sizeof(double));
 
@@ -40,9 +40,10 @@ typedef struct {
     uint32_t length;
 } Reply;
 
-/* --- both ends --- */
+/* --- both processes --- */
 
-/* Before a fork: what is free but kept at hand would be copied, page by page, as soon as either writes to it. */
+/* Returns free memory to the system before a fork: it would be copied, page by page, as soon as
+ * either process writes to it. */
 static void give_free_pages_back(void)
 {
 #ifdef __GLIBC__
@@ -50,7 +51,7 @@ static void give_free_pages_back(void)
 #endif
 }
 
-/* False where the other end is gone. */
+/* Sends all bytes; false where the other end is closed. */
 static bool send_all(int fd, const void *data, size_t length)
 {
     for (const uint8_t *bytes = data; length > 0;) {
@@ -79,14 +80,14 @@ static bool receive_all(int fd, void *data, size_t length)
     return true;
 }
 
-/* Items of one call, where their workers are forked. */
+/* Items of one call. */
 typedef struct {
     const RhForkServer *nursery;
     const uint8_t *notes;
-    const RhProcessPool *caller; /* NULL in the nursery */
-    /* There alone: */
+    const RhProcessPool *caller; /* NULL in the fork server */
+    /* set in the fork server only: */
     GByteArray *all;  /* notes */
-    GByteArray *held; /* replies until the caller listens */
+    GByteArray *held; /* replies that are held back until the caller listens */
     bool listens, waits;
 } Call;
 
@@ -97,9 +98,9 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     return work->perform(call->notes + (size_t)item * work->note_bytes, work->user, error);
 }
 
-/* --- in the nursery --- */
+/* --- in the fork server --- */
 
-static void reply(const Call *call, Reply head, const void *bytes)
+static void send_reply(const Call *call, Reply head, const void *bytes)
 {
     g_byte_array_append(call->held, (const guint8 *)&head, sizeof head);
     if (head.length > 0)
@@ -114,20 +115,20 @@ static void reply(const Call *call, Reply head, const void *bytes)
 static void reply_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     if (bytes)
-        reply(user, (Reply){SAYS_BYTES, item, 0, bytes->len}, bytes->data);
+        send_reply(user, (Reply){SAYS_BYTES, item, 0, bytes->len}, bytes->data);
     else
-        reply(user, (Reply){SAYS_ERROR, item, error->code, (uint32_t)strlen(error->message)},
-              error->message);
+        send_reply(user, (Reply){SAYS_ERROR, item, error->code, (uint32_t)strlen(error->message)},
+                   error->message);
 }
 
 static void reply_waiting(void *user)
 {
     const Call *call = user;
     if (call->waits && call->listens)
-        reply(user, (Reply){.word = SAYS_WAITING}, NULL);
+        send_reply(user, (Reply){.word = SAYS_WAITING}, NULL);
 }
 
-/* Notes behind those that are there. False: nobody asks. */
+/* Reads a request and appends its notes. False: the caller has closed the socket. */
 static bool take_request(Call *call, Request *request)
 {
     const RhForkServer *nursery = call->nursery;
@@ -148,7 +149,7 @@ static bool take_request(Call *call, Request *request)
     return true;
 }
 
-static bool more(int32_t *count, int32_t *jobs, void *user)
+static bool next_request(int32_t *count, int32_t *jobs, void *user)
 {
     Call *call = user;
     Request request;
@@ -163,7 +164,7 @@ static bool more(int32_t *count, int32_t *jobs, void *user)
     return request.more;
 }
 
-/* One call. False: nobody calls any more. */
+/* Serves one call. False: the caller has closed the socket. */
 static bool serve_call(const RhForkServer *nursery)
 {
     g_autoptr(GByteArray) notes = g_byte_array_new(), held = g_byte_array_new();
@@ -177,13 +178,13 @@ static bool serve_call(const RhForkServer *nursery)
                                          .perform = perform,
                                          .answer = reply_answer,
                                          .waiting = reply_waiting,
-                                         .more = request.more ? more : NULL,
+                                         .more = request.more ? next_request : NULL,
                                          .more_fd = nursery->socket,
                                          .user = &call});
     return true;
 }
 
-/* --- in the caller --- */
+/* --- in the calling process --- */
 
 RhForkServer *rh_fork_server_new(const RhForkServerWork *work)
 {
@@ -220,7 +221,8 @@ static void part(RhForkServer *nursery)
 {
     if (nursery->pid == 0)
         return;
-    shutdown(nursery->socket, SHUT_RDWR); /* the end of its requests, whoever else has the socket */
+    shutdown(nursery->socket, SHUT_RDWR); /* ends its requests, whichever process also holds the
+                                           * socket */
     nursery->begun = 0;
     close(nursery->socket);
     while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
@@ -236,8 +238,8 @@ void rh_fork_server_free(RhForkServer *nursery)
     g_free(nursery);
 }
 
-static bool ask(const RhForkServer *nursery, Request request, const void *notes,
-                const GByteArray *news)
+static bool send_request(const RhForkServer *nursery, Request request, const void *notes,
+                         const GByteArray *news)
 {
     request.news_bytes = news ? news->len : 0;
     return nursery->pid != 0 && send_all(nursery->socket, &request, sizeof request) &&
@@ -245,7 +247,7 @@ static bool ask(const RhForkServer *nursery, Request request, const void *notes,
            (request.news_bytes == 0 || send_all(nursery->socket, news->data, news->len));
 }
 
-/* All items but those that were begun. */
+/* Asks for all items that were not begun before. */
 static bool ask_rest(const RhForkServer *nursery, const RhProcessPool *workers, const void *notes,
                      const GByteArray *news)
 {
@@ -253,11 +255,12 @@ static bool ask_rest(const RhForkServer *nursery, const RhProcessPool *workers, 
                        .jobs = workers->jobs,
                        .timeout_s = workers->timeout_s,
                        .waits = workers->waiting != NULL};
-    return ask(nursery, request,
-               (const uint8_t *)notes + (size_t)nursery->begun * nursery->work.note_bytes, news);
+    return send_request(nursery, request,
+                        (const uint8_t *)notes + (size_t)nursery->begun * nursery->work.note_bytes,
+                        news);
 }
 
-/* The next thing that the nursery says; false: it is gone, or can make no child. */
+/* Reads the fork server's next reply; false: it is gone, or cannot fork. */
 static bool take_reply(const RhForkServer *nursery, const RhProcessPool *workers, bool *answered)
 {
     Reply head;
@@ -283,9 +286,9 @@ static bool take_reply(const RhForkServer *nursery, const RhProcessPool *workers
     return true;
 }
 
-/* --- without a nursery --- */
+/* --- without a fork server --- */
 
-/* Items of a call that got no answer, in workers of the caller's own. */
+/* Items of a call that got no reply, for worker processes of the caller. */
 typedef struct {
     Call call;
     const int32_t *items;
@@ -334,7 +337,7 @@ void rh_fork_server_begin(RhForkServer *nursery, int32_t jobs, double timeout_s,
 {
     g_return_if_fail(nursery && jobs >= 0);
     Request request = {.count = 1, .jobs = jobs, .timeout_s = timeout_s, .more = 1};
-    if (ask(nursery, request, note, news))
+    if (send_request(nursery, request, note, news))
         nursery->begun++;
     else
         part(nursery);

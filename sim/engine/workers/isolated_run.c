@@ -8,7 +8,7 @@
 #include "sim/engine/workers/fork_server.h"
 
 typedef struct {
-    RhBuildFunc build; /* where no notes say what is built */
+    RhBuildFunc build; /* builds a program in the child */
     const RhPlatform *platform;
     const RhEngineOptions *options;
     void *user;
@@ -67,7 +67,7 @@ void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
     rh_process_pool_run(&workers);
 }
 
-/* One program that is there already. */
+/* A single program that exists already. */
 typedef struct {
     const RhProgram *program;
 } One;
@@ -91,7 +91,7 @@ RhRun *rh_rehearse_isolated(const RhProgram *p, const RhPlatform *platform,
     return run;
 }
 
-/* --- from notes --- */
+/* --- programs built from notes --- */
 
 struct RhApart {
     RhBuildNoteFunc build;
@@ -104,7 +104,7 @@ struct RhApart {
     RhForkServer *nursery;
 };
 
-/* An item's note, and its caller's behind it. */
+/* The build note inside an item's note, which begins with the options. */
 static const void *note_in(const void *note)
 {
     return (const uint8_t *)note + sizeof(RhEngineOptions);
@@ -122,14 +122,15 @@ static GByteArray *perform_note(const void *note, void *user, GError **error)
     return run ? rh_run_pack(run) : NULL;
 }
 
-/* SimGrid's own beginning: as long as what a short rehearsal does with it. */
-static bool begin(void *user)
+/* Prepares SimGrid, which takes as long as a short rehearsal does. */
+static bool prepare_simgrid(void *user)
 {
     (void)user;
     return rh_bridge_prepare() == NULL;
 }
 
-/* Collectives' times, how many bytes these are before them, and folds. */
+/* Serializes what the fork server must learn: uncontended times of collectives, the number of their
+ * bytes before them, and folds. */
 static GByteArray *news_of(RhApart *a)
 {
     GByteArray *news = g_byte_array_new(), *times = g_byte_array_new();
@@ -163,7 +164,7 @@ RhApart *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes, const RhP
     a->nursery =
         rh_fork_server_new(&(RhForkServerWork){.perform = perform_note,
                                                .note_bytes = sizeof(RhEngineOptions) + note_bytes,
-                                               .begin = begin,
+                                               .begin = prepare_simgrid,
                                                .hear = hear,
                                                .user = a});
     return a;

@@ -14,16 +14,16 @@
 #include "base/deadline.h"
 #include "base/error.h"
 
-#define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are told */
+#define LAST_WORDS_MAX 2000   /* bytes of a crashed child's standard error that are shown */
 #define TRIES_MAX      2      /* of an item whose child was lost */
-#define PATIENCE_US    200000 /* before a machine that lends nothing is asked again */
-#define REQUESTS_MAX   4      /* of it in a row, while no child is at work */
-#define WORD_EVERY_MS  1000   /* while nothing ends, who waits hears so often */
+#define PATIENCE_US    200000 /* before a fork that failed is tried again */
+#define REQUESTS_MAX   4      /* failed forks in a row while no child is at work */
+#define WORD_EVERY_MS  1000   /* interval of progress messages while nothing ends */
 
 typedef struct {
     int32_t item;
-    pid_t pid;       /* 0 = free */
-    int pipe, words; /* its answer; its standard error, -1 = not kept */
+    pid_t pid;       /* 0: free */
+    int pipe, words; /* its answer; its standard error, -1: not captured */
     bool late;
     bool beside; /* others were at work meanwhile */
     GByteArray *bytes;
@@ -34,10 +34,10 @@ typedef struct {
     RhDeadline deadline;
     Worker *workers;
     int32_t workers_count;
-    int32_t jobs;     /* that the machine lends */
-    int32_t refusals; /* in a row, while no child was at work */
+    int32_t jobs;     /* workers that the machine has resources for */
+    int32_t refusals; /* failed forks in a row while no child was at work */
     int32_t count;    /* of items so far */
-    bool open;        /* more may come */
+    bool open;        /* more items may come */
     uint8_t *tries;   /* per item */
     GArray *waiting;  /* int32_t: items to do, the next one last */
 } Pool;
@@ -51,7 +51,7 @@ static void pool_clear(Pool *pool)
     g_free(pool->tries);
 }
 
-/* Room for so many items and workers, and the items into those to do, behind the others. */
+/* Grows the pool for so many items and workers, and queues the items behind the others. */
 static void pool_grow(Pool *pool, int32_t count, int32_t jobs)
 {
     int32_t workers = MAX(jobs, pool->workers_count);
@@ -66,7 +66,7 @@ static void pool_grow(Pool *pool, int32_t count, int32_t jobs)
     pool->jobs = jobs;
 }
 
-static int32_t busy(const Pool *pool)
+static int32_t busy_workers(const Pool *pool)
 {
     int32_t count = 0;
     for (int32_t i = 0; i < pool->workers_count; i++)
@@ -116,7 +116,7 @@ static void forget(Pool *pool)
 
 /* --- starting --- */
 
-/* Which resource a failed system call ran out of. */
+/* Sets the error for the resource that a failed system call ran out of; returns false. */
 static bool fail_for_want(GError **error, int why)
 {
     const char *want = why == EMFILE || why == ENFILE ? "open files (`ulimit -n`)"
@@ -131,8 +131,8 @@ static bool fail_for_want(GError **error, int why)
                    want);
 }
 
-/* Gives the child the null device as standard output: whatever there flushes all streams, as SimGrid does, would
- * print once more what the caller has not printed yet. */
+/* Gives the child the null device as standard output: any code there that flushes all streams, as
+ * SimGrid does, would print again what the caller has buffered. */
 static void leave_output(void)
 {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -140,7 +140,7 @@ static void leave_output(void)
         dup2(nowhere, STDOUT_FILENO);
 }
 
-static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
+static bool start_worker(Pool *pool, Worker *worker, int32_t item, GError **error)
 {
     int ends[2];
     if (pipe(ends) != 0)
@@ -168,7 +168,7 @@ static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
             close(words);
         return fail_for_want(error, why);
     }
-    bool beside = busy(pool) > 0;
+    bool beside = busy_workers(pool) > 0;
     for (int32_t i = 0; i < pool->workers_count; i++)
         pool->workers[i].beside = true;
     *worker = (Worker){.item = item,
@@ -182,7 +182,7 @@ static bool start(Pool *pool, Worker *worker, int32_t item, GError **error)
 
 /* --- ending --- */
 
-/* The end of what the child wrote to its standard error; caller frees. */
+/* Last part of what the child wrote to its standard error; caller frees. */
 static char *last_words(const Worker *worker)
 {
     char text[LAST_WORDS_MAX + 1];
@@ -204,7 +204,7 @@ static bool fail_for_memory(GError **error, const char *how)
                    "no answer: %s\nhelp: fewer rehearsals at once need less memory", how);
 }
 
-/* An answer that says what went wrong; false. */
+/* Reads an answer that is an error; returns false. */
 static bool read_error(const GByteArray *bytes, GError **error)
 {
     int32_t code;
@@ -217,8 +217,9 @@ static bool read_error(const GByteArray *bytes, GError **error)
     return false;
 }
 
-/* Did the child end well? *lost: it might with another try. */
-static bool judge(const Pool *pool, const Worker *worker, int status, bool *lost, GError **error)
+/* Did the child end well? *lost: another try may succeed. */
+static bool check_exit(const Pool *pool, const Worker *worker, int status, bool *lost,
+                       GError **error)
 {
     *lost = false;
     if (worker->late)
@@ -243,20 +244,20 @@ static bool judge(const Pool *pool, const Worker *worker, int status, bool *lost
                    words);
 }
 
-/* Is the item to be done once more? A child that was refused a process of its own, while others had some, is: with
- * fewer at once. */
-static bool is_done_again(Pool *pool, const Worker *worker, bool lost, const GError *error)
+/* Is the item to be tried again? It is when the child was refused a process of its own while others
+ * had some: fewer then run at once. */
+static bool is_retried(Pool *pool, const Worker *worker, bool lost, const GError *error)
 {
     if (lost)
         return ++pool->tries[worker->item] < TRIES_MAX;
     if (!g_error_matches(error, RH_ERROR, RH_ERROR_REFUSED) || !worker->beside)
         return false;
-    pool->jobs = CLAMP(pool->jobs - 1, 1, MAX(1, busy(pool)));
+    pool->jobs = CLAMP(pool->jobs - 1, 1, MAX(1, busy_workers(pool)));
     return true;
 }
 
-/* Waits for the child and hands on its answer, or puts the item back. True when it was answered. */
-static bool end(Pool *pool, Worker *worker)
+/* Waits for the child and passes its answer on, or requeues the item. True when it was answered. */
+static bool end_worker(Pool *pool, Worker *worker)
 {
     int status = 0;
     bool lost;
@@ -265,11 +266,11 @@ static bool end(Pool *pool, Worker *worker)
     close(worker->pipe);
     while (waitpid(worker->pid, &status, 0) < 0 && errno == EINTR)
         ;
-    bool fine = judge(pool, worker, status, &lost, &error);
+    bool fine = check_exit(pool, worker, status, &lost, &error);
     if (worker->words >= 0)
         close(worker->words);
     worker->pid = 0;
-    if (is_done_again(pool, worker, lost, error)) {
+    if (is_retried(pool, worker, lost, error)) {
         g_array_append_val(pool->waiting, worker->item);
         return false;
     }
@@ -279,9 +280,9 @@ static bool end(Pool *pool, Worker *worker)
     return true;
 }
 
-/* --- meanwhile --- */
+/* --- while children run --- */
 
-/* False at the end of what the child writes. */
+/* Reads some of the child's output; false at its end. */
 static bool read_some(Worker *worker)
 {
     uint8_t buffer[65536];
@@ -294,7 +295,7 @@ static bool read_some(Worker *worker)
     return true;
 }
 
-/* Milliseconds until the time is up; -1 = never. */
+/* Milliseconds until the timeout; -1: never. */
 static int time_left_ms(const Pool *pool)
 {
     double left_s = rh_deadline_left_s(pool->deadline);
@@ -303,7 +304,7 @@ static int time_left_ms(const Pool *pool)
     return left_s <= 0 ? 0 : (int)fmin(left_s * 1000 + 1, 1000000000);
 }
 
-/* How long to wait for workers, when who waits wants to hear of it. */
+/* Milliseconds to wait for workers, limited by the next progress message. */
 static int until_next_word_ms(const Pool *pool, int wait_ms)
 {
     if (!pool->what->waiting)
@@ -322,8 +323,8 @@ static void kill_all(Pool *pool)
     }
 }
 
-/* Adds the items that have come. */
-static void take_more(Pool *pool)
+/* Adds items that have arrived. */
+static void add_new_items(Pool *pool)
 {
     int32_t count = pool->count, jobs = pool->jobs;
     pool->open = pool->what->more(&count, &jobs, pool->what->user);
@@ -354,7 +355,7 @@ static Worker *next_ended(Pool *pool)
             if (fds[i].revents && !read_some(&pool->workers[i]))
                 return &pool->workers[i];
         if (fds[count].revents) {
-            take_more(pool);
+            add_new_items(pool);
             return NULL;
         }
     }
@@ -371,12 +372,12 @@ static bool start_next(Pool *pool)
     if (time_left_ms(pool) == 0)
         rh_fail(&error, RH_ERROR_NO_ANSWER, "no answer in time: the rehearsal was given %g s",
                 pool->what->timeout_s);
-    else if (start(pool, worker, item, &error)) {
+    else if (start_worker(pool, worker, item, &error)) {
         pool->refusals = 0;
         g_array_set_size(pool->waiting, pool->waiting->len - 1);
         return false;
-    } else if (busy(pool) > 0) { /* another time, when one of these has ended */
-        pool->jobs = busy(pool);
+    } else if (busy_workers(pool) > 0) { /* tried again when a running one has ended */
+        pool->jobs = busy_workers(pool);
         return false;
     } else if (++pool->refusals < REQUESTS_MAX) {
         g_usleep(PATIENCE_US);
@@ -396,11 +397,11 @@ void rh_process_pool_run(const RhProcessPool *what)
                  .waiting = g_array_new(FALSE, FALSE, sizeof(int32_t))};
     pool_grow(&pool, what->count, what->jobs);
     for (int32_t answered = 0; answered < pool.count || pool.open;) {
-        while (pool.waiting->len > 0 && busy(&pool) < pool.jobs)
+        while (pool.waiting->len > 0 && busy_workers(&pool) < pool.jobs)
             answered += start_next(&pool);
-        Worker *ended = busy(&pool) > 0 || pool.open ? next_ended(&pool) : NULL;
+        Worker *ended = busy_workers(&pool) > 0 || pool.open ? next_ended(&pool) : NULL;
         if (ended)
-            answered += end(&pool, ended);
+            answered += end_worker(&pool, ended);
     }
     pool_clear(&pool);
 }
