@@ -1,6 +1,7 @@
-/* DeepSpeed under the Trainer of Hugging Face Transformers (examples/pytorch/language-modeling/run_clm.py),
- * the model by a config.json. Names and rules are those of DeepSpeed v0.19.5 and Transformers v4.57
- * (docs/guide/deepspeed-flags.md cites them); a test compares every option and every key said here with
+/* DeepSpeed under the Trainer of Hugging Face Transformers
+ * (examples/pytorch/language-modeling/run_clm.py), with the model as a config.json. Names and rules
+ * are those of DeepSpeed v0.19.5 and Transformers v4.57 (docs/guide/deepspeed-flags.md cites them);
+ * a test compares every option and every key written here with
  * strategies/data/deepspeed-flags.txt. */
 #include <string.h>
 
@@ -22,25 +23,25 @@ static const char *const recompute_words[] = {
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
 static const RhLaunchWord deepspeed_words[] = {
-    {.key = "dp"}, /* the world */
+    {.key = "dp"}, /* the world size over the other degrees */
     {.key = "mb", .flag = "--per_device_train_batch_size"},
-    {.key = "zero"}, /* in the configuration, as hpz */
+    {.key = "zero"}, /* in the configuration, like hpz */
     {.key = "hpz"},
     {.key = "recompute", VALUES(recompute_words)},
-    {.key = "partition"}, /* of one stage */
-    {.key = "sp"},        /* of one tensor rank */
+    {.key = "partition"}, /* there is one stage */
+    {.key = "sp"},        /* there is one tensor rank */
 };
 
 /* --- the model --- */
 
-/* Families whose Transformers classes read the keys that are written here. */
+/* Checks that the family's Transformers class reads the keys that are written here. */
 static bool check_model(const RhProblem *c, GError **error)
 {
     static const char *const families[] = {"llama", "mistral", "qwen2", "qwen3", NULL};
     static const char *const adapted[] = {"mixtral", "qwen3_moe", NULL};
     const RhModel *m = c->model;
     if (c->job.lora.rank > 0 && m->family && g_strv_contains(adapted, m->family))
-        return true; /* its own file says what it is */
+        return true; /* its own file describes it */
     if (!m->family || !g_strv_contains(families, m->family))
         return rh_launch_fail_model(&rh_framework_deepspeed, c,
                                     "its family (known: llama, mistral, qwen2, qwen3)", error);
@@ -49,8 +50,9 @@ static bool check_model(const RhProblem *c, GError **error)
     return true;
 }
 
-/* A key that is left out has Transformers' own value: a mistral without one has windows of 4096, a qwen
- * has none where use_sliding_window is not said, and from max_window_layers on alone. */
+/* Writes the window. Without its key Transformers uses defaults: a mistral has windows of 4096, a
+ * qwen has none where use_sliding_window is missing, and otherwise only from max_window_layers
+ * on. */
 static void write_window(RhJsonWriter *w, const RhModel *m)
 {
     int64_t window = m->kinds[0].window_tokens;
@@ -65,7 +67,7 @@ static void write_window(RhJsonWriter *w, const RhModel *m)
     }
 }
 
-/* A qwen2 has them on queries, keys and values, a mistral none, whatever is said. */
+/* Writes the biases. A qwen2 always has them on queries, keys and values, a mistral never. */
 static void write_biases(RhJsonWriter *w, const RhLayerKind *k)
 {
     if (k->o_bias)
@@ -74,28 +76,28 @@ static void write_biases(RhJsonWriter *w, const RhLayerKind *k)
         rh_json_put_bool(w, "mlp_bias", true);
 }
 
-static void put_said(RhJsonWriter *w, const char *key, double value)
+static void put_given(RhJsonWriter *w, const char *key, double value)
 {
     if (value > 0)
         rh_json_put_number(w, key, value);
 }
 
-/* As the model's own file has them: Transformers reads them as they are. */
+/* Writes the numerics as the model's own file has them, which Transformers reads. */
 static void write_numerics(RhJsonWriter *w, const RhNumerics *n)
 {
     const RhRopeScaling *rope = &n->rope;
     if (n->activation)
         rh_json_put_string(w, "hidden_act", n->activation);
-    put_said(w, "rms_norm_eps", n->norm_epsilon);
+    put_given(w, "rms_norm_eps", n->norm_epsilon);
     if (!rope->type)
         return;
     rh_json_begin_object(w, "rope_scaling");
     rh_json_put_string(w, "rope_type", rope->type);
-    put_said(w, "factor", rope->factor);
-    put_said(w, "low_freq_factor", rope->low_freq_factor);
-    put_said(w, "high_freq_factor", rope->high_freq_factor);
-    put_said(w, "beta_fast", rope->beta_fast);
-    put_said(w, "beta_slow", rope->beta_slow);
+    put_given(w, "factor", rope->factor);
+    put_given(w, "low_freq_factor", rope->low_freq_factor);
+    put_given(w, "high_freq_factor", rope->high_freq_factor);
+    put_given(w, "beta_fast", rope->beta_fast);
+    put_given(w, "beta_slow", rope->beta_slow);
     if (rope->original_positions > 0)
         rh_json_put_int(w, "original_max_position_embeddings", rope->original_positions);
     rh_json_end_object(w);
@@ -172,7 +174,7 @@ static void write_configuration(RhLaunchText *t)
     rh_launch_file(t, CONFIG_FILE, text);
 }
 
-/* --- adapters: a trainer of a few lines, with PEFT, in place of run_clm.py --- */
+/* --- adapters: a short trainer with PEFT in place of run_clm.py --- */
 
 static const char trainer[] =
     "import sys\n"
@@ -212,7 +214,7 @@ static const char trainer[] =
     "            resume_from_checkpoint=given.get(\"--load\"))\n"
     "model.save_pretrained(given[\"--output\"])\n";
 
-/* What Transformers calls the linear layers of these families; a mixtral's experts are w1, w2, w3. */
+/* Names of these families' linear layers in Transformers; a mixtral's experts are w1, w2, w3. */
 static char *target_modules(const RhProblem *c)
 {
     bool mixtral = strcmp(c->model->family, "mixtral") == 0;
@@ -237,7 +239,8 @@ static const char *choices(const RhLaunchText *t)
                            : "$ITERATIONS, $LEARNING_RATE and $OUTPUT";
 }
 
-/* Transformers resumes from one checkpoint, not from the folder that it saves them in. */
+/* Notes that Transformers resumes from one checkpoint, not from the folder that it saves them
+ * in. */
 static void note_load(RhLaunchText *t)
 {
     if (t->extras->load)
@@ -246,7 +249,7 @@ static void note_load(RhLaunchText *t)
             "what is loaded is one checkpoint, a folder checkpoint-N in the one that was saved to");
 }
 
-static void say_adapters(RhLaunchText *t)
+static void write_adapters(RhLaunchText *t)
 {
     const RhProblem *c = t->c;
     const RhLaunchExtras *e = t->extras;
@@ -265,12 +268,12 @@ static void say_adapters(RhLaunchText *t)
     g_string_truncate(t->flags, 0); /* of run_clm.py */
     g_autofree char *save = e->save ? g_shell_quote(e->save) : g_strdup("$OUTPUT");
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
-    rh_launch_say(t,
-                  "--base $BASE --data $DATA --iterations $ITERATIONS --lr $LEARNING_RATE "
-                  "--output %s",
-                  save);
+    rh_launch_write(t,
+                    "--base $BASE --data $DATA --iterations $ITERATIONS --lr $LEARNING_RATE "
+                    "--output %s",
+                    save);
     if (load)
-        rh_launch_say(t, "--load %s", load);
+        rh_launch_write(t, "--load %s", load);
     rh_launch_note(t,
                    "$BASE is %s, trained: a folder or a name on the Hub, whose config.json is read "
                    "as it is; $DATA, a data set with texts, %s are yours to choose",
@@ -280,39 +283,39 @@ static void say_adapters(RhLaunchText *t)
                       "for both: A has up to three times the numbers");
 }
 
-static void say_checkpoints(RhLaunchText *t)
+static void write_checkpoints(RhLaunchText *t)
 {
     const RhLaunchExtras *e = t->extras;
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
-    rh_launch_say(t, "--output_dir %s", save ? save : "$OUTPUT");
+    rh_launch_write(t, "--output_dir %s", save ? save : "$OUTPUT");
     if (save)
-        rh_launch_say(t, "--save_strategy steps --save_steps %" G_GINT64_FORMAT, e->save_steps);
+        rh_launch_write(t, "--save_strategy steps --save_steps %" G_GINT64_FORMAT, e->save_steps);
     else
-        rh_launch_say(t, "--save_strategy no");
+        rh_launch_write(t, "--save_strategy no");
     if (load)
-        rh_launch_say(t, "--resume_from_checkpoint %s", load);
+        rh_launch_write(t, "--resume_from_checkpoint %s", load);
 }
 
-static bool say_rest(RhLaunchText *t, GError **error)
+static bool write_rest(RhLaunchText *t, GError **error)
 {
     const RhProblem *c = t->c;
     (void)error;
     write_configuration(t);
     if (c->job.lora.rank > 0) {
-        say_adapters(t);
+        write_adapters(t);
         return true;
     }
     write_model(t);
-    rh_launch_say(t,
-                  "--gradient_accumulation_steps %" G_GINT64_FORMAT
-                  " --max_grad_norm 1.0 --block_size %" G_GINT64_FORMAT " --%s",
-                  rh_train_microbatches(c, t->layout), c->job.sequence,
-                  c->job.recipe->dtype == RH_DTYPE_FP16 ? "fp16" : "bf16");
-    rh_launch_say(t, "--deepspeed " CONFIG_FILE " --config_name rehearsed_model "
-                     "--tokenizer_name $TOKENIZER --dataset_name $DATA --do_train --max_steps "
-                     "$ITERATIONS --learning_rate $LEARNING_RATE");
-    say_checkpoints(t);
+    rh_launch_write(t,
+                    "--gradient_accumulation_steps %" G_GINT64_FORMAT
+                    " --max_grad_norm 1.0 --block_size %" G_GINT64_FORMAT " --%s",
+                    rh_train_microbatches(c, t->layout), c->job.sequence,
+                    c->job.recipe->dtype == RH_DTYPE_FP16 ? "fp16" : "bf16");
+    rh_launch_write(t, "--deepspeed " CONFIG_FILE " --config_name rehearsed_model "
+                       "--tokenizer_name $TOKENIZER --dataset_name $DATA --do_train --max_steps "
+                       "$ITERATIONS --learning_rate $LEARNING_RATE");
+    write_checkpoints(t);
     rh_launch_note(t,
                    "$TOKENIZER is of %" G_GINT64_FORMAT
                    " tokens, as the model; $DATA, %s are yours to choose",
@@ -323,7 +326,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
     return true;
 }
 
-/* --- what it refuses as a whole --- */
+/* --- refused jobs --- */
 
 static bool check_job(const RhProblem *c, const RhLayout *l, GError **error)
 {
@@ -344,7 +347,7 @@ static bool check_job(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-static bool check(const RhProblem *c, const RhLayout *l, GError **error)
+static bool check_own(const RhProblem *c, const RhLayout *l, GError **error)
 {
     return check_model(c, error) && check_job(c, l, error);
 }
@@ -356,7 +359,8 @@ const RhFramework rh_framework_deepspeed = {
     .program = "run_clm.py",
     .words = deepspeed_words,
     .words_count = G_N_ELEMENTS(deepspeed_words),
-    /* Of from_config(), in fp32, before DeepSpeed casts it and moves it to the GPU (engine.py:1714). */
+    /* memory of from_config(), in fp32, before DeepSpeed casts it and moves it to the GPU
+     * (engine.py:1714) */
     .starts = {{2, true, "loads the whole model on its host, in 16 bits", 2,
                 "from_pretrained() of " TRAINER_FILE},
                {2, false, "builds the whole model on its host, in fp32", 4,
@@ -364,6 +368,6 @@ const RhFramework rh_framework_deepspeed = {
                {3, false, "shares out each layer as it is made (zero.Init)", 0,
                 "deepspeed/runtime/zero/partition_parameters.py"}},
     .features = RH_FEATURE_WINDOW,
-    .check = check,
-    .say_rest = say_rest,
+    .check = check_own,
+    .write_rest = write_rest,
 };

@@ -28,14 +28,15 @@ typedef struct {
 } RhLaunchStart;
 #define RH_LAUNCH_STARTS_MAX 4
 
-/* How a knob is said: by a flag before its number, by a text for each value, or by a function; by
+/* How a knob is written: by a flag before its number, by a text for each value, or by a function; by
  * nothing where all three are NULL (the framework derives it). */
 typedef struct {
     const char *key; /* of the knob */
     const char *flag;
-    const char *const *values; /* by value: "" says nothing, NULL cannot be said */
+    const char *const *values; /* by value: "": no option; NULL: the framework has none */
     int32_t values_count;
-    bool (*say)(RhLaunchText *t, GError **error); /* RH_ERROR_USAGE: cannot be said */
+    bool (*write)(RhLaunchText *t,
+                  GError **error); /* RH_ERROR_USAGE: the framework has no option for the value */
 } RhLaunchWord;
 
 typedef struct {
@@ -47,11 +48,12 @@ typedef struct {
     const RhLaunchWord *words;
     int32_t words_count;
     RhLaunchStart starts[RH_LAUNCH_STARTS_MAX]; /* by rising zero_most; ended by one without how */
-    uint32_t features; /* RhFeature: of models, that are said too; all others are refused */
+    uint32_t
+        features; /* RhFeature: those of models that it has options for; all others are refused */
     /* Refuses layouts as a whole. */
     bool (*check)(const RhProblem *c, const RhLayout *layout, GError **error);
     /* Writes everything that no knob determines: the model, the job, the environment. */
-    bool (*say_rest)(RhLaunchText *t, GError **error);
+    bool (*write_rest)(RhLaunchText *t, GError **error);
 } RhFramework;
 
 #define RH_DECLARE_FRAMEWORK(name) extern const RhFramework rh_framework_##name;
@@ -61,12 +63,12 @@ RH_FRAMEWORKS(RH_DECLARE_FRAMEWORK)
 bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, const char *what,
                           GError **error);
 /* Further words, with a space between. */
-void rh_launch_say(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
+void rh_launch_write(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
 /* A file that the program reads: a here-document of the script. `text` ends in a line feed and
  * has no line "END". */
 void rh_launch_file(RhLaunchText *t, const char *name, const char *text);
 void rh_launch_note(RhLaunchText *t, const char *format, ...) G_GNUC_PRINTF(2, 3);
-/* --- numerics: what a model's file says that changes no cost (workloads/numerics.h) --- */
+/* --- numerics: figures of a model's file that change no cost (workloads/numerics.h) --- */
 
 /* A number as all frameworks read it: "1e-05". `text` is its room. */
 typedef struct {
@@ -87,9 +89,9 @@ RhActivationKind rh_launch_activation(const RhModel *model);
  * is false. */
 bool rh_launch_check_numerics(const RhFramework *framework, const RhProblem *c, uint32_t plain,
                               bool parts, GError **error);
-/* Notes what the file leaves unsaid, and a scaling of positions that the framework's words,
- * `said` being false, cannot say. */
-void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool said);
+/* Notes the numerics that the file leaves out, and a scaling of positions that the framework's words,
+ * `written` being false, cannot express. */
+void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool written);
 
 /* Writes the program that measures all-reduces first, with what they should reach:
  * `extras->preflight`. */

@@ -18,7 +18,7 @@ static void append(GString *text, const char *between, const char *format, va_li
     g_string_append_vprintf(text, format, arguments);
 }
 
-void rh_launch_say(RhLaunchText *t, const char *format, ...)
+void rh_launch_write(RhLaunchText *t, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -53,7 +53,8 @@ bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, cons
                    c->model->name, framework->title, what);
 }
 
-/* What the model has that the framework has no words for: the first of it. */
+/* Checks that the framework has options for all features of the model; names the first one
+ * missing. */
 static bool check_features(const RhFramework *f, const RhProblem *c, GError **error)
 {
     static const struct {
@@ -86,30 +87,30 @@ static const RhLaunchWord *word_of(const RhFramework *f, const RhKnob *knob)
 
 static bool fail_unsaid(const RhFramework *f, const RhKnob *knob, int32_t value, GError **error)
 {
-    g_autofree char *said = rh_knob_value_text(knob, value);
+    g_autofree char *text = rh_knob_value_text(knob, value);
     g_autofree char *usual = rh_knob_value_text(knob, knob->otherwise);
     return rh_fail(error, RH_ERROR_USAGE, "%s has no %s=%s\nhelp: plan with `%s=%s`", f->title,
-                   knob->key, said, knob->key, usual);
+                   knob->key, text, knob->key, usual);
 }
 
-static bool say_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, GError **error)
+static bool write_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, GError **error)
 {
     const RhLaunchWord *word = word_of(f, knob);
     int32_t value = rh_knob_value(knob, t->layout);
     if (!word)
         return value == knob->otherwise || fail_unsaid(f, knob, value, error);
-    if (word->say)
-        return word->say(t, error);
+    if (word->write)
+        return word->write(t, error);
     if (word->values && (value >= word->values_count || !word->values[value]))
         return fail_unsaid(f, knob, value, error);
     if (word->values && *word->values[value])
-        rh_launch_say(t, "%s", word->values[value]);
+        rh_launch_write(t, "%s", word->values[value]);
     if (word->flag)
-        rh_launch_say(t, "%s %d", word->flag, value);
+        rh_launch_write(t, "%s %d", word->flag, value);
     return true;
 }
 
-/* What is held while the model is built, and whether the host has it. */
+/* Notes the memory that is held while the model is built, and checks that the host has it. */
 static bool note_start(RhLaunchText *t, const RhFramework *f, GError **error)
 {
     const RhLaunchStart *s = f->starts;
@@ -137,7 +138,7 @@ static bool note_start(RhLaunchText *t, const RhFramework *f, GError **error)
     return true;
 }
 
-static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
+static bool write_all(RhLaunchText *t, const RhFramework *f, GError **error)
 {
     const RhFrameworkRules *rules = rh_framework_rules(f->name, error);
     if (!rules)
@@ -148,9 +149,9 @@ static bool say_all(RhLaunchText *t, const RhFramework *f, GError **error)
     if (!f->check(t->c, t->layout, error))
         return false;
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (!say_knob(t, f, knob, error))
+        if (!write_knob(t, f, knob, error))
             return false;
-    if (!f->say_rest(t, error) || !note_start(t, f, error))
+    if (!f->write_rest(t, error) || !note_start(t, f, error))
         return false;
     if (t->extras->preflight && f->starts_itself)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -171,7 +172,7 @@ static const RhFramework *find_framework(const char *name, GError **error)
     return NULL;
 }
 
-/* "llama-3.1-8b" of any path. */
+/* Name of a job: "llama-3.1-8b" of any path. */
 static char *job_name(const RhModel *model)
 {
     g_autofree char *base = g_path_get_basename(model->name);
@@ -208,7 +209,7 @@ RhLaunch *rh_launch_new_with(const char *framework, const RhProblem *c, const Rh
                       .files = g_string_new(NULL),
                       .flags = g_string_new(NULL),
                       .notes = g_string_new(NULL)};
-    bool fine = say_all(&t, f, error);
+    bool fine = write_all(&t, f, error);
     RhLaunch *launch = g_new0(RhLaunch, 1);
     *launch =
         (RhLaunch){.title = f->title,

@@ -1,6 +1,6 @@
-/* MaxText: one process a node, which takes its configuration as NAME=VALUE over its own base.yml. Names and rules are
- * those of v0.2.4 (docs/guide/maxtext-flags.md cites them); a test compares every name said here with
- * strategies/data/maxtext-flags.txt. */
+/* MaxText: one process per node, which takes its configuration as NAME=VALUE over its own base.yml.
+ * Names and rules are those of v0.2.4 (docs/guide/maxtext-flags.md cites them); a test compares
+ * every name written here with strategies/data/maxtext-flags.txt. */
 #include <math.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ typedef struct {
     int32_t inside[AXIS_LAST], among[AXIS_LAST];
 } Mesh;
 
-/* How many ranks go along each axis. Weights are shared out over fsdp, context and expert together. */
+/* Ranks along each axis. Weights are sharded over fsdp, context and expert together. */
 static void degrees_of(const RhLayout *l, int32_t *degrees)
 {
     int32_t replicas = rh_train_replicas(l), share = l->cp * l->ep;
@@ -40,7 +40,8 @@ static void degrees_of(const RhLayout *l, int32_t *degrees)
     memcpy(degrees, all, sizeof all);
 }
 
-/* GPUs of a node are a slice (its devices' slice_index); TPUs are one all together. */
+/* Divides the axes over slices. The GPUs of a node are a slice (its devices' slice_index); TPUs are
+ * one all together. */
 static bool mesh_of(const RhProblem *c, const RhLayout *l, Mesh *out, GError **error)
 {
     int32_t degrees[AXIS_LAST];
@@ -61,43 +62,43 @@ static bool mesh_of(const RhProblem *c, const RhLayout *l, Mesh *out, GError **e
     return true;
 }
 
-static bool say_mesh(RhLaunchText *t, GError **error)
+static bool write_mesh(RhLaunchText *t, GError **error)
 {
     Mesh mesh;
     if (!mesh_of(t->c, t->layout, &mesh, error))
         return false;
     for (int a = AXIS_LAST - 1; a >= 0; a--) {
-        bool ours =
-            a == AXIS_FSDP || a == AXIS_DATA; /* one is -1, "the rest", where it is not said */
+        bool ours = a == AXIS_FSDP || a == AXIS_DATA; /* one axis is -1, "the rest", by default */
         if (mesh.inside[a] > 1 || ours)
-            rh_launch_say(t, "ici_%s_parallelism=%d", axis_names[a], mesh.inside[a]);
+            rh_launch_write(t, "ici_%s_parallelism=%d", axis_names[a], mesh.inside[a]);
         if (mesh.among[a] > 1 || ours)
-            rh_launch_say(t, "dcn_%s_parallelism=%d", axis_names[a], mesh.among[a]);
+            rh_launch_write(t, "dcn_%s_parallelism=%d", axis_names[a], mesh.among[a]);
     }
     return true;
 }
 
 /* --- the layout --- */
 
-static bool say_context(RhLaunchText *t, GError **error)
+static bool write_context(RhLaunchText *t, GError **error)
 {
     const RhLayout *l = t->layout;
     (void)error;
     if (l->cp == 1)
         return true;
-    rh_launch_say(t, "context_parallel_strategy=%s",
-                  l->ulysses > 1             ? "ulysses"
-                  : l->kv == RH_CONTEXT_RING ? "ring"
-                                             : "all_gather");
+    rh_launch_write(t, "context_parallel_strategy=%s",
+                    l->ulysses > 1             ? "ulysses"
+                    : l->kv == RH_CONTEXT_RING ? "ring"
+                                               : "all_gather");
     if (l->ulysses > 1)
-        rh_launch_say(t, "context_parallel_load_balance=False");
+        rh_launch_write(t, "context_parallel_load_balance=False");
     if (on_tpus(t->c) && (l->ulysses > 1 || l->kv == RH_CONTEXT_RING))
-        rh_launch_say(t, "use_tokamax_splash=True");
+        rh_launch_write(t, "use_tokamax_splash=True");
     return true;
 }
 
-/* A number of so few digits that `devices` times it, cut to an integer as MaxText does, is `samples`. */
-static void say_batch(RhLaunchText *t, int64_t samples, int32_t devices)
+/* Writes a number with so few digits that `devices` times it, truncated to an integer as in
+ * MaxText, is `samples`. */
+static void write_batch(RhLaunchText *t, int64_t samples, int32_t devices)
 {
     char text[G_ASCII_DTOSTR_BUF_SIZE], format[8];
     double share = (double)samples / devices;
@@ -108,36 +109,36 @@ static void say_batch(RhLaunchText *t, int64_t samples, int32_t devices)
         if ((int64_t)(devices * g_ascii_strtod(text, NULL)) == samples)
             break;
     }
-    rh_launch_say(t, "per_device_batch_size=%s", text);
+    rh_launch_write(t, "per_device_batch_size=%s", text);
 }
 
-/* A pipeline takes all samples at once. */
-static bool say_microbatch(RhLaunchText *t, GError **error)
+/* Writes the micro-batch. A pipeline takes all samples at once. */
+static bool write_microbatch(RhLaunchText *t, GError **error)
 {
     const RhProblem *c = t->c;
     const RhLayout *l = t->layout;
     int64_t rounds = rh_train_microbatches(c, l);
     (void)error;
-    say_batch(t, l->pp > 1 ? c->job.global_batch : (int64_t)l->microbatch * l->dp, c->job.gpus);
+    write_batch(t, l->pp > 1 ? c->job.global_batch : (int64_t)l->microbatch * l->dp, c->job.gpus);
     if (l->pp > 1)
-        rh_launch_say(t,
-                      "num_pipeline_microbatches=%" G_GINT64_FORMAT
-                      " num_layers_per_pipeline_stage=%d num_pipeline_repeats=1",
-                      rounds, c->model->layers_count / l->pp);
+        rh_launch_write(t,
+                        "num_pipeline_microbatches=%" G_GINT64_FORMAT
+                        " num_layers_per_pipeline_stage=%d num_pipeline_repeats=1",
+                        rounds, c->model->layers_count / l->pp);
     else if (rounds > 1)
-        rh_launch_say(t, "gradient_accumulation_steps=%" G_GINT64_FORMAT, rounds);
+        rh_launch_write(t, "gradient_accumulation_steps=%" G_GINT64_FORMAT, rounds);
     return true;
 }
 
-static bool say_zero(RhLaunchText *t, GError **error)
+static bool write_zero(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->zero == 1)
-        rh_launch_say(t, "shard_optimizer_over_data=True");
+        rh_launch_write(t, "shard_optimizer_over_data=True");
     return true;
 }
 
-static bool say_recompute(RhLaunchText *t, GError **error)
+static bool write_recompute(RhLaunchText *t, GError **error)
 {
     static const struct {
         uint32_t modules;
@@ -152,10 +153,9 @@ static bool say_recompute(RhLaunchText *t, GError **error)
     (void)error;
     for (size_t i = 0; i < G_N_ELEMENTS(policies); i++)
         if ((uint32_t)t->layout->recompute == policies[i].modules)
-            rh_launch_say(t, "remat_policy=%s", policies[i].policy);
-    if (t->layout->recompute ==
-        RH_RECOMPUTE_NONE) /* scanned layers are checkpointed whatever is said */
-        rh_launch_say(t, "scan_layers=False");
+            rh_launch_write(t, "remat_policy=%s", policies[i].policy);
+    if (t->layout->recompute == RH_RECOMPUTE_NONE) /* scanned layers are always checkpointed */
+        rh_launch_write(t, "scan_layers=False");
     return true;
 }
 
@@ -164,18 +164,18 @@ static const char *const schedule_words[] = {[RH_PIPELINE_GPIPE] = "", [RH_PIPEL
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
 static const RhLaunchWord maxtext_words[] = {
-    {.key = "tp", .say = say_mesh}, /* and all other axes */
+    {.key = "tp", .write = write_mesh}, /* and all other axes */
     {.key = "pp"},
     {.key = "dp"},
-    {.key = "cp", .say = say_context},
+    {.key = "cp", .write = write_context},
     {.key = "kv"},
     {.key = "ulysses"},
     {.key = "ep"},
-    {.key = "mb", .say = say_microbatch},
-    {.key = "zero", .say = say_zero},
+    {.key = "mb", .write = write_microbatch},
+    {.key = "zero", .write = write_zero},
     {.key = "shard"},
-    {.key = "recompute", .say = say_recompute},
-    {.key = "schedule", VALUES(schedule_words)}, /* 1f1b: of one stage */
+    {.key = "recompute", .write = write_recompute},
+    {.key = "schedule", VALUES(schedule_words)}, /* 1f1b: only without a pipeline */
     {.key = "sp"},
     {.key = "order", VALUES(order_words)},
 };
@@ -199,68 +199,71 @@ static bool check_model(const RhProblem *c, GError **error)
                : rh_launch_check_numerics(&rh_framework_maxtext, c, 0, false, error);
 }
 
-static void say_experts(RhLaunchText *t, const RhLayerKind *k)
+static void write_experts(RhLaunchText *t, const RhLayerKind *k)
 {
     double capacity = t->c->job.load.capacity;
     char text[G_ASCII_DTOSTR_BUF_SIZE];
-    rh_launch_say(t,
-                  "base_moe_mlp_dim=%" G_GINT64_FORMAT " num_experts=%d num_experts_per_tok=%d "
-                  "megablox=False sparse_matmul=%s",
-                  k->ffn_width, k->experts, k->experts_per_token, capacity > 0 ? "False" : "True");
+    rh_launch_write(t,
+                    "base_moe_mlp_dim=%" G_GINT64_FORMAT " num_experts=%d num_experts_per_tok=%d "
+                    "megablox=False sparse_matmul=%s",
+                    k->ffn_width, k->experts, k->experts_per_token,
+                    capacity > 0 ? "False" : "True");
     if (capacity > 0)
-        rh_launch_say(t, "capacity_factor=%s", g_ascii_formatd(text, sizeof text, "%g", capacity));
+        rh_launch_write(t, "capacity_factor=%s",
+                        g_ascii_formatd(text, sizeof text, "%g", capacity));
 }
 
-/* Its llama3.1 has the factor 8, too, among its constants (embeddings.py:648). */
-static bool say_scaling(RhLaunchText *t)
+/* Writes the scaling of positions. MaxText's llama3.1 has the factor 8 among its constants
+ * (embeddings.py:648). */
+static bool write_scaling(RhLaunchText *t)
 {
     const RhRopeScaling *rope = &t->c->model->numerics.rope;
     RhLaunchNumber room;
     if (rh_rope_is_llama(rope) && rope->factor == 8)
-        rh_launch_say(t, "rope_type=llama3.1 rope_use_scale=True");
+        rh_launch_write(t, "rope_type=llama3.1 rope_use_scale=True");
     else if (rope->type && strcmp(rope->type, "linear") == 0)
-        rh_launch_say(t, "rope_type=default rope_linear_scaling_factor=%s",
-                      rh_launch_number(&room, rope->factor));
+        rh_launch_write(t, "rope_type=default rope_linear_scaling_factor=%s",
+                        rh_launch_number(&room, rope->factor));
     else
-        rh_launch_say(t, "rope_type=default");
+        rh_launch_write(t, "rope_type=default");
     return rope->type &&
            (rh_rope_is_llama(rope) ? rope->factor == 8 : strcmp(rope->type, "linear") == 0);
 }
 
-static void say_model(RhLaunchText *t)
+static void write_model(RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
     const RhLayerKind *k = &m->kinds[0];
     bool mixed = k->ffn == &rh_mixture;
-    rh_launch_say(t,
-                  "decoder_block=%s base_emb_dim=%" G_GINT64_FORMAT
-                  " base_num_query_heads=%d base_num_kv_heads=%d base_mlp_dim=%" G_GINT64_FORMAT
-                  " base_num_decoder_layers=%d head_dim=%d vocab_size=%" G_GINT64_FORMAT
-                  " rope_max_timescale=%" G_GINT64_FORMAT,
-                  k->qk_norm    ? mixed ? "qwen3_moe" : "qwen3"
-                  : mixed       ? "mixtral"
-                  : k->qkv_bias ? "qwen2"
-                                : "llama2",
-                  m->hidden, k->heads, k->kv_heads, k->ffn_width, m->layers_count, k->head_size,
-                  m->vocab, m->rotary_base);
+    rh_launch_write(t,
+                    "decoder_block=%s base_emb_dim=%" G_GINT64_FORMAT
+                    " base_num_query_heads=%d base_num_kv_heads=%d base_mlp_dim=%" G_GINT64_FORMAT
+                    " base_num_decoder_layers=%d head_dim=%d vocab_size=%" G_GINT64_FORMAT
+                    " rope_max_timescale=%" G_GINT64_FORMAT,
+                    k->qk_norm    ? mixed ? "qwen3_moe" : "qwen3"
+                    : mixed       ? "mixtral"
+                    : k->qkv_bias ? "qwen2"
+                                  : "llama2",
+                    m->hidden, k->heads, k->kv_heads, k->ffn_width, m->layers_count, k->head_size,
+                    m->vocab, m->rotary_base);
     RhLaunchNumber room;
     if (m->numerics.norm_epsilon > 0)
-        rh_launch_say(t, "normalization_layer_epsilon=%s",
-                      rh_launch_number(&room, m->numerics.norm_epsilon));
-    rh_launch_note_numerics(t, &rh_framework_maxtext, say_scaling(t));
+        rh_launch_write(t, "normalization_layer_epsilon=%s",
+                        rh_launch_number(&room, m->numerics.norm_epsilon));
+    rh_launch_note_numerics(t, &rh_framework_maxtext, write_scaling(t));
     if (k->qk_norm)
-        rh_launch_say(t, "use_qk_norm=True");
+        rh_launch_write(t, "use_qk_norm=True");
     if (k->qkv_bias)
-        rh_launch_say(t, "attention_bias=True");
+        rh_launch_write(t, "attention_bias=True");
     if (m->tied_embeddings)
-        rh_launch_say(t, "logits_via_embedding=True");
+        rh_launch_write(t, "logits_via_embedding=True");
     if (mixed)
-        say_experts(t, k);
+        write_experts(t, k);
 }
 
 /* --- the job --- */
 
-/* Quantization by Transformer Engine; "" for none, NULL for a format that has no word. */
+/* Word for quantization by Transformer Engine; "" for none, NULL for a format that has no word. */
 static const char *format_of(const RhRecipe *recipe)
 {
     static const struct {
@@ -277,7 +280,7 @@ static const char *format_of(const RhRecipe *recipe)
     return NULL;
 }
 
-static void say_start(RhLaunchText *t)
+static void write_start(RhLaunchText *t)
 {
     if (on_tpus(t->c)) {
         rh_launch_note(t, "TPUs: once on each host, whose chips JAX finds by itself");
@@ -293,47 +296,47 @@ static void say_start(RhLaunchText *t)
                                nodes);
 }
 
-/* They lie in base_output_directory/run_name/checkpoints. */
-static void say_checkpoints(RhLaunchText *t)
+/* Writes the options of checkpoints, which are in base_output_directory/run_name/checkpoints. */
+static void write_checkpoints(RhLaunchText *t)
 {
     const RhLaunchExtras *e = t->extras;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
-    rh_launch_say(t, "enable_checkpointing=%s", e->save || e->load ? "True" : "False");
+    rh_launch_write(t, "enable_checkpointing=%s", e->save || e->load ? "True" : "False");
     if (e->save)
-        rh_launch_say(t, "checkpoint_period=%" G_GINT64_FORMAT, e->save_steps);
+        rh_launch_write(t, "checkpoint_period=%" G_GINT64_FORMAT, e->save_steps);
     if (load)
-        rh_launch_say(t, "load_full_state_path=%s", load);
+        rh_launch_write(t, "load_full_state_path=%s", load);
 }
 
-static bool say_rest(RhLaunchText *t, GError **error)
+static bool write_rest(RhLaunchText *t, GError **error)
 {
     const RhProblem *c = t->c;
     const char *format = format_of(c->job.recipe);
     (void)error;
-    say_start(t);
-    say_model(t);
-    rh_launch_say(
+    write_start(t);
+    write_model(t);
+    rh_launch_write(
         t, "max_target_length=%" G_GINT64_FORMAT " packing=False hardware=%s attention=%s",
         c->job.sequence, on_tpus(c) ? "tpu" : "gpu", on_tpus(c) ? "flash" : "cudnn_flash_te");
-    rh_launch_say(t, "dtype=bfloat16 weight_dtype=float32 grad_dtype=%s",
-                  rh_gradient_bytes(c) == 4 ? "float32" : "bfloat16");
+    rh_launch_write(t, "dtype=bfloat16 weight_dtype=float32 grad_dtype=%s",
+                    rh_gradient_bytes(c) == 4 ? "float32" : "bfloat16");
     if (*format)
-        rh_launch_say(t, "quantization=%s", format);
+        rh_launch_write(t, "quantization=%s", format);
     g_autofree char *folder = t->extras->save ? g_shell_quote(t->extras->save) : NULL;
-    rh_launch_say(t,
-                  "dataset_type=hf hf_path=$DATA tokenizer_type=huggingface "
-                  "tokenizer_path=$TOKENIZER steps=$ITERATIONS learning_rate=$LEARNING_RATE "
-                  "run_name=rehearsed base_output_directory=%s",
-                  folder ? folder : "$OUTPUT");
+    rh_launch_write(t,
+                    "dataset_type=hf hf_path=$DATA tokenizer_type=huggingface "
+                    "tokenizer_path=$TOKENIZER steps=$ITERATIONS learning_rate=$LEARNING_RATE "
+                    "run_name=rehearsed base_output_directory=%s",
+                    folder ? folder : "$OUTPUT");
     rh_launch_note(t,
                    "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA (a data set "
                    "of Hugging Face), $ITERATIONS, $LEARNING_RATE and $OUTPUT are yours to choose",
                    c->model->vocab);
-    say_checkpoints(t);
+    write_checkpoints(t);
     return true;
 }
 
-/* --- what it refuses --- */
+/* --- refused jobs --- */
 
 static bool check_formats(const RhProblem *c, const RhLayout *l, GError **error)
 {
@@ -358,7 +361,7 @@ static bool check_formats(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Arrays are cut evenly, or not at all (jax.sharding.NamedSharding). */
+/* Checks that arrays can be divided evenly (jax.sharding.NamedSharding). */
 static bool check_cuts(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t degrees[AXIS_LAST];
@@ -398,5 +401,5 @@ const RhFramework rh_framework_maxtext = {
     .words_count = G_N_ELEMENTS(maxtext_words),
     .starts = {{3, false, "makes arrays in their shards", 0, "src/maxtext/utils/maxtext_utils.py"}},
     .check = check,
-    .say_rest = say_rest,
+    .write_rest = write_rest,
 };

@@ -1,6 +1,6 @@
-/* Megatron-LM. Names and rules are those of core_v0.15.3 (megatron/training/arguments.py and what
- * docs/guide/megatron-flags.md cites); a test compares every flag said here with the list of its flags,
- * strategies/data/megatron-flags.txt. */
+/* Megatron-LM. Names and rules are those of core_v0.15.3 (megatron/training/arguments.py and the
+ * sources that docs/guide/megatron-flags.md cites); a test compares every flag written here with
+ * the list of its flags, strategies/data/megatron-flags.txt. */
 #include "strategies/launch/megatron.h"
 #include "base/error.h"
 #include "strategies/launch/framework.h"
@@ -10,21 +10,21 @@
 
 /* --- knobs --- */
 
-/* Stages that hold as many layers each, which Megatron-LM makes unasked. */
+/* Do stages hold equally many layers each, which is Megatron-LM's default? */
 static bool is_even(const RhProblem *c, const RhLayout *l)
 {
     return l->stage_layers_count == 0 && l->partition == RH_PARTITION_EVEN &&
            c->model->layers_count % (l->pp * l->vpp) == 0;
 }
 
-/* "Et*7|(t*8|)*14t*7L": what each chunk holds in the order of the model, E the embedding, t a layer,
- * L the head; chunks alike are counted. */
-static void say_split(RhLaunchText *t)
+/* Writes the split, as "Et*7|(t*8|)*14t*7L": the layers of each chunk in the order of the model, E
+ * the embedding, t a layer, L the head; equal chunks are counted. */
+static void write_split(RhLaunchText *t)
 {
     int32_t chunks = t->layout->pp * t->layout->vpp;
     g_autofree int32_t *layers = g_new(int32_t, chunks);
     rh_partition_layers(t->c, t->layout, layers);
-    rh_launch_say(t, "--pipeline-model-parallel-layout '");
+    rh_launch_write(t, "--pipeline-model-parallel-layout '");
     for (int32_t g = 0, times; g < chunks; g += times) {
         bool inner = g > 0 && g < chunks - 1;
         for (times = 1; inner && g + times < chunks - 1 && layers[g + times] == layers[g]; times++)
@@ -38,42 +38,43 @@ static void say_split(RhLaunchText *t)
     }
 }
 
-static bool say_pipeline(RhLaunchText *t, GError **error)
+static bool write_pipeline(RhLaunchText *t, GError **error)
 {
     (void)error;
-    rh_launch_say(t, "--pipeline-model-parallel-size %d", t->layout->pp);
+    rh_launch_write(t, "--pipeline-model-parallel-size %d", t->layout->pp);
     if (t->layout->pp > 1 && !is_even(t->c, t->layout))
-        say_split(t);
+        write_split(t);
     return true;
 }
 
-static bool say_chunks(RhLaunchText *t, GError **error)
+static bool write_chunks(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->vpp > 1 && is_even(t->c, t->layout))
-        rh_launch_say(t, "--num-virtual-stages-per-pipeline-rank %d", t->layout->vpp);
+        rh_launch_write(t, "--num-virtual-stages-per-pipeline-rank %d", t->layout->vpp);
     return true;
 }
 
-static bool say_context(RhLaunchText *t, GError **error)
+static bool write_context(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->cp > 1)
-        rh_launch_say(t, "--context-parallel-size %d", t->layout->cp);
+        rh_launch_write(t, "--context-parallel-size %d", t->layout->cp);
     return true;
 }
 
-static bool say_keys_and_values(RhLaunchText *t, GError **error)
+static bool write_keys_and_values(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->kv == RH_CONTEXT_RING)
         return true;
-    rh_launch_say(t, "--cp-comm-type all_gather");
+    rh_launch_write(t, "--cp-comm-type all_gather");
     return true;
 }
 
-/* Transformer Engine gives every rank some key-value heads, and repeats none. */
-static bool say_ulysses(RhLaunchText *t, GError **error)
+/* Writes the sizes of Ulysses. Transformer Engine gives every rank some key-value heads, and
+ * repeats none. */
+static bool write_ulysses(RhLaunchText *t, GError **error)
 {
     const RhLayout *l = t->layout;
     if (l->ulysses == 1)
@@ -85,27 +86,27 @@ static bool say_ulysses(RhLaunchText *t, GError **error)
                            "divide the %d of %s",
                            l->tp, l->ulysses, t->c->model->kinds[k].kv_heads, t->c->model->name);
     if (l->ulysses == l->cp)
-        rh_launch_say(t, "--cp-comm-type a2a");
+        rh_launch_write(t, "--cp-comm-type a2a");
     else
-        rh_launch_say(t, "--cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes %d %d",
-                      l->ulysses, l->cp / l->ulysses);
+        rh_launch_write(t, "--cp-comm-type a2a+p2p --hierarchical-context-parallel-sizes %d %d",
+                        l->ulysses, l->cp / l->ulysses);
     return true;
 }
 
-/* The dispatcher is the one that is rehearsed; experts are cut as the rest where nothing is said. */
-static bool say_expert(RhLaunchText *t, GError **error)
+/* Writes the dispatcher that is simulated; experts' matrices are cut like the others by default. */
+static bool write_expert(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->ep > 1)
-        rh_launch_say(t, "--expert-model-parallel-size %d", t->layout->ep);
+        rh_launch_write(t, "--expert-model-parallel-size %d", t->layout->ep);
     return true;
 }
 
-static bool say_expert_tensor(RhLaunchText *t, GError **error)
+static bool write_expert_tensor(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->etp > 0)
-        rh_launch_say(t, "--expert-tensor-parallel-size %d", t->layout->etp);
+        rh_launch_write(t, "--expert-tensor-parallel-size %d", t->layout->etp);
     return true;
 }
 
@@ -114,8 +115,8 @@ static bool say_expert_tensor(RhLaunchText *t, GError **error)
     "--overlap-grad-reduce --overlap-param-gather --ckpt-format fsdp_dtensor "                     \
     "--data-parallel-sharding-strategy "
 
-/* Reductions and gathers overlap in the rehearsal, so they do here. */
-static bool say_zero(RhLaunchText *t, GError **error)
+/* Writes ZeRO. Reductions and gathers overlap in the simulation, so they do here. */
+static bool write_zero(RhLaunchText *t, GError **error)
 {
     static const char *const words[] = {
         "--overlap-grad-reduce",
@@ -123,21 +124,21 @@ static bool say_zero(RhLaunchText *t, GError **error)
         FSDP "optim_grads", FSDP "optim_grads_params --init-model-with-meta-device"};
     (void)error;
     if (t->layout->zero > 0 || t->layout->dp > 1)
-        rh_launch_say(t, "%s", words[t->layout->zero]);
+        rh_launch_write(t, "%s", words[t->layout->zero]);
     return true;
 }
 
-/* Neighbours share out, as they do here. */
-static bool say_shard(RhLaunchText *t, GError **error)
+/* Writes the sharding. Neighbours form a group, as they do here. */
+static bool write_shard(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->shard > 0)
-        rh_launch_say(t, "--num-distributed-optimizer-instances %d",
-                      rh_train_replicas(t->layout) / t->layout->shard);
+        rh_launch_write(t, "--num-distributed-optimizer-instances %d",
+                        rh_train_replicas(t->layout) / t->layout->shard);
     return true;
 }
 
-/* As many of every chunk as of the first; -1: not so. */
+/* Number of recomputed layers of every chunk, if all are equal; -1: they are not. */
 static int32_t again_everywhere(const RhProblem *c, const RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp, most = 0;
@@ -151,8 +152,9 @@ static int32_t again_everywhere(const RhProblem *c, const RhLayout *l)
     return most;
 }
 
-/* Counts layers of a chunk, the same of all, and runs them again whole. */
-static bool say_again(RhLaunchText *t, GError **error)
+/* Writes the number of recomputed layers of a chunk, which is the same for all; they are recomputed
+ * whole. */
+static bool write_again(RhLaunchText *t, GError **error)
 {
     const RhLayout *l = t->layout;
     if (l->again_layers_count == 0)
@@ -164,8 +166,8 @@ static bool say_again(RhLaunchText *t, GError **error)
     return true;
 }
 
-/* Without a list of modules it is core_attn's. */
-static bool say_recompute(RhLaunchText *t, GError **error)
+/* Writes the recomputation; without a list of modules it is core_attn's. */
+static bool write_recompute(RhLaunchText *t, GError **error)
 {
     uint32_t modules = (uint32_t)t->layout->recompute;
     (void)error;
@@ -173,23 +175,23 @@ static bool say_recompute(RhLaunchText *t, GError **error)
         return true;
     if (modules == RH_RECOMPUTE_FULL) {
         bool some = t->layout->again_layers_count != 0;
-        rh_launch_say(t,
-                      "--recompute-granularity full --recompute-method %s "
-                      "--recompute-num-layers %d",
-                      some ? "block" : "uniform", some ? again_everywhere(t->c, t->layout) : 1);
+        rh_launch_write(t,
+                        "--recompute-granularity full --recompute-method %s "
+                        "--recompute-num-layers %d",
+                        some ? "block" : "uniform", some ? again_everywhere(t->c, t->layout) : 1);
         return true;
     }
     g_autoptr(GString) names = g_string_new(NULL);
     for (int bit = 0; rh_recompute_modules[bit]; bit++)
         if (modules >> bit & 1)
             g_string_append_printf(names, " %s", rh_recompute_modules[bit]);
-    rh_launch_say(t, "--recompute-granularity selective%s%s",
-                  modules == RH_RECOMPUTE_SELECTIVE ? "" : " --recompute-modules",
-                  modules == RH_RECOMPUTE_SELECTIVE ? "" : names->str);
+    rh_launch_write(t, "--recompute-granularity selective%s%s",
+                    modules == RH_RECOMPUTE_SELECTIVE ? "" : " --recompute-modules",
+                    modules == RH_RECOMPUTE_SELECTIVE ? "" : names->str);
     return true;
 }
 
-/* By value. Chunks are said by vpp. */
+/* By value. The number of chunks is written for vpp. */
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
 static const char *const dispatch_words[] = {"", "--moe-enable-deepep"};
@@ -206,21 +208,21 @@ static const char *const order_words[] = {
 
 static const RhLaunchWord megatron_words[] = {
     {.key = "tp", .flag = "--tensor-model-parallel-size"},
-    {.key = "pp", .say = say_pipeline}, /* stages too */
-    {.key = "dp"},                      /* the world over the other degrees */
-    {.key = "cp", .say = say_context},
-    {.key = "kv", .say = say_keys_and_values},
-    {.key = "ulysses", .say = say_ulysses},
-    {.key = "ep", .say = say_expert},
-    {.key = "etp", .say = say_expert_tensor},
+    {.key = "pp", .write = write_pipeline}, /* stages too */
+    {.key = "dp"},                          /* the world size over the other degrees */
+    {.key = "cp", .write = write_context},
+    {.key = "kv", .write = write_keys_and_values},
+    {.key = "ulysses", .write = write_ulysses},
+    {.key = "ep", .write = write_expert},
+    {.key = "etp", .write = write_expert_tensor},
     {.key = "dispatch", VALUES(dispatch_words)},
     {.key = "epoverlap", VALUES(expert_overlap_words)},
-    {.key = "vpp", .say = say_chunks},
+    {.key = "vpp", .write = write_chunks},
     {.key = "mb", .flag = "--micro-batch-size"},
-    {.key = "zero", .say = say_zero},
-    {.key = "shard", .say = say_shard},
-    {.key = "relayers", .say = say_again},
-    {.key = "recompute", .say = say_recompute},
+    {.key = "zero", .write = write_zero},
+    {.key = "shard", .write = write_shard},
+    {.key = "relayers", .write = write_again},
+    {.key = "recompute", .write = write_recompute},
     {.key = "schedule", VALUES(schedule_words)},
     {.key = "sp", VALUES(sequence_words)},
     {.key = "tpoverlap", VALUES(overlap_words)},
@@ -231,23 +233,23 @@ static const RhLaunchWord megatron_words[] = {
 
 /* --- the job and where it runs --- */
 
-static void say_optimizer(RhLaunchText *t)
+static void write_optimizer(RhLaunchText *t)
 {
     bool narrow = rh_launch_has_narrow_moments(t->c), gradients = rh_gradient_bytes(t->c) == 2;
     if (narrow || gradients)
-        rh_launch_say(t, "--use-precision-aware-optimizer");
+        rh_launch_write(t, "--use-precision-aware-optimizer");
     if (narrow)
-        rh_launch_say(t, "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16");
+        rh_launch_write(t, "--exp-avg-dtype bf16 --exp-avg-sq-dtype bf16");
     if (gradients)
-        rh_launch_say(t, "--main-grads-dtype bf16 --grad-reduce-in-bf16");
+        rh_launch_write(t, "--main-grads-dtype bf16 --grad-reduce-in-bf16");
     if (t->c->job.narrow_weights)
-        rh_launch_say(t, t->c->job.recipe == &rh_recipe_nvfp4 ? "--fp4-param-gather"
-                         : t->c->job.recipe == &rh_recipe_mxfp8
-                             ? "--fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag"
-                             : "--fp8-param-gather");
+        rh_launch_write(t, t->c->job.recipe == &rh_recipe_nvfp4 ? "--fp4-param-gather"
+                           : t->c->job.recipe == &rh_recipe_mxfp8
+                               ? "--fp8-param-gather --reuse-grad-buf-for-mxfp8-param-ag"
+                               : "--fp8-param-gather");
 }
 
-static void say_job(RhLaunchText *t)
+static void write_job(RhLaunchText *t)
 {
     static const struct {
         const RhRecipe *recipe;
@@ -258,37 +260,38 @@ static void say_job(RhLaunchText *t)
                   {&rh_recipe_mxfp8, "--fp8-format hybrid --fp8-recipe mxfp8"},
                   {&rh_recipe_nvfp4, "--fp4-format e2m1 --fp4-recipe nvfp4"}};
     bool fp16 = t->c->job.recipe->dtype == RH_DTYPE_FP16;
-    rh_launch_say(t, "--global-batch-size %" G_GINT64_FORMAT, t->c->job.global_batch);
-    rh_launch_say(t, "%s --transformer-impl transformer_engine", fp16 ? "--fp16" : "--bf16");
+    rh_launch_write(t, "--global-batch-size %" G_GINT64_FORMAT, t->c->job.global_batch);
+    rh_launch_write(t, "%s --transformer-impl transformer_engine", fp16 ? "--fp16" : "--bf16");
     for (size_t i = 0; i < G_N_ELEMENTS(narrow); i++)
         if (t->c->job.recipe == narrow[i].recipe)
-            rh_launch_say(t, "%s", narrow[i].words);
+            rh_launch_write(t, "%s", narrow[i].words);
     if (fp16 && rh_gradient_bytes(t->c) == 4)
-        rh_launch_say(t, "--accumulate-allreduce-grads-in-fp32");
-    say_optimizer(t);
-    rh_launch_say(t, "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $TOKENIZER "
-                     "--make-vocab-size-divisible-by 128 "
-                     "--data-path $DATA --train-iters $ITERATIONS --lr $LEARNING_RATE");
+        rh_launch_write(t, "--accumulate-allreduce-grads-in-fp32");
+    write_optimizer(t);
+    rh_launch_write(t, "--tokenizer-type HuggingFaceTokenizer --tokenizer-model $TOKENIZER "
+                       "--make-vocab-size-divisible-by 128 "
+                       "--data-path $DATA --train-iters $ITERATIONS --lr $LEARNING_RATE");
     rh_launch_note(t,
                    "$TOKENIZER is of %" G_GINT64_FORMAT " tokens, as the model; $DATA, $ITERATIONS "
                    "and $LEARNING_RATE are yours to choose",
                    t->c->model->vocab);
 }
 
-static void say_checkpoints(RhLaunchText *t)
+static void write_checkpoints(RhLaunchText *t)
 {
     const RhLaunchExtras *e = t->extras;
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     if (save)
-        rh_launch_say(t, "--save %s --save-interval %" G_GINT64_FORMAT, save, e->save_steps);
+        rh_launch_write(t, "--save %s --save-interval %" G_GINT64_FORMAT, save, e->save_steps);
     if (load)
-        rh_launch_say(t, "--load %s --exit-on-missing-checkpoint", load);
+        rh_launch_write(t, "--load %s --exit-on-missing-checkpoint", load);
 }
 
-/* One queue to the device keeps a collective before the GEMM that it is to run beside. Megatron-LM
- * asks for it with tensor or context parallelism before Blackwell, and without it for FSDP. */
-static void say_environment(RhLaunchText *t)
+/* Writes the environment. One queue to the device keeps a collective before the GEMM that it is to
+ * run beside. Megatron-LM asks for it with tensor or context parallelism before Blackwell, and
+ * without it for FSDP. */
+static void write_environment(RhLaunchText *t)
 {
     const RhLayout *l = t->layout;
     bool wants_one = l->tp > 1 || l->cp > 1;
@@ -308,18 +311,18 @@ static void say_environment(RhLaunchText *t)
     }
 }
 
-static bool say_rest(RhLaunchText *t, GError **error)
+static bool write_rest(RhLaunchText *t, GError **error)
 {
     if (!rh_megatron_check_model(t->c, error))
         return false;
     rh_megatron_say_model(t);
-    say_job(t);
-    say_checkpoints(t);
-    say_environment(t);
+    write_job(t);
+    write_checkpoints(t);
+    write_environment(t);
     return true;
 }
 
-/* Layouts may come from another stack, which runs more. */
+/* Checks the layout, which may come from another stack that runs more. */
 static bool check_layout(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank > 0)
@@ -356,5 +359,5 @@ const RhFramework rh_framework_megatron = {
                 0, "megatron/training/training.py:881"}},
     .features = RH_FEATURE_KINDS | RH_FEATURE_LATENT | RH_FEATURE_WINDOW,
     .check = check_layout,
-    .say_rest = say_rest,
+    .write_rest = write_rest,
 };

@@ -1,6 +1,6 @@
-/* Megatron-Bridge, the training library of NVIDIA NeMo: a recipe as a Python file, which torchrun starts. Names and
- * rules are those of v0.6.0 (docs/guide/nemo-flags.md cites them); a test compares every name said here with
- * strategies/data/nemo-flags.txt. */
+/* Megatron-Bridge, the training library of NVIDIA NeMo: a recipe as a Python file, which torchrun
+ * starts. Names and rules are those of v0.6.0 (docs/guide/nemo-flags.md cites them); a test
+ * compares every name written here with strategies/data/nemo-flags.txt. */
 #include <string.h>
 
 #include "base/error.h"
@@ -12,15 +12,16 @@
 #define WIDTH       79
 #define INDENT      "    "
 
-/* --- a recipe: for each part of its configuration, which fields get which values --- */
+/* --- a recipe: values for fields of each part of its configuration --- */
 
-/* "put(cfg.model, tensor_model_parallel_size=8, ...)", broken where lines would be too long. */
+/* A call "put(cfg.model, tensor_model_parallel_size=8, ...)", broken where lines would be too
+ * long. */
 typedef struct {
     GString *text;
     size_t column;
 } Put;
 
-static Put begin(const char *part)
+static Put begin_put(const char *part)
 {
     Put p = {g_string_new(NULL), 0};
     g_string_printf(p.text, "put(cfg.%s", part);
@@ -40,7 +41,7 @@ static void put(Put *p, const char *format, ...)
     p->column = (breaks ? strlen(INDENT) : p->column + 2) + strlen(pair);
 }
 
-static void end(Put *p, GString *recipe)
+static void end_put(Put *p, GString *recipe)
 {
     g_string_append_printf(recipe, "%s)\n", p->text->str);
     g_string_free(p->text, TRUE);
@@ -60,7 +61,8 @@ static bool check_model(const RhProblem *c, GError **error)
                      "biases in some linear layers and not in others (but for QKV alone)", error);
 }
 
-/* Of Megatron-Core, whose constants of Llama 3.1 but the factor are its own. */
+/* Is the scaling linear, so that Megatron-Core has it? Its constants of Llama 3.1 except the factor
+ * are its own. */
 static bool is_linear(const RhRopeScaling *rope)
 {
     return rope->type && strcmp(rope->type, "linear") == 0;
@@ -175,7 +177,7 @@ static void put_recompute(Put *p, const RhLayout *l)
         modules == RH_RECOMPUTE_SELECTIVE ? "\"core_attn\"" : names->str);
 }
 
-/* By whole layers, which the last is not one of. */
+/* Writes the number of offloaded layers, which are whole; the last one never is. */
 static void put_offload(Put *p, const RhModel *m, const RhLayout *l)
 {
     int32_t layers = (m->layers_count * l->offload + 50) / 100; /* the nearest: a third is 33 % */
@@ -201,7 +203,7 @@ static void put_grid(Put *p, const RhLayout *l)
     if (l->etp > 0)
         put(p, "expert_tensor_parallel_size=%d", l->etp);
     put(p, "sequence_parallel=%s", l->sequence_parallel && l->tp > 1 ? "True" : "False");
-    if (l->tensor_overlap) /* user buffers as Transformer Engine has them by itself, as rehearsed */
+    if (l->tensor_overlap) /* user buffers with Transformer Engine's defaults, as simulated */
         put(p,
             "tp_comm_overlap=True, tp_comm_overlap_cfg=None, tp_comm_bootstrap_backend=\"nccl\"");
     if (l->zero >= 2)
@@ -213,7 +215,7 @@ static void put_grid(Put *p, const RhLayout *l)
 
 static void put_data(GString *recipe, const RhProblem *c, const RhLayout *l)
 {
-    Put ddp = begin("ddp"), optimizer = begin("optimizer"), dist = begin("dist");
+    Put ddp = begin_put("ddp"), optimizer = begin_put("optimizer"), dist = begin_put("dist");
     const char *share = l->zero > 0 ? "True" : "False";
     put(&ddp, "use_distributed_optimizer=%s", share);
     put(&ddp, "overlap_grad_reduce=%s", l->dp > 1 ? "True" : "False");
@@ -234,9 +236,9 @@ static void put_data(GString *recipe, const RhProblem *c, const RhLayout *l)
     put(&dist, "use_tp_pp_dp_mapping=%s", l->order == RH_ORDER_TP_PP_DP ? "True" : "False");
     if (l->zero >= 2)
         put(&dist, "use_megatron_fsdp=True");
-    end(&ddp, recipe);
-    end(&optimizer, recipe);
-    end(&dist, recipe);
+    end_put(&ddp, recipe);
+    end_put(&optimizer, recipe);
+    end_put(&dist, recipe);
     if (l->zero >= 2)
         g_string_append(recipe, "put(cfg.checkpoint, ckpt_format=\"fsdp_dtensor\")\n");
 }
@@ -260,10 +262,11 @@ static const char *precision_of(const RhProblem *c)
     return NULL;
 }
 
-/* Its own recipes differ in what they leave in bf16 and in what is gathered: both as rehearsed. */
+/* Writes the recipe's formats. Its own recipes differ in the layers left in bf16 and in gathered
+ * formats: both as simulated. */
 static void put_numbers(GString *recipe, const RhProblem *c)
 {
-    Put p = begin("mixed_precision");
+    Put p = begin_put("mixed_precision");
     const char *narrow = c->job.narrow_weights ? "True" : "False";
     put(&p, "grad_reduce_in_fp32=%s", rh_gradient_bytes(c) == 4 ? "True" : "False");
     if (c->job.recipe == &rh_recipe_nvfp4)
@@ -274,10 +277,10 @@ static void put_numbers(GString *recipe, const RhProblem *c)
         put(&p, "reuse_grad_buf_for_mxfp8_param_ag=%s", narrow);
     if (c->job.recipe != &rh_recipe_bf16)
         put(&p, "first_last_layers_bf16=False");
-    end(&p, recipe);
+    end_put(&p, recipe);
 }
 
-/* The imports of a recipe, each with the text that needs it. */
+/* Imports of a recipe, each with the text that needs it. */
 static const struct {
     const char *line, *needed_by;
 } imports[] = {
@@ -298,7 +301,8 @@ static const char head[] = "\n\ndef put(part, **values):\n"
                            "given = dict(zip(sys.argv[1::2], sys.argv[2::2]))\n"
                            "cfg = vanilla_gpt_pretrain_config()\n";
 
-/* "\"linear_qkv\", \"linear_proj\"": those that this model has, named as there. */
+/* Names of the model's adapted linear layers in Megatron-Bridge: "\"linear_qkv\",
+ * \"linear_proj\"". */
 static char *adapted_modules(const RhProblem *c)
 {
     static const char *const all[] = {"linear_qkv", "linear_proj", "linear_fc1", "linear_fc2"};
@@ -309,7 +313,7 @@ static char *adapted_modules(const RhProblem *c)
     return g_string_free(g_steal_pointer(&names), FALSE);
 }
 
-/* Each expert has adapters of its own, as they are rehearsed. */
+/* Writes the adapters: each expert has its own, as simulated. */
 static void put_adapters(RhLaunchText *t, GString *recipe)
 {
     const RhProblem *c = t->c;
@@ -321,9 +325,9 @@ static void put_adapters(RhLaunchText *t, GString *recipe)
                            "put(cfg.checkpoint, pretrained_checkpoint=given[\"--base\"])\n",
                            modules, c->job.lora.rank, mixed ? ", share_expert_adapters=False" : "");
     if (c->job.narrow_weights &&
-        !c->job.recipe->layouts_apart) /* as rehearsed: one layout is held */
+        !c->job.recipe->layouts_apart) /* as simulated: one layout is held */
         g_string_append(recipe, "put(cfg.model, disable_parameter_transpose_cache=True)\n");
-    rh_launch_say(t, "--base $BASE");
+    rh_launch_write(t, "--base $BASE");
     rh_launch_note(t, "$BASE is the folder of the trained weights: Megatron's, or of Hugging Face "
                       "with config.json; LoRA's alpha is Megatron-Bridge's own 32, and changes no "
                       "time; $DATA is text to go on with: for pairs of questions and answers "
@@ -346,34 +350,34 @@ static void put_checkpoints(RhLaunchText *t, GString *recipe)
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     if (save) {
-        rh_launch_say(t, "--save %s", save);
+        rh_launch_write(t, "--save %s", save);
         g_string_append_printf(
             recipe,
             "put(cfg.checkpoint, save=given[\"--save\"], save_interval=%" G_GINT64_FORMAT ")\n",
             e->save_steps);
     }
     if (load) {
-        rh_launch_say(t, "--load %s", load);
+        rh_launch_write(t, "--load %s", load);
         g_string_append(recipe, "put(cfg.checkpoint, load=given[\"--load\"])\n");
     }
 }
 
-static bool say_rest(RhLaunchText *t, GError **error)
+static bool write_rest(RhLaunchText *t, GError **error)
 {
     const RhProblem *c = t->c;
     const RhLayout *l = t->layout;
     if (!check_model(c, error))
         return false;
     g_autoptr(GString) recipe = g_string_new(head);
-    Put model = begin("model"), train = begin("train");
+    Put model = begin_put("model"), train = begin_put("train");
     put_model(&model, c, l);
     put_grid(&model, l);
     put_offload(&model, c->model, l);
     put(&train, "train_iters=int(given[\"--iterations\"])");
     put(&train, "global_batch_size=%" G_GINT64_FORMAT, c->job.global_batch);
     put(&train, "micro_batch_size=%d", l->microbatch);
-    end(&model, recipe);
-    end(&train, recipe);
+    end_put(&model, recipe);
+    end_put(&train, recipe);
     put_data(recipe, c, l);
     g_string_append_printf(recipe,
                            "put(cfg.dataset, seq_length=%" G_GINT64_FORMAT
@@ -384,7 +388,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
                            c->job.sequence, precision_of(c));
     put_numbers(recipe, c);
     bool adapts = c->job.lora.rank > 0;
-    rh_launch_say(
+    rh_launch_write(
         t, "--data $DATA --tokenizer $TOKENIZER --iterations $ITERATIONS --lr $LEARNING_RATE");
     if (adapts)
         put_adapters(t, recipe);
@@ -405,7 +409,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
     return true;
 }
 
-/* --- what it refuses --- */
+/* --- refused jobs --- */
 
 static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
@@ -435,7 +439,7 @@ static bool check(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* By value; what stands without words is said by the recipe. */
+/* By value; knobs without words are written with the recipe. */
 static const char *const schedule_words[] = {
     [RH_PIPELINE_1F1B] = "", [RH_PIPELINE_INTERLEAVED] = ""};
 static const char *const overlap_words[] = {
@@ -485,5 +489,5 @@ const RhFramework rh_framework_nemo = {
                 0, "src/megatron/bridge/models/gpt_provider.py:274"}},
     .features = RH_FEATURE_WINDOW,
     .check = check,
-    .say_rest = say_rest,
+    .write_rest = write_rest,
 };

@@ -1,4 +1,4 @@
-/* Numerics of a model in launch scripts: what frameworks share. */
+/* Writes numerics of a model into launch scripts, as far as frameworks share them. */
 #include <string.h>
 
 #include "strategies/launch/framework.h"
@@ -17,11 +17,11 @@ RhActivationKind rh_launch_activation(const RhModel *m)
                 {"swiglu", RH_ACTIVATION_SILU}, {"gelu", RH_ACTIVATION_GELU},
                 {"relu2", RH_ACTIVATION_RELU2}, {"relu_squared", RH_ACTIVATION_RELU2},
                 {"relu", RH_ACTIVATION_RELU}};
-    const char *said = m->numerics.activation;
-    if (!said)
+    const char *named = m->numerics.activation;
+    if (!named)
         return m->kinds[0].ffn_gated ? RH_ACTIVATION_SILU : RH_ACTIVATION_GELU;
     for (size_t i = 0; i < G_N_ELEMENTS(rows); i++)
-        if (g_str_has_prefix(said, rows[i].begins))
+        if (g_str_has_prefix(named, rows[i].begins))
             return rows[i].activation;
     return RH_ACTIVATION_OTHER;
 }
@@ -41,7 +41,7 @@ bool rh_launch_check_numerics(const RhFramework *framework, const RhProblem *c, 
     return !what || rh_launch_fail_model(framework, c, what, error);
 }
 
-void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool said)
+void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool written)
 {
     const RhModel *m = t->c->model;
     const RhRopeScaling *rope = &m->numerics.rope;
@@ -55,7 +55,7 @@ void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool
     if (rope->by_layer)
         rh_launch_note(t, "rope scaling of several kinds of layers cannot be told to %s",
                        framework->title);
-    else if (rope->type && !said)
+    else if (rope->type && !written)
         rh_launch_note(t,
                        "rope scaling \"%s\" (factor %s, %" G_GINT64_FORMAT
                        " tokens before) cannot be told to %s: positions are not scaled",

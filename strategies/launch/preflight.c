@@ -1,12 +1,13 @@
-/* A check of the fabric before training: all-reduces inside a node and among all ranks, measured by a few lines of
- * PyTorch beside what the plan takes for them. */
+/* Writes a check of the fabric before training: all-reduces inside a node and among all ranks,
+ * measured by a few lines of PyTorch and compared with the plan's rates. */
 #include "base/error.h"
 #include "sim/collective/collective.h"
 #include "strategies/launch/framework.h"
 
 #define BYTES (1024.0 * 1024 * 1024)
-/* Measured below so much of the planned rate, it stops. Assumed: the factors of stacks in training are 0.4 to 1 of what
- * collectives alone reach (docs/theory/stacks.md), so a sound fabric is above the plan, and a lost rail or link far below. */
+/* Fraction of the planned rate below which the check fails. Assumed: the factors of stacks in
+ * training are 0.4 to 1 of the rate of collectives alone (docs/theory/stacks.md), so a sound fabric
+ * is above the plan, and a lost rail or link far below. */
 #define LEAST_FRAC 0.7
 
 static const char program[] =
@@ -47,7 +48,7 @@ static const char program[] =
     "    sys.exit(f\"preflight: below {least:.0%%} of what was planned with; training is not \"\n"
     "             \"started (PREFLIGHT_LEAST=0 starts it all the same)\")\n";
 
-/* Bytes a second of the bus, of an all-reduce among the first so many ranks, nothing else on its links. */
+/* Bus bandwidth of an all-reduce among the first so many ranks on otherwise idle links, bytes/s. */
 static double bus_bytes_per_s(const RhPlatform *platform, int32_t ranks)
 {
     g_autofree int32_t *nodes = g_new(int32_t, ranks);

@@ -1,12 +1,12 @@
-/* A launch as a script: exports, files, and what starts on every node. */
+/* Writes a launch as a script: exports, files, and the command for every node. */
 #include <string.h>
 
 #include "strategies/launch/launch.h"
 
-#define WIDTH  77 /* behind which a word begins the next line; " \" comes after it */
+#define WIDTH  77 /* column after which a word begins the next line; " \" comes after it */
 #define INDENT "    "
 
-/* Does a shell quote that begins before `end` go on behind it? */
+/* Is the position inside a shell quote that began earlier? */
 static bool is_quoted_at(const char *text, const char *end)
 {
     bool quoted = false;
@@ -19,7 +19,7 @@ static bool is_quoted_at(const char *text, const char *end)
     return quoted;
 }
 
-/* The command parted at joints that stand outside quotes. */
+/* Splits the command at joints that are outside quotes. */
 static GStrv words_of(const char *command, const char *joint)
 {
     g_autoptr(GStrvBuilder) words = g_strv_builder_new();
@@ -35,8 +35,8 @@ static GStrv words_of(const char *command, const char *joint)
     return g_strv_builder_end(words);
 }
 
-/* Between two words a line may be broken, but not between a flag and its value: a flag begins with `joint`, " --"
- * or " ". The first word stands as it is. */
+/* Appends a command. A line may be broken between two words, but not between a flag and its value:
+ * a flag begins with `joint`, " --" or " ". The first word stands as it is. */
 static void append_command(GString *out, const char *command, const char *joint)
 {
     g_auto(GStrv) words = words_of(command, joint);
@@ -79,7 +79,7 @@ static void append_slurm(GString *out, const RhLaunch *l)
                            l->name, l->nodes, l->gpus_of_node);
 }
 
-/* A process a node, which is told its number by NODE_RANK where it asks for it (NNODES). */
+/* Starts one process per node, which reads its number from NODE_RANK where it needs it (NNODES). */
 static void append_own_start(GString *out, const RhLaunch *l, RhLauncher launcher)
 {
     bool asks = strstr(l->environment, "NNODES=") != NULL;
@@ -108,7 +108,8 @@ static void append_torchrun(GString *out, const RhLaunch *l, RhLauncher launcher
     append_command(out, command->str, " --");
 }
 
-/* Ranks go node by node, as they are rehearsed: so nodes are numbered, and not met by chance. */
+/* Writes the script. Ranks go node by node, as simulated, so nodes are numbered and do not join in
+ * any order. */
 char *rh_launch_script(const RhLaunch *l, RhLauncher launcher)
 {
     GString *out = g_string_new(NULL);
@@ -116,7 +117,7 @@ char *rh_launch_script(const RhLaunch *l, RhLauncher launcher)
         append_slurm(out, l);
     append_exports(out, l->environment);
     g_string_append(out, l->files);
-    if (l->preflight) { /* what follows is started where it ends well */
+    if (l->preflight) { /* the job starts only if the check ends well */
         append_torchrun(out, l, launcher, l->preflight, "");
         g_string_insert(out, (gssize)out->len - 1, " &&");
     }

@@ -1,5 +1,6 @@
-/* TorchTitan. Names and rules are those of v0.2.2 (docs/guide/torchtitan-flags.md cites them); a test compares
- * every option said here with the list of its fields, strategies/data/torchtitan-flags.txt. */
+/* TorchTitan. Names and rules are those of v0.2.2 (docs/guide/torchtitan-flags.md cites them); a
+ * test compares every option written here with the list of its fields,
+ * strategies/data/torchtitan-flags.txt. */
 #include <string.h>
 
 #include "base/error.h"
@@ -20,8 +21,8 @@ static const char *const schedule_names[RH_PIPELINE_LAST] = {
     [RH_PIPELINE_DUALPIPE_V] = "DualPipeV",
 };
 
-/* Layers of each chunk as generate_llm_fqn_per_model_part of pipeline_parallel.py deals them out, the
- * embedding counted as `first` layers and the head as `last`. */
+/* Do chunks have the layers that generate_llm_fqn_per_model_part of pipeline_parallel.py gives
+ * them, with the embedding counted as `first` layers and the head as `last`? */
 static bool deals_out(const int32_t *layers, int32_t chunks, int32_t count, int32_t first,
                       int32_t last)
 {
@@ -36,7 +37,7 @@ static bool deals_out(const int32_t *layers, int32_t chunks, int32_t count, int3
     return true;
 }
 
-static bool say_split(RhLaunchText *t, GError **error)
+static bool write_split(RhLaunchText *t, GError **error)
 {
     int32_t chunks = t->layout->pp * t->layout->vpp, count = t->c->model->layers_count;
     g_autofree int32_t *layers = g_new(int32_t, chunks);
@@ -47,11 +48,11 @@ static bool say_split(RhLaunchText *t, GError **error)
             if ((all + each - 1) / each != chunks ||
                 !deals_out(layers, chunks, count, first, ends - first))
                 continue;
-            rh_launch_say(t,
-                          "--parallelism.pipeline_parallel_layers_per_stage %d "
-                          "--parallelism.pipeline_parallel_first_stage_less_layers %d "
-                          "--parallelism.pipeline_parallel_last_stage_less_layers %d",
-                          each, first, ends - first);
+            rh_launch_write(t,
+                            "--parallelism.pipeline_parallel_layers_per_stage %d "
+                            "--parallelism.pipeline_parallel_first_stage_less_layers %d "
+                            "--parallelism.pipeline_parallel_last_stage_less_layers %d",
+                            each, first, ends - first);
             return true;
         }
     return rh_fail(error, RH_ERROR_USAGE,
@@ -61,7 +62,7 @@ static bool say_split(RhLaunchText *t, GError **error)
                    count, t->layout->pp, t->layout->vpp);
 }
 
-static bool say_pipeline(RhLaunchText *t, GError **error)
+static bool write_pipeline(RhLaunchText *t, GError **error)
 {
     const RhLayout *l = t->layout;
     if (l->pp == 1)
@@ -69,36 +70,36 @@ static bool say_pipeline(RhLaunchText *t, GError **error)
     if (!schedule_names[l->schedule])
         return rh_fail(error, RH_ERROR_USAGE, "TorchTitan has no schedule=%s",
                        rh_pipeline_kind_name(l->schedule));
-    rh_launch_say(t,
-                  "--parallelism.pipeline_parallel_degree %d "
-                  "--parallelism.pipeline_parallel_schedule %s "
-                  "--parallelism.pipeline_parallel_microbatch_size %d",
-                  l->pp, schedule_names[l->schedule], l->microbatch);
-    return say_split(t, error);
+    rh_launch_write(t,
+                    "--parallelism.pipeline_parallel_degree %d "
+                    "--parallelism.pipeline_parallel_schedule %s "
+                    "--parallelism.pipeline_parallel_microbatch_size %d",
+                    l->pp, schedule_names[l->schedule], l->microbatch);
+    return write_split(t, error);
 }
 
-/* A pipeline takes all samples of a replica at once. */
-static bool say_microbatch(RhLaunchText *t, GError **error)
+/* Writes the micro-batch. A pipeline takes all samples of a replica at once. */
+static bool write_microbatch(RhLaunchText *t, GError **error)
 {
     (void)error;
-    rh_launch_say(t, "--training.local_batch_size %" G_GINT64_FORMAT,
-                  t->layout->pp > 1 ? t->c->job.global_batch / t->layout->dp
-                                    : (int64_t)t->layout->microbatch);
+    rh_launch_write(t, "--training.local_batch_size %" G_GINT64_FORMAT,
+                    t->layout->pp > 1 ? t->c->job.global_batch / t->layout->dp
+                                      : (int64_t)t->layout->microbatch);
     return true;
 }
 
-static bool say_context(RhLaunchText *t, GError **error)
+static bool write_context(RhLaunchText *t, GError **error)
 {
     (void)error;
     if (t->layout->cp > 1)
-        rh_launch_say(t,
-                      "--parallelism.context_parallel_degree %d "
-                      "--parallelism.context_parallel_rotate_method %s",
-                      t->layout->cp, t->layout->kv == RH_CONTEXT_RING ? "alltoall" : "allgather");
+        rh_launch_write(t,
+                        "--parallelism.context_parallel_degree %d "
+                        "--parallelism.context_parallel_rotate_method %s",
+                        t->layout->cp, t->layout->kv == RH_CONTEXT_RING ? "alltoall" : "allgather");
     return true;
 }
 
-static bool say_expert(RhLaunchText *t, GError **error)
+static bool write_expert(RhLaunchText *t, GError **error)
 {
     const RhLayout *l = t->layout;
     int32_t etp = rh_train_expert_tensor(l);
@@ -112,30 +113,31 @@ static bool say_expert(RhLaunchText *t, GError **error)
             "TorchTitan spreads experts over ranks that share out weights: ep=%d, etp=%d "
             "do not divide %d of these x tp=%d",
             l->ep, etp, shards, l->tp);
-    rh_launch_say(
+    rh_launch_write(
         t, "--parallelism.expert_parallel_degree %d --parallelism.expert_tensor_parallel_degree %d",
         l->ep, etp);
     return true;
 }
 
-/* FSDP2 shares out all three; what it gathered it keeps for backward (ZeRO-2's traffic), or not. */
-static bool say_zero(RhLaunchText *t, GError **error)
+/* Writes ZeRO. FSDP2 shards all three states; it keeps the gathered weights for backward (ZeRO-2's
+ * traffic), or not. */
+static bool write_zero(RhLaunchText *t, GError **error)
 {
     const RhLayout *l = t->layout;
     (void)error;
     int32_t replicas = rh_train_replicas(l), shard = l->shard > 0 ? l->shard : replicas;
     if (l->zero == 0) {
-        rh_launch_say(t,
-                      "--parallelism.data_parallel_replicate_degree %d "
-                      "--parallelism.data_parallel_shard_degree 1",
-                      l->dp);
+        rh_launch_write(t,
+                        "--parallelism.data_parallel_replicate_degree %d "
+                        "--parallelism.data_parallel_shard_degree 1",
+                        l->dp);
         return true;
     }
-    rh_launch_say(t,
-                  "--parallelism.data_parallel_replicate_degree %d "
-                  "--parallelism.data_parallel_shard_degree %d "
-                  "--parallelism.fsdp_reshard_after_forward %s",
-                  replicas / shard, shard / l->cp, l->zero == 3 ? "always" : "never");
+    rh_launch_write(t,
+                    "--parallelism.data_parallel_replicate_degree %d "
+                    "--parallelism.data_parallel_shard_degree %d "
+                    "--parallelism.fsdp_reshard_after_forward %s",
+                    replicas / shard, shard / l->cp, l->zero == 3 ? "always" : "never");
     return true;
 }
 
@@ -151,27 +153,27 @@ static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = ""};
 
 static const RhLaunchWord torchtitan_words[] = {
     {.key = "tp", .flag = "--parallelism.tensor_parallel_degree"},
-    {.key = "pp", .say = say_pipeline}, /* its schedule and split too */
-    {.key = "dp"},                      /* what ZeRO says */
-    {.key = "cp", .say = say_context},
-    {.key = "kv"}, /* said with cp */
-    {.key = "ep", .say = say_expert},
-    {.key = "etp"}, /* said with ep */
+    {.key = "pp", .write = write_pipeline}, /* its schedule and split too */
+    {.key = "dp"},                          /* follows from ZeRO */
+    {.key = "cp", .write = write_context},
+    {.key = "kv"}, /* written with cp */
+    {.key = "ep", .write = write_expert},
+    {.key = "etp"}, /* written with ep */
     {.key = "dispatch", VALUES(dispatch_words)},
     {.key = "vpp"},
-    {.key = "mb", .say = say_microbatch},
-    {.key = "zero", .say = say_zero},
+    {.key = "mb", .write = write_microbatch},
+    {.key = "zero", .write = write_zero},
     {.key = "shard"},
     {.key = "recompute", VALUES(recompute_words)},
     {.key = "schedule"},
-    {.key = "sp"}, /* with tensor parallelism always */
+    {.key = "sp"}, /* always on with tensor parallelism */
     {.key = "tpoverlap", VALUES(overlap_words)},
     {.key = "order", VALUES(order_words)},
     {.key = "partition"},
     {.key = "stages"},
 };
 
-/* --- the model: a flavor of one of the project's, in a file of its own --- */
+/* --- the model: a flavor of one of the project's models, in a file of its own --- */
 
 static bool check_model(const RhProblem *c, GError **error)
 {
@@ -196,7 +198,7 @@ static bool scales_as_llama(const RhRopeScaling *rope)
            rope->high_freq_factor > rope->low_freq_factor;
 }
 
-/* The project's llama3 has heads of hidden / heads, a head of its own, and no experts. */
+/* Is it the project's llama3: heads of hidden / heads, a head of its own, and no experts? */
 static bool is_llama(const RhModel *m)
 {
     const RhLayerKind *k = &m->kinds[0];
@@ -204,7 +206,7 @@ static bool is_llama(const RhModel *m)
            (int64_t)k->heads * k->head_size == m->hidden;
 }
 
-/* Factor 1 scales nothing; without a word its own 8 would. */
+/* Text of the scaling. Factor 1 scales nothing; without the text its own 8 would apply. */
 static char *llama_scaling(const RhRopeScaling *rope)
 {
     RhLaunchNumber factor, low, high;
@@ -217,7 +219,7 @@ static char *llama_scaling(const RhRopeScaling *rope)
         rh_launch_number(&high, rope->high_freq_factor), rope->original_positions);
 }
 
-/* "norm_eps=1e-05, "; "" where it is not said. */
+/* Text of the epsilon: "norm_eps=1e-05, "; "" where the model has none. */
 static char *epsilon_of(const RhModel *m)
 {
     RhLaunchNumber room;
@@ -226,7 +228,8 @@ static char *epsilon_of(const RhModel *m)
                : g_strdup("");
 }
 
-/* Its width is two thirds of 4 x hidden, times a factor, rounded up to a multiple: here to the first. */
+/* Writes a flavor. Its ffn width is two thirds of 4 x hidden, times a factor, rounded up to a
+ * multiple: here to the first. */
 static char *llama_flavor(const RhModel *m)
 {
     const RhLayerKind *k = &m->kinds[0];
@@ -275,23 +278,23 @@ static char *qwen_flavor(const RhModel *m)
         m->tied_embeddings ? "True" : "False", experts);
 }
 
-static void say_model(RhLaunchText *t)
+static void write_model(RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
     bool llama = is_llama(m);
     g_autofree char *flavor = llama ? llama_flavor(m) : qwen_flavor(m);
     rh_launch_file(t, ONE_FLAVOR_FILE, flavor);
-    rh_launch_say(t,
-                  "--experimental.custom_import rehearsed_model --model.name %s "
-                  "--model.flavor rehearsed --model.hf_assets_path $TOKENIZER",
-                  llama ? "llama3" : "qwen3");
+    rh_launch_write(t,
+                    "--experimental.custom_import rehearsed_model --model.name %s "
+                    "--model.flavor rehearsed --model.hf_assets_path $TOKENIZER",
+                    llama ? "llama3" : "qwen3");
     rh_launch_note_numerics(t, &rh_framework_torchtitan,
                             llama && scales_as_llama(&m->numerics.rope));
 }
 
 /* --- the job --- */
 
-static bool say_formats(RhLaunchText *t, GError **error)
+static bool write_formats(RhLaunchText *t, GError **error)
 {
     const RhRecipe *recipe = t->c->job.recipe;
     bool experts = t->c->model->kinds[0].ffn == &rh_mixture;
@@ -300,48 +303,49 @@ static bool say_formats(RhLaunchText *t, GError **error)
                        "TorchTitan's %s is of linear layers here, and not of experts",
                        recipe->name);
     if (recipe == &rh_recipe_fp8_current)
-        rh_launch_say(t, "--model.converters quantize.linear.float8");
+        rh_launch_write(t, "--model.converters quantize.linear.float8");
     else if (recipe == &rh_recipe_mxfp8)
-        rh_launch_say(t, "--model.converters quantize.linear.mx");
+        rh_launch_write(t, "--model.converters quantize.linear.mx");
     else if (recipe != &rh_recipe_bf16)
         return rh_fail(error, RH_ERROR_USAGE,
                        "TorchTitan has no %s\nhelp: `dtype=bf16`, fp8-current or mxfp8",
                        recipe->name);
-    rh_launch_say(t, "--training.mixed_precision_param bfloat16 "
-                     "--training.mixed_precision_reduce float32 --compile.enable");
+    rh_launch_write(t, "--training.mixed_precision_param bfloat16 "
+                       "--training.mixed_precision_reduce float32 --compile.enable");
     return true;
 }
 
-/* A folder that begins at the root stands for itself behind --job.dump_folder; what is there of this run is gone on from. */
-static void say_checkpoints(RhLaunchText *t)
+/* Writes the options of checkpoints. An absolute folder replaces --job.dump_folder; existing
+ * checkpoints of this run are resumed. */
+static void write_checkpoints(RhLaunchText *t)
 {
     const RhLaunchExtras *e = t->extras;
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     if (save || load)
-        rh_launch_say(t, "--checkpoint.enable");
+        rh_launch_write(t, "--checkpoint.enable");
     if (save)
-        rh_launch_say(t, "--checkpoint.folder %s --checkpoint.interval %" G_GINT64_FORMAT, save,
-                      e->save_steps);
+        rh_launch_write(t, "--checkpoint.folder %s --checkpoint.interval %" G_GINT64_FORMAT, save,
+                        e->save_steps);
     else if (load)
-        rh_launch_say(t, "--checkpoint.load_only");
+        rh_launch_write(t, "--checkpoint.load_only");
     if (load)
-        rh_launch_say(
+        rh_launch_write(
             t, "--checkpoint.initial_load_path %s --checkpoint.no_initial_load_model_only", load);
 }
 
-static bool say_rest(RhLaunchText *t, GError **error)
+static bool write_rest(RhLaunchText *t, GError **error)
 {
     const RhJob *job = &t->c->job;
-    say_model(t);
-    rh_launch_say(
+    write_model(t);
+    rh_launch_write(
         t, "--training.seq_len %" G_GINT64_FORMAT " --training.global_batch_size %" G_GINT64_FORMAT,
         job->sequence, job->global_batch);
-    if (!say_formats(t, error))
+    if (!write_formats(t, error))
         return false;
-    rh_launch_say(t, "--training.dataset c4 --training.dataset_path $DATA --training.steps "
-                     "$ITERATIONS --optimizer.lr $LEARNING_RATE");
-    say_checkpoints(t);
+    rh_launch_write(t, "--training.dataset c4 --training.dataset_path $DATA --training.steps "
+                       "$ITERATIONS --optimizer.lr $LEARNING_RATE");
+    write_checkpoints(t);
     g_string_append(t->environment, "PYTORCH_ALLOC_CONF=expandable_segments:True");
     rh_launch_note(t,
                    "$TOKENIZER is a folder of %" G_GINT64_FORMAT " tokens, as the model; $DATA, in "
@@ -350,7 +354,7 @@ static bool say_rest(RhLaunchText *t, GError **error)
     return true;
 }
 
-/* --- what it refuses as a whole --- */
+/* --- refused jobs --- */
 
 static bool check_job(const RhProblem *c, GError **error)
 {
@@ -399,5 +403,5 @@ const RhFramework rh_framework_torchtitan = {
     .starts = {{3, false, "builds the model on the meta device and fills its share on its GPU", 0,
                 "torchtitan/train.py:147"}},
     .check = check,
-    .say_rest = say_rest,
+    .write_rest = write_rest,
 };

@@ -2,7 +2,7 @@
 
 struct RhAlgorithmSites {
     const RhProblem *c;
-    /* Geometry -> GPtrArray of RhSite, of instances that lie otherwise than those before. */
+    /* Geometry -> GPtrArray of RhSite, one for each distinct placement of an instance. */
     GHashTable *of_group;
 };
 
@@ -24,7 +24,7 @@ void rh_algorithm_sites_free(RhAlgorithmSites *sites)
     g_free(sites);
 }
 
-/* Where the group that holds `rank` lies. */
+/* Placement of the group that holds `rank`. */
 static RhSite *site_of(const RhProblem *c, const RhProgram *p, int32_t group, int32_t rank)
 {
     const RhGroup *g = rh_program_group(p, group);
@@ -35,7 +35,8 @@ static RhSite *site_of(const RhProblem *c, const RhProgram *p, int32_t group, in
     return rh_site_new(c->platform, g->size, nodes);
 }
 
-/* Do nodes and the group's spans fit into one another, so that every instance lies as the first? */
+/* Is every instance placed like the first, because nodes and the group's spans are multiples of one
+ * another? */
 static bool instances_lie_alike(const RhGroup *g, int32_t per_node)
 {
     bool alike = true;
@@ -78,7 +79,8 @@ typedef struct {
     RhStride span;
 } Stretch;
 
-/* Spans that continue one another are one: equal where members are. */
+/* Geometry of a group as bytes, equal for groups with the same members: adjacent spans are joined
+ * into one. */
 static GBytes *geometry_of(const RhGroup *g)
 {
     Stretch all[RH_STRIDES_MAX] = {{0}};

@@ -1,8 +1,9 @@
-/* Two lists of tasks take turns: while the one waits for its communication, the kernels of the other
- * run. Woven into one, each keeps its order, and a half whose next kernel waits for a collective steps
- * back once for the other. The two are halves of a micro-batch (two-batch overlap, as DeepSeek-V3's
- * inference does it, arXiv 2412.19437, section 3.4), or a pair: the forward of one micro-batch and the
- * backward of another (the same, section 3.2.1, figure 4: attention, dispatch, experts, combine). */
+/* Interleaves two lists of tasks: while one waits for its communication, the kernels of the other
+ * run. In the joint list each keeps its order, and a half whose next kernel waits for a collective
+ * yields once to the other. The two are halves of a micro-batch (two-batch overlap, as in
+ * DeepSeek-V3's inference, arXiv 2412.19437, section 3.4), or a pair: the forward of one
+ * micro-batch and the backward of another (the same paper, section 3.2.1, figure 4: attention,
+ * dispatch, experts, combine). */
 #include <string.h>
 
 #include "strategies/train/layer_ops.h"
@@ -10,14 +11,14 @@
 typedef struct {
     const GArray *tasks;
     guint next;      /* task to add */
-    int32_t *ids;    /* of its tasks, in the list of both */
-    int32_t kernels; /* its latest kernel there; -1: none yet */
+    int32_t *ids;    /* indices of its tasks in the joint list */
+    int32_t kernels; /* index of its latest kernel there; -1: none yet */
 } Half;
 
 typedef struct {
     GArray *both;
     Half half[2];
-    bool tokens_alone; /* a half steps back for exchanges of tokens, not for other collectives */
+    bool tokens_alone; /* a half yields for exchanges of tokens, not for other collectives */
 } Turns;
 
 static const RhLayerOp *task_of(const Half *h, guint i)
@@ -30,8 +31,8 @@ static bool steps_back_for(const Turns *t, RhLane lane)
     return lane == RH_LANE_EP || (lane != RH_LANE_COMPUTE && !t->tokens_alone);
 }
 
-/* The collective that the half's next kernel waits for, where the other half has run nothing beside it;
- * -1: nothing keeps it. */
+/* The collective that the half's next kernel waits for, if the other half has not run a kernel
+ * since; -1: there is none. */
 static int32_t awaited(const Turns *t, int which)
 {
     const Half *own = &t->half[which], *other = &t->half[1 - which];
@@ -52,9 +53,9 @@ static bool is_done(const Turns *t, int which)
     return t->half[which].next == t->half[which].tasks->len;
 }
 
-/* Whose turn it is: the same half's until it would wait; where both would, that of the one that has
- * waited longer. */
-static int turn_of(const Turns *t, int now)
+/* The half whose task is next: the same half until it would wait; where both would, the one that
+ * has waited longer. */
+static int next_half(const Turns *t, int now)
 {
     if (is_done(t, now) || is_done(t, 1 - now))
         return is_done(t, now) ? 1 - now : now;
@@ -78,15 +79,16 @@ static void add_next(Turns *t, int which)
     g_array_append_val(t->both, task);
 }
 
-/* What a half sends for before its first kernel leaves at once, whoever's turn it is. */
-static void weave(Turns *t, int first)
+/* Interleaves the halves. Communication that a half starts before its first kernel is added first,
+ * whichever half is next. */
+static void interleave(Turns *t, int first)
 {
     for (int which = 0; which < 2; which++)
         while (!is_done(t, which) &&
                task_of(&t->half[which], t->half[which].next)->lane != RH_LANE_COMPUTE)
             add_next(t, which);
     for (int now = first; !is_done(t, 0) || !is_done(t, 1);) {
-        now = turn_of(t, now);
+        now = next_half(t, now);
         add_next(t, now);
     }
 }
@@ -98,7 +100,8 @@ static Turns turns_of(const GArray *first, const GArray *second, int32_t *ids)
                             {.tasks = second, .ids = ids + first->len, .kernels = -1}}};
 }
 
-/* Of each lane the later of both: lanes run in order. */
+/* Sets what the joint pass leaves: on each lane the later of both halves' tasks, as lanes run in
+ * order. */
 static void leave(const Turns *t, const RhLayerPass *half, RhLayerPass *both)
 {
     for (int32_t i = 0; i < half->left_count; i++) {
@@ -114,22 +117,23 @@ RhLayerPass rh_layer_pass_overlap(const RhLayerPass *half)
     Turns t = turns_of(half->tasks, half->tasks, ids);
     RhLayerPass both = {.tasks = t.both};
     t.tokens_alone = true;
-    weave(&t, 0);
+    interleave(&t, 0);
     leave(&t, half, &both);
     for (guint i = 0; i < both.tasks->len; i++) /* one micro-batch */
         g_array_index(both.tasks, RhLayerOp, i).half = 0;
     return both;
 }
 
-/* The backward first: it soon sends, and the attention of the forward runs beside that; its experts beside
- * the forward's dispatch, the forward's beside its combine, and its attention beside the forward's. */
+/* Makes a pair. The backward comes first: it soon sends, and the forward's attention runs beside
+ * that; then the backward's experts run beside the forward's dispatch, the forward's beside the
+ * backward's combine, and the backward's attention beside the forward's combine. */
 RhLayerPassPair rh_layer_pass_pair(const RhLayerPass *forward, const RhLayerPass *backward)
 {
     const RhLayerPass *passes[] = {forward, backward};
     g_autofree int32_t *ids = g_new(int32_t, forward->tasks->len + backward->tasks->len + 1);
     Turns t = turns_of(forward->tasks, backward->tasks, ids);
     RhLayerPassPair pair = {.tasks = t.both};
-    weave(&t, 1);
+    interleave(&t, 1);
     for (int which = 0; which < 2; which++) {
         pair.half[which].left_count = passes[which]->left_count;
         for (int32_t i = 0; i < passes[which]->left_count; i++) {

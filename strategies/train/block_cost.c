@@ -6,7 +6,7 @@
 
 typedef struct {
     const RhModelCost *model_cost;
-    const RhShard *shard; /* the block costs', or that of layers of which nothing is recomputed */
+    const RhShard *shard; /* the block costs', or that of layers without recomputation */
     const RhLayerKind *kind;
     RhBlock block;
 } BlockOf;
@@ -86,8 +86,8 @@ static RhBlockCost block_sized(const BlockOf *of)
     };
 }
 
-/* Parameters have no gradient on the sequence part but the norm's own: its kernels come with the data
- * pass. */
+/* Adds the kernels of a block. Parameters have no gradient on the sequence part but the norm's own:
+ * its kernels come with the data pass. */
 static void add_kernels(const BlockOf *of, RhBlockCost *b)
 {
     bool layer = of->kind != NULL;
@@ -109,7 +109,8 @@ static void add_kernels(const BlockOf *of, RhBlockCost *b)
         piece_new(of, RH_PART_SEQUENCE, RH_PASS_BACKWARD_DATA, RH_PASS_BACKWARD_WEIGHT);
 }
 
-/* A sequence-parallel rank sends its own tokens, or each its share of all (train/parallelism/tensor.c gathers them). */
+/* Bytes that a rank sends: a sequence-parallel rank its own tokens; otherwise each rank its share
+ * of all (train/parallelism/tensor.c gathers them). */
 static double own_bytes(const RhModelCost *p, double whole)
 {
     bool shares = p->shard.sequence_parallel || p->c->stack->scatters_messages;
@@ -159,8 +160,8 @@ RhBoundaryMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_
     return messages;
 }
 
-/* Kernels for tokens that are sent once have a pace of their own on the links. A job for which they are not
- * known is not legal (legal.c). */
+/* Sets the link rates of kernels that send each token once. A job for which these are not known is
+ * not legal (legal.c). */
 static void set_pace(RhShard *shard)
 {
     const RhA2aBackend *kernels =
@@ -171,7 +172,7 @@ static void set_pace(RhShard *shard)
     shard->once_nic_frac = kernels->dispatch.nic_frac.value;
 }
 
-/* Of layers of which nothing is recomputed. */
+/* Shard of layers of which nothing is recomputed. */
 static RhShard kept_shard(const RhModelCost *p)
 {
     RhShard kept = p->shard;
@@ -250,7 +251,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
     p->embedding = block_sized(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_EMBEDDING});
     p->head = block_sized(&(BlockOf){p, &p->shard, NULL, RH_BLOCK_HEAD});
     add_messages(p);
-    if (c->stack->dummy_gradients && c->job.lora.rank == 0) /* adapters' are next to nothing */
+    if (c->stack->dummy_gradients && c->job.lora.rank == 0) /* those of adapters are negligible */
         p->matrices = rh_weight_shapes_of(p);
     return p;
 }

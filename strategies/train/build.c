@@ -1,5 +1,5 @@
-/* The builder: one role per pipeline stage, its slots in the schedule's order, every slot by its
- * stage program, every layer by its tasks. */
+/* Builds the program: one role per pipeline stage, its slots in the schedule's order, every slot by
+ * its stage program, every layer by its tasks. */
 #include <string.h>
 
 #include "base/error.h"
@@ -10,14 +10,14 @@
 
 /* --- the skeleton: groups and roles --- */
 
-/* Groups that join stages of such a job, those of the norm apart. */
+/* Groups that join stages of such a job, except the gradient norm's. */
 static uint32_t joining(const RhProblem *c)
 {
     return (uint32_t)c->model->tied_embeddings << RH_GROUP_TIED;
 }
 
-/* All that join stages in a skeleton, whichever degree of ZeRO and schedule: who sums the norm, and whether two
- * stages hold a tied matrix, is all these would change. */
+/* Groups that join stages in a skeleton, whichever degree of ZeRO and schedule; these only change
+ * which ranks sum the norm, and whether two stages hold a tied matrix. */
 static uint32_t joining_at_all(const RhProblem *c)
 {
     uint32_t norm = c->stack->gradient_norm ? 1U << RH_GROUP_MODEL | 1U << RH_GROUP_ALL : 0;
@@ -44,7 +44,7 @@ RhProgram *rh_train_skeleton(const RhProblem *c, const RhLayout *l, int32_t grou
 
 /* --- stages --- */
 
-/* Before or behind any of the stage's chunks. */
+/* The largest message before or after any of the stage's chunks. */
 static double largest_message(const RhBuild *b)
 {
     const RhLayout *l = b->layout;
@@ -57,7 +57,8 @@ static double largest_message(const RhBuild *b)
     return most;
 }
 
-/* What its chunks get from others and what they send on, of every micro-batch, and the model's outputs. */
+/* Bytes of all messages that the stage's chunks receive and send, of every micro-batch, and of the
+ * model's outputs. */
 static double all_messages(const RhBuild *b)
 {
     const RhLayout *l = b->layout;
@@ -73,8 +74,8 @@ static double all_messages(const RhBuild *b)
     return sum * (double)b->microbatches + outputs;
 }
 
-/* What communication needs besides: of each lane and class of parameters, the largest step's buffers; and a message
- * from each side. */
+/* Bytes of communication buffers: for each lane and class of parameters those of the largest step;
+ * and a message from each side. */
 static double buffer_bytes(const RhBuild *b)
 {
     double most[RH_LANE_LAST][RH_PARAMS_LAST] = {{0}};
@@ -96,7 +97,7 @@ static double buffer_bytes(const RhBuild *b)
     return sum + rh_bucket_bytes(b->c, b->layout);
 }
 
-/* What the stage holds from step to step. */
+/* Records the memory that the stage holds for the whole step. */
 static void hold_states(RhBuild *b)
 {
     const RhStack *stack = b->c->stack;

@@ -1,10 +1,11 @@
-/* Layers of a stage as tasks: what each waits for, and what it leaves to wait for. */
+/* Adds the layers of a stage as tasks, with their dependencies. */
 #include <string.h>
 
 #include "sim/collective/collective.h"
 #include "strategies/train/build_private.h"
 
-/* The library's choice for this group and size, remembered: a program has few distinct ones. */
+/* Algorithm that the library chooses for this group and size; remembered, as a program has few
+ * distinct ones. */
 static RhAlgo algorithm(RhBuild *b, RhGroupKind group, RhOp op, double bytes,
                         const RhRouting *routing)
 {
@@ -31,7 +32,7 @@ void rh_build_wait_for(RhBuild *b, int32_t task)
             b->now->pending[i] = MAX(b->now->pending[i], task);
             return;
         }
-    b->now->pending[b->now->pending_count++] = task; /* one a lane */
+    b->now->pending[b->now->pending_count++] = task; /* one per lane */
 }
 
 RhTask rh_build_task(const RhBuild *b, RhTaskKind kind, RhLane lane, const char *label)
@@ -56,7 +57,8 @@ static void add_bundle(RhBuild *b, const RhLayerOp *task)
                           (int32_t)kernels->len);
 }
 
-/* Bundles of a list are stored when it first runs, in the order of its kernels. */
+/* Number of a list's first bundle. Bundles are stored when the list first runs, in the order of its
+ * kernels. */
 static int32_t first_bundle(RhBuild *b, GArray *tasks)
 {
     int32_t known = GPOINTER_TO_INT(g_hash_table_lookup(b->bundles, tasks));
@@ -72,7 +74,7 @@ static int32_t first_bundle(RhBuild *b, GArray *tasks)
     return first;
 }
 
-/* Everything pending, and `last` when `behind_last`, without -1 and doubles. */
+/* Lists everything pending, and `last` when `behind_last`, without -1 and duplicates. */
 int32_t rh_build_waits(const RhBuild *b, bool behind_last, int32_t *preds)
 {
     int32_t count = 0;
@@ -105,11 +107,11 @@ int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, d
     return collective(b, lane, group, op, bytes, &(RhRouting){0}, label, preds, count);
 }
 
-/* Adds task i of a layer's pass; `ids` are the program's numbers of those before. */
+/* Adds task i of a layer's pass; `ids` are the program's numbers of the earlier ones. */
 static int32_t item_task(RhBuild *b, const RhLayerOp *t, int32_t bundle, const int32_t *ids)
 {
     bool kernel = t->lane == RH_LANE_COMPUTE;
-    int32_t preds[RH_BUILD_PREDS_MAX], count = 0; /* ENTRY is in a list once */
+    int32_t preds[RH_BUILD_PREDS_MAX], count = 0; /* ENTRY occurs once in a list */
     for (int32_t i = 0; i < t->after_count; i++)
         if (t->after[i] == RH_LAYER_OP_ENTRY)
             count += rh_build_waits(b, !kernel, preds + count);
@@ -138,8 +140,8 @@ static double working_bytes(const RhStageLayer *item, RhSlotPass pass)
     return pass == RH_SLOT_FORWARD ? item->bytes.forward : item->bytes.backward;
 }
 
-/* A layer keeps what it needs from its forward until its last backward, and works with more while a
- * pass of it runs. */
+/* Records the memory of a layer: it keeps bytes from its forward until its last backward, and works
+ * with more while a pass of it runs. */
 static void hold_item(RhBuild *b, const RhStageLayer *item, RhSlotPass pass)
 {
     if (pass == RH_SLOT_FORWARD)
@@ -160,8 +162,8 @@ static void release_item(RhBuild *b, const RhStageLayer *item, RhSlotPass pass)
                               -item->away_bytes);
 }
 
-/* What a list of tasks leaves to wait for: some of its own, or still what was pending before. */
-static void leave(RhBuild *b, const int32_t *left, int32_t left_count, const int32_t *ids)
+/* Sets the pending tasks after a list: some of its own, or still those that were pending before. */
+static void set_pending(RhBuild *b, const int32_t *left, int32_t left_count, const int32_t *ids)
 {
     int32_t entry[RH_BUILD_WAITS_MAX + 1], entry_count = rh_build_waits(b, false, entry);
     b->now->pending_count = 0;
@@ -173,8 +175,8 @@ static void leave(RhBuild *b, const int32_t *left, int32_t left_count, const int
                 rh_build_wait_for(b, entry[k]);
 }
 
-/* Repeats the tasks here, each in its own half: of the one at hand, or of a pair. `last`: of each half
- * its last kernel then. */
+/* Adds the tasks here, each in its own half of the current micro-batch or of a pair. `last`:
+ * receives the last kernel of each half. */
 static int32_t *run_tasks(RhBuild *b, GArray *tasks, const int32_t *layers, int32_t *last)
 {
     int32_t *ids = g_new(int32_t, tasks->len + 1), bundle = first_bundle(b, tasks);
@@ -201,7 +203,7 @@ static void run_pass(RhBuild *b, const RhStageLayer *item, const RhLayerPass *pa
 {
     int32_t last = b->now->last;
     g_autofree int32_t *ids = run_tasks(b, pass->tasks, &item->layer, &last);
-    leave(b, pass->left, pass->left_count, ids);
+    set_pending(b, pass->left, pass->left_count, ids);
     b->now->last = last;
 }
 
@@ -233,7 +235,7 @@ void rh_build_layers_overlapped(RhBuild *b, const RhStageLayer *ahead, const RhS
     g_autofree int32_t *ids = run_tasks(b, pair->tasks, layers, last);
     for (int which = 0; which < 2; which++) {
         b->now = &b->half[which];
-        leave(b, pair->half[which].left, pair->half[which].left_count, ids);
+        set_pending(b, pair->half[which].left, pair->half[which].left_count, ids);
         b->now->last = last[which];
     }
     release_item(b, ahead, RH_SLOT_FORWARD);
@@ -260,8 +262,9 @@ static void communicate(RhBuild *b, const RhInstr *step)
         g_array_append_val(b->begin, task);
 }
 
-/* Behind what is pending, or, on its way back, where there is room and behind its way out. */
-static void copy(RhBuild *b, const RhInstr *step)
+/* Adds a copy of activations, after the pending tasks; on the way back also after the copy out, and
+ * once there is memory for it. */
+static void add_copy(RhBuild *b, const RhInstr *step)
 {
     bool out = step->lane == RH_LANE_COPY_OUT;
     GArray *sent = b->sent[step->lane];
@@ -287,7 +290,7 @@ static void copy(RhBuild *b, const RhInstr *step)
     b->latest[step->lane] = id;
 }
 
-/* A kernel of no layer, behind everything pending. */
+/* Adds a kernel that belongs to no layer, after everything pending. */
 void rh_build_kernel(RhBuild *b, const RhKernel *kernel, const char *label)
 {
     RhTask task = rh_build_task(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, label);
@@ -305,7 +308,7 @@ void rh_build_instr(RhBuild *b, const RhInstr *step)
     else if (step->kind == RH_INSTR_COMMUNICATE)
         communicate(b, step);
     else if (step->kind == RH_INSTR_COPY)
-        copy(b, step);
+        add_copy(b, step);
     else if (step->begin_index >= 0)
         rh_build_wait_for(b, g_array_index(b->begin, int32_t, step->begin_index));
     else

@@ -1,11 +1,11 @@
-/* The slots of a stage in the schedule's order, and the messages between them. */
+/* Adds the slots of a stage in the schedule's order, and the messages between them. */
 #include "strategies/train/build_private.h"
 #include "strategies/train/parallelism/parallelism.h"
 
 /* --- messages between stages --- */
 
-/* A message's sending or receiving end, from or to the stage `other`, between a model chunk and the
- * next, or back. */
+/* Adds a message's sending or receiving end, to or from the stage `other`, between a model chunk
+ * and the next, or back. */
 static int32_t message(RhBuild *b, RhTaskKind kind, RhLane lane, int32_t other, int32_t chunk,
                        bool back)
 {
@@ -45,8 +45,8 @@ RhLane rh_train_receive_lane(const RhPipelineSchedule *schedule, const RhSlot *s
     return back ? RH_LANE_RECV_NEXT : RH_LANE_RECV_PREV;
 }
 
-/* The stage whose model chunk is one on from g, or one back; -1 where there is none, or it is this
- * one: the order of its slots says all. */
+/* Stage of the model chunk after g, or before it; -1 where there is none, or it is this stage: then
+ * the order of slots suffices. */
 static int32_t stage_beside(const RhBuild *b, int32_t g, bool on)
 {
     int32_t other = on ? g + 1 : g - 1, pp = b->layout->pp;
@@ -56,8 +56,8 @@ static int32_t stage_beside(const RhBuild *b, int32_t g, bool on)
     return stage == b->stage_program->stage ? -1 : stage;
 }
 
-/* Does the output of model chunk g, or its gradient, change places with that of the twin? It would stay on
- * the stage otherwise. */
+/* Is the output of model chunk g, or its gradient, exchanged with that of the twin? It would stay
+ * on the stage otherwise. */
 static bool crosses(const RhBuild *b, int32_t g, bool on)
 {
     int32_t other = on ? g + 1 : g - 1, chunks = b->layout->pp * b->layout->vpp;
@@ -65,8 +65,9 @@ static bool crosses(const RhBuild *b, int32_t g, bool on)
            stage_beside(b, g, on) < 0;
 }
 
-/* Each has what the other one's next chunk, or the one before, waits for. */
-static void cross(RhBuild *b, const RhSlot *slot, int32_t g)
+/* Exchanges outputs with the twin: each has the input of the other one's next chunk, or of the one
+ * before. */
+static void exchange_with_twin(RhBuild *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
     int32_t to = back ? g - 1 : g + 1;
@@ -76,8 +77,8 @@ static void cross(RhBuild *b, const RhSlot *slot, int32_t g)
                           back ? "exchange gradients" : "exchange activations");
 }
 
-/* Gradients of weights stay where they are: nothing comes in, nothing goes out. */
-static void receive(RhBuild *b, const RhSlot *slot, int32_t g)
+/* Receives a slot's input. Gradients of weights stay on the stage: nothing is received or sent. */
+static void receive_input(RhBuild *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
     int32_t from = stage_beside(b, g, back);
@@ -91,12 +92,12 @@ static void receive(RhBuild *b, const RhSlot *slot, int32_t g)
     rh_build_wait_for(b, task);
 }
 
-static void send(RhBuild *b, const RhSlot *slot, int32_t g)
+static void send_output(RhBuild *b, const RhSlot *slot, int32_t g)
 {
     bool back = rh_slot_goes_back(slot->pass);
     int32_t to = stage_beside(b, g, !back);
     if (slot->pass != RH_SLOT_BACKWARD_WEIGHT && crosses(b, g, !back))
-        cross(b, slot, g);
+        exchange_with_twin(b, slot, g);
     if (slot->pass == RH_SLOT_BACKWARD_WEIGHT || to < 0)
         return;
     b->sends[back][g * b->microbatches + slot->microbatch] =
@@ -111,7 +112,7 @@ void rh_build_match(RhBuild *b)
         for (int32_t m = 0; m < b->microbatches; m++) {
             int32_t here = g * b->microbatches + m, next = here + b->microbatches;
             if (b->sends[0][here] < 0)
-                continue; /* on one stage */
+                continue; /* the next chunk is on this stage */
             rh_program_match(b->program, b->sends[0][here], b->recvs[0][next]);
             rh_program_match(b->program, b->sends[1][next], b->recvs[1][here]);
         }
@@ -119,7 +120,7 @@ void rh_build_match(RhBuild *b)
 
 /* --- slots --- */
 
-/* Nothing but the chunk's layers, in the order of the pass. */
+/* Runs only the chunk's layers, in the order of the pass. */
 static void run_items(RhBuild *b, const RhSlot *slot)
 {
     const int32_t *first = b->stage_program->chunk_items + slot->chunk;
@@ -135,7 +136,7 @@ static int32_t begin_slot(RhBuild *b, const RhSlot *slot)
     b->now->microbatch = slot->microbatch;
     b->layer = -1;
     b->now->phase = rh_slot_phase(slot->pass);
-    receive(b, slot, g);
+    receive_input(b, slot, g);
     return g;
 }
 
@@ -147,16 +148,16 @@ static void run_slot(RhBuild *b, const RhSlot *slot, const RhSlotKind *kind)
         run_items(b, slot);
     else
         rh_build_instrs(b, steps);
-    send(b, slot, g);
+    send_output(b, slot, g);
 }
 
-/* Steps of a slot that runs beside another: its layers are run from without. */
+/* Remaining steps of a slot that runs beside another; the pair's loop runs its layers. */
 typedef struct {
     RhBuildHalf *half;
-    RhInstrRange steps; /* that are left */
+    RhInstrRange steps; /* not performed yet */
 } Beside;
 
-/* What comes before the slot's next layer. */
+/* Performs the steps before the slot's next layer. */
 static void run_to_item(RhBuild *b, Beside *beside)
 {
     b->now = beside->half;
@@ -195,7 +196,8 @@ static void run_pair_items(RhBuild *b, const RhSlot *slots, Beside *beside)
         run_to_item(b, &beside[i]);
 }
 
-/* A forward beside a whole backward: each waits for its own, and the next slot for both. */
+/* Runs a forward beside a whole backward: each waits for its own input, and the next slot for
+ * both. */
 static void run_pair(RhBuild *b, const RhSlot *slots, const RhSlotKind *kinds)
 {
     int32_t g[2];
@@ -211,7 +213,7 @@ static void run_pair(RhBuild *b, const RhSlot *slots, const RhSlotKind *kinds)
     for (int which = 0; which < 2; which++) {
         b->now = &b->half[which];
         b->layer = -1;
-        send(b, &slots[which], g[which]);
+        send_output(b, &slots[which], g[which]);
     }
     b->now = b->half;
     b->now->last = MAX(b->half[0].last, b->half[1].last);
@@ -219,7 +221,7 @@ static void run_pair(RhBuild *b, const RhSlot *slots, const RhSlotKind *kinds)
         rh_build_wait_for(b, b->half[1].pending[i]);
 }
 
-/* --- gradients that come and go --- */
+/* --- allocation of gradients --- */
 
 static void hold_gradients(RhBuild *b, int32_t chunk, double bytes)
 {
@@ -227,7 +229,8 @@ static void hold_gradients(RhBuild *b, int32_t chunk, double bytes)
     b->gradients[chunk] = bytes;
 }
 
-/* Of a chunk, on this rank: while micro-batches are summed, or once they are reduced. */
+/* Bytes of a chunk's gradients on this rank: while micro-batches are summed, or once they are
+ * reduced. */
 static double gradient_bytes(const RhBuild *b, int32_t chunk, bool reduced)
 {
     double bytes = 0;
@@ -242,7 +245,7 @@ static double gradient_bytes(const RhBuild *b, int32_t chunk, bool reduced)
     return bytes;
 }
 
-/* Before the slots that run at once, or behind them. */
+/* Allocates gradients before the slots that run at once, or frees them after these. */
 static void settle_gradients(RhBuild *b, const RhSlotKind *kinds, int32_t count, bool behind)
 {
     for (int32_t k = 0; k < count && b->c->stack->frees_gradients; k++)

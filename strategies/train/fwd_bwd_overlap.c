@@ -1,5 +1,5 @@
-/* Pairs: which layers of a forward and of a backward run beside each other, and the whole backward of an
- * layer where the schedule runs its halves apart elsewhere. */
+/* Pairs: which layers of a forward and of a backward run beside each other, and the whole backward
+ * of a layer where the schedule otherwise splits it in two. */
 #include <string.h>
 
 #include "strategies/train/layer_ops.h"
@@ -23,8 +23,8 @@ static int32_t last_kernel(const GArray *tasks)
     return RH_LAYER_OP_ENTRY;
 }
 
-/* The task behind a pass of `tasks`, whose ENTRY is what that one leaves; for collectives its last
- * kernel, too. */
+/* The task after a pass of `tasks`, whose ENTRY is the pass's last task; collectives also wait for
+ * its last kernel. */
 static RhLayerOp behind(const RhLayerPass *pass, const RhLayerOp *task)
 {
     RhLayerOp moved = *task;
@@ -65,7 +65,7 @@ static bool has_next(const RhPairWalk *w, int which)
     return w->done[which] < w->count[which];
 }
 
-/* The forward's layers from the first on, the backward's from the last. */
+/* Next layer: the forward's from the first on, the backward's from the last. */
 static int32_t next_place(const RhPairWalk *w, int which)
 {
     return which == 0 ? w->done[0] : w->count[1] - 1 - w->done[1];
@@ -76,7 +76,8 @@ static bool at_layer(const RhPairWalk *w, int which)
     return has_next(w, which) && w->kinds[which][next_place(w, which)] < RH_LAYER_OP_LAYERS;
 }
 
-/* The embedding of a forward, the head of a backward. */
+/* Does the half begin with a layer that runs alone: the embedding of a forward, the head of a
+ * backward? */
 static bool begins_alone(const RhPairWalk *w, int which)
 {
     return has_next(w, which) && w->done[which] == 0 && !at_layer(w, which);

@@ -5,22 +5,23 @@
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
-/* Dimensions from the innermost out. */
+/* Dimensions by order, from the innermost out. */
 static const RhDim orders[RH_ORDER_LAST][RH_DIM_LAST] = {
     [RH_ORDER_NONE] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP},
     [RH_ORDER_TP_DP_PP] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP, RH_DIM_PP},
     [RH_ORDER_TP_PP_DP] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_PP, RH_DIM_DP},
 };
 
-/* The digits of a place, the innermost first. */
+/* Dimensions of a rank inside its stage, the innermost first. */
 static const RhDim digits[] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP};
 
 typedef struct {
     const char *label;
     bool of_items; /* layers communicate in it; in the others, stage programs do */
-    bool meets;    /* in every layer, all of it waiting for all */
-    bool joins;    /* stages: the places of its interval of each, or of the ends alone */
-    bool ends;     /* the first stage and the last one */
+    bool meets;    /* in every layer all of its ranks wait for each other */
+    bool joins;    /* joins stages: ranks of its interval on every stage, or on the two ends
+                    * alone */
+    bool ends;     /* joins the first stage and the last one */
 } Kind;
 
 static const Kind kinds[RH_GROUP_LAST] = {
@@ -47,19 +48,20 @@ typedef struct {
     int32_t low, size;
 } Interval;
 
-/* That hold all experts between them. */
+/* Ranks that together hold all experts. */
 static int32_t expert_ranks(const RhLayout *l)
 {
     return rh_train_expert_tensor(l) * l->ep;
 }
 
-/* Do experts have groups of their own in which states are shared out? */
+/* Do experts have groups of their own in which states are sharded? */
 static bool experts_share(const RhLayout *l)
 {
     return l->shard > 0 && rh_train_spreads_experts(l);
 }
 
-/* Asked for millions of layouts: one kind at a time. */
+/* Interval of place values over which a group of this kind extends. Called for millions of layouts,
+ * so for one kind at a time. */
 static Interval interval_of(const RhLayout *l, RhGroupKind kind)
 {
     switch (kind) {
@@ -177,7 +179,7 @@ bool rh_train_scatters(const RhProblem *c, const RhLayout *layout)
 
 bool rh_grid_divides(const RhLayout *l, int32_t value)
 {
-    int64_t low = 1, extents[] = {l->tp, l->cp, l->dp}; /* as `digits` */
+    int64_t low = 1, extents[] = {l->tp, l->cp, l->dp}; /* in the order of `digits` */
     for (size_t i = 0; i < G_N_ELEMENTS(extents); i++) {
         int64_t high = low * extents[i];
         if (value <= high)
@@ -220,7 +222,7 @@ static RhGroupKind inner_group(RhParamsClass cls)
     return cls == RH_PARAMS_EXPERTS ? RH_GROUP_EXPERT_SHARD : RH_GROUP_SHARD;
 }
 
-/* Are states shared out over groups, and nothing inside of them? */
+/* Are states sharded over the outer groups, and nothing inside of them? */
 static bool outer_alone(const RhLayout *l, RhParamsClass cls)
 {
     return l->outer && interval_of(l, inner_group(cls)).size == 1;
@@ -356,10 +358,10 @@ bool rh_grid_blocks_part(const RhGrid *g)
     return part;
 }
 
-/* Spans of an interval of place values, those of one rank left out. */
+/* Spans of an interval of place values, without those of one rank. */
 static int32_t spans_of(const RhGrid *g, int32_t low, int32_t high, RhStride *out)
 {
-    int32_t n = 0, value = 1; /* of the digit */
+    int32_t n = 0, value = 1; /* place value of the digit */
     for (size_t i = 0; i < G_N_ELEMENTS(digits); i++) {
         int32_t extent = g->extent[digits[i]];
         int32_t from = MAX(low, value), to = MIN(high, value * extent);
@@ -376,7 +378,8 @@ RhGroupKind rh_norm_group(const RhLayout *layout)
     return layout->zero >= 1 ? RH_GROUP_ALL : RH_GROUP_MODEL;
 }
 
-/* Begins again where the stages do, whatever lies between the two. */
+/* Adds groups of the first and the last stage, which repeat with the stages whatever lies between
+ * the two. */
 static int32_t add_ends(const RhGrid *g, RhProgram *p, const char *label)
 {
     int32_t stages = g->extent[RH_DIM_PP], stride = g->stride[RH_DIM_PP];
@@ -393,7 +396,8 @@ static int nearer(const void *left, const void *right)
     return ((const RhStride *)left)->stride < ((const RhStride *)right)->stride ? -1 : 1;
 }
 
-/* Members in the order of their ranks, as a library numbers them. */
+/* Adds groups over all stages, with members in the order of their ranks, as a library numbers
+ * them. */
 static int32_t add_all_stages(const RhGrid *g, RhProgram *p, int kind)
 {
     RhStride spans[RH_STRIDES_MAX];

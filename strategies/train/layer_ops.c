@@ -1,7 +1,7 @@
-/* Passes of embedding, layers and head, woven from their blocks. What recomputation replays: full
- * recomputation keeps a layer's input alone and runs its forward again before its backward (Chen et
- * al. 2016, arXiv 1604.06174); modules of a block are run again before the block's backward, or, where
- * they lie inside its tensor part, as part of its data piece. */
+/* Passes of embedding, layers and head, built from their blocks. Recomputation: full recomputation
+ * keeps only a layer's input and runs its forward again before its backward (Chen et al. 2016,
+ * arXiv 1604.06174); modules of a block are run again before the block's backward, or, where they
+ * lie inside its tensor part, as part of its data gradients. */
 #include "strategies/train/layer_ops.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "strategies/train/parallelism/parallelism.h"
 
-/* --- weaving --- */
+/* --- building --- */
 
 static RhLane lane_of(const RhLayerOpsBuilder *w, int32_t task)
 {
@@ -26,7 +26,7 @@ void rh_layer_ops_wait_for(RhLayerOpsBuilder *w, int32_t task)
             w->pending[i] = MAX(w->pending[i], task);
             return;
         }
-    w->pending[w->pending_count++] = task; /* one a lane, and ENTRY */
+    w->pending[w->pending_count++] = task; /* one per lane, and ENTRY */
 }
 
 static int32_t add_task(RhLayerOpsBuilder *w, const RhLayerOp *task)
@@ -61,7 +61,7 @@ static bool append_parts(RhLayerOp *into, const RhLayerOp *task)
     return true;
 }
 
-/* The task right before, when it is a kernel of the same block and phase and nothing is awaited. */
+/* The previous task, if it is a kernel of the same block and phase and nothing is awaited. */
 static RhLayerOp *same_kernel(RhLayerOpsBuilder *w, const char *label)
 {
     if (w->tasks->len == 0 || w->last != (int32_t)w->tasks->len - 1 || w->pending_count > 0)
@@ -142,7 +142,7 @@ static void hook(RhLayerOpsBuilder *w, RhHook hook)
             rh_parallelisms[i]->hook(w, hook);
 }
 
-static void weave_part(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
+static void add_exchange_part(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     for (int i = 0; rh_parallelisms[i]; i++)
         if (rh_parallelisms[i]->exchange && rh_parallelisms[i]->exchange(w, label, part))
@@ -150,13 +150,14 @@ static void weave_part(RhLayerOpsBuilder *w, const char *label, const RhKernelSe
     rh_layer_ops_kernels(w, label, RH_PARTS(part));
 }
 
-/* A piece of the tensor part: in one go, or part by part where ranks exchange. */
-static void weave_tensor(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *piece)
+/* Adds kernels of the tensor part: at once, or part by part where ranks exchange data. */
+static void add_tensor_kernels(RhLayerOpsBuilder *w, const char *label,
+                               const RhKernelSequence *piece)
 {
     if (!piece->parts)
         rh_layer_ops_kernels(w, label, RH_PARTS(piece));
     for (int32_t i = 0; i < piece->parts_count; i++)
-        weave_part(w, label, &piece->parts[i]);
+        add_exchange_part(w, label, &piece->parts[i]);
 }
 
 /* --- blocks --- */
@@ -173,7 +174,7 @@ static void block_forward(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost 
         rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_forward));
         hook(w, RH_HOOK_FORWARD_IN);
         bool again = w->phase == RH_PHASE_RECOMPUTE;
-        weave_tensor(w, label, again ? &b->tensor_again : &b->tensor_forward);
+        add_tensor_kernels(w, label, again ? &b->tensor_again : &b->tensor_forward);
     }
     if (output)
         hook(w, RH_HOOK_FORWARD_OUT);
@@ -187,8 +188,8 @@ static void block_weight(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *
     rh_layer_ops_kernels(w, rh_block_name(kind), RH_PARTS(&b->weight));
 }
 
-/* Modules that begin with the block's input; nobody needs the output. A whole layer has been run again by
- * now. */
+/* Recomputes modules that begin with the block's input; their output is not needed. A whole layer
+ * has been recomputed by now. */
 static void block_again(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
 {
     const char *label = rh_block_name(kind);
@@ -199,7 +200,7 @@ static void block_again(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b
     rh_layer_ops_kernels(w, label, RH_PARTS(&b->sequence_again));
     if (b->tensor_again.kernels->len > 0) {
         hook(w, RH_HOOK_FORWARD_IN);
-        weave_tensor(w, label, &b->tensor_again);
+        add_tensor_kernels(w, label, &b->tensor_again);
     }
     w->phase = RH_PHASE_NONE;
 }
@@ -212,7 +213,7 @@ static void block_backward(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost
     block_again(w, kind, b);
     w->before_weight = w->before_sequence = -1;
     hook(w, RH_HOOK_BACKWARD_IN);
-    weave_tensor(w, label, &b->data);
+    add_tensor_kernels(w, label, &b->data);
     bool behind = w->model_cost->c->stack->sums_behind_weights;
     if (!behind)
         hook(w, RH_HOOK_BACKWARD_OUT);
@@ -251,7 +252,7 @@ static void layer_weight(RhLayerOpsBuilder *w, int kind)
     block_weight(w, RH_BLOCK_MIXER, &w->model_cost->mixer[kind]);
 }
 
-static void weave_layer(RhLayerOpsBuilder *w, int kind)
+static void add_layer(RhLayerOpsBuilder *w, int kind)
 {
     switch (w->pass) {
     case RH_SLOT_FORWARD:
@@ -269,8 +270,9 @@ static void weave_layer(RhLayerOpsBuilder *w, int kind)
     }
 }
 
-/* The embedding has no gradient to hand on, the head's output nobody waits for. */
-static void weave_edge(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
+/* Adds the backward of an end: the embedding passes no gradient on, and nothing waits for the
+ * head's output. */
+static void add_end_backward(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
 {
     if (w->pass == RH_SLOT_FORWARD)
         block_forward(w, kind, b, true);
@@ -282,7 +284,8 @@ static void weave_edge(RhLayerOpsBuilder *w, RhBlock kind, const RhBlockCost *b)
 
 /* --- passes --- */
 
-/* Where no parallelism acts inside a layer, its kernels run back to back: one task a phase. */
+/* Joins the kernels of a layer in which no parallelism acts: they run back to back, as one task per
+ * phase. */
 static void merge_kernels(GArray *tasks, const char *label)
 {
     guint kept = 0;
@@ -299,14 +302,14 @@ static void merge_kernels(GArray *tasks, const char *label)
     g_array_set_size(tasks, kept);
 }
 
-/* Is a layer of this kind run again as a whole? */
+/* Is a layer of this kind recomputed as a whole? */
 static bool is_replayed(const RhModelCost *model_cost, int item)
 {
     return item < RH_LAYER_KINDS_MAX && model_cost->shard.recompute == RH_RECOMPUTE_FULL;
 }
 
-static RhLayerPass weave_whole(const RhLayout *layout, const RhModelCost *model_cost, int item,
-                               RhSlotPass pass)
+static RhLayerPass make_whole_pass(const RhLayout *layout, const RhModelCost *model_cost, int item,
+                                   RhSlotPass pass)
 {
     RhLayerOpsBuilder w = {.layout = layout,
                            .model_cost = model_cost,
@@ -321,11 +324,11 @@ static RhLayerPass weave_whole(const RhLayout *layout, const RhModelCost *model_
                            .steps_from = RH_LAYER_OP_ENTRY,
                            .step_brings = -1};
     if (item == RH_LAYER_EMBEDDING)
-        weave_edge(&w, RH_BLOCK_EMBEDDING, &model_cost->embedding);
+        add_end_backward(&w, RH_BLOCK_EMBEDDING, &model_cost->embedding);
     else if (item == RH_LAYER_HEAD)
-        weave_edge(&w, RH_BLOCK_HEAD, &model_cost->head);
+        add_end_backward(&w, RH_BLOCK_HEAD, &model_cost->head);
     else
-        weave_layer(&w, item);
+        add_layer(&w, item);
     merge_kernels(w.tasks, item == RH_LAYER_EMBEDDING ? "embedding"
                            : item == RH_LAYER_HEAD    ? "head"
                                                       : "layer");
@@ -342,20 +345,20 @@ static bool sends_tokens(const RhKernelSequence *piece)
     return false;
 }
 
-static RhLayerPass weave(const RhLayout *layout, const RhModelCost *model_cost, int item,
-                         RhSlotPass pass)
+static RhLayerPass make_pass(const RhLayout *layout, const RhModelCost *model_cost, int item,
+                             RhSlotPass pass)
 {
     bool halves = model_cost->half && item < RH_LAYER_OP_LAYERS &&
                   sends_tokens(&model_cost->ffn[item].tensor_forward);
     if (!halves)
-        return weave_whole(layout, model_cost, item, pass);
-    RhLayerPass half = weave_whole(layout, model_cost->half, item, pass);
+        return make_whole_pass(layout, model_cost, item, pass);
+    RhLayerPass half = make_whole_pass(layout, model_cost->half, item, pass);
     RhLayerPass both = rh_layer_pass_overlap(&half);
     g_array_unref(half.tasks);
     return both;
 }
 
-/* --- what a layer holds --- */
+/* --- bytes of a layer --- */
 
 static bool ends_meet(const RhLayout *l)
 {
@@ -406,7 +409,8 @@ double rh_tied_params(const RhModelCost *model_cost, const RhLayout *l)
                : 0;
 }
 
-/* A layer's blocks run one after another; full recomputation brings both back at once. */
+/* Activation bytes of a layer. Its blocks run one after another; full recomputation restores both
+ * at once. */
 RhActivation rh_layer_bytes(const RhModelCost *model_cost, int kind)
 {
     if (kind == RH_LAYER_EMBEDDING)
@@ -430,9 +434,9 @@ double rh_layer_offload(const RhLayout *l, bool stays, RhActivation *bytes)
     return away;
 }
 
-/* --- all of them --- */
+/* --- all passes --- */
 
-/* A list of its own, as all of them. */
+/* Makes the whole backward as a list of its own. */
 static RhLayerPass whole_backward(const RhLayerPass *passes)
 {
     static const RhLayerPass nothing = {.left = {RH_LAYER_OP_ENTRY}, .left_count = 1};
@@ -464,13 +468,13 @@ void rh_layer_ops_add_pairs(RhLayerOps *items, const RhLayout *layout,
 }
 
 /* Makes the passes of one kind of layer that the schedule runs. */
-static void weave_passes(const RhLayout *layout, const RhModelCost *model_cost, int item,
-                         RhLayerPass *out)
+static void make_passes(const RhLayout *layout, const RhModelCost *model_cost, int item,
+                        RhLayerPass *out)
 {
     bool splits = rh_pipeline_of(layout)->splits_backward;
     for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
         if (pass == RH_SLOT_FORWARD || splits == (pass != RH_SLOT_BACKWARD))
-            out[pass] = weave(layout, model_cost, item, (RhSlotPass)pass);
+            out[pass] = make_pass(layout, model_cost, item, (RhSlotPass)pass);
 }
 
 RhLayerOps *rh_layer_ops_of_passes(const RhLayout *layout, const RhModelCost *model_cost)
@@ -484,7 +488,7 @@ RhLayerOps *rh_layer_ops_of_passes(const RhLayout *layout, const RhModelCost *mo
         if (item < RH_LAYER_OP_LAYERS &&
             (item >= model_cost->layers_end || !rh_layer_of_op_kind(model_cost->c->model, item)))
             continue;
-        weave_passes(layout, model_cost, item, own);
+        make_passes(layout, model_cost, item, own);
         items->pass[item] = own;
         items->own_count += RH_SLOT_PASSES;
     }

@@ -1,4 +1,4 @@
-/* Which layouts are legal, and their canonical form. */
+/* Decides which layouts are legal, and makes their canonical form. */
 #include <string.h>
 
 #include "base/error.h"
@@ -51,7 +51,7 @@ void rh_train_complete(const RhProblem *c, RhLayout *l)
         l->dp = (int32_t)MAX(1, c->job.gpus / ((int64_t)l->tp * l->pp * l->cp));
 }
 
-/* Of any class of parameters. */
+/* Largest number of replicas of any class of parameters. */
 static int32_t replicas_most(const RhLayout *l)
 {
     int32_t most = 1;
@@ -68,7 +68,7 @@ static bool has_shared_expert(const RhModel *model)
     return some;
 }
 
-/* Layers that are run again are named, and are none. */
+/* Does the list of recomputed layers hold only zeros? */
 static bool recomputes_nothing(const RhLayout *l)
 {
     bool none = l->again_layers_count > 0;
@@ -77,7 +77,7 @@ static bool recomputes_nothing(const RhLayout *l)
     return none;
 }
 
-/* One number for all chunks, where they are listed and alike. */
+/* Does the list give one number for all chunks? */
 static bool recomputes_evenly(const RhLayout *l)
 {
     bool even = l->again_layers_count > 1 && l->again_layers_count == l->pp * l->vpp;
@@ -86,7 +86,7 @@ static bool recomputes_evenly(const RhLayout *l)
     return even;
 }
 
-/* A knob that has no effect stands at its default. */
+/* Sets knobs that have no effect to their defaults. */
 static void make_canonical(const RhProblem *c, RhLayout *l)
 {
     rh_train_complete(c, l);
@@ -104,7 +104,7 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
         (l->overlap == RH_OVERLAP_SHARED && !has_shared_expert(c->model)))
         l->overlap = RH_OVERLAP_NONE;
     if (l->overlap == RH_OVERLAP_PAIRS && rh_pipeline_schedule(l->schedule)->pairs)
-        l->overlap = RH_OVERLAP_NONE; /* it has them anyway */
+        l->overlap = RH_OVERLAP_NONE; /* such a schedule always overlaps */
     if (replicas_most(l) == 1)
         l->zero = 0;
     if (l->shard == 1)
@@ -118,7 +118,7 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
     if (l->pp == 1 || (l->schedule == RH_PIPELINE_GPIPE && rh_train_microbatches(c, l) == 1))
         l->schedule = RH_PIPELINE_1F1B;
     if (l->recompute == RH_RECOMPUTE_SELECTIVE && rh_model_sees_pictures(c->model))
-        l->recompute = RH_RECOMPUTE_NONE; /* nothing of steps is selected */
+        l->recompute = RH_RECOMPUTE_NONE; /* there are no modules to select in steps */
     if (recomputes_nothing(l))
         l->recompute = RH_RECOMPUTE_NONE;
     if (l->recompute == RH_RECOMPUTE_NONE)
@@ -131,7 +131,8 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
         l->order = RH_ORDER_TP_DP_PP;
 }
 
-/* Without entries of lists that mean nothing: most layouts list no layers, and a search copies millions. */
+/* Copies a layout without the unused entries of its lists: most layouts list no layers, and a
+ * search copies millions. */
 static void copy(RhLayout *to, const RhLayout *from)
 {
     memcpy(to, from, G_STRUCT_OFFSET(RhLayout, stage_layers));
@@ -162,7 +163,8 @@ RhLayout rh_train_canonical(const RhProblem *c, const RhLayout *layout)
     return l;
 }
 
-/* Texts like this are made where an error is wanted: a search asks millions of times without. */
+/* Lists divisors. Such texts are made only where an error is wanted: a search asks millions of
+ * times without one. */
 char *rh_divisors_text(int64_t n, int64_t limit)
 {
     g_autoptr(GString) s = g_string_new(NULL);
@@ -172,7 +174,7 @@ char *rh_divisors_text(int64_t n, int64_t limit)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
-/* "gpipe, 1f1b": the schedules of a stack. */
+/* Lists the schedules of a stack: "gpipe, 1f1b". */
 static char *schedules_text(const RhStack *stack)
 {
     g_autoptr(GString) s = g_string_new(NULL);
@@ -183,7 +185,7 @@ static char *schedules_text(const RhStack *stack)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
-/* "0, 1": the degrees of ZeRO that a stack runs in this pipeline. */
+/* Lists the degrees of ZeRO that a stack runs in this pipeline: "0, 1". */
 static char *zeros_text(const RhStack *stack, int32_t pp)
 {
     g_autoptr(GString) s = g_string_new(NULL);
@@ -193,7 +195,8 @@ static char *zeros_text(const RhStack *stack, int32_t pp)
     return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
-/* "note: DeepSpeed has ZeRO-2 and 3 without ...", where the stack's framework itself says so of this knob; else "". */
+/* Note on a knob that the stack's framework forbids, as "note: DeepSpeed has ZeRO-2 and 3 without
+ * ..."; else "". */
 static char *framework_note(const RhProblem *c, const RhLayout *l, const RhKnob *knob)
 {
     const RhFrameworkRules *rules = rh_framework_rules(c->stack->framework, NULL);
@@ -216,7 +219,7 @@ static bool stack_legal(const RhProblem *c, const RhLayout *l, GError **error)
                        "help: the stack bare runs all of them",
                        rh_pipeline_kind_name(l->schedule), c->stack->name, legal);
     }
-    int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* of one replica it means nothing */
+    int32_t zero = replicas_most(l) > 1 ? l->zero : 0; /* with one replica ZeRO has no effect */
     if (!rh_stack_shards(c->stack, zero, l->pp)) {
         g_autofree char *legal = error ? zeros_text(c->stack, l->pp) : NULL;
         g_autofree char *note = error ? framework_note(c, l, RH_KNOB_OF(zero)) : NULL;
@@ -265,7 +268,7 @@ static bool stages_legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Has the schedule the chunks that it asks for? */
+/* Does the schedule run this number of chunks? */
 static bool chunks_legal(const RhLayout *l, GError **error)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
@@ -286,7 +289,7 @@ static bool chunks_legal(const RhLayout *l, GError **error)
     return true;
 }
 
-/* Has it the micro-batches and replicas that it asks for? */
+/* Does the schedule run this number of micro-batches and replicas? */
 static bool schedule_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
@@ -329,7 +332,7 @@ static bool batch_legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Joined by commas; the caller frees. */
+/* Joins names of modules by commas; the caller frees. */
 static char *modules_text(uint32_t modules)
 {
     g_autoptr(GString) s = g_string_new(NULL);
@@ -363,7 +366,8 @@ static bool again_legal(const RhProblem *c, const RhLayout *l, GError **error)
     return true;
 }
 
-/* Selective and full are legal for any model, and say nothing where there is nothing to run again. */
+/* Is the recomputation legal? Selective and full are legal for any model, and have no effect where
+ * there is nothing to recompute. */
 static bool recompute_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     uint32_t asked = (uint32_t)l->recompute;
@@ -390,7 +394,7 @@ static bool recompute_legal(const RhProblem *c, const RhLayout *l, GError **erro
     return true;
 }
 
-/* Frozen weights have no gradients that a schedule could put off. */
+/* Are adapters legal here? Frozen weights have no gradients that a schedule could delay. */
 static bool adapters_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     if (c->job.lora.rank == 0)
@@ -404,7 +408,8 @@ static bool adapters_legal(const RhProblem *c, const RhLayout *l, GError **error
     return true;
 }
 
-/* Megatron-LM's --fp8-param-gather, which its distributed optimizer has. Frozen weights are never gathered from it. */
+/* Are narrow weights legal? That is Megatron-LM's --fp8-param-gather, which its distributed
+ * optimizer has. Frozen weights are never gathered from it. */
 static bool narrow_weights_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     return !c->job.narrow_weights || l->zero > 0 || c->job.lora.rank > 0 ||
@@ -426,7 +431,7 @@ static bool narrow_job_legal(const RhProblem *c, GError **error)
     return true;
 }
 
-/* Documents part what attention looks at, and context ranks have parts of a sequence. */
+/* Are documents legal here? They limit attention, while context ranks have parts of a sequence. */
 static bool documents_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhDocuments *d = &c->job.documents;
@@ -440,14 +445,14 @@ static bool documents_legal(const RhProblem *c, const RhLayout *l, GError **erro
     return true;
 }
 
-/* Where experts may be sent their tokens by kernels, their pace is known (block_cost.c reads it). */
+/* Are the link rates known, where kernels send tokens to experts (block_cost.c reads them)? */
 static bool kernels_known(const RhProblem *c, GError **error)
 {
     bool may = rh_model_experts_kind(c->model) && c->platform->messages.sender == RH_SHARING_NONE;
     return !may || rh_a2a_backend_by_name(RH_EXCHANGER_ONCE, error) != NULL;
 }
 
-/* Tells whether a device has a recipe's matrix units; the error names a type that it has. */
+/* Does the device have a recipe's matrix units? The error names a missing type. */
 static bool has_units(const RhRecipe *recipe, const RhDevice *device, GError **error)
 {
     const char *lacks = rh_recipe_lacks_units(recipe, device);
@@ -510,7 +515,8 @@ bool rh_train_job_legal(const RhProblem *c, GError **error)
     return true;
 }
 
-/* Degrees are below 2^20 each, and three of them are at most what the fourth leaves. */
+/* Are the degrees' product and the ranks equal? Degrees are below 2^20 each, and three of them are
+ * at most what the fourth leaves. */
 static bool ranks_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     double product = (double)l->tp * l->pp * l->dp * l->cp;
@@ -543,7 +549,7 @@ bool rh_train_legal(const RhProblem *c, const RhLayout *l, GError **error)
            stages_legal(c, l, error) && chunks_legal(l, error) && schedule_legal(c, l, error);
 }
 
-/* --- the same rules by what they look at, for a space that is walked --- */
+/* --- the same rules grouped by the knobs that they read, for walking a space --- */
 
 static bool grid_legal(const RhProblem *c, const RhLayout *l)
 {
@@ -579,7 +585,7 @@ static bool rest_legal(const RhProblem *c, const RhLayout *l)
 #define SCHEDULE (GRID | RH_KNOB_BIT(microbatch) | RH_KNOB_BIT(schedule) | RH_KNOB_BIT(overlap))
 #define SLOTS    (SCHEDULE | RH_KNOB_BIT(vpp) | RH_KNOB_BIT(stage_layers_count))
 
-/* The order of ranks says where they lie, and forbids nothing. */
+/* Knobs besides `order`, which only places ranks and forbids nothing. */
 #define REST (~RH_KNOB_BIT(order))
 
 const RhTrainRules rh_train_rules[] = {{GRID, grid_legal},

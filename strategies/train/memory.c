@@ -1,10 +1,10 @@
-/* The memory account. Weights 2 B a parameter, main gradients and the optimizer's state as the job says; ZeRO
- * shards optimizer (1), gradients (2), weights (3) over the replicas (Rajbhandari et al. 2020, arXiv
- * 1910.02054, figure 1). Activations per Korthikanti et al. 2022 (workloads/operators/).
- *
- * Layers of a chunk are run in order forward, and in reverse backward; each keeps its bytes from its
- * forward to its backward. So while layer k runs, either way, the micro-batch has what layers 0 to k
- * keep, and k's working bytes. Where backward runs in two halves, the first lets nothing go. */
+/* Accounts for memory. Weights take 2 B a parameter, main gradients and the optimizer's state as
+ * the job says; ZeRO shards optimizer (1), gradients (2), weights (3) over the replicas
+ * (Rajbhandari et al. 2020, arXiv 1910.02054, figure 1). Activations per Korthikanti et al. 2022
+ * (workloads/operators/). Layers of a chunk run in order in forward, and in reverse in backward;
+ * each keeps its bytes from its forward to its backward. So while layer k runs, in either
+ * direction, the micro-batch holds the kept bytes of layers 0 to k, and k's working bytes. Where
+ * backward runs in two halves, the first frees nothing. */
 #include "strategies/train/memory.h"
 #include "strategies/partition.h"
 
@@ -25,7 +25,7 @@ static void keep_fuller(RhInFlight *fullest, const RhInFlight *kept, double work
         *fullest = now;
 }
 
-/* Bytes are numbers: fmax would look whether they are. */
+/* Larger of two bytes; unlike fmax() without a check for NaN. */
 static inline double larger(double a, double b)
 {
     return a > b ? a : b;
@@ -37,7 +37,7 @@ static void keep_largest(RhParamCounts *largest, const RhParamCounts *params)
         largest->of[cls] = larger(largest->of[cls], params->of[cls]);
 }
 
-/* `stays`: rh_layer_offload. */
+/* Adds a layer to a chunk. `stays`: its activations are not offloaded, as in rh_layer_offload(). */
 static void add_item(const RhModelCost *model_cost, const RhLayout *l, int kind, bool stays,
                      RhChunkMemory *m)
 {
@@ -100,7 +100,7 @@ const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout
     return each;
 }
 
-/* NULL before the first. */
+/* Chunk before model chunk g; NULL before the first. */
 static const RhChunkMemory *chunk_before(const RhChunkMemory *const *chunks, int32_t g)
 {
     return g > 0 ? chunks[g - 1] : NULL;
@@ -121,7 +121,8 @@ static void hold(const RhChunkMemory *const *chunks, const RhLayout *l, int32_t 
     held->largest_away_bytes = larger(held->largest_away_bytes, chunk->largest_away_bytes);
 }
 
-/* Are the stage's chunks made as those of the stage before, and what comes before them? */
+/* Are the stage's chunks, and those before them, the same objects as those of the previous
+ * stage? */
 static bool held_as_before(const RhChunkMemory *const *chunks, const RhLayout *l,
                            const RhPipelineSchedule *schedule, int32_t stage)
 {
@@ -154,7 +155,7 @@ RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayou
 
 /* --- peaks --- */
 
-static void add(RhInFlight *sum, const RhInFlight *each, int32_t times)
+static void add_in_flight(RhInFlight *sum, const RhInFlight *each, int32_t times)
 {
     sum->activations += times * each->activations;
     sum->logits += times * each->logits;
@@ -179,8 +180,8 @@ static void keep(RhInFlight *kept, int kind, double bytes)
     *(kind == RH_LAYER_HEAD ? &kept->logits : &kept->activations) += bytes;
 }
 
-/* Both micro-batches of a pair, when they have most between them: a forward gains layers one by one while
- * a backward lets them go. */
+/* Peak of both micro-batches of a pair: a forward adds layers one by one while a backward frees
+ * them. */
 static RhInFlight fullest_of_pair(const RhModelCost *model_cost, const RhChunkMemory *forward,
                                   const RhChunkMemory *backward)
 {
@@ -206,14 +207,16 @@ static RhInFlight fullest_of_pair(const RhModelCost *model_cost, const RhChunkMe
     return fullest;
 }
 
-/* Of the stage's chunks before each, and of all: what one micro-batch of each keeps. */
+/* Kept bytes of one micro-batch of each of the stage's chunks, summed before each chunk, and over
+ * all. */
 static RhInFlight *kept_before(const RhChunkMemory *const *chunks, const RhPipelineProfile *profile,
                                int32_t stage)
 {
     RhInFlight *before = g_new0(RhInFlight, profile->v + 1);
     for (int32_t c = 0; c < profile->v; c++) {
         before[c + 1] = before[c];
-        add(&before[c + 1],
+        add_in_flight(
+            &before[c + 1],
             &chunks[rh_pipeline_model_chunk(profile->schedule, profile->p, stage, c)]->kept, 1);
     }
     return before;
@@ -232,7 +235,7 @@ RhGradientBytes rh_gradients_each(const RhProblem *c, const RhLayout *l)
     return each;
 }
 
-/* At a moment of the stage, of all its chunks. */
+/* Bytes of gradients of all chunks of the stage at one time. */
 static double gradients_at(const RhChunkMemory *const *chunks, const RhPipelineProfile *profile,
                            const RhGradientBytes *gradients, int32_t stage,
                            const RhPeakCandidate *moment)
@@ -250,8 +253,8 @@ static double gradients_at(const RhChunkMemory *const *chunks, const RhPipelineP
     return sum;
 }
 
-/* Of the micro-batches that are kept of the slot's own chunk, one is the slot's; of a pair's two, one
- * each. */
+/* Peak of a stage. The kept micro-batches of the slot's own chunk include the slot's; with a pair,
+ * each one's chunk includes its own. */
 RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *const *chunks,
                          const RhPipelineProfile *profile, const RhGradientBytes *gradients,
                          int32_t stage)
@@ -270,13 +273,13 @@ RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *con
             const RhChunkMemory *beside = chunks[rh_pipeline_model_chunk(
                 profile->schedule, profile->p, stage, moment->beside)];
             now = fullest_of_pair(model_cost, own, beside);
-            add(&now, &beside->kept, -1);
+            add_in_flight(&now, &beside->kept, -1);
         }
         now.host = own->kept.host; /* at the end of its forward, when its backward begins */
-        add(&now, &own->kept, -1);
+        add_in_flight(&now, &own->kept, -1);
         for (int32_t r = 0, begin = 0; r < moment->runs_count; begin = runs[r++].end) {
-            add(&now, &before[runs[r].end], runs[r].kept);
-            add(&now, &before[begin], -runs[r].kept);
+            add_in_flight(&now, &before[runs[r].end], runs[r].kept);
+            add_in_flight(&now, &before[begin], -runs[r].kept);
         }
         now.gradients = gradients_at(chunks, profile, gradients, stage, moment);
         host = larger(host, now.host);
@@ -289,9 +292,9 @@ RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *con
 
 /* --- stages --- */
 
-/* Gradients that are not reduced where they lie leave through a buffer for the largest layer, sharded
- * weights arrive in as many as are gathered ahead, and one more: for each class of parameters. Activations on their way to the
- * host, and back, are a layer's each. */
+/* Bytes of communication buffers, for each class of parameters: gradients that are not reduced in
+ * place use one for the largest layer; sharded weights one for each layer gathered ahead, and one
+ * more. Activations on their way to the host, and back, use one of a layer each. */
 static double buffer_bytes(const RhModelCost *model_cost, const RhLayout *l,
                            const RhStageHeld *held)
 {
@@ -428,7 +431,8 @@ double rh_train_memory_capacity(const RhProblem *c)
     return c->platform->device->hbm_bytes.value;
 }
 
-/* Has the stage a rank among the GPUs [first, end)? Its ranks are runs of `run` GPUs, every `period`. */
+/* Does the stage have a rank among the GPUs [first, end)? Its ranks are runs of `run` GPUs, every
+ * `period`. */
 static bool stands_on(int32_t stage, int32_t run, int32_t period, int32_t first, int32_t end)
 {
     int32_t begin = stage * run, laps = first > begin ? (first - begin) / period : 0;

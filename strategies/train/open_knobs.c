@@ -32,7 +32,8 @@ int32_t rh_train_shared_most(const RhProblem *c, const RhLayout *layout,
     return count;
 }
 
-/* Degrees whose product no machine has; products below stay far inside 32 bits. */
+/* Checks that the product of the given degrees is not beyond any machine; products below stay far
+ * inside 32 bits. */
 static bool check_ranks(const RhLayout *l, GError **error)
 {
     double ranks = (double)l->tp * l->pp * l->cp * MAX(l->dp, 1);
@@ -42,7 +43,7 @@ static bool check_ranks(const RhLayout *l, GError **error)
                    l->cp, MAX(l->dp, 1), ranks);
 }
 
-/* `each`: multiplies the batch, besides the replicas. */
+/* Checks the layout on a machine that fits it. `each`: factor of the batch besides the replicas. */
 static bool fits_some_machine(const RhProblem *c, const RhLayout *layout, int64_t each,
                               GError **error)
 {
@@ -51,7 +52,8 @@ static bool fits_some_machine(const RhProblem *c, const RhLayout *layout, int64_
     rh_train_complete(c, &l);
     if (layout->dp == 0) {
         l.dp = MIN(l.dp, rh_train_least_replicas(&l));
-        fitting.job.global_batch *= l.dp * each; /* nobody said that so many divide it */
+        fitting.job.global_batch *= l.dp * each; /* makes the batch divisible by the replicas, which
+                                                  * are not given */
     }
     if (!check_ranks(&l, error))
         return false;
@@ -71,7 +73,7 @@ bool rh_train_settle_layout(const RhProblem *c, RhLayout *layout, GError **error
         return false;
     if (l.tp == 1)
         l.sequence_parallel = false;
-    /* Which micro-batches there may be is said with the replicas that this machine has. */
+    /* the allowed micro-batches are reported with the replicas that this machine has */
     if (l.dp == 0 && !fits_some_machine(c, &l, l.microbatch, error))
         return false;
     rh_train_complete(c, &l);

@@ -1,4 +1,4 @@
-/* What a rank holds of parameters, and its optimizer: by class, format and degree of ZeRO. */
+/* Bytes of parameters and their optimizer on a rank: by class, format and degree of ZeRO. */
 #include "strategies/train/block_cost.h"
 
 #include "strategies/train/parallelism/parallelism.h"
@@ -18,10 +18,11 @@ double rh_weight_bytes(const RhProblem *c)
     return rh_dtype_bytes(c->job.recipe->dtype);
 }
 
-/* Frozen weights that are held narrow are held in one layout, and every backward makes the other of it:
- * Transformer Engine's disable_parameter_transpose_cache beside fp8_params, as NVIDIA trains adapters
- * (mlcommons/training_results_v4.1 at b87b9e39, NVIDIA/benchmarks/llama2_70b_lora,
- * conf/megatron_gpt_peft_tuning_config.yaml). Layouts with scales of their own are both there. */
+/* Does backward make the second layout of frozen narrow weights? They are held in one layout, and
+ * every backward makes the other: Transformer Engine's disable_parameter_transpose_cache beside
+ * fp8_params, as NVIDIA trains adapters (mlcommons/training_results_v4.1 at b87b9e39,
+ * NVIDIA/benchmarks/llama2_70b_lora, conf/megatron_gpt_peft_tuning_config.yaml). Layouts with
+ * scales of their own are both held. */
 static bool makes_the_other_layout(const RhProblem *c)
 {
     return c->job.narrow_weights && c->job.lora.rank > 0 && !c->job.recipe->layouts_apart;
@@ -44,13 +45,13 @@ double rh_gathered_weight_bytes(const RhProblem *c, bool linear)
                                  : recipe->operand_bytes;
 }
 
-/* Weights of 4 bytes are their own masters. */
+/* Bytes of optimizer states per parameter. Weights of 4 bytes are their own masters. */
 double rh_optimizer_state_bytes(const RhProblem *c)
 {
     return (rh_weight_bytes(c) < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0) + moments_of(c)->bytes;
 }
 
-/* Of a class, what linear layers have. All experts are in layers. */
+/* Parameters of a class that belong to linear layers; all experts do. */
 static double linear_of(const RhStates *states, RhParamsClass cls)
 {
     double experts = rh_param_counts_sum(&states->frozen) > 0
@@ -59,9 +60,10 @@ static double linear_of(const RhStates *states, RhParamsClass cls)
     return cls == RH_PARAMS_EXPERTS ? experts : states->linear - experts;
 }
 
-/* ZeRO-3 shares out what forward leaves for backward, too, whether weights are held narrow (Megatron-FSDP, whose
- * keep_fp8_transpose_cache is off, NVIDIA/Megatron-LM at d98e8a64) or cast by each forward (NVIDIA/TransformerEngine at
- * d0067d0d, pytorch/distributed.py: _fsdp_scatter_tensors of weights that linear.py saves). */
+/* Bytes of copies that forward leaves for backward. ZeRO-3 shards them, too, whether weights are
+ * held narrow (Megatron-FSDP, whose keep_fp8_transpose_cache is off, NVIDIA/Megatron-LM at
+ * d98e8a64) or cast by each forward (NVIDIA/TransformerEngine at d0067d0d, pytorch/distributed.py:
+ * _fsdp_scatter_tensors of weights that linear.py saves). */
 double rh_states_copies(const RhProblem *c, const RhLayout *l, const RhStates *states)
 {
     double sum = 0;
@@ -82,8 +84,10 @@ double rh_states_gradients(const RhProblem *c, const RhLayout *l, const RhStates
                      rh_parallelism_shares(c, l, cls).gradients;
 }
 
-/* DeepSpeed v0.19.5, runtime/zero: step() of stage_1_and_2.py flattens averaged_gradients and casts that, having let go
- * of what other ranks update; stage3.py does so for parameters of a sub-group at a time (config.py, sub_group_size). */
+/* Parameters that DeepSpeed's optimizer handles at a time (DeepSpeed v0.19.5, runtime/zero): step()
+ * of stage_1_and_2.py flattens averaged_gradients and casts that, having freed those that other
+ * ranks update; stage3.py does so for parameters of a sub-group at a time (config.py,
+ * sub_group_size). */
 #define SUB_GROUP 1e9
 
 double rh_states_flattened(const RhProblem *c, const RhLayout *l, const RhStates *states)
@@ -124,7 +128,8 @@ double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *
     return rh_weight_bytes(c) * held / shares.weights;
 }
 
-/* The stack counts fp32 moments, read and written, and its own gradients, read. */
+/* Bytes of memory traffic of the optimizer per parameter: the stack counts fp32 moments, read and
+ * written, and its own gradients, read. */
 static double optimizer_bytes(const RhProblem *c)
 {
     double moments = rh_moments_fp32.bytes - moments_of(c)->bytes;
@@ -149,7 +154,7 @@ RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStat
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += params->of[cls] / rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
     if (c->job.narrow_weights &&
-        c->job.lora.rank > 0) /* never again; the other layout, made in every backward */
+        c->job.lora.rank > 0) /* none is kept; the other layout is made in every backward */
         cast = makes_the_other_layout(c) ? recipe->weight_copy_bytes * states->linear *
                                                (double)rh_train_microbatches(c, l)
                                          : 0;

@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-/* --- memory: the fullest moments --- */
+/* --- memory: candidates for the peak --- */
 
 static RhInFlightRun run_at(const GArray *runs, int32_t i)
 {
     return g_array_index(runs, RhInFlightRun, i);
 }
 
-/* One micro-batch more or less of the chunk: its run is parted, and joined to neighbours that keep as
- * many. */
+/* Adds one micro-batch of the chunk, or removes one: its run is split, and joined to neighbours
+ * with equal counts. */
 static void change_kept(GArray *runs, int32_t chunk, int32_t by)
 {
     int32_t i = 0;
@@ -35,7 +35,7 @@ static void change_kept(GArray *runs, int32_t chunk, int32_t by)
     g_array_insert_vals(runs, (guint)from, fresh, (guint)count);
 }
 
-/* Has `a` at least as many of every chunk? Both end with the last one. */
+/* Does `a` have at least as many micro-batches of every chunk? Both end with the last one. */
 static bool covers(const RhInFlightRun *a, const RhInFlightRun *b, int32_t v)
 {
     for (int32_t end = 0; end < v; end = MIN(a->end, b->end)) {
@@ -47,7 +47,7 @@ static bool covers(const RhInFlightRun *a, const RhInFlightRun *b, int32_t v)
     return true;
 }
 
-/* Has `a` at least as much of every chunk's gradients? */
+/* Does `a` have at least as much of every chunk's gradients? */
 static bool covers_gradients(const RhPipelineProfile *s, int32_t a, const uint8_t *b)
 {
     for (int32_t c = 0; s->gradients && c < s->v; c++)
@@ -64,11 +64,11 @@ static bool covered_gradients(const RhPipelineProfile *s, int32_t a, const uint8
     return true;
 }
 
-/* Where a stage is while its memory is noted. */
+/* State of a stage while its memory is noted. */
 typedef struct {
     GArray *runs;       /* RhInFlightRun */
     uint8_t *gradients; /* RhGradients of its chunks */
-    int32_t *first;     /* moments: the first one of each chunk and pass, or -1 */
+    int32_t *first;     /* candidates: the first one of each chunk and pass, or -1 */
 } Now;
 
 static void keep_now(RhPipelineProfile *s, RhPeakCandidate *moment, const Now *now)
@@ -82,7 +82,7 @@ static void keep_now(RhPipelineProfile *s, RhPeakCandidate *moment, const Now *n
     g_array_append_vals(s->gradients, now->gradients, (guint)s->v);
 }
 
-/* Keeps the moment unless another of its kind has at least as much of every chunk. */
+/* Keeps the candidate unless another of its kind has at least as much of every chunk. */
 static void note_moment(RhPipelineProfile *s, const RhSlot *slot, int32_t beside, const Now *now)
 {
     const RhInFlightRun *kept = &g_array_index(now->runs, RhInFlightRun, 0);
@@ -108,7 +108,7 @@ static void note_moment(RhPipelineProfile *s, const RhSlot *slot, int32_t beside
     g_array_append_val(s->moments, moment);
 }
 
-/* The slots of a stage that run at once, and what they do to gradients. */
+/* Notes the slots of a stage that run at once, and their effect on gradients. */
 static void note_slots(RhPipelineProfile *s, const RhSlot *slots, int32_t count, int32_t *done,
                        Now *now)
 {
@@ -121,7 +121,7 @@ static void note_slots(RhPipelineProfile *s, const RhSlot *slots, int32_t count,
     for (int32_t k = 0; k < count; k++) {
         if (slots[k].pass == RH_SLOT_FORWARD)
             change_kept(now->runs, slots[k].chunk, 1);
-        if (k == 0) /* what runs beside a forward has its moment with that */
+        if (k == 0) /* slots beside a forward are part of its candidate */
             note_moment(s, slots, slots->beside ? slots[1].chunk : -1, now);
         if (rh_slot_ends(slots[k].pass))
             change_kept(now->runs, slots[k].chunk, -1);
@@ -145,7 +145,7 @@ static void note_stage_memory(RhPipelineProfile *s, const RhSlot *slots)
         note_slots(s, &slots[i], 1 + slots[i].beside, done, &now);
 }
 
-/* --- what runs before the first gradients are whole --- */
+/* --- slots before the first gradients are whole --- */
 
 static void count_slots(int32_t *counts, const RhSlot *slots, int64_t from, int64_t end)
 {
@@ -157,7 +157,7 @@ static void note_before_last(RhPipelineProfile *s, int32_t stage, const RhSlot *
 {
     g_autofree int32_t *done = g_new0(int32_t, (gsize)s->v * RH_SLOT_PASSES);
     int32_t *before = s->before_last + (int64_t)stage * s->v * RH_SLOT_PASSES;
-    int64_t first = 0; /* of the slots that run at once */
+    int64_t first = 0; /* first of the slots that run at once */
     for (int64_t i = 0; i < s->slots_count; i++) {
         RhSlotKind kind = rh_slot_kind_next(&slots[i], s->m, done);
         if (i > first + slots[first].beside) {
@@ -177,7 +177,7 @@ static void note_behind_back(RhPipelineProfile *s, int32_t stage, const RhSlot *
         i--;
     s->back_chunk[stage] = slots[i].chunk;
     count_slots(behind, slots, i + 1, s->slots_count);
-    if (i > 0 && slots[i - 1].beside) /* its gradients may leave first */
+    if (i > 0 && slots[i - 1].beside) /* its gradients may be sent first */
         count_slots(behind, slots, i - 1, i);
 }
 
@@ -192,15 +192,15 @@ static void note_pairs(RhPipelineProfile *s, int32_t stage, const RhSlot *slots)
             count_slots(alone, slots, i, i + 1);
 }
 
-/* Micro-batches that are walked: of a schedule that settles its ends and some of the middle; of pairs,
- * which are counted, all while they are few. */
+/* Number of micro-batches that are walked. For a schedule that becomes periodic: both ends and some
+ * of the middle; for pairs, which are counted, all unless they are many. */
 static int32_t walked(const RhPipelineSchedule *schedule, int32_t p, int32_t v, int32_t m)
 {
     bool is_long = p * rh_pipeline_slots_count(schedule, v, m) > RH_PATH_SLOTS_MAX;
     return schedule->settles && (is_long || !schedule->pairs) ? MIN(m, 4 * p + m % p) : m;
 }
 
-/* What the middle that was not walked adds: every pass of every chunk, once a micro-batch. */
+/* Adds the middle that was not walked: every pass of every chunk, once per micro-batch. */
 static void add_middle(RhPipelineProfile *s, int32_t more)
 {
     bool splits = s->schedule->splits_backward;

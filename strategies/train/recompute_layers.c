@@ -4,18 +4,18 @@
 
 #include "strategies/partition.h"
 
-/* A stage whose chunks' first layers are recomputed, as many in each. */
+/* A stage in which the first layers of each chunk are recomputed, equally many in each. */
 typedef struct {
     const RhModelCost *model_cost;
     const RhPipelineProfile *profile;
     const RhLayout *l;
     RhChunkMemory *chunks;      /* per model chunk, at first with all layers recomputed */
-    const RhChunkMemory **each; /* where they are */
+    const RhChunkMemory **each; /* pointers to them */
     double most_bytes;          /* of the first device */
     RhGradientBytes gradients;
 } Least;
 
-/* The chunks of a stage with so many of their layers recomputed. */
+/* Sets the number of recomputed layers of a stage's chunks. */
 static void recompute(const Least *a, int32_t stage, int32_t again)
 {
     for (int32_t c = 0; c < a->l->vpp; c++) {
@@ -47,9 +47,10 @@ static int32_t most_layers(const Least *a, int32_t stage)
     return most;
 }
 
-/* A layer that is recomputed keeps less and needs more while it runs: more of them are lighter, but
- * that the first of them may bring what runs again on top. All, where none is few enough. Looked for about `guess`, which
- * the stage before needed: most stages need as many. */
+/* Finds the fewest layers of a stage that must be recomputed to fit; all, where no smaller number
+ * suffices. Memory falls with each further recomputed layer, except that the first one may add its
+ * working bytes. The search starts at `guess`, the result for the previous stage: most stages need
+ * the same number. */
 static int32_t settle_stage(const Least *a, int32_t stage, int32_t guess)
 {
     int32_t low = 0, high = most_layers(a, stage);

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A slot of the graph, and where its latest input came from. */
+/* A slot of the graph, and the origin of its latest input. */
 typedef struct {
-    double end, out; /* the stage is free; the output is there */
+    double end, out; /* time at which the stage is free; at which the output is sent */
     int32_t from;    /* node: stage * slots_count + position; -1: the start */
     bool by_message;
 } Node;
@@ -17,7 +17,7 @@ typedef struct {
     RhSlot *slots;       /* p x slots_count */
     RhSlotKind *kinds;   /* of the slots */
     RhSlotTurn *turns;   /* per stage */
-    Node *nodes;         /* likewise */
+    Node *nodes;         /* per slot */
     int32_t *next;       /* per stage: position of the slot to run */
     int32_t *input[2];   /* [backward][chunk * m + micro-batch]: node that sends it, -1 not yet */
     GArray *steps;       /* Step: of the path, from its end */
@@ -26,7 +26,7 @@ typedef struct {
 
 /* --- the graph --- */
 
-/* The node that a slot's input comes from: -1 none needed, -2 not there yet. */
+/* Node that a slot's input comes from: -1 none needed, -2 not there yet. */
 static int32_t input_of(const Finder *f, const RhSlot *slot, int32_t at)
 {
     int32_t last = f->p * f->v - 1;
@@ -49,7 +49,7 @@ static int32_t place_of(const Finder *f, const RhSlot *slot, int32_t stage)
     return rh_pipeline_model_chunk(f->schedule, f->p, stage, slot->chunk);
 }
 
-/* When the node's input from another stage is there; -1: it came before, on this one. */
+/* Arrival of the node's input from another stage; -1: it was made earlier on this one. */
 static double arrival_of(const Finder *f, int32_t input, int32_t stage)
 {
     bool same = input < 0 || input / f->slots_count == stage;
@@ -62,7 +62,7 @@ static int32_t cell_of(const Finder *f, int32_t node)
     return place_of(f, slot, node / f->slots_count) * RH_SLOT_PASSES + (int32_t)slot->pass;
 }
 
-/* When the stage is free for the node: what it sent just before may keep it back. */
+/* Time at which the stage is free for the node, which a message sent just before may delay. */
 static double free_s(const Finder *f, int32_t node, int32_t stage)
 {
     int32_t here = node % f->slots_count;
@@ -79,8 +79,9 @@ static double free_s(const Finder *f, int32_t node, int32_t stage)
     return end + (sends ? f->costs->behind_s[kind * cells + cell_of(f, node)] : 0);
 }
 
-/* A slot, or a pair: each half has its own latest input, and they end together. */
-static bool advance(Finder *f, int32_t stage)
+/* Performs the stage's next slot, or pair, in which each half has its own latest input, and both
+ * end together. */
+static bool perform_next(Finder *f, int32_t stage)
 {
     int32_t here = f->next[stage];
     if (here == f->slots_count)
@@ -117,21 +118,21 @@ static bool advance(Finder *f, int32_t stage)
     return true;
 }
 
-static void run(Finder *f)
+static void perform_all(Finder *f)
 {
     memset(f->input[0], -1, 2 * (size_t)f->p * (size_t)f->v * (size_t)f->m * sizeof *f->input[0]);
     memset(f->next, 0, sizeof *f->next * (size_t)f->p);
     for (bool moved = true; moved;) {
         moved = false;
         for (int32_t stage = 0; stage < f->p; stage++)
-            while (advance(f, stage))
+            while (perform_next(f, stage))
                 moved = true;
     }
 }
 
-/* --- back from its end --- */
+/* --- from the end back --- */
 
-/* A slot of the path, which has a message to what follows, or is of a pair. */
+/* A slot of the path, which sends to the following one, or is part of a pair. */
 typedef struct {
     int32_t node;
     bool sent, pair;
@@ -149,7 +150,7 @@ static void leave_by_message(const Finder *f, RhSchedulePath *path, int32_t node
     path->messages[2 * stage + rh_slot_goes_down(f->schedule, &f->slots[node])]++;
 }
 
-/* The pair's forward, where the slot is of one; else -1. */
+/* The forward of the pair that the slot is part of; else -1. */
 static int32_t pair_of(const Finder *f, int32_t node)
 {
     for (int32_t k = 0; k <= 2 && k <= node % f->slots_count; k++)
@@ -158,8 +159,9 @@ static int32_t pair_of(const Finder *f, int32_t node)
     return -1;
 }
 
-/* A pair. An output waits for all of its own half, the slot behind for both; but what came late for one
- * half holds up no more than that half. Returns the node that the path comes from. */
+/* Follows the path through a pair. An output waits for all of its own half, the next slot for both;
+ * but an input that is late for one half delays only that half. Returns the node that the path
+ * comes from. */
 static int32_t trace_pair(const Finder *f, RhSchedulePath *path, int32_t first, Step at)
 {
     const Node *nodes = f->nodes;
@@ -181,7 +183,7 @@ static int32_t trace_pair(const Finder *f, RhSchedulePath *path, int32_t first, 
 }
 
 /* Follows the latest inputs back from the node that ends last. */
-static void trace(Finder *f, RhSchedulePath *path)
+static void trace_path(Finder *f, RhSchedulePath *path)
 {
     int32_t n = f->slots_count, node = 0;
     bool sent = false;
@@ -204,7 +206,8 @@ static void trace(Finder *f, RhSchedulePath *path)
     }
 }
 
-/* Behind a chunk's last gradients their sums may be on their way until the path leaves the stage. */
+/* Lists the path's slots. After a chunk's last gradients their sums may be on their way until the
+ * path leaves the stage. */
 static void list_slots(const Finder *f, RhSchedulePath *path)
 {
     bool behind = false;
@@ -224,7 +227,7 @@ static void list_slots(const Finder *f, RhSchedulePath *path)
     }
 }
 
-/* --- the finder --- */
+/* --- the whole search --- */
 
 static void list_kinds(Finder *f)
 {
@@ -285,8 +288,8 @@ RhSchedulePath *rh_schedule_path_find(const RhPipelineSchedule *schedule, int32_
     path->messages = g_new0(int32_t, 2 * p);
     path->slots = g_array_new(FALSE, FALSE, sizeof(RhSchedulePathSlot));
     finder_fill(&f);
-    run(&f);
-    trace(&f, path);
+    perform_all(&f);
+    trace_path(&f, path);
     list_slots(&f, path);
     finder_clear(&f);
     return path;

@@ -3,7 +3,7 @@
 #include "strategies/partition.h"
 #include "strategies/train/parallelism/parallelism.h"
 
-/* `stays`: rh_layer_offload's. */
+/* Adds a layer. `stays`: as in rh_layer_offload(). */
 static void add_item(RhStageProgram *s, int kind, int32_t layer, bool stays)
 {
     RhStageLayer item = {.kind = kind,
@@ -112,7 +112,7 @@ static void write_slot(RhStageProgramWriter *w, const RhSlotKind *slot)
         if (rh_parallelisms[i]->close)
             rh_parallelisms[i]->close(w, slot);
     steps->count = (int32_t)s->steps->len - steps->first;
-    if (steps->count == high - low) { /* nothing but runs: their order needs no list */
+    if (steps->count == high - low) { /* only runs of layers: their order needs no list */
         g_array_set_size(s->steps, (guint)steps->first);
         steps->count = 0;
     }
@@ -143,7 +143,8 @@ static void write_begin(RhStageProgramWriter *w)
     s->begin.count = (int32_t)s->steps->len;
 }
 
-/* The optimizer follows when all gradients are in, and what parallelisms do with them then is done. */
+/* Writes the end of a step: the optimizer runs when all gradients have arrived and the
+ * parallelisms' work on them is done. */
 static void write_end(RhStageProgramWriter *w)
 {
     RhStageProgram *s = w->stage_program;
@@ -259,7 +260,7 @@ static double tasks_of_chunk(const RhStageProgram *s, const RhLayerOps *items, i
     return sum;
 }
 
-/* Beside the runs of layers. */
+/* Tasks of steps besides the runs of layers. */
 static double tasks_of_steps(const RhStageProgram *s, RhInstrRange steps)
 {
     double sum = 0;
@@ -270,7 +271,8 @@ static double tasks_of_steps(const RhStageProgram *s, RhInstrRange steps)
     return sum;
 }
 
-/* All slots of a chunk with one pass: each runs the chunk's layers, and communicates by its kind. */
+/* Tasks of all slots of a chunk with one pass: each runs the chunk's layers, and communicates by
+ * its kind. */
 static double tasks_of_slots(const RhStageProgram *s, const RhLayerOps *items, int32_t chunk,
                              int pass, int64_t m)
 {
@@ -285,7 +287,7 @@ static double tasks_of_slots(const RhStageProgram *s, const RhLayerOps *items, i
     return sum;
 }
 
-/* Of a model chunk: those that another stage has. */
+/* Number of neighbours of a model chunk that another stage has. */
 static int32_t neighbours(const RhStageProgram *s, int32_t g)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(s->layout);
@@ -299,7 +301,7 @@ double rh_stage_program_tasks(const RhStageProgram *s, const RhLayerOps *items, 
     const RhLayout *l = s->layout;
     double sum = tasks_of_steps(s, s->begin) + tasks_of_steps(s, s->end) + 1; /* the optimizer */
     for (int32_t chunk = 0; chunk < l->vpp; chunk++) {
-        /* something comes and something goes, each way */
+        /* one message arrives and one leaves, in each direction */
         sum += 2.0 * (double)m * neighbours(s, model_chunk(s, chunk));
         for (int pass = 0; pass < RH_SLOT_PASSES; pass++)
             if (items->pass[RH_LAYER_HEAD][pass].tasks)

@@ -2,7 +2,8 @@
 
 #include "strategies/train/memory.h"
 
-/* Parameters that are gathered together: of the ends that the stage has, and of its largest layer. */
+/* Parameters that are gathered together: those of the ends that the stage has, and of its largest
+ * layer. */
 typedef struct {
     double ends, layer, all;
 } Gathered;

@@ -15,7 +15,8 @@ static void add_shape(RhWeightShapes *m, int64_t rows, int64_t columns, uint64_t
     m->count = MAX(m->count, i + 1);
 }
 
-/* A product of weights' gradients is as large as the weights; of experts, as one expert's. */
+/* Adds the weight shapes of a block. A product that gives weights' gradients has the size of the
+ * weights; for experts, of one expert's. */
 static void add_block(const RhModelCost *p, int kind, RhBlock block, GArray *kernels,
                       RhWeightShapes *m)
 {

@@ -1,12 +1,11 @@
-/* Activations in the host's memory: what a layer keeps, or a share of it, is copied out over the host
- * link behind its forward and back ahead of its backward, beside the kernels of its neighbours. While a
- * layer's copy is on its way out, the next layer runs; before the one after that starts, the copy has
- * gone and its room is free. Backward, a layer comes back while the layer after it runs. So a device has
- * room for one layer's share on its way out and one's on its way in, beside that of the layer at work
- * (torchtune's OffloadActivations lets a few tensors be on their way instead).
- *
- * What the embedding and the head keep stays, and the last layer's where the head is behind it, since
- * their backward comes next. */
+/* Activations in the host's memory: what a layer keeps, or a share of it, is copied out over the
+ * host link after its forward and back ahead of its backward, beside the kernels of its neighbours.
+ * While a layer's copy is on its way out, the next layer runs; before the one after that starts,
+ * the copy has ended and its memory is free. In backward, a layer comes back while the layer after
+ * it runs. So a device has memory for one layer's share on its way out and one on its way in,
+ * beside that of the running layer (torchtune's OffloadActivations lets a few tensors be on their
+ * way instead). The activations of the embedding and the head stay, and the last layer's where the
+ * head follows it, since their backward comes next. */
 #include "base/error.h"
 #include "strategies/train/parallelism/parallelism.h"
 

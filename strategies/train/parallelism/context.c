@@ -1,11 +1,11 @@
-/* Context parallelism: ranks that have each 1/c of every sequence's tokens. What attention's core
- * computes and exchanges over them, it says itself (workloads/operators/attention_core_context.c); here is who
- * waits for whom. A ring (Liu et al. 2023, arXiv 2310.01889; Megatron-LM's cp_comm_type p2p): while one
- * block's keys and values are looked at, they travel on to the next rank; backward sends their
- * gradients along. Gathers and sums (Llama 3, arXiv 2407.21783, section 3.3.2; all_gather) and exchanges
- * of tokens for heads (Jacobs et al. 2023, arXiv 2309.14509; a2a, and a2a+p2p with a ring outside) are
- * waited for: nothing runs beside them. Parameters are replicated over the ranks: they are summed with
- * the replicas' (grid.c). */
+/* Context parallelism: each rank has 1/c of every sequence's tokens. Attention's operator says what
+ * its core computes and exchanges over them (workloads/operators/attention_core_context.c); this
+ * file says what waits for what. A ring (Liu et al. 2023, arXiv 2310.01889; Megatron-LM's
+ * cp_comm_type p2p): while one block's keys and values are processed, they travel on to the next
+ * rank; backward sends their gradients along. Gathers and sums (Llama 3, arXiv 2407.21783, section
+ * 3.3.2; all_gather) and exchanges of tokens for heads (Jacobs et al. 2023, arXiv 2309.14509; a2a,
+ * and a2a+p2p with a ring outside) are waited for: nothing runs beside them. Parameters are
+ * replicated over the ranks: their gradients are summed with the replicas' (grid.c). */
 #include "base/error.h"
 #include "strategies/train/parallelism/parallelism.h"
 
@@ -37,7 +37,7 @@ static const Exposed exposed[] = {
     [RH_EXCHANGE_HEADS] = {RH_GROUP_HEADS, RH_OP_ALL_TO_ALL, "exchange tokens for heads"},
 };
 
-static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
+static bool exchange_blocks(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     RhExchangeKind kind = part->exchange.kind;
     if (kind == RH_EXCHANGE_RING) {
@@ -55,8 +55,9 @@ static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequ
 
 /* --- what is legal --- */
 
-/* Of one kind of layer: heads go to `ulysses` ranks, key-value heads too or to several of them; where
- * tokens of other ranks are left, all of them are looked at. */
+/* Is context parallelism legal for a kind of layer? Heads go to `ulysses` ranks, key-value heads
+ * too or to several of them; where tokens of other ranks are left, attention must see all of
+ * them. */
 static bool layer_legal(const RhProblem *c, const RhLayout *l, const RhLayerKind *kind,
                         GError **error)
 {
@@ -107,4 +108,4 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
 }
 
 const RhParallelism rh_parallelism_context = {
-    .name = "cp", .grid_legal = grid_legal, .exchange = exchange};
+    .name = "cp", .grid_legal = grid_legal, .exchange = exchange_blocks};

@@ -1,8 +1,6 @@
-/* Data parallelism: replicas sum their gradients.
- *
- * All-reduced in buckets behind the last backward of each chunk, beside what runs then; the bucket
- * is the stack's. Gradients travel in the stack's main width. What sharding changes of this:
- * zero.c. */
+/* Data parallelism: replicas sum their gradients. They are all-reduced in buckets after the last
+ * backward of each chunk, beside the following slots; the bucket is the stack's. Gradients travel
+ * in the stack's main width. For the changes that sharding makes see zero.c. */
 #include "strategies/train/parallelism/gradient_buckets.h"
 #include "strategies/train/parallelism/parallelism.h"
 

@@ -28,8 +28,8 @@ static void travel(RhLayerOpsBuilder *w, const RhExchange *exchange, const char 
     rh_layer_ops_continue_after(w, task);
 }
 
-/* To the ranks of the experts, or back from them. */
-static void send(RhLayerOpsBuilder *w, const RhExchange *exchange)
+/* Adds the exchange of tokens to the ranks of the experts, or back from them. */
+static void add_token_exchange(RhLayerOpsBuilder *w, const RhExchange *exchange)
 {
     int32_t etp = rh_train_expert_tensor(w->layout);
     if (exchange->kind == RH_EXCHANGE_DISPATCH) {
@@ -43,26 +43,26 @@ static void send(RhLayerOpsBuilder *w, const RhExchange *exchange)
     }
 }
 
-/* The same, and what runs until they arrive waits for what was awaited before alone. Returns what they
- * arrive with. */
+/* Adds the exchange; kernels that run until the tokens arrive only wait for what was awaited
+ * before. Returns the task with which they arrive. */
 static int32_t send_beside(RhLayerOpsBuilder *w, const RhExchange *exchange)
 {
     RhLayerOpsBuilder before = *w;
-    send(w, exchange);
+    add_token_exchange(w, exchange);
     int32_t arrival = (int32_t)w->tasks->len - 1;
     memcpy(w->pending, before.pending, sizeof w->pending);
     w->pending_count = before.pending_count;
     return arrival;
 }
 
-static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
+static bool exchange_tokens(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     const RhExchange *at = &part->exchange;
     bool sends = at->kind == RH_EXCHANGE_DISPATCH || at->kind == RH_EXCHANGE_COMBINE;
     if (sends && at->beside)
         w->arrival = send_beside(w, at);
     else if (sends)
-        send(w, at);
+        add_token_exchange(w, at);
     else if (at->kind == RH_EXCHANGE_ARRIVE)
         rh_layer_ops_wait_for(w, w->arrival);
     else
@@ -150,4 +150,4 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 }
 
 const RhParallelism rh_parallelism_expert = {
-    .name = "ep", .grid_legal = grid_legal, .legal = legal, .exchange = exchange};
+    .name = "ep", .grid_legal = grid_legal, .legal = legal, .exchange = exchange_tokens};

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define LATE_BYTES 4.0 /* fp32, whatever they are kept in */
+#define LATE_BYTES 4.0 /* fp32, whatever format they are kept in */
 
 double rh_bucket_params(const RhProblem *c, const RhLayout *layout, RhParamsClass cls)
 {
@@ -10,8 +10,8 @@ double rh_bucket_params(const RhProblem *c, const RhLayout *layout, RhParamsClas
                 c->stack->bucket_params_per_replica * rh_params_replicas(layout, cls));
 }
 
-static void send(RhStageProgramWriter *w, RhGroupKind group, RhOp op, double bytes, int32_t buffers,
-                 const char *label)
+static void send_bucket(RhStageProgramWriter *w, RhGroupKind group, RhOp op, double bytes,
+                        int32_t buffers, const char *label)
 {
     rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_DP,
                                               .group = (uint8_t)group,
@@ -28,18 +28,19 @@ void rh_gradients_reduce(RhStageProgramWriter *w, RhParamsClass cls, RhOp op, do
     bool scatter = op == RH_OP_REDUCE_SCATTER;
     RhGroupKind group =
         scatter ? rh_params_shard_group(w->stage_program->layout, cls) : rh_params_group(cls);
-    send(w, group, op, bytes, buffers, "reduce gradients");
+    send_bucket(w, group, op, bytes, buffers, "reduce gradients");
 }
 
-/* Behind what scatters them, on its lane. */
+/* Sums the shares of gradients over the outer groups, after the reduce-scatter on the same lane. */
 void rh_gradients_sum_shares(RhStageProgramWriter *w, RhParamsClass cls, double params)
 {
     const RhLayout *l = w->stage_program->layout;
     if (rh_params_shard_group(l, cls) != rh_params_group(cls))
-        send(w, rh_params_same_share_group(cls),
-             rh_params_outer(l, cls) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE,
-             rh_gradient_bytes(w->stage_program->model_cost->c) * params / rh_params_shards(l, cls),
-             0, "sum shares of gradients");
+        send_bucket(w, rh_params_same_share_group(cls),
+                    rh_params_outer(l, cls) ? RH_OP_REDUCE_SCATTER : RH_OP_ALL_REDUCE,
+                    rh_gradient_bytes(w->stage_program->model_cost->c) * params /
+                        rh_params_shards(l, cls),
+                    0, "sum shares of gradients");
 }
 
 static bool is_late(const RhStageProgramWriter *w)

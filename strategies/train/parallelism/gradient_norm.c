@@ -1,15 +1,16 @@
-/* The norm of all gradients, by which they are clipped: behind all sums of gradients every rank adds up
- * the squares of those whose optimizer it has, one number is all-reduced, and the optimizer waits for
- * it (Megatron-LM's clip_grads.py: over the ranks of a replica of the model, or, where replicas share
- * out the optimizer, over all). So it is a barrier: no optimizer starts before the last gradients of
- * the job are in. Gradients are not read again to be scaled: norms below the limit leave them be. */
+/* The norm of all gradients, by which they are clipped: after all sums of gradients every rank adds
+ * up the squares of those whose optimizer it has, one number is all-reduced, and the optimizer
+ * waits for it (Megatron-LM's clip_grads.py: over the ranks of a replica of the model, or, where
+ * replicas share out the optimizer, over all). So it is a barrier: no optimizer starts before the
+ * last gradients of the job have arrived. Gradients are not read again to be scaled, as norms below
+ * the limit leave them unchanged. */
 #include "strategies/train/parallelism/parallelism.h"
 
 #define NORM_BYTES 4.0 /* fp32 */
 
 static RhKernel squares(const RhStageProgram *s)
 {
-    double share = 0; /* gradients, on this rank */
+    double share = 0; /* fraction of the gradients on this rank */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         share += s->states.params.of[cls] /
                  rh_parallelism_shares(s->model_cost->c, s->layout, (RhParamsClass)cls).optimizer;
@@ -19,7 +20,7 @@ static RhKernel squares(const RhStageProgram *s)
                       .flops = 2 * share};
 }
 
-static void end(RhStageProgramWriter *w)
+static void sum_norm(RhStageProgramWriter *w)
 {
     const RhStageProgram *s = w->stage_program;
     const RhLayout *l = s->layout;
@@ -40,4 +41,4 @@ static void end(RhStageProgramWriter *w)
     rh_stage_program_wait(w, RH_LANE_NORM);
 }
 
-const RhParallelism rh_parallelism_gradient_norm = {.name = "norm", .end = end};
+const RhParallelism rh_parallelism_gradient_norm = {.name = "norm", .end = sum_norm};

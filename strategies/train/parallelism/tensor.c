@@ -37,7 +37,7 @@ static int32_t gather(RhLayerOpsBuilder *w, const char *label)
     return sequence(w) ? collective(w, RH_OP_ALL_GATHER, w->at->gathered_bytes, label) : -1;
 }
 
-/* An output's gradient has nothing of what the block looks at besides its input. */
+/* Gathers an output's gradient, without the other inputs that the block reads. */
 static int32_t gather_gradients(RhLayerOpsBuilder *w)
 {
     bool both = w->model_cost->c->model->encoder;
@@ -48,7 +48,7 @@ static int32_t gather_gradients(RhLayerOpsBuilder *w)
                        : -1;
 }
 
-/* For the gradients of weights. */
+/* Gathers the input again for the gradients of weights. */
 static int32_t gather_again(RhLayerOpsBuilder *w)
 {
     return w->model_cost->c->stack->keeps_gathered ? -1 : gather(w, "all-gather input again");
@@ -62,7 +62,8 @@ static bool in_steps(const RhKernelSequence *piece, RhExchangeKind kind)
     return false;
 }
 
-/* Backward, weights wait for the input, too: it is gathered again behind the ring's last step. */
+/* Adds a linear layer that gathers its rows while it multiplies. In backward, the gradient of
+ * weights also waits for the input, which is gathered again after the ring's last step. */
 static void rows_in(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     bool last = part->exchange.step == w->layout->tp - 1;
@@ -76,7 +77,8 @@ static void rows_in(RhLayerOpsBuilder *w, const char *label, const RhKernelSeque
     rh_layer_ops_ring_step(w, &ring, label, part);
 }
 
-/* What follows waits for the last split's sum (forward_out); a rank's own rows go nowhere. */
+/* Adds a linear layer that sums its output in splits. Its successors wait for the last split's sum
+ * (forward_out); a rank's own rows are not sent. */
 static void rows_out(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
     bool copied = w->model_cost->shard.pulls_rows;
@@ -95,20 +97,21 @@ static void rows_add(RhLayerOpsBuilder *w, const char *label, const RhKernelSequ
     rh_layer_ops_kernels(w, label, RH_PARTS(part));
 }
 
-static bool exchange(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
+static bool exchange_part(RhLayerOpsBuilder *w, const char *label, const RhKernelSequence *part)
 {
-    typedef void Weave(RhLayerOpsBuilder *, const char *, const RhKernelSequence *);
-    static Weave *const weaves[] = {[RH_EXCHANGE_ROWS_IN] = rows_in,
-                                    [RH_EXCHANGE_ROWS_OUT] = rows_out,
-                                    [RH_EXCHANGE_ROWS_ADD] = rows_add};
+    typedef void AddPart(RhLayerOpsBuilder *, const char *, const RhKernelSequence *);
+    static AddPart *const add_part[] = {[RH_EXCHANGE_ROWS_IN] = rows_in,
+                                        [RH_EXCHANGE_ROWS_OUT] = rows_out,
+                                        [RH_EXCHANGE_ROWS_ADD] = rows_add};
     RhExchangeKind kind = part->exchange.kind;
-    if (kind >= G_N_ELEMENTS(weaves) || weaves[kind] == NULL)
+    if (kind >= G_N_ELEMENTS(add_part) || add_part[kind] == NULL)
         return false;
-    weaves[kind](w, label, part);
+    add_part[kind](w, label, part);
     return true;
 }
 
-/* All logits on every rank, in the weights' 2 bytes, or what their loss needs of the others. */
+/* Shares the logits: all of them on every rank, in 2 bytes like the weights, or the figures that
+ * the loss needs of other ranks. */
 static void share_logits(RhLayerOpsBuilder *w)
 {
     const RhShard *shard = &w->model_cost->shard;
@@ -120,9 +123,9 @@ static void share_logits(RhLayerOpsBuilder *w)
                : collective(w, RH_OP_ALL_REDUCE, 3 * 4 * tokens, "cross-entropy sums"));
 }
 
-/* The vocabulary is cut by t. Embedding: every rank looks up its part, partial rows are summed.
- * Head: cross-entropy needs the maximum, the predicted logit and the sum of exponentials over all
- * of it, fp32 a token. */
+/* Ends of the model: the vocabulary is cut by t. Embedding: every rank looks up its part, partial
+ * rows are summed. Head: cross-entropy needs the maximum, the predicted logit and the sum of
+ * exponentials over all of it, fp32 per token. */
 static void forward_out(RhLayerOpsBuilder *w)
 {
     if (in_steps(&w->at->tensor_forward, RH_EXCHANGE_ROWS_OUT))
@@ -135,7 +138,8 @@ static void forward_out(RhLayerOpsBuilder *w)
                        w->block == RH_BLOCK_EMBEDDING ? "sum embeddings" : "sum activations"));
 }
 
-/* The head's output gradient is each rank's own; the embedding hands no gradient on. */
+/* Begins a backward. The head's output gradient is each rank's own; the embedding passes no
+ * gradient on. */
 static void backward_in(RhLayerOpsBuilder *w)
 {
     bool weights = w->at->weight.kernels->len > 0;
@@ -177,7 +181,7 @@ static void hook(RhLayerOpsBuilder *w, RhHook at)
     }
 }
 
-/* The model chunk that a pass has its input from; -1: none. */
+/* The model chunk that a pass receives its input from; -1: none. */
 static int32_t chunk_before(const RhStageProgram *s, const RhSlotKind *slot)
 {
     const RhLayout *l = s->layout;
@@ -187,7 +191,7 @@ static int32_t chunk_before(const RhStageProgram *s, const RhSlotKind *slot)
     return slot->pass == RH_SLOT_BACKWARD_WEIGHT || from >= l->pp * l->vpp ? -1 : from;
 }
 
-/* A pass whose input came from another stage begins by gathering its shares. */
+/* Gathers the shares of an input that came from another stage, before the pass. */
 static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhStageProgram *s = w->stage_program;
@@ -213,7 +217,8 @@ static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
     rh_stage_program_wait(w, RH_LANE_TP);
 }
 
-/* Groups stay in a node, and every matrix cuts evenly. */
+/* Is tensor parallelism legal: do groups stay inside a node, and is every matrix evenly
+ * divisible? */
 static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
     const RhPlatform *p = c->platform;
@@ -242,7 +247,8 @@ static bool grid_legal(const RhProblem *c, const RhLayout *l, GError **error)
             return rh_fail(error, RH_ERROR_USAGE,
                            "tp=%d neither divides nor is a multiple of %d key-value heads (%s)",
                            l->tp, kind->kv_heads, c->model->name);
-        bool spread = kind->experts > 0 && rh_train_spreads_experts(l); /* expert.c looks at it */
+        /* then expert.c checks it */
+        bool spread = kind->experts > 0 && rh_train_spreads_experts(l);
         int64_t width = spread ? kind->shared_width : kind->ffn_width;
         if (width % l->tp != 0)
             return rh_fail(error, RH_ERROR_USAGE,
@@ -279,5 +285,5 @@ const RhParallelism rh_parallelism_tensor = {.name = "tp",
                                              .grid_legal = grid_legal,
                                              .legal = legal,
                                              .hook = hook,
-                                             .exchange = exchange,
+                                             .exchange = exchange_part,
                                              .before_item = before_item};

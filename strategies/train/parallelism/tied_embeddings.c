@@ -1,12 +1,12 @@
-/* Tied embeddings on a pipeline: the first stage looks tokens up in the matrix by which the last one
- * scores them, and each holds it, with its gradients and its optimizer's state. Once a step both add
- * up what they learnt about it, behind the replicas' sums and before the optimizer (Megatron-LM's
- * finalize_model_grads): an all-reduce over the two of all that a rank holds of these gradients, in
- * the width in which it holds them. Replicas that share out the optimizer alone hold them whole, unless
- * the stack lets go of all but a share. */
+/* Tied embeddings on a pipeline: the first stage looks tokens up in the matrix by which the last
+ * one scores them, and each holds it, with its gradients and its optimizer's state. Once a step
+ * both add up its gradients, after the replicas' sums and before the optimizer (Megatron-LM's
+ * finalize_model_grads): an all-reduce over the two of all gradients of the matrix that a rank
+ * holds, in the width in which it holds them. Replicas that only share out the optimizer hold them
+ * whole, unless the stack frees all but a share. */
 #include "strategies/train/parallelism/parallelism.h"
 
-static void end(RhStageProgramWriter *w)
+static void sum_tied_gradients(RhStageProgramWriter *w)
 {
     const RhStageProgram *s = w->stage_program;
     const RhLayout *l = s->layout;
@@ -25,4 +25,4 @@ static void end(RhStageProgramWriter *w)
     rh_stage_program_wait(w, RH_LANE_TIED);
 }
 
-const RhParallelism rh_parallelism_tied_embeddings = {.name = "tied", .end = end};
+const RhParallelism rh_parallelism_tied_embeddings = {.name = "tied", .end = sum_tied_gradients};

@@ -42,7 +42,7 @@ static void gather(RhStageProgramWriter *w, RhGroupKind group, double bytes, int
                                               .buffers = (int16_t)buffers});
 }
 
-static void share(const RhProblem *c, const RhLayout *l, RhParamsClass cls, RhShares *shares)
+static void set_shares(const RhProblem *c, const RhLayout *l, RhParamsClass cls, RhShares *shares)
 {
     int32_t ranks = rh_params_shards(l, cls), zero = rh_params_degree(l, cls);
     bool each = rh_stack_reduces_each(c->stack, zero, l->pp);
@@ -56,7 +56,7 @@ static void share(const RhProblem *c, const RhLayout *l, RhParamsClass cls, RhSh
 /* A bucket of parameters being collected. */
 typedef struct {
     double params, bytes;
-    guint first; /* layer of it, or before */
+    guint first; /* first layer of the bucket, or an earlier one */
 } Bucket;
 
 /* Gathers the bucket of layers up to i; each waits for the latest gather that brings some of it. */
@@ -74,7 +74,7 @@ static void gather_bucket(RhStageProgramWriter *w, int cls, Bucket *bucket, guin
     bucket->params = bucket->bytes = 0;
 }
 
-static void begin(RhStageProgramWriter *w)
+static void gather_updated_weights(RhStageProgramWriter *w)
 {
     const RhStageProgram *s = w->stage_program;
     Bucket buckets[RH_PARAMS_LAST] = {0};
@@ -98,7 +98,7 @@ static void begin(RhStageProgramWriter *w)
         w->begin_of_item[0] = sent - 1;
 }
 
-/* Backward from the second shares, where there are any. */
+/* Group in which weights are gathered; backward uses the second shards, where there are any. */
 static RhGroupKind gather_group(const RhLayout *l, int cls, RhSlotPass pass)
 {
     bool again = rh_params_second_shards(l, (RhParamsClass)cls) > 0 && pass != RH_SLOT_FORWARD;
@@ -106,8 +106,8 @@ static RhGroupKind gather_group(const RhLayout *l, int cls, RhSlotPass pass)
                  : rh_params_shard_group(l, (RhParamsClass)cls);
 }
 
-/* Are weights of the class gathered for the pass? Not for gradients of weights alone, nor backward where each rank has a second
- * share that is all of them. */
+/* Are weights of the class gathered for the pass? Not for gradients of weights alone, nor for
+ * backward where each rank has a second shard that holds all of them. */
 static bool is_gathered(const RhStageProgramWriter *w, int cls, RhSlotPass pass)
 {
     bool whole = pass != RH_SLOT_FORWARD &&
@@ -115,7 +115,7 @@ static bool is_gathered(const RhStageProgramWriter *w, int cls, RhSlotPass pass)
     return stage_of_sharding(w, cls) == 3 && pass != RH_SLOT_BACKWARD_WEIGHT && !whole;
 }
 
-/* Classes of parameters that the stage gathers layer by layer. */
+/* Number of classes of parameters that the stage gathers layer by layer. */
 static int32_t classes_gathered(const RhStageProgramWriter *w, RhSlotPass pass)
 {
     int32_t classes = 0;
@@ -125,7 +125,8 @@ static int32_t classes_gathered(const RhStageProgramWriter *w, RhSlotPass pass)
     return classes;
 }
 
-/* What the optimizers of a share left of it, where those who have it share them out. */
+/* Gathers the updated share of weights, where the ranks that have the same share divide its
+ * optimizer states. */
 static void gather_share(RhStageProgramWriter *w, int cls, double params, int32_t ahead)
 {
     const RhStageProgram *s = w->stage_program;
@@ -135,7 +136,8 @@ static void gather_share(RhStageProgramWriter *w, int cls, double params, int32_
            ahead, 0);
 }
 
-/* One lane has the gathers of all classes, one behind another: as many for each layer are looked back over. */
+/* Adds the gathers before a layer. One lane has the gathers of all classes, one after another, so
+ * the gathers of several layers ahead are that many times the classes back. */
 static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
@@ -157,7 +159,8 @@ static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
         rh_stage_program_wait_begin(w, w->begin_of_item[item]);
 }
 
-/* Buckets are for gradients that are held whole to the end of the step. */
+/* Are gradients sent in buckets? Those are for gradients that are held whole to the end of the
+ * step. */
 static bool is_bucketed(const RhStageProgramWriter *w, int cls)
 {
     return stage_of_sharding(w, cls) == 1 &&
@@ -185,21 +188,21 @@ static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t 
     }
 }
 
-static void close(RhStageProgramWriter *w, const RhSlotKind *slot)
+static void close_buckets(RhStageProgramWriter *w, const RhSlotKind *slot)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (is_bucketed(w, cls) && slot->last && rh_slot_ends(slot->pass))
             rh_gradients_close(w, (RhParamsClass)cls, RH_OP_REDUCE_SCATTER);
 }
 
-static void end(RhStageProgramWriter *w)
+static void reduce_shares(RhStageProgramWriter *w)
 {
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         if (is_bucketed(w, cls) && rh_gradients_end(w, (RhParamsClass)cls))
             rh_stage_program_wait(w, RH_LANE_DP);
 }
 
-/* Groups of `size` replicas, as neighbours as can be, `within` of which they are. */
+/* Is a group of `size` replicas legal? They are as close as can be, among `within`. */
 static bool group_legal(const RhLayout *l, const char *key, int32_t size, int32_t within,
                         GError **error)
 {
@@ -209,7 +212,7 @@ static bool group_legal(const RhLayout *l, const char *key, int32_t size, int32_
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s=1: a group of one rank shares nothing out\nhelp: zero=%d says that", key,
                        g_str_equal(key, "hpz") ? 2 : 0);
-    if (within == l->shard) /* how many groups there are does not matter */
+    if (within == l->shard) /* the number of groups does not matter */
         return rh_fail(error, RH_ERROR_USAGE,
                        "%s=%d does not fit into groups of shard=%d\n"
                        "note: it must divide shard, and divide cp or be cp x a divisor of dp",
@@ -220,7 +223,7 @@ static bool group_legal(const RhLayout *l, const char *key, int32_t size, int32_
                    key, size, within, l->cp, l->dp);
 }
 
-/* Every group of so many replicas has all experts as often. */
+/* Does every group of so many replicas have all experts equally often? */
 static bool experts_legal(const RhLayout *l, const char *key, int32_t size, GError **error)
 {
     int32_t experts = l->ep * rh_train_expert_tensor(l);
@@ -255,9 +258,9 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 
 const RhParallelism rh_parallelism_zero = {.name = "zero",
                                            .legal = legal,
-                                           .share = share,
-                                           .begin = begin,
+                                           .share = set_shares,
+                                           .begin = gather_updated_weights,
                                            .before_item = before_item,
                                            .after_item = after_item,
-                                           .close = close,
-                                           .end = end};
+                                           .close = close_buckets,
+                                           .end = reduce_shares};

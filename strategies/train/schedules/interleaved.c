@@ -5,7 +5,7 @@
  * pipeline_parallel/schedules.py and combined_1f1b.py). */
 #include "strategies/train/schedules/schedule.h"
 
-/* The i-th forward (or backward) a stage runs: which micro-batch through which chunk. */
+/* The i-th forward (or backward) that a stage runs: its micro-batch and chunk. */
 static RhSlot slot_at(int32_t p, int32_t v, int32_t i, bool backward)
 {
     int32_t round = i / (p * v), within = i % (p * v);

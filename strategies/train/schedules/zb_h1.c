@@ -1,9 +1,9 @@
 /* ZB-H1, zero bubble by hand (Qi et al. 2024, "Zero Bubble Pipeline Parallelism", section 3.1):
- * backward parts into gradients of the inputs, which the stage before waits for, and gradients of
- * the weights, which nobody waits for and which fill the bubble. Stage s lets the weights lag
- * behind by s micro-batches, so that every stage keeps as many activations as stage 0 does under
- * 1F1B: p. With passes of F, B and W seconds the bubble is (p - 1) (F + B - W), a third of 1F1B's
- * when all three are equal. */
+ * backward is split into gradients of the inputs, which the stage before waits for, and gradients
+ * of the weights, which nothing waits for and which fill the bubble. Stage s delays the weights by
+ * s micro-batches, so that every stage keeps as many activations as stage 0 does under 1F1B: p.
+ * With passes of F, B and W seconds the bubble is (p - 1) (F + B - W), a third of 1F1B's when all
+ * three are equal. */
 #include "strategies/train/schedules/zero_bubble.h"
 
 static RhSlot slot(RhSlotPass pass, int32_t microbatch)

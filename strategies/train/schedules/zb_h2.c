@@ -1,9 +1,10 @@
-/* ZB-H2 (Qi et al. 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, section 3.2): as ZB-H1
- * with twice as many forwards before the first backward, and weights that lag behind twice as far. A
- * stage keeps up to 2 p - 1 micro-batches; with passes of F, B and W seconds it idles (p - 1) (F + B - 2
- * W) between its first slot and its last, nothing where all three are equal. The stages are apart by a
- * forward each: the paper lets them go on into the next step so, whose optimizers do not wait for one
- * another. A step that begins and ends for all together has (p - 1) F of that. */
+/* ZB-H2 (Qi et al. 2024, "Zero Bubble Pipeline Parallelism", arXiv 2401.10241, section 3.2): ZB-H1
+ * with twice as many forwards before the first backward, and weights delayed by twice as much. A
+ * stage keeps up to 2 p - 1 micro-batches; with passes of F, B and W seconds it idles (p - 1) (F +
+ * B - 2 W) between its first slot and its last, nothing where all three are equal. The stages are
+ * apart by a forward each: the paper lets them continue like that into the next step, with
+ * optimizers that do not wait for one another. A step that begins and ends for all together loses
+ * (p - 1) F by that. */
 #include "strategies/train/schedules/zero_bubble.h"
 
 static void order(int32_t p, int32_t v, int32_t m, int32_t stage, RhSlot *slots)
