@@ -1,7 +1,5 @@
 #include "base/catalogue_folders.h"
 
-#include <glib.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -62,8 +60,15 @@ const char *const *rh_data_shelf_names(RhDataShelf *shelf)
     return shelf->names;
 }
 
+bool rh_data_is_path(const char *name)
+{
+    return strchr(name, '/') != NULL || g_str_has_suffix(name, ".json");
+}
+
 char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name)
 {
+    if (shelf->takes_paths && rh_data_is_path(name))
+        return g_strdup(name);
     g_autofree char *file = g_strconcat(name, ".json", NULL);
     return g_build_filename(rh_data_dir(), shelf->folder, file, NULL);
 }
@@ -94,7 +99,8 @@ static void *load(const RhDataShelf *shelf, const char *name, GError **error)
 const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name, GError **error)
 {
     const char *const *names = rh_data_shelf_names(shelf);
-    if (!g_strv_contains(names, name)) {
+    bool path = shelf->takes_paths && rh_data_is_path(name);
+    if (!path && !g_strv_contains(names, name)) {
         rh_fail_unknown(error, shelf->noun, name, names);
         return NULL;
     }

@@ -9,14 +9,9 @@
 
 #define NEAR_MOST 6
 
-bool rh_catalogue_is_path(const char *name)
-{
-    return strchr(name, '/') != NULL || g_str_has_suffix(name, ".json");
-}
-
 char *rh_catalogue_path(const char *kind, const char *name)
 {
-    if (rh_catalogue_is_path(name))
+    if (rh_data_is_path(name))
         return g_strdup(name);
     g_autofree char *file = g_strconcat(name, ".json", NULL);
     return g_build_filename(rh_data_dir(), "platforms", "data", kind, file, NULL);

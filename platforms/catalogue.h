@@ -4,8 +4,6 @@
 #include <glib.h>
 #include <stdbool.h>
 
-/* Returns whether a name means a file: it contains '/' or ends in ".json". */
-bool rh_catalogue_is_path(const char *name);
 /* Returns the path of the file for a name or path. Caller frees. */
 char *rh_catalogue_path(const char *kind, const char *name);
 /* Sets RH_ERROR_INPUT with the known and the near names; returns false. */

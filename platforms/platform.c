@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
@@ -110,7 +111,7 @@ static RhPlatform *load_file(const char *path, GPtrArray *chain, GError **error)
 /* Path of the file that `doc` derives from; relative paths count from the folder of `doc`. */
 static char *path_of_base(const RhJson *doc, const char *name)
 {
-    if (!rh_catalogue_is_path(name) || g_path_is_absolute(name))
+    if (!rh_data_is_path(name) || g_path_is_absolute(name))
         return rh_catalogue_path("clusters", name);
     g_autofree char *folder = g_path_get_dirname(rh_json_name(doc));
     return g_build_filename(folder, name, NULL);
@@ -118,7 +119,7 @@ static char *path_of_base(const RhJson *doc, const char *name)
 
 static RhPlatform *load_base(const char *name, const char *path, GPtrArray *chain, GError **error)
 {
-    if (!rh_catalogue_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+    if (!rh_data_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
         rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
         return NULL;
     }
@@ -227,7 +228,7 @@ static void read_all(RhJson *doc, const RhJsonNode *root, RhPlatform *p)
 
 char *rh_platform_path_of_device(const RhJson *doc, const char *name)
 {
-    if (!rh_catalogue_is_path(name) || g_path_is_absolute(name))
+    if (!rh_data_is_path(name) || g_path_is_absolute(name))
         return g_strdup(name);
     g_autofree char *folder = g_path_get_dirname(rh_json_name(doc));
     return g_build_filename(folder, name, NULL);
@@ -332,7 +333,7 @@ static bool split_nodes(const char *spec, char **name, int64_t *nodes, GError **
 RhPlatform *rh_platform_load_named(const char *name, GError **error)
 {
     g_autofree char *path = rh_catalogue_path("clusters", name);
-    if (!rh_catalogue_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+    if (!rh_data_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
         rh_catalogue_fail_unknown("platform", name, rh_platform_names(), error);
         return NULL;
     }

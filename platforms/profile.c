@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/json.h"
@@ -243,7 +244,7 @@ static GHashTable *known_profiles(void)
 
 bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error)
 {
-    bool file = rh_catalogue_is_path(name) || g_file_test(name, G_FILE_TEST_EXISTS);
+    bool file = rh_data_is_path(name) || g_file_test(name, G_FILE_TEST_EXISTS);
     g_autofree char *path = file ? g_strdup(name) : rh_catalogue_path("profiles", name);
     const Profile *known = file ? NULL : g_hash_table_lookup(known_profiles(), path);
     if (known && fits(known, p)) {

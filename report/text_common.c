@@ -392,9 +392,10 @@ static void append_stack(GString *out, const RhQuestion *q)
     bool changed = false;
     for (const char *const *set = q->sets; set && *set; set++)
         changed |= g_str_has_prefix(*set, "stack.");
+    g_autofree char *spec = rh_text_path(q->c->stack->spec);
     g_autofree char *line =
         g_strdup_printf("stack: %s%s%s; see rehearse show stacks %s", q->c->stack->name,
-                        stack_chosen(q), changed ? ", changed by --set" : "", q->c->stack->name);
+                        stack_chosen(q), changed ? ", changed by --set" : "", spec);
     rh_text_wrap(out, line, 7, 79);
 }
 

@@ -2,9 +2,8 @@
 /* A stack: properties that a training framework adds to the bare hardware, such as launch gaps,
  * achieved rates of communication, and buffers.
  *
- * One row per stack in a table (stack.c), or a file of what differs from another
- * (strategies/stacks/NAME.json, stack_file.h); every number is a fact. A stack never knows a
- * model or a layout. */
+ * Each is a file (strategies/stacks/NAME.json, or the user's; stack_file.h); every number is a fact.
+ * A stack never knows a model or a layout. */
 #include <stdbool.h>
 
 #include "base/fact.h"
@@ -16,6 +15,7 @@
 
 typedef struct {
     const char *name; /* "megatron" */
+    const char *spec; /* what --stack takes for it: the name, or the path of the user's file */
     const char *about;
     /* Whose launches run it, and whose rules say what it runs (strategies/frameworks/NAME.json);
      * NULL: nobody's. */
@@ -129,10 +129,12 @@ static inline bool rh_stack_reduces_each(const RhStack *stack, int32_t zero, int
 {
     return zero >= 2 && !(stack->reduces_once && pp > 1);
 }
-/* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT, RH_ERROR_IO:
- * its file is wrong. */
-const RhStack *rh_stack_by_name(const char *name, GError **error);
-const char *const *rh_stack_names(void); /* NULL-ended */
+/* Returns the stack of that name, or of the file with that path (rh_data_is_path), read once and
+ * never freed. RH_ERROR_USAGE: the catalogue has no such name; RH_ERROR_INPUT, RH_ERROR_IO: the
+ * file is wrong. */
+const RhStack *rh_stack_by_name(const char *spec, GError **error);
+/* Returns the names of the catalogue, sorted, NULL-terminated, never freed. */
+const char *const *rh_stack_names(void);
 /* Why a fact of this platform (a path of --set) changes nothing here; NULL when it counts.
  * Interned. */
 const char *rh_stack_ignores(const RhStack *stack, const RhPlatform *platform, const char *key);

@@ -5,19 +5,23 @@
 #include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "base/json.h"
+#include "base/nearest_names.h"
 #include "strategies/framework_rules.h"
 #include "strategies/knobs.h"
 
-static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.noun = "stack", .folder = "strategies/stacks", .load = load};
+static void *load(const char *spec, GError **error);
+static RhDataShelf shelf = {
+    .noun = "stack", .folder = "strategies/stacks", .takes_paths = true, .load = load};
 
-#define FACT(key, kind, field, low, high)                                                          \
+/* A stack may be called as what people call its framework. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {{"nemo", "megatron-bridge"}};
+
+#define FACT(path, unit, field, low, high, ...)                                                    \
     {                                                                                              \
-        key, RH_QUANTITY_##kind, offsetof(RhStack, field),                                         \
-        {                                                                                          \
-            low, high, true                                                                        \
-        }                                                                                          \
+        .key = path, .kind = RH_QUANTITY_##unit, .offset = offsetof(RhStack, field),               \
+        .range = {low, high, true}, ##__VA_ARGS__                                                  \
     }
 /* Facts that a file may state: plausible, and 0 where that has a meaning. */
 static const RhStackFact facts[] = {
@@ -25,20 +29,20 @@ static const RhStackFact facts[] = {
     FACT("gemm", FRAC, gemm_frac, 0.01, 2),
     FACT("gemm_fp8", FRAC, gemm_fp8_frac, 0.01, 2),
     FACT("gemm_gradient", FRAC, gemm_gradient_frac, 0.01, 1),
-    FACT("kernel_gap", S, kernel_gap_s, 0, 1e-3),
-    FACT("nvlink", FRAC, nvlink_training_frac, 0.01, 2),
-    FACT("nic", FRAC, nic_training_frac, 0.01, 1),
-    FACT("straggler", FRAC, straggler_frac, 0, 0.1),
-    FACT("optimizer_bytes", COUNT, optimizer_bytes, 1, 1000),
+    FACT("kernel_gap", S, kernel_gap_s, 0, 1e-3, .required = true),
+    FACT("nvlink", FRAC, nvlink_training_frac, 0.01, 2, .required = true),
+    FACT("nic", FRAC, nic_training_frac, 0.01, 1, .required = true),
+    FACT("straggler", FRAC, straggler_frac, 0, 0.1, .required = true),
+    FACT("optimizer_bytes", COUNT, optimizer_bytes, 1, 1000, .required = true),
     FACT("norm_bytes", COUNT, passes.norm_bytes, 1, 1000),
     FACT("eager_norm_bytes", COUNT, passes.eager_norm_bytes, 1, 1000),
     FACT("backward_excess", COUNT, passes.backward_excess, 0.1, 10),
     FACT("softmax_backward_bytes", COUNT, passes.softmax_backward_bytes, 1, 1000),
     FACT("eager_softmax_bytes", COUNT, passes.eager_softmax_bytes, 1, 1000),
     FACT("eager_softmax_backward_bytes", COUNT, passes.eager_softmax_backward_bytes, 1, 1000),
-    FACT("bucket_params", COUNT, bucket_params, 1, 1e12),
+    FACT("bucket_params", COUNT, bucket_params, 1, 1e12, .required = true),
     FACT("buckets", COUNT, buckets, 0, 16),
-    FACT("reserve", BYTES, reserve_bytes, 0, 1e12),
+    FACT("reserve", BYTES, reserve_bytes, 0, 1e12, .required = true),
 };
 
 static const struct {
@@ -71,6 +75,7 @@ static const struct {
     {"experts_apart", offsetof(RhStack, experts_apart)},
     {"dummy_gradients", offsetof(RhStack, dummy_gradients)},
     {"even_stages", offsetof(RhStack, even_stages)},
+    {"gradient_norm", offsetof(RhStack, gradient_norm)},
     {"late_exchange", offsetof(RhStack, late_exchange)},
     {"frees_gradients", offsetof(RhStack, frees_gradients)},
     {"flat_gradients", offsetof(RhStack, flat_gradients)},
@@ -84,15 +89,14 @@ static RhFact *fact_at(RhStack *stack, const RhStackFact *row)
     return (RhFact *)(void *)((char *)stack + row->offset);
 }
 
-/* "key": {"value": true, "source": "..."}; false where it is not there. */
-static bool read_flag(RhJson *doc, const RhJsonNode *root, const char *key, bool *out)
+/* "key": {"value": true, "source": "..."}; where it is absent, *out stays. */
+static void read_flag(RhJson *doc, const RhJsonNode *root, const char *key, bool *out)
 {
     const RhJsonNode *node = rh_json_object_or_null(doc, root, key);
     if (!node)
-        return false;
+        return;
     *out = rh_json_bool_or(doc, node, "value", *out);
     rh_json_string(doc, node, "source");
-    return true;
 }
 
 static void read_facts(RhJson *doc, const RhJsonNode *root, RhStack *s)
@@ -128,15 +132,71 @@ static void read_recomputes(RhJson *doc, const RhJsonNode *root, RhStack *s)
     }
 }
 
+/* The bit of the schedule that a node names; 0, and a problem, where there is none. */
+static uint32_t schedule_bit(RhJson *doc, const RhJsonNode *node)
+{
+    const char *name = rh_json_node_string(doc, node);
+    for (int kind = RH_PIPELINE_NONE + 1; kind < RH_PIPELINE_LAST; kind++)
+        if (strcmp(rh_pipeline_kind_name(kind), name) == 0)
+            return 1u << kind;
+    const char *near = rh_near_name(name, rh_pipeline_kind_names + 1);
+    g_autofree char *help = near ? g_strdup_printf("\"%s\"", near) : NULL;
+    rh_json_problem(doc, node, help, "there is no schedule \"%s\"", name);
+    return 0;
+}
+
+/* "schedules": {"value": ["1f1b", "interleaved"], "source": "..."}; "any" for all there are. */
+static void read_schedules(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, "schedules");
+    if (!node)
+        return;
+    rh_json_string(doc, node, "source");
+    s->schedules = 0;
+    const RhJsonNode *value = rh_json_member(node, "value");
+    if (value && rh_json_kind(value) == RH_JSON_TEXT) {
+        if (strcmp(rh_json_string(doc, node, "value"), "any") != 0)
+            rh_json_problem(doc, value, "a list of them, as [\"1f1b\"], or \"any\"",
+                            "no list of schedules");
+        return;
+    }
+    const RhJsonNode *names = rh_json_array(doc, node, "value");
+    if (names && rh_json_count(names) == 0)
+        rh_json_problem(doc, names, "\"any\" stands for all there are",
+                        "a stack without a pipeline's schedule");
+    for (const RhJsonNode *n = names ? rh_json_first(names) : NULL; n; n = rh_json_next(n))
+        s->schedules |= schedule_bit(doc, n);
+}
+
+/* "zero_unstaged": {"value": [2, 3], "source": "..."} */
+static void read_zero_unstaged(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, "zero_unstaged");
+    const RhJsonNode *degrees = node ? rh_json_array(doc, node, "value") : NULL;
+    if (!node)
+        return;
+    rh_json_string(doc, node, "source");
+    s->zero_unstaged = 0;
+    for (const RhJsonNode *n = degrees ? rh_json_first(degrees) : NULL; n; n = rh_json_next(n))
+        s->zero_unstaged |= 1u << rh_json_node_int(doc, n, 1, 3);
+}
+
+static void read_bucket_growth(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    const RhJsonNode *node = rh_json_object_or_null(doc, root, "bucket_params_per_replica");
+    if (!node)
+        return;
+    s->bucket_params_per_replica = rh_json_number(doc, node, "value", 0, 1e12);
+    rh_json_string(doc, node, "source");
+}
+
 static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
-    bool staged = false, any = false;
     for (size_t i = 0; i < G_N_ELEMENTS(flags); i++)
         read_flag(doc, root, flags[i].key, (bool *)(void *)((char *)s + flags[i].offset));
-    if (read_flag(doc, root, "shards_stages", &staged) && staged)
-        s->zero_unstaged = 0;
-    if (read_flag(doc, root, "any_schedule", &any) && any)
-        s->schedules = 0;
+    read_schedules(doc, root, s);
+    read_zero_unstaged(doc, root, s);
+    read_bucket_growth(doc, root, s);
     read_recomputes(doc, root, s);
     const RhJsonNode *gradients = rh_json_object_or_null(doc, root, "gradients");
     if (gradients) {
@@ -163,61 +223,121 @@ static void refuse_contradiction(RhJson *doc, const RhJsonNode *root, const RhSt
             "whole for the last backward (late_exchange)");
 }
 
-/* The stack that a key names; NULL: none. */
+/* The stack of the catalogue that a key names; NULL: none. */
 static const char *read_other(RhJson *doc, const RhJsonNode *root, const char *key)
 {
     const char *other = rh_json_string_or(doc, root, key, NULL);
-    if (other && !g_strv_contains(rh_stack_names(), other))
-        rh_json_problem(doc, root, NULL, "\"%s\": there is no stack \"%s\"", key, other);
+    if (!other || g_strv_contains(rh_stack_names(), other))
+        return other;
+    const char *near = rh_near_name(other, rh_stack_names());
+    g_autofree char *help =
+        near ? g_strdup_printf("\"%s\", or another of `rehearse show stacks`", near)
+             : g_strdup("`rehearse show stacks` lists all");
+    rh_json_problem(doc, rh_json_member(root, key), help, "there is no stack \"%s\"", other);
     return other;
 }
 
-static bool read_stack(RhJson *doc, const char *name, RhStack *s, GError **error)
+/* What a stack begins as that derives from none. */
+static RhStack blank(void)
 {
-    const RhJsonNode *root = rh_json_root(doc);
-    const char *base = rh_json_string(doc, root, "derives");
+    return (RhStack){.passes = rh_passes_assumed, .prefetch_layers = 1, .gradient_bytes = 4};
+}
+
+/* Tells which facts a stack lacks that derives from none. */
+static void check_whole(RhJson *doc, const RhJsonNode *root)
+{
+    g_autoptr(GString) lacks = g_string_new(NULL);
+    for (size_t i = 0; i < G_N_ELEMENTS(facts); i++)
+        if (facts[i].required && !rh_json_has(root, facts[i].key))
+            g_string_append_printf(lacks, "%s%s", lacks->len ? ", " : "", facts[i].key);
+    if (lacks->len)
+        rh_json_problem(doc, root,
+                        "\"derives\": \"megatron\", or another of `rehearse show stacks`",
+                        "a stack that derives from none needs %s", lacks->str);
+}
+
+static void read_base(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    const char *base = rh_json_string_or(doc, root, "derives", NULL);
     GError *why = NULL;
-    const RhStack *known = *base ? rh_stack_by_name(base, &why) : NULL;
+    *s = blank();
+    if (!base) {
+        if (!rh_json_member(root, "derives"))
+            check_whole(doc, root);
+        return;
+    }
+    const RhStack *known =
+        g_strv_contains(rh_stack_names(), base) ? rh_stack_by_name(base, &why) : NULL;
     if (known)
         *s = *known;
-    else if (why) /* else it is missing: told already */
+    else if (why)
         rh_json_problem_of(doc, root, "derives", why);
-    s->name = rh_json_string(doc, root, "name");
-    s->about = rh_json_string(doc, root, "about");
-    s->framework =
-        rh_json_string_or(doc, root, "framework", NULL); /* a habit that is not inherited */
-    s->judged_as = read_other(doc, root, "judged_as");
-    s->holds_as = read_other(doc, root, "holds_as");
+    else
+        read_other(doc, root, "derives");
+}
+
+static void read_name(RhJson *doc, const RhJsonNode *root, const char *spec, RhStack *s)
+{
+    s->name = rh_json_word(doc, root, "name");
+    s->spec = rh_intern(spec);
+    const RhJsonNode *node = rh_json_member(root, "name");
+    if (!rh_data_is_path(spec)) {
+        if (strcmp(s->name, spec) != 0)
+            rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, spec);
+    } else if (g_strv_contains(rh_stack_names(), s->name)) {
+        rh_json_problem(doc, node, "a name of your own: error bars are looked up by it",
+                        "\"%s\" is a stack of the catalogue", s->name);
+    }
+}
+
+/* The framework is that of the stack it derives from, unless the file names another, or null. */
+static void read_framework(RhJson *doc, const RhJsonNode *root, RhStack *s)
+{
+    if (!rh_json_member(root, "framework"))
+        return;
     GError *unruled = NULL;
+    s->framework = rh_json_string_or(doc, root, "framework", NULL);
     if (s->framework && !rh_framework_rules(s->framework, &unruled))
         rh_json_problem_of(doc, root, "framework", unruled);
-    if (strcmp(s->name, name) != 0)
-        rh_json_problem(doc, root, NULL, "\"%s\" stands in the file of %s", s->name, name);
+}
+
+static void read_stack(RhJson *doc, const char *spec, RhStack *s)
+{
+    const RhJsonNode *root = rh_json_root(doc);
+    read_base(doc, root, s);
+    read_name(doc, root, spec, s);
+    s->about = rh_json_word(doc, root, "about");
+    read_framework(doc, root, s);
+    s->judged_as = read_other(doc, root, "judged_as");
+    s->holds_as = read_other(doc, root, "holds_as");
     read_facts(doc, root, s);
     read_habits(doc, root, s);
     refuse_contradiction(doc, root, s);
-    return rh_json_finish(doc, error);
 }
 
-RhStack *rh_stack_file_load(const char *name, GError **error)
+RhStack *rh_stack_parse(RhJson *doc, const char *spec, GError **error)
 {
-    g_autofree char *path = rh_data_shelf_path(&shelf, name);
-    g_autoptr(RhJson) doc = rh_json_load(path, error);
     g_autofree RhStack *stack = g_new0(RhStack, 1);
-    return doc && read_stack(doc, name, stack, error) ? g_steal_pointer(&stack) : NULL;
+    read_stack(doc, spec, stack);
+    return rh_json_finish(doc, error) ? g_steal_pointer(&stack) : NULL;
 }
 
-static void *load(const char *name, GError **error)
+static void *load(const char *spec, GError **error)
 {
-    return rh_stack_file_load(name, error);
+    g_autofree char *path = rh_data_shelf_path(&shelf, spec);
+    g_autoptr(RhJson) doc = rh_json_load_described(path, "stack", error);
+    return doc ? rh_stack_parse(doc, spec, error) : NULL;
 }
 
-const RhStack *rh_stack_file(const char *name, GError **error)
+const RhStack *rh_stack_by_name(const char *spec, GError **error)
 {
-    return rh_data_shelf_get(&shelf, name, error);
+    for (size_t i = 0; i < G_N_ELEMENTS(aliases); i++)
+        if (strcmp(aliases[i].alias, spec) == 0)
+            spec = aliases[i].name;
+    return rh_data_shelf_get(&shelf, spec, error);
 }
 
-const char *const *rh_stack_file_names(void)
+const char *const *rh_stack_names(void)
 {
     return rh_data_shelf_names(&shelf);
 }

@@ -1,20 +1,17 @@
 #pragma once
-/* Stacks as data: strategies/stacks/NAME.json says from which stack one derives and what differs,
- * each with its source.
+/* Stacks as files: strategies/stacks/NAME.json, or one of the user's. A file says which stack it
+ * derives from and what differs, each with its source; one that derives from none says all.
  *
  *     {"name": "aleph-flash1", "derives": "aleph-eager", "about": "...",
  *      "attention": {"value": 0.55, "tag": "datasheet", "source": "...", "date": "2023-07"},
  *      "fused_norms": {"value": false, "source": "..."}} */
+#include "base/json.h"
 #include "base/units.h"
 #include "strategies/stack.h"
 
-/* Returns a stack of the folder, which is never freed. RH_ERROR_USAGE: there is none of that name;
- * else as rh_stack_file_load(). */
-const RhStack *rh_stack_file(const char *name, GError **error);
-/* Its file with all that is wrong with it. RH_ERROR_INPUT, RH_ERROR_IO; caller g_frees. */
-RhStack *rh_stack_file_load(const char *name, GError **error);
-/* Sorted, NULL-ended, kept for ever. */
-const char *const *rh_stack_file_names(void);
+/* Reads a stack; `spec` is its name in the catalogue, or the path of the user's file. Fails with
+ * RH_ERROR_INPUT and all that is wrong in the document. Caller g_frees. */
+RhStack *rh_stack_parse(RhJson *doc, const char *spec, GError **error);
 
 /* A fact of a stack: its path in a file, and behind "stack." in --set; what it may be. */
 typedef struct {
@@ -22,6 +19,7 @@ typedef struct {
     RhQuantity kind;
     size_t offset; /* of the RhFact in RhStack */
     RhRange range;
+    bool required; /* of a stack that derives from none */
 } RhStackFact;
 const RhStackFact *rh_stack_facts(size_t *count);
 const RhFact *rh_stack_fact(const RhStack *stack, const RhStackFact *row);

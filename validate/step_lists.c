@@ -107,9 +107,10 @@ static bool add_training(GArray *list, const Training *t, GError **error)
     g_autofree char *spec = g_strdup_printf("dgx-h200:%d", (t->gpus + 7) / 8);
     g_autoptr(RhModel) model = rh_model_load(t->model, error);
     g_autoptr(RhPlatform) platform = model ? rh_platform_load(spec, error) : NULL;
-    if (!platform)
+    const RhStack *megatron = platform ? rh_stack_by_name("megatron", error) : NULL;
+    if (!megatron)
         return false;
-    RhStack stack = *rh_stack_by_name("megatron", NULL);
+    RhStack stack = *megatron;
     stack.gradient_norm = false; /* forward, backward and Adam */
     RhProblem c = {.model = model,
                    .platform = platform,

@@ -493,8 +493,7 @@ static char *path_of(const char *spec)
     const char *known = hub ? rh_hub_model(spec) : NULL;
     if (hub)
         return known != NULL ? rh_data_shelf_path(&shelf, known) : NULL;
-    bool is_path = strchr(spec, '/') != NULL || g_str_has_suffix(spec, ".json");
-    return is_path ? g_strdup(spec) : NULL;
+    return rh_data_is_path(spec) ? g_strdup(spec) : NULL;
 }
 
 /* Name of a model from its path: "llama-3.1-8b.json" is llama-3.1-8b, "my-model/config.json" is

@@ -166,7 +166,10 @@ static bool read_measured(const Reading *r, char **cells, RhMeasuredStep *step)
 static bool settle_layout(const Reading *r, RhMeasuredStep *step)
 {
     GError *local = NULL;
-    RhStack stack = *rh_stack_by_name("bare", NULL);
+    const RhStack *bare = rh_stack_by_name("bare", r->error);
+    if (!bare)
+        return false;
+    RhStack stack = *bare;
     stack.flash_attention = step->flash_attention;
     stack.fused_norms = step->fused_norms;
     RhProblem c = {step->model, step->platform, &stack, step->job};

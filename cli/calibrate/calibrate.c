@@ -257,7 +257,7 @@ static const RhOption own[] = {
               "the GPU measured, a file or a name like h200-sxm (told from the samples)"),
     RH_OPTION(platform, "platform", 'p', RH_OPTION_TEXT, "FILE|NAME",
               "where a ping-pong or collectives were or will be measured"),
-    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
+    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",
               "the stack whose constants a table of steps is to tell (megatron)",
               .names = rh_stack_names),
     RH_OPTION(server, "server", 0, RH_OPTION_TEXT, "NAME",

@@ -30,8 +30,8 @@
 const RhOption rh_options_inputs[] = {
     INPUT_ROWS,
     RH_OPTION(
-        stack, "stack", 0, RH_OPTION_TEXT, "NAME",
-        "training framework, see `rehearse show stacks` (megatron; bare over TCP); with plan also any: the best of all",
+        stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",
+        "training framework: a name of `rehearse show stacks` (megatron; bare over TCP) or a file; with plan also any: the best of all",
         .names = rh_stack_names),
     {0}};
 
@@ -44,8 +44,9 @@ const RhOption rh_options_clusters[] = {
               .required = true),
     RH_OPTION(sets, "set", 0, RH_OPTION_LIST, "KEY=VALUE",
               "override a field of the model, of every platform or of the job"),
-    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "NAME",
-              "training framework, see `rehearse show stacks` (megatron)"),
+    RH_OPTION(stack, "stack", 0, RH_OPTION_TEXT, "FILE|NAME",
+              "training framework: a name of `rehearse show stacks` (megatron) or a file",
+              .names = rh_stack_names),
     DTYPE_ROW("; of training also several, by commas", .several = true),
     {0}};
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/catalogue_folders.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "platforms/catalogue.h"
@@ -115,7 +116,7 @@ RhDevice *rh_device_load(const char *name, GError **error)
 {
     g_return_val_if_fail(name != NULL, NULL);
     g_autofree char *path = rh_catalogue_path("devices", name);
-    if (!rh_catalogue_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
+    if (!rh_data_is_path(name) && !g_file_test(path, G_FILE_TEST_EXISTS)) {
         rh_catalogue_fail_unknown("device", name, rh_device_names(), error);
         return NULL;
     }

@@ -336,6 +336,7 @@ static void append_next(GString *out, const RhCapacityAnswer *a)
     const RhQuestion *q = a->questions[which];
     g_autofree char *workload = rh_text_path(q->workload_spec);
     g_autofree char *platform = rh_text_path(cell->platform);
+    g_autofree char *stack = rh_text_path(q->c->stack->spec);
     g_string_append_printf(out,
                            "next: rehearse plan -w %s -p %s --gpus %d \\\n"
                            "      --global-batch %" G_GINT64_FORMAT " --seq %" G_GINT64_FORMAT,
@@ -343,7 +344,7 @@ static void append_next(GString *out, const RhCapacityAnswer *a)
                            cell->c.job.sequence);
     if (q->c->job.recipe != &rh_recipe_bf16)
         g_string_append_printf(out, " --dtype %s", q->c->job.recipe->name);
-    g_string_append_printf(out, " --stack %s", q->c->stack->name);
+    g_string_append_printf(out, " --stack %s", stack);
     for (const char *const *set = q->sets; *set; set++)
         if ((!g_str_has_prefix(*set, "nodes=") || strpbrk(cell->platform, ".:/")) &&
             !g_str_has_prefix(*set, "price_per_gpu_hour=")) {

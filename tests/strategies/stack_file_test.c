@@ -1,6 +1,7 @@
 /* Stacks as data: what a file says over the stack it derives from. */
 #include <string.h>
 
+#include "base/catalogue_folders.h"
 #include "strategies/search/evidence_key.h"
 #include "strategies/stack_file.h"
 #include "strategies/train/block_cost.h"
@@ -86,17 +87,6 @@ static void masters_may_be_all_that_is_shared_out(void)
     CU_ASSERT_EQUAL(weights[1][1], 0);
 }
 
-static void every_file_is_right(void)
-{
-    for (const char *const *name = rh_stack_file_names(); *name; name++) {
-        g_autoptr(GError) error = NULL;
-        g_autofree RhStack *s = rh_stack_file_load(*name, &error);
-        CU_ASSERT_PTR_NOT_NULL(s);
-        if (error)
-            g_printerr("%s\n", error->message);
-    }
-}
-
 static void a_file_says_what_differs(void)
 {
     const RhStack *base = rh_stack_by_name("megatron", NULL),
@@ -127,17 +117,73 @@ static void attention_is_the_stacks(void)
                     0.5); /* the user's word wins */
 }
 
+static RhStack *parsed(const char *text, GError **error)
+{
+    g_autoptr(RhJson) doc = rh_json_parse("mine.json", text, strlen(text), error);
+    return doc ? rh_stack_parse(doc, "mine.json", error) : NULL;
+}
+
+/* A file that repeats a stack of the catalogue without deriving from it is that stack. */
+static void a_file_may_derive_from_none(void)
+{
+    g_autofree char *path =
+        g_build_filename(rh_data_dir(), "strategies/stacks/megatron.json", NULL);
+    g_autofree char *text = NULL;
+    CU_ASSERT_TRUE_FATAL(g_file_get_contents(path, &text, NULL, NULL));
+    char *name = strstr(text, "\"megatron\"");
+    memcpy(name, "\"megatrom\"", strlen("\"megatrom\""));
+    g_autofree RhStack *own = parsed(text, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(own);
+    CU_ASSERT_STRING_EQUAL(own->name, "megatrom");
+    CU_ASSERT_STRING_EQUAL(own->spec, "mine.json");
+    const RhStack *megatron = rh_stack_by_name("megatron", NULL);
+    size_t count;
+    const RhStackFact *facts = rh_stack_facts(&count);
+    for (size_t i = 0; i < count; i++)
+        CU_ASSERT_EQUAL(rh_stack_fact(own, &facts[i])->value,
+                        rh_stack_fact(megatron, &facts[i])->value);
+    CU_ASSERT_EQUAL(own->schedules, 1u << RH_PIPELINE_1F1B | 1u << RH_PIPELINE_INTERLEAVED);
+    CU_ASSERT_EQUAL(own->zero_unstaged, 1u << 2 | 1u << 3);
+    CU_ASSERT_EQUAL(own->gradient_bytes, 4);
+    CU_ASSERT_TRUE(own->flash_attention && own->gradient_norm && !own->late_exchange);
+}
+
+/* The framework is that of the base, another, or with null nobody's. */
+static void a_file_keeps_the_framework_of_its_base(void)
+{
+    static const struct {
+        const char *words, *framework;
+    } cases[] = {{"", "nemo"},
+                 {", \"framework\": \"torchtitan\"", "torchtitan"},
+                 {", \"framework\": null", NULL}};
+    for (size_t i = 0; i < G_N_ELEMENTS(cases); i++) {
+        g_autofree char *text =
+            g_strdup_printf("{\"name\": \"mine\", \"derives\": \"megatron-bridge\", "
+                            "\"about\": \"ours\"%s}",
+                            cases[i].words);
+        g_autofree RhStack *own = parsed(text, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(own);
+        CU_ASSERT_EQUAL(g_strcmp0(own->framework, cases[i].framework), 0);
+        CU_ASSERT_TRUE(own->fused_loss);
+    }
+    g_autofree RhStack *taken = parsed(
+        "{\"name\": \"bare\", \"derives\": \"bare\", \"about\": \"its name is another's\"}", NULL);
+    CU_ASSERT_PTR_NULL(taken);
+}
+
 int main(void)
 {
     return rh_test_main(
         "stack_file",
-        (RhTest[]){{"every_stack_says_what_it_is", every_stack_says_what_it_is},
-                   {"xla_holds_no_copies", xla_holds_no_copies},
-                   {"masters_may_be_all_that_is_shared_out", masters_may_be_all_that_is_shared_out},
-                   {"some_are_judged_as_another", some_are_judged_as_another},
-                   {"a_trainer_holds_the_same_at_any_rate", a_trainer_holds_the_same_at_any_rate},
-                   {"every_file_is_right", every_file_is_right},
-                   {"a_file_says_what_differs", a_file_says_what_differs},
-                   {"attention_is_the_stacks", attention_is_the_stacks},
-                   {0}});
+        (RhTest[]){
+            {"every_stack_says_what_it_is", every_stack_says_what_it_is},
+            {"xla_holds_no_copies", xla_holds_no_copies},
+            {"masters_may_be_all_that_is_shared_out", masters_may_be_all_that_is_shared_out},
+            {"some_are_judged_as_another", some_are_judged_as_another},
+            {"a_trainer_holds_the_same_at_any_rate", a_trainer_holds_the_same_at_any_rate},
+            {"a_file_says_what_differs", a_file_says_what_differs},
+            {"a_file_may_derive_from_none", a_file_may_derive_from_none},
+            {"a_file_keeps_the_framework_of_its_base", a_file_keeps_the_framework_of_its_base},
+            {"attention_is_the_stacks", attention_is_the_stacks},
+            {0}});
 }

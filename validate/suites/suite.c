@@ -250,8 +250,8 @@ RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GErr
     RhSuiteRun s = {.suite = suite_by_name(name, error), .options = options};
     if (!s.suite || !(s.folder = folder_of(options, error)))
         return NULL;
-    s.stack = rh_stack_by_name("lab", NULL);
-    s.model = load_model(options, "lab-gpt.json", error);
+    s.stack = rh_stack_by_name("lab", error);
+    s.model = s.stack ? load_model(options, "lab-gpt.json", error) : NULL;
     s.mixture = s.model ? load_model(options, "lab-mixture.json", error) : NULL;
     s.v = rh_validation_new(name);
     s.items = g_array_new(FALSE, TRUE, sizeof(RhSuiteItem));

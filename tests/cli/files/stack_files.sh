@@ -4,7 +4,7 @@ root=${REHEARSE_DATA:-$CASES/../..}
 mkdir -p data/strategies/stacks
 ln -s "$root"/{platforms,workloads} data/
 ln -s "$root/strategies/frameworks" data/strategies/frameworks
-cp "$root/strategies/stacks/aleph.json" data/strategies/stacks/
+cp "$root"/strategies/stacks/{aleph,bare,megatron}.json data/strategies/stacks/
 export REHEARSE_DATA=$PWD/data
 write() { printf '%s\n' "$2" >"data/strategies/stacks/$1.json"; }
 try() {

@@ -21,7 +21,7 @@ rehearse simulate -w mixtral-8x7b -p dgx-h100:4 --gpus 20 --global-batch 40 --se
 root=${REHEARSE_DATA:-$CASES/../..}
 mkdir -p data/strategies/exchangers
 ln -s "$root/platforms" "$root/workloads" "$root/validate" data/
-ln -s "$root"/strategies/stacks "$root"/strategies/serve data/strategies/
+ln -s "$root"/strategies/{stacks,frameworks} "$root"/strategies/serve data/strategies/
 echo '{"name": "deepep"}' >data/strategies/exchangers/deepep.json
 export REHEARSE_DATA=$PWD/data
 rehearse simulate "${job[@]}" -s ep8,dispatch=deepep 2>&1 | sed "s|$PWD|.|"
