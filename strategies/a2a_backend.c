@@ -19,7 +19,8 @@ double rh_a2a_copies(const RhA2aLoad *load, int32_t parts)
 
 typedef struct {
     double nic_bytes, peer_bytes;
-    double copies_bytes; /* that SMs handle: every copy, those that stay on their rank too */
+    double copies_bytes; /* copies that SMs handle: all of them, including those that stay on their
+                          * rank */
 } Traffic;
 
 static Traffic traffic_of(const RhA2aBackend *x, const RhA2aLoad *load, int32_t each, int32_t nodes)
@@ -71,7 +72,7 @@ static const struct {
     const char *key;
     RhQuantity kind;
     size_t offset;
-    double low, high; /* plausible, and 0 */
+    double low, high; /* plausible range; 0 is allowed too */
     bool needed;
 } facts[] = {
     {"base", RH_QUANTITY_S, offsetof(RhA2aBackendPart, base_s), 1e-9, 1, true},
@@ -86,7 +87,7 @@ static const struct {
     {"own", RH_QUANTITY_COUNT, offsetof(RhA2aBackendPart, own_count), 0.01, 100, false},
 };
 
-/* What both directions share stands beside them. */
+/* Reads one direction. Members that both directions share stand beside them. */
 static void read_part(RhJson *doc, const RhJsonNode *root, const char *key, RhA2aBackendPart *part)
 {
     const RhJsonNode *own = rh_json_object_or_null(doc, root, key);

@@ -1,6 +1,7 @@
-/* "zero>=2,pp>1": terms that must all hold for a rule to refuse. A side is a knob, a figure of the case or, on the
- * right, a value of the knob on the left. !% is "is not a multiple of"; 0 is one of everything. ~ is "includes": of
- * what is recomputed, all modules on the right. */
+/* Rules by which a framework refuses layouts. "zero>=2,pp>1": terms that must all hold for a rule
+ * to refuse. A side is a knob, a figure of the problem or, on the right, a value of the knob on the
+ * left. !% is "is not a multiple of"; 0 is one of everything. ~ is "includes": all modules on the
+ * right are recomputed. */
 #include "strategies/framework_rules.h"
 
 #include <string.h>
@@ -14,14 +15,14 @@
 typedef enum {
     FIGURE_GPUS,
     FIGURE_KV_HEADS,
-    FIGURE_EXPERTS, /* of a layer that has some */
-    FIGURE_LATENT,  /* 1: attention out of latents */
+    FIGURE_EXPERTS, /* of a layer with experts */
+    FIGURE_LATENT,  /* 1: latent attention */
     FIGURE_QK_NORM, /* 1: norms on queries and keys */
     FIGURE_TIED,    /* 1: one matrix for embedding and head */
     FIGURE_LAYERS,
     FIGURE_VOCAB,
     FIGURE_MICROBATCHES, /* of a step, on each replica */
-    FIGURE_TPU,          /* 1: the devices are some */
+    FIGURE_TPU,          /* 1: some devices are TPUs */
     FIGURE_LORA,         /* rank of adapters; 0: all weights are trained */
     FIGURE_NONE
 } Figure;
@@ -32,11 +33,11 @@ static const char *const figures[] = {"gpus",         "kv_heads", "experts", "la
 typedef struct {
     const RhKnob *knob;
     Figure figure;
-    int32_t value; /* where both are none */
+    int32_t value; /* if it is neither a knob nor a figure */
 } Side;
 
 typedef enum { LESS_EQUAL, MORE_EQUAL, DIFFERS, NO_MULTIPLE, EQUAL, LESS, MORE, INCLUDES } Relation;
-/* The longer first. */
+/* Relations, longer texts first. */
 static const char *const relations[] = {"<=", ">=", "!=", "!%", "=", "<", ">", "~"};
 
 typedef struct RhRuleTerm {
@@ -84,7 +85,7 @@ static bool read_term(const char *text, RhRuleTerm *out)
     return false;
 }
 
-/* RH_KNOB_BIT of what a side of a term looks at. */
+/* RH_KNOB_BIT of the knobs that a side of a term reads. */
 static uint64_t bits_of(const Side *side)
 {
     if (side->figure == FIGURE_MICROBATCHES)
@@ -159,7 +160,7 @@ const RhFrameworkRules *rh_framework_rules(const char *name, GError **error)
 
 /* --- asking --- */
 
-/* Of attention that has such heads; of several kinds what all are multiples of. */
+/* Number of key-value heads; with several kinds of layers, their greatest common divisor. */
 static int64_t kv_heads_of(const RhModel *model)
 {
     int64_t heads = 0;

@@ -1,4 +1,4 @@
-/* How a knob is shown: its words in a layout's line, its cell in the table of plans. */
+/* Text of a knob: its words in a layout's line, its cell in the table of plans. */
 #include <string.h>
 
 #include "strategies/knob_functions.h"
@@ -124,7 +124,7 @@ static char *value_text(const RhKnob *knob, const RhLayout *l)
     return rh_knob_value_text(knob, rh_knob_value(knob, l));
 }
 
-/* A cell of several modules has the beginning of each name. */
+/* Characters of each name in a cell of several modules. */
 #define MODULE_CHARS 4
 char *rh_knob_cell_recompute(const RhLayout *l)
 {
@@ -140,7 +140,7 @@ char *rh_knob_cell_recompute(const RhLayout *l)
     return g_strjoinv("+", names);
 }
 
-/* Without other ranks' tokens there is nothing to bring. */
+/* Cell of the context exchange, empty where a rank has all tokens. */
 char *rh_knob_cell_context(const RhLayout *l)
 {
     return l->cp > l->ulysses ? value_text(RH_KNOB_OF(kv), l) : g_strdup("-");
@@ -167,7 +167,7 @@ char *rh_knob_cell_secondary(const RhLayout *l)
     return l->hpz > 0 ? g_strdup_printf("%d", l->hpz) : g_strdup("-");
 }
 
-/* A schedule without a title shows in vpp already. */
+/* Cell of the schedule; one without a title is known from vpp. */
 char *rh_knob_cell_schedule(const RhLayout *l)
 {
     bool titled = rh_pipeline_kind_title(l->schedule) != NULL;

@@ -1,4 +1,5 @@
-/* Which values of a knob are tried: the next one, in the space of before and in the whole (knobs.h). */
+/* Chooses the values of a knob that are tried: the next one, in the usual space and in the whole
+ * space (knobs.h). */
 #include "strategies/knob_functions.h"
 #include "strategies/partition.h"
 
@@ -9,7 +10,8 @@ bool rh_knob_next_in_range(const RhKnob *knob, const RhProblem *c, const RhLayou
     return ++*value <= knob->high;
 }
 
-/* None, attention's core, whole layers; then the sums of modules that the stack is known for. */
+/* Recomputation: none, attention's core, whole layers; then the sums of modules that the stack is
+ * known for. */
 bool rh_knob_next_recompute(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                             int32_t *value)
 {
@@ -32,7 +34,8 @@ bool rh_knob_next_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout 
     return ++*value <= MIN(c->platform->gpus_per_node, c->job.gpus);
 }
 
-/* The search tries pipelines that divide the GPUs; two stages more than layers can be: embedding and head alone. */
+/* Pipeline stages: numbers that divide the GPUs, up to two more than layers: embedding and head
+ * alone. */
 bool rh_knob_next_pipeline(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                            int32_t *value)
 {
@@ -45,8 +48,8 @@ bool rh_knob_next_pipeline(const RhKnob *knob, const RhProblem *c, const RhLayou
     return false;
 }
 
-/* Where the search for longer rings ends: each rank keeps so many tokens of a sequence. Assumed, to keep the space
- * small: nothing was measured. */
+/* Tokens of a sequence that each rank keeps at least in the usual search for context parallelism.
+ * Assumed, to keep the space small: nothing was measured. */
 #define CONTEXT_TOKENS_MIN 8192
 
 static int32_t context_most(const RhProblem *c)
@@ -77,7 +80,7 @@ bool rh_knob_longer_context(const RhKnob *knob, const RhProblem *c, const RhLayo
     return context_up_to(c, l, RH_LAYOUT_DEGREE_MAX, value);
 }
 
-/* The GPUs that are left, where the batch divides among them. */
+/* Replicas: the remaining GPUs, where the batch divides among them. */
 bool rh_knob_next_data(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     int32_t rest = c->job.gpus / (l->tp * l->pp * l->cp);
@@ -86,7 +89,8 @@ bool rh_knob_next_data(const RhKnob *knob, const RhProblem *c, const RhLayout *l
     return first && rest >= 1 && c->job.global_batch % rest == 0;
 }
 
-/* Divisors of cp, while a rank has a key-value head of its own: frameworks repeat none. */
+/* Ulysses: divisors of cp, while a rank has a key-value head of its own, as frameworks repeat
+ * none. */
 bool rh_knob_next_ulysses(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob;
@@ -100,7 +104,7 @@ bool rh_knob_next_ulysses(const RhKnob *knob, const RhProblem *c, const RhLayout
     return false;
 }
 
-/* Gathered where nothing else is done to them: no framework gathers behind an exchange. */
+/* Keys and values: gathered only without Ulysses, as no framework gathers behind its exchange. */
 bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                   int32_t *value)
 {
@@ -108,7 +112,7 @@ bool rh_knob_next_keys_and_values(const RhKnob *knob, const RhProblem *c, const 
     return ++*value <= (l->cp > 1 && l->ulysses == 1 ? knob->high : 0);
 }
 
-/* Weights are shared out over all replicas, or over those of a node, which NVLink joins. */
+/* Shards: weights over all replicas, or over those of a node, which NVLink joins. */
 bool rh_knob_next_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     int32_t node = c->platform->gpus_per_node / l->tp;
@@ -121,7 +125,7 @@ bool rh_knob_next_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *
                      node < l->cp * l->dp);
 }
 
-/* Experts of the layers that have some; 0: none has. */
+/* Number of experts in layers that have some; 0: no layer has. */
 static int32_t experts_of(const RhModel *model)
 {
     int32_t experts = 0;
@@ -140,7 +144,7 @@ bool rh_knob_next_expert(const RhKnob *knob, const RhProblem *c, const RhLayout 
     return false;
 }
 
-/* Experts are cut as the rest of the layer is, or whole. */
+/* Expert tensor parallelism: experts are cut like the rest of the layer, or not at all. */
 bool rh_knob_next_expert_tensor(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                 int32_t *value)
 {
@@ -156,9 +160,9 @@ bool rh_knob_next_dispatch(const RhKnob *knob, const RhProblem *c, const RhLayou
     return ++*value <= (may_differ ? knob->high : 0);
 }
 
-/* Every divisor of a replica's samples: which of them fit is the memory stage's to say. Of the
- * numbers that a quotient is of, only the largest can be a divisor: 2 sqrt(samples) steps in all.
- */
+/* Micro-batches: every divisor of a replica's samples; the memory stage decides which of them fit.
+ * Of the numbers with the same quotient only the largest can be a divisor: 2 sqrt(samples) steps in
+ * all. */
 bool rh_knob_next_microbatch(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value)
 {
@@ -183,7 +187,7 @@ bool rh_knob_next_chunks(const RhKnob *knob, const RhProblem *c, const RhLayout 
     return l->pp > 1 && l->pp * *value <= c->model->layers_count + 2;
 }
 
-/* Every partition that makes a split of its own. */
+/* Partitions: every one that gives a different split. */
 bool rh_knob_next_partition(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                             int32_t *value)
 {
@@ -222,10 +226,10 @@ bool rh_knob_next_schedule(const RhKnob *knob, const RhProblem *c, const RhLayou
     return *value <= knob->high;
 }
 
-/* --- the same in the whole space --- */
+/* --- values of the whole space --- */
 
-/* Where the search for more context ranks ends: each keeps so many tokens of a sequence. Assumed: published layouts keep
- * 2,048 and more, and exchanges of fewer cannot hide behind attention. */
+/* Tokens of a sequence that each rank keeps at least in the search for more context ranks. Assumed:
+ * published layouts keep 2,048 and more, and exchanges of fewer cannot hide behind attention. */
 #define WIDER_CONTEXT_TOKENS_MIN 2048
 
 static int32_t wider_context_most(const RhProblem *c)
@@ -244,7 +248,8 @@ bool rh_knob_wider_context(const RhKnob *knob, const RhProblem *c, const RhLayou
     return false;
 }
 
-/* The smallest degree that leaves fewer tokens than the search's, in the place of replicas. */
+/* Sets the smallest degree that leaves fewer tokens than the usual search's, in place of
+ * replicas. */
 bool rh_knob_context_of_few_tokens(const RhProblem *c, RhLayout *l, int32_t step)
 {
     int32_t ranks = l->cp * l->dp, value = wider_context_most(c);
@@ -255,12 +260,13 @@ bool rh_knob_context_of_few_tokens(const RhProblem *c, RhLayout *l, int32_t step
     return true;
 }
 
-/* One layer in 10, 5, 4, 3, 2, or every one. What is sent of layers spreads over all of them alike then: Transformer
- * Engine gives the copy of each layer that it sends as many layers as there are for one, rounded down
- * (NVIDIA/TransformerEngine d0067d0d, transformer_engine/pytorch/cpu_offload_v1.py:357, layer_window_map). */
+/* Percentages of offload: one layer in 10, 5, 4, 3, 2, or every one. Transfers then spread evenly
+ * over the layers: Transformer Engine gives the copy of each offloaded layer as many layers as
+ * there are for one, rounded down (NVIDIA/TransformerEngine d0067d0d,
+ * transformer_engine/pytorch/cpu_offload_v1.py:357, layer_window_map). */
 static const int32_t offload_percents[] = {10, 20, 25, 33, 50, 100};
 
-/* In the place of all that is recomputed, which is what it is for. */
+/* Sets offload in place of all recomputation, which it is meant to replace. */
 bool rh_knob_offload_instead(const RhProblem *c, RhLayout *l, int32_t step)
 {
     (void)c;
@@ -272,7 +278,8 @@ bool rh_knob_offload_instead(const RhProblem *c, RhLayout *l, int32_t step)
     return true;
 }
 
-/* None; what of the model's modules may be run again, one or several of them; whole layers, the last of all. */
+/* Recomputation: none; every combination of the model's modules that can be recomputed; whole
+ * layers last. */
 bool rh_knob_wider_recompute(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value)
 {
@@ -292,7 +299,7 @@ bool rh_knob_wider_recompute(const RhKnob *knob, const RhProblem *c, const RhLay
     return true;
 }
 
-/* All layers of those that run again, or as few as fit. */
+/* Recomputed layers: all, or as few as fit. */
 bool rh_knob_wider_again(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob, (void)c;
@@ -303,8 +310,9 @@ bool rh_knob_wider_again(const RhKnob *knob, const RhProblem *c, const RhLayout 
     return ++*value <= 0;
 }
 
-/* Off alone for single ranks, and where the stack has none. On, the same bytes are exchanged in twice as many
- * collectives, and norms and residuals are cut, too: off is quicker where messages are small. */
+/* Sequence parallelism: off for single ranks, and where the stack has none. On, the same bytes are
+ * exchanged in twice as many collectives, and norms and residuals are cut, too: off is quicker
+ * where messages are small. */
 bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                                      int32_t *value)
 {
@@ -312,7 +320,8 @@ bool rh_knob_wider_sequence_parallel(const RhKnob *knob, const RhProblem *c, con
     return ++*value <= (l->tp > 1 && c->stack->sequence_parallel);
 }
 
-/* States are shared out over all replicas, or over those of a node, which NVLink joins, of four nodes, of sixteen ... */
+/* Shards: over all replicas, or over those of one node, which NVLink joins, of four nodes, of
+ * sixteen ... */
 bool rh_knob_wider_shard(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     int32_t replicas = l->cp * l->dp, node = MAX(1, c->platform->gpus_per_node / l->tp);
@@ -335,7 +344,7 @@ bool rh_knob_wider_outer(const RhKnob *knob, const RhProblem *c, const RhLayout 
     return ++*value <= (l->zero == 3 && l->shard > 0 ? 1 : 0);
 }
 
-/* Second shares over the replicas of a node. */
+/* Second shards over the replicas of a node. */
 bool rh_knob_wider_secondary(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                              int32_t *value)
 {
@@ -346,7 +355,7 @@ bool rh_knob_wider_secondary(const RhKnob *knob, const RhProblem *c, const RhLay
     return first || more;
 }
 
-/* What may run while tokens travel to experts. */
+/* Kernels that may run while tokens travel to experts. */
 bool rh_knob_wider_overlap(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                            int32_t *value)
 {
@@ -354,7 +363,7 @@ bool rh_knob_wider_overlap(const RhKnob *knob, const RhProblem *c, const RhLayou
     return ++*value <= (l->ep > 1 || l->etp > 0 ? knob->high : 0);
 }
 
-/* Those that the stack runs. */
+/* Schedules that the stack runs. */
 bool rh_knob_wider_schedule(const RhKnob *knob, const RhProblem *c, const RhLayout *l,
                             int32_t *value)
 {

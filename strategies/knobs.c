@@ -31,7 +31,7 @@ const RhKnob rh_knobs[] = {
     {0}};
 
 G_STATIC_ASSERT(G_N_ELEMENTS(rh_knobs) <= RH_KNOBS_MAX);
-G_STATIC_ASSERT(RH_KNOBS_MAX <= 64); /* rh_layout_parse keeps a bit for each */
+G_STATIC_ASSERT(RH_KNOBS_MAX <= 64); /* rh_layout_parse() keeps a bit for each */
 
 uint64_t rh_knobs_before(int32_t part)
 {
@@ -121,7 +121,7 @@ char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout)
     return knob->cell ? knob->cell(layout) : rh_knob_value_text(knob, rh_knob_value(knob, layout));
 }
 
-/* Bit of a word of so many characters; -1: there is none. */
+/* Bit of a word of so many characters; -1: unknown word. */
 static int bit_of_word(const RhKnob *knob, const char *word, size_t length)
 {
     for (int bit = 0; knob->words[bit]; bit++)
@@ -130,7 +130,8 @@ static int bit_of_word(const RhKnob *knob, const char *word, size_t length)
     return -1;
 }
 
-/* "layernorm+moe_act": each word once. A word that is a value by name, too, stands alone. */
+/* Reads words joined by "+", each once, as "layernorm+moe_act". A word that is itself a named value
+ * stands alone. */
 static bool read_words(const RhKnob *knob, const char *text, int64_t *value)
 {
     uint32_t sum = 0;

@@ -26,11 +26,11 @@ static const RhKnob *split_item(const char *item, const char **value, GError **e
     return knob;
 }
 
-/* What is read so far: the layout, and a bit per row of rh_knobs. */
+/* State of reading: the layout, and a bit per row of rh_knobs. */
 typedef struct {
     RhLayout layout;
     uint64_t seen;
-    size_t inside; /* the byte at fault, counted from its item's first */
+    size_t inside; /* offset of the wrong byte from its item's first */
 } Reading;
 
 static uint64_t bit_of(const RhKnob *knob)
@@ -59,7 +59,7 @@ static bool parse_item(const char *item, Reading *r, GError **error)
     return true;
 }
 
-/* Items between commas; *at is the byte of the one at fault. */
+/* Parses items between commas; *at is the byte of a wrong one. */
 static bool parse_items(const char *text, Reading *r, size_t *at, GError **error)
 {
     for (const char *start = text;; start++) {
@@ -76,7 +76,8 @@ static bool parse_items(const char *text, Reading *r, size_t *at, GError **error
     }
 }
 
-/* The schedule follows vpp, unless it is given; and vpp one that has a single number of chunks. */
+/* Completes a layout: the schedule follows from vpp, unless it is given; and vpp from a schedule
+ * with a single number of chunks. */
 static RhLayout finished(const Reading *r)
 {
     RhLayout l = r->layout;
@@ -114,7 +115,7 @@ bool rh_layout_change(const char *text, RhLayout *layout, uint64_t *given, GErro
     return true;
 }
 
-/* One line of a file: a comment and the comma that goes on in the next line are cut off. */
+/* Parses one line of a file; a comment, and the comma before the next line, are cut off. */
 static bool parse_line(char *line, Reading *r, size_t *at, GError **error)
 {
     *at = 0;
@@ -151,7 +152,7 @@ const RhKnob *rh_layout_refused_knob(const GError *why)
     return rh_knob_find(why->message, strspn(why->message, "abcdefghijklmnopqrstuvwxyz_"));
 }
 
-/* Line and column of the item of that knob, or of the first item; both from 1. */
+/* Finds line and column of the knob's item, or of the first item; both from 1. */
 static void find_item(const char *text, const RhKnob *knob, int *line, int *column)
 {
     int at_line = 1;

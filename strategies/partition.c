@@ -28,8 +28,8 @@ const char *rh_partition_whole(const RhModel *model, bool trained)
     return NULL;
 }
 
-/* Even where L divides; else, where L + 2 divides, the embedding and the head each stand for one
- * layer (the split of Llama 3: 126 layers on 128 places); else the remainder goes to the middle
+/* Even split where L divides; else, where L + 2 divides, the embedding and the head each stand for
+ * one layer (the split of Llama 3: 126 layers on 128 places); else the remainder goes to the middle
  * chunks first. */
 static int32_t even_layers(int32_t layers, int32_t chunks, int32_t g)
 {
@@ -46,7 +46,8 @@ static int32_t even_layers(int32_t layers, int32_t chunks, int32_t g)
 #define MODULES_BEFORE 1 /* the embedding */
 #define MODULES_BEHIND 2 /* final norm, head */
 
-/* A layer for each chunk at least, wherever modules would leave it none. */
+/* Split by modules, with at least one layer for each chunk, even where modules alone would leave it
+ * none. */
 static void uniform_layers(int32_t layers, int32_t chunks, int32_t *of)
 {
     int32_t modules = MODULES_BEFORE + layers + MODULES_BEHIND, left = layers;
@@ -58,7 +59,7 @@ static void uniform_layers(int32_t layers, int32_t chunks, int32_t *of)
     }
 }
 
-/* --- what layers weigh --- */
+/* --- weights of layers --- */
 
 static RhShard whole_of(const RhProblem *c, int64_t samples)
 {
@@ -84,7 +85,7 @@ static double weight_of(const RhProblem *c, RhPartition partition, const RhLayer
     return f.weights + f.pairs;
 }
 
-/* Of layers 0 .. i - 1 together, the embedding before them; and the head's. */
+/* Sums of weights of layers 0 .. i - 1 together with the embedding; and the weight of the head. */
 static double *sums_new(const RhProblem *c, RhPartition partition, double *head)
 {
     const RhModel *m = c->model;
@@ -106,11 +107,13 @@ static double *sums_new(const RhProblem *c, RhPartition partition, double *head)
 typedef struct {
     const double *sums; /* layers + 1 */
     double head;
-    int32_t layers, chunks; /* a layer for each chunk at least */
-    const double *slow;     /* per chunk: what its device takes for what takes the first one 1 */
+    int32_t layers, chunks; /* at least one layer for each chunk */
+    const double *slow;     /* per chunk: time of its device for work that takes the first device
+                             * 1 */
 } Weights;
 
-/* A forward pass of all layers on a device, uncut; of enough samples that no launch counts. */
+/* Samples of the uncut forward pass by which devices are compared; enough that launches do not
+ * count. */
 #define SAMPLES 8
 
 static double forward_s(const RhProblem *c, int32_t device)
@@ -135,7 +138,7 @@ static double forward_s(const RhProblem *c, int32_t device)
     return sum;
 }
 
-/* Of the GPUs where a chunk's stage lies, the slowest's. */
+/* Relative time of each chunk on the slowest GPU of its stage. */
 static double *slowness_new(const RhProblem *c, const RhLayout *l, RhPartition by)
 {
     int32_t chunks = l->pp * l->vpp, each = MAX(c->job.gpus / l->pp, 1);
@@ -154,14 +157,14 @@ static double *slowness_new(const RhProblem *c, const RhLayout *l, RhPartition b
     return slow;
 }
 
-/* Of layers [from, to) as chunk g. */
+/* Weight of layers [from, to) as chunk g. */
 static double weight_between(const Weights *w, int32_t g, int32_t from, int32_t to)
 {
     double work = w->sums[to] - (g > 0 ? w->sums[from] : 0) + (g == w->chunks - 1 ? w->head : 0);
     return w->slow[g] * work;
 }
 
-/* starts[g]: the first layer that chunk g can begin with so that neither it nor those behind it
+/* Sets starts[g] to the first layer that chunk g can begin with so that neither it nor later chunks
  * weigh more than `most`. False where there is no such split. */
 static bool starts_within(const Weights *w, double most, int32_t *starts)
 {
@@ -177,7 +180,7 @@ static bool starts_within(const Weights *w, double most, int32_t *starts)
     return starts[0] == 0;
 }
 
-/* The least that the heaviest chunk can weigh, to 1e-12; `starts` are for that. */
+/* Least weight of the heaviest chunk, to 1e-12; `starts` receives its split. */
 static double lightest(const Weights *w, int32_t *starts)
 {
     double low = 0, slowest = 0;
@@ -196,7 +199,7 @@ static void fill(const Weights *w, int32_t *layers)
 {
     g_autofree int32_t *starts = g_new(int32_t, w->chunks + 1);
     double most = lightest(w, starts), left = w->sums[w->layers] + w->head;
-    double rest = 0; /* chunks that are left, each as quick as it is */
+    double rest = 0; /* remaining chunks, weighted by their speed */
     for (int32_t g = 0; g < w->chunks; g++)
         rest += 1 / w->slow[g];
     starts[w->chunks] = w->layers;

@@ -17,7 +17,7 @@ static bool fail_stages(const RhKnob *knob, const char *entry, GError **error)
                    knob->key, word, knob->key, knob->key, knob->key, names);
 }
 
-/* Digits alone; *text behind them. */
+/* Reads digits only; moves *text behind them. */
 static bool read_digits(const char **text, guint64 high, guint64 *value)
 {
     char *end = NULL;
@@ -28,7 +28,7 @@ static bool read_digits(const char **text, guint64 high, guint64 *value)
     return *value <= high;
 }
 
-/* "15-16x6-15"; returns how many, -1 for an error. */
+/* Reads a list, as "15-16x6-15"; returns the number of values, -1 for an error. */
 static int32_t read_list(const RhKnob *knob, const char *text, int16_t *layers, size_t *at,
                          GError **error)
 {

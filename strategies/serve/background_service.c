@@ -6,7 +6,7 @@
 #include "base/serialize.h"
 #include "strategies/serve/replica/replica_traffic.h"
 
-/* --- its ways --- */
+/* --- routes of its messages --- */
 
 typedef struct {
     int32_t src, dst; /* GPUs of the service */
@@ -17,8 +17,8 @@ static int32_t replicas_before(const RhDeployment *d, int32_t pool)
     return pool > 0 ? d->pools[0].replicas : 0;
 }
 
-/* Of caches, in the order of sources, then of targets. */
-static void list_moves(const RhDeployment *d, GArray *ways)
+/* Lists transfers of caches, in the order of sources, then of targets. */
+static void list_moves(const RhDeployment *d, GArray *build_program)
 {
     const RhPool *from = &d->pools[0], *to = &d->pools[1];
     int32_t senders = d->pools_count > 1 ? rh_pool_gpus(from) : 0, there = rh_pool_gpus(to);
@@ -27,25 +27,25 @@ static void list_moves(const RhDeployment *d, GArray *ways)
             for (int32_t target = 0; target < to->replicas; target++) {
                 int32_t first = rh_deployment_first_gpu(d, replicas_before(d, 1) + target);
                 Way way = {rh_deployment_first_gpu(d, r) + i, first + i % there};
-                g_array_append_val(ways, way);
+                g_array_append_val(build_program, way);
             }
 }
 
-static void add_way(GArray *ways, Way way)
+static void add_way(GArray *build_program, Way way)
 {
-    for (guint i = 0; i < ways->len; i++) {
-        const Way *known = &g_array_index(ways, Way, i);
+    for (guint i = 0; i < build_program->len; i++) {
+        const Way *known = &g_array_index(build_program, Way, i);
         if (known->src == way.src && known->dst == way.dst)
             return;
     }
-    g_array_append_val(ways, way);
+    g_array_append_val(build_program, way);
 }
 
-/* Of caches, and of what servers on several nodes exchange. */
+/* Lists transfers of caches, and the exchanges of servers on several nodes. */
 static GArray *list_ways(const RhDeployment *d, const RhService *service)
 {
-    GArray *ways = g_array_new(FALSE, FALSE, sizeof(Way));
-    list_moves(d, ways);
+    GArray *build_program = g_array_new(FALSE, FALSE, sizeof(Way));
+    list_moves(d, build_program);
     for (int32_t p = 0; p < d->pools_count; p++)
         for (int32_t i = 0; i < d->pools[p].replicas; i++) {
             int32_t first = rh_deployment_first_gpu(d, replicas_before(d, p) + i);
@@ -54,15 +54,15 @@ static GArray *list_ways(const RhDeployment *d, const RhService *service)
             const GArray *own = wires ? rh_replica_traffic_ways(wires) : NULL;
             for (guint w = 0; own && w < own->len; w++) {
                 const RhReplicaFlow *flow = &g_array_index(own, RhReplicaFlow, w);
-                add_way(ways, (Way){flow->src, flow->dst});
+                add_way(build_program, (Way){flow->src, flow->dst});
             }
         }
-    return ways;
+    return build_program;
 }
 
-static const Way *way_at(const GArray *ways, guint i)
+static const Way *way_at(const GArray *build_program, guint i)
 {
-    return &g_array_index(ways, Way, i);
+    return &g_array_index(build_program, Way, i);
 }
 
 static int32_t add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t delta, double bytes)
@@ -80,17 +80,17 @@ static int32_t add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t d
     return rh_program_add_task(p, task, NULL, 0);
 }
 
-/* A role for each GPU, with its sends and receives. */
-static RhProgram *ways_program(const RhBackgroundService *g, const GArray *ways, int32_t *sends,
-                               double bytes)
+/* Makes the program: a role for each GPU, with its sends and receives. */
+static RhProgram *ways_program(const RhBackgroundService *g, const GArray *build_program,
+                               int32_t *sends, double bytes)
 {
     int32_t gpus = rh_deployment_gpus(&g->deployment);
-    g_autofree int32_t *recvs = g_new0(int32_t, ways->len + 1);
+    g_autofree int32_t *recvs = g_new0(int32_t, build_program->len + 1);
     RhProgram *p = rh_program_new(gpus);
     for (int32_t gpu = 0; gpu < gpus; gpu++) {
         rh_program_begin_role(p, "server", gpu, NULL, 0);
-        for (guint i = 0; i < ways->len; i++) {
-            const Way *way = way_at(ways, i);
+        for (guint i = 0; i < build_program->len; i++) {
+            const Way *way = way_at(build_program, i);
             if (way->src == gpu)
                 sends[i] =
                     add_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, way->dst - way->src, bytes);
@@ -100,7 +100,7 @@ static RhProgram *ways_program(const RhBackgroundService *g, const GArray *ways,
         }
         rh_program_end_role(p);
     }
-    for (guint i = 0; i < ways->len; i++)
+    for (guint i = 0; i < build_program->len; i++)
         rh_program_match(p, sends[i], recvs[i]);
     int32_t each = g->fabric->gpus_per_node;
     p->gpu_of_rank = g_new(int32_t, gpus + 1);
@@ -119,7 +119,7 @@ static double longest_bytes(const RhBackgroundService *g, const RhService *servi
            rh_iterations_sequence_bytes(iterations);
 }
 
-/* --- parcels --- */
+/* --- messages --- */
 
 typedef struct {
     const RhBackgroundService *guest;
@@ -127,18 +127,18 @@ typedef struct {
     GHashTable *send_of; /* src * gpus + dst -> 1 + send */
     int32_t gpus;
     double t_s;     /* of the session, in the service's time */
-    GArray *landed; /* RhKvTransfer: not told yet */
+    GArray *landed; /* RhKvTransfer: arrived, not reported yet */
 } Carriage;
 
-/* The engine's messages wait for it. */
+/* Latency before a message: none, as the engine's own messages include it. */
 static double latency_s(void *self, int32_t src, int32_t dst)
 {
     (void)self, (void)src, (void)dst;
     return 0;
 }
 
-/* Lets the session come to this time, or to the next parcel that lands. */
-static bool advance(Carriage *c, double until_s, GError **error)
+/* Advances the session to this time, or to the next arrival of a message. */
+static bool advance_session(Carriage *c, double until_s, GError **error)
 {
     RhSessionEvent event;
     double start_s = c->guest->t_start_s;
@@ -151,13 +151,13 @@ static bool advance(Carriage *c, double until_s, GError **error)
     return true;
 }
 
-static bool start(void *self, double t_s, int32_t src, int32_t dst, double bytes, int32_t who,
-                  GError **error)
+static bool start_message(void *self, double t_s, int32_t src, int32_t dst, double bytes,
+                          int32_t who, GError **error)
 {
     Carriage *c = self;
     while (c->t_s < t_s) {
         guint landed = c->landed->len;
-        if (!advance(c, t_s, error))
+        if (!advance_session(c, t_s, error))
             return false;
         if (c->landed->len == landed)
             c->t_s = t_s;
@@ -167,11 +167,11 @@ static bool start(void *self, double t_s, int32_t src, int32_t dst, double bytes
     return rh_job_stage_post(c->stage, parcel, error);
 }
 
-static bool run(void *self, double until_s, RhKvTransfer *carried, GError **error)
+static bool perform_service(void *self, double until_s, RhKvTransfer *carried, GError **error)
 {
     Carriage *c = self;
     *carried = (RhKvTransfer){.who = -1, .t_s = until_s};
-    if (c->landed->len == 0 && !advance(c, until_s, error))
+    if (c->landed->len == 0 && !advance_session(c, until_s, error))
         return false;
     if (c->landed->len > 0) {
         *carried = g_array_index(c->landed, RhKvTransfer, 0);
@@ -180,9 +180,9 @@ static bool run(void *self, double until_s, RhKvTransfer *carried, GError **erro
     return true;
 }
 
-/* --- in a child --- */
+/* --- in a child process --- */
 
-static RhProgram *ways(void *user, GError **error)
+static RhProgram *build_program(void *user, GError **error)
 {
     const RhBackgroundService *g = user;
     g_autoptr(RhService) service = rh_service_new(&g->serving, &g->deployment, error);
@@ -219,8 +219,11 @@ static GByteArray *play(RhJobStage *stage, void *user, GError **error)
                   .gpus = rh_deployment_gpus(&g->deployment),
                   .t_s = -g->t_start_s,
                   .landed = g_array_new(FALSE, FALSE, sizeof(RhKvTransfer))};
-    RhKvTransport carrier = {
-        .latency_s = latency_s, .start = start, .run = run, .shared = true, .self = &c};
+    RhKvTransport carrier = {.latency_s = latency_s,
+                             .start = start_message,
+                             .run = perform_service,
+                             .shared = true,
+                             .self = &c};
     RhClient client = g->client;
     client.carrier = &carrier;
     g_autoptr(RhServiceResult) result = rh_service_run(service, g->requests, &client, error);
@@ -235,7 +238,7 @@ static GByteArray *play(RhJobStage *stage, void *user, GError **error)
     return out;
 }
 
-/* --- in the caller --- */
+/* --- in the calling process --- */
 
 bool rh_background_service_check(const RhBackgroundService *g, GError **error)
 {
@@ -250,7 +253,7 @@ bool rh_background_service_check(const RhBackgroundService *g, GError **error)
 
 RhMultiJobService rh_background_service(const RhBackgroundService *guest)
 {
-    return (RhMultiJobService){ways, play, (void *)guest};
+    return (RhMultiJobService){build_program, play, (void *)guest};
 }
 
 RhServiceResult *rh_background_service_answer(const GByteArray *answer)

@@ -22,11 +22,11 @@ static const char *const weights_names[] = {"gpu", "host", "nvme", NULL};
 typedef struct {
     const char *key, *example, *about;
     int32_t low, high, otherwise;
-    size_t offset;            /* in RhPool */
-    const char *const *names; /* of values; NULL: a number */
+    size_t offset;            /* offset in RhPool */
+    const char *const *names; /* names of values; NULL: a number */
 } PoolKey;
 
-/* NULL-ended. */
+/* Keys of a pool; ends with NULL. */
 static const PoolKey pool_keys[] = {
     {"tp", "tp4", "tensor parallel: each matrix over 4 GPUs", 1, DEGREE_MAX, 1,
      offsetof(RhPool, tp), NULL},
@@ -138,7 +138,8 @@ static bool read_value(const PoolKey *key, const char *text, int32_t *value, GEr
     return true;
 }
 
-/* "server" and "router" are of the whole deployment; NULL: it is neither. */
+/* Reads "server" and "router", which belong to the whole deployment; *taken is false for other
+ * keys. */
 static bool read_word(const char *key, const char *text, RhDeployment *d, bool *taken,
                       GError **error)
 {

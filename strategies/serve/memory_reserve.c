@@ -6,7 +6,7 @@
 
 /* --- reading --- */
 
-/* "35GiB": {"chunk": 2048, "few": 24, "many": 80} */
+/* Reads a row, as "35GiB": {"chunk": 2048, "few": 24, "many": 80}. */
 static void read_size(RhJson *doc, const RhJsonNode *sizes, const RhJsonNode *node,
                       RhServerSizes *out)
 {
@@ -48,14 +48,14 @@ void rh_memory_reserve_read(RhJson *doc, const RhJsonNode *root, RhMemoryReserve
         read_size(doc, sizes, n, &left->sizes);
 }
 
-/* --- asking --- */
+/* --- use --- */
 
 #define RANKS_MANY     4
 #define TOKENS_LEAST   2048
-#define SEQUENCES_WIDE 300  /* graphs of more take half as much again of a group */
-#define LEAST_FROM_GIB 60.0 /* smaller devices leave what they leave */
+#define SEQUENCES_WIDE 300  /* graphs of more take half as much again per group */
+#define LEAST_FROM_GIB 60.0 /* for smaller devices the server's own reserve counts */
 
-/* The first size that the memory is below; larger ones count as the last. -1: none. */
+/* Index of the first size above the memory; the last one for larger memories. -1: no sizes. */
 static int32_t size_of(const RhServerSizes *sizes, double capacity_bytes)
 {
     int32_t i = 0;

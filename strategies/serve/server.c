@@ -68,7 +68,7 @@ static void read_facts(RhJson *doc, const RhJsonNode *root, RhServer *s)
         }
 }
 
-/* "block": {"value": 16, "source": "..."} */
+/* Object of a sourced value: "block": {"value": 16, "source": "..."}. */
 static const RhJsonNode *sourced(RhJson *doc, const RhJsonNode *root, const char *key)
 {
     const RhJsonNode *node = rh_json_object_or_null(doc, root, key);
@@ -92,7 +92,7 @@ static void read_memory_of(RhJson *doc, const RhJsonNode *root, RhServer *s)
     rh_json_problem(doc, of, NULL, "all, free or rest, not \"%s\"", name);
 }
 
-/* "reduce_norms_most": {"2": "32MiB", "8": "8MiB", "source": "..."}, by tensor ranks. */
+/* Reads "reduce_norms_most": {"2": "32MiB", "8": "8MiB", "source": "..."}, by tensor ranks. */
 static void read_norms_most(RhJson *doc, const RhJsonNode *root, RhServer *s)
 {
     const RhJsonNode *most = sourced(doc, root, "reduce_norms_most");
@@ -207,7 +207,7 @@ static bool read_server(RhJson *doc, const char *name, RhServer *s, GError **err
     const char *base = rh_json_string_or(doc, root, "derives", NULL);
     GError *why = NULL;
     const RhServer *known = base ? rh_server_by_name(base, &why) : NULL;
-    bool stands = known || !why; /* on what it derives from */
+    bool stands = known || !why; /* it is that of the server it derives from */
     if (known)
         *s = *known;
     else if (why)

@@ -3,12 +3,12 @@
 typedef struct {
     uint64_t name;
     RhCacheTier tier;
-    GList link; /* its data: the entry */
+    GList link; /* list node, whose data is the entry */
 } Entry;
 
 struct RhCacheTiers {
     int64_t room[RH_CACHE_TIER_LAST];
-    GQueue oldest[RH_CACHE_TIER_LAST]; /* the first goes first */
+    GQueue oldest[RH_CACHE_TIER_LAST]; /* the first one is evicted first */
     GHashTable *entries;               /* name -> Entry */
 };
 
@@ -31,8 +31,8 @@ void rh_cache_tiers_free(RhCacheTiers *t)
     g_free(t);
 }
 
-/* Into this tier; whoever has no room there any more goes on to the next. */
-static void lay(RhCacheTiers *t, Entry *entry, int tier)
+/* Puts the entry into this tier; entries evicted from it go on to the next. */
+static void insert_entry(RhCacheTiers *t, Entry *entry, int tier)
 {
     for (; tier < RH_CACHE_TIER_LAST; tier++) {
         entry->tier = (RhCacheTier)tier;
@@ -50,7 +50,7 @@ void rh_cache_tiers_put(RhCacheTiers *t, uint64_t name)
     entry->name = name;
     entry->link.data = entry;
     g_hash_table_insert(t->entries, &entry->name, entry);
-    lay(t, entry, RH_CACHE_TIER_HOST);
+    insert_entry(t, entry, RH_CACHE_TIER_HOST);
 }
 
 RhCacheTier rh_cache_tiers_find(const RhCacheTiers *t, uint64_t name)

@@ -5,7 +5,7 @@ typedef struct {
 } Run;
 
 struct RhFreeQueue {
-    GArray *runs; /* Run; those before `first` are used */
+    GArray *runs; /* Run; those before `first` are used up */
     guint first;
     int64_t blocks; /* of all runs */
 };

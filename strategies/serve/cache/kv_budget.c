@@ -12,15 +12,15 @@ static double rows_bytes(double tokens, double columns)
     return 2 * tokens * columns;
 }
 
-/* Columns that a network makes of a token before its last product: what goes into the activation, gate and up, and
- * what comes out. */
+/* Columns per token inside a network before its last product: the activation's input, gate and up,
+ * and its output. */
 static double inner_columns(const RhLayerKind *kind, int32_t cut)
 {
     return (kind->ffn_gated ? 3 : 2) * (double)kind->ffn_width / cut;
 }
 
-/* The widest moment of a dense layer: what its network makes, beside four copies of the hidden state (the residual
- * stream, the norm's output, queries' and the network's inputs and outputs as they come). */
+/* Peak bytes of a dense layer: its network's tensors, beside four copies of the hidden state (the
+ * residual stream, the norm's output, inputs of queries and of the network, and outputs). */
 static double dense_bytes(const RhModel *model, const RhPool *pool, double tokens)
 {
     const RhLayerKind *kind = rh_model_ffn_kind(model);
@@ -28,8 +28,8 @@ static double dense_bytes(const RhModel *model, const RhPool *pool, double token
     return rows_bytes(tokens, inner + 4 * (double)model->hidden);
 }
 
-/* Buffers of a mixture, kept between iterations: for each expert of each token what the first product makes or the
- * second one, whichever is wider, and the second one's input. */
+/* Bytes of a mixture's buffers, kept between iterations: for each expert of each token the output
+ * of the first product or of the second, whichever is wider, and the second one's input. */
 static double mixture_bytes(const RhModel *model, const RhPool *pool, double tokens)
 {
     const RhLayerKind *kind = rh_model_experts_kind(model);
@@ -40,7 +40,7 @@ static double mixture_bytes(const RhModel *model, const RhPool *pool, double tok
     return rows_bytes(tokens * kind->experts_per_token, fmax(first, (double)model->hidden) + width);
 }
 
-/* Of a pass: what its widest layer makes and reads (an upper bound: all of it at once). */
+/* Bytes of a pass: inputs and outputs of its widest layer (an upper bound: all at once). */
 static double pass_bytes(const RhServing *s, const RhPool *pool)
 {
     const RhModel *m = s->model;
@@ -64,9 +64,10 @@ static double pass_bytes(const RhServing *s, const RhPool *pool)
     return most;
 }
 
-/* Of an iteration as full as there can be one: `batch` sequences in `chunk` tokens. Logits of all sequences and all
- * words lie on every rank, several times over while tokens are drawn: as many as an iteration has, or where a server makes
- * these buffers when it starts, as many as there may be. */
+/* Bytes of activations in the largest possible iteration: `batch` sequences in `chunk` tokens.
+ * Logits of all sequences and the whole vocabulary are on every rank, in several copies while
+ * tokens are sampled: for the sequences of an iteration, or, where a server allocates these buffers
+ * when it starts, for the maximum. */
 static double activation_bytes(const RhServing *s, const RhPool *pool)
 {
     const RhModel *model = s->model;
@@ -87,8 +88,8 @@ double rh_service_memory_frac(const RhServer *server, const RhPool *pool, double
     return left > 0 ? fmax(1 - left / capacity_bytes, 0) : server->memory_frac.value;
 }
 
-/* The server's fraction is of all, of what is free before it loads anything, or of what weights and an iteration
- * leave. Below 0: that much too little. */
+/* Bytes left for the cache. The server's fraction is of all memory, of what is free before it loads
+ * anything, or of what weights and an iteration leave. Negative: that much is missing. */
 static double cache_bytes(const RhServer *server, const RhPool *pool, const RhKvBudget *r)
 {
     double frac = rh_service_memory_frac(server, pool, r->capacity_bytes);
@@ -126,9 +127,10 @@ RhKvBudget rh_kv_budget_of(const RhServing *s, const RhPool *pool, const RhItera
     return room;
 }
 
-/* --- Slower memory behind the cache --- */
+/* --- slower memory behind the cache --- */
 
-/* Of a server that spans nodes each has a part; of those that share a node each has its own. */
+/* Fraction of a node's memory for one server: a server that spans nodes has a part of each; servers
+ * that share a node divide it. */
 static double node_share(const RhPlatform *p, const RhPool *pool)
 {
     double nodes = ceil((double)rh_pool_gpus(pool) / p->gpus_per_node);
@@ -136,7 +138,7 @@ static double node_share(const RhPlatform *p, const RhPool *pool)
     return fmin(beside, pool->replicas) / nodes;
 }
 
-/* Weights that are streamed lie in memory, or on drives. */
+/* Checks that streamed weights fit into host memory, or onto drives. */
 static bool check_streamed(const RhServing *s, const RhPool *pool, const RhIterations *it,
                            GError **error)
 {

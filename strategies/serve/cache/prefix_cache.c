@@ -3,7 +3,8 @@
 typedef struct {
     uint64_t name;
     int32_t holders;
-    GList link; /* in `idle`, while nobody holds it; its data: the unit, or NULL of a new one */
+    GList link; /* in `idle` while no sequence holds it; its data is the unit, or NULL for a new
+                 * one */
 } Unit;
 
 struct RhPrefixCache {
@@ -11,7 +12,7 @@ struct RhPrefixCache {
     RhCacheTiers *tiers; /* NULL: none */
     uint64_t groups;
     GHashTable *units; /* name -> Unit */
-    GQueue idle;       /* the first goes first */
+    GQueue idle;       /* the first one is evicted first */
     int64_t version;
 };
 

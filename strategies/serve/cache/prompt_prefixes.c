@@ -1,18 +1,20 @@
 #include "strategies/serve/cache/prompt_prefixes.h"
 
-/* Sessions are named in units of so many tokens at least: what all servers but SGLang have as a block. */
+/* Minimum tokens of a unit in which sessions' prompts are named: the block size of all servers but
+ * SGLang. */
 #define SESSION_TOKENS_MIN 16
 
 struct RhPromptPrefixes {
     const RhRequests *requests;
-    int32_t unit;       /* tokens */
-    int32_t *begins;    /* by request: the first of its session that its prompt goes back to */
-    int64_t units_said; /* of sessions' prompts: said in the turn before, but for its last token */
-    int64_t *first;     /* by request: its place in names; one more at the end */
+    int32_t unit;       /* tokens per unit */
+    int32_t *begins;    /* by request: the first request of its session that its prompt extends */
+    int64_t units_said; /* units of sessions' prompts that were part of the previous turn, except
+                         * its last token */
+    int64_t *first;     /* by request: index of its first name; one more at the end */
     GArray *names;      /* uint64_t, where the trace has hashes */
 };
 
-/* Steele, Lea and Flood 2014: SplitMix64's finaliser. */
+/* SplitMix64's finaliser (Steele, Lea and Flood 2014). */
 static uint64_t mixed(uint64_t x)
 {
     x = (x ^ x >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -30,7 +32,7 @@ static const RhRequest *request_of(const RhPromptPrefixes *p, int32_t request)
     return &g_array_index(p->requests->list, RhRequest, request);
 }
 
-/* The name of a unit is that of all of the trace's blocks up to its end. */
+/* Names each unit by all of the trace's blocks up to its end. */
 static void name_blocks(RhPromptPrefixes *p)
 {
     int32_t step = p->unit / p->requests->block_tokens;
@@ -124,7 +126,7 @@ int32_t rh_prompt_prefixes_unit_tokens(const RhPromptPrefixes *p)
 int32_t rh_prompt_prefixes_units(const RhPromptPrefixes *p, int32_t request, int32_t tokens)
 {
     const RhRequest *q = request_of(p, request);
-    if (p->names) /* a last block that is not full is no unit */
+    if (p->names) /* a last block that is not full does not count */
         return (int32_t)MIN(p->first[request + 1] - p->first[request],
                             MIN(tokens, q->input_tokens) / p->unit);
     return q->session >= 0 ? tokens / p->unit : 0;
@@ -137,7 +139,7 @@ uint64_t rh_prompt_prefixes_name(const RhPromptPrefixes *p, int32_t request, int
     return chained((uint64_t)p->begins[request] + 1, (uint64_t)unit);
 }
 
-/* Of hashed prompts: those from the first unit on that others had. */
+/* Number of units of hashed prompts that occurred earlier, counted from the first unit on. */
 static int64_t count_seen(const RhPromptPrefixes *p)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);

@@ -1,11 +1,11 @@
-/* What an iteration takes: its parts, from kernels and exchanges. */
+/* Computes the time of an iteration from its parts: kernels and exchanges. */
 #include <math.h>
 
 #include "strategies/serve/iteration/iteration_private.h"
 #include "strategies/serve/iteration/speculation.h"
 
-/* Times of decoding lie on a grid of contexts, four to an octave, and on a line between them, so that a
- * run of iterations is a sum of lines. */
+/* Times of decoding lie on a grid of contexts, four to an octave, with linear interpolation, so
+ * that a run of iterations is a sum of linear functions. */
 #define NODES_PER_OCTAVE 4
 #define NODES            128 /* up to 2^32 tokens */
 
@@ -13,11 +13,12 @@
 
 typedef enum { RH_KERNELS_EACH_TOKEN, RH_KERNELS_CORE } RhKernelsOf;
 
-/* Casts of operands may be within the times of GEMMs, as the server's profile has them. Of the residual
- * stream, the sum is made by the norm that reads it (vLLM: fused_add_rms_norm; SGLang and TensorRT-LLM
- * likewise), and both may be made by the kernel that sums over tensor ranks. TensorRT, that models are asked through
- * which make no tokens, makes activations in the product before them (its Layer Fusion Catalog; PaddlePaddle/Paddle pull
- * 38399: "fuse the fc + gelu layer"). */
+/* Is the kernel's time part of another's? Casts of operands may be within the times of GEMMs, as
+ * the server's profile has them. The sum of the residual stream is made by the norm that reads it
+ * (vLLM: fused_add_rms_norm; SGLang and TensorRT-LLM likewise), and both may be made by the kernel
+ * that sums over tensor ranks. TensorRT, which runs models that make no tokens, makes activations
+ * in the product before them (its Layer Fusion Catalog; PaddlePaddle/Paddle pull 38399: "fuse the
+ * fc + gelu layer"). */
 static bool is_inside(const RhIterations *it, const RhKernel *k, bool residual, bool norms)
 {
     if (residual)
@@ -27,7 +28,7 @@ static bool is_inside(const RhIterations *it, const RhKernel *k, bool residual, 
     return k->cls == RH_KERNEL_CAST && it->casts_inside;
 }
 
-static void watch(const RhIterations *it, const RhKernel *k, double s)
+static void record_kernel(const RhIterations *it, const RhKernel *k, double s)
 {
     RhIterationKernels *sums = it->watched;
     double all_s = s * it->watched_times;
@@ -38,7 +39,8 @@ static void watch(const RhIterations *it, const RhKernel *k, double s)
         rh_extrapolation_add(sums->beyond, it->platform->device, k, all_s);
 }
 
-/* Of the list's first `residual` kernels and the others; `norms`: they are in the sums over tensor ranks. */
+/* Time of the listed kernels. The first `residual` ones are of the residual stream; `norms`: these
+ * are part of the sums over tensor ranks. */
 static double kernels_s(const RhIterations *it, guint residual, bool norms, RhKernelsOf of)
 {
     double s = 0;
@@ -48,7 +50,7 @@ static double kernels_s(const RhIterations *it, guint residual, bool norms, RhKe
             continue;
         double kernel_s = rh_kernel_time_s(it->platform->device, k);
         if (it->watched)
-            watch(it, k, kernel_s);
+            record_kernel(it, k, kernel_s);
         s += kernel_s;
     }
     return s;
@@ -66,8 +68,9 @@ static double block_s(RhIterations *it, const RhLayerKind *kind, RhBlock block, 
     return kernels_s(it, residual, norms, of);
 }
 
-/* Where experts are asked unevenly, of the slowest rank: the one that gets most or, as measured products are not always
- * the longer the more rows they have, one that gets the mean (assumed: that such a rank is there). */
+/* Time of a network. With uneven experts it is that of the slowest rank: the one with the highest
+ * load or, as measured products do not always take longer with more rows, one with the mean load
+ * (assumed to exist). */
 static double ffn_s(RhIterations *it, const RhLayerKind *kind, RhPass pass, const RhShard *shard,
                     RhKernelsOf of)
 {
@@ -100,8 +103,9 @@ static RhShard decode_shard(const RhIterations *it, int32_t sequences, int64_t c
     return shard;
 }
 
-/* Beyond so many nothing is remembered: a server's iterations are shorter, and of whole prompts of millions of
- * tokens, which bounds ask for, the tables would be the larger part of this process. */
+/* Tokens and sequences beyond which times are not remembered: a server's iterations are smaller,
+ * and whole prompts of millions of tokens, which bounds ask for, would make the tables the larger
+ * part of this process. */
 #define REMEMBERED_MOST (1 << 20)
 
 /* NaN: not known yet. */
@@ -122,7 +126,7 @@ static double remember(GArray *table, int32_t i, double s)
     return g_array_index(table, double, i) = s;
 }
 
-/* What ranks exchange for so many tokens. */
+/* Time of exchanges between ranks for so many tokens. */
 static double tokens_exchange_s(RhIterations *it, int32_t tokens)
 {
     if (tokens <= 0)
@@ -134,7 +138,8 @@ static double tokens_exchange_s(RhIterations *it, int32_t tokens)
     return remember(it->exchanges_s, tokens, rh_iteration_shard_exchanges_s(it, &shard));
 }
 
-/* What every token asks for alike, of so many: kernels, and what ranks exchange. */
+/* Time of the part that is the same for every token, for so many: kernels, and exchanges between
+ * ranks. */
 static double tokens_s(RhIterations *it, int32_t tokens)
 {
     if (tokens <= 0)
@@ -150,7 +155,7 @@ static double tokens_s(RhIterations *it, int32_t tokens)
     return remember(it->tokens_s, tokens, s);
 }
 
-/* The head, of the last token of so many sequences; every rank has its words' logits. */
+/* Time of the head, for the last token of so many sequences; every rank has its words' logits. */
 static double logits_s(RhIterations *it, int32_t sequences)
 {
     if (sequences <= 0)
@@ -176,7 +181,7 @@ static int64_t node_context(int32_t node)
     return (INT64_C(1) << octave) * (NODES_PER_OCTAVE + part) / NODES_PER_OCTAVE;
 }
 
-/* The last node at or below a context of at least NODES_PER_OCTAVE tokens. */
+/* Last grid point at or below a context of at least NODES_PER_OCTAVE tokens. */
 static int32_t node_below(double context)
 {
     int exponent;
@@ -203,7 +208,7 @@ static double node_s(RhIterations *it, int32_t sequences, int32_t node)
     return row[node];
 }
 
-/* A line: seconds at this mean context, and for each token more; *until: where it ends. */
+/* Linear function: seconds at this mean context, and per further token; *until: where it ends. */
 static double decode_line(RhIterations *it, int32_t sequences, double context, double *slope,
                           double *until)
 {
@@ -215,7 +220,8 @@ static double decode_line(RhIterations *it, int32_t sequences, double context, d
     return at_low + *slope * (context - low);
 }
 
-/* Of one host for all groups of attention, or of each one's, for its own sequences. */
+/* Host's time per iteration: one host for all groups of attention, or one for each, with its own
+ * sequences. */
 static double host_s(const RhIterations *it, int32_t sequences)
 {
     const RhServer *s = it->server;
@@ -231,9 +237,9 @@ static double with_host(const RhIterations *it, double device_s, int32_t sequenc
 
 /* --- Iterations --- */
 
-/* Groups that share a server's sequences: replicas of attention, which wait for one another in every
- * layer, and batches that follow one another through a pipeline, each of them once a round. An iteration
- * is a round, and as long as its longest group. */
+/* Groups that share a server's sequences: replicas of attention, which wait for each other in every
+ * layer, and batches that follow one another through a pipeline, each of them once a round. An
+ * iteration is a round, and as long as its longest group. */
 static int32_t groups_of(const RhIterations *it)
 {
     return it->pool.dp * it->pool.pp;
@@ -247,12 +253,13 @@ static int32_t share_of(const RhIterations *it, int32_t count)
 
 typedef struct {
     double tokens_s, exchange_s, logits_s, chunks_s, decode_s,
-        draft_s;       /* tokens_s: exchange_s is in it */
+        draft_s;       /* exchange_s is part of tokens_s */
     int32_t sequences; /* of all groups */
     bool prompts;
 } Parts;
 
-/* Chunks go to the group that has the fewest tokens of chunks so far; what the fullest has. */
+/* Distributes chunks, each to the group with the fewest tokens so far; returns the tokens of the
+ * fullest group. */
 static int32_t deal_chunks(RhIterations *it, const RhBatch *b, double *chunks_s)
 {
     int32_t groups = MIN(groups_of(it), MAX(b->chunks_count, 1)), fullest = 0;
@@ -270,21 +277,22 @@ static int32_t deal_chunks(RhIterations *it, const RhBatch *b, double *chunks_s)
     return fullest;
 }
 
-/* Of the model's layers, those that an iteration goes through to guess. */
+/* Fraction of the model's layers that draft tokens. */
 static double drafted_share(const RhIterations *it)
 {
     return (double)it->pool.draft * it->pool.drafter / it->model->layers_count;
 }
 
-/* What it takes to guess: one token after another, by layers like the model's and its head. */
+/* Time of drafting: one token after another, by layers like the model's and its head. */
 static double draft_s(RhIterations *it, int32_t sequences, double decode_s)
 {
     double layers_s = (tokens_s(it, sequences) + decode_s) * drafted_share(it);
     return layers_s > 0 ? layers_s + it->pool.draft * logits_s(it, sequences) : 0;
 }
 
-/* Of a model that is asked once: a pass over all of a batch, as long as its longest (assumed: shorter ones are filled
- * up, as tokenizers do it). Texts end with their hidden states; of pictures there are classes. */
+/* Time of a model that makes no tokens: one pass over the whole batch, as long as its longest
+ * sequence (assumed: shorter ones are padded, as tokenizers do). Texts end with their hidden
+ * states; pictures with classes. */
 static double pass_s(RhIterations *it, const RhBatch *b)
 {
     int64_t longest = 0;
@@ -324,7 +332,8 @@ static Parts parts_of(RhIterations *it, const RhBatch *b)
     return p;
 }
 
-/* Clocks that fall while prompts are read slow kernels down, and not the links between ranks. */
+/* Time of the part that is the same for every token. The lower clock while prompts are read slows
+ * kernels down, but not the links between ranks. */
 static double every_token_s(const RhIterations *it, const Parts *p)
 {
     double slower = p->prompts ? 1 / it->server->prompt_frac.value : 1;
@@ -336,7 +345,7 @@ static double chunks_s(const RhIterations *it, const Parts *p)
     return p->chunks_s / it->server->prompt_frac.value;
 }
 
-/* Ranks wait for one another in every layer: for the host that is the slowest of theirs. */
+/* Launch time of a layer. Ranks wait for each other in every layer, so the slowest host counts. */
 static double launch_layer_s(const RhIterations *it)
 {
     const RhServer *s = it->server;
@@ -370,7 +379,7 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
         .steps = (int32_t)fmin(fmax(ceil(tokens / rh_pool_accepted(&it->pool)), 1), 1 << 20)};
     run.first_s = with_host(it, device, decodes);
     double least_s = fmax(it->stream_s, it->server->host_beside ? host_s(it, decodes) : 0);
-    if (device < least_s) { /* flat until the kernels take longer */
+    if (device < least_s) { /* constant until the kernels take longer */
         run.growth_s = 0;
         if (slope > 0)
             run.steps = (int32_t)fmin(run.steps, fmax(ceil((least_s - device) / slope), 1));
@@ -378,9 +387,10 @@ RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts
     return run;
 }
 
-/* --- Which kernels --- */
+/* --- iterations over kernels --- */
 
-/* All layers once: what is timed is added by the way, layer by layer of a kind. */
+/* Runs all layers once, layer by layer of a kind, so that the kernels timed on the way are
+ * recorded. */
 static void add_layers(RhIterations *it, RhPass pass, const RhShard *shard, RhKernelsOf of,
                        double times)
 {

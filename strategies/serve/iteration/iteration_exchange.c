@@ -1,4 +1,4 @@
-/* What ranks of a server exchange in an iteration: how long it takes, and as a list. */
+/* Exchanges between ranks of a server in an iteration: their time, and a list of them. */
 #include <math.h>
 
 #include "sim/collective/collective.h"
@@ -34,7 +34,7 @@ double rh_iteration_handed_bytes(const RhIterations *it, int32_t tokens)
     return rh_iteration_hidden_bytes(it, tokens) + (double)RH_CHOSEN_KEY_BYTES * tokens * chosen;
 }
 
-/* --- How long it takes --- */
+/* --- time --- */
 
 static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double bytes)
 {
@@ -49,7 +49,7 @@ static double exchange_s(const RhIterations *it, RhOp op, int32_t ranks, double 
            rh_collective_launch_s(op, algo, ranks, nodes, it->platform);
 }
 
-/* By the server's own kernels inside a node; HUGE_VAL: its profile knows none. */
+/* Time of a sum by the server's own kernels inside a node; HUGE_VAL: its profile has none. */
 static double own_sum_s(const RhIterations *it, double bytes)
 {
     return it->pool.tp > it->platform->gpus_per_node
@@ -63,7 +63,7 @@ static double sum_s(const RhIterations *it, double bytes)
     return own_s < HUGE_VAL ? own_s : exchange_s(it, RH_OP_ALL_REDUCE, it->pool.tp, bytes);
 }
 
-/* Of one rank of those that share experts. */
+/* Tokens of one of the ranks that share experts. */
 static double own_tokens(const RhShard *own)
 {
     return (double)rh_shard_tokens(own) / (own->sequence_parallel ? own->tp : 1);
@@ -75,8 +75,8 @@ static const RhA2aBackend *kernels_of(const RhIterations *it, const RhShard *own
     return own_tokens(own) <= s->few_tokens ? s->exchange_few : s->exchange_many;
 }
 
-/* What NVLink joins in one host at most (a DGX-2's two boards); where it joins more, hosts of a rack are one domain
- * (MNNVL). */
+/* Most GPUs of a single host (a DGX-2's two boards); where NVLink joins more, hosts of a rack are
+ * one domain (MNNVL). */
 #define HOST_GPUS_MOST 16
 
 static bool gathers(const RhIterations *it, const RhLayerKind *kind)
@@ -86,8 +86,8 @@ static bool gathers(const RhIterations *it, const RhLayerKind *kind)
     return s->gather && !(s->domain_sends && domain && it->pool.ep > kind->experts_per_token);
 }
 
-/* As a collective of the library: a copy of a token to each of its experts; or, where all is gathered, one to every
- * rank, and of every rank a sum for it: whichever experts are busy. */
+/* Exchange by the library's collective: a copy of a token to each of its experts; or, where all is
+ * gathered, one to every rank, and from every rank a sum for it, whichever experts are busy. */
 static RhServedExchange way_of(const RhIterations *it, const RhLayerKind *kind, const RhExchange *e)
 {
     if (!gathers(it, kind))
@@ -97,9 +97,10 @@ static RhServedExchange way_of(const RhIterations *it, const RhLayerKind *kind, 
                               true, e->bytes / e->busiest / kind->experts_per_token * it->pool.ep};
 }
 
-/* By the server's own kernels, which know how many experts a token asks; by the library's. */
-static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhShard *own,
-                    const RhExchange *e)
+/* Time of an exchange, by the server's own kernels, which know how many experts a token asks, or by
+ * the library's. */
+static double exchange_time_s(const RhIterations *it, const RhLayerKind *kind, const RhShard *own,
+                              const RhExchange *e)
 {
     const RhA2aBackend *x = kernels_of(it, own);
     double tokens = own_tokens(own);
@@ -118,7 +119,7 @@ static double way_s(const RhIterations *it, const RhLayerKind *kind, const RhSha
                             it->platform, &load);
 }
 
-/* Tokens on their way to experts of other groups, and back: what their ranks exchange. Caller frees. */
+/* Exchanges of tokens with experts of other groups, there and back. Caller frees. */
 static GArray *ways_of(RhIterations *it, const RhLayerKind *kind, const RhShard *own)
 {
     g_autoptr(GArray) all = g_array_new(FALSE, FALSE, sizeof(RhExchange));
@@ -140,7 +141,7 @@ static double travel_s(RhIterations *it, const RhLayerKind *kind, const RhShard 
     g_autoptr(GArray) ways = ways_of(it, kind, &own);
     double s = 0;
     for (guint i = 0; i < ways->len; i++)
-        s += way_s(it, kind, &own, &g_array_index(ways, RhExchange, i));
+        s += exchange_time_s(it, kind, &own, &g_array_index(ways, RhExchange, i));
     return s;
 }
 
@@ -155,8 +156,9 @@ static bool is_summed(const RhIterations *it, const RhLayerKind *kind, RhBlock b
     return op && (!is_sent(it, kind, block) || kind->shared_width > 0);
 }
 
-/* A block sums its output over the tensor ranks, whether they cut it or have experts of their own; with
- * several groups experts are sent their tokens, and a shared one is cut as a dense network. */
+/* Time of a block's exchanges. A block sums its output over the tensor ranks, whether these cut it
+ * or have experts of their own; with several groups tokens are sent to experts, and a shared one is
+ * cut like a dense network. */
 static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBlock block,
                                const RhShard *shard)
 {
@@ -165,7 +167,8 @@ static double block_exchange_s(RhIterations *it, const RhLayerKind *kind, RhBloc
            (summed ? sum_s(it, rh_iteration_hidden_bytes(it, (int32_t)rh_shard_tokens(shard))) : 0);
 }
 
-/* Of all layers, and of the embedding, whose words are spread; from stage to stage of a pipeline. */
+/* Exchanges of all layers, of the embedding, whose vocabulary is sharded, and between stages of a
+ * pipeline. */
 double rh_iteration_shard_exchanges_s(RhIterations *it, const RhShard *shard)
 {
     int32_t tokens = (int32_t)rh_shard_tokens(shard);
@@ -180,9 +183,9 @@ double rh_iteration_shard_exchanges_s(RhIterations *it, const RhShard *shard)
                    exchange_s(it, RH_OP_SHIFT, 2, rh_iteration_handed_bytes(it, tokens));
 }
 
-/* --- As a list --- */
+/* --- list --- */
 
-static void list(GArray *out, RhOp op, bool experts, double bytes)
+static void append_exchange(GArray *out, RhOp op, bool experts, double bytes)
 {
     RhServedExchange exchange = {op, experts, bytes};
     g_array_append_val(out, exchange);
@@ -191,7 +194,7 @@ static void list(GArray *out, RhOp op, bool experts, double bytes)
 static void list_sum(const RhIterations *it, double bytes, GArray *out)
 {
     if (it->pool.tp > 1 && own_sum_s(it, bytes) == HUGE_VAL)
-        list(out, RH_OP_ALL_REDUCE, false, bytes);
+        append_exchange(out, RH_OP_ALL_REDUCE, false, bytes);
 }
 
 static void list_block(RhIterations *it, const RhLayerKind *kind, RhBlock block,
@@ -201,7 +204,7 @@ static void list_block(RhIterations *it, const RhLayerKind *kind, RhBlock block,
     g_autoptr(GArray) ways = is_sent(it, kind, block) ? ways_of(it, kind, &own) : NULL;
     for (guint i = 0; ways && i < ways->len; i++) {
         RhServedExchange way = way_of(it, kind, &g_array_index(ways, RhExchange, i));
-        list(out, way.op, true, way.bytes);
+        append_exchange(out, way.op, true, way.bytes);
     }
     if (is_summed(it, kind, block))
         list_sum(it, rh_iteration_hidden_bytes(it, (int32_t)rh_shard_tokens(shard)), out);
@@ -212,7 +215,7 @@ static double logit_bytes(const RhIterations *it, int32_t sequences)
     return (double)sequences * (double)it->model->vocab * rh_dtype_bytes(it->shard.dtype);
 }
 
-/* Every rank has its words' logits, which one gathers. */
+/* Time in which one rank gathers the logits, of which each has its words'. */
 double rh_iteration_gather_s(const RhIterations *it, int32_t sequences)
 {
     return exchange_s(it, RH_OP_ALL_GATHER, it->pool.tp, logit_bytes(it, sequences));
@@ -233,7 +236,7 @@ void rh_iteration_exchanges(RhIterations *it, int32_t tokens, int32_t sequences,
             g_array_append_vals(out, layer->data, layer->len);
     }
     if (it->pool.tp > 1 && sequences > 0)
-        list(out, RH_OP_ALL_GATHER, false, logit_bytes(it, sequences));
+        append_exchange(out, RH_OP_ALL_GATHER, false, logit_bytes(it, sequences));
 }
 
 double rh_iteration_exchanges_s(RhIterations *it, int32_t tokens, int32_t sequences)

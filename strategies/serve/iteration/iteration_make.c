@@ -1,4 +1,5 @@
-/* What a pool can be, what its ranks hold, and the kernels that its server has for it. */
+/* Makes the iterations of a pool: checks it, and sets its ranks' memory and its server's
+ * kernels. */
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 
 /* --- Memory --- */
 
-/* Of an element of a linear layer's weights, as they lie in memory: one of the two layouts that training
+/* Bytes per element of a linear layer's weights in memory: one of the two layouts that training
  * holds beside them, where they are narrow. */
 static double linear_bytes(const RhRecipe *recipe)
 {
@@ -30,7 +31,7 @@ static double params_bytes(const RhIterations *it, const RhLayerKind *kind, RhBl
     return (p.sharded + p.experts) * linear + p.replicated * wide;
 }
 
-/* What is kept of sequences; `whole`: as though layers with a window kept all tokens. */
+/* Sums the cache's bytes per token; `whole`: as though layers with a window kept all tokens. */
 static void sum_kept(RhIterations *it, bool whole)
 {
     it->token_bytes = it->sequence_bytes = 0;
@@ -45,9 +46,9 @@ static void sum_kept(RhIterations *it, bool whole)
     }
 }
 
-/* Windows beside layers that keep all tokens have room of their own, for as many sequences as there may be.
- * Where all layers have one (Mistral's first), sequences have blocks as they come; what falls out of the
- * window is counted as kept. */
+/* Sums memory. Windows beside layers that keep all tokens have memory of their own, for the maximum
+ * number of sequences. Where all layers have a window (Mistral's first), sequences get blocks as
+ * needed; tokens outside of the window are counted as kept. */
 static void sum_memory(RhIterations *it)
 {
     const RhModel *m = it->model;
@@ -63,9 +64,9 @@ static void sum_memory(RhIterations *it)
     it->weight_bytes *= 1 + drafter;
     it->token_bytes *= 1 + drafter;
     it->sequence_bytes *= 1 + drafter;
-    if (!it->makes_tokens) /* nothing of a request is there when it is answered */
+    if (!it->makes_tokens) /* nothing of a request is kept when it is answered */
         it->token_bytes = it->sequence_bytes = 0;
-    int32_t pp = it->pool.pp; /* stages are equal but for the ends, of which the larger counts */
+    int32_t pp = it->pool.pp; /* stages are equal except for the ends, of which the larger counts */
     it->weight_bytes /= pp;
     it->token_bytes /= pp;
     it->sequence_bytes /= pp;
@@ -74,12 +75,13 @@ static void sum_memory(RhIterations *it)
                                              : embedding + head;
 }
 
-/* Of the layer that is computed and the one that comes meanwhile, of those that do not stay. */
+/* Streamed layers in memory: the current one, and the one that is loaded meanwhile. */
 #define LAYERS_AT_ONCE 2
 
-/* Of a rank. A stream reaches a part of its link, which streams on it share. What comes from drives is read into host
- * memory first, at the rank's part of the node's drives, and then copied, one after the other: published rows of one,
- * two and four GPUs on the same drives say so (docs/theory/serving.md). */
+/* Rate at which a rank streams weights. A stream reaches a fraction of its link, which streams on
+ * it share. Weights on drives are first read into host memory, at the rank's part of the node's
+ * drives, and then copied: published rows of one, two and four GPUs on the same drives confirm this
+ * (docs/theory/serving.md). */
 static double weights_rate(const RhIterations *it, bool drives)
 {
     const RhPlatform *p = it->platform;
@@ -129,9 +131,9 @@ const RhPlatform *rh_iterations_platform(const RhIterations *it)
     return it->platform;
 }
 
-/* --- Making --- */
+/* --- checks --- */
 
-/* Experts lie on ranks in equal numbers. */
+/* Checks that ranks have equally many experts. */
 static bool check_experts(const RhServing *s, const RhPool *pool, GError **error)
 {
     if (pool->ep != 1 && pool->ep != pool->tp * pool->dp)
@@ -181,7 +183,8 @@ static bool check_pool(const RhServing *s, const RhPool *pool, GError **error)
     return true;
 }
 
-/* A model that makes no tokens is asked once: batches begin and end as one, and nothing of a request is kept. */
+/* Checks a model that makes no tokens: its batches begin and end as one, and nothing of a request
+ * is kept. */
 static bool check_once(const RhServing *s, const RhPool *pool, GError **error)
 {
     const struct {
@@ -234,7 +237,7 @@ static RhShard shard_of(const RhServing *s, const RhPool *pool)
                      .fused_loss = true};
 }
 
-/* What tables of kernels call the format of linear layers. */
+/* Name of linear layers' format in kernel tables. */
 static const char *surface_format(const RhRecipe *recipe)
 {
     static const struct {
@@ -257,7 +260,7 @@ static bool is_blackwell(const RhDevice *device)
     return device->generation && strcmp(device->generation, "blackwell") == 0;
 }
 
-/* Sums over tensor ranks of at most so many bytes make norms too; below 0: none does. */
+/* Largest sum over tensor ranks, in bytes, that includes the norm; below 0: none does. */
 static double norms_bytes(const RhIterations *it)
 {
     const RhServer *s = it->server;
@@ -312,9 +315,9 @@ static bool check_stages(const RhServing *s, const RhPool *pool, GError **error)
                    s->model->name, whole);
 }
 
-/* Grouped products of experts may be by another software's kernels. */
-static bool lay_experts(const RhServing *s, const RhPool *pool, RhPlatform *platform,
-                        GError **error)
+/* Applies the profile of another software's grouped kernels to experts, if there is one. */
+static bool apply_expert_profile(const RhServing *s, const RhPool *pool, RhPlatform *platform,
+                                 GError **error)
 {
     const RhServerProfiles *experts =
         pool->ep > 1 ? &s->server->experts_spread : &s->server->experts_cut;
@@ -336,7 +339,7 @@ RhIterations *rh_iterations_new(const RhServing *s, const RhPool *pool, GError *
         !check_weights(s, pool, error) || !check_load(s, error))
         return NULL;
     g_autoptr(RhPlatform) platform = rh_server_hardware(s->server, s->platform, error);
-    if (!platform || (!s->platform->profile && !lay_experts(s, pool, platform, error)))
+    if (!platform || (!s->platform->profile && !apply_expert_profile(s, pool, platform, error)))
         return NULL;
     RhIterations *it = g_new0(RhIterations, 1);
     it->model = s->model;

@@ -1,5 +1,5 @@
-/* Sequences and blocks: who waits and is in. What an iteration does is in replica_run.c, who goes before its end in
- * replica_preempt.c. */
+/* Sequences and blocks of a replica: who waits and who is admitted. Iterations are in
+ * replica_run.c, early ends of sequences in replica_preempt.c. */
 #include <math.h>
 
 #include "strategies/serve/iteration/speculation.h"
@@ -66,7 +66,7 @@ int32_t rh_replica_next_blocks(const RhReplica *r)
     return blocks;
 }
 
-/* Those that are continued go first. */
+/* Free blocks. Those of continued sequences come first. */
 int32_t rh_replica_free_blocks(const RhReplica *r)
 {
     return r->spec.blocks - r->used_blocks - r->late_blocks - rh_replica_next_blocks(r);
@@ -94,7 +94,7 @@ static int32_t place_of(const RhReplica *r, int64_t base)
     return (int32_t)(((-base % each) + each) % each);
 }
 
-/* --- Coming and waiting --- */
+/* --- arrival and waiting --- */
 
 static int32_t output_of(const RhReplica *r, const RhRequestRecord *served)
 {
@@ -115,7 +115,7 @@ static int32_t priority_of(const RhReplica *r, int32_t sequence)
     return g_array_index(r->spec.requests->list, RhRequest, request).priority;
 }
 
-/* Behind all of at least its priority. */
+/* Inserts a sequence behind all of at least its priority. */
 static void wait_in_line(RhReplica *r, int32_t sequence)
 {
     GList *before = r->waiting.tail;
@@ -127,7 +127,8 @@ static void wait_in_line(RhReplica *r, int32_t sequence)
         g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));
 }
 
-/* SGLang goes back to the order of arrival where more wait (its schedule_policy.py). */
+/* Length of the queue above which SGLang returns to the order of arrival (its
+ * schedule_policy.py). */
 #define LPM_WAITING_MAX 128
 
 static gint goes_first(gconstpointer a, gconstpointer b, gpointer replica)
@@ -210,7 +211,7 @@ int64_t rh_replica_promised_blocks(const RhReplica *r)
     return r->promised;
 }
 
-/* --- In --- */
+/* --- admission --- */
 
 int32_t rh_replica_reading(const RhReplica *r, int32_t i)
 {
@@ -243,7 +244,7 @@ const RhPool *rh_replica_pool(const RhReplica *r)
     return &r->spec.pool;
 }
 
-/* What it has in the cache when it comes in, and what it must have before it can. */
+/* Blocks that a sequence gets when it is admitted. */
 static int32_t blocks_at_first(const RhReplica *r, const RhSequence *s)
 {
     int32_t tokens = r->reserves ? s->input + s->output : s->fetched ? s->prompt : s->read;
@@ -259,10 +260,12 @@ static int32_t blocks_wanted(const RhReplica *r, const RhSequence *s, int32_t to
     return rh_replica_blocks_of(r, r->spec.server->whole_prompts ? s->prompt : s->read + tokens);
 }
 
-/* A limit on what SGLang takes an answer to be (CLIP_MAX_NEW_TOKENS of its schedule_policy.py). */
+/* Limit on the answer's length that SGLang assumes (CLIP_MAX_NEW_TOKENS of its
+ * schedule_policy.py). */
 #define ANSWER_MOST_TOKENS 4096
 
-/* Room that must be there besides, of which nothing is held: who runs alone needs none, or it would never run. */
+/* Further blocks that must be free for a sequence to be admitted, without being held. A sequence
+ * that runs alone needs none, or it would never run. */
 static int32_t blocks_expected(const RhReplica *r, const RhSequence *s)
 {
     const RhFact *share = &r->spec.server->answer_frac;
@@ -275,14 +278,15 @@ static int32_t blocks_expected(const RhReplica *r, const RhSequence *s)
     return rh_replica_blocks_of(r, (int32_t)fmin(tokens, INT32_MAX));
 }
 
-/* Of these, those that others hold for it. */
+/* Blocks among these that other sequences hold for it. */
 static int32_t blocks_held(const RhReplica *r, const RhSequence *s)
 {
     return r->prefixes && !s->fetched ? ((int32_t)s->units->len - s->idle) * r->unit_blocks : 0;
 }
 
-/* Whose prompt another replica has read is told its first token by this one, when it comes in. */
-static void tell_first(RhReplica *r, int32_t i)
+/* Delays the first token of a prompt that another replica has read: it is sent when this one admits
+ * the sequence. */
+static void delay_first_token(RhReplica *r, int32_t i)
 {
     double waited_s = r->t_begin_s - rh_replica_sequence(r, i)->t_taken_s;
     rh_replica_served(r, i)->t_first_s += waited_s;
@@ -313,7 +317,7 @@ bool rh_replica_admit(RhReplica *r, int32_t tokens)
         served->found_tokens = s->fetched ? 0 : s->read;
     }
     if (s->fetched) {
-        tell_first(r, i);
+        delay_first_token(r, i);
         rh_replica_join(r, i, r->t_begin_s);
     } else {
         g_array_append_val(r->reading, i);
@@ -345,7 +349,7 @@ void rh_replica_stop_reading(RhReplica *r, int32_t sequence)
         }
 }
 
-/* --- Continued: a heap of endings --- */
+/* --- continued sequences: a heap of ends --- */
 
 static RhEnding *ending(const RhReplica *r, guint i)
 {
@@ -357,17 +361,17 @@ static bool ends_before(const RhEnding *a, const RhEnding *b)
     return a->last < b->last || (a->last == b->last && a->sequence < b->sequence);
 }
 
-static void swap(RhReplica *r, guint a, guint b)
+static void exchange_endings(RhReplica *r, guint a, guint b)
 {
     RhEnding kept = *ending(r, a);
     *ending(r, a) = *ending(r, b);
     *ending(r, b) = kept;
 }
 
-static void settle(RhReplica *r, guint i)
+static void settle_heap(RhReplica *r, guint i)
 {
     while (i > 0 && ends_before(ending(r, i), ending(r, (i - 1) / 2))) {
-        swap(r, i, (i - 1) / 2);
+        exchange_endings(r, i, (i - 1) / 2);
         i = (i - 1) / 2;
     }
     for (guint child = 2 * i + 1; child < r->endings->len; child = 2 * i + 1) {
@@ -375,7 +379,7 @@ static void settle(RhReplica *r, guint i)
             child++;
         if (!ends_before(ending(r, child), ending(r, i)))
             return;
-        swap(r, i, child);
+        exchange_endings(r, i, child);
         i = child;
     }
 }
@@ -390,7 +394,7 @@ void rh_replica_drop_ending(RhReplica *r, guint i)
     r->lasts -= ending(r, i)->last;
     g_array_remove_index_fast(r->endings, i);
     if (i < r->endings->len)
-        settle(r, i);
+        settle_heap(r, i);
 }
 
 void rh_replica_join(RhReplica *r, int32_t sequence, double t_s)
@@ -405,7 +409,7 @@ void rh_replica_join(RhReplica *r, int32_t sequence, double t_s)
     RhEnding e = {r->steps + s->output - s->made, sequence};
     r->lasts += e.last;
     g_array_append_val(r->endings, e);
-    settle(r, r->endings->len - 1);
+    settle_heap(r, r->endings->len - 1);
     RhLatest wave = {t_s, 1}, *last = r->waves->len > 0
                                           ? &g_array_index(r->waves, RhLatest, r->waves->len - 1)
                                           : NULL;

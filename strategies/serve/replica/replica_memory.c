@@ -1,4 +1,4 @@
-/* What a replica's cache remembers of prompts, and what slower memory behind it does. */
+/* Prefixes that a replica's cache and the slower memory behind it keep. */
 #include "strategies/serve/replica/replica_private.h"
 #include "strategies/serve/scheduler.h"
 
@@ -30,7 +30,8 @@ void rh_replica_end_memory(RhReplica *r)
     g_clear_pointer(&r->freed, rh_free_queue_free);
 }
 
-/* Units of a prompt that may be found: one token at least is always read, for the next one follows from it. */
+/* Units of a prompt that may be found in a cache: at least one token is always read, as the next
+ * one follows from it. */
 static int32_t findable(const RhReplica *r, int32_t request, int32_t prompt)
 {
     return rh_prompt_prefixes_units(r->spec.prompts, request, prompt - 1);
@@ -44,7 +45,7 @@ static double load_s(const RhReplica *r, const int32_t loads[RH_CACHE_TIER_LAST]
     return s;
 }
 
-static int32_t sum_of(const int32_t loads[RH_CACHE_TIER_LAST])
+static int32_t sum_blocks(const int32_t loads[RH_CACHE_TIER_LAST])
 {
     int32_t sum = 0;
     for (int i = 0; i < RH_CACHE_TIER_LAST; i++)
@@ -52,16 +53,17 @@ static int32_t sum_of(const int32_t loads[RH_CACHE_TIER_LAST])
     return sum;
 }
 
-/* Quicker than an iteration that reads these tokens, behind `units` that the cache has. */
+/* Is loading quicker than an iteration that reads these tokens, after `units` that the cache
+ * has? */
 static bool is_worth(const RhReplica *r, guint units, const int32_t loads[RH_CACHE_TIER_LAST])
 {
-    RhChunk chunk = {(int32_t)units * r->unit_tokens, sum_of(loads) * r->unit_tokens};
+    RhChunk chunk = {(int32_t)units * r->unit_tokens, sum_blocks(loads) * r->unit_tokens};
     RhBatch batch = {.chunks = &chunk, .chunks_count = 1};
     return chunk.tokens > 0 && load_s(r, loads) < rh_iteration_s(r->spec.iterations, &batch);
 }
 
-/* Units behind those that the cache has, from the first on that a tier has; all, or those before the first on
- * a drive, or none. */
+/* Finds units after those that the cache has, while some tier has them: all, those before the first
+ * on a drive, or none, as is quickest. */
 static void find_loads(const RhReplica *r, int32_t request, int32_t most, guint units,
                        int32_t loads[RH_CACHE_TIER_LAST])
 {
@@ -92,10 +94,10 @@ int32_t rh_replica_found_tokens(const RhReplica *r, int32_t request)
     int32_t idle, loads[RH_CACHE_TIER_LAST], most = findable(r, request, served->input_tokens);
     rh_prefix_cache_find(r->prefixes, request, most, units, &idle);
     find_loads(r, request, most, units->len, loads);
-    return r->unit_tokens * ((int32_t)units->len + sum_of(loads));
+    return r->unit_tokens * ((int32_t)units->len + sum_blocks(loads));
 }
 
-/* Of what it had before it was put out, whole blocks that nobody has taken since. */
+/* Finds the whole blocks of a preempted sequence that nobody has taken since. */
 static void look_for_rest(RhReplica *r, RhSequence *s)
 {
     int32_t each = r->spec.server->block_tokens;
@@ -116,10 +118,10 @@ void rh_replica_look_up(RhReplica *r, RhSequence *s)
     int32_t most = findable(r, s->request, s->prompt);
     rh_prefix_cache_find(r->prefixes, s->request, most, s->units, &s->idle);
     find_loads(r, s->request, most, s->units->len, s->loads);
-    s->read = r->unit_tokens * ((int32_t)s->units->len + sum_of(s->loads));
+    s->read = r->unit_tokens * ((int32_t)s->units->len + sum_blocks(s->loads));
 }
 
-/* Holds what was found; those that nobody held come into use again, and loads begin. */
+/* Holds the found blocks; those that nobody held are in use again, and loads begin. */
 void rh_replica_hold_found(RhReplica *r, RhSequence *s)
 {
     if (r->freed && s->was_out) {
@@ -131,14 +133,15 @@ void rh_replica_hold_found(RhReplica *r, RhSequence *s)
     s->shared = (int32_t)s->units->len;
     rh_prefix_cache_hold(r->prefixes, s->units, s->shared);
     r->counts.tokens_found += s->read;
-    for (int32_t loads = sum_of(s->loads); loads > 0; loads--)
+    for (int32_t loads = sum_blocks(s->loads); loads > 0; loads--)
         rh_prefix_cache_add(r->prefixes, s->request, s->shared++, s->units);
     r->load_s += load_s(r, s->loads);
     for (int i = 0; i < RH_CACHE_TIER_LAST; i++)
         r->counts.tokens_loaded[i] += (int64_t)s->loads[i] * r->unit_tokens;
 }
 
-/* Where another has read the same meanwhile, its blocks serve both. */
+/* Registers blocks of a prompt. Where another sequence has read the same prefix meanwhile, its
+ * blocks serve both. */
 void rh_replica_remember(RhReplica *r, int32_t sequence, int32_t tokens)
 {
     RhSequence *s = rh_replica_sequence(r, sequence);

@@ -1,4 +1,5 @@
-/* Sequences that go before their end: put out of a full cache, given up by their clients, or with their server. */
+/* Ends sequences early: preempted for lack of cache, given up by their clients, or lost with their
+ * server. */
 #include "strategies/serve/replica/replica_private.h"
 #include "strategies/serve/scheduler.h"
 
@@ -7,15 +8,15 @@ static RhEnding *ending(const RhReplica *r, guint i)
     return &g_array_index(r->endings, RhEnding, i);
 }
 
-static RhLatest *wave(const RhReplica *r, guint i)
+static RhLatest *wave_at(const RhReplica *r, guint i)
 {
     return &g_array_index(r->waves, RhLatest, i);
 }
 
-/* --- Put out --- */
+/* --- preemption --- */
 
-/* The one that came in last; -1: none is in. */
-static int32_t latest(RhReplica *r)
+/* The sequence that was admitted last; -1: there is none. */
+static int32_t latest_admitted(RhReplica *r)
 {
     while (r->admitted->len > 0) {
         RhAdmitted *entry = &g_array_index(r->admitted, RhAdmitted, r->admitted->len - 1);
@@ -26,22 +27,22 @@ static int32_t latest(RhReplica *r)
     return -1;
 }
 
-/* One less had its latest token then. */
+/* Removes a sequence from the wave of those that had their latest token at t_s. */
 static void forget_wave(RhReplica *r, double t_s)
 {
     guint i = r->waves->len - 1;
-    while (i > 0 && wave(r, i)->t_s > t_s)
+    while (i > 0 && wave_at(r, i)->t_s > t_s)
         i--;
-    if (--wave(r, i)->count == 0)
+    if (--wave_at(r, i)->count == 0)
         g_array_remove_index(r->waves, i);
 }
 
-/* It has so many tokens in the cache. */
+/* Stops continuing a sequence that has so many tokens in the cache. */
 static void stop_continuing(RhReplica *r, int32_t sequence, int32_t tokens)
 {
     RhSequence *s = rh_replica_sequence(r, sequence);
     s->tbt_max_s = rh_replica_longest_gap_s(r, s);
-    s->t_joined_s = MAX(s->t_joined_s, wave(r, 0)->t_s);
+    s->t_joined_s = MAX(s->t_joined_s, wave_at(r, 0)->t_s);
     for (guint i = 0; i < r->endings->len; i++)
         if (ending(r, i)->sequence == sequence) {
             s->made = s->output - (int32_t)(ending(r, i)->last - r->steps);
@@ -53,8 +54,8 @@ static void stop_continuing(RhReplica *r, int32_t sequence, int32_t tokens)
     forget_wave(r, s->t_joined_s);
 }
 
-/* Recomputed later: what it has made becomes part of its prompt. */
-static void put_out(RhReplica *r, int32_t sequence)
+/* Preempts a sequence. It is recomputed later: its output so far becomes part of its prompt. */
+static void preempt(RhReplica *r, int32_t sequence)
 {
     RhSequence *s = rh_replica_sequence(r, sequence);
     int32_t blocks = rh_replica_held_blocks(r, s);
@@ -76,9 +77,9 @@ static void put_out(RhReplica *r, int32_t sequence)
     g_queue_push_head(&r->waiting, GINT_TO_POINTER(sequence));
 }
 
-/* Of those that have ended without the plan knowing, the one that came in last, if it came behind a sequence: it is
- * put out in vain. */
-static bool put_out_late(RhReplica *r, int32_t sequence)
+/* Preempts in vain a sequence that has ended without the plan knowing, if the last such one was
+ * admitted after the given one. */
+static bool preempt_ended(RhReplica *r, int32_t sequence)
 {
     guint last = 0;
     for (guint i = 1; i < r->late->len; i++)
@@ -97,17 +98,17 @@ void rh_replica_make_room(RhReplica *r)
 {
     r->put_out = false;
     while (rh_replica_free_blocks(r) < 0) {
-        int32_t sequence = latest(r);
-        if (!put_out_late(r, sequence))
-            put_out(r, sequence);
+        int32_t sequence = latest_admitted(r);
+        if (!preempt_ended(r, sequence))
+            preempt(r, sequence);
         r->put_out = true;
     }
 }
 
-/* --- Given up, and with their server --- */
+/* --- timeouts and failures --- */
 
-/* By a sequence that has not ended; -1: none is of this request. */
-static int32_t find(const RhReplica *r, int32_t request)
+/* Index of the request's sequence that has not ended; -1: there is none. */
+static int32_t sequence_of_request(const RhReplica *r, int32_t request)
 {
     for (const GList *l = r->waiting.head; l; l = l->next)
         if (rh_replica_sequence(r, GPOINTER_TO_INT(l->data))->request == request)
@@ -133,7 +134,7 @@ static void leave_cache(RhReplica *r, int32_t sequence)
     rh_replica_let_go(r, RH_FREED_NOBODY, blocks, 0);
 }
 
-static void drop(RhReplica *r, int32_t sequence)
+static void drop_sequence(RhReplica *r, int32_t sequence)
 {
     RhSequence *s = rh_replica_sequence(r, sequence);
     if (s->admission > 0)
@@ -153,27 +154,28 @@ void rh_replica_forget(RhReplica *r, int32_t request)
 
 bool rh_replica_drop(RhReplica *r, int32_t request)
 {
-    int32_t sequence = find(r, request);
+    int32_t sequence = sequence_of_request(r, request);
     if (sequence < 0)
         return false;
     if (r->busy)
         g_array_append_val(r->leaving, request);
     else
-        drop(r, sequence);
+        drop_sequence(r, sequence);
     return true;
 }
 
 void rh_replica_drop_leaving(RhReplica *r)
 {
     for (guint i = 0; i < r->leaving->len; i++) {
-        int32_t sequence = find(r, g_array_index(r->leaving, int32_t, i));
-        if (sequence >= 0) /* else it has ended with the iteration */
-            drop(r, sequence);
+        int32_t sequence = sequence_of_request(r, g_array_index(r->leaving, int32_t, i));
+        if (sequence >= 0) /* otherwise it has ended with the iteration */
+            drop_sequence(r, sequence);
     }
     g_array_set_size(r->leaving, 0);
 }
 
-/* What came before the iteration under way is done, and that is void; nothing ends but with the last of a run. */
+/* Breaks off at a failure: earlier iterations of the run count, the one under way does not;
+ * sequences only end with the last of a run. */
 static void break_off(RhReplica *r, double t_s)
 {
     g_autoptr(GArray) none = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -206,7 +208,7 @@ void rh_replica_fail(RhReplica *r, double t_s, GArray *dropped)
     g_array_sort(all, came_before);
     for (guint i = 0; i < all->len; i++) {
         int32_t sequence = g_array_index(all, int32_t, i);
-        drop(r, sequence);
+        drop_sequence(r, sequence);
         g_array_append_val(dropped, rh_replica_sequence(r, sequence)->request);
     }
     rh_replica_forget_late(r);
@@ -217,7 +219,7 @@ void rh_replica_fail(RhReplica *r, double t_s, GArray *dropped)
 
 int32_t rh_replica_streamed_tokens(const RhReplica *r, int32_t request, double t_s)
 {
-    int32_t sequence = find(r, request);
+    int32_t sequence = sequence_of_request(r, request);
     const RhSequence *s = sequence >= 0 ? rh_replica_sequence(r, sequence) : NULL;
     if (!s || !s->continued)
         return s && !s->fetched ? s->made : 0;

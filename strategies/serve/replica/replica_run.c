@@ -1,10 +1,10 @@
-/* Iterations of a replica: what they take, and what is true when they have ended. */
+/* Iterations of a replica: their time, and the state after them. */
 #include <math.h>
 
 #include "strategies/serve/replica/replica_private.h"
 #include "strategies/serve/scheduler.h"
 
-/* Tokens of each continued sequence that the cache has blocks for. */
+/* Iterations for which the cache has blocks for each continued sequence. */
 static int32_t steps_with_room(const RhReplica *r, int32_t most)
 {
     int32_t each = r->spec.server->block_tokens, continued = rh_replica_continued(r);
@@ -19,7 +19,7 @@ static int32_t steps_with_room(const RhReplica *r, int32_t most)
     return (int32_t)steps;
 }
 
-/* The fewest iterations that give so many tokens, at most `most`. */
+/* Fewest iterations that give so many tokens, at most `most`. */
 static int32_t rounds_for(const RhReplica *r, int64_t tokens, int32_t most)
 {
     int32_t low = 1, high = most;
@@ -43,7 +43,7 @@ static int32_t ended_prompts(const RhReplica *r)
     return ended;
 }
 
-/* Who waits came when this iteration was planned already. */
+/* Did the last waiting sequence arrive after this iteration was planned? */
 static bool comes_unseen(const RhReplica *r)
 {
     const GList *last = r->waiting.tail;
@@ -77,7 +77,8 @@ static void plan_time(RhReplica *r)
     r->run.steps = r->spec.each_iteration ? 1 : MAX(rounds, 1);
 }
 
-/* Keys and values of a layer come while the layers before it are computed. */
+/* Delays the iteration until keys and values are loaded; each layer's are loaded while earlier
+ * layers are computed. */
 static void wait_for_loads(RhReplica *r)
 {
     if (r->load_s <= 0)
@@ -87,15 +88,16 @@ static void wait_for_loads(RhReplica *r)
     r->counts.load_s += r->load_s;
 }
 
-static void plan(RhReplica *r)
+static void plan_iteration(RhReplica *r)
 {
     r->continues = r->spec.server->scheduler->plan(r) && rh_replica_continued(r) > 0;
     r->busy = r->continues || r->planned->len > 0;
 }
 
-/* Is it this plan that looks for who came? One behind an iteration that read prompts does; of others every so many.
- * Nobody came in what a run skipped, so that its last look alone counts. */
-static bool looks(RhReplica *r)
+/* Does this plan look for new requests? A plan after an iteration that read prompts does; of others
+ * every `receive`-th. Nothing arrived in iterations that a run skipped, so only its last one
+ * counts. */
+static bool looks_for_requests(RhReplica *r)
 {
     bool read = r->planned->len > 0;
     r->unlooked = read ? 0 : (r->unlooked + r->run.steps) % r->spec.server->receive;
@@ -104,7 +106,7 @@ static bool looks(RhReplica *r)
 
 double rh_replica_begin(RhReplica *r, double t_s)
 {
-    bool looked = looks(r);
+    bool looked = looks_for_requests(r);
     g_array_set_size(r->planned, 0);
     g_array_set_size(r->chunks, 0);
     r->t_begin_s = t_s;
@@ -116,12 +118,12 @@ double rh_replica_begin(RhReplica *r, double t_s)
     rh_replica_order_waiting(r);
     if (looked)
         r->t_seen_s = ahead ? r->t_ahead_s : t_s;
-    plan(r);
-    if (!r->busy && (ahead || !looked)) { /* nothing runs: nothing is planned ahead of it */
+    plan_iteration(r);
+    if (!r->busy && (ahead || !looked)) { /* nothing runs, so nothing is planned ahead */
         rh_replica_forget_late(r);
         r->t_seen_s = t_s;
         r->unlooked = 0;
-        plan(r);
+        plan_iteration(r);
     }
     rh_replica_note(r, t_s);
     if (!r->busy)
@@ -187,8 +189,8 @@ static void keep_longest(RhReplica *r, int64_t step, double gap_s, double t_s)
     g_array_append_val(r->longest, entry);
 }
 
-/* The first step of a run ends the wait since each wave's last token; those after it take as long as
- * they take. */
+/* Counts the gaps of a run: its first step ends the wait since each wave's last token; later ones
+ * take as long as their iterations. */
 static void count_gaps(RhReplica *r)
 {
     int32_t steps = r->run.steps, continued = rh_replica_continued(r);
@@ -210,7 +212,7 @@ double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s)
 {
     const RhLongestGap *all = (const RhLongestGap *)(const void *)r->longest->data;
     guint low = 0, high = r->longest->len;
-    while (low < high) { /* the first behind its joining */
+    while (low < high) { /* the first after it joined */
         guint middle = low + (high - low) / 2;
         if (all[middle].step > s->joined)
             high = middle;
@@ -227,12 +229,12 @@ double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s)
 
 /* --- The end of an iteration --- */
 
-static void finish(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *ended)
+static void finish_sequence(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *ended)
 {
     RhSequence *s = rh_replica_sequence(r, i);
     RhRequestRecord *served = rh_replica_served(r, i);
     const RhServer *server = r->spec.server;
-    rh_replica_remember(r, i, s->input + s->made - 1); /* nothing of its last token is there */
+    rh_replica_remember(r, i, s->input + s->made - 1); /* its last token is not in the cache */
     if (server->ahead) {
         RhLate late = {s->admission, blocks};
         g_array_append_val(r->late, late);
@@ -243,7 +245,7 @@ static void finish(RhReplica *r, int32_t i, int32_t blocks, double t_s, GArray *
     r->promised -= rh_replica_whole_blocks(r, s->request);
     g_array_append_val(ended, s->request);
     served->replica = r->spec.number;
-    if (served->outcome != RH_SERVED_UNFINISHED) { /* nobody waits for it any more */
+    if (served->outcome != RH_SERVED_UNFINISHED) { /* the client no longer waits */
         served->lost_tokens += s->made;
         return;
     }
@@ -266,7 +268,7 @@ static void end_prompt(RhReplica *r, int32_t i, double t_s, GArray *ended)
     if (s->made == 0) {
         served->t_first_s = t_s + r->spec.server->first_s.value;
         served->t_stall_s = fmax(t_s - served->t_admit_s - s->own_s, 0);
-    } else { /* it was put out after its last token */
+    } else { /* it was preempted after its last token */
         s->tbt_max_s = fmax(s->tbt_max_s, t_s - s->t_joined_s);
         count_gap(r, t_s - s->t_joined_s, 1);
         served->t_out_s += t_s - s->t_joined_s;
@@ -274,7 +276,7 @@ static void end_prompt(RhReplica *r, int32_t i, double t_s, GArray *ended)
     s->made++;
     r->counts.tokens_out++;
     if (s->made == s->output)
-        finish(r, i, s->blocks, t_s, ended);
+        finish_sequence(r, i, s->blocks, t_s, ended);
     else
         rh_replica_join(r, i, t_s);
 }
@@ -304,7 +306,8 @@ static void take_blocks(RhReplica *r, int32_t tokens)
         rh_replica_use(r, blocks);
 }
 
-/* Those that have all their tokens. Returns how many more they were given than they wanted. */
+/* Ends sequences that have all their tokens. Returns how many more tokens they were given than they
+ * wanted. */
 static int64_t end_answers(RhReplica *r, double t_s, GArray *ended)
 {
     int64_t beyond = 0;
@@ -316,7 +319,7 @@ static int64_t end_answers(RhReplica *r, double t_s, GArray *ended)
         rh_replica_drop_ending(r, 0);
         int32_t blocks = rh_replica_held_blocks(r, s);
         rh_replica_part(r, first.sequence);
-        finish(r, first.sequence, blocks, t_s, ended);
+        finish_sequence(r, first.sequence, blocks, t_s, ended);
     }
     return beyond;
 }

@@ -7,7 +7,7 @@
 
 #define LEVELS 24 /* sizes for which algorithms are chosen: powers of two of tokens */
 
-/* What one kind of exchange puts on the links, for a byte of its buffer. */
+/* Flows of one kind of exchange per byte of its buffer. */
 typedef struct {
     RhOp op;
     bool experts;
@@ -15,7 +15,7 @@ typedef struct {
     GArray *flows[RH_WIRE_PARTS]; /* RhReplicaFlow */
 } Shape;
 
-/* Of an iteration: bytes of one kind, all its calls together. */
+/* Exchanges of an iteration: bytes of one kind, all its calls together. */
 typedef struct {
     const Shape *shape;
     double bytes;
@@ -34,13 +34,14 @@ struct RhReplicaTraffic {
     GPtrArray *shapes; /* Shape */
     const Shape *chosen[LEVELS][2][RH_OP_LAST];
     GArray *ways;      /* RhReplicaFlow */
-    GArray *links;     /* RhLink: on them, each once, but for those that hold nobody back */
+    GArray *links;     /* RhLink: links of the flows, each once, except those that are never a
+                        * bottleneck */
     uint8_t *crossed;  /* by link: is it one of these? */
     GHashTable *known; /* tokens << 32 | sequences -> Known */
     GArray *exchanges; /* RhServedExchange: work space */
 };
 
-/* --- shapes: the steps of a collective, by the nodes that they join --- */
+/* --- steps of a collective, by the nodes that they join --- */
 
 static void shape_free(gpointer data)
 {
@@ -71,7 +72,8 @@ static void add_flow(const RhPlatform *p, GArray *flows, int32_t src, int32_t ds
     g_array_append_val(flows, added);
 }
 
-/* Rounds of an all-to-all are of other pairs each: a part has some of them. */
+/* Adds a schedule's flows. Rounds of an all-to-all have different pairs: each part has some of
+ * them. */
 static void add_schedule(const RhReplicaTraffic *w, Shape *shape, const RhSchedule *s,
                          const int32_t *gpus)
 {
@@ -91,7 +93,8 @@ static void add_schedule(const RhReplicaTraffic *w, Shape *shape, const RhSchedu
     }
 }
 
-/* Ranks of a stage are neighbours, and of these the tensor ranks of a group. */
+/* Adds groups: the ranks of a stage are consecutive, and within them the tensor ranks of a
+ * group. */
 static void add_groups(const RhReplicaTraffic *w, Shape *shape, double bytes)
 {
     int32_t stage = w->pool.tp * w->pool.dp, members = shape->experts ? w->pool.ep : w->pool.tp;
@@ -106,7 +109,8 @@ static void add_groups(const RhReplicaTraffic *w, Shape *shape, double bytes)
     }
 }
 
-/* Each rank hands its group's tokens to the one like it in the next stage, and so does every other group. */
+/* Adds messages between stages: each rank sends its group's tokens to its counterpart in the next
+ * stage, and so does every other group. */
 static void add_stages(const RhReplicaTraffic *w, Shape *shape)
 {
     int32_t stage = w->pool.tp * w->pool.dp;
@@ -146,7 +150,7 @@ static const Shape *shape_of(RhReplicaTraffic *w, const RhServedExchange *e)
     return shape;
 }
 
-/* --- what an iteration asks --- */
+/* --- exchanges of an iteration --- */
 
 static int32_t share_of(const RhReplicaTraffic *w, int32_t count)
 {
@@ -197,7 +201,8 @@ static void add_asked(GArray *asked, const Shape *shape, double bytes)
     g_array_append_val(asked, added);
 }
 
-/* Kinds follow one another, so that what several of them send on one way is one flow. */
+/* Lists flows of a part. Kinds are listed one after another, so that flows of several kinds on one
+ * route become one. */
 static void list_part(const RhReplicaTraffic *w, const GArray *asked, int32_t part, double times,
                       GArray *flows)
 {
@@ -211,8 +216,8 @@ static void list_part(const RhReplicaTraffic *w, const GArray *asked, int32_t pa
     }
 }
 
-/* On links of their own. */
-static double alone_s(const RhReplicaTraffic *w, const GArray *flows)
+/* Time on otherwise idle links. */
+static double uncontended_s(const RhReplicaTraffic *w, const GArray *flows)
 {
     g_autoptr(RhTransfers) t = rh_transfers_new(w->platform);
     double end_s = 0;
@@ -248,13 +253,14 @@ static const Known *known_of(RhReplicaTraffic *w, int32_t tokens, int32_t sequen
     for (int32_t part = 0; part < RH_WIRE_PARTS; part++) {
         g_array_set_size(flows, 0);
         list_part(w, known->asked, part, 1, flows);
-        known->alone_s[part] = alone_s(w, flows);
+        known->alone_s[part] = uncontended_s(w, flows);
     }
     g_hash_table_insert(w->known, g_memdup2(&key, sizeof key), known);
     return known;
 }
 
-/* Of the bytes, so that they take no longer than was reckoned: kernels of a server's own send less. */
+/* Factor on the bytes, so that they take no longer than the iteration's own estimate: a server's
+ * own kernels send less. */
 static double times_of(const Known *known, double iteration_s)
 {
     double all_s = 0, most_s = fmin(known->most_s, iteration_s);
@@ -279,7 +285,7 @@ void rh_replica_traffic_list(RhReplicaTraffic *w, double iteration_s, int32_t to
     list_part(w, known->asked, part, times_of(known, iteration_s), flows);
 }
 
-/* --- ways --- */
+/* --- routes --- */
 
 static void add_ways(RhReplicaTraffic *w)
 {

@@ -9,7 +9,7 @@ static const RhRequestRecord *served_at(const RhServiceResult *result, guint i)
     return &g_array_index(result->served, RhRequestRecord, i);
 }
 
-/* --- times --- */
+/* --- intervals --- */
 
 static gint ascending(gconstpointer a, gconstpointer b)
 {
@@ -17,13 +17,14 @@ static gint ascending(gconstpointer a, gconstpointer b)
     return (x > y) - (x < y);
 }
 
-/* Bins that become one. */
+/* Number of bins joined into one. */
 static int32_t bins_of_time(const RhServiceHistory *h, int32_t most)
 {
     return (h->bins_count + most - 1) / most;
 }
 
-/* A last time that the run fills by less than half belongs to the one before: a rate over a moment would be none. */
+/* Number of intervals. A last one that the run fills by less than half belongs to the one before,
+ * as its rate would be meaningless. */
 static int32_t times_of(const RhServiceHistory *h, int32_t each)
 {
     double width_s = each * h->bin_s;
@@ -135,7 +136,7 @@ GArray *rh_served_values(const RhServiceResult *result, RhMetric metric)
     return values;
 }
 
-/* Of two as slow, the one that was sent first. */
+/* Orders by slowness, then by time of sending. */
 static gint slowest_first(gconstpointer a, gconstpointer b, gpointer result)
 {
     int32_t i = *(const int32_t *)a, k = *(const int32_t *)b;

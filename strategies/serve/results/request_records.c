@@ -53,7 +53,7 @@ bool rh_served_window_has(const RhSteadyWindow *w, double t_s)
     return t_s >= w->t_begin_s && t_s <= w->t_begin_s + w->duration_s;
 }
 
-/* The first token, and the others one after another in equal gaps until the last. */
+/* Tokens made within the window: the first one, and the others in equal gaps until the last. */
 double rh_served_made_within(const RhRequestRecord *s, const RhSteadyWindow *w)
 {
     double first = rh_served_window_has(w, s->t_first_s), span_s = s->t_end_s - s->t_first_s;

@@ -24,7 +24,7 @@ void rh_service_history_free(RhServiceHistory *h)
     g_free(h);
 }
 
-static RhServiceBin both(const RhServiceBin *a, const RhServiceBin *b)
+static RhServiceBin average_bins(const RhServiceBin *a, const RhServiceBin *b)
 {
     return (RhServiceBin){.waiting_s = a->waiting_s + b->waiting_s,
                           .running_s = a->running_s + b->running_s,
@@ -36,14 +36,16 @@ static RhServiceBin both(const RhServiceBin *a, const RhServiceBin *b)
 static void widen(RhServiceHistory *h)
 {
     for (int32_t i = 0; i < BINS; i++)
-        h->bins[i] = i < BINS / 2 ? both(&h->bins[2 * i], &h->bins[2 * i + 1]) : (RhServiceBin){0};
+        h->bins[i] =
+            i < BINS / 2 ? average_bins(&h->bins[2 * i], &h->bins[2 * i + 1]) : (RhServiceBin){0};
     h->bin_s *= 2;
     h->bins_count = (h->bins_count + 1) / 2;
 }
 
-/* Adds what a level of `each` a second is from one time to another; the cache goes evenly to `cached_frac`. */
-static void add(RhServiceHistory *h, double from_s, double to_s, const RhServiceBin *each,
-                double cached_frac)
+/* Adds levels of `each` per second from one time to another; the cache's fill changes linearly to
+ * `cached_frac`. */
+static void add_levels(RhServiceHistory *h, double from_s, double to_s, const RhServiceBin *each,
+                       double cached_frac)
 {
     double rise = to_s > from_s ? (cached_frac - each->cached_s) / (to_s - from_s) : 0;
     while (to_s > BINS * h->bin_s)
@@ -70,7 +72,7 @@ void rh_service_history_ramp(RhServiceHistory *h, int32_t replica, double t_s, d
     RhServiceLevel *level = &h->levels[replica];
     RhServiceBin each = {
         .waiting_s = level->waiting, .running_s = level->running, .cached_s = level->cached_frac};
-    add(h, h->since_s[replica], t_s, &each, cached_frac);
+    add_levels(h, h->since_s[replica], t_s, &each, cached_frac);
     level->cached_frac = cached_frac;
     h->since_s[replica] = t_s;
 }
@@ -85,7 +87,7 @@ void rh_service_history_level(RhServiceHistory *h, int32_t replica, double t_s,
 void rh_service_history_there(RhServiceHistory *h, double t_s, int32_t replicas)
 {
     RhServiceBin each = {.there_s = h->there};
-    add(h, h->there_since_s, t_s, &each, 0);
+    add_levels(h, h->there_since_s, t_s, &each, 0);
     h->there = replicas;
     h->there_since_s = t_s;
 }

@@ -5,7 +5,7 @@
 
 #define BATCHES     20                /* of batch means: 10 to 30 (Schmeiser 1982) */
 #define T95         2.093024054408263 /* Student's t, 19 degrees of freedom, 97.5 % */
-#define BATCH_LEAST 10                /* fewer values in a batch tell nothing of neighbours */
+#define BATCH_LEAST 10                /* fewer values per batch say nothing about correlation */
 
 const char *rh_metric_name(RhMetric metric)
 {
@@ -71,17 +71,17 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double rh_sorted_quantile(const double *sorted, size_t count, double share)
+double rh_sorted_quantile(const double *sorted, size_t count, double share_within)
 {
-    double place = share * (double)(count - 1);
+    double place = share_within * (double)(count - 1);
     size_t below = (size_t)floor(place);
     double part = place - (double)below;
     return below + 1 < count ? sorted[below] + part * (sorted[below + 1] - sorted[below])
                              : sorted[count - 1];
 }
 
-/* The variance of means of batches of neighbours; NaN where there are too few values. `at_most` is NaN
- * for the values themselves, else they count 1 when at most that. */
+/* Variance of the means of batches of consecutive values; NaN where there are too few values. With
+ * `at_most` NaN the values themselves are averaged, else indicators of being at most that. */
 static double batch_variance(const double *values, size_t count, double at_most)
 {
     size_t size = count / BATCHES, from = count - size * BATCHES;
@@ -100,7 +100,7 @@ static double batch_variance(const double *values, size_t count, double at_most)
     return fmax(0, squares - sum * sum / BATCHES) / (BATCHES - 1);
 }
 
-/* Where no value is below 0, as no time is, its mean is not either. */
+/* Mean with its interval. Where no value is below 0, as for times, the interval is not either. */
 static RhEstimate estimate_mean(const double *values, size_t count)
 {
     bool times = true;
@@ -119,22 +119,24 @@ static RhEstimate estimate_mean(const double *values, size_t count)
     return (RhEstimate){sum / n, times && low < 0 ? 0 : low, sum / n + half};
 }
 
-/* How much more the share below the quantile varies than that of independent values would. */
-static double inflation(const double *values, size_t count, double share, double value)
+/* Factor by which the variance of the share below the quantile exceeds that of independent
+ * values. */
+static double inflation(const double *values, size_t count, double share_within, double value)
 {
     double batches = batch_variance(values, count, value);
     double size = (double)(count / BATCHES);
-    return isnan(batches) ? 1 : fmax(1, batches * size / (share * (1 - share)));
+    return isnan(batches) ? 1 : fmax(1, batches * size / (share_within * (1 - share_within)));
 }
 
-/* The share of the values below a quantile is normal about `share`: order statistics that far away. */
+/* Quantile with its interval. The share of the values below it is normal about `share`, which gives
+ * the order statistics at the interval's ends. */
 static RhEstimate estimate_quantile(const double *values, const double *sorted, size_t count,
-                                    double share)
+                                    double share_within)
 {
-    double value = rh_sorted_quantile(sorted, count, share), n = (double)count;
-    double wide = inflation(values, count, share, value);
-    double half = RH_Z95 * sqrt(n * share * (1 - share) * wide);
-    double low = floor(n * share - half) - 1, high = ceil(n * share + half);
+    double value = rh_sorted_quantile(sorted, count, share_within), n = (double)count;
+    double wide = inflation(values, count, share_within, value);
+    double half = RH_Z95 * sqrt(n * share_within * (1 - share_within) * wide);
+    double low = floor(n * share_within - half) - 1, high = ceil(n * share_within + half);
     return (RhEstimate){value, low < 0 ? (double)NAN : sorted[(size_t)low],
                         high > n - 1 ? (double)NAN : sorted[(size_t)high]};
 }
@@ -153,10 +155,11 @@ RhServedSpread rh_spread(const double *values, size_t count)
     return spread;
 }
 
-/* Bins are narrow, but what they hold is not known in its order: no interval. */
-static double gap_quantile_s(const int64_t *gaps, int64_t count, double share)
+/* Quantile of gaps from their bins, which are narrow; the order inside of them is not known, so
+ * there is no interval. */
+static double gap_quantile_s(const int64_t *gaps, int64_t count, double share_within)
 {
-    int64_t below = 0, rank = (int64_t)ceil(share * (double)count);
+    int64_t below = 0, rank = (int64_t)ceil(share_within * (double)count);
     for (int32_t bin = 0; bin < RH_GAP_BINS; bin++) {
         below += gaps[bin];
         if (below >= rank)
@@ -184,7 +187,7 @@ static RhServedSpread spread_of_gaps(const RhServiceResult *result)
 
 /* --- times --- */
 
-/* One number of each request that was done, in order; those that have none are passed over. */
+/* Spread of one number of each completed request, in order; requests without one are skipped. */
 static RhServedSpread spread_of(const RhServiceResult *result,
                                 double (*of)(const RhRequestRecord *, int), int what)
 {
@@ -239,10 +242,11 @@ static void count_requests(const RhServiceResult *result, const RhSlos *slos, Rh
     out->slo_met_frac = out->requests_count ? (double)met / (double)out->requests_count : 1;
 }
 
-/* --- rates: of the window --- */
+/* --- rates in the window --- */
 
-/* What completed requests had in it: their prompt is of when its first token was there, and a request counts by the share
- * of its answer that came in it, so that rates of requests and of tokens are of the same ones. */
+/* Work done in the window for completed requests: a prompt counts when its first token was made, a
+ * request by the share of its answer made in the window, so that rates of requests and of tokens
+ * are of the same requests. */
 typedef struct {
     double completed, met, tokens_in, tokens_out, sequence_s;
 } Within;
@@ -271,12 +275,12 @@ static Within within_of(const RhServiceResult *result, const RhSlos *slos)
     return in;
 }
 
-static double share(double what, double of)
+static double share_within(double what, double of)
 {
     return of > 0 ? what / of : 0;
 }
 
-static double each(double what, double of)
+static double for_each_done(double what, double of)
 {
     return of > 0 ? what / of : (double)NAN;
 }
@@ -289,26 +293,28 @@ static void set_rates(const RhServiceResult *result, const RhSlos *slos, RhServi
     out->steady = w->steady;
     out->window_begin_s = w->t_begin_s;
     out->window_s = w->duration_s;
-    out->tokens_per_s = share(in.tokens_out, w->duration_s);
-    out->tokens_per_s_per_gpu = share(in.tokens_out, w->gpu_s);
-    out->request_rate_per_s = share(in.completed, w->duration_s);
-    out->goodput_per_s = share(in.met, w->duration_s);
-    out->sequences_mean = share(in.sequence_s, w->replica_s);
-    out->energy_j_per_token = each(energy_j, in.tokens_out);
-    out->energy_j_per_request = each(energy_j, in.completed);
-    out->cost_usd_per_token = each(w->cost_usd, in.tokens_out);
-    out->cost_usd_per_token_in = each(w->cost_usd, out->once ? 0 : in.tokens_in);
-    out->cost_usd_per_token_both = each(w->cost_usd, out->once ? 0 : in.tokens_in + in.tokens_out);
-    out->cost_usd_per_request = each(w->cost_usd, in.completed);
+    out->tokens_per_s = share_within(in.tokens_out, w->duration_s);
+    out->tokens_per_s_per_gpu = share_within(in.tokens_out, w->gpu_s);
+    out->request_rate_per_s = share_within(in.completed, w->duration_s);
+    out->goodput_per_s = share_within(in.met, w->duration_s);
+    out->sequences_mean = share_within(in.sequence_s, w->replica_s);
+    out->energy_j_per_token = for_each_done(energy_j, in.tokens_out);
+    out->energy_j_per_request = for_each_done(energy_j, in.completed);
+    out->cost_usd_per_token = for_each_done(w->cost_usd, in.tokens_out);
+    out->cost_usd_per_token_in = for_each_done(w->cost_usd, out->once ? 0 : in.tokens_in);
+    out->cost_usd_per_token_both =
+        for_each_done(w->cost_usd, out->once ? 0 : in.tokens_in + in.tokens_out);
+    out->cost_usd_per_request = for_each_done(w->cost_usd, in.completed);
 }
 
 /* --- overload --- */
 
 #define ANSWERS_ENOUGH  20
 #define REQUESTS_ENOUGH 200 /* a window needs a hundred */
-#define OVERLOAD_SIGMAS 3.0 /* more than chance makes of requests that end while others come */
+/* deviation beyond the randomness of requests that end while others arrive */
+#define OVERLOAD_SIGMAS 3.0
 
-/* Requests [from, until), in the order in which they came. */
+/* Requests [from, until), in the order in which they arrived. */
 typedef struct {
     guint from, until;
 } Part;
@@ -321,7 +327,7 @@ static double queue_s(const GArray *served, Part part)
     return sum_s / (part.until - part.from);
 }
 
-/* Do all come when clients want? */
+/* Are all requests sent when clients want (an open loop)? */
 static bool is_open(const RhServiceResult *result)
 {
     const RhRequestRecord *before = NULL;
@@ -338,29 +344,31 @@ static double offered_per_s(const RhServiceResult *result)
 {
     const RhRequestRecord *all = (const RhRequestRecord *)(const void *)result->served->data;
     guint n = result->served->len;
-    return n > 1 && is_open(result) ? share(n - 1, all[n - 1].t_arrive_s - all[0].t_arrive_s) : 0;
+    return n > 1 && is_open(result) ? share_within(n - 1, all[n - 1].t_arrive_s - all[0].t_arrive_s)
+                                    : 0;
 }
 
-/* Of two digits, rounded up. */
-static int64_t about(double count)
+/* Rounds up to two digits. */
+static int64_t round_up(double count)
 {
     double unit = pow(10, floor(log10(count)) - 1);
     return (int64_t)(ceil(count / unit) * unit);
 }
 
-/* As many as come in twenty times what most answers take: all but a twentieth come to a service as full as it will be. Where
- * that many did come, twice as many. */
+/* Number of requests that suffice: those that arrive in twenty times the duration of most answers,
+ * so that all but a twentieth meet a service in its steady state. Where that many did arrive, twice
+ * as many. */
 static int64_t requests_enough(const RhServiceResult *result, const RhServiceMetrics *o)
 {
     const RhSteadyWindow *w = &result->window;
     if (w->steady || o->completed_count == 0 || !(o->offered_per_s > 0) || !isfinite(w->answer_s))
         return 0;
     double enough = fmax(ANSWERS_ENOUGH * w->answer_s * o->offered_per_s, REQUESTS_ENOUGH);
-    return about(enough > (double)o->requests_count ? enough : 2 * (double)o->requests_count);
+    return round_up(enough > (double)o->requests_count ? enough : 2 * (double)o->requests_count);
 }
 
-/* While the second half of the requests came, fewer ended, and who came later waited longer: by half of what that
- * makes of a queue at least. */
+/* Judges overload: while the second half of the requests arrived, fewer ended, and later ones
+ * waited longer, by at least half of what a growing queue would cause. */
 static void judge_load(const RhServiceResult *result, RhServiceMetrics *out)
 {
     const GArray *served = result->served;
@@ -377,7 +385,7 @@ static void judge_load(const RhServiceResult *result, RhServiceMetrics *out)
                       grown_s > 0.5 * late_s * (1 - ended / came);
 }
 
-/* --- the outcome --- */
+/* --- all metrics --- */
 
 static void set_times(const RhServiceResult *result, const RhSlos *slos, RhServiceMetrics *out)
 {
@@ -395,7 +403,7 @@ static void set_times(const RhServiceResult *result, const RhSlos *slos, RhServi
     }
 }
 
-/* Times are of `timed`, which has some of the requests. */
+/* Computes metrics; times are of `timed`, which has some of the requests. */
 static RhServiceMetrics outcome_of(const RhServiceResult *result, const RhServiceResult *timed,
                                    const RhSlos *slos)
 {
@@ -419,7 +427,7 @@ RhServiceMetrics rh_service_metrics(const RhServiceResult *result, const RhSlos 
 
 void rh_service_metrics_at_rate(RhServiceMetrics *o, double rate_per_s)
 {
-    double times = share(rate_per_s, o->request_rate_per_s);
+    double times = share_within(rate_per_s, o->request_rate_per_s);
     if (!(times > 0))
         return;
     double *const rates[] = {&o->tokens_per_s, &o->tokens_per_s_per_gpu, &o->request_rate_per_s,

@@ -6,7 +6,7 @@
 #include "sim/collective/collective.h"
 #include "strategies/serve/iteration/speculation.h"
 
-#define STREAMS     8 /* messages of a rank at once; more wait for one another */
+#define STREAMS     8 /* concurrent messages of a rank; more wait for one another */
 #define STREAM_WAIT RH_LANE_LAST
 #define STREAM_SEND (STREAM_WAIT + 1)
 #define STREAM_RECV (STREAM_SEND + STREAMS)
@@ -21,10 +21,11 @@ typedef struct {
     RhProgram *p;
     int32_t first_rank[RH_POOLS_MAX];                /* of a pool */
     int32_t tp[RH_POOLS_MAX], experts[RH_POOLS_MAX]; /* groups */
-    int32_t *send, *recv;                            /* by move and rank of its sender: tasks */
-    int32_t senders;                                 /* ranks of one */
-    guint *leaving;                                  /* moves, in the order in which they leave */
-    GArray *exchanges;                               /* RhServedExchange: work space */
+    int32_t *send, *recv;                            /* by transfer and rank of its sender: tasks */
+    int32_t senders;                                 /* ranks of one replica */
+    /* transfers, in the order in which they leave */
+    guint *leaving;
+    GArray *exchanges; /* RhServedExchange: work space */
     int32_t labels[4];
 } Draft;
 
@@ -42,7 +43,7 @@ static int32_t rank_of(const Draft *f, int32_t replica)
     return f->first_rank[pool] + inside * rh_pool_gpus(&f->d->pools[pool]);
 }
 
-static RhTask blank(const Draft *f, RhTaskKind kind, int32_t lane, int32_t label)
+static RhTask blank_task(const Draft *f, RhTaskKind kind, int32_t lane, int32_t label)
 {
     return (RhTask){.kind = (uint8_t)kind,
                     .lane = (uint8_t)lane,
@@ -57,7 +58,7 @@ static RhTask blank(const Draft *f, RhTaskKind kind, int32_t lane, int32_t label
 static int32_t add_wait(Draft *f, int32_t lane, int32_t label, double seconds, const int32_t *preds,
                         int32_t count)
 {
-    RhTask task = blank(f, RH_TASK_KERNEL, lane, label);
+    RhTask task = blank_task(f, RH_TASK_KERNEL, lane, label);
     task.bundle = rh_program_add_wait(f->p, fmax(seconds, 0));
     return rh_program_add_task(f->p, task, preds, count);
 }
@@ -81,7 +82,7 @@ static int32_t add_exchange(Draft *f, int32_t replica, const RhServedExchange *e
     const RhPool *shape = &f->d->pools[pool];
     int32_t ranks = e->experts ? shape->ep : shape->tp;
     RhTask task =
-        blank(f, RH_TASK_COLLECTIVE, e->experts ? RH_LANE_EP : RH_LANE_TP, LABEL_EXCHANGE);
+        blank_task(f, RH_TASK_COLLECTIVE, e->experts ? RH_LANE_EP : RH_LANE_TP, LABEL_EXCHANGE);
     task.label = rh_program_label(f->p, rh_op_name(e->op));
     task.op = (uint8_t)e->op;
     task.algo = (uint8_t)algo_of(f, replica, e, ranks);
@@ -90,7 +91,8 @@ static int32_t add_exchange(Draft *f, int32_t replica, const RhServedExchange *e
     return rh_program_add_task(f->p, task, &before, 1);
 }
 
-/* Tokens and sequences of the fullest group, as an iteration is told. */
+/* Lists the exchanges for the tokens and sequences of the fullest group, which define an
+ * iteration. */
 static void list_exchanges(Draft *f, const RhServiceWork *w)
 {
     int32_t pool = pool_of(f, w->replica);
@@ -112,7 +114,8 @@ static double exchanges_s(Draft *f, int32_t replica)
     return s;
 }
 
-/* Its last task. What is no exchange lies in equal parts before and behind them. */
+/* Adds an iteration; returns its last task. The time that is not exchanges lies in equal parts
+ * before and after each of them. */
 static int32_t add_work(Draft *f, const RhServiceWork *w, const int32_t *preds, int32_t count)
 {
     list_exchanges(f, w);
@@ -129,8 +132,8 @@ static int32_t add_work(Draft *f, const RhServiceWork *w, const int32_t *preds, 
 /* --- one rank, or all of a replica --- */
 
 typedef struct {
-    int32_t replica, rank; /* rank: inside; NOBODY: all of them */
-    int32_t last;          /* task of its latest iteration */
+    int32_t replica, rank; /* rank inside the replica; NOBODY: all of them */
+    int32_t last;          /* last task of its latest iteration */
     double t_last_s, t_waited_s;
 } Track;
 
@@ -139,8 +142,9 @@ static const RhKvMove *move_at(const Draft *f, guint i)
     return &g_array_index(f->result->moves, RhKvMove, i);
 }
 
-/* Messages of a stream go in the order in which their prompts end, at both ends. */
-static int32_t stream(int32_t first, guint place)
+/* Stream of a message. Messages of a stream go in the order in which their prompts end, at both
+ * ends. */
+static int32_t message_stream(int32_t first, guint place)
 {
     return first + (int32_t)(place % STREAMS);
 }
@@ -150,7 +154,7 @@ static bool sends_here(const Draft *f, const Track *t, int32_t sender)
     return t->rank != NOBODY && sender % rh_pool_gpus(&f->d->pools[1]) == t->rank;
 }
 
-/* All that will come, from the beginning on: the part of sender i goes to i % there. */
+/* Adds all receives at the beginning: sender i sends its part to rank i % there. */
 static void add_recvs(Draft *f, const Track *t)
 {
     for (guint place = 0; place < f->result->moves->len; place++) {
@@ -159,7 +163,8 @@ static void add_recvs(Draft *f, const Track *t)
         for (int32_t i = 0; m->to == t->replica && i < f->senders; i++) {
             if (!sends_here(f, t, i))
                 continue;
-            RhTask task = blank(f, RH_TASK_RECV, stream(STREAM_RECV, place), LABEL_MOVE);
+            RhTask task =
+                blank_task(f, RH_TASK_RECV, message_stream(STREAM_RECV, place), LABEL_MOVE);
             task.peer_delta = rank_of(f, m->from) + i - rank_of(f, m->to) - t->rank;
             task.bytes = m->bytes;
             f->recv[(int32_t)k * f->senders + i] = rh_program_add_task(f->p, task, NULL, 0);
@@ -175,14 +180,15 @@ static void add_sends(Draft *f, const Track *t, const RhServiceWork *w)
         const RhKvMove *m = move_at(f, k);
         if (m->from != t->replica || fabs(m->t_left_s - w->t_end_s) > SAME_TIME_S)
             continue;
-        RhTask task = blank(f, RH_TASK_SEND, stream(STREAM_SEND, place), LABEL_MOVE);
+        RhTask task = blank_task(f, RH_TASK_SEND, message_stream(STREAM_SEND, place), LABEL_MOVE);
         task.peer_delta = rank_of(f, m->to) + t->rank % there - rank_of(f, m->from) - t->rank;
         task.bytes = m->bytes;
         f->send[(int32_t)k * f->senders + t->rank] = rh_program_add_task(f->p, task, &t->last, 1);
     }
 }
 
-/* What the iteration waits for besides the one before it: caches that have come, or a request. */
+/* Lists the predecessors of an iteration besides the one before it: received caches, or a request's
+ * arrival. */
 static void list_preds(Draft *f, Track *t, const RhServiceWork *w, GArray *preds)
 {
     bool second = pool_of(f, t->replica) > 0;
@@ -227,9 +233,9 @@ static void add_track(Draft *f, Track t)
     rh_program_end_role(f->p);
 }
 
-/* --- the whole --- */
+/* --- the whole program --- */
 
-static bool check(const Draft *f, GError **error)
+static bool check_draft(const Draft *f, GError **error)
 {
     int32_t tasks = 0;
     if (f->result->once)
@@ -266,7 +272,7 @@ static bool check(const Draft *f, GError **error)
     return true;
 }
 
-/* Pools begin where their groups do; ranks between them do nothing. */
+/* Places pools so that each begins where its groups do; ranks between them do nothing. */
 static int32_t place_pools(Draft *f)
 {
     int32_t ranks = 0;
@@ -278,7 +284,7 @@ static int32_t place_pools(Draft *f)
     return ranks;
 }
 
-static void begin(Draft *f)
+static void begin_draft(Draft *f)
 {
     static const char *const names[] = {"requests", "kernels", "exchange", "keys and values"};
     int32_t ranks = place_pools(f), gpu = 0;
@@ -332,7 +338,7 @@ RhProgram *rh_service_program(RhService *service, const RhServing *serving, cons
                .result = result,
                .exchanges = exchanges,
                .senders = rh_pool_gpus(&d->pools[0])};
-    if (!check(&f, error))
+    if (!check_draft(&f, error))
         return NULL;
     guint moves = result->moves->len * (guint)f.senders;
     g_autofree int32_t *send = g_new0(int32_t, moves + 1);
@@ -342,7 +348,7 @@ RhProgram *rh_service_program(RhService *service, const RhServing *serving, cons
     f.recv = recv;
     f.leaving = leaving;
     order_moves(&f);
-    begin(&f);
+    begin_draft(&f);
     int32_t replica = 0;
     for (int32_t p = 0; p < d->pools_count; p++)
         for (int32_t i = 0; i < d->pools[p].replicas; i++, replica++) {

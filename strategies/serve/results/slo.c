@@ -1,4 +1,4 @@
-/* Service levels: reading and judging them. */
+/* Reads service levels and judges them. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "strategies/serve/results/service_metrics.h"
 
-static bool fail(const char *text, GError **error)
+static bool fail_level(const char *text, GError **error)
 {
     return rh_fail(error, RH_ERROR_USAGE,
                    "\"%s\" is no service level\nhelp: write p99<5s, p90<300ms or mean<200ms; "
@@ -15,7 +15,7 @@ static bool fail(const char *text, GError **error)
                    text);
 }
 
-/* "p99", "p99.9", "mean". */
+/* Reads "p99", "p99.9" or "mean". */
 static bool read_share(const char *word, double *share)
 {
     char *end = NULL;
@@ -33,11 +33,11 @@ static bool read_slo(const char *text, RhSlo *slo, GError **error)
 {
     const char *less = strchr(text, '<');
     if (!less)
-        return fail(text, error);
+        return fail_level(text, error);
     g_autofree char *word = g_strstrip(g_strndup(text, (gsize)(less - text)));
     g_autofree char *limit = g_strstrip(g_strdup(less + 1 + (less[1] == '=')));
     if (!read_share(word, &slo->share))
-        return fail(text, error);
+        return fail_level(text, error);
     GError *local = NULL;
     if (!rh_quantity_parse(limit, RH_QUANTITY_S, &slo->limit_s, &local)) {
         local->code = RH_ERROR_USAGE;
@@ -60,10 +60,10 @@ bool rh_slos_parse(RhSlos *slos, RhMetric metric, const char *text, GError **err
             return false;
     }
     *slos = read;
-    return parts[0] != NULL || fail(text, error);
+    return parts[0] != NULL || fail_level(text, error);
 }
 
-/* With the fewest digits that say it. */
+/* Text of a limit with as few digits as represent it. */
 static char *limit_text(double limit_s)
 {
     double read_s = 0;
@@ -83,7 +83,7 @@ char *rh_slo_text(const RhSlo *slo)
     return g_strdup_printf("%s p%.4g<%s", rh_metric_name(slo->metric), 100 * slo->share, limit);
 }
 
-/* Nothing to judge by. */
+/* Verdict without anything to judge by. */
 static const RhSloVerdict nothing = {.measured = (double)NAN,
                                      .margin = (double)NAN,
                                      .allowed = (double)NAN,
@@ -94,7 +94,7 @@ static const RhSloVerdict nothing = {.measured = (double)NAN,
 
 /* Times of requests, or gaps, as they are and with the allowance. */
 typedef struct {
-    double count, done; /* unfinished ones too; those that have a time */
+    double count, done; /* including unfinished requests; those that have a time */
     double within[2];
     double sum_s[2], squares[2];
 } Times;
@@ -111,7 +111,7 @@ static void add_time(Times *t, const RhSlo *slo, double x_s, double allowed_s, d
     }
 }
 
-/* Half the width of a share's interval, and its bad end: Wilson's (1927). */
+/* Half the width of a share's interval, and its unfavourable end: Wilson's (1927). */
 static double share_half(double share, double count, double *bad)
 {
     double z = RH_Z95;
@@ -141,7 +141,7 @@ static double mean_half_s(const Times *t, int i)
     return RH_Z95 * sqrt(fmax(0, t->squares[i] / t->done - mean_s * mean_s) / t->done);
 }
 
-/* `chance`: its interval counts; so many gaps have none. */
+/* Judges a mean. `chance`: its interval counts; means of very many gaps have none. */
 static RhSloVerdict judge_mean(const RhSlo *slo, const Times *t, bool chance)
 {
     double mean_s = t->sum_s[0] / t->done, allowed_s = t->sum_s[1] / t->done;
@@ -168,7 +168,7 @@ static RhSloVerdict judge_gaps(const RhSlo *slo, const RhSloAllowance *a,
     return slo->share > 0 ? judge_share(slo, &times) : judge_mean(slo, &times, false);
 }
 
-/* A request's time with the allowance: its first token's, and that of what comes after. */
+/* A request's time with the allowance: that of its first token, and of the following ones. */
 static double allowed_s(const RhRequestRecord *s, RhMetric metric, const RhSloAllowance *a)
 {
     double x_s = rh_served_metric_s(s, metric);

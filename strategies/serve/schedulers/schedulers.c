@@ -1,4 +1,4 @@
-/* The table of schedulers, and what several of them do. */
+/* The table of schedulers, and functions that several of them share. */
 #include "strategies/serve/schedulers/schedulers.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
-/* TensorRT-LLM without chunked context, which is off by default there: a prompt that the budget does not hold waits for
- * the next iteration (nvidia.github.io/TensorRT-LLM, "Tuning Max Batch Size and Max Num Tokens"). */
+/* TensorRT-LLM without chunked context, its default: a prompt that the budget does not hold waits
+ * for the next iteration (nvidia.github.io/TensorRT-LLM, "Tuning Max Batch Size and Max Num
+ * Tokens"). */
 #include "strategies/serve/schedulers/schedulers.h"
 
 static bool plan(RhReplica *r)

@@ -1,5 +1,5 @@
-/* vLLM v1: all that run have a token, prompts have what the budget leaves, cut where it ends; first
- * come, first served (docs.vllm.ai, "Optimization and Tuning", chunked prefill). */
+/* vLLM v1: all running sequences get a token, prompts get the rest of the budget, cut at its end;
+ * first come, first served (docs.vllm.ai, "Optimization and Tuning", chunked prefill). */
 #include "strategies/serve/schedulers/schedulers.h"
 
 const RhScheduler rh_scheduler_vllm = {

@@ -5,18 +5,19 @@
 #include "base/error.h"
 
 #define TARGET                                                                                     \
-    2 /* requests of a replica: Ray Serve's default since 2.32 (docs.ray.io, advanced autoscaling) */
+    2 /* requests per replica: Ray Serve's default since 2.32 (docs.ray.io, advanced autoscaling) */
 
 typedef enum { AWAY, STARTS, SERVES, EMPTIES } State;
 
-/* What a policy sees. */
+/* Inputs of a policy. */
 typedef struct {
-    double outstanding; /* requests in the pool, waiting ones too, the mean of the latest looks */
-    int32_t replicas;   /* that serve or start */
-    double target;      /* requests of one */
+    double outstanding; /* requests in the pool, waiting ones too: the mean of the latest samples */
+    int32_t replicas;   /* running or starting */
+    double target;      /* requests per replica */
 } PoolLoad;
 
-/* Delays in seconds: between looks, over which loads are averaged, before replicas are added, taken away. */
+/* Delays in seconds: between samples, over which loads are averaged, before replicas are added,
+ * removed. */
 typedef struct {
     double look_s, mean_s, up_s, down_s;
     int32_t (*wanted)(const PoolLoad *load);
@@ -28,10 +29,10 @@ struct RhScaling {
     RhPool pool;
     double start_s;
     State *states;
-    double *t_since_s; /* there since */
+    double *t_since_s; /* start of each replica's life */
     GPtrArray *serving;
-    GArray *places; /* int32_t: theirs */
-    GArray *loads;  /* double: of the latest looks */
+    GArray *places; /* int32_t: replicas of the pool */
+    GArray *loads;  /* double: the latest samples */
     int32_t looks_above, looks_below;
     RhScaled scaled;
 };
@@ -45,9 +46,10 @@ static int32_t by_outstanding(const PoolLoad *load)
 
 const char *const rh_scaler_names[] = {"off", "ongoing", NULL};
 
-/* In the order of their names: all replicas are there all the time; so many that each has `target` requests, as
- * Ray Serve. Its defaults (docs.ray.io, serve/api, AutoscalingConfig): metrics_interval_s, look_back_period_s,
- * upscale_delay_s, downscale_delay_s; target_ongoing_requests is the deployment's. */
+/* Policies in the order of their names: all replicas run all the time; or so many that each has
+ * `target` requests, as in Ray Serve. Its defaults (docs.ray.io, serve/api, AutoscalingConfig):
+ * metrics_interval_s, look_back_period_s, upscale_delay_s, downscale_delay_s;
+ * target_ongoing_requests is the deployment's. */
 static const Scaler rows[] = {{0}, {10, 30, 30, 600, by_outstanding}};
 
 /* --- replicas --- */
@@ -63,7 +65,7 @@ static void list_serving(RhScaling *s)
         }
 }
 
-static int32_t count(const RhScaling *s, State first, State last)
+static int32_t count_replicas(const RhScaling *s, State first, State last)
 {
     int32_t n = 0;
     for (int32_t i = 0; i < s->pool.replicas; i++)
@@ -134,8 +136,8 @@ static void go_away(RhScaling *s, int32_t i, double t_s)
     s->scaled.replica_s += t_s - s->t_since_s[i];
 }
 
-/* One that empties is there at once. */
-static void add(RhScaling *s, int32_t more, double t_s, GArray *starting)
+/* Adds replicas; one that is still draining returns at once. */
+static void add_replicas(RhScaling *s, int32_t more, double t_s, GArray *starting)
 {
     for (int32_t i = 0; more > 0 && i < s->pool.replicas; i++)
         if (s->states[i] == EMPTIES) {
@@ -152,8 +154,8 @@ static void add(RhScaling *s, int32_t more, double t_s, GArray *starting)
         }
 }
 
-/* Those that came last; one that still starts is waited for. */
-static void take(RhScaling *s, int32_t fewer)
+/* Removes the replicas that were added last; one that is still starting is waited for. */
+static void remove_replicas(RhScaling *s, int32_t fewer)
 {
     for (int32_t i = s->pool.replicas - 1; fewer > 0 && i >= 0; i--)
         if (s->states[i] == SERVES) {
@@ -180,21 +182,21 @@ void rh_scaling_look(RhScaling *s, double t_s, GArray *starting)
     for (int32_t i = 0; i < s->pool.replicas; i++)
         if (s->states[i] == EMPTIES && rh_replica_outstanding(s->replicas[i]) == 0)
             go_away(s, i, t_s);
-    int32_t there = count(s, STARTS, SERVES);
+    int32_t there = count_replicas(s, STARTS, SERVES);
     PoolLoad load = {mean_load(s), there, s->pool.target > 0 ? s->pool.target : TARGET};
     int32_t wanted = CLAMP(s->scaler->wanted(&load), s->pool.least, s->pool.replicas);
     s->looks_above = wanted > there ? s->looks_above + 1 : 0;
     s->looks_below = wanted < there ? s->looks_below + 1 : 0;
     if (s->looks_above * s->scaler->look_s >= s->scaler->up_s) {
-        add(s, wanted - there, t_s, starting);
+        add_replicas(s, wanted - there, t_s, starting);
         s->looks_above = 0;
     }
     if (s->looks_below * s->scaler->look_s >= s->scaler->down_s) {
-        take(s, there - wanted);
+        remove_replicas(s, there - wanted);
         s->looks_below = 0;
     }
     list_serving(s);
-    s->scaled.most = MAX(s->scaled.most, count(s, STARTS, EMPTIES));
+    s->scaled.most = MAX(s->scaled.most, count_replicas(s, STARTS, EMPTIES));
 }
 
 void rh_scaling_started(RhScaling *s, int32_t place)

@@ -53,7 +53,7 @@ bool rh_failures_check(const RhFailures *failures, const RhDeployment *d, GError
     return true;
 }
 
-/* The finalizer of SplitMix64 (Steele, Lea and Flood 2014). */
+/* Finaliser of SplitMix64 (Steele, Lea and Flood 2014). */
 static uint64_t mixed(uint64_t x)
 {
     x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);

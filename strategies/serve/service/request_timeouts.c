@@ -1,4 +1,4 @@
-/* Clients that give up: what they asked for is dropped with the iteration under way. */
+/* Clients that give up: their request is dropped with the iteration under way. */
 #include <math.h>
 
 #include "strategies/serve/service/service_private.h"
@@ -18,7 +18,7 @@ double rh_service_too_late_s(const RhServiceClock *c, int32_t request, double t_
     const RhClient *client = c->client;
     double first_s = served->t_arrive_s + client->ttft_patience_s,
            end_s = served->t_arrive_s + client->e2e_patience_s, too_late_s = HUGE_VAL;
-    /* who had its first message before that has waited on */
+    /* a client that had its first message by then goes on waiting */
     if (client->ttft_patience_s > 0 && served->t_first_s > first_s && first_s >= t_s)
         too_late_s = first_s;
     if (client->e2e_patience_s > 0 && served->t_end_s > end_s)
@@ -26,7 +26,7 @@ double rh_service_too_late_s(const RhServiceClock *c, int32_t request, double t_
     return too_late_s;
 }
 
-/* Its first message, of so many tokens as the server sends at once. */
+/* Has the client its first message, of as many tokens as the server sends at once? */
 static bool has_first(const RhServiceClock *c, int32_t request, double t_s)
 {
     const RhRequestRecord *served = rh_service_served(c, request);

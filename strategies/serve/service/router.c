@@ -28,8 +28,9 @@ static int32_t most_room(RhReplica *const *replicas, int32_t count, int64_t turn
     return best;
 }
 
-/* Blocks that would have to be read there, and those that its requests hold or wait for: what NVIDIA Dynamo's
- * KV router sums up with its default weight of 1 (docs.nvidia.com/dynamo, "KV cache routing"). */
+/* Fewest blocks: those that would have to be read there, and those that its requests hold or wait
+ * for; NVIDIA Dynamo's KV router sums up the same with its default weight of 1
+ * (docs.nvidia.com/dynamo, "KV cache routing"). */
 static int32_t least_to_read(RhReplica *const *replicas, int32_t count, int64_t turn,
                              int32_t request)
 {
@@ -48,7 +49,8 @@ static int32_t least_to_read(RhReplica *const *replicas, int32_t count, int64_t 
     return best;
 }
 
-/* Two of them by a hash of the turn, and of these the one with less to do (Mitzenmacher 2001). */
+/* Better of two replicas chosen by a hash of the turn: the one with less work (Mitzenmacher
+ * 2001). */
 static int32_t better_of_two(RhReplica *const *replicas, int32_t count, int64_t turn,
                              int32_t request)
 {

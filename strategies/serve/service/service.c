@@ -1,4 +1,5 @@
-/* A service played from its first event to its last: where requests go, and who works when. */
+/* Simulates a service from its first event to its last: where requests go, and when replicas
+ * work. */
 #include <math.h>
 #include <string.h>
 
@@ -6,19 +7,19 @@
 #include "base/error.h"
 #include "strategies/serve/service/service_private.h"
 
-static void send(RhServiceClock *c, int32_t request, double t_s)
+static void send_request(RhServiceClock *c, int32_t request, double t_s)
 {
     rh_events_add(c->events, t_s, RH_SERVICE_SENT, request);
 }
 
-/* Of a closed loop: a client that is free begins with what nobody has begun. */
+/* In a closed loop: starts the next request when a client is free. */
 static void begin_next(RhServiceClock *c, double t_s)
 {
     int32_t count = (int32_t)c->requests->list->len;
     while (c->next < count && c->turn_before[c->next] >= 0)
         c->next++;
     if (c->next < count)
-        send(c, c->next++, t_s);
+        send_request(c, c->next++, t_s);
 }
 
 void rh_service_over(RhServiceClock *c, int32_t request, double t_s)
@@ -29,12 +30,12 @@ void rh_service_over(RhServiceClock *c, int32_t request, double t_s)
     c->last_s = fmax(c->last_s, t_s);
     t_s += c->client->turnaround_s;
     if (next >= 0 && (closed || c->held_back[next]))
-        send(c, next, t_s);
+        send_request(c, next, t_s);
     else if (closed)
         begin_next(c, t_s);
 }
 
-static void work(RhServiceClock *c, int32_t number, double t_s)
+static void start_iteration(RhServiceClock *c, int32_t number, double t_s)
 {
     RhReplica *r = rh_service_replica(c, number);
     double s = rh_replica_begin(r, t_s);
@@ -50,8 +51,8 @@ static void refuse(RhServiceClock *c, int32_t request, double t_s)
     rh_service_over(c, request, t_s);
 }
 
-/* False: no server of the pool is there. */
-static bool choose(RhServiceClock *c, int32_t request, int32_t pool)
+/* Chooses a replica of the pool for a request; false: none is there. */
+static bool choose_replica(RhServiceClock *c, int32_t request, int32_t pool)
 {
     RhServiceStage *stage = &c->service->stages[pool];
     int32_t count = stage->pool.replicas;
@@ -69,14 +70,14 @@ static bool choose(RhServiceClock *c, int32_t request, int32_t pool)
 
 void rh_service_route(RhServiceClock *c, int32_t request, double t_s)
 {
-    if (choose(c, request, 0))
+    if (choose_replica(c, request, 0))
         rh_events_add(c->events, t_s + c->service->serving.server->admit_s.value, RH_SERVICE_COMES,
                       request);
     else
         rh_service_strand(c, request, 0);
 }
 
-/* Nobody goes on with a talk before the answer is there. */
+/* Does a session's next turn come before the previous answer is complete? */
 static bool comes_too_early(RhServiceClock *c, int32_t request, double t_s)
 {
     if (c->turn_before[request] < 0)
@@ -85,7 +86,7 @@ static bool comes_too_early(RhServiceClock *c, int32_t request, double t_s)
     double earliest_s = before->t_end_s + c->client->turnaround_s;
     c->held_back[request] = before->outcome == RH_SERVED_UNFINISHED;
     if (earliest_s > t_s)
-        send(c, request, earliest_s);
+        send_request(c, request, earliest_s);
     return c->held_back[request] || earliest_s > t_s;
 }
 
@@ -100,8 +101,9 @@ static void on_sent(RhServiceClock *c, int32_t request, double t_s)
     rh_service_route(c, request, t_s);
 }
 
-/* A run under way ends with its current iteration, so that the newcomer is seen after it. */
-static void on_comes(RhServiceClock *c, int32_t request, double t_s, bool read)
+/* Handles a request's arrival at a replica. A run under way ends with its current iteration, which
+ * is followed by one that can admit the request. */
+static void on_arrival_at_replica(RhServiceClock *c, int32_t request, double t_s, bool read)
 {
     int32_t number = c->request_at[request];
     RhReplica *r = rh_service_replica(c, number);
@@ -115,7 +117,7 @@ static void on_comes(RhServiceClock *c, int32_t request, double t_s, bool read)
     if (window_ms > 0)
         rh_events_add(c->events, t_s + window_ms / 1000.0, RH_SERVICE_WAKES, number);
     if (!rh_replica_busy(r)) {
-        work(c, number, t_s);
+        start_iteration(c, number, t_s);
         return;
     }
     if (rh_service_traffic_play(c, number))
@@ -124,7 +126,7 @@ static void on_comes(RhServiceClock *c, int32_t request, double t_s, bool read)
     c->end_of[number] = rh_events_add(c->events, begun_s + s, RH_SERVICE_ENDS, number);
 }
 
-/* Of a prompt, from each GPU that read it. */
+/* Bytes of a prompt's cache from each GPU that read it. */
 static double moved_bytes(const RhServiceClock *c, int32_t request)
 {
     const RhIterations *iterations = c->service->stages[0].iterations;
@@ -132,9 +134,9 @@ static double moved_bytes(const RhServiceClock *c, int32_t request)
            rh_iterations_sequence_bytes(iterations);
 }
 
-/* Keys and values of a prompt go to where its tokens are made: a part from each GPU of one replica, to the
- * GPUs of the other in turn. */
-static bool move(RhServiceClock *c, int32_t request, double t_s, GError **error)
+/* Starts the transfer of a prompt's keys and values to the replica that makes its tokens: a part
+ * from each GPU of one replica, to the GPUs of the other in turn. */
+static bool start_transfer(RhServiceClock *c, int32_t request, double t_s, GError **error)
 {
     int32_t from = rh_service_served(c, request)->replica, to = c->request_at[request], inside;
     const RhServiceStage *source = rh_service_stage(c, from, &inside),
@@ -161,19 +163,19 @@ static void on_flow(RhServiceClock *c, const RhKvTransfer *carried)
     rh_service_traffic_parted(c, request);
     RhRequestRecord *served = rh_service_served(c, request);
     if (c->result->moves) {
-        RhKvMove move = {
+        RhKvMove start_transfer = {
             request,      served->replica,        c->request_at[request], -served->t_transfer_s,
             carried->t_s, moved_bytes(c, request)};
-        g_array_append_val(c->result->moves, move);
+        g_array_append_val(c->result->moves, start_transfer);
     }
     served->t_transfer_s += carried->t_s;
-    served->t_first_s += served->t_transfer_s; /* told by who goes on with it */
-    on_comes(c, request, carried->t_s, true);
+    served->t_first_s += served->t_transfer_s; /* sent by the replica that continues it */
+    on_arrival_at_replica(c, request, carried->t_s, true);
 }
 
 void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s)
 {
-    if (!choose(c, request, 1)) {
+    if (!choose_replica(c, request, 1)) {
         rh_service_strand(c, request, 1);
         return;
     }
@@ -183,7 +185,7 @@ void rh_service_hand_over(RhServiceClock *c, int32_t request, double t_s)
     rh_events_add(c->events, t_s + latency_s, RH_SERVICE_MOVES, request);
 }
 
-/* It is done; to its client too late, perhaps. */
+/* Handles a completed request, perhaps after its client's timeout. */
 static void on_done(RhServiceClock *c, int32_t request, double t_s)
 {
     RhRequestRecord *served = rh_service_served(c, request);
@@ -195,15 +197,15 @@ static void on_done(RhServiceClock *c, int32_t request, double t_s)
     rh_service_over(c, request, fmin(served->t_end_s, too_late_s));
 }
 
-static void on_left(RhServiceClock *c, int32_t request, int32_t number, double t_s)
+static void on_answered(RhServiceClock *c, int32_t request, int32_t number, double t_s)
 {
     RhRequestRecord *served = rh_service_served(c, request);
     if (served->outcome == RH_SERVED_TIMED_OUT)
-        return; /* over since then */
+        return; /* it timed out meanwhile */
     bool moves = number < c->service->stages[0].pool.replicas &&
                  c->service->deployment.pools_count > 1 && served->output_tokens > 1;
     if (moves) {
-        served->t_transfer_s = -t_s; /* until it is there */
+        served->t_transfer_s = -t_s; /* until the cache has arrived */
         served->replica = number;
         rh_service_hand_over(c, request, t_s);
     } else {
@@ -215,31 +217,31 @@ static void on_ends(RhServiceClock *c, const RhTimedEvent *event)
 {
     int32_t number = event->who;
     if (c->end_of[number] != event->number)
-        return; /* cut short since */
+        return; /* the run was cut short meanwhile */
     g_array_set_size(c->ended, 0);
     c->last_s = fmax(c->last_s, event->t_s);
     rh_service_window_ends(c, number, event->t_s);
     rh_replica_end(rh_service_replica(c, number), event->t_s, c->ended);
     for (guint i = 0; i < c->ended->len; i++)
-        on_left(c, g_array_index(c->ended, int32_t, i), number, event->t_s);
-    work(c, number, event->t_s);
+        on_answered(c, g_array_index(c->ended, int32_t, i), number, event->t_s);
+    start_iteration(c, number, event->t_s);
 }
 
-#define LOOKS_EVERY 1024 /* events: at the clock */
+#define LOOKS_EVERY 1024 /* events between two checks of the deadline */
 
-/* A window is over. */
+/* Handles the end of a batching window. */
 static void on_wakes(RhServiceClock *c, int32_t number, double t_s)
 {
     if (!rh_replica_busy(rh_service_replica(c, number)))
-        work(c, number, t_s);
+        start_iteration(c, number, t_s);
 }
 
-/* --- Replicas that come and go --- */
+/* --- replicas that start and stop --- */
 
-static void look_at_loads(RhServiceClock *c, int32_t pool, double t_s)
+static void sample_loads(RhServiceClock *c, int32_t pool, double t_s)
 {
     RhServiceStage *stage = &c->service->stages[pool];
-    if (c->over >= c->requests->list->len) /* nobody is left to look for */
+    if (c->over >= c->requests->list->len) /* no requests remain */
         return;
     g_array_set_size(c->ended, 0);
     rh_scaling_look(stage->scaling, t_s, c->ended);
@@ -267,8 +269,8 @@ static void open_scaling(RhServiceClock *c, int32_t pool)
         rh_events_add(c->events, rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
 }
 
-/* For the history: who takes requests now. */
-static void note_there(RhServiceClock *c, double t_s)
+/* Records for the history which replicas take requests now. */
+static void record_replicas(RhServiceClock *c, double t_s)
 {
     int32_t there = 0;
     for (int32_t p = 0; c->result->history && p < c->service->deployment.pools_count; p++) {
@@ -292,7 +294,7 @@ static bool changes_replicas(int32_t event)
 static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **error)
 {
     if (event->kind == RH_SERVICE_MOVES)
-        return move(c, event->who, event->t_s, error);
+        return start_transfer(c, event->who, event->t_s, error);
     if (event->kind == RH_SERVICE_EXCHANGES)
         return rh_service_traffic_exchange(c, event, error);
     if (event->kind == RH_SERVICE_SENT)
@@ -300,7 +302,7 @@ static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **erro
     else if (event->kind == RH_SERVICE_ENDS)
         on_ends(c, event);
     else if (event->kind == RH_SERVICE_LOOKS)
-        look_at_loads(c, event->who, event->t_s);
+        sample_loads(c, event->who, event->t_s);
     else if (event->kind == RH_SERVICE_STARTS)
         on_started(c, event->who);
     else if (event->kind == RH_SERVICE_WAKES)
@@ -312,14 +314,14 @@ static bool on_event(RhServiceClock *c, const RhTimedEvent *event, GError **erro
     else if (event->kind == RH_SERVICE_IS_BACK)
         rh_service_is_back(c, event->who, event->t_s);
     else
-        on_comes(c, event->who, event->t_s, false);
+        on_arrival_at_replica(c, event->who, event->t_s, false);
     if (changes_replicas(event->kind))
-        note_there(c, event->t_s);
+        record_replicas(c, event->t_s);
     return true;
 }
 
-/* What is on its way arrives, or the next event happens. */
-static bool go_on(RhServiceClock *c, bool *over, GError **error)
+/* Advances to the next event, or the next arrival of a transfer. */
+static bool next_event(RhServiceClock *c, bool *over, GError **error)
 {
     RhTimedEvent event;
     RhKvTransfer carried = {.who = -1};
@@ -346,13 +348,13 @@ static bool run_events(RhServiceClock *c, GError **error)
         if (done % LOOKS_EVERY == 0 && rh_deadline_passed(c->deadline))
             return rh_fail(error, RH_ERROR_NO_ANSWER,
                            "the service was not played to its end in the time that was allowed");
-        if (!go_on(c, &over, error))
+        if (!next_event(c, &over, error))
             return false;
     }
     return true;
 }
 
-/* --- Before and after --- */
+/* --- beginning and end --- */
 
 static void link_turns(RhServiceClock *c)
 {
@@ -371,8 +373,8 @@ static void link_turns(RhServiceClock *c)
     }
 }
 
-/* As far as there is time: behind the deadline nothing is played. */
-static void begin(RhServiceClock *c)
+/* Adds the first events, as far as there is time: none after the deadline. */
+static void begin_events(RhServiceClock *c)
 {
     const GArray *list = c->requests->list;
     for (guint i = 0; i < list->len; i++) {
@@ -387,13 +389,14 @@ static void begin(RhServiceClock *c)
                                   .replica = -1};
         g_array_append_val(c->result->served, served);
         if (c->client->at_once == 0)
-            send(c, (int32_t)i, request->t_s);
+            send_request(c, (int32_t)i, request->t_s);
     }
     for (int32_t i = 0; i < c->client->at_once; i++)
         begin_next(c, c->client->stagger_s * i);
 }
 
-/* Learned positions end; rotation goes on, and a cache holds less than this. An answer that is no token is none. */
+/* Longest sequence of a model. Learned positions end; rotary ones do not, but a cache holds less
+ * than this. A model that makes no tokens has no answers. */
 static int32_t longest_of(const RhModel *model)
 {
     bool learned = model->position == RH_POSITION_LEARNED && model->positions > 0;
@@ -401,7 +404,8 @@ static int32_t longest_of(const RhModel *model)
     return (int32_t)MIN(learned ? positions : 1 << 30, 1 << 30);
 }
 
-/* As rh_replica_take(): the first of two pools holds a prompt and its first token. */
+/* Is the request too long? As in rh_replica_take() the first of two pools holds a prompt and its
+ * first token. */
 static bool is_too_long(const RhService *service, const RhRequest *request)
 {
     for (int32_t p = 0; p < service->deployment.pools_count; p++) {
@@ -454,7 +458,7 @@ static void open_replicas(RhServiceClock *c)
         open_scaling(c, p);
     }
     c->end_of = g_new0(int64_t, number);
-    note_there(c, 0);
+    record_replicas(c, 0);
 }
 
 static RhServiceResult *result_new(const RhService *service, const RhClient *client)
@@ -527,7 +531,7 @@ RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
                         .carrier = client->carrier ? client->carrier : &own,
                         .deadline = deadline};
     open_clock(&c);
-    begin(&c);
+    begin_events(&c);
     bool whole = run_events(&c, error);
     rh_service_sum_up(&c);
     close_clock(&c);

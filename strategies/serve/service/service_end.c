@@ -1,4 +1,4 @@
-/* What became of a service that was played: counts, costs, and its replicas' end. */
+/* Ends a simulated service: counts, costs, and its replicas. */
 #include <math.h>
 
 #include "strategies/serve/service/service_private.h"
@@ -8,7 +8,8 @@ bool rh_service_remembers(const RhServiceClock *c, const RhServiceStage *stage)
     return c->prompts && rh_service_finds_again(c, stage);
 }
 
-/* States of linear mixers are of the whole prompt: its beginning cannot be taken from them. */
+/* Can a later prompt use the cache of an earlier one? States of linear mixers are of the whole
+ * prompt, so a prefix of it cannot be taken from them. */
 bool rh_service_finds_again(const RhServiceClock *c, const RhServiceStage *stage)
 {
     const RhPool *pool = &stage->pool;
@@ -18,7 +19,7 @@ bool rh_service_finds_again(const RhServiceClock *c, const RhServiceStage *stage
                                           : pool->prefix == RH_PREFIX_ON;
 }
 
-/* GPU-seconds of a pool; all of it where nothing scales. */
+/* GPU-seconds of a pool; those of the whole run where nothing scales. */
 static double close_scaling(RhServiceClock *c, RhServiceStage *stage, double end_s)
 {
     RhServiceResult *r = c->result;

@@ -1,4 +1,4 @@
-/* Servers that fail and come back, and what becomes of the requests that they had. */
+/* Servers that fail and return, and the requests that they had. */
 #include <math.h>
 
 #include "strategies/serve/service/service_private.h"
@@ -8,7 +8,7 @@ static const RhFailures *failures_of(const RhServiceClock *c)
     return c->client->failures;
 }
 
-static bool works(const RhServiceClock *c, int32_t number)
+static bool is_working(const RhServiceClock *c, int32_t number)
 {
     int32_t inside;
     const RhServiceStage *stage = rh_service_stage(c, number, &inside);
@@ -56,7 +56,7 @@ void rh_service_strand(RhServiceClock *c, int32_t request, int32_t pool)
     g_array_append_val(c->stranded[pool], request);
 }
 
-/* Who had it has failed: all begins anew, or it is sent no more. */
+/* Retries a request whose server has failed: it begins anew, or is dropped after too many tries. */
 static void try_again(RhServiceClock *c, int32_t request, double t_s)
 {
     RhRequestRecord *served = rh_service_served(c, request);
@@ -80,18 +80,18 @@ bool rh_service_in_vain(RhServiceClock *c, int32_t request, bool read, double t_
     RhRequestRecord *served = rh_service_served(c, request);
     int32_t number = c->request_at[request];
     bool waits = served->outcome == RH_SERVED_UNFINISHED;
-    bool fails = failures_of(c) && (c->broken[request] || !works(c, number));
+    bool fails = failures_of(c) && (c->broken[request] || !is_working(c, number));
     if (waits && !fails)
         return false;
     rh_replica_forget(rh_service_replica(c, number), request);
-    served->lost_tokens += read; /* its first */
+    served->lost_tokens += read; /* its first token */
     if (waits)
         try_again(c, request, t_s);
     return true;
 }
 
-/* Their caches are on the way from or to a server that fails. */
-static void break_ways(RhServiceClock *c, int32_t number)
+/* Breaks off transfers of caches from or to a server that fails. */
+static void break_transfers(RhServiceClock *c, int32_t number)
 {
     for (guint i = 0; i < c->result->served->len; i++) {
         const RhRequestRecord *served = rh_service_served(c, (int32_t)i);
@@ -103,7 +103,7 @@ static void break_ways(RhServiceClock *c, int32_t number)
 
 /* --- servers --- */
 
-static void fail(RhServiceClock *c, int32_t number, double t_s)
+static void fail_server(RhServiceClock *c, int32_t number, double t_s)
 {
     int32_t inside;
     const RhServiceStage *stage = rh_service_stage(c, number, &inside);
@@ -115,7 +115,7 @@ static void fail(RhServiceClock *c, int32_t number, double t_s)
     c->end_of[number] = -1; /* nothing ends there any more */
     rh_service_window_ends(c, number, t_s);
     rh_service_traffic_fail(c, number);
-    break_ways(c, number);
+    break_transfers(c, number);
     rh_replica_fail(rh_service_replica(c, number), t_s, dropped);
     if (rh_scaling_fail(stage->scaling, inside, t_s))
         rh_events_add(c->events, t_s + restart_s, RH_SERVICE_IS_BACK, number);
@@ -127,14 +127,14 @@ void rh_service_fails(RhServiceClock *c, const RhTimedEvent *event)
 {
     bool drawn = event->kind == RH_SERVICE_FAILS_DRAWN, over = c->over >= c->requests->list->len;
     if (over)
-        return; /* nobody is left to feel it */
-    if (works(c, event->who))
-        fail(c, event->who, event->t_s);
+        return; /* no requests remain */
+    if (is_working(c, event->who))
+        fail_server(c, event->who, event->t_s);
     if (drawn)
         draw_next(c, event->who, event->t_s);
 }
 
-/* Given up while it waited for a server, its first token in vain. */
+/* Has the client given up while the request waited for a server, after its first token was lost? */
 static bool is_forgotten(RhServiceClock *c, int32_t request, int32_t pool)
 {
     RhRequestRecord *served = rh_service_served(c, request);

@@ -1,11 +1,13 @@
-/* A service before it is played: what fits on its GPUs, and what its model can be asked at all. */
+/* Checks a service before it is simulated: what fits on its GPUs, and which requests its model can
+ * take. */
 #include "base/error.h"
 #include "strategies/serve/scheduler.h"
 #include "strategies/serve/service/service_private.h"
 
 #define MIB 1048576.0
 
-/* Limits are of one of the groups that a server has; the replica has those of all. */
+/* A pool with all limits set. Limits are of one of the groups that a server has; the replica has
+ * those of all. */
 static RhPool settled(const RhPool *pool, const RhServer *server, const RhDevice *device)
 {
     RhPool p = *pool;
@@ -36,7 +38,7 @@ static bool check_draft(const RhPool *pool, GError **error)
                          pool->draft);
 }
 
-/* What would make room, by what takes most. */
+/* Help on making memory free, by the largest user of it. */
 static const char *room_help(const RhServing *s, const RhKvBudget *room)
 {
     bool busy = room->activation_bytes + room->state_bytes > room->weight_bytes;
@@ -126,7 +128,8 @@ RhIterations *rh_service_iterations(const RhService *service, int32_t pool)
     return service->stages[pool].iterations;
 }
 
-/* A picture is one token, or one for each patch; who is asked once makes none. */
+/* Checks a request's size. A picture is one token, or one for each patch; a model that makes no
+ * tokens has no answer. */
 static bool check_size(const RhModel *model, const RhRequest *q, guint i, GError **error)
 {
     int64_t each = rh_model_sees_pictures(model) ? 1

@@ -1,11 +1,12 @@
-/* Iterations of servers on several nodes, while others are on their links: caches that go from pool to pool, other
- * servers, jobs beside the service. They are played part by part, each its work and then its flows; where nobody is
- * there, they are told as a whole, which takes as long. */
+/* Simulates iterations of servers on several nodes while other traffic is on their links: caches
+ * that go from pool to pool, other servers, jobs beside the service. These are simulated part by
+ * part, each its work and then its flows; where no other traffic is, an iteration is one event,
+ * which takes equally long. */
 #include <math.h>
 
 #include "strategies/serve/service/service_private.h"
 
-#define PART_LEAST_S 1e-3 /* shorter than what others send */
+#define PART_LEAST_S 1e-3 /* shorter than others' transfers */
 
 static RhServiceTransfer *wire_of(const RhServiceClock *c, int32_t number)
 {
@@ -67,7 +68,7 @@ void rh_service_traffic_open(RhServiceClock *c)
 
 /* --- parts --- */
 
-/* Others count a message's latency, which is with the work here. */
+/* Latency of an exchange that the iteration's work includes and other traffic counts separately. */
 static double counted_s(const RhServiceClock *c, const RhServiceTransfer *w)
 {
     const RhPlatform *platform = c->service->serving.platform;
@@ -81,7 +82,7 @@ static double counted_s(const RhServiceClock *c, const RhServiceTransfer *w)
     return most_s;
 }
 
-/* As many as layers at most, whose sums they are. */
+/* Number of rounds into which an iteration is divided: at most the number of layers. */
 static int32_t count_rounds(const RhServiceClock *c, double iteration_s)
 {
     int32_t layers = c->service->serving.model->layers_count, rounds = 1;
@@ -91,7 +92,7 @@ static int32_t count_rounds(const RhServiceClock *c, double iteration_s)
     return rounds;
 }
 
-/* Its latest iteration, which began at t_begin_s. */
+/* Divides the server's latest iteration, which began at t_begin_s. */
 static void plan_parts(const RhServiceClock *c, int32_t number, RhServiceTransfer *w,
                        double t_begin_s)
 {
@@ -109,21 +110,21 @@ static void plan_parts(const RhServiceClock *c, int32_t number, RhServiceTransfe
     w->flows = 0;
 }
 
-static void expect(RhServiceClock *c, int32_t number, double t_s, RhServiceEvent kind)
+static void schedule_part(RhServiceClock *c, int32_t number, double t_s, RhServiceEvent kind)
 {
     c->end_of[number] = rh_events_add(c->events, t_s, kind, number);
 }
 
-static void go_on(RhServiceClock *c, int32_t number, RhServiceTransfer *w, double t_s)
+static void next_part(RhServiceClock *c, int32_t number, RhServiceTransfer *w, double t_s)
 {
     w->part++;
     w->left_frac = 1;
     if (w->part < w->rounds * RH_WIRE_PARTS) {
-        expect(c, number, t_s + w->work_s, RH_SERVICE_EXCHANGES);
+        schedule_part(c, number, t_s + w->work_s, RH_SERVICE_EXCHANGES);
         return;
     }
     rh_replica_prolong(rh_service_replica(c, number), t_s - w->t_end_s);
-    expect(c, number, t_s, RH_SERVICE_ENDS);
+    schedule_part(c, number, t_s, RH_SERVICE_ENDS);
 }
 
 bool rh_service_traffic_play(const RhServiceClock *c, int32_t number)
@@ -150,7 +151,7 @@ bool rh_service_traffic_exchange(RhServiceClock *c, const RhTimedEvent *event, G
     w->flows = (int32_t)flows->len;
     c->flows += w->flows;
     if (w->flows == 0)
-        go_on(c, number, w, event->t_s);
+        next_part(c, number, w, event->t_s);
     return true;
 }
 
@@ -159,7 +160,7 @@ void rh_service_traffic_carried(RhServiceClock *c, int32_t number, double t_s)
     if (c->wires[number].flows_void > 0)
         c->wires[number].flows_void--;
     else if (--c->wires[number].flows == 0)
-        go_on(c, number, &c->wires[number], t_s);
+        next_part(c, number, &c->wires[number], t_s);
 }
 
 void rh_service_traffic_fail(RhServiceClock *c, int32_t number)
@@ -172,10 +173,10 @@ void rh_service_traffic_fail(RhServiceClock *c, int32_t number)
     w->plays = false;
 }
 
-/* --- who meets whom --- */
+/* --- servers with common links --- */
 
-/* Somebody is on the links of a server whose iteration is told as a whole: it goes on part by part from where it is. */
-static void take_apart(RhServiceClock *c, int32_t number, double t_s)
+/* Continues an iteration part by part from now on, as other traffic is on its server's links. */
+static void simulate_parts(RhServiceClock *c, int32_t number, double t_s)
 {
     RhServiceTransfer *w = &c->wires[number];
     RhReplica *r = rh_service_replica(c, number);
@@ -188,18 +189,18 @@ static void take_apart(RhServiceClock *c, int32_t number, double t_s)
     for (w->part = 0; w->part < w->rounds * RH_WIRE_PARTS; w->part++) {
         double flows_s = w->alone_s[w->part % RH_WIRE_PARTS];
         if (t_s <= at_s + w->work_s) {
-            expect(c, number, at_s + w->work_s, RH_SERVICE_EXCHANGES);
+            schedule_part(c, number, at_s + w->work_s, RH_SERVICE_EXCHANGES);
             return;
         }
         at_s += w->work_s + flows_s;
         if (t_s < at_s) {
             w->left_frac = (at_s - t_s) / flows_s;
-            expect(c, number, t_s, RH_SERVICE_EXCHANGES);
+            schedule_part(c, number, t_s, RH_SERVICE_EXCHANGES);
             return;
         }
     }
-    w->part = w->rounds * RH_WIRE_PARTS - 1; /* over, to the last digit */
-    go_on(c, number, w, fmax(t_s, w->t_end_s));
+    w->part = w->rounds * RH_WIRE_PARTS - 1; /* over, except for rounding */
+    next_part(c, number, w, fmax(t_s, w->t_end_s));
 }
 
 void rh_service_traffic_begin(RhServiceClock *c, int32_t number, double t_s)
@@ -214,14 +215,15 @@ void rh_service_traffic_begin(RhServiceClock *c, int32_t number, double t_s)
     for (int32_t i = 0; i < c->replicas; i++)
         if (meets(c, number, i) && rh_replica_busy(rh_service_replica(c, i))) {
             met = true;
-            take_apart(c, i, t_s);
+            simulate_parts(c, i, t_s);
         }
     if (met)
-        take_apart(c, number, t_s);
+        simulate_parts(c, number, t_s);
 }
 
-/* Of the GPUs of one pool to those of the other: is a link on the way of its exchanges? */
-static bool crosses(const RhServiceClock *c, const RhReplicaTraffic *wires, int32_t request)
+/* Is a link of these exchanges on a route between the GPUs of the two pools? */
+static bool crosses_transfer(const RhServiceClock *c, const RhReplicaTraffic *wires,
+                             int32_t request)
 {
     int32_t from = rh_service_served(c, request)->replica, to = c->request_at[request], inside;
     int32_t ranks = rh_pool_gpus(&rh_service_stage(c, from, &inside)->pool);
@@ -241,15 +243,15 @@ static bool crosses(const RhServiceClock *c, const RhReplicaTraffic *wires, int3
 void rh_service_traffic_met(RhServiceClock *c, int32_t request, double t_s)
 {
     for (int32_t i = 0; c->wires && i < c->replicas; i++)
-        if (c->wires[i].wires && crosses(c, c->wires[i].wires, request)) {
+        if (c->wires[i].wires && crosses_transfer(c, c->wires[i].wires, request)) {
             c->wires[i].met++;
-            take_apart(c, i, t_s);
+            simulate_parts(c, i, t_s);
         }
 }
 
 void rh_service_traffic_parted(RhServiceClock *c, int32_t request)
 {
     for (int32_t i = 0; c->wires && i < c->replicas; i++)
-        if (c->wires[i].wires && crosses(c, c->wires[i].wires, request))
+        if (c->wires[i].wires && crosses_transfer(c, c->wires[i].wires, request))
             c->wires[i].met--;
 }

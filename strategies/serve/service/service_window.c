@@ -1,20 +1,19 @@
-/* The steady stretch of a service that was played: what its GPUs did between two arrivals.
- *
- * A service begins empty and ends by running dry. Were nobody to wait, it would hold as many requests as it will once
- * so much time is over as any of them takes (M/G/infinity from empty: the mean number there at t is the rate times
- * the integral of P(S > u) until t). So the stretch begins once 99 % of the answers take no longer than it has
- * run, and ends as the last request comes. */
+/* Finds the steady window of a simulated service, and what its GPUs did in it. A service begins
+ * empty and ends by running dry. If no request waited, it would hold as many requests as in the
+ * steady state once it has run as long as any of them takes (M/G/infinity from empty: the mean
+ * number at t is the rate times the integral of P(S > u) until t). So the window begins once 99 %
+ * of the answers take no longer than it has run, and ends when the last request arrives. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "platforms/devices/power.h"
 #include "strategies/serve/service/service_private.h"
 
-#define ANSWERS_SHARE 0.99 /* the very longest answer may be any time */
+#define ANSWERS_SHARE 0.99 /* the very longest answers do not count */
 #define WARM_MOST                                                                                  \
-    0.5 /* of the time in which requests come: where it takes longer, nothing is steady */
+    0.5 /* of the time in which requests arrive: where it takes longer, nothing is steady */
 #define COME_LEAST                                                                                 \
-    100 /* in the stretch: of fewer chance makes a tenth (1/sqrt), more than its ends */
+    100 /* in the window: with fewer, chance makes a tenth (1/sqrt), more than its ends */
 
 static void meter(RhServiceMeter *m, double gpus, double t_s)
 {
@@ -81,7 +80,7 @@ void rh_service_window_mark(RhServiceClock *c, double t_s)
     g_array_append_val(c->marks, mark);
 }
 
-/* --- The stretch --- */
+/* --- the window --- */
 
 static int ascending(const void *a, const void *b)
 {
@@ -89,7 +88,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* No more than this for most answers; HUGE_VAL: there is none. */
+/* Duration of most answers; HUGE_VAL: there is none. */
 static double answer_s(const RhServiceClock *c)
 {
     guint count = 0;
@@ -103,8 +102,9 @@ static double answer_s(const RhServiceClock *c)
     return count > 0 ? answers_s[(guint)ceil(ANSWERS_SHARE * count) - 1] : HUGE_VAL;
 }
 
-/* The mark at which the steady stretch begins; -1: there is none. In a closed loop, as in benchmarks, all of the run
- * counts, and so it does where servers fail: what a failure costs goes on behind the last arrival. */
+/* Mark at which the steady window begins; -1: there is none. In a closed loop, as in benchmarks,
+ * all of the run counts, and so it does where servers fail: the cost of a failure continues after
+ * the last arrival. */
 static int32_t find_begin(const RhServiceClock *c)
 {
     const RhServiceMark *marks = (const RhServiceMark *)(const void *)c->marks->data;
@@ -120,7 +120,8 @@ static int32_t find_begin(const RhServiceClock *c)
     return i + COME_LEAST <= c->marks->len ? (int32_t)i : -1;
 }
 
-/* While prompts are read a device computes, while tokens are made it waits for memory; else it idles. */
+/* Energy of the GPUs: a device computes while prompts are read, waits for memory while tokens are
+ * made, and idles otherwise. */
 static double energy_j(const RhServiceClock *c, const RhServiceMark *spent)
 {
     int32_t gpus = c->result->gpus;
