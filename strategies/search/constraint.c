@@ -1,4 +1,4 @@
-/* --fix and --limit: what a plan's layouts must keep. */
+/* Reads constraints of layouts: values that are fixed, and limits. */
 #include <string.h>
 
 #include "base/error.h"
@@ -7,10 +7,10 @@
 #include "strategies/knobs.h"
 #include "strategies/search/plan.h"
 
-/* Besides the knobs of a layout. */
+/* Key of a constraint that is no knob. */
 static const char memory_key[] = "memory";
 
-/* A list has no one value, but what it is to be found by. */
+/* Does the knob have single values? A list does not. */
 static bool has_values(const RhKnob *knob)
 {
     return !knob->list || knob->names[1];
@@ -33,11 +33,12 @@ static char *nearest_key(const char *word)
     return g_strdup(rh_near_name(word, (const char *const *)names));
 }
 
-/* Of a GPU's: a share, or as much as has a unit of bytes. */
+/* Reads a limit of memory: a share of the GPU's, or an amount with a unit of bytes. */
 static bool read_memory(const char *text, RhConstraint *out, GError **error)
 {
     bool plain = *text && text[strspn(text, "0123456789.")] == 0;
-    bool percent = plain && g_ascii_strtod(text, NULL) > 1; /* 80 is no 80 times the memory */
+    /* 80 means percent, not 80 times the memory */
+    bool percent = plain && g_ascii_strtod(text, NULL) > 1;
     g_autofree char *share = g_strconcat(text, percent ? "%" : "", NULL);
     out->in_bytes = rh_quantity_parse(text, RH_QUANTITY_BYTES, &out->value, NULL);
     if (!out->in_bytes && !rh_share_parse_like(share, "90% or 70GiB", &out->value, error))

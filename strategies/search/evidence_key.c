@@ -3,8 +3,8 @@
 #include "base/intern.h"
 #include "strategies/serve/scheduler.h"
 
-/* "pictures" are no tokens; "mixture" has experts; "hybrid" mixes tokens by something that keeps a
- * state, in some layers. */
+/* Kind of a model: "pictures" has no tokens; "mixture" has experts; "hybrid" has layers whose mixer
+ * keeps a state. */
 static const char *kind_of(const RhModel *model)
 {
     if (rh_model_sees_pictures(model))
@@ -15,16 +15,16 @@ static const char *kind_of(const RhModel *model)
     return rh_model_experts_kind(model) ? "mixture" : "dense";
 }
 
-/* Is it someone's own, whose kernels nobody measured? Runs on the catalogue's own were judged, or
- * on their siblings. */
+/* Is the device user-defined, without measured kernels? The catalogue's devices, or their siblings,
+ * were evaluated. */
 static bool is_assumed(const RhDevice *device)
 {
     return device->curves.attention_peak_frac.tag == RH_TAG_ASSUMED &&
            !g_strv_contains(rh_device_names(), device->name);
 }
 
-/* Whose kernels add gradients to the main ones by themselves has these in buffers, and none that
- * come and go: its allocator has less to lose. */
+/* Word for the kernels. Kernels that add gradients to the main ones themselves keep these in
+ * buffers, which leaves less for an allocator to fragment. */
 static char *kernels_of(const RhModel *model, const RhStack *stack)
 {
     if (rh_model_sees_pictures(model))
@@ -67,7 +67,7 @@ char *rh_evidence_key_untabled(const RhServing *s)
                                  s->server->name);
 }
 
-/* No row that was judged is of these. Caller frees; NULL: none of them. */
+/* Reason why no evaluated row is like this deployment. Caller frees; NULL: some may be. */
 static char *beyond_rows(const RhServing *s, const RhDeployment *d)
 {
     const RhPlatform *p = s->platform;

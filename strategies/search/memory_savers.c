@@ -21,8 +21,9 @@ static RhMemorySaver relief_of(RhBoundCache *cache, const RhProblem *c, const Rh
                            .segment_s = rh_segment_graph_s(cache, layout) * rh_straggler_factor(c)};
 }
 
-/* The knob at another value, as --what-if would have it. False where it is not legal or needs more. */
-static bool turn(const Search *s, const RhKnob *knob, int32_t value, RhMemorySaver *out)
+/* Sets the knob to another value, completing the layout. False where it is not legal or needs more
+ * memory. */
+static bool change_knob(const Search *s, const RhKnob *knob, int32_t value, RhMemorySaver *out)
 {
     RhLayout l = *s->layout;
     g_autofree char *text = rh_knob_value_text(knob, value);
@@ -39,15 +40,15 @@ static bool turn(const Search *s, const RhKnob *knob, int32_t value, RhMemorySav
     return true;
 }
 
-/* Into one of two places, which owns its text. */
-static void keep(RhMemorySaver *place, const RhMemorySaver *found)
+/* Copies a finding, with its text, into one of two places. */
+static void copy_saver(RhMemorySaver *place, const RhMemorySaver *found)
 {
     g_free(place->change);
     *place = *found;
     place->change = g_strdup(found->change);
 }
 
-/* Of one knob's values. */
+/* Best findings among one knob's values. */
 typedef struct {
     RhMemorySaver quickest, least;
 } Best;
@@ -55,17 +56,17 @@ typedef struct {
 static void try_value(const Search *s, const RhKnob *knob, int32_t value, Best *best)
 {
     RhMemorySaver found;
-    if (value == rh_knob_value(knob, s->layout) || !turn(s, knob, value, &found))
+    if (value == rh_knob_value(knob, s->layout) || !change_knob(s, knob, value, &found))
         return;
     if (!best->quickest.change || found.segment_s < best->quickest.segment_s)
-        keep(&best->quickest, &found);
+        copy_saver(&best->quickest, &found);
     if (!best->least.change || found.peak_bytes < best->least.peak_bytes)
-        keep(&best->least, &found);
+        copy_saver(&best->least, &found);
     g_free(found.change);
 }
 
-/* The values that the search tries, and the lowest: of a pipeline with chunks it tries no single
- * one, which is another schedule's. And those beyond. */
+/* Tries the values that the search tries, the lowest one (a search of pipelines with chunks does
+ * not try a single one, which belongs to another schedule), and those beyond the usual space. */
 static void turn_knob(Search *s, const RhKnob *knob)
 {
     Best best = {0};

@@ -20,9 +20,10 @@ static void clear(gpointer data)
     rh_rehearsal_free(((RhNearBatch *)data)->r);
 }
 
-/* What takes longer than the best's step by as much as the batch is larger gains nothing. */
-static void add(GArray *out, const RhProblem *c, const RhPlanOptions *options,
-                const RhRehearsal *best, int64_t batch)
+/* Adds a batch, unless its step is longer than the best's by at least the factor by which the batch
+ * is larger: then it gains nothing. */
+static void add_batch(GArray *out, const RhProblem *c, const RhPlanOptions *options,
+                      const RhRehearsal *best, int64_t batch)
 {
     if (batch <= 0)
         return;
@@ -56,8 +57,8 @@ GArray *rh_near_batches_beside(const RhProblem *c, const RhPlanOptions *options,
     int64_t below = 0, above = 0;
     if (best)
         rh_near_batches(c->job.global_batch, c->job.gpus, &below, &above);
-    add(out, c, options, best, below);
-    add(out, c, options, best, above);
+    add_batch(out, c, options, best, below);
+    add_batch(out, c, options, best, above);
     return out;
 }
 

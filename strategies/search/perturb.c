@@ -10,7 +10,7 @@ static double bound_s(const RhProblem *c, const RhLayout *layout)
     return rh_segment_graph_s(cache, layout);
 }
 
-/* Of a step; 1 where the price is not known, so that seconds stand for money. */
+/* Price of a second; 1 where it is not known, so that seconds stand for money. */
 static double usd_per_s(const RhProblem *c)
 {
     double price = c->platform->price_usd_per_gpu_hour.value;
@@ -24,7 +24,8 @@ static double energy_j(const RhProblem *c, const RhPowerTimes *times)
 
 /* --- several devices --- */
 
-#define PACE_CHANGE 1.1 /* of a device's GPUs, to see what the step makes of it */
+/* relative change of a device's speed by which the step's dependence on it is estimated */
+#define PACE_CHANGE 1.1
 
 static RhProblem on_platform(const RhProblem *c, const RhPlatform *platform)
 {
@@ -40,9 +41,10 @@ static double kernels_on_s(const RhProblem *c, const RhLayout *layout, int32_t d
     return rh_run_metrics_kernels_s(&own, layout);
 }
 
-/* ln step over ln kernels of the device, whose GPUs go at `pace` where the step took `step_s`. */
-static bool weigh(const RhUnperturbed *b, double step_s, int32_t device, double pace,
-                  double *weight, GError **error)
+/* Exponent with which the step depends on a device's kernels: ln step over ln kernels, from the
+ * step with its GPUs at `pace` and the unchanged one of `step_s`. */
+static bool step_exponent(const RhUnperturbed *b, double step_s, int32_t device, double pace,
+                          double *weight, GError **error)
 {
     g_autoptr(RhPlatform) changed = rh_platform_copy(b->c->platform);
     for (int32_t gpu = 0; gpu < b->c->job.gpus; gpu++)
@@ -67,14 +69,14 @@ static bool weigh_devices(RhUnperturbed *b, GError **error)
     for (int32_t i = 0; r && i < count; i++) {
         RhDeviceWeight *w = &b->devices[i];
         w->kernels_s = kernels_on_s(b->c, &b->layout, i);
-        if (!weigh(b, r->step_time_s, i, PACE_CHANGE, &w->faster, error) ||
-            !weigh(b, r->step_time_s, i, 1 / PACE_CHANGE, &w->slower, error))
+        if (!step_exponent(b, r->step_time_s, i, PACE_CHANGE, &w->faster, error) ||
+            !step_exponent(b, r->step_time_s, i, 1 / PACE_CHANGE, &w->slower, error))
             return false;
     }
     return r != NULL;
 }
 
-/* How much longer the step is for what changed in its devices, everything else as it was. */
+/* Factor on the step for the changes in devices, everything else being equal. */
 static double devices_factor(const RhUnperturbed *b, const RhProblem *changed)
 {
     double factor = 1;
@@ -86,7 +88,7 @@ static double devices_factor(const RhUnperturbed *b, const RhProblem *changed)
     return factor;
 }
 
-/* How much longer the step is; `bound`: the bound that stands for it. */
+/* Factor on the step; `bound`: receives the bound that it is estimated by. */
 static double step_factor(const RhUnperturbed *b, const RhProblem *changed, double *bound)
 {
     g_autoptr(RhPlatform) rest =
@@ -125,7 +127,7 @@ void rh_unperturbed_clear(RhUnperturbed *before)
     g_clear_pointer(&before->devices, g_free);
 }
 
-/* As long as the step, in the states that its bound moves. */
+/* Times in power states, scaled to the step in the proportions of its bound. */
 static RhPowerTimes moved_times(const RhUnperturbed *b, const RhProblem *changed, double bound,
                                 double step_s)
 {

@@ -1,7 +1,8 @@
-/* The funnel. Candidates are taken best bound first: one of which knobs are open is opened; one met with the work of its
- * slots gets the sums of its closed form and goes back, one met with these the whole of it, one met with that the
- * segment graph, one met with that its segment bound, where messages share links; one met with its segment bound joins
- * the batch that is rehearsed. The search ends when no bound left is below (1 - gap) x the first row's step, or the
+/* Searches the layouts of a problem. Candidates are taken best bound first. One with open knobs is
+ * opened; otherwise its next bound is computed and it is put back: after the work of its slots the
+ * sums of its closed form, after these the whole closed form, then the segment graph, then, where
+ * messages share links, its segment bound. A candidate with all bounds joins the batch that is
+ * rehearsed. The search ends when no bound left is below (1 - gap) x the first row's step, or the
  * K-th's where every row is proved. */
 #include "strategies/search/plan.h"
 
@@ -16,20 +17,21 @@
 #include "strategies/train/recompute_layers.h"
 
 #define BATCH       8
-#define ALONE_BATCH 2 /* one entry is looked for, beside others */
-#define ONLY_BATCH  1 /* of one of many questions: the others keep the processors busy */
-/* --quick rehearses a batch of the best by bound, where a step is as small as this. */
+#define ALONE_BATCH 2 /* one of several entries that are searched side by side */
+#define ONLY_BATCH  1 /* for one of many questions: the others keep the processors busy */
+/* Tasks up to which a quick search rehearses a batch of the best by bound. */
 #define QUICK_TASKS_MAX 2e6
-/* What one rehearsal of a search may have; simulate takes more (RH_TRAIN_TASKS_MAX). */
+/* Maximum number of tasks of one rehearsal in a search; a single simulation may have more
+ * (RH_TRAIN_TASKS_MAX). */
 #define SEARCH_TASKS_MAX 1.2e7
-/* ... and its segment graph: half a second's work. */
+/* Maximum number of tasks of a segment graph: half a second's work. */
 #define GRAPH_TASKS_MAX 4.8e7
-#define SEARCH_FRAC     0.97 /* of the time there is: in the rest go the tables, half a GB of them */
+#define SEARCH_FRAC     0.97 /* of the time limit; freeing half a GB of tables takes the rest */
 
 /* --- stages --- */
 
-/* Into the race of what keeps within the room, or of what only fits. */
-static void enter(RhFunnel *f, const RhLayout *l, double peak)
+/* Queues the layout with those within the memory budget, or with those that only fit. */
+static void queue_layout(RhFunnel *f, const RhLayout *l, double peak)
 {
     int32_t i = rh_layout_store_count(f->space) - 1;
     RhCandidateQueue *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
@@ -41,8 +43,8 @@ static void enter(RhFunnel *f, const RhLayout *l, double peak)
         race->heap, (RhCandidate){i, key, rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
 }
 
-/* Memory of a layout; the work of its slots where it fits. What neither fits nor nearly does is
- * forgotten. */
+/* Screens a layout by memory, and computes the work of its slots where it fits. Layouts that
+ * neither fit nor nearly do are dropped. */
 static bool screen_one(const RhLayout *asked, void *user)
 {
     RhFunnel *f = user;
@@ -52,18 +54,19 @@ static bool screen_one(const RhLayout *asked, void *user)
         rh_recompute_fewest_layers(rh_bound_shard(f->cache, l)->model_cost,
                                    rh_bound_pipeline_profile(f->cache, l), f->room.ranked_bytes, l);
     if (l->recompute != asked->recompute && asked->recompute == RH_RECOMPUTE_SELECTIVE)
-        return !rh_funnel_out_of_time(f); /* full recomputation of nothing is the same */
+        return !rh_funnel_out_of_time(f); /* the same as full recomputation, which is tried as
+                                           * well */
     if (f->plan->legal_count++ % 64 == 0)
         rh_funnel_report(f, "fit", f->plan->fit_count, f->plan->legal_count);
     if (rh_bound_memory_within(f->cache, l, (1 + RH_NEAR_FRAC) * f->room.most_bytes, &m)) {
         rh_layout_store_add(f->space, l, m.peak_bytes);
         if (m.peak_bytes <= f->room.most_bytes)
-            enter(f, l, m.peak_bytes);
+            queue_layout(f, l, m.peak_bytes);
     }
     return !rh_funnel_out_of_time(f);
 }
 
-/* Where nothing keeps within the room, all that fits is ranked. */
+/* Ranks all layouts that fit, where none is within the memory budget. */
 static void rank_fuller(RhFunnel *f)
 {
     GArray *empty = f->main.heap;
@@ -74,7 +77,7 @@ static void rank_fuller(RhFunnel *f)
     f->plan->roomy_count = f->plan->fit_count;
 }
 
-/* Every legal layout of the usual space. */
+/* Screens every legal layout of the usual space. */
 static void screen_all(RhFunnel *f)
 {
     rh_space_walk(f->c, f->o->constraints, f->o->constraints_count, f->deadline, screen_one, f);
@@ -83,8 +86,8 @@ static void screen_all(RhFunnel *f)
     rank_fuller(f);
 }
 
-/* More tasks than a search rehearses. Its segment graph, which costs less, is asked for all the same: it may show that
- * the layout is no better. */
+/* Has the layout more tasks than a search rehearses? Its cheaper segment graph has a higher limit,
+ * as it may show that the layout is no better. */
 static bool is_too_large(RhFunnel *f, const RhCandidate *c)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
@@ -92,7 +95,7 @@ static bool is_too_large(RhFunnel *f, const RhCandidate *c)
     return c->kind >= RH_KEY_CLOSED && rh_bound_tasks(f->cache, &l) > most;
 }
 
-/* A candidate known by its bounds alone, after all others. */
+/* Adds an entry known by its bounds alone, after all others. */
 static void keep_quick(RhFunnel *f, const RhCandidate *c)
 {
     RhLayout l = rh_funnel_layout(f, c->layout);
@@ -106,7 +109,8 @@ static void keep_quick(RhFunnel *f, const RhCandidate *c)
     g_ptr_array_add(f->race->entries, r);
 }
 
-/* Too large: left out, and said so where it might have been a row. */
+/* Leaves out a layout that is too large; recorded for the plan's note where it might have been a
+ * row. */
 static void leave_out(RhFunnel *f, const RhCandidate *c)
 {
     if (f->race != &f->main && f->race != &f->fuller) {
@@ -117,10 +121,11 @@ static void leave_out(RhFunnel *f, const RhCandidate *c)
     f->plan->too_large_bound_s = fmin(f->plan->too_large_bound_s, c->key);
 }
 
-/* Folds of fewer take less than a millisecond (of 16,384 2.5 ms), which is hardly worth a thread. */
+/* GPUs below which folding takes less than a millisecond (for 16,384 it takes 2.5 ms), which is
+ * hardly worth a thread. */
 #define EXPECT_GPUS_LEAST 4096
 
-/* While one candidate's messages are looked at, those of the next are, too. */
+/* Prefetches the fold of the next candidate's messages while the current one's are examined. */
 static void expect_next(RhFunnel *f)
 {
     const GArray *heap = f->race->heap;
@@ -140,8 +145,8 @@ static void expect_next(RhFunnel *f)
     }
 }
 
-/* The next better bound of a candidate, with which it goes back. */
-static void refine(RhFunnel *f, RhCandidate c)
+/* Computes the next better bound of a candidate, and puts it back. */
+static void refine_bound(RhFunnel *f, RhCandidate c)
 {
     static double (*const bound_s[])(RhBoundCache *, const RhLayout *) = {
         [RH_KEY_SUMS] = rh_bound_gradient_interference_s,
@@ -157,7 +162,7 @@ static void refine(RhFunnel *f, RhCandidate c)
     rh_candidate_heap_push(f->race->heap, c);
 }
 
-static void take(RhFunnel *f, RhCandidate c)
+static void examine_candidate(RhFunnel *f, RhCandidate c)
 {
     if (c.kind < RH_KEY_WORK) {
         rh_funnel_open(f, &c, f->race->family);
@@ -174,7 +179,7 @@ static void take(RhFunnel *f, RhCandidate c)
         else
             leave_out(f, &c);
     } else if (c.kind < RH_KEY_SEGMENT) {
-        refine(f, c);
+        refine_bound(f, c);
     } else if (f->o->quick && rh_bound_tasks(f->cache, &l) > QUICK_TASKS_MAX) {
         g_array_append_val(f->aside, c);
     } else {
@@ -198,12 +203,12 @@ void rh_funnel_run(RhFunnel *f, RhCandidateQueue *race)
         }
         if (over)
             break;
-        take(f, rh_candidate_heap_pop(race->heap));
+        examine_candidate(f, rh_candidate_heap_pop(race->heap));
     }
     rh_funnel_leave_batch(f);
 }
 
-/* A quick answer ends with what the bounds say of the next kinds. */
+/* Completes a quick answer with entries known by bounds, of kinds that are not among the rows. */
 static void fill_with_bounds(RhFunnel *f)
 {
     for (guint i = 0; i < f->aside->len; i++)
@@ -217,11 +222,11 @@ static void fill_with_bounds(RhFunnel *f)
         if (c.kind >= RH_KEY_SEGMENT || is_too_large(f, &c))
             keep_quick(f, &c);
         else
-            take(f, c);
+            examine_candidate(f, c);
     }
 }
 
-static void race(RhFunnel *f)
+static void search_main(RhFunnel *f)
 {
     rh_funnel_run(f, &f->main);
     if (f->o->listed || rh_funnel_out_of_time(f) || f->main.entries->len > 0 ||
@@ -231,7 +236,7 @@ static void race(RhFunnel *f)
     rh_funnel_run(f, &f->main);
 }
 
-/* The least closed form of what is left. */
+/* Least closed form of the remaining candidates. */
 static double least_left(RhFunnel *f)
 {
     GArray *heap = f->main.heap;
@@ -241,12 +246,13 @@ static double least_left(RhFunnel *f)
         if (c.kind < RH_KEY_WORK)
             rh_funnel_open(f, &c, NULL);
         else
-            refine(f, c);
+            refine_bound(f, c);
     }
     return rh_candidate_heap_least(heap);
 }
 
-/* Bounds are of time: of another objective nothing is known of what was not rehearsed. */
+/* May a layout that was lost be the best? Bounds are of time: for other objectives nothing is known
+ * without a rehearsal. */
 static bool lost_may_win(const RhFunnel *f)
 {
     bool known = !rh_funnel_by_memory(f) && !rh_funnel_by_energy(f) && !rh_funnel_by_estimate(f);
@@ -254,9 +260,9 @@ static bool lost_may_win(const RhFunnel *f)
            (!known || f->plan->lost_bound_s < rh_funnel_worth_of(f, f->main.entries->pdata[0]));
 }
 
-static void search(RhFunnel *f)
+static void search_and_prove(RhFunnel *f)
 {
-    race(f);
+    search_main(f);
     f->plan->lost_may_win = lost_may_win(f);
     double out = fmin(f->plan->too_large_bound_s, f->plan->lost_bound_s);
     double left = fmin(least_left(f), out);
@@ -271,7 +277,8 @@ static void search(RhFunnel *f)
         fill_with_bounds(f);
 }
 
-/* The quickest of what fits but leaves less room, where it gains twice the gap at least: less is hardly known. */
+/* Searches the fastest layout that fits but exceeds the memory budget; it must gain at least twice
+ * the gap, as less is uncertain. */
 static void search_fuller(RhFunnel *f)
 {
     if (f->main.entries->len == 0 || f->o->quick || f->o->best_alone || rh_funnel_by_memory(f) ||
@@ -292,7 +299,7 @@ static void show_fuller(RhFunnel *f)
         f->plan->fuller = g_ptr_array_steal_index(found, 0);
 }
 
-/* What stands behind and beside the first row is looked for while that is performed. */
+/* Searches the plan's secondary answers while its first row is simulated in full. */
 static void search_beside(RhFunnel *f)
 {
     if (!f->o->unperformed)
@@ -308,11 +315,11 @@ static void search_beside(RhFunnel *f)
     show_fuller(f);
 }
 
-/* --- a search from its beginning to its end --- */
+/* --- a search from beginning to end --- */
 
 typedef struct {
     RhPlanOptions o;
-    RhUncontendedTimes *alone; /* NULL: rehearsals take the bound cache's */
+    RhUncontendedTimes *alone; /* NULL: rehearsals use the bound cache's */
     RhFoldedTable *folded;
     RhFunnel f;
 } Search;
@@ -351,12 +358,12 @@ static void races_begin(RhFunnel *f)
     f->behind = g_ptr_array_new_with_free_func(free_entry);
 }
 
-/* Where rehearsals run, forked while this process is small. */
-static void apart_begin(Search *s)
+/* Starts the process pool for rehearsals, while this process is small. */
+static void begin_processes(Search *s)
 {
     const RhProblem *c = s->f.c;
     RhBoundCache *cache = s->f.cache;
-    rh_train_job_legal(c, NULL); /* reads what files builders ask, once for all */
+    rh_train_job_legal(c, NULL); /* reads the files that builders need, once for all processes */
     if (cache->c != c) {         /* its tables are of other links */
         s->alone = rh_uncontended_times_new(c->platform);
         s->folded = rh_fold_cache_new();
@@ -393,7 +400,7 @@ static void search_begin(Search *s, const RhProblem *c, const RhPlanOptions *opt
     RhFunnel *f = &s->f;
     f->cache = rh_bound_new(c);
     f->cache->deadline = deadline;
-    apart_begin(s);
+    begin_processes(s);
     if (!s->o.listed)
         f->layouts = rh_space_new(c, s->o.constraints, s->o.constraints_count, deadline);
     f->space = rh_layout_store_new();
@@ -428,7 +435,8 @@ static bool note_one(const RhLayout *l, void *some)
     return false;
 }
 
-/* Where all that was left out for want of memory was left out unlisted, some layout of it must be legal. */
+/* Must some layout have been legal? It must, if all layouts left out unlisted were left out for
+ * lack of memory. */
 static bool has_legal(const RhFunnel *f)
 {
     bool some = f->plan->legal_count > 0 || f->main.heap->len > 0;
@@ -438,28 +446,28 @@ static bool has_legal(const RhFunnel *f)
     return some;
 }
 
-/* False where there is no answer. */
+/* Performs all searches; false where there is no answer. */
 static bool search_all(RhFunnel *f, GError **error)
 {
     if (!f->o->listed)
         rh_funnel_list_cuts(f);
     else
         screen_all(f);
-    search(f);
+    search_and_prove(f);
     if (!has_legal(f) && !rh_funnel_out_of_time(f)) {
         rh_suggest_no_layout(f->c, f->o, f->deadline, error);
         return false;
     }
     search_beside(f);
     if (!f->failed && f->plan->entries->len == 0 && !f->plan->timed_out)
-        f->failed = g_steal_pointer(&f->lost); /* nothing else to tell */
+        f->failed = g_steal_pointer(&f->lost); /* the only error to report */
     g_clear_error(&f->lost);
     if (f->failed)
         g_propagate_error(error, f->failed);
     return !f->failed;
 }
 
-/* What stands beside the rows: layouts that nearly fit, and what would let some fit. */
+/* Finds near misses and memory savers. */
 static void advise(const RhFunnel *f)
 {
     RhPlan *plan = f->plan;
@@ -473,7 +481,7 @@ static void advise(const RhFunnel *f)
 
 bool rh_plan_perform(const RhProblem *c, const RhPlanOptions *options, RhPlan *plan, GError **error)
 {
-    rh_train_job_legal(c, NULL); /* as apart_begin */
+    rh_train_job_legal(c, NULL); /* as in begin_processes() */
     g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(c->platform);
     g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
     g_autoptr(RhApart) apart =

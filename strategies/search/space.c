@@ -6,18 +6,20 @@
 struct RhSpace {
     const RhProblem *c;
     bool whole;
-    const RhFrameworkRules *framework; /* of the case's stack; NULL: it runs every legal layout */
+    const RhFrameworkRules *framework; /* of the problem's stack; NULL: it runs every legal
+                                        * layout */
     const RhConstraint *constraints;
     int32_t constraints_count;
     RhDeadline deadline;
-    bool over;                         /* the deadline has passed, or nobody wants more */
-    const RhKnob *knobs[RH_KNOBS_MAX]; /* that are walked over, outermost first */
-    int32_t knobs_count;               /* all */
-    int32_t cut_count, chunks_count, shares_count; /* where each part of the space ends */
-    /* which of rh_train_rules are asked when so many knobs are set */
+    bool over;                         /* the deadline has passed, or the visitor has ended the
+                                        * walk */
+    const RhKnob *knobs[RH_KNOBS_MAX]; /* knobs that are walked, outermost first */
+    int32_t knobs_count;               /* number of all of them */
+    int32_t cut_count, chunks_count, shares_count; /* ends of the parts of the space */
+    /* first of rh_train_rules that can be checked once so many knobs are set */
     int32_t rules_from[RH_KNOBS_MAX + 1];
     int32_t rules_end[RH_KNOBS_MAX + 1];
-    GHashTable *values; /* knob and what it is given (GBytes) -> GArray of int32_t; owned */
+    GHashTable *values; /* knob and its inputs (GBytes) -> GArray of int32_t; owned */
     uint64_t of_cuts, of_chunks, of_shares; /* bits of the knobs set so far */
     GArray *choices;                        /* RhRecomputeChoice */
     GArray *orders;                         /* RhOrder */
@@ -32,7 +34,7 @@ typedef struct {
     void *user;
 } Walk;
 
-static bool walks(const RhSpace *space, const RhKnob *knob)
+static bool is_walked(const RhSpace *space, const RhKnob *knob)
 {
     return knob->next || (space->whole && knob->wide);
 }
@@ -47,13 +49,13 @@ static bool next_value(const RhSpace *space, const RhKnob *knob, const RhLayout 
     return (space->whole && knob->wide ? knob->wide : knob->next)(knob, space->c, l, value);
 }
 
-/* As few layers as fit is what the whole space tries unasked. */
+/* Does a constraint ask for the fewest recomputed layers, which the whole space tries anyway? */
 static bool says_nothing(const RhSpace *space, const RhConstraint *k)
 {
     return space->whole && k->knob == rh_knob_recomputed_layers() && k->value == RH_AGAIN_LEAST;
 }
 
-/* Values that --fix names for one knob are alternatives; every --limit holds. */
+/* Does every limit allow the value, and one of the fixed values, which are alternatives? */
 static bool allows(const RhSpace *space, const RhKnob *knob, int32_t value)
 {
     bool fixed = false, named = false;
@@ -85,7 +87,7 @@ static bool is_over(RhSpace *space)
     return space->over;
 }
 
-/* The next value that --fix gives the knob, behind `*i` constraints; NULL: there are no more. */
+/* The next value that the knob is fixed to, after `*i` constraints; NULL: there are no more. */
 static const RhConstraint *next_fixed(const RhSpace *space, const RhKnob *knob, int32_t *i)
 {
     while (*i < space->constraints_count) {
@@ -102,7 +104,8 @@ static bool is_fixed(const RhSpace *space, const RhKnob *knob)
     return next_fixed(space, knob, &i) != NULL;
 }
 
-/* What the knob's values are for, where they are worth keeping. */
+/* Key of the knob's list of values: the inputs that these depend on, where they are worth
+ * keeping. */
 static GBytes *values_key(const RhKnob *knob, const RhLayout *l)
 {
     int32_t given[RH_KNOBS_MAX + 1] = {(int32_t)(knob - rh_knobs)}, count = 1;
@@ -112,7 +115,7 @@ static GBytes *values_key(const RhKnob *knob, const RhLayout *l)
     return g_bytes_new(given, (gsize)count * sizeof *given);
 }
 
-/* All values of a knob that says what it looks at; borrowed. */
+/* All values of a knob that declares its inputs; borrowed. */
 static const GArray *values_of(RhSpace *space, const RhKnob *knob, const RhLayout *l)
 {
     GBytes *key = values_key(knob, l);
@@ -137,26 +140,27 @@ static bool forbidden(const RhSpace *space, const RhLayout *l, int32_t depth)
     return false;
 }
 
-static void walk(const Walk *w, RhLayout *l, int32_t depth);
+static void walk_knobs(const Walk *w, RhLayout *l, int32_t depth);
 
-static void step(const Walk *w, const RhKnob *knob, RhLayout *l, int32_t depth, int32_t value)
+static void try_value(const Walk *w, const RhKnob *knob, RhLayout *l, int32_t depth, int32_t value)
 {
     if (!allows(w->space, knob, value))
         return;
     rh_knob_store(knob, l, value);
-    walk(w, l, depth + 1);
+    walk_knobs(w, l, depth + 1);
 }
 
-/* Each value that is fixed, whether or not the search would come by it. */
+/* Tries each fixed value, whether or not the search would. */
 static void step_fixed(const Walk *w, const RhKnob *knob, RhLayout *l, int32_t depth)
 {
     int32_t i = 0;
     for (const RhConstraint *k; (k = next_fixed(w->space, knob, &i)) && !is_over(w->space);)
-        step(w, knob, l, depth, (int32_t)k->value);
+        try_value(w, knob, l, depth, (int32_t)k->value);
 }
 
-/* All values of the knobs from `depth` on, the last one's innermost; of one that is fixed, the fixed ones alone. */
-static void walk(const Walk *w, RhLayout *l, int32_t depth)
+/* Walks all values of the knobs from `depth` on, the last one's innermost; for a fixed knob only
+ * the fixed ones. */
+static void walk_knobs(const Walk *w, RhLayout *l, int32_t depth)
 {
     RhSpace *space = w->space;
     if (forbidden(space, l, depth))
@@ -171,14 +175,14 @@ static void walk(const Walk *w, RhLayout *l, int32_t depth)
     } else if (knob->given) {
         const GArray *values = values_of(space, knob, l);
         for (guint i = 0; !is_over(space) && i < values->len; i++)
-            step(w, knob, l, depth, g_array_index(values, int32_t, i));
+            try_value(w, knob, l, depth, g_array_index(values, int32_t, i));
     } else {
         for (int32_t value = knob->low - 1; !is_over(space) && next_value(space, knob, l, &value);)
-            step(w, knob, l, depth, value);
+            try_value(w, knob, l, depth, value);
     }
 }
 
-/* --- a space from its beginning to its end --- */
+/* --- a space from beginning to end --- */
 
 static void add_in_order(RhSpace *space, const RhKnob *knob)
 {
@@ -191,7 +195,7 @@ static void add_in_order(RhSpace *space, const RhKnob *knob)
     space->shares_count += knob->part < RH_PART_RECOMPUTE;
 }
 
-/* The rules are asked in their order, each once all that it looks at is set. */
+/* Orders the rules: each is checked once all knobs that it reads are set. */
 static void place_rules(RhSpace *space)
 {
     int32_t depth = 0;
@@ -205,7 +209,7 @@ static void place_rules(RhSpace *space)
     }
 }
 
-/* Appends every allowed value of the knob to `values`: as --fix has them, or as the search would come by them. */
+/* Appends every allowed value of the knob to `values`: the fixed ones, or those of the search. */
 static void list_values(const RhSpace *space, const RhKnob *knob, const RhLayout *l, GArray *values)
 {
     int32_t i = 0, value = knob->low - 1;
@@ -235,7 +239,7 @@ static void list_choices(RhSpace *space)
     }
 }
 
-/* `whole`: with all that knobs have beyond `next`. */
+/* Makes a space; `whole`: with all values of knobs, not only the usual ones. */
 static RhSpace *space_new(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                           RhDeadline deadline, bool whole)
 {
@@ -252,7 +256,7 @@ static RhSpace *space_new(const RhProblem *c, const RhConstraint *constraints, i
                        .choices = g_array_new(FALSE, FALSE, sizeof(RhRecomputeChoice)),
                        .orders = g_array_new(FALSE, FALSE, sizeof(int32_t))};
     for (const RhKnob *knob = rh_knobs; knob->key; knob++)
-        if (walks(space, knob))
+        if (is_walked(space, knob))
             add_in_order(space, knob);
     place_rules(space);
     space->values = g_hash_table_new_full(
@@ -280,13 +284,13 @@ void rh_space_free(RhSpace *space)
     g_free(space);
 }
 
-/* A knob that is not walked over stands where it is fixed, or at its default. */
-static RhLayout start(const RhSpace *space)
+/* Layout at the start: knobs that are not walked have their fixed value, or their default. */
+static RhLayout first_layout(const RhSpace *space)
 {
     RhLayout l = rh_layout_default();
     for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
         int32_t i = 0;
-        const RhConstraint *fixed = walks(space, knob) ? NULL : next_fixed(space, knob, &i);
+        const RhConstraint *fixed = is_walked(space, knob) ? NULL : next_fixed(space, knob, &i);
         if (fixed)
             rh_knob_store(knob, &l, (int32_t)fixed->value);
     }
@@ -321,24 +325,24 @@ static void found_shares(RhSpace *space, const RhLayout *l, RhSpaceVisit visit, 
 
 void rh_space_walk_cuts(RhSpace *space, RhSpaceVisit visit, void *user)
 {
-    RhLayout l = start(space);
+    RhLayout l = first_layout(space);
     Walk w = {space, space->cut_count, found_cut, visit, user};
     if (rh_train_job_legal(space->c, NULL))
-        walk(&w, &l, 0);
+        walk_knobs(&w, &l, 0);
 }
 
 void rh_space_walk_chunks(RhSpace *space, const RhLayout *cut, RhSpaceVisit visit, void *user)
 {
     RhLayout l = *cut;
     Walk w = {space, space->chunks_count, found_chunks, visit, user};
-    walk(&w, &l, space->cut_count);
+    walk_knobs(&w, &l, space->cut_count);
 }
 
 void rh_space_walk_shares(RhSpace *space, const RhLayout *chunks, RhSpaceVisit visit, void *user)
 {
     RhLayout l = *chunks;
     Walk w = {space, space->shares_count, found_shares, visit, user};
-    walk(&w, &l, space->chunks_count);
+    walk_knobs(&w, &l, space->chunks_count);
 }
 
 bool rh_space_admits(const RhSpace *space, const RhLayout *l)
@@ -355,7 +359,7 @@ const GArray *rh_space_recompute_choices(const RhSpace *space)
     return space->choices;
 }
 
-/* RH_KNOB_BIT of what says what is recomputed. */
+/* RH_KNOB_BIT of the knobs that define recomputation. */
 static uint64_t of_recompute(void)
 {
     return UINT64_C(1) << (rh_knob_recompute() - rh_knobs) |
@@ -405,16 +409,16 @@ const GArray *rh_space_orders(const RhSpace *space)
     return space->orders;
 }
 
-/* --- as a whole --- */
+/* --- the whole space --- */
 
 void rh_space_walk(const RhProblem *c, const RhConstraint *constraints, int32_t count,
                    RhDeadline deadline, RhSpaceVisit visit, void *user)
 {
     g_autoptr(RhSpace) space = space_new(c, constraints, count, deadline, false);
-    RhLayout l = start(space);
+    RhLayout l = first_layout(space);
     Walk w = {space, space->knobs_count, found_layout, visit, user};
     if (rh_train_job_legal(c, NULL))
-        walk(&w, &l, 0);
+        walk_knobs(&w, &l, 0);
 }
 
 static bool append(const RhLayout *l, void *user)

@@ -21,15 +21,15 @@ char *rh_suggest_memory_reason(const RhTrainMemory *m, double limit_bytes)
                            rh_memory_name((RhMemoryUse)largest));
 }
 
-/* The space of a changed question: what is the least memory that a layout needs, where that is not above
- * the first `peak_bytes`? */
+/* Search for the least memory that any layout of a changed question needs, if it is at most the
+ * first `peak_bytes`. */
 typedef struct {
     RhBoundCache *cache;
-    bool some;         /* one needs no more */
+    bool some;         /* some layout needs at most that */
     double peak_bytes; /* the least so far */
 } Least;
 
-static bool take_least(const RhLayout *layout, void *user)
+static bool keep_least(const RhLayout *layout, void *user)
 {
     Least *least = user;
     RhTrainMemory m;
@@ -40,24 +40,24 @@ static bool take_least(const RhLayout *layout, void *user)
     return true;
 }
 
-/* Weights, gradients and optimizer states of the model, once. */
+/* Bytes of weights, gradients and optimizer states of the model, once. */
 static double states_bytes(const RhProblem *c)
 {
-    bool frozen = c->job.lora.rank > 0; /* adapters are a few in a thousand */
+    bool frozen = c->job.lora.rank > 0; /* adapters are negligible */
     double trained = frozen ? 0 : rh_gradient_bytes(c) + rh_optimizer_state_bytes(c);
     bool least = c->job.narrow_weights || c->stack->casts_masters;
     double weights = least ? 0 : rh_weight_bytes(c);
     return (double)rh_model_params(c->model) * (weights + trained);
 }
 
-/* All GPUs together hold the states at least once, so one of them holds its share or more: where that
- * is too much no layout fits. Less by what rounding may do. */
+/* Can the states fit? All GPUs together hold them at least once, so one of them holds its share or
+ * more. The factor allows for rounding. */
 static bool states_fit(const RhProblem *c, double most_bytes)
 {
     return states_bytes(c) / c->job.gpus * (1 - 1e-9) <= most_bytes;
 }
 
-/* INFINITY where every layout needs more than `most_bytes`. */
+/* Least peak of all layouts; INFINITY where every one needs more than `most_bytes`. */
 static double least_peak(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                          double most_bytes)
 {
@@ -66,7 +66,7 @@ static double least_peak(const RhProblem *c, const RhPlanOptions *o, RhDeadline 
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     cache->deadline = deadline;
     Least least = {cache, false, most_bytes};
-    rh_space_walk(c, o->constraints, o->constraints_count, deadline, take_least, &least);
+    rh_space_walk(c, o->constraints, o->constraints_count, deadline, keep_least, &least);
     return least.some ? least.peak_bytes : (double)INFINITY;
 }
 
@@ -77,11 +77,11 @@ static bool count_one(const RhLayout *layout, void *user)
     return true;
 }
 
-/* What the framework of the stack makes of layouts that are legal but for it. */
+/* Counts of layouts that are legal except for the stack's framework. */
 typedef struct {
     const RhProblem *c;
     const RhFrameworkRules *rules;
-    int64_t *refused_counts; /* of each rule */
+    int64_t *refused_counts; /* refused layouts of each rule */
     int64_t count;
 } Refusals;
 
@@ -94,8 +94,8 @@ static bool count_refusals(const RhLayout *layout, void *user)
     return true;
 }
 
-/* The next in turn of those that refuse most; NULL: none is left. */
-static const RhFrameworkRule *take_rule(Refusals *r, int64_t *refused_count)
+/* The remaining rule that refuses most; NULL: none is left. */
+static const RhFrameworkRule *next_rule(Refusals *r, int64_t *refused_count)
 {
     int32_t most = 0;
     for (int32_t i = 1; i < r->rules->rules_count; i++)
@@ -106,12 +106,12 @@ static const RhFrameworkRule *take_rule(Refusals *r, int64_t *refused_count)
     return *refused_count > 0 ? &r->rules->rules[most] : NULL;
 }
 
-/* The rule that leaves nothing; where none does that alone, the three that refuse most. False: none refuses
- * anything. */
+/* Names the rule that leaves nothing; where none does that alone, the three that refuse most.
+ * False: no rule refuses anything. */
 static bool fail_by_rules(Refusals *r, const char *which, GError **error)
 {
     int64_t refused;
-    const RhFrameworkRule *first = take_rule(r, &refused), *other = NULL;
+    const RhFrameworkRule *first = next_rule(r, &refused), *other = NULL;
     g_autoptr(GString) notes = g_string_new(NULL);
     if (!first)
         return false;
@@ -123,14 +123,14 @@ static bool fail_by_rules(Refusals *r, const char *which, GError **error)
                         "note: that refuses %" G_GINT64_FORMAT " of the %" G_GINT64_FORMAT
                         " layouts%s\n",
                         refused, r->count, which);
-    for (int i = 0; i < 2 && refused < r->count && (other = take_rule(r, &refused)); i++)
+    for (int i = 0; i < 2 && refused < r->count && (other = next_rule(r, &refused)); i++)
         g_string_append_printf(notes, "note: %" G_GINT64_FORMAT " of them as it %s: %s\n", refused,
                                other->why, other->where);
     rh_framework_fail(r->rules, first, notes->str, error);
     return true;
 }
 
-/* False: it is not the framework that leaves nothing. */
+/* Blames the framework's rules; false: they are not the cause. */
 static bool blame_framework(const RhProblem *c, const RhPlanOptions *o, RhDeadline deadline,
                             GError **error)
 {
@@ -139,7 +139,7 @@ static bool blame_framework(const RhProblem *c, const RhPlanOptions *o, RhDeadli
         return false;
     RhStack unruled = *c->stack;
     unruled.framework = NULL;
-    unruled.zero_unstaged = 0; /* of which a rule tells where it stands */
+    unruled.zero_unstaged = 0; /* which a rule refuses with a better reason */
     RhProblem all = *c;
     all.stack = &unruled;
     g_autofree int64_t *counts = g_new0(int64_t, MAX(1, rules->rules_count));
@@ -183,11 +183,10 @@ void rh_suggest_no_layout(const RhProblem *c, const RhPlanOptions *o, RhDeadline
         c->job.gpus, c->job.global_batch);
 }
 
-/* --- the smallest change ---
- *
- * The size of a change is in doublings: |log2(new / old)| of the one number that changes. A
- * constraint given up changes no number of the job or the cluster: 0 doublings. Where sizes are
- * equal, the change that alters the training least comes first (RhChangeKind). */
+/* --- the smallest change --- The size of a change is in doublings: |log2(new / old)| of the one
+ * number that changes. Giving up a constraint changes no number of the job or the cluster: 0
+ * doublings. Of equal sizes, the change that alters the training least comes first
+ * (RhChangeKind). */
 
 typedef struct {
     double doublings;
@@ -201,14 +200,13 @@ typedef struct {
     GArray *changes; /* Change */
 } Search;
 
-/* A change is worth its name where what it brings is as safe as was asked for. */
+/* Memory within which a suggested change is as safe as was asked for. */
 static double safe_bytes(const RhProblem *c, const RhPlanOptions *o)
 {
     return rh_memory_budget(c, o->constraints, o->constraints_count, o->risk_frac).ranked_bytes;
 }
 
-/* The least memory of the question with one number changed; INFINITY when nothing fits in what
- * there is. */
+/* Least memory of the question with one number changed; INFINITY when nothing fits. */
 static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
 {
     g_autoptr(RhPlatform) wider = rh_platform_copy(s->c->platform);
@@ -226,8 +224,8 @@ static double fitting_peak(const Search *s, RhChangeKind kind, int64_t value)
     return least_peak(&changed, s->o, s->deadline, safe_bytes(&changed, s->o));
 }
 
-/* Between `fails` and `fits`, a factor of two apart: the value nearest to `fails` that fits, among
- * those an eighth of the smaller one apart, in whole `unit`s. */
+/* Finds, between `fails` and `fits`, a factor of two apart, the value nearest to `fails` that fits,
+ * in eighths of the interval rounded to whole `unit`s. */
 static int64_t refine(const Search *s, RhChangeKind kind, int64_t fails, int64_t fits, int64_t unit,
                       double *peak)
 {
@@ -244,7 +242,7 @@ static int64_t refine(const Search *s, RhChangeKind kind, int64_t fails, int64_t
     return fits;
 }
 
-/* Doubles or halves one number until something fits, then looks between the last two values. */
+/* Doubles or halves one number until something fits, then searches between the last two values. */
 static void try_number(Search *s, RhChangeKind kind, int64_t old, int64_t unit, bool grows)
 {
     int64_t low = kind == RH_CHANGE_SEQUENCE ? 128 : 1, before = old;
@@ -278,7 +276,8 @@ static bool try_constraints(Search *s, const RhConstraint *left, int32_t count,
     return true;
 }
 
-/* Each constraint alone; all of them only when giving up one is not enough. */
+/* Tries without each constraint alone; without all of them only when giving up one is not
+ * enough. */
 static void try_without_constraints(Search *s)
 {
     int32_t count = s->o->constraints_count;
@@ -294,7 +293,7 @@ static void try_without_constraints(Search *s)
         try_constraints(s, NULL, 0, (RhSmallestChange){.kind = RH_CHANGE_CONSTRAINTS});
 }
 
-/* Values fixed before limits, and by their names. */
+/* Orders constraints: fixed values before limits, then by name. */
 static int by_constraint(const RhConstraint *a, const RhConstraint *b)
 {
     if ((a->relation == 0) != (b->relation == 0))
@@ -324,7 +323,7 @@ void rh_suggest_smallest_change(const RhProblem *c, const RhPlanOptions *o, RhDe
     plan->states_bytes = states_bytes(c);
     try_without_constraints(&s);
     try_number(&s, RH_CHANGE_GPUS, c->job.gpus, c->job.gpus % node == 0 ? node : 1, true);
-    /* More samples help only where there are too few for every GPU to be a replica. */
+    /* more samples help only where there are too few for every GPU to be a replica */
     if (c->job.global_batch < c->job.gpus)
         try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, true);
     try_number(&s, RH_CHANGE_BATCH, c->job.global_batch, 1, false);

@@ -8,13 +8,13 @@
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/search/rehearsals/steady_state.h"
 
-/* One of the list while it is rehearsed. */
+/* A candidate while it is rehearsed. */
 typedef struct {
     RhUnsearched o;
     RhProblem c;
     RhLayout layout;
-    RhSteadyStateParts parts; /* second 0: it is rehearsed whole */
-    int32_t runs, numbers[2]; /* in the queue */
+    RhSteadyStateParts parts; /* second is 0: it is rehearsed whole */
+    int32_t runs, numbers[2]; /* numbers in the queue */
 } Trial;
 
 struct RhUnsearchedTrials {
@@ -24,12 +24,12 @@ struct RhUnsearchedTrials {
     bool unsafe;
     RhRehearsalQueue *queue; /* NULL: none is rehearsed */
     RhDeadline deadline;
-    RhLayout layout; /* of the row that they were begun of */
+    RhLayout layout; /* layout of the row that they are compared with */
     GArray *trials;  /* Trial, the first of the row itself */
 };
 typedef struct RhUnsearchedTrials Search;
 
-/* --- what there is --- */
+/* --- candidates --- */
 
 static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
 {
@@ -39,14 +39,14 @@ static bool is_asked_for(const RhPlanOptions *options, const RhKnob *knob)
     return false;
 }
 
-static Trial *add(Search *s, RhUnsearched o)
+static Trial *add_trial(Search *s, RhUnsearched o)
 {
     Trial trial = {.o = o, .c = *s->c, .layout = s->best->layout};
     g_array_append_val(s->trials, trial);
     return &g_array_index(s->trials, Trial, s->trials->len - 1);
 }
 
-/* Does it fit as surely as what is ranked? */
+/* Does it fit as surely as the ranked layouts? */
 static bool has_room(const Search *s, const Trial *t, double *peak_bytes, double *room_bytes)
 {
     const RhPlanOptions *o = s->options;
@@ -58,7 +58,7 @@ static bool has_room(const Search *s, const Trial *t, double *peak_bytes, double
     return m.peak_bytes <= *room_bytes;
 }
 
-/* What of a layout is another in the second, "cp4,dp16". Caller frees. */
+/* Knobs that differ in the second layout, as "cp4,dp16". Caller frees. */
 static char *change_of(const RhLayout *from, const RhLayout *to)
 {
     g_autoptr(GString) change = g_string_new(NULL);
@@ -71,10 +71,10 @@ static char *change_of(const RhLayout *from, const RhLayout *to)
     return g_string_free(g_steal_pointer(&change), FALSE);
 }
 
-/* The gentlest that has room, or else the last. */
+/* Adds the smallest change of a knob that fits, or else the last. */
 static void add_knob(Search *s, const RhKnob *knob)
 {
-    Trial *t = add(s, (RhUnsearched){knob->key, .text = knob->outside});
+    Trial *t = add_trial(s, (RhUnsearched){knob->key, .text = knob->outside});
     RhLayout next = s->best->layout;
     double peak_bytes, room_bytes;
     for (int32_t step = 0; knob->outside_next(s->c, &next, step); step++) {
@@ -91,8 +91,8 @@ static void add_knob(Search *s, const RhKnob *knob)
 
 static Trial *add_numbers(Search *s, const char *key, const char *text, const char *value)
 {
-    return add(s, (RhUnsearched){key, .text = text, .numerics = true,
-                                 .change = g_strdup_printf("%s=%s", key, value)});
+    return add_trial(s, (RhUnsearched){key, .text = text, .numerics = true,
+                                       .change = g_strdup_printf("%s=%s", key, value)});
 }
 
 static double peak_of(const RhProblem *c, RhDtype format)
@@ -100,7 +100,8 @@ static double peak_of(const RhProblem *c, RhDtype format)
     return c->platform->device->peak_flops_per_s[format].value;
 }
 
-/* Of each format that the device multiplies quicker than the job's the first recipe that trains. */
+/* Adds the first training recipe of each format that the device multiplies faster than the
+ * job's. */
 static void add_recipes(Search *s)
 {
     bool seen[RH_DTYPE_LAST] = {false};
@@ -136,10 +137,10 @@ static void list(Search *s)
     add_recipes(s);
 }
 
-/* --- what it would give --- */
+/* --- rehearsals --- */
 
-/* Says why the stack's framework, which has words for the first row as it is, has none for the trial's numbers; NULL:
- * it has them, or cannot be told the row either. Caller frees. */
+/* Reason why the stack's framework, which can run the first row, cannot run the trial's formats;
+ * NULL: it can, or cannot run the row either. Caller frees. */
 static char *untold(const Search *s, const Trial *t)
 {
     const char *framework = t->c.stack->framework;
@@ -152,7 +153,7 @@ static char *untold(const Search *s, const Trial *t)
     return g_strndup(error->message, strcspn(error->message, "\n"));
 }
 
-/* Why the layout cannot be rehearsed as a row; NULL: it can. Caller frees. */
+/* Reason why the layout cannot be rehearsed; NULL: it can. Caller frees. */
 static char *refused(const Search *s, const Trial *t)
 {
     double peak_bytes, room_bytes;
@@ -182,7 +183,8 @@ static bool is_row_itself(const Search *s, const Trial *t)
     return t == &g_array_index(s->trials, Trial, 0);
 }
 
-/* The first row's step, told as the trial is: as it was rehearsed for that, or by the search; 0: not known. */
+/* The first row's step, estimated in the same way as the trial's: from the trial's own rehearsals,
+ * or from the search; 0: not known. */
 static double row_s(const Search *s, const Trial *t)
 {
     if (t->o.r)
@@ -194,7 +196,7 @@ static double row_s(const Search *s, const Trial *t)
                                              : s->best->step_time_s;
 }
 
-/* Are so few micro-batches rehearsed that they tell the step? */
+/* Parts of the step, if few micro-batches suffice to extrapolate it. */
 static RhSteadyStateParts parts_of(const Trial *t)
 {
     RhSteadyStateParts parts;
@@ -205,7 +207,7 @@ static RhSteadyStateParts parts_of(const Trial *t)
     return whole ? (RhSteadyStateParts){0} : parts;
 }
 
-static void begin(const Search *s, Trial *t)
+static void begin_trial(const Search *s, Trial *t)
 {
     if (!t->o.why)
         t->o.why = refused(s, t);
@@ -223,7 +225,7 @@ static void begin(const Search *s, Trial *t)
             s->queue, &t->c, &(RhRehearsalNote){t->layout, microbatches[t->runs]}, &options);
 }
 
-static void clear(gpointer data)
+static void clear_unsearched(gpointer data)
 {
     RhUnsearched *o = data;
     g_free(o->change);
@@ -231,8 +233,8 @@ static void clear(gpointer data)
     rh_rehearsal_free(o->r);
 }
 
-/* Takes what the queue has of the trial; nothing where time or memory ran out. */
-static void account(const Search *s, Trial *t)
+/* Sets the trial's result from the queue; leaves it where time or memory ran out. */
+static void take_result(const Search *s, Trial *t)
 {
     RhRun *runs[2] = {NULL};
     bool parts = t->parts.second > 0, all = t->runs > 0;
@@ -248,8 +250,9 @@ static void account(const Search *s, Trial *t)
     rh_run_free(runs[1]);
 }
 
-/* Of the first row told the same way: what few micro-batches tell is off by the same then. */
-static void compare(const Search *s)
+/* Compares with the first row, estimated in the same way, so that errors of extrapolation
+ * cancel. */
+static void compare_with_row(const Search *s)
 {
     Trial *row = &g_array_index(s->trials, Trial, 0);
     double same_s = row_s(s, row);
@@ -262,7 +265,7 @@ static void compare(const Search *s)
 
 static void trial_clear(gpointer data)
 {
-    clear(&((Trial *)data)->o);
+    clear_unsearched(&((Trial *)data)->o);
 }
 
 static void begin_all(Search *s, const RhRehearsal *best)
@@ -270,10 +273,10 @@ static void begin_all(Search *s, const RhRehearsal *best)
     s->best = best;
     s->layout = best->layout;
     g_array_set_size(s->trials, 0);
-    add(s, (RhUnsearched){0}); /* the row itself */
+    add_trial(s, (RhUnsearched){0}); /* the row itself */
     list(s);
     for (guint i = 0; s->queue && best->events_count > 0 && i < s->trials->len; i++)
-        begin(s, &g_array_index(s->trials, Trial, i));
+        begin_trial(s, &g_array_index(s->trials, Trial, i));
 }
 
 RhUnsearchedTrials *rh_unsearched_begin(const RhProblem *c, const RhPlanOptions *options,
@@ -295,7 +298,7 @@ RhUnsearchedTrials *rh_unsearched_begin(const RhProblem *c, const RhPlanOptions 
 GArray *rh_unsearched_end(RhUnsearchedTrials *s, const RhPlan *plan)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(RhUnsearched));
-    g_array_set_clear_func(out, clear);
+    g_array_set_clear_func(out, clear_unsearched);
     if (plan->entries->len == 0)
         return out; /* the machine refused all */
     s->best = plan->entries->pdata[0];
@@ -304,8 +307,8 @@ GArray *rh_unsearched_end(RhUnsearchedTrials *s, const RhPlan *plan)
     if (s->queue)
         rh_rehearsal_queue_wait(s->queue);
     for (guint i = 0; i < s->trials->len; i++)
-        account(s, &g_array_index(s->trials, Trial, i));
-    compare(s);
+        take_result(s, &g_array_index(s->trials, Trial, i));
+    compare_with_row(s);
     for (guint i = 1; i < s->trials->len; i++) {
         Trial *t = &g_array_index(s->trials, Trial, i);
         g_array_append_val(out, t->o);

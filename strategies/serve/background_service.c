@@ -18,7 +18,7 @@ static int32_t replicas_before(const RhDeployment *d, int32_t pool)
 }
 
 /* Lists transfers of caches, in the order of sources, then of targets. */
-static void list_moves(const RhDeployment *d, GArray *build_program)
+static void list_moves(const RhDeployment *d, GArray *routes)
 {
     const RhPool *from = &d->pools[0], *to = &d->pools[1];
     int32_t senders = d->pools_count > 1 ? rh_pool_gpus(from) : 0, there = rh_pool_gpus(to);
@@ -27,25 +27,25 @@ static void list_moves(const RhDeployment *d, GArray *build_program)
             for (int32_t target = 0; target < to->replicas; target++) {
                 int32_t first = rh_deployment_first_gpu(d, replicas_before(d, 1) + target);
                 Way way = {rh_deployment_first_gpu(d, r) + i, first + i % there};
-                g_array_append_val(build_program, way);
+                g_array_append_val(routes, way);
             }
 }
 
-static void add_way(GArray *build_program, Way way)
+static void add_way(GArray *routes, Way way)
 {
-    for (guint i = 0; i < build_program->len; i++) {
-        const Way *known = &g_array_index(build_program, Way, i);
+    for (guint i = 0; i < routes->len; i++) {
+        const Way *known = &g_array_index(routes, Way, i);
         if (known->src == way.src && known->dst == way.dst)
             return;
     }
-    g_array_append_val(build_program, way);
+    g_array_append_val(routes, way);
 }
 
 /* Lists transfers of caches, and the exchanges of servers on several nodes. */
 static GArray *list_ways(const RhDeployment *d, const RhService *service)
 {
-    GArray *build_program = g_array_new(FALSE, FALSE, sizeof(Way));
-    list_moves(d, build_program);
+    GArray *routes = g_array_new(FALSE, FALSE, sizeof(Way));
+    list_moves(d, routes);
     for (int32_t p = 0; p < d->pools_count; p++)
         for (int32_t i = 0; i < d->pools[p].replicas; i++) {
             int32_t first = rh_deployment_first_gpu(d, replicas_before(d, p) + i);
@@ -54,15 +54,15 @@ static GArray *list_ways(const RhDeployment *d, const RhService *service)
             const GArray *own = wires ? rh_replica_traffic_ways(wires) : NULL;
             for (guint w = 0; own && w < own->len; w++) {
                 const RhReplicaFlow *flow = &g_array_index(own, RhReplicaFlow, w);
-                add_way(build_program, (Way){flow->src, flow->dst});
+                add_way(routes, (Way){flow->src, flow->dst});
             }
         }
-    return build_program;
+    return routes;
 }
 
-static const Way *way_at(const GArray *build_program, guint i)
+static const Way *way_at(const GArray *routes, guint i)
 {
-    return &g_array_index(build_program, Way, i);
+    return &g_array_index(routes, Way, i);
 }
 
 static int32_t add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t delta, double bytes)
@@ -81,16 +81,16 @@ static int32_t add_message(RhProgram *p, RhTaskKind kind, RhLane lane, int32_t d
 }
 
 /* Makes the program: a role for each GPU, with its sends and receives. */
-static RhProgram *ways_program(const RhBackgroundService *g, const GArray *build_program,
-                               int32_t *sends, double bytes)
+static RhProgram *ways_program(const RhBackgroundService *g, const GArray *routes, int32_t *sends,
+                               double bytes)
 {
     int32_t gpus = rh_deployment_gpus(&g->deployment);
-    g_autofree int32_t *recvs = g_new0(int32_t, build_program->len + 1);
+    g_autofree int32_t *recvs = g_new0(int32_t, routes->len + 1);
     RhProgram *p = rh_program_new(gpus);
     for (int32_t gpu = 0; gpu < gpus; gpu++) {
         rh_program_begin_role(p, "server", gpu, NULL, 0);
-        for (guint i = 0; i < build_program->len; i++) {
-            const Way *way = way_at(build_program, i);
+        for (guint i = 0; i < routes->len; i++) {
+            const Way *way = way_at(routes, i);
             if (way->src == gpu)
                 sends[i] =
                     add_message(p, RH_TASK_SEND, RH_LANE_SEND_NEXT, way->dst - way->src, bytes);
@@ -100,7 +100,7 @@ static RhProgram *ways_program(const RhBackgroundService *g, const GArray *build
         }
         rh_program_end_role(p);
     }
-    for (guint i = 0; i < build_program->len; i++)
+    for (guint i = 0; i < routes->len; i++)
         rh_program_match(p, sends[i], recvs[i]);
     int32_t each = g->fabric->gpus_per_node;
     p->gpu_of_rank = g_new(int32_t, gpus + 1);

@@ -8,11 +8,11 @@
 #include "strategies/search/evidence_key.h"
 #include "strategies/search/plan_answer.h"
 
-#define SAME_STEPS 1e-9 /* relative: rounding that makes no step more or fewer */
+#define SAME_STEPS 1e-9 /* relative: rounding error up to which a number of steps is whole */
 #define J_PER_KWH  3.6e6
 
-/* The largest multiple within the range of the GPUs, or of a half, a quarter and so on of them: of the
- * first that has one of `enough` at least. 0: there is none. */
+/* Largest multiple, at most `most`, of the GPUs, or of a half, a quarter and so on of them: of the
+ * first of these with a multiple of at least `enough`. 0: there is none. */
 static int64_t even_batch(int64_t enough, int64_t most, int32_t gpus)
 {
     for (int64_t unit = gpus; unit >= 1; unit = unit % 2 == 0 ? unit / 2 : 0)
@@ -41,7 +41,7 @@ static double allowed_frac(const RhProblem *c, const RhRehearsal *r)
     return r->bar ? r->error_frac : rh_record_widest_frac(rh_record_shipped(), like.kind);
 }
 
-/* Steps that date and budget allow; 0: not one, or what one costs is not known. */
+/* Steps that date and budget allow; 0: not one, or the price of a step is not known. */
 static double affordable(const RhCapacityTarget *goal, double allowed, double step_s,
                          double step_usd)
 {
@@ -70,9 +70,9 @@ static void account(const RhCapacityTarget *goal, RhCapacityCell *cell)
     cell->energy_j = r->energy.total_j * steps;
 }
 
-/* The better of the cell's and the plan's best, a token; what a plan has not, no batch may have. A plan
- * without an answer where something fits has nothing quicker. */
-static void take_best(RhCapacityCell *cell, const RhProblem *c, RhPlan *plan)
+/* Keeps the better of the cell's and the plan's best, by tokens per second; flags of the plan hold
+ * for the cell. A plan without an answer, though layouts fit, has nothing faster. */
+static void keep_best(RhCapacityCell *cell, const RhProblem *c, RhPlan *plan)
 {
     cell->timed_out |= plan->timed_out;
     cell->lost_may_win |= plan->lost_may_win;
@@ -92,7 +92,7 @@ static void take_best(RhCapacityCell *cell, const RhProblem *c, RhPlan *plan)
     cell->c = *c;
 }
 
-/* One batch of a cell was left out. */
+/* Marks that one batch of a cell was left out for lack of time. */
 static void cut_short(RhCapacityCell *cell)
 {
     cell->timed_out = true;
@@ -101,27 +101,27 @@ static void cut_short(RhCapacityCell *cell)
         cell->why = g_strdup("time was up");
 }
 
-/* What a step of the batch may take to be worth something beside the cell's; 0: anything. */
+/* Longest step of the batch that is an improvement on the cell's; 0: any. */
 static double worth_s(const RhCapacityCell *cell, int64_t batch, double gap_frac)
 {
     double samples = cell->r ? (double)batch / (double)cell->c.job.global_batch : 0;
     return samples > 0 ? cell->r->step_time_s * samples * (1 - gap_frac) : 0;
 }
 
-/* "48 does not ..." of "48 does not ...\nnote: ..." */
+/* First line of a message: "48 does not ..." of "48 does not ...\nnote: ...". */
 static char *first_line(const char *message)
 {
     return g_strndup(message, strcspn(message, "\n"));
 }
 
-/* What is left of the goal's time, from `deadline` on; 0: there is no end. */
+/* Rest of the target's time until `deadline`; 0: without limit. */
 static double left_s(const RhCapacityTarget *goal, RhDeadline deadline)
 {
     return goal->timeout_s > 0 ? fmax(rh_deadline_left_s(deadline), 1e-3) : 0;
 }
 
-/* Of the batches that were tried the one that is shown is performed as a plan's entries are. */
-static bool perform(RhCapacityCell *cell, const RhPlanOptions *options, GError **error)
+/* Simulates the chosen batch's layout in full, as a plan does with its entries. */
+static bool perform_best(RhCapacityCell *cell, const RhPlanOptions *options, GError **error)
 {
     g_autoptr(RhPlan) shown = rh_plan_new();
     shown->proved = cell->proved;
@@ -165,7 +165,7 @@ bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal
         options.worth_s = worth_s(&cell, batches[i], goal->gap_frac);
         g_autoptr(RhPlan) plan = rh_plan(&tried, &options, &inner);
         if (plan) {
-            take_best(&cell, &tried, plan);
+            keep_best(&cell, &tried, plan);
         } else if (!g_error_matches(inner, RH_ERROR, RH_ERROR_USAGE)) {
             g_propagate_error(error, g_steal_pointer(&inner));
             rh_capacity_cell_clear(&cell);
@@ -175,7 +175,7 @@ bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal
         }
     }
     options.timeout_s = left_s(goal, deadline);
-    if (cell.r && !rh_deadline_passed(deadline) && !perform(&cell, &options, error)) {
+    if (cell.r && !rh_deadline_passed(deadline) && !perform_best(&cell, &options, error)) {
         rh_capacity_cell_clear(&cell);
         return false;
     }
@@ -193,7 +193,7 @@ void rh_capacity_cell_clear(RhCapacityCell *cell)
     cell->why = NULL;
 }
 
-/* --- all of them --- */
+/* --- all cells --- */
 
 static RhCapacityCell *at(const GArray *cells, guint i)
 {
@@ -221,7 +221,7 @@ bool rh_capacity_priced(const GArray *cells)
     return any;
 }
 
-/* Money, or where it is not known of all, GPU-seconds. */
+/* Price of a cell in money or, where that is not known of all, GPU-seconds. */
 static double price_of(const RhCapacityCell *cell, bool priced)
 {
     return priced ? cell->usd : cell->seconds * cell->c.job.gpus;
@@ -229,8 +229,9 @@ static double price_of(const RhCapacityCell *cell, bool priced)
 
 typedef enum { BY_MONEY, BY_TIME, BY_TOKENS } Key;
 
-/* The least of `key`, of tokens the most, among the cells with a layout, the sooner of equals. */
-static int32_t least(const GArray *cells, Key by, bool meeting)
+/* Index of the cell with the lowest key (for tokens the highest), among those with a layout; of
+ * equals the sooner one. */
+static int32_t least_cell(const GArray *cells, Key by, bool meeting)
 {
     bool priced = rh_capacity_priced(cells);
     int32_t best = -1;
@@ -253,16 +254,16 @@ static int32_t least(const GArray *cells, Key by, bool meeting)
 
 int32_t rh_capacity_soonest(const GArray *cells)
 {
-    return least(cells, BY_TIME, false);
+    return least_cell(cells, BY_TIME, false);
 }
 
 int32_t rh_capacity_cheapest(const GArray *cells)
 {
-    return least(cells, BY_MONEY, false);
+    return least_cell(cells, BY_MONEY, false);
 }
 
-/* Is `a` as good as `b` by tokens, time, money and energy, and better by one? What one of the two does not
- * know decides nothing. */
+/* Is `a` as good as `b` in tokens, time, money and energy, and better in one? A figure that one of
+ * the two does not have is ignored. */
 static bool dominates(const RhCapacityCell *a, const RhCapacityCell *b, bool priced)
 {
     bool energies = a->energy_j > 0 && b->energy_j > 0;
@@ -305,5 +306,5 @@ int32_t rh_capacity_judge(const RhCapacityTarget *goal, GArray *cells)
     }
     mark_front(cells, rh_capacity_priced(cells));
     bool soonest = goal->budget_usd > 0 && goal->by_s <= 0;
-    return least(cells, goal->tokens <= 0 ? BY_TOKENS : soonest ? BY_TIME : BY_MONEY, true);
+    return least_cell(cells, goal->tokens <= 0 ? BY_TOKENS : soonest ? BY_TIME : BY_MONEY, true);
 }

@@ -1,4 +1,4 @@
-/* Many cells: each is planned in a process of its own, as many at once as there are jobs. */
+/* Plans many cells: each in a process of its own, as many at once as there are jobs. */
 #include <math.h>
 
 #include "base/deadline.h"
@@ -11,7 +11,7 @@ typedef struct {
     const RhCapacityAsked *asked;
     const RhCapacityTarget *goal;
     RhDeadline deadline;
-    const int32_t *order; /* of cells, by layer: what takes longest first */
+    const int32_t *order; /* of cells, by layer: the slowest first */
     RhCapacityCell *out;
     GError **errors; /* per cell */
     int32_t count, done;
@@ -26,9 +26,9 @@ static bool plan_one(const Cells *cells, const RhCapacityAsked *asked, const RhC
     return rh_capacity_plan(asked, &own, out, error);
 }
 
-/* --- there and back --- */
+/* --- serialization --- */
 
-static GByteArray *pack(const RhCapacityCell *cell)
+static GByteArray *pack_cell(const RhCapacityCell *cell)
 {
     GByteArray *out = g_byte_array_new();
     rh_pack(out, cell, sizeof *cell);
@@ -38,12 +38,12 @@ static GByteArray *pack(const RhCapacityCell *cell)
     return out;
 }
 
-static bool unpack(const GByteArray *bytes, const RhProblem *c, RhCapacityCell *cell)
+static bool unpack_cell(const GByteArray *bytes, const RhProblem *c, RhCapacityCell *cell)
 {
     RhUnpack in = {bytes->data, bytes->data + bytes->len, true};
     rh_unpack(&in, cell, sizeof *cell);
     int64_t batch = cell->c.job.global_batch;
-    bool planned = cell->r; /* theirs */
+    bool planned = cell->r; /* the plan's own */
     cell->c = *c;
     cell->c.job.global_batch = batch;
     cell->why = rh_unpack_text(&in);
@@ -57,48 +57,49 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     RhCapacityTarget goal = *cells->goal;
     int32_t at_once = MIN(goal.jobs, cells->count);
     goal.jobs = (goal.jobs + at_once - 1) / at_once;
-    goal.progress = NULL; /* the caller tells */
+    goal.progress = NULL; /* the calling process reports */
     RhCapacityCell cell;
     if (!plan_one(cells, &cells->asked[cells->order[item]], &goal, &cell, error))
         return NULL;
-    return pack(&cell); /* the cell ends with the child */
+    return pack_cell(&cell); /* the cell ends with the child */
 }
 
-static void tell(void *user)
+static void report_progress(void *user)
 {
     const Cells *cells = user;
     if (cells->goal->progress)
         cells->goal->progress("plan", cells->done, cells->count, 0, NULL);
 }
 
-static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+static void take_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Cells *cells = user;
     int32_t i = cells->order[item];
     if (error)
         cells->errors[i] = g_error_copy(error);
-    else if (!unpack(bytes, cells->asked[i].c, &cells->out[i]))
+    else if (!unpack_cell(bytes, cells->asked[i].c, &cells->out[i]))
         rh_fail(&cells->errors[i], RH_ERROR_INTERNAL, "the answer of a plan broke off");
     cells->done++;
-    tell(cells);
+    report_progress(cells);
 }
 
-/* --- all of them --- */
+/* --- all cells --- */
 
 typedef struct {
     const RhCapacityAsked *asked;
     double middle_gpus;
 } Ends;
 
-/* From the middle of the sizes, as a ratio of at least 1. */
+/* Distance from the middle of the sizes, as a ratio of at least 1. */
 static double off_middle(const Ends *ends, int32_t i)
 {
     double ratio = ends->asked[i].c->job.gpus / ends->middle_gpus;
     return fmax(ratio, 1 / ratio);
 }
 
-/* Few GPUs have many micro-batches to rehearse, many GPUs many ranks: those of the middle come last, that
- * the last to end are short; of equals as they come. */
+/* Orders cells with the slowest first. Few GPUs have many micro-batches to simulate, many GPUs many
+ * ranks; those of the middle come last, so that the last to end are short. Equals keep their
+ * order. */
 static gint ends_first(gconstpointer a, gconstpointer b, gpointer user)
 {
     int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -118,7 +119,7 @@ void rh_capacity_order(const RhCapacityAsked *asked, int32_t count, int32_t *ord
     g_qsort_with_data(order, count, sizeof *order, ends_first, &ends);
 }
 
-static void run(Cells *cells)
+static void plan_cell(Cells *cells)
 {
     g_autofree int32_t *order = g_new(int32_t, cells->count);
     rh_capacity_order(cells->asked, cells->count, order);
@@ -126,8 +127,8 @@ static void run(Cells *cells)
     RhProcessPool workers = {.count = cells->count,
                              .jobs = MIN(cells->goal->jobs, cells->count),
                              .perform = perform,
-                             .answer = answer,
-                             .waiting = tell,
+                             .answer = take_answer,
+                             .waiting = report_progress,
                              .user = cells};
     rh_process_pool_run(&workers);
 }
@@ -149,7 +150,7 @@ bool rh_capacity_plan_all(const RhCapacityAsked *asked, int32_t count, const RhC
     if (count == 1)
         return plan_one(&cells, &asked[0], &settled, &out[0], error);
     if (count > 1)
-        run(&cells);
+        plan_cell(&cells);
     GError *first = NULL;
     for (int32_t i = 0; i < count; i++)
         if (first)

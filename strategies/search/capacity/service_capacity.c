@@ -20,7 +20,7 @@ double rh_service_answer_s(const RhServeEntry *entry)
     return entry->outcome.metrics[RH_METRIC_E2E].mean.value;
 }
 
-/* The quickest on so many GPUs, of equals the one that comes first. */
+/* Entry with the highest rate on so many GPUs; of equals the first. */
 static const RhServeEntry *quickest(const RhServePlan *plan, int32_t gpus)
 {
     const RhServeEntry *best = NULL;
@@ -49,7 +49,7 @@ static void add_cell(const RhServiceOffer *offer, int32_t asked, int32_t gpus, G
     g_array_append_val(cells, cell);
 }
 
-/* The fewest GPUs above `more_than` on which something keeps the levels; 0: none. */
+/* Fewest GPUs above `more_than` on which some deployment keeps the levels; 0: none. */
 static int32_t next_size(const RhServePlan *plan, int32_t more_than)
 {
     int32_t next = 0;

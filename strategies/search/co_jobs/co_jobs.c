@@ -5,7 +5,7 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-/* The job's program, its GPUs moved to its nodes. */
+/* Builds the job's program, with its GPUs moved to its nodes. */
 static RhProgram *build(int32_t index, void *user, GError **error)
 {
     const RhCoJob *job = &((const RhCoJob *)user)[index];

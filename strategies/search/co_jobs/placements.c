@@ -7,7 +7,7 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
-/* Nodes below one switch, in a row. */
+/* Consecutive nodes below one switch. */
 typedef struct {
     const char *name;
     int32_t nodes;
@@ -22,7 +22,7 @@ typedef struct {
     const bool *taken;
     int32_t needed;
     GArray *out;      /* RhJobPlacement */
-    GPtrArray *known; /* char*: what tells those apart */
+    GPtrArray *known; /* char*: keys of the kinds of placements found */
     Level levels[RH_TIERS_MAX];
     int32_t levels_count;
 } Search;
@@ -33,7 +33,7 @@ static void add_level(Search *s, const char *name, int32_t nodes)
         s->levels[s->levels_count++] = (Level){name, nodes};
 }
 
-/* The root joins all: it tells nothing apart. */
+/* Finds the levels of switches. The root joins all nodes, so it does not distinguish them. */
 static void find_levels(Search *s)
 {
     for (int32_t t = 0; t + 1 < s->p->tiers_count; t++)
@@ -79,7 +79,7 @@ static int by_number(const void *a, const void *b)
     return *(const int32_t *)a - *(const int32_t *)b;
 }
 
-/* The k-th node of the group that is not taken. */
+/* The k-th free node of the group. */
 static int32_t free_node(const Search *s, const Level *level, int32_t group, int32_t k)
 {
     int32_t n = group * level->nodes;
@@ -88,8 +88,8 @@ static int32_t free_node(const Search *s, const Level *level, int32_t group, int
     return n;
 }
 
-/* Up to `each` nodes of a group at a time. */
-static int32_t *fill(const Search *s, const Level *level, const GArray *groups, int32_t each)
+/* Picks nodes, up to `each` of a group at a time. */
+static int32_t *pick_nodes(const Search *s, const Level *level, const GArray *groups, int32_t each)
 {
     int32_t *nodes = g_new(int32_t, s->needed + 1);
     int32_t count = 0;
@@ -104,14 +104,15 @@ static int32_t *fill(const Search *s, const Level *level, const GArray *groups, 
     return nodes;
 }
 
-/* --- what tells placements apart --- */
+/* --- kinds of placements --- */
 
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* For each level, how many of its own and of the others are below each switch that it hangs on. */
+/* Key of a placement: for each level and switch, how many of its own and of the others' nodes are
+ * below. */
 static char *kind_of(const Search *s, const int32_t *nodes)
 {
     GString *out = g_string_new(NULL);
@@ -134,8 +135,8 @@ static char *kind_of(const Search *s, const int32_t *nodes)
     return g_string_free(out, FALSE);
 }
 
-/* Takes the nodes. */
-static void add(Search *s, const char *about, int32_t *nodes)
+/* Adds a placement; takes ownership of the nodes. */
+static void add_placement(Search *s, const char *about, int32_t *nodes)
 {
     g_autofree char *kind = kind_of(s, nodes);
     if (g_ptr_array_find_with_equal_func(s->known, kind, g_str_equal, NULL)) {
@@ -163,15 +164,16 @@ static void add_of_level(Search *s, const Level *level)
     for (guint i = 0; i < groups->len && AT(groups, Group, i)->taken == 0; i++, alone++)
         room += AT(groups, Group, i)->free;
     if (room > 0)
-        add(s, room >= s->needed ? away : apart, fill(s, level, groups, level->nodes));
+        add_placement(s, room >= s->needed ? away : apart,
+                      pick_nodes(s, level, groups, level->nodes));
     if (room >= s->needed) {
         g_autoptr(GArray) lone = g_array_copy(groups);
         g_array_set_size(lone, (guint)alone);
-        add(s, spread_away, fill(s, level, lone, 1));
+        add_placement(s, spread_away, pick_nodes(s, level, lone, 1));
     }
     g_array_sort(groups, by_room);
-    add(s, packed, fill(s, level, groups, level->nodes));
-    add(s, spread, fill(s, level, groups, 1));
+    add_placement(s, packed, pick_nodes(s, level, groups, level->nodes));
+    add_placement(s, spread, pick_nodes(s, level, groups, 1));
 }
 
 static void place_clear(void *place)
@@ -187,7 +189,7 @@ GArray *rh_placements(const RhPlatform *platform, int32_t needed, const bool *ta
     s.out = g_array_new(FALSE, TRUE, sizeof(RhJobPlacement));
     g_array_set_clear_func(s.out, place_clear);
     find_levels(&s);
-    add(&s, first->about, g_memdup2(first->nodes, (gsize)needed * sizeof *first->nodes));
+    add_placement(&s, first->about, g_memdup2(first->nodes, (gsize)needed * sizeof *first->nodes));
     int32_t left = 0;
     for (int32_t n = 0; n < platform->nodes_count; n++)
         left += !taken[n];

@@ -5,11 +5,12 @@
 #include "base/error.h"
 #include "strategies/serve/results/service_metrics.h"
 
-/* Of a job whose neighbour's step is longer, so many steps at most are performed: all phases of the
- * longer step are met. */
+/* Range of simulated steps of a job whose neighbour's step is longer: all phases of the longer step
+ * are covered. */
 #define STEPS_LEAST 2
 #define STEPS_MOST  10
-/* The plan is widened until its last entry is slower alone than the best beside: to so many times K. */
+/* Maximum factor of K to which the plan is widened, until its last entry alone is slower than the
+ * best beside the other jobs. */
 #define WIDER_MOST 4
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
@@ -18,9 +19,9 @@ typedef struct {
     const RhProblem *c;
     const RhPlanOptions *o;
     const RhCoJobQuestion *ask;
-    RhCoJob *jobs;        /* ours first; owned */
-    double longest_s;     /* of the others' steps, by their closed forms */
-    RhJobPlacement place; /* the first; owned */
+    RhCoJob *jobs;        /* our own first; owned */
+    double longest_s;     /* longest of the others' steps, by their closed forms */
+    RhJobPlacement place; /* the first one; owned */
     bool *taken;          /* by node; owned */
     RhDeadline deadline;
     RhCoJobPlan *out;
@@ -90,7 +91,7 @@ const RhCoJobTrial *rh_co_job_best_place(const RhCoJobPlan *b)
     return best;
 }
 
-/* --- one layout at one place --- */
+/* --- one layout in one placement --- */
 
 static int32_t steps_within(double step_s, double span_s)
 {
@@ -98,7 +99,7 @@ static int32_t steps_within(double step_s, double span_s)
     return (int32_t)CLAMP(steps, STEPS_LEAST, STEPS_MOST);
 }
 
-/* Each does steps enough to live through one of every other. */
+/* Sets numbers of steps so that each job covers a step of every other one. */
 static void set_steps(Race *race, const RhRehearsal *entry)
 {
     race->jobs[0].steps = steps_within(entry->step_time_s, race->longest_s);
@@ -140,9 +141,10 @@ static int by_step_beside(const void *a, const void *b)
     return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
 }
 
-/* --- the race --- */
+/* --- the search --- */
 
-/* What is not below this alone cannot better the best beside by more than the gap. */
+/* Longest step alone with which a layout can be better beside the others than the best by more than
+ * the gap. */
 static double worth_s(const Race *race)
 {
     const GArray *t = race->out->layouts;
@@ -150,15 +152,16 @@ static double worth_s(const Race *race)
                   : (double)INFINITY;
 }
 
-/* A rehearsal is given up within a few milliseconds of its time. */
+/* Did the rehearsal fail for lack of time? It is given up within a few milliseconds of its
+ * limit. */
 static bool is_late(const Race *race, const GError *error)
 {
     return rh_deadline_left_s(race->deadline) < 0.05 &&
            g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER);
 }
 
-/* Time that runs out behind the first ends the race; what there is then is the answer. */
-static bool ended(const Race *race, RhPlan *plan, GError **local, GError **error)
+/* Ends the search when time runs out after the first layout; the answer is what was found. */
+static bool stop_if_late(const Race *race, RhPlan *plan, GError **local, GError **error)
 {
     if (race->out->layouts->len > 0 && g_error_matches(*local, RH_ERROR, RH_ERROR_NO_ANSWER)) {
         g_clear_error(local);
@@ -174,8 +177,8 @@ static bool ended(const Race *race, RhPlan *plan, GError **local, GError **error
     return false;
 }
 
-/* The first K entries, and all behind that could still win. The search ends before time is up: there is
- * some left for the first of what it found. */
+/* Tries the first K entries, and all later ones that could still win. The plan ends before its time
+ * is up, so that some is left for the first of its entries. */
 static bool try_layouts(Race *race, RhPlan *plan, GError **error)
 {
     GArray *trials = race->out->layouts;
@@ -185,14 +188,14 @@ static bool try_layouts(Race *race, RhPlan *plan, GError **error)
         if (i >= (uint32_t)race->o->top && r->step_time_s >= worth_s(race))
             break;
         if (!try_one(race, plan, i, &race->place, trials, &local) &&
-            !ended(race, plan, &local, error))
+            !stop_if_late(race, plan, &local, error))
             return false;
         g_array_sort(trials, by_step_beside);
     }
     return true;
 }
 
-/* The least step alone of what was not rehearsed beside. */
+/* Least step alone of layouts that were not rehearsed beside the others. */
 static double least_left_s(const Race *race, const RhPlan *plan)
 {
     double least = plan->proof_bound_s;
@@ -203,8 +206,8 @@ static double least_left_s(const Race *race, const RhPlan *plan)
     return least;
 }
 
-/* A plan of `top` entries, its layouts tried. NULL where time ran out before the first, with *late, and
- * where it failed. */
+/* Makes a plan of `top` entries and tries its layouts. NULL where time ran out before the first
+ * one, with *late, or where it failed. */
 static RhPlan *race_round(Race *race, const RhPlanOptions *options, bool *late, GError **error)
 {
     RhPlanOptions o = *options;
@@ -219,8 +222,8 @@ static RhPlan *race_round(Race *race, const RhPlanOptions *options, bool *late, 
     return tried ? g_steal_pointer(&plan) : NULL;
 }
 
-/* Planned for more and more entries, until those left cannot win. What a round has found stands where
- * time runs out in the next. */
+/* Plans for more and more entries, until the remaining ones cannot win. The result of a round
+ * stands where time runs out in the next. */
 static RhPlan *race_layouts(Race *race, GError **error)
 {
     RhPlanOptions o = *race->o;
@@ -254,7 +257,7 @@ static RhPlan *race_layouts(Race *race, GError **error)
     }
 }
 
-/* The entry is now behind the first K. */
+/* Moves the entry to just after the first K. */
 static void move_behind(RhPlan *plan, uint32_t entry, uint32_t rows)
 {
     g_ptr_array_insert(plan->entries, (int)rows, g_ptr_array_steal_index(plan->entries, entry));
@@ -265,8 +268,8 @@ static void move_behind(RhPlan *plan, uint32_t entry, uint32_t rows)
     }
 }
 
-/* As many rows as were asked for, and the winner where it is none of them. */
-static void trim(Race *race, RhPlan *plan)
+/* Keeps as many rows as were asked for, and the winner where it is none of them. */
+static void keep_rows(Race *race, RhPlan *plan)
 {
     GArray *trials = race->out->layouts;
     uint32_t rows = (uint32_t)race->o->top;
@@ -288,7 +291,8 @@ static void trim(Race *race, RhPlan *plan)
         g_array_set_size(plan->variants, rows);
 }
 
-/* Where they are avoided the best alone may be it again. */
+/* Tries placements that avoid the other jobs, where the layout that is best alone may be the best
+ * again. */
 static bool try_places(Race *race, RhPlan *plan, GError **error)
 {
     uint32_t winner = AT(race->out->layouts, RhCoJobTrial, 0)->entry;
@@ -299,15 +303,15 @@ static bool try_places(Race *race, RhPlan *plan, GError **error)
         GError *local = NULL;
         if ((!try_one(race, plan, winner, place, race->out->places, &local) ||
              (winner > 0 && !try_one(race, plan, 0, place, race->out->places, &local))) &&
-            !ended(race, plan, &local, error))
+            !stop_if_late(race, plan, &local, error))
             return false;
     }
     return true;
 }
 
-/* --- who stands where --- */
+/* --- placements of the jobs --- */
 
-static void take(Race *race, const int32_t *nodes, int32_t count)
+static void mark_taken(Race *race, const int32_t *nodes, int32_t count)
 {
     for (int32_t i = 0; i < count; i++)
         race->taken[nodes[i]] = true;
@@ -319,9 +323,9 @@ static bool settle_place(Race *race, GError **error)
     const RhCoJobQuestion *ask = race->ask;
     race->taken = g_new0(bool, p->nodes_count + 1);
     for (int32_t i = 0; i < ask->others_count; i++)
-        take(race, ask->others[i].nodes, ask->others[i].nodes_count);
+        mark_taken(race, ask->others[i].nodes, ask->others[i].nodes_count);
     if (ask->service)
-        take(race, ask->service->nodes, ask->service->nodes_count);
+        mark_taken(race, ask->service->nodes, ask->service->nodes_count);
     int32_t needed = (race->c->job.gpus + p->gpus_per_node - 1) / p->gpus_per_node, left = 0;
     for (int32_t n = 0; n < p->nodes_count; n++)
         left += !race->taken[n];
@@ -367,7 +371,7 @@ static RhPlan *answer(Race *race, GError **error)
     g_autoptr(RhPlan) plan = race_layouts(race, error);
     if (!plan || plan->entries->len == 0)
         return g_steal_pointer(&plan);
-    trim(race, plan);
+    keep_rows(race, plan);
     if (!try_places(race, plan, error))
         return NULL;
     plan->beside = g_steal_pointer(&race->out);

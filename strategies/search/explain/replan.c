@@ -32,9 +32,9 @@ static void set_bounds(const RhPlannedBefore *before, RhPlanOptions *options)
     options->progress = before->progress;
 }
 
-/* An empty plan where no layout is legal; NULL: an error of the rehearsals. */
-static bool search(const RhProblem *c, const RhPlannedBefore *before, RhPlanOptions options,
-                   RhPlan **plan, GError **error)
+/* Plans anew; an empty plan where no layout is legal, NULL for an error of the rehearsals. */
+static bool plan_again(const RhProblem *c, const RhPlannedBefore *before, RhPlanOptions options,
+                       RhPlan **plan, GError **error)
 {
     g_autoptr(GError) inner = NULL;
     set_bounds(before, &options);
@@ -45,7 +45,7 @@ static bool search(const RhProblem *c, const RhPlannedBefore *before, RhPlanOpti
     return false;
 }
 
-/* Could the layout be better than `best`? Its bound tells, where seconds are what is asked for. */
+/* Could the layout be better than `best`? Its bound decides if the objective is seconds. */
 static bool may_win(const RhProblem *c, RhBoundCache *cache, RhObjective objective,
                     const RhLayout *layout, const RhRehearsal *best)
 {
@@ -58,8 +58,8 @@ static bool may_win(const RhProblem *c, RhBoundCache *cache, RhObjective objecti
                          rh_objective_value(objective, best);
 }
 
-/* A quick search goes by bounds, which do not see one slow GPU, and performs few: what the file ranked may be
- * better than its best. */
+/* Rehearses what the file ranked first, if it may be better than the best of a quick search, which
+ * relies on bounds, which do not include a slow GPU, and rehearses few layouts. */
 static bool consider_file(const RhProblem *c, const RhPlannedBefore *before, RhRehearsal **best,
                           GError **error)
 {
@@ -68,7 +68,7 @@ static bool consider_file(const RhProblem *c, const RhPlannedBefore *before, RhR
     g_autoptr(RhBoundCache) cache = rh_bound_new(c);
     for (guint i = 0; before->is_plan && i < before->plans->len; i++) {
         RhLayout layout = g_array_index(before->plans, RhResultPlan, i).r.layout;
-        layout.dp = 0; /* of the GPUs that there are now */
+        layout.dp = 0; /* derived from today's number of GPUs */
         g_autoptr(GError) illegal = NULL;
         if (!rh_train_settle_layout(c, &layout, &illegal) || !may_win(c, cache, o, &layout, *best))
             continue;
@@ -94,7 +94,7 @@ bool rh_replan(const RhProblem *c, const RhPlannedBefore *before, bool full, RhR
     RhPlanOptions options = {.top = 1, .quick = !full, .best_alone = true};
     g_autoptr(RhPlan) plan = NULL;
     *best = NULL;
-    if (!search(c, before, options, &plan, error))
+    if (!plan_again(c, before, options, &plan, error))
         return false;
     if (plan && plan->entries->len > 0)
         *best = g_ptr_array_steal_index(plan->entries, 0);
@@ -116,14 +116,14 @@ GPtrArray *rh_replan_quickest(const RhProblem *c, const RhPlannedBefore *before,
 {
     RhPlanOptions options = {.top = QUICKEST_COUNT, .quick = true};
     g_autoptr(RhPlan) plan = NULL;
-    if (!search(c, before, options, &plan, error))
+    if (!plan_again(c, before, options, &plan, error))
         return NULL;
     GPtrArray *out = g_ptr_array_new_with_free_func((GDestroyNotify)rh_rehearsal_free);
     GPtrArray *const lists[] = {plan ? plan->entries : NULL, plan ? plan->families : NULL};
     for (size_t l = 0; l < G_N_ELEMENTS(lists) && plan; l++)
         for (guint i = 0; i < lists[l]->len;) {
             const RhRehearsal *r = g_ptr_array_index(lists[l], i);
-            if (r->events_count > 0) /* else a bound */
+            if (r->events_count > 0) /* otherwise a bound */
                 g_ptr_array_add(out, g_ptr_array_steal_index(lists[l], i));
             else
                 i++;

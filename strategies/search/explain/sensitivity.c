@@ -9,17 +9,17 @@
 #include "strategies/train/open_knobs.h"
 
 #define CHANGE_FRAC 0.1
-#define TURN_FRAC   0.01 /* how exactly is told from where on another plan wins */
+#define TURN_FRAC   0.01 /* accuracy of the value at which another plan wins */
 
 typedef struct {
     const RhPlannedBefore *recorded;
-    GArray *plans; /* RhResultPlan: of the file, and rivals behind them */
-    int64_t asked; /* the rank studied */
+    GArray *plans; /* RhResultPlan: of the file, followed by rivals */
+    int64_t asked; /* rank of the studied plan */
     const RhProblem *c;
     const RhPlatform *hardware; /* as described */
-    RhUnperturbed *before;      /* every plan, nothing changed */
-    RhMemoryBudget room;        /* nothing changed */
-    int64_t first;              /* the rank that wins then */
+    RhUnperturbed *before;      /* every plan, unchanged */
+    RhMemoryBudget room;        /* unchanged */
+    int64_t first;              /* rank that wins without a change */
 } Study;
 
 static const RhResultPlan *plan_at(const Study *s, guint i)
@@ -27,7 +27,7 @@ static const RhResultPlan *plan_at(const Study *s, guint i)
     return &g_array_index(s->plans, RhResultPlan, i);
 }
 
-/* Does the plan need more than it may, and did not before? */
+/* Does the plan need more memory than allowed, and did not before? */
 static bool outgrows(const Study *s, const RhProblem *c, const RhMemoryBudget *room, guint i)
 {
     if (room->ranked_bytes == s->room.ranked_bytes &&
@@ -41,8 +41,8 @@ static bool outgrows(const Study *s, const RhProblem *c, const RhMemoryBudget *r
 
 /* Effect of a change of a constant on the value that the objective minimises. */
 typedef struct {
-    int64_t rank;       /* the plan that wins: better by more than a tie than that which won */
-    double change_frac; /* of the studied plan; NAN: the constant may not be so */
+    int64_t rank;       /* the winning plan: better than the previous winner by more than a tie */
+    double change_frac; /* of the studied plan; NAN: the constant cannot have this value */
     double most_frac;   /* of any plan */
 } Effect;
 
@@ -86,9 +86,10 @@ static Effect study(const Study *s, const RhConstant *k, double value)
     return e;
 }
 
-/* --- from which value on another plan wins --- */
+/* --- value from which on another plan wins --- */
 
-/* Outwards until another one wins, then in between to a hundredth. */
+/* Finds the turning point: doubles the change until another plan wins, then narrows it down to a
+ * hundredth. */
 static bool turning_point(const Study *s, const RhConstant *k, bool more, double *value,
                           int64_t *rank)
 {
@@ -138,7 +139,8 @@ static int64_t first_of(const Study *s)
     return plan_at(s, best)->rank;
 }
 
-/* "platform.nic.latency" is read without its owner too. */
+/* Key of a constant without its owner: "platform.nic.latency" may be written without
+ * "platform.". */
 static const char *short_key(const char *set)
 {
     return rh_intern(g_str_has_prefix(set, "platform.") ? set + strlen("platform.") : set);
@@ -167,8 +169,8 @@ static void add_effect(const Study *s, const RhConstant *k, GArray *effects)
         g_array_append_val(effects, e);
 }
 
-/* Layouts as they stand on today's inputs, and their bounds. */
-static bool begin(Study *s, GError **error)
+/* Begins a study: recorded layouts with today's inputs, and their bounds. */
+static bool begin_study(Study *s, GError **error)
 {
     for (guint i = 0; i < s->plans->len; i++) {
         const RhRehearsal *r = &plan_at(s, i)->r;
@@ -218,7 +220,7 @@ GArray *rh_sensitivity_rivals(const RhProblem *c, const RhPlannedBefore *recorde
     return out;
 }
 
-/* Plans of the file, then rivals; borrows what the first own. Caller unrefs. */
+/* Lists plans of the file, then rivals; borrows what the former own. Caller unrefs. */
 static GArray *all_plans(const RhPlannedBefore *recorded, const RhProblem *c, const GArray *rivals)
 {
     GArray *out = g_array_new(FALSE, TRUE, sizeof(RhResultPlan));
@@ -247,7 +249,7 @@ GArray *rh_sensitivity(const RhSensitivityRequest *request, GError **error)
                .before = before};
     g_autoptr(GArray) constants = rh_problem_constants(s.c, s.hardware);
     g_autoptr(GArray) effects = g_array_new(FALSE, TRUE, sizeof(RhSensitivity));
-    bool fine = begin(&s, error);
+    bool fine = begin_study(&s, error);
     for (guint i = 0; fine && i < constants->len; i++)
         add_effect(&s, &g_array_index(constants, RhConstant, i), effects);
     end(&s);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define SAVERS_FRAC 0.005 /* of the peak: what frees less is not worth a line */
+#define SAVERS_FRAC 0.005 /* fraction of the peak below which a saving is not listed */
 
 RhMemoryAnswer *rh_memory_answer_new(const RhProblem *c, const RhRehearsal *r,
                                      const RhProgram *program)

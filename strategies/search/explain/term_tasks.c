@@ -15,7 +15,7 @@ static void collect_names(const RhCost *term, GPtrArray *names)
         collect_names(g_ptr_array_index(term->children, i), names);
 }
 
-/* A lane's name stands for what waiting on it is called; and words that people use besides. */
+/* Standard word for a user's word: a lane's name stands for the wait on it, and some synonyms. */
 static const char *meaning_of(const char *word)
 {
     static const char *const words[][2] = {
@@ -29,8 +29,8 @@ static const char *meaning_of(const char *word)
     return word;
 }
 
-/* A wait that costs nothing, since kernels hide all that would: it has no term yet. NULL where nothing of
- * the program could be waited for so. */
+/* A wait that costs nothing, as kernels hide it, so that it has no term yet. NULL where the program
+ * has no such wait. */
 static const RhCost *find_hidden(RhCost *costs, const RhProgram *p, const char *meant)
 {
     for (int w = 0; w < RH_WAIT_LAST; w++)
@@ -69,7 +69,7 @@ const RhCost *rh_term_find(RhCost *costs, const RhProgram *p, const char *word, 
     return NULL;
 }
 
-/* --- which tasks a term is made of --- */
+/* --- tasks of a term --- */
 
 RhTermTasks rh_term_tasks(const char *name)
 {

@@ -39,8 +39,8 @@ static bool find_changed(const RhWhatIf *q, RhWhatIfAnswer *out, GError **error)
            rh_replan(q->after, q->recorded, false, &out->winner, error);
 }
 
-/* A batch that fewer GPUs do not divide rules layouts out: finds what batches near it give more than
- * the best that is known after the change. */
+/* Finds near batches that give more than the best known after the change, where fewer GPUs do not
+ * divide the batch, which rules layouts out. */
 static void find_near_batches(const RhWhatIf *q, RhWhatIfAnswer *out)
 {
     const RhJob *before = &q->before->job, *now = &q->after->job;

@@ -1,14 +1,11 @@
-/* What rate of requests a deployment cannot exceed, in closed form (docs/theory/search.md).
- *
- * I, O: mean tokens of prompt and answer; b: sequences continued in an iteration; p: tokens of prompts read
- * in it; T(b, p): what it takes. A request needs O - 1 steps of iterations that continue it (fewer where one
- * gives several tokens), and I tokens read, less those that a cache which forgets nothing would have. Whatever a scheduler does, iterations are of some (b, p), so the time that a request takes of its
- * server is at least the cheapest mixture of iterations that does both:
- *
- *     t = min sum w T(b, p),   sum w b = O - 1,   sum w p = I,   w >= 0
- *
- * Two conditions: a mixture of two. Larger b are cheaper for each step, so it is enough to look at the
- * largest b and at iterations without steps. */
+/* Upper bound on the rate of requests of a deployment, in closed form (docs/theory/search.md). I,
+ * O: mean tokens of prompt and answer; b: sequences continued in an iteration; p: tokens of prompts
+ * read in it; T(b, p): its time. A request needs O - 1 steps of iterations that continue it (fewer
+ * where one gives several tokens), and I tokens read, less those in a cache that never evicts.
+ * Whatever a scheduler does, iterations have some (b, p), so a request takes at least the time of
+ * the cheapest mixture of iterations that does both: t = min sum w T(b, p), sum w b = O - 1, sum w
+ * p = I, w >= 0. With two conditions this is a mixture of two. Larger b are cheaper per step, so it
+ * suffices to consider the largest b and iterations without steps. */
 #include <math.h>
 
 #include <stdlib.h>
@@ -20,15 +17,15 @@
 
 #define CHUNKS_MOST 256
 #define POINTS_MOST 32
-#define STRIDES     8 /* places of p between none and as much as an iteration may have */
+#define STRIDES     8 /* values of p between none and the maximum of an iteration */
 
 typedef struct {
     RhIterations *it;
     double input, output; /* I, O */
-    double unread;        /* I less what caches may have of it */
-    double given;         /* tokens that an iteration gives each sequence, in the mean */
-    double batch, chunk;  /* sequences, and tokens of an iteration, at most */
-    int32_t groups;       /* of one server, that work beside one another (dp, pp) */
+    double unread;        /* I less the tokens that caches may hold */
+    double given;         /* mean tokens that an iteration gives each sequence */
+    double batch, chunk;  /* maximum of sequences, and of tokens, of an iteration */
+    int32_t groups;       /* groups of one server that work side by side (dp, pp) */
 } Bounding;
 
 typedef struct {
@@ -41,7 +38,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of `count` numbers, which it sorts. */
+/* Lists, for each level, the quantile of `count` numbers, which it sorts. */
 static void list_shares(int32_t *numbers, guint count, const RhSlos *slos, int32_t *at)
 {
     qsort(numbers, count, sizeof *numbers, by_number);
@@ -73,8 +70,8 @@ RhServeMeans rh_serve_means(const RhRequests *requests, const RhServer *server, 
     return means;
 }
 
-/* Whole prompts, and the middle of one more, appended to `chunks`, as long as there is room. Returns how
- * many of them end a prompt. */
+/* Appends whole prompts, and the middle of one more, to `chunks`, as long as there is room. Returns
+ * how many of them end a prompt. */
 static int32_t add_chunks(const Bounding *x, double tokens, int32_t most, RhChunk *chunks,
                           int32_t *count)
 {
@@ -89,7 +86,8 @@ static int32_t add_chunks(const Bounding *x, double tokens, int32_t most, RhChun
     return ended;
 }
 
-/* T(b, p): sequences half made, and prompts dealt out evenly to the server's groups. */
+/* T(b, p): sequences with half of their answers, and prompts distributed evenly to the server's
+ * groups. */
 static double iteration_s(const Bounding *x, double b, double p)
 {
     RhChunk chunks[CHUNKS_MOST];
@@ -104,7 +102,7 @@ static double iteration_s(const Bounding *x, double b, double p)
     return rh_iteration_s(x->it, &batch);
 }
 
-/* Iterations that continue b sequences and read prompts, from none to all that is allowed. */
+/* Lists iterations that continue b sequences and read prompts, from none to the maximum. */
 static int32_t list_points(const Bounding *x, double b, Point *points)
 {
     double most = x->chunk - b, own[] = {64, 256, x->input, 2 * x->input};
@@ -121,7 +119,8 @@ static int32_t list_points(const Bounding *x, double b, Point *points)
     return count;
 }
 
-/* The time of the mixture of two that makes so many steps and reads so many tokens; HUGE_VAL: none. */
+/* Time of the mixture of two that makes so many steps and reads so many tokens; HUGE_VAL: none
+ * does. */
 static double mixture_s(const Point *a, const Point *c, double steps, double tokens)
 {
     double det = a->b * c->p - c->b * a->p;
@@ -147,7 +146,7 @@ static double request_s(const Bounding *x, double b)
     return least_s;
 }
 
-/* The least limit that levels set on the mean time per token of nearly all requests. */
+/* Least limit that levels set on the mean time per token of nearly all requests. */
 static double token_limit_s(const RhSlos *slos)
 {
     double limit_s = HUGE_VAL;
@@ -159,22 +158,23 @@ static double token_limit_s(const RhSlos *slos)
     return limit_s;
 }
 
-/* Mean gap between tokens of b sequences that are served without a pause: rate x steps x gap = b. */
-static double gap_s(const Bounding *x, double b, bool prompts_too)
+/* Mean gap between tokens of b sequences that are served without a pause: rate x steps x gap =
+ * b. */
+static double token_gap_s(const Bounding *x, double b, bool prompts_too)
 {
     double steps = fmax(x->output - 1, 1);
     return prompts_too ? b * request_s(x, b) / steps : iteration_s(x, b, 0) / x->given;
 }
 
-/* The most sequences at once that keep within the limit; 0: not even one does. */
+/* Most concurrent sequences within the limit; 0: not even one is. */
 static double batch_within(const Bounding *x, double most, bool prompts_too, double limit_s)
 {
     double low = 0, high = floor(most);
-    if (!isfinite(limit_s) || x->output <= 1 || gap_s(x, high, prompts_too) <= limit_s)
+    if (!isfinite(limit_s) || x->output <= 1 || token_gap_s(x, high, prompts_too) <= limit_s)
         return high;
     while (high - low > 1) {
         double middle = floor((low + high) / 2);
-        if (gap_s(x, middle, prompts_too) <= limit_s)
+        if (token_gap_s(x, middle, prompts_too) <= limit_s)
             low = middle;
         else
             high = middle;
@@ -182,14 +182,15 @@ static double batch_within(const Bounding *x, double most, bool prompts_too, dou
     return low;
 }
 
-/* What limits on sequences, tokens and cache let one replica continue at once. */
+/* Maximum of sequences that one replica can continue at once, by limits on sequences, tokens and
+ * cache. */
 static double most_at_once(const Bounding *x, const RhService *service, int32_t which)
 {
     double tokens = (double)rh_service_kv_budget(service, which).tokens;
     return fmax(1, fmin(fmin(x->batch, x->chunk), tokens / (x->input + x->output / 2)));
 }
 
-/* Limits of a deployment are of one of the groups of attention. */
+/* Inputs of the bound. Limits of a deployment are of one of the groups of attention. */
 static Bounding bounding_of(const RhService *service, const RhDeployment *d, const RhServer *server,
                             const RhServeMeans *means, int32_t which)
 {
@@ -214,7 +215,7 @@ static double bound_together(const RhService *service, const RhDeployment *d,
     return b < 1 ? 0 : d->pools[0].replicas / request_s(&x, b);
 }
 
-/* Two pools: the slower of the two. */
+/* Bound with two pools: that of the slower one. */
 static double bound_apart(const RhService *service, const RhDeployment *d, const RhServer *server,
                           const RhServeMeans *means, double limit_s)
 {
@@ -229,7 +230,7 @@ static double bound_apart(const RhService *service, const RhDeployment *d, const
     return fmin(read, d->pools[1].replicas * b / steps / iteration_s(&tokens, b, 0));
 }
 
-/* Passes over batches of the shortest requests, none of them waiting for more. */
+/* Bound of a model that makes no tokens: passes over full batches of the shortest requests. */
 static double bound_once(const RhService *service, const RhDeployment *d, const RhServer *server,
                          const RhServeMeans *means)
 {
@@ -244,9 +245,9 @@ static double bound_once(const RhService *service, const RhDeployment *d, const 
     return d->pools[0].replicas * best;
 }
 
-/* --- Levels that no rate is low enough for --- */
+/* --- levels that are missed at any rate --- */
 
-/* A prompt in an empty server: whole, or chunk by chunk where that is quicker. */
+/* Time of reading a prompt in an empty server: whole, or in chunks where that is faster. */
 static double read_s(const Bounding *x, int32_t tokens)
 {
     RhChunk chunk = {0, tokens};
@@ -263,7 +264,7 @@ static double read_s(const Bounding *x, int32_t tokens)
     return fmin(whole_s, parts_s);
 }
 
-/* A token more of one sequence, in a cache that holds hardly any. */
+/* Time of a further token of one sequence, in a nearly empty cache. */
 static double token_s(const Bounding *x)
 {
     RhBatch batch = {.decodes = 1, .contexts = 1};
@@ -277,7 +278,7 @@ double rh_serve_missed_s(const RhService *service, const RhDeployment *d, const 
     bool share = slo->share > 0;
     Bounding x = bounding_of(service, d, server, means, 0),
              y = bounding_of(service, d, server, means, d->pools_count - 1);
-    bool finds = x.unread < x.input; /* any prompt may be there already */
+    bool finds = x.unread < x.input; /* any prompt may be in the cache */
     int32_t tokens = finds ? 1 : share ? means->input_at[level] : means->shortest;
     int32_t answer = share ? means->output_at[level] : 1;
     double made_s = answer > 1 ? read_s(&x, 1) + (answer - 1) * token_s(&y) : 0;

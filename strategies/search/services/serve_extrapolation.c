@@ -2,9 +2,10 @@
 
 #include <math.h>
 
-#define CHUNKS_MOST 256 /* that a prompt is looked at in, be the server's ever so small */
+/* most chunks of a prompt that are considered, however small the server's chunks are */
+#define CHUNKS_MOST 256
 
-/* A request in the mean, and how many others a replica continues meanwhile. */
+/* A mean request, and the number of others that a replica continues meanwhile. */
 typedef struct {
     int32_t prompt, answer, running;
 } Mean;
@@ -37,7 +38,8 @@ static void add_pool(RhIterations *it, const RhServer *server, const Mean *m, bo
         rh_iteration_add_kernels(it, &token, (m->answer - 1.0) / m->running, sums);
 }
 
-static void tell(RhServeExtrapolation *out, const RhDevice *device, const RhIterationKernels *sums)
+static void extrapolate(RhServeExtrapolation *out, const RhDevice *device,
+                        const RhIterationKernels *sums)
 {
     for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++) {
         const RhExtrapolation *b = &sums->beyond[kind];
@@ -65,7 +67,7 @@ RhServeExtrapolation rh_serve_extrapolation(const RhServing *serving, const RhDe
             return out;
         add_pool(it, serving->server, &m, i == 0, i == d->pools_count - 1, &sums);
         if (i == d->pools_count - 1 && sums.kernels_s > 0)
-            tell(&out, rh_iterations_platform(it)->device, &sums);
+            extrapolate(&out, rh_iterations_platform(it)->device, &sums);
     }
     return out;
 }

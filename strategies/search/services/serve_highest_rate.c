@@ -1,12 +1,12 @@
-/* The highest rate that a deployment keeps, of all draws of the requests. */
+/* Searches the highest rate that a deployment keeps in all draws of the requests. */
 #include <math.h>
 
 #include "strategies/search/services/serve_private.h"
 
-#define LOWEST    1e-3 /* of the bound: what keeps less keeps nothing */
+#define LOWEST    1e-3 /* fraction of the bound below which nothing counts as kept */
 #define RUNS_MOST 24
 #define CHANCE_LEAST                                                                               \
-    0.5 /* of a rate that one draw kept surely: where others keep less, it tells nothing */
+    0.5 /* fraction of a rate that one draw kept: draws that keep less show nothing */
 
 RhServeEntry rh_serve_entry_of(const RhDeployment *d, double bound_per_s)
 {
@@ -14,7 +14,7 @@ RhServeEntry rh_serve_entry_of(const RhDeployment *d, double bound_per_s)
         .deployment = *d, .bound_per_s = bound_per_s, .binding = -1, .gpus = rh_deployment_gpus(d)};
 }
 
-/* The highest rate kept above `least`, to a hundredth; false: none is. */
+/* Finds the highest rate kept above `least`, to a hundredth; false: none is. */
 static bool find_rate(RhServeAsked *s, RhService *service, double least, RhServeEntry *entry,
                       RhServeFound *found)
 {
@@ -23,7 +23,7 @@ static bool find_rate(RhServeAsked *s, RhService *service, double least, RhServe
     if (!rh_serve_keeps(service, s->requests, s->options, low, entry))
         return false;
     for (int32_t i = 0; i < RUNS_MOST && high > low * (1 + RH_SERVE_RATE_STEP); i++) {
-        /* Bounds are near: the first guesses are, too. */
+        /* rates are near their bounds, so the first guesses are, too */
         double rate = i == 0             ? fmax(low, 0.9 * high)
                       : low < 0.1 * high ? 0.5 * high
                                          : sqrt(low * high);
@@ -54,8 +54,8 @@ bool rh_serve_draws_keep(RhServeAsked *s, RhService *service, double least, RhSe
     return true;
 }
 
-/* That which broke the last one is asked first: they are of the same random numbers, and what is hard for one
- * deployment is for its neighbours. */
+/* Tries the draw that broke the last deployment first: draws have the same random numbers for all
+ * deployments, so one that is hard for one is hard for similar ones. */
 bool rh_serve_all_keep(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
                        RhServeFound *found)
 {
@@ -71,8 +71,8 @@ bool rh_serve_all_keep(RhServeAsked *s, RhService *service, double rate_per_s, R
     return true;
 }
 
-/* The best by one draw is the luckiest as well: so who would go ahead is asked of all draws, and nobody stands ahead by
- * luck. */
+/* The best rate in a single draw is also the luckiest; so a deployment that would become the best
+ * is tried with all draws. */
 void rh_serve_try_rate(RhServeAsked *s, const RhDeployment *d, double bound_per_s,
                        RhServeFound *found)
 {
@@ -95,7 +95,7 @@ void rh_serve_try_rate(RhServeAsked *s, const RhDeployment *d, double bound_per_
     found->there |= kept;
 }
 
-/* Rates are printed, and given to serve-simulate, with so many digits. */
+/* Rounds a rate to the digits with which it is printed. */
 static double printable(double rate_per_s)
 {
     double unit = pow(10, floor(log10(rate_per_s)) - 4);

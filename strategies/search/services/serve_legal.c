@@ -1,4 +1,5 @@
-/* Which deployments of a kind fit, and what bounds their rates; what keeps the others from it. */
+/* Finds the deployments of a kind that fit, with bounds of their rates, and why the others do
+ * not. */
 #include <math.h>
 
 #include "strategies/search/services/serve_private.h"
@@ -17,7 +18,8 @@ static gint highest_first(gconstpointer a, gconstpointer b)
     return (p < q) - (p > q) ?: (x->place > y->place) - (x->place < y->place);
 }
 
-/* How far from a level this one stays whatever the rate, by the level that it misses most: the least of a kind. */
+/* Records by how much a deployment misses a level at any rate, for the level that it misses most,
+ * if it is the least of its kind. */
 static void note_unkept(const RhServeAsked *s, const RhService *service, const RhDeployment *d,
                         RhServeFound *found)
 {

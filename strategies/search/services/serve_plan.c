@@ -8,26 +8,27 @@
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/serve/server.h"
 
-/* Kinds that are tried before the next are chosen: whatever the jobs, which change nothing. */
+/* Kinds that are tried before the next are chosen; independent of the number of jobs, which must
+ * not change the answer. */
 #define SMALL_AT_ONCE 8
 #define LARGE_AT_ONCE 2
 
-/* Deployments [first, first + count) of the space, and what is known of them. */
+/* Deployments [first, first + count) of the space, with the results so far. */
 typedef struct {
     guint first, count;
     RhServeFound found;
-    GArray *screened; /* RhServeBounded; NULL: not yet, or none waits; owned */
+    GArray *screened; /* RhServeBounded; NULL: not yet listed, or the kind does not wait; owned */
 } Kind;
 
 typedef struct {
     RhServeAsked asked;
     GArray *space; /* RhDeployment */
     GArray *kinds; /* Kind */
-    GArray *turns; /* guint: of the kinds, those that processes run now */
+    GArray *turns; /* guint: kinds in the current run of processes */
     RhServePlan *plan;
     RhDeadline deadline;
     int32_t done;
-    GError *failed; /* what else than "it does not fit" went wrong; owned */
+    GError *failed; /* first failure other than "it does not fit"; owned */
 } Search;
 
 static int32_t gpus_of_replica(const RhDeployment *d)
@@ -35,9 +36,10 @@ static int32_t gpus_of_replica(const RhDeployment *d)
     return rh_pool_gpus(&d->pools[0]);
 }
 
-/* --- One kind, in a child --- */
+/* --- one kind, in a child process --- */
 
-/* The highest rate of any of them; the first by itself is the best known of those that keep none. */
+/* Finds the highest rate of any of them. When none keeps the levels, the first is the best
+ * known. */
 static void try_rates(Search *s, const GArray *screened, RhServeFound *found)
 {
     for (guint i = 0; i < screened->len; i++) {
@@ -60,8 +62,8 @@ static RhServeFound try_kind(Search *s, const GArray *screened, RhServeFound fou
     return found;
 }
 
-/* What is found of a kind; behind it, of one that waits, those of it that fit. */
-static GByteArray *perform(int32_t item, void *user, GError **error)
+/* Result of a kind, followed, if it waits, by its deployments that fit. */
+static GByteArray *perform_kind(int32_t item, void *user, GError **error)
 {
     (void)error;
     Search *s = user;
@@ -90,7 +92,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     return bytes;
 }
 
-static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+static void take_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Search *s = user;
     Kind *kind = &g_array_index(s->kinds, Kind, g_array_index(s->turns, guint, item));
@@ -112,9 +114,9 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
         s->asked.options->progress("simulating", s->done, s->kinds->len, 0, s->asked.options->user);
 }
 
-/* --- All --- */
+/* --- all kinds --- */
 
-/* Kinds of which one can be at all; what is wrong with the last that cannot. */
+/* Lists kinds with a possible deployment; keeps what is wrong with the last impossible one. */
 static void list_kinds(Search *s)
 {
     for (guint i = 0, next; i < s->space->len; i = next) {
@@ -140,7 +142,8 @@ static void list_kinds(Search *s)
     }
 }
 
-/* Highest rate first; at one rate (it was given) the fewest GPUs, then the quickest answers. */
+/* Orders by rate, highest first; at one (given) rate by GPUs, fewest first, then by speed of
+ * answers. */
 static gint best_first(gconstpointer a, gconstpointer b, gpointer user)
 {
     const RhServePlanOptions *o = user;
@@ -163,7 +166,7 @@ static gint fewest_first(gconstpointer a, gconstpointer b)
     return (*x > *y) - (*x < *y);
 }
 
-/* What a higher rate is paid with: time for each token, or for the answer where it is none. */
+/* Time for which a higher rate is traded: per token, or of the answer where it has none. */
 static double wait_s(const RhServeEntry *e, bool once)
 {
     return e->outcome.metrics[once ? RH_METRIC_E2E : RH_METRIC_TPOT].p50.value;
@@ -223,8 +226,8 @@ static void run_turns(Search *s)
         .count = (int32_t)s->turns->len,
         .jobs = jobs > 0 ? jobs : (int32_t)g_get_num_processors(),
         .timeout_s = s->deadline.t_end_us ? fmax(rh_deadline_left_s(s->deadline), 1e-3) : 0,
-        .perform = perform,
-        .answer = answer,
+        .perform = perform_kind,
+        .answer = take_answer,
         .user = s};
     if (s->turns->len > 0 && !s->failed)
         rh_process_pool_run(&workers);
@@ -235,7 +238,7 @@ static const RhServeFound *found_of(const Search *s, guint kind)
     return &g_array_index(s->kinds, Kind, kind).found;
 }
 
-/* Of the kinds that wait, the one that needs fewest GPUs by the closed form; -1: none waits. */
+/* The waiting kind that needs fewest GPUs by the closed form; -1: none waits. */
 static int32_t next_waiting(const Search *s)
 {
     int32_t least = -1;
@@ -246,7 +249,7 @@ static int32_t next_waiting(const Search *s)
     return least;
 }
 
-/* GPUs of the `rows`-th best so far; as many as there are, where fewer kinds keep the rate. */
+/* GPUs of the `rows`-th best so far; all GPUs, where fewer kinds keep the rate. */
 static double gpus_of_row(const Search *s, int32_t rows)
 {
     g_autoptr(GArray) gpus = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -258,8 +261,8 @@ static double gpus_of_row(const Search *s, int32_t rows)
     return there ? g_array_index(gpus, int32_t, rows - 1) : s->asked.options->gpus;
 }
 
-/* At a given rate kinds are tried a few at a time, until none left can need as few GPUs as the last row of the answer;
- * where even the first takes many replicas, as the best. */
+/* Tries kinds at a given rate a few at a time, until no remaining one can need as few GPUs as the
+ * last row of the answer; or as the first row, where even that takes many replicas. */
 static void run_waiting(Search *s)
 {
     int32_t first = next_waiting(s);
@@ -278,7 +281,7 @@ static void run_waiting(Search *s)
     } while (s->turns->len > 0 && !s->plan->timed_out && !s->failed);
 }
 
-static bool run(Search *s, GError **error)
+static bool run_search(Search *s, GError **error)
 {
     double least = rh_serve_requests_least(&s->asked.options->slos);
     int32_t there = rh_platform_gpus(s->asked.serving->platform);
@@ -355,7 +358,7 @@ RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const R
                 .plan = plan,
                 .deadline = deadline};
     s.asked.means.once = !rh_model_makes_tokens(serving->model);
-    return run(&s, error) ? g_steal_pointer(&plan) : NULL;
+    return run_search(&s, error) ? g_steal_pointer(&plan) : NULL;
 }
 
 const RhSloAllowance *rh_serve_plan_allowance(const RhServePlan *plan,

@@ -1,19 +1,20 @@
-/* Does a deployment keep the levels at a rate? Requests are played against it. */
+/* Judges whether a deployment keeps the levels at a rate, by simulating requests against it. */
 #include <math.h>
 
 #include "strategies/search/services/serve_plan.h"
 
 #define SPAN_LEAST_S 120.0
-#define SPAN_LIMITS  40.0 /* a queue that grows shows when it had so many times the limit to grow */
+/* duration in multiples of the longest limit; a growing queue shows by then */
+#define SPAN_LIMITS 40.0
 #define DRIFT_FRAC                                                                                 \
-    0.1 /* of the limit on the first token, by which the second half may wait longer */
+    0.1 /* fraction of the limit on the first token by which the second half may wait longer */
 #define BACKLOG_FRAC                                                                               \
-    0.25 /* of a whole answer's time, likewise: tokens may wait where prompts do not */
+    0.25 /* fraction of a whole answer's time, likewise: tokens may wait where prompts do not */
 #define REQUESTS_FEW 200
 #define DRAWN_MOST                                                                                 \
-    40000 /* of a further draw, which many servers are asked a part of the rate with */
-#define SEED_STEP 15485863           /* a prime: draws of neighbouring seeds stay apart */
-#define Z2        3.8414588206941245 /* of the 95 % interval, squared */
+    40000 /* requests of a further draw, by which many servers are tried at a part of the rate */
+#define SEED_STEP 15485863           /* a prime, so that draws of neighbouring seeds differ */
+#define Z2        3.8414588206941245 /* square of the normal quantile of a 95 % interval */
 
 static double span_of(const RhServePlanOptions *o)
 {
@@ -32,7 +33,7 @@ double rh_serve_requests_least(const RhSlos *slos)
     return ceil(least) + 1;
 }
 
-/* How many of the requests come in the span. */
+/* Number of requests that arrive in the span. */
 static guint count_at(const RhRequests *requests, const RhServePlanOptions *options,
                       double rate_per_s)
 {
@@ -40,8 +41,8 @@ static guint count_at(const RhRequests *requests, const RhServePlanOptions *opti
     return (guint)fmin(fmax(few, ceil(rate_per_s * span_of(options))), requests->list->len);
 }
 
-/* The first `count` of the requests, their times stretched to the rate: of drawn ones to what they would be, were they
- * drawn at that rate (chance makes theirs another), as serve-simulate draws them. */
+/* The first `count` requests, their times scaled to the rate: of drawn ones to what a draw at that
+ * rate would give (their own rate differs by chance), as simulations of a service draw them. */
 static RhRequests *at_rate(const RhRequests *requests, const RhServePlanOptions *options,
                            double rate_per_s, guint count)
 {
@@ -58,7 +59,7 @@ static RhRequests *at_rate(const RhRequests *requests, const RhServePlanOptions 
     return out;
 }
 
-/* Of the levels, the one that is missed by most; -1: none is. */
+/* Level that is missed by most; -1: none is. */
 static int32_t worst_level(const RhSlos *slos, const RhServiceMetrics *o)
 {
     int32_t worst = -1;
@@ -95,9 +96,9 @@ static double drift_s(const GArray *served, RhMetric metric)
     return mean_s(served, metric, half, served->len) - mean_s(served, metric, 0, half);
 }
 
-/* Does the service keep up? Of a rate a little too high the queue has not grown much when the requests
- * end, but it grows: the second half waits longer than the first, by more than chance makes of a queue
- * that keeps its level. */
+/* Does the service keep up? At a rate slightly too high the queue has not grown much when the
+ * requests end, but it grows: the second half waits longer than the first, by more than the random
+ * drift of a stable queue. */
 static bool keeps_up(const GArray *served, const RhSlos *slos, const RhServiceMetrics *o)
 {
     double allowed_s = o->metrics[RH_METRIC_E2E].mean.value;
@@ -108,7 +109,8 @@ static bool keeps_up(const GArray *served, const RhSlos *slos, const RhServiceMe
            !(drift_s(served, RH_METRIC_E2E) > BACKLOG_FRAC * o->metrics[RH_METRIC_E2E].mean.value);
 }
 
-/* Those that came when the service was full already, if they tell enough; else all. */
+/* Requests that are judged: those that arrived in the steady window, if there are enough; else
+ * all. */
 static GArray *judged_of(const RhServiceResult *result, const RhSlos *slos)
 {
     g_autoptr(GArray) came = rh_served_came_within(result);
@@ -116,10 +118,11 @@ static GArray *judged_of(const RhServiceResult *result, const RhSlos *slos)
                                                       : g_array_ref(result->served);
 }
 
-/* Plays the first `count` requests at a rate; caller frees. *slos: the levels, with their allowance. */
-static RhServiceResult *play(RhService *service, const RhRequests *requests,
-                             const RhServePlanOptions *options, double rate_per_s, guint count,
-                             RhServeEntry *entry, RhSlos *slos)
+/* Simulates the first `count` requests at a rate; caller frees. *slos: the levels, with their
+ * allowance. */
+static RhServiceResult *simulate(RhService *service, const RhRequests *requests,
+                                 const RhServePlanOptions *options, double rate_per_s, guint count,
+                                 RhServeEntry *entry, RhSlos *slos)
 {
     const RhClient open = {0};
     g_autoptr(RhRequests) list = at_rate(requests, options, rate_per_s, count);
@@ -133,13 +136,14 @@ static RhServiceResult *play(RhService *service, const RhRequests *requests,
     return result;
 }
 
-/* Plays the requests of a span at a rate; does the service keep up? */
-static bool play_span(RhService *service, const RhRequests *requests,
-                      const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
+/* Simulates the requests of a span at a rate; does the service keep up? */
+static bool simulate_span(RhService *service, const RhRequests *requests,
+                          const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
 {
     RhSlos slos;
-    g_autoptr(RhServiceResult) result = play(service, requests, options, rate_per_s,
-                                             count_at(requests, options, rate_per_s), entry, &slos);
+    g_autoptr(RhServiceResult) result =
+        simulate(service, requests, options, rate_per_s, count_at(requests, options, rate_per_s),
+                 entry, &slos);
     if (!result)
         return false;
     g_autoptr(GArray) judged = judged_of(result, &options->slos);
@@ -147,7 +151,7 @@ static bool play_span(RhService *service, const RhRequests *requests,
     return keeps_up(judged, &slos, &entry->outcome);
 }
 
-/* What broke there, where no lower rate is known to be broken. */
+/* Records what broke at this rate, if no lower rate is known to be broken. */
 static void note_broken(const RhServePlanOptions *options, const RhServeEntry *tried,
                         RhServeEntry *entry)
 {
@@ -162,7 +166,7 @@ bool rh_serve_keeps(RhService *service, const RhRequests *requests,
                     const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
 {
     RhServeEntry tried = *entry;
-    bool up = play_span(service, requests, options, rate_per_s, &tried);
+    bool up = simulate_span(service, requests, options, rate_per_s, &tried);
     bool kept = up && tried.outcome.slos_kept_surely;
     if (kept)
         *entry = tried;
@@ -192,7 +196,7 @@ bool rh_serve_keeps_too(RhService *service, const RhRequests *requests,
                         const RhServePlanOptions *options, double rate_per_s, RhServeEntry *entry)
 {
     RhServeEntry tried = *entry;
-    play_span(service, requests, options, rate_per_s, &tried);
+    simulate_span(service, requests, options, rate_per_s, &tried);
     if (tried.outcome.slos_kept_allowed)
         return true;
     note_broken(options, &tried, entry);
@@ -205,7 +209,7 @@ bool rh_serve_settle(RhService *service, const RhRequests *requests,
     RhServeEntry tried = *entry;
     RhSlos slos;
     g_autoptr(RhServiceResult) result =
-        play(service, requests, options, rate_per_s, requests->list->len, &tried, &slos);
+        simulate(service, requests, options, rate_per_s, requests->list->len, &tried, &slos);
     if (!result)
         return false;
     tried.outcome = rh_service_metrics(result, &slos);

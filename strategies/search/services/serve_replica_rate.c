@@ -1,13 +1,12 @@
-/* What one replica of a pool keeps among a few like it.
- *
- * The time to a first token is of the first of two pools, the time per token of the last: so the limits (batch, chunk)
- * of one are sought beside so much of the other that this is not what binds. */
+/* Finds the rate that one replica of a pool keeps among a few like it. The time to a first token
+ * depends on the first of two pools, the time per token on the last: so the limits (batch, chunk)
+ * of one are searched beside so much of the other that the other does not bind. */
 #include <math.h>
 
 #include "strategies/search/services/serve_private.h"
 
-#define SLICE 4 /* replicas of the pool that is looked at */
-#define AMPLE 2 /* times what the closed form says that the other pool must have */
+#define SLICE 4 /* replicas of the examined pool */
+#define AMPLE 2 /* factor on the closed form's number of replicas of the other pool */
 
 RhDeployment rh_serve_sized(const RhDeployment *d, const double *replicas)
 {
@@ -17,7 +16,8 @@ RhDeployment rh_serve_sized(const RhDeployment *d, const double *replicas)
     return out;
 }
 
-/* So many of pool `which`, and what is ample of the other; 0: there is no room for both. */
+/* Sets replicas of pool `which`, and ample ones of the other; 0: there are too few GPUs for
+ * both. */
 static int32_t set_slice(const RhServeAsked *s, const RhDeployment *d, int32_t which,
                          const double *bound_per_s, double *replicas)
 {
@@ -26,13 +26,13 @@ static int32_t set_slice(const RhServeAsked *s, const RhDeployment *d, int32_t w
     replicas[other] = 0;
     if (d->pools_count == 1)
         return (int32_t)replicas[which];
-    double ample = AMPLE * bound_per_s[which] / bound_per_s[other]; /* for each */
+    double ample = AMPLE * bound_per_s[which] / bound_per_s[other]; /* per replica */
     replicas[which] = CLAMP(floor(room / (1 + ample)), 1, SLICE);
     replicas[other] = fmin(ceil(ample * replicas[which]), room - replicas[which]);
     return replicas[other] >= 1 ? (int32_t)replicas[which] : 0;
 }
 
-/* One of pool `which` must keep so much, or its whole is not of use. */
+/* Rate that one replica of pool `which` must keep for its whole to be useful. */
 static double least_of_use(const RhServeAsked *s, const RhDeployment *d, int32_t which,
                            const double *bound_per_s)
 {
@@ -43,12 +43,12 @@ static double least_of_use(const RhServeAsked *s, const RhDeployment *d, int32_t
     return most > 0 ? rate / most : HUGE_VAL;
 }
 
-/* Is it more than any other of its pool kept so far? Limits are then these. */
+/* Tries these limits; they are kept if a replica keeps more than with all earlier ones. */
 static void try_limits(RhServeAsked *s, const RhServeBounded *b, int32_t which, RhServeFound *best,
                        RhServeReplicaRate *sliced)
 {
     double replicas[RH_POOLS_MAX] = {0};
-    g_autoptr(GPtrArray) none = g_ptr_array_new(); /* other draws are asked of the whole */
+    g_autoptr(GPtrArray) none = g_ptr_array_new(); /* other draws are tried with the whole */
     RhServeAsked one_draw = *s;
     int32_t slice = set_slice(s, &b->deployment, which, b->each_per_s, replicas);
     if (slice == 0)
@@ -66,7 +66,8 @@ static void try_limits(RhServeAsked *s, const RhServeBounded *b, int32_t which, 
         sliced->bound_per_s[p] = b->each_per_s[p];
 }
 
-/* These limits of the last pool beside what was found for the first, and its chunk. False: they do not fit. */
+/* Sets these limits of the last pool together with those found for the first, and its chunk. False:
+ * they do not fit. */
 static bool set_first(const RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeBounded *b)
 {
     b->deployment.pools[0] = sliced->deployment.pools[0];
@@ -78,7 +79,8 @@ static bool set_first(const RhServeAsked *s, const RhServeReplicaRate *sliced, R
     return service && b->each_per_s[0] > 0 && b->each_per_s[1] > 0;
 }
 
-/* A pool that makes tokens reads no prompts: of its limits, batch alone matters. */
+/* Is the batch the same as the one before? A pool that only makes tokens has no chunk, so of its
+ * limits only the batch matters. */
 static bool is_same_batch(const GArray *bounded, guint i)
 {
     for (guint k = 0; k < i; k++)

@@ -1,13 +1,13 @@
-/* As many replicas of each pool as a rate takes, from what one keeps among a few.
- *
- * Of more than RH_SERVE_PART replicas a part of so many is played at its share of the rate, and the whole has as many of
- * each as the part says; the router of the whole has more servers to choose from, and is played once. A part shrinks while it keeps the
- * levels of one draw, then grows until it keeps them of all. */
+/* Sizes pools for a rate, from the rate that one replica keeps among a few. Of more than
+ * RH_SERVE_PART replicas a part of so many is simulated at its share of the rate, and the whole is
+ * that part scaled up; the router of the whole has more servers to choose from, and is simulated
+ * once. A part shrinks while it keeps the levels of one draw, then grows until it keeps them of
+ * all. */
 #include <math.h>
 
 #include "strategies/search/services/serve_private.h"
 
-#define GROW_FRAC 0.01 /* by which a whole grows where it does not keep the levels */
+#define GROW_FRAC 0.01 /* fraction by which a whole that breaks the levels grows */
 
 typedef struct {
     RhServeAsked *asked;
@@ -15,16 +15,16 @@ typedef struct {
     RhServeFound *found;
     double share; /* of the given rate */
     double replicas[RH_POOLS_MAX];
-    RhServeEntry broken; /* what broke last */
+    RhServeEntry broken; /* the last broken entry */
 } Whole;
 
-static double sum_of(const double *replicas)
+static double sum_replicas(const double *replicas)
 {
     return replicas[0] + replicas[1];
 }
 
-/* One of the levels broke: it is of the first pool, or of the last. */
-static void grow(Whole *w)
+/* Adds replicas to the pool of the broken level: the first pool, or the last. */
+static void add_replicas(Whole *w)
 {
     const RhServeEntry *broken = &w->broken;
     bool known = broken->binding >= 0 && broken->deployment.pools_count > 1;
@@ -34,7 +34,7 @@ static void grow(Whole *w)
             w->replicas[p] += fmax(1, floor(w->replicas[p] * GROW_FRAC));
 }
 
-/* --- What is asked of so many replicas, at the share of the rate --- */
+/* --- checks of a number of replicas, at the share of the rate --- */
 
 typedef bool (*Check)(RhServeAsked *, RhService *, double rate_per_s, RhServeEntry *,
                       RhServeFound *);
@@ -73,9 +73,10 @@ static bool is_kept(Whole *w, const double *replicas, Check check, RhServeEntry 
     return service && check(s, service, s->options->rate_per_s * w->share, entry, w->found);
 }
 
-/* --- Fewer --- */
+/* --- shrinking --- */
 
-/* By the closed form, and as a share of the whole keeps no more than so many times what a slice does. */
+/* Lower bound on a pool's replicas, by the closed form, and as a replica of the whole keeps at most
+ * RH_SERVE_SHRINK_MOST times the rate of one in a slice. */
 static double fewest_of(const Whole *w, int32_t pool)
 {
     double bound =
@@ -84,7 +85,7 @@ static double fewest_of(const Whole *w, int32_t pool)
     return fmin(fmax(1, fewest), w->replicas[pool]);
 }
 
-/* So many of a pool are of use, where later pools are as small as can be. */
+/* Largest useful number of a pool's replicas, if later pools are as small as possible. */
 static double most_of_use(const Whole *w, int32_t pool)
 {
     double most = w->asked->gpus_most * w->share / rh_pool_gpus(&w->sliced->deployment.pools[0]);
@@ -101,7 +102,8 @@ static bool keep_span(Whole *w, int32_t pool, double replicas)
     return is_kept(w, tried, keeps_span, &entry);
 }
 
-/* The fewest of a pool that keep the span; false: so many are of no use. */
+/* Finds the fewest replicas of a pool that keep the span; false: too many are needed to be
+ * useful. */
 static bool shrink(Whole *w, int32_t pool)
 {
     double low = fewest_of(w, pool) - 1, most = most_of_use(w, pool);
@@ -116,16 +118,17 @@ static bool shrink(Whole *w, int32_t pool)
     return true;
 }
 
-/* --- The whole --- */
+/* --- the whole --- */
 
-/* What a slice keeps, were the whole made of such, as far as there is room; the part of it. */
-static Whole begin(RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeFound *found)
+/* Starts with as many replicas as slices keep the rate with, as far as there are GPUs; and the
+ * simulated part of these. */
+static Whole begin_whole(RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeFound *found)
 {
     Whole w = {.asked = s, .sliced = sliced, .found = found};
     double room = s->options->gpus / rh_pool_gpus(&sliced->deployment.pools[0]);
     for (int32_t p = 0; p < sliced->deployment.pools_count; p++)
         w.replicas[p] = ceil(s->options->rate_per_s / sliced->kept_per_s[p]);
-    double sum = sum_of(w.replicas), fit = fmin(1, room / sum);
+    double sum = sum_replicas(w.replicas), fit = fmin(1, room / sum);
     w.share = fmin(1, RH_SERVE_PART / sum / fit);
     for (int32_t p = 0; p < sliced->deployment.pools_count; p++) {
         double all = fit < 1 ? fmax(1, floor(w.replicas[p] * fit)) : w.replicas[p];
@@ -141,8 +144,8 @@ static void unfold(Whole *w)
     w->share = 1;
 }
 
-/* What broke the last whole is what one replica fewer breaks. */
-static void note(const Whole *w, RhServeEntry entry, int32_t part)
+/* Records the entry; what broke the last whole is reported as what one replica fewer breaks. */
+static void record_entry(const Whole *w, RhServeEntry entry, int32_t part)
 {
     if (w->broken.broken_per_s > 0) {
         entry.fewer_broke = true;
@@ -157,23 +160,23 @@ static void note(const Whole *w, RhServeEntry entry, int32_t part)
 
 void rh_serve_size_whole(RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeFound *found)
 {
-    Whole w = begin(s, sliced, found);
+    Whole w = begin_whole(s, sliced, found);
     int32_t part = 0;
     for (int32_t p = 0; p < sliced->deployment.pools_count; p++)
         if (!shrink(&w, p))
             return;
-    for (;; grow(&w)) {
+    for (;; add_replicas(&w)) {
         RhServeEntry entry = {0};
         if (most_of_use(&w, sliced->deployment.pools_count - 1) <
             w.replicas[sliced->deployment.pools_count - 1])
             break;
         bool drawn = part > 0 || is_kept(&w, w.replicas, keeps_draws, &entry);
         if (drawn && w.share < 1) {
-            part = (int32_t)sum_of(w.replicas);
+            part = (int32_t)sum_replicas(w.replicas);
             unfold(&w);
         }
         if (drawn && is_kept(&w, w.replicas, keeps_given, &entry)) {
-            note(&w, entry, part);
+            record_entry(&w, entry, part);
             return;
         }
         w.broken = entry;

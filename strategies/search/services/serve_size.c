@@ -1,15 +1,14 @@
-/* The fewest replicas that keep a rate.
- *
- * Few of one pool are tried one number after another. Replicas are independent but for the router, which deals out
- * requests the more evenly the more of them there are: so of many a few are looked at (serve_replica_rate.c), and the whole is
- * sized from what each of these keeps (serve_replicas.c). */
+/* Finds the fewest replicas that keep a rate. Few replicas of one pool are tried one number after
+ * another. Replicas are independent except for the router, which distributes requests the more
+ * evenly the more of them there are: so of many a few are examined (serve_replica_rate.c), and the
+ * whole is sized from the rate that each of these keeps (serve_replicas.c). */
 #include <math.h>
 
 #include "strategies/search/services/serve_private.h"
 
-#define FEW 8 /* replicas are tried one number after another */
+#define FEW 8 /* replicas up to which every number is tried */
 
-/* Of all pools, each with the limits that suit it. */
+/* Lower bound on the replicas of all pools, each with its best limits. */
 static double least_replicas(const RhServeAsked *s, const GArray *bounded)
 {
     double sum = 0;
@@ -37,9 +36,9 @@ bool rh_serve_is_large(const RhServeAsked *s, const GArray *bounded)
     return bounded->len > 0 && least_replicas(s, bounded) > FEW;
 }
 
-/* --- Few replicas of one pool: one after another --- */
+/* --- few replicas of one pool --- */
 
-/* The fewest replicas that keep the rate: fewer than the best so far, and no more than there are. */
+/* Finds the fewest replicas that keep the rate: fewer than the best so far, and as GPUs allow. */
 static void try_replicas(RhServeAsked *s, const RhServeBounded *bounded, RhServeFound *found)
 {
     const RhDeployment *d = &bounded->deployment;

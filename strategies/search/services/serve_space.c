@@ -1,16 +1,16 @@
-/* The deployments there are, before anything is known of them. */
+/* Lists the deployments of a search, before anything is known of them. */
 #include "strategies/search/services/serve_plan.h"
 #include "strategies/serve/server.h"
 
-/* Limits that servers are run with; 0: the server's default, which is one of them or between. */
+/* Limits that servers are run with; 0: the server's default. */
 static const int32_t batches[] = {16, 32, 64, 128, 256, 512, 1024};
 static const int32_t chunks[] = {512, 1024, 2048, 4096, 8192, 16384};
 
-/* Of models that are asked once: requests of a batch, and ms that it waits for them. */
+/* For models that make no tokens: requests of a batch, and ms that it waits for them. */
 static const int32_t once_batches[] = {1, 2, 4, 8, 16, 32, 64, 128};
 static const int32_t windows[] = {0, 1, 2, 5, 10, 20, 50, 100};
 
-/* Prompt replicas to token replicas, as shares of sixteenths of the GPUs. */
+/* Shares of the GPUs for prompts, in sixteenths. */
 static const int32_t shares[] = {2, 4, 6, 8, 10, 12, 14};
 
 typedef struct {
@@ -25,7 +25,7 @@ static bool is_free(int32_t given, int32_t value)
     return given == 0 || given == value;
 }
 
-/* Degrees of one server that divide what they cut. */
+/* Are the degrees of a server divisors of what they cut? */
 static bool is_legal(const Space *s, const RhPool *pool)
 {
     const RhModel *model = s->serving->model;
@@ -76,7 +76,7 @@ static void add_colocated(const Space *s, const RhPool *pool)
     (rh_model_makes_tokens(s->serving->model) ? add_limits : add_windows)(s, d);
 }
 
-/* One degree for both pools, the GPUs shared out in several ways. */
+/* Adds deployments with one degree for both pools, the GPUs divided in several ways. */
 static void add_disaggregated(const Space *s, const RhPool *pool)
 {
     int32_t all = s->options->gpus / rh_pool_gpus(pool), last = 0;
@@ -84,7 +84,7 @@ static void add_disaggregated(const Space *s, const RhPool *pool)
         int32_t prompts = all * shares[i] / 16;
         if (prompts == last || prompts == all)
             continue;
-        if (s->options->rate_per_s > 0 && last > 0) /* replicas of each are then looked for */
+        if (s->options->rate_per_s > 0 && last > 0) /* the numbers of replicas are searched later */
             return;
         last = prompts;
         RhDeployment d = rh_deployment_default();
