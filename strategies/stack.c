@@ -5,8 +5,8 @@
 #include "base/intern.h"
 #include "platforms/fabric/protocol.h"
 
-/* A rate of the device as the stack's kernels reach it; what the user said stands. */
-static void scale(RhFact *rate, const RhFact *by)
+/* Scales a rate of the device to that of the stack's kernels; values given by the user stay. */
+static void scale_rate(RhFact *rate, const RhFact *by)
 {
     if (by->value > 0 && !rh_fact_is_users(rate))
         rate->value *= by->value;
@@ -15,10 +15,10 @@ static void scale(RhFact *rate, const RhFact *by)
 static void scale_device(RhDevice *device, const RhStack *stack)
 {
     RhDeviceCurves *curves = &device->curves;
-    scale(&curves->attention_peak_frac, &stack->attention_frac);
+    scale_rate(&curves->attention_peak_frac, &stack->attention_frac);
     for (int i = 0; i < RH_DTYPE_LAST; i++)
-        scale(&curves->gemm_peak_frac[i], &stack->gemm_frac);
-    scale(&curves->gemm_peak_frac[RH_DTYPE_FP8], &stack->gemm_fp8_frac);
+        scale_rate(&curves->gemm_peak_frac[i], &stack->gemm_frac);
+    scale_rate(&curves->gemm_peak_frac[RH_DTYPE_FP8], &stack->gemm_fp8_frac);
     if (stack->gemm_gradient_frac.value > 0 && !rh_fact_is_users(&curves->gemm_gradient_frac))
         curves->gemm_gradient_frac = stack->gemm_gradient_frac;
     rh_device_refresh(device);

@@ -13,7 +13,7 @@ static void *load(const char *spec, GError **error);
 static RhDataShelf shelf = {
     .noun = "stack", .folder = "strategies/stacks", .takes_paths = true, .load = load};
 
-/* A stack may be called as what people call its framework. */
+/* Other names of stacks: those of their frameworks. */
 static const struct {
     const char *alias, *name;
 } aliases[] = {{"nemo", "megatron-bridge"}};
@@ -23,7 +23,7 @@ static const struct {
         .key = path, .kind = RH_QUANTITY_##unit, .offset = offsetof(RhStack, field),               \
         .range = {low, high, true}, ##__VA_ARGS__                                                  \
     }
-/* Facts that a file may state: plausible, and 0 where that has a meaning. */
+/* Facts that a file may give, with their plausible ranges; 0 is allowed where it has a meaning. */
 static const RhStackFact facts[] = {
     FACT("attention", FRAC, attention_frac, 0.01, 2),
     FACT("gemm", FRAC, gemm_frac, 0.01, 2),
@@ -89,7 +89,7 @@ static RhFact *fact_at(RhStack *stack, const RhStackFact *row)
     return (RhFact *)(void *)((char *)stack + row->offset);
 }
 
-/* "key": {"value": true, "source": "..."}; where it is absent, *out stays. */
+/* Reads a flag, as "key": {"value": true, "source": "..."}; where it is missing, *out stays. */
 static void read_flag(RhJson *doc, const RhJsonNode *root, const char *key, bool *out)
 {
     const RhJsonNode *node = rh_json_object_or_null(doc, root, key);
@@ -107,7 +107,8 @@ static void read_facts(RhJson *doc, const RhJsonNode *root, RhStack *s)
                 rh_json_fact_within(doc, root, facts[i].key, facts[i].kind, &facts[i].range);
 }
 
-/* "recompute": {"value": ["layernorm", "core_attn+layernorm"], "source": "..."} */
+/* Reads combinations of modules, as "recompute": {"value": ["layernorm", "core_attn+layernorm"],
+ * "source": "..."}. */
 static void read_recomputes(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     const RhJsonNode *node = rh_json_object_or_null(doc, root, "recompute");
@@ -145,7 +146,8 @@ static uint32_t schedule_bit(RhJson *doc, const RhJsonNode *node)
     return 0;
 }
 
-/* "schedules": {"value": ["1f1b", "interleaved"], "source": "..."}; "any" for all there are. */
+/* Reads schedules, as "schedules": {"value": ["1f1b", "interleaved"], "source": "..."}; "any" means
+ * all. */
 static void read_schedules(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     const RhJsonNode *node = rh_json_object_or_null(doc, root, "schedules");
@@ -168,7 +170,7 @@ static void read_schedules(RhJson *doc, const RhJsonNode *root, RhStack *s)
         s->schedules |= schedule_bit(doc, n);
 }
 
-/* "zero_unstaged": {"value": [2, 3], "source": "..."} */
+/* Reads degrees of ZeRO, as "zero_unstaged": {"value": [2, 3], "source": "..."}. */
 static void read_zero_unstaged(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     const RhJsonNode *node = rh_json_object_or_null(doc, root, "zero_unstaged");
@@ -205,8 +207,8 @@ static void read_habits(RhJson *doc, const RhJsonNode *root, RhStack *s)
     }
 }
 
-/* One exchanges whole gradients behind the last backward, the other lets go of what is reduced before:
- * whichever of the two this file says, else the one that it derives from. */
+/* Refuses a stack that both exchanges whole gradients after the last backward and frees reduced
+ * gradients before; blames the flag that this file gives, else that of the file it derives from. */
 static void refuse_contradiction(RhJson *doc, const RhJsonNode *root, const RhStack *s)
 {
     const RhJsonNode *freed = rh_json_object_or_null(doc, root, "frees_gradients");
@@ -223,7 +225,7 @@ static void refuse_contradiction(RhJson *doc, const RhJsonNode *root, const RhSt
             "whole for the last backward (late_exchange)");
 }
 
-/* The stack of the catalogue that a key names; NULL: none. */
+/* Name of the catalogue's stack under a key; NULL: none. */
 static const char *read_other(RhJson *doc, const RhJsonNode *root, const char *key)
 {
     const char *other = rh_json_string_or(doc, root, key, NULL);
@@ -237,13 +239,13 @@ static const char *read_other(RhJson *doc, const RhJsonNode *root, const char *k
     return other;
 }
 
-/* What a stack begins as that derives from none. */
-static RhStack blank(void)
+/* Initial values of a stack that derives from none. */
+static RhStack blank_stack(void)
 {
     return (RhStack){.passes = rh_passes_assumed, .prefetch_layers = 1, .gradient_bytes = 4};
 }
 
-/* Tells which facts a stack lacks that derives from none. */
+/* Reports the facts that a stack lacks if it derives from none. */
 static void check_whole(RhJson *doc, const RhJsonNode *root)
 {
     g_autoptr(GString) lacks = g_string_new(NULL);
@@ -260,7 +262,7 @@ static void read_base(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     const char *base = rh_json_string_or(doc, root, "derives", NULL);
     GError *why = NULL;
-    *s = blank();
+    *s = blank_stack();
     if (!base) {
         if (!rh_json_member(root, "derives"))
             check_whole(doc, root);
@@ -290,7 +292,8 @@ static void read_name(RhJson *doc, const RhJsonNode *root, const char *spec, RhS
     }
 }
 
-/* The framework is that of the stack it derives from, unless the file names another, or null. */
+/* Reads the framework: that of the stack it derives from, unless the file names another, or
+ * null. */
 static void read_framework(RhJson *doc, const RhJsonNode *root, RhStack *s)
 {
     if (!rh_json_member(root, "framework"))
@@ -342,7 +345,7 @@ const char *const *rh_stack_names(void)
     return rh_data_shelf_names(&shelf);
 }
 
-/* --- one fact of a stack at hand --- */
+/* --- facts of a loaded stack --- */
 
 const RhStackFact *rh_stack_facts(size_t *count)
 {
