@@ -51,7 +51,7 @@ check_linker_flag(C -Wl,-z,now RH_LINKER_BINDS_NOW)
 if(RH_LINKER_BINDS_NOW)
   target_link_options(rh_flags INTERFACE -Wl,-z,now)
 endif()
-# Some 170 programs are linked, each with the whole library: mold takes a fraction of the time.
+# Programs are linked with whole libraries: mold takes a fraction of the time.
 find_program(RH_MOLD mold)
 if(RH_MOLD)
   check_linker_flag(C -fuse-ld=mold RH_LINKER_IS_MOLD)
