@@ -1,5 +1,5 @@
-/* Attention, forward and backward: by cuDNN where it is there and its result is right, else by our
- * own kernels. */
+/* Attention, forward and backward: by cuDNN where it is installed and its result is right, else by
+ * our own kernels. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *co
     rk_attention_own(&c->sample, &a, stream);
 }
 
-/* Backward reads what forward left: forward runs once on every set of buffers. */
+/* Prepares backward, which reads forward's results: forward runs once on every set of buffers. */
 static bool prepare_backward(RkGpu *gpu, RkCase *c, RkWhy *why)
 {
     if (!rk_attention_own_fits(gpu, &c->sample, why) ||
@@ -99,10 +99,10 @@ static void launch_backward(const RkGpu *, const RkCase *c, cudaStream_t stream,
 
 /* --- In double precision --- */
 
-/* One query of one head: where its row and those of its keys begin. */
+/* One query of one head: the places of its row and of its keys. */
 typedef struct {
-    int64_t query, row, key, key_step; /* elements; row: of log_sum */
-    int64_t seen;                      /* keys */
+    int64_t query, row, key, key_step; /* in elements; row: of log_sum */
+    int64_t seen;                      /* number of visible keys */
 } Row;
 
 static Row row_of(const RkSample *s, int64_t batch, int64_t head, int64_t token)
@@ -122,7 +122,7 @@ static double dot(const double *a, const double *b, int64_t count)
     return sum;
 }
 
-/* Probabilities of a row into `p`; its log-sum comes back. */
+/* Computes the probabilities of a row into `p`; returns its log-sum. */
 static double probabilities(const RkSample *s, const Row *r, double *const *b, double *p)
 {
     double max = -INFINITY, sum = 0;
@@ -187,7 +187,7 @@ static void reference(const RkSample *s, double *const *b)
     every_row(s, b, reference_row);
 }
 
-/* The gradients begin as zeroes, as they are filled. */
+/* Backward in double precision. The gradients are zero at first, as operands are filled. */
 static void reference_backward(const RkSample *s, double *const *b)
 {
     every_row(s, b, reference_backward_row);
@@ -253,7 +253,7 @@ static const RkKernel CUDNN_BACKWARD = {
 
 #define KINDS_MAX 64
 
-/* Same kind, same graph: what was found right on a small shape is taken for large ones. */
+/* A kind of shapes with one graph: what was found right on a small shape is used for large ones. */
 typedef struct {
     RkSample small; /* the shape tried */
     bool right;
@@ -271,7 +271,7 @@ static RkSample small_like(const RkSample *s)
     return small;
 }
 
-/* Compares cuDNN with double precision once for each kind; says so once when it is wrong. */
+/* Compares cuDNN with double precision once per kind; reports once when it is wrong. */
 static bool cudnn_is_right(RkGpu *gpu, const RkSample *s)
 {
     static Verdict verdicts[KINDS_MAX];

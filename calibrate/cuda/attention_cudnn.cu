@@ -15,7 +15,7 @@ static void *library(void)
     return opened;
 }
 
-/* size_t cudnnGetVersion(void): its header need not be there for the version alone. */
+/* Reads the version by size_t cudnnGetVersion(void), which needs no header. */
 void rk_cudnn_version(char *out, size_t size)
 {
     size_t (*version)(void) = NULL;
@@ -50,11 +50,11 @@ typedef struct {
 
 struct RkCudnn {
     const Api *api;
-    Descriptor all[DESCRIPTORS_MAX]; /* to destroy, in reverse */
+    Descriptor all[DESCRIPTORS_MAX]; /* destroyed in reverse order */
     int all_count;
     Descriptor operations[OPERATIONS_MAX];
     int operations_count;
-    int64_t next_uid; /* of tensors that never leave the kernel */
+    int64_t next_uid; /* of tensors inside the kernel */
     bool ok;          /* false once anything was refused */
     Descriptor plan;
     int64_t b, h, hk, m, n, d; /* batch, heads, key heads, queries, keys, head size */
@@ -65,7 +65,7 @@ struct RkCudnn {
     int64_t workspace_bytes;
 };
 
-/* Tensors that are given to the kernel by the host. */
+/* Ids of tensors that the host gives to the kernel. */
 enum { UID_SCALE = 100, UID_MASKED, UID_ONE, UID_VIRTUAL = 200 };
 
 static Api *api(void)
@@ -142,7 +142,7 @@ static Descriptor tensor(RkCudnn *g, int64_t uid, cudnnDataType_t type, Shape sh
     return done(g, t);
 }
 
-/* [batch, tokens, heads, size] in memory, seen as [batch, heads, tokens, size]. */
+/* Shape of [batch, tokens, heads, size] in memory, seen as [batch, heads, tokens, size]. */
 static Shape by_heads(int64_t batch, int64_t heads, int64_t tokens, int64_t size)
 {
     return Shape{{batch, heads, tokens, size}, {tokens * heads * size, size, heads * size, 1}};
@@ -218,7 +218,7 @@ static Descriptor product(RkCudnn *g, Descriptor a, Descriptor b, Descriptor out
     return out;
 }
 
-/* x op b; `b` may be NULL, `chosen` is the condition of a selection. */
+/* Operation x op b; `b` may be NULL, `chosen` is the condition of a selection. */
 typedef struct {
     cudnnPointwiseMode_t mode;
     cudnnDataType_t compute;
@@ -282,7 +282,7 @@ static Descriptor score_like(RkCudnn *g, cudnnDataType_t type = CUDNN_DATA_FLOAT
     return inner(g, type, scores(g));
 }
 
-/* Keys after the query are given a score that no exponential survives. */
+/* Masks keys after the query with a score whose exponential is 0. */
 static Descriptor mask(RkCudnn *g, Descriptor x)
 {
     if (!g->causal)
@@ -326,7 +326,7 @@ static void draw_forward(RkCudnn *g)
     product(g, s, v, operand(g, RK_CUDNN_OUT, query_rows(g)));
 }
 
-/* The gradient of keys or values: rows of all heads, summed over those that share a key head. */
+/* Gradient of keys or values: rows of all heads, summed over those that share a key head. */
 static void key_gradient(RkCudnn *g, Descriptor weights, Descriptor rows, int to)
 {
     Descriptor out = operand(g, to, key_rows(g));
@@ -408,7 +408,7 @@ static bool finish_plan(RkCudnn *g, Descriptor config)
     return g->plan != NULL;
 }
 
-/* The first of the library's suggestions that can be built. */
+/* Chooses the first of the library's suggestions that can be built. */
 static bool choose_plan(RkCudnn *g, Descriptor graph)
 {
     cudnnBackendHeurMode_t mode = CUDNN_HEUR_MODE_A;
@@ -444,7 +444,7 @@ static RkCudnn *begin(const Api *a, const RkSample *s)
     g->backward = s->cls == RK_ATTENTION_BACKWARD;
     g->causal = s->causal;
     g->scale = 1.0f / sqrtf((float)s->k);
-    g->masked = -1e30f; /* infinity less infinity would be no number */
+    g->masked = -1e30f; /* infinity minus infinity would be NaN */
     return g;
 }
 

@@ -14,8 +14,8 @@ template <typename T, int D> struct Shared {
     float max[RK_TILE], sum[RK_TILE];
 };
 
-/* Scores of one row become weights; what was summed before is scaled to the new maximum. A row is
- * two lanes' work. */
+/* Turns the scores of one row into weights, and scales earlier sums to the new maximum. Two lanes
+ * handle a row. */
 template <typename T, int D>
 static __device__ void weigh_rows(Shared<T, D> *s, int warp_row, int64_t first_query,
                                   int64_t first_key, RkTileShape shape)
@@ -73,14 +73,14 @@ static __device__ void write_rows(const Shared<T, D> *s, T *out, float *log_sum,
             log_sum[first + row] = s->max[row] + logf(s->sum[row]);
 }
 
-/* One block: 64 queries of one head. Grid: query tiles, heads, batch. */
+/* Kernel of forward. One block: 64 queries of one head. Grid: query tiles, heads, batch. */
 template <typename T, int D>
 static __device__ void forward_block(const T *q, const T *k, const T *v, T *out, float *log_sum,
                                      RkTileShape shape)
 {
     extern __shared__ __align__(128) char memory[];
     Shared<T, D> *s = reinterpret_cast<Shared<T, D> *>(memory);
-    /* The longest tiles of a causal square first: blocks start in order. */
+    /* The longest tiles of a causal square come first: blocks start in order. */
     int64_t tile = (int64_t)gridDim.x - 1 - blockIdx.x, first = tile * RK_TILE;
     int64_t head = blockIdx.y, batch = blockIdx.z;
     int64_t kv_head = head / (shape.heads / shape.kv_heads);
@@ -204,7 +204,8 @@ template <typename T, int D> struct SharedBackward {
     float log_sum[RK_TILE], product[RK_TILE];
 };
 
-/* products = sum over a row of out times its gradient (algorithm 2, line 4). A warp a row. */
+/* Kernel: products = sum over a row of out times its gradient (algorithm 2, line 4). One warp per
+ * row. */
 template <typename T>
 static __global__ void row_products(const T *out, const T *gradient, float *products, int64_t rows,
                                     int64_t queries, int heads, int head_size)
@@ -229,8 +230,8 @@ template <typename T> static __global__ void round_sums(const float *sums, T *ou
         out[i] = rk_store<T>(sums[i]);
 }
 
-/* Transposed scores and gradients of weights become weights and gradients of scores, in the dtype
- * of the products to come. */
+/* Turns transposed scores and gradients of weights into weights and gradients of scores, in the
+ * dtype of the following products. */
 template <typename T, int D>
 static __device__ void differentiate(SharedBackward<T, D> *s, int64_t first_query,
                                      int64_t first_key, RkTileShape shape)
@@ -246,8 +247,8 @@ static __device__ void differentiate(SharedBackward<T, D> *s, int64_t first_quer
     }
 }
 
-/* dq of these queries += score gradients (queries x keys) times keys; other blocks add to the same
- * rows. The warp's 16 x 16 pieces pass through `scratch`. */
+/* Adds score gradients (queries x keys) times keys to dq of these queries; other blocks add to the
+ * same rows. The warp's 16 x 16 tiles pass through `scratch`. */
 template <typename T, int D>
 static __device__ void add_query_gradient(SharedBackward<T, D> *s, float *q_sum, int warp_row,
                                           int64_t first, int64_t stride, int64_t queries)
@@ -269,7 +270,7 @@ static __device__ void add_query_gradient(SharedBackward<T, D> *s, float *q_sum,
     }
 }
 
-/* Sums of a warp's 16 key rows, through shared memory, rounded into global memory. */
+/* Writes the sums of a warp's 16 key rows, through shared memory, rounded, into global memory. */
 template <typename T, int D>
 static __device__ void write_sums(RkSum *sums, float *scratch, T *out, int warp_row, int64_t first,
                                   int64_t stride, int64_t rows)
@@ -287,7 +288,8 @@ static __device__ void write_sums(RkSum *sums, float *scratch, T *out, int warp_
     }
 }
 
-/* One block: 64 keys of one key head, all queries of the heads that share it. */
+/* Kernel of backward. One block: 64 keys of one key head, all queries of the heads that share
+ * it. */
 template <typename T, int D>
 static __device__ void backward_block(const T *q, const T *k, const T *v, const float *log_sum,
                                       const T *out_gradient, const float *products, float *q_sum,
@@ -311,7 +313,7 @@ static __device__ void backward_block(const T *q, const T *k, const T *v, const 
     for (int64_t head = kv_head * group; head < (kv_head + 1) * group; head++) {
         int64_t base = batch * shape.queries * stride + head * D;
         int64_t row_base = (batch * shape.heads + head) * shape.queries;
-        /* Queries before the first key of a causal mask see none of these keys. */
+        /* queries before the first key of a causal mask see none of these keys */
         for (int64_t first = shape.causal ? first_key : 0; first < shape.queries;
              first += RK_TILE) {
             __syncthreads();

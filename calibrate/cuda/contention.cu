@@ -1,4 +1,4 @@
-/* A GEMM while a copy kernel holds some SMs, as a collective does beside compute. */
+/* A GEMM while a copy kernel occupies some SMs, as a collective does beside compute. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,13 +9,13 @@
 
 #define HOLD_THREADS  512
 #define HOLD_BYTES    ((int64_t)64 << 20)
-#define HOLD_LIMIT_NS 500000000ull /* the copy ends by itself should the host go away */
+#define HOLD_LIMIT_NS 500000000ull /* the copy ends by itself if the host process dies */
 #define START_LIMIT_S 1.0
 #define PRODUCTS      4
 #define DELAY_NS      100000
 
 typedef struct {
-    volatile int started, stop; /* in host memory that the device sees */
+    volatile int started, stop; /* in host memory that the device can read */
 } Flags;
 
 typedef struct {
@@ -32,7 +32,8 @@ static __device__ uint64_t nanoseconds()
     return now;
 }
 
-/* Blocks that take all shared memory of their SM: no block of a GEMM fits beside them. */
+/* Kernel that occupies SMs: its blocks take all shared memory of an SM, so that no block of a GEMM
+ * fits beside them. */
 static __global__ void hold(Flags *flags, const int4 *from, int4 *to, int64_t packs)
 {
     uint64_t begin = nanoseconds();

@@ -46,7 +46,7 @@ static void release(RkCase *c)
     free_plan((Plan *)c->plan);
 }
 
-/* Pages are touched here: the first write to one is no part of a copy. */
+/* Allocates host memory and touches its pages: the first write to a page is not part of a copy. */
 static bool host_memory(Plan *plan, size_t bytes, RkWhy *why)
 {
     if (plan->pinned) {
@@ -125,7 +125,8 @@ static void launch_both(const RkGpu *, const RkCase *c, cudaStream_t stream, voi
     cudaStreamWaitEvent(stream, plan->join, 0);
 }
 
-/* Pageable memory is staged by the host: its clock, not the stream's events, sees all of it. */
+/* Times a copy by the host's clock: pageable memory is staged by the host, which the stream's
+ * events do not cover. */
 static double time_by_host(const RkGpu *gpu, const RkCase *c)
 {
     void *buffers[1] = {c->data[0]};

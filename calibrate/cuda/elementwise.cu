@@ -1,4 +1,4 @@
-/* Element by element: SwiGLU, residual add, gradient accumulation into fp32. */
+/* Elementwise kernels: SwiGLU, residual add, gradient accumulation into fp32. */
 #include <math.h>
 
 #include "calibrate/cuda/kernel_case.h"
@@ -33,7 +33,8 @@ static __global__ void combine(const T *a, const T *b, T *out, int64_t packs)
     rk_put(out, p, x);
 }
 
-/* A pack of gradients is two packs of the fp32 sum (one when the gradient is fp32 too). */
+/* Kernel that accumulates gradients. A pack of gradients is two packs of the fp32 sum (one when the
+ * gradient is fp32 too). */
 template <typename T>
 static __global__ void accumulate(float *sum, const T *gradient, int64_t packs)
 {

@@ -54,7 +54,7 @@ static bool load(Lt *lt)
            RK_SYMBOL(l, lt, choose, "cublasLtMatmulAlgoGetHeuristic");
 }
 
-/* The library, once per process; NULL when it is absent. */
+/* Loads the library, once per process; NULL when it is absent. */
 static Lt *library(void)
 {
     static Lt lt;
@@ -97,7 +97,7 @@ static cudaDataType_t type_of(RkDtype dtype)
     }
 }
 
-/* Rows of `columns` elements are, to the library, columns of that length. */
+/* Makes a layout: rows of `columns` elements are, to the library, columns of that length. */
 static bool make_layout(const Lt *lt, cublasLtMatrixLayout_t *out, RkDtype dtype, int64_t columns,
                         int64_t rows, int64_t batch)
 {
@@ -116,7 +116,7 @@ static bool make_operation(const Lt *lt, RkGemm *gemm, RkDtype dtype)
     cublasComputeType_t compute =
         dtype == RK_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     cublasOperation_t transposed = CUBLAS_OP_T;
-    int8_t fast = 1; /* of fp8: sums as training recipes take them */
+    int8_t fast = 1; /* for fp8: accumulation as in training recipes */
     return lt->desc_create(&gemm->operation, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS &&
            lt->desc_set(gemm->operation, CUBLASLT_MATMUL_DESC_TRANSA, &transposed,
                         sizeof transposed) == CUBLAS_STATUS_SUCCESS &&

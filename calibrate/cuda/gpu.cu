@@ -26,7 +26,7 @@ bool rk_cuda(cudaError_t status, const char *tried, RkWhy *why)
 {
     if (status == cudaSuccess)
         return true;
-    cudaGetLastError(); /* an error that can be survived is not met again */
+    cudaGetLastError(); /* clears a recoverable error, so that later calls do not return it */
     return rk_fail(why, "%s: %s", tried, cudaGetErrorString(status));
 }
 
@@ -76,7 +76,8 @@ static __global__ void do_nothing()
 {
 }
 
-/* A binary built for one architecture says so here, not in the middle of a run. */
+/* Checks that the binary has code for the device's architecture, so that it fails here and not in
+ * the middle of a run. */
 static bool runs_kernels(RkGpu *gpu, RkWhy *why)
 {
     do_nothing<<<1, 1, 0, gpu->stream>>>();

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #define M_MAX        32768
-#define FLOPS_MAX    3e13 /* some 50 ms of an H100: longer products tell nothing new */
+#define FLOPS_MAX    3e13 /* some 50 ms of an H100: longer products give no further information */
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
-/* A grid being built: what is allowed and what there is so far. */
+/* A grid being built: what is allowed, and the samples so far. */
 typedef struct {
     const RkGridOptions *options;
     RkSamples *out;
@@ -33,7 +33,7 @@ static void add(Build *build, RkSample sample)
     build->failed |= !rk_samples_add(build->out, sample);
 }
 
-/* Units of fp8 want all sides in multiples of 16. */
+/* Rounds a side as fp8 requires, to multiples of 16. */
 static int64_t aligned(RkDtype dtype, int64_t side)
 {
     return dtype == RK_FP8 ? (side + 15) / 16 * 16 : side;
@@ -59,13 +59,13 @@ typedef struct {
 
 #define MATRICES 5
 
-/* The products of one layer and of the head, cut over `tp` ranks. */
+/* Products of one layer and of the head, cut over `tp` ranks. */
 static void matrices_of(const RkModel *model, int32_t tp, Matrix out[MATRICES])
 {
     int64_t q = (int64_t)model->heads * model->head_size / tp;
     int64_t kv = (int64_t)(model->kv_heads / tp > 0 ? model->kv_heads / tp : 1) * model->head_size;
     int64_t ffn = model->ffn / tp, slice = (int64_t)128 * tp;
-    int64_t vocab = (model->vocab + slice - 1) / slice * 128; /* padded as Megatron-LM does */
+    int64_t vocab = (model->vocab + slice - 1) / slice * 128; /* padded as in Megatron-LM */
     out[0] = (Matrix){q + 2 * kv, model->hidden};
     out[1] = (Matrix){model->hidden, q};
     out[2] = (Matrix){(model->gated ? 2 : 1) * ffn, model->hidden};
@@ -73,8 +73,9 @@ static void matrices_of(const RkModel *model, int32_t tp, Matrix out[MATRICES])
     out[4] = (Matrix){vocab, model->hidden};
 }
 
-/* Forward at a micro-batch of 4,096 tokens first, then gradients and other sizes. Small m are dealt
- * over the matrices in turn, so that all matrices together see all m. */
+/* Adds the models' shapes: forward with a micro-batch of 4,096 tokens first, then gradients and
+ * other sizes. Small m are distributed over the matrices in turn, so that all matrices together
+ * have all m. */
 static void gemm_of_models(Build *build, RkDtype dtype)
 {
     static const int64_t FEW[] = {1, 4, 16, 64, 256, 512};
@@ -100,11 +101,11 @@ static void gemm_of_models(Build *build, RkDtype dtype)
     }
 }
 
-/* --- GEMM: between and around them --- */
+/* --- GEMM: shapes between and around those of models --- */
 
-/* Fractional parts of multiples of 1/p, 1/p^2, 1/p^3 with p^4 = p + 1: an additive recurrence that
- * covers a cube evenly at every length (M. Roberts, The unreasonable effectiveness of quasirandom
- * sequences, 2018). */
+/* Plastic number p with p^4 = p + 1: fractional parts of multiples of 1/p, 1/p^2, 1/p^3 are an
+ * additive recurrence that covers a cube evenly at every length (M. Roberts, The unreasonable
+ * effectiveness of quasirandom sequences, 2018). */
 #define PLASTIC 1.22074408460575947536
 
 static int64_t log_between(double low, double high, double at, int64_t multiple)
@@ -126,7 +127,7 @@ static void gemm_cover(Build *build, RkDtype dtype, int count)
     }
 }
 
-/* One more row or column than tiles hold: the two sides of a step. */
+/* Adds shapes with one more row or column than tiles hold: the two sides of a step. */
 static void gemm_boundaries(Build *build, RkDtype dtype)
 {
     static const int64_t EDGES[] = {64, 128, 256, 512, 1024, 2048, 4096, 8192};
@@ -141,7 +142,7 @@ static void gemm_boundaries(Build *build, RkDtype dtype)
     }
 }
 
-/* Tiles of 128 x 128 that fill the SMs `waves` times exactly, and one row of tiles more. */
+/* Adds tiles of 128 x 128 that fill the SMs exactly `waves` times, and one more row of tiles. */
 static void gemm_waves(Build *build, RkDtype dtype)
 {
     for (int waves = 1; waves <= 8; waves *= 2)
@@ -162,7 +163,7 @@ static void gemm_batched(Build *build, RkDtype dtype)
     }
 }
 
-/* A square ladder and what real layers need most: enough for a fraction of peak. */
+/* Adds square shapes, and the largest of real layers: enough for a fraction of the peak. */
 static void gemm_thin(Build *build, RkDtype dtype)
 {
     for (int64_t side = 256; side <= 16384; side *= 2)
@@ -332,7 +333,7 @@ static void contention(Build *build)
                                   .heads = HELD[h]});
 }
 
-/* One GPU alone shows what a call costs; its bytes do not travel. */
+/* Adds collectives. A single GPU only shows the cost of a call, as its bytes do not travel. */
 static void collectives(Build *build)
 {
     int64_t largest = build->options->gpus > 1 ? (int64_t)1 << 30 : (int64_t)1 << 20;
@@ -345,7 +346,7 @@ static void collectives(Build *build)
                                   .n = bytes});
 }
 
-/* --- The order --- */
+/* --- order --- */
 
 typedef struct {
     double at; /* (place in its stream + 1/2) / length of the stream, plus the tier */
@@ -364,7 +365,7 @@ static int by_place(const void *a, const void *b)
 
 #define STREAMS ((size_t)RK_CLASS_LAST * RK_DTYPE_LAST)
 
-/* Places the samples of one tier. */
+/* Computes the places of the samples of one tier. */
 static void place_tier(const RkSamples *samples, int32_t tier, Place *places)
 {
     size_t length[STREAMS] = {0}, seen[STREAMS] = {0};
@@ -410,7 +411,7 @@ bool rk_grid_interleave(RkSamples *samples)
     return ok;
 }
 
-/* --- The whole --- */
+/* --- the whole grid --- */
 
 RkGridOptions rk_grid_defaults(void)
 {

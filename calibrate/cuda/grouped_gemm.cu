@@ -50,10 +50,11 @@ typedef struct {
     bool ready;
 } Cublas;
 
-/* All groups of one shape are one entry: experts with a token more, and those without. */
+/* A group of products with equal shapes: experts with one token more are one, the others
+ * another. */
 typedef struct {
     int groups, members[2], rows[2];
-    void **pointers; /* on the device: of every rotation, experts x (weights, tokens, results) */
+    void **pointers; /* on the device: for every rotation, experts x (weights, tokens, results) */
 } Plan;
 
 static bool load(Cublas *cublas)
@@ -88,7 +89,7 @@ static void plan_groups(const RkSample *s, Plan *plan)
     }
 }
 
-/* Addresses of one rotation's experts: weights, then tokens, then results. */
+/* Lists the addresses of one rotation's experts: weights, then tokens, then results. */
 static void addresses(const RkCase *c, int rotation, char **out)
 {
     const RkSample *s = &c->sample;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define ROTATIONS_MAX 64
-#define BEYOND_L2     3 /* sets of buffers together are this many times the cache */
+#define BEYOND_L2     3 /* size of all sets of buffers together, in multiples of the cache */
 
 void rk_case_operand(RkCase *c, RkOperand operand)
 {
@@ -100,7 +100,8 @@ void rk_case_launch(const RkGpu *gpu, RkCase *c, cudaStream_t stream)
 
 /* --- Checks --- */
 
-/* Rounding of the stored result, and some for sums in fp32 and inputs rounded on the way. */
+/* Tolerance: rounding of the stored result, with some margin for sums in fp32 and rounded
+ * inputs. */
 static double tolerance(RkDtype dtype)
 {
     switch (dtype) {
@@ -115,12 +116,12 @@ static double tolerance(RkDtype dtype)
     case RK_DTYPE_NONE:
     case RK_DTYPE_LAST:
     default:
-        return 4e-2; /* a gradient of attention is rounded five times on its way */
+        return 4e-2; /* a gradient of attention is rounded five times */
     }
 }
 
-/* Errors are taken relative to the typical size of the operand: a value near 0 in a sum of large
- * ones cannot be held to its own size. */
+/* Largest error relative to the typical size of the operand: a value near 0 in a sum of large ones
+ * cannot be exact relative to its own size. */
 static double worst_error(const double *got, const double *wanted, int64_t count, RkDtype dtype)
 {
     double square = 0, worst = 0;
@@ -129,14 +130,15 @@ static double worst_error(const double *got, const double *wanted, int64_t count
     double typical = sqrt(square / (double)count);
     for (int64_t i = 0; i < count; i++) {
         double error = fabs(got[i] - wanted[i]) / (fabs(wanted[i]) + typical + 1e-30);
-        worst = !(error <= worst) ? error : worst; /* a NaN is kept */
+        worst = !(error <= worst) ? error : worst; /* keeps NaN */
         if (isnan(worst))
             return INFINITY;
     }
     return worst / tolerance(dtype);
 }
 
-/* The accuracy of a sum of coarse inputs is that of the inputs, whatever it is stored in. */
+/* The coarser of two types: a sum of coarse inputs is no more accurate than these, whatever type it
+ * is stored in. */
 static RkDtype coarser(RkDtype a, RkDtype b)
 {
     return tolerance(a) > tolerance(b) ? a : b;
@@ -184,7 +186,7 @@ bool rk_kernel_check(RkGpu *gpu, const RkKernel *kernel, double *worst, RkWhy *w
     for (const RkSample *s = kernel->checks; s->cls != RK_CLASS_NONE; s++) {
         RkCase c;
         if (!rk_case_open_with(gpu, kernel, s, 1, &c, why))
-            continue; /* not on this device, or the dtype is not for it */
+            continue; /* not on this device, or not with this type */
         bool ok = check_case(gpu, &c, worst, why);
         rk_case_close(gpu, &c);
         if (!ok)

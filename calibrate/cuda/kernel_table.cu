@@ -1,4 +1,5 @@
-/* Every class that can be measured. The next one: a file with an RkKernel, and two lines here. */
+/* Table of all classes that can be measured. A further one needs a file with an RkKernel, and two
+ * lines here. */
 #include "calibrate/cuda/kernel_case.h"
 
 extern const RkKernel RK_KERNEL_GEMM, RK_KERNEL_GROUPED_GEMM, RK_KERNEL_ATTENTION,
@@ -17,7 +18,7 @@ static const struct {
     {RK_GEMM, &RK_KERNEL_GEMM},
     {RK_GROUPED_GEMM, &RK_KERNEL_GROUPED_GEMM},
     {RK_ATTENTION, &RK_KERNEL_ATTENTION},
-    {RK_ATTENTION, &RK_KERNEL_ATTENTION_OWN}, /* for where the first choice is not there */
+    {RK_ATTENTION, &RK_KERNEL_ATTENTION_OWN}, /* used where the first choice is missing */
     {RK_ATTENTION_BACKWARD, &RK_KERNEL_ATTENTION_BACKWARD},
     {RK_ATTENTION_BACKWARD, &RK_KERNEL_ATTENTION_BACKWARD_OWN},
     {RK_SOFTMAX, &RK_KERNEL_SOFTMAX},

@@ -17,7 +17,7 @@ static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *co
         empty<<<1, 1, 0, stream>>>();
 }
 
-/* Seconds of one launch of the `n` that the sample names. */
+/* Seconds per launch, for the number of launches in the sample. */
 static double time_launches(const RkGpu *gpu, const RkCase *c)
 {
     for (int i = 0; i < WARM_LAUNCHES; i++)

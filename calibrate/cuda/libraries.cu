@@ -24,7 +24,7 @@ void *rk_library_open(const char *const *names)
 bool rk_library_symbol(void *library, const char *name, void *function)
 {
     void *symbol = library != NULL ? dlsym(library, name) : NULL;
-    memcpy(function, &symbol, sizeof symbol); /* a function pointer, by the rules of POSIX */
+    memcpy(function, &symbol, sizeof symbol); /* POSIX's way to convert to a function pointer */
     return symbol != NULL;
 }
 

@@ -42,7 +42,7 @@ static RkExit run_into_file(RkGpu *gpu, const RkOptions *options, const RkList *
     return fclose(out) == 0 ? status : RK_EXIT_PARTIAL;
 }
 
-/* A file is made only once there is a GPU to fill it. */
+/* Runs the task with a GPU. The output file is created only once a GPU is open. */
 static RkExit with_gpu(const RkOptions *options, const RkList *list)
 {
     RkGpu gpu;
@@ -52,7 +52,7 @@ static RkExit with_gpu(const RkOptions *options, const RkList *list)
         return RK_EXIT_GPU;
     }
     rk_meter_open(gpu.pci);
-    if (options->task != RK_DO_SERVE) /* which ends when nobody asks any more */
+    if (options->task != RK_DO_SERVE) /* serving ends when its input is closed */
         rk_stop_on_signals();
     RkExit status = run_into_file(&gpu, options, list);
     rk_gpu_close(&gpu);

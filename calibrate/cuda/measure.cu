@@ -17,14 +17,14 @@
 #define SAMPLE_S_MIN 0.03
 #define SAMPLE_S_MAX 0.5
 #define REASONS_MAX  24
-#define QUIET_S      10 /* between lines of progress that no terminal shows */
+#define QUIET_S      10 /* seconds between lines of progress that are not shown on a terminal */
 
 static volatile sig_atomic_t stopped;
 
 static void on_signal(int number)
 {
     stopped = 1;
-    signal(number, SIG_DFL); /* a second one ends at once */
+    signal(number, SIG_DFL); /* a second signal ends the process at once */
 }
 
 void rk_stop_on_signals(void)
@@ -35,7 +35,7 @@ void rk_stop_on_signals(void)
 
 /* --- A run --- */
 
-/* Why samples were left out, each reason once. */
+/* Reasons for which samples were left out, each once. */
 typedef struct {
     char text[REASONS_MAX][320];
     int count[REASONS_MAX];
@@ -92,7 +92,8 @@ static bool time_is_up(const Run *run)
     return stopped || rk_now_s() - run->begin_s > run->budget_s;
 }
 
-/* Cheap samples leave time to dear ones: several times the even share, within bounds. */
+/* Time for a sample. Cheap samples leave time to expensive ones: several times the even share,
+ * within bounds. */
 static double share_s(const Run *run)
 {
     double left_s = run->budget_s - (rk_now_s() - run->begin_s);
@@ -100,13 +101,13 @@ static double share_s(const Run *run)
     return fmin(SAMPLE_S_MAX, fmax(SAMPLE_S_MIN, 4 * even_s));
 }
 
-/* False when the device is lost: an error that every later call would meet again. */
+/* Is the device usable? After some errors every later call fails, too. */
 static bool device_lives(const RkGpu *gpu)
 {
     return cudaStreamSynchronize(gpu->stream) == cudaSuccess && cudaGetLastError() == cudaSuccess;
 }
 
-/* `listed` is what the row names, `shape` what runs. */
+/* Measures one sample; `listed` is written into the row, `shape` is what runs. */
 static bool measure_one(Run *run, const RkSample *listed, const RkSample *shape)
 {
     RkCase c;
@@ -241,7 +242,7 @@ static bool write_whole(Run *run, const char *name, const RkWhole *whole, const 
     return rk_raw_write_whole(run->out, name, whole->launches, &row);
 }
 
-/* Back to back on one stream, then the same as a graph. */
+/* Measures the list back to back on one stream, then as a graph. */
 static bool measure_whole(Run *run, const RkList *list)
 {
     RkWhole whole;
@@ -264,7 +265,7 @@ static bool measure_whole(Run *run, const RkList *list)
     return ok;
 }
 
-/* Half of the budget is left to the list as a whole. */
+/* Measures a list; half of the budget is for the list as a whole. */
 RkExit rk_measure_list(RkGpu *gpu, const RkOptions *options, const RkList *list, FILE *out)
 {
     Run run = begin(gpu, options, out, list->count);

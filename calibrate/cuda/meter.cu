@@ -2,8 +2,8 @@
 
 #include "calibrate/cuda/libraries.h"
 
-/* NVML's header is not part of every toolkit. These are its declarations (NVML API reference,
- * device queries), whose meaning has not changed since version 2 of the interface. */
+/* Declarations of NVML, whose header is not part of every toolkit (NVML API reference, device
+ * queries); their meaning has not changed since version 2 of the interface. */
 #define NVML_SUCCESS      0
 #define NVML_CLOCK_SM     1
 #define NVML_CLOCK_MEMORY 2

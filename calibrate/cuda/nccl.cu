@@ -1,5 +1,5 @@
-/* Collectives of NCCL over all visible GPUs, driven from one process; with one GPU, what a call
- * costs. Bytes are counted as nccl-tests does: of the larger of the two buffers of a rank. */
+/* Collectives of NCCL over all visible GPUs, driven from one process; with one GPU, only the cost
+ * of a call. Bytes are counted as in nccl-tests: the larger of the two buffers of a rank. */
 #include "calibrate/cuda/kernel_case.h"
 
 #if __has_include(<nccl.h>)
@@ -68,7 +68,7 @@ void rk_nccl_version(char *out, size_t size)
         snprintf(out, size, "absent");
 }
 
-/* Communicators live as long as the process: making them takes seconds. */
+/* Makes the communicators, which live as long as the process: making them takes seconds. */
 static bool connect(const RkGpu *gpu, Nccl *nccl, int gpus, RkWhy *why)
 {
     int devices[GPUS_MAX];
@@ -202,7 +202,7 @@ static bool settle(const RkGpu *gpu, const Nccl *nccl, const Plan *plan)
     return cudaSetDevice(gpu->index) == cudaSuccess && ok;
 }
 
-/* Rank 0 is the GPU that is measured; its stream ends when all have taken part. */
+/* Times calls. Rank 0 is the measured GPU; its stream ends when all have taken part. */
 static double time_calls(const RkGpu *gpu, const RkCase *c)
 {
     const Plan *plan = (const Plan *)c->plan;

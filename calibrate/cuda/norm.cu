@@ -1,4 +1,4 @@
-/* RMSNorm forward (arXiv 1910.07467): one block a row, the second read of a row hits the cache. */
+/* RMSNorm forward (arXiv 1910.07467): one block per row, whose second read hits the cache. */
 #include <math.h>
 
 #include "calibrate/cuda/kernel_case.h"

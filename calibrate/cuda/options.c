@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET_S 270 /* start and end of a run stay under five minutes with it */
+#define BUDGET_S 270 /* with this, a run stays under five minutes including its start and end */
 
 static const char HELP[] =
     "Usage: rehearse-kernels [OPTION...]\n"
@@ -33,7 +33,7 @@ const char *rk_options_help(void)
     return HELP;
 }
 
-/* "5m", "90s", "1.5m", "90": seconds; a negative number when `text` is no time. */
+/* Converts "5m", "90s", "1.5m" or "90" to seconds; a negative number when `text` is no time. */
 static double seconds_of(const char *text)
 {
     long whole, tenths = 0;
@@ -52,8 +52,8 @@ static double seconds_of(const char *text)
     return end[0] == '\0' || strcmp(end, "s") == 0 ? value : -1;
 }
 
-/* Every class whose name begins with `word`; "gemm" is that class alone. */
-static bool choose(RkOptions *options, const char *word, size_t length)
+/* Selects every class whose name begins with `word`; "gemm" is that class alone. */
+static bool select_classes(RkOptions *options, const char *word, size_t length)
 {
     bool found = false;
     for (int i = 1; i < RK_CLASS_LAST && length > 0; i++) {
@@ -75,7 +75,7 @@ static bool parse_classes(RkOptions *options, const char *text, char *why, size_
     memset(options->classes, 0, sizeof options->classes);
     while (true) {
         size_t length = strcspn(text, ",");
-        if (!choose(options, text, length)) {
+        if (!select_classes(options, text, length)) {
             snprintf(why, why_size, "--run %.*s: no class begins so (--help lists them)",
                      (int)length, text);
             return false;
@@ -100,8 +100,9 @@ static bool parse_number(const char *flag, const char *text, uint64_t max, uint6
     return true;
 }
 
-/* An option with a value. */
-static bool take(RkOptions *o, const char *flag, const char *value, char *why, size_t why_size)
+/* Sets an option that has a value. */
+static bool set_option(RkOptions *o, const char *flag, const char *value, char *why,
+                       size_t why_size)
 {
     uint64_t number = 0;
     if (strcmp(flag, "--run") == 0)
@@ -177,7 +178,7 @@ bool rk_options_parse(int argc, char *const *argv, RkOptions *out, char *why, si
             snprintf(why, why_size, "%s wants a value", flag);
             return false;
         }
-        if (!take(&o, flag, argv[++i], why, why_size))
+        if (!set_option(&o, flag, argv[++i], why, why_size))
             return false;
     }
     *out = o;

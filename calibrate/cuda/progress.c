@@ -20,7 +20,7 @@ void rk_progress_line(const RkProgress *p, char *out, size_t size)
     char bar[BAR + 1];
     double part = p->total > 0 ? (double)p->done / (double)p->total : 1;
     double spent = p->budget_s > 0 ? fmin(1, p->elapsed_s / p->budget_s) : 0;
-    part = fmax(part, p->done < p->total ? spent : 1); /* the budget may end it first */
+    part = fmax(part, p->done < p->total ? spent : 1); /* the budget may end before the samples */
     int filled = (int)(part * BAR);
     memset(bar, '#', BAR);
     memset(bar + filled, '.', (size_t)(BAR - filled));

@@ -13,8 +13,8 @@
 
 /* --- Writing --- */
 
-/* printf and strtod follow the locale; files do not. */
-static void number(char *out, size_t size, int digits, double value)
+/* Writes a number without printf, which follows the locale; files do not. */
+static void format_number(char *out, size_t size, int digits, double value)
 {
     snprintf(out, size, "%.*g", digits, value);
     for (char *c = out; *c != '\0'; c++)
@@ -22,7 +22,7 @@ static void number(char *out, size_t size, int digits, double value)
             *c = '.';
 }
 
-/* Texts come from drivers: no line may break, no field split. */
+/* Writes a driver's text: without line breaks, and with separators removed. */
 static void text_key(FILE *file, const char *key, const char *value)
 {
     if (value[0] == '\0')
@@ -38,7 +38,7 @@ static void number_key(FILE *file, const char *key, double value)
     char digits[32];
     if (!(value > 0))
         return;
-    number(digits, sizeof digits, 15, value);
+    format_number(digits, sizeof digits, 15, value);
     fprintf(file, "# %s=%s\n", key, digits);
 }
 
@@ -67,8 +67,8 @@ bool rk_raw_write_head(FILE *file, const RkRawHead *head)
 static void shape(FILE *file, const char *kernel, const RkSample *s)
 {
     char bytes[32], flops[32];
-    number(bytes, sizeof bytes, 15, s->bytes);
-    number(flops, sizeof flops, 15, s->flops);
+    format_number(bytes, sizeof bytes, 15, s->bytes);
+    format_number(flops, sizeof flops, 15, s->flops);
     fprintf(file, "%s,%s,%lld,%lld,%lld,%lld,%d,%d,%d,%s,%s", kernel, rk_dtype_name(s->dtype),
             (long long)s->batch, (long long)s->m, (long long)s->n, (long long)s->k, s->heads,
             s->kv_heads, s->causal, bytes, flops);
@@ -82,7 +82,7 @@ static bool row_of(FILE *file, const char *kernel, const RkRawRow *row)
     fprintf(file, ",%s,%zu", row->library, row->seconds.count);
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         char digits[32];
-        number(digits, sizeof digits, 9, values[i]);
+        format_number(digits, sizeof digits, 9, values[i]);
         fprintf(file, ",%s", digits);
     }
     fputc('\n', file);
@@ -126,7 +126,7 @@ typedef struct {
     size_t why_size;
 } Reader;
 
-static bool wrong(const Reader *reader, int field, const char *what, const char *value)
+static bool fail_line(const Reader *reader, int field, const char *what, const char *value)
 {
     if (field >= 0)
         snprintf(reader->why, reader->why_size, "%s:%d: column %d, \"%.40s\": %s", reader->file,
@@ -136,7 +136,7 @@ static bool wrong(const Reader *reader, int field, const char *what, const char 
     return false;
 }
 
-/* The next line without its end; false at the end of the file or when `why` was filled. */
+/* Reads the next line without its end; false at the end of the file or when `why` was filled. */
 static bool next_line(Reader *reader, FILE *file, char line[LINE_BYTES])
 {
     if (fgets(line, LINE_BYTES, file) == NULL)
@@ -144,7 +144,7 @@ static bool next_line(Reader *reader, FILE *file, char line[LINE_BYTES])
     reader->line++;
     size_t length = strlen(line);
     if (length == LINE_BYTES - 1 && line[length - 1] != '\n')
-        return wrong(reader, -1, "the line is longer than 1,022 characters", "");
+        return fail_line(reader, -1, "the line is longer than 1,022 characters", "");
     line[strcspn(line, "\r\n")] = '\0';
     return true;
 }
@@ -168,12 +168,12 @@ static bool whole_number(const Reader *reader, char *const *fields, int field, i
     errno = 0;
     long long value = strtoll(fields[field], &end, 10);
     if (end == fields[field] || *end != '\0' || errno != 0 || value < 0 || value > max)
-        return wrong(reader, field, "not a whole number in range", fields[field]);
+        return fail_line(reader, field, "not a whole number in range", fields[field]);
     *out = value;
     return true;
 }
 
-/* Digits, point and exponent read by hand: strtod would want the locale's comma. */
+/* Reads digits, point and exponent without strtod, which would expect the locale's comma. */
 static bool real_number(const Reader *reader, char *const *fields, int field, double max,
                         double *out)
 {
@@ -193,7 +193,7 @@ static bool real_number(const Reader *reader, char *const *fields, int field, do
     }
     value *= pow(10, exponent);
     if (digits == 0 || *c != '\0' || !(value <= max))
-        return wrong(reader, field, "not a number in range", fields[field]);
+        return fail_line(reader, field, "not a number in range", fields[field]);
     *out = value;
     return true;
 }
@@ -220,7 +220,7 @@ static bool listed_numbers(const Reader *reader, char *const *fields, RkListed *
     s->heads = (int32_t)heads;
     s->kv_heads = (int32_t)kv_heads;
     s->causal = causal == 1;
-    return out->count > 0 || wrong(reader, 11, "a kernel runs at least once", fields[11]);
+    return out->count > 0 || fail_line(reader, 11, "a kernel runs at least once", fields[11]);
 }
 
 static bool shape_complete(const RkSample *s)
@@ -241,19 +241,19 @@ static bool listed(const Reader *reader, char *line, RkListed *out)
 {
     char *fields[LIST_FIELDS + 1];
     if (split(line, fields) != LIST_FIELDS)
-        return wrong(reader, -1, "12 columns are wanted: " SHAPE ",count", "");
+        return fail_line(reader, -1, "12 columns are wanted: " SHAPE ",count", "");
     *out = (RkListed){.count = 0};
     out->sample.cls = rk_class_by_name(fields[0]);
     out->sample.dtype = rk_dtype_by_name(fields[1]);
     if (out->sample.cls == RK_CLASS_NONE || out->sample.cls > RK_PERMUTE)
-        return wrong(reader, 0, "no kernel class of a list", fields[0]);
+        return fail_line(reader, 0, "no kernel class of a list", fields[0]);
     if (out->sample.dtype == RK_DTYPE_NONE)
-        return wrong(reader, 1, "no dtype (fp32, tf32, fp16, bf16, fp8)", fields[1]);
+        return fail_line(reader, 1, "no dtype (fp32, tf32, fp16, bf16, fp8)", fields[1]);
     if (!listed_numbers(reader, fields, out))
         return false;
     out->shape = out->sample;
     if (!shape_complete(&out->shape) || !rk_sample_shape_from_bytes(&out->shape))
-        return wrong(reader, -1, "neither the shape nor the bytes of the kernel are given", "");
+        return fail_line(reader, -1, "neither the shape nor the bytes of the kernel are given", "");
     return true;
 }
 
@@ -282,24 +282,25 @@ static bool read_rows(Reader *reader, FILE *file, RkList *list)
         if (!listed(reader, line, &item))
             return false;
         if (!append(list, &capacity, item))
-            return wrong(reader, -1, "no memory for the list", "");
+            return fail_line(reader, -1, "no memory for the list", "");
     }
     if (reader->why[0] == '\0' && list->count == 0)
-        return wrong(reader, -1, "the list holds no kernel", "");
+        return fail_line(reader, -1, "the list holds no kernel", "");
     return reader->why[0] == '\0';
 }
 
-/* Comment lines may stand between the first line and the header. */
+/* Reads the header; comment lines may stand before it. */
 static bool read_header(Reader *reader, FILE *file)
 {
     char line[LINE_BYTES];
     if (!next_line(reader, file, line) || strcmp(line, LIST_MAGIC) != 0)
-        return reader->line = 1, wrong(reader, -1, "the first line must be \"" LIST_MAGIC "\"", "");
+        return reader->line = 1,
+               fail_line(reader, -1, "the first line must be \"" LIST_MAGIC "\"", "");
     while (next_line(reader, file, line))
         if (line[0] != '#')
             return strcmp(line, SHAPE ",count") == 0 ||
-                   wrong(reader, -1, "the header must be \"" SHAPE ",count\"", "");
-    return wrong(reader, -1, "the header is missing", "");
+                   fail_line(reader, -1, "the header must be \"" SHAPE ",count\"", "");
+    return fail_line(reader, -1, "the header is missing", "");
 }
 
 bool rk_list_read(FILE *file, const char *name, RkList *out, char *why, size_t why_size)

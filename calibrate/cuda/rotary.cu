@@ -4,8 +4,8 @@
 #include "calibrate/cuda/pack.h"
 #include "calibrate/cuda/row_block.h"
 
-/* One thread rotates one pack of the first half with its pack of the second. `table`: [tokens,
- * head size / 2] pairs of cosine and sine. */
+/* Kernel of the rotation. One thread rotates one pack of the first half with its pack of the
+ * second. `table`: [tokens, head size / 2] pairs of cosine and sine. */
 template <typename T>
 static __global__ void rotary(const T *in, const float2 *table, T *out, int64_t tokens,
                               int64_t heads, int64_t half_packs, int64_t total)

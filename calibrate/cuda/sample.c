@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of a class named by its bytes alone are this wide. */
+/* Width of rows of a class that is given by its bytes alone. */
 #define USUAL_COLUMNS   4096
 #define USUAL_HEADS     32
 #define USUAL_HEAD_SIZE 128
@@ -19,7 +19,7 @@ typedef double (*Traffic)(const RkSample *s, double element_bytes);
 static double gemm_bytes(const RkSample *s, double e)
 {
     double m = (double)s->m, n = (double)s->n, k = (double)s->k;
-    double out = s->dtype == RK_FP8 ? 2 : e; /* fp8 multiplies into bf16 */
+    double out = s->dtype == RK_FP8 ? 2 : e; /* fp8 products have bf16 results */
     return (double)s->batch * (e * (m * k + k * n) + out * m * n);
 }
 
@@ -29,7 +29,7 @@ static double grouped_bytes(const RkSample *s, double e)
     return e * (m * k + (double)s->batch * k * n + m * n);
 }
 
-/* q and out, k and v, each times `copies`; the row statistics once. */
+/* Traffic of attention: q and out, k and v, each times `copies`; the row statistics once. */
 static double attention_traffic(const RkSample *s, double e, double copies)
 {
     double queries = (double)s->batch * (double)s->m * s->heads;
@@ -67,7 +67,8 @@ static double norm_bytes(const RkSample *s, double e)
     return 2 * e * cells(s) + e * (double)s->n;
 }
 
-/* The table of sines and cosines is one fp32 pair for every token and pair of columns. */
+/* Bytes of rotary. The table of sines and cosines is one fp32 pair for every token and pair of
+ * columns. */
 static double rotary_bytes(const RkSample *s, double e)
 {
     double tokens = (double)s->batch * (double)s->m;
@@ -84,21 +85,22 @@ static double embedding_bytes(const RkSample *s, double e)
     return 2 * e * cells(s) + 4 * (double)s->m;
 }
 
-/* Logits in, their gradient out; a 4-byte target and an fp32 loss for each token. */
+/* Bytes of cross-entropy: logits in, their gradient out; a 4-byte target and an fp32 loss per
+ * token. */
 static double cross_entropy_bytes(const RkSample *s, double e)
 {
     return 2 * e * cells(s) + 8 * (double)s->m;
 }
 
-/* Adam in mixed precision: fp32 weight and both moments read and written, an fp32 gradient read, a
- * 2-byte weight written. */
+/* Bytes of Adam in mixed precision: fp32 weight and both moments read and written, an fp32 gradient
+ * read, a 2-byte weight written. */
 static double optimizer_bytes(const RkSample *s, double e)
 {
     (void)e;
     return (3 * 8 + 4 + 2) * cells(s);
 }
 
-/* An fp32 sum read and written, a gradient read. */
+/* Bytes of a reduction: an fp32 sum read and written, a gradient read. */
 static double reduce_bytes(const RkSample *s, double e)
 {
     return (8 + e) * cells(s);
@@ -191,8 +193,8 @@ RkClass rk_class_by_name(const char *name)
     return RK_CLASS_NONE;
 }
 
-/* FlashAttention-2 (arXiv 2307.08691), section 4.1: five products backward for two forward; half of
- * the square is seen under a causal mask. */
+/* FLOPs of attention (FlashAttention-2, arXiv 2307.08691, section 4.1): five products backward for
+ * two forward; half of the square is visible under a causal mask. */
 static double attention_flops(const RkSample *s)
 {
     double square = (double)s->m * (double)s->n * (s->causal && s->m == s->n ? 0.5 : 1);
@@ -243,7 +245,7 @@ bool rk_sample_shape_from_bytes(RkSample *sample)
         s.k = sample->cls == RK_EMBEDDING ? or_usual(s.k, USUAL_TABLE) : s.k;
     }
     double e = rk_dtype_bytes(s.dtype);
-    double fixed = CLASSES[s.cls].bytes(&s, e); /* traffic is a line in m */
+    double fixed = CLASSES[s.cls].bytes(&s, e); /* traffic is linear in m */
     s.m = 1;
     double row = CLASSES[s.cls].bytes(&s, e) - fixed;
     s.m = (int64_t)fmax(1, round((sample->bytes - fixed) / row));

@@ -5,7 +5,7 @@
 #include "calibrate/cuda/orders.h"
 #include "calibrate/cuda/whole.h"
 
-/* Code is loaded and clocks rise before anyone waits for an answer. */
+/* Loads code and raises clocks before an answer is awaited. */
 static bool warm_up(const RkGpu *gpu, const RkWhole *whole, RkWhy *why)
 {
     for (size_t i = 0; i < whole->list->count; i++)

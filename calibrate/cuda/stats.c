@@ -5,12 +5,13 @@
 
 #define TAIL 0.025 /* on either side: 95 % between */
 
-/* The interval from the l-th smallest to the l-th largest (l from 0) misses the median when at most
- * l values lie on one side of it, X binomial (count, 1/2): the largest l with P(X <= l) <= TAIL. */
+/* Interval of the median from order statistics. From the l-th smallest to the l-th largest value (l
+ * from 0) it misses the median when at most l values lie on one side, X binomial (count, 1/2): the
+ * largest l with P(X <= l) <= TAIL. */
 void rk_median_interval(size_t count, size_t *low, size_t *high)
 {
     size_t l = 0;
-    double log_term = -(double)count * log(2.0); /* of X = 0 */
+    double log_term = -(double)count * log(2.0); /* for X = 0 */
     double at_most = exp(log_term);
     for (size_t x = 1; x < count / 2; x++) {
         log_term += log((double)(count - x + 1) / (double)x);

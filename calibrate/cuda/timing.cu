@@ -17,7 +17,7 @@ double rk_now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Holds the stream while the host enqueues what is timed. */
+/* Kernel that holds the stream while the host enqueues the timed runs. */
 static __global__ void delay(uint64_t nanoseconds)
 {
     uint64_t begin, now;
@@ -59,7 +59,7 @@ bool rk_time(const RkGpu *gpu, RkCase *c, double budget_s, RkMedian *out, RkWhy 
     double values[REPETITIONS_MAX], sorted[REPETITIONS_MAX], end_s = rk_now_s() + budget_s;
     double first_s = once_s(gpu, c, 1);
     if (first_s >= 0)
-        first_s = once_s(gpu, c, 1); /* the first loads code */
+        first_s = once_s(gpu, c, 1); /* the first run loads code */
     if (first_s < 0)
         return failed(gpu, why);
     int group = (int)fmin(GROUP_MAX, fmax(1, ceil(GROUP_S / fmax(first_s, 1e-7))));

@@ -7,11 +7,11 @@
 
 #include "accuracy/error_statistics.h"
 
-#define ROWS_LEAST     200  /* fewer cannot tell a grid from noise */
-#define GAIN_LEAST     0.1  /* of the error of shapes set apart: less is not worth a table */
-#define LAMBDA         0.3  /* a node trusts its samples from about this many on */
+#define ROWS_LEAST     200  /* with fewer, a grid fits noise */
+#define GAIN_LEAST     0.1  /* fraction of the validation error that a table must gain */
+#define LAMBDA         0.3  /* number of samples from which on a node relies on them */
 #define RESIDUAL_LEAST 0.01 /* below, a residual counts as its square */
-#define FACTOR_LEAST   0.25 /* what a correction may be */
+#define FACTOR_LEAST   0.25 /* smallest factor of a correction */
 #define FACTOR_MOST    4.0
 #define ROUNDS         8
 
@@ -32,7 +32,7 @@ static GArray *points_of(const RhDevice *device, const GArray *rows)
         if (row->held_out || k->batch > 1)
             continue;
         Point point = {.ratio = rh_kernel_time_s(device, k) / row->sample.seconds,
-                       /* other bits than those that hold out */
+                       /* other bits than those of the held-out rows */
                        .apart = (row->sample.cluster & 3) == 0};
         rh_gemm_correction_place(k->m, k->n, k->k, &point.place);
         g_array_append_val(points, point);
@@ -48,7 +48,7 @@ static double factor_at(const double factors[NODES], const RhCorrectionPlace *pl
     return factor;
 }
 
-/* --- the fit --- */
+/* --- fit --- */
 
 static void add_point(const Point *point, double weight, gsl_matrix *a, gsl_vector *b)
 {
@@ -64,7 +64,7 @@ static void add_point(const Point *point, double weight, gsl_matrix *a, gsl_vect
     }
 }
 
-/* One round of least squares; `a` keeps its Cholesky factor. */
+/* Solves one round of least squares; `a` keeps its Cholesky factor. */
 static bool solve_round(const GArray *points, bool all, gsl_matrix *a, gsl_vector *b,
                         double factors[NODES])
 {
@@ -85,7 +85,7 @@ static bool solve_round(const GArray *points, bool all, gsl_matrix *a, gsl_vecto
     return true;
 }
 
-/* 95 % of a factor: the median over the nodes that have samples. */
+/* 95 % spread of a factor: the median over the nodes that have samples. */
 static double spread_of(const GArray *points, gsl_matrix *cholesky, const double factors[NODES])
 {
     double squares = 0, weights = 0, spreads[NODES];
@@ -100,7 +100,7 @@ static double spread_of(const GArray *points, gsl_matrix *cholesky, const double
     gsl_linalg_cholesky_invert(cholesky);
     for (size_t i = 0; i < NODES; i++) {
         double variance = gsl_matrix_get(cholesky, i, i);
-        if (variance < 0.5 / LAMBDA) /* half of what it is without samples */
+        if (variance < 0.5 / LAMBDA) /* half of its value without samples */
             spreads[count++] = RH_Z95 * sqrt(variance * squares / weights);
     }
     gsl_sort(spreads, 1, count);
@@ -123,7 +123,7 @@ static bool solve(const GArray *points, bool all, double factors[NODES], double 
     return solved;
 }
 
-/* Mean |log| over the shapes set apart. */
+/* Mean |log| over the validation shapes. */
 static double error_apart(const GArray *points, const double *factors)
 {
     double sum = 0;

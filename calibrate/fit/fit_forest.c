@@ -4,20 +4,20 @@
 #include <math.h>
 #include <string.h>
 
-#define LEFT_LEAST   0.01 /* below, what is left counts as its square */
-#define SHARE        0.3  /* of a tree that is taken */
+#define LEFT_LEAST   0.01 /* below, a residual counts as its square */
+#define SHARE        0.3  /* fraction of a tree that is added */
 #define RIDGE        0.02 /* in points */
-#define POINTS_LEAST 3    /* of a leaf */
+#define POINTS_LEAST 3    /* per leaf */
 #define BINS_MAX     64
 #define DEPTH_MAX    12 /* splits on the way to a leaf */
 
-/* Which points a leaf has and where it would best be split. */
+/* A leaf: its points, and its best split. */
 typedef struct {
-    guint from, count; /* of Fit.order */
-    double gain;       /* 0: nowhere */
+    guint from, count; /* range in Fit.order */
+    double gain;       /* 0: no split helps */
     int feature, cut;
     double value;
-    int below, above; /* once split: leaves; `above` of others is 0 */
+    int below, above; /* leaves after the split; `above` of unsplit ones is 0 */
     int depth;        /* splits on the way to it */
 } Leaf;
 
@@ -25,7 +25,7 @@ typedef struct {
     const RhForestPoints *points;
     int cuts_count[RH_FOREST_FEATURES_MAX];
     float cuts[RH_FOREST_FEATURES_MAX][BINS_MAX];
-    uint8_t *bins[RH_FOREST_FEATURES_MAX]; /* how many cuts are at or below the point's */
+    uint8_t *bins[RH_FOREST_FEATURES_MAX]; /* number of cuts at or below the point's value */
     double *left, *weight;                 /* by point */
     guint *order, *aside;                  /* points by leaf */
     Leaf *leaves;
@@ -34,7 +34,7 @@ typedef struct {
 
 /* --- cuts --- */
 
-/* Between two neighbours, in few digits where these part them. */
+/* Cut between two neighbouring values, in as few digits as separate them. */
 static float cut_between(float low, float high)
 {
     double middle = low > 0 ? sqrt((double)low * (double)high) : 0.5 * ((double)low + (double)high);
@@ -91,7 +91,7 @@ static double gain_of(const Sum *s)
     return s->left * s->left / (s->weight + RIDGE);
 }
 
-static void add(Sum *sum, const Fit *f, guint point)
+static void add_to_sums(Sum *sum, const Fit *f, guint point)
 {
     sum->left += f->weight[point] * f->left[point];
     sum->weight += f->weight[point];
@@ -102,7 +102,7 @@ static void try_feature(const Fit *f, Leaf *leaf, const Sum *all, int feature)
 {
     Sum bins[BINS_MAX] = {{0}}, below = {0};
     for (guint i = leaf->from; i < leaf->from + leaf->count; i++)
-        add(&bins[f->bins[feature][f->order[i]]], f, f->order[i]);
+        add_to_sums(&bins[f->bins[feature][f->order[i]]], f, f->order[i]);
     for (int cut = 0; cut < f->cuts_count[feature]; cut++) {
         below.left += bins[cut].left;
         below.weight += bins[cut].weight;
@@ -123,7 +123,7 @@ static void weigh(const Fit *f, Leaf *leaf)
 {
     Sum all = {0};
     for (guint i = leaf->from; i < leaf->from + leaf->count; i++)
-        add(&all, f, f->order[i]);
+        add_to_sums(&all, f, f->order[i]);
     double share = SHARE * all.left / (all.weight + RIDGE);
     share = CLAMP(share, -RH_FOREST_LEAF_MOST, RH_FOREST_LEAF_MOST);
     leaf->value = RH_FOREST_LEAF_UNIT * round(share / RH_FOREST_LEAF_UNIT);
@@ -131,8 +131,8 @@ static void weigh(const Fit *f, Leaf *leaf)
         try_feature(f, leaf, &all, feature);
 }
 
-/* Into two leaves behind the others; the one that is split stays, as what leads to them. */
-static void split(Fit *f, Leaf *leaf)
+/* Splits a leaf into two new ones; the split one stays, as an inner node. */
+static void split_leaf(Fit *f, Leaf *leaf)
 {
     guint below = 0, aside = 0;
     int depth = leaf->depth + 1;
@@ -174,7 +174,7 @@ static void grow(Fit *f)
         Leaf *best = most_gain(f);
         if (!best)
             return;
-        split(f, best);
+        split_leaf(f, best);
     }
 }
 
@@ -195,7 +195,7 @@ static void append(const Fit *f, const Leaf *leaf, GArray *nodes)
     append(f, &f->leaves[leaf->above], nodes);
 }
 
-/* --- the whole --- */
+/* --- whole forest --- */
 
 static void take_off(Fit *f)
 {

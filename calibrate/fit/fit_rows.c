@@ -6,10 +6,11 @@
 
 #define SHAPES_PER_PARAM 3
 
-/* --- what belongs together --- */
+/* --- clusters of rows --- */
 
-/* FNV-1a over the bytes, then the finaliser of MurmurHash3: neighbours part. */
-static uint32_t mix(uint32_t hash, int64_t value)
+/* Mixes a value into a hash: FNV-1a over the bytes, then the finaliser of MurmurHash3, so that
+ * neighbours differ. */
+static uint32_t mix_hash(uint32_t hash, int64_t value)
 {
     for (int i = 0; i < 8; i++)
         hash = (hash ^ (uint32_t)(((uint64_t)value >> (8 * i)) & 0xff)) * 16777619u;
@@ -27,7 +28,7 @@ uint32_t rh_fit_cluster(const int64_t *values, size_t count)
 {
     uint32_t hash = 2166136261u;
     for (size_t i = 0; i < count; i++)
-        hash = mix(hash, values[i]);
+        hash = mix_hash(hash, values[i]);
     return finish(hash);
 }
 
@@ -36,10 +37,11 @@ static uint32_t cluster_of(const RhKernel *k)
     uint32_t hash = 2166136261u;
     switch ((RhKernelClass)k->cls) {
     case RH_KERNEL_GEMM:
-        return finish(mix(mix(hash, k->n), k->k));
+        return finish(mix_hash(mix_hash(hash, k->n), k->k));
     case RH_KERNEL_ATTENTION:
     case RH_KERNEL_ATTENTION_BACKWARD:
-        return finish(mix(mix(mix(mix(mix(hash, k->m), k->n), k->k), k->heads), k->kv_heads));
+        return finish(mix_hash(
+            mix_hash(mix_hash(mix_hash(mix_hash(hash, k->m), k->n), k->k), k->heads), k->kv_heads));
     case RH_KERNEL_NONE:
     case RH_KERNEL_SCAN:
     case RH_KERNEL_SOFTMAX:
@@ -57,7 +59,7 @@ static uint32_t cluster_of(const RhKernel *k)
     case RH_KERNEL_LAST:
         break;
     }
-    return finish(mix(mix(hash, k->cls), (int64_t)k->bytes));
+    return finish(mix_hash(mix_hash(hash, k->cls), (int64_t)k->bytes));
 }
 
 bool rh_fit_is_held_out(uint32_t cluster, double holdout_frac)
@@ -73,7 +75,7 @@ const char *rh_fit_regime_name(RhFitRegime regime)
     return names[regime];
 }
 
-/* Weights as in docs/theory/kernels.md. */
+/* Regime of a GEMM, and its weight as in docs/theory/kernels.md. */
 static RhFitRegime gemm_regime(const RhKernel *k, double *weight)
 {
     bool large = k->m >= 1024 && k->n >= 512 && k->k >= 512;
@@ -92,7 +94,7 @@ static bool is_streaming(RhKernelClass cls)
     return cls >= RH_KERNEL_SOFTMAX && cls < RH_KERNEL_LAST;
 }
 
-/* The kernel that a raw row is to the model; class NONE: none of this class. */
+/* The kernel that a raw row measures, as the model sees it; class NONE: not of this class. */
 static RhKernel kernel_of(const RhRawRow *row, RhKernelClass wanted)
 {
     RhKernel k = row->kernel, none = {0};
@@ -144,7 +146,7 @@ GArray *rh_fit_rows_samples(const GArray *rows, size_t params_count)
     return samples;
 }
 
-/* --- figures --- */
+/* --- error figures --- */
 
 void rh_fit_figures_of(double *errors_frac, size_t count, RhFitFigures *figures)
 {

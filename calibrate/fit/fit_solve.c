@@ -10,12 +10,12 @@
 #define SIMPLEX_ROWS   4000 /* a sample is enough to find the basin */
 #define SIMPLEX_STARTS 2
 #define SWEEPS         4
-#define SWEEP_STEPS    24  /* places tried of each constant */
-#define SIMPLEX_STEPS  120 /* for each constant */
+#define SWEEP_STEPS    24  /* values tried of each constant */
+#define SIMPLEX_STEPS  120 /* per constant */
 #define POLISH_ROUNDS  6
 #define POLISH_STEPS   15
 #define RESIDUAL_LEAST 0.01  /* below, a residual counts as its square: 1 % is noise */
-#define EDGE           0.002 /* of y's logistic is cut off at either end: bounds are reached */
+#define EDGE           0.002 /* of y's logistic, cut off at either end so that bounds are reached */
 #define PROFILE_STEPS  200
 
 typedef struct {
@@ -31,7 +31,7 @@ static bool is_late(const Problem *problem)
     return problem->t_end_us && g_get_monotonic_time() > problem->t_end_us;
 }
 
-/* --- transforms: a constant is a place t in (0, 1) between its bounds, t a logistic of y --- */
+/* --- transforms: a constant is a fraction t in (0, 1) between its bounds, t a logistic of y --- */
 
 static double value_at(const RhFitParam *p, double t)
 {
@@ -65,7 +65,7 @@ static void set_values(const Problem *problem, const gsl_vector *y)
     problem->model->refresh(problem->model->user);
 }
 
-/* Starts stay clear of the bounds, where nothing moves. */
+/* Starting values, away from the bounds, where derivatives vanish. */
 static void get_values(const Problem *problem, gsl_vector *y)
 {
     for (size_t i = 0; i < problem->params_count; i++) {
@@ -99,9 +99,9 @@ static double loss(const gsl_vector *y, void *user)
     return sum / weights;
 }
 
-/* Each constant in turn to the best of places from bound to bound: past minima that a simplex does
- * not leave, as where a tile is so slow that no row would choose it. */
-static bool sweep(Problem *problem, gsl_vector *y)
+/* Sets each constant in turn to the best of values from bound to bound: past minima that a simplex
+ * does not leave, as where a tile is so slow that no row would choose it. */
+static bool sweep_constants(Problem *problem, gsl_vector *y)
 {
     double before = loss(y, problem), least = before;
     for (size_t i = 0; i < problem->params_count; i++) {
@@ -144,7 +144,7 @@ static void simplex(Problem *problem, gsl_vector *y)
 static void find_basin(Problem *problem, gsl_vector *y)
 {
     problem->stride = 1 + problem->samples_count / SIMPLEX_ROWS;
-    for (int round = 0; round < SWEEPS && sweep(problem, y); round++)
+    for (int round = 0; round < SWEEPS && sweep_constants(problem, y); round++)
         simplex(problem, y);
     problem->stride = 1;
 }
@@ -162,7 +162,7 @@ static int residuals(const gsl_vector *y, void *user, gsl_vector *f)
     return GSL_SUCCESS;
 }
 
-/* Weights that make squares of residuals at `y` absolute values. */
+/* Weights with which squares of residuals at `y` become absolute values. */
 static void reweigh(const Problem *problem, const gsl_vector *y, gsl_vector *weights)
 {
     set_values(problem, y);
@@ -171,7 +171,7 @@ static void reweigh(const Problem *problem, const gsl_vector *y, gsl_vector *wei
                        weight(problem, i) / fmax(fabs(residual(problem, i)), RESIDUAL_LEAST));
 }
 
-/* Keeps the best of the rounds in `y`. */
+/* Least squares in rounds; keeps the best round in `y`. */
 static bool polish(Problem *problem, gsl_vector *y, gsl_multifit_nlinear_workspace *work)
 {
     gsl_multifit_nlinear_fdf fdf = {
@@ -194,7 +194,7 @@ static bool polish(Problem *problem, gsl_vector *y, gsl_multifit_nlinear_workspa
         if (settled)
             break;
     }
-    /* The Jacobian at the best, for the intervals. */
+    /* the Jacobian at the best, for the intervals */
     reweigh(problem, y, weights);
     status = status ? status : gsl_multifit_nlinear_winit(y, weights, &fdf, work);
     gsl_vector_free(weights);
@@ -210,7 +210,7 @@ static int by_cluster(gconstpointer a, gconstpointer b, gpointer user)
     return x < y ? -1 : x > y;
 }
 
-/* Sum over clusters of (J^T r)(J^T r)^T; returns how many there are. */
+/* Sum over clusters of (J^T r)(J^T r)^T; returns the number of clusters. */
 static size_t scores(const Problem *problem, const gsl_matrix *jacobian, const gsl_vector *f,
                      gsl_matrix *sum)
 {
@@ -234,8 +234,8 @@ static size_t scores(const Problem *problem, const gsl_matrix *jacobian, const g
     return clusters;
 }
 
-/* (J^T J)^-1 S (J^T J)^-1: its diagonal's roots, in y. A constant that nothing depends on here, at
- * a bound or chosen by no row, is held by a small ridge and has no spread: 0. */
+/* Spreads in y: roots of the diagonal of (J^T J)^-1 S (J^T J)^-1. A constant that nothing depends
+ * on here, at a bound or chosen by no row, is held by a small ridge and has no spread: 0. */
 static size_t spreads(const Problem *problem, const gsl_matrix *jacobian, const gsl_vector *f,
                       double *spread)
 {
@@ -264,9 +264,11 @@ static size_t spreads(const Problem *problem, const gsl_matrix *jacobian, const 
     return clusters;
 }
 
-/* How far one constant may go, the others as they are, until the loss tells: for Laplace errors
- * twice clusters x log(loss / least) passes 3.84, as likelihoods' ratios do. */
-static double reach(const Problem *problem, gsl_vector *y, size_t which, double most, double step)
+/* Distance that one constant may move, with the others fixed, until the loss rises significantly:
+ * for Laplace errors twice clusters x log(loss / least) exceeds 3.84, as in a likelihood-ratio
+ * test. */
+static double profile_distance(const Problem *problem, gsl_vector *y, size_t which, double most,
+                               double step)
 {
     double at = gsl_vector_get(y, which), t = place_at(at), far = t;
     for (double next = t + step; next > -step / 2 && next < 1 + step / 2; next += step) {
@@ -283,9 +285,10 @@ static void profile_interval(const Problem *problem, gsl_vector *y, size_t which
 {
     RhFitParam *p = &problem->params[which];
     double least = loss(y, (void *)problem), most = least * exp(1.92 / (double)clusters);
-    /* Beyond the last step that is allowed lies the end of the interval. */
-    double step = 1.0 / PROFILE_STEPS, low = reach(problem, y, which, most, -step) - step,
-           high = reach(problem, y, which, most, step) + step;
+    /* The end of the interval lies beyond the last step that is allowed. */
+    double step = 1.0 / PROFILE_STEPS,
+           low = profile_distance(problem, y, which, most, -step) - step,
+           high = profile_distance(problem, y, which, most, step) + step;
     p->fact->low = value_at(p, CLAMP(low, 0, 1));
     p->fact->high = value_at(p, CLAMP(high, 0, 1));
     set_values(problem, y);
@@ -320,7 +323,7 @@ bool rh_fit_solve_model(const RhFitModel *model, RhFitParam *params, size_t para
     for (size_t i = 0; i < params_count; i++)
         before[i] = *params[i].fact;
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
-    how.h_df = 1e-4; /* the model has kinks: steps that see past their rounding */
+    how.h_df = 1e-4; /* the model has kinks, and such steps see past their rounding */
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, samples_count, params_count);
     gsl_vector *y = gsl_vector_alloc(params_count);

@@ -9,7 +9,7 @@
 #define RESIDUAL_LEAST 0.01 /* below, a residual counts as its square */
 #define SMOOTH_RIGHT   0.3  /* weight of a second difference, in points */
 #define SMOOTH_LEFT    0.01
-#define RIDGE          1e-3 /* of a factor that no point and no neighbour tells */
+#define RIDGE          1e-3 /* of a factor without points and neighbours */
 #define ROUNDS_ANEW    8
 #define ROUNDS_ON      3
 
@@ -89,7 +89,7 @@ static void add_point(Fit *f, const Terms *t, double weight, double value)
     }
 }
 
-/* (first - 2 middle + last)^2 of all ranks. */
+/* Adds (first - 2 middle + last)^2 for all ranks. */
 static void add_bend(Fit *f, int first, int middle, int last, double weight)
 {
     const double by[3] = {1, -2, 1};
@@ -148,10 +148,10 @@ static bool solve_side(Fit *f, bool right)
     return solved;
 }
 
-/* --- the whole --- */
+/* --- whole fit --- */
 
-/* Cosines along the axis: as different as functions of few bends are. */
-static void begin(RhSurface *s)
+/* Starts with cosines along the axis, which differ as much as functions with few bends can. */
+static void begin_factors(RhSurface *s)
 {
     int nodes = s->axes[0].count;
     for (int i = 0; i < nodes; i++)
@@ -161,8 +161,8 @@ static void begin(RhSurface *s)
         s->right[i] = 0;
 }
 
-/* A rank's left factors reach 1, so that few digits of each will do. */
-static void scale(RhSurface *s)
+/* Scales a rank's left factors to a maximum of 1, so that few digits suffice. */
+static void scale_factors(RhSurface *s)
 {
     for (int r = 0; r < s->rank; r++) {
         double most = 0;
@@ -189,11 +189,11 @@ bool rh_fit_surface(RhSurface *surface, const RhSurfacePoint *points, size_t cou
         rh_surface_place(surface, points[i].at, &f.placed[f.count++].place);
     }
     if (!start)
-        begin(surface);
+        begin_factors(surface);
     for (int i = 0; solved && i < (start ? ROUNDS_ON : ROUNDS_ANEW); i++)
         solved = solve_side(&f, true) && solve_side(&f, false);
     solved = solved && solve_side(&f, true);
-    scale(surface);
+    scale_factors(surface);
     g_free(f.placed);
     return solved;
 }

@@ -52,7 +52,7 @@ static bool curve_of(const GPtrArray *rows, int64_t ranks, RhPeerCurve *c)
     return c->count >= 2;
 }
 
-/* Knots 0, 2, 4 ...; what lies between is predicted. */
+/* Evaluates a curve through every second knot by predicting the others. */
 static void judge(const RhPeerCurve *c, GArray *errors)
 {
     RhPeerCurve half = {.ranks = c->ranks};

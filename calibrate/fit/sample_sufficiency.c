@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define SHAPES_PER_PARAM 3
-#define VALUES_LEAST     3 /* of a dimension that the form has a constant for */
+#define VALUES_LEAST     3 /* values of a dimension that the form has a constant for */
 
 static int compare(const void *a, const void *b)
 {
@@ -42,7 +42,7 @@ static guint values_of(const int64_t (*shapes)[8], guint count, int place)
     return distinct;
 }
 
-/* The dimensions that a constant of the form stands beside. */
+/* Dimensions that constants of the form depend on. */
 static const struct {
     RhKernelClass cls;
     int place;

@@ -10,16 +10,16 @@
 #include "calibrate/kernels/kernels_fit.h"
 #include "platforms/platform.h"
 
-/* "sxm" is the form that marketing leaves out; a memory's size tells cards apart and is compared as
- * such. */
+/* May a word be missing in the marketing name? "sxm" is the form that it leaves out; memory sizes
+ * distinguish cards and are compared separately. */
 static bool may_be_left_out(const char *word)
 {
     bool size = strspn(word, "0123456789") == strlen(word) && strlen(word) <= 3;
     return size || strcmp(word, "sxm") == 0;
 }
 
-/* Is "h100-pcie" the "NVIDIA H100 PCIe"? Every word of the device's name is one of marketing's, and
- * marketing names no other form. */
+/* Is the device, as "h100-pcie", the GPU called "NVIDIA H100 PCIe"? Every word of the device's name
+ * must be in the marketing name, which must not name another form. */
 static bool is_called(const char *device, char **marketing)
 {
     static const char *const forms[] = {"pcie", "nvl"};
@@ -34,8 +34,8 @@ static bool is_called(const char *device, char **marketing)
     return true;
 }
 
-/* The catalogue's devices that marketing calls so: interned names; several where memory tells them
- * apart. */
+/* Devices of the catalogue with that marketing name: interned names; several where only memory
+ * distinguishes them. */
 static GPtrArray *named_alike(const char *marketing)
 {
     GPtrArray *found = g_ptr_array_new();
@@ -114,7 +114,7 @@ char *rh_kernels_files_source(const GPtrArray *raws)
         g_string_append_printf(out, "%s%s", i ? ", " : "", file);
     }
     g_string_append_printf(out, ": %s", first->device);
-    for (guint i = 0; i < raws->len; i++) { /* each once, where files follow one another */
+    for (guint i = 0; i < raws->len; i++) { /* each once, as equal files are adjacent */
         const char *libraries = ((RhRaw *)g_ptr_array_index(raws, i))->library_versions;
         const char *before = i ? ((RhRaw *)g_ptr_array_index(raws, i - 1))->library_versions : "";
         if (*libraries && libraries != before)
@@ -125,7 +125,7 @@ char *rh_kernels_files_source(const GPtrArray *raws)
     return g_string_free(g_steal_pointer(&out), FALSE);
 }
 
-/* Long kernels show what the power limit leaves of the clock. */
+/* Fraction of the clock that the power limit leaves, from long kernels. */
 double rh_kernels_files_clock_frac(const GPtrArray *raws)
 {
     g_autoptr(GArray) clocks = g_array_new(FALSE, FALSE, sizeof(double));

@@ -9,12 +9,12 @@
 #include "calibrate/kernels/kernels_predict.h"
 #include "platforms/facts.h"
 
-/* Median error beyond which constants do not describe such times: of a format's one peak, of a
+/* Median error beyond which constants do not describe the times: of a format's single peak, of a
  * form. */
 #define PEAK_MEDIAN_MOST 0.2
 #define FORM_MEDIAN_MOST 0.5
 
-/* A constant of the model, and the bounds of what it may mean. */
+/* A constant of the model, and its plausible bounds. */
 typedef struct {
     const char *key;
     RhQuantity kind;
@@ -76,7 +76,8 @@ static void add_peak(GArray *params, RhDevice *d, RhDtype dtype)
     g_array_append_val(params, param);
 }
 
-/* The largest tiles have rate 1 by definition; the others' follow from the data. */
+/* Adds the tiles' rates. The largest tiles have rate 1 by definition; the others' follow from the
+ * data. */
 static void add_tiles(GArray *params, RhDevice *d)
 {
     int32_t largest = 0;
@@ -116,10 +117,10 @@ static GArray *params_of(RhDevice *d, const Constant *constants, size_t count)
     return params;
 }
 
-/* --- what comes out --- */
+/* --- results --- */
 
 G_GNUC_PRINTF(2, 3)
-static void note(RhKernelsFit *fit, const char *format, ...)
+static void add_note(RhKernelsFit *fit, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -131,7 +132,7 @@ static void add_fact(RhKernelsFit *fit, const char *key, RhQuantity kind, RhFact
                      bool on_bound)
 {
     if (!rh_facts_allow(key, fact->value)) {
-        note(fit, "%s: %.3g is no value that it may have; it is not changed", key, fact->value);
+        add_note(fit, "%s: %.3g is no value that it may have; it is not changed", key, fact->value);
         return;
     }
     g_autofree char *source =
@@ -158,7 +159,7 @@ static bool has_regime(const GArray *rows, RhFitRegime regime)
     return false;
 }
 
-/* One line of the report for each regime that has rows. */
+/* Adds one line to the report for each regime that has rows. */
 static void add_classes(RhKernelsFit *fit, const char *name, const char *suffix, const GArray *rows)
 {
     for (RhFitRegime regime = RH_FIT_ALL; regime < RH_FIT_REGIME_LAST; regime++) {
@@ -182,7 +183,7 @@ static GArray *rows_of(const Work *w, RhKernelClass cls, RhDtype dtype)
     return rows;
 }
 
-/* The constants as they are, or as they were. */
+/* Copies the constants into `values`, or back. */
 static void copy_values(GArray *params, RhFact *values, bool back)
 {
     for (guint i = 0; i < params->len; i++) {
@@ -194,9 +195,9 @@ static void copy_values(GArray *params, RhFact *values, bool back)
     }
 }
 
-/* Solves, and tells whether times like these are what the form is for. */
-static bool solve(const Work *w, const char *name, const GArray *rows, GArray *params,
-                  double median_most_frac)
+/* Solves, and returns whether the form describes the times. */
+static bool solve_constants(const Work *w, const char *name, const GArray *rows, GArray *params,
+                            double median_most_frac)
 {
     RhKernelsFit *fit = w->fit;
     RhFact before[RH_FIT_PARAMS_MAX];
@@ -204,14 +205,14 @@ static bool solve(const Work *w, const char *name, const GArray *rows, GArray *p
     g_autoptr(GArray) samples = rh_fit_rows_samples(rows, params->len);
     g_autofree char *lack = rh_fit_lack(samples, params->len);
     if (lack || params->len > RH_FIT_PARAMS_MAX) {
-        note(fit, "%s: %s", name, lack ? lack : "too many constants");
+        add_note(fit, "%s: %s", name, lack ? lack : "too many constants");
         return false;
     }
     copy_values(params, before, false);
     if (!rh_fit_solve(fit->device, (RhFitParam *)(void *)params->data, params->len,
                       (const RhFitSample *)(const void *)samples->data, samples->len,
                       w->deadline.t_end_us)) {
-        note(fit, "%s: the times of its %u rows cannot be fitted", name, samples->len);
+        add_note(fit, "%s: the times of its %u rows cannot be fitted", name, samples->len);
         return false;
     }
     rh_fit_figures(rows, RH_FIT_ALL, false, fit->device, &figures);
@@ -219,19 +220,19 @@ static bool solve(const Work *w, const char *name, const GArray *rows, GArray *p
     rh_fit_figures_clear(&figures);
     if (median_frac <= median_most_frac)
         return true;
-    note(fit, "%s: median error %.3g %%; no constants make such times, none is changed", name,
-         100 * median_frac);
+    add_note(fit, "%s: median error %.3g %%; no constants make such times, none is changed", name,
+             100 * median_frac);
     copy_values(params, before, true);
     rh_device_refresh(fit->device);
     return false;
 }
 
-/* With rows that cannot determine them, says so and fits nothing. */
+/* Fits constants; with rows that cannot determine them, says so and fits nothing. */
 static bool fit_constants(const Work *w, const char *name, const GArray *rows, GArray *params,
                           double median_most_frac)
 {
     RhKernelsFit *fit = w->fit;
-    if (rows->len == 0 || !solve(w, name, rows, params, median_most_frac))
+    if (rows->len == 0 || !solve_constants(w, name, rows, params, median_most_frac))
         return false;
     for (guint i = 0; i < params->len; i++) {
         RhFitParam *p = &g_array_index(params, RhFitParam, i);
@@ -260,7 +261,7 @@ static bool has_units(const RhDevice *d, RhDtype dtype)
     return d->peak_flops_per_s[dtype].value > 0;
 }
 
-/* The form is fitted to the format with most rows, bf16 when there is a draw. */
+/* The format with most rows, to which the form is fitted; bf16 when there is a draw. */
 static RhDtype main_dtype(const Work *w)
 {
     static const RhDtype dtypes[] = {RH_DTYPE_BF16, RH_DTYPE_FP16, RH_DTYPE_FP8, RH_DTYPE_TF32,
@@ -286,7 +287,7 @@ static void note_shapes(const Work *w, RhShapesKind kind, const GArray *rows)
     w->fit->device->curves.shapes[kind] = shapes;
 }
 
-/* The form, and where it pays a correction, from the main format. */
+/* Fits the form, and a correction where it helps, to the main format. */
 static void fit_gemm_form(const Work *w, RhDtype dtype)
 {
     RhKernelsFit *fit = w->fit;
@@ -321,12 +322,12 @@ static void fit_gemm_peak(const Work *w, RhDtype dtype)
     if (rows->len == 0)
         return;
     if (!has_units(d, dtype)) {
-        note(w->fit, "%s: by its data sheet %s has no such units; %u rows are not used", name,
-             d->name, rows->len);
+        add_note(w->fit, "%s: by its data sheet %s has no such units; %u rows are not used", name,
+                 d->name, rows->len);
         return;
     }
-    /* Times that hold more than the product, as casts, follow no peak: better none than a wrong
-     * one. */
+    /* times of more than the product, as with casts, have no peak: none is better than a wrong
+     * one */
     add_peak(params, d, dtype);
     if (fit_constants(w, name, rows, params, PEAK_MEDIAN_MOST))
         add_classes(w->fit, name, "", rows);
@@ -342,7 +343,7 @@ static void fit_gemm(const Work *w)
             fit_gemm_peak(w, (RhDtype)t);
 }
 
-/* A factor of the head size needs more than one of them. */
+/* Are there several head sizes, as their factor requires? */
 static bool heads_vary(const GArray *rows)
 {
     for (guint i = 1; i < rows->len; i++)
@@ -367,7 +368,7 @@ static void fit_attention(const Work *w)
     fit_class(w, "attention backward", backward, one);
 }
 
-/* --- without a solver --- */
+/* --- constants without a solver --- */
 
 static const RhRawRow *quickest(const Work *w, const char *name)
 {
@@ -389,7 +390,7 @@ static RhFact measured(const RhRawRow *row)
         .value = row->seconds, .tag = RH_TAG_MEASURED, .low = row->low_s, .high = row->high_s};
 }
 
-/* Empty kernels back to back: no kernel of a stream is shorter. */
+/* Measures the floor from empty kernels back to back: no kernel of a stream is shorter. */
 static void measure_floor(const Work *w)
 {
     const RhRawRow *row = quickest(w, "launch_rate");
@@ -401,7 +402,7 @@ static void measure_floor(const Work *w)
     add_fact(w->fit, "device.kernel_floor", RH_QUANTITY_S, floor, false);
 }
 
-/* The slower direction of pinned memory at its largest size. */
+/* Measures the host link: the slower direction of pinned memory at its largest size. */
 static void measure_host(const Work *w)
 {
     static const RhRawKind ways[] = {RH_RAW_COPY_TO_HOST_PINNED, RH_RAW_COPY_FROM_HOST_PINNED};
@@ -430,21 +431,21 @@ static void measure_host(const Work *w)
     add_fact(w->fit, "host.bandwidth", RH_QUANTITY_BYTES_PER_S, &host, false);
 }
 
-/* --- the whole --- */
+/* --- whole fit --- */
 
 static void note_files(RhKernelsFit *fit, const GPtrArray *raws)
 {
     for (guint i = 0; i < raws->len; i++) {
         const RhRaw *raw = g_ptr_array_index(raws, i);
         if (raw->cut)
-            note(fit, "%s was cut: %u rows are whole", raw->name, raw->rows->len);
+            add_note(fit, "%s was cut: %u rows are whole", raw->name, raw->rows->len);
         if (raw->unknown_count == 0)
             continue;
         g_ptr_array_add(raw->unknown, NULL);
         g_autofree char *names = g_strjoinv(", ", (char **)raw->unknown->pdata);
         g_ptr_array_set_size(raw->unknown, (gint)raw->unknown->len - 1);
-        note(fit, "%s: %d row%s of kernels that this version does not know: %s", raw->name,
-             raw->unknown_count, raw->unknown_count == 1 ? "" : "s", names);
+        add_note(fit, "%s: %d row%s of kernels that this version does not know: %s", raw->name,
+                 raw->unknown_count, raw->unknown_count == 1 ? "" : "s", names);
     }
 }
 
@@ -466,7 +467,7 @@ static RhKernelsFit *fit_new(const GPtrArray *raws, const RhDevice *device, doub
     return fit;
 }
 
-/* Samples are short: fitted as if at the boost clock. */
+/* Fits everything; samples are short, so they count as run at the boost clock. */
 static void fit_all(const Work *w)
 {
     RhDevice *d = w->fit->device;

@@ -20,7 +20,7 @@ static void add_errors(const Work *w, const char *name, GArray *errors, const Rh
     g_array_append_val(w->fit->classes, c);
 }
 
-/* Seconds that the model gives a row; 0 when it has no word on it. */
+/* Seconds that the model predicts for a row; 0 when it predicts nothing. */
 typedef double (*PredictFunc)(const Work *w, const RhRawRow *row);
 
 static double predict_grouped(const Work *w, const RhRawRow *row)
@@ -50,8 +50,8 @@ static const RhRawRow *gemm_alone(const Work *w, const RhKernel *k)
     return NULL;
 }
 
-/* The rehearsal runs kernels at (sms - held) / sms beside communication: against the same GEMM's
- * own time, so that the GEMM model's error stays out. */
+/* Predicts contention: a rehearsal runs kernels at (sms - held) / sms beside communication. It is
+ * compared with the same GEMM's own time, so that the GEMM model's error does not count. */
 static double predict_contention(const Work *w, const RhRawRow *row)
 {
     double sms = w->fit->device->sms_count, held = row->kernel.heads;

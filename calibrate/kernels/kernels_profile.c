@@ -1,4 +1,4 @@
-/* The fit of a device's kernels as a profile (platforms/profile.h). */
+/* Writes the fit of a device's kernels as a profile (platforms/profile.h). */
 #include "calibrate/kernels/kernels_fit.h"
 #include "platforms/profile.h"
 
@@ -48,7 +48,7 @@ static void put_notes(RhJsonWriter *w, const GPtrArray *notes)
         rh_json_put_string(w, NULL, g_ptr_array_index(notes, i));
 }
 
-/* Readers of profiles look at the facts alone; this is for people, and for scripts that judge. */
+/* Writes the quality of the fit, for people and scripts; readers of profiles only use the facts. */
 static void put_quality(RhJsonWriter *w, const RhKernelsFit *fit, const RhSurfacesFit *surfaces)
 {
     rh_json_begin_object(w, "fit");

@@ -82,7 +82,8 @@ typedef struct {
 
 /* --- rows --- */
 
-/* Files write attention_backward, the class is named attention-backward. */
+/* Kind and class of a row's name. Files write attention_backward, the class is named
+ * attention-backward. */
 static RhRawKind kind_of(const char *name, RhKernelClass *cls)
 {
     g_autofree char *dashed = g_strdelimit(g_strdup(name), "_", '-');
@@ -211,7 +212,7 @@ static bool read_row(const Reading *r, const char *text)
     return true;
 }
 
-/* --- the lines above them --- */
+/* --- comment lines before the rows --- */
 
 static bool read_count(const Reading *r, const char *key, const char *value, double most,
                        double *out)
@@ -225,7 +226,7 @@ static bool read_count(const Reading *r, const char *key, const char *value, dou
     return true;
 }
 
-/* "# key=value"; keys that say nothing to a fit are left alone, as are remarks. */
+/* Reads "# key=value"; keys without meaning for a fit, and remarks, are skipped. */
 static bool read_comment(const Reading *r, const char *text)
 {
     RhRaw *raw = r->raw;
@@ -303,7 +304,7 @@ static RhRaw *raw_new(const char *name)
     return raw;
 }
 
-/* Without its end of line, the last line may have lost digits. */
+/* Reads the lines. Without its end of line, the last one may have lost digits. */
 static bool read_lines(RhRaw *raw, const char *text, GError **error)
 {
     bool headed = false;

@@ -1,4 +1,4 @@
-/* Published tables of operators, CSV, as raw samples: which one a file is, its columns tell. */
+/* Reads published tables of operators in CSV as raw samples; the columns identify the table. */
 #include <math.h>
 #include <string.h>
 
@@ -9,8 +9,8 @@
 #include "calibrate/kernels/raw_tables.h"
 
 #define SIDE_LEAST                                                                                 \
-    64 /* n and k of a GEMM: narrower ones are other kernels, which the form was not made for */
-#define SEQUENCE_LEAST 1024 /* likewise */
+    64 /* n and k of a GEMM: narrower ones use other kernels, which the form does not describe */
+#define SEQUENCE_LEAST 1024 /* shorter sequences use other kernels, too */
 #define HEAD_MOST      128
 #define QUERIES_LEAST  4 /* per key head */
 #define CACHE_S                                                                                    \
@@ -30,7 +30,7 @@ bool rh_raw_take_whole(const RhRawReading *r, const char *column, double low, do
                                               "is not a whole number", r->error);
 }
 
-static bool is(const RhRawReading *r, const char *column, const char *text)
+static bool is_value(const RhRawReading *r, const char *column, const char *text)
 {
     return strcmp(rh_csv_cell(r->csv, r->row, column), text) == 0;
 }
@@ -65,7 +65,7 @@ RhKernel rh_raw_gemm(RhDtype dtype, double m, double n, double k)
                       .bytes = rh_dtype_bytes(dtype) * (m * k + k * n + m * n)};
 }
 
-/* Times of 8 and 4 bits hold casts (docs/theory/kernels.md). */
+/* Type of a format's name. Times of 8 and 4 bits include casts (docs/theory/kernels.md). */
 static RhDtype dtype_of(const char *name)
 {
     return strcmp(name, "bfloat16") == 0  ? RH_DTYPE_BF16
@@ -92,7 +92,7 @@ static bool read_gemm(const RhRawReading *r)
     return true;
 }
 
-/* Causal self-attention of training: whole sequences, no window, grouped queries. */
+/* Reads causal self-attention as in training: whole sequences, no window, grouped queries. */
 static bool read_attention(const RhRawReading *r)
 {
     double batch = 0, s = 0, d = 0, heads = 0, kv_heads = 0, step = 0, ms = 0;
@@ -102,8 +102,9 @@ static bool read_attention(const RhRawReading *r)
         !rh_raw_take_whole(r, "step", 0, &step) || !rh_raw_take(r, "latency", 1e-6, &ms))
         return false;
     kv_heads = kv_heads > 0 ? kv_heads : heads;
-    bool bf16 = is(r, "attn_dtype", "bfloat16") && is(r, "kv_cache_dtype", "bfloat16");
-    bool whole = is(r, "window_size", "0") || is(r, "window_size", ""); /* older ones have none */
+    bool bf16 = is_value(r, "attn_dtype", "bfloat16") && is_value(r, "kv_cache_dtype", "bfloat16");
+    /* older tables have no window */
+    bool whole = is_value(r, "window_size", "0") || is_value(r, "window_size", "");
     if (!bf16 || !whole || step != 0 || s < SEQUENCE_LEAST || d > HEAD_MOST ||
         QUERIES_LEAST * kv_heads > heads || heads > 1e6 || MS * ms <= CACHE_S) {
         rh_raw_leave_out(r, "attention of other formats, windows, lengths or heads");
@@ -134,7 +135,7 @@ static const char *const gemm_needs[] = {"device", "gemm_dtype", "m", "n", "k", 
                                                      "latency",
                                                      NULL};
 
-/* aiconfigurator's, and vidur's. */
+/* Tables of aiconfigurator and vidur. */
 static const struct {
     const char *const *needs;
     bool (*read)(const RhRawReading *r);
@@ -157,7 +158,7 @@ bool rh_raw_table_begins(const char *text)
     return table_of(text) >= 0;
 }
 
-/* One table is of one GPU and one engine, if it says so. */
+/* Checks that a table is of one GPU and one engine, if it names them. */
 static bool note_origin(const RhRawReading *r)
 {
     const char *device = rh_csv_cell(r->csv, r->row, "device");

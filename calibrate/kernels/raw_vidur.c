@@ -1,13 +1,15 @@
-/* vidur's tables of a layer's operators (profiling/compute, mlp.csv): a line holds the times of all of them, of so many
- * tokens on one of so many tensor ranks, in fp16 as PyTorch ran them. Its GEMMs are read. What memory bounds is not:
- * those were vLLM's own kernels of 2024, of which each makes something else of the memory (norms 0.32 of an A100's
- * rate, activations 0.5, sums 0.9), and tell nothing of the device. */
+/* Reads vidur's tables of a layer's operators (profiling/compute, mlp.csv): a line holds the times
+ * of all of them, for a number of tokens on one of so many tensor ranks, in fp16 as PyTorch ran
+ * them. Only GEMMs are used. Kernels bound by memory are not: they were vLLM's own of 2024, whose
+ * efficiency differs between kernels (norms 0.32 of an A100's rate, activations 0.5, sums 0.9), and
+ * say nothing of the device. */
 #include <math.h>
 
 #include "calibrate/kernels/raw_reading.h"
 
 #define MS 1e-3
-/* Times are whole microseconds (means of them have more digits): of shorter ones that says too little. */
+/* Shortest times used. Times are whole microseconds (means of them have more digits): for shorter
+ * ones rounding is too coarse. */
 #define SECONDS_LEAST 20e-6
 
 const char *const rh_raw_vidur_needs[] = {"time_stats.mlp_up_proj.median",
@@ -27,36 +29,36 @@ typedef struct {
     bool gated;
 } Layer;
 
-static RhKernel gemm(const Layer *l, double n, double k)
+static RhKernel add_gemm(const Layer *l, double n, double k)
 {
     return rh_raw_gemm(RH_DTYPE_FP16, l->tokens, n, k);
 }
 
-static RhKernel qkv(const Layer *l)
+static RhKernel add_qkv(const Layer *l)
 {
-    return gemm(l, l->queries + 2 * l->keys, l->hidden);
+    return add_gemm(l, l->queries + 2 * l->keys, l->hidden);
 }
 static RhKernel projection(const Layer *l)
 {
-    return gemm(l, l->hidden, l->queries);
+    return add_gemm(l, l->hidden, l->queries);
 }
-static RhKernel up(const Layer *l)
+static RhKernel add_up(const Layer *l)
 {
-    return gemm(l, (l->gated ? 2 : 1) * l->ffn, l->hidden);
+    return add_gemm(l, (l->gated ? 2 : 1) * l->ffn, l->hidden);
 }
-static RhKernel down(const Layer *l)
+static RhKernel add_down(const Layer *l)
 {
-    return gemm(l, l->hidden, l->ffn);
+    return add_gemm(l, l->hidden, l->ffn);
 }
 
 static const struct {
     const char *column;
     RhKernel (*kernel)(const Layer *l);
 } products[] = {
-    {"time_stats.attn_pre_proj.median", qkv},
+    {"time_stats.attn_pre_proj.median", add_qkv},
     {"time_stats.attn_post_proj.median", projection},
-    {"time_stats.mlp_up_proj.median", up},
-    {"time_stats.mlp_down_proj.median", down},
+    {"time_stats.mlp_up_proj.median", add_up},
+    {"time_stats.mlp_down_proj.median", add_down},
 };
 
 static bool read_layer(const RhRawReading *r, Layer *l)
@@ -72,7 +74,7 @@ static bool read_layer(const RhRawReading *r, Layer *l)
     const char *gated = r->row->cells[rh_csv_column(r->csv, "use_gated_mlp")];
     l->queries = l->hidden / ranks;
     l->keys =
-        l->hidden / heads * fmax(kv_heads / ranks, 1); /* more ranks than heads: each has one */
+        l->hidden / heads * fmax(kv_heads / ranks, 1); /* with more ranks than heads each has one */
     l->ffn = ffn / ranks;
     l->gated = g_ascii_strcasecmp(gated, "true") == 0;
     return true;
@@ -86,7 +88,7 @@ bool rh_raw_vidur_read(const RhRawReading *r)
     for (size_t i = 0; i < G_N_ELEMENTS(products); i++) {
         double ms = 0;
         int32_t column = rh_csv_column(r->csv, products[i].column);
-        if (column < 0 || !*r->row->cells[column]) /* a model without it */
+        if (column < 0 || !*r->row->cells[column]) /* the model does not have it */
             continue;
         if (!rh_raw_take(r, products[i].column, 0, &ms))
             return false;

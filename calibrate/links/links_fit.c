@@ -11,20 +11,20 @@
 #include "platforms/facts.h"
 #include "sim/collective/collective.h"
 
-#define SIZES_LEAST 3 /* that depend on a constant, for it to be fitted */
-/* Shares of a time that its latencies take: a size tells latency from the one on, bytes up to the
- * other. */
+#define SIZES_LEAST 3 /* sizes that depend on a constant, for it to be fitted */
+/* Fraction of a time that latency takes: sizes at or above the first value determine latency, those
+ * at or below the other the rate. */
 #define LATENCY_LEAST_FRAC 0.5
 #define LATENCY_MOST_FRAC  0.3
-#define MEDIAN_MOST        0.5 /* beyond, no constants of this form make such times */
+#define MEDIAN_MOST        0.5 /* beyond, no constants of this form produce such times */
 
 typedef enum { TELLS_LATENCY, TELLS_BYTES, TELLS_LAUNCH, TELLS_COPY } Tells;
 
-/* A constant, the bounds of what it may mean, and what must tell it. */
+/* A constant, its plausible bounds, and the rows that must determine it. */
 typedef struct {
     const char *key;
     double low, high;
-    bool between; /* nodes */
+    bool between; /* between nodes */
     Tells told;
     RhProtocol protocol;
 } Constant;
@@ -56,7 +56,7 @@ typedef struct {
     const RhTimed *timed;
     const char *name; /* of its class, interned */
     double latency_frac;
-    RhProtocol protocol; /* that the platform, as it was, takes for it */
+    RhProtocol protocol; /* chosen by the platform before the fit */
     uint32_t cluster;
     bool held_out;
 } Row;
@@ -69,7 +69,8 @@ typedef struct {
 
 /* --- the model --- */
 
-/* Hops between tiers of switches, which the estimate leaves out; of the farthest nodes. */
+/* Latency of hops between tiers of switches, between the farthest nodes, which the estimate leaves
+ * out. */
 static double hops_s(const RhPlatform *p, int32_t nodes)
 {
     if (nodes < 2)
@@ -88,7 +89,7 @@ static int32_t *nodes_of(const RhTimed *row)
 
 static double time_s(const RhPlatform *platform, const RhTimed *row, double bytes)
 {
-    RhPlatform p = *platform; /* facts alone are changed */
+    RhPlatform p = *platform; /* only facts are changed */
     g_autofree int32_t *node_of = nodes_of(row);
     double hop_s = hops_s(platform, row->nodes);
     p.nic_latency_s.value += hop_s;
@@ -125,9 +126,9 @@ static void refresh(void *user)
     (void)user;
 }
 
-/* --- what rows tell --- */
+/* --- rows that determine constants --- */
 
-G_GNUC_PRINTF(2, 3) static void note(RhLinksFit *fit, const char *format, ...)
+G_GNUC_PRINTF(2, 3) static void add_note(RhLinksFit *fit, const char *format, ...)
 {
     va_list values;
     va_start(values, format);
@@ -147,7 +148,8 @@ static bool tells(const Row *row, const Constant *c)
                                   : row->latency_frac >= LATENCY_LEAST_FRAC;
 }
 
-/* Launch and latency part by their numbers of steps: two of them, in one scope. */
+/* Do rows have different numbers of steps in one scope, so that launch and latency can be
+ * separated? */
 static bool steps_differ(const GArray *rows, const Constant *c)
 {
     const RhTimed *first[2] = {NULL, NULL};
@@ -194,7 +196,7 @@ static bool has_scope(const Work *w, bool between)
     return false;
 }
 
-/* Has the platform what the constant is of? */
+/* Does the platform have the protocol of the constant? */
 static bool has_protocol(const RhPlatform *p, const Constant *c)
 {
     return c->protocol == RH_PROTOCOL_NONE || rh_protocol_of(p, c->protocol, c->between) != NULL;
@@ -203,11 +205,11 @@ static bool has_protocol(const RhPlatform *p, const Constant *c)
 static void note_untold(const Work *w, const Constant *c)
 {
     if (has_scope(w, c->between) || (c->told == TELLS_LAUNCH && c->protocol == RH_PROTOCOL_NONE))
-        note(w->fit, "%s stays as it is: too few %s tell it", c->key,
-             c->told == TELLS_LAUNCH || c->told == TELLS_COPY ? "numbers of steps"
-             : c->protocol != RH_PROTOCOL_NONE                ? "sizes"
-             : c->told == TELLS_LATENCY                       ? "small sizes"
-                                                              : "large sizes");
+        add_note(w->fit, "%s stays as it is: too few %s tell it", c->key,
+                 c->told == TELLS_LAUNCH || c->told == TELLS_COPY ? "numbers of steps"
+                 : c->protocol != RH_PROTOCOL_NONE                ? "sizes"
+                 : c->told == TELLS_LATENCY                       ? "small sizes"
+                                                                  : "large sizes");
 }
 
 static GArray *params_of(const Work *w)
@@ -234,7 +236,8 @@ static GArray *params_of(const Work *w)
 
 /* --- rows --- */
 
-/* One size of one class is a cluster: its times, apart and in place, err together. */
+/* Makes a row. Sizes of one class are a cluster: its out-of-place and in-place times have common
+ * errors. */
 static Row row_of(const Work *w, const RhTimed *timed)
 {
     const int64_t values[] = {timed->op + (timed->message ? RH_OP_LAST : 0), timed->ranks,
@@ -269,7 +272,7 @@ static bool take_log(Work *w, const RhMeasured *log, GError **error)
                        log->name, log->device, w->fit->platform->name,
                        w->fit->platform->device->name);
     for (guint i = 0; i < log->notes->len; i++)
-        note(w->fit, "%s: %s", log->name, (char *)g_ptr_array_index(log->notes, i));
+        add_note(w->fit, "%s: %s", log->name, (char *)g_ptr_array_index(log->notes, i));
     for (guint i = 0; i < log->rows->len; i++) {
         const RhTimed *timed = &g_array_index(log->rows, RhTimed, i);
         if (!check_row(log, timed, w->fit->platform, error))
@@ -282,7 +285,7 @@ static bool take_log(Work *w, const RhMeasured *log, GError **error)
     return true;
 }
 
-/* --- figures --- */
+/* --- error figures --- */
 
 /* Computes the errors of the rows of a class (NULL: all) that are held out, are not, or of both. */
 static void figures_of(const Work *w, const char *name, const RhPlatform *p, bool all,
@@ -352,7 +355,7 @@ static void add_classes(const Work *w, const RhPlatform *before)
     add_class(w, NULL, before);
 }
 
-/* --- the whole --- */
+/* --- whole fit --- */
 
 static char *source_of(const GPtrArray *logs, const RhPlatform *p)
 {
@@ -397,7 +400,7 @@ static void add_fact(RhLinksFit *fit, RhFitParam *param)
     g_array_append_val(fit->facts, fitted);
 }
 
-static bool solve(Work *w, int64_t t_end_us)
+static bool solve_constants(Work *w, int64_t t_end_us)
 {
     size_t count = w->fitted->len;
     g_autoptr(GArray) params = params_of(w);
@@ -447,7 +450,7 @@ static bool fit_rows(Work *w, const GPtrArray *logs, const RhPlatform *before, i
                      double timeout_s, GError **error)
 {
     RhLinksFit *fit = w->fit;
-    bool solved = w->rows->len > 0 && solve(w, t_end_us);
+    bool solved = w->rows->len > 0 && solve_constants(w, t_end_us);
     if (t_end_us && g_get_monotonic_time() > t_end_us)
         return rh_fail(error, RH_ERROR_NO_ANSWER, "the fit takes longer than %g s", timeout_s);
     rh_links_rates_add(fit, logs);

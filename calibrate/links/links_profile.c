@@ -1,4 +1,4 @@
-/* The fit of a platform's links as a profile (platforms/profile.h). */
+/* Writes the fit of a platform's links as a profile (platforms/profile.h). */
 #include "calibrate/links/links_fit.h"
 
 static void put_segments(RhJsonWriter *w, const RhLinksClass *c)

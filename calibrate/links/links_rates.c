@@ -58,8 +58,8 @@ static const RhFittedFact *fitted_of(const RhLinksFit *fit, const char *key)
     return NULL;
 }
 
-/* The fact `key` is the rates over `unit`. */
-static void add(RhLinksFit *fit, const char *key, const Rates *rates, double unit)
+/* Sets the fact `key` to the rates over `unit`. */
+static void add_rate_fact(RhLinksFit *fit, const char *key, const Rates *rates, double unit)
 {
     RhFactRow row;
     double value = rates->median / unit;
@@ -89,10 +89,10 @@ void rh_links_rates_add(RhLinksFit *fit, const GPtrArray *logs)
     Rates in = rates_of(logs, RH_RATE_HOST_IN), out = rates_of(logs, RH_RATE_HOST_OUT),
           peer = rates_of(logs, RH_RATE_PEER), nodes = rates_of(logs, RH_RATE_NODES);
     if (in.count > 0 && out.count > 0)
-        add(fit, "host.bandwidth", in.median < out.median ? &in : &out, 1);
+        add_rate_fact(fit, "host.bandwidth", in.median < out.median ? &in : &out, 1);
     else if (in.count + out.count > 0)
         g_ptr_array_add(fit->notes,
                         g_strdup("host.bandwidth stays as it is: one way was measured"));
-    add(fit, "nvlink.efficiency", &peer, p->nvlink_bytes_per_s.value);
-    add(fit, "nic.efficiency", &nodes, p->nic_bytes_per_s.value);
+    add_rate_fact(fit, "nvlink.efficiency", &peer, p->nvlink_bytes_per_s.value);
+    add_rate_fact(fit, "nic.efficiency", &nodes, p->nic_bytes_per_s.value);
 }

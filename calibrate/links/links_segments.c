@@ -5,10 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define POINTS_LEAST 4 /* of a segment: two numbers and their spread */
+#define POINTS_LEAST 4 /* per segment: two numbers and their spread */
 #define POINTS_MOST  256
 #define SQUARES_LEAST                                                                              \
-    1e-6 /* mean of squares: times are printed to three digits, so that no fit is surer */
+    1e-6 /* mean of squares: times are printed to three digits, so no fit is more certain */
 
 typedef struct {
     const RhSegmentPoint *points;
@@ -23,8 +23,8 @@ static int by_bytes(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* One point per size; how many there are. */
-static size_t merge(RhSegmentPoint *points, size_t count)
+/* Merges points of one size; returns the number of points. */
+static size_t merge_sizes(RhSegmentPoint *points, size_t count)
 {
     size_t merged = 0;
     qsort(points, count, sizeof *points, by_bytes);
@@ -40,7 +40,8 @@ static size_t merge(RhSegmentPoint *points, size_t count)
     return kept;
 }
 
-/* The line over points [first, end); sum of squares of relative errors. Neither part is below 0. */
+/* Fits a line to points [first, end); returns the sum of squares of relative errors. Neither part
+ * is below 0. */
 static double line_over(const Curve *c, size_t first, size_t end, RhSegment *out)
 {
     double x[POINTS_MOST], y[POINTS_MOST], w[POINTS_MOST];
@@ -71,14 +72,14 @@ static double line_over(const Curve *c, size_t first, size_t end, RhSegment *out
     return squares;
 }
 
-/* Bayesian information: two numbers a segment and a place to turn between two. */
+/* Bayesian information criterion: two numbers per segment, and a turning point between two. */
 static double information(double squares, size_t points, int segments)
 {
     double n = (double)points, numbers = 3.0 * segments - 1;
     return n * log(fmax(squares / n, SQUARES_LEAST)) + numbers * log(n);
 }
 
-/* Least squares of points [first, end) with `segments` lines, by trying every turn. */
+/* Fits points [first, end) with `segments` lines by least squares, trying every turning point. */
 static double best_over(const Curve *c, size_t first, int segments, RhSegment *out)
 {
     if (segments == 1)
@@ -89,7 +90,7 @@ static double best_over(const Curve *c, size_t first, int segments, RhSegment *o
          turn + POINTS_LEAST * (size_t)(segments - 1) <= c->count; turn++) {
         double here = line_over(c, first, turn, &line);
         if (here >= best)
-            break; /* squares of a longer line are no fewer */
+            break; /* a longer line has no smaller sum of squares */
         double squares = here + best_over(c, turn, segments - 1, rest);
         if (squares >= best)
             continue;
@@ -103,7 +104,7 @@ static double best_over(const Curve *c, size_t first, int segments, RhSegment *o
 
 int rh_segments_find(RhSegmentPoint *points, size_t count, RhSegment segments[RH_SEGMENTS_MAX])
 {
-    Curve c = {points, merge(points, count)};
+    Curve c = {points, merge_sizes(points, count)};
     int found = 0;
     double least = HUGE_VAL;
     for (int tried = 1; tried <= RH_SEGMENTS_MAX; tried++) {

@@ -1,14 +1,14 @@
-/* Output of nccl-tests (github.com/NVIDIA/nccl-tests, rccl-tests alike): who runs where, then a
- * table of sizes, with the times of a buffer apart and in place.
+/* Reads output of nccl-tests (github.com/NVIDIA/nccl-tests, and rccl-tests): the ranks' placement,
+ * then a table of sizes, with the times out of place and in place.
  *
  *     #  Rank  0 Group  0 Pid  43 on worker-0 device  0 [0x0f] NVIDIA A100-SXM4-40GB
  *     #       size         count      type   redop    root     time   algbw   busbw #wrong ...
  *          1048576        262144     float     sum      -1    85.58   12.25   22.97      0 ...
  *
- * The size is that of RhTask.bytes: of an all-gather what is gathered, of a reduce-scatter what is
- * put in. Columns came and went over the years: times are found by the header, counted from the
- * end of the line, where nothing did. Bandwidths tell what times are of: busbw is algbw times a
- * factor of the operation and the number of ranks (PERFORMANCE.md there). */
+ * The size is that of RhTask.bytes: of an all-gather the gathered bytes, of a reduce-scatter the
+ * input. Columns changed over the years, so times are found by the header, counted from the end of
+ * the line, where nothing changed. Bandwidths identify the operation: busbw is algbw times a factor
+ * of the operation and the number of ranks (PERFORMANCE.md there). */
 #include <math.h>
 #include <string.h>
 
@@ -16,12 +16,12 @@
 #include "base/intern.h"
 #include "calibrate/links/measured_format.h"
 
-#define TIMES_MOST   2    /* apart, and in place */
-#define SECONDS_MOST 1e4  /* of one call: assumed */
+#define TIMES_MOST   2    /* out of place, and in place */
+#define SECONDS_MOST 1e4  /* per call: assumed */
 #define BUS_OFF_FRAC 0.03 /* bandwidths are printed to hundredths */
 #define BUS_OFF      0.02 /* GB/s, likewise */
 
-/* busbw / algbw on n ranks = times (n - scattered) / n. */
+/* Factors of operations: busbw / algbw on n ranks = times (n - scattered) / n. */
 static const struct {
     const char *name;
     RhOp op;
@@ -36,22 +36,22 @@ typedef struct {
     RhMeasured *out;
     GError **error;
     GPtrArray *hosts; /* char*, owned: of each rank */
-    const char *op;   /* the latest NAME_perf seen; NULL */
-    int32_t columns;  /* of the header; 0: no table is open */
+    const char *op;   /* the latest NAME_perf; NULL */
+    int32_t columns;  /* of the header; 0: not in a table */
     int32_t times[TIMES_MOST], times_count;
-    int32_t rows, wrong; /* of the open table; wrong: results were */
+    int32_t rows, wrong; /* of the current table; wrong: with wrong results */
 } Reading;
 
-/* --- which collective --- */
+/* --- operations --- */
 
 static double bus_factor(int row, int32_t ranks)
 {
     return ops[row].times * (double)(ranks - ops[row].scattered) / ranks;
 }
 
-/* "all_reduce_perf", "all_reduce_perf_mpi", a path of them, in whatever line stands before a
- * table: a command, "Collective test starting:". Programs without a row of ours are known to be
- * that. */
+/* Notes the program in a line before a table, a command or "Collective test starting:":
+ * "all_reduce_perf", "all_reduce_perf_mpi", or a path of these. Programs that we do not read are
+ * noted as such. */
 static void note_program(Reading *r, const RhLine *line)
 {
     for (int32_t i = 0; i < (int32_t)line->words->len; i++) {
@@ -90,7 +90,7 @@ static const char *op_of_row(const RhLine *line, int32_t time, int32_t ranks)
     return NULL;
 }
 
-/* --- who runs where --- */
+/* --- placement --- */
 
 static int32_t nodes_of(const GPtrArray *hosts)
 {
@@ -120,7 +120,8 @@ static bool begins_table(const RhLine *line)
            rh_line_find(line, 0, "time") >= 0 && rh_line_find(line, 0, "algbw") >= 0;
 }
 
-/* Times by their distance from the end of a row, which has as many words there as the header. */
+/* Finds the times by their distance from the end of a row, which has as many words there as the
+ * header. */
 static void open_table(Reading *r, const RhLine *line)
 {
     r->columns = (int32_t)line->words->len;
@@ -172,7 +173,7 @@ static bool read_time(Reading *r, const RhLine *line, int32_t time, int row, dou
     return true;
 }
 
-/* A row of `ops`; -1 when there is none. *failed: nobody knows, which has been said. */
+/* Index into `ops`; -1 when there is none. *failed: it cannot be determined, which was reported. */
 static int settle_op(Reading *r, const RhLine *line, int32_t time, bool *failed)
 {
     const char *name = r->op ? r->op : op_of_row(line, time, (int32_t)r->hosts->len);
@@ -215,7 +216,7 @@ static bool read_row(Reading *r, const RhLine *line)
     return true;
 }
 
-/* Rows of a placement that the model does not know are taken back. */
+/* Ends a table; rows with a placement that the model does not have are removed. */
 static void close_table(Reading *r)
 {
     int32_t ranks = (int32_t)r->hosts->len, nodes = ranks > 0 ? nodes_of(r->hosts) : 0;
@@ -238,9 +239,8 @@ static void close_table(Reading *r)
     r->op = NULL;
 }
 
-/* "# Rank 8 Group 0 Pid 43 on HOST device 0 [0x0f] NVIDIA H100 80GB HBM3"; older ones have no
- * group. A first rank ends a table that is open,
- * and begins another list. */
+/* Reads a rank: "# Rank 8 Group 0 Pid 43 on HOST device 0 [0x0f] NVIDIA H100 80GB HBM3"; older
+ * lines have no group. Rank 0 ends a table and begins another list. */
 static bool note_rank(Reading *r, const RhLine *line)
 {
     int32_t at = rh_line_find(line, 0, "Rank");

@@ -13,7 +13,7 @@
 
 #define GB        1e9
 #define RATE_MOST 1e6   /* GB/s */
-#define LARGE     512e6 /* its buffers, unless told otherwise */
+#define LARGE     512e6 /* its default buffers */
 
 static const struct {
     const char *name;
@@ -27,12 +27,12 @@ static const struct {
 
 typedef struct {
     RhMeasured *out;
-    RhRateKind kind; /* of the test that runs; NONE: of none of ours */
-    int32_t columns; /* of its matrix; 0: it has not begun, -1: its columns come next */
+    RhRateKind kind; /* of the current test; NONE: not read */
+    int32_t columns; /* of its matrix; 0: it has not begun, -1: its columns are next */
     GError **error;
 } Reading;
 
-/* "Running NAME."; once a test is known, the last one's matrix is over. */
+/* Reads "Running NAME.", which ends the last test's matrix if the test is known. */
 static bool begins_test(Reading *r, const RhLine *line)
 {
     if (strcmp(rh_line_word(line, 0), "Running") != 0)
@@ -48,7 +48,7 @@ static bool begins_test(Reading *r, const RhLine *line)
     return true;
 }
 
-/* "Device 0: NVIDIA H100 80GB HBM3 (00000009:01:00)". */
+/* Reads "Device 0: NVIDIA H100 80GB HBM3 (00000009:01:00)". */
 static void note_device(Reading *r, const RhLine *line)
 {
     if (strcmp(rh_line_word(line, 0), "Device") != 0 ||
@@ -60,7 +60,7 @@ static void note_device(Reading *r, const RhLine *line)
     r->out->device = rh_intern(name->str);
 }
 
-/* Cells of pairs that are none say N/A, or 0. */
+/* Reads a row; cells without a pair are N/A, or 0. */
 static bool read_row(Reading *r, const RhLine *line)
 {
     for (int32_t i = 1; i <= r->columns; i++) {

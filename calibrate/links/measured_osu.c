@@ -21,7 +21,7 @@
 static const struct {
     const char *title;
     RhOp op;
-    bool message, rate, part; /* part: sizes are of one rank's, or one pair's */
+    bool message, rate, part; /* part: sizes are of one rank's part, or one pair's */
 } titles[] = {
     {"Latency", RH_OP_SHIFT, true, false, false},
     {"Bandwidth", RH_OP_SHIFT, true, true, false},
@@ -34,8 +34,8 @@ static const struct {
 
 typedef struct {
     RhMeasured *out;
-    int row;     /* of titles; -1: none is open, or one that is not known */
-    bool headed; /* "# Size" has been seen */
+    int row;     /* of titles; -1: no table, or one that is not read */
+    bool headed; /* "# Size" has been read */
     double ranks, nodes;
     GError **error;
 } Reading;
@@ -48,7 +48,7 @@ static int row_titled(const char *title)
     return -1;
 }
 
-/* "# OSU MPI-CUDA Allreduce Latency Test v7.5". */
+/* Reads a title: "# OSU MPI-CUDA Allreduce Latency Test v7.5". */
 static void begin_table(Reading *r, const RhLine *line, int32_t osu)
 {
     int32_t test = rh_line_find(line, osu, "Test");

@@ -1,4 +1,4 @@
-/* Published tables of collectives, CSV: which one a file is, its columns tell. */
+/* Reads published tables of collectives in CSV; the columns identify the table. */
 #include <math.h>
 #include <string.h>
 
@@ -9,24 +9,24 @@
 #include "platforms/devices/kernel.h"
 
 #define SIZE_MOST 1e15
-#define TIME_MOST 1e9 /* of the column's own unit */
+#define TIME_MOST 1e9 /* in the column's own unit */
 
-/* Columns by name; NULL: there is none, and what stands beside it holds. */
+/* Columns by name; NULL: there is none, and the default beside it applies. */
 typedef struct {
     const char *needs[RH_CSV_NEEDS_MAX]; /* NULL-ended */
-    const char *op;                      /* else the file's name tells */
-    const char *ranks, *per_node;        /* of all, and of one node (all of them) */
-    const char *nodes;                   /* else ranks / per_node; ranks are then of one node */
-    const char *size, *elements_of;      /* bytes, or elements of the format that column names */
-    double bytes;                        /* one of size is so many, where it is no element */
+    const char *op;                      /* otherwise from the file's name */
+    const char *ranks, *per_node;        /* in all, and on one node */
+    const char *nodes;                   /* otherwise ranks / per_node; ranks are then per node */
+    const char *size, *elements_of;      /* bytes, or elements of the format in that column */
+    double bytes;                        /* bytes per unit of size, where that is not an element */
     const char *time;
-    double seconds; /* one of time */
+    double seconds; /* per unit of time */
     const char *device, *version;
     const char *only, *with; /* rows whose cell `only` ends in `with` */
 } Table;
 
 static const Table tables[] = {
-    /* aiconfigurator, nccl_perf: sizes count elements (of what is gathered, or put in). */
+    /* aiconfigurator, nccl_perf: sizes are in elements (gathered, or of the input) */
     {.needs = {"op_name", "nccl_dtype", "num_gpus", "message_size", "latency"},
      .op = "op_name",
      .ranks = "num_gpus",
@@ -36,7 +36,7 @@ static const Table tables[] = {
      .seconds = 1e-3,
      .device = "device",
      .version = "version"},
-    /* aiconfigurator, custom_allreduce_perf, as it runs in a graph. */
+    /* aiconfigurator, custom_allreduce_perf, as in a graph */
     {.needs = {"op_name", "allreduce_dtype", "num_gpus", "message_size", "latency", "backend"},
      .op = "op_name",
      .ranks = "num_gpus",
@@ -57,7 +57,7 @@ static const Table tables[] = {
      .seconds = 1e-3,
      .device = "device",
      .version = "version"},
-    /* apex_plus, profile/comm: whole microseconds. */
+    /* apex_plus, profile/comm: whole microseconds */
     {.needs = {"gpu", "num_nodes", "num_gpus_per_node", "size(kb)", "time(us)"},
      .ranks = "num_gpus_per_node",
      .nodes = "num_nodes",
@@ -65,7 +65,7 @@ static const Table tables[] = {
      .bytes = 1024,
      .time = "time(us)",
      .seconds = 1e-6},
-    /* vidur, profiling/network. */
+    /* vidur, profiling/network */
     {.needs = {"time_stats.all_reduce.median", "num_workers", "size", "devices_per_node"},
      .op = "collective",
      .ranks = "num_workers",
@@ -97,7 +97,7 @@ static const struct {
     {"send_recv", RH_OP_SHIFT},
 };
 
-/* NONE: of none of ours. */
+/* Operation of a name; NONE: not one of ours. */
 static RhOp op_named(const char *name)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(ops); i++)

@@ -15,20 +15,20 @@
 #define ROWS_LEAST       6
 #define SMALL_BYTES      1024
 #define LARGE_BYTES      65536
-#define NORMAL_MEDIAN    1.2533 /* standard error of a median, of the mean's */
-#define NORMAL_QUARTILES 1.3490 /* between quartiles, of the standard deviation */
-#define MODEL_ERROR_FRAC 0.01   /* no size is surer than this: assumed */
+#define NORMAL_MEDIAN    1.2533 /* standard error of a median over the mean's */
+#define NORMAL_QUARTILES 1.3490 /* distance of quartiles over the standard deviation */
+#define MODEL_ERROR_FRAC 0.01   /* no size is more certain than this: assumed */
 #define ERLANG_SPREAD    1.679  /* (q90 - q10) of an Erlang-2 of mean 2, halved */
-#define ERLANG_SKEW      0.161  /* mean less median, likewise */
+#define ERLANG_SKEW      0.161  /* mean minus median, likewise */
 #define SIZES_LEAST      3
 #define SIZES_SPAN                                                                                 \
-    16 /* largest over smallest: latency and bytes' share cannot be told apart below */
+    16 /* largest over smallest size: below, latency and time per byte cannot be separated */
 #define GROUPS_MOST    10000
-#define ERROR_MOST     0.25  /* mean, of the fit: beyond, the model says nothing of these times */
-#define LATENCY_MOST_S 1e6   /* what a search may try: an end must come */
-#define COPY_LEAST     1e-15 /* seconds per byte: below, messages wait for no copies */
+#define ERROR_MOST     0.25  /* mean, of the fit: beyond, the model does not describe these times */
+#define LATENCY_MOST_S 1e6   /* limit of the search */
+#define COPY_LEAST     1e-15 /* seconds per byte: below, messages have no copies */
 
-/* --- groups: one pair, one size --- */
+/* --- groups: trips of one pair with one size --- */
 
 static int by_group(const void *a, const void *b)
 {
@@ -44,8 +44,8 @@ static int by_group(const void *a, const void *b)
     return x->seconds < y->seconds ? -1 : x->seconds > y->seconds;
 }
 
-/* Mean of the reactions, which stand behind the trips: an exponential's, of which the median tells
- * even where a few were disturbed. `sorted` is. */
+/* Mean of the reactions, which follow the trips: that of an exponential distribution, from its
+ * median, which a few disturbed ones do not change. `sorted` is sorted. */
 static double mean_reaction_s(const GArray *sorted, guint first)
 {
     guint count = sorted->len - first;
@@ -56,14 +56,14 @@ static double mean_reaction_s(const GArray *sorted, guint first)
     return count ? gsl_stats_median_from_sorted_data(seconds, 1, count) / M_LN2 : 0;
 }
 
-/* Trips of one pair and one size. */
+/* Trips of one pair with one size. */
 typedef struct {
     RhPing median;
-    double quartiles_frac; /* from the lower to the upper, of the median */
-    double error_frac;     /* standard error of the median, of the median */
+    double quartiles_frac; /* distance between the quartiles, over the median */
+    double error_frac;     /* standard error of the median, over the median */
 } Group;
 
-/* `first` to `end` of sorted trips. */
+/* Group of `count` sorted trips from `first` on. */
 static Group group_of(const RhPing *first, guint count)
 {
     Group g = {.median = first[count / 2]};
@@ -73,7 +73,7 @@ static Group group_of(const RhPing *first, guint count)
     return g;
 }
 
-/* *noise_s: from the spread of small messages. `sorted` is. */
+/* Groups of sorted trips. *noise_s: from the spread of small messages. */
 static GArray *groups_of(const GArray *sorted, double *noise_s)
 {
     const RhPing *ping = (const RhPing *)(const void *)sorted->data;
@@ -98,12 +98,12 @@ static GArray *groups_of(const GArray *sorted, double *noise_s)
     return groups;
 }
 
-/* --- the fit --- */
+/* --- fit --- */
 
 typedef struct {
     const GArray *groups;
-    const guint *alike;   /* of each group the first that the rehearsal cannot tell from it */
-    RhPlatform *platform; /* a copy, to change */
+    const guint *alike;   /* for each group the first with the same predicted time */
+    RhPlatform *platform; /* a copy that is changed */
     double timeout_s;
     int64_t t_end_us; /* 0: none */
     GError *error;
@@ -114,7 +114,7 @@ static const RhPing *ping_at(const Problem *problem, size_t i)
     return &g_array_index(problem->groups, Group, i).median;
 }
 
-/* Pairs with as many links between them are alike; caller frees. */
+/* Groups with equally many links between their pair are alike; caller frees. */
 static guint *alike_of(const GArray *groups, const RhPlatform *p)
 {
     guint *alike = g_new0(guint, groups->len + 1);
@@ -159,7 +159,7 @@ static bool predict(Problem *problem, const RhPing *ping, double latency_s, doub
     return rehearse_in_time(problem, ping, seconds);
 }
 
-/* x: logarithms of latency and seconds per byte, so that both stay above 0. */
+/* Residuals. x: logarithms of latency and seconds per byte, so that both stay above 0. */
 static int residuals(const gsl_vector *x, void *user, gsl_vector *f)
 {
     Problem *problem = user;
@@ -177,14 +177,14 @@ static int residuals(const gsl_vector *x, void *user, gsl_vector *f)
     return GSL_SUCCESS;
 }
 
-/* Large messages are surer than small ones. */
+/* Weight of a group: large messages are more certain than small ones. */
 static double weight_of(const Group *group)
 {
     return 1 / (MODEL_ERROR_FRAC * MODEL_ERROR_FRAC + group->error_frac * group->error_frac);
 }
 
-/* How far apart the quartiles of large messages are, in the middle: nothing but other work, or a
- * hypervisor, makes them differ. */
+/* Median distance of the quartiles of large messages, which differ only because of other load, or a
+ * hypervisor. */
 static double disturbance(const GArray *groups)
 {
     g_autofree double *quartiles = g_new(double, groups->len + 1);
@@ -198,8 +198,8 @@ static double disturbance(const GArray *groups)
     return count ? gsl_stats_median_from_sorted_data(quartiles, 1, count) : 0;
 }
 
-/* `f`: residuals times the roots of their weights. */
-static void judge(const Problem *problem, const gsl_vector *f, RhPingFit *fit)
+/* Evaluates the fit; `f`: residuals times the roots of their weights. */
+static void evaluate_fit(const Problem *problem, const gsl_vector *f, RhPingFit *fit)
 {
     size_t n = problem->groups->len;
     for (size_t i = 0; i < n; i++) {
@@ -228,11 +228,11 @@ static void read_fit(const Problem *problem, gsl_multifit_nlinear_workspace *wor
         .copy_s_per_byte = copy_s_per_byte,
         .copy_error_s_per_byte = copy_s_per_byte * scale * sqrt(gsl_matrix_get(covariance, 1, 1)),
         .groups_count = (int32_t)n};
-    judge(problem, work->f, fit);
+    evaluate_fit(problem, work->f, fit);
     gsl_matrix_free(covariance);
 }
 
-/* Starts from the quickest message, and a copy at 2 GB/s. */
+/* Solves, starting from the fastest message, and a copy at 2 GB/s. */
 static bool solve(Problem *problem, RhPingFit *fit)
 {
     gsl_multifit_nlinear_parameters how = gsl_multifit_nlinear_default_parameters();
@@ -241,7 +241,7 @@ static bool solve(Problem *problem, RhPingFit *fit)
     int info = 0;
     for (size_t i = 0; i < n; i++)
         least_s = fmin(least_s, ping_at(problem, i)->seconds);
-    how.h_df = 1e-3; /* steps of the logarithms: the rehearsal rounds */
+    how.h_df = 1e-3; /* steps of the logarithms, as the rehearsal rounds */
     gsl_multifit_nlinear_fdf fdf = {.f = residuals, .n = n, .p = 2, .params = problem};
     gsl_multifit_nlinear_workspace *work =
         gsl_multifit_nlinear_alloc(gsl_multifit_nlinear_trust, &how, n, 2);
@@ -263,7 +263,7 @@ static bool solve(Problem *problem, RhPingFit *fit)
     return fitted;
 }
 
-/* --- what can be fitted --- */
+/* --- checks --- */
 
 static bool check_ranks(const GArray *pings, const RhPlatform *platform, GError **error)
 {
@@ -283,7 +283,7 @@ static int by_value(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* A latency and a time per byte are told apart by sizes alone. */
+/* Checks sizes, which alone separate latency from time per byte. */
 static bool check_sizes(const GArray *groups, GError **error)
 {
     g_autofree double *bytes = g_new(double, groups->len + 1);
@@ -309,8 +309,8 @@ static bool check_sizes(const GArray *groups, GError **error)
     return true;
 }
 
-/* Without a network stack of its own, a platform has one latency inside nodes and another between.
- */
+/* Checks pairs. Without a network stack of its own, a platform has one latency inside nodes and
+ * another between. */
 static bool check_pairs(const GArray *groups, const RhPlatform *p, bool *between, GError **error)
 {
     guint count = 0;
@@ -342,7 +342,7 @@ static bool check_fit(const RhPingFit *fit, const RhPlatform *p, GError **error)
     return true;
 }
 
-/* A profile that nobody could read is none. */
+/* Checks that the profile can be read again. */
 static bool check_facts(const RhPingFit *fit, const RhPlatform *p, GError **error)
 {
     bool stack = p->messages.sender != RH_SHARING_NONE;
@@ -370,7 +370,7 @@ static bool check_facts(const RhPingFit *fit, const RhPlatform *p, GError **erro
     return true;
 }
 
-/* --- the whole --- */
+/* --- whole fit --- */
 
 /* Returns the efficiency of a link that also loses `copy_s_per_byte`. */
 static double efficiency_of(const RhPlatform *p, bool between, double copy_s_per_byte)
@@ -379,7 +379,7 @@ static double efficiency_of(const RhPlatform *p, bool between, double copy_s_per
     return 1 / (1 + copy_s_per_byte * rate->value);
 }
 
-/* A copy whose latencies and losses are the fit's. */
+/* Copy of the platform without the latencies and losses that are fitted. */
 static RhPlatform *platform_to_fit(const RhPlatform *platform)
 {
     RhPlatform *copy = rh_platform_copy(platform);

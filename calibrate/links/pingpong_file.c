@@ -1,4 +1,4 @@
-/* The table of a ping-pong, and the profile of its fit. */
+/* Reads the table of a ping-pong, and writes the profile of its fit. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,9 @@
 #include "base/json.h"
 #include "calibrate/links/pingpong.h"
 
-#define HEADER       "kind,source,destination,bytes,seconds"
-#define BYTES_MOST   (1 << 26) /* of a message: packet by packet, more takes minutes to rehearse */
+#define HEADER "kind,source,destination,bytes,seconds"
+/* of a message: larger ones take minutes to simulate packet by packet */
+#define BYTES_MOST   (1 << 26)
 #define SECONDS_MOST 1e4
 
 /* --- the file --- */

@@ -1,8 +1,8 @@
-/* A ping-pong as the rehearsal performs it. */
+/* Simulates a ping-pong. */
 #include "calibrate/links/pingpong.h"
 #include "sim/engine/workers/isolated_run.h"
 
-#define TRIPS 8 /* the buckets of the links have settled by then */
+#define TRIPS 8 /* by then the token buckets of the links have settled */
 
 static int32_t add_end(RhProgram *p, RhTaskKind kind, int32_t delta, double bytes, int32_t before)
 {
@@ -19,7 +19,7 @@ static int32_t add_end(RhProgram *p, RhTaskKind kind, int32_t delta, double byte
     return rh_program_add_task(p, task, &before, 1);
 }
 
-/* Rank 0 sends and awaits, rank 1 awaits and sends, TRIPS times. */
+/* Makes the program: rank 0 sends and receives, rank 1 receives and sends, TRIPS times. */
 static RhProgram *ping_program(const RhPing *ping)
 {
     RhProgram *p = rh_program_new(2);
@@ -50,7 +50,7 @@ bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double tim
     g_autoptr(RhRun) run = rh_rehearse_isolated(p, platform, &options, error);
     if (!run)
         return false;
-    /* The last two receives of rank 0 are a round trip apart. */
+    /* the last two receives of rank 0 are a round trip apart */
     double t_s[2] = {0};
     for (guint i = 0; i < run->timeline->len; i++) {
         const RhTaskInterval *span = &g_array_index(run->timeline, RhTaskInterval, i);

@@ -40,7 +40,7 @@ static const char *const names[CELLS] = {
 typedef struct {
     RhMeasuredSteps *steps;
     GHashTable *models, *platforms; /* text -> RhModel*, RhPlatform*, borrowed */
-    GHashTable *shapes;             /* name -> text, of "# model.NAME=..." */
+    GHashTable *shapes;             /* name -> text of "# model.NAME=..." */
     int32_t line;
     GError **error;
 } Reading;
@@ -84,7 +84,7 @@ static bool read_number(const Reading *r, char **cells, int cell, double most, d
     return true;
 }
 
-/* One of two words. */
+/* Reads one of two words. */
 static bool read_choice(const Reading *r, char **cells, int cell, const char *yes, const char *no,
                         bool *out)
 {
@@ -162,7 +162,8 @@ static bool read_measured(const Reading *r, char **cells, RhMeasuredStep *step)
     return true;
 }
 
-/* The layout in canonical form, dp filled in; a row that takes part must be legal as it stands. */
+/* Completes the layout, in canonical form with dp; a row that takes part must be legal as
+ * written. */
 static bool settle_layout(const Reading *r, RhMeasuredStep *step)
 {
     GError *local = NULL;
@@ -224,8 +225,8 @@ static bool read_habits(const Reading *r, const char *source, const char *stack)
     return true;
 }
 
-/* "# source.NAME=text", "# title.NAME=text", "# network.NAME=why", "# stack.NAME=stack", "# model.NAME=shape"; other
- * remarks are left alone. */
+/* Reads "# source.NAME=text", "# title.NAME=text", "# network.NAME=why", "# stack.NAME=stack" or "#
+ * model.NAME=shape"; other remarks are skipped. */
 static bool read_comment(const Reading *r, const char *text)
 {
     g_autofree char *line = g_strstrip(g_strdup(text + 1));

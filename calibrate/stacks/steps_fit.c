@@ -8,8 +8,8 @@
 #include "base/intern.h"
 #include "calibrate/stacks/steps_task.h"
 
-#define ROWS_PER_CONSTANT 4 /* that differ */
-#define GROUPS_BEYOND     2 /* more groups than constants */
+#define ROWS_PER_CONSTANT 4 /* distinct rows */
+#define GROUPS_BEYOND     2 /* number of groups beyond that of constants */
 #define REHEARSE_ROUNDS   2
 
 static const RhMeasuredStep *step_at(const RhMeasuredSteps *steps, guint i)
@@ -17,7 +17,7 @@ static const RhMeasuredStep *step_at(const RhMeasuredSteps *steps, guint i)
     return &g_array_index(steps->rows, RhMeasuredStep, i);
 }
 
-/* --- are there enough rows --- */
+/* --- number of rows --- */
 
 static char *identity(const RhMeasuredStep *s)
 {
@@ -134,9 +134,9 @@ static void predict(RhStepsFit *fit, const RhStepModel *model, const GArray *sca
     }
 }
 
-/* --- held out --- */
+/* --- held-out rows --- */
 
-/* Groups into folds, the largest first, each to the fold with the fewest rows. */
+/* Divides groups into folds, the largest first, each to the fold with the fewest rows. */
 static GHashTable *folds_of(const RhMeasuredSteps *steps)
 {
     GHashTable *sizes = g_hash_table_new(NULL, NULL), *folds = g_hash_table_new(NULL, NULL);
@@ -213,7 +213,7 @@ static void fill_untold(RhStepTask *t)
     rh_step_model_refresh(m);
 }
 
-/* The fact of `model` that stands where `fact` stands in `other`. */
+/* The fact of `model` in the place of `fact` in `other`. */
 static const RhFact *counterpart(const RhStepModel *model, const RhStepModel *other,
                                  const RhFact *fact)
 {
@@ -221,8 +221,8 @@ static const RhFact *counterpart(const RhStepModel *model, const RhStepModel *ot
                                           ((const char *)fact - (const char *)other));
 }
 
-/* Fits to the rows that `keep` keeps and predicts the others. Values that stand are free here: the
- * tree has them from these rows. What is counted is no row's to tell. */
+/* Fits to the rows that `keep` selects and predicts the others. Kept values are free here, as they
+ * were found from these rows; counted constants depend on no row. */
 static void hold_out(RhStepsFit *fit, const RhStepModel *found, const GArray *scales,
                      RhStepKeepFunc keep, const void *which, size_t offset)
 {
@@ -267,7 +267,7 @@ static void cross_validate(RhStepsFit *fit, const RhStepModel *found, const GArr
     }
 }
 
-/* --- all of it --- */
+/* --- whole fit --- */
 
 static void add_constant(RhStepsFit *fit, const RhStepModel *start, const RhStepTask *t,
                          const char *key, const char *of, RhQuantity kind, bool counted,
@@ -309,8 +309,8 @@ static bool stands(const RhStepConstant *c)
     return c->determined && (c->counted || (c->before >= c->fact.low && c->before <= c->fact.high));
 }
 
-/* Constants whose present value lies within the interval stay as they are, and the others are fitted again
- * beside them; until no more of these come to stand. */
+/* Keeps constants whose present value lies within the interval, and fits the others again with
+ * these; until no more are kept. */
 static bool keep_what_stands(RhStepsFit *fit, RhStepTask *t)
 {
     for (bool any = true; any;) {
@@ -350,8 +350,8 @@ static RhStepsFit *fit_new(const RhMeasuredSteps *steps, const char *stack)
     return fit;
 }
 
-/* Fits, then rehearses at what was found and fits again: the last round has the intervals, and lets
- * stand what stands. */
+/* Fits, then simulates with the result and fits again: the last round gives the intervals, and
+ * keeps values within them. */
 static bool fit_all(RhStepsFit *fit, const RhStepModel *start, RhStepTask *t, GArray *scales,
                     const RhStepsFitOptions *options, GError **error)
 {
@@ -380,7 +380,7 @@ static bool fit_all(RhStepsFit *fit, const RhStepModel *start, RhStepTask *t, GA
     return true;
 }
 
-/* Rows held out, and the memory. */
+/* Evaluates with rows held out, and the memory. */
 static bool judge_all(RhStepsFit *fit, const RhStepModel *model, const GArray *scales,
                       const RhStepsFitOptions *options, GError **error)
 {
@@ -417,7 +417,7 @@ RhStepsFit *rh_steps_fit(const RhMeasuredSteps *steps, const char *stack,
     g_autoptr(RhStepsFit) fit = fit_new(steps, stack);
     model->deadline = options->deadline;
     bool fitted = fit_and_judge(fit, model, start, options, error);
-    for (guint i = 0; i < fit->constants->len; i++) /* the model goes */
+    for (guint i = 0; i < fit->constants->len; i++) /* the model is freed */
         g_array_index(fit->constants, RhStepConstant, i).at = NULL;
     return fitted ? g_steal_pointer(&fit) : NULL;
 }

@@ -9,7 +9,7 @@
 #define SPREAD_MOST   1.0
 #define SPREAD_STEPS  40
 #define ODDS_LEAST    1e-9 /* no run is impossible */
-#define LIKELIHOOD_95 1.92 /* chi-square of one degree, halved */
+#define LIKELIHOOD_95 1.92 /* chi-square of one degree of freedom, halved */
 
 typedef struct {
     double peak_bytes; /* without reserve */
@@ -44,7 +44,7 @@ static GArray *runs_of(const RhStepModel *model)
     return runs;
 }
 
-/* -log likelihood, the best over spreads. */
+/* -log likelihood with the best spread. */
 static double misfit(const GArray *runs, double reserve_bytes, double *spread_frac)
 {
     double least = HUGE_VAL;

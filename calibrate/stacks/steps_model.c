@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 
-/* Keys of a shape as the configuration of a family names them; NULL: it has none. */
+/* Keys of a shape in the configuration of a family; NULL: it has none. */
 typedef struct {
     const char *key, *gpt, *llama;
 } Key;
@@ -17,11 +17,11 @@ static const Key keys[] = {{"layers", "n_layer", "num_hidden_layers"},
                            {"vocab", "vocab_size", "vocab_size"},
                            {"positions", "n_positions", "max_position_embeddings"}};
 
-/* `gpt`: sizes named as gpt2's. */
+/* Shapes; `gpt`: sizes have gpt2's names. */
 static const struct {
     const char *name, *model_type;
     bool gpt;
-    const char *more; /* of its configuration */
+    const char *more; /* further text of its configuration */
 } families[] = {{"llama", "llama", false, "\"tie_word_embeddings\":false"},
                 {"gpt", "gpt2", true, "\"tie_word_embeddings\":true"},
                 {"nemotron", "nemotron", false, "\"tie_word_embeddings\":false"},
@@ -40,7 +40,7 @@ static bool append_sizes(GString *json, char **words, bool gpt, GError **error)
     for (char **word = words; *word; word++) {
         g_auto(GStrv) parts = g_strsplit(*word, "=", 2);
         guint64 size = 0;
-        /* of an empty word there is no part at all */
+        /* an empty word has no parts */
         const char *key = parts[0] && parts[1] ? key_of(parts[0], gpt) : NULL;
         if (!key || !g_ascii_string_to_unsigned(parts[1], 10, 1, 1 << 24, &size, NULL))
             return rh_fail(error, RH_ERROR_INPUT,

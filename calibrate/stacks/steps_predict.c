@@ -7,7 +7,7 @@
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/rehearsals/rehearse.h"
 
-#define QUICK_S 0.1 /* of a segment graph: the deadline may be missed by so much */
+#define QUICK_S 0.1 /* of a segment graph, by which the deadline may be exceeded */
 
 RhStepClock *rh_step_model_clock(RhStepModel *model, const char *device)
 {
@@ -76,7 +76,7 @@ static int32_t network_named(const RhStepModel *model, const char *name)
     return -1;
 }
 
-/* Its table's own, or else its source's; -1: the stack's. */
+/* Network of a row: its table's own, or its source's; -1: the stack's. */
 static int32_t network_of(const RhStepModel *model, const RhMeasuredStep *step)
 {
     g_autofree char *name = g_strdup_printf("%s/%s", step->source, step->table);
@@ -109,8 +109,8 @@ void rh_step_model_free(RhStepModel *model)
     g_free(model);
 }
 
-/* Copies the varied constants of a stack, and those beside it. */
-static void take_constants(RhStack *stack, const RhStack *from)
+/* Copies the fitted constants of a stack. */
+static void copy_constants(RhStack *stack, const RhStack *from)
 {
     stack->kernel_gap_s = from->kernel_gap_s;
     stack->nvlink_training_frac = from->nvlink_training_frac;
@@ -122,7 +122,7 @@ static void take_constants(RhStack *stack, const RhStack *from)
     stack->reserve_bytes = from->reserve_bytes;
 }
 
-/* The row's case under the model's constants and its own kernels; `stack` is filled in. */
+/* The row's problem with the model's constants and its own kernels; `stack` is filled in. */
 static RhProblem case_of(const RhStepModel *model, const RhMeasuredStep *step, RhStack *stack)
 {
     guint at = 0;
@@ -130,7 +130,7 @@ static RhProblem case_of(const RhStepModel *model, const RhMeasuredStep *step, R
     g_assert(found);
     at += (guint)(1 + network_of(model, step)) * model->steps->platforms->len;
     *stack = step->habits ? *step->habits : model->stack;
-    take_constants(stack, &model->stack);
+    copy_constants(stack, &model->stack);
     stack->flash_attention = step->flash_attention;
     stack->fused_norms = step->fused_norms;
     return (RhProblem){step->model, g_ptr_array_index(model->views, at), stack, step->job};
@@ -147,7 +147,7 @@ static double segment_s(const RhStepModel *model, const RhMeasuredStep *step)
 typedef struct {
     const RhStepModel *model;
     const RhMeasuredStep *step;
-    double answer_s, took_s; /* answer 0: none */
+    double answer_s, took_s; /* answer_s 0: none */
 } Apart;
 
 static GByteArray *perform_apart(int32_t item, void *user, GError **error)
@@ -172,7 +172,7 @@ static void answer_apart(int32_t item, const GByteArray *bytes, const GError *er
     memcpy(&a->took_s, bytes->data + sizeof a->answer_s, sizeof a->took_s);
 }
 
-/* In a child that ends at the deadline. */
+/* Bound of a step, computed in a child process that ends at the deadline. */
 static double segment_apart_s(const RhStepModel *model, const RhMeasuredStep *step, double *took_s)
 {
     Apart a = {model, step, 0, 0};
@@ -197,7 +197,7 @@ double rh_step_model_segment_s(const RhStepModel *model, const RhMeasuredStep *s
     double apart_s = model->deadline.t_end_us && !quick ? segment_apart_s(model, step, took_s) : 0;
     if (apart_s > 0 || rh_deadline_passed(model->deadline))
         return apart_s > 0 ? apart_s : 1;
-    return segment_s(model, step); /* quick, without a deadline, or the child was lost */
+    return segment_s(model, step); /* fast, without a deadline, or the child was lost */
 }
 
 double rh_step_model_peak_bytes(const RhStepModel *model, const RhMeasuredStep *step)

@@ -2,10 +2,10 @@
 
 #include <math.h>
 
-#define SETTLED       3e-3 /* of every constant, from round to round */
-#define NUDGE         0.03 /* of a constant, for its slope */
-#define DEPENDS_LEAST 1e-5 /* of a step, when a constant is nudged */
-#define STEP_LEAST    0.05 /* of the step linearised at, however far the constants go */
+#define SETTLED       3e-3 /* relative change of every constant from round to round */
+#define NUDGE         0.03 /* of a constant, for its derivative */
+#define DEPENDS_LEAST 1e-5 /* of a step, when a constant is changed by that */
+#define STEP_LEAST    0.05 /* of the linearised step, however far the constants move */
 
 #define CLOCK_LOW  0.3
 #define CLOCK_HIGH 1.0 /* of the boost clock */
@@ -41,7 +41,7 @@ double rh_step_task_predict_s(const RhStepModel *model, const GArray *scales, gu
 
 /* --- a step, linear in its constants --- */
 
-static double along(const RhStepAxis *axis, double value)
+static double offset_along(const RhStepAxis *axis, double value)
 {
     return axis->rate ? 1 / value : value;
 }
@@ -53,7 +53,7 @@ static void steps_of(const RhStepTask *t, double *seconds)
         seconds[i] = rh_step_task_predict_s(t->model, t->scales, g_array_index(t->rows, guint, i));
 }
 
-/* Slopes of all rows along one param; false when no row depends on it. */
+/* Derivatives of all rows for one parameter; false when no row depends on it. */
 static bool slope_of(RhStepTask *t, guint k, const double *base_s, double *slopes)
 {
     RhStepAxis *axis = &g_array_index(t->axes, RhStepAxis, k);
@@ -66,13 +66,14 @@ static bool slope_of(RhStepTask *t, guint k, const double *base_s, double *slope
     steps_of(t, seconds);
     fact->value = value;
     for (guint i = 0; i < t->rows->len; i++) {
-        slopes[i] = (seconds[i] - base_s[i]) / (along(axis, nudged) - along(axis, value));
+        slopes[i] =
+            (seconds[i] - base_s[i]) / (offset_along(axis, nudged) - offset_along(axis, value));
         depends |= fabs(seconds[i] / base_s[i] - 1) > DEPENDS_LEAST;
     }
     return depends;
 }
 
-/* About the present values. Drops params that no row depends on. */
+/* Linearises around the present values. Drops parameters that no row depends on. */
 static void linearise(RhStepTask *t)
 {
     guint rows = t->rows->len;
@@ -107,7 +108,7 @@ static double residual(void *user, size_t i)
         const RhStepAxis *axis = &g_array_index(t->axes, RhStepAxis, k);
         double value = g_array_index(t->params, RhFitParam, k).fact->value;
         seconds += g_array_index(t->slopes, double, i * t->params->len + k) *
-                   (along(axis, value) - along(axis, axis->at));
+                   (offset_along(axis, value) - offset_along(axis, axis->at));
     }
     const RhMeasuredStep *step = step_at(t->model->steps, g_array_index(t->rows, guint, i));
     return log(fmax(seconds, STEP_LEAST * base_s) / step->seconds);
@@ -134,7 +135,8 @@ static void add_params(RhStepTask *t)
         RhFact *fact = (RhFact *)(void *)((char *)&t->model->stack + s->offset);
         RhFitParam param = {(char *)(uintptr_t)s->key, s->kind, fact, s->low, s->high, false};
         RhStepAxis axis = {s->rate, s->unit, 0};
-        if (axis.rate && !(fact->value > 0)) /* the platform's own: not the stack's to fit */
+        if (axis.rate && !(fact->value > 0)) /* it is the platform's own, which is not fitted for
+                                              * the stack */
             continue;
         g_array_append_val(t->params, param);
         g_array_append_val(t->axes, axis);
@@ -178,7 +180,7 @@ RhStepTask rh_step_task_new(RhStepModel *model, const GArray *scales, RhStepKeep
     return t;
 }
 
-static double moved(const RhStepTask *t)
+static double moved_step_s(const RhStepTask *t)
 {
     double most = 0;
     for (guint k = 0; k < t->params->len; k++) {
@@ -203,7 +205,7 @@ bool rh_step_task_solve(RhStepTask *t, int rounds, bool point_alone)
     for (int round = 0; round < rounds; round++) {
         if (!rh_fit_solve_model(&model, (RhFitParam *)(void *)t->params->data, t->params->len))
             return false;
-        bool settled = moved(t) < SETTLED;
+        bool settled = moved_step_s(t) < SETTLED;
         if (round + 1 < rounds)
             linearise(t);
         if (settled)

@@ -9,7 +9,7 @@
 #include "base/intern.h"
 #include "calibrate/kernels/csv_format.h"
 
-#define SIDE_MOST  1099511627776.0 /* as raw.c's */
+#define SIDE_MOST  1099511627776.0 /* as in raw.c */
 #define HEADS_MOST 1048576.0
 #define MS         1e-3
 
@@ -50,7 +50,7 @@ static bool left_out(const Reading *r, const char *name)
     return true;
 }
 
-static bool add(const Reading *r, const RhTabled *row)
+static bool add_tabled(const Reading *r, const RhTabled *row)
 {
     RhTabled own = *row;
     own.line = r->row->line;
@@ -59,7 +59,7 @@ static bool add(const Reading *r, const RhTabled *row)
     return true;
 }
 
-/* Kernel sources that are a product alone; others of 8 and 4 bits are a framework's whole linear
+/* Is a kernel source the product alone? Others of 8 and 4 bits are a framework's whole linear
  * layer, which casts its input first. */
 static bool is_product_alone(const char *source)
 {
@@ -97,11 +97,11 @@ static bool read_gemm(const Reading *r)
     }
     row.casts_inside =
         row.kernel.dtype != RH_DTYPE_BF16 && !is_product_alone(cell(r, "kernel_source"));
-    return add(r, &row);
+    return add_tabled(r, &row);
 }
 
-/* Heads, shape of one sequence and format of the cache; false when a cell is wrong. */
-static bool take_attention(const Reading *r, RhTabled *row, double *length, double *step)
+/* Reads heads, shape of one sequence and format of the cache; false when a cell is wrong. */
+static bool read_attention_shape(const Reading *r, RhTabled *row, double *length, double *step)
 {
     double batch = 0, d = 0, heads = 0, kv_heads = 0;
     if (!take_whole(r, "batch_size", 1, SIDE_MOST, &batch) ||
@@ -123,7 +123,8 @@ static bool take_attention(const Reading *r, RhTabled *row, double *length, doub
     return true;
 }
 
-/* Queries in 8 bits are kernels of their own; windows see fewer keys than they have. */
+/* Is attention plain? Queries in 8 bits use kernels of their own; windows see fewer keys than there
+ * are. */
 static bool is_plain(const Reading *r)
 {
     const char *window = cell(r, "window_size"), *cache = cell(r, "kv_cache_dtype");
@@ -136,7 +137,7 @@ static bool read_attention(const Reading *r)
 {
     double length = 0, step = 0;
     RhTabled row = {.role = RH_TABLED_KERNEL};
-    if (!take_attention(r, &row, &length, &step))
+    if (!read_attention_shape(r, &row, &length, &step))
         return false;
     bool decode = strcmp(cell(r, "op_name"), "generation_attention") == 0;
     if (!is_plain(r) || (!decode && step > 0))
@@ -145,7 +146,7 @@ static bool read_attention(const Reading *r)
     row.kernel.causal = !decode;
     row.kernel.m = decode ? 1 : (int64_t)length;
     row.kernel.n = (int64_t)(length + (decode ? step : 0));
-    return add(r, &row);
+    return add_tabled(r, &row);
 }
 
 static bool read_cast(const Reading *r)
@@ -157,20 +158,21 @@ static bool read_cast(const Reading *r)
         return false;
     row.role = strcmp(cell(r, "op_name"), "compute_scale") == 0 ? RH_TABLED_SCALE : RH_TABLED_CAST;
     row.kernel = (RhKernel){.cls = RH_KERNEL_CAST, .m = (int64_t)m, .k = (int64_t)k};
-    return add(r, &row);
+    return add_tabled(r, &row);
 }
 
-/* Experts that so many tokens ask, as workloads/operators/routed.c has it. */
+/* Experts that so many tokens ask, as in workloads/operators/routed.c. */
 static double experts_asked(double tokens, double chosen, double experts)
 {
     return fmax(round(experts * (1 - pow(1 - fmin(chosen / experts, 1), tokens))), 1);
 }
 
-/* Of several ranks the busiest was timed: so many times the mean of its tokens. The table drew loads of experts, loads
- * that are even in their logarithms from 1 to 0.8 of the tokens, or over a range of 200 where tokens ask fewer than all
- * (ai-dynamo/aiconfigurator 095f58a, collector/helper.py), whose coefficient of variation over a range of x is
- * sqrt(ln x (x + 1) / (2 (x - 1)) - 1); a rank's sum is nearly normal, and of ep normal values the largest lies at
- * the (ep - 3/8) / (ep + 1/4) quantile (Blom 1958). */
+/* Load of the busiest rank, which was timed, over the mean. The table drew loads of experts,
+ * distributed evenly in their logarithms from 1 to 0.8 of the tokens, or over a range of 200 where
+ * tokens ask fewer than all (ai-dynamo/aiconfigurator 095f58a, collector/helper.py), whose
+ * coefficient of variation over a range of x is sqrt(ln x (x + 1) / (2 (x - 1)) - 1); a rank's sum
+ * is nearly normal, and of ep normal values the largest lies at the (ep - 3/8) / (ep + 1/4)
+ * quantile (Blom 1958). */
 static double busiest_rank(double tokens, double chosen, double experts, double ep)
 {
     double x = tokens * chosen > experts ? fmax(0.8 * tokens, 2) : 200;
@@ -179,8 +181,8 @@ static double busiest_rank(double tokens, double chosen, double experts, double 
     return ep <= 1 ? 1 : fmin(1 + varies * sqrt(1 - 1 / ep) * largest, ep);
 }
 
-/* Formats of experts, whose weights alone may be narrow: so many bytes of an element then. Which format such kernels
- * multiply in is their own business. */
+/* Formats of experts, whose weights alone may be narrow, with the bytes of an element then. The
+ * precision in which such kernels multiply is their own choice. */
 static const struct {
     const char *column, *format;
     RhDtype dtype;
@@ -203,9 +205,10 @@ static void take_experts_format(const Reading *r, RhTabled *row)
         }
 }
 
-/* The first of a mixture's two grouped GEMMs, up and gate; the time is of both, and of what is between
- * and around them. On one rank all experts, or parts of all, or on one of several an ep-th of them, which the mean
- * rank's tokens ask; they are asked as a power law has it, which no engine's users escape. */
+/* Reads the first of a mixture's two grouped GEMMs, up and gate; the time is of both, and of the
+ * kernels between and around them. One rank has all experts, or parts of all; or one of several has
+ * an ep-th of them, which the mean rank's tokens ask. Experts are asked by a power law, as by users
+ * of all engines. */
 static bool read_experts(const Reading *r)
 {
     double tokens = 0, h = 0, f = 0, chosen = 0, experts = 0, tp = 0, ep = 0;
@@ -233,13 +236,13 @@ static bool read_experts(const Reading *r)
     bool plain = strcmp(cell(r, "distribution"), "power_law_1.01") == 0 &&
                  strstr(cell(r, "kernel_source"), "nongated") == NULL &&
                  strstr(cell(r, "kernel_source"), "_as_silu") == NULL;
-    return row.format && plain ? add(r, &row)
+    return row.format && plain ? add_tabled(r, &row)
                                : left_out(r, "experts of other formats, loads and spreads");
 }
 
-/* Sizes count elements of two bytes. An engine replays its own kernels in graphs; a host's launches
- * of them are another thing. */
-static bool take_reduce(const Reading *r, bool counts)
+/* Reads an all-reduce. Sizes are in elements of two bytes. Only graphs of the engine's own kernels
+ * count, as a host's launches differ. */
+static bool read_reduce(const Reading *r, bool counts)
 {
     double ranks = 0, elements = 0;
     RhTabled row = {.role = RH_TABLED_REDUCE};
@@ -248,22 +251,22 @@ static bool take_reduce(const Reading *r, bool counts)
         !take_seconds(r, 1e-6, &row.seconds))
         return false;
     row.kernel = (RhKernel){.batch = (int64_t)ranks, .bytes = 2 * elements};
-    return counts ? add(r, &row) : left_out(r, "other collectives, formats and launches");
+    return counts ? add_tabled(r, &row) : left_out(r, "other collectives, formats and launches");
 }
 
 static bool read_own_reduce(const Reading *r)
 {
     bool eager = strstr(cell(r, "kernel_source"), "eager") != NULL;
-    return take_reduce(r, !eager && strcmp(cell(r, "allreduce_dtype"), "bfloat16") == 0);
+    return read_reduce(r, !eager && strcmp(cell(r, "allreduce_dtype"), "bfloat16") == 0);
 }
 
 static bool read_nccl(const Reading *r)
 {
-    return take_reduce(r, strcmp(cell(r, "op_name"), "all_reduce") == 0 &&
+    return read_reduce(r, strcmp(cell(r, "op_name"), "all_reduce") == 0 &&
                               strcmp(cell(r, "nccl_dtype"), "half") == 0);
 }
 
-/* aiconfigurator's. */
+/* Tables of aiconfigurator. */
 static const struct {
     const char *needs[RH_CSV_NEEDS_MAX];
     bool (*read)(const Reading *r);
@@ -289,7 +292,7 @@ static int known_of(const char *text)
     return -1;
 }
 
-/* One table is of one GPU and one engine. */
+/* Checks that a table is of one GPU and one engine. */
 static bool note_origin(const Reading *r)
 {
     const char *device = cell(r, "device"), *framework = cell(r, "framework");

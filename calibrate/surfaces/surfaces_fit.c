@@ -9,12 +9,12 @@
 #include "calibrate/fit/p2p_allreduce_curve.h"
 #include "calibrate/kernels/kernels_files.h"
 
-/* The roofline that factors are relative to: round numbers, which the factors undo. */
+/* The roofline that factors are relative to: round numbers, as the factors compensate. */
 #define ROOF_LAUNCH_S 3e-6
 #define ROOF_COMPUTE  0.7
 #define ROOF_MEMORY   0.8
 
-/* --- the axes of each kind --- */
+/* --- axes of each kind --- */
 
 static const double rows_of_gemm[] = {
     1,    2,    4,    8,    16,   17,   32,   33,   48,   49,   64,   65,    96,   97,   128,
@@ -43,7 +43,7 @@ static const struct {
         int count;
     } axes[3];
     int rank;
-    int leaves; /* of each tree; at most */
+    int leaves; /* per tree; maximum */
 } shapes[RH_SURFACE_LAST] = {
     [RH_SURFACE_GEMM] = {{AXIS(rows_of_gemm), AXIS(sides_of_gemm), AXIS(sides_of_gemm)}, 8, 512},
     [RH_SURFACE_DECODE] = {{AXIS(groups), AXIS(streams), AXIS(contexts)}, 4, 64},
@@ -51,8 +51,9 @@ static const struct {
     [RH_SURFACE_EXPERTS] = {{AXIS(rows_of_experts), AXIS(experts), AXIS(entries_of_experts)}, 3, 0},
 };
 #define TREES         16
-#define ROWS_PER_LEAF 3 /* a table of few rows has smaller trees: they are no copy of it */
-static const int64_t heads[] = {0, 64, 128, 192, 256}; /* that surfaces are made for; 0: of GEMMs */
+#define ROWS_PER_LEAF 3 /* a table of few rows has smaller trees, so that they do not memorise it */
+/* for which surfaces are made; 0: of GEMMs */
+static const int64_t heads[] = {0, 64, 128, 192, 256};
 
 /* --- one surface --- */
 
@@ -123,7 +124,7 @@ static void round_values(double *values, int count)
         values[i] = rh_surface_rounded(values[i]);
 }
 
-/* The ranges of what was timed; of experts, of both products. */
+/* Records the measured ranges; for experts, those of both products. */
 static void hold_shapes(RhSurface *s, const GArray *samples)
 {
     RhShapesKind kind = rh_surface_shapes_kind(s->kind);
@@ -138,12 +139,12 @@ static void hold_shapes(RhSurface *s, const GArray *samples)
     }
 }
 
-/* --- how far off --- */
+/* --- errors --- */
 
-/* Ranges that errors are told by: of rows of a GEMM, of keys. */
+/* Ranges by which errors are reported: of rows of a GEMM, of keys. */
 static const struct {
     const char *name;
-    RhSurfaceKind kind; /* NONE: of attention */
+    RhSurfaceKind kind; /* NONE: attention */
     double from, to;
 } ranges[] = {
     {"m <= 32", RH_SURFACE_GEMM, 1, 32},
@@ -192,8 +193,8 @@ static void add_class(RhSurfacesFit *fit, const RhSurface *s, const GArray *samp
     g_array_append_val(fit->classes, c);
 }
 
-static void judge(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceOf *kind, const GArray *samples,
-                  const RhSurfacePoint *points)
+static void evaluate_surface(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceOf *kind,
+                             const GArray *samples, const RhSurfacePoint *points)
 {
     g_autofree char *name = rh_surface_of_name(kind);
     add_class(fit, s, samples, points, g_strdup(name), 0, HUGE_VAL);
@@ -208,9 +209,9 @@ static void judge(RhSurfacesFit *fit, RhSurface *s, const RhSurfaceOf *kind, con
                       ranges[i].from, ranges[i].to);
 }
 
-/* --- the fit --- */
+/* --- fit --- */
 
-static bool solve(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
+static bool solve_surface(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
 {
     if (!rh_fit_surface(s, points, count, all, all))
         return false;
@@ -219,14 +220,14 @@ static bool solve(RhSurface *s, const RhSurfacePoint *points, size_t count, bool
     return true;
 }
 
-static void grow(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
+static void grow_trees(RhSurface *s, const RhSurfacePoint *points, size_t count, bool all)
 {
     int leaves = MIN(shapes[s->kind].leaves, (int)count / (ROWS_PER_LEAF * TREES));
     if (leaves > 1)
         rh_fit_surface_trees(s, points, count, all, TREES, leaves);
 }
 
-/* The mean of rows held out; infinite where there are none. */
+/* Mean error of held-out rows; infinite where there are none. */
 static double held_out_error_frac(const RhSurface *s, const RhSurfacePoint *points, size_t count)
 {
     double sum = 0;
@@ -239,11 +240,12 @@ static double held_out_error_frac(const RhSurface *s, const RhSurfacePoint *poin
     return held_out > 0 ? sum / (double)held_out : HUGE_VAL;
 }
 
-/* False, and none: rows that they have not seen are told worse with trees. */
+/* Adds trees where they help. False, and none are kept: held-out rows are predicted worse with
+ * trees. */
 static bool grow_where_they_help(RhSurface *s, const RhSurfacePoint *points, size_t count)
 {
     double without_frac = held_out_error_frac(s, points, count);
-    grow(s, points, count, false);
+    grow_trees(s, points, count, false);
     bool help = held_out_error_frac(s, points, count) <= without_frac;
     if (!help)
         g_clear_pointer(&s->trees, rh_forest_free);
@@ -264,8 +266,8 @@ static void judge_single_shapes(const RhSurfacesWork *w, RhSurface *s, const GAr
     }
     RhSurfaceClass c = {.name = name, .part = true};
     g_clear_pointer(&s->trees, rh_forest_free);
-    if (solve(s, own, samples->len, false)) {
-        grow(s, own, samples->len, false);
+    if (solve_surface(s, own, samples->len, false)) {
+        grow_trees(s, own, samples->len, false);
         figures_of(s, samples, own, 0, HUGE_VAL, false, &c.fitted);
         figures_of(s, samples, own, 0, HUGE_VAL, true, &c.held_out);
     }
@@ -277,22 +279,22 @@ static bool is_late(const RhSurfacesWork *w)
     return w->t_end_us > 0 && g_get_monotonic_time() > w->t_end_us;
 }
 
-/* First without those held out, to say how far off it is; then all. */
+/* Fits points: first without the held-out ones, to evaluate the errors; then all. */
 static bool fit_points(const RhSurfacesWork *w, RhSurface *s, const RhSurfaceOf *kind,
                        const GArray *samples, const RhSurfacePoint *points)
 {
-    if (!solve(s, points, samples->len, false))
+    if (!solve_surface(s, points, samples->len, false))
         return false;
     bool trees = grow_where_they_help(s, points, samples->len);
-    judge(w->fit, s, kind, samples, points);
+    evaluate_surface(w->fit, s, kind, samples, points);
     if (kind->kind == RH_SURFACE_GEMM)
         judge_single_shapes(w, s, samples, points,
                             g_strdup_printf("gemm %s, single shapes", kind->format));
     g_clear_pointer(&s->trees, rh_forest_free);
-    if (!solve(s, points, samples->len, true))
+    if (!solve_surface(s, points, samples->len, true))
         return false;
     if (trees)
-        grow(s, points, samples->len, true);
+        grow_trees(s, points, samples->len, true);
     return true;
 }
 
@@ -320,7 +322,7 @@ static void fit_kind(const RhSurfacesWork *w, const RhSurfaceOf *kind)
     g_ptr_array_add(w->fit->surfaces, g_steal_pointer(&s));
 }
 
-/* --- the whole --- */
+/* --- whole fit --- */
 
 static const RhSurfaceOf kinds[] = {
     {RH_SURFACE_GEMM, RH_DTYPE_BF16, "bf16", 0},

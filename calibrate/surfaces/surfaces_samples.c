@@ -1,4 +1,4 @@
-/* Which rows of tables a surface is fitted to. */
+/* Selects the rows of tables that a surface is fitted to. */
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics.h>
 #include <math.h>
@@ -6,14 +6,14 @@
 
 #include "calibrate/surfaces/surfaces_private.h"
 
-/* A table whose small products take longer than this in the median was timed as a host launches
- * kernels one by one, not as a graph does: vLLM's fp8_block, 58 to 83 us where others take 5 to 10. */
+/* Median time of small products beyond which a table was timed as a host launches kernels one by
+ * one, not as a graph does: vLLM's fp8_block, 58 to 83 us where others take 5 to 10. */
 #define LAUNCH_BOUND_S       30e-6
 #define SMALL_ROWS           64
 #define SMALL_ENTRIES        1048576.0
-#define CACHE_LARGE_BYTES    2.5e8 /* beyond any cache on a GPU */
+#define CACHE_LARGE_BYTES    2.5e8 /* beyond any cache of a GPU */
 #define IMPOSSIBLE_MOST_FRAC 0.1   /* of the large rows of a table that is otherwise used */
-#define CAST_MOST_FRAC       0.9   /* of a time: what is left beside would be noise */
+#define CAST_MOST_FRAC       0.9   /* of a time: the rest would be noise */
 
 void rh_surfaces_note(const RhSurfacesWork *w, const char *format, ...)
 {
@@ -43,7 +43,7 @@ static gint64 shape_key(const RhKernel *k)
     return (gint64)(((guint64)k->m << 32) ^ (guint64)k->k);
 }
 
-/* Seconds of casts by the shape of what they cast: GHashTable of int64 to double. */
+/* Seconds of casts by the shape of their input: GHashTable of int64 to double. */
 static GHashTable *casts_of(const RhSurfacesWork *w, const char *library, RhTabledRole role)
 {
     GHashTable *out = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
@@ -68,9 +68,9 @@ static double cast_s(GHashTable *casts, const RhKernel *k)
     return seconds ? *seconds : HUGE_VAL; /* more than any time */
 }
 
-/* Whole linear layers: where the casts were timed, too, they are taken off. 4-bit ones are cast in the
- * layer before, but for their scale. */
-static void take_casts_off(const RhSurfacesWork *w, const RhSurfaceOf *kind, GArray *samples)
+/* Subtracts casts from whole linear layers, where the casts were timed, too. 4-bit inputs are cast
+ * in the layer before, except for their scale. */
+static void subtract_casts(const RhSurfacesWork *w, const RhSurfaceOf *kind, GArray *samples)
 {
     const RhSurfaceSample *first = &g_array_index(samples, RhSurfaceSample, 0);
     bool four = kind->dtype == RH_DTYPE_FP4, plain = strcmp(kind->format, "fp8") == 0;
@@ -102,7 +102,7 @@ static double stream_s(const RhSurfacesWork *w, double bytes)
 
 /* Subtracts separate kernels of operators: copies of tokens into the order of experts and back, and
  * the activation between (workloads/operators/mixture.c). At least half of the time remains. */
-static void take_streams_off(const RhSurfacesWork *w, GArray *samples)
+static void subtract_streams(const RhSurfacesWork *w, GArray *samples)
 {
     for (guint i = 0; i < samples->len; i++) {
         RhSurfaceSample *s = &g_array_index(samples, RhSurfaceSample, i);
@@ -130,7 +130,8 @@ static bool is_launch_bound(const GArray *samples)
            LAUNCH_BOUND_S;
 }
 
-/* All m of one matrix, and all lengths of some sequences, belong together. */
+/* Is a kernel held out? All m of one matrix, and all lengths with equal numbers of sequences,
+ * belong together. */
 static bool is_held_out(const RhSurfacesWork *w, const RhKernel *k)
 {
     const int64_t matrix[] = {k->n, k->k}, sequences[] = {k->heads, k->kv_heads, k->batch, k->k};
@@ -140,8 +141,9 @@ static bool is_held_out(const RhSurfacesWork *w, const RhKernel *k)
                               w->holdout_frac);
 }
 
-/* A cache that no level between holds, read faster than memory allows: such tables shared blocks
- * between sequences (TensorRT-LLM 1.0.0 on A100 has 291 of 570 such rows). */
+/* Bytes of a key-value cache that no GPU cache holds. Rows that read it faster than memory allows
+ * are impossible: such tables shared blocks between sequences (TensorRT-LLM 1.0.0 on A100 has 291
+ * of 570 such rows). */
 static double cache_bytes(const RhKernel *k)
 {
     double element = k->kv_dtype == RH_DTYPE_FP8 ? 1 : 2;
@@ -171,8 +173,8 @@ static bool needs_spread(const RhKernelTables *t, const RhSurfaceOf *kind)
     return alone < RH_SURFACE_ROWS_LEAST;
 }
 
-/* An engine has several kernels for one shape and takes one: that of which there are most rows. Of
- * GEMMs, the shape decides, and all count. */
+/* Kernel source used for one shape: an engine has several and takes one, assumed to be that with
+ * most rows. For GEMMs the shape decides, and all count. */
 static const char *main_source(const RhKernelTables *t, const RhSurfaceOf *kind, bool spread)
 {
     g_autoptr(GHashTable) counts = g_hash_table_new(g_str_hash, g_str_equal);
@@ -241,8 +243,8 @@ GArray *rh_surface_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind)
         }
     }
     if (out->len > 0 && kind->kind == RH_SURFACE_GEMM)
-        take_casts_off(w, kind, out);
+        subtract_casts(w, kind, out);
     if (kind->kind == RH_SURFACE_EXPERTS)
-        take_streams_off(w, out);
+        subtract_streams(w, out);
     return out;
 }

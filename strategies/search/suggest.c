@@ -183,10 +183,11 @@ void rh_suggest_no_layout(const RhProblem *c, const RhPlanOptions *o, RhDeadline
         c->job.gpus, c->job.global_batch);
 }
 
-/* --- the smallest change --- The size of a change is in doublings: |log2(new / old)| of the one
- * number that changes. Giving up a constraint changes no number of the job or the cluster: 0
- * doublings. Of equal sizes, the change that alters the training least comes first
- * (RhChangeKind). */
+/* --- the smallest change ---
+ *
+ * The size of a change is in doublings: |log2(new / old)| of the one number that changes. Giving up
+ * a constraint changes no number of the job or the cluster: 0 doublings. Of equal sizes, the change
+ * that alters the training least comes first (RhChangeKind). */
 
 typedef struct {
     double doublings;

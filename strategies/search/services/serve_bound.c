@@ -1,11 +1,15 @@
-/* Upper bound on the rate of requests of a deployment, in closed form (docs/theory/search.md). I,
- * O: mean tokens of prompt and answer; b: sequences continued in an iteration; p: tokens of prompts
- * read in it; T(b, p): its time. A request needs O - 1 steps of iterations that continue it (fewer
- * where one gives several tokens), and I tokens read, less those in a cache that never evicts.
- * Whatever a scheduler does, iterations have some (b, p), so a request takes at least the time of
- * the cheapest mixture of iterations that does both: t = min sum w T(b, p), sum w b = O - 1, sum w
- * p = I, w >= 0. With two conditions this is a mixture of two. Larger b are cheaper per step, so it
- * suffices to consider the largest b and iterations without steps. */
+/* Upper bound on the rate of requests of a deployment, in closed form (docs/theory/search.md).
+ *
+ * I, O: mean tokens of prompt and answer; b: sequences continued in an iteration; p: tokens of
+ * prompts read in it; T(b, p): its time. A request needs O - 1 steps of iterations that continue it
+ * (fewer where one gives several tokens), and I tokens read, less those in a cache that never
+ * evicts. Whatever a scheduler does, iterations have some (b, p), so a request takes at least the
+ * time of the cheapest mixture of iterations that does both:
+ *
+ *     t = min sum w T(b, p),   sum w b = O - 1,   sum w p = I,   w >= 0
+ *
+ * With two conditions this is a mixture of two. Larger b are cheaper per step, so it suffices to
+ * consider the largest b and iterations without steps. */
 #include <math.h>
 
 #include <stdlib.h>
