@@ -45,10 +45,11 @@ static double at_logs(const gsl_vector *logs, void *data)
     return p->loss(p->knobs, p->user);
 }
 
-#define SIMPLEX_STEP 0.2 /* of logarithms */
+#define SIMPLEX_STEP 0.2 /* in logarithms */
 #define SIMPLEX_ENDS 1e-4
 
-/* Knobs that make up for one another: a simplex of their logarithms (Nelder and Mead 1965). */
+/* Follows a valley, in which knobs compensate for each other, by a simplex of their logarithms
+ * (Nelder and Mead 1965). */
 static void follow_valley(RhDescentKnob *knobs, int32_t count, int32_t moves, Problem *p)
 {
     gsl_multimin_function f = {at_logs, (size_t)count, p};

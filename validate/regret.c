@@ -5,7 +5,7 @@
 #include "strategies/search/rehearsals/run_metrics.h"
 #include "strategies/train/recompute_layers.h"
 
-/* Chunks of unlike size must gain this much to be a row (docs/theory/search.md). */
+/* Gain that chunks of unlike size must have to be a row (docs/theory/search.md). */
 #define RH_REGRET_UNEVEN_FRAC 0.01
 
 typedef struct {
@@ -52,7 +52,7 @@ static bool divides(int64_t n, int64_t value)
     return n > 0 && value > 0 && n % value == 0;
 }
 
-/* Numbers: what divides GPUs or layers, and powers of two; of few, all. */
+/* Adds numbers: divisors of GPUs or layers, and powers of two; all numbers of a small range. */
 static void add_numbers(GPtrArray *out, const RhProblem *c, const RhKnob *knob)
 {
     int32_t most = MIN(knob->high, MAX(c->job.gpus, 128)), low = MAX(knob->low, 0);
@@ -62,7 +62,7 @@ static void add_numbers(GPtrArray *out, const RhProblem *c, const RhKnob *knob)
             g_ptr_array_add(out, g_strdup_printf("%s=%d", knob->key, value));
 }
 
-/* Modules of the model: each, every two of them, and all. */
+/* Adds modules of the model: each, every two of them, and all. */
 static void add_modules(GPtrArray *out, const RhProblem *c, const RhKnob *knob)
 {
     uint32_t all = 0;
@@ -107,8 +107,8 @@ GPtrArray *rh_regret_values(const RhRegret *r, const RhKnob *knob)
 
 /* --- layouts --- */
 
-/* Keeps it where it is legal, run by the framework and new. */
-static bool add(RhRegret *r, const RhLayout *asked)
+/* Keeps a layout where it is legal, run by the framework and new. */
+static bool add_layout(RhRegret *r, const RhLayout *asked)
 {
     RhLayout l = rh_train_canonical(r->c, asked);
     const RhFrameworkRules *rules = rh_framework_rules(r->c->stack->framework, NULL);
@@ -117,7 +117,7 @@ static bool add(RhRegret *r, const RhLayout *asked)
     if (l.again_layers_count == RH_AGAIN_LEAST)
         rh_recompute_fewest_layers(rh_bound_shard(r->cache, &l)->model_cost,
                                    rh_bound_pipeline_profile(r->cache, &l), r->ranked_bytes, &l);
-    if (rh_framework_refusal(rules, r->c, &l)) /* of the layers that are recomputed, too */
+    if (rh_framework_refusal(rules, r->c, &l)) /* including rules on recomputed layers */
         return false;
     if (!g_hash_table_add(r->seen, rh_layout_format(&l)))
         return false;
@@ -132,21 +132,21 @@ static void add_neighbours(RhRegret *r, const RhLayout *of)
         for (guint i = 0; i < values->len; i++) {
             RhLayout l = *of;
             if (rh_train_change(r->c, &l, values->pdata[i], NULL))
-                add(r, &l);
+                add_layout(r, &l);
         }
     }
 }
 
 void rh_regret_search_around(RhRegret *r)
 {
-    add(r, &r->row);
+    add_layout(r, &r->row);
     for (guint end = r->layouts->len; r->expanded < end; r->expanded++) {
         RhLayout of = g_array_index(r->layouts, RhLayout, r->expanded);
         add_neighbours(r, &of);
     }
 }
 
-static RhLayout draw(const RhProblem *c, GPtrArray *const *values, GRand *dice)
+static RhLayout draw_layout(const RhProblem *c, GPtrArray *const *values, GRand *dice)
 {
     RhLayout l = rh_train_default(c);
     for (int k = 0; rh_knobs[k].key; k++) {
@@ -169,14 +169,14 @@ void rh_regret_search_drawn(RhRegret *r, int32_t count, uint32_t seed)
     for (; rh_knobs[knobs].key; knobs++)
         values[knobs] = rh_regret_values(r, &rh_knobs[knobs]);
     for (int64_t i = 0; i < 100 * (int64_t)count && added < count; i++) {
-        RhLayout l = draw(r->c, values, dice);
-        added += add(r, &l);
+        RhLayout l = draw_layout(r->c, values, dice);
+        added += add_layout(r, &l);
     }
     for (int32_t k = 0; k < knobs; k++)
         g_ptr_array_unref(values[k]);
 }
 
-/* --- judging --- */
+/* --- evaluation --- */
 
 /* Returns the step time below which a layout counts as faster than the first row. */
 static double worth_of_s(const RhRegret *r, const RhLayout *l, double than_s)

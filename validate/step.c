@@ -16,7 +16,7 @@
 typedef struct {
     const RhStepOptions *options;
     RhValidation *v;
-    GHashTable *seen; /* texts of kernels that are cases already; a shape is judged once */
+    GHashTable *seen; /* texts of kernels that are cases already; a shape is evaluated once */
     int32_t done, total;
 } Loop;
 
@@ -160,22 +160,22 @@ static bool measure(Loop *loop, const char *name, const char *folder, GError **e
     return true;
 }
 
-/* --- the whole --- */
+/* --- whole run --- */
 
-static bool wanted(const RhStepOptions *o, const char *name)
+static bool is_selected(const RhStepOptions *o, const char *name)
 {
     return !o->only || strstr(name, o->only);
 }
 
-static bool run(Loop *loop, const char *folder, GError **error)
+static bool run_step(Loop *loop, const char *folder, GError **error)
 {
     const RhStepOptions *o = loop->options;
     for (const char *const *name = rh_step_names(); *name; name++)
-        loop->total += wanted(o, *name);
+        loop->total += is_selected(o, *name);
     if (loop->total == 0)
         return rh_fail(error, RH_ERROR_USAGE, "no step has \"%s\" in its name", o->only);
     for (const char *const *name = rh_step_names(); *name; name++) {
-        if (!wanted(o, *name))
+        if (!is_selected(o, *name))
             continue;
         if (o->progress)
             o->progress(*name, loop->done, loop->total, o->user);
@@ -197,8 +197,8 @@ RhValidation *rh_step_validate(const RhStepOptions *o, GError **error)
         made = o->keep_folder ? g_strdup(o->keep_folder)
                               : rh_temp_folder("rehearse-step-XXXXXX", error);
     const char *folder = o->from ? o->from : made;
-    bool fine =
-        folder && (o->from || g_mkdir_with_parents(folder, 0777) == 0) && run(&loop, folder, error);
+    bool fine = folder && (o->from || g_mkdir_with_parents(folder, 0777) == 0) &&
+                run_step(&loop, folder, error);
     g_hash_table_unref(loop.seen);
     if (!o->from && !o->keep_folder)
         rh_temp_remove(made);

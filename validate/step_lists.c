@@ -9,7 +9,7 @@
 #include "strategies/train/train.h"
 #include "workloads/operators/mixture.h"
 
-/* Who runs what: a stage of a layout (-1 = the last), on so many GPUs in all. */
+/* A training list: a stage of a layout (-1 = the last), on so many GPUs in all. */
 typedef struct {
     const char *name, *model, *layout;
     int32_t gpus, stage;
@@ -28,7 +28,7 @@ static const Training trainings[] = {
     {"llama-3.1-70b-tp8", "llama-3.1-70b", "tp8,pp8", 64, -1, 2, 8192},
 };
 
-/* One token of each of `batch` sequences, whose caches hold `context` tokens. */
+/* A decoding list: one token of each of `batch` sequences, whose caches hold `context` tokens. */
 typedef struct {
     const char *name, *model;
     int32_t tp, layers;
@@ -50,7 +50,7 @@ static const Decode decodes[] = {
     DECODE_70B(1, 4096), DECODE_70B(64, 4096), DECODE_70B(256, 4096), DECODE_70B(16, 32768),
 };
 
-/* The experts of one rank, in so many layers. */
+/* A list of the experts of one rank, in so many layers. */
 typedef struct {
     const char *name;
     RhExperts share;
@@ -64,7 +64,7 @@ static const Experts shards[] = {
     {"experts-deepseek-v3-ep64", {4, 4096, 7168, 2048, RH_DTYPE_BF16}, 4},
 };
 
-static void add(GArray *list, const RhKernel *kernel, bool grouped)
+static void add_list(GArray *list, const RhKernel *kernel, bool grouped)
 {
     RhListedKernel *last = list->len ? &g_array_index(list, RhListedKernel, list->len - 1) : NULL;
     if (last && last->grouped == grouped && memcmp(&last->kernel, kernel, sizeof *kernel) == 0) {
@@ -97,7 +97,7 @@ static bool add_stage(GArray *list, const RhProblem *c, const Training *t, GErro
             continue;
         const RhBundle *bundle = &g_array_index(p->bundles, RhBundle, task->bundle);
         for (int32_t k = bundle->first; k < bundle->first + bundle->count; k++)
-            add(list, &g_array_index(p->kernels, RhKernel, k), false);
+            add_list(list, &g_array_index(p->kernels, RhKernel, k), false);
     }
     return true;
 }
@@ -146,7 +146,7 @@ static bool add_decode(GArray *list, const Decode *d, GError **error)
                 rh_block_kernels(model, &model->kinds[model->kind_of_layer[layer]], blocks[b],
                                  parts[p], RH_PASS_DECODE, &shard, kernels);
     for (guint i = 0; i < kernels->len; i++)
-        add(list, &g_array_index(kernels, RhKernel, i), false);
+        add_list(list, &g_array_index(kernels, RhKernel, i), false);
     return true;
 }
 
@@ -159,7 +159,7 @@ static void add_experts(GArray *list, const Experts *e)
         rh_experts_kernels(&e->share, kernels);
     for (guint i = 0; i < kernels->len; i++) {
         const RhKernel *k = &g_array_index(kernels, RhKernel, i);
-        add(list, k, k->cls == RH_KERNEL_GEMM);
+        add_list(list, k, k->cls == RH_KERNEL_GEMM);
     }
 }
 

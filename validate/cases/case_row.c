@@ -16,7 +16,7 @@ bool rh_case_give_up_with(RhCaseTranslation *way, const char *what, GError *loca
 {
     g_auto(GStrv) lines = g_strsplit(local->message, "\n", -1);
     g_error_free(local);
-    const char *place = NULL; /* of a file that is wrong */
+    const char *place = NULL; /* the file that is wrong */
     for (int i = 1; lines[0] && lines[i] && !place; i++)
         place = g_str_has_prefix(lines[i], " --> ") ? lines[i] + strlen(" --> ") : NULL;
     return place ? rh_case_give_up(way, "%s%s (%s)", what, lines[0], place)

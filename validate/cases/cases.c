@@ -18,7 +18,7 @@
 
 #define SAME_TIME 1e-3 /* relative: published-steps.csv keeps four digits */
 
-/* A prediction, as a child sends it. */
+/* A prediction, as a child process sends it. */
 typedef struct {
     double step_s, peak_bytes, streams_bytes, capacity_bytes, took_s;
     int32_t microbatch;
@@ -26,11 +26,11 @@ typedef struct {
 
 typedef struct {
     const RhCasesOptions *options;
-    GArray *translated;  /* RhTranslated, of each row; without a key where it cannot be said */
+    GArray *translated;  /* RhTranslated, of each row; without a key where it cannot be expressed */
     GArray *items;       /* guint: the first row of each key */
     GArray *answers;     /* Answer, of each item */
     GPtrArray *whys;     /* char* or NULL, of each item: why it could not be predicted */
-    GHashTable *item_of; /* key -> place in items, from 1 */
+    GHashTable *item_of; /* key -> index in items, from 1 */
     RhDeadline deadline;
     int32_t done;
 } Batch;
@@ -40,7 +40,7 @@ static const RhTranslated *translated_at(const Batch *b, guint i)
     return &g_array_index(b->translated, RhTranslated, i);
 }
 
-/* --- in a child --- */
+/* --- in a child process --- */
 
 /* Returns the layout with the fastest fitting micro-batch where the source gives none, else the
  * smallest. */
@@ -65,7 +65,7 @@ static RhLayout choose_microbatch(const RhTranslated *t)
     return best;
 }
 
-static GByteArray *perform(int32_t item, void *user, GError **error)
+static GByteArray *predict_item(int32_t item, void *user, GError **error)
 {
     const Batch *b = user;
     const RhTranslated *t = translated_at(b, g_array_index(b->items, guint, item));
@@ -82,7 +82,7 @@ static GByteArray *perform(int32_t item, void *user, GError **error)
     return g_byte_array_append(g_byte_array_new(), (const guint8 *)&a, sizeof a);
 }
 
-/* --- here --- */
+/* --- in the calling process --- */
 
 static void report_progress(void *user)
 {
@@ -97,7 +97,7 @@ static bool is_late(const Batch *b, const GError *error)
     return g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) && rh_deadline_passed(b->deadline);
 }
 
-static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+static void take_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Batch *b = user;
     if (bytes && bytes->len == sizeof(Answer))
@@ -110,8 +110,8 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
     report_progress(b);
 }
 
-/* The most tasks first, so that no long one is left alone at the end; where time may be up before it,
- * the fewest, so that as many as can be are done by then. */
+/* Orders items: most tasks first, so that no long one is alone at the end; with a deadline the
+ * fewest first, so that as many as possible are done by then. */
 static gint sooner(gconstpointer a, gconstpointer b, gpointer user)
 {
     const Batch *batch = user;
@@ -132,8 +132,8 @@ static void rehearse_all(Batch *b)
     RhProcessPool workers = {.count = (int32_t)b->items->len,
                              .jobs = MAX(b->options->jobs, 1),
                              .timeout_s = left_s(b),
-                             .perform = perform,
-                             .answer = answer,
+                             .perform = predict_item,
+                             .answer = take_answer,
                              .waiting = report_progress,
                              .user = b};
     g_array_sort_with_data(b->items, sooner, b);
@@ -206,9 +206,9 @@ static bool took_part(const Fitted *f, const RhTranslated *t)
     return false;
 }
 
-/* --- the result --- */
+/* --- results --- */
 
-/* Rows that ran one job in several layouts: what CLI.md ranks within. */
+/* Group of rows that ran one job in several layouts, among which CLI.md compares ranks. */
 static const char *rivals_of(const RhCaseRow *row)
 {
     static const RhCaseColumn alike[] = {RH_CASE_SOURCE,   RH_CASE_MODEL, RH_CASE_GPU,
@@ -246,7 +246,7 @@ static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhTranslated *t, ch
     return r;
 }
 
-/* With the micro-batch that was chosen. */
+/* Text of the layout with the chosen micro-batch. */
 static const char *strategy_of(const RhTranslated *t, int32_t microbatch)
 {
     RhLayout layout = t->layout;

@@ -14,7 +14,7 @@ typedef struct {
     GArray *conditions; /* Condition */
     const char *says[RH_CASE_SAYS_LAST];
     const char *stands_in; /* interned, or NULL */
-    bool silent;           /* says nothing but what stands in */
+    bool silent;           /* the only figure is the proxy */
 } Rule;
 
 struct RhCaseFacts {
@@ -108,7 +108,7 @@ void rh_case_facts_free(RhCaseFacts *facts)
 
 /* --- asking --- */
 
-static bool meets(const Condition *condition, char *const *lower)
+static bool matches(const Condition *condition, char *const *lower)
 {
     for (guint i = 0; i < condition->patterns->len; i++)
         if (g_pattern_spec_match_string(g_ptr_array_index(condition->patterns, i),
@@ -120,7 +120,7 @@ static bool meets(const Condition *condition, char *const *lower)
 static bool applies(const Rule *rule, char *const *lower)
 {
     for (guint i = 0; i < rule->conditions->len; i++)
-        if (!meets(&g_array_index(rule->conditions, Condition, i), lower))
+        if (!matches(&g_array_index(rule->conditions, Condition, i), lower))
             return false;
     return true;
 }

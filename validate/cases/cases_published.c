@@ -7,7 +7,7 @@
 
 #define NAME "published runs"
 
-/* A row that is being typed, and who keeps its texts: each once. */
+/* State of converting a row; the texts are kept once each. */
 typedef struct {
     RhCaseRow *row;
     GStringChunk *texts;
@@ -32,7 +32,8 @@ static void say_knob(const Typing *t, RhCaseColumn column, const RhKnob *knob,
     say(t, column, text);
 }
 
-/* A table of steps names a model after its source where others have another of that name. */
+/* Name of a model without the source that a table of steps puts before it where others have a model
+ * of that name. */
 static const char *bare_name(const RhMeasuredStep *step)
 {
     size_t length = strlen(step->source);
@@ -41,7 +42,7 @@ static const char *bare_name(const RhMeasuredStep *step)
                                                                            : name;
 }
 
-/* A table that is a version of the source stands behind its title, as whoever publishes writes it. */
+/* Source of a row: its title, and the version of the table as its publisher writes it. */
 static char *source_of(const RhMeasuredStep *step, const char *title)
 {
     bool version = step->table[0] == 'v' && g_ascii_isdigit(step->table[1]);

@@ -18,7 +18,7 @@ static const char *const names[RH_CASE_COLUMNS_LAST + 1] = {
 #define STEP_MOST_S 1e7
 #define TFLOPS_MOST 1e6
 
-/* Whole numbers; `most` is far above what there is, and far below what overflows. */
+/* Whole numbers; `most` is far above real values, and far below overflow. */
 static const struct {
     RhCaseColumn column;
     int64_t most;
@@ -92,8 +92,8 @@ static bool check_header(const RhCsv *csv, RhCaseKind kind, GError **error)
     return true;
 }
 
-/* Tables of serving say degrees in words, too ("8 (node)"), and 0 where a server has no such ranks: what is
- * no number is not given. */
+/* Reads a degree. Tables of serving also have degrees in words ("8 (node)"), and 0 where a server
+ * has no such ranks: other texts count as not given. */
 static int64_t whole_or_words(const char *text, int64_t most)
 {
     char *end;

@@ -15,7 +15,7 @@ struct RhTranslator {
     GStringChunk *keys;
 };
 
-/* A row on its way. */
+/* State of translating a row. */
 typedef struct {
     RhTranslator *t;
     RhCaseTranslation way;
@@ -51,7 +51,7 @@ void rh_translator_free(RhTranslator *t)
 
 /* --- the model --- */
 
-/* The catalogue's name that is the row's but for case and marks. */
+/* Name in the catalogue that equals the row's, ignoring case and punctuation. */
 static const char *catalogue_model(const char *text)
 {
     const char *const *names = rh_model_names();
@@ -61,15 +61,15 @@ static const char *catalogue_model(const char *text)
     return NULL;
 }
 
-/* Sizes that a row may give, and the words they are set by. */
+/* Sizes that a row may give, and the settings of a model that they change. */
 static const struct {
     RhCaseColumn column;
     const char *key;
 } sizes[] = {{RH_CASE_LAYERS, "layers"},     {RH_CASE_HIDDEN, "hidden"}, {RH_CASE_HEADS, "heads"},
              {RH_CASE_KV_HEADS, "kv_heads"}, {RH_CASE_FFN, "ffn"},       {RH_CASE_VOCAB, "vocab"}};
 
-/* A mixture's ffn column holds an expert's width, and its heads may be latent: of such models the
- * row says layers and vocabulary alone. */
+/* Does a size of the row mean the model's? A mixture's ffn column holds an expert's width, and
+ * heads may be latent: for such models only layers and vocabulary count. */
 static bool size_is_ours(const RhModel *model, RhCaseColumn column)
 {
     if (model->kinds_count > 1 && column == RH_CASE_LAYERS && !rh_model_experts_kind(model))
@@ -90,7 +90,7 @@ static bool set_size(Way *w, RhModel *model, const char *key, int64_t value)
     return set_text(w, model, key, text);
 }
 
-/* A size that no column holds: "first_k_dense_replace=1". */
+/* Sets a size that has no column: "first_k_dense_replace=1". */
 static bool set_said_size(Way *w, RhModel *model)
 {
     const char *said = rh_case_says(&w->way, RH_CASE_SAYS_SIZE);
@@ -117,7 +117,7 @@ static int64_t size_of(const RhModel *model, RhCaseColumn column)
     }
 }
 
-/* Another width has other heads, and each size alone would be refused: by way of one head. */
+/* Sets another width and its heads. Either alone would be refused, so it first sets one head. */
 static bool set_width(Way *w, RhModel *model)
 {
     int64_t hidden = w->way.row->whole[RH_CASE_HIDDEN], heads = w->way.row->whole[RH_CASE_HEADS],
@@ -127,7 +127,7 @@ static bool set_width(Way *w, RhModel *model)
     if (hidden == 0 || heads == 0 || !size_is_ours(model, RH_CASE_HIDDEN) ||
         (hidden == model->hidden && heads == size_of(model, RH_CASE_HEADS)))
         return true;
-    (void)rh_model_set(model, "kv_heads", "1", NULL); /* where there are such */
+    (void)rh_model_set(model, "kv_heads", "1", NULL); /* where the model has them */
     return set_size(w, model, "heads", 1) && set_size(w, model, "hidden", hidden) &&
            set_size(w, model, "heads", heads) &&
            (!grouped || kv_heads == 0 || set_size(w, model, "kv_heads", kv_heads));
@@ -191,9 +191,10 @@ static bool say_model(Way *w)
     return true;
 }
 
-/* --- the machine --- */
+/* --- machine --- */
 
-/* "dgx-a100:8", "h100-sxm:8x4": nodes enough for the job. Caller frees; NULL and the reason. */
+/* Platform with enough nodes for the job: "dgx-a100:8", "h100-sxm:8x4". Caller frees; NULL and the
+ * reason. */
 static char *platform_text(Way *w)
 {
     GError *local = NULL;
@@ -219,7 +220,7 @@ static char *platform_text(Way *w)
                            (gpus + one->gpus_per_node - 1) / one->gpus_per_node);
 }
 
-/* "nic.efficiency=0.5" */
+/* Sets a fact: "nic.efficiency=0.5". */
 static bool set_fact(RhPlatform *platform, const char *said, GError **error)
 {
     g_auto(GStrv) parts = g_strsplit(said, "=", 2);
@@ -256,7 +257,7 @@ static bool say_stack(Way *w)
     return name || rh_case_give_up(&w->way, "no stack is known for it");
 }
 
-/* --- the job and its layout --- */
+/* --- job and layout --- */
 
 /* Sets the rounds of rows with a time; for runs out of memory they are unknown. */
 static bool say_rounds(Way *w)
@@ -310,9 +311,8 @@ static bool say_job(Way *w)
                                               : "is not given");
 }
 
-/* Returns whether the published count is of stages: DualPipe places two on a rank, so there are
- * twice as many (arXiv 2412.19437, section 3.2.1). Layouts count the pairs
- * (docs/theory/strategies.md). */
+/* Is the published count one of stages? DualPipe places two on a rank, so there are twice as many
+ * (arXiv 2412.19437, section 3.2.1); layouts count the pairs (docs/theory/strategies.md). */
 static bool counts_stages(const Way *w)
 {
     return strcmp(rh_case_cell(&w->way, RH_CASE_VPP), "dualpipe") == 0 &&
@@ -328,7 +328,7 @@ static void append_degree(const Way *w, GString *text, RhCaseColumn column)
         g_string_append_printf(text, ",%s%" G_GINT64_FORMAT, rh_case_column_name(column), degree);
 }
 
-/* Chunks are a number; another word names a schedule. */
+/* Appends the schedule: a number means chunks; other words name a schedule. */
 static void append_schedule(const Way *w, GString *text)
 {
     const char *vpp = rh_case_cell(&w->way, RH_CASE_VPP);
@@ -366,8 +366,8 @@ static char *layout_text(const Way *w)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* The layout with this micro-batch, in canonical form, if it is legal. */
-static bool settle(Way *w, const RhLayout *asked, int32_t microbatch)
+/* Completes the layout with this micro-batch, in canonical form; false where it is not legal. */
+static bool complete_layout(Way *w, const RhLayout *asked, int32_t microbatch)
 {
     GError *local = NULL;
     RhLayout layout = *asked;
@@ -399,15 +399,16 @@ static bool say_layout(Way *w)
     if (w->way.row->whole[RH_CASE_MICROBATCH] == 0 &&
         !rh_case_says(&w->way, RH_CASE_SAYS_MICROBATCH))
         return rh_case_give_up(&w->way, "microbatch is not given");
-    if (!settle(w, &layout, open ? 1 : layout.microbatch))
+    if (!complete_layout(w, &layout, open ? 1 : layout.microbatch))
         return false;
     w->out->layout.microbatch = open ? 0 : layout.microbatch;
     return true;
 }
 
-/* --- what was measured --- */
+/* --- measured values --- */
 
-/* "tokens/s=515636", "tokens/s/GPU=6288" of a note, as tokens of the job in a second; 0: none. */
+/* Rate in a note, "tokens/s=515636" or "tokens/s/GPU=6288", as tokens of the job per second; 0:
+ * none. */
 static double noted_tokens_per_s(const Way *w)
 {
     static const char whole[] = "tokens/s=", each[] = "tokens/s/GPU=";
@@ -418,7 +419,7 @@ static double noted_tokens_per_s(const Way *w)
     return at ? g_ascii_strtod(at + strlen(each), NULL) * w->out->c.job.gpus : 0;
 }
 
-/* "peak_mem_gib=66.55" of a note; 0: none. */
+/* Peak in a note: "peak_mem_gib=66.55"; 0: none. */
 static double noted_peak_bytes(const Way *w)
 {
     static const char word[] = "peak_mem_gib=";
@@ -427,7 +428,7 @@ static double noted_peak_bytes(const Way *w)
     return gib > 0 && isfinite(gib) ? gib * RH_GIB_BYTES : 0;
 }
 
-/* "allocated", "reserved=1.053". */
+/* Factor of a peak over the tensors: "allocated", "reserved=1.053". */
 static double peak_over_tensors(const char *peak)
 {
     if (!peak)

@@ -8,7 +8,7 @@ struct RhCompute {
     GThread *thread;
     GMutex lock;
     GCond changed;
-    int32_t bundle; /* under way; -1 = none */
+    int32_t bundle; /* current bundle; -1: none */
     bool done, ending;
     double t_end_s;
 };
@@ -22,7 +22,7 @@ const RhWorker *rh_worker_by_name(const char *name)
     return NULL;
 }
 
-static gpointer work(gpointer data)
+static gpointer run_kernels(gpointer data)
 {
     RhCompute *x = data;
     g_mutex_lock(&x->lock);
@@ -73,7 +73,7 @@ RhCompute *rh_compute_new(const RhWorker *worker, const RhProgram *p, int place,
     x->bundle = -1;
     g_mutex_init(&x->lock);
     g_cond_init(&x->changed);
-    x->thread = g_thread_new("compute", work, x);
+    x->thread = g_thread_new("compute", run_kernels, x);
     return x;
 }
 

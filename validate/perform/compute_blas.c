@@ -10,14 +10,13 @@
 #define ROW_MAJOR 101 /* cblas.h */
 #define PLAIN     111
 #define BATCH_ROOM                                                                                 \
-    4 /* matrices of a batch that have room of their own; the others use it again                  \
-       */
+    4 /* matrices of a batch with memory of their own; the others reuse it                  \ */
 
 typedef void (*Sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha,
                       const float *a, int lda, const float *b, int ldb, float beta, float *c,
                       int ldc);
 
-/* A product of m x k by k x n matrices, so many times. */
+/* A product of m x k by k x n matrices, repeated. */
 typedef struct {
     int64_t m, n, k, times;
 } Product;
@@ -26,13 +25,13 @@ typedef struct {
     const RhProgram *program;
     void *library;
     Sgemm sgemm;
-    float *a, *b, *c; /* owned; operands and results, the largest of any kernel */
+    float *a, *b, *c; /* owned; operands and results, of the largest size of any kernel */
     size_t a_room, b_room, c_room;
 } Blas;
 
 /* --- kernels --- */
 
-/* The products a kernel is made of; 0: it only moves bytes. */
+/* Products of a kernel; 0: it only moves bytes. */
 static int products_of(const RhKernel *k, Product out[2])
 {
     int64_t batch = MAX(k->batch, 1);
@@ -59,8 +58,8 @@ static void multiply(const Blas *x, const Product *p)
     }
 }
 
-/* Half of the bytes are read, half written. */
-static void move(const Blas *x, double bytes)
+/* Moves bytes: half are read, half written. */
+static void move_bytes(const Blas *x, double bytes)
 {
     size_t room = MIN(x->a_room, x->c_room) * sizeof(float);
     for (double left = bytes / 2; left > 0; left -= (double)room)
@@ -78,14 +77,14 @@ static double run_bundle(void *worker, int32_t bundle)
         for (int p = 0; p < count; p++)
             multiply(x, &products[p]);
         if (count == 0)
-            move(x, k->bytes);
+            move_bytes(x, k->bytes);
     }
     return rh_clock_now_s();
 }
 
 /* --- life --- */
 
-static void widen(Blas *x, const Product *p)
+static void grow_buffers(Blas *x, const Product *p)
 {
     x->a_room = MAX(x->a_room, BATCH_ROOM * (size_t)(p->m * p->k));
     x->b_room = MAX(x->b_room, BATCH_ROOM * (size_t)(p->k * p->n));
@@ -107,15 +106,15 @@ static void make_room(Blas *x)
         Product products[2];
         int count = products_of(&g_array_index(x->program->kernels, RhKernel, i), products);
         for (int p = 0; p < count; p++)
-            widen(x, &products[p]);
+            grow_buffers(x, &products[p]);
     }
     x->a = matrix(x->a_room);
     x->b = matrix(x->b_room);
     x->c = matrix(x->c_room);
 }
 
-/* A function of the library; ISO C has no cast from objects to functions. */
-static void find(void *library, const char *name, void *function)
+/* Finds a function of the library; ISO C has no cast from objects to functions. */
+static void find_function(void *library, const char *name, void *function)
 {
     void *found = dlsym(library, name);
     memcpy(function, &found, sizeof found);
@@ -139,8 +138,8 @@ static void *open_blas(const RhProgram *p, int place G_GNUC_UNUSED, GError **err
     x->program = p;
     x->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (x->library) {
-        find(x->library, "cblas_sgemm", (void *)&x->sgemm);
-        find(x->library, "openblas_set_num_threads", (void *)&set_threads);
+        find_function(x->library, "cblas_sgemm", (void *)&x->sgemm);
+        find_function(x->library, "openblas_set_num_threads", (void *)&set_threads);
     }
     if (!x->sgemm) {
         rh_fail(error, RH_ERROR_IO,

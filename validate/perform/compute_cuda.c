@@ -1,7 +1,7 @@
-/* Kernels on a GPU, by a process of rehearse-kernels: it stands on the CUDA Toolkit alone, under a
- * licence of its own, and we on neither. It is given the distinct kernels of the program as a list;
- * each bundle is a line of their numbers, answered when the GPU has done them
- * (calibrate/cuda/orders.h). A bundle starts late by what a pipe and a wake-up take. */
+/* Runs kernels on a GPU, in a process of rehearse-kernels: that program depends on the CUDA Toolkit
+ * alone, under a licence of its own, and this one on neither. It gets the distinct kernels of the
+ * program as a list; each bundle is a line of their numbers, answered when the GPU has run them
+ * (calibrate/cuda/orders.h). A bundle starts late by the time of a pipe and a wake-up. */
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@
 
 typedef struct {
     const RhProgram *program;
-    int32_t *line_of; /* owned; of every kernel of the program, in the list */
-    char *list_path;  /* owned; a file of ours */
+    int32_t *line_of; /* owned; line in the list of every kernel of the program */
+    char *list_path;  /* owned; a temporary file */
     GPid child;
     FILE *orders, *answers;
 } Cuda;
@@ -27,7 +27,8 @@ typedef struct {
 
 static int32_t line_of(GArray *list, const RhKernel *kernel)
 {
-    for (guint i = list->len; i-- > 0;) /* the same layer comes again and again */
+    for (guint i = list->len; i-- > 0;) /* consecutive layers repeat, so the search goes
+                                         * backwards */
         if (memcmp(&g_array_index(list, RhListedKernel, i).kernel, kernel, sizeof *kernel) == 0)
             return (int32_t)i;
     RhListedKernel listed = {.kernel = *kernel, .count = 1};
@@ -54,7 +55,8 @@ static bool write_list(Cuda *x, GError **error)
 
 /* --- the process --- */
 
-/* A rank that sees one GPU takes that; else ranks of a host take theirs in order. */
+/* Device of a rank: the visible GPU if it is the only one; else GPUs are assigned to ranks of a
+ * host in order. */
 static int device_of(int place)
 {
     const char *visible = g_getenv("CUDA_VISIBLE_DEVICES");
@@ -97,7 +99,7 @@ static void close_cuda(void *worker)
 {
     Cuda *x = worker;
     if (x->orders)
-        fclose(x->orders); /* the process ends when nothing more can come */
+        fclose(x->orders); /* the process ends when its input is closed */
     if (x->answers)
         fclose(x->answers);
     if (x->child)
@@ -114,7 +116,7 @@ static void *open_cuda(const RhProgram *p, int place, GError **error)
     x->program = p;
     if (write_list(x, error) && start(x, place, error)) {
         bool ready = answered(x, line, "ready");
-        forget_list(x); /* it has been read */
+        forget_list(x); /* the file has been read */
         if (ready)
             return x;
         rh_fail(error, RH_ERROR_IO,

@@ -4,12 +4,12 @@
 #include <math.h>
 
 /* Returns member m's contribution to word i. */
-static uint32_t word(int m, int64_t i)
+static uint32_t input_word(int m, int64_t i)
 {
     return ((uint32_t)(m + 1) * 2654435761U) ^ ((uint32_t)i * 668265263U);
 }
 
-/* Blocks that a member brings, and ends with. */
+/* Blocks of a member before and after the call. */
 static void blocks_of(const RhLibraryCall *c, int *in, int *out)
 {
     bool shifts = c->op == RH_OP_SHIFT;
@@ -32,7 +32,7 @@ static void fill(RhLibraryCall *c)
     c->in = in_place(c->op) ? NULL : g_new(uint32_t, (gsize)in * (gsize)c->block_words + 1);
     uint32_t *words = c->in ? c->in : c->out;
     for (int64_t i = 0; i < (int64_t)in * c->block_words; i++)
-        words[i] = word(c->own, i);
+        words[i] = input_word(c->own, i);
 }
 
 static void start_shift(RhLibraryCall *c, MPI_Comm comm)
@@ -96,22 +96,22 @@ bool rh_library_poll(RhLibraryCall *c)
 }
 
 /* Returns the expected word i of the result. */
-static uint32_t wanted(const RhLibraryCall *c, int64_t i)
+static uint32_t expected_word(const RhLibraryCall *c, int64_t i)
 {
     int64_t block = c->block_words, place = i;
     if (c->op == RH_OP_BROADCAST)
-        return word(0, i);
+        return input_word(0, i);
     if (c->op == RH_OP_ALL_GATHER)
-        return word((int)(i / block), i % block);
+        return input_word((int)(i / block), i % block);
     if (c->op == RH_OP_ALL_TO_ALL)
-        return word((int)(i / block), c->own * block + i % block);
+        return input_word((int)(i / block), c->own * block + i % block);
     if (c->op == RH_OP_SHIFT)
-        return word((c->own + c->members - 1) % c->members, i);
+        return input_word((c->own + c->members - 1) % c->members, i);
     if (c->op == RH_OP_REDUCE_SCATTER)
         place = c->own * block + i;
     uint32_t sum = 0;
     for (int m = 0; m < c->members; m++)
-        sum += word(m, place);
+        sum += input_word(m, place);
     return sum;
 }
 
@@ -123,7 +123,7 @@ RhPayloadCheck rh_library_check(const RhLibraryCall *c)
     if (c->op == RH_OP_BARRIER)
         return check;
     for (int64_t i = 0; i < (int64_t)out * c->block_words; i++, check.checked_count++)
-        check.wrong_count += c->out[i] != wanted(c, i);
+        check.wrong_count += c->out[i] != expected_word(c, i);
     return check;
 }
 

@@ -1,9 +1,7 @@
-/* rehearse-perform: performs programs for real, one MPI rank per rank of the program.
- *
- *   mpirun -n 8 rehearse-perform -p lab-star -o results a.program.json b.program.json
- *
- * Every rank reads the same files. Rank 0 writes results/NAME.json (times, checks) and
- * results/NAME.run.json.gz (the timeline, as the rehearsal writes its own). */
+/* rehearse-perform: performs programs for real, one MPI rank per rank of the program. mpirun -n 8
+ * rehearse-perform -p lab-star -o results a.program.json b.program.json. Every rank reads the same
+ * files. Rank 0 writes results/NAME.json (times, checks) and results/NAME.run.json.gz (the
+ * timeline, as the rehearsal writes its own). */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -21,9 +19,9 @@
 #include "validate/perform/results.h"
 
 #define LEAD_S       0.02 /* from the agreement on a start to the start */
-#define TRIES        3    /* steps performed for one that counts, at most */
-#define PING_TRIES   2    /* the same, of a ping-pong */
-#define LAST_WORDS_S 1.0  /* for the other ranks to time out too, before all is aborted */
+#define TRIES        3    /* steps performed per step that counts, at most */
+#define PING_TRIES   2    /* the same for a ping-pong */
+#define LAST_WORDS_S 1.0  /* time for other ranks to time out too, before all are aborted */
 
 enum { EXIT_WRONG = 1, EXIT_USAGE = 2, EXIT_INPUT = 3 };
 
@@ -55,7 +53,7 @@ static double agree_on_start(const Stage *stage)
     return t_start_s + stage->offset_s;
 }
 
-/* FOLDER/NAME.program.json -> OUT/NAME + ending */
+/* Path of a result: FOLDER/NAME.program.json -> OUT/NAME + ending. */
 static char *output_path(const Stage *stage, const char *program, const char *ending)
 {
     g_autofree char *name = g_path_get_basename(program);
@@ -66,8 +64,8 @@ static char *output_path(const Stage *stage, const char *program, const char *en
     return g_build_filename(stage->arguments->folder, file, NULL);
 }
 
-/* A rank whose step did not end. The network may be what failed, so each rank speaks for itself, on
- * its error stream and in OUT/NAME.stuck.RANK, and nobody is waited for. */
+/* Ends a rank whose step did not end. The network may have failed, so each rank reports for itself,
+ * on its error stream and in OUT/NAME.stuck.RANK, without waiting for others. */
 static void give_up(const Stage *stage, const char *program, const char *why) G_GNUC_NORETURN;
 static void give_up(const Stage *stage, const char *program, const char *why)
 {
@@ -84,7 +82,7 @@ static void give_up(const Stage *stage, const char *program, const char *why)
     abort(); /* not reached */
 }
 
-/* One step; the first is a warm-up, with every word checked. */
+/* Performs one step; the first is a warm-up, with every word checked. */
 static void run_once(const Stage *stage, RhRankPerformer *performer, const char *program,
                      RhResults *all, bool warm_up)
 {
@@ -103,7 +101,7 @@ static void run_once(const Stage *stage, RhRankPerformer *performer, const char 
     rh_performed_clear(&done);
 }
 
-/* Runs steps until the requested number were undisturbed, or three times as many, and keeps the
+/* Performs steps until the requested number were undisturbed, or three times as many, and keeps the
  * least disturbed. */
 static void run_all(const Stage *stage, RhRankPerformer *performer, const char *program,
                     RhResults *all)
@@ -152,7 +150,7 @@ static bool parse_slow(const char *text, RhPerformOptions *options, GError **err
     return true;
 }
 
-/* "0.3:COMMAND" on rank 0. */
+/* Reads an event on rank 0: "0.3:COMMAND". */
 static bool parse_event(const Stage *stage, RhPerformOptions *options, GError **error)
 {
     const char *text = stage->arguments->event;
@@ -168,8 +166,8 @@ static bool parse_event(const Stage *stage, RhPerformOptions *options, GError **
     return true;
 }
 
-/* 0, or the exit code; *error says why where this rank knows. */
-static int perform(const Stage *stage, const char *path, GError **error)
+/* Performs a program; returns 0 or the exit code, and *error where this rank knows the reason. */
+static int perform_program(const Stage *stage, const char *path, GError **error)
 {
     const Arguments *a = stage->arguments;
     RhPerformOptions options = {.kernel_scale = a->scale,
@@ -190,7 +188,7 @@ static int perform(const Stage *stage, const char *path, GError **error)
     }
     RhRankPerformer *performer =
         rh_rank_performer_new(p, stage->platform, stage->comm, &options, error);
-    if (rh_record_max(stage->comm, performer ? 0 : 1) > 0) { /* one that cannot stops all */
+    if (rh_record_max(stage->comm, performer ? 0 : 1) > 0) { /* one rank that cannot stops all */
         rh_rank_performer_free(performer);
         return EXIT_INPUT;
     }
@@ -203,7 +201,7 @@ static int perform(const Stage *stage, const char *path, GError **error)
     return code;
 }
 
-/* --- the whole --- */
+/* --- whole run --- */
 
 static bool settle_arguments(Arguments *a, GError **error)
 {
@@ -260,7 +258,7 @@ static bool parse_arguments(int *argc, char ***argv, Arguments *a, GError **erro
     return g_option_context_parse(context, argc, argv, error) && settle_arguments(a, error);
 }
 
-/* Performs the ping-pong as often as `runs`, the first time and disturbed times in vain; rank 0
+/* Performs the ping-pong `runs` times, without counting the first time and disturbed times; rank 0
  * writes. */
 static bool ping_all(const Stage *stage, const RhProgram *p, FILE *out, GError **error)
 {
@@ -311,17 +309,17 @@ static int ping(const Stage *stage, GError **error)
     return written ? 0 : EXIT_INPUT;
 }
 
-static int run(const Stage *stage, GError **error)
+static int run_programs(const Stage *stage, GError **error)
 {
     if (stage->arguments->pingpong)
         return ping(stage, error);
     int code = 0;
     for (char **path = stage->arguments->programs; *path && code == 0; path++)
-        code = perform(stage, *path, error);
+        code = perform_program(stage, *path, error);
     return code;
 }
 
-/* The first rank of which `own` is true; no rank's number when there is none. */
+/* First rank with `own` true; the number of ranks when there is none. */
 static int first_with(const Stage *stage, bool own)
 {
     int mine = own ? stage->rank : stage->ranks, first = mine;
@@ -329,7 +327,7 @@ static int first_with(const Stage *stage, bool own)
     return first;
 }
 
-/* The folder of the results, before any work. */
+/* Creates the folder of the results, before any work. */
 static bool make_folder(const Stage *stage, GError **error)
 {
     const char *folder = stage->arguments->folder;
@@ -346,8 +344,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(stage.comm, &stage.rank);
     MPI_Comm_size(stage.comm, &stage.ranks);
-    signal(SIGPIPE, SIG_IGN);       /* a worker that is gone is an error, not an end */
-    prctl(PR_SET_TIMERSLACK, 1000); /* naps end when asked, not 50 us later */
+    signal(SIGPIPE, SIG_IGN);       /* a lost worker is an error, and must not end the process */
+    prctl(PR_SET_TIMERSLACK, 1000); /* sleeps end on time, not 50 us later */
     int code = EXIT_USAGE;
     if (parse_arguments(&argc, &argv, &arguments, &error)) {
         code = EXIT_INPUT;
@@ -356,7 +354,7 @@ int main(int argc, char **argv)
         stage.offset_s = rh_clock_offset_s(stage.comm);
         bool ready = make_folder(&stage, &error);
         if (first_with(&stage, !ready) == stage.ranks && (!arguments.platform || stage.platform))
-            code = run(&stage, &error);
+            code = run_programs(&stage, &error);
     }
     if (first_with(&stage, error != NULL) == stage.rank)
         fprintf(stderr, "error: %s\n", error->message);

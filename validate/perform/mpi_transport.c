@@ -20,13 +20,13 @@ typedef struct {
 struct RhMpiWire {
     MPI_Comm comm;
     int rank;
-    bool fresh;            /* started since MPI was last asked */
-    GArray *requests;      /* MPI_Request; those under way, no holes */
+    bool fresh;            /* started since the last call of MPI_Testsome */
+    GArray *requests;      /* MPI_Request; those under way, without holes */
     GArray *message_of;    /* int32_t, of each request */
     GArray *messages;      /* Message */
     GArray *free_messages; /* int32_t */
     GArray *spares;        /* Spare */
-    GArray *finished;      /* int: what MPI_Testsome tells */
+    GArray *finished;      /* int: results of MPI_Testsome */
     GArray *statuses;      /* MPI_Status, likewise */
 };
 
@@ -131,7 +131,7 @@ void rh_mpi_transport_receive(RhMpiWire *w, int rank, int tag, int64_t bytes,
     start(w, rank, tag, buffer_get(w, bytes), bytes, owner);
 }
 
-/* MPI_Testsome leaves a null request for each that finished: closes the holes. */
+/* Closes the holes: MPI_Testsome leaves a null request for each that finished. */
 static void close_holes(RhMpiWire *w)
 {
     for (guint i = w->requests->len; i-- > 0;)
@@ -141,7 +141,8 @@ static void close_holes(RhMpiWire *w)
         }
 }
 
-/* MPI_Testsome first looks, then progresses: twice, to see what that brought. */
+/* Number of finished requests. MPI_Testsome first tests, then progresses: a second call sees the
+ * result of that. */
 static int finished_requests(RhMpiWire *w, bool may_have_come)
 {
     int count = 0, looks = may_have_come ? 2 : 1;
@@ -151,7 +152,7 @@ static int finished_requests(RhMpiWire *w, bool may_have_come)
     return count == MPI_UNDEFINED ? 0 : count;
 }
 
-/* A rank sends itself nothing, so that asking for it only progresses. */
+/* Makes MPI progress by probing for a message from the rank itself, which never exists. */
 static void progress(RhMpiWire *w)
 {
     int flag;

@@ -4,20 +4,21 @@
 #include <string.h>
 
 /* Returns member m's contribution to word i of chunk c. */
-static uint32_t word(int32_t m, int32_t c, int32_t i)
+static uint32_t input_word(int32_t m, int32_t c, int32_t i)
 {
     uint32_t mixed = ((uint32_t)m * 2654435761U) ^ ((uint32_t)c * 2246822519U);
     return mixed * 3266489917U + (uint32_t)i * 668265263U;
 }
 
-/* Does a member hold, on their way, chunks of others for others? */
+/* Do members temporarily hold chunks from others for others? */
 static bool passes_on(const RhSchedule *s)
 {
     return s->op == RH_OP_ALL_TO_ALL && s->algo == RH_ALGO_FORWARDING;
 }
 
-/* An all-to-all numbers its chunks source * members + destination; a member has one row and one
- * column of them, or room for all where it passes some on. Of a shift it has its own chunk and the one before. */
+/* Slot of a chunk. An all-to-all numbers its chunks source * members + destination; a member has
+ * one row and one column of them, or slots for all where it forwards some. In a shift it has its
+ * own chunk and the one before. */
 static int32_t slot_of(const RhPayload *p, int32_t chunk)
 {
     int32_t n = p->schedule->members;
@@ -74,7 +75,7 @@ static bool starts_with(const RhSchedule *s, int32_t member, int32_t chunk)
     }
 }
 
-/* The member whose words the chunk ends with; -1: the sum of all; -2: nothing is asked. */
+/* The member whose words the chunk ends with; -1: the sum of all; -2: it does not matter. */
 static int32_t wanted_of(const RhSchedule *s, int32_t member, int32_t chunk)
 {
     switch (s->op) {
@@ -102,9 +103,9 @@ static uint32_t wanted_word(const RhSchedule *s, int32_t of, int32_t chunk, int3
 {
     uint32_t sum = 0;
     if (of >= 0)
-        return word(of, chunk, i);
+        return input_word(of, chunk, i);
     for (int32_t m = 0; m < s->members; m++)
-        sum += word(m, chunk, i);
+        sum += input_word(m, chunk, i);
     return sum;
 }
 
@@ -113,7 +114,8 @@ static int32_t words_in(double bytes)
     return (int32_t)fmax(1, ceil(bytes / sizeof(uint32_t)));
 }
 
-/* Chunks are equal, and any flow tells their size, or have room for the largest. */
+/* Words of a chunk: chunks are equal, so that any flow gives their size, or the slots fit the
+ * largest. */
 static int32_t words_of_chunk(const RhSchedule *s)
 {
     double most = 0;
@@ -129,7 +131,7 @@ static int32_t words_of_chunk(const RhSchedule *s)
     return 0;
 }
 
-/* Words of this chunk. What is nothing is not sent. */
+/* Words of this chunk. Empty chunks are not sent. */
 static int32_t chunk_words(const RhPayload *p, int32_t chunk)
 {
     const double *uneven = p->schedule->chunk_bytes;
@@ -154,7 +156,7 @@ void rh_payload_begin(RhPayload *p, const RhSchedule *s, int32_t own)
             continue;
         uint32_t *at = chunk_at(p, c);
         for (int32_t i = 0; i < chunk_words(p, c); i++)
-            at[i] = word(own, c, i);
+            at[i] = input_word(own, c, i);
     }
 }
 

@@ -11,19 +11,19 @@
 #include "validate/perform/library.h"
 #include "validate/perform/wake.h"
 
-#define WORK_NAP_S 50e-6 /* while another thread computes, whose end wakes nobody */
+#define WORK_NAP_S 50e-6 /* nap while another thread computes, whose end wakes nothing */
 
 typedef enum { WAITING, STARTED, DONE } State;
 
 /* A kernel or copy on a lane. */
 typedef struct {
-    int32_t task; /* -1 = idle */
+    int32_t task; /* -1: idle */
     double t_end_s;
 } Running;
 
-/* A collective under way on a lane. */
+/* A collective in progress on a lane. */
 typedef struct {
-    int32_t task; /* -1 = none */
+    int32_t task; /* -1: none */
     const RhExpansion *expansion;
     RhPayload *payload; /* the lane's */
     int32_t own, awaited;
@@ -50,9 +50,9 @@ struct RhRankPerformer {
     Running running[RH_LANES_MAX];
     Meeting meetings[RH_LANES_MAX];
     RhPayload payloads[RH_LANES_MAX];
-    MPI_Comm *comms; /* per group; of MPI's own collectives alone */
+    MPI_Comm *comms; /* per group; only for MPI's own collectives */
     RhLibraryCall library[RH_LANES_MAX];
-    int32_t library_task[RH_LANES_MAX]; /* -1 = none */
+    int32_t library_task[RH_LANES_MAX]; /* -1: none */
     int32_t tasks_left;
     double t_origin_s;
     bool check_all;
@@ -64,10 +64,10 @@ static const RhTask *task_at(const RhRankPerformer *r, int32_t task)
     return rh_program_task(r->program, r->role->tasks_first + task);
 }
 
-/* --- tasks end, others become ready --- */
+/* --- ends of tasks --- */
 
-/* `t_end_s`: of a kernel, when its time was over, however late that was noticed: what follows it on
- * the device starts then, as on a stream that no polling delays. */
+/* Ends a task. `t_end_s`: for a kernel the end of its time, however late that was noticed: its
+ * successors on the device start then, as on a stream that no polling delays. */
 static void end_task(RhRankPerformer *r, int32_t task, double t_end_s)
 {
     RhTaskInterval span = {r->rank, r->role->tasks_first + task, r->t_start_s[task] - r->t_origin_s,
@@ -93,7 +93,7 @@ static int call_tag(const RhRankPerformer *r, int32_t task)
     return r->call_tag[task_at(r, task)->group] + r->role->ordinal[task];
 }
 
-/* Asks for what the step brings, then sends. */
+/* Posts the receives of the step, then sends. */
 static void start_step(RhRankPerformer *r, Meeting *m)
 {
     int tag = call_tag(r, m->task);
@@ -126,7 +126,7 @@ static void add_check(RhRankPerformer *r, RhPayloadCheck check)
     r->performed.check.wrong_count += check.wrong_count;
 }
 
-static void advance(RhRankPerformer *r, Meeting *m)
+static void advance_collective(RhRankPerformer *r, Meeting *m)
 {
     while (rh_expansion_next(m->expansion, m->own, &m->at)) {
         start_step(r, m);
@@ -152,7 +152,7 @@ static void start_collective(RhRankPerformer *r, int32_t task)
                    .own = own,
                    .at = rh_expansion_begin(e, own)};
     rh_payload_begin(m->payload, e->schedule, own);
-    advance(r, m);
+    advance_collective(r, m);
 }
 
 static void start_library(RhRankPerformer *r, int32_t task)
@@ -186,7 +186,7 @@ static int message_tag(const RhRankPerformer *r, int32_t receive)
     return r->call_tag[r->program->groups->len] + receive;
 }
 
-/* The words of a message tell which it is. */
+/* Word of a message, which identifies its receive. */
 static uint32_t message_word(int32_t receive)
 {
     return 0x9e3779b9U * (uint32_t)(receive + 1);
@@ -233,12 +233,12 @@ static void on_wire_done(RhTransportOwner owner, const uint32_t *words, void *us
         rh_payload_put(m->payload, rh_expansion_flow(m->expansion, owner.flow), m->at.repeat,
                        words);
     if (--m->awaited == 0)
-        advance(r, m);
+        advance_collective(r, m);
 }
 
 /* --- kernels as real work --- */
 
-/* One kernel at a time, as the rank has one processor. */
+/* Starts a kernel, one at a time, as the rank has one processor. */
 static void start_work(RhRankPerformer *r)
 {
     if (r->compute_task >= 0 || g_queue_is_empty(&r->work))
@@ -317,7 +317,7 @@ static bool start_ready(RhRankPerformer *r)
     return any;
 }
 
-/* Ends the waits that are over; *t_next_s: the next one's end. */
+/* Ends the waits that are over; *t_next_s: end of the next one. */
 static bool end_waits(RhRankPerformer *r, double *t_next_s)
 {
     bool any = false;
@@ -338,7 +338,7 @@ static bool end_waits(RhRankPerformer *r, double *t_next_s)
     return any;
 }
 
-static void begin(RhRankPerformer *r, double t_start_s, bool check_all)
+static void begin_step(RhRankPerformer *r, double t_start_s, bool check_all)
 {
     r->t_origin_s = t_start_s;
     r->check_all = check_all;
@@ -372,7 +372,7 @@ static char *stuck_text(const RhRankPerformer *r)
     return g_strdup_printf("rank %d has %d tasks left and none started", r->rank, r->tasks_left);
 }
 
-/* Runs the command of the event when it is due, once. */
+/* Runs the command of the event once, when it is due. */
 static void run_event(const RhRankPerformer *r, double now_s, bool *due)
 {
     if (!*due || now_s - r->t_origin_s < r->options.event_s)
@@ -385,7 +385,7 @@ static void run_event(const RhRankPerformer *r, double now_s, bool *due)
 RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool check_all)
 {
     bool due = r->options.event && !check_all, may_have_come = true;
-    begin(r, t_start_s, check_all);
+    begin_step(r, t_start_s, check_all);
     while (r->tasks_left > 0 || rh_mpi_transport_pending(r->wire) > 0) {
         double now_s = rh_clock_now_s();
         double t_next_s = r->compute_task >= 0 ? now_s + WORK_NAP_S : HUGE_VAL;
@@ -412,7 +412,7 @@ void rh_performed_clear(RhPerformed *performed)
 
 /* --- life --- */
 
-/* Tags: collectives group by group, then receives. */
+/* Numbers tags: collectives group by group, then receives. */
 static bool number_tags(RhRankPerformer *r, MPI_Comm comm, GError **error)
 {
     const RhProgram *p = r->program;
@@ -454,7 +454,8 @@ static bool expand_all(RhRankPerformer *r, GError **error)
     return true;
 }
 
-/* A communicator for every group this rank meets in; all ranks in the order of the groups. */
+/* Makes a communicator for every group in which this rank takes part; all ranks in the order of the
+ * groups. */
 static void make_comms(RhRankPerformer *r, MPI_Comm comm)
 {
     MPI_Group world;
@@ -478,7 +479,7 @@ static void make_comms(RhRankPerformer *r, MPI_Comm comm)
     MPI_Group_free(&world);
 }
 
-/* Which of the ranks on its host this is, from 0. */
+/* Index of this rank among those on its host, from 0. */
 static int place_on_host(MPI_Comm comm)
 {
     MPI_Comm host;

@@ -8,7 +8,7 @@
 #define KERNEL_S     0.5e-3
 #define SLOW_B_PER_S 12.5e6 /* the lab's links: larger messages make fewer trips */
 
-/* Sizes from 4 B on, by four and then by two; 0 after the last. */
+/* Sizes from 4 B on, by factors of four and then of two; 0 after the last. */
 static int32_t next_size(int32_t bytes)
 {
     int32_t next = bytes < 4 ? 4 : bytes * (bytes < 1024 ? 4 : 2);
@@ -41,7 +41,7 @@ static int32_t add_end(RhProgram *p, int chain, bool sends, int32_t delta, int32
     return rh_program_add_task(p, task, &before, 1);
 }
 
-/* Size after size, trip by trip; the leader sends first. Returns the last task. */
+/* Adds a chain: size after size, trip by trip; the leader sends first. Returns the last task. */
 static int32_t add_chain(RhProgram *p, bool leads, int32_t delta, GArray *ends)
 {
     int32_t last = -1;
@@ -53,7 +53,7 @@ static int32_t add_chain(RhProgram *p, bool leads, int32_t delta, GArray *ends)
     return last;
 }
 
-/* Trips with a kernel before each send, whose end the host has to see. */
+/* Adds trips with a kernel before each send, whose end the host must notice. */
 static void add_reactions(RhProgram *p, bool leads, int32_t delta, int32_t last, GArray *ends)
 {
     for (int32_t i = 0; i < 2 * REACTIONS; i++) {
@@ -74,7 +74,7 @@ static void add_reactions(RhProgram *p, bool leads, int32_t delta, int32_t last,
     }
 }
 
-/* The lower half of the ranks is one role and leads, the upper half another. */
+/* Adds half of the ranks: the lower half is one role and leads, the upper half another. */
 static void add_half(RhProgram *p, int32_t ranks, bool lower, GArray *ends[CHAINS])
 {
     RhStride half = {1, ranks / 2};
@@ -108,7 +108,7 @@ RhProgram *rh_pingpong_program(int32_t ranks)
     return p;
 }
 
-/* Spans of one rank, by task; NULL where none. */
+/* Intervals of one rank, by task; NULL where none. */
 static const RhTaskInterval **spans_of(const RhProgram *p, const GArray *spans, int32_t rank)
 {
     const RhTaskInterval **of_task = g_new0(const RhTaskInterval *, p->tasks->len + 1);
@@ -127,11 +127,11 @@ static bool write_row(FILE *out, const char *kind, int32_t rank, const RhTask *t
                    g_ascii_formatd(text, sizeof text, "%.9g", seconds)) > 0;
 }
 
-/* Half trips of the first chain, and reactions of the last. */
+/* Writes half trips of the first chain, and reactions of the last. */
 static bool write_rank(const RhProgram *p, const RhTaskInterval **span, int32_t rank, FILE *out)
 {
     const RhRole *role = rh_program_role(p, rank < p->ranks_count / 2 ? 0 : 1);
-    int32_t before = -1; /* the receive before */
+    int32_t before = -1; /* the previous receive */
     bool written = true;
     for (int32_t i = role->tasks_first; i < role->tasks_first + role->tasks_count; i++) {
         const RhTask *t = rh_program_task(p, i);

@@ -6,7 +6,8 @@
 
 #define NAP_S 0.2e-3
 
-/* Ranks that are done rest: a blocking call would take processors from those that are not. */
+/* Waits without using a processor: a blocking call would take processors from ranks that are not
+ * done. */
 double rh_record_max(MPI_Comm comm, double value)
 {
     double largest = value;
@@ -26,8 +27,8 @@ RhPayloadCheck rh_record_check(MPI_Comm comm, RhPayloadCheck own)
     return (RhPayloadCheck){all[0], all[1]};
 }
 
-/* Bytes of every rank, one after another, on rank 0 (owned); else NULL. *counts_out: how many of
- * each rank; owned, may be NULL. */
+/* Gathers bytes of every rank, one after another, on rank 0 (owned); else NULL. *counts_out: bytes
+ * of each rank; owned, may be NULL. */
 static char *gather(MPI_Comm comm, const void *bytes, int count, int **counts_out, int *total_out)
 {
     int own, ranks, total = 0;

@@ -12,7 +12,7 @@ void rh_results_clear(RhResults *all)
     *all = (RhResults){0};
 }
 
-/* Insertion: there are few, and equals keep their order. */
+/* Insertion sort: there are few, and equals keep their order. */
 static void sort_by_disturbance(RhResults *all)
 {
     for (int i = 1; i < all->count; i++) {

@@ -13,8 +13,8 @@
 
 #include "validate/perform/clock.h"
 
-#define NAP_S      50e-6 /* between two looks */
-#define LONGEST_S  1e-3  /* sleep beside sockets: a connection may be new */
+#define NAP_S      50e-6 /* between two polls */
+#define LONGEST_S  1e-3  /* maximum sleep besides sockets: a connection may be new */
 #define EVENTS_MAX 64
 
 /* Two epoll sets: the first is level-triggered, since readable data stays until it is read; the
@@ -47,7 +47,7 @@ void rh_wake_free(RhWake *w)
     g_free(w);
 }
 
-/* Connected by TCP. */
+/* Is it a connected TCP socket? */
 static bool carries_messages(int fd)
 {
     struct sockaddr_storage peer;
@@ -65,9 +65,9 @@ void rh_wake_refresh(RhWake *w)
     for (const char *name; open && (name = g_dir_read_name(open));) {
         int fd = (int)strtol(name, NULL, 10);
         struct epoll_event in = {.events = EPOLLIN}, out = {.events = EPOLLOUT | EPOLLET};
-        if (!carries_messages(fd)) /* also what is no socket at all */
+        if (!carries_messages(fd)) /* including descriptors that are no sockets */
             continue;
-        epoll_ctl(w->readable, EPOLL_CTL_ADD, fd, &in); /* fails on those that are known */
+        epoll_ctl(w->readable, EPOLL_CTL_ADD, fd, &in); /* fails for known ones */
         epoll_ctl(w->writable, EPOLL_CTL_ADD, fd, &out);
     }
 }
@@ -86,6 +86,6 @@ bool rh_wake_wait(RhWake *w, double seconds)
     if (ppoll(sets, G_N_ELEMENTS(sets), &longest, NULL) <= 0)
         return seconds >= LONGEST_S;
     if (sets[1].revents)
-        epoll_wait(w->writable, events, EVENTS_MAX, 0); /* told once */
+        epoll_wait(w->writable, events, EVENTS_MAX, 0); /* reported once */
     return true;
 }

@@ -5,8 +5,8 @@
 #include "base/intern.h"
 #include "validate/serving/a2a_case.h"
 
-/* Rates count what a token's copies are together, those that stay where they are included: copies to nodes where
- * the NIC is counted, to ranks where NVLink is. */
+/* Bytes counted in a rate: those of all copies of a token together, including those that stay:
+ * copies to nodes where the NIC is counted, to ranks where NVLink is. */
 static double counted_bytes(const RhExchangeCase *c)
 {
     bool nodes = strncmp(c->way.row->text[RH_CASE_BANDWIDTH_KIND], "RDMA", 4) == 0;

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Sizes of DeepSeek-V3, for which all these kernels were made; the default of rows. */
+/* Sizes of DeepSeek-V3, for which all these kernels were made: defaults of rows. */
 #define HIDDEN  7168
 #define CHOSEN  8
 #define EXPERTS 256
@@ -33,8 +33,8 @@ static bool say_platform(RhExchangeCase *c)
     return true;
 }
 
-/* An all-to-all of a library sends room for all tokens to every expert: told by its times, which are those of so
- * many bytes. */
+/* Sets the load. A library's all-to-all sends space for all tokens to every expert, as its times
+ * show, which are those of so many bytes. */
 static void say_load(RhExchangeCase *c)
 {
     const RhCaseRow *row = c->way.row;

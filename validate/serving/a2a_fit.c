@@ -38,7 +38,7 @@ static Row row_of(const RhExchangeCase *c, double holdout_frac)
     return row;
 }
 
-/* Rates alone tell no time. */
+/* Adds rows; a rate alone gives no time. */
 static void add_rows(GArray *rows, const RhCaseTable *table, const RhCaseFacts *facts,
                      GHashTable *platforms, const RhExchangesFitOptions *options, int32_t *skipped)
 {
@@ -59,13 +59,13 @@ static void add_rows(GArray *rows, const RhCaseTable *table, const RhCaseFacts *
     }
 }
 
-/* --- what rows tell --- */
+/* --- information in rows --- */
 
 /* Summary of the rows in the fit of one direction. */
 typedef struct {
-    int32_t nodes_least, nodes_most, nodes_kinds; /* kinds: of several nodes, that differ */
+    int32_t nodes_least, nodes_most, nodes_kinds; /* kinds: different numbers of several nodes */
     int32_t sms_kinds[2];                         /* in a node, and beyond */
-    int32_t chosen_kinds;                         /* experts of a token */
+    int32_t chosen_kinds;                         /* experts per token */
     guint clusters;
 } Seen;
 
@@ -135,7 +135,7 @@ static bool told_sm_inter(const Seen *seen)
 }
 
 static const struct {
-    const char *key; /* of the exchanger's file */
+    const char *key; /* of the backend's file */
     RhQuantity kind;
     size_t offset; /* in RhA2aBackendPart */
     double low, high, begin;
@@ -153,11 +153,11 @@ static const struct {
     {"own", RH_QUANTITY_COUNT, offsetof(RhA2aBackendPart, own_count), 0.05, 20, 1, told_own},
 };
 
-/* --- the fit of one way --- */
+/* --- fit of one direction --- */
 
 typedef struct {
     const GArray *rows; /* Row, all */
-    GArray *fitted;     /* of them those to fit */
+    GArray *fitted;     /* those of them that are fitted */
     RhA2aBackend exchanger;
     RhA2aBackendPart *part;
     RhFitParam params[G_N_ELEMENTS(kinds)];
@@ -268,7 +268,7 @@ static void take_facts(const Fit *f, const char *source, GArray *facts)
     }
 }
 
-/* False: not in time. */
+/* Fits one direction; false: not in time. */
 static bool fit_way(const GArray *rows, const RhExchangesFitOptions *options, RhExchangeFit *out)
 {
     const Row *first = &g_array_index(rows, Row, 0);
@@ -297,7 +297,7 @@ static bool fit_way(const GArray *rows, const RhExchangesFitOptions *options, Rh
     return true;
 }
 
-/* --- all ways --- */
+/* --- all directions --- */
 
 static void fit_clear(void *data)
 {

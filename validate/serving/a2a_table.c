@@ -7,14 +7,15 @@
 #define NODE_GPUS 8
 #define TIME_MOST 1e12 /* us */
 
-/* Which columns hold a way's time, NULL-ended: all together are what a layer waits for. */
+/* Columns with a direction's time, NULL-ended: a layer waits for their sum. */
 typedef struct {
     const char *op, *dtype;
     const char *times[3];
-    const char *sms; /* NULL: the kernels take what they want */
+    const char *sms; /* NULL: the kernels choose */
 } Way;
 
-/* The low-latency kernels, and the normal ones: what they send, behind what tells ranks how much comes. */
+/* Columns of the low-latency kernels, and of the normal ones: the transfer, and before it the
+ * exchange of counts. */
 static const Way tables[][2] = {
     {{"dispatch", "FP8", {"dispatch_avg_t_us", NULL}, NULL},
      {"combine", "BF16", {"combine_avg_t_us", NULL}, NULL}},
@@ -22,7 +23,7 @@ static const Way tables[][2] = {
      {"combine", "BF16", {"combine_transmit_us", "combine_notify_us", NULL}, "combine_sms"}},
 };
 
-/* Whole numbers that both ways share. */
+/* Whole numbers that both directions share. */
 static const struct {
     const char *name;
     RhCaseColumn column;
@@ -53,7 +54,7 @@ static const char *cell(const RhCsv *csv, const RhCsvRow *cells, const char *nam
     return column < 0 ? "" : cells->cells[column];
 }
 
-/* A whole number as a number and as its text, for reports. */
+/* Writes a whole number as a number and as its text, for reports. */
 static bool say_whole(RhCaseTable *table, const RhCsvRow *cells, const char *name, int64_t most,
                       int64_t times, RhCaseColumn to, RhCaseRow *row, GError **error)
 {

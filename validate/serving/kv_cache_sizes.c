@@ -5,7 +5,7 @@
 #include "base/intern.h"
 #include "validate/serving/served_translate.h"
 
-/* The server's own words ("vllm 0.19.0"), up to the first semicolon of the note. */
+/* Table of a row: the server's own words ("vllm 0.19.0"), up to the first semicolon of the note. */
 static const char *table_of(const RhCaseRow *row)
 {
     g_auto(GStrv) words = g_strsplit(row->text[RH_CASE_NOTE], ";", 2);

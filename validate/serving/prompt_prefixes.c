@@ -36,7 +36,7 @@ static void read_beginning(RhJson *doc, const RhJsonNode *node, int32_t block_to
     g_array_append_val(known->beginnings, b);
 }
 
-/* Is it of the file that is looked for? Then *known is what it says. */
+/* Is it the file that was asked for? Then *known has its content. */
 static bool read_file(RhJson *doc, const RhJsonNode *file, int32_t block_tokens, const char *sha256,
                       Known *known)
 {
@@ -53,7 +53,7 @@ static bool read_file(RhJson *doc, const RhJsonNode *file, int32_t block_tokens,
     return true;
 }
 
-/* A block's hash is its own number, or that of the block that it is like. */
+/* Names blocks: a block's hash is its own number, or that of an equal earlier block. */
 static bool name_blocks(RhRequests *requests, const int32_t *places, const Known *known,
                         GError **error)
 {

@@ -17,7 +17,7 @@ typedef struct {
 
 typedef struct {
     const char *metric;
-    size_t measured; /* of RhCaseRow */
+    size_t measured; /* offset in RhCaseRow */
     size_t predicted;
 } Metric;
 
@@ -81,7 +81,7 @@ static bool predict(const RhServedCase *c, Prediction *p, GError **error)
 
 #define FIGURES_S 1e-5 /* some copies are rounded to hundredths of a millisecond */
 
-/* Figures of a row, to as many digits as copies have; NULL: it has not both. */
+/* Figures of a row, to as many digits as copies have; NULL: one is missing. */
 static char *figures_of(const RhCaseRow *row)
 {
     return row->ttft_s > 0 && row->tpot_s > 0
@@ -122,9 +122,9 @@ static double mean_of(RhLengthRange range)
     return 0.5 * ((double)range.low + (double)range.high);
 }
 
-/* Requests end at the rate of those under way over the time of one (Little 1961), and each parameter that a token
- * meets is multiplied once for it, the head's for tokens that are made; caches of prompts aside, which drawn
- * prompts do not hit. */
+/* Is a published row faster than the peak allows? Requests end at the rate of the number under way
+ * over the time of one (Little 1961), and each parameter that a token uses is multiplied once for
+ * it, the head's for output tokens; without prefix caches, which drawn prompts do not hit. */
 char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row)
 {
     const RhServing *s = &c->serving;
@@ -145,7 +145,7 @@ char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row)
         rh_deployment_gpus(&c->deployment));
 }
 
-/* Runs of one model, one server and one device, by what was measured. */
+/* Table of a row: runs of one model, one server and one device, by metric. */
 static const char *table_of(const RhCaseRow *row, const RhServedCase *c, const Metric *metric)
 {
     const char *model = strrchr(row->text[RH_CASE_MODEL], '/');
@@ -215,8 +215,9 @@ static void add_rows(RhEvaluation *judged, const RhCaseRow *row, const RhServedC
     }
 }
 
-/* Neither kernels were measured on the row's device, nor constants fitted to rows of its kind: what would be said of it
- * is known to be wrong by a multiple. Models that make no tokens have kernels of their own. */
+/* Are neither kernels measured on the row's device, nor constants fitted to rows of its kind?
+ * Predictions are then known to be wrong by a multiple. Models that make no tokens have kernels of
+ * their own. */
 static char *is_unknown(const RhServedCase *c)
 {
     g_autofree char *why = c->fitted || !rh_model_makes_tokens(c->serving.model)
@@ -225,7 +226,7 @@ static char *is_unknown(const RhServedCase *c)
     return why ? g_strdup_printf("%s, and no constants were fitted to it", why) : NULL;
 }
 
-/* Why it is not to be predicted, NULL: it is; caller frees. Fills *c in either case. */
+/* Reason why the row is not predicted, NULL: it is; caller frees. Fills *c in either case. */
 static char *why_not(RhServedTranslator *t, GHashTable *first, const RhCaseRow *row,
                      RhServedCase *c)
 {
@@ -239,7 +240,8 @@ static char *why_not(RhServedTranslator *t, GHashTable *first, const RhCaseRow *
     return why;
 }
 
-/* --- rows in children, neighbours together: tables of kernels that one has read serve the next --- */
+/* --- rows in child processes, neighbours together, as kernel tables that one has read serve the
+ * next --- */
 
 #define ROWS_OF_ITEM 16
 
@@ -253,9 +255,9 @@ typedef struct {
 typedef struct {
     const RhCasesOptions *options;
     RhDeadline deadline;
-    GArray *cases; /* Case, of every row that is wanted */
+    GArray *cases; /* Case, of every selected row */
     GArray *asked; /* guint: cases to predict */
-    int32_t done;  /* of asked */
+    int32_t done;  /* number of predicted ones */
 } Batch;
 
 static Case *asked_at(const Batch *b, guint i)
@@ -263,14 +265,15 @@ static Case *asked_at(const Batch *b, guint i)
     return &g_array_index(b->cases, Case, g_array_index(b->asked, guint, i));
 }
 
-/* Past the last case of an item. */
+/* Index after the last case of an item. */
 static guint end_of(const Batch *b, int32_t item)
 {
     return MIN((guint)(item + 1) * ROWS_OF_ITEM, b->asked->len);
 }
 
-/* An item's answer is, case by case, a Prediction and why there is none as text with its NUL: empty where there is. */
-static GByteArray *perform(int32_t item, void *user, GError **error)
+/* Predicts an item. Its answer has for each case a Prediction, and the reason why there is none as
+ * text with its NUL, which is otherwise empty. */
+static GByteArray *predict_item(int32_t item, void *user, GError **error)
 {
     (void)error;
     const Batch *b = user;
@@ -298,7 +301,7 @@ static void report_progress(void *user)
                              b->options->user);
 }
 
-/* Reads a case's part at *at of the bytes; false: they broke off. */
+/* Reads a case's part at *at of the bytes; false: they end early. */
 static bool read_case(const GByteArray *bytes, gsize *at, Case *c)
 {
     if (bytes->len - *at <= sizeof c->p)
@@ -318,7 +321,7 @@ static bool is_late(const Batch *b, const GError *error)
     return g_error_matches(error, RH_ERROR, RH_ERROR_NO_ANSWER) && rh_deadline_passed(b->deadline);
 }
 
-static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
+static void take_answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Batch *b = user;
     gsize at = 0;
@@ -340,8 +343,8 @@ static void predict_all(Batch *b)
         &(RhProcessPool){.count = (int32_t)((b->asked->len + ROWS_OF_ITEM - 1) / ROWS_OF_ITEM),
                          .jobs = MAX(b->options->jobs, 1),
                          .timeout_s = timed ? fmax(rh_deadline_left_s(b->deadline), 1e-3) : 0,
-                         .perform = perform,
-                         .answer = answer,
+                         .perform = predict_item,
+                         .answer = take_answer,
                          .waiting = report_progress,
                          .user = b});
 }

@@ -10,18 +10,18 @@
 #include "validate/serving/served_translate.h"
 
 #define MOVES      40
-#define LATE       1e9  /* of a loss that nobody waits for */
+#define LATE       1e9  /* loss of a row that was not computed in time */
 #define CHI2_HALF  1.92 /* of one degree of freedom, 95 % */
 #define HALVINGS   20
 #define ROWS_LEAST 4
 
-/* Which rows tell a constant: all, those of several tensor ranks, those that give times to the first token; or, where the
- * server has it, all. */
+/* Rows that determine a constant: all, those with several tensor ranks, those with times to the
+ * first token; or, where the server has it, all. */
 typedef enum { TOLD_BY_ALL, TOLD_BY_RANKS, TOLD_BY_TTFT, TOLD_IF_ANY } Told;
 
 static const struct {
     const char *key;
-    size_t offset; /* of an RhFact */
+    size_t offset; /* offset of an RhFact */
     double low, high, begin;
     bool fraction;
     Told told;
@@ -36,7 +36,7 @@ static const struct {
 /* Figures that a row may have. */
 typedef enum { FIGURE_TPOT, FIGURE_TTFT, FIGURE_RATE, FIGURES } Figure;
 
-/* A row that is served again and again; its service keeps what kernels take. */
+/* A row that is simulated repeatedly; its service keeps the times of kernels. */
 typedef struct {
     RhServedCase c;
     RhService *service;
@@ -47,7 +47,7 @@ typedef struct {
 } Row;
 
 typedef struct {
-    RhServer server; /* whose constants change */
+    RhServer server; /* with changing constants */
     GArray *rows;    /* Row */
     RhServedFit *fit;
     RhDescentKnob knobs[G_N_ELEMENTS(kinds)];
@@ -78,7 +78,7 @@ static RhFact *fact_of(Fit *f, size_t kind)
 
 /* --- serving --- */
 
-static bool serve(Row *row)
+static bool simulate_row(Row *row)
 {
     g_autoptr(RhServiceResult) result =
         rh_service_run(row->service, row->requests, &row->c.client, NULL);
@@ -120,7 +120,7 @@ static double loss(const RhDescentKnob *knobs, void *user)
         Row *row = row_at(f, i);
         if (row->held_out)
             continue;
-        if (!serve(row))
+        if (!simulate_row(row))
             return LATE;
         sum += row_loss(row);
     }
@@ -132,7 +132,7 @@ static double loss(const RhDescentKnob *knobs, void *user)
 
 /* --- rows --- */
 
-/* Every second of two, or every fifth of five: spread evenly. */
+/* Is a row held out: every second of two, or every fifth of five, spread evenly? */
 static bool is_held_out(double frac, guint i)
 {
     return floor((i + 1) * frac + 1e-9) > floor(i * frac + 1e-9);
@@ -144,7 +144,7 @@ static bool is_repeat(const Fit *f, const RhCaseRow *row)
     return why != NULL;
 }
 
-/* False: another server's than those before it, and none was named. */
+/* Adds a row; false: it has another server than earlier ones, and none was named. */
 static bool add_row(Fit *f, RhServedTranslator *t, const RhCaseRow *row, GError **error)
 {
     Row r = {.measured = {row->tpot_s, row->ttft_s, row->tokens_per_s}};
@@ -234,8 +234,8 @@ static void list_knobs(Fit *f)
     }
 }
 
-/* How far the constant may go from its value to `bound` before the loss is above `most`. */
-static double reach(Fit *f, int32_t knob, double bound, double most, bool *open)
+/* Distance that the constant may move from its value to `bound` before the loss exceeds `most`. */
+static double profile_distance(Fit *f, int32_t knob, double bound, double most, bool *open)
 {
     double value = f->knobs[knob].value, inside = value, outside = bound;
     f->knobs[knob].value = bound;
@@ -255,8 +255,8 @@ static void find_intervals(Fit *f, double least)
     for (int32_t k = 0; k < f->knobs_count; k++) {
         RhServedConstant *c = &f->fit->constants[f->kind_of[k]];
         c->value = f->knobs[k].value;
-        c->low = reach(f, k, f->knobs[k].low, most, &c->low_open);
-        c->high = reach(f, k, f->knobs[k].high, most, &c->high_open);
+        c->low = profile_distance(f, k, f->knobs[k].low, most, &c->low_open);
+        c->high = profile_distance(f, k, f->knobs[k].high, most, &c->high_open);
     }
 }
 
@@ -281,7 +281,7 @@ static void judge(Fit *f, bool fitted)
 {
     RhServedErrors *errors[] = {f->fit->tpot, f->fit->ttft, f->fit->throughput};
     for (guint i = 0; i < f->rows->len; i++)
-        if (!serve(row_at(f, i)))
+        if (!simulate_row(row_at(f, i)))
             row_at(f, i)->predicted[FIGURE_TPOT] = row_at(f, i)->predicted[FIGURE_TTFT] =
                 row_at(f, i)->predicted[FIGURE_RATE] = 0;
     for (Figure figure = 0; figure < FIGURES; figure++)

@@ -74,7 +74,7 @@ static bool say_model(Way *w)
                            rh_case_cell(&w->way, RH_CASE_PRECISION));
 }
 
-/* "dgx-h200:1" with as many nodes as hold so many GPUs. Caller frees. */
+/* Platform with nodes for so many GPUs, as "dgx-h200:1". Caller frees. */
 static char *with_nodes(const char *platform, int32_t gpus)
 {
     g_autoptr(RhPlatform) p = rh_platform_load(platform, NULL);
@@ -127,7 +127,8 @@ static bool say_server(Way *w)
     return name || rh_case_give_up(&w->way, "no server is known for it");
 }
 
-/* "P=1w tp8 pp1 adp1 moetp1 ep8 bs1": so many workers, and how each is cut. Caller frees; NULL: not said. */
+/* Workers and their degrees from a note, "P=1w tp8 pp1 adp1 moetp1 ep8 bs1". Caller frees; NULL:
+ * not given. */
 static char *workers_of(const char *note, const char *key)
 {
     int workers, tp, pp, adp, moe_tp, ep;
@@ -138,7 +139,8 @@ static char *workers_of(const char *note, const char *key)
     return g_strdup_printf("tp%d,pp%d,dp%d,ep%d,replicas=%d", tp, pp, adp, MAX(ep, 1), workers);
 }
 
-/* "kv=fp8,ep8" says how experts are spread, whatever the row's own column has. */
+/* Does the text give the spread of experts, as "kv=fp8,ep8", which overrides the row's own
+ * column? */
 static bool says_spread(const char *more)
 {
     g_auto(GStrv) words = g_strsplit(more ? more : "", ",", -1);
@@ -158,7 +160,7 @@ static char *pool_of(const RhCaseRow *row, const char *more)
                            MAX(row->whole[RH_CASE_DP], 1));
 }
 
-/* Do its degrees make the GPUs that the row has, where it says both? */
+/* Is the product of the degrees the row's number of GPUs, where it has both? */
 static bool degrees_agree(Way *w)
 {
     const int64_t *has = w->way.row->whole;
@@ -171,7 +173,7 @@ static bool degrees_agree(Way *w)
                            tp, pp, dp, tp * pp * dp, gpus);
 }
 
-/* Pools as text: of one that does all, or of two, whose workers the note tells. */
+/* Makes the text of the pools: of one for everything, or of two, whose workers are in the note. */
 static bool say_pools(Way *w, const char *more, char *pools[RH_POOLS_MAX])
 {
     const char *note = rh_case_cell(&w->way, RH_CASE_NOTE);
@@ -187,7 +189,8 @@ static bool say_pools(Way *w, const char *more, char *pools[RH_POOLS_MAX])
            rh_case_give_up(&w->way, "disaggregated: how many workers there are is not said");
 }
 
-/* "chunk=prompt+1500": room for a prompt, a token of each request at once, and so many more. Caller frees. */
+/* Text with a budget from "chunk=prompt+1500": a prompt, a token of each request, and so many more.
+ * Caller frees. */
 static char *with_budget(const Way *w, const char *more)
 {
     static const char word[] = "chunk=prompt+";
@@ -202,7 +205,8 @@ static char *with_budget(const Way *w, const char *more)
                            CLAMP(room, 1, INT32_MAX), rest);
 }
 
-/* From the row's columns or its note, and what a rule adds to either pool or to both. Caller frees; NULL: not said. */
+/* Text of the pools from the row's columns or its note, and a rule's additions to either pool or
+ * both. Caller frees; NULL: not given. */
 static char *pools_of(Way *w)
 {
     g_autofree char *more = with_budget(w, rh_case_says(&w->way, RH_CASE_SAYS_DEPLOYMENT));
@@ -236,7 +240,7 @@ static bool say_deployment(Way *w)
     return true;
 }
 
-/* --- the client --- */
+/* --- client --- */
 
 typedef struct {
     double waves, count, spread, stagger_s, turnaround_s;
@@ -278,7 +282,7 @@ static bool read_words(Way *w, Words *words)
 #define SEED        1
 #define LENGTH_MOST 1e8
 
-/* Tables give means, too: "327.4". */
+/* Reads a length, which may be a mean: "327.4". */
 static bool say_length(Way *w, RhCaseColumn column, int64_t *tokens)
 {
     const char *text = rh_case_cell(&w->way, column);
@@ -318,7 +322,7 @@ static bool say_client(Way *w)
 static void say_where(Way *w)
 {
     const char *table = rh_case_says(&w->way, RH_CASE_SAYS_TABLE);
-    w->out->table = table; /* else it is of its own kind */
+    w->out->table = table; /* otherwise it is of its own kind */
     w->out->fitted = rh_case_says(&w->way, RH_CASE_SAYS_FITTED);
     w->out->standing = rh_case_standing(&w->way);
 }

@@ -11,11 +11,11 @@
 #include "validate/coordinate_descent.h"
 #include "validate/serving/prompt_prefixes.h"
 
-/* Seconds from the first request. */
+/* Times of a request, in seconds from the first one. */
 typedef struct {
     double sent_s, first_s, last_s;
     int32_t input, output;
-    int32_t place; /* among the lines of the file, from 0 */
+    int32_t place; /* in the file, from 0 */
 } Line;
 
 typedef struct {
@@ -23,15 +23,15 @@ typedef struct {
     GArray *lines; /* Line, by sent_s */
     RhRequests *requests;
     RhModel *model;
-    RhPlatform *platform; /* as it is described; its bandwidth is what is tried */
+    RhPlatform *platform; /* as described; its bandwidth is varied */
     double bandwidth;     /* of the data sheet */
-    RhServer server;      /* a copy: its constants are what is tried */
+    RhServer server;      /* a copy, whose constants are varied */
     RhServing serving;
     RhDeployment deployment;
-    int64_t cache_tokens; /* as it printed; 0: not said */
-    const char *asked; /* SHA-256 of the file of requests that were sent; "": not said; interned */
+    int64_t cache_tokens; /* as printed; 0: not given */
+    const char *asked; /* SHA-256 of the file of requests that were sent; "": not given; interned */
     const RhCasesOptions *options;
-    double most; /* that an error counts */
+    double most; /* limit of an error */
     int32_t tried;
 } Timeline;
 
@@ -44,7 +44,7 @@ static void timeline_clear(Timeline *t)
     g_clear_pointer(&t->platform, rh_platform_free);
 }
 
-/* --- Reading --- */
+/* --- reading --- */
 
 static gint by_time(gconstpointer a, gconstpointer b)
 {
@@ -71,7 +71,7 @@ static bool read_line(const char *name, const char *text, GArray *lines, GError 
     return rh_json_finish(doc, error);
 }
 
-/* In the form of our own traces. */
+/* Requests in the form of our own traces. */
 static RhRequests *requests_of(GArray *lines, GError **error)
 {
     g_autoptr(GString) text = g_string_new("arrival_s,input_tokens,output_tokens\n");
@@ -86,7 +86,7 @@ static RhRequests *requests_of(GArray *lines, GError **error)
     return rh_requests_parse("timeline", text->str, text->len, false, error);
 }
 
-/* Prompts that begin alike are found in the cache, if it is known which ones do. */
+/* Names prompts with common prefixes, which are found in the cache, if these are known. */
 static bool name_prompts(Timeline *t, GError **error)
 {
     g_autofree int32_t *places = g_new(int32_t, t->lines->len);
@@ -122,7 +122,8 @@ static bool read_lines(Timeline *t, GError **error)
     return t->requests && name_prompts(t, error);
 }
 
-/* "Qwen/Qwen3-30B-A3B-Instruct-2507" is a qwen3-30b-a3b: the longest name of the catalogue that it begins with. */
+/* Model of a name: "Qwen/Qwen3-30B-A3B-Instruct-2507" is a qwen3-30b-a3b, the longest name of the
+ * catalogue that it begins with. */
 static RhModel *model_of(const char *name, GError **error)
 {
     const char *bare = strrchr(name, '/');
@@ -181,7 +182,7 @@ static bool open_timeline(Timeline *t, const char *path, const char *platform, G
     return true;
 }
 
-/* --- Fitting --- */
+/* --- fit --- */
 
 enum { STEP, SEQUENCE, PROMPTS, BANDWIDTH, FIRST, LINKS, KNOBS };
 
@@ -196,7 +197,7 @@ static void set_knobs(Timeline *t, const RhDescentKnob *k)
     rh_device_refresh(t->platform->device);
 }
 
-/* The cache is as large as the server said. */
+/* Sets the cache to the size that the server printed. */
 static bool settle_cache(Timeline *t, GError **error)
 {
     g_autoptr(RhService) service = rh_service_new(&t->serving, &t->deployment, error);
@@ -209,7 +210,7 @@ static bool settle_cache(Timeline *t, GError **error)
     return true;
 }
 
-static RhServiceResult *serve(Timeline *t, GError **error)
+static RhServiceResult *simulate_requests(Timeline *t, GError **error)
 {
     RhClient client = {0};
     g_autoptr(RhService) service = rh_service_new(&t->serving, &t->deployment, error);
@@ -226,13 +227,13 @@ static double tpot_error(const Line *l, const RhRequestRecord *s)
     return (s->t_end_s - s->t_first_s) / (l->last_s - l->first_s) - 1;
 }
 
-/* Mean errors of the first requests, as logarithms, none counted as more than `most`. */
+/* Mean errors of the first requests, as logarithms, each limited to `most`. */
 static double loss(const RhDescentKnob *knobs, void *user)
 {
     Timeline *t = user;
     double sum = 0;
     set_knobs(t, knobs);
-    g_autoptr(RhServiceResult) result = serve(t, NULL);
+    g_autoptr(RhServiceResult) result = simulate_requests(t, NULL);
     for (guint i = 0; i < RH_TIMELINE_FITTED; i++) {
         const Line *l = &g_array_index(t->lines, Line, i);
         const RhRequestRecord *s =
@@ -248,7 +249,7 @@ static double loss(const RhDescentKnob *knobs, void *user)
     return sum / RH_TIMELINE_FITTED;
 }
 
-/* --- Judging --- */
+/* --- evaluation --- */
 
 static void judge_request(RhEvaluation *judged, const Timeline *t, guint i,
                           const RhRequestRecord *s)
@@ -294,7 +295,7 @@ static char *constants_text(const RhDescentKnob *k)
                            k[LINKS].value);
 }
 
-/* At first all that is off; then without those that are put out of a full cache, here or there. */
+/* Descends with all errors first; then without requests that are preempted, here or there. */
 static double descend(Timeline *t, RhDescentKnob *knobs)
 {
     static const double most[] = {20, 0.25};
@@ -307,8 +308,9 @@ static double descend(Timeline *t, RhDescentKnob *knobs)
     return least;
 }
 
-/* From a light host and from a heavy one: valleys are several, as constants make up for one another. */
-static void fit(Timeline *t, RhDescentKnob *knobs)
+/* Fits from a light host and from a heavy one: there are several valleys, as constants compensate
+ * for each other. */
+static void fit_constants(Timeline *t, RhDescentKnob *knobs)
 {
     static const double sequence_s[] = {1e-5, 6e-5};
     double least = G_MAXDOUBLE;
@@ -332,9 +334,9 @@ static RhEvaluation *judge(Timeline *t, GError **error)
         [FIRST] = {"first", 5e-3, 1e-4, 0.2},     [LINKS] = {"links", 0.7, 0.05, 1.3}};
     if (!settle_cache(t, error))
         return NULL;
-    fit(t, knobs);
+    fit_constants(t, knobs);
     set_knobs(t, knobs);
-    g_autoptr(RhServiceResult) result = serve(t, error);
+    g_autoptr(RhServiceResult) result = simulate_requests(t, error);
     if (!result)
         return NULL;
     RhEvaluation *judged = rh_evaluation_new(t->path);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Task by rank, of any text that has such lines; caller unrefs. */
+/* Task by rank, from the lines of a text that have them; caller unrefs. */
 static GHashTable *tasks_of(const char *text)
 {
     GHashTable *task_of = g_hash_table_new(g_direct_hash, g_direct_equal);

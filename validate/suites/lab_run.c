@@ -9,7 +9,8 @@
 #include "base/json.h"
 #include "validate/suites/lab_topology.h"
 
-/* Both streams of a command, and its exit status; false when it could not be started. */
+/* Runs a command; returns both of its streams and its exit status; false when it could not be
+ * started. */
 static bool run_command(GPtrArray *argv, double timeout_s, char **output, int *status,
                         GError **error)
 {
@@ -50,7 +51,7 @@ bool rh_local_run(int32_t ranks, int32_t seconds, const char *const *words, char
     g_autofree char *limit = g_strdup_printf("%d", seconds);
     g_autofree char *count = g_strdup_printf("%d", ranks);
     g_autoptr(GPtrArray) argv = g_ptr_array_new();
-    /* Open MPI wants to be told that root is meant, and more ranks than processors. */
+    /* Open MPI needs consent to run as root, and with more ranks than processors */
     const char *head[] = {"env",
                           "OMPI_ALLOW_RUN_AS_ROOT=1",
                           "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",

@@ -8,14 +8,14 @@ typedef struct {
     GString *out;
 } Lab;
 
-static double rate(const Lab *lab, const char *format, ...) G_GNUC_PRINTF(2, 3);
-static double rate(const Lab *lab, const char *format, ...)
+static double link_rate(const Lab *lab, const char *format, ...) G_GNUC_PRINTF(2, 3);
+static double link_rate(const Lab *lab, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
     g_autofree char *name = g_strdup_vprintf(format, arguments);
     va_end(arguments);
-    /* The shaper sets the data sheet's rate; what of it arrives is the efficiency. */
+    /* the shaper sets the data sheet's rate; the fraction that arrives is the efficiency */
     RhLink link = rh_platform_link_by_name(lab->p, name);
     bool nvlink = g_str_has_prefix(name, "nvlink/");
     double efficiency =
@@ -39,7 +39,7 @@ static bool has_nvlink(const RhPlatform *p)
     return p->gpus_per_node > 1;
 }
 
-/* Does a NIC serve one rank alone? Then it is that rank's own interface. */
+/* Does a NIC serve one rank alone, so that it is that rank's own interface? */
 static bool own_nics(const RhPlatform *p)
 {
     return p->nics_per_node == p->gpus_per_node;
@@ -55,7 +55,7 @@ static int32_t group_of(const RhPlatform *p, int32_t tier, int32_t node)
     return tier == p->tiers_count - 1 ? 0 : node / p->tiers[tier].nodes_per_group;
 }
 
-/* The switch that a rank's NIC hangs on. */
+/* The switch of a rank's NIC. */
 static char *gate_of(const RhPlatform *p, int32_t gpu)
 {
     int32_t node = rh_platform_node_of(p, gpu);
@@ -86,11 +86,11 @@ static void put_host(const Lab *lab, int32_t gpu)
     g_autofree char *gate = gate_of(p, gpu);
     g_string_append_printf(lab->out, "host %s 10.77.0.%d\n", host, gpu + 1);
     if (has_nvlink(p))
-        put_link(lab, host, inner, rate(lab, "nvlink/node%d/gpu%d/up", node, local),
-                 rate(lab, "nvlink/node%d/gpu%d/down", node, local));
+        put_link(lab, host, inner, link_rate(lab, "nvlink/node%d/gpu%d/up", node, local),
+                 link_rate(lab, "nvlink/node%d/gpu%d/down", node, local));
     if (p->nodes_count > 1 && own_nics(p))
-        put_link(lab, host, gate, rate(lab, "nic/node%d/%d/tx", node, local),
-                 rate(lab, "nic/node%d/%d/rx", node, local));
+        put_link(lab, host, gate, link_rate(lab, "nic/node%d/%d/tx", node, local),
+                 link_rate(lab, "nic/node%d/%d/rx", node, local));
     else if (p->nodes_count > 1)
         g_string_append_printf(lab->out, "link %s %s - -\n", host, gate);
 }
@@ -100,8 +100,8 @@ static void put_nics(const Lab *lab, int32_t node)
     for (int32_t c = 0; c < lab->p->nics_per_node; c++) {
         g_autofree char *nic = g_strdup_printf("n%dc%d", node, c);
         g_autofree char *leaf = g_strdup_printf("t0g%d", group_of(lab->p, 0, node));
-        put_link(lab, nic, leaf, rate(lab, "nic/node%d/%d/tx", node, c),
-                 rate(lab, "nic/node%d/%d/rx", node, c));
+        put_link(lab, nic, leaf, link_rate(lab, "nic/node%d/%d/tx", node, c),
+                 link_rate(lab, "nic/node%d/%d/rx", node, c));
     }
 }
 
@@ -114,12 +114,12 @@ static void put_tiers(const Lab *lab)
             int32_t node = g * p->tiers[t].nodes_per_group;
             g_autofree char *below = g_strdup_printf("t%dg%d", t, g);
             g_autofree char *above = g_strdup_printf("t%dg%d", t + 1, group_of(p, t + 1, node));
-            put_link(lab, below, above, rate(lab, "%s/%d/up", name, g),
-                     rate(lab, "%s/%d/down", name, g));
+            put_link(lab, below, above, link_rate(lab, "%s/%d/up", name, g),
+                     link_rate(lab, "%s/%d/down", name, g));
         }
 }
 
-/* A host with an interface to its node and one to the rest needs to be told which is for whom. */
+/* Adds routes, which a host with an interface to its node and one to the rest needs. */
 static void put_routes(const Lab *lab)
 {
     const RhPlatform *p = lab->p;
@@ -133,7 +133,7 @@ static void put_routes(const Lab *lab)
         }
 }
 
-static bool check(const RhPlatform *p, GError **error)
+static bool check_lab(const RhPlatform *p, GError **error)
 {
     if (p->messages.sender == RH_SHARING_NONE)
         return rh_fail(error, RH_ERROR_INPUT,
@@ -154,7 +154,7 @@ static bool check(const RhPlatform *p, GError **error)
 
 char *rh_lab_topology(const RhPlatform *p, GError **error)
 {
-    if (!check(p, error))
+    if (!check_lab(p, error))
         return NULL;
     Lab lab = {p, g_string_new(NULL)};
     g_string_append_printf(lab.out, "# %s: %s\n", p->name, p->description);

@@ -7,9 +7,9 @@
 #include "base/error.h"
 #include "base/json.h"
 
-#define EAGER_LIMIT "4300000" /* as validate/lab/mpirun tells Open MPI */
+#define EAGER_LIMIT "4300000" /* as validate/lab/mpirun sets for Open MPI */
 
-/* --- the platform --- */
+/* --- platform --- */
 
 static double payload_share(const RhPlatform *p)
 {
@@ -27,7 +27,8 @@ static void put_link(GString *out, const char *id, double bytes_per_s, double la
 {
     g_autofree char *bandwidth = number(bytes_per_s);
     g_autofree char *latency = number(latency_s);
-    /* a latency of ours is no wire's: routes that share one do not share its bandwidth */
+    /* a latency here is not a shared wire: routes with a common latency do not share its
+     * bandwidth */
     g_string_append_printf(out, "<link id=\"%s\" bandwidth=\"%sBps\" latency=\"%ss\"%s/>\n", id,
                            bandwidth, latency, latency_s > 0 ? " sharing_policy=\"FATPIPE\"" : "");
 }
@@ -88,7 +89,7 @@ char *rh_smpi_platform(const RhPlatform *p, GError **error)
     return g_string_free(out, FALSE);
 }
 
-/* --- the run --- */
+/* --- run --- */
 
 static bool write_file(const char *path, const char *text, GError **error)
 {
@@ -123,7 +124,7 @@ bool rh_smpi_run(const RhPlatform *p, const char *folder, const char *const *wor
                           "--cfg=smpi/simulate-computation:no",
                           "--cfg=smpi/grow-injected-times:no",
                           "--cfg=smpi/test:1e-6",
-                          "--cfg=network/crosstraffic:0", /* links are two, one for each way */
+                          "--cfg=network/crosstraffic:0", /* two links, one for each direction */
                           "--cfg=smpi/bw-factor:0:1.0",
                           "--cfg=smpi/lat-factor:0:1.0",
                           "--cfg=smpi/async-small-thresh:" EAGER_LIMIT,

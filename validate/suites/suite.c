@@ -12,7 +12,7 @@
 #include "validate/suites/thresholds.h"
 
 #define PING_RUNS 3
-#define PINGS_MAX 3    /* at most so many ping-pongs... */
+#define PINGS_MAX 3    /* maximum number of ping-pongs */
 #define CALM_FRAC 0.02 /* limit of the spread of equal messages */
 
 static void item_clear(void *data)
@@ -44,8 +44,8 @@ void rh_suite_skip(RhValidationCase *c, const char *format, ...)
 }
 /* --- calibration --- */
 
-/* One ping-pong, and what fits it. */
-static bool ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError **error)
+/* Performs one ping-pong, and fits it. */
+static bool perform_ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError **error)
 {
     g_autofree char *csv = g_build_filename(s->folder, "pingpong.csv", NULL);
     g_autofree char *file = g_strdup_printf("--pingpong=%s", csv);
@@ -61,15 +61,15 @@ static bool ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *out, GError *
     return pings && rh_pings_fit(pings, star, 0, out, error);
 }
 
-/* The least disturbed of some. One that cannot be fitted was disturbed more than any: another is tried, and
- * its error told where none can. */
+/* Finds the least disturbed of some ping-pongs. One that cannot be fitted was too disturbed:
+ * another one is tried, and its error is reported when none can be fitted. */
 static bool best_ping(RhSuiteRun *s, const RhPlatform *star, RhPingFit *best, GError **error)
 {
     bool found = false;
     for (int i = 0; i < PINGS_MAX && !(found && best->disturbance_frac < CALM_FRAC); i++) {
         RhPingFit fit;
         g_autoptr(GError) unfit = NULL;
-        if (ping(s, star, &fit, &unfit)) {
+        if (perform_ping(s, star, &fit, &unfit)) {
             if (!found || fit.disturbance_frac < best->disturbance_frac)
                 *best = fit;
             found = true;
@@ -105,15 +105,15 @@ static bool calibrate(RhSuiteRun *s, GError **error)
     return true;
 }
 
-/* --- the whole --- */
+/* --- whole suite --- */
 
-static bool wanted(const RhSuiteRun *s, const RhSuiteCase *row)
+static bool is_selected(const RhSuiteRun *s, const RhSuiteCase *row)
 {
     g_autofree char *id = g_strdup_printf("%s: %s on %s", row->group, row->what, row->platform);
     return !s->options->only || strstr(id, s->options->only);
 }
 
-/* The network of a row, made when first met; -1 with an error when it cannot be. */
+/* Network of a row, made on first use; -1 with an error when it cannot be made. */
 static int32_t network_of(RhSuiteRun *s, const RhSuiteCase *row, GError **error)
 {
     for (guint i = 0; i < s->networks->len; i++) {
@@ -132,18 +132,18 @@ static int32_t network_of(RhSuiteRun *s, const RhSuiteCase *row, GError **error)
 static bool count_cases(RhSuiteRun *s, GError **error)
 {
     for (const RhSuiteCase *row = s->suite->cases; row->group; row++)
-        s->total += wanted(s, row);
+        s->total += is_selected(s, row);
     return s->total > 0 || rh_fail(error, RH_ERROR_USAGE,
                                    "no case of %s has \"%s\" in its name\nhelp: names begin with "
                                    "collective:, pattern:, iteration:, service:, layout: or fault:",
                                    s->suite->name, s->options->only);
 }
 
-/* Every case is predicted before any is measured. */
+/* Predicts every case before any is measured. */
 static bool prepare(RhSuiteRun *s, GError **error)
 {
     for (const RhSuiteCase *row = s->suite->cases; row->group; row++) {
-        if (!wanted(s, row))
+        if (!is_selected(s, row))
             continue;
         int32_t network = network_of(s, row, error);
         if (network < 0 || !rh_suite_add(s, row, (guint)network, error))
@@ -158,8 +158,8 @@ static bool prepare(RhSuiteRun *s, GError **error)
     return true;
 }
 
-/* Whether the measurements can be trusted. */
-static void tell_load(RhSuiteRun *s)
+/* Reports whether the measurements can be trusted. */
+static void report_load(RhSuiteRun *s)
 {
     double other_frac = s->other_s / fmax(s->all_s, 1e-9), stolen_frac = 0;
     for (guint i = 0; i < s->items->len; i++)
@@ -178,7 +178,7 @@ static void tell_load(RhSuiteRun *s)
                             s->repeated_count, 100 * stolen_frac));
 }
 
-static bool run(RhSuiteRun *s, GError **error)
+static bool run_suite(RhSuiteRun *s, GError **error)
 {
     g_autofree char *how = NULL;
     g_autofree char *obstacle = rh_lab_obstacle(s->options->lab_folder, &how);
@@ -200,12 +200,12 @@ static bool run(RhSuiteRun *s, GError **error)
     g_ptr_array_add(s->v->notes, g_strdup_printf("lab built as %s%s%s", how,
                                                  s->suite->change ? "; all of it with " : "",
                                                  s->suite->change ? s->suite->change : ""));
-    tell_load(s);
+    report_load(s);
     rh_thresholds_judge(s->v);
     return true;
 }
 
-/* NULL-ended. */
+/* Names of the suites; ends with NULL. */
 static const char *const *names_of_suites(void)
 {
     static const char *names[8];
@@ -258,7 +258,7 @@ RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GErr
     g_array_set_clear_func(s.items, item_clear);
     s.networks = g_array_new(FALSE, TRUE, sizeof(RhSuiteNetwork));
     g_array_set_clear_func(s.networks, network_clear);
-    bool fine = s.mixture && count_cases(&s, error) && run(&s, error);
+    bool fine = s.mixture && count_cases(&s, error) && run_suite(&s, error);
     g_array_unref(s.items);
     g_array_unref(s.networks);
     rh_model_free(s.model);

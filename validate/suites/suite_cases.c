@@ -152,9 +152,9 @@ static const RhSuiteCase full[] = {
     {"fault", TREE16, "pp8,dp2", "link.leaf/1/up=50%"},
     {0}};
 
-/* Sixteen ranks at the lab's own rates are bound by two processors, not by its links: exchanges
- * took up to twice as long as the same bytes in a ring. At half of them the traffic is mpi-quick's.
- */
+/* Sixteen ranks at the lab's own rates are limited by two processors, not by its links: exchanges
+ * took up to twice as long as the same bytes in a ring. At half of these rates the traffic is that
+ * of mpi-quick. */
 #define HALF_RATES "nic.bandwidth=50Mb/s nvlink.bandwidth=12.5MB/s"
 
 const RhSuite rh_suites[] = {

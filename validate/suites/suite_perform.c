@@ -1,4 +1,4 @@
-/* Real runs of a suite: programs in the lab, or without one. */
+/* Performs a suite's programs for real, in the lab or without one. */
 #include <glib/gstdio.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,14 +12,14 @@
 #include "validate/suites/performed.h"
 #include "validate/suites/suite_private.h"
 
-#define NOISY_FRAC    0.10 /* a case that spreads more is measured once more */
+#define NOISY_FRAC    0.10 /* a case with a larger spread is measured once more */
 #define STEP_LIMIT_S  30
 #define DEAD_LAUNCH_S 20 /* mpirun does not always notice that a host is gone */
-#define DEAD_LIMIT_S  4  /* of a step that a link's death ends */
+#define DEAD_LIMIT_S  4  /* for a step that a link's failure ends */
 
 /* --- real runs --- */
 
-/* Processor seconds of everybody and of our children, and all there were. */
+/* Processor seconds of all processes, of our children, and in total. */
 typedef struct {
     double busy_s, own_s, all_s;
 } Load;
@@ -38,7 +38,8 @@ static double accounted_s(void)
     return 1e-6 * microseconds;
 }
 
-/* Ticks miss who sleeps often, as idle ranks do: they are the second choice. */
+/* Current load. The ticks in /proc/stat miss processes that sleep often, as idle ranks do, so they
+ * are the second choice. */
 static Load load_now(void)
 {
     g_autofree char *text = NULL;
@@ -56,7 +57,7 @@ static Load load_now(void)
                   1e-6 * (double)g_get_monotonic_time() * g_get_num_processors()};
 }
 
-/* The performer and its options, with room for programs. */
+/* Appends the performer and its options; programs follow. */
 static void performer_words(const RhSuiteRun *s, GPtrArray *argv, const RhPlatform *platform,
                             const char *folder, int32_t runs, int32_t step_limit_s)
 {
@@ -69,8 +70,8 @@ static void performer_words(const RhSuiteRun *s, GPtrArray *argv, const RhPlatfo
 
 /* Performs the items in one launch; results are files of `folder`. `flag`: NULL, or one more for
  * the performer. */
-static bool launch(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform,
-                   const char *folder, const char *flag, GError **error)
+static bool launch_items(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform,
+                         const char *folder, const char *flag, GError **error)
 {
     g_autoptr(GPtrArray) argv = g_ptr_array_new_with_free_func(g_free);
     g_autofree char *output = NULL;
@@ -139,7 +140,7 @@ static void read_result(RhSuiteRun *s, RhSuiteItem *item, const char *why_missin
 }
 
 /* Performs items, and repeats once the rest of a launch that ended early. */
-static void perform(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform)
+static void perform_items(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *platform)
 {
     for (int attempt = 0; attempt < 2; attempt++) {
         g_autoptr(GPtrArray) left = g_ptr_array_new();
@@ -154,13 +155,13 @@ static void perform(RhSuiteRun *s, const GPtrArray *items, const RhPlatform *pla
         }
         if (left->len == 0)
             break;
-        launch(s, left, platform, s->folder, NULL, &error);
+        launch_items(s, left, platform, s->folder, NULL, &error);
         for (guint i = 0; i < left->len; i++)
             read_result(s, g_ptr_array_index(left, i), error ? error->message : NULL);
     }
 }
 
-/* The collectives of a network once more, as the MPI library would do them. */
+/* Performs the collectives of a network once more, with the MPI library's own algorithms. */
 static void perform_library(RhSuiteRun *s, const GPtrArray *all, const RhPlatform *platform)
 {
     g_autoptr(GPtrArray) collectives = g_ptr_array_new();
@@ -174,7 +175,7 @@ static void perform_library(RhSuiteRun *s, const GPtrArray *all, const RhPlatfor
     if (collectives->len == 0)
         return;
     g_mkdir_with_parents(folder, 0777);
-    if (!launch(s, collectives, platform, folder, "--library", &error))
+    if (!launch_items(s, collectives, platform, folder, "--library", &error))
         g_ptr_array_add(s->v->notes, g_strdup_printf("MPI's own collectives: %s", error->message));
     for (guint i = 0; i < collectives->len; i++) {
         const RhSuiteItem *item = g_ptr_array_index(collectives, i);
@@ -189,7 +190,7 @@ static void perform_library(RhSuiteRun *s, const GPtrArray *all, const RhPlatfor
     }
 }
 
-/* "cut r3" of the first link that dies: "link.nic/node3/0/tx=dies@0.3s" on a star. */
+/* Event of the first link that fails: "cut r3" for "link.nic/node3/0/tx=dies@0.3s" on a star. */
 static char *event_of(const RhSuiteRun *s, const char *change)
 {
     int node = 0;
@@ -201,7 +202,8 @@ static char *event_of(const RhSuiteRun *s, const char *change)
                            quoted, node);
 }
 
-/* A run that a link's death ends: it must not hang, and tell who waits for what. */
+/* Performs a run that a link's failure ends: it must not hang, and must report what each rank waits
+ * for. */
 static void perform_death(RhSuiteRun *s, const RhSuiteItem *item, const RhPlatform *platform)
 {
     RhValidationCase *c = rh_suite_case(s, item);
@@ -209,7 +211,7 @@ static void perform_death(RhSuiteRun *s, const RhSuiteItem *item, const RhPlatfo
     g_autoptr(GPtrArray) one = g_ptr_array_new();
     g_autofree char *why = NULL;
     g_ptr_array_add(one, (RhSuiteItem *)item);
-    launch(s, one, platform, s->folder, event, NULL); /* it fails, as it should */
+    launch_items(s, one, platform, s->folder, event, NULL); /* it must fail */
     g_autofree char *performed =
         rh_deadlock_collect(s->folder, item->name, item->program->ranks_count);
     c->outcome = rh_deadlock_compare(item->stuck, performed, item->program->ranks_count, &why);
@@ -228,14 +230,14 @@ void rh_suite_perform(RhSuiteRun *s, guint network)
     for (guint i = 0; i < s->items->len; i++)
         if (rh_suite_item(s, i)->network == network && rh_suite_dies(rh_suite_item(s, i)))
             perform_death(s, rh_suite_item(s, i), platform);
-    perform(s, all, platform);
+    perform_items(s, all, platform);
     for (guint i = 0; i < all->len; i++) {
         const RhValidationCase *c = rh_suite_case(s, g_ptr_array_index(all, i));
         const RhSuiteItem *item = g_ptr_array_index(all, i);
         if (rh_suite_disturbed(item) || (!c->skipped && c->spread_frac > NOISY_FRAC))
             g_ptr_array_add(noisy, g_ptr_array_index(all, i));
     }
-    perform(s, noisy, platform);
+    perform_items(s, noisy, platform);
     if (s->options->controls)
         perform_library(s, all, platform);
     s->done += (int32_t)all->len;
@@ -243,8 +245,9 @@ void rh_suite_perform(RhSuiteRun *s, guint network)
 
 /* --- without a lab --- */
 
-/* Performs a network's programs through shared memory: their data is right or not, their times say
- * nothing of the network. How many words were checked; -1 when they could not be performed. */
+/* Performs a network's programs through shared memory: their data is checked, while their times say
+ * nothing of the network. Returns the number of checked words; -1 when they could not be
+ * performed. */
 static int64_t perform_locally(RhSuiteRun *s, guint network, int64_t *wrong)
 {
     const RhSuiteNetwork *n = rh_suite_network(s, network);

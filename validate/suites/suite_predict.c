@@ -1,4 +1,4 @@
-/* Predictions of a suite: by the rehearsal, by its controls, by SMPI. */
+/* Predicts a suite: by the rehearsal, by its controls, by SMPI. */
 #include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static RhProgram *collective_program(const RhPlatform *platform, char **words, G
         op++;
     while (algo < RH_ALGO_LAST && strcmp(rh_algo_name(algo), words[1]) != 0)
         algo++;
-    g_assert(op < RH_OP_LAST && algo < RH_ALGO_LAST); /* our own table */
+    g_assert(op < RH_OP_LAST && algo < RH_ALGO_LAST); /* the table is our own */
     if (!read_bytes(words[2], &bytes, error))
         return NULL;
     return rh_pattern_collective(rh_platform_gpus(platform), op, algo, bytes, 3);
@@ -73,7 +73,7 @@ static RhProgram *layout_program(const RhSuiteRun *s, const RhPlatform *platform
 }
 
 /* Makes a program of a service's iterations for requests that arrive at once, simulated without
- * sharing of links; whoever performs the program supplies the times. */
+ * sharing of links; the performer of the program supplies the times. */
 static RhProgram *service_program(const RhSuiteRun *s, const RhPlatform *platform, char **words,
                                   GError **error)
 {
@@ -100,8 +100,8 @@ static RhProgram *service_program(const RhSuiteRun *s, const RhPlatform *platfor
     return result ? rh_service_program(service, &serving, &d, result, error) : NULL;
 }
 
-static RhProgram *build(const RhSuiteRun *s, const RhSuiteCase *row, const RhPlatform *platform,
-                        GError **error)
+static RhProgram *build_program(const RhSuiteRun *s, const RhSuiteCase *row,
+                                const RhPlatform *platform, GError **error)
 {
     g_auto(GStrv) words = g_strsplit(row->what, " ", -1);
     if (g_str_has_suffix(row->group, "collective"))
@@ -138,7 +138,7 @@ static int by_time(const void *a, const void *b)
     return x->step_time_s < y->step_time_s ? -1 : x->step_time_s > y->step_time_s;
 }
 
-/* The middle one of some seeds of the noise; NULL on failure. */
+/* Median of some seeds of the noise; NULL on failure. */
 static RhRun *median_rehearsal(const RhProgram *p, const RhPlatform *platform, GError **error)
 {
     g_autoptr(GPtrArray) runs = g_ptr_array_new_with_free_func((GDestroyNotify)rh_run_free);
@@ -207,7 +207,7 @@ bool rh_suite_add(RhSuiteRun *s, const RhSuiteCase *row, guint network, GError *
                            row->change ? row->change : "");
     g_array_append_val(s->v->cases, c);
     item.name = g_strdup_printf("%03u", item.index);
-    item.program = build(s, row, platform, error);
+    item.program = build_program(s, row, platform, error);
     g_array_append_val(s->items, item);
     RhSuiteItem *kept = rh_suite_item(s, s->items->len - 1);
     if (kept->program && rh_program_check(kept->program, error) &&
@@ -217,7 +217,7 @@ bool rh_suite_add(RhSuiteRun *s, const RhSuiteCase *row, guint network, GError *
     return false;
 }
 
-/* SMPI performs the programs of a network on paper. */
+/* Predicts a network's programs with SMPI. */
 bool rh_suite_ask_smpi(RhSuiteRun *s, guint network, GError **error)
 {
     const RhSuiteNetwork *n = rh_suite_network(s, network);

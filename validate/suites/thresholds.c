@@ -4,9 +4,9 @@
 #include <string.h>
 
 #define CONTROLS_LEAST       10 /* cases */
-#define CONTROLS_GROUP_LEAST 5  /* fewer say nothing about who is better */
+#define CONTROLS_GROUP_LEAST 5  /* with fewer, groups are too small for a comparison */
 
-/* 0: no bar. */
+/* A threshold; 0: none. */
 typedef struct {
     const char *group;
     double mape_frac, median_frac, worst_frac, spearman, regret_frac, start_frac;
@@ -41,7 +41,7 @@ static void at_most(RhValidation *v, const Bar *bar, const char *what, double va
                                                    what, 100 * value, 100 * limit));
 }
 
-static void judge(RhValidation *v, const Bar *bar)
+static void judge_threshold(RhValidation *v, const Bar *bar)
 {
     RhValidationFigures f = rh_validation_figures(v, bar->group);
     if (f.count == 0)
@@ -56,8 +56,8 @@ static void judge(RhValidation *v, const Bar *bar)
                                                    bar->group, f.spearman, bar->spearman));
 }
 
-/* A simpler predictor that does as well in a group of cases (NULL: the whole table). Over the whole
- * table that is a bar missed; of a group it is told. */
+/* Compares with simpler predictors in a group of cases (NULL: the whole table). If one does as well
+ * over the whole table, a threshold is missed; for a group it is only noted. */
 static void judge_controls(RhValidation *v, const char *group, int32_t least)
 {
     GPtrArray *texts = group ? v->notes : v->missed;
@@ -74,10 +74,11 @@ static void judge_controls(RhValidation *v, const char *group, int32_t least)
 void rh_thresholds_judge(RhValidation *v)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(bars); i++)
-        judge(v, &bars[i]);
+        judge_threshold(v, &bars[i]);
     judge_controls(v, NULL, CONTROLS_LEAST);
     g_autofree const char **groups = rh_validation_groups(v);
-    for (int i = 0; groups[0] && groups[1] && groups[i]; i++) /* one group is the whole table */
+    /* a single group is the whole table */
+    for (int i = 0; groups[0] && groups[1] && groups[i]; i++)
         judge_controls(v, groups[i], CONTROLS_GROUP_LEAST);
     for (guint i = 0; i < v->cases->len; i++) {
         const RhValidationCase *c = &g_array_index(v->cases, RhValidationCase, i);
