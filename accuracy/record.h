@@ -115,7 +115,7 @@ void rh_record_take_serving(RhRecord *record, const RhRecord *other);
 void rh_record_hold_out(RhEvaluation *judged);
 
 /* Reads a record. RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. */
-RhRecord *rh_record_load(const char *path, GError **error);
+RhRecord *rh_record_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Writes a record as JSON; `made_by` is the command. Caller frees. */
 char *rh_record_json(const RhRecord *record, const char *made_by);
 /* Returns the record of the installation, read once; an empty one if there is none. Borrowed, never

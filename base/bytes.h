@@ -4,6 +4,6 @@
 
 /* Reads a whole file, decompressed if it is gzipped; at most `most` bytes when decompressed. Caller
  * unrefs. RH_ERROR_IO; RH_ERROR_INPUT when it is larger or a damaged gzip file. */
-GByteArray *rh_bytes_load(const char *path, gsize most, GError **error);
+GByteArray *rh_bytes_load(const char *path, gsize most, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns a text in gzip format, without a name or a date. Caller unrefs. */
 GBytes *rh_bytes_pack(const char *text, gsize length);

@@ -31,4 +31,5 @@ char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name);
 /* Returns the object of that name, loaded at its first use (`load` may request others that it
  * derives from). Borrowed, never freed. RH_ERROR_USAGE for an unknown name, RH_ERROR_INPUT for a
  * file that derives from itself, and the errors of `load`. */
-const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name, GError **error);
+const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -9,4 +9,4 @@
  * *status is as of waitpid(). RH_ERROR_IO when it cannot be started; RH_ERROR_NO_ANSWER when it was
  * ended after `timeout_s` (0: no limit). */
 bool rh_child_run(const char *const *argv, double timeout_s, char **out, char **err, int *status,
-                  GError **error);
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -13,8 +13,8 @@
 
 /* Create an empty file or folder in the system's temporary folder and register it for removal.
  * Caller frees the name. RH_ERROR_IO. */
-char *rh_temp_file(const char *pattern, GError **error);
-char *rh_temp_folder(const char *pattern, GError **error);
+char *rh_temp_file(const char *pattern, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+char *rh_temp_folder(const char *pattern, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Removes the file, or the folder with its contents, and unregisters it. NULL is fine. */
 void rh_temp_remove(const char *path);
 

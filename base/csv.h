@@ -24,8 +24,8 @@ typedef struct {
 /* Reads a table. RH_ERROR_INPUT with file:line:col: an unclosed quote or text after one, a row with
  * more or fewer cells than the header, a duplicate column name, no header, text that is not UTF-8.
  * RH_ERROR_IO. */
-RhCsv *rh_csv_load(const char *path, GError **error);
-RhCsv *rh_csv_parse(const char *name, const char *text, GError **error);
+RhCsv *rh_csv_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhCsv *rh_csv_parse(const char *name, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_csv_free(RhCsv *csv);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCsv, rh_csv_free)
 
@@ -37,7 +37,7 @@ bool rh_csv_fail(const RhCsv *csv, const RhCsvRow *row, int32_t column, const ch
 /* Reads a cell as a finite number in [low, high]; an empty cell, or column -1, gives `otherwise`.
  * RH_ERROR_INPUT. */
 bool rh_csv_number(const RhCsv *csv, const RhCsvRow *row, int32_t column, double low, double high,
-                   double otherwise, double *out, GError **error);
+                   double otherwise, double *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads a cell as a whole number in [low, high], which may be written as 1.7e+09. */
 bool rh_csv_whole(const RhCsv *csv, const RhCsvRow *row, int32_t column, int64_t low, int64_t high,
-                  int64_t otherwise, int64_t *out, GError **error);
+                  int64_t otherwise, int64_t *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;

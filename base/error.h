@@ -28,6 +28,14 @@ GQuark rh_error_quark(void);
  * so that `return rh_fail(error, RH_ERROR_INPUT, "...")` reads well in bool functions. */
 bool rh_fail(GError **error, RhErrorCode code, const char *format, ...) G_GNUC_PRINTF(3, 4);
 
+/* Drops the result of a fallible call whose failure is fine; a comment at the call says why. All
+ * others must look at it: their declarations warn (G_GNUC_WARN_UNUSED_RESULT), except for functions
+ * with `fail` in their names, which set the error and return false. */
+static inline void rh_ignore_failure(bool result)
+{
+    (void)result;
+}
+
 /* Appends a `help:` line to an error that is set: how to fix it, in words of the command line. Does
  * nothing when `error` is NULL or unset. */
 void rh_error_help(GError **error, const char *format, ...) G_GNUC_PRINTF(2, 3);

@@ -30,11 +30,13 @@ typedef struct cJSON RhJsonNode;
 
 /* Parses a file. Returns NULL with RH_ERROR_IO or RH_ERROR_INPUT (with file:line:col) on failure.
  */
-RhJson *rh_json_load(const char *path, GError **error);
+RhJson *rh_json_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Parses a file of a format without "schema", such as a model: a file that this program wrote, such
  * as an answer, is refused with an error that it is no `what` ("model"). */
-RhJson *rh_json_load_described(const char *path, const char *what, GError **error);
-RhJson *rh_json_parse(const char *name, const char *text, size_t length, GError **error);
+RhJson *rh_json_load_described(const char *path, const char *what,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhJson *rh_json_parse(const char *name, const char *text, size_t length,
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_json_free(RhJson *doc);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJson, rh_json_free)
 
@@ -121,7 +123,9 @@ void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *member, const char *h
 guint rh_json_problems_count(const RhJson *doc);
 /* Fails with RH_ERROR_INPUT and all problems as text when there was any problem or unconsumed key.
  */
-bool rh_json_finish(RhJson *doc, GError **error);
+bool rh_json_finish(RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+/* Fails with the problems of a document that has some. */
+void rh_json_refuse(RhJson *doc, GError **error);
 
 /* Streaming writer with stable formatting (2-space indent, numbers with 9 significant digits,
  * locale-free). Non-finite numbers are a programming error. */
@@ -146,4 +150,5 @@ char *rh_json_writer_steal(RhJsonWriter *w); /* the text, ends in a newline; cal
 /* Writes a file atomically, also through symbolic links, whose targets need not exist yet. A killed
  * process leaves nothing, or ".NAME.rehearse-part", which the next write of NAME removes.
  * RH_ERROR_IO. */
-bool rh_file_write(const char *path, const char *text, size_t length, GError **error);
+bool rh_file_write(const char *path, const char *text, size_t length,
+                   GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -42,10 +42,11 @@ char *rh_json_render(const RhJson *doc, size_t offset, size_t span, const char *
 void rh_json_locate(const RhJson *doc, GPtrArray *problems);
 void rh_json_problem_free(void *problem);
 /* Returns true when there is no problem; else sets an error with all of them, by position. */
-bool rh_json_report(RhJson *doc, GError **error);
+bool rh_json_report(RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads a whole file of at most `most` bytes and appends NUL. RH_ERROR_IO, or RH_ERROR_INPUT when
  * larger. */
-bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GError **error);
+bool rh_file_read(const char *path, size_t most, char **text, size_t *length,
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Writes `target`, a regular or new file, by way of ".NAME.rehearse-part" beside it, as
  * rh_file_write does where the file system has no unnamed files; concurrent writers of one file
  * wait for each other. `mode` -1: the default of a new file. Returns false with errno. */

@@ -266,3 +266,9 @@ bool rh_json_finish(RhJson *doc, GError **error)
     g_ptr_array_set_size(doc->known, (gint)doc->known->len - 1);
     return rh_json_report(doc, error);
 }
+
+void rh_json_refuse(RhJson *doc, GError **error)
+{
+    bool fine = rh_json_finish(doc, error);
+    g_assert(!fine);
+}

@@ -36,18 +36,21 @@ char *rh_range_text(const RhRange *range, RhQuantity kind);
 
 /* Parses all of `text` as a quantity of this kind, finite and >= 0. A missing or unsuitable unit is
  * RH_ERROR_INPUT with a help line of suitable units. *value is unchanged on failure. */
-bool rh_quantity_parse(const char *text, RhQuantity kind, double *value, GError **error);
+bool rh_quantity_parse(const char *text, RhQuantity kind, double *value,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Parses a quantity; the help line suggests `example`, or if NULL an example of the kind. */
 bool rh_quantity_parse_like(const char *text, RhQuantity kind, const char *example, double *value,
-                            GError **error);
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Parse a fraction: RH_QUANTITY_FRAC from 0 to 100 %. More is RH_ERROR_INPUT, so that a forgotten %
  * is not read as a factor of 100. */
-bool rh_share_parse(const char *text, double *value, GError **error);
-bool rh_share_parse_like(const char *text, const char *example, double *value, GError **error);
+bool rh_share_parse(const char *text, double *value, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_share_parse_like(const char *text, const char *example, double *value,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Parses a whole decimal number in [low, high] without trailing text. RH_ERROR_INPUT. */
-bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value, GError **error);
+bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *value,
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Formats a quantity with a suitable unit and `digits` significant digits: "62.4 s", "12.3 us",
  * "72.4 GiB", "450 GB/s", "430 TFLOP/s"; zero is "0 s", and a value that rounds up to the next unit

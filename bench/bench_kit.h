@@ -50,11 +50,12 @@ static inline RhLayout bench_layout(const BenchJob *j, const char *text)
 {
     RhLayout l = rh_layout_default();
     GError *error = NULL;
-    rh_layout_parse(text, &l, &error);
+    bool fine = rh_layout_parse(text, &l, &error);
     g_assert_no_error(error);
     l = rh_train_canonical(&j->c, &l);
-    rh_train_legal(&j->c, &l, &error);
+    fine = fine && rh_train_legal(&j->c, &l, &error);
     g_assert_no_error(error);
+    g_assert(fine);
     return l;
 }
 

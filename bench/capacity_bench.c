@@ -41,8 +41,9 @@ static void measure(const char *model)
     RhCapacityTarget goal = {.tokens = TOKENS, .gap_frac = 0.01};
     GError *error = NULL;
     double start = bench_now_s();
-    rh_capacity_plan_all(cases, CELLS, &goal, cells, &error);
+    bool planned = rh_capacity_plan_all(cases, CELLS, &goal, cells, &error);
     g_assert_no_error(error);
+    g_assert(planned);
     g_autofree char *what = g_strdup_printf("%s at %d sizes of %d platforms", model, SIZES,
                                             (int)G_N_ELEMENTS(platforms));
     bench_line(what, CELLS, "", "");

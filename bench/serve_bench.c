@@ -26,8 +26,9 @@ static double rate_of(const RhServing *serving, const char *deployment, const Rh
 {
     GError *error = NULL;
     RhDeployment d = rh_deployment_default();
-    rh_deployment_parse(deployment, &d, &error);
+    bool read = rh_deployment_parse(deployment, &d, &error);
     g_assert_no_error(error);
+    g_assert(read);
     double start = bench_cpu_s(); /* tables and all */
     g_autoptr(RhService) service = rh_service_new(serving, &d, &error);
     g_assert_no_error(error);
@@ -53,10 +54,10 @@ static void plan_rate(void)
     g_autoptr(RhPlatform) platform = rh_platform_load("dgx-h100:4", NULL);
     g_autoptr(RhRequests) requests = rh_requests_draw(&drawn);
     RhServing serving = {model, &rh_recipe_bf16, platform, rh_server_by_name("vllm", NULL), NULL};
-    rh_slos_parse(&options.slos, RH_METRIC_TTFT, "p99<2s", &error);
+    bool read = rh_slos_parse(&options.slos, RH_METRIC_TTFT, "p99<2s", &error) &&
+                rh_slos_parse(&options.slos, RH_METRIC_TPOT, "p99<40ms", &error);
     g_assert_no_error(error);
-    rh_slos_parse(&options.slos, RH_METRIC_TPOT, "p99<40ms", &error);
-    g_assert_no_error(error);
+    g_assert(read);
     gint64 start_us = g_get_monotonic_time();
     g_autoptr(RhServePlan) plan = rh_serve_plan(&serving, "vllm", requests, &options, &error);
     g_assert_no_error(error);

@@ -104,8 +104,9 @@ static GArray *quickest(const RhProblem *c, int32_t tp)
     g_autofree char *text = g_strdup_printf("tp=%d", tp);
     RhConstraint only;
     GError *error = NULL;
-    rh_constraint_parse(text, false, &only, &error);
+    bool read = rh_constraint_parse(text, false, &only, &error);
     g_assert_no_error(error);
+    g_assert(read);
     RhPlanOptions options = {.gap_frac = 0.002,
                              .top = QUICKEST,
                              .variants = true,

@@ -6,4 +6,4 @@
 /* Returns the path of a sibling program by `name`, which need not exist; caller frees. */
 char *rh_program_beside(const char *name);
 /* Checks that it exists. RH_ERROR_NO_ANSWER: not built yet, or configured without MPI. */
-bool rh_perform_there(const char *path, GError **error);
+bool rh_perform_there(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -5,4 +5,4 @@
 #include "cli/parse/arguments.h"
 
 /* Returns the exit status; sets error when it fails. */
-int rh_program_run(const RhArguments *arguments, GError **error);
+int rh_program_run(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;

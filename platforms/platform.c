@@ -258,7 +258,7 @@ static RhPlatform *parse(RhJson *doc, GPtrArray *chain, GError **error)
     const RhJsonNode *root = rh_json_root(doc);
     g_autoptr(RhPlatform) p = begin_platform(doc, root, chain);
     if (!p) {
-        rh_json_finish(doc, error);
+        rh_json_refuse(doc, error);
         return NULL;
     }
     g_autofree char *hash_of_base = g_steal_pointer(&p->hash);

@@ -166,10 +166,11 @@ typedef struct {
 /* Loads a platform from FILE.json, catalogue NAME, NAME:NODES, or one line
  * "h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s" (GPUs per node x nodes; keys: nvlink, ib|eth|roce (rate
  * per NIC), nics, latency, oversub, leaf (nodes), rail). */
-RhPlatform *rh_platform_load(const char *spec, GError **error);
+RhPlatform *rh_platform_load(const char *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Sets a fact of a loaded platform by its path, such as "nic.bandwidth=200Gb/s". RH_ERROR_USAGE for
  * unknown paths. */
-bool rh_platform_set(RhPlatform *platform, const char *key, const char *value, GError **error);
+bool rh_platform_set(RhPlatform *platform, const char *key, const char *value,
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns every path that can be set, except those of single links; NULL-terminated, free with
  * g_strfreev. */
 char **rh_platform_keys(const RhPlatform *platform);

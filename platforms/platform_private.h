@@ -5,10 +5,11 @@
 
 #define RH_PLATFORM_GPUS_MAX (1 << 20) /* keeps link numbers well inside int32 */
 
-RhPlatform *rh_platform_load_named(const char *name, GError **error); /* catalogue name or path */
+RhPlatform *rh_platform_load_named(const char *name, GError **error)
+    G_GNUC_WARN_UNUSED_RESULT; /* catalogue name or path */
 bool rh_platform_is_oneline(const char *spec);
-RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error);
-bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error);
+RhPlatform *rh_platform_parse_oneline(const char *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_platform_set_nodes(RhPlatform *p, int64_t nodes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Adds a change to the platform's hash, so that changed platforms never share a cache entry. */
 void rh_platform_hash_add(RhPlatform *p, const char *key, const char *value);
 GArray *rh_other_devices_new(const GArray *like); /* a copy; NULL: none */
@@ -23,7 +24,7 @@ void rh_platform_read_wirings(RhJson *doc, const RhJsonNode *root, RhPlatform *p
 void rh_platform_settle_inside(RhPlatform *p);
 /* Checks that the platform's wirings allow these counts. RH_ERROR_INPUT. */
 bool rh_platform_wirings_allow(const RhPlatform *p, int64_t nodes, int64_t gpus_per_node,
-                               GError **error);
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns whether kernels keep at least one SM when a collective holds `sms`. */
 static inline bool rh_platform_can_hold(const RhDevice *device, double sms)
 {

@@ -15,8 +15,10 @@
 
 /* Applies a profile from a file or by a name of the catalogue. RH_ERROR_IO, RH_ERROR_INPUT with
  * positions. The platform's hash then depends on the profile's. */
-bool rh_platform_apply_profile(RhPlatform *p, const char *name, GError **error);
-bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc, GError **error);
+bool rh_platform_apply_profile(RhPlatform *p, const char *name,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc,
+                                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the device that a profile's facts describe, interned; "" for none. */
 const char *rh_profile_device(RhJson *doc);
 /* Returns the key of a kind of shapes, such as "device.gemm.shapes". */

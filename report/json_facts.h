@@ -12,7 +12,8 @@ char *rh_report_platform_facts_json(const RhPlatform *platform);
  * server. Several platforms are listed by name; `names` is NULL for one. Caller frees; NULL when a
  * profile cannot be read. */
 char *rh_report_service_facts_json(const RhPlatform *const *platforms, const char *const *names,
-                                   guint count, const RhServer *server, GError **error);
+                                   guint count, const RhServer *server,
+                                   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the constants of several questions by unique name; a question may lack a platform or a
  * stack. */
 char *rh_report_facts_of_json(const RhQuestion *const *questions, const char *const *names,

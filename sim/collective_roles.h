@@ -23,7 +23,8 @@ typedef struct {
 /* Finds the sets of roles of all groups. RH_ERROR_INPUT when a rank calls a group of which it is no
  * member, when a member does not call it, when ranks of one role share a group with different
  * roles, and when there are too many ranks to check. */
-RhCollectiveRoles *rh_collective_roles_new(const RhProgram *p, GError **error);
+RhCollectiveRoles *rh_collective_roles_new(const RhProgram *p,
+                                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_collective_roles_free(RhCollectiveRoles *meetings);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCollectiveRoles, rh_collective_roles_free)
 

@@ -10,4 +10,4 @@
 /* Computes the seconds of a step, a lower bound of rh_engine_run's. RH_ERROR_INPUT for a collective
  * that its placement does not allow, and where tasks wait for each other. */
 bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *step_time_s,
-                        GError **error);
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -27,7 +27,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhExpansions, rh_expansions_free)
 /* Returns the expansion of a COLLECTIVE task for the group of `rank`, borrowed from `all`; *own is
  * the rank's place among the members. RH_ERROR_INPUT as rh_schedule_new. */
 const RhExpansion *rh_expansion_get(RhExpansions *all, const RhTask *task, int32_t rank,
-                                    int32_t *own, GError **error);
+                                    int32_t *own, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* A member's position in an expansion: repetition `repeat` of round `round`, which is step `step`
  * of the whole schedule, with its flows e->flows[from] .. e->flows[to - 1]. */

@@ -223,7 +223,7 @@ void rh_program_match(RhProgram *p, int32_t send, int32_t recv);
 /* Checks every invariant above: indices in range, sends matched with opposite deltas and equal
  * bytes, peers in the right role, same group members run the same collectives, no cycle (lanes,
  * preds, matches, collectives). RH_ERROR_INPUT. */
-bool rh_program_check(const RhProgram *p, GError **error);
+bool rh_program_check(const RhProgram *p, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* --- arithmetic --- */
 static inline const RhTask *rh_program_task(const RhProgram *p, int32_t i)
@@ -291,8 +291,10 @@ double rh_bundle_time_s(const RhProgram *p, const RhDevice *device, int32_t bund
  * ATLAHS, one rank per block, collectives expanded into sends and receives (export only; at most
  * 1,024 ranks) --- */
 char *rh_program_to_json(const RhProgram *p);
-RhProgram *rh_program_from_json(RhJson *doc, GError **error); /* checked */
-char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform, GError **error);
+RhProgram *rh_program_from_json(RhJson *doc,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT; /* checked */
+char *rh_program_to_goal(const RhProgram *p, const RhPlatform *platform,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Returns a lane's name, "tp" or "stream 3"; requires lane < RH_LANES_MAX. */
 const char *rh_lane_name(int32_t lane);

@@ -23,4 +23,4 @@ typedef struct {
 /* Returns the joined program, and in out[count] the index ranges of its parts. RH_ERROR_INPUT when
  * they have too many ranks to number. */
 RhProgram *rh_program_join(const RhJoinPart *parts, int32_t count, const RhDevice *device,
-                           RhJoined *out, GError **error);
+                           RhJoined *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -14,4 +14,5 @@ int rh_copy_route(const RhPlatform *platform, const RhTask *copy, int32_t gpu,
 double rh_copy_bytes_per_s(const RhPlatform *platform, const RhTask *copy, int32_t gpu);
 /* Checks that the platform has all tiers that the program copies between. RH_ERROR_INPUT names the
  * missing one. */
-bool rh_copies_possible(const RhProgram *p, const RhPlatform *platform, GError **error);
+bool rh_copies_possible(const RhProgram *p, const RhPlatform *platform,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;

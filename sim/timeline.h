@@ -13,8 +13,9 @@ typedef struct {
     double t_start_s, t_end_s;
 } RhTimelineEvent;
 
-bool rh_timeline_write(const RhProgram *p, const RhRun *run, const char *path, GError **error);
+bool rh_timeline_write(const RhProgram *p, const RhRun *run, const char *path,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads the events of such a file: RhTimelineEvent, caller unrefs. RH_ERROR_IO, RH_ERROR_INPUT. */
-GArray *rh_timeline_read(const char *path, GError **error);
+GArray *rh_timeline_read(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads the events from the parsed JSON. RH_ERROR_INPUT. */
-GArray *rh_timeline_parse(RhJson *doc, GError **error);
+GArray *rh_timeline_parse(RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -58,5 +58,6 @@ double rh_a2a_copies(const RhA2aLoad *load, int32_t parts);
 
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT with positions:
  * its file is wrong. */
-const RhA2aBackend *rh_a2a_backend_by_name(const char *name, GError **error);
+const RhA2aBackend *rh_a2a_backend_by_name(const char *name,
+                                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 const char *const *rh_a2a_backend_names(void); /* sorted, NULL-ended */

@@ -23,13 +23,15 @@ typedef struct {
 } RhFrameworkRules;
 
 /* RH_ERROR_INPUT with file:line:col. Caller frees. */
-RhFrameworkRules *rh_framework_rules_load(const char *name, GError **error);
+RhFrameworkRules *rh_framework_rules_load(const char *name,
+                                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_framework_rules_free(RhFrameworkRules *rules);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFrameworkRules, rh_framework_rules_free)
 /* Borrowed, for ever. NULL without an error: the name is NULL. RH_ERROR_USAGE: there is none of
  * that name; else as rh_framework_rules_load(). A stack's are known to be right since it was
  * read. */
-const RhFrameworkRules *rh_framework_rules(const char *name, GError **error);
+const RhFrameworkRules *rh_framework_rules(const char *name,
+                                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 const char *const *rh_framework_rules_names(void);
 
 bool rh_framework_refuses(const RhFrameworkRule *rule, const RhProblem *c, const RhLayout *layout);

@@ -140,4 +140,4 @@ char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout);
 /* Reads a value's text into the layout. RH_ERROR_USAGE, with the legal values; *at: the byte at
  * fault. */
 bool rh_knob_read(const RhKnob *knob, const char *text, RhLayout *layout, size_t *at,
-                  GError **error);
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;

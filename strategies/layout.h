@@ -53,16 +53,17 @@ typedef struct {
 
 /* Parses the text form; keys left out keep what *layout holds. "pp16" and "pp=16" both work.
  * RH_ERROR_USAGE with near keys and the place; nothing at all and a key given twice are errors. */
-bool rh_layout_parse(const char *text, RhLayout *layout, GError **error);
+bool rh_layout_parse(const char *text, RhLayout *layout, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Parses the text form and gets the knobs that it names: RH_KNOB_BIT of each (knobs.h). */
-bool rh_layout_change(const char *text, RhLayout *layout, uint64_t *given, GError **error);
+bool rh_layout_change(const char *text, RhLayout *layout, uint64_t *given,
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads the text form from a file, in which ends of lines count as commas and '#' starts a comment.
  * RH_ERROR_IO, RH_ERROR_INPUT with file:line:column. */
-bool rh_layout_load(const char *path, RhLayout *layout, GError **error);
+bool rh_layout_load(const char *path, RhLayout *layout, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* That a layout of such a file is refused: `why`, whose first word is the key at fault or
  * nearest to it, at the place where the file says that key (else at its first). Takes `why`;
  * RH_ERROR_INPUT; false. */
-bool rh_layout_refuse(const char *path, GError *why, GError **error);
+bool rh_layout_refuse(const char *path, GError *why, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The row whose key a refusal begins with, as in "tp=3 does not divide ..."; NULL: none. */
 const struct RhKnob *rh_layout_refused_knob(const GError *why);
 /* The text form in full, caller frees. A dp still to be derived (0) has no text and is left out. */

@@ -132,7 +132,7 @@ static inline bool rh_stack_reduces_each(const RhStack *stack, int32_t zero, int
 /* Returns the stack of that name, or of the file with that path (rh_data_is_path), read once and
  * never freed. RH_ERROR_USAGE: the catalogue has no such name; RH_ERROR_INPUT, RH_ERROR_IO: the
  * file is wrong. */
-const RhStack *rh_stack_by_name(const char *spec, GError **error);
+const RhStack *rh_stack_by_name(const char *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the names of the catalogue, sorted, NULL-terminated, never freed. */
 const char *const *rh_stack_names(void);
 /* Why a fact of this platform (a path of --set) changes nothing here; NULL when it counts.

@@ -11,7 +11,7 @@
 
 /* Reads a stack; `spec` is its name in the catalogue, or the path of the user's file. Fails with
  * RH_ERROR_INPUT and all that is wrong in the document. Caller g_frees. */
-RhStack *rh_stack_parse(RhJson *doc, const char *spec, GError **error);
+RhStack *rh_stack_parse(RhJson *doc, const char *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* A fact of a stack: its path in a file, and behind "stack." in --set; what it may be. */
 typedef struct {
@@ -24,4 +24,5 @@ typedef struct {
 const RhStackFact *rh_stack_facts(size_t *count);
 const RhFact *rh_stack_fact(const RhStack *stack, const RhStackFact *row);
 /* KEY of a file, VALUE with its unit, on the caller's own copy of a stack. RH_ERROR_USAGE. */
-bool rh_stack_set(RhStack *stack, const char *key, const char *value, GError **error);
+bool rh_stack_set(RhStack *stack, const char *key, const char *value,
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -5,7 +5,7 @@
 
 /* RH_ERROR_USAGE; *at: the byte of `text` at fault. */
 bool rh_stage_lists_read(const RhKnob *knob, const char *text, RhLayout *layout, size_t *at,
-                         GError **error);
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* "15-16x6-15": three or more alike are counted. NULL where the count is 0; caller frees. */
 char *rh_stage_lists_text(const RhKnob *knob, const RhLayout *layout);
 /* Returns the list, whose length is the knob's value; borrowed. */

@@ -18,4 +18,5 @@ typedef struct {
 
 /* Groups: a kernel class each, and "step". A step without a file is skipped, with its reason.
  * RH_ERROR_IO, RH_ERROR_INPUT with FILE:LINE. */
-RhValidation *rh_step_validate(const RhStepOptions *options, GError **error);
+RhValidation *rh_step_validate(const RhStepOptions *options,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

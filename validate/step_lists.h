@@ -9,6 +9,6 @@
 /* "llama-3.1-8b-tp2", ...; NULL-ended, owned by the module. */
 const char *const *rh_step_names(void);
 /* RhListedKernel in program order; caller unrefs. RH_ERROR_USAGE for an unknown name. */
-GArray *rh_step_list(const char *name, GError **error);
+GArray *rh_step_list(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* All lists as FOLDER/NAME.csv. */
-bool rh_step_lists_write(const char *folder, GError **error);
+bool rh_step_lists_write(const char *folder, GError **error) G_GNUC_WARN_UNUSED_RESULT;

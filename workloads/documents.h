@@ -21,7 +21,8 @@ typedef struct {
 
 /* "512", "300x5-2000x1" (five documents of 300 tokens to one of 2,000). RH_ERROR_USAGE; *documents
  * changes only on success. */
-bool rh_documents_parse(const char *text, RhDocuments *documents, GError **error);
+bool rh_documents_parse(const char *text, RhDocuments *documents,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Sets `fill` for samples of so many tokens: of packed ones by filling samples first-fit (each
  * document into the first sample with room, as NeMo's first_fit_shuffle) with documents drawn by
  * `seed`; of padded ones the mean. */

@@ -30,8 +30,10 @@ typedef struct {
 
 /* "balanced", "power-law:0.5", "histogram:4x8-1x56" (eight experts that get four times as much as the
  * other 56); capacity is left as it is. RH_ERROR_USAGE. */
-bool rh_expert_load_parse(const char *text, RhExpertLoad *load, GError **error);
+bool rh_expert_load_parse(const char *text, RhExpertLoad *load,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Does a histogram list as many experts as each mixture of the model has? RH_ERROR_USAGE. */
-bool rh_expert_load_fits(const RhExpertLoad *load, const RhModel *model, GError **error);
+bool rh_expert_load_fits(const RhExpertLoad *load, const RhModel *model,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Tokens of the busiest of `ranks` over the mean, 1 where all get as many. `ranks` divides experts. */
 double rh_expert_load_busiest(const RhExpertLoad *load, int32_t experts, int32_t ranks);

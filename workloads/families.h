@@ -218,7 +218,7 @@ typedef struct {
 /* All families, sorted by name, NULL-ended: reads every file. A file that is wrong is left out. */
 const RhFamily *const *rh_families(void);
 /* The family of a model type. NULL where the type is unknown; the error is set where a family file is wrong. */
-const RhFamily *rh_family_find(const char *name, GError **error);
+const RhFamily *rh_family_find(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The same without the reason. */
 const RhFamily *rh_family_by_name(const char *name);
 /* Is it our own form, which lists layers? */

@@ -19,6 +19,7 @@ typedef const RhFamily *(*RhFamilyFind)(const char *name, GError **error);
 
 /* Reads the file of family `name`. NULL and RH_ERROR_INPUT, with the place of every problem, where it is wrong.
  * The caller frees it with rh_family_file_free(). */
-RhFamilyFile *rh_family_file_read(RhJson *doc, const char *name, RhFamilyFind find, GError **error);
+RhFamilyFile *rh_family_file_read(RhJson *doc, const char *name, RhFamilyFind find,
+                                  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_family_file_free(RhFamilyFile *file);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhFamilyFile, rh_family_file_free)

@@ -41,6 +41,7 @@ typedef struct {
 bool rh_lora_adapts(const RhLora *lora, RhLinearName linear);
 /* "linear_qkv+linear_proj"; a rank of 0 becomes RH_LORA_RANK. RH_ERROR_USAGE; *lora changes only on
  * success. */
-bool rh_lora_parse_modules(const char *text, RhLora *lora, GError **error);
+bool rh_lora_parse_modules(const char *text, RhLora *lora,
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* "16:linear_qkv", or the rank alone. RH_ERROR_USAGE, likewise. */
-bool rh_lora_parse(const char *text, RhLora *lora, GError **error);
+bool rh_lora_parse(const char *text, RhLora *lora, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -125,18 +125,19 @@ typedef struct RhModel {
 
 /* A config.json, a folder holding one, or a catalogue name. RH_ERROR_INPUT with file:line:col and
  * help. */
-RhModel *rh_model_load(const char *spec, GError **error);
-RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error);
+RhModel *rh_model_load(const char *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* `--set` on a loaded model, e.g. "layers=4": our names (layers, hidden, heads, kv_heads,
  * head_size, ffn, vocab, positions, window, tied, ...) or the family's own keys. On an error
  * (RH_ERROR_USAGE) the model is as before. */
-bool rh_model_set(RhModel *model, const char *key, const char *value, GError **error);
+bool rh_model_set(RhModel *model, const char *key, const char *value,
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Several, of which each alone need not be possible: heads that do not divide the hidden size that there was. */
 typedef struct {
     const char *key, *value;
 } RhModelSetting;
 bool rh_model_set_together(RhModel *model, const RhModelSetting *settings, size_t count,
-                           GError **error);
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* For a description in a line: the first kind that has attention, the first with a dense network (both
  * the first of all when there is none), the first with experts (NULL when there is none). */
 const RhLayerKind *rh_model_attention_kind(const RhModel *model);
@@ -177,7 +178,7 @@ bool rh_model_makes_tokens(const RhModel *model);
 int64_t rh_model_params(const RhModel *model);
 #define RH_PARAMS_MOST 9007199254740992.0 /* 2^53 */
 /* Are there fewer than can be counted exactly (RH_PARAMS_MOST)? Every model that was read is such. RH_ERROR_INPUT. */
-bool rh_model_countable(const RhModel *model, GError **error);
+bool rh_model_countable(const RhModel *model, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* FLOPs the model needs for one token at sequence s, forward + backward, no recomputation, causal
  * attention counted once (half the square). The numerator of MFU. Formula: docs/theory/README.md. */
 double rh_model_flops_per_token(const RhModel *model, int64_t s);

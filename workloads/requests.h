@@ -52,10 +52,11 @@ typedef struct {
  * is RH_ERROR_INPUT as file:line:col, with a help; with it they are left out and counted. Malformed is
  * also what no server would take: no token of prompt or of answer, more than RH_REQUEST_TOKENS_MAX.
  * RH_ERROR_IO; RH_ERROR_INPUT for a table that none of these is, or that holds no request. */
-RhRequests *rh_requests_load(const char *path, bool skip_bad, GError **error);
+RhRequests *rh_requests_load(const char *path, bool skip_bad,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The same of text that is already here, plain or gzipped; `name` stands in messages. */
 RhRequests *rh_requests_parse(const char *name, const void *text, size_t length, bool skip_bad,
-                              GError **error);
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RhRequests *rh_requests_new(const char *format); /* none yet */
 void rh_requests_free(RhRequests *requests);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRequests, rh_requests_free)

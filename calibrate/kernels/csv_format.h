@@ -12,4 +12,4 @@ const char *rh_csv_cell(const RhCsv *csv, const RhCsvRow *row, const char *colum
 /* A number of [low, high] by its column's name; neither column nor cell may be missing.
  * RH_ERROR_INPUT with file:line:col. */
 bool rh_csv_take(const RhCsv *csv, const RhCsvRow *row, const char *column, double low, double high,
-                 double *out, GError **error);
+                 double *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -4,7 +4,8 @@
 #include "platforms/devices/device.h"
 
 /* Checks that all files are of one GPU model, the device's. RH_ERROR_INPUT. `raws`: RhRaw. */
-bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *device, GError **error);
+bool rh_kernels_files_check(const GPtrArray *raws, const RhDevice *device,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* May marketing mean this device? False when it is the name of another one of the catalogue. */
 bool rh_kernels_files_may_be(const char *marketing, const RhDevice *device);
 /* "a.raw.csv, b.raw.csv: NVIDIA H200, libraries, day"; caller frees. */

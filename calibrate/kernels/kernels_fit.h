@@ -35,13 +35,14 @@ typedef struct {
  * files are of another device than `device`, or hold nothing that can be fitted; RH_ERROR_NO_ANSWER
  * after `timeout_s` (0: none). */
 RhKernelsFit *rh_kernels_fit(const GPtrArray *raws, const RhDevice *device, double holdout_frac,
-                             const char *today, double timeout_s, GError **error);
+                             const char *today, double timeout_s,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_kernels_fit_free(RhKernelsFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhKernelsFit, rh_kernels_fit_free)
 
 /* The catalogue's device that these samples are of, by its name in them. RH_ERROR_USAGE when none
  * or several could be meant. Interned. */
-const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error);
+const char *rh_kernels_fit_device_name(const RhRaw *raw, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* The profile as JSON text, caller frees. `surfaces`, of serving's tables, go beside; either of the
  * two may be NULL. */

@@ -60,9 +60,9 @@ typedef struct {
 } RhRaw;
 
 /* RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE:CELL. */
-RhRaw *rh_raw_load(const char *path, GError **error);
+RhRaw *rh_raw_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Parses raw samples from text; `name` is used in messages. */
-RhRaw *rh_raw_parse(const char *name, const char *text, GError **error);
+RhRaw *rh_raw_parse(const char *name, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_raw_free(RhRaw *raw);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRaw, rh_raw_free)
 

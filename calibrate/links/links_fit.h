@@ -35,7 +35,8 @@ typedef struct {
 /* `logs`: RhMeasured. RH_ERROR_INPUT when they do not fit the platform (more ranks on a node, more
  * nodes, other GPUs) or tell no constant; RH_ERROR_NO_ANSWER after `timeout_s` (0: none). */
 RhLinksFit *rh_links_fit(const GPtrArray *logs, const RhPlatform *platform, double holdout_frac,
-                         const char *today, double timeout_s, GError **error);
+                         const char *today, double timeout_s,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_links_fit_free(RhLinksFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLinksFit, rh_links_fit_free)
 

@@ -48,10 +48,11 @@ typedef struct {
 /* Does the text hold a table of a format there is? */
 bool rh_measured_begins(const char *text);
 /* RH_ERROR_INPUT with file:line:col; RH_ERROR_IO. Gzipped files are unwrapped. */
-RhMeasured *rh_measured_load(const char *path, GError **error);
+RhMeasured *rh_measured_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Parses a text; `name` is used in messages, and may name the collective where the text does not.
  */
-RhMeasured *rh_measured_parse(const char *name, const char *text, GError **error);
+RhMeasured *rh_measured_parse(const char *name, const char *text,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_measured_free(RhMeasured *measured);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMeasured, rh_measured_free)
 

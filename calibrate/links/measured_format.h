@@ -39,7 +39,7 @@ int32_t rh_line_find(const RhLine *line, int32_t from, const char *word);
 bool rh_line_fail(const RhLine *line, int32_t word, const char *what, GError **error);
 /* A finite number of [low, high]. */
 bool rh_line_number(const RhLine *line, int32_t word, double low, double high, double *out,
-                    GError **error);
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Is the word a whole decimal number? */
 bool rh_line_is_whole(const RhLine *line, int32_t word);
 

@@ -37,18 +37,19 @@ typedef struct {
 
 /* CSV with the header kind,source,destination,bytes,seconds; kind: trip, reaction. RhPing, caller
  * unrefs. RH_ERROR_IO; RH_ERROR_INPUT with FILE:LINE. */
-GArray *rh_pings_load(const char *path, GError **error);
+GArray *rh_pings_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Parses measurements from text; `name` is used in messages. */
-GArray *rh_pings_parse(const char *name, const char *text, GError **error);
+GArray *rh_pings_parse(const char *name, const char *text,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* RH_ERROR_INPUT when rows name GPUs that the platform has not, cannot determine the constants (too
  * few, of too few sizes, of two kinds of link) or are not described by them; RH_ERROR_NO_ANSWER
  * after `timeout_s` (0: none). */
 bool rh_pings_fit(const GArray *pings, const RhPlatform *platform, double timeout_s, RhPingFit *fit,
-                  GError **error);
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* One-way seconds of a ping-pong in the rehearsal, which may take `timeout_s` (0: what it takes).
  */
 bool rh_ping_rehearse(const RhPlatform *platform, const RhPing *ping, double timeout_s,
-                      double *seconds, GError **error);
+                      double *seconds, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The profile as JSON text; caller frees. `source` names the file of the measurements. With
  * messages one network stack serves all links, and the profile has its facts; without, it has the
  * latency and the efficiency of the links between the nodes, or of those inside one. */

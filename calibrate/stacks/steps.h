@@ -62,8 +62,9 @@ typedef struct {
 bool rh_steps_begin(const char *text);
 /* RH_ERROR_INPUT with file:line and how to mend it; RH_ERROR_IO. Every row that is not apart is
  * legal under `stack` (whose kernels are the row's). */
-RhMeasuredSteps *rh_steps_parse(const char *name, const char *text, GError **error);
-RhMeasuredSteps *rh_steps_load(const char *path, GError **error);
+RhMeasuredSteps *rh_steps_parse(const char *name, const char *text,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhMeasuredSteps *rh_steps_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_steps_free(RhMeasuredSteps *steps);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMeasuredSteps, rh_steps_free)
 

@@ -57,7 +57,8 @@ typedef struct {
  * too few that differ, or too few groups; RH_ERROR_NO_ANSWER when the deadline comes. Caller frees;
  * `steps` outlives it. */
 RhStepsFit *rh_steps_fit(const RhMeasuredSteps *steps, const char *stack,
-                         const RhStepsFitOptions *options, GError **error);
+                         const RhStepsFitOptions *options,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_steps_fit_free(RhStepsFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepsFit, rh_steps_fit_free)
 

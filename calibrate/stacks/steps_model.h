@@ -6,4 +6,5 @@
 /* Families: llama (gated, RMS norm, rotary), gpt (learned positions, biases, dropout), nemotron
  * (plain ffn, rotary, grouped queries), mpt (plain ffn, ALiBi, tied, no biases, no dropout).
  * RH_ERROR_INPUT. Caller frees. */
-RhModel *rh_steps_model(const char *name, const char *shape, GError **error);
+RhModel *rh_steps_model(const char *name, const char *shape,
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -35,7 +35,8 @@ typedef struct {
 } RhStepModel;
 
 /* RH_ERROR_USAGE for an unknown stack, RH_ERROR_INPUT for more devices than there is room for. */
-RhStepModel *rh_step_model_new(const RhMeasuredSteps *steps, const char *stack, GError **error);
+RhStepModel *rh_step_model_new(const RhMeasuredSteps *steps, const char *stack,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_step_model_free(RhStepModel *model);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhStepModel, rh_step_model_free)
 /* After a fact has changed. */
@@ -46,7 +47,7 @@ void rh_step_model_refresh(RhStepModel *model);
 double rh_step_model_segment_s(const RhStepModel *model, const RhMeasuredStep *step);
 /* Seconds and peak by a rehearsal, in a process of its own. False with what the engine says. */
 bool rh_step_model_rehearse(const RhStepModel *model, const RhMeasuredStep *step, double *seconds,
-                            GError **error);
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 double rh_step_model_peak_bytes(const RhStepModel *model, const RhMeasuredStep *step);
 /* Returns the clock of a device of the table, or NULL. */
 RhStepClock *rh_step_model_clock(RhStepModel *model, const char *device);

@@ -33,7 +33,8 @@ typedef struct {
 } RhKernelTables;
 
 /* RH_ERROR_IO; RH_ERROR_INPUT with file:line:col. Plain or gzipped CSV. */
-RhKernelTables *rh_tables_load(const char *path, GError **error);
-RhKernelTables *rh_tables_parse(const char *name, const char *text, GError **error);
+RhKernelTables *rh_tables_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhKernelTables *rh_tables_parse(const char *name, const char *text,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_tables_free(RhKernelTables *tables);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhKernelTables, rh_tables_free)

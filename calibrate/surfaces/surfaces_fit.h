@@ -22,6 +22,7 @@ typedef struct {
  * is fitted to all. `date`: "YYYY-MM". RH_ERROR_INPUT: of another device, or nothing to fit;
  * RH_ERROR_NO_ANSWER after `timeout_s` (0: none). */
 RhSurfacesFit *rh_surfaces_fit(const GPtrArray *tables, const RhDevice *device, double holdout_frac,
-                               const char *date, double timeout_s, GError **error);
+                               const char *date, double timeout_s,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_surfaces_fit_free(RhSurfacesFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSurfacesFit, rh_surfaces_fit_free)

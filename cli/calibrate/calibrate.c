@@ -45,9 +45,10 @@ static char *measure_pings(const RhArguments *a, const RhPlatform *platform, GEr
     rh_terminal_progress_end();
     if (ran)
         return g_steal_pointer(&path);
-    if (!g_file_test(perform, G_FILE_TEST_IS_EXECUTABLE)) { /* what the lab's failure comes from */
+    g_autoptr(GError) missing = NULL;
+    if (!rh_perform_there(perform, &missing)) { /* what the lab's failure comes from */
         g_clear_error(error);
-        rh_perform_there(perform, error);
+        g_propagate_error(error, g_steal_pointer(&missing));
     }
     rh_temp_remove(path);
     return NULL;

@@ -12,14 +12,16 @@ typedef enum {
     RH_CALIBRATE_EXCHANGES, /* tables of tokens sent to experts and back */
     RH_CALIBRATE_PINGS,
 } RhCalibrateKind;
-RhCalibrateKind rh_calibrate_kind(const char *path, GError **error);
+RhCalibrateKind rh_calibrate_kind(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the path of rehearse-kernels: from REHEARSE_KERNELS, else beside this program, else on
  * the path; NULL when there is none. Caller frees. */
 char *rh_kernels_program(void);
 /* Runs rehearse-kernels; *raw_path (owned) is its output file. Returns the exit status, with
  * `error` unless it is 0. */
-int rh_calibrate_measure(const RhArguments *a, char **raw_path, GError **error);
+int rh_calibrate_measure(const RhArguments *a, char **raw_path,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Fits the files (const char*), reports, writes the profile. Returns the exit status. */
-int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths, GError **error);
+int rh_calibrate_kernels(const RhArguments *a, const GPtrArray *paths,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Runs --tables without other inputs. Returns the exit status. */
-int rh_calibrate_tables(const RhArguments *a, GError **error);
+int rh_calibrate_tables(const RhArguments *a, GError **error) G_GNUC_WARN_UNUSED_RESULT;

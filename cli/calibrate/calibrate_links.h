@@ -3,4 +3,5 @@
 #include "cli/parse/arguments.h"
 
 /* Fits the logs (const char* paths), reports, writes -o FILE.json. Returns the exit status. */
-int rh_calibrate_links(const RhArguments *a, const GPtrArray *paths, GError **error);
+int rh_calibrate_links(const RhArguments *a, const GPtrArray *paths,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;

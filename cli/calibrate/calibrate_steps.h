@@ -3,4 +3,5 @@
 #include "cli/parse/arguments.h"
 
 /* Fits the table at `path`, reports, writes -o FILE.json. Returns the exit status. */
-int rh_calibrate_steps(const RhArguments *a, const char *path, GError **error);
+int rh_calibrate_steps(const RhArguments *a, const char *path,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -25,9 +25,10 @@ typedef struct {
 } RhCapacityQuery;
 
 /* Reads the options; clear *q in either case. RH_ERROR_USAGE. */
-bool rh_capacity_query_read(RhCapacityQuery *q, GError **error);
+bool rh_capacity_query_read(RhCapacityQuery *q, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the cells that follow from the options alone, without planning them. */
-bool rh_capacity_query_load(RhCapacityQuery *q, GError **error);
+bool rh_capacity_query_load(RhCapacityQuery *q, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the next cells of open series by the results so far; their number in *count. */
-bool rh_capacity_query_next(RhCapacityQuery *q, guint *count, GError **error);
+bool rh_capacity_query_next(RhCapacityQuery *q, guint *count,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_capacity_query_clear(RhCapacityQuery *q);

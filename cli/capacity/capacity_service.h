@@ -3,4 +3,4 @@
 #include "cli/parse/arguments.h"
 
 /* Exit status, as a command's. */
-int rh_capacity_service(const RhArguments *arguments, GError **error);
+int rh_capacity_service(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;

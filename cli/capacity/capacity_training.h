@@ -3,4 +3,4 @@
 #include "cli/parse/arguments.h"
 
 /* Exit status; 2 and 3 with an error. */
-int rh_capacity_training(const RhArguments *arguments, GError **error);
+int rh_capacity_training(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;

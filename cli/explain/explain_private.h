@@ -44,7 +44,7 @@ void rh_explain_layout(RhExplanation *e, const char *name, const RhLayout *layou
 /* --- explain_what_if.c --- */
 
 /* Checks that no key is changed twice. RH_ERROR_USAGE. */
-bool rh_explain_check_changes(const GPtrArray *changes, GError **error);
+bool rh_explain_check_changes(const GPtrArray *changes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Finds the answer of --what-if; each change is a name or key of an input, or a key of a layout. */
-bool rh_explain_find_what_if(RhExplanation *e, GError **error);
+bool rh_explain_find_what_if(RhExplanation *e, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_explain_append_what_if(RhExplanation *e);

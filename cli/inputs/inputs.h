@@ -29,19 +29,23 @@ typedef struct {
     GPtrArray *words;   /* owned: char* */
 } RhInputs;
 
-RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error);
+RhInputs *rh_inputs_load(const RhInputsSpec *spec, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the inputs without the setting of index `set`, and without warnings. */
-RhInputs *rh_inputs_without(const RhInputs *inputs, int set, GError **error);
+RhInputs *rh_inputs_without(const RhInputs *inputs, int set,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the inputs of the command line. */
-RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error);
+RhInputs *rh_inputs_of(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads inputs without a model, for a program of `ranks` ranks on a platform with enough GPUs. The
  * stack is bare unless one is given. */
-RhInputs *rh_inputs_of_program(const RhArguments *arguments, int32_t ranks, GError **error);
+RhInputs *rh_inputs_of_program(const RhArguments *arguments, int32_t ranks,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads a model and a platform to serve it on, without a training stack. */
-RhInputs *rh_inputs_of_service(const RhArguments *arguments, GError **error);
+RhInputs *rh_inputs_of_service(const RhArguments *arguments,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_inputs_free(RhInputs *inputs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhInputs, rh_inputs_free)
 
 /* Reads `-s`: a layout as text, a file with one, or RESULT.json#RANK. The layout is completed,
  * canonical and legal. */
-bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out, GError **error);
+bool rh_inputs_layout(const RhInputs *inputs, const char *strategy, RhLayout *out,
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -8,10 +8,11 @@
 const char *rh_inputs_key(const char *word);
 /* Applies settings of model sizes (their indices, int) together. Returns false with an error if
  * they do not agree, and without one if not all are model sizes. */
-bool rh_inputs_apply_together(RhInputs *inputs, const GArray *which, GError **error);
+bool rh_inputs_apply_together(RhInputs *inputs, const GArray *which,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Applies "KEY=VALUE". --profile FILE is --set profile=FILE, so that results record it like any
  * other change. */
-bool rh_inputs_apply_set(RhInputs *in, const char *text, GError **error);
+bool rh_inputs_apply_set(RhInputs *in, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Prints warnings about changed facts without effect. */
 void rh_inputs_warn_ignored(const RhInputs *in, const RhPlatform *before);
 
@@ -19,4 +20,4 @@ void rh_inputs_warn_ignored(const RhInputs *in, const RhPlatform *before);
 const char *rh_inputs_ignored(const RhInputs *inputs, const char *key);
 /* Runs rh_platform_set for a word of --set, which errors name. */
 bool rh_inputs_set_platform(RhPlatform *platform, const char *key, const char *value,
-                            GError **error);
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -17,25 +17,28 @@ typedef struct {
 
 /* Is the schema ("rehearse.plan/1") of a version that is read? What is not rehearse's is another's to refuse; else
  * RH_ERROR_INPUT. */
-bool rh_result_check_version(const char *path, const char *schema, GError **error);
+bool rh_result_check_version(const char *path, const char *schema,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* RH_ERROR_INPUT when the file is no result of ours. */
-RhResult *rh_result_load(const char *path, GError **error);
+RhResult *rh_result_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_result_free(RhResult *result);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhResult, rh_result_free)
 
 /* "plan.json#2" -> path and 2; without '#', or the name of a file: 1. RH_ERROR_USAGE. */
-bool rh_result_split(const char *spec, char **path, int64_t *rank, GError **error);
+bool rh_result_split(const char *spec, char **path, int64_t *rank,
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The plan of that rank; RH_ERROR_USAGE names the ranks there are. */
-const RhResultPlan *rh_result_plan(const RhResult *result, int64_t rank, GError **error);
+const RhResultPlan *rh_result_plan(const RhResult *result, int64_t rank,
+                                   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The layout behind "plan.json#2". */
-bool rh_result_layout(const char *spec, RhLayout *out, GError **error);
+bool rh_result_layout(const char *spec, RhLayout *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* That the layout behind it is refused: `why`, at the place where the file says the key at fault. Takes `why`;
  * RH_ERROR_INPUT; false. */
-bool rh_result_refuse(const char *spec, GError *why, GError **error);
+bool rh_result_refuse(const char *spec, GError *why, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads the inputs that the result was made from, with more `--set`s. A file that changed since is
  * a warning, told through *changed. */
 RhInputs *rh_result_inputs(const RhResult *result, const GPtrArray *more_sets, bool *changed,
-                           GError **error);
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* A plan of a result, performed again from its recorded inputs; owned. */
 typedef struct {
     RhResult *result;
@@ -47,6 +50,7 @@ typedef struct {
 } RhReplay;
 
 /* Tells where an input changed since, or the step is not the recorded one. Clear in either case. */
-bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhReplay *out, GError **error);
+bool rh_result_perform(const char *path, int64_t rank, bool drawn, RhReplay *out,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_replay_clear(RhReplay *again);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhReplay, rh_replay_clear)

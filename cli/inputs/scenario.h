@@ -12,6 +12,6 @@
 /* Appends one KEY=VALUE for each to `sets` (char*, which it owns), and to `origins` where it stands: "FILE:LINE:COL",
  * or "" for a word. RH_ERROR_USAGE for words, RH_ERROR_INPUT with file:line:col for lines, RH_ERROR_IO. */
 bool rh_scenario_sets(const GPtrArray *scenarios, GPtrArray *sets, GPtrArray *origins,
-                      GError **error);
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* An error of a setting that stands in a file is the file's: RH_ERROR_INPUT with its place. Others stay. */
 void rh_scenario_blame(const char *origin, GError **error);

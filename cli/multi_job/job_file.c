@@ -120,7 +120,7 @@ RhJson *rh_job_file_open(const char *path, GError **error)
         rh_json_problem(doc, rh_json_root(doc), "one file for each",
                         "a job or service is an object of keys: {\"workload\": ...}");
         rh_json_consume_all(doc, rh_json_root(doc));
-        rh_json_finish(doc, error);
+        rh_json_refuse(doc, error);
         return NULL;
     }
     return g_steal_pointer(&doc);

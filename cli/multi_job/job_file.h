@@ -21,17 +21,18 @@ typedef struct {
 } RhJobFile;
 
 /* RH_ERROR_INPUT, with the file's positions: what is missing, unknown or illegal. */
-RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric, GError **error);
+RhJobFile *rh_job_file_load(const char *path, const RhInputs *fabric,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_job_file_free(RhJobFile *job);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhJobFile, rh_job_file_free)
 
 /* "0-3,8": nodes of a platform that has nodes_count of them, each once. Caller frees *nodes.
  * RH_ERROR_USAGE. */
 bool rh_nodes_parse(const char *text, int32_t nodes_count, int32_t **nodes, int32_t *count,
-                    GError **error);
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* For files of services, too. Fails with RH_ERROR_INPUT where it holds no object. */
-RhJson *rh_job_file_open(const char *path, GError **error);
+RhJson *rh_job_file_open(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* When the job or service begins; a problem beyond a day. */
 double rh_job_file_start_s(RhJson *doc);
 /* "name", or where there is none the file's, without .json; caller frees. */

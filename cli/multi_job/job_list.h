@@ -17,7 +17,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhJobList, rh_job_list_clear)
 int32_t rh_job_list_processes(const RhArguments *arguments);
 /* Reads every file of --beside. RH_ERROR_INPUT, RH_ERROR_USAGE. */
 bool rh_job_list_load(const RhArguments *arguments, const RhInputs *inputs, RhJobList *besides,
-                      GError **error);
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Prints warnings about jobs whose framework would not run them. */
 void rh_job_list_warn(const RhJobList *besides);
 /* Argument of rh_job_list_figures (RhIdleFigures): jobs alone by bounds, then as they run together.
@@ -30,7 +30,8 @@ typedef struct {
 } RhJobListUnused;
 GArray *rh_job_list_figures(const RhInputs *inputs, bool cheap, const void *beside_idle);
 /* Checks that no two jobs share a node. RH_ERROR_USAGE names both. */
-bool rh_job_list_apart(const RhJobList *besides, const RhPlatform *platform, GError **error);
+bool rh_job_list_apart(const RhJobList *besides, const RhPlatform *platform,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the nodes of --on, by default the first ones. Caller frees. RH_ERROR_USAGE. */
 bool rh_job_list_own_nodes(const RhArguments *arguments, const RhInputs *inputs, int32_t **nodes,
-                           int32_t *count, GError **error);
+                           int32_t *count, GError **error) G_GNUC_WARN_UNUSED_RESULT;

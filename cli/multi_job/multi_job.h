@@ -4,4 +4,4 @@
 
 /* Rehearses and prints; the exit status. */
 int rh_multi_job_run(const RhArguments *arguments, const RhInputs *inputs, const RhLayout *layout,
-                     GError **error);
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

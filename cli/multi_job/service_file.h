@@ -25,6 +25,6 @@ typedef struct {
 bool rh_service_file_is(const char *path);
 /* RH_ERROR_INPUT, with the file's positions; RH_ERROR_USAGE: no such deployment, request or node. */
 RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, int64_t seed,
-                                    GError **error);
+                                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_service_file_free(RhServiceFile *file); /* NULL is fine */
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServiceFile, rh_service_file_free)

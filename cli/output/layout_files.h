@@ -10,7 +10,7 @@ bool rh_layout_files_need_timeline(const GPtrArray *paths);
 bool rh_layout_files_wanted(const GPtrArray *paths);
 /* Writes those of `paths` that are of these kinds. */
 bool rh_layout_files_write(const GPtrArray *paths, const RhInputs *inputs, const RhProgram *program,
-                           const RhRun *run, GError **error);
+                           const RhRun *run, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Writes a trace; signals are blocked until the file is complete. */
 bool rh_layout_files_trace(const char *path, const RhProgram *program, const RhRun *run,
-                           GError **error);
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;

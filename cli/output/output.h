@@ -27,12 +27,14 @@ void rh_output_answered(void);
 
 /* Checks paths before any work: every ending is one of `kinds` (ended by RH_OUTPUT_NONE; an ending
  * of other commands or versions is RH_ERROR_USAGE) and its folder can be written (RH_ERROR_IO). */
-bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds, GError **error);
+bool rh_outputs_check(const GPtrArray *paths, const RhOutput *kinds,
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Checks that the folder of a path can be written. RH_ERROR_IO. */
-bool rh_output_check_folder(const char *path, GError **error);
+bool rh_output_check_folder(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Checks that no output file is also an input: workload, platform, profile, strategy, --from, a
  * result. RH_ERROR_USAGE. */
-bool rh_outputs_spare_inputs(const RhArguments *arguments, GError **error);
+bool rh_outputs_spare_inputs(const RhArguments *arguments,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RhOutput rh_output_kind(const char *path);
 /* Returns the first path of a kind; NULL when there is none. */
 const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);
@@ -40,6 +42,7 @@ const char *rh_outputs_find(const GPtrArray *paths, RhOutput kind);
 sigset_t rh_output_hold_signals(void);
 /* Writes `text`, gzipped if the path ends in .gz; signals are blocked until the file is complete.
  */
-bool rh_output_write(const char *path, const char *text, GError **error);
+bool rh_output_write(const char *path, const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Writes the page to every path that ends in .html, and its JSON to the others. */
-bool rh_outputs_write_page(const GPtrArray *paths, const RhPage *page, GError **error);
+bool rh_outputs_write_page(const GPtrArray *paths, const RhPage *page,
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;

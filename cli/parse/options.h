@@ -79,7 +79,7 @@ typedef struct {
 /* Reads words[0 .. count-1] (without program and command). RH_ERROR_USAGE. `arguments` borrows from
  * `words`. With --help or -h given, requirements are not checked. */
 bool rh_options_parse(const RhCommand *command, int count, char **words, RhArguments *arguments,
-                      GError **error);
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* "0 answer found, ...": lines. */
 extern const char rh_help_exit_status[];

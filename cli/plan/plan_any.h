@@ -8,4 +8,4 @@
  * (RhParetoPoint). Returns false with RH_ERROR_USAGE or RH_ERROR_INPUT when no stack can be planned
  * for. */
 bool rh_plan_any(const RhArguments *arguments, const RhPlanOptions *options, GArray *seen,
-                 RhInputs **in, RhPlan **plan, GError **error);
+                 RhInputs **in, RhPlan **plan, GError **error) G_GNUC_WARN_UNUSED_RESULT;

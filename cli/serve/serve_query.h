@@ -19,12 +19,13 @@ typedef struct {
 
 /* Fills in the deployment of -s. RH_ERROR_USAGE: no such deployment, or values that cannot be
  * fixed. */
-bool rh_serve_query_given(RhServeQuery *asking, GError **error);
+bool rh_serve_query_given(RhServeQuery *asking, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Loads all other inputs; `rate_per_s` of the options is --rate, 0 when it is not given. */
-bool rh_serve_query_load(RhServeQuery *asking, GError **error);
+bool rh_serve_query_load(RhServeQuery *asking, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 RhServing rh_serve_query_serving(const RhServeQuery *asking); /* borrows from it */
 /* Runs rh_serve_plan(); caller frees. */
-RhServePlan *rh_serve_query_plan(const RhServeQuery *asking, GError **error);
+RhServePlan *rh_serve_query_plan(const RhServeQuery *asking,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Makes the question of a report, borrowed from `asking`; `arrivals` is text. */
 RhServeQuestion rh_serve_query_question(const RhServeQuery *asking, const char *arrivals);
 /* Returns the arguments about requests, levels and confidence, with `inputs` also those about

@@ -6,4 +6,4 @@
 #include "cli/parse/arguments.h"
 
 /* Prints the file, or writes it to the one -o. Without files asks the tools of this machine. */
-bool rh_show_machine(const RhArguments *arguments, GError **error);
+bool rh_show_machine(const RhArguments *arguments, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -3,4 +3,4 @@
 #include "cli/parse/arguments.h"
 
 /* Returns the exit status; sets error when it fails. */
-int rh_validate_cases(const RhArguments *a, GError **error);
+int rh_validate_cases(const RhArguments *a, GError **error) G_GNUC_WARN_UNUSED_RESULT;

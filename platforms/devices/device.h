@@ -117,8 +117,8 @@ typedef struct {
 
 /* Loads a device by catalogue name ("h100-sxm") or path of a .json. RH_ERROR_INPUT names the near
  * ones. */
-RhDevice *rh_device_load(const char *name, GError **error);
-RhDevice *rh_device_parse(RhJson *doc, GError **error);
+RhDevice *rh_device_load(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhDevice *rh_device_parse(RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the maximum power in W: the smaller of its power and its limit; 0: unknown. */
 double rh_device_power_w(const RhDevice *device);
 /* Returns the ratio of clocks with and without the power limit: 1 where there is none. */

@@ -17,4 +17,4 @@ typedef struct {
 
 /* Writes RhListedKernel as the file's text; caller frees. NULL and RH_ERROR_INPUT when a kernel's
  * value heads differ in size from its key heads, which the format lacks. */
-char *rh_kernel_list_text(const GArray *list, GError **error);
+char *rh_kernel_list_text(const GArray *list, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -28,7 +28,7 @@ const char *rh_power_state_name(RhPowerState state);
  * unknown; 0: its power is unknown. */
 double rh_device_state_w(const RhDevice *device, RhPowerState state);
 /* Checks that an idle host draws no more power than a busy one. RH_ERROR_USAGE states both. */
-bool rh_power_of_host_agrees(const RhPlatform *platform, GError **error);
+bool rh_power_of_host_agrees(const RhPlatform *platform, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the energy of the first `gpus` GPUs of the platform and of their share of its nodes, for
  * devices with the mean states `mean`. */
 RhEnergy rh_energy_of(const RhPlatform *platform, int32_t gpus, const RhPowerTimes *mean);

@@ -35,12 +35,13 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(RhMachine, rh_machine_clear)
 /* Adds the information of a tool's output, whose tool is recognised by its content. `name` is used
  * in messages and sources. Colour escapes are ignored. RH_ERROR_INPUT with FILE:LINE:COLUMN. */
 bool rh_machine_read(RhMachine *m, const char *name, const char *text, size_t length,
-                     GError **error);
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Returns the platform file. `date`, "2026-11", is that of the measured facts. *hints (may be NULL)
  * receives lines about information that the file lacks. Caller frees both. RH_ERROR_INPUT when the
  * GPU is unknown or not in the catalogue. */
-char *rh_machine_platform(const RhMachine *m, const char *date, char **hints, GError **error);
+char *rh_machine_platform(const RhMachine *m, const char *date, char **hints,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* --- readers, one per file --- */
 typedef struct {

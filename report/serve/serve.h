@@ -36,7 +36,8 @@ char *rh_report_serve_csv(const RhServeQuestion *question, const RhServiceResult
 
 /* Formats a result with recorded work as Chrome trace JSON. RH_ERROR_INPUT: more than 2,000,000
  * events. */
-char *rh_report_serve_trace(const RhServiceResult *result, GError **error);
+char *rh_report_serve_trace(const RhServiceResult *result,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Formats a plan; `question->deployment` is ignored. */
 char *rh_report_serve_plan_text(const RhServeQuestion *question, const RhServePlan *plan,

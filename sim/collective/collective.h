@@ -53,16 +53,16 @@ typedef struct {
  * node). RING over k members per node runs k rings at once. RH_ERROR_INPUT when op and algo do not
  * go together (rh_collective_supports). */
 RhSchedule *rh_schedule_new(RhOp op, RhAlgo algo, int32_t members, const int32_t *node_of,
-                            double bytes, GError **error);
+                            double bytes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Makes the steps on GPUs of a platform, which determine the nodes and, where a mesh joins them,
  * the rings; gpus NULL: all on one node's switch. `routing` for an all-to-all that sends tokens to
  * experts (RhVolumes), else NULL. */
 RhSchedule *rh_schedule_on(RhOp op, RhAlgo algo, int32_t members, const RhPlatform *platform,
                            const int32_t *gpus, double bytes, const RhRouting *routing,
-                           GError **error);
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Makes the schedule of a COLLECTIVE task of a checked program, with its volumes. */
 RhSchedule *rh_schedule_of_task(const RhProgram *p, const RhTask *task, const RhPlatform *platform,
-                                const int32_t *gpus, GError **error);
+                                const int32_t *gpus, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the GPUs of the members of a rank's group; caller frees. */
 int32_t *rh_group_gpus(const RhProgram *p, int32_t group, int32_t rank);
 void rh_schedule_free(RhSchedule *schedule);

@@ -44,4 +44,4 @@ typedef struct {
 
 /* Runs the rehearsal in this process, once: another call fails with RH_ERROR_INPUT. */
 RhRun *rh_engine_run(const RhProgram *p, const RhPlatform *platform, const RhEngineOptions *options,
-                     GError **error);
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -26,7 +26,7 @@ typedef struct RhExec RhExec;
 
 /* Returns whether a platform's traffic can be folded; packets need every rank. */
 bool rh_exec_folds(const RhPlatform *platform);
-RhExec *rh_exec_new(const RhExecInput *input, GError **error);
+RhExec *rh_exec_new(const RhExecInput *input, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_exec_free(RhExec *x); /* NULL is fine */
 double rh_exec_clock_s(const RhExec *x);
 bool rh_exec_is_under_way(const RhExec *x, int32_t job);
@@ -35,12 +35,14 @@ bool rh_exec_is_under_way(const RhExec *x, int32_t job);
  */
 void rh_exec_submit(RhExec *x, int32_t job, double t_s, int32_t steps, bool tell_steps);
 /* Sends a message; its `send` is a task of the joined program. */
-bool rh_exec_post(RhExec *x, const RhSessionMessage *parcel, GError **error);
+bool rh_exec_post(RhExec *x, const RhSessionMessage *parcel,
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Stops a job; packets that have left a rank still travel on. */
 void rh_exec_cancel(RhExec *x, int32_t job);
 /* Runs until an event, until_s, or until nothing is left to happen; in the latter two cases *event
  * is of kind NONE. If a job cannot finish, RH_ERROR_INTERNAL names the task that is stuck. */
-bool rh_exec_run(RhExec *x, double until_s, RhSessionEvent *event, GError **error);
+bool rh_exec_run(RhExec *x, double until_s, RhSessionEvent *event,
+                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Resets the counts; from now on kernels of folded runs have the jitter of the options. */
 void rh_exec_begin_jitter(RhExec *x);
 

@@ -47,7 +47,8 @@ static inline uint64_t rh_fold_own_hash(RhLink link)
 
 /* Folds a program's traffic; `unfolded` gives every rank its own colour. RH_ERROR_USAGE above
  * RH_UNFOLDED_RANKS_MAX. */
-RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error);
+RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded,
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* First part of a fold: which ranks share a colour. NULL after the deadline, which is checked
  * before each step that takes long on a million GPUs. The second part is rh_fold_end, which needs
  * the loads that collectives put on links. The traffic is borrowed until then. */

@@ -23,10 +23,12 @@ typedef struct {
     void *user;
 } RhMultiJobService;
 /* Sends one of the service's messages now; `job` is filled in. */
-bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage parcel, GError **error);
+bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage parcel,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Runs until a message has arrived, or until_s (an event of kind NONE); the jobs' steps in the
  * meantime are counted. */
-bool rh_job_stage_run(RhJobStage *stage, double until_s, RhSessionEvent *event, GError **error);
+bool rh_job_stage_run(RhJobStage *stage, double until_s, RhSessionEvent *event,
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 typedef struct {
     const RhMultiJobPart *jobs;
@@ -56,4 +58,4 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhMultiJobRun, rh_multi_job_free)
  */
 RhMultiJobRun *rh_multi_job_rehearse(const RhMultiJobQuestion *ask, const RhPlatform *platform,
                                      const RhEngineOptions *options, int32_t processes,
-                                     GError **error);
+                                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

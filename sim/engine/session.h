@@ -3,8 +3,9 @@
  *
  *     RhSession *s = rh_session_open(platform, &options);
  *     int32_t a = rh_session_admit(s, program, gpus, "a", &error), b = ...;
- *     rh_session_submit(s, (RhSubmission){.job = a, .steps = 3}, &error);
- *     rh_session_submit(s, (RhSubmission){.job = b, .t_start_s = 0.5, .steps = 1}, &error);
+ *     bool fine =
+ *         rh_session_submit(s, (RhSubmission){.job = a, .steps = 3}, &error) &&
+ *         rh_session_submit(s, (RhSubmission){.job = b, .t_start_s = 0.5, .steps = 1}, &error);
  *     while (rh_session_run(s, HUGE_VAL, &event, &error) && event.kind)
  *         ...                              event.job has ended: report it, submit it again
  *     rh_session_close(s);
@@ -50,9 +51,10 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhSession, rh_session_close)
  * NULL: the program's own map) places its ranks. RH_ERROR_INPUT: a GPU that the platform lacks or
  * that two ranks use, or a program after the first run. */
 int32_t rh_session_admit(RhSession *session, const RhProgram *program, const int32_t *gpu_of_rank,
-                         const char *name, GError **error);
+                         const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Starts a job. RH_ERROR_INPUT: it is running already, or the start is in the past. */
-bool rh_session_submit(RhSession *session, RhSubmission submission, GError **error);
+bool rh_session_submit(RhSession *session, RhSubmission submission,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Stops a job; does nothing when it is not running. */
 void rh_session_cancel(RhSession *session, int32_t job);
 /* A message that the caller sends at any time, in addition to those of programs. */
@@ -63,11 +65,13 @@ typedef struct {
 } RhSessionMessage;
 /* Sends a message now over the route of that send, whose program need not be running; RH_EVENT_SENT
  * reports its arrival. RH_ERROR_USAGE on platforms that simulate packets. */
-bool rh_session_post(RhSession *session, RhSessionMessage parcel, GError **error);
+bool rh_session_post(RhSession *session, RhSessionMessage parcel,
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Runs until an event to report, until_s, or until nothing is left to happen; in the latter two
  * cases the event is of kind NONE. Fails like rh_engine_run; after that the session can only be
  * closed. */
-bool rh_session_run(RhSession *session, double until_s, RhSessionEvent *event, GError **error);
+bool rh_session_run(RhSession *session, double until_s, RhSessionEvent *event,
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 double rh_session_clock_s(const RhSession *session);
 
 /* Returns the results of a job since it was admitted, in numbers of its own program, over its

@@ -157,9 +157,10 @@ typedef struct {
  * peer leaves the program's ranks, or a collective's algorithm does not exist; RH_ERROR_NO_ANSWER
  * after the deadline, which is checked often enough to keep it on a million GPUs. */
 RhTraffic *rh_traffic_new(const RhProgram *p, const RhPlatform *platform, bool whole,
-                          RhUncontendedTimes *alone, RhDeadline deadline, GError **error);
+                          RhUncontendedTimes *alone, RhDeadline deadline,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns whether the deadline has not passed; for use while the traffic is made. */
-bool rh_traffic_in_time(const RhTraffic *traffic, GError **error);
+bool rh_traffic_in_time(const RhTraffic *traffic, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Makes the traffic of a program that sends between the same ranks by the same steps as another:
  * kinds, schedules and rounds are its own, patterns and peers have the other's numbers, so the
  * other's fold and quotient apply; instances and flows stay empty. NULL where the two differ. */
@@ -167,7 +168,7 @@ RhTraffic *rh_traffic_like(const RhTraffic *other, const RhProgram *p, RhUnconte
 /* Frees everything that rh_traffic_like does not read. */
 void rh_traffic_trim(RhTraffic *traffic);
 /* Adds the flows of all patterns. */
-bool rh_traffic_add_flows(RhTraffic *traffic, GError **error);
+bool rh_traffic_add_flows(RhTraffic *traffic, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Removes from all routes the links between switches that flows cannot fill (slack_links.c). */
 void rh_traffic_leave_out_slack(RhTraffic *traffic);
 void rh_traffic_free(RhTraffic *traffic);

@@ -41,7 +41,8 @@ void rh_chakra_attribute(RhChakraNode *node, const char *name, double number, co
 int64_t rh_chakra_type_by_name(const char *name);
 /* Adds the node as an operation; the caller adds its waits to r->waits, with op r->f->ops->len - 1.
  * RH_ERROR_INPUT. */
-bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *node, GError **error);
+bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *node,
+                   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Resolves waits and ends the rank. Always frees what rh_chakra_begin() made, also when `fine` is
  * false. */
-bool rh_chakra_end(RhChakraRank *r, bool fine, GError **error);
+bool rh_chakra_end(RhChakraRank *r, bool fine, GError **error) G_GNUC_WARN_UNUSED_RESULT;

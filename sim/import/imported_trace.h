@@ -89,7 +89,7 @@ int32_t rh_imported_trace_team(RhImportedTrace *f, const char *name);
  * receives by source, target and tag in the order of the files, and calls of a team by their
  * number. RH_ERROR_INPUT with the position: a send or receive without its other end, a rank that
  * the files lack, members whose calls of their team differ. */
-bool rh_imported_trace_close(RhImportedTrace *f, GError **error);
+bool rh_imported_trace_close(RhImportedTrace *f, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Sets an error at an operation, with file, line and column, or byte offset. `help` may be NULL.
  * Returns false. */
 bool rh_imported_trace_fail(const RhImportedTrace *f, int32_t op, const char *help, GError **error,
@@ -98,17 +98,19 @@ bool rh_imported_trace_fail(const RhImportedTrace *f, int32_t op, const char *he
 char *rh_imported_trace_name(const RhImportedTrace *f, int32_t op);
 
 /* Parses a GOAL text; `name` is used in messages. The trace is not yet closed. */
-RhImportedTrace *rh_goal_parse(const char *name, const char *text, GError **error);
+RhImportedTrace *rh_goal_parse(const char *name, const char *text,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Adds the rank of a Chakra trace, in protobuf or JSON. `f` takes over `doc`. */
 bool rh_chakra_add_bytes(RhImportedTrace *f, const char *name, const uint8_t *bytes, size_t length,
-                         GError **error);
-bool rh_chakra_add_json(RhImportedTrace *f, RhJson *doc, GError **error);
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_chakra_add_json(RhImportedTrace *f, RhJson *doc, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* --- from files --- */
 /* Loads and closes a trace: FILE.goal; PREFIX.0.et or PREFIX.0.json with the files of the other
  * ranks, or PREFIX; each may be gzipped. `ranks` > 0: this many ranks repeat the trace of one rank.
  * RH_ERROR_IO, RH_ERROR_INPUT. */
-RhImportedTrace *rh_imported_trace_load(const char *path, int32_t ranks, GError **error);
+RhImportedTrace *rh_imported_trace_load(const char *path, int32_t ranks,
+                                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* --- to a program --- */
 /* Steps of operations in an order in which no lane can block: by the time at which each would be
@@ -132,7 +134,7 @@ typedef struct {
 /* Orders the operations. RH_ERROR_INPUT when operations wait for each other, with the cycle that
  * they form. */
 RhImportedOrder *rh_imported_trace_order(const RhImportedTrace *f, const RhPlatform *platform,
-                                         GError **error);
+                                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_imported_trace_order_free(RhImportedOrder *order);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhImportedOrder, rh_imported_trace_order_free)
 /* Returns the seconds of a calculation on the platform's device: as stated, else the longer of its
@@ -147,4 +149,4 @@ int32_t rh_imported_trace_spans(const int32_t *members, int32_t count, int32_t r
 /* Makes the program on a platform with enough GPUs: kernels on the compute lane, all else on
  * streams, algorithms of collectives by rh_collective_choose. Checked. RH_ERROR_INPUT. */
 RhProgram *rh_imported_trace_program(RhImportedTrace *f, const RhPlatform *platform,
-                                     GError **error);
+                                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -88,14 +88,15 @@ RhActivationKind rh_launch_activation(const RhModel *model);
  * among `plain` (bits of RhActivationKind), or positions turn a part of each head where `parts`
  * is false. */
 bool rh_launch_check_numerics(const RhFramework *framework, const RhProblem *c, uint32_t plain,
-                              bool parts, GError **error);
+                              bool parts, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Notes the numerics that the file leaves out, and a scaling of positions that the framework's words,
  * `written` being false, cannot express. */
 void rh_launch_note_numerics(RhLaunchText *t, const RhFramework *framework, bool written);
 
 /* Writes the program that measures all-reduces first, with what they should reach:
  * `extras->preflight`. */
-bool rh_launch_preflight(const RhProblem *c, RhLaunchText *t, GError **error);
+bool rh_launch_preflight(const RhProblem *c, RhLaunchText *t,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 #define RH_LAUNCH_PREFLIGHT_FILE "rehearsed_preflight.py"
 
 /* Whether the optimizer's moments are other than fp32. */

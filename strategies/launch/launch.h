@@ -41,10 +41,11 @@ typedef enum { RH_LAUNCHER_SHELL, RH_LAUNCHER_SLURM } RhLauncher;
 
 /* RH_ERROR_USAGE for a framework that is not known, and for what it cannot run, with the reason. */
 RhLaunch *rh_launch_new(const char *framework, const RhProblem *c, const RhLayout *layout,
-                        GError **error);
+                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the launch with further options of its script; NULL: none. Errors as of rh_launch_new. */
 RhLaunch *rh_launch_new_with(const char *framework, const RhProblem *c, const RhLayout *layout,
-                             const RhLaunchExtras *extras, GError **error);
+                             const RhLaunchExtras *extras,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_launch_free(RhLaunch *launch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLaunch, rh_launch_free)
 

@@ -26,7 +26,8 @@ typedef struct {
  * seconds. Of several devices it rehearses the layout with the GPUs of each slower, and faster:
  * errors are theirs. `out` is filled on failure too: rh_unperturbed_clear it in any case. */
 bool rh_unperturbed(const RhProblem *c, RhObjective objective, const RhLayout *layout,
-                    double step_s, const RhEnergy *energy, RhUnperturbed *out, GError **error);
+                    double step_s, const RhEnergy *energy, RhUnperturbed *out,
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_unperturbed_clear(RhUnperturbed *before);
 /* Returns the estimated value in the changed problem; NAN: it has none. */
 double rh_perturbed_value(const RhUnperturbed *before, const RhProblem *changed);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "base/error.h"
 #include "strategies/search/bounds/bound_cache.h"
 #include "strategies/search/funnel/funnel.h"
 #include "strategies/search/funnel/similarity.h"
@@ -363,8 +364,8 @@ static void begin_processes(Search *s)
 {
     const RhProblem *c = s->f.c;
     RhBoundCache *cache = s->f.cache;
-    rh_train_job_legal(c, NULL); /* reads the files that builders need, once for all processes */
-    if (cache->c != c) {         /* its tables are of other links */
+    rh_ignore_failure(rh_train_job_legal(c, NULL)); /* only reads the files that builders need */
+    if (cache->c != c) {                            /* its tables are of other links */
         s->alone = rh_uncontended_times_new(c->platform);
         s->folded = rh_fold_cache_new();
     }
@@ -481,7 +482,7 @@ static void advise(const RhFunnel *f)
 
 bool rh_plan_perform(const RhProblem *c, const RhPlanOptions *options, RhPlan *plan, GError **error)
 {
-    rh_train_job_legal(c, NULL); /* as in begin_processes() */
+    rh_ignore_failure(rh_train_job_legal(c, NULL)); /* as in begin_processes() */
     g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(c->platform);
     g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
     g_autoptr(RhApart) apart =

@@ -155,11 +155,12 @@ typedef struct {
     struct RhCoJobPlan *beside; /* plan_with_jobs.h: of rh_plan_with_jobs; else NULL; owned */
 } RhPlan;
 
-RhPlan *rh_plan(const RhProblem *c, const RhPlanOptions *options, GError **error);
+RhPlan *rh_plan(const RhProblem *c, const RhPlanOptions *options,
+                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The best entry of an unperformed plan once more, every byte as a flow, as it is printed;
  * `proved` and `timed_out` are of both. */
 bool rh_plan_perform(const RhProblem *c, const RhPlanOptions *options, RhPlan *plan,
-                     GError **error);
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_plan_free(RhPlan *plan);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhPlan, rh_plan_free)
 /* How far the most sensitive of the performed steps moves when next to nothing changes; 0: none

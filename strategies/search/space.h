@@ -18,7 +18,8 @@ typedef struct {
     bool in_bytes;
 } RhConstraint;
 /* Parses "tp=8", "tp<=8", "memory<=90%" into *out. RH_ERROR_USAGE with near keys. */
-bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out, GError **error);
+bool rh_constraint_parse(const char *text, bool is_limit, RhConstraint *out,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* "recompute=full", as it may have been typed; caller frees. */
 char *rh_constraint_text(const RhConstraint *constraint);
 

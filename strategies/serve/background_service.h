@@ -24,7 +24,8 @@ typedef struct {
 } RhBackgroundService;
 
 /* RH_ERROR_INPUT: other nodes than the deployment needs. */
-bool rh_background_service_check(const RhBackgroundService *guest, GError **error);
+bool rh_background_service_check(const RhBackgroundService *guest,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* For rh_multi_job_rehearse; borrows the guest. */
 RhMultiJobService rh_background_service(const RhBackgroundService *guest);
 /* Returns the result in its answer, which the caller frees; NULL: the service stopped early. */

@@ -58,7 +58,8 @@ typedef struct {
 
 RhDeployment rh_deployment_default(void);
 /* RH_ERROR_USAGE with near keys and legal values; *deployment is whole or as it was. */
-bool rh_deployment_parse(const char *text, RhDeployment *deployment, GError **error);
+bool rh_deployment_parse(const char *text, RhDeployment *deployment,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The text form, defaults left out; caller frees. */
 char *rh_deployment_format(const RhDeployment *deployment);
 /* Returns the number of GPUs of all pools. */

@@ -107,15 +107,16 @@ static inline int64_t rh_server_blocks_of(const RhServer *server, int64_t tokens
 }
 
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; else as rh_server_load(). */
-const RhServer *rh_server_by_name(const char *name, GError **error);
+const RhServer *rh_server_by_name(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Reads a server's file anew; the caller owns the server. RH_ERROR_INPUT with positions. */
-RhServer *rh_server_load(const char *name, GError **error);
+RhServer *rh_server_load(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 const char *const *rh_server_names(void); /* sorted, NULL-ended */
 /* The profile that tells what kernels take on this device; NULL: there is none of it. */
 const char *rh_server_profile(const RhServerProfiles *profiles, const char *device);
 /* The platform as its kernels find it: a copy with the profile of all of them laid over, unless
  * the platform brings one. The caller's; NULL where the profile cannot be read. */
-RhPlatform *rh_server_hardware(const RhServer *server, const RhPlatform *platform, GError **error);
+RhPlatform *rh_server_hardware(const RhServer *server, const RhPlatform *platform,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* A fact of a server: its key in a file. */
 typedef struct {

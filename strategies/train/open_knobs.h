@@ -14,8 +14,10 @@ int32_t rh_train_shared_most(const RhProblem *c, const RhLayout *layout,
                              RhLayout out[RH_TRAIN_DEGREES]);
 
 /* Completes a given layout and makes it canonical; RH_ERROR_USAGE where it is not legal. */
-bool rh_train_settle_layout(const RhProblem *c, RhLayout *layout, GError **error);
+bool rh_train_settle_layout(const RhProblem *c, RhLayout *layout,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns whether a layout is legal on a machine with exactly its ranks, with an open dp set to the
  * number of replicas that its experts need; false names the fact that no number of replicas
  * changes. */
-bool rh_train_fits_some_machine(const RhProblem *c, const RhLayout *layout, GError **error);
+bool rh_train_fits_some_machine(const RhProblem *c, const RhLayout *layout,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -10,10 +10,11 @@
 
 /* Can any layout of the job be legal (enough GPUs, positions for the sequence)? If not, returns
  * false with RH_ERROR_USAGE and the reason. */
-bool rh_train_job_legal(const RhProblem *c, GError **error);
+bool rh_train_job_legal(const RhProblem *c, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Is the layout legal for the problem? If not, returns false with RH_ERROR_USAGE, the reason and
  * the legal values. */
-bool rh_train_legal(const RhProblem *c, const RhLayout *layout, GError **error);
+bool rh_train_legal(const RhProblem *c, const RhLayout *layout,
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Rules of rh_train_legal, without those of rh_train_job_legal, with the knobs that each reads
  * (RH_KNOB_BIT), so that a search can apply a rule as soon as these are set. Together they refuse
@@ -37,7 +38,8 @@ RhLayout rh_train_default(const RhProblem *c);
 /* Changes a layout by one word of its text form, "tp=4" or "tp4". dp follows from the other knobs
  * unless it is named; an explicit partition stays while the number of stages does; chunks and
  * schedule are adapted to each other; if tp was 1, sp takes the stack's default. RH_ERROR_USAGE. */
-bool rh_train_change(const RhProblem *c, RhLayout *layout, const char *text, GError **error);
+bool rh_train_change(const RhProblem *c, RhLayout *layout, const char *text,
+                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Returns the least number of replicas (dp) over which a stage's experts, ep etp / (tp cp), and the
  * layout's shards of states, shard / cp, can be spread; from 1 to a layout's largest degree. */
@@ -51,7 +53,8 @@ void rh_train_complete(const RhProblem *c, RhLayout *layout);
 double rh_train_tasks(const RhProblem *c, const RhLayout *layout);
 /* Builds the program of one optimizer step. The layout must be legal and canonical. The caller
  * frees the program. */
-RhProgram *rh_train_build(const RhProblem *c, const RhLayout *layout, GError **error);
+RhProgram *rh_train_build(const RhProblem *c, const RhLayout *layout,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Memory peak of the worst stage in closed form, computed independently of rh_train_build:
  * rh_ledger_walk over its program must find the same. */

@@ -103,8 +103,8 @@ static void be_ended(int signal_number)
         int status;
         g_file_set_contents(inner, "x", -1, NULL);
         g_file_set_contents(where, folder, -1, NULL);
-        rh_child_run(argv, 0, NULL, NULL, &status, NULL);
-        _exit(0);
+        bool ran = rh_child_run(argv, 0, NULL, NULL, &status, NULL);
+        _exit(!ran);
     }
     CU_ASSERT_TRUE_FATAL(rehearse > 0 && read_pids(told, pids));
     kill(rehearse, signal_number);

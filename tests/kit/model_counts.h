@@ -18,7 +18,7 @@ typedef struct {
 } ExactCount;
 
 /* NULL and an error where it is refused. */
-RhModel *model_parse(const char *text, GError **error);
+RhModel *model_parse(const char *text, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 RhModel *model_load(const char *text);
 

@@ -47,12 +47,12 @@ RhLayout train_layout(const TrainKit *k, const char *text)
 {
     RhLayout l = rh_train_default(&k->c);
     GError *error = NULL;
-    bool read = rh_layout_parse(text, &l, &error);
+    bool fine = rh_layout_parse(text, &l, &error);
     g_assert_no_error(error);
-    g_assert(read);
     l = rh_train_canonical(&k->c, &l);
-    rh_train_legal(&k->c, &l, &error);
+    fine = fine && rh_train_legal(&k->c, &l, &error);
     g_assert_no_error(error);
+    g_assert(fine);
     return l;
 }
 

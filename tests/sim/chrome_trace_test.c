@@ -46,7 +46,7 @@ static Trace trace_of(int32_t steps)
     g_assert_no_error(error);
     g_autofree char *folder = g_dir_make_tmp("rehearse-XXXXXX", NULL);
     g_autofree char *path = g_build_filename(folder, "step.trace.json.gz", NULL);
-    rh_timeline_write(t.program, t.run, path, &error);
+    CU_ASSERT_TRUE_FATAL(rh_timeline_write(t.program, t.run, path, &error));
     g_assert_no_error(error);
     gsize length = 0;
     g_autofree char *text = unzipped(path, &length);

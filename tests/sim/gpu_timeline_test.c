@@ -181,7 +181,7 @@ static void who_is_late_is_told(void)
 {
     Fixture f = {.k = train_kit("llama-3.2-1b", "h100-sxm:4x1", "megatron", 4, 1024)};
     GError *error = NULL;
-    rh_platform_set(f.k.platform, "gpu.2.speed", "0.5", &error);
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(f.k.platform, "gpu.2.speed", "0.5", &error));
     g_assert_no_error(error);
     RhLayout layout = train_layout(&f.k, "tp4,mb1,recompute=none");
     RhEngineOptions options = {.timeline = true};

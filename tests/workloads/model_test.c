@@ -390,7 +390,7 @@ static void set_refuses_and_leaves_the_model_alone(void)
         CU_ASSERT_EQUAL(rh_model_params(m), params);
     }
     g_autoptr(GError) error = NULL;
-    rh_model_set(m, "layer", "4", &error);
+    CU_ASSERT_FALSE_FATAL(rh_model_set(m, "layer", "4", &error));
     CU_ASSERT_PTR_NOT_NULL(strstr(error->message, "a similar key exists: layers"));
 }
 

@@ -15,4 +15,4 @@ typedef struct {
 
 /* RH_ERROR_INPUT and RH_ERROR_IO of the rules; a row that cannot be said is no error. */
 RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                             GError **error);
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -56,7 +56,7 @@ typedef struct RhCaseFacts RhCaseFacts;
 
 /* The file of the tree: published.json, of training, or served.json. RH_ERROR_INPUT with file:line:col,
  * RH_ERROR_IO. */
-RhCaseFacts *rh_case_facts_load(bool serving, GError **error);
+RhCaseFacts *rh_case_facts_load(bool serving, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_case_facts_free(RhCaseFacts *facts);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseFacts, rh_case_facts_free)
 

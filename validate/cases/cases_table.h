@@ -95,11 +95,12 @@ typedef struct {
 bool rh_case_table_peek(const char *path, RhCaseKind *kind);
 /* Loads a file, or a table of this repository by name ("published-caches"). RH_ERROR_INPUT with
  * file:line:col and how to fix it; RH_ERROR_IO. */
-RhCaseTable *rh_case_table_load(const char *path, GError **error);
-RhCaseTable *rh_case_table_parse(const char *name, const char *text, GError **error);
+RhCaseTable *rh_case_table_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhCaseTable *rh_case_table_parse(const char *name, const char *text,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The tree's own: validate/data/published-runs.csv, and the rows of calibrate/data/published-steps.csv
  * as rows like those (validate/cases/cases_published.c). RH_ERROR_INPUT, RH_ERROR_IO. */
-RhCaseTable *rh_case_table_published(GError **error);
+RhCaseTable *rh_case_table_published(GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Does its source, model or note hold the word? NULL: of every row. */
 bool rh_case_wanted(const RhCaseRow *row, const char *word);
 void rh_case_table_free(RhCaseTable *table);

@@ -127,7 +127,7 @@ static bool set_width(Way *w, RhModel *model)
     if (hidden == 0 || heads == 0 || !size_is_ours(model, RH_CASE_HIDDEN) ||
         (hidden == model->hidden && heads == size_of(model, RH_CASE_HEADS)))
         return true;
-    (void)rh_model_set(model, "kv_heads", "1", NULL); /* where the model has them */
+    rh_ignore_failure(rh_model_set(model, "kv_heads", "1", NULL)); /* where the model has them */
     return set_size(w, model, "heads", 1) && set_size(w, model, "hidden", hidden) &&
            set_size(w, model, "heads", heads) &&
            (!grouped || kv_heads == 0 || set_size(w, model, "kv_heads", kv_heads));

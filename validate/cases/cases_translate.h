@@ -28,7 +28,7 @@ typedef struct {
 typedef struct RhTranslator RhTranslator;
 
 /* RH_ERROR_INPUT, RH_ERROR_IO of the facts. */
-RhTranslator *rh_translator_new(GError **error);
+RhTranslator *rh_translator_new(GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_translator_free(RhTranslator *t);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhTranslator, rh_translator_free)
 

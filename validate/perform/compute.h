@@ -25,7 +25,8 @@ const RhWorker *rh_worker_by_name(const char *name);
 
 typedef struct RhCompute RhCompute;
 
-RhCompute *rh_compute_new(const RhWorker *worker, const RhProgram *p, int place, GError **error);
+RhCompute *rh_compute_new(const RhWorker *worker, const RhProgram *p, int place,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_compute_free(RhCompute *compute);
 /* Starts a bundle of kernels; one at a time. */
 void rh_compute_start(RhCompute *compute, int32_t bundle);

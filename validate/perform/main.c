@@ -74,7 +74,8 @@ static void give_up(const Stage *stage, const char *program, const char *why)
     fprintf(stderr, "stuck: %s", line);
     if (stage->arguments->folder) {
         g_autofree char *path = output_path(stage, program, ending);
-        rh_file_write(path, line, strlen(line), NULL);
+        rh_ignore_failure(
+            rh_file_write(path, line, strlen(line), NULL)); /* it is said above, too */
     }
     rh_clock_nap(LAST_WORDS_S / 2);
     rh_clock_nap(LAST_WORDS_S / 2);

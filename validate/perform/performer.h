@@ -34,7 +34,7 @@ typedef struct RhRankPerformer RhRankPerformer;
  * tags. Borrows the program and the platform. */
 RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *platform,
                                        MPI_Comm comm, const RhPerformOptions *options,
-                                       GError **error);
+                                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_rank_performer_free(RhRankPerformer *performer);
 /* One step, from `t_start_s` of this machine's clock on. `check_all`: every word of every result.
  */

@@ -6,4 +6,4 @@
 /* Evaluates a table of all-to-alls as rh_cases_judge: seconds where a latency is given, else bytes
  * per second. */
 RhEvaluation *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                                 GError **error);
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -27,4 +27,4 @@ typedef struct {
 /* `tables`: RhCaseTable of exchanges. RhExchangeFit, in the order of their first rows; caller unrefs. *skipped: rows of which nothing can be said.
  * RH_ERROR_INPUT: no row can be; RH_ERROR_NO_ANSWER: not in time. */
 GArray *rh_exchanges_fit(const GPtrArray *tables, const RhExchangesFitOptions *options,
-                         int32_t *skipped, GError **error);
+                         int32_t *skipped, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -6,4 +6,4 @@
 /* Is it such a table? Told by its columns. */
 bool rh_exchange_table_is(const RhCsv *csv);
 /* Appends the rows of table->csv, whose further texts table->texts then keeps. RH_ERROR_INPUT with file:line:col. */
-bool rh_exchange_table_read(RhCaseTable *table, GError **error);
+bool rh_exchange_table_read(RhCaseTable *table, GError **error) G_GNUC_WARN_UNUSED_RESULT;

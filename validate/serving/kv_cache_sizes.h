@@ -6,4 +6,4 @@
 /* Evaluates a table of caches as rh_cases_judge: tokens where they were printed, else bytes per
  * GPU. */
 RhEvaluation *rh_kv_cache_sizes_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                                      GError **error);
+                                      GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -21,4 +21,4 @@ char *rh_served_outruns(const RhServedCase *c, const RhCaseRow *row);
  * Rows that repeat another's figures to 0.01 ms, and rows that exceed their GPUs' compute, are
  * skipped. */
 RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *options,
-                              GError **error);
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -45,6 +45,6 @@ typedef struct {
 /* RH_ERROR_USAGE: no row, or rows of several servers and none named; RH_ERROR_NO_ANSWER: not in time; else as
  * rh_served_judge. Caller frees. */
 RhServedFit *rh_served_fit(const RhCaseTable *table, const RhServedFitOptions *options,
-                           GError **error);
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_served_fit_free(RhServedFit *fit);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServedFit, rh_served_fit_free)

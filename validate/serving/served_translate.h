@@ -27,7 +27,7 @@ typedef struct {
 typedef struct RhServedTranslator RhServedTranslator;
 
 /* RH_ERROR_INPUT, RH_ERROR_IO of the facts. */
-RhServedTranslator *rh_served_translator_new(GError **error);
+RhServedTranslator *rh_served_translator_new(GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_served_translator_free(RhServedTranslator *t);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhServedTranslator, rh_served_translator_free)
 

@@ -14,4 +14,5 @@
 /* Fits and evaluates; `platform` as --platform. RH_ERROR_INPUT with positions, RH_ERROR_IO,
  * RH_ERROR_USAGE, RH_ERROR_NO_ANSWER. */
 RhEvaluation *rh_timeline_judge(const char *path, const char *platform,
-                                const RhCasesOptions *options, GError **error);
+                                const RhCasesOptions *options,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;

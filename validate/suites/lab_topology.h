@@ -7,4 +7,4 @@
 
 /* The lab's text; caller frees. RH_ERROR_INPUT when the platform has rails, or more hosts than
  * RH_LAB_HOSTS_MAX, or no message-level network (only that is slow enough to build). */
-char *rh_lab_topology(const RhPlatform *p, GError **error);
+char *rh_lab_topology(const RhPlatform *p, GError **error) G_GNUC_WARN_UNUSED_RESULT;

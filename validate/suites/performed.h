@@ -12,10 +12,12 @@ typedef struct {
 } RhPerformedResult;
 
 /* NAME.json. RH_ERROR_IO, RH_ERROR_INPUT. */
-bool rh_performed_load(const char *path, RhPerformedResult *out, GError **error);
+bool rh_performed_load(const char *path, RhPerformedResult *out,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_performed_result_clear(RhPerformedResult *result);
 
 /* Starts of the same tasks in NAME.run.json.gz and in a rehearsal with a timeline: the median
  * difference, as a share of the real step. */
 bool rh_performed_start_error(const char *trace_path, const RhProgram *p, const RhRun *rehearsal,
-                              double step_time_s, double *median_frac, GError **error);
+                              double step_time_s, double *median_frac,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -10,9 +10,9 @@
 
 /* Platform file of SimGrid: a host r0, r1 ... per rank, every pair's route. Caller frees.
  * RH_ERROR_INPUT when the platform has no messages. */
-char *rh_smpi_platform(const RhPlatform *platform, GError **error);
+char *rh_smpi_platform(const RhPlatform *platform, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Runs argv (NULL-ended; argv[0] is rehearse-perform-smpi) under smpirun, one rank per GPU; its
  * files go to `folder`. RH_ERROR_IO when it could not be started or ended with another status than
  * 0. */
 bool rh_smpi_run(const RhPlatform *platform, const char *folder, const char *const *argv,
-                 GError **error);
+                 GError **error) G_GNUC_WARN_UNUSED_RESULT;

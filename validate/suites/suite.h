@@ -19,7 +19,8 @@ typedef struct {
 } RhSuiteOptions;
 
 /* RH_ERROR_USAGE with the names when there is no such suite. */
-bool rh_suite_known(const char *name, GError **error);
+bool rh_suite_known(const char *name, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Cases that could not be run are in the result, skipped, with their reason. RH_ERROR_USAGE for an
  * unknown suite, RH_ERROR_INPUT or RH_ERROR_IO when not even the predictions could be made. */
-RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options, GError **error);
+RhValidation *rh_suite_run(const char *name, const RhSuiteOptions *options,
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;

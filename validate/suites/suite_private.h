@@ -77,11 +77,12 @@ void rh_suite_skip(RhValidationCase *c, const char *format, ...) G_GNUC_PRINTF(2
 /* The platform of a spec, calibrated if that was done, with the suite's changes and
  * `change`, as --set, apart by spaces. */
 RhPlatform *rh_suite_platform(const RhSuiteRun *s, const char *spec, const char *change,
-                              GError **error);
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Builds a row's program, predicts it and writes it. */
-bool rh_suite_add(RhSuiteRun *s, const RhSuiteCase *row, guint network, GError **error);
+bool rh_suite_add(RhSuiteRun *s, const RhSuiteCase *row, guint network,
+                  GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Predictions of SMPI for the cases of a network. */
-bool rh_suite_ask_smpi(RhSuiteRun *s, guint network, GError **error);
+bool rh_suite_ask_smpi(RhSuiteRun *s, guint network, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* --- real runs --- */
 /* Performs the cases of a network in the lab. */

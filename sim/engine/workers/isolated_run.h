@@ -7,7 +7,8 @@
  * run out (options->timeout_s counts from the call), RH_ERROR_REFUSED when no child can be made,
  * RH_ERROR_INTERNAL when it crashed. */
 RhRun *rh_rehearse_isolated(const RhProgram *p, const RhPlatform *platform,
-                            const RhEngineOptions *options, GError **error);
+                            const RhEngineOptions *options,
+                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Runs many rehearsals: `jobs` children perform items 0 .. count - 1; build(i, user) makes program
  * i in the child (fork shares the memory). Results arrive in out[i], or NULL with the error in

@@ -61,12 +61,12 @@ int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
 /* Plans the case with each batch and keeps the quickest a token; `platform`, `series` and
  * `asked` are left to the caller. False on errors that no other batch mends. */
 bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal,
-                      RhCapacityCell *out, GError **error);
+                      RhCapacityCell *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Plans many problems in separate processes, `jobs` at a time (0: all cores), which does not change
  * results; the target's timeout is for all together. `out` must have `count` elements. Returns
  * false, without results, on errors. */
 bool rh_capacity_plan_all(const RhCapacityAsked *asked, int32_t count, const RhCapacityTarget *goal,
-                          RhCapacityCell *out, GError **error);
+                          RhCapacityCell *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* In which order cells are begun, so that what ends last is short: indices, `order` has room for
  * `count`. */
 void rh_capacity_order(const RhCapacityAsked *asked, int32_t count, int32_t *order);

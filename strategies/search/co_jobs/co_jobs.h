@@ -34,4 +34,4 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCoJobs, rh_co_jobs_free)
 /* `service` may be NULL. Fails like rh_rehearse, rh_service_run, and with RH_ERROR_INPUT when two jobs want one GPU at once. */
 RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
                               const RhBackgroundService *service, const RhEngineOptions *options,
-                              int32_t processes, GError **error);
+                              int32_t processes, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -54,4 +54,4 @@ const RhCoJobTrial *rh_co_job_best_place(const RhCoJobPlan *beside);
 /* rh_plan, and its `beside` filled in where anything fits. RH_ERROR_USAGE also where too few
  * nodes are left; RH_ERROR_NO_ANSWER where time runs out before the first was rehearsed beside. */
 RhPlan *rh_plan_with_jobs(const RhProblem *c, const RhPlanOptions *options,
-                          const RhCoJobQuestion *ask, GError **error);
+                          const RhCoJobQuestion *ask, GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -28,7 +28,7 @@ typedef struct {
  * chooses by lower bounds and among the layouts of the file. Fails with an error of the rehearsals.
  */
 bool rh_replan(const RhProblem *c, const RhPlannedBefore *before, bool full, RhRehearsal **best,
-               GError **error);
+               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the RhNearBatch (near_batch.h) of the best layout by a quick search within the same
  * bounds, where the objective is time; else an empty array. Caller unrefs. */
 GArray *rh_replan_near_batches(const RhProblem *c, const RhPlannedBefore *before,
@@ -36,10 +36,12 @@ GArray *rh_replan_near_batches(const RhProblem *c, const RhPlannedBefore *before
 /* Returns the rehearsed best layouts of a search by lower bounds: RhRehearsal, caller frees with
  * g_ptr_array_unref; an empty array where nothing fits or is legal. NULL: an error of the
  * rehearsals. */
-GPtrArray *rh_replan_quickest(const RhProblem *c, const RhPlannedBefore *before, GError **error);
+GPtrArray *rh_replan_quickest(const RhProblem *c, const RhPlannedBefore *before,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the memory budget of layouts within the bounds of the result's search. */
 RhMemoryBudget rh_replan_memory_budget(const RhPlannedBefore *before, const RhProblem *c);
 /* Settles a layout (open_knobs.h), since anybody may have edited a result, and rehearses it with
  * its timeline if `run` is not NULL. Caller frees all three. */
 RhRehearsal *rh_rehearse_settled(const RhProblem *c, const RhLayout *layout, int64_t seed,
-                                 RhProgram **program, RhRun **run, GError **error);
+                                 RhProgram **program, RhRun **run,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -41,9 +41,11 @@ typedef struct {
  * computed for the objective of the plan from the file's values, scaled as lower bounds change
  * (perturb.h); the plans of the file and the rivals can become the best, if they fit. Caller
  * unrefs. NULL when a rehearsal fails. */
-GArray *rh_sensitivity(const RhSensitivityRequest *request, GError **error);
+GArray *rh_sensitivity(const RhSensitivityRequest *request,
+                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the best layouts of a search by lower bounds that are not in the file: RhRival, caller
  * unrefs; NULL and an error of the rehearsals. */
-GArray *rh_sensitivity_rivals(const RhProblem *c, const RhPlannedBefore *recorded, GError **error);
+GArray *rh_sensitivity_rivals(const RhProblem *c, const RhPlannedBefore *recorded,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the larger of the effects of more and of less, as a fraction. */
 double rh_sensitivity_size(const RhSensitivity *sensitivity);

@@ -7,7 +7,7 @@
 /* Finds a term by its name or a part of it; a known term that the tree lacks is added with 0 s.
  * RH_ERROR_USAGE lists the names. */
 const RhCost *rh_term_find(RhCost *costs, const RhProgram *program, const char *word,
-                           GError **error);
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Tasks that a term is made of. */
 typedef struct {

@@ -25,5 +25,6 @@ typedef struct {
 
 /* Fails with an error of the rehearsals, where no layout of the changed job is legal, or with why
  * the layout is not where only its keys were changed. */
-bool rh_what_if(const RhWhatIf *question, RhWhatIfAnswer *out, GError **error);
+bool rh_what_if(const RhWhatIf *question, RhWhatIfAnswer *out,
+                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_what_if_clear(RhWhatIfAnswer *answer);

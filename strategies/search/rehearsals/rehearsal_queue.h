@@ -22,4 +22,5 @@ int32_t rh_rehearsal_queue_add(RhRehearsalQueue *queue, const RhProblem *c,
 /* Returns when all that were added have their answers. */
 void rh_rehearsal_queue_wait(RhRehearsalQueue *queue);
 /* The caller's, once; NULL and the error as of rh_rehearse_isolated. Behind a wait. */
-RhRun *rh_rehearsal_queue_take(RhRehearsalQueue *queue, int32_t number, GError **error);
+RhRun *rh_rehearsal_queue_take(RhRehearsalQueue *queue, int32_t number,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -64,13 +64,14 @@ RhRehearsal *rh_rehearsal_unpack(RhUnpack *in, const RhProblem *c);
 /* Builds, rehearses, accounts. `run_out` (may be NULL) receives the raw run (timeline), caller
  * frees. */
 RhRehearsal *rh_rehearse(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
-                         RhProgram **program_out, RhRun **run_out, GError **error);
+                         RhProgram **program_out, RhRun **run_out,
+                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the task that runs at the stage's memory peak, "backward of micro-batch 3"; NULL: none.
  * The caller frees it. */
 char *rh_peak_moment(const RhProgram *program, int32_t stage);
 /* Seconds of the step alone, performed in this very process, which has performed nothing yet and
  * performs nothing after: for callers that fork (sim/engine/workers/process_pool.h). */
 bool rh_rehearse_here(const RhProblem *c, const RhLayout *layout, const RhEngineOptions *options,
-                      double *step_s, GError **error);
+                      double *step_s, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns a rehearsal's metrics from the closed forms alone, without the engine. */
 RhRehearsal *rh_rehearse_quick(const RhProblem *c, const RhLayout *layout);

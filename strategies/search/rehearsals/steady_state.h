@@ -19,7 +19,8 @@ typedef struct {
     int64_t microbatches;
 } RhRehearsalNote;
 /* An RhBuildNoteFunc: `user` is the RhProblem. */
-RhProgram *rh_rehearsal_build(const void *note, void *user, GError **error);
+RhProgram *rh_rehearsal_build(const void *note, void *user,
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* Micro-batches of both rehearsals; `whole`: of the step itself. */
 typedef struct {

@@ -12,7 +12,7 @@ typedef struct {
  * `jobs` at once; as `options` say, by which it took `step_s` as it is. Fails as rh_isolated_run_run does. */
 bool rh_step_spread(RhApart *apart, const RhRehearsalNote *note, double step_s,
                     const RhEngineOptions *options, int32_t jobs, RhStepSpread *out,
-                    GError **error);
+                    GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* May a step that was performed otherwise be so much longer for this alone? It may lie beyond the spread by
  * as much as that is wide: seven values of a normal distribution span some 2.7 of its deviations. */
 bool rh_spread_explains(RhStepSpread spread, double apart_frac);

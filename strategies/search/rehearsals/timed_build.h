@@ -8,4 +8,5 @@
 /* NULL and RH_ERROR_NO_ANSWER when options->timeout_s, from the call on, is not enough for both;
  * without a time-out it is built once. */
 RhRun *rh_rehearse_by_deadline(const RhProblem *c, const RhLayout *layout,
-                               const RhEngineOptions *options, RhProgram **program, GError **error);
+                               const RhEngineOptions *options, RhProgram **program,
+                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

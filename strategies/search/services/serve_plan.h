@@ -91,7 +91,8 @@ typedef struct {
 /* `requests`: in the order of their times, whose rate is stretched. RH_ERROR_USAGE: there is
  * nothing to choose from; RH_ERROR_NO_ANSWER: no deployment has room for the model. */
 RhServePlan *rh_serve_plan(const RhServing *serving, const char *server, const RhRequests *requests,
-                           const RhServePlanOptions *options, GError **error);
+                           const RhServePlanOptions *options,
+                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the allowance that applies to the best entry of the plan; without entries that of one
  * pool, or of two if the options ask only for these. Borrowed from the options. */
 const RhSloAllowance *rh_serve_plan_allowance(const RhServePlan *plan,

@@ -54,7 +54,8 @@ typedef struct {
 
 /* Returns the iterations of a pool; the caller frees them. RH_ERROR_USAGE: the pool does not fit
  * the platform, or divides the model unevenly. */
-RhIterations *rh_iterations_new(const RhServing *serving, const RhPool *pool, GError **error);
+RhIterations *rh_iterations_new(const RhServing *serving, const RhPool *pool,
+                                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_iterations_free(RhIterations *iterations);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhIterations, rh_iterations_free)
 

@@ -72,7 +72,8 @@ typedef struct {
 } RhSlos;
 
 /* Appends what "p99<5s" or "p90<300ms,mean<200ms" says. RH_ERROR_USAGE; *slos is then as it was. */
-bool rh_slos_parse(RhSlos *slos, RhMetric metric, const char *text, GError **error);
+bool rh_slos_parse(RhSlos *slos, RhMetric metric, const char *text,
+                   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 char *rh_slo_text(const RhSlo *slo); /* "ttft p99<5 s"; caller frees */
 
 /* How a level was kept. */

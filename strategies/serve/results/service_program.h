@@ -14,4 +14,4 @@
  * RH_SERVICE_TASKS_MAX tasks. */
 RhProgram *rh_service_program(RhService *service, const RhServing *serving,
                               const RhDeployment *deployment, const RhServiceResult *result,
-                              GError **error);
+                              GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -69,8 +69,8 @@ static char *limit_text(double limit_s)
     double read_s = 0;
     for (int digits = 1;; digits++) {
         g_autofree char *text = rh_quantity_format(limit_s, RH_QUANTITY_S, digits);
-        rh_quantity_parse(text, RH_QUANTITY_S, &read_s, NULL);
-        if (digits >= 6 || fabs(read_s - limit_s) <= 1e-12 * limit_s)
+        bool read = rh_quantity_parse(text, RH_QUANTITY_S, &read_s, NULL);
+        if (digits >= 6 || (read && fabs(read_s - limit_s) <= 1e-12 * limit_s))
             return g_steal_pointer(&text);
     }
 }

@@ -11,7 +11,7 @@ extern const char *const rh_scaler_names[];
 typedef struct RhScaling RhScaling;
 
 /* RH_ERROR_USAGE: keys of scaling that say nothing, or more replicas at least than there can be. */
-bool rh_scaling_check(const RhPool *pool, GError **error);
+bool rh_scaling_check(const RhPool *pool, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* The first `least` replicas of a pool with a scaler are there at 0, all of one without. Borrows
  * the replicas. */
 RhScaling *rh_scaling_new(RhReplica *const *replicas, const RhPool *pool, double start_s);

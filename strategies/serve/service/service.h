@@ -32,17 +32,19 @@ typedef struct {
 
 /* Borrows what the serving borrows. RH_ERROR_USAGE: a pool that cannot be. RH_ERROR_NO_ANSWER: weights
  * leave no room for a cache, with the numbers. */
-RhService *rh_service_new(const RhServing *serving, const RhDeployment *deployment, GError **error);
+RhService *rh_service_new(const RhServing *serving, const RhDeployment *deployment,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_service_free(RhService *service);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhService, rh_service_free)
 
 /* Whether the model can be asked these at all. RH_ERROR_INPUT: there are none, they ask for tokens that it
  * does not make, or say none that it makes, or are no pictures of its size. */
-bool rh_service_takes(const RhModel *model, const RhRequests *requests, GError **error);
+bool rh_service_takes(const RhModel *model, const RhRequests *requests,
+                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* All requests, from an empty service until the last has ended. Caller frees. RH_ERROR_NO_ANSWER: not
  * within the client's timeout. RH_ERROR_INPUT: rh_service_takes(). RH_ERROR_USAGE: rh_failures_check(). */
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,
-                                const RhClient *client, GError **error);
+                                const RhClient *client, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 /* How many of the requests it refuses however empty it is: their tokens are more than its cache, or its model, holds. */
 int32_t rh_service_too_long(const RhService *service, const RhRequests *requests);

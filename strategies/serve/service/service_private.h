@@ -161,7 +161,8 @@ void rh_service_traffic_open(RhServiceClock *c);
  * meets. */
 void rh_service_traffic_begin(RhServiceClock *c, int32_t number, double t_s);
 bool rh_service_traffic_play(const RhServiceClock *c, int32_t number);
-bool rh_service_traffic_exchange(RhServiceClock *c, const RhTimedEvent *event, GError **error);
+bool rh_service_traffic_exchange(RhServiceClock *c, const RhTimedEvent *event,
+                                 GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Its server has failed. */
 void rh_service_traffic_fail(RhServiceClock *c, int32_t number);
 /* One of its flows is there. */

@@ -368,7 +368,7 @@ static void a_profile_makes_a_platform_what_was_fitted(void)
     g_autofree char *text = rh_kernels_fit_profile(fit, fit->device->name, NULL);
     g_autoptr(RhJson) doc = rh_json_parse("gpu.json", text, strlen(text), NULL);
     g_autoptr(RhPlatform) p = rh_platform_load("h200-sxm:8x1", NULL);
-    rh_platform_set(p, "device.sustained_clock", "1", NULL);
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(p, "device.sustained_clock", "1", NULL));
     CU_ASSERT_TRUE_FATAL(rh_platform_apply_profile_json(p, doc, &error));
     for (int64_t m = 8; m <= 8192; m *= 4) {
         RhKernel k = {.cls = RH_KERNEL_GEMM,

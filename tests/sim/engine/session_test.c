@@ -326,7 +326,7 @@ static void be_refused(double *out)
     again.t_start_s = 0;
     out[6] = rh_session_submit(two.session, again, NULL); /* in the past */
     RhSession *second = rh_session_open(two.platform, &options);
-    rh_session_admit(second, two.program, NULL, "d", NULL);
+    must(rh_session_admit(second, two.program, NULL, "d", NULL) == 0, NULL);
     g_clear_error(&error);
     out[7] = rh_session_run(second, 1, &event, &error);
     must(error && error->code == RH_ERROR_INPUT, error);
@@ -365,11 +365,11 @@ static void keep_memory(double *out)
     must(rh_session_admit(s, p, gpu, "a", NULL) == 0 && rh_session_admit(s, p, gpu, "b", NULL) == 1,
          NULL);
     out[0] = rh_session_gpu_bytes(s, 3);
-    rh_session_submit(s, (RhSubmission){.job = 0, .steps = 1}, NULL);
+    must(rh_session_submit(s, (RhSubmission){.job = 0, .steps = 1}, NULL), NULL);
     out[1] = rh_session_gpu_bytes(s, 3);
     must(rh_session_run(s, HUGE_VAL, &event, NULL), NULL);
     out[2] = rh_session_gpu_bytes(s, 3);
-    rh_session_submit(s, (RhSubmission){.job = 1, .t_start_s = 1, .steps = 1}, NULL);
+    must(rh_session_submit(s, (RhSubmission){.job = 1, .t_start_s = 1, .steps = 1}, NULL), NULL);
     out[3] = rh_session_gpu_bytes(s, 3);
     rh_session_cancel(s, 0);
     out[4] = rh_session_gpu_bytes(s, 3);

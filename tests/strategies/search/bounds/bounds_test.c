@@ -230,7 +230,7 @@ static void groups_on_a_mesh_may_begin_apart(void)
                                           "tp2,cp4,dp4,mb1,zero2"};
     g_auto(TrainKit) k = train_kit(
         "mixtral-8x7b", "v100-sxm-32:8x4,nvlink:50GB/s,ib:400Gb/s,nics:2", "hai-llm", 96, 384);
-    rh_model_set(k.model, "layers", "2", NULL);
+    CU_ASSERT_TRUE_FATAL(rh_model_set(k.model, "layers", "2", NULL));
     int32_t rehearsed = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         RhLayout l = train_layout(&k, layouts[i]);

@@ -60,7 +60,7 @@ static void nothing_is_lost_from_the_books(void)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(deployments); i++) {
         Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", deployments[i]);
-        rh_platform_set(s.platform, "device.hbm", "20GiB", NULL);
+        CU_ASSERT_TRUE_FATAL(rh_platform_set(s.platform, "device.hbm", "20GiB", NULL));
         g_autoptr(RhRequests) requests = drawn(300, 25, 2000, 300);
         g_autoptr(GArray) list = failing("0@2s,1@4.5s,1@4.6s,2@3s");
         for (int32_t retries = 0; retries < 3; retries++) {

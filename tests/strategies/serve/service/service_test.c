@@ -131,7 +131,7 @@ static int64_t gaps_of(const RhServiceResult *r)
 static void the_cache_runs_out(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1,batch=256");
-    rh_platform_set(s.platform, "device.hbm", "26GiB", NULL);
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(s.platform, "device.hbm", "26GiB", NULL));
     g_autoptr(RhRequests) requests = drawn(100, 1000, 200, 900);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     int64_t out = 0, put_out = 0;
@@ -151,7 +151,7 @@ static void the_cache_runs_out(void)
 static void windows_take_room(void)
 {
     Setting s = setting_of("mistral-7b", "dgx-h100:1", "tp1,batch=256");
-    rh_platform_set(s.platform, "device.hbm", "26GiB", NULL);
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(s.platform, "device.hbm", "26GiB", NULL));
     g_autoptr(RhRequests) requests = drawn(100, 1000, 1000, 900);
     g_autoptr(RhServiceResult) r = serve(&s, requests, &(RhClient){0});
     int64_t put_out = 0;
@@ -168,7 +168,7 @@ static void runs_are_iterations(void)
     for (size_t i = 0; i < G_N_ELEMENTS(servers); i++) {
         g_autofree char *text = g_strdup_printf("server=%s,tp2,replicas=2,batch=64", servers[i]);
         Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", text);
-        rh_platform_set(s.platform, "device.hbm", "17GiB", NULL);
+        CU_ASSERT_TRUE_FATAL(rh_platform_set(s.platform, "device.hbm", "17GiB", NULL));
         g_autoptr(RhRequests) requests = drawn(120, 30, 1500, 700);
         g_autoptr(RhServiceResult) runs = serve(&s, requests, &(RhClient){0});
         g_autoptr(RhServiceResult) each = serve(&s, requests, &(RhClient){.each_iteration = true});
@@ -337,7 +337,7 @@ static void priority_goes_first(void)
 static void too_long_is_refused(void)
 {
     Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", "tp1");
-    rh_platform_set(s.platform, "device.hbm", "26GiB", NULL);
+    CU_ASSERT_TRUE_FATAL(rh_platform_set(s.platform, "device.hbm", "26GiB", NULL));
     g_autoptr(RhRequests) requests = rh_requests_new("test");
     static const int32_t lengths[][2] = {
         {100, 10},       {1000000, 10}, {100, G_MAXINT32}, {100, 10}, {G_MAXINT32, G_MAXINT32},
