@@ -13,7 +13,7 @@
 #include "cli/hard_timeout.h"
 #include "cli/output/output.h"
 #include "cli/output/terminal.h"
-#include "cli/parse/commands.h"
+#include "cli/parse/commands_table.h"
 
 /* The exit status of docs/guide/cli.md for an error of ours or of GLib's. */
 static int exit_status(const GError *error)
@@ -102,6 +102,7 @@ static bool check_words(int argc, char **argv, GError **error)
 
 static int run_words(int argc, char **argv, GError **error)
 {
+    rh_commands = rh_command_table;
     if (!check_words(argc, argv, error))
         return 2;
     const char *name = argc > 1 ? word_of_first(argv[1]) : "help";

@@ -1,18 +1,8 @@
 /* rehearse help [COMMAND] */
 #include <stdio.h>
 
-#include "base/error.h"
 #include "cli/parse/commands.h"
 #include "cli/parse/manual.h"
-
-const char rh_help_inputs[] =
-    "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
-    "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"
-    "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
-    "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
-    "          holding one, or plan.json#RANK\n"
-    "`rehearse show workloads|platforms|strategies|stacks|recipes` lists the names.\n"
-    "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n";
 
 void rh_help_commands(FILE *to)
 {

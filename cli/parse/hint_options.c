@@ -7,6 +7,12 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyz0123456789_."
 
+static bool is_option_of_plan(const char *name, size_t length)
+{
+    const RhCommand *plan = rh_command_by_name("plan");
+    return plan && rh_options_find(plan, name, length);
+}
+
 /* A knob that has one value is fixed, one that has several is limited; an option has its own word, all else is set. */
 static void append_typed(GString *out, const char *term, size_t length)
 {
@@ -15,7 +21,7 @@ static void append_typed(GString *out, const char *term, size_t length)
     if (rh_knob_find(term, key))
         g_string_append_printf(out, *relation == '=' ? "--fix %.*s" : "--limit '%.*s'", (int)length,
                                term);
-    else if (*relation == '=' && rh_options_find(&rh_command_plan, term, key))
+    else if (*relation == '=' && is_option_of_plan(term, key))
         g_string_append_printf(out, "--%.*s %.*s", (int)key, term, (int)(length - key - 1),
                                relation + 1);
     else

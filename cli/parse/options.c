@@ -8,20 +8,6 @@
 
 #define FIELD(arguments, option, type) ((type *)(void *)((char *)(arguments) + (option)->offset))
 
-static bool is_name(const char *known, const char *name, size_t length)
-{
-    return known && strlen(known) == length && strncmp(known, name, length) == 0;
-}
-
-const RhOption *rh_options_find(const RhCommand *command, const char *name, size_t length)
-{
-    for (const RhOption *const *table = command->tables; *table; table++)
-        for (const RhOption *o = *table; o->name; o++)
-            if (is_name(o->name, name, length) || is_name(o->also, name, length))
-                return o;
-    return NULL;
-}
-
 static const RhOption *find_letter(const RhCommand *command, char letter)
 {
     for (const RhOption *const *table = command->tables; *table; table++)

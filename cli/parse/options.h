@@ -81,6 +81,8 @@ typedef struct {
 bool rh_options_parse(const RhCommand *command, int count, char **words, RhArguments *arguments,
                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
+/* How inputs are written, as lines. */
+extern const char rh_help_inputs[];
 /* "0 answer found, ...": lines. */
 extern const char rh_help_exit_status[];
 /* Texts, caller frees. */

@@ -1,12 +1,21 @@
 /* The two helps of a command, from its option tables. */
 #include <string.h>
 
-#include "cli/parse/commands.h"
+#include "cli/parse/options_shared.h"
 
 #define HELP_COLUMN 30
 
 const char rh_help_exit_status[] =
     "0 answer found, 1 the answer is no, 2 wrong command line,\n3 wrong input file, 70 a bug of ours\n";
+
+const char rh_help_inputs[] =
+    "WORKLOAD  a Hugging Face config.json, a folder holding one, or a name\n"
+    "PLATFORM  a platform file, a name, NAME:NODES, or one line of text like\n"
+    "          \"h100-sxm:8x16,nvlink:450GB/s,ib:400Gb/s\" (GPUs per node x nodes)\n"
+    "STRATEGY  a layout like tp8,pp16,mb1 (keys left out take defaults), a file\n"
+    "          holding one, or plan.json#RANK\n"
+    "`rehearse show workloads|platforms|strategies|stacks|recipes` lists the names.\n"
+    "Quantities carry units: 400Gb/s, 50GB/s, 6us, 80GiB, 90%.\n";
 
 /* "  -w, --workload FILE|NAME" */
 static char *option_head(const RhOption *o)
@@ -57,19 +66,6 @@ static void append_needed(GString *text, const RhCommand *c, const RhOption *o)
         first = false;
     }
     g_string_append_c(text, ')');
-}
-
-bool rh_option_has_stand_in(const RhCommand *c, const RhOption *o)
-{
-    g_auto(GStrv) others = g_strsplit(o->unless ? o->unless : "", "|", -1);
-    for (const RhOption *const *table = c->tables; *table; table++)
-        for (const RhOption *before = *table; before->name; before++) {
-            if (before == o)
-                return false;
-            if (before->required && g_strv_contains((const char *const *)others, before->name))
-                return true;
-        }
-    return false;
 }
 
 char *rh_option_text(const RhCommand *c, const RhOption *o)
