@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include "base/catalogue_folders.h"
-
 RhRecord *rh_record_new(void)
 {
     RhRecord *record = g_new0(RhRecord, 1);
@@ -29,18 +27,6 @@ void rh_record_free(RhRecord *record)
     g_free(record->serving.file);
     g_array_unref(record->serving.bars);
     g_free(record);
-}
-
-const RhRecord *rh_record_shipped(void)
-{
-    static RhRecord *shipped;
-    if (!shipped) {
-        g_autofree char *path =
-            g_build_filename(rh_data_dir(), "validate", "data", "record.json", NULL);
-        shipped = rh_record_load(path, NULL);
-        shipped = shipped ? shipped : rh_record_new();
-    }
-    return shipped;
 }
 
 /* Names are interned. */

@@ -6,17 +6,6 @@
 #include "base/intern.h"
 #include "base/json_internal.h"
 
-const RhJsonNode *rh_json_member(const RhJsonNode *object, const char *key)
-{
-    return object ? cJSON_GetObjectItemCaseSensitive(object, key) : NULL;
-}
-
-bool rh_json_has(const RhJsonNode *object, const char *key)
-{
-    const cJSON *node = rh_json_member(object, key);
-    return node && !cJSON_IsNull(node);
-}
-
 /* The member, consumed; NULL when missing or null. */
 static const cJSON *take_member(RhJson *doc, const RhJsonNode *object, const char *key)
 {
@@ -356,42 +345,6 @@ const RhJsonNode *rh_json_array(RhJson *doc, const RhJsonNode *object, const cha
 const RhJsonNode *rh_json_array_or_null(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     return container(doc, take_member(doc, object, key), false);
-}
-
-int rh_json_count(const RhJsonNode *array)
-{
-    return array ? cJSON_GetArraySize(array) : 0;
-}
-
-const RhJsonNode *rh_json_at(const RhJsonNode *array, int index)
-{
-    return array ? cJSON_GetArrayItem(array, index) : NULL;
-}
-
-const RhJsonNode *rh_json_first(const RhJsonNode *node)
-{
-    return node ? node->child : NULL;
-}
-
-const RhJsonNode *rh_json_next(const RhJsonNode *node)
-{
-    return node->next;
-}
-
-RhJsonKind rh_json_kind(const RhJsonNode *node)
-{
-    return cJSON_IsObject(node)   ? RH_JSON_OBJECT
-           : cJSON_IsArray(node)  ? RH_JSON_ARRAY
-           : cJSON_IsString(node) ? RH_JSON_TEXT
-           : cJSON_IsNumber(node) ? RH_JSON_NUMBER
-           : cJSON_IsTrue(node)   ? RH_JSON_TRUE
-           : cJSON_IsFalse(node)  ? RH_JSON_FALSE
-                                  : RH_JSON_NULL;
-}
-
-const char *rh_json_key(const RhJsonNode *member)
-{
-    return member->string;
 }
 
 void rh_json_consume(RhJson *doc, const RhJsonNode *object, const char *key)

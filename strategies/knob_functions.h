@@ -24,16 +24,16 @@ char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l);
 char *rh_knob_title_stages(const RhKnob *knob, const RhLayout *l);
 
 /* A cell of the table of plans. */
-char *rh_knob_cell_recompute(const RhLayout *l);
-char *rh_knob_cell_context(const RhLayout *l);
-char *rh_knob_cell_expert_tensor(const RhLayout *l);
-char *rh_knob_cell_shard(const RhLayout *l);
-char *rh_knob_cell_outer(const RhLayout *l);
-char *rh_knob_cell_secondary(const RhLayout *l);
-char *rh_knob_cell_schedule(const RhLayout *l);
-char *rh_knob_cell_sequence_parallel(const RhLayout *l);
-char *rh_knob_cell_tensor_overlap(const RhLayout *l);
-char *rh_knob_cell_order(const RhLayout *l);
+char *rh_knob_cell_recompute(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_context(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_expert_tensor(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_shard(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_outer(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_secondary(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_schedule(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_sequence_parallel(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_tensor_overlap(const RhKnob *knob, const RhLayout *l);
+char *rh_knob_cell_order(const RhKnob *knob, const RhLayout *l);
 
 /* knob_values.c: the next value to try. */
 bool rh_knob_next_in_range(const RhKnob *knob, const RhProblem *c, const RhLayout *l,

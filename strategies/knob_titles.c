@@ -126,11 +126,11 @@ static char *value_text(const RhKnob *knob, const RhLayout *l)
 
 /* Characters of each name in a cell of several modules. */
 #define MODULE_CHARS 4
-char *rh_knob_cell_recompute(const RhLayout *l)
+char *rh_knob_cell_recompute(const RhKnob *knob, const RhLayout *l)
 {
     if (l->recompute == RH_RECOMPUTE_SELECTIVE)
         return g_strdup("select");
-    g_autofree char *text = rh_knob_value_text(RH_KNOB_OF(recompute), (int32_t)l->recompute);
+    g_autofree char *text = rh_knob_value_text(knob, (int32_t)l->recompute);
     if (!strchr(text, '+'))
         return g_steal_pointer(&text);
     g_auto(GStrv) names = g_strsplit(text, "+", -1);
@@ -141,51 +141,55 @@ char *rh_knob_cell_recompute(const RhLayout *l)
 }
 
 /* Cell of the context exchange, empty where a rank has all tokens. */
-char *rh_knob_cell_context(const RhLayout *l)
+char *rh_knob_cell_context(const RhKnob *knob, const RhLayout *l)
 {
-    return l->cp > l->ulysses ? value_text(RH_KNOB_OF(kv), l) : g_strdup("-");
+    return l->cp > l->ulysses ? value_text(knob, l) : g_strdup("-");
 }
 
-char *rh_knob_cell_expert_tensor(const RhLayout *l)
+char *rh_knob_cell_expert_tensor(const RhKnob *knob, const RhLayout *l)
 {
+    (void)knob;
     return l->ep == 1 && l->etp == 0 ? g_strdup("-")
                                      : g_strdup_printf("%d", l->etp > 0 ? l->etp : l->tp);
 }
 
-char *rh_knob_cell_shard(const RhLayout *l)
+char *rh_knob_cell_shard(const RhKnob *knob, const RhLayout *l)
 {
+    (void)knob;
     return l->shard > 0 ? g_strdup_printf("%d", l->shard) : g_strdup(l->zero > 0 ? "all" : "-");
 }
 
-char *rh_knob_cell_outer(const RhLayout *l)
+char *rh_knob_cell_outer(const RhKnob *knob, const RhLayout *l)
 {
-    return l->shard > 0 ? value_text(RH_KNOB_OF(outer), l) : g_strdup("-");
+    return l->shard > 0 ? value_text(knob, l) : g_strdup("-");
 }
 
-char *rh_knob_cell_secondary(const RhLayout *l)
+char *rh_knob_cell_secondary(const RhKnob *knob, const RhLayout *l)
 {
+    (void)knob;
     return l->hpz > 0 ? g_strdup_printf("%d", l->hpz) : g_strdup("-");
 }
 
 /* Cell of the schedule; one without a title is known from vpp. */
-char *rh_knob_cell_schedule(const RhLayout *l)
+char *rh_knob_cell_schedule(const RhKnob *knob, const RhLayout *l)
 {
+    (void)knob;
     bool titled = rh_pipeline_kind_title(l->schedule) != NULL;
     return g_strdup(rh_pipeline_kind_name(titled ? l->schedule : RH_PIPELINE_1F1B));
 }
 
-char *rh_knob_cell_sequence_parallel(const RhLayout *l)
+char *rh_knob_cell_sequence_parallel(const RhKnob *knob, const RhLayout *l)
 {
-    return l->tp == 1 ? g_strdup("-") : value_text(RH_KNOB_OF(sequence_parallel), l);
+    return l->tp == 1 ? g_strdup("-") : value_text(knob, l);
 }
 
-char *rh_knob_cell_tensor_overlap(const RhLayout *l)
+char *rh_knob_cell_tensor_overlap(const RhKnob *knob, const RhLayout *l)
 {
-    return l->sequence_parallel ? value_text(RH_KNOB_OF(tensor_overlap), l) : g_strdup("-");
+    return l->sequence_parallel ? value_text(knob, l) : g_strdup("-");
 }
 
-char *rh_knob_cell_order(const RhLayout *l)
+char *rh_knob_cell_order(const RhKnob *knob, const RhLayout *l)
 {
-    g_autofree char *order = value_text(RH_KNOB_OF(order), l);
+    g_autofree char *order = value_text(knob, l);
     return g_strdup(order + strlen("tp-"));
 }

@@ -63,63 +63,7 @@ const char *rh_knob_json_key(const RhKnob *knob)
     return knob->json ? knob->json : knob->key;
 }
 
-bool rh_knob_is_switch(const RhKnob *knob)
-{
-    return knob->size == sizeof(bool);
-}
-
 /* --- values --- */
-
-int32_t rh_knob_value(const RhKnob *knob, const RhLayout *layout)
-{
-    const char *field = (const char *)layout + knob->offset;
-    return rh_knob_is_switch(knob) ? *(const bool *)field : *(const int32_t *)(const void *)field;
-}
-
-void rh_knob_store(const RhKnob *knob, RhLayout *layout, int32_t value)
-{
-    char *field = (char *)layout + knob->offset;
-    if (rh_knob_is_switch(knob))
-        *(bool *)(void *)field = value != 0;
-    else
-        *(int32_t *)(void *)field = value;
-}
-
-bool rh_knob_is_silent(const RhKnob *knob, const RhLayout *layout)
-{
-    return (knob->quiet || knob->list) && rh_knob_value(knob, layout) == knob->otherwise;
-}
-
-static char *words_text(const RhKnob *knob, int32_t value)
-{
-    g_autoptr(GString) s = g_string_new(NULL);
-    for (int bit = 0; knob->words[bit]; bit++)
-        if ((uint32_t)value >> bit & 1)
-            g_string_append_printf(s, "%s%s", s->len ? "+" : "", knob->words[bit]);
-    return g_string_free(g_steal_pointer(&s), FALSE);
-}
-
-char *rh_knob_value_text(const RhKnob *knob, int32_t value)
-{
-    if (knob->words && value > knob->high)
-        return words_text(knob, value);
-    if (knob->list)
-        return value <= 0 ? g_strdup(knob->names[-value]) : g_strdup_printf("of %d", value);
-    return knob->names ? g_strdup(knob->names[value]) : g_strdup_printf("%d", value);
-}
-
-char *rh_knob_text(const RhKnob *knob, const RhLayout *layout)
-{
-    int32_t value = rh_knob_value(knob, layout);
-    if (rh_knob_is_silent(knob, layout) || value < knob->low)
-        return NULL;
-    return knob->list ? rh_stage_lists_text(knob, layout) : rh_knob_value_text(knob, value);
-}
-
-char *rh_knob_cell(const RhKnob *knob, const RhLayout *layout)
-{
-    return knob->cell ? knob->cell(layout) : rh_knob_value_text(knob, rh_knob_value(knob, layout));
-}
 
 /* Bit of a word of so many characters; -1: unknown word. */
 static int bit_of_word(const RhKnob *knob, const char *word, size_t length)

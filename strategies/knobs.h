@@ -65,8 +65,8 @@ typedef struct RhKnob {
     /* In the table of plans: always, or where plans differ in it. */
     RhKnobColumn column;
     const char *head; /* NULL: the key */
-    char *(*cell)(
-        const RhLayout *layout); /* NULL: its value. "-": no meaning there. Caller frees */
+    /* Returns its cell, which the caller frees; NULL (the function): its value. "-": no meaning there. */
+    char *(*cell)(const struct RhKnob *knob, const RhLayout *layout);
 
     /* In the space of layouts: knobs with `next` are walked over, those of a lower `walk` outside.
      * `next` sets *value (low - 1 at first) to the next larger one to try, given those of the

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/catalogue_folders.h"
-#include "base/error.h"
 #include "workloads/family_read.h"
 #include "workloads/field_rows.h"
 
@@ -172,47 +171,4 @@ int64_t rh_family_usual_size(const RhFamily *family, size_t offset)
         if (f->offset == offset && f->in_part > 0)
             return f->in_part;
     return 0;
-}
-
-/* --- Layer words --- */
-
-/* Layer types of families that list none: full attention, or attention within a window. */
-static const RhLayerWord COMMON_WORDS[] = {{.word = "full_attention"},
-                                           {.word = "attention"},
-                                           {.word = "global_attention"},
-                                           {.word = "sliding_attention", .slides = true},
-                                           {.word = "chunked_attention", .slides = true},
-                                           {.word = "local_attention", .slides = true},
-                                           {0}};
-
-static const RhLayerWord *words_of(const RhFamily *family)
-{
-    return family->words != NULL ? family->words : COMMON_WORDS;
-}
-
-const RhLayerWord *rh_family_word(const RhFamily *family, const char *word)
-{
-    for (const RhLayerWord *w = words_of(family); w->word != NULL; w++)
-        if (g_str_equal(w->word, word))
-            return w;
-    return NULL;
-}
-
-const RhLayerWord *rh_family_letter(const RhFamily *family, char letter)
-{
-    for (const RhLayerWord *w = words_of(family); w->word != NULL; w++)
-        if (w->letter == letter && letter != 0)
-            return w;
-    return NULL;
-}
-
-char *rh_family_words_text(const RhFamily *family)
-{
-    GString *text = g_string_new("");
-    for (const RhLayerWord *w = words_of(family); w->word != NULL; w++) {
-        g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", w->word);
-        if (w->letter != 0)
-            g_string_append_printf(text, " (%c)", w->letter);
-    }
-    return g_string_free(text, FALSE);
 }

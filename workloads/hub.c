@@ -30,13 +30,3 @@ char *rh_hub_id(const char *name)
     g_autofree char *found = end ? g_strndup(id, (gsize)(end - id)) : NULL;
     return found && rh_hub_is_id(found) ? g_steal_pointer(&found) : NULL;
 }
-
-const char *rh_hub_model(const char *id)
-{
-    for (const char *const *name = rh_model_names(); *name; name++) {
-        g_autofree char *own = rh_hub_id(*name);
-        if (own && g_ascii_strcasecmp(own, id) == 0)
-            return *name;
-    }
-    return NULL;
-}

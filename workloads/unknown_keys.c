@@ -8,25 +8,6 @@
 #include "base/nearest_names.h"
 #include "workloads/model_private.h"
 
-/* Is the value anything but null, false, 0 and empty? */
-bool rh_json_says_something(RhJson *doc, const RhJsonNode *node)
-{
-    switch (rh_json_kind(node)) {
-    case RH_JSON_NULL:
-    case RH_JSON_FALSE:
-        return false;
-    case RH_JSON_NUMBER:
-        return rh_json_node_number(doc, node, -DBL_MAX, DBL_MAX) != 0;
-    case RH_JSON_ARRAY:
-    case RH_JSON_OBJECT:
-        return rh_json_count(node) > 0;
-    case RH_JSON_TRUE:
-    case RH_JSON_TEXT:
-    default:
-        return true;
-    }
-}
-
 /* Does the family read this key, or keys inside it ("a" for "a.b")? */
 bool rh_family_has_key(const RhFamily *family, const char *key)
 {

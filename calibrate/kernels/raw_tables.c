@@ -1,8 +1,6 @@
 /* Reads published tables of operators in CSV as raw samples; the columns identify the table. */
-#include <math.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "base/intern.h"
 #include "calibrate/kernels/csv_format.h"
 #include "calibrate/kernels/raw_reading.h"
@@ -17,52 +15,9 @@
     12e-6 /* launch and key-value cache in the attention tables: docs/theory/kernels.md */
 #define MS 1e-3
 
-bool rh_raw_take(const RhRawReading *r, const char *column, double low, double *out)
-{
-    return rh_csv_take(r->csv, r->row, column, low, RH_TABLE_SIDE_MOST, out, r->error);
-}
-
-bool rh_raw_take_whole(const RhRawReading *r, const char *column, double low, double *out)
-{
-    if (!rh_raw_take(r, column, low, out))
-        return false;
-    return floor(*out) == *out || rh_csv_fail(r->csv, r->row, rh_csv_column(r->csv, column),
-                                              "is not a whole number", r->error);
-}
-
 static bool is_value(const RhRawReading *r, const char *column, const char *text)
 {
     return strcmp(rh_csv_cell(r->csv, r->row, column), text) == 0;
-}
-
-void rh_raw_leave_out(const RhRawReading *r, const char *name)
-{
-    const char *interned = rh_intern(name);
-    r->out->unknown_count++;
-    if (!g_ptr_array_find(r->out->unknown, interned, NULL))
-        g_ptr_array_add(r->out->unknown, (void *)(uintptr_t)interned);
-}
-
-void rh_raw_add(const RhRawReading *r, const char *name, const RhKernel *k, double seconds)
-{
-    RhRawRow row = {.kind = RH_RAW_KERNEL,
-                    .name = rh_intern(name),
-                    .kernel = *k,
-                    .seconds = seconds,
-                    .repetitions = 1,
-                    .line = r->row->line};
-    g_array_append_val(r->out->rows, row);
-}
-
-RhKernel rh_raw_gemm(RhDtype dtype, double m, double n, double k)
-{
-    return (RhKernel){.cls = RH_KERNEL_GEMM,
-                      .dtype = (uint8_t)dtype,
-                      .batch = 1,
-                      .m = (int64_t)m,
-                      .n = (int64_t)n,
-                      .k = (int64_t)k,
-                      .bytes = rh_dtype_bytes(dtype) * (m * k + k * n + m * n)};
 }
 
 /* Type of a format's name. Times of 8 and 4 bits include casts (docs/theory/kernels.md). */

@@ -188,25 +188,3 @@ double rh_schedule_time_s(const RhSchedule *s, const RhProgram *p, const RhPlatf
     RhScheduleTime time = rh_schedule_time(s, p, platform, group, role);
     return time.fixed_s + time.moving_s;
 }
-
-RhScheduleTime rh_collective_alone(RhOp op, RhAlgo algo, int32_t members, const int32_t *gpus,
-                                   double bytes, const RhPlatform *platform)
-{
-    g_autoptr(RhProgram) one = rh_program_new(members);
-    RhStride all = {1, members};
-    int32_t group = rh_program_add_group(one, "alone", &all, 1);
-    one->gpu_of_rank = g_memdup2(gpus, sizeof *gpus * (size_t)members);
-    RhScheduleTime time;
-    if (rh_step_patterns_time(op, algo, bytes, one, platform, group, -1, &time))
-        return time;
-    g_autoptr(RhSchedule) schedule =
-        rh_schedule_on(op, algo, members, platform, gpus, bytes, NULL, NULL);
-    return rh_schedule_time(schedule, one, platform, group, -1);
-}
-
-double rh_collective_alone_s(RhOp op, RhAlgo algo, int32_t members, const int32_t *gpus,
-                             double bytes, const RhPlatform *platform)
-{
-    RhScheduleTime time = rh_collective_alone(op, algo, members, gpus, bytes, platform);
-    return time.fixed_s + time.moving_s;
-}

@@ -83,12 +83,6 @@ static void find_kinds(RhTraffic *t)
     }
 }
 
-bool rh_traffic_in_time(const RhTraffic *t, GError **error)
-{
-    return !rh_deadline_passed(t->deadline) ||
-           rh_fail(error, RH_ERROR_NO_ANSWER, "no answer in time");
-}
-
 /* --- instances of groups --- */
 
 /* Do neighbours, in ascending order, lie on one node? */

@@ -6,6 +6,12 @@
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
+bool rh_traffic_in_time(const RhTraffic *t, GError **error)
+{
+    return !rh_deadline_passed(t->deadline) ||
+           rh_fail(error, RH_ERROR_NO_ANSWER, "no answer in time");
+}
+
 static bool leaves_out(const RhTraffic *t)
 {
     return t->platform->messages.sender == RH_SHARING_NONE && t->platform->link_changes->len == 0;

@@ -319,3 +319,13 @@ void rh_ops_exchange(RhOps *ops, RhExchange exchange)
     if (ops->exchanges)
         g_array_append_val(ops->exchanges, exchange);
 }
+
+double rh_ops_added_gradient_bytes(const RhOps *ops)
+{
+    return ops->shard->gradient_bytes > 0 ? 2.0 * ops->shard->gradient_bytes : 8;
+}
+
+double rh_ops_table_gradient_bytes(const RhOps *ops)
+{
+    return 2 * ops->element_bytes + rh_ops_added_gradient_bytes(ops);
+}

@@ -240,6 +240,9 @@ typedef struct {
     bool values_in_keys; /* values are columns of the keys: read once */
 } RhCore;
 
+/* Bytes of the log-sum-exp, fp32, one per query and head: FlashAttention-2 (arXiv 2307.08691),
+ * section 3.1. */
+#define RH_CORE_STATISTICS_BYTES 4.0
 /* FLOPs over the visible pairs. */
 double rh_core_flops(const RhOps *ops, const RhCore *core, bool backward);
 /* Fused or not, as the shard says, in training; serving is fused, and decoding reads the cache. */

@@ -106,16 +106,6 @@ double rh_ops_gathered_bytes(const RhOps *ops)
     return again ? ops->element_bytes * rh_ops_hidden_elements(ops) : 0;
 }
 
-double rh_ops_added_gradient_bytes(const RhOps *ops)
-{
-    return ops->shard->gradient_bytes > 0 ? 2.0 * ops->shard->gradient_bytes : 8;
-}
-
-double rh_ops_table_gradient_bytes(const RhOps *ops)
-{
-    return 2 * ops->element_bytes + rh_ops_added_gradient_bytes(ops);
-}
-
 double rh_ops_norm_params(const RhOps *ops)
 {
     double h = (double)ops->model->hidden;
