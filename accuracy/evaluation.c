@@ -5,7 +5,7 @@
 
 #include "base/intern.h"
 
-#define RIVALS_LEAST 4 /* rows that rank: docs/guide/cli.md */
+#define RIVALS_LEAST 4 /* rows of a comparison of ranks: docs/guide/cli.md */
 
 static void row_clear(void *data)
 {
@@ -60,7 +60,8 @@ static const char *part_of(const RhEvaluatedRun *row)
     return row->stands_in ? "not fitted to, a stand-in" : "not fitted to, exact";
 }
 
-/* A device or a version of an engine that no constant was fitted to, and one that some were, metric by metric. */
+/* Group of a row by evidence: devices and versions of an engine that some constant was fitted to,
+ * and others, metric by metric. */
 static const char *evidence_of(const RhEvaluatedRun *row)
 {
     if (!row->metric)
@@ -92,7 +93,7 @@ const char **rh_evaluation_groups(const RhEvaluation *judged, RhEvaluationGroup 
     return groups;
 }
 
-/* Weaker rows count where they are asked for, and nowhere else. */
+/* Does a row belong to a group? Rows of weaker sources count only where they are asked for. */
 static bool belongs(const RhEvaluatedRun *row, RhEvaluationGroup by, const char *name)
 {
     const char *group = by == RH_JUDGED_BY_LAST ? NULL : group_of(row, by);
@@ -101,7 +102,7 @@ static bool belongs(const RhEvaluatedRun *row, RhEvaluationGroup by, const char 
     return by == RH_JUDGED_BY_PART || row->standing == RH_STANDING_MEASURED;
 }
 
-/* --- ranking --- */
+/* --- ranks --- */
 
 /* Rows of one job that were run in several layouts. */
 typedef struct {
@@ -150,7 +151,7 @@ static void rank(const GArray *contests, RhEvaluationFigures *f)
 
 /* --- memory --- */
 
-/* By the rank sum of Mann and Whitney: ties count half. */
+/* Area under the ROC curve, by the rank sum of Mann and Whitney: ties count half. */
 static double auc_of(const GArray *ran, const GArray *failed)
 {
     double sum = 0;

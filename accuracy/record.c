@@ -29,7 +29,7 @@ void rh_record_free(RhRecord *record)
     g_free(record);
 }
 
-/* Names are interned. */
+/* Does a key name this value, or none? Names are interned. */
 static bool agrees(const char *named, const char *is)
 {
     return named == NULL || named == is;

@@ -1,13 +1,13 @@
-/* A record from judged runs. */
+/* Builds the record of training from evaluated runs. */
 #include <math.h>
 #include <string.h>
 
 #include "accuracy/record.h"
 
-#define STEPS_LEAST  8 /* of a bar */
+#define STEPS_LEAST  8 /* runs of an error bar */
 #define GROUPS_LEAST 3
 
-/* Jobs of about one size. */
+/* Upper limits of classes of jobs by size. */
 static const int32_t gpus_to[] = {8, 64, 512, 1 << 20};
 
 /* Levels of similarity of runs, the closest first. */
@@ -34,7 +34,7 @@ static bool is_step(const RhEvaluatedRun *row)
            row->measured_s > 0 && row->predicted_s > 0;
 }
 
-static bool alike(const RhEvidenceKey *a, const RhEvidenceKey *b, Like like)
+static bool is_alike(const RhEvidenceKey *a, const RhEvidenceKey *b, Like like)
 {
     if (like == LIKE_LONG)
         return a->tokens >= RH_LONG_TOKENS && b->tokens >= RH_LONG_TOKENS;
@@ -43,10 +43,10 @@ static bool alike(const RhEvidenceKey *a, const RhEvidenceKey *b, Like like)
            (like >= LIKE_STACK || size_of(a->gpus) == size_of(b->gpus));
 }
 
-/* The runs, and which of them err together: those of one table, model and device. */
+/* The runs, and their groups with common errors: those of one table, model and device. */
 typedef struct {
     const RhEvaluation *judged;
-    int32_t *groups; /* of each row: the first row that is its like */
+    int32_t *groups; /* for each row the first row of its group */
     int32_t *counts; /* scratch: rows of each group */
 } Runs;
 
@@ -81,7 +81,7 @@ static int smaller(const void *a, const void *b)
     return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* The least value that a share of the weight does not exceed. */
+/* Smallest value that a share of the weight does not exceed. */
 static double quantile(GArray *values, double share)
 {
     double sum = 0, so_far = 0;
@@ -108,8 +108,8 @@ static double mfu_of(const RhEvaluatedRun *row)
 }
 
 /* Collects `value` of each row, with equal weight for each group. Returns the number of groups. */
-static int32_t weigh(const Runs *runs, const GArray *rows, double (*value)(const RhEvaluatedRun *),
-                     GArray *values)
+static int32_t weigh_rows(const Runs *runs, const GArray *rows,
+                          double (*value)(const RhEvaluatedRun *), GArray *values)
 {
     int32_t groups = 0;
     for (guint i = 0; i < rows->len; i++)
@@ -125,7 +125,8 @@ static int32_t weigh(const Runs *runs, const GArray *rows, double (*value)(const
 }
 
 /* Computes the range of sizes of the rows' models. */
-static void span(const Runs *runs, const GArray *rows, double *params_least, double *params_most)
+static void range_of_sizes(const Runs *runs, const GArray *rows, double *params_least,
+                           double *params_most)
 {
     *params_least = (double)INFINITY;
     *params_most = 0;
@@ -161,8 +162,8 @@ static RhErrorBar named(const RhEvidenceKey *like, Like level)
     return bar;
 }
 
-/* The bar of what is like `like`, without rows of the table `without` (NULL: of all); false where too
- * few are. */
+/* Error bar of jobs like `like`, without rows of the table `without` (NULL: of all); false where
+ * there are too few. */
 static bool bar_of(const Runs *runs, const RhEvidenceKey *like, Like level, const char *without,
                    RhErrorBar *bar)
 {
@@ -170,14 +171,15 @@ static bool bar_of(const Runs *runs, const RhEvidenceKey *like, Like level, cons
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Weighed));
     for (guint i = 0; i < runs->judged->rows->len; i++) {
         const RhEvaluatedRun *row = row_at(runs->judged, i);
-        if (is_step(row) && (!without || row->table != without) && alike(&row->like, like, level))
+        if (is_step(row) && (!without || row->table != without) &&
+            is_alike(&row->like, like, level))
             g_array_append_val(rows, i);
     }
     *bar = named(like, level);
-    span(runs, rows, &bar->params_least, &bar->params_most);
+    range_of_sizes(runs, rows, &bar->params_least, &bar->params_most);
     bar->tokens_most = longest(runs, rows);
     bar->steps = (int32_t)rows->len;
-    bar->groups = weigh(runs, rows, error_of, errors);
+    bar->groups = weigh_rows(runs, rows, error_of, errors);
     if (bar->steps < STEPS_LEAST || bar->groups < GROUPS_LEAST)
         return false;
     bar->error_frac = quantile(errors, RH_RECORD_SHARE);
@@ -252,10 +254,10 @@ static bool usual_of(const Runs *runs, const RhEvidenceKey *like, RhUsualMfu *us
                           .kind = like->kind,
                           .dtype = like->dtype,
                           .steps = (int32_t)rows->len,
-                          .groups = weigh(runs, rows, mfu_of, values)};
+                          .groups = weigh_rows(runs, rows, mfu_of, values)};
     if (usual->steps < STEPS_LEAST || usual->groups < GROUPS_LEAST)
         return false;
-    span(runs, rows, &usual->params_least, &usual->params_most);
+    range_of_sizes(runs, rows, &usual->params_least, &usual->params_most);
     usual->low_frac = quantile(values, (1 - RH_RECORD_SHARE) / 2);
     usual->high_frac = quantile(values, (1 + RH_RECORD_SHARE) / 2);
     return true;

@@ -6,7 +6,7 @@
 
 #define RUNS_MOST (1 << 30)
 
-/* --- in --- */
+/* --- reading --- */
 
 static RhErrorBar read_bar(RhJson *doc, const RhJsonNode *node)
 {
@@ -67,7 +67,7 @@ static void read_served_bar(RhJson *doc, const RhJsonNode *node, GArray *bars)
     g_array_append_val(bars, bar);
 }
 
-/* Records of training alone have none. */
+/* Reads the part of services, which records of training alone do not have. */
 static void read_serving(RhJson *doc, const RhJsonNode *node, RhServingRecord *serving)
 {
     if (!node)
@@ -120,7 +120,7 @@ RhRecord *rh_record_load(const char *path, GError **error)
     return doc ? read_record(doc, error) : NULL;
 }
 
-/* --- out --- */
+/* --- writing --- */
 
 static void put_name(RhJsonWriter *w, const char *key, const char *name)
 {

@@ -12,24 +12,25 @@
 
 #include "accuracy/record.h"
 
-#define RUNS_LEAST   20   /* of a stack */
-#define LAPSE        0.02 /* of the runs, labels that say nothing */
+#define RUNS_LEAST   20   /* per stack */
+#define LAPSE        0.02 /* fraction of runs with meaningless labels */
 #define MIDDLE_FROM  0.8
 #define MIDDLE_STEP  0.005
 #define MIDDLES      81
 #define SPREAD_FROM  0.004
 #define SPREAD_RATIO 1.25
 #define SPREADS      14
-#define SPREAD_MEAN  0.015 /* a few per cent from sure to hopeless; known to a factor of two */
-#define SPREAD_LOG   0.7
-#define LOGIT_ASKED  2.9444389791664403 /* of RH_ODDS_ASKED */
+/* a few per cent from certain success to certain failure; known to a factor of two */
+#define SPREAD_MEAN 0.015
+#define SPREAD_LOG  0.7
+#define LOGIT_ASKED 2.9444389791664403 /* of RH_ODDS_ASKED */
 
 typedef struct {
     double share;
     bool failed;
 } Outcome;
 
-/* The curve that peaks alone give, before any outcome. */
+/* The prior, from measured peaks alone. */
 typedef struct {
     double middle, deviation;
     int32_t peaks;
@@ -46,7 +47,7 @@ static bool counts(const RhEvaluatedRun *row)
            row->peak_bytes > 0;
 }
 
-/* Peaks of a table, model and device err together. */
+/* Are peaks of one table, model and device, which have common errors? */
 static bool same_group(const RhEvaluatedRun *a, const RhEvaluatedRun *b)
 {
     return a->table == b->table && a->model == b->model && a->device == b->device;
@@ -57,13 +58,14 @@ static bool has_peak(const RhEvaluatedRun *row)
     return counts(row) && !row->failed && row->measured_peak_bytes > 0;
 }
 
-/* ln(measured / predicted) of a peak. */
+/* Error ln(measured / predicted) of a peak. */
 static double peak_error(const RhEvaluatedRun *row)
 {
     return log(row->measured_peak_bytes / rh_evaluation_peak_bytes(row));
 }
 
-/* Mean and square about it of the peaks of the i-th row's group; false: an earlier row has it. */
+/* Mean of the peaks' errors in the i-th row's group, and mean square about it; false: an earlier
+ * row has it. */
 static bool group_of(const RhEvaluation *judged, guint i, double *mean, double *square)
 {
     double sum = 0, squares = 0;
@@ -83,7 +85,8 @@ static bool group_of(const RhEvaluation *judged, guint i, double *mean, double *
     return true;
 }
 
-/* Each group counts the same. With fewer than three nothing is known but that predictions are some 5 % off. */
+/* Prior, in which each group counts the same. With fewer than three groups all that is known is
+ * that predictions are some 5 % off. */
 static Prior prior_of(const RhEvaluation *judged)
 {
     double sum = 0, squares = 0, within = 0;
@@ -153,7 +156,7 @@ static void weigh_middle(const Prior *prior, const GArray *outcomes, int i, Weig
             weights->of[i][k][n] = below[k] + above[n] - 0.5 * away * away;
 }
 
-static void weigh(const Prior *prior, const GArray *outcomes, Weights *weights)
+static void weigh_curves(const Prior *prior, const GArray *outcomes, Weights *weights)
 {
     double *all = &weights->of[0][0][0], most = -(double)INFINITY, sum = 0;
     for (int i = 0; i < MIDDLES; i++)
@@ -166,7 +169,7 @@ static void weigh(const Prior *prior, const GArray *outcomes, Weights *weights)
         all[i] /= sum;
 }
 
-/* How likely a run this full is to fail, all curves together. */
+/* Probability that a run this full fails, over all curves. */
 static double mean_risk(const Weights *weights, double share)
 {
     double sum = 0;
@@ -193,7 +196,7 @@ static double share_of(const Weights *weights, double risk)
 static void fit(RhOdds *odds, const Prior *prior, const GArray *outcomes)
 {
     g_autofree Weights *weights = g_new(Weights, 1);
-    weigh(prior, outcomes, weights);
+    weigh_curves(prior, outcomes, weights);
     double asked = share_of(weights, RH_ODDS_ASKED),
            hopeless = share_of(weights, 1 - RH_ODDS_ASKED);
     odds->middle_frac = share_of(weights, 0.5);
@@ -204,7 +207,7 @@ static void fit(RhOdds *odds, const Prior *prior, const GArray *outcomes)
     odds->peaks = prior->peaks;
 }
 
-/* Fits the curve to the runs that are alike in what `odds` names. */
+/* Fits the curve to the runs that match the names in `odds`. */
 static void fit_to(const RhEvaluation *judged, const Prior *prior, RhOdds *odds)
 {
     g_autoptr(GArray) outcomes = g_array_new(FALSE, FALSE, sizeof(Outcome));
@@ -220,10 +223,10 @@ static void fit_to(const RhEvaluation *judged, const Prior *prior, RhOdds *odds)
     fit(odds, prior, outcomes);
 }
 
-/* A stack's own curve, where it has runs enough; one that only tells of runs that ran, and none of them full, tells less
- * than what its kernels do. */
-static bool is_told(const RhEvaluation *judged, const Prior *prior, const RhEvidenceKey *like,
-                    const RhOdds *own)
+/* Has a stack enough runs for a curve of its own? A stack with only successful runs, none of them
+ * full, is better described by the curve of its kernels. */
+static bool has_own_curve(const RhEvaluation *judged, const Prior *prior, const RhEvidenceKey *like,
+                          const RhOdds *own)
 {
     RhOdds wide = {.kernels = like->kernels};
     if (own->ran + own->failed < RUNS_LEAST)
@@ -238,7 +241,7 @@ static void add_curve(const RhEvaluation *judged, const Prior *prior, RhOdds odd
                       const RhEvidenceKey *like, GPtrArray *list)
 {
     fit_to(judged, prior, &odds);
-    if (!odds.stack || is_told(judged, prior, like, &odds))
+    if (!odds.stack || has_own_curve(judged, prior, like, &odds))
         g_ptr_array_add(list, g_memdup2(&odds, sizeof odds));
 }
 

@@ -1,9 +1,9 @@
-/* A record of services, from judged rows of what they lived through. */
+/* Builds the record of services from evaluated rows. */
 #include <math.h>
 
 #include "accuracy/record.h"
 
-#define ROWS_LEAST 15 /* of a bar */
+#define ROWS_LEAST 15 /* rows of an error bar */
 
 static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
 {
@@ -27,7 +27,7 @@ static RhServedBar named(const RhEvidenceKey *like, bool device)
                          .starved = like->starved};
 }
 
-static bool same(const RhServedBar *a, const RhServedBar *b)
+static bool is_same_service(const RhServedBar *a, const RhServedBar *b)
 {
     return a->scheduler == b->scheduler && a->device == b->device &&
            a->generation == b->generation && a->kind == b->kind && a->apart == b->apart &&
@@ -37,7 +37,7 @@ static bool same(const RhServedBar *a, const RhServedBar *b)
 static bool listed(const GArray *bars, const RhServedBar *bar)
 {
     for (guint i = 0; i < bars->len; i++)
-        if (same(&g_array_index(bars, RhServedBar, i), bar))
+        if (is_same_service(&g_array_index(bars, RhServedBar, i), bar))
             return true;
     return false;
 }
@@ -66,19 +66,19 @@ static double error_of(const RhEvaluation *judged, const RhServedBar *bar, const
         const RhEvaluatedRun *row = row_at(judged, i);
         RhServedBar own = named(&row->like, bar->device != NULL);
         double error = fabs(row->measured_s / row->predicted_s - 1);
-        if (is_of(row, metric) && same(&own, bar))
+        if (is_of(row, metric) && is_same_service(&own, bar))
             g_array_append_val(errors, error);
     }
     return share_of(errors);
 }
 
-static void count(const RhEvaluation *judged, RhServedBar *bar)
+static void count_rows(const RhEvaluation *judged, RhServedBar *bar)
 {
     g_autoptr(GHashTable) models = g_hash_table_new(NULL, NULL);
     for (guint i = 0; i < judged->rows->len; i++) {
         const RhEvaluatedRun *row = row_at(judged, i);
         RhServedBar own = named(&row->like, bar->device != NULL);
-        if (!is_of(row, "tpot") || !same(&own, bar))
+        if (!is_of(row, "tpot") || !is_same_service(&own, bar))
             continue;
         bar->rows++;
         bar->fitted += row->fitted;
@@ -97,7 +97,7 @@ static void add_bar(const RhEvaluation *judged, const RhEvidenceKey *like, bool 
     bar.tpot_frac = error_of(judged, &bar, "tpot");
     if (isnan(bar.ttft_frac) || isnan(bar.tpot_frac))
         return;
-    count(judged, &bar);
+    count_rows(judged, &bar);
     g_array_append_val(bars, bar);
 }
 

@@ -1,6 +1,6 @@
-/* How good odds are where the run was not there: each group of runs (one table, model and device, which err together), or
- * each whole table, is judged by curves fitted to all others. Only tables that tell of failures count, as who publishes
- * what ran alone flatters whatever is said. */
+/* Evaluates odds without a run's own data: each group of runs (one table, model and device, which
+ * have common errors), or each whole table, is judged by curves fitted to all others. Only tables
+ * with failures count, as sources that only publish successes flatter any prediction. */
 #include "accuracy/record.h"
 
 static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)

@@ -58,7 +58,7 @@ const char **rh_validation_groups(const RhValidation *v)
     return groups;
 }
 
-/* The judged cases of a group, as columns. */
+/* The evaluated cases of a group, as columns. */
 typedef struct {
     size_t count;
     double *measured, *predicted, *spread, *start, *control[RH_CONTROL_LAST];

@@ -8,7 +8,7 @@
 
 struct RhArena {
     GPtrArray *blocks; /* owned; the last one is being filled */
-    gsize left_bytes;  /* of it */
+    gsize left_bytes;  /* of the last block */
     guint8 *at;
 };
 

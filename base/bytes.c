@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/json_internal.h"
 
-static GByteArray *unpack(const char *path, GByteArray *packed, gsize most, GError **error)
+static GByteArray *unpack_gzip(const char *path, GByteArray *packed, gsize most, GError **error)
 {
     g_autoptr(GError) local = NULL;
     g_autoptr(GByteArray) bytes = g_byte_array_new();
@@ -36,7 +36,7 @@ GByteArray *rh_bytes_load(const char *path, gsize most, GError **error)
     g_autoptr(GByteArray) bytes = g_byte_array_new_take((guint8 *)text, length);
     if (length < 2 || bytes->data[0] != 0x1f || bytes->data[1] != 0x8b)
         return g_steal_pointer(&bytes);
-    return unpack(path, bytes, most, error);
+    return unpack_gzip(path, bytes, most, error);
 }
 
 GBytes *rh_bytes_pack(const char *text, gsize length)
@@ -44,7 +44,7 @@ GBytes *rh_bytes_pack(const char *text, gsize length)
     g_autoptr(GOutputStream) bytes = g_memory_output_stream_new_resizable();
     g_autoptr(GZlibCompressor) gzip = g_zlib_compressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP, 6);
     g_autoptr(GOutputStream) stream = g_converter_output_stream_new(bytes, G_CONVERTER(gzip));
-    /* Into memory nothing fails but for want of it, which ends the program. */
+    /* writing to memory only fails for lack of it, which ends the program */
     g_output_stream_write_all(stream, text, length, NULL, NULL, NULL);
     g_output_stream_close(stream, NULL, NULL);
     return g_memory_output_stream_steal_as_bytes(G_MEMORY_OUTPUT_STREAM(bytes));

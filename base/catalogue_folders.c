@@ -73,7 +73,7 @@ char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name)
     return g_build_filename(rh_data_dir(), shelf->folder, file, NULL);
 }
 
-/* Files of this thread that wait for one that they derive from, the first of them last. */
+/* Files of this thread that wait for a file that they derive from, the first of them last. */
 typedef struct Chain Chain;
 struct Chain {
     const RhDataShelf *shelf;
@@ -111,7 +111,7 @@ const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name, GError **err
     g_mutex_unlock(&shelf->lock);
     if (found)
         return found;
-    found = load(shelf, name, error); /* unlocked: it may ask for one that it derives from */
+    found = load(shelf, name, error); /* unlocked: it may load a file that it derives from */
     g_mutex_lock(&shelf->lock);
     if (found)
         g_hash_table_insert(shelf->read, (void *)rh_intern(name), found);

@@ -15,9 +15,9 @@
 #include "base/cleanup_supervisor.h"
 #include "base/error.h"
 
-#define LOOK_MS 20 /* how long its end may go unnoticed */
+#define LOOK_MS 20 /* longest delay until the child's end is noticed */
 
-enum { OUT, ERR, FAILURE, STREAMS }; /* the last tells why it could not be started */
+enum { OUT, ERR, FAILURE, STREAMS }; /* the last one reports why it could not be started */
 
 typedef struct {
     int ends[STREAMS][2]; /* -1: none */
@@ -46,8 +46,8 @@ static void close_ends(Child *c, int which)
     }
 }
 
-/* In the child, up to exec. */
-G_GNUC_NORETURN static void become(Child *c, const char *const *argv, pid_t parent)
+/* Replaces the child by the command, up to exec. */
+G_GNUC_NORETURN static void exec_command(Child *c, const char *const *argv, pid_t parent)
 {
     sigset_t none;
     setpgid(0, 0);
@@ -69,18 +69,18 @@ G_GNUC_NORETURN static void become(Child *c, const char *const *argv, pid_t pare
     _exit(told < 0 ? 126 : 127);
 }
 
-static bool start(Child *c, const char *const *argv, GError **error)
+static bool start_child(Child *c, const char *const *argv, GError **error)
 {
     rh_supervisor_begin();
     fflush(NULL);
     pid_t self = getpid();
     c->pid = fork();
     if (c->pid == 0)
-        become(c, argv, self);
+        exec_command(c, argv, self);
     close_ends(c, 1);
     if (c->pid < 0)
         return rh_fail(error, RH_ERROR_IO, "cannot start %s: %s", argv[0], g_strerror(errno));
-    setpgid(c->pid, c->pid); /* whoever comes first */
+    setpgid(c->pid, c->pid); /* in both processes, whichever is first */
     return true;
 }
 
@@ -122,18 +122,18 @@ static void look_at_clock(Child *c)
     c->late = true;
     c->t_end_us = 0;
     rh_supervisor_end_group(c->pid);
-    close_ends(c, 0); /* who still holds them is none of ours */
+    close_ends(c, 0); /* other processes that hold them do not matter */
 }
 
-/* Until its streams are closed and it has ended. */
-static void attend(Child *c, int *status)
+/* Reads the child until its streams are closed and it has ended. */
+static void read_until_end(Child *c, int *status)
 {
     for (;;) {
         bool open = is_open(c);
         struct pollfd fds[STREAMS];
         for (int i = 0; i < STREAMS; i++)
             fds[i] = (struct pollfd){.fd = c->ends[i][0], .events = POLLIN};
-        if (!open && waitpid(c->pid, status, WNOHANG) != 0) /* ECHILD: the clock's end took it */
+        if (!open && waitpid(c->pid, status, WNOHANG) != 0) /* ECHILD: the timeout has reaped it */
             return;
         if (poll(fds, STREAMS, patience_ms(c, open)) > 0)
             for (int i = 0; i < STREAMS; i++)
@@ -153,10 +153,10 @@ bool rh_child_run(const char *const *argv, double timeout_s, char **out, char **
         c.t_end_us = g_get_monotonic_time() + (int64_t)(1e6 * fmin(timeout_s, 1e9));
     for (int i = 0; i < STREAMS; i++)
         c.texts[i] = g_string_new(NULL);
-    started = started && start(&c, argv, error);
+    started = started && start_child(&c, argv, error);
     *status = 0;
     if (started) {
-        attend(&c, status);
+        read_until_end(&c, status);
         rh_supervisor_forget(c.pid);
     }
     close_ends(&c, 0);

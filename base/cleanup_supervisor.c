@@ -15,20 +15,20 @@
 
 #include "base/error.h"
 
-#define WORD_MAX   4096 /* bytes of a record: a write of so many is whole */
+#define WORD_MAX   4096 /* bytes of a record: writes of up to so many are atomic */
 #define GRACE_MS   2000
 #define LOOK_MS    20
 #define FILES_OPEN 16 /* of a walk through a folder */
 #define FDS_MOST   4096
 
-/* The one warden of this process. Records that it is sent end in NUL: '+' or '-', 'g' or 'p', the
+/* The one supervisor of this process. Records sent to it end in NUL: '+' or '-', 'g' or 'p', the
  * group's number or the path. */
 static struct {
     pid_t owner, pid; /* pid 0: none yet */
     int pipe;
 } warden;
 
-/* --- what it does in the end --- */
+/* --- cleaning up --- */
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *at)
 {
@@ -105,7 +105,7 @@ G_GNUC_NORETURN static void keep_watch(int pipe)
     for (int signal_number = 1; signal_number < NSIG; signal_number++)
         signal(signal_number, signal_number == SIGCHLD ? SIG_DFL : SIG_IGN);
     int nowhere = open("/dev/null", O_RDWR);
-    for (int fd = 0; fd < FDS_MOST; fd++) /* pipes that others wait at the end of */
+    for (int fd = 0; fd < FDS_MOST; fd++) /* pipes whose other end waits for their closing */
         if (fd <= 2 && nowhere >= 0)
             dup2(nowhere, fd);
         else if (fd != pipe)
@@ -124,7 +124,7 @@ G_GNUC_NORETURN static void keep_watch(int pipe)
     _exit(0);
 }
 
-/* --- what it is told --- */
+/* --- records --- */
 
 void rh_supervisor_begin(void)
 {
@@ -140,7 +140,7 @@ void rh_supervisor_begin(void)
         keep_watch(ends[0]);
     }
     close(ends[0]);
-    if (pid < 0) { /* then nobody watches: no reason to fail */
+    if (pid < 0) { /* works without a supervisor rather than fail */
         close(ends[1]);
         return;
     }
@@ -186,7 +186,7 @@ void rh_supervisor_end(void)
     warden.pid = 0;
 }
 
-/* --- files of the moment --- */
+/* --- temporary files --- */
 
 char *rh_temp_file(const char *pattern, GError **error)
 {

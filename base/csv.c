@@ -9,7 +9,7 @@
 
 #define CELLS_MAX 256
 
-/* Where the reader stands. */
+/* Position of the reader. */
 typedef struct {
     const char *name;
     const char *at, *line_start;
@@ -17,7 +17,7 @@ typedef struct {
     GError **error;
 } Cursor;
 
-/* A row that is being read. */
+/* State of reading a row. */
 typedef struct {
     GPtrArray *cells;
     GArray *columns, *lines;
@@ -45,7 +45,7 @@ static bool ends_cell(const char *at)
     return *at == 0 || *at == ',' || *at == '\n' || (*at == '\r' && (at[1] == '\n' || !at[1]));
 }
 
-/* Behind the opening quote; stops behind the closing one. */
+/* Reads a quoted cell from behind the opening quote; stops behind the closing one. */
 static bool read_quoted(Cursor *c, GString *text)
 {
     int32_t line = c->line, column = column_of(c);
@@ -176,8 +176,8 @@ static bool read_rows(Cursor *c, RhCsv *csv)
     return true;
 }
 
-/* Cells are matched, shown and turned about as characters everywhere: a table in another encoding is
-   refused where it is read. */
+/* Checks the encoding: cells are compared and shown as characters everywhere, so a table in another
+ * encoding is refused. */
 static bool check_text(const char *name, const char *text, GError **error)
 {
     const char *end = NULL;

@@ -18,13 +18,13 @@ bool rh_fail(GError **error, RhErrorCode code, const char *format, ...)
     va_start(args, format);
     g_autofree char *message = g_strdup_vprintf(format, args);
     va_end(args);
-    /* The message may quote user input that is not UTF-8. */
+    /* the message may quote user input that is not UTF-8 */
     g_autofree char *valid = g_utf8_make_valid(message, -1);
     g_set_error_literal(error, RH_ERROR, (gint)code, valid);
     return false;
 }
 
-/* `line` goes in at a byte of the message. */
+/* Inserts `line` at a byte of the message. */
 static void insert_line(GError *error, size_t at, const char *word, const char *line)
 {
     g_autofree char *head = g_strndup(error->message, at);

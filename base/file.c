@@ -31,7 +31,7 @@ static void keep_piped(const char *path, const GByteArray *bytes)
     g_hash_table_insert(piped, g_strdup(path), g_bytes_new(bytes->data, bytes->len));
 }
 
-/* False: no pipe of this path was read. */
+/* Contents of a pipe read before; false: no pipe of this path was read. */
 static bool read_piped(const char *path, size_t most, char **text, size_t *length)
 {
     GBytes *bytes = piped ? g_hash_table_lookup(piped, path) : NULL;
@@ -56,7 +56,7 @@ bool rh_file_read(const char *path, size_t most, char **text, size_t *length, GE
     FILE *file = g_fopen(path, "rb");
     if (!file)
         return rh_fail(error, RH_ERROR_IO, "cannot read %s: %s", path, g_strerror(errno));
-    /* By chunks, not by the size on record: pipes have none. */
+    /* in chunks, as pipes have no size */
     for (size_t got = 1; got > 0 && bytes->len <= most;) {
         got = fread(chunk, 1, CHUNK_BYTES, file);
         g_byte_array_append(bytes, chunk, (guint)got);
@@ -89,10 +89,10 @@ static bool write_all(int file, const char *text, size_t length)
     return true;
 }
 
-/* Devices and pipes cannot be renamed over. */
+/* Writes to a device or pipe, which cannot be replaced by renaming. */
 static bool write_through(const char *path, const char *text, size_t length, GError **error)
 {
-    /* Not waiting for a reader that may never come. */
+    /* without waiting for a reader that may never come */
     int file = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     bool fine = file >= 0;
     if (!fine && errno == ENXIO)
@@ -109,8 +109,7 @@ static bool write_through(const char *path, const char *text, size_t length, GEr
                 : rh_fail(error, RH_ERROR_IO, "cannot write %s: %s", path, g_strerror(failure));
 }
 
-/* Where a link that points at nothing points to; `path` itself when it is no such link. Caller
- * frees. */
+/* Target of a dangling link; `path` itself when it is no such link. Caller frees. */
 static char *end_of_links(const char *path)
 {
     g_autofree char *at = g_strdup(path);
@@ -128,8 +127,8 @@ static char *end_of_links(const char *path)
 
 #define LINK_TRIES 16
 
-/* The name beside `target` under which a file may lie while it is written; always the same, so that
- * the next one takes away what a killed writer left. Caller frees. */
+/* Name beside `target` of the temporary file; always the same, so that the next writer replaces
+ * what a killed one left. Caller frees. */
 static char *name_beside(const char *target)
 {
     g_autofree char *folder = g_path_get_dirname(target);
@@ -137,8 +136,8 @@ static char *name_beside(const char *target)
     return g_strdup_printf("%s/.%s.rehearse-part", folder, name);
 }
 
-/* Gives an open file without a name this one. A file that is there is replaced by way of the name
- * beside it: whoever is killed between the two calls leaves what the next one takes away. */
+/* Gives an open nameless file this name. An existing file is replaced through the name beside it: a
+ * process killed between the two calls leaves a file that the next one replaces. */
 static bool name_file(int file, const char *target)
 {
     g_autofree char *own = g_strdup_printf("/proc/self/fd/%d", file);
@@ -146,7 +145,7 @@ static bool name_file(int file, const char *target)
     (void)!unlink(beside);
     if (linkat(AT_FDCWD, own, AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0)
         return true;
-    for (int i = 0; i < LINK_TRIES; i++) { /* another may be writing the same file */
+    for (int i = 0; i < LINK_TRIES; i++) { /* another process may be writing the same file */
         if (linkat(AT_FDCWD, own, AT_FDCWD, beside, AT_SYMLINK_FOLLOW) != 0) {
             if (errno != EEXIST || unlink(beside) != 0)
                 return false;
@@ -160,8 +159,8 @@ static bool name_file(int file, const char *target)
     return false;
 }
 
-/* Written without a name and named when it is whole, so that nothing is left of a process that is
- * killed. False where the file system or /proc has no such files, or they fail. `mode` -1: a new
+/* Writes a file without a name and names it when it is complete, so that a killed process leaves
+ * nothing. False where the file system or /proc do not support this, or it fails. `mode` -1: a new
  * file's. */
 static bool write_nameless(const char *target, const char *text, size_t length, int mode)
 {
@@ -175,9 +174,9 @@ static bool write_nameless(const char *target, const char *text, size_t length, 
     return fine;
 }
 
-/* The file beside, open, empty and ours alone until it is closed: -1 and errno. The lock tells a
- * writer at work from one that was killed; whoever finds the name on another file than it has
- * locked, as the writer before renamed its own, begins again. */
+/* Opens the file beside `target`, empty and locked: -1 and errno. The lock distinguishes a running
+ * writer from a killed one; a writer that finds the name on another file than it has locked, as the
+ * previous writer renamed its own, begins again. */
 static int open_beside(const char *beside)
 {
     for (;;) {
@@ -210,7 +209,7 @@ bool rh_file_write_beside(const char *target, const char *text, size_t length, i
     int failure = errno;
     if (!fine)
         (void)!unlink(beside);
-    close(file); /* and unlocks: whoever waited sees that the name is gone */
+    close(file); /* and unlocks: a waiting writer sees that the name is gone */
     errno = failure;
     return fine;
 }
@@ -223,7 +222,7 @@ bool rh_file_write(const char *path, const char *text, size_t length, GError **e
         return rh_fail(error, RH_ERROR_IO, "%s is a folder, not a file", path);
     if (exists && !S_ISREG(old.st_mode))
         return write_through(path, text, length, error);
-    /* A link keeps pointing where it did. realpath() allocates with malloc, as g_free() takes. */
+    /* a link keeps pointing at its target; realpath() allocates with malloc, as g_free() takes */
     g_autofree char *target = exists ? realpath(path, NULL) : end_of_links(path);
     int mode = exists ? (int)(old.st_mode & 0777) : -1;
     if (write_nameless(target ? target : path, text, length, mode) ||

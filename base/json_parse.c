@@ -1,4 +1,4 @@
-/* From text to a checked tree. cJSON is lenient where we are not, so the text is checked first. */
+/* Parses a text into a checked tree. The text is checked first where cJSON is too lenient. */
 #include <math.h>
 #include <string.h>
 
@@ -46,7 +46,8 @@ static const struct {
                   {"Infinity", "\"" RH_JSON_NO_NUMBER "\"     "},
                   {"NaN", "\"" RH_JSON_NO_NUMBER "\""}};
 
-/* Such a word becomes a text that is refused wherever it is read, and does not matter elsewhere. */
+/* Replaces such words by texts, which are refused where a number is read, and do not matter
+ * elsewhere. */
 static void replace_no_numbers(char *text)
 {
     bool in_string = false;
@@ -92,7 +93,7 @@ static const char *string_flaw(const char *text, size_t *at)
     return strncmp(c + 2, "0000", 4) == 0 ? "\\u0000 cannot stand in a text" : NULL;
 }
 
-/* Where cJSON would be lenient, or recurse too deep. */
+/* Checks the text where cJSON would be lenient, or recurse too deep. */
 static bool check_text(const RhJson *doc, GError **error)
 {
     int depth = 0, values = 1;
@@ -119,7 +120,7 @@ static bool check_text(const RhJson *doc, GError **error)
     return true;
 }
 
-/* Text of characters only, without comments, in doc->plain. */
+/* Makes doc->plain: valid characters only, without comments. */
 static bool make_plain(RhJson *doc, GError **error)
 {
     const char *end = NULL;
@@ -139,7 +140,7 @@ static bool make_plain(RhJson *doc, GError **error)
     return true;
 }
 
-/* Duplicate keys and non-finite numbers. */
+/* Reports duplicate keys and non-finite numbers. */
 static void check_tree(RhJson *doc, const cJSON *node)
 {
     g_autoptr(GHashTable) seen =
@@ -154,7 +155,8 @@ static void check_tree(RhJson *doc, const cJSON *node)
     }
 }
 
-/* cJSON reports a string it cannot read one byte behind its start. */
+/* Corrects the position of a string that cJSON cannot read, which it reports one byte behind its
+ * start. */
 static size_t mended_offset(const char *text, size_t at)
 {
     if (at < 1 || g_ascii_isspace(text[at - 1]))

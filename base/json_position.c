@@ -1,5 +1,5 @@
-/* Where nodes stand in the text: cJSON keeps children in document order, so the text is walked in
- * step with the tree, once for all problems. Only errors pay for this. */
+/* Finds the positions of nodes in the text: cJSON keeps children in document order, so the text is
+ * walked in step with the tree, once for all problems. Only errors need this. */
 #include <string.h>
 
 #include "base/json_internal.h"
@@ -19,7 +19,7 @@ static void skip_space(Walk *w)
     w->at += strspn(w->text + w->at, " \t\r\n");
 }
 
-/* Past a string whose quote is at w->at. */
+/* Skips a string whose quote is at w->at. */
 static void skip_string(Walk *w)
 {
     for (w->at++; w->text[w->at] && w->text[w->at] != '"'; w->at++)
@@ -29,7 +29,7 @@ static void skip_string(Walk *w)
         w->at++;
 }
 
-/* Past one separator; never past the end. */
+/* Skips one separator; never past the end. */
 static void skip_mark(Walk *w)
 {
     skip_space(w);
@@ -64,7 +64,7 @@ static void walk_children(Walk *w, const cJSON *node)
 static void walk_value(Walk *w, const cJSON *node)
 {
     skip_space(w);
-    size_t from = w->at, span = 1; /* a container shows its bracket */
+    size_t from = w->at, span = 1; /* a container is shown by its bracket */
     if (w->text[w->at] == '{' || w->text[w->at] == '[') {
         walk_children(w, node);
     } else if (w->text[w->at] == '"') {

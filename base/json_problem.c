@@ -1,4 +1,4 @@
-/* Problems: collected while reading, rendered together. */
+/* Problems of a document: collected while reading, rendered together. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #define PROBLEMS_SHOWN    20
 #define PROBLEMS_KEPT     1000 /* the shown ones are the first of these by position */
 #define MESSAGE_BYTES_MAX 1000
-#define CHARS_BEFORE      60 /* of a long line, before and after the place */
+#define CHARS_BEFORE      60 /* of a long line, before and after the position */
 #define CHARS_SHOWN       100
 #define PATH_BYTES_MAX    200
 
@@ -29,7 +29,8 @@ static size_t line_of(const RhJson *doc, size_t offset, size_t *start, size_t *e
     return line;
 }
 
-/* The character at text[*at], stepped over; '?' for what a terminal should not get. */
+/* Reads the character at text[*at] and steps over it; '?' for those that must not reach a
+ * terminal. */
 static gunichar next_char(const char *text, size_t *at, size_t end)
 {
     gunichar c = g_utf8_get_char_validated(text + *at, (gssize)(end - *at));
@@ -45,7 +46,8 @@ static int width_of(gunichar c)
     return g_unichar_iszerowidth(c) ? 0 : g_unichar_iswide(c) ? 2 : 1;
 }
 
-/* Up to CHARS_SHOWN characters from `at`, and carets below bytes [offset, offset + span). */
+/* Appends up to CHARS_SHOWN characters from `at`, and carets below bytes [offset, offset +
+ * span). */
 static void append_line(GString *shown, GString *below, const char *text, size_t at, size_t end,
                         size_t offset, size_t span)
 {
@@ -92,8 +94,8 @@ char *rh_json_render(const RhJson *doc, size_t offset, size_t span, const char *
 
 /* --- collecting --- */
 
-/* Quoted input may hold anything: bounded, and safe to print. Takes `text`. */
-static char *clean(char *text)
+/* Bounds quoted input, which may hold anything, and makes it printable. Takes `text`. */
+static char *printable(char *text)
 {
     g_autofree char *given = text;
     size_t length = given ? strlen(given) : 0;
@@ -119,8 +121,8 @@ void rh_json_problem_free(void *data)
     g_free(p);
 }
 
-/* Who reads a value twice, for one thing and for another, tells of it once. */
-static bool is_told(const RhJson *doc, const RhJsonProblem *problem)
+/* Is the problem known? A value that is read twice is reported once. */
+static bool is_known(const RhJson *doc, const RhJsonProblem *problem)
 {
     for (guint i = 0; i < doc->problems->len; i++) {
         const RhJsonProblem *p = doc->problems->pdata[i];
@@ -143,9 +145,9 @@ static void add_problem(RhJson *doc, const RhJsonNode *node, bool at_key, const 
     RhJsonProblem *p = g_new0(RhJsonProblem, 1);
     *p = (RhJsonProblem){.node = node ? node : doc->root,
                          .at_key = at_key,
-                         .message = clean(g_strdup_vprintf(format, args)),
-                         .help = clean(g_strdup(help))};
-    if (is_told(doc, p)) {
+                         .message = printable(g_strdup_vprintf(format, args)),
+                         .help = printable(g_strdup(help))};
+    if (is_known(doc, p)) {
         rh_json_problem_free(p);
         return;
     }
@@ -179,7 +181,7 @@ void rh_json_problem_at_key(RhJson *doc, const RhJsonNode *node, const char *hel
     va_end(args);
 }
 
-/* --- keys nobody asked for --- */
+/* --- keys that were not read --- */
 
 typedef struct Frame Frame;
 struct Frame {
@@ -187,7 +189,7 @@ struct Frame {
     const cJSON *node;
 };
 
-/* "links.ib" of the innermost object. */
+/* Appends the path of the innermost object, as "links.ib". */
 static void append_path(GString *out, const Frame *frame)
 {
     if (!frame)
@@ -232,7 +234,7 @@ guint rh_json_problems_count(const RhJson *doc)
     return doc->problems_count;
 }
 
-/* In the order of the text, whatever order they were found in. */
+/* Orders by position in the text, whatever order they were found in. */
 static gint by_position(const void *a, const void *b)
 {
     const RhJsonProblem *x = *(RhJsonProblem *const *)a, *y = *(RhJsonProblem *const *)b;

@@ -1,4 +1,4 @@
-/* Getters: what is asked for is consumed, what is wrong is collected. */
+/* Getters: members that are read count as consumed, and problems are collected. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "base/intern.h"
 #include "base/json_internal.h"
 
-/* The member, consumed; NULL when missing or null. */
+/* Returns the member and consumes it; NULL when missing or null. */
 static const cJSON *take_member(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const cJSON *node =
@@ -19,8 +19,8 @@ static const cJSON *take_member(RhJson *doc, const RhJsonNode *object, const cha
     return node && !cJSON_IsNull(node) ? node : NULL;
 }
 
-/* Takes a member; a missing one is a problem. */
-static const cJSON *need(RhJson *doc, const RhJsonNode *object, const char *key)
+/* Consumes a member; a missing one is a problem. */
+static const cJSON *required_member(RhJson *doc, const RhJsonNode *object, const char *key)
 {
     const cJSON *node = take_member(doc, object, key);
     if (!node && object)
@@ -148,13 +148,13 @@ int64_t rh_json_node_int(RhJson *doc, const RhJsonNode *node, int64_t low, int64
 
 const char *rh_json_string(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    const cJSON *node = need(doc, object, key);
+    const cJSON *node = required_member(doc, object, key);
     return node ? rh_json_node_string(doc, node) : "";
 }
 
 const char *rh_json_word(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    const cJSON *node = need(doc, object, key);
+    const cJSON *node = required_member(doc, object, key);
     if (node && cJSON_IsString(node) && !*node->valuestring)
         rh_json_problem(doc, node, NULL, "\"%s\" is empty", key);
     return node ? rh_json_node_string(doc, node) : "";
@@ -170,7 +170,7 @@ const char *rh_json_string_or(RhJson *doc, const RhJsonNode *object, const char 
 int64_t rh_json_int(RhJson *doc, const RhJsonNode *object, const char *key, int64_t low,
                     int64_t high)
 {
-    const cJSON *node = need(doc, object, key);
+    const cJSON *node = required_member(doc, object, key);
     return node ? rh_json_node_int(doc, node, low, high) : low;
 }
 
@@ -184,7 +184,7 @@ int64_t rh_json_int_or(RhJson *doc, const RhJsonNode *object, const char *key, i
 double rh_json_number(RhJson *doc, const RhJsonNode *object, const char *key, double low,
                       double high)
 {
-    const cJSON *node = need(doc, object, key);
+    const cJSON *node = required_member(doc, object, key);
     return node ? rh_json_node_number(doc, node, low, high) : low;
 }
 
@@ -230,7 +230,7 @@ static double node_quantity(RhJson *doc, const cJSON *node, RhQuantity kind)
 
 double rh_json_quantity(RhJson *doc, const RhJsonNode *object, const char *key, RhQuantity kind)
 {
-    const cJSON *node = need(doc, object, key);
+    const cJSON *node = required_member(doc, object, key);
     return node ? node_quantity(doc, node, kind) : 0;
 }
 
@@ -248,13 +248,13 @@ static RhTag read_tag(RhJson *doc, const RhJsonNode *fact)
         if (strcmp(rh_tag_name(tag), name) == 0)
             return tag;
     const cJSON *node = cJSON_GetObjectItemCaseSensitive(fact, "tag");
-    if (cJSON_IsString(node)) /* else the problem is known */
+    if (cJSON_IsString(node)) /* otherwise the problem is known */
         rh_json_problem(doc, node, "measured, fitted, datasheet or assumed",
                         "there is no tag \"%s\"", name);
     return RH_TAG_ASSUMED;
 }
 
-/* "low" and "high" come together and hold the value between them. */
+/* Reads the interval: "low" and "high" come together and hold the value between them. */
 static void read_interval(RhJson *doc, const RhJsonNode *node, RhQuantity kind, RhFact *fact)
 {
     if (!rh_json_has(node, "low") && !rh_json_has(node, "high"))
@@ -265,7 +265,7 @@ static void read_interval(RhJson *doc, const RhJsonNode *node, RhQuantity kind, 
         rh_json_problem(doc, node, NULL, "the value lies outside its interval, low to high");
 }
 
-/* The value of a fact that was read without a problem. */
+/* Checks the value of a fact that was read without a problem. */
 static void check_range(RhJson *doc, const cJSON *fact, const char *key, RhQuantity kind,
                         double value, const RhRange *range)
 {
@@ -282,7 +282,7 @@ RhFact rh_json_fact(RhJson *doc, const RhJsonNode *object, const char *key, RhQu
     return rh_json_fact_within(doc, object, key, kind, NULL);
 }
 
-/* "2026-11", or "" where none is said. */
+/* Reads a date: "2026-11", or "" where there is none. */
 static const char *read_date(RhJson *doc, const cJSON *node)
 {
     const char *date = rh_json_string_or(doc, node, "date", "");
@@ -299,7 +299,7 @@ RhFact rh_json_fact_within(RhJson *doc, const RhJsonNode *object, const char *ke
                            const RhRange *range)
 {
     RhFact fact = {.tag = RH_TAG_ASSUMED, .source = "", .date = ""};
-    const cJSON *node = need(doc, object, key);
+    const cJSON *node = required_member(doc, object, key);
     if (!node)
         return fact;
     if (!cJSON_IsObject(node)) {
@@ -329,7 +329,7 @@ static const RhJsonNode *container(RhJson *doc, const cJSON *node, bool wants_ob
 
 const RhJsonNode *rh_json_object(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    return container(doc, need(doc, object, key), true);
+    return container(doc, required_member(doc, object, key), true);
 }
 
 const RhJsonNode *rh_json_object_or_null(RhJson *doc, const RhJsonNode *object, const char *key)
@@ -339,7 +339,7 @@ const RhJsonNode *rh_json_object_or_null(RhJson *doc, const RhJsonNode *object, 
 
 const RhJsonNode *rh_json_array(RhJson *doc, const RhJsonNode *object, const char *key)
 {
-    return container(doc, need(doc, object, key), false);
+    return container(doc, required_member(doc, object, key), false);
 }
 
 const RhJsonNode *rh_json_array_or_null(RhJson *doc, const RhJsonNode *object, const char *key)

@@ -6,7 +6,7 @@
 struct RhJsonWriter {
     GString *out;
     bool pretty;
-    GByteArray *filled; /* one byte per open container: has it a member yet */
+    GByteArray *filled; /* one byte per open container: does it have a member yet? */
 };
 
 RhJsonWriter *rh_json_writer_new(bool pretty)
@@ -56,7 +56,7 @@ static void new_line(RhJsonWriter *w)
         g_string_append(w->out, "  ");
 }
 
-/* Comma, indentation and key of the next member. */
+/* Writes comma, indentation and key of the next member. */
 static void member(RhJsonWriter *w, const char *key)
 {
     if (w->filled->len > 0) {
@@ -72,7 +72,7 @@ static void member(RhJsonWriter *w, const char *key)
     }
 }
 
-static void begin(RhJsonWriter *w, const char *key, char bracket)
+static void begin_container(RhJsonWriter *w, const char *key, char bracket)
 {
     guint8 empty = 0;
     member(w, key);
@@ -80,7 +80,7 @@ static void begin(RhJsonWriter *w, const char *key, char bracket)
     g_byte_array_append(w->filled, &empty, 1);
 }
 
-static void end(RhJsonWriter *w, char bracket)
+static void end_container(RhJsonWriter *w, char bracket)
 {
     g_return_if_fail(w->filled->len > 0);
     bool filled = w->filled->data[w->filled->len - 1];
@@ -92,22 +92,22 @@ static void end(RhJsonWriter *w, char bracket)
 
 void rh_json_begin_object(RhJsonWriter *w, const char *key)
 {
-    begin(w, key, '{');
+    begin_container(w, key, '{');
 }
 
 void rh_json_end_object(RhJsonWriter *w)
 {
-    end(w, '}');
+    end_container(w, '}');
 }
 
 void rh_json_begin_array(RhJsonWriter *w, const char *key)
 {
-    begin(w, key, '[');
+    begin_container(w, key, '[');
 }
 
 void rh_json_end_array(RhJsonWriter *w)
 {
-    end(w, ']');
+    end_container(w, ']');
 }
 
 void rh_json_put_string(RhJsonWriter *w, const char *key, const char *value)

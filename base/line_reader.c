@@ -10,7 +10,7 @@
 #define CHUNK_BYTES 65536
 #define MARK        "\xef\xbb\xbf" /* the byte order mark some editors write */
 
-/* Bytes that wait from `at` to `end`. */
+/* Unread bytes from `at` to `end`. */
 typedef struct {
     char *bytes;
     size_t at, end;
@@ -19,13 +19,13 @@ typedef struct {
 struct RhLines {
     char *name;
     FILE *file;       /* NULL: from memory */
-    const char *text; /* what is left of memory */
+    const char *text; /* unread rest of the memory */
     size_t text_length;
     bool source_ended, begun, ended;
     GConverter *gunzip; /* NULL: plain */
-    bool in_member;     /* of gzip, which has not ended yet */
+    bool in_member;     /* inside a gzip member */
     Buffer raw;         /* from the source; only with gunzip */
-    Buffer plain;       /* what lines are cut from */
+    Buffer plain;       /* lines are cut from it */
     GString *line;
     int64_t number;
 };
@@ -87,7 +87,7 @@ const char *rh_lines_name(const RhLines *lines)
     return lines->name;
 }
 
-/* More of the source behind what waits in `into`, which is moved to its front. */
+/* Appends more of the source to `into`, whose unread bytes are moved to its front. */
 static bool read_source(RhLines *lines, Buffer *into, GError **error)
 {
     memmove(into->bytes, into->bytes + into->at, into->end - into->at);
@@ -118,7 +118,7 @@ static bool fail_gzip(const RhLines *lines, const char *what, GError **error)
 }
 
 /* Unpacks into the empty plain buffer, as long as there is something to unpack. */
-static bool unpack(RhLines *lines, GError **error)
+static bool unpack_more(RhLines *lines, GError **error)
 {
     Buffer *raw = &lines->raw, *plain = &lines->plain;
     while (plain->end == 0) {
@@ -149,8 +149,8 @@ static bool unpack(RhLines *lines, GError **error)
     return true;
 }
 
-/* The first bytes say whether it is gzip's (RFC 1952, 2.3.1). */
-static bool begin(RhLines *lines, GError **error)
+/* Detects gzip by the first bytes (RFC 1952, 2.3.1). */
+static bool detect_gzip(RhLines *lines, GError **error)
 {
     lines->begun = true;
     if (!read_source(lines, &lines->plain, error))
@@ -160,21 +160,21 @@ static bool begin(RhLines *lines, GError **error)
         lines->gunzip = G_CONVERTER(g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP));
         lines->raw = *plain;
         *plain = (Buffer){g_malloc(CHUNK_BYTES), 0, 0};
-        return unpack(lines, error);
+        return unpack_more(lines, error);
     }
     if (plain->end >= strlen(MARK) && memcmp(plain->bytes, MARK, strlen(MARK)) == 0)
         plain->at = strlen(MARK);
     return true;
 }
 
-/* More to cut lines from; *ended when there is none. */
+/* Reads more into the plain buffer; *ended when there is no more. */
 static bool refill(RhLines *lines, GError **error)
 {
     Buffer *plain = &lines->plain;
     if (!lines->begun)
-        return begin(lines, error);
+        return detect_gzip(lines, error);
     plain->at = plain->end = 0;
-    bool fine = lines->gunzip         ? unpack(lines, error)
+    bool fine = lines->gunzip         ? unpack_more(lines, error)
                 : lines->source_ended ? true
                                       : read_source(lines, plain, error);
     lines->ended = plain->at == plain->end;

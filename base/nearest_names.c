@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define LETTERS_MAX 63 /* of a name with more no edits are counted */
+#define LETTERS_MAX 63 /* for longer names no edits are counted */
 #define FAR         (2 * LETTERS_MAX)
 
 /* Letters and digits in lower case. */
@@ -15,7 +15,7 @@ typedef struct {
 
 typedef struct {
     const char *name;
-    int edits, alike; /* letters that both begin with */
+    int edits, alike; /* alike: common letters at the beginning */
     size_t length;
 } Near;
 
@@ -32,7 +32,7 @@ static Letters letters_of(const char *text)
     return l;
 }
 
-/* Optimal string alignment. */
+/* Edit distance with transpositions (optimal string alignment). */
 static int edits_of(const Letters *a, const Letters *b)
 {
     int rows[3][LETTERS_MAX + 1];
@@ -56,7 +56,7 @@ static int edits_of(const Letters *a, const Letters *b)
     return last[b->length];
 }
 
-/* Between punctuation or ends of the name. */
+/* Does the word occur between punctuation or ends of the name? */
 static bool stands_in(const char *word, const char *name)
 {
     size_t length = strlen(word);
@@ -66,8 +66,8 @@ static bool stands_in(const char *word, const char *name)
     return false;
 }
 
-/* FAR where a name is not near. What differs in length by more than the edits that are allowed is not compared: files may
- * have very many keys. */
+/* Nearness of a name, FAR where it is not near. Names whose length differs by more than the allowed
+ * edits are not compared, as files may have very many keys. */
 static Near near_of(const char *word, const Letters *letters, const char *name)
 {
     Letters known = letters_of(name);

@@ -57,7 +57,7 @@ static void append_cell(GString *out, const char *text, glong width, char alignm
         g_string_append_printf(out, "%*s", (int)space, "");
 }
 
-/* The widest cell of each column; caller frees. */
+/* Width of the widest cell of each column; caller frees. */
 static glong *column_widths(const RhTable *t)
 {
     glong *widths = g_new0(glong, t->columns);

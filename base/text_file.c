@@ -61,7 +61,7 @@ bool rh_text_check_line(const char *name, int64_t line, const char *text, size_t
 }
 
 /* Decompresses gzipped text in place of *text and appends NUL. */
-static bool unwrap(const char *path, char **text, size_t *length, GError **error)
+static bool unpack_gzip(const char *path, char **text, size_t *length, GError **error)
 {
     g_autoptr(GError) local = NULL;
     g_autoptr(GZlibDecompressor) gunzip = g_zlib_decompressor_new(G_ZLIB_COMPRESSOR_FORMAT_GZIP);
@@ -96,16 +96,16 @@ char *rh_text_load(const char *path, GError **error)
     size_t length = 0;
     if (!rh_file_read(path, BYTES_MAX, &text, &length, error))
         return NULL;
-    if (is_gzip(text, length) && !unwrap(path, &text, &length, error))
+    if (is_gzip(text, length) && !unpack_gzip(path, &text, &length, error))
         return NULL;
     const char *start = rh_text_check(path, text, length, error);
     return start ? g_strdup(start) : NULL;
 }
 
-/* --- words --- */
+/* --- direction of text --- */
 
-/* Marks, embeddings and isolates of Unicode's bidirectional algorithm (UAX #9). */
-static bool turns(gunichar c)
+/* Is it a mark, embedding or isolate of Unicode's bidirectional algorithm (UAX #9)? */
+static bool changes_direction(gunichar c)
 {
     return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x2028 ||
            c == 0x2029;
@@ -113,7 +113,7 @@ static bool turns(gunichar c)
 
 static bool is_plain(gunichar c)
 {
-    return !g_unichar_iscntrl(c) && !turns(c);
+    return !g_unichar_iscntrl(c) && !changes_direction(c);
 }
 
 bool rh_text_is_plain(const char *text)

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 
-/* One unit is times / over of SI. Dividing keeps decimal fractions exact: "7us" is the double 7e-6.
- */
+/* One unit is times / over of SI. Dividing keeps decimal fractions exact: "7us" is the double
+ * 7e-6. */
 typedef struct {
     const char *name;
     double times, over;
@@ -171,7 +171,7 @@ static const Unit *find_unit(const Unit *units, const char *name)
     return units;
 }
 
-/* `digits` significant ones, whole part always in full up to 10^15. */
+/* Formats with `digits` significant digits; the whole part is always complete up to 10^15. */
 static void format_number(double value, int digits, char *out, int size)
 {
     char format[16];
@@ -187,8 +187,8 @@ static void format_number(double value, int digits, char *out, int size)
     g_ascii_formatd(out, size, format, value);
 }
 
-/* In the first unit that the rounded number does not overflow: 999.96 ms is "1.00 s". `names` go
- * up. */
+/* Formats in the first unit that the rounded number does not overflow: 999.96 ms is "1.00 s".
+ * `names` ascend. */
 static char *with_unit(double value, const Unit *units, const char *const *names, int digits)
 {
     char number[64];

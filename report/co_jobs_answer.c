@@ -7,7 +7,7 @@
 #include "report/json_common.h"
 #include "report/multi_job.h"
 
-#define AVOIDED_FRAC 1e-3 /* of the step: a cost below is none */
+#define AVOIDED_FRAC 1e-3 /* of the step: a smaller cost counts as none */
 #define NODES_WIDTH  14   /* in tables */
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
@@ -17,7 +17,7 @@ static uint32_t jobs_count(const RhCoJobTrial *t)
     return t->met->jobs->len + (t->met->service_beside != NULL);
 }
 
-/* The most that it costs one of the others. */
+/* Largest cost to one of the other jobs. */
 static double theirs_frac(const RhCoJobTrial *t)
 {
     double most = 0;
@@ -26,7 +26,7 @@ static double theirs_frac(const RhCoJobTrial *t)
     return most;
 }
 
-/* "a and b"; caller frees. */
+/* Names of the others: "a and b"; caller frees. */
 static char *names_text(const RhCoJobPlan *b)
 {
     return g_strjoinv(" and ", b->names);
@@ -97,7 +97,7 @@ static void append_avoiding(GString *out, const RhCoJobPlan *b)
     rh_text_wrap(out, text, 9, 79);
 }
 
-/* Shortened where it is long. */
+/* Nodes as text, shortened where it is long. */
 static char *short_nodes(const RhCoJobTrial *t)
 {
     g_autofree char *all = rh_report_nodes(t->nodes, t->nodes_count);

@@ -1,4 +1,4 @@
-/* Results as CSV (RFC 4180, '.' as the decimal point in every locale). */
+/* Formats results as CSV (RFC 4180, '.' as the decimal point in every locale). */
 #include "report/report.h"
 #include "strategies/knobs.h"
 
@@ -12,7 +12,7 @@ const char *rh_report_rate_key(bool pictures)
     return pictures ? "samples_per_s_per_gpu" : "tokens_per_s_per_gpu";
 }
 
-/* Is the knob a column? A quiet one where a row has a word on it. */
+/* Is the knob a column? A quiet one is where some row has a value to show. */
 static bool is_column(const RhKnob *knob, RhRehearsal *const *rows, guint count)
 {
     bool said = !knob->quiet;

@@ -32,7 +32,7 @@ static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
     return &g_array_index(judged->rows, RhEvaluatedRun, i);
 }
 
-/* "4.5", or "-" where there is nothing. Caller frees. */
+/* Text of a fraction: "4.5", or "-" where there is none. Caller frees. */
 static char *percent(double frac)
 {
     return isfinite(frac) ? g_strdup_printf("%.1f", 100 * frac) : g_strdup("-");
@@ -99,7 +99,7 @@ static int larger(const void *a, const void *b)
                                                 : strcmp(x->name, y->name);
 }
 
-/* The groups with steps, the largest first where not all are shown. */
+/* Groups with steps, the largest first where not all are shown. */
 static GArray *groups_of(const RhEvaluation *judged, RhEvaluationGroup by, bool by_size)
 {
     GArray *groups = g_array_new(FALSE, FALSE, sizeof(RhEvaluationFigures));
@@ -110,12 +110,12 @@ static GArray *groups_of(const RhEvaluation *judged, RhEvaluationGroup by, bool 
     }
     if (by_size)
         g_array_sort(groups, larger);
-    if (by == RH_JUDGED_BY_METRIC && groups->len == 1) /* nothing to be told apart */
+    if (by == RH_JUDGED_BY_METRIC && groups->len == 1) /* one group need not be named */
         g_array_set_size(groups, 0);
     return groups;
 }
 
-#define SHOWN_SHORT 6 /* kinds of groups, where not all are told */
+#define SHOWN_SHORT 6 /* kinds of groups in the short form */
 
 static void append_groups(GString *out, const RhEvaluation *judged, bool verbose)
 {
@@ -136,7 +136,7 @@ static void append_groups(GString *out, const RhEvaluation *judged, bool verbose
     rh_table_append(table, out, "");
 }
 
-static int worse(const void *a, const void *b)
+static int by_error(const void *a, const void *b)
 {
     const RhEvaluatedRun *x = *(const RhEvaluatedRun *const *)a,
                          *y = *(const RhEvaluatedRun *const *)b;
@@ -153,7 +153,7 @@ static void append_worst(GString *out, const RhEvaluation *judged, bool verbose)
             g_ptr_array_add(rows, (void *)row_at(judged, i));
     if (rows->len == 0)
         return;
-    g_ptr_array_sort(rows, worse);
+    g_ptr_array_sort(rows, by_error);
     rh_table_rowf(table, "line|measured|predicted|error|%s",
                   verbose ? "all, worst first" : "the worst");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
@@ -220,7 +220,7 @@ static void append_skipped(GString *out, const RhEvaluation *judged, bool verbos
     for (guint i = 0; i < judged->rows->len; i++) {
         const RhEvaluatedRun *row = row_at(judged, i);
         guint k = 0;
-        if (!row->skipped || rh_evaluation_late(row)) /* these are told first */
+        if (!row->skipped || rh_evaluation_late(row)) /* those are reported first */
             continue;
         while (k < reasons->len && strcmp(g_array_index(reasons, Reason, k).why, row->skipped))
             k++;

@@ -29,7 +29,7 @@ static void append_bars(GString *out, const RhEvaluation *judged, const RhEvalua
     rh_text_wrap(out, text->str, 6, 79);
 }
 
-/* "memory of megatron: even odds at 99 % full, 95 % at 96 % (69 ran, 0 ran out)" */
+/* Appends odds: "memory of megatron: even odds at 99 % full, 95 % at 96 % (69 ran, 0 ran out)". */
 static void append_odds(GString *out, const RhOdds *odds)
 {
     const char *of = odds->stack ? odds->stack : odds->kernels ? odds->kernels : "all";
@@ -62,7 +62,8 @@ static void append_asked(GString *out, const RhEvaluation *judged, const RhRecor
                                wrong[0], count[0], 100 * (1 - RH_ODDS_ASKED), wrong[1], count[1]);
 }
 
-/* "odds where a model's runs are left out: Brier 0.03 of 686; said 0 to 5 %: 1 of 270 ran out; ..." */
+/* Appends the evaluation of odds: "odds where a model's runs are left out: Brier 0.03 of 686; said
+ * 0 to 5 %: 1 of 270 ran out; ...". */
 static void append_trial(GString *out, const RhOddsTrial *trial, const char *what)
 {
     static const double ends[RH_ODDS_BANDS] = RH_ODDS_BANDS_ENDS;

@@ -62,14 +62,14 @@ char *rh_text_amount(double value, const char *unit)
     return g_strconcat(number, strchr(number, ' ') ? "" : " ", unit, NULL);
 }
 
-/* "%", "$,", "k$": what is read with the number before it; "$DATA" is not. */
+/* Does a word belong to the number before it: "%", "$,", "k$"? "$DATA" does not. */
 static bool is_held(const char *word)
 {
     const char *sign = word + strspn(word, "kM");
     return *word == '%' || (*sign == '$' && !g_ascii_isalpha(sign[1]));
 }
 
-/* The characters of a word and of the sign that belongs to it. */
+/* Characters of a word and of the sign that belongs to it. */
 static int length_held(char *const *word)
 {
     int length = (int)g_utf8_strlen(word[0], -1);

@@ -4,7 +4,7 @@
 #include "report/answers.h"
 #include "report/json_common.h"
 
-/* Top terms of both, largest difference first; null when a tree is missing. */
+/* Writes the top terms of both, largest difference first; null when a tree is missing. */
 static void put_terms(RhJsonWriter *w, const char *key, const RhCost *a, const RhCost *b,
                       const char *name_a, const char *name_b)
 {
@@ -224,9 +224,10 @@ bool rh_compared_alike(const RhComparedSide *a, const RhComparedSide *b)
     return a->gpus == b->gpus && fabs(x - y) <= 1e-6 * fmax(x, y);
 }
 
-#define SHARES_DIFFER_FRAC 0.0005 /* less is printed as 0.0 % */
+#define SHARES_DIFFER_FRAC 0.0005 /* smaller differences are printed as 0.0 % */
 
-/* ", 12.0 % less money"; nothing where it is not known of both, or the same. True where it differs. */
+/* Appends ", 12.0 % less money"; nothing where it is not known of both, or equal. True where it
+ * differs. */
 static bool add_share(GString *out, double frac, const char *less, const char *more)
 {
     if (!isfinite(frac) || fabs(frac) < SHARES_DIFFER_FRAC)
@@ -300,7 +301,7 @@ static void put_side(RhJsonWriter *w, const char *key, const RhComparedSide *sid
     rh_json_end_object(w);
 }
 
-/* Names, in "inputs", of what was asked differently. */
+/* Writes the names, in "inputs", of the inputs that differ. */
 static void put_differences(RhJsonWriter *w, const RhComparedSide *a, const RhComparedSide *b)
 {
     const struct {

@@ -117,7 +117,7 @@ void rh_put_cost(RhJsonWriter *w, const char *key, const RhCost *cost)
     rh_json_end_object(w);
 }
 
-/* How far off the step may be, and how surely the memory suffices. */
+/* Writes the error bar of the step, and the odds that the memory suffices. */
 static void put_trust(RhJsonWriter *w, const RhRehearsal *r)
 {
     g_autofree char *error = rh_report_error(r);

@@ -30,7 +30,7 @@ static void put_islands(RhJsonWriter *w, const RhPlatform *p)
     rh_json_end_object(w);
 }
 
-/* NVLinks between two GPUs, where no switch joins them. */
+/* Writes the NVLinks between two GPUs, where no switch joins them. */
 static void put_mesh(RhJsonWriter *w, const RhPlatform *p)
 {
     if (p->mesh.gpus == 0)
@@ -48,7 +48,7 @@ static void put_mesh(RhJsonWriter *w, const RhPlatform *p)
     rh_json_end_object(w);
 }
 
-/* A torus or a dragonfly, where it is one. */
+/* Writes a torus or a dragonfly, where it is one. */
 static void put_outside(RhJsonWriter *w, const RhPlatform *p)
 {
     bool torus = p->torus_count > 0;
@@ -89,7 +89,7 @@ static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item
     for (int t = 0; t < p->tiers_count; t++) {
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "name", p->tiers[t].name);
-        /* The root joins all nodes and has no uplink. */
+        /* the root joins all nodes and has no uplink */
         if (t + 1 < p->tiers_count) {
             rh_json_put_int(w, "nodes_per_group", p->tiers[t].nodes_per_group);
             put_fact(w, "oversubscription", &p->tiers[t].oversubscription);
@@ -103,7 +103,7 @@ static void put_platform(RhJsonWriter *w, const RhShown *shown, const void *item
     rh_json_end_array(w);
 }
 
-/* Keys are those of device files, with dots. */
+/* Writes a device; keys are those of device files, with dots. */
 static void put_device(RhJsonWriter *w, const RhShown *shown, const void *item)
 {
     const RhDevice *d = item;
@@ -179,7 +179,7 @@ static void put_strategy(RhJsonWriter *w, const RhShown *shown, const void *item
     rh_put_layout(w, "layout", l);
 }
 
-/* null: nobody launches it, or its rules are not known. */
+/* Writes a framework; null: there is none, or its rules are not known. */
 static void put_framework(RhJsonWriter *w, const char *name)
 {
     const RhFrameworkRules *rules = rh_framework_rules(name, NULL);

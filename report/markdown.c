@@ -1,4 +1,4 @@
-/* Results as Markdown tables, for notes and issues. */
+/* Formats results as Markdown tables, for notes and issues. */
 #include "base/units.h"
 #include "report/format.h"
 #include "report/plan/unsearched.h"

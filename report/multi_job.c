@@ -8,8 +8,8 @@
 #include "strategies/serve/results/service_metrics.h"
 
 #define LINKS_MAX 8    /* in text */
-#define TERMS_MAX 3    /* of a job that grew */
-#define GREW_FRAC 1e-3 /* of the step: less is not told */
+#define TERMS_MAX 3    /* of a job that became longer */
+#define GREW_FRAC 1e-3 /* of the step: smaller growth is not shown */
 
 #define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
@@ -28,7 +28,7 @@ char *rh_report_nodes(const int32_t *nodes, int32_t count)
     return g_string_free(out, FALSE);
 }
 
-/* Rounding of the clock is no cost. */
+/* Relative slowdown; rounding of the clock counts as none. */
 static double slowdown_frac(const RhCoJobAnswer *a)
 {
     double frac = a->beside->step_time_s / a->alone->step_time_s - 1;
@@ -52,7 +52,7 @@ static void append_jobs(GString *out, const RhCoJob *jobs, const RhCoJobs *n)
     rh_table_append(table, out, "");
 }
 
-/* "data parallel +12 ms, ...": what of the step takes longer beside the others. */
+/* Appends the terms of the step that grow beside the others: "data parallel +12 ms, ...". */
 static void append_growth(GString *out, const RhCoJob *job, const RhCoJobAnswer *a)
 {
     if (!a->alone->costs || !a->beside->costs || slowdown_frac(a) < GREW_FRAC)
@@ -75,7 +75,7 @@ static void append_growth(GString *out, const RhCoJob *job, const RhCoJobAnswer 
     rh_text_wrap(out, text, 2, 79);
 }
 
-/* The service is the last. */
+/* Name of a job; the service is the last. */
 static const char *name_of(const RhMultiJobAsked *q, const RhCoJobs *n, uint32_t job)
 {
     return job < n->jobs->len ? q->jobs[job].name : q->service->guest->name;

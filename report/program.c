@@ -6,7 +6,7 @@
 #include "report/json_common.h"
 #include "sim/run_cost_tree.h"
 
-/* The largest top term: what most of a mean GPU's step is. */
+/* The largest top term of a mean GPU's step. */
 static const RhCost *largest_term(const RhCost *costs)
 {
     const RhCost *largest = g_ptr_array_index(costs->children, 0);

@@ -1,4 +1,4 @@
-/* Parts that the texts of plans, runs and explanations share. */
+/* Formats parts that the texts of plans, runs and explanations share. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "report/report.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
-#define CLOCK_S 1e-12 /* less is what the clock rounds */
+#define CLOCK_S 1e-12 /* smaller values are rounding of the clock */
 
 double rh_report_share(const RhRehearsal *r, const char *name)
 {
@@ -62,11 +62,11 @@ char *rh_report_worth(RhObjective objective, const RhRehearsal *r)
     return g_strconcat(step, "/step", NULL);
 }
 
-/* "8.03B", "1.03T". Caller frees. */
+/* Text of a number of parameters: "8.03B", "1.03T". Caller frees. */
 static char *params_text(double params)
 {
     static const struct {
-        double from, unit; /* what rounds to 1000 of one is 1 of the next */
+        double from, unit; /* from: the value that rounds to 1000 of the smaller unit */
         char letter;
     } units[] = {{999.5e9, 1e12, 'T'}, {999.5e6, 1e9, 'B'}, {0, 1e6, 'M'}};
     int i = 0;
@@ -75,7 +75,7 @@ static char *params_text(double params)
     return g_strdup_printf("%.3g%c", params / units[i].unit, units[i].letter);
 }
 
-/* "megatron on hopper, dense, 8.03B to 70.6B, 65 to 512 GPUs" */
+/* Name of an error bar's runs: "megatron on hopper, dense, 8.03B to 70.6B, 65 to 512 GPUs". */
 static char *bar_name(const RhErrorBar *bar)
 {
     g_autofree char *least = params_text(bar->params_least);
@@ -89,7 +89,8 @@ static char *bar_name(const RhErrorBar *bar)
                            bar->stack ? " on " : "", bar->generation, bar->kind, least, most, size);
 }
 
-/* "; 63 % of the kernels' time is extrapolated, taken as off by 20 %": why the bar is wider than those steps'. */
+/* Reason why a bar is wider than that of its runs: "; 63 % of the kernels' time is extrapolated,
+ * taken as off by 20 %". */
 static char *widened(const RhRehearsal *r)
 {
     GString *out = g_string_new(NULL);
@@ -161,7 +162,8 @@ char *rh_report_odds_brief(const RhRehearsal *r)
 void rh_report_trust(GString *out, const RhRehearsal *r)
 {
     g_autofree char *error = rh_report_error(r);
-    g_autofree char *odds = r->fits ? rh_report_odds(r) : NULL; /* else the first lines say it */
+    /* otherwise the first lines have it */
+    g_autofree char *odds = r->fits ? rh_report_odds(r) : NULL;
     g_autofree char *first = g_strconcat("error bar: ", error, NULL);
     rh_text_wrap(out, first, 11, 79);
     if (!odds)
@@ -186,7 +188,7 @@ static int deepest_name(const RhCost *term, int depth)
     return width;
 }
 
-/* The source is the last column and wraps under itself. */
+/* Appends a term; the source is the last column and wraps under itself. */
 static void append_term(const Tree *t, const RhCost *term, int depth)
 {
     int name = 2 * depth + (int)g_utf8_strlen(term->name, -1);
@@ -252,7 +254,7 @@ GArray *rh_report_pairs(const RhCost *a, const RhCost *b)
     return pairs;
 }
 
-/* One row: as many decimals as the step needs, the same in every row. */
+/* Adds one row: as many decimals as the step needs, the same in every row. */
 static void versus_row(RhTable *table, const char *name, double a_s, double b_s, int decimals)
 {
     char format[8], a[64], b[64], difference[64];
@@ -292,8 +294,8 @@ void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, co
                            b->costs);
 }
 
-/* The largest term that `a` spends less (sign -1) or more (sign +1) on; NULL when there is none
- * worth a word. */
+/* The largest term that `a` spends less (sign -1) or more (sign +1) on; NULL when none exceeds the
+ * floor. */
 static const RhTermPair *strongest(const GArray *pairs, int sign, double floor_s)
 {
     for (guint i = 0; i < pairs->len; i++) {
@@ -326,7 +328,7 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
     return g_string_free(out, FALSE);
 }
 
-/* "r63": the rank that waits longest for this reason. */
+/* Rank that waits longest for this reason: "r63". */
 static char *worst_rank(const RhRun *run, const char *name)
 {
     for (int w = 0; run && w < RH_WAIT_LAST; w++) {
@@ -375,7 +377,7 @@ void rh_report_links(GString *out, const GArray *links)
     rh_text_wrap(out, line->str, 15, 79);
 }
 
-/* Who chose the stack, as the recorded words say. */
+/* Text of the stack's choice, from the recorded words. */
 static const char *stack_chosen(const RhQuestion *q)
 {
     if (!q->argv)

@@ -62,7 +62,7 @@ char *rh_devices_text(const GPtrArray *devices)
     return g_string_free(out, FALSE);
 }
 
-/* Facts by their places in a file, two a line. */
+/* Appends facts by their keys in a file, two per line. */
 static void append_rows(const RhDevice *d, GString *out, bool constants)
 {
     g_autoptr(RhTable) table = rh_table_new("<><>");
@@ -120,7 +120,7 @@ char *rh_device_text(const RhDevice *d, bool sources)
     return g_string_free(out, FALSE);
 }
 
-/* --- a file to begin with --- */
+/* --- a template of a device file --- */
 
 static void put_fact(RhJsonWriter *w, const char *key, const RhFact *fact, RhQuantity kind)
 {

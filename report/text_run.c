@@ -1,4 +1,4 @@
-/* One rehearsed layout as text. */
+/* Formats one rehearsed layout as text. */
 #include <math.h>
 
 #include "base/units.h"
@@ -61,7 +61,7 @@ static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *
     rh_text_wrap(out, line, 8, 79);
 }
 
-/* Where a price is known. */
+/* Appends the cost, where a price is known. */
 static void append_cost(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
     if (r->cost_usd <= 0)
@@ -88,7 +88,7 @@ static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *
     }
 }
 
-/* " (-1.2 %)"; a bound that the step equals is said to be that. */
+/* Appends a difference: " (-1.2 %)"; for a bound that the step equals, that. */
 static void append_off(GString *out, double bound_s, double step_s)
 {
     double off = bound_s / step_s - 1;
@@ -116,7 +116,8 @@ static void append_bound(GString *out, const RhQuestion *q, const RhRehearsal *r
     }
 }
 
-/* Memory is a matter of odds: what fits may still run out. Caller frees. */
+/* Verdict on memory, which is a matter of odds: a layout that fits may still run out. Caller
+ * frees. */
 static char *verdict(const RhQuestion *q, const RhRehearsal *r)
 {
     bool within = q->most_bytes <= 0 || r->memory.peak_bytes <= q->most_bytes;

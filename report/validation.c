@@ -30,7 +30,7 @@ static void append_answer(GString *out, const RhValidation *v)
             v->missed->len == 0 ? "every bar is met" : "not every bar is met");
 }
 
-/* " | 9.4 %" of every control that predicted something; of the names when `f` is NULL. */
+/* Cells of every control that predicted something: " | 9.4 %"; of the names when `f` is NULL. */
 static char *control_cells(const RhValidation *v, const RhValidationFigures *f, const char *between)
 {
     RhValidationFigures all = rh_validation_figures(v, NULL);
@@ -74,7 +74,7 @@ static void append_groups(GString *out, const RhValidation *v)
                                layouts.spearman, layouts.kendall, 100 * layouts.regret_frac);
 }
 
-static int worse(const void *a, const void *b)
+static int by_error(const void *a, const void *b)
 {
     const RhValidationCase *x = *(const RhValidationCase *const *)a,
                            *y = *(const RhValidationCase *const *)b;
@@ -82,7 +82,7 @@ static int worse(const void *a, const void *b)
     return p < q ? 1 : p > q ? -1 : strcmp(x->id, y->id);
 }
 
-/* The judged cases of a group, worst first. */
+/* The evaluated cases of a group, worst first. */
 static GPtrArray *worst_first(const RhValidation *v, const char *group)
 {
     GPtrArray *cases = g_ptr_array_new();
@@ -90,7 +90,7 @@ static GPtrArray *worst_first(const RhValidation *v, const char *group)
         if (!case_at(v, i)->skipped && !case_at(v, i)->outcome &&
             strcmp(case_at(v, i)->group, group) == 0)
             g_ptr_array_add(cases, (void *)case_at(v, i));
-    g_ptr_array_sort(cases, worse);
+    g_ptr_array_sort(cases, by_error);
     return cases;
 }
 
@@ -112,7 +112,7 @@ static void append_cases(GString *out, const RhValidation *v, bool verbose)
     rh_table_append(table, out, "");
 }
 
-/* Cases that end otherwise than by finishing. */
+/* Appends cases that end otherwise than by finishing. */
 static void append_outcomes(GString *out, const RhValidation *v)
 {
     for (guint i = 0; i < v->cases->len; i++)

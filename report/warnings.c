@@ -8,8 +8,8 @@
 #include "strategies/knobs.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
-/* The other 16-bit format has matrix units where it is so much quicker: 8 times on V100 and T4, 2 on an
- * MI100; a device that has both for all it does has equal figures. */
+/* Ratio of rates at which only the other 16-bit format has matrix units: it is 8 on V100 and T4, 2
+ * on an MI100; devices with units for both have equal rates. */
 #define OTHER_FORMAT_TIMES 2
 
 static void watch_free(gpointer data)
@@ -19,7 +19,7 @@ static void watch_free(gpointer data)
     g_free(watch);
 }
 
-/* Takes `text`; NULL is none. */
+/* Adds a warning; takes `text`, NULL is none. */
 static void add_warning(GPtrArray *watches, const char *kind, char *text)
 {
     if (!text)
@@ -29,16 +29,16 @@ static void add_warning(GPtrArray *watches, const char *kind, char *text)
     g_ptr_array_add(watches, watch);
 }
 
-/* --- what there is to watch: a sentence that the caller frees, or NULL --- */
+/* --- warnings: a sentence that the caller frees, or NULL --- */
 
-/* A layout that the framework of the stack does not run. */
+/* Warns of a layout that the framework of the stack does not run. */
 static char *refused(const RhProblem *c, const RhLayout *layout)
 {
     g_autofree char *why = rh_framework_refused(c, layout);
     return why ? g_strdup_printf("rehearsed as if it were run: %s", why) : NULL;
 }
 
-/* A sequence longer than the model was made for. */
+/* Warns of a sequence longer than the model was made for. */
 static char *beyond_positions(const RhProblem *c)
 {
     if (c->model->positions <= 0 || c->job.sequence <= c->model->positions)
@@ -48,7 +48,8 @@ static char *beyond_positions(const RhProblem *c)
     return g_strdup_printf("sequences of %s tokens; the model's positions end at %s", asked, named);
 }
 
-/* Linear layers in a 16-bit format that the device has no units for, and the other one has. */
+/* Warns of linear layers in a 16-bit format that the device has no units for, while it has some for
+ * the other. */
 static char *wrong_format(const RhProblem *c)
 {
     const RhDevice *d = c->platform->device;
@@ -65,7 +66,7 @@ static char *wrong_format(const RhProblem *c)
                            rh_dtype_name(asked), here, rh_dtype_name(other), there);
 }
 
-/* "m 131,072 x n 14,336 x k 4,096", "keys 131,072". Caller frees. */
+/* Text of a shape: "m 131,072 x n 14,336 x k 4,096", "keys 131,072". Caller frees. */
 static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -77,7 +78,8 @@ static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 
-/* Kernels of shapes that the device's constants are not of, where they take much of the time. */
+/* Warns of kernels with shapes outside of the range of the device's constants, where they take much
+ * of the time. */
 static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
 {
     int axis = rh_calibrated_range_beyond(&e->shapes, kind, &e->largest);
@@ -93,7 +95,8 @@ static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
         rh_calibrated_range_axis_name(kind, axis), low, high, e->shapes.source);
 }
 
-/* Experts whose times are not from a table of experts, where they take much of the time. */
+/* Warns of experts whose times are not from a table of experts, where they take much of the
+ * time. */
 static char *untabled(const RhServeExtrapolation *b)
 {
     if (b->untabled_frac < RH_EXTRAPOLATED_TOLD_FRAC)
@@ -103,7 +106,7 @@ static char *untabled(const RhServeExtrapolation *b)
                            100 * b->untabled_frac, b->device);
 }
 
-/* Requests that were over before the service was as full as it would be. */
+/* Warns of requests that ended before the service was in its steady state. */
 static char *unsteady(const RhServiceMetrics *o, bool found, bool drawn)
 {
     if (o->requests_enough == 0 || o->overloaded)
@@ -130,8 +133,8 @@ static void add_extrapolated(GPtrArray *watches, const RhProblem *c, const RhLay
         add_warning(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond[kind]));
 }
 
-/* An MFU below what nine in ten measured steps on the device have, even were the step as much quicker as its
- * error bar allows. */
+/* Warns of an MFU below that of nine in ten measured steps on the device, even if the step were
+ * faster by its error bar. */
 static char *low_mfu(const RhRehearsal *r)
 {
     const RhUsualMfu *u = r->usual;
@@ -143,7 +146,8 @@ static char *low_mfu(const RhRehearsal *r)
         100 * u->high_frac, u->kind, u->dtype);
 }
 
-/* Nothing fits as surely as was asked: the odds are said beside, here what would be safer. */
+/* Warns that nothing fits as surely as was asked; the odds are given elsewhere, here safer
+ * layouts. */
 static char *unsafe(const RhPlan *plan, const RhPlanOptions *options)
 {
     if (!plan->unsafe)
@@ -159,7 +163,7 @@ static char *unsafe(const RhPlan *plan, const RhPlanOptions *options)
                            100 * options->risk_frac, safer);
 }
 
-/* A job that its GPUs are too many for: even in the best layout they wait for longer than they work. */
+/* Warns of a job with too many GPUs: even in the best layout they wait longer than they work. */
 static char *waiting(const RhProblem *c, const RhRehearsal *r)
 {
     double bubble = rh_report_bubble_frac(r), exposed = rh_report_exposed_frac(r);

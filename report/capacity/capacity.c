@@ -17,7 +17,7 @@ static bool of_pictures(const RhCapacityAnswer *a)
     return rh_model_sees_pictures(a->questions[0]->c->model);
 }
 
-/* Cells of which time left unknown whether anything fits. */
+/* Number of cells without an answer for lack of time. */
 static guint unknown_count(const RhCapacityAnswer *a)
 {
     guint count = 0;
@@ -63,7 +63,7 @@ static void append_best(GString *out, const RhCapacityAnswer *a, const RhReportS
     }
 }
 
-/* Nothing meets the goal: how far it is, and what would. */
+/* Appends the distance to the target, and what would meet it, where nothing does. */
 static void append_none(GString *out, const RhCapacityAnswer *a)
 {
     int32_t soonest = rh_capacity_soonest(a->cells), cheapest = rh_capacity_cheapest(a->cells);
@@ -103,7 +103,8 @@ static bool is_soonest_of_platform(const RhCapacityAnswer *a, guint i)
     return true;
 }
 
-/* Rows are the front's alone where there are too many, and the soonest of each platform. */
+/* Is the cell shown as a row? Where there are too many, only the Pareto front, and the soonest of
+ * each platform. */
 static bool is_shown(const RhCapacityAnswer *a, guint i, const RhReportStyle *style)
 {
     return a->cells->len <= ROWS_MAX || style->verbosity > 0 || cell_at(a, i)->pareto ||
@@ -115,14 +116,14 @@ static char *cell_text(double value, bool known)
     return known ? rh_text_number(value, 3) : g_strdup("-");
 }
 
-/* Columns that say the same for all are left out. */
+/* Columns besides the fixed ones; those with equal cells are left out. */
 typedef struct {
     bool dtype, tokens;
     RhCapacityUnits units;
 } Columns;
 
-/* "|fp8", "|1.23", or nothing. Caller frees. */
-static char *extra(bool shown, const char *text)
+/* Cell of an optional column: "|fp8", "|1.23", or nothing. Caller frees. */
+static char *optional_cell(bool shown, const char *text)
 {
     return shown ? g_strconcat("|", text, NULL) : g_strdup("");
 }
@@ -132,14 +133,14 @@ static void add_row(RhTable *table, const RhCapacityAnswer *a, const Columns *co
     const RhCapacityCell *cell = cell_at(a, i);
     const RhCapacityUnits *u = &columns->units;
     const char *mark = (int32_t)i == a->best ? "*" : cell->pareto ? "+" : "";
-    g_autofree char *dtype = extra(columns->dtype, cell->c.job.recipe->name);
+    g_autofree char *dtype = optional_cell(columns->dtype, cell->c.job.recipe->name);
     if (!cell->r) {
         rh_table_rowf(table, "|%s|%d%s|-|-%s|-|-|-|-|%s", cell->platform, cell->c.job.gpus, dtype,
                       columns->tokens ? "|-" : "", rh_capacity_lacks(cell));
         return;
     }
     g_autofree char *number = cell_text(cell->tokens / u->tokens_count, true);
-    g_autofree char *tokens = extra(columns->tokens, number);
+    g_autofree char *tokens = optional_cell(columns->tokens, number);
     g_autofree char *layout = rh_capacity_degrees(&cell->r->layout);
     g_autofree char *days = cell_text(cell->seconds / u->time_s, true);
     g_autofree char *usd = cell_text(cell->usd / u->usd_usd, cell->usd > 0);
@@ -151,7 +152,7 @@ static void add_row(RhTable *table, const RhCapacityAnswer *a, const Columns *co
                   days, usd, drawn, 100 * cell->efficiency_frac, binds, 100 * frac);
 }
 
-/* Sizes that are not of whole nodes. */
+/* Appends sizes that are not whole nodes. */
 static void append_rounded(GString *out, const RhCapacityAnswer *a)
 {
     guint count = 0;
@@ -192,7 +193,7 @@ static void append_table(GString *out, const RhCapacityAnswer *a, const RhReport
                                              columns.tokens ? ">" : "", ">>>><", NULL);
     g_autofree char *tokens =
         g_strconcat(u->tokens, " ", of_pictures(a) ? "pictures" : "tokens", NULL);
-    g_autofree char *shown_tokens = extra(columns.tokens, tokens);
+    g_autofree char *shown_tokens = optional_cell(columns.tokens, tokens);
     g_autoptr(RhTable) table = rh_table_new(alignment);
     guint shown = 0;
     rh_table_rowf(table, "|platform|GPUs%s|batch|layout%s|%s|%s|%s|eff|binds",
@@ -250,7 +251,8 @@ static void append_prices(GString *out, const RhCapacityAnswer *a)
     append_electricity(out, a);
 }
 
-/* Before the table: what the first line says is then of those that were. */
+/* Appends that time was short, before the table, as the first line is then only about the planned
+ * cells. */
 static void append_cut(GString *out, const RhCapacityAnswer *a)
 {
     guint cut = 0, lost = 0;
@@ -268,7 +270,7 @@ static void append_cut(GString *out, const RhCapacityAnswer *a)
                                lost, a->cells->len);
 }
 
-/* "2,048", "512 to 2,048": of all cells. Caller frees. */
+/* Batches of all cells: "2,048", "512 to 2,048". Caller frees. */
 static char *batches_text(const RhCapacityAnswer *a)
 {
     int64_t low = G_MAXINT64, high = 0;
@@ -303,7 +305,8 @@ static void append_fine_print(GString *out, const RhCapacityAnswer *a)
     append_line(out, 2, line);
 }
 
-/* Says which error bar a date and a budget are kept with, and whose it is where the shown cell has none. */
+/* Appends the error bar with which a date and a budget are kept, and where it is from, unless the
+ * shown cell has one. */
 static void append_kept(GString *out, const RhCapacityAnswer *a)
 {
     int32_t which = a->best >= 0 ? a->best : rh_capacity_soonest(a->cells);

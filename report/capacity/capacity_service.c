@@ -34,14 +34,14 @@ static char *seconds(double value)
     return isfinite(value) ? rh_quantity_format(value, RH_QUANTITY_S, 3) : g_strdup("-");
 }
 
-static char *known(double value, int digits)
+static char *has_price(double value, int digits)
 {
     return value > 0 ? rh_text_number(value, digits) : g_strdup("-");
 }
 
 /* --- the answer --- */
 
-/* "at 20/s within ttft p99<1 s" */
+/* Appends the target: "at 20/s within ttft p99<1 s". */
 static void append_goal(GString *out, const RhServiceCapacity *a)
 {
     g_autofree char *rate = rh_text_number(a->options->rate_per_s, 3);
@@ -54,7 +54,8 @@ static void append_goal(GString *out, const RhServiceCapacity *a)
     }
 }
 
-/* "8 GPUs of dgx-h100: 24.0 $ an hour, 0.31 $ a million tokens made, 0.04 read, ...". Caller frees. */
+/* Text of a choice: "8 GPUs of dgx-h100: 24.0 $ an hour, 0.31 $ a million tokens made, 0.04 read,
+ * ...". Caller frees. */
 static char *choice(const RhServiceCapacity *a, const RhServiceCell *cell)
 {
     GString *out = g_string_new(NULL);
@@ -62,7 +63,7 @@ static char *choice(const RhServiceCapacity *a, const RhServiceCell *cell)
                            cell->offer->platform);
     if (cell->usd_per_h > 0) {
         g_autofree char *hour = rh_report_money(cell->usd_per_h);
-        g_autofree char *each = known(1e6 * cell->usd_per_token, 3);
+        g_autofree char *each = has_price(1e6 * cell->usd_per_token, 3);
         g_string_append_printf(out, ": %s an hour, %s $ a million %s", hour, each,
                                cell->entry->outcome.once ? "requests" : "tokens made");
         if (cell->usd_per_token_in > 0)
@@ -113,7 +114,7 @@ static void append_nearest(GString *out, const RhServiceCapacity *a)
             if (o->plan->timed_out)
                 g_string_append(out, "time was up\n");
         } else {
-            /* Its fact and its note; what helps is said above. */
+            /* its fact and its note; help was given above */
             g_auto(GStrv) lines = g_strsplit(o->why, "\n", -1);
             g_autoptr(GString) why = g_string_new(lines[0]);
             if (lines[1] && g_str_has_prefix(lines[1], "note: "))
@@ -131,7 +132,7 @@ static bool is_any_served(const RhServiceCapacity *a)
     return false;
 }
 
-/* The least money, whatever the budget. */
+/* Cheapest cell, whatever the budget. */
 static const RhServiceCell *cheapest(const RhServiceCapacity *a)
 {
     const RhServiceCell *least = NULL;
@@ -165,7 +166,8 @@ static void append_none(GString *out, const RhServiceCapacity *a)
 
 /* --- the table --- */
 
-/* Rows are the front's alone where there are too many, and the first of each platform. */
+/* Is the cell shown as a row? Where there are too many, only the Pareto front, and the first of
+ * each platform. */
 static bool is_shown(const RhServiceCapacity *a, guint i, const RhReportStyle *style)
 {
     bool first = i == 0 || cell_at(a, i - 1)->offer != cell_at(a, i)->offer;
@@ -195,8 +197,9 @@ static void add_row(RhTable *table, const RhServiceCapacity *a, guint i)
         return;
     }
     const RhServedSpread *metrics = e->outcome.metrics;
-    g_autofree char *servers = rh_report_servers(&e->deployment), *hour = known(cell->usd_per_h, 3),
-                    *each = known(1e6 * cell->usd_per_token, 3),
+    g_autofree char *servers = rh_report_servers(&e->deployment),
+                    *hour = has_price(cell->usd_per_h, 3),
+                    *each = has_price(1e6 * cell->usd_per_token, 3),
                     *ttft = seconds(metrics[RH_METRIC_TTFT].p99.value),
                     *tpot = seconds(metrics[RH_METRIC_TPOT].p99.value),
                     *whole = seconds(rh_service_answer_s(e)),
@@ -205,7 +208,7 @@ static void add_row(RhTable *table, const RhServiceCapacity *a, guint i)
                   servers, hour, each, ttft, tpot, whole, next);
 }
 
-/* Sizes that are not of whole nodes. */
+/* Appends sizes that are not whole nodes. */
 static void append_rounded(GString *out, const RhServiceCapacity *a)
 {
     g_autoptr(GString) line = g_string_new(NULL);
@@ -251,7 +254,7 @@ static void append_table(GString *out, const RhServiceCapacity *a, const RhRepor
 
 /* --- the rest --- */
 
-/* The platform with as many nodes as are rented, as words of a command line. */
+/* Appends the platform with the rented nodes, as words of a command line. */
 static void append_platform(GString *out, const RhServiceCell *cell, const RhQuestion *q)
 {
     const RhServiceOffer *o = cell->offer;
@@ -287,7 +290,7 @@ static void append_next(GString *out, const RhServiceCapacity *a)
     g_string_append_c(out, '\n');
 }
 
-/* With what air levels are kept, and where with none. */
+/* Appends the margin with which levels are kept, and where there is none. */
 static void append_kept(GString *out, const RhServiceCapacity *a)
 {
     bool parted = false;
@@ -403,8 +406,8 @@ char *rh_report_service_capacity_markdown(const RhServiceCapacity *a)
         }
         const RhServedSpread *metrics = e->outcome.metrics;
         g_autofree char *text = rh_deployment_format(&e->deployment),
-                        *hour = known(cell->usd_per_h, 3),
-                        *each = known(1e6 * cell->usd_per_token, 3),
+                        *hour = has_price(cell->usd_per_h, 3),
+                        *each = has_price(1e6 * cell->usd_per_token, 3),
                         *ttft = seconds(metrics[RH_METRIC_TTFT].p99.value),
                         *tpot = seconds(metrics[RH_METRIC_TPOT].p99.value),
                         *whole = seconds(rh_service_answer_s(e)),

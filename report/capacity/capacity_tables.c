@@ -1,4 +1,4 @@
-/* A capacity as CSV and as Markdown. */
+/* Formats a capacity as CSV and as Markdown. */
 #include <string.h>
 
 #include "report/capacity/capacity_words.h"

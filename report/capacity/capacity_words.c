@@ -101,7 +101,7 @@ RhCapacityUnits rh_capacity_units(const GArray *cells)
     return u;
 }
 
-/* "1.92 GWh". Caller frees. */
+/* Text of an energy: "1.92 GWh". Caller frees. */
 static char *energy(double joules)
 {
     return rh_text_amount(joules / 3600, "Wh");
@@ -113,7 +113,7 @@ char *rh_capacity_degrees(const RhLayout *layout)
     return g_strndup(title, strcspn(title, ","));
 }
 
-/* Appends " (to 28.7 d)": the upper end of what a goal is kept with. */
+/* Appends the upper end with which a target is kept: " (to 28.7 d)". */
 static void append_upper(GString *out, const RhCapacityCell *cell, double predicted,
                          char *(*format)(double))
 {
@@ -123,8 +123,8 @@ static void append_upper(GString *out, const RhCapacityCell *cell, double predic
     g_string_append_printf(out, " (to %s)", upper);
 }
 
-/* "27.3 d (to 28.7 d), 12.4 M$, 1.92 GWh": of what is known; of what is asked for the upper end, too; where no tokens
- * are, how many first. Caller frees. */
+/* Totals of a cell, as far as they are known: "27.3 d (to 28.7 d), 12.4 M$, 1.92 GWh"; for targets
+ * with the upper end; where no tokens are given, their number first. Caller frees. */
 static char *totals(const RhCapacityTarget *goal, const RhCapacityCell *cell)
 {
     g_autofree char *time = rh_report_duration(cell->seconds);
@@ -186,7 +186,7 @@ const char *rh_capacity_superlative(const RhCapacityAnswer *a)
     return sooner ? "soonest" : rh_capacity_priced(a->cells) ? "cheapest" : "fewest GPU-hours";
 }
 
-/* Why a size has no layout, in a word. */
+/* Reason why a size has no layout, in a word. */
 const char *rh_capacity_lacks(const RhCapacityCell *cell)
 {
     return cell->timed_out ? "no time" : cell->too_large ? "memory" : "no layout";

@@ -1,4 +1,4 @@
-/* rehearse.capacity/1. */
+/* Writes rehearse.capacity/1. */
 #include <string.h>
 
 #include "platforms/facts.h"
@@ -27,7 +27,7 @@ void rh_put_price(RhJsonWriter *w, const RhPlatform *hardware)
     rh_json_end_object(w);
 }
 
-/* A platform's cells stand together. */
+/* Writes the platforms, whose cells are consecutive. */
 static void put_platforms(RhJsonWriter *w, const RhCapacityAnswer *a)
 {
     rh_json_begin_array(w, "platforms");

@@ -1,4 +1,4 @@
-/* rehearse.capacity-service/1. */
+/* Writes rehearse.capacity-service/1. */
 #include "report/capacity/capacity_service.h"
 #include "report/json_common.h"
 #include "report/serve/serve_words.h"

@@ -5,7 +5,7 @@
 #include "report/page/html_assets.h"
 #include "report/pictures/svg.h"
 
-/* --- pieces of text --- */
+/* --- parts of the text --- */
 
 static void append_escaped(GString *out, const char *text, gssize length)
 {
@@ -13,7 +13,7 @@ static void append_escaped(GString *out, const char *text, gssize length)
     g_string_append(out, escaped);
 }
 
-/* In a <script>: no "</script>" and no "<!--" may stand there, and no line end of JavaScript alone. */
+/* Appends a <script> with data; "</script>", "<!--" and JavaScript's own line ends are escaped. */
 static void append_data(GString *out, const char *id, const char *json)
 {
     g_autoptr(GString) text = g_string_new(json);
@@ -25,7 +25,7 @@ static void append_data(GString *out, const char *id, const char *json)
     g_string_append(out, "</script>\n");
 }
 
-/* "sha256-...": the source of a policy for a text that stands in the page. Caller frees. */
+/* Source of a content security policy for a text in the page: "sha256-...". Caller frees. */
 static char *source_of(const char *text)
 {
     guint8 digest[32];
@@ -91,7 +91,7 @@ static void append_picture(GString *out, const RhPagePicture *picture)
                            picture->id, picture->svg);
 }
 
-/* How much of the text is its first sentence: a line, and those it goes on in. */
+/* Length of the text's first sentence: a line, and those it continues in. */
 static gsize heading_of(const char *text)
 {
     gsize length = strcspn(text, "\n");

@@ -1,4 +1,4 @@
-/* The text form of a drawing: cells of box-drawing characters. */
+/* Draws a text: cells of box-drawing characters. */
 #include "report/pictures/canvas.h"
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The SVG form of a drawing. Colours: Okabe-Ito, readable in light and dark. */
+/* Draws SVG. Colours: Okabe-Ito, readable in light and dark. */
 #include "report/pictures/canvas.h"
 
 /* Pixels of a cell; the font is a little narrower. */
@@ -24,7 +24,7 @@ static double py(int y)
     return MARGIN + (y + 0.5) * CELL_HEIGHT;
 }
 
-/* One decimal, whatever the locale. */
+/* Formats one decimal, whatever the locale. */
 static const char *decimal(char buffer[32], double value)
 {
     return g_ascii_formatd(buffer, 32, "%.1f", value);

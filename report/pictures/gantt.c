@@ -10,21 +10,22 @@
 
 #define LEFT     190.0
 #define WIDTH    1000.0 /* of the plot */
-#define TOP      64.0   /* room for the legend */
+#define TOP      64.0   /* space for the legend */
 #define ROW      22.0
 #define BAR      16.0
 #define BELOW    44.0
-#define UNITS    100000 /* across the plot: positions are whole numbers, and zoom has room */
+#define UNITS    100000 /* across the plot: positions are whole numbers, fine enough for zoom */
 #define COARSE   20000  /* where neighbours are drawn together, and zoom would show nothing more */
 #define ROWS_MAX 64
 #define LEGEND   165.0 /* pixels of an entry */
-/* Characters of paths: then neighbours are drawn together, a 16th of a pixel, an 8th, ... */
+/* Characters of all paths beyond which neighbours are drawn together, a 16th of a pixel, an 8th,
+ * ... */
 #define LONG 1200000
 
-/* Passes stand a bar high, waits half of it. */
+/* Heights of bars: passes are full bars, waits half ones. */
 enum { PASS, WAIT, HEIGHTS };
 
-/* Neighbours too narrow to be seen: how long each colour is in all. */
+/* Neighbours too narrow to be seen: total length by colour. */
 typedef struct {
     bool filled;
     double t_start_s, t_end_s;
@@ -33,7 +34,7 @@ typedef struct {
 
 typedef struct {
     double span_s;
-    double cell_s; /* what is shorter is drawn together with its neighbours; 0 = nothing is */
+    double cell_s; /* shorter boxes are drawn together with their neighbours; 0: none are */
     int units;     /* across the plot */
     bool used[RH_GANTT_INKS];
     RhBarPath *boxes[RH_GANTT_INKS][HEIGHTS];
@@ -71,7 +72,7 @@ static void gather(Cell *cell, int ink, int height, double from_s, double to_s)
     cell->sum_s[ink][height] += to_s - from_s;
 }
 
-/* In order of time. */
+/* Adds a box; boxes come in order of time. */
 static void add_box(Row *row, int ink, int height, double from_s, double to_s, int32_t microbatch)
 {
     Cell *cell = &row->cell;
@@ -94,8 +95,8 @@ static void add_wait(Row *row, int ink, double *t_s, double duration_s)
     *t_s += duration_s;
 }
 
-/* Kernels first, of these those that compute once more, then what the pass stood still for: together as long as the
- * pass. */
+/* Adds a pass: first kernels, then recomputed ones, then waits inside the pass; together as long as
+ * the pass. */
 static void add_pass(Row *row, const RhGpuSegment *piece)
 {
     double waited_s = 0;
@@ -107,7 +108,7 @@ static void add_pass(Row *row, const RhGpuSegment *piece)
     if (t_s > t_again_s)
         add_box(row, rh_gantt_ink_of_piece(piece), PASS, t_again_s, t_s, piece->microbatch);
     double late_s =
-        piece->late_s; /* of the first wait that has so much: nearly always its only one */
+        piece->late_s; /* of the first wait that is long enough: nearly always the only one */
     for (int w = 0; w < RH_WAIT_LAST; w++) {
         double here_s = MIN(late_s, piece->wait_s[w]);
         late_s -= here_s;
@@ -125,7 +126,7 @@ static void add_piece(Row *row, const RhGpuSegment *piece)
         add_wait(row, rh_gantt_ink_of_piece(piece), &t_s, piece->t_end_s - t_s);
 }
 
-/* Heights are of this transform: a path knows 1, its foot, and 0, its head. */
+/* Appends paths. Heights are in this transform: in a path 1 is the foot and 0 the head. */
 static void append_paths(GString *out, Row *row)
 {
     for (int k = 0; k < RH_GANTT_INKS * HEIGHTS; k++) {
@@ -146,7 +147,7 @@ static void append_paths(GString *out, Row *row)
     }
 }
 
-/* "stage 0, for 8". Caller frees. */
+/* Name of a row: "stage 0, for 8". Caller frees. */
 static char *row_name(const RhTaskIntervals *spans, int32_t performer)
 {
     const RhPerformer *p = rh_task_intervals_performer(spans, performer);
@@ -195,8 +196,8 @@ static void draw_rows_short(GString *out, const RhGpuTimeline *timeline, int32_t
     }
 }
 
-/* Along the foot of the row that the step's end hung on just then; from row to row faintly, as many such lines side by
- * side would hide the rows. */
+/* Draws the critical path: along the foot of the row that it is on; from row to row faintly, as
+ * many such lines side by side would hide the rows. */
 static void draw_chain(GString *out, const RhGpuTimeline *timeline, int32_t rows, const Row *row)
 {
     int32_t here = -1;
@@ -344,7 +345,8 @@ char *rh_report_gpu_timeline_json(const RhTaskIntervals *spans, const RhGpuTimel
     return rh_json_writer_steal(w);
 }
 
-/* "... the step's end hung on: kernels 50.1 s, tensor parallel 9.81 s". Caller frees. */
+/* Description: "... the step's end hung on: kernels 50.1 s, tensor parallel 9.81 s". Caller
+ * frees. */
 static char *description_of(const RhGpuTimeline *timeline, int32_t rows)
 {
     g_autoptr(GString) out = g_string_new(NULL);

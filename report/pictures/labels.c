@@ -60,7 +60,7 @@ static bool is_free(const RhLabels *l, const Box *box)
     return true;
 }
 
-/* Where a text lies whose foot is at x, y. */
+/* Box of a text whose foot is at x, y. */
 static Box box_of(const char *anchor, double x, double y, const char *text)
 {
     double wide = CHARACTER * (double)g_utf8_strlen(text, -1), left = *anchor == 's' ? x

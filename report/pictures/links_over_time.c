@@ -8,17 +8,17 @@
 #define LEFT   20.0
 #define WIDTH  940.0
 #define TOP    10.0
-#define ROW    74.0 /* of which the name takes NAME */
+#define ROW    74.0 /* height of a row; the name takes NAME */
 #define NAME   30.0
 #define HEIGHT 36.0
 #define BELOW  38.0
 
-/* One link's shares. */
+/* Load of one link over time. */
 typedef struct {
     const RhLinkUse *use;
     const double *loads;
     double most;
-    double t_most_s; /* middle of the busiest part */
+    double t_most_s; /* middle of the busiest interval */
 } Series;
 
 static Series series_of(const RhRun *run, guint i, double span_s)
@@ -33,7 +33,7 @@ static Series series_of(const RhRun *run, guint i, double span_s)
     return s;
 }
 
-/* "nic/node0/0/tx: 12 % in the mean, 95 % at most, at 1.20 s". Caller frees. */
+/* Text of a link: "nic/node0/0/tx: 12 % in the mean, 95 % at most, at 1.20 s". Caller frees. */
 static char *words_of(const Series *s)
 {
     g_autofree char *when = rh_quantity_format(s->t_most_s, RH_QUANTITY_S, 3);
@@ -46,7 +46,7 @@ static double x_of(int bin)
     return LEFT + WIDTH * bin / RH_LINK_BINS;
 }
 
-/* An area from left to right, straight where nothing changes. */
+/* Draws an area from left to right, straight where nothing changes. */
 static void draw_area(GString *out, const Series *s, double y_floor, const char *about)
 {
     double y = y_floor;
@@ -95,7 +95,7 @@ static void draw_time(GString *out, double span_s, double y)
     }
 }
 
-/* Until the last task ends: of several steps all of them. */
+/* Duration until the last task ends: over several steps all of them. */
 static double span_of(const RhRun *run)
 {
     double span_s = 0;

@@ -12,11 +12,11 @@
 #define HEIGHT  300.0
 #define BELOW   40.0
 #define COLUMNS 560
-#define LEGEND  122.0 /* from one kind to the next, so many a row */
+#define LEGEND  122.0 /* width of an entry of the legend */
 #define A_ROW   5
 
 typedef struct {
-    RhMemorySample columns[COLUMNS]; /* the fullest moment in each */
+    RhMemorySample columns[COLUMNS]; /* the largest sample in each column */
     double span_s, most_bytes;
 } Picture;
 
@@ -53,8 +53,9 @@ static void put(Picture *p, int column, const RhMemorySample *moment)
         p->columns[column] = *moment;
 }
 
-/* A moment lasts until the next: it stands in every column it reaches into. */
-static void fill(Picture *p, const GArray *moments)
+/* Fills the columns. A sample lasts until the next, so it counts in every column that it reaches
+ * into. */
+static void fill_columns(Picture *p, const GArray *moments)
 {
     for (guint i = 0; i < moments->len; i++) {
         const RhMemorySample *now = &g_array_index(moments, RhMemorySample, i);
@@ -79,8 +80,8 @@ static double y_of(const Picture *p, double bytes)
     return TOP + HEIGHT * (1 - bytes / p->most_bytes);
 }
 
-/* Bytes of the uses below `use`, and with it. */
-static double below(const RhMemorySample *moment, int use)
+/* Bytes of the uses up to and including `use`. */
+static double stacked_bytes(const RhMemorySample *moment, int use)
 {
     double sum = 0;
     for (int u = 0; u < use; u++)
@@ -88,13 +89,14 @@ static double below(const RhMemorySample *moment, int use)
     return sum;
 }
 
-/* One edge of a use's area, over the columns forward or back; straight where nothing changes. */
+/* Draws one edge of a use's area, over the columns forward or back; straight where nothing
+ * changes. */
 static void draw_edge(GString *out, const Picture *p, int use, bool back)
 {
     double y = (double)NAN;
     for (int k = 0; k < COLUMNS; k++) {
         int i = back ? COLUMNS - 1 - k : k;
-        double next = y_of(p, below(&p->columns[i], use));
+        double next = y_of(p, stacked_bytes(&p->columns[i], use));
         if (k == 0) {
             g_string_append_c(out, back ? 'L' : 'M');
             rh_svg_number(out, x_of(back ? COLUMNS : 0));
@@ -167,7 +169,7 @@ char *rh_report_memory_svg(const RhTaskIntervals *spans, double capacity_bytes)
     p->span_s = count ? rh_task_intervals_at(spans, (int32_t)count - 1)->t_end_s : 1;
     p->most_bytes = 1.06 * capacity_bytes;
     g_autoptr(GArray) moments = rh_memory_timeline_new(spans, performer);
-    fill(p, moments);
+    fill_columns(p, moments);
     const RhPerformer *of = rh_task_intervals_performer(spans, performer);
     g_autofree char *about = g_strdup_printf(
         "Rank %d (%s), the fullest, over the time of a step: %.1f GiB at most of the %.1f that the GPU has.",

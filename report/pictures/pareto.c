@@ -12,8 +12,8 @@
 #define WIDTH  560.0
 #define HEIGHT 340.0
 #define BELOW  48.0
-#define SLOW   1.6  /* times the quickest: slower ones are counted, not drawn */
-#define BEYOND 1.06 /* of the capacity: where near misses are */
+#define SLOW   1.6  /* multiple of the fastest: slower ones are counted, not drawn */
+#define BEYOND 1.06 /* of the capacity: limit of near misses */
 
 typedef struct {
     GString *out;
@@ -38,9 +38,9 @@ static double y_of(const Picture *p, double step_s)
     return TOP + HEIGHT * (p->high_s - step_s) / (p->high_s - p->low_s);
 }
 
-/* `half`: how far the shape reaches from its middle. */
-static void mark(Picture *p, const char *shape, double half, RhColor color, const RhLayout *layout,
-                 const char *words, double step_s, double bytes)
+/* Draws a point; `half`: distance from its middle to its edge. */
+static void draw_point(Picture *p, const char *shape, double half, RhColor color,
+                       const RhLayout *layout, const char *words, double step_s, double bytes)
 {
     if (step_s > p->high_s || bytes > p->most_bytes) {
         p->slower++;
@@ -94,7 +94,8 @@ static void set_range(Picture *p, const RhPlan *plan, const GArray *seen)
     p->least_bytes = fmax(p->least_bytes - 0.2 * (p->most_bytes - p->least_bytes), 0);
 }
 
-/* Its words stand above it, ending at `end`, or where there is no room for that beginning at it. */
+/* Draws a rule. Its words stand above it, ending at `end`, or beginning there if there is no
+ * space. */
 static void draw_rule(Picture *p, double x, double end, const char *words)
 {
     bool left = x > LEFT + WIDTH / 2;
@@ -164,8 +165,8 @@ static void draw_ranked(Picture *p, const RhPlan *plan)
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
         g_autofree char *rank = g_strdup_printf("#%u ", i + 1);
-        mark(p, "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", 5, RH_COLOR_CHOSEN, &r->layout, rank,
-             r->step_time_s, r->memory.peak_bytes);
+        draw_point(p, "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z", 5, RH_COLOR_CHOSEN, &r->layout, rank,
+                   r->step_time_s, r->memory.peak_bytes);
     }
     for (guint i = 0; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
@@ -181,17 +182,18 @@ static void draw_others(Picture *p, const RhPlan *plan, const GArray *seen)
     for (guint i = 0; i < seen->len; i++) {
         const RhParetoPoint *point = &g_array_index(seen, RhParetoPoint, i);
         if (!is_entry(plan, &point->layout))
-            mark(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", 3, RH_COLOR_SEEN, &point->layout,
-                 "rehearsed, ", point->step_s, point->peak_bytes);
+            draw_point(p, "M-3 0a3 3 0 1 0 6 0a3 3 0 1 0-6 0z", 3, RH_COLOR_SEEN, &point->layout,
+                       "rehearsed, ", point->step_s, point->peak_bytes);
     }
     if (plan->fuller)
-        mark(p, "M0-7L6 4H-6z", 7, RH_COLOR_FULLER, &plan->fuller->layout,
-             "quicker, but fuller than is ranked, ", plan->fuller->step_time_s,
-             plan->fuller->memory.peak_bytes);
+        draw_point(p, "M0-7L6 4H-6z", 7, RH_COLOR_FULLER, &plan->fuller->layout,
+                   "quicker, but fuller than is ranked, ", plan->fuller->step_time_s,
+                   plan->fuller->memory.peak_bytes);
     for (guint i = 0; i < plan->near_misses->len; i++) {
         const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
-        mark(p, "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", 5, RH_COLOR_UNFIT,
-             &miss->layout, "does not fit; at least ", miss->bound_s, miss->memory.peak_bytes);
+        draw_point(p, "M-5-3L-3-5L0-2L3-5L5-3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0z", 5, RH_COLOR_UNFIT,
+                   &miss->layout, "does not fit; at least ", miss->bound_s,
+                   miss->memory.peak_bytes);
     }
 }
 

@@ -1,4 +1,4 @@
-/* The picture of a platform. Three columns: the first of a kind in full, the second, and a box that
+/* Draws a platform. Three columns: the first unit of a kind in full, the second, and a box that
  * stands for the rest; one storey for the nodes and one for each tier in use, the root on top. */
 #include "report/pictures/platform_picture.h"
 
@@ -31,7 +31,7 @@ static int ceil_div(int a, int b)
     return (a + b - 1) / b;
 }
 
-/* Switch groups of a tier that hold nodes. */
+/* Number of switch groups of a tier that hold nodes. */
 static int groups_count(const RhPlatform *p, int t)
 {
     if (t == p->tiers_count - 1)
@@ -39,7 +39,7 @@ static int groups_count(const RhPlatform *p, int t)
     return ceil_div(p->nodes_count, p->tiers[t].nodes_per_group);
 }
 
-/* Tiers below the first switch that joins everything; higher ones carry nothing. */
+/* Number of tiers below the first switch that joins everything; higher ones carry nothing. */
 static int used_tiers(const RhPlatform *p)
 {
     if (p->nodes_count == 1)
@@ -84,7 +84,7 @@ static void draw_gpu(Picture *d, int unit, int y, const char *name)
     put_text(d, middle - 1, y + 1, 3, RH_INK_LABEL, name);
 }
 
-/* The NIC sits above the first of the GPUs that share it. */
+/* Draws NICs, each above the first of the GPUs that share it. */
 static void draw_nics(Picture *d, int y)
 {
     const RhPlatform *p = d->p;
@@ -137,7 +137,7 @@ static void draw_first_node(Picture *d, int y)
     put_text(d, MAIN_X + 2, y + NODE_HEIGHT - 2, MAIN_WIDTH - 4, RH_INK_TITLE, title);
 }
 
-/* --- the second and the rest of a storey --- */
+/* --- the second box and the rest of a storey --- */
 
 static void draw_side(Picture *d, int x, int y, int height, RhInk ink, const char *first,
                       const char *second)
@@ -147,8 +147,8 @@ static void draw_side(Picture *d, int x, int y, int height, RhInk ink, const cha
     put_text(d, x + 2, y + 2, SIDE_WIDTH - 3, RH_INK_LABEL, second);
 }
 
-/* Lines from the boxes of a storey up to the next: straight to a root that spans all, else to the
- * first switch, which is theirs. */
+/* Draws lines from the boxes of a storey up to the next: straight to a root that spans all, else to
+ * the first switch, which is theirs. */
 static void draw_uplinks(Picture *d, int storey, int shown)
 {
     const int xs[] = {MAIN_X + MAIN_WIDTH / 2, SECOND_X + SIDE_WIDTH / 2, REST_X + SIDE_WIDTH / 2};
@@ -174,7 +174,7 @@ static void draw_nodes(Picture *d)
 {
     const RhPlatform *p = d->p;
     int y = storey_y(d, 0);
-    /* Boxes of the same switch stand under it; only those share its storey's first box. */
+    /* boxes of the same switch stand under it; only those share its storey's first box */
     int below = d->tiers_used == 0 ? 1 : MIN(p->nodes_count, p->tiers[0].nodes_per_group);
     if (d->tiers_used == 1)
         below = p->nodes_count;
@@ -191,7 +191,7 @@ static void draw_nodes(Picture *d)
 
 /* --- tiers --- */
 
-/* "oversubscribed 7:1 d, " or "" at the root. */
+/* Text of a tier's uplink: "oversubscribed 7:1 d, " or "" at the root. */
 static char *tier_uplink(const RhPlatform *p, int t, bool root)
 {
     const RhSwitchLevel *tier = &p->tiers[t];
@@ -203,7 +203,7 @@ static char *tier_uplink(const RhPlatform *p, int t, bool root)
                            rh_tag_letter(tier->oversubscription.tag));
 }
 
-/* "4 x 4 x 4 nodes, 100 GB/s d a link, " or "" for a tree. */
+/* Text of a wiring: "4 x 4 x 4 nodes, 100 GB/s d a link, " or "" for a tree. */
 static char *wiring_text(const RhPlatform *p)
 {
     bool torus = p->outside && p->torus_count > 0;
@@ -225,7 +225,7 @@ static void draw_tier(Picture *d, int t)
     bool root = t + 1 == d->tiers_used;
     int y = storey_y(d, t + 1), groups = groups_count(p, t);
     int span = MIN(tier->nodes_per_group, p->nodes_count);
-    /* Number of groups below the next tier's first switch. */
+    /* groups below the next tier's first switch */
     int beside = groups;
     if (t + 2 < d->tiers_used)
         beside = MIN(groups, p->tiers[t + 1].nodes_per_group / tier->nodes_per_group);
@@ -300,7 +300,7 @@ static void platform_rows(const RhPlatform *p, GArray *rows)
         g_array_append_vals(rows, host, G_N_ELEMENTS(host));
 }
 
-/* Three facts a line. */
+/* Appends facts, three per line. */
 static void append_facts(const RhPlatform *p, GString *out)
 {
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(Row));
@@ -316,7 +316,7 @@ static void append_facts(const RhPlatform *p, GString *out)
     rh_table_append(table, out, "");
 }
 
-/* Like the matrix of nvidia-smi topo -m; a dot where two GPUs have no link. */
+/* Appends the mesh like the matrix of nvidia-smi topo -m; a dot where two GPUs have no link. */
 static void append_mesh(const RhPlatform *p, GString *out)
 {
     if (p->mesh.gpus == 0)
@@ -361,7 +361,7 @@ static void append_sources(const RhPlatform *p, GString *out)
     }
 }
 
-/* "512 GPUs: 64 nodes of 8 h100-sxm" */
+/* First line: "512 GPUs: 64 nodes of 8 h100-sxm". */
 static char *headline(const RhPlatform *p)
 {
     g_autofree char *gpus = rh_text_count(rh_platform_gpus(p));

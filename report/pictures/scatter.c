@@ -38,19 +38,19 @@ static void find_range(const RhEvaluation *judged, Scatter *s)
     s->high = most > 0 ? MAX((int)ceil(log10(most)), s->low + 1) : 1;
 }
 
-static double along(const Scatter *s, double seconds)
+static double position_of(const Scatter *s, double seconds)
 {
     return SIDE * (log10(seconds) - s->low) / (s->high - s->low);
 }
 
 static double px(const Scatter *s, double seconds)
 {
-    return LEFT + along(s, seconds);
+    return LEFT + position_of(s, seconds);
 }
 
 static double py(const Scatter *s, double seconds)
 {
-    return TOP + SIDE - along(s, seconds);
+    return TOP + SIDE - position_of(s, seconds);
 }
 
 static void draw_axes(const Scatter *s)
@@ -121,7 +121,7 @@ static void draw_legend(const Scatter *s, const RhEvaluation *judged)
     }
 }
 
-static GString *begin(const RhEvaluationFigures *all)
+static GString *begin_drawing(const RhEvaluationFigures *all)
 {
     g_autofree char *about = g_strdup_printf(
         "%d measured steps, a point each, seconds on logarithmic axes; on the "
@@ -138,7 +138,7 @@ char *rh_report_scatter_svg(const RhEvaluation *judged)
 {
     g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
     RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
-    Scatter s = {.out = begin(&all), .tables = tables};
+    Scatter s = {.out = begin_drawing(&all), .tables = tables};
     find_range(judged, &s);
     draw_axes(&s);
     draw_points(&s, judged);

@@ -2,17 +2,17 @@
 
 #include <math.h>
 
-/* Class, then attributes. */
+/* Inks: class, then attributes. */
 static const char *const inks[RH_SVG_LAST] = {
     [RH_SVG_GRID] = "class=\"grid\" stroke=\"#dddddd\"",
     [RH_SVG_RULE] = "class=\"rule\" stroke=\"#222222\" stroke-dasharray=\"5 3\"",
     [RH_SVG_TEXT] = "class=\"ink\" fill=\"#222222\"",
     [RH_SVG_SOFT] = "class=\"soft\" fill=\"#5b636c\""};
 
-/* The width that a picture has at full size, where a narrow window scrolls it: letters of 12 are 10 pixels high and
- * more. Otherwise a picture is as wide as the window lets it be. */
+/* Widths of pictures at full size, in a narrow window with a scroll bar: letters of 12 are at least
+ * 10 pixels high. Otherwise a picture is as wide as the window allows. */
 static const struct {
-    double width; /* of pictures of this and more; widest first */
+    double width; /* for pictures at least this wide; widest first */
     const char *name;
     int least;
 } sizes[] = {{1100, "widest", 1020}, {800, "wide", 820}, {0, "narrow", 550}};

@@ -9,7 +9,7 @@
 #define WIDTH  580.0
 #define HEIGHT 330.0
 #define BELOW  48.0
-#define LEGEND 190.0 /* from one kind to the next, so many a row */
+#define LEGEND 190.0 /* width of an entry of the legend */
 #define A_ROW  3
 #define ROW    18.0
 
@@ -101,7 +101,7 @@ static void draw_legend(const Picture *p, int kind)
     rh_svg_text(p->out, RH_SVG_TEXT, "start", x + 17, y + 10, p->front->kinds[kind]);
 }
 
-/* How far the mark of a point reaches; the chosen one has a ring. */
+/* Distance from a point to the edge of its mark; the chosen one has a ring. */
 static double half_of(const RhTradeoffPoint *point)
 {
     return point->chosen ? 11 : point->large ? 5 : 3;
@@ -124,7 +124,8 @@ static void draw_point(const Picture *p, const RhTradeoffPoint *point)
     g_string_append(p->out, "\"/>\n");
 }
 
-/* The answer's first, then those of points that nothing is better than: where there is no room for all. */
+/* Draws labels: first the answer's, then those of Pareto-optimal points, as far as there is
+ * space. */
 static void draw_labels(const Picture *p)
 {
     for (int turn = 0; turn < 3; turn++)

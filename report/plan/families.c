@@ -6,7 +6,7 @@
 #include "report/report.h"
 #include "strategies/knobs.h"
 
-#define SHOWN_LEAST_FRAC 0.0005 /* less would be 0.0 % */
+#define SHOWN_LEAST_FRAC 0.0005 /* smaller shares would be 0.0 % */
 
 static bool is_listed(const GArray *families, const char *family)
 {
@@ -22,7 +22,7 @@ static double more_frac(const RhPlan *plan, double step_s)
     return step_s / best->step_time_s - 1;
 }
 
-static bool ties(const RhPlan *plan, const RhRehearsal *r)
+static bool is_tie(const RhPlan *plan, const RhRehearsal *r)
 {
     return more_frac(plan, r->step_time_s) <
            rh_report_error_frac(g_ptr_array_index(plan->entries, 0));
@@ -47,7 +47,7 @@ GArray *rh_report_families(const RhPlan *plan)
         RhFamilyBest best = {.family = rh_layout_family(&r->layout),
                              .r = r,
                              .rank = i < plan->entries->len ? i + 1 : 0,
-                             .tie = ties(plan, r)};
+                             .tie = is_tie(plan, r)};
         if (!is_listed(out, best.family))
             g_array_append_val(out, best);
     }
@@ -96,7 +96,7 @@ static void append_ties(GString *out, const RhPlan *plan)
     double most = 0;
     for (guint i = 1; i < plan->entries->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(plan->entries, i);
-        if (!ties(plan, r))
+        if (!is_tie(plan, r))
             continue;
         g_string_append_printf(text, "%s#%u", text->len ? ", " : "", i + 1);
         most = MAX(most, more_frac(plan, r->step_time_s));
@@ -119,8 +119,8 @@ char *rh_report_variant_knobs(void)
     return *others ? g_strdup_printf("%s and %s", others, last) : g_strdup(last);
 }
 
-/* More than the row itself, and slower ones. */
-static bool tells(const RhPlanVariants *v)
+/* Are there variants besides the row itself, and slower ones? */
+static bool has_variants(const RhPlanVariants *v)
 {
     return v->count > 1 && v->more_frac >= SHOWN_LEAST_FRAC;
 }
@@ -128,7 +128,7 @@ static bool tells(const RhPlanVariants *v)
 bool rh_report_has_variants(const RhPlan *plan)
 {
     for (guint i = 0; i < plan->variants->len; i++)
-        if (tells(&g_array_index(plan->variants, RhPlanVariants, i)))
+        if (has_variants(&g_array_index(plan->variants, RhPlanVariants, i)))
             return true;
     return false;
 }
@@ -141,7 +141,7 @@ static void append_variants(GString *out, const RhPlan *plan)
     g_autoptr(GString) text = g_string_new(NULL);
     for (guint i = 0; i < plan->variants->len; i++) {
         const RhPlanVariants *v = &g_array_index(plan->variants, RhPlanVariants, i);
-        if (!tells(v))
+        if (!has_variants(v))
             continue;
         if (text->len == 0)
             g_string_printf(text, "layouts a row is the best of, by %s: ", varied);

@@ -30,7 +30,7 @@ static void put_counts(RhJsonWriter *w, const RhPlan *plan)
     rh_json_end_object(w);
 }
 
-/* An object of one text per framework, NULL where it has none. */
+/* Writes an object with a text per framework, NULL where it has none. */
 static void put_by_framework(RhJsonWriter *w, const char *key, char *const *texts)
 {
     rh_json_begin_object(w, key);
@@ -39,8 +39,8 @@ static void put_by_framework(RhJsonWriter *w, const char *key, char *const *text
     rh_json_end_object(w);
 }
 
-/* Flags and environment of each framework that can run this layout, and the script of them and the files
- * beside; why the others cannot. */
+/* Writes flags and environment of each framework that can run this layout, with its script and
+ * further files; and why the others cannot. */
 static void put_launch(RhJsonWriter *w, const RhProblem *c, const RhLayout *layout)
 {
     const char *const *names = rh_launch_frameworks();
@@ -71,7 +71,7 @@ static void put_launch(RhJsonWriter *w, const RhProblem *c, const RhLayout *layo
     put_by_framework(w, "launch_refused", refusals);
 }
 
-/* null: not looked for. */
+/* Writes variants; null: they were not searched. */
 static void put_variants(RhJsonWriter *w, const RhPlan *plan, guint i)
 {
     if (i >= plan->variants->len) {
@@ -85,7 +85,8 @@ static void put_variants(RhJsonWriter *w, const RhPlan *plan, guint i)
     rh_json_end_object(w);
 }
 
-/* null: it was not rehearsed, and nothing of the family takes less than step_time_least_s. */
+/* Writes the best of a family; null: it was not rehearsed, and no layout of the family takes less
+ * than step_time_least_s. */
 static void put_family_best(RhJsonWriter *w, const RhFamilyBest *best)
 {
     static const char *const unknown[] = {"layout", "step_time_s", "mfu_frac", "memory_peak_bytes",
@@ -103,7 +104,7 @@ static void put_family_best(RhJsonWriter *w, const RhFamilyBest *best)
     rh_json_put_bool(w, "told_by_fewer", best->r->told_by_fewer);
 }
 
-/* The best of every way to cut the model. */
+/* Writes the best of every family of layouts. */
 static void put_families(RhJsonWriter *w, const RhPlan *plan)
 {
     g_autoptr(GArray) families = rh_report_families(plan);
@@ -140,7 +141,7 @@ static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan
     rh_json_end_array(w);
 }
 
-/* The quickest that leaves less room than is asked for. */
+/* Writes the fastest layout that exceeds the memory budget. */
 static void put_fuller(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan)
 {
     if (!plan->fuller) {

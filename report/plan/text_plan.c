@@ -1,4 +1,4 @@
-/* The answer of `plan` as text: some 40 lines of 80 columns. */
+/* Formats the answer of `plan` as text: some 40 lines of 80 columns. */
 #include <math.h>
 
 #include "base/units.h"
@@ -23,7 +23,7 @@ static void append_objective(GString *out, const RhRehearsal *best, RhObjective 
         g_string_append_printf(out, "      %s a step\n", energy);
 }
 
-/* The first line, wrapped where a layout needs many words. */
+/* Appends the first line, wrapped where a layout needs many words. */
 static void append_title(GString *out, const char *label, const char *title,
                          const RhReportStyle *style)
 {
@@ -35,7 +35,7 @@ static void append_title(GString *out, const char *label, const char *title,
                            RH_TEXT_PLAIN(style));
 }
 
-/* The answer is what stands first: `label`, or what is best beside others. */
+/* Appends the answer: `label`, or the best beside other jobs. */
 static void append_best(GString *out, const char *label, const RhRehearsal *best,
                         RhObjective objective, const RhReportStyle *style)
 {
@@ -60,7 +60,7 @@ static void append_best(GString *out, const char *label, const RhRehearsal *best
     g_string_append_c(out, '\n');
 }
 
-/* -v: each layout in the form that -s takes. */
+/* Appends each layout in the form that -s takes, with -v. */
 static void append_layouts(GString *out, const RhPlan *plan)
 {
     for (guint i = 0; i < plan->entries->len; i++) {
@@ -103,7 +103,7 @@ static void append_why(GString *out, const RhPlan *plan)
         rh_report_append_labelled(out, "why #1", reason);
 }
 
-/* Which plans were performed by merged ranks, and why. */
+/* Appends which plans were simulated with merged ranks, and why. */
 static void append_approximate(GString *out, const RhPlan *plan)
 {
     g_autoptr(GString) text = g_string_new(NULL);
@@ -121,8 +121,8 @@ static void append_approximate(GString *out, const RhPlan *plan)
     rh_report_append_labelled(out, "approximate", text->str);
 }
 
-/* The quickest that is less sure to fit: what it would gain, and its odds; -v: what these are of. Where it gains much it is a
- * row of the table. */
+/* Appends the fastest layout that is less sure to fit, with its gain and its odds; with -v their
+ * origin. With a large gain it is a row of the table. */
 static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle *style)
 {
     const RhRehearsal *r = plan->fuller;
@@ -175,7 +175,7 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
                                   : g_strdup_printf(", %s within %.0f %% of the memory", roomy,
                                                     100 * plan->ranked_bytes / capacity);
     g_autoptr(GString) text = g_string_new(NULL);
-    /* Wrapped with a time of this width, whatever it took: equal plans have equal lines. */
+    /* Lines are wrapped with a time of this width, so that equal plans have equal lines. */
     static const char reserved[] = "9999.9";
     g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
     if (plan->cuts_count > 0) {

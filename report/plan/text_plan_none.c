@@ -1,4 +1,4 @@
-/* A plan without rows: nothing fits, or nothing was rehearsed in time. */
+/* Formats a plan without rows: nothing fits, or nothing was rehearsed in time. */
 #include <math.h>
 
 #include "base/table.h"

@@ -1,4 +1,4 @@
-/* The table of plans: columns that say the same for all are left out. */
+/* Formats the table of plans; columns with equal cells are left out. */
 #include <string.h>
 
 #include "base/table.h"
@@ -8,9 +8,9 @@
 #include "report/plan/text_plan.h"
 #include "strategies/knobs.h"
 
-#define FULLER_ROW_FRAC 0.05 /* from so much on it is worth a row */
+#define FULLER_ROW_FRAC 0.05 /* gain from which on it is a row */
 
-/* A bound where nothing was rehearsed. */
+/* Cell of the step: the bound where nothing was rehearsed. */
 static char *cell_step(const RhRehearsal *r)
 {
     g_autofree char *number = rh_text_number(r->step_time_s, 4);
@@ -47,7 +47,7 @@ static const Figure figures[] = {
     {"bubble", cell_bubble, true}, {"comm", cell_exposed, true},
 };
 
-/* A column is of either. */
+/* A column: a knob's, or one of these. */
 typedef struct {
     const RhKnob *knob;
     const Figure *figure;
@@ -65,7 +65,7 @@ static const char *head_of(const Column *column)
     return column->knob->head ? column->knob->head : column->knob->key;
 }
 
-/* "-" (it has no meaning there) differs from nothing. */
+/* Does the knob differ between rows? "-" (without meaning there) differs from nothing. */
 static bool knob_varies(const GPtrArray *rows, const RhKnob *knob)
 {
     g_autofree char *first = NULL;
@@ -99,8 +99,8 @@ static GArray *shown_columns(const GPtrArray *rows, bool waits_known)
     return shown;
 }
 
-/* Degrees that no column shows, as every row has the same: without a cp or an ep those shown would
- * not come to the GPUs. */
+/* Appends degrees without a column, as all rows are equal: without a cp or an ep the product of the
+ * shown ones would not be the GPUs. */
 static void append_shared_degrees(GString *out, const GPtrArray *rows)
 {
     const RhRehearsal *first = rows->len > 1 ? g_ptr_array_index(rows, 0) : NULL;
@@ -162,7 +162,8 @@ static bool write_table(GString *out, const RhPlan *plan, const GPtrArray *rows,
     return rh_table_append_within(table, out, " ", 79);
 }
 
-/* The last column that not every table has, one of what takes the place of recomputation after all others; -1: none. */
+/* Column to drop: the last one that not every table has, after all others one that replaces
+ * recomputation; -1: none. */
 static int32_t column_to_drop(const GArray *columns)
 {
     for (int instead = 0; instead < 2; instead++)
@@ -174,7 +175,7 @@ static int32_t column_to_drop(const GArray *columns)
     return -1;
 }
 
-/* Takes it away, and notes its name. */
+/* Drops a column, and notes its name. */
 static bool drop_column(GArray *columns, GString *dropped)
 {
     int32_t at = column_to_drop(columns);

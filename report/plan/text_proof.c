@@ -4,7 +4,7 @@
 
 #include "report/format.h"
 
-/* "A printed step is sensitive: ..., move it by up to 1 %" */
+/* Appends "A printed step is sensitive: ..., move it by up to 1 %". */
 static void append_sensitive(GString *text, double frac)
 {
     g_string_append_printf(
@@ -14,7 +14,8 @@ static void append_sensitive(GString *text, double frac)
         100 * frac);
 }
 
-/* Long steps are rehearsed with fewer micro-batches; the first row was whole, too. */
+/* Appends that long steps are rehearsed with fewer micro-batches; the first row was also rehearsed
+ * whole. */
 static void append_steady(GString *text, const RhPlan *plan)
 {
     if (plan->steady_count > 0)
@@ -37,7 +38,8 @@ static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *
         g_string_append(text, "proved: no layout left can beat #1 by more than");
 }
 
-/* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
+/* Appends what is proved. Bounds of the remaining layouts hold whatever changes the printed steps,
+ * which are only known to their error bars. */
 static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions *options)
 {
     double sensitive = rh_plan_sensitive_frac(plan);

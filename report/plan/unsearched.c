@@ -7,15 +7,16 @@
 #include "report/plan/text_plan.h"
 #include "strategies/search/unsearched.h"
 
-#define WORTH_FRAC 5e-4 /* less is no gain */
+#define WORTH_FRAC 5e-4 /* a smaller gain counts as none */
 
-/* In numbers of other widths that save memory alone: a row gains nothing. */
+/* Does the format only save memory, so that a row gains nothing? */
 static bool gains_nothing(const RhUnsearched *o)
 {
     return o->numerics && o->r && fabs(o->gain_frac) < WORTH_FRAC;
 }
 
-/* "dtype=fp8 38.4 s/step (-31 %)"; what was not rehearsed by its name, and why where that is known. */
+/* Appends "dtype=fp8 38.4 s/step (-31 %)"; for knobs that were not rehearsed the name, and why
+ * where that is known. */
 static void append_one(GString *text, const RhUnsearched *o)
 {
     g_string_append(text, o->numerics || o->r ? o->change : o->text);
@@ -28,7 +29,7 @@ static void append_one(GString *text, const RhUnsearched *o)
     g_string_append_printf(text, " %s/step (%+.*f %%)", step, fabs(percent) < 9.95, percent);
 }
 
-/* All of the one kind or of the other; "" where there are none. Caller frees. */
+/* Text of all knobs, or of all formats; "" where there are none. Caller frees. */
 static char *text_of(const RhPlan *plan, bool numerics)
 {
     g_autoptr(GString) text = g_string_new(NULL);

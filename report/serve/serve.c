@@ -13,7 +13,7 @@ static char *seconds(double value_s)
     return isfinite(value_s) ? rh_quantity_format(value_s, RH_QUANTITY_S, 3) : g_strdup("-");
 }
 
-/* "±4 %", of the mean; "" where it is not known. */
+/* Half the interval of a mean, relative to it: "±4 %"; "" where it is not known. */
 static char *half_width(const RhEstimate *e)
 {
     double frac = e->value > 0 ? (e->high - e->low) / 2 / e->value : (double)NAN;
@@ -33,7 +33,7 @@ static void add_row(RhTable *t, const char *name, const RhServedSpread *s)
 
 static void append_metrics(GString *out, const RhServiceMetrics *o)
 {
-    if (o->metrics[RH_METRIC_E2E].count == 0) /* nobody lived through anything */
+    if (o->metrics[RH_METRIC_E2E].count == 0) /* no request was completed */
         return;
     g_string_append_c(out, '\n');
     g_autoptr(RhTable) t = rh_table_new("<><>>>");
@@ -54,7 +54,7 @@ static void append_metrics(GString *out, const RhServiceMetrics *o)
     rh_table_append(t, out, "");
 }
 
-/* "ttft p99<5 s    kept: 99.4 % within" */
+/* Appends levels: "ttft p99<5 s    kept: 99.4 % within". */
 static void append_levels(GString *out, const RhServiceMetrics *o, const RhSlos *slos)
 {
     g_autoptr(RhTable) t = rh_table_new("<<<");
@@ -77,7 +77,7 @@ static void append_levels(GString *out, const RhServiceMetrics *o, const RhSlos 
     rh_table_append(t, out, "");
 }
 
-/* "; 12 given up by their clients (no first token in 10 s)" */
+/* Appends timeouts: "; 12 given up by their clients (no first token in 10 s)". */
 static void append_given_up(GString *line, const RhServeQuestion *q, const RhServiceMetrics *o)
 {
     if (o->timed_out_count == 0)
@@ -223,7 +223,8 @@ static void append_batches(GString *out, const RhServiceResult *r)
     rh_text_wrap(out, line, 10, 79);
 }
 
-/* That a server works says little of how much: a batch of one sequence keeps it at work, too. */
+/* Appends how busy servers are. That a server works says little of its load: a batch of one
+ * sequence keeps it busy, too. */
 static void append_servers(GString *out, const RhServiceResult *r, const RhServiceMetrics *o)
 {
     double all = (double)(r->iterations_stepped + r->iterations_skipped);
@@ -245,7 +246,8 @@ static void append_servers(GString *out, const RhServiceResult *r, const RhServi
     rh_text_wrap(out, line->str, 10, 79);
 }
 
-/* Rotated positions go on, and are served here; servers take the number in the model's file for a limit. */
+/* Appends that requests exceed the positions of the model's file, which rotary embeddings and this
+ * simulation allow, while servers take it for a limit. */
 static void append_beyond(GString *out, const RhServeQuestion *q, const RhServiceResult *result)
 {
     const RhModel *model = q->q->c->model;
@@ -268,7 +270,7 @@ static void append_beyond(GString *out, const RhServeQuestion *q, const RhServic
     rh_text_wrap(out, line, 10, 79);
 }
 
-/* By which bar levels are judged that have none of their own. */
+/* Appends the error bar that is used for levels without one of their own. */
 static void append_widest(GString *out, const RhSlos *slos)
 {
     if (slos->count == 0 || !slos->allowance.widest_of)
@@ -279,7 +281,7 @@ static void append_widest(GString *out, const RhSlos *slos)
     rh_text_wrap(out, line, 11, 79);
 }
 
-/* "; 3,488 of 4,000 gave up" */
+/* Appends "; 3,488 of 4,000 gave up". */
 static void append_impatience(GString *out, const RhServiceMetrics *o)
 {
     if (o->timed_out_count == 0)
@@ -289,7 +291,7 @@ static void append_impatience(GString *out, const RhServiceMetrics *o)
     g_string_append_printf(out, "; %s of %s gave up", gave_up, all);
 }
 
-/* More comes than is served. */
+/* Appends that more arrives than is served. */
 static void append_overload(GString *out, const RhServiceMetrics *o)
 {
     if (!o->overloaded)

@@ -1,8 +1,8 @@
-/* How far off what is said of a service may be. */
+/* Formats the error bars of a service's metrics. */
 #include "report/format.h"
 #include "report/serve/serve_words.h"
 
-/* "13 %", "4.2 %" */
+/* Text of a fraction: "13 %", "4.2 %". */
 static char *percent(double frac)
 {
     return g_strdup_printf("%.*f %%", frac < 0.095 ? 1 : 0, 100 * frac);

@@ -127,7 +127,7 @@ void rh_put_serve_head(RhJsonWriter *w, const RhServeQuestion *question)
     rh_json_end_object(w);
 }
 
-/* null: no server can fail. */
+/* Writes failures; null: no server can fail. */
 static void put_failures(RhJsonWriter *w, const RhServeQuestion *question, const RhServiceResult *r)
 {
     if (!r->fails) {

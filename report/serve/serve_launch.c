@@ -17,21 +17,22 @@ typedef struct {
 typedef struct {
     const char *server, *command;
     const char *title;             /* the project, and the commit whose parser has the words */
-    const char *tp, *pp, *dp, *ep; /* followed by the degree; NULL: it cannot be said */
+    const char *tp, *pp, *dp, *ep; /* followed by the degree; NULL: the server has no such flag */
     const char *ep_switch;         /* in place of a degree */
-    /* Groups of attention inside the tensor degree, which counts all their ranks, as batch and chunk count what
-     * all do. Of servers without this word they are of one group. */
+    /* switch for groups of attention inside the tensor degree, which counts all their ranks, as
+     * batch and chunk count those of all groups; servers without this switch have flags per
+     * group */
     const char *dp_switch;
     const char *dp_line; /* of a configuration file: each tensor rank is a group */
     const char *config;  /* followed by that file */
     const char *batch, *chunk;
     const char *chunked;                              /* switch; NULL: prompts are cut by default */
-    const char *cache_fp8, *forgets, *longest_prefix; /* switches; NULL: it cannot be said */
+    const char *cache_fp8, *forgets, *longest_prefix; /* switches; NULL: the server has none */
     const char *blocks;
     const char *memory;                   /* followed by a fraction */
     const char *roles[RH_POOLS_MAX];      /* of two pools: reads prompts, makes tokens */
-    const char *role_lines[RH_POOLS_MAX]; /* of a configuration file, the same */
-    const char *router;                   /* in front of two pools: a comment */
+    const char *role_lines[RH_POOLS_MAX]; /* the same in a configuration file */
+    const char *router;                   /* before two pools: a comment */
     Quantized quantized[RECIPES_MAX];
 } Words;
 
@@ -69,7 +70,7 @@ static const Words all[] = {
      .cache_fp8 = "--kv-cache-dtype fp8_e4m3",
      .forgets = "--disable-radix-cache",
      .longest_prefix = "--schedule-policy lpm",
-     .blocks = "--max-total-tokens", /* blocks of one */
+     .blocks = "--max-total-tokens", /* blocks of one token */
      .memory = "--mem-fraction-static",
      .roles = {"--disaggregation-mode prefill", "--disaggregation-mode decode"},
      .router = "a router sends prompts to the first and takes answers from the second pool: "
@@ -106,13 +107,13 @@ static void add_switch(GString *out, const char *word, bool on)
         g_string_append_printf(out, " \\\n    %s", word);
 }
 
-/* Does a configuration file say the groups of attention? */
+/* Are the groups of attention set by a configuration file? */
 static bool is_configured(const Words *w, const RhPool *pool)
 {
     return pool->dp > 1 && pool->tp == 1 && w->dp_line;
 }
 
-/* The pool's configuration file, where it needs one: its name; NULL: it needs none. */
+/* Appends the pool's configuration file, where it needs one; returns its name or NULL. */
 static const char *append_config(GString *out, const Words *w, const RhDeployment *d, int32_t p)
 {
     static const char *const names[] = {"context.yaml", "generation.yaml"};
@@ -126,7 +127,7 @@ static const char *append_config(GString *out, const Words *w, const RhDeploymen
     return name;
 }
 
-/* "--quantization fp8"; NULL: it is not said. */
+/* Flag of the quantization: "--quantization fp8"; NULL: none. */
 static const char *quantized(const Words *w, const char *recipe)
 {
     for (int i = 0; i < RECIPES_MAX && w->quantized[i].recipe; i++)
@@ -142,7 +143,8 @@ static void append_pool(GString *out, const Words *w, const RhLaunchedModel *mod
     bool configured = is_configured(w, pool), switched = pool->dp > 1 && w->dp_switch;
     int32_t apart = switched ? 1 : pool->dp;
     const char *config = append_config(out, w, d, p), *narrow = quantized(w, model->recipe);
-    g_autofree char *hub = rh_hub_id(model->name); /* a server knows no names of the catalogue */
+    g_autofree char *hub = rh_hub_id(model->name); /* a server does not know the names of the
+                                                    * catalogue */
     g_autofree char *files = rh_text_path(hub ? hub : model->name);
     g_string_append_printf(out, "%s %s", w->command, files);
     if (config)
@@ -169,7 +171,7 @@ static void append_pool(GString *out, const Words *w, const RhLaunchedModel *mod
 }
 
 /* Returns a part of the deployment that the flags cannot express. */
-static const char *unsaid(const Words *w, const RhDeployment *d)
+static const char *inexpressible(const Words *w, const RhDeployment *d)
 {
     for (int32_t p = 0; p < d->pools_count; p++) {
         if (d->pools[p].dp > 1 && !w->dp && !is_configured(w, &d->pools[p]))
@@ -224,7 +226,7 @@ char *rh_report_serve_launch(const RhDeployment *d, const RhLaunchedModel *model
         append_pool(out, w, model, d, p);
     }
     append_format(out, w, model->recipe);
-    const char *missing = unsaid(w, d);
+    const char *missing = inexpressible(w, d);
     if (missing)
         g_string_append_printf(out, "# %s\n", missing);
     return g_string_free(out, FALSE);

@@ -1,4 +1,4 @@
-/* The best ways to serve, as text. */
+/* Formats the best deployments as text. */
 #include <math.h>
 #include <string.h>
 
@@ -13,8 +13,8 @@ static char *number_or_dash(double value, RhQuantity kind)
     return isfinite(value) ? rh_quantity_format(value, kind, 3) : g_strdup("-");
 }
 
-/* "83 ms/412 ms" */
-static char *pair(const RhServedSpread *s)
+/* Text of two times: "83 ms/412 ms". */
+static char *two_times(const RhServedSpread *s)
 {
     g_autofree char *p50 = number_or_dash(s->p50.value, RH_QUANTITY_S),
                     *p99 = number_or_dash(s->p99.value, RH_QUANTITY_S);
@@ -40,7 +40,7 @@ char *rh_report_servers(const RhDeployment *d)
 }
 
 /* The level that breaks next, or "speed". Caller frees. */
-static char *binds(const RhServeEntry *e, const RhSlos *slos)
+static char *binding_level(const RhServeEntry *e, const RhSlos *slos)
 {
     if (e->binding < 0)
         return g_strdup("speed");
@@ -48,7 +48,7 @@ static char *binds(const RhServeEntry *e, const RhSlos *slos)
     return g_strdup_printf("%s%s", level, e->cache_full ? ", cache full" : "");
 }
 
-/* "64", or "16/128" of two pools that differ. Caller frees. */
+/* Text of a limit: "64", or "16/128" of two pools that differ. Caller frees. */
 static char *limit_text(const RhDeployment *d, int32_t first, int32_t last)
 {
     return d->pools_count < 2 || first == last ? g_strdup_printf("%d", first)
@@ -84,7 +84,7 @@ static void append_once_table(GString *out, const RhServePlan *plan, int32_t top
         g_autofree char *text = rh_report_servers(&e->deployment),
                         *rate = rh_text_number(e->rate_per_s, 3),
                         *each = rh_text_number(e->rate_per_s / e->gpus, 3),
-                        *answer = pair(&e->outcome.metrics[RH_METRIC_E2E]);
+                        *answer = two_times(&e->outcome.metrics[RH_METRIC_E2E]);
         rh_table_rowf(t, "%s%u|%s|%d|%d ms|%s|%s|%s", e->pareto ? "*" : "", i + 1, text,
                       pool->batch, pool->window, rate, each, answer);
     }
@@ -101,8 +101,8 @@ static void append_table(GString *out, const RhServePlan *plan, int32_t top)
                         *batch = batch_text(&e->deployment), *chunk = chunk_text(&e->deployment),
                         *rate = rh_text_number(e->rate_per_s, 3),
                         *each = rh_text_number(e->rate_per_s / e->gpus, 3),
-                        *ttft = pair(&e->outcome.metrics[RH_METRIC_TTFT]),
-                        *tpot = pair(&e->outcome.metrics[RH_METRIC_TPOT]);
+                        *ttft = two_times(&e->outcome.metrics[RH_METRIC_TTFT]),
+                        *tpot = two_times(&e->outcome.metrics[RH_METRIC_TPOT]);
         rh_table_rowf(t, "%s%u|%s|%s|%s|%s|%s|%s|%s", e->pareto ? "*" : "", i + 1, text, batch,
                       chunk, rate, each, ttft, tpot);
     }
@@ -115,7 +115,7 @@ static void append_binding(GString *out, const RhServePlan *plan, const RhSlos *
     g_autoptr(GString) line = g_string_new(NULL);
     for (guint i = 0; i < MIN(plan->entries->len, (guint)top); i++) {
         const RhServeEntry *e = &g_array_index(plan->entries, RhServeEntry, i);
-        g_autofree char *what = binds(e, slos);
+        g_autofree char *what = binding_level(e, slos);
         if (e->broken_per_s > 0 || e->fewer_broke)
             g_string_append_printf(line, "%s%u %s", line->len ? "; " : "", i + 1, what);
     }
@@ -173,7 +173,7 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
     g_string_append_c(out, '\n');
 }
 
-/* However few requests come. */
+/* Appends the level that is missed however few requests come. */
 static void append_unkept(GString *out, const RhServeMissed *u, const RhSlos *slos)
 {
     g_autofree char *level = rh_slo_text(&slos->list[u->level]),
@@ -184,7 +184,7 @@ static void append_unkept(GString *out, const RhServeMissed *u, const RhSlos *sl
         least, text);
 }
 
-/* Requests that no deployment answers. */
+/* Appends requests that are too long for every deployment. */
 static void append_too_long(GString *out, const RhServeLargestCache *r)
 {
     if (r->count == 0)
@@ -198,7 +198,7 @@ static void append_too_long(GString *out, const RhServeLargestCache *r)
                            count, all, longest, tokens, text);
 }
 
-/* Requests that the best refuses, as its levels allow. */
+/* Appends requests that the best refuses, as its levels allow. */
 static void append_refused(GString *out, const RhServeEntry *best)
 {
     if (best->outcome.refused_count == 0)
@@ -216,7 +216,8 @@ void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServ
     if (plan->roomiest.count > 0 && plan->roomiest.count == plan->roomiest.all)
         return;
     if (e->bound_per_s > 0) {
-        g_autofree char *text = rh_deployment_format(&e->deployment), *what = binds(e, &o->slos),
+        g_autofree char *text = rh_deployment_format(&e->deployment),
+                        *what = binding_level(e, &o->slos),
                         *rate = rh_text_number(e->bound_per_s, 3);
         g_string_append_printf(out, "nearest: %s\n         at most %s/s in closed form", text,
                                rate);
@@ -271,7 +272,7 @@ char *rh_report_chance(const RhServePlanOptions *o, bool parted)
                            o->drawn ? draws : "");
 }
 
-/* The best, at the rate that was asked or found. */
+/* Appends commands for the best, at the given or found rate. */
 static void append_next(GString *out, const RhServeQuestion *q, const RhServeEntry *best,
                         const RhServePlanOptions *o)
 {
@@ -286,7 +287,7 @@ static void append_next(GString *out, const RhServeQuestion *q, const RhServeEnt
     g_string_append_printf(out, " \\\n      -s %s\n", text);
 }
 
-/* By which bar levels are kept; caller frees. */
+/* Error bar by which levels are kept; caller frees. */
 static char *bar_words(const RhServeQuestion *q, const RhSloAllowance *a)
 {
     static const char chance[] = "(--error-bar none: of chance alone)";

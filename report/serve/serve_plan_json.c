@@ -1,4 +1,4 @@
-/* The best ways to serve, as JSON and CSV. */
+/* Formats the best deployments as JSON and CSV. */
 #include <math.h>
 
 #include "report/format.h"

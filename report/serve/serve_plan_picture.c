@@ -1,4 +1,4 @@
-/* Deployments of a plan: what a GPU serves against how long a token takes. */
+/* Draws the deployments of a plan: throughput of a GPU against time per token. */
 #include "report/format.h"
 #include "report/pictures/tradeoff_chart.h"
 #include "report/serve/serve_words.h"

@@ -1,4 +1,4 @@
-/* How many of the requests are within a time, over a logarithmic axis of times, with levels. */
+/* Draws the fraction of requests within a time, over a logarithmic axis of times, with levels. */
 #include <math.h>
 
 #include "base/units.h"
@@ -12,8 +12,9 @@
 #define HEIGHT 200.0
 #define BELOW  44.0
 #define POINTS 300 /* of the curve, at most */
-#define NARROW 8.0 /* in a range of this many times its beginning 1, 2 and 5 may be one alone */
-#define TIMES  5   /* along an axis of such a range, at most */
+/* range, as a multiple of its beginning, in which 1, 2 and 5 may be a single tick */
+#define NARROW 8.0
+#define TIMES  5 /* ticks of such a range, at most */
 
 typedef struct {
     GString *out;
@@ -46,7 +47,7 @@ static void draw_time(const Picture *p, double at_s)
 
 static const double STEPS[] = {1, 2, 5};
 
-/* Times at like distances, of a range that 1, 2 and 5 of a decade leave bare. */
+/* Draws equidistant ticks, for a range in which 1, 2 and 5 of a decade would leave too few. */
 static void draw_even_times(const Picture *p)
 {
     double span_s = p->high_s - p->low_s, decade_s = pow(10, floor(log10(span_s / TIMES)));
@@ -58,7 +59,7 @@ static void draw_even_times(const Picture *p)
         draw_time(p, n * step_s);
 }
 
-/* Decades, with 2 and 5 of each where there is room. */
+/* Draws decades, with 2 and 5 of each where there is space. */
 static void draw_times(const Picture *p)
 {
     bool wide = p->high_s / p->low_s > 100;
@@ -101,7 +102,7 @@ static void draw_curve(const Picture *p, RhColor color)
     g_string_append_printf(p->out, " stroke-width=\"2\" d=\"%s\"/>\n", path->str);
 }
 
-/* One below the other, where limits are one. */
+/* Draws levels, one below the other where limits are equal. */
 static void draw_levels(const Picture *p, RhMetric metric, const RhSlos *slos)
 {
     int drawn = 0;
@@ -113,7 +114,7 @@ static void draw_levels(const Picture *p, RhMetric metric, const RhSlos *slos)
         double x = x_of(p, slo->limit_s);
         bool right = x < LEFT + WIDTH / 2;
         rh_svg_line(p->out, RH_SVG_RULE, x, TOP, x, TOP + HEIGHT);
-        if (slo->share > 0) /* what may be beyond */
+        if (slo->share > 0) /* fraction that may be beyond */
             rh_svg_line(p->out, RH_SVG_RULE, x - 8, y_of(slo->share), x + 8, y_of(slo->share));
         rh_svg_text(p->out, RH_SVG_TEXT, right ? "start" : "end", x + (right ? 5 : -5),
                     TOP + HEIGHT - 8 - 15 * drawn++, text);

@@ -1,4 +1,5 @@
-/* A service over time: a row for each thing that is told, one below the other over the same time. */
+/* Draws a service over time: a row for each group of figures, one below the other over the same
+ * time. */
 #include <math.h>
 
 #include "base/units.h"
@@ -20,14 +21,14 @@ typedef double (*Value)(const RhMetricsOverTime *t);
 typedef struct {
     const char *name;
     RhColor color;
-    bool area; /* down to what lies below it; else a line */
+    bool area; /* down to the series below it; else a line */
     Value value;
 } Series;
 
 #define SERIES_MOST 2
 typedef struct {
     const char *title;
-    const char *unit; /* of the axis: " %", "s" (as people say seconds) */
+    const char *unit; /* of the axis: " %", "s" (a spoken plural) */
     bool ratio;       /* the axis ends at 1 */
     bool stacked;     /* the second series stands on the first */
     Series series[SERIES_MOST];
@@ -166,14 +167,14 @@ static double most_of(const Picture *p, const Row *row)
     double most = 0;
     for (guint i = 0; i < p->times->len; i++)
         for (int s = 0; s < SERIES_MOST && row->series[s].value; s++)
-            most = fmax(most, height_of(row, s, time_at(p, i))); /* fmax() passes NaN over */
+            most = fmax(most, height_of(row, s, time_at(p, i))); /* fmax() ignores NaN */
     for (int k = 0; k < p->slos->count; k++)
         if ((int)p->slos->list[k].metric == row->metric && p->slos->list[k].limit_s < 3 * most)
             most = fmax(most, 1.05 * p->slos->list[k].limit_s);
     return row->ratio ? 1 : most > 0 ? 1.05 * most : 1;
 }
 
-/* Steps from bin to bin, a new piece behind times of which nothing is known. */
+/* Appends a line with steps from bin to bin, and a new segment after bins without a value. */
 static void append_line(GString *path, const Picture *p, const Row *row, int series)
 {
     bool drawn = false;
@@ -194,7 +195,7 @@ static void append_line(GString *path, const Picture *p, const Row *row, int ser
     }
 }
 
-/* A column for each bin; the second of a stack stands on the first. */
+/* Appends an area, a column for each bin; the second series of a stack stands on the first. */
 static void append_area(GString *path, const Picture *p, const Row *row, int series)
 {
     for (guint i = 0; i < p->times->len; i++) {
@@ -230,7 +231,7 @@ static void draw_series(const Picture *p, const Row *row, int series)
                            s->area ? " fill-opacity=\"0.75\"" : " stroke-width=\"1.5\"", path->str);
 }
 
-/* Caller frees. */
+/* Text of a value on the axis. Caller frees. */
 static char *axis_text(const Row *row, double value, double tick)
 {
     if (row->ratio)

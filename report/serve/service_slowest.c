@@ -1,4 +1,4 @@
-/* The slowest requests taken apart: a bar each, of what it waited for and what was done for it. */
+/* Draws the slowest requests: a bar each, divided into waits and work. */
 #include <math.h>
 
 #include "base/units.h"
@@ -8,7 +8,7 @@
 
 #define LEFT   190.0
 #define WIDTH  330.0
-#define RIGHT  110.0 /* of words behind a bar */
+#define RIGHT  110.0 /* for words behind a bar */
 #define TOP    54.0
 #define ROW    24.0
 #define BAR    15.0
