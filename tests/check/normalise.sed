@@ -1,5 +1,5 @@
 # What may differ between two equal runs, made equal before comparing: time spent, machine, version.
-# Words and simulated numbers are compared as they stand.
+# Words and simulated numbers are compared as they stand; those of goldens go through tests/cli/mask.sed after this.
 s/\bin [0-9][0-9.,]* ?(ms|s|min)( on [0-9]+ cores?)?/in N s/g
 s/\b[0-9][0-9.,]* (sec|seconds)\b/N sec/g
 s/"version":"[^"]*"/"version":"V"/g
