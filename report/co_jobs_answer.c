@@ -54,7 +54,7 @@ static void append_head(GString *out, const RhPlan *plan, const RhCoJobTrial *t)
     rh_text_wrap(out, text, 6, 79);
 }
 
-static void append_meetings(GString *out, const RhCoJobTrial *t)
+static void append_shared_links(GString *out, const RhCoJobTrial *t)
 {
     const GArray *links = t->met->links;
     if (links->len == 0) {
@@ -154,7 +154,7 @@ void rh_report_append_beside(GString *out, const RhPlan *plan, double gap_frac)
     const RhCoJobPlan *b = plan->beside;
     const RhCoJobTrial *first = AT(b->layouts, RhCoJobTrial, 0);
     append_head(out, plan, first);
-    append_meetings(out, first);
+    append_shared_links(out, first);
     append_avoiding(out, b);
     append_table(out, b);
     append_proof(out, b, gap_frac);

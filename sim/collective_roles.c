@@ -63,23 +63,23 @@ static bool list_roles(Search *s, int32_t group, const int32_t *members)
 
 /* Records that the roles from `first` on take part in a collective together: as in an earlier
  * instance, or as a new entry. False when some of them take part with other roles. */
-static bool note_meeting(Search *s, int32_t group, int32_t first)
+static bool note_role_set(Search *s, int32_t group, int32_t first)
 {
     RhCollectiveRoles *found = s->found;
-    RhCollectiveRole fresh = {group, first, (int32_t)found->roles->len - first};
+    RhCollectiveRoleSet fresh = {group, first, (int32_t)found->roles->len - first};
     const int32_t *roles = &g_array_index(found->roles, int32_t, first);
     int32_t known = found->of[cell(s, roles[0], group)];
     for (int32_t i = 1; i < fresh.roles_count; i++)
         if (found->of[cell(s, roles[i], group)] != known)
             return false;
     if (known >= 0) {
-        bool same = rh_collective_role(found, known)->roles_count == fresh.roles_count;
+        bool same = rh_collective_role_set(found, known)->roles_count == fresh.roles_count;
         g_array_set_size(found->roles, (guint)first);
         return same;
     }
     for (int32_t i = 0; i < fresh.roles_count; i++)
-        found->of[cell(s, roles[i], group)] = (int32_t)found->meetings->len;
-    g_array_append_val(found->meetings, fresh);
+        found->of[cell(s, roles[i], group)] = (int32_t)found->sets->len;
+    g_array_append_val(found->sets, fresh);
     return true;
 }
 
@@ -100,7 +100,7 @@ static bool search_role(Search *s, int32_t role, int32_t group, int64_t *covered
         rh_group_members(g, rank, members);
         if (!list_roles(s, group, members))
             return fail_group(s, role, group, error, "its group reaches ranks that do not call it");
-        if (!note_meeting(s, group, first))
+        if (!note_role_set(s, group, first))
             return fail_group(s, role, group, error,
                               "its ranks do not all meet the same roles in the group");
         *covered += g->size;
@@ -154,7 +154,7 @@ RhCollectiveRoles *rh_collective_roles_new(const RhProgram *p, GError **error)
     g_autofree bool *calls = g_new0(bool, cells);
     found->of = g_new(int32_t, cells);
     memset(found->of, -1, cells * sizeof *found->of);
-    found->meetings = g_array_new(FALSE, FALSE, sizeof(RhCollectiveRole));
+    found->sets = g_array_new(FALSE, FALSE, sizeof(RhCollectiveRoleSet));
     found->roles = g_array_new(FALSE, FALSE, sizeof(int32_t));
     Search s = {.p = p, .found = found, .role_of = role_of, .calls = calls, .stamps = stamps};
     return search(&s, error) ? g_steal_pointer(&found) : NULL;
@@ -165,8 +165,8 @@ void rh_collective_roles_free(RhCollectiveRoles *m)
     if (!m)
         return;
     g_free(m->of);
-    if (m->meetings)
-        g_array_unref(m->meetings);
+    if (m->sets)
+        g_array_unref(m->sets);
     if (m->roles)
         g_array_unref(m->roles);
     g_free(m);

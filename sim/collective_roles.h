@@ -11,13 +11,13 @@
 typedef struct {
     int32_t group;
     int32_t roles_first, roles_count; /* into roles */
-} RhCollectiveRole;
+} RhCollectiveRoleSet;
 
 typedef struct {
-    /* owned; [role * groups + group]: index into meetings, -1: the role never calls it */
+    /* owned; [role * groups + group]: index into sets, -1: the role never calls it */
     int32_t *of;
-    GArray *meetings; /* RhCollectiveRole */
-    GArray *roles;    /* int32_t, in the order of the group's members */
+    GArray *sets;  /* RhCollectiveRoleSet */
+    GArray *roles; /* int32_t, in the order of the group's members */
 } RhCollectiveRoles;
 
 /* Finds the sets of roles of all groups. RH_ERROR_INPUT when a rank calls a group of which it is no
@@ -25,18 +25,19 @@ typedef struct {
  * roles, and when there are too many ranks to check. */
 RhCollectiveRoles *rh_collective_roles_new(const RhProgram *p,
                                            GError **error) G_GNUC_WARN_UNUSED_RESULT;
-void rh_collective_roles_free(RhCollectiveRoles *meetings);
+void rh_collective_roles_free(RhCollectiveRoles *sets);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCollectiveRoles, rh_collective_roles_free)
 
-static inline const RhCollectiveRole *rh_collective_role(const RhCollectiveRoles *m, int32_t i)
+static inline const RhCollectiveRoleSet *rh_collective_role_set(const RhCollectiveRoles *m,
+                                                                int32_t i)
 {
-    return &g_array_index(m->meetings, RhCollectiveRole, i);
+    return &g_array_index(m->sets, RhCollectiveRoleSet, i);
 }
 /* Returns role number i (0 .. roles_count - 1) of a set. */
 static inline int32_t rh_role_of_collective(const RhCollectiveRoles *m,
-                                            const RhCollectiveRole *meeting, int32_t i)
+                                            const RhCollectiveRoleSet *set, int32_t i)
 {
-    return g_array_index(m->roles, int32_t, meeting->roles_first + i);
+    return g_array_index(m->roles, int32_t, set->roles_first + i);
 }
 /* Returns the next task at or after `from` (an index into the program's tasks) in which the role
  * calls the group; -1 when there is none. */

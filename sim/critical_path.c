@@ -20,7 +20,7 @@ typedef struct {
 typedef struct {
     int32_t *arrived;
     double *t_s;
-} Meeting;
+} Collective;
 
 /* Cost of a message between two roles: one entry per distinct route. */
 typedef struct {
@@ -32,11 +32,11 @@ typedef struct {
     const RhPlatform *platform;
     RhRoleTable *roles;
     RhCollectiveRoles *met;
-    uint16_t **waiting; /* per role and task */
-    double **t_s;       /* latest end of a predecessor; once started, kept for the peer */
-    bool **arrived;     /* SEND, RECV: reached */
-    GArray *meetings;   /* Meeting, indexed as in RhCollectiveRoles.meetings */
-    GArray *ready;      /* Item */
+    uint16_t **waiting;  /* per role and task */
+    double **t_s;        /* latest end of a predecessor; once started, kept for the peer */
+    bool **arrived;      /* SEND, RECV: reached */
+    GArray *collectives; /* Collective, indexed as in RhCollectiveRoles.sets */
+    GArray *ready;       /* Item */
     RhMap64 *collective_known, *message_known;
     GArray *collective_s; /* double */
     GArray *messages;     /* GArray* of MessageCost */
@@ -49,16 +49,16 @@ static int32_t calls_of(const RhRoleTable *role, int32_t group)
     return role->calls_first[group + 1] - role->calls_first[group];
 }
 
-static void add_meetings(Walk *w)
+static void add_collectives(Walk *w)
 {
-    for (guint i = 0; i < w->met->meetings->len; i++) {
-        const RhCollectiveRole *met = rh_collective_role(w->met, (int32_t)i);
+    for (guint i = 0; i < w->met->sets->len; i++) {
+        const RhCollectiveRoleSet *met = rh_collective_role_set(w->met, (int32_t)i);
         int32_t calls = 0;
         for (int32_t k = 0; k < met->roles_count; k++)
             calls =
                 MAX(calls, calls_of(&w->roles[rh_role_of_collective(w->met, met, k)], met->group));
-        Meeting meeting = {g_new0(int32_t, calls + 1), g_new0(double, calls + 1)};
-        g_array_append_val(w->meetings, meeting);
+        Collective arrivals = {g_new0(int32_t, calls + 1), g_new0(double, calls + 1)};
+        g_array_append_val(w->collectives, arrivals);
     }
 }
 
@@ -161,11 +161,11 @@ static void finish(Walk *w, int32_t role, int32_t task, double t_end_s)
 static bool reach_collective(Walk *w, Item item, const RhTask *task, GError **error)
 {
     size_t cell = (size_t)item.role * w->program->groups->len + (size_t)task->group;
-    const RhCollectiveRole *met = rh_collective_role(w->met, w->met->of[cell]);
-    Meeting *meeting = AT(w->meetings, Meeting, w->met->of[cell]);
+    const RhCollectiveRoleSet *met = rh_collective_role_set(w->met, w->met->of[cell]);
+    Collective *set = AT(w->collectives, Collective, w->met->of[cell]);
     int32_t ordinal = w->roles[item.role].ordinal[item.task];
-    meeting->t_s[ordinal] = MAX(meeting->t_s[ordinal], w->t_s[item.role][item.task]);
-    if (++meeting->arrived[ordinal] < met->roles_count)
+    set->t_s[ordinal] = MAX(set->t_s[ordinal], w->t_s[item.role][item.task]);
+    if (++set->arrived[ordinal] < met->roles_count)
         return true;
     double time_s;
     if (!collective_time(w, rh_role_of_collective(w->met, met, 0), task, &time_s, error))
@@ -175,7 +175,7 @@ static bool reach_collective(Walk *w, Item item, const RhTask *task, GError **er
         const RhRoleTable *r = &w->roles[role];
         if (ordinal < calls_of(r, task->group))
             finish(w, role, r->calls[r->calls_first[task->group] + ordinal],
-                   meeting->t_s[ordinal] + time_s);
+                   set->t_s[ordinal] + time_s);
     }
     return true;
 }
@@ -233,16 +233,16 @@ static void walk_clear(Walk *w)
         g_free(w->t_s[r]);
         g_free(w->arrived[r]);
     }
-    for (uint32_t m = 0; m < w->meetings->len; m++) {
-        g_free(AT(w->meetings, Meeting, m)->arrived);
-        g_free(AT(w->meetings, Meeting, m)->t_s);
+    for (uint32_t m = 0; m < w->collectives->len; m++) {
+        g_free(AT(w->collectives, Collective, m)->arrived);
+        g_free(AT(w->collectives, Collective, m)->t_s);
     }
     for (uint32_t i = 0; i < w->messages->len; i++)
         g_array_unref(*AT(w->messages, GArray *, i));
     void *blocks[] = {w->waiting, w->t_s, w->arrived};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
-    GArray *arrays[] = {w->meetings, w->ready, w->collective_s, w->messages};
+    GArray *arrays[] = {w->collectives, w->ready, w->collective_s, w->messages};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     rh_map64_free(w->collective_known);
@@ -262,13 +262,13 @@ bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *
     w.waiting = g_new0(uint16_t *, p->roles->len + 1);
     w.t_s = g_new0(double *, p->roles->len + 1);
     w.arrived = g_new0(bool *, p->roles->len + 1);
-    w.meetings = g_array_new(FALSE, FALSE, sizeof(Meeting));
+    w.collectives = g_array_new(FALSE, FALSE, sizeof(Collective));
     w.ready = g_array_new(FALSE, FALSE, sizeof(Item));
     w.collective_s = g_array_new(FALSE, FALSE, sizeof(double));
     w.messages = g_array_new(FALSE, FALSE, sizeof(GArray *));
     w.collective_known = rh_map64_new();
     w.message_known = rh_map64_new();
-    add_meetings(&w);
+    add_collectives(&w);
     begin_walk(&w);
     bool ok = true;
     while (ok && w.ready->len > 0) {

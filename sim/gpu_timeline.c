@@ -10,7 +10,7 @@ typedef struct {
     const RhTaskIntervals *x;
     /* [interval]: the last of the intervals on its own rank that its task waited for; or NONE */
     int32_t *cause;
-    RhCollectiveRoles *meetings;
+    RhCollectiveRoles *role_sets;
 } Course;
 
 /* State of walking one performer's compute lane. */
@@ -90,8 +90,8 @@ static bool waits_for_stages(const Course *c, const RhTask *task)
         if (rh_program_task(c->x->p, g_array_index(c->x->p->preds, int32_t, i))->kind ==
             RH_TASK_RECV)
             return true;
-    int32_t m = c->meetings->of[(gsize)task->role * c->x->p->groups->len + (gsize)task->group];
-    return m >= 0 && rh_collective_role(c->meetings, m)->roles_count > 1;
+    int32_t m = c->role_sets->of[(gsize)task->role * c->x->p->groups->len + (gsize)task->group];
+    return m >= 0 && rh_collective_role_set(c->role_sets, m)->roles_count > 1;
 }
 
 /* Reasons of an idle time: first `before`, then `wait`. */
@@ -251,15 +251,16 @@ static int32_t call_of_role(const RhProgram *p, const RhTask *call, int32_t task
     return other;
 }
 
-static int32_t cause_at_meeting(const Course *c, int32_t span)
+static int32_t cause_at_collective(const Course *c, int32_t span)
 {
     const RhTaskIntervals *x = c->x;
     const RhTaskInterval *s = rh_task_intervals_at(x, span);
     const RhTask *t = task_of(x, span);
-    int32_t m = c->meetings->of[(gsize)t->role * x->p->groups->len + (gsize)t->group];
+    int32_t m = c->role_sets->of[(gsize)t->role * x->p->groups->len + (gsize)t->group];
     int32_t latest = NONE;
-    for (int32_t i = 0; m >= 0 && i < rh_collective_role(c->meetings, m)->roles_count; i++) {
-        int32_t role = rh_role_of_collective(c->meetings, rh_collective_role(c->meetings, m), i);
+    for (int32_t i = 0; m >= 0 && i < rh_collective_role_set(c->role_sets, m)->roles_count; i++) {
+        int32_t role =
+            rh_role_of_collective(c->role_sets, rh_collective_role_set(c->role_sets, m), i);
         int32_t task = role == t->role ? NONE : call_of_role(x->p, t, s->task, role);
         int32_t other = task == NONE || x->of_role[role] < 0
                             ? NONE
@@ -277,7 +278,7 @@ static int32_t critical_predecessor(const Course *c, int32_t span)
     if (t->kind == RH_TASK_SEND || t->kind == RH_TASK_RECV)
         return MAX(own,
                    span_at_peer(c->x, span) == NONE ? NONE : c->cause[span_at_peer(c->x, span)]);
-    return t->kind == RH_TASK_COLLECTIVE ? MAX(own, cause_at_meeting(c, span)) : own;
+    return t->kind == RH_TASK_COLLECTIVE ? MAX(own, cause_at_collective(c, span)) : own;
 }
 
 static RhWait name_of(const RhTask *task)
@@ -323,20 +324,20 @@ RhGpuTimeline *rh_gpu_timeline_new(const RhTaskIntervals *x)
 {
     Course c = {.x = x,
                 .cause = g_new(int32_t, x->run->timeline->len + 1),
-                .meetings = rh_collective_roles_new(x->p, NULL)};
+                .role_sets = rh_collective_roles_new(x->p, NULL)};
     RhGpuTimeline *timeline = g_new0(RhGpuTimeline, 1);
     timeline->passes = g_ptr_array_new_with_free_func((GDestroyNotify)g_array_unref);
     double t_end_s = x->run->timeline->len
                          ? rh_task_intervals_at(x, (int32_t)x->run->timeline->len - 1)->t_end_s
                          : 0;
-    for (int32_t i = 0; c.meetings && i < (int32_t)x->run->performers->len; i++)
+    for (int32_t i = 0; c.role_sets && i < (int32_t)x->run->performers->len; i++)
         find_causes(&c, i);
-    for (int32_t i = 0; c.meetings && i < (int32_t)x->run->performers->len; i++)
+    for (int32_t i = 0; c.role_sets && i < (int32_t)x->run->performers->len; i++)
         g_ptr_array_add(timeline->passes, passes_of(&c, i, t_end_s));
-    timeline->chain = c.meetings && x->run->timeline->len
+    timeline->chain = c.role_sets && x->run->timeline->len
                           ? chain_of(&c)
                           : g_array_new(FALSE, FALSE, sizeof(RhCriticalStep));
-    rh_collective_roles_free(c.meetings);
+    rh_collective_roles_free(c.role_sets);
     g_free(c.cause);
     return timeline;
 }

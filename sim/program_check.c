@@ -247,13 +247,14 @@ static bool check_calls(const RhProgram *p, int32_t group, int32_t a, int32_t b,
     }
 }
 
-static bool check_collectives(const RhProgram *p, const RhCollectiveRoles *meetings, GError **error)
+static bool check_collectives(const RhProgram *p, const RhCollectiveRoles *role_sets,
+                              GError **error)
 {
-    for (guint m = 0; m < meetings->meetings->len; m++) {
-        const RhCollectiveRole *meeting = rh_collective_role(meetings, (int32_t)m);
-        for (int32_t i = 1; i < meeting->roles_count; i++)
-            if (!check_calls(p, meeting->group, rh_role_of_collective(meetings, meeting, 0),
-                             rh_role_of_collective(meetings, meeting, i), error))
+    for (guint m = 0; m < role_sets->sets->len; m++) {
+        const RhCollectiveRoleSet *set = rh_collective_role_set(role_sets, (int32_t)m);
+        for (int32_t i = 1; i < set->roles_count; i++)
+            if (!check_calls(p, set->group, rh_role_of_collective(role_sets, set, 0),
+                             rh_role_of_collective(role_sets, set, i), error))
                 return false;
     }
     return true;
@@ -305,7 +306,7 @@ static void join_ring(Order *o, int32_t i, int32_t leader)
     o->awaited[leader]++;
 }
 
-static void join_tasks(Order *o, const RhCollectiveRoles *meetings)
+static void join_tasks(Order *o, const RhCollectiveRoles *role_sets)
 {
     for (int32_t i = 0; i < (int32_t)o->p->tasks->len; i++) {
         o->mate[i] = o->leader[i] = i;
@@ -314,11 +315,11 @@ static void join_tasks(Order *o, const RhCollectiveRoles *meetings)
     for (int32_t i = 0; i < (int32_t)o->p->tasks->len; i++)
         if (rh_program_task(o->p, i)->kind == RH_TASK_RECV)
             join_ring(o, i, rh_program_task(o->p, i)->peer_task);
-    for (guint m = 0; m < meetings->meetings->len; m++) {
-        const RhCollectiveRole *meeting = rh_collective_role(meetings, (int32_t)m);
-        int32_t role = rh_role_of_collective(meetings, meeting, 0), group = meeting->group;
-        for (int32_t r = 1; r < meeting->roles_count; r++) {
-            int32_t other = rh_role_of_collective(meetings, meeting, r);
+    for (guint m = 0; m < role_sets->sets->len; m++) {
+        const RhCollectiveRoleSet *set = rh_collective_role_set(role_sets, (int32_t)m);
+        int32_t role = rh_role_of_collective(role_sets, set, 0), group = set->group;
+        for (int32_t r = 1; r < set->roles_count; r++) {
+            int32_t other = rh_role_of_collective(role_sets, set, r);
             int32_t i = rh_program_role(o->p, role)->tasks_first - 1;
             int32_t k = rh_program_role(o->p, other)->tasks_first - 1;
             while ((i = rh_role_next_call(o->p, role, group, i + 1)) >= 0 &&
@@ -369,7 +370,7 @@ static bool fail_order(const Order *o, GError **error)
     return fail_task(o->p, 0, error, "a message can never start");
 }
 
-static bool check_order(const RhProgram *p, const RhCollectiveRoles *meetings, GError **error)
+static bool check_order(const RhProgram *p, const RhCollectiveRoles *role_sets, GError **error)
 {
     size_t tasks = p->tasks->len, most = tasks + p->preds->len + 1;
     g_autofree int32_t *waits = g_new0(int32_t, tasks + 1), *first = g_new(int32_t, tasks + 1);
@@ -385,7 +386,7 @@ static bool check_order(const RhProgram *p, const RhCollectiveRoles *meetings, G
                .stack = stack};
     int32_t edges = 0;
     memset(first, -1, (tasks + 1) * sizeof(int32_t));
-    join_tasks(&o, meetings);
+    join_tasks(&o, role_sets);
     for (guint r = 0; r < p->roles->len; r++)
         link_role(&o, rh_program_role(p, (int32_t)r), &edges);
     for (int32_t i = 0; i < (int32_t)tasks; i++)
@@ -404,6 +405,6 @@ bool rh_program_check(const RhProgram *p, GError **error)
     if (!check_groups(p, error) || !check_roles(p, error) || !check_memory(p, error) ||
         !check_bundles(p, error) || !check_tasks(p, error))
         return false;
-    g_autoptr(RhCollectiveRoles) meetings = rh_collective_roles_new(p, error);
-    return meetings && check_collectives(p, meetings, error) && check_order(p, meetings, error);
+    g_autoptr(RhCollectiveRoles) role_sets = rh_collective_roles_new(p, error);
+    return role_sets && check_collectives(p, role_sets, error) && check_order(p, role_sets, error);
 }

@@ -32,7 +32,7 @@ static inline int32_t gpu_nic(const RhPlatform *p, int32_t gpu)
 }
 
 /* Tier at which the two nodes' paths join. A rail-optimised tier joins only NICs of one rail. */
-static int32_t meeting_tier(const RhPlatform *p, int32_t node_a, int32_t node_b, bool rail_same)
+static int32_t common_tier(const RhPlatform *p, int32_t node_a, int32_t node_b, bool rail_same)
 {
     int32_t t = 0;
     while (!rh_tier_is_root(p, t) && (rh_tier_group(p, t, node_a) != rh_tier_group(p, t, node_b) ||
@@ -91,7 +91,7 @@ int32_t rh_platform_route(const RhPlatform *p, int32_t src, int32_t dst, RhLink 
         count = add_inside(p, src, proxy_of(p, src, rail_dst), links);
         rail_src = rail_dst;
     }
-    int32_t nics = rh_nic_base(p), top = meeting_tier(p, node_src, node_dst, rail_src == rail_dst);
+    int32_t nics = rh_nic_base(p), top = common_tier(p, node_src, node_dst, rail_src == rail_dst);
     links[count++] = nics + 2 * (node_src * p->nics_per_node + rail_src) + RH_LINK_UP;
     if (p->outside)
         count += add_wired(p, p->outside, node_src, node_dst, rh_outside_base(p), links + count);
@@ -218,7 +218,7 @@ double rh_platform_route_latency_s(const RhPlatform *p, int32_t src, int32_t dst
     int32_t rail_src = gpu_nic(p, src), rail_dst = gpu_nic(p, dst);
     bool proxied = needs_pxn(p, rail_src, rail_dst);
     double latency_s = p->nic_latency_s.value + (proxied ? p->nvlink_latency_s.value : 0);
-    int32_t top = meeting_tier(p, node_src, node_dst, proxied || rail_src == rail_dst);
+    int32_t top = common_tier(p, node_src, node_dst, proxied || rail_src == rail_dst);
     for (int32_t t = 0; t <= top; t++)
         latency_s += p->tiers[t].hop_latency_s.value *
                      (p->outside ? p->outside->hops(p, node_src, node_dst) : 1);
@@ -240,7 +240,7 @@ int32_t rh_platform_route_kind(const RhPlatform *p, int32_t src, int32_t dst)
         return 0;
     if (needs_pxn(p, rail_src, rail_dst))
         return -1;
-    int32_t top = meeting_tier(p, node_src, node_dst, rail_src == rail_dst);
+    int32_t top = common_tier(p, node_src, node_dst, rail_src == rail_dst);
     for (int32_t t = 0; t < top; t++)
         if (!is_full(p, t, node_src) || !is_full(p, t, node_dst))
             return -1;

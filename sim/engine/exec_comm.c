@@ -67,14 +67,14 @@ static int32_t plan_end(RhExec *x, RhCommPlan *plan)
     return (int32_t)x->comm_plans->len - 1;
 }
 
-static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
+static int32_t make_collective(RhExec *x, int32_t call_index, int32_t kind)
 {
-    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting_index);
+    const RhCollectiveCall *call = RH_AT(x->quotient->calls, RhCollectiveCall, call_index);
     const RhTrafficSchedule *schedule =
         RH_AT(x->traffic->schedules, RhTrafficSchedule,
-              RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + meeting->shape);
+              RH_AT(x->traffic->kinds, RhTrafficKind, kind)->schedules_first + call->shape);
     RhCommPlan plan =
-        plan_begin(x, meeting_index, *RH_AT(x->quotient->colours, int32_t, meeting->colours_first));
+        plan_begin(x, call_index, *RH_AT(x->quotient->colours, int32_t, call->colours_first));
     double before_s = schedule->alone_s > 0
                           ? schedule->alone_s
                           : x->platform->collective_launch_s.value + schedule->launch_more_s;
@@ -91,12 +91,12 @@ static int32_t make_collective(RhExec *x, int32_t meeting_index, int32_t kind)
     return plan_end(x, &plan);
 }
 
-int32_t rh_exec_comm_collective(RhExec *x, int32_t meeting, int32_t kind)
+int32_t rh_exec_comm_collective(RhExec *x, int32_t call, int32_t kind)
 {
-    uint64_t key = rh_mix64((uint64_t)meeting + 97, (uint64_t)kind);
+    uint64_t key = rh_mix64((uint64_t)call + 97, (uint64_t)kind);
     int32_t plan = rh_map64_get(x->comm_plan_of, key);
     if (plan < 0) {
-        plan = make_collective(x, meeting, kind);
+        plan = make_collective(x, call, kind);
         rh_map64_at(x->comm_plan_of, key, plan);
     }
     return plan;

@@ -25,11 +25,10 @@ static void hold_sms(RhExec *x, RhActivity *a, int32_t change)
         return;
     const int32_t *colours = a->colours;
     int32_t count = a->colours[0] == a->colours[1] ? 1 : 2;
-    if (a->meeting >= 0) {
-        const RhCollectiveCall *meeting =
-            RH_AT(x->quotient->meetings, RhCollectiveCall, a->meeting);
-        colours = RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
-        count = meeting->colours_count;
+    if (a->call >= 0) {
+        const RhCollectiveCall *call = RH_AT(x->quotient->calls, RhCollectiveCall, a->call);
+        colours = RH_AT(x->quotient->colours, int32_t, call->colours_first);
+        count = call->colours_count;
     }
     for (int32_t i = 0; i < count; i++)
         rh_exec_set_holders(x, colours[i], change);
@@ -46,17 +45,17 @@ static void finish(RhExec *x, int32_t activity)
         rh_exec_tell(x, RH_EVENT_SENT, plan_of(x, &a)->job, a.parcel - 1);
         return;
     }
-    if (a.meeting < 0) {
+    if (a.call < 0) {
         rh_exec_complete(x, a.colours[0], a.tasks[0], a.t_start_s);
         if (a.tasks[1] != NONE)
             rh_exec_complete(x, a.colours[1], a.tasks[1], a.t_start_s);
         return;
     }
-    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, a.meeting);
-    const int32_t *colours = RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
-    for (int32_t i = 0; i < meeting->colours_count; i++) {
+    const RhCollectiveCall *call = RH_AT(x->quotient->calls, RhCollectiveCall, a.call);
+    const int32_t *colours = RH_AT(x->quotient->colours, int32_t, call->colours_first);
+    for (int32_t i = 0; i < call->colours_count; i++) {
         const RhRoleTable *role = x->actors[colours[i]].role;
-        int32_t task = role->calls[role->calls_first[meeting->group] + a.ordinal];
+        int32_t task = role->calls[role->calls_first[call->group] + a.ordinal];
         rh_exec_complete(x, colours[i], task, a.t_start_s);
     }
 }
@@ -195,17 +194,17 @@ static int32_t activity_new(RhExec *x, RhActivity activity)
     return index;
 }
 
-static void start_collective(RhExec *x, int32_t meeting_index, int32_t ordinal, int32_t kind)
+static void start_collective(RhExec *x, int32_t call_index, int32_t ordinal, int32_t kind)
 {
-    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting_index);
-    const int32_t *colours = RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
-    for (int32_t i = 0; i < meeting->colours_count; i++) {
+    const RhCollectiveCall *call = RH_AT(x->quotient->calls, RhCollectiveCall, call_index);
+    const int32_t *colours = RH_AT(x->quotient->colours, int32_t, call->colours_first);
+    for (int32_t i = 0; i < call->colours_count; i++) {
         const RhRoleTable *role = x->actors[colours[i]].role;
-        int32_t task = role->calls[role->calls_first[meeting->group] + ordinal];
+        int32_t task = role->calls[role->calls_first[call->group] + ordinal];
         x->actors[colours[i]].state[task] = RH_STATE_RUNNING;
     }
-    RhActivity activity = {.plan = rh_exec_comm_collective(x, meeting_index, kind),
-                           .meeting = meeting_index,
+    RhActivity activity = {.plan = rh_exec_comm_collective(x, call_index, kind),
+                           .call = call_index,
                            .ordinal = ordinal,
                            .holds = RH_AT(x->traffic->kinds, RhTrafficKind, kind)->bytes > 0};
     start_activity(x, activity_new(x, activity));
@@ -215,13 +214,11 @@ static void arrive_at_collective(RhExec *x, int32_t actor, int32_t task)
 {
     const RhActor *a = &x->actors[actor];
     const RhTask *t = rh_actor_task(x, a, task);
-    int32_t meeting =
-        x->quotient->meeting_of[(size_t)actor * x->program->groups->len + (size_t)t->group];
+    int32_t call = x->quotient->call_of[(size_t)actor * x->program->groups->len + (size_t)t->group];
     int32_t ordinal = a->role->ordinal[task];
-    int32_t needed = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting)->colours_count;
-    if (++x->arrived[meeting][ordinal] == needed)
-        start_collective(x, meeting, ordinal,
-                         x->traffic->kind_of_task[a->role->tasks_first + task]);
+    int32_t needed = RH_AT(x->quotient->calls, RhCollectiveCall, call)->colours_count;
+    if (++x->arrived[call][ordinal] == needed)
+        start_collective(x, call, ordinal, x->traffic->kind_of_task[a->role->tasks_first + task]);
 }
 
 static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
@@ -241,7 +238,7 @@ static void arrive_at_message(RhExec *x, int32_t actor, int32_t task)
     int32_t peer = x->traffic->kind_of_task[x->actors[sender].role->tasks_first + send];
     int32_t pattern = RH_AT(x->traffic->peers, RhPeer, peer)->pattern;
     RhActivity activity = {.plan = rh_exec_comm_message(x, sender, pattern, t->bytes),
-                           .meeting = NONE,
+                           .call = NONE,
                            .colours = {sender, sends ? other : actor},
                            .tasks = {send, sends ? other_task : task},
                            .holds = t->bytes > 0};
@@ -258,7 +255,7 @@ static void start_copy(RhExec *x, int32_t actor, int32_t task)
     int32_t pattern = RH_AT(x->traffic->peers, RhPeer, peer)->pattern;
     double bytes = rh_actor_task(x, a, task)->bytes;
     RhActivity activity = {.plan = rh_exec_comm_message(x, actor, pattern, bytes),
-                           .meeting = NONE,
+                           .call = NONE,
                            .colours = {actor, actor},
                            .tasks = {task, NONE}};
     a->state[task] = RH_STATE_RUNNING;
@@ -302,7 +299,7 @@ static void post_message(RhExec *x, const RhSessionMessage *parcel)
     if (x->free_count == 0)
         grow_activities(x);
     RhActivity activity = {.plan = rh_exec_comm_message(x, sender, pattern, parcel->bytes),
-                           .meeting = NONE,
+                           .call = NONE,
                            .colours = {sender, sender},
                            .tasks = {NONE, NONE},
                            .parcel = 1 + parcel->who};

@@ -30,10 +30,10 @@ static void begin_step(RhExec *x, int32_t index)
     job->tasks_left = 0;
     for (int32_t i = job->actors_first; i < job->actors_end; i++)
         reset_actor(x, job, i);
-    for (int32_t m = job->meetings_first; m < job->meetings_end; m++) {
-        const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, m);
-        int32_t colour = *RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
-        const int32_t *calls = x->actors[colour].role->calls_first + meeting->group;
+    for (int32_t m = job->calls_first; m < job->calls_end; m++) {
+        const RhCollectiveCall *call = RH_AT(x->quotient->calls, RhCollectiveCall, m);
+        int32_t colour = *RH_AT(x->quotient->colours, int32_t, call->colours_first);
+        const int32_t *calls = x->actors[colour].role->calls_first + call->group;
         memset(x->arrived[m], 0, sizeof **x->arrived * (size_t)(calls[1] - calls[0]));
     }
     if (job->tasks_left == 0)

@@ -83,7 +83,7 @@ typedef struct {
 /* A collective or a message in progress. */
 typedef struct {
     int32_t plan;
-    int32_t meeting;     /* -1: a message */
+    int32_t call;        /* -1: a message */
     int32_t colours[2];  /* a message's sender and receiver */
     int32_t tasks[2];    /* a message's send and receive; a copy and -1 */
     int32_t ordinal;     /* a collective's */
@@ -129,7 +129,7 @@ typedef struct RhExec RhExec;
 /* One job: a program with a range of actors and collective calls. */
 typedef struct {
     int32_t actors_first, actors_end;
-    int32_t meetings_first, meetings_end;
+    int32_t calls_first, calls_end;
     bool under_way, tells_steps;
     int32_t steps_left; /* including the current one */
     int64_t tasks_left;
@@ -263,7 +263,7 @@ void rh_exec_complete_moved(RhExec *x, int32_t actor, int32_t task, double t_sta
                             double moved_s);
 void rh_exec_set_holders(RhExec *x, int32_t actor, int32_t change);
 /* exec_comm.c */
-int32_t rh_exec_comm_collective(RhExec *x, int32_t meeting, int32_t kind);
+int32_t rh_exec_comm_collective(RhExec *x, int32_t call, int32_t kind);
 int32_t rh_exec_comm_message(RhExec *x, int32_t sender, int32_t pattern, double bytes);
 void rh_exec_comm_account(RhExec *x, const RhCommPlan *plan, const RhCommRound *round,
                           double times);

@@ -17,8 +17,8 @@ static bool waits_for_stages(const RhExec *x, const RhActor *actor, const RhTask
         if (rh_program_task(p, g_array_index(p->preds, int32_t, i))->kind == RH_TASK_RECV)
             return true;
     size_t cell = (size_t)(actor - x->actors) * p->groups->len + (size_t)task->group;
-    int32_t meeting = x->quotient->meeting_of[cell];
-    return meeting >= 0 && RH_AT(x->quotient->meetings, RhCollectiveCall, meeting)->joins_roles;
+    int32_t call = x->quotient->call_of[cell];
+    return call >= 0 && RH_AT(x->quotient->calls, RhCollectiveCall, call)->joins_roles;
 }
 
 /* Attributes idle time of the compute lane to the task that ended it. */
@@ -175,12 +175,12 @@ static const char *label_of(const RhExec *x, int32_t label)
 static char *missing_members(const RhExec *x, const RhActor *actor, int32_t index, int32_t task)
 {
     const RhTask *t = rh_actor_task(x, actor, task);
-    int32_t m = x->quotient->meeting_of[(size_t)index * x->program->groups->len + (size_t)t->group];
-    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, m);
-    for (int32_t i = 0; i < meeting->colours_count; i++) {
+    int32_t m = x->quotient->call_of[(size_t)index * x->program->groups->len + (size_t)t->group];
+    const RhCollectiveCall *call = RH_AT(x->quotient->calls, RhCollectiveCall, m);
+    for (int32_t i = 0; i < call->colours_count; i++) {
         const RhActor *other =
-            &x->actors[*RH_AT(x->quotient->colours, int32_t, meeting->colours_first + i)];
-        const int32_t *calls = other->role->calls_first + meeting->group;
+            &x->actors[*RH_AT(x->quotient->colours, int32_t, call->colours_first + i)];
+        const int32_t *calls = other->role->calls_first + call->group;
         int32_t ordinal = actor->role->ordinal[task];
         if (ordinal >= calls[1] - calls[0] ||
             other->state[other->role->calls[calls[0] + ordinal]] == RH_STATE_WAITING)

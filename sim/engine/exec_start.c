@@ -38,7 +38,7 @@ static void add_actors(RhExec *x)
 static void add_jobs(RhExec *x, const RhJoined *joined)
 {
     x->jobs = g_new0(RhExecJob, x->jobs_count + 1);
-    int32_t actor = 0, meeting = 0;
+    int32_t actor = 0, call = 0;
     for (int32_t i = 0; i < x->jobs_count; i++) {
         RhExecJob *job = &x->jobs[i];
         int32_t ranks_end = joined[i].ranks_first + joined[i].ranks_count;
@@ -48,14 +48,14 @@ static void add_jobs(RhExec *x, const RhJoined *joined)
         while (actor < x->actors_count && x->actors[actor].rank < ranks_end)
             x->actors[actor++].job = i;
         job->actors_end = actor;
-        job->meetings_first = meeting;
-        while (meeting < (int32_t)x->quotient->meetings->len) {
-            int32_t first = RH_AT(x->quotient->meetings, RhCollectiveCall, meeting)->colours_first;
+        job->calls_first = call;
+        while (call < (int32_t)x->quotient->calls->len) {
+            int32_t first = RH_AT(x->quotient->calls, RhCollectiveCall, call)->colours_first;
             if (*RH_AT(x->quotient->colours, int32_t, first) >= actor)
                 break;
-            meeting++;
+            call++;
         }
-        job->meetings_end = meeting;
+        job->calls_end = call;
     }
 }
 
@@ -198,7 +198,7 @@ void rh_exec_free(RhExec *x)
         g_array_unref(x->jobs[i].step_times);
         g_array_unref(x->jobs[i].timeline);
     }
-    for (uint32_t m = 0; m < x->quotient->meetings->len; m++)
+    for (uint32_t m = 0; m < x->quotient->calls->len; m++)
         g_free(x->arrived[m]);
     void *blocks[] = {x->actors, x->jobs, x->arrived, x->ready.all};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)

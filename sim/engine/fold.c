@@ -371,19 +371,19 @@ static void name_colours(const Refine *f, RhFold *fold)
     fold->ranks_count = (int32_t *)(void *)g_array_free(g_steal_pointer(&counts), FALSE);
 }
 
-static void name_meetings(const Refine *f, RhFold *fold)
+static void number_calls(const Refine *f, RhFold *fold)
 {
     int32_t instances = (int32_t)f->traffic->instances->len;
     rh_map64_clear(f->seen);
-    fold->meeting_of_instance = g_new(int32_t, instances + 1);
-    fold->meeting_instance = g_new(int32_t, instances + 1);
+    fold->call_of_instance = g_new(int32_t, instances + 1);
+    fold->call_instance = g_new(int32_t, instances + 1);
     fold->instances_count = g_new0(int32_t, instances + 1);
     for (int32_t i = 0; i < instances; i++) {
-        int32_t meeting = *rh_map64_at(f->seen, f->instance[i], fold->meetings_count);
-        if (meeting == fold->meetings_count)
-            fold->meeting_instance[fold->meetings_count++] = i;
-        fold->meeting_of_instance[i] = meeting;
-        fold->instances_count[meeting] += AT(f->traffic->instances, RhInstance, i)->alike;
+        int32_t call = *rh_map64_at(f->seen, f->instance[i], fold->calls_count);
+        if (call == fold->calls_count)
+            fold->call_instance[fold->calls_count++] = i;
+        fold->call_of_instance[i] = call;
+        fold->instances_count[call] += AT(f->traffic->instances, RhInstance, i)->alike;
     }
 }
 
@@ -406,7 +406,7 @@ static void choose_instances(const RhTraffic *t, RhFold *fold)
     rh_merged_rates_find(fold->steps, t, RH_MOVES_COLLECTIVES);
     const double *slow = fold->steps->of_instance;
     for (uint32_t i = 0; i < t->instances->len; i++) {
-        int32_t *best = &fold->meeting_instance[fold->meeting_of_instance[i]];
+        int32_t *best = &fold->call_instance[fold->call_of_instance[i]];
         if (slow[i] > slow[*best] * (1 + 1e-12))
             *best = (int32_t)i;
     }
@@ -422,7 +422,7 @@ static char *merged_text(const RhFold *fold, uint32_t wanted)
 
 static void take_instances(Refine *f, RhFold *fold)
 {
-    name_meetings(f, fold);
+    number_calls(f, fold);
     fold->link_hash = g_steal_pointer(&f->link);
     fold->flow_hash = g_steal_pointer(&f->flow);
 }
@@ -540,8 +540,8 @@ RhFold *rh_fold_new(const RhTraffic *traffic, bool unfolded, GError **error)
 
 void rh_fold_trim(RhFold *fold)
 {
-    g_clear_pointer(&fold->meeting_of_instance, g_free);
-    g_clear_pointer(&fold->meeting_instance, g_free);
+    g_clear_pointer(&fold->call_of_instance, g_free);
+    g_clear_pointer(&fold->call_instance, g_free);
     g_clear_pointer(&fold->instances_count, g_free);
     g_clear_pointer(&fold->link_hash, g_free);
     g_clear_pointer(&fold->flow_hash, g_free);
@@ -555,8 +555,8 @@ void rh_fold_free(RhFold *fold)
     g_free(fold->colour_of_rank);
     g_free(fold->representative);
     g_free(fold->ranks_count);
-    g_free(fold->meeting_of_instance);
-    g_free(fold->meeting_instance);
+    g_free(fold->call_of_instance);
+    g_free(fold->call_instance);
     g_free(fold->instances_count);
     g_free(fold->link_hash);
     g_free(fold->flow_hash);

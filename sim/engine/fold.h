@@ -28,10 +28,10 @@ typedef struct {
     int32_t *colour_of_rank; /* -1 where no role */
     int32_t *representative; /* rank, per colour */
     int32_t *ranks_count;    /* per colour */
-    int32_t meetings_count;  /* colours of instances */
-    int32_t *meeting_of_instance;
-    int32_t *meeting_instance;   /* the representative, per meeting */
-    int32_t *instances_count;    /* per meeting */
+    int32_t calls_count;     /* colours of instances */
+    int32_t *call_of_instance;
+    int32_t *call_instance;      /* the representative, per call */
+    int32_t *instances_count;    /* per call */
     uint64_t *link_hash;         /* per link of the traffic; equal hash means equal colour */
     uint64_t *flow_hash;         /* per flow of the traffic */
     RhMergedRates *steps;        /* rates of merged ranks; else NULL */

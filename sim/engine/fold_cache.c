@@ -101,7 +101,7 @@ static void walk_traffic(const Bytes *b, RhTraffic *t)
 static void walk_fold(const Bytes *b, RhFold *f, size_t ranks)
 {
     plain(b, &f->colours_count, sizeof f->colours_count);
-    plain(b, &f->meetings_count, sizeof f->meetings_count);
+    plain(b, &f->calls_count, sizeof f->calls_count);
     f->colour_of_rank = values(b, f->colour_of_rank, ranks, sizeof(int32_t));
     f->representative = values(b, f->representative, (size_t)f->colours_count, sizeof(int32_t));
     f->ranks_count = values(b, f->ranks_count, (size_t)f->colours_count, sizeof(int32_t));
@@ -116,13 +116,13 @@ static void walk_quotient(const Bytes *b, RhFoldedNetwork *q, size_t patterns, s
     list(b, &q->classes, sizeof(RhFlowClass));
     list(b, &q->hops, sizeof(RhBridgeHop));
     list(b, &q->links, sizeof(RhFoldedLink));
-    list(b, &q->meetings, sizeof(RhCollectiveCall));
+    list(b, &q->calls, sizeof(RhCollectiveCall));
     list(b, &q->colours, sizeof(int32_t));
     plain(b, &q->owners_count, sizeof q->owners_count);
     plain(b, &q->weights_rounded, sizeof q->weights_rounded);
     q->classes_first =
         values(b, q->classes_first, patterns * (size_t)q->owners_count + 2, sizeof(int32_t));
-    q->meeting_of = values(b, q->meeting_of, cells, sizeof(int32_t));
+    q->call_of = values(b, q->call_of, cells, sizeof(int32_t));
 }
 
 static void visit_fold(const Bytes *b, RhCachedFold *f)

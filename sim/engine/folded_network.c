@@ -34,7 +34,7 @@ typedef struct {
 
 static int32_t owner_of(const Builder *b, const RhTrafficFlow *flow)
 {
-    return flow->instance >= 0 ? b->fold->meeting_of_instance[flow->instance]
+    return flow->instance >= 0 ? b->fold->call_of_instance[flow->instance]
                                : b->fold->colour_of_rank[flow->owner];
 }
 
@@ -45,7 +45,7 @@ static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
     const RhFold *fold = b->fold;
     int32_t owner = owner_of(b, flow);
     if (flow->instance >= 0)
-        return fold->meeting_instance[owner] == flow->instance
+        return fold->call_instance[owner] == flow->instance
                    ? fold->instances_count[owner] * flow->per_owner
                    : 0;
     return owner >= 0 && fold->representative[owner] == flow->owner ? fold->ranks_count[owner] : 0;
@@ -345,8 +345,8 @@ static int32_t *movers_of(const Builder *b, const RhTrafficFamily *family)
         const RhFlowClass *class = AT(b->q->classes, RhFlowClass, c);
         uint64_t key = rh_mix64(71, (uint64_t)unit_of(b, c));
         if (AT(t->patterns, RhPattern, class->pattern)->group >= 0 &&
-            !AT(b->q->meetings, RhCollectiveCall, class->owner)->joins_roles) {
-            int32_t instance = b->fold->meeting_instance[class->owner];
+            !AT(b->q->calls, RhCollectiveCall, class->owner)->joins_roles) {
+            int32_t instance = b->fold->call_instance[class->owner];
             int32_t first = AT(t->instances, RhInstance, instance)->members_first;
             int32_t role = t->role_of_rank[*AT(t->members, int32_t, first)];
             key = rh_mix64(rh_mix64(73, (uint64_t)family[class->pattern].first), (uint64_t)role);
@@ -441,7 +441,7 @@ static void set_weights(Builder *b)
     }
 }
 
-static void add_meeting(Builder *b, const RhInstance *instance, bool *taken)
+static void add_call(Builder *b, const RhInstance *instance, bool *taken)
 {
     const int32_t *ranks = AT(b->traffic->members, int32_t, instance->members_first);
     RhCollectiveCall added;
@@ -461,22 +461,22 @@ static void add_meeting(Builder *b, const RhInstance *instance, bool *taken)
     }
     for (uint32_t i = (uint32_t)added.colours_first; i < b->q->colours->len; i++)
         taken[*AT(b->q->colours, int32_t, i)] = false;
-    g_array_append_val(b->q->meetings, added);
+    g_array_append_val(b->q->calls, added);
 }
 
-static void add_meetings(Builder *b)
+static void add_calls(Builder *b)
 {
     const RhFold *fold = b->fold;
     uint32_t groups = b->traffic->program->groups->len;
     g_autofree bool *taken = g_new0(bool, fold->colours_count + 1);
-    for (int32_t m = 0; m < fold->meetings_count; m++)
-        add_meeting(b, AT(b->traffic->instances, RhInstance, fold->meeting_instance[m]), taken);
+    for (int32_t m = 0; m < fold->calls_count; m++)
+        add_call(b, AT(b->traffic->instances, RhInstance, fold->call_instance[m]), taken);
     for (int32_t c = 0; c < fold->colours_count; c++)
         for (uint32_t g = 0; g < groups; g++) {
             const int32_t *instance_of = b->traffic->groups[g].instance_of_rank;
             int32_t instance = instance_of ? instance_of[fold->representative[c]] : -1;
-            b->q->meeting_of[(uint32_t)c * groups + g] =
-                instance < 0 ? -1 : fold->meeting_of_instance[instance];
+            b->q->call_of[(uint32_t)c * groups + g] =
+                instance < 0 ? -1 : fold->call_of_instance[instance];
         }
 }
 
@@ -486,12 +486,12 @@ RhFoldedNetwork *rh_folded_network_new(const RhTraffic *traffic, const RhFold *f
     q->classes = g_array_new(FALSE, FALSE, sizeof(RhFlowClass));
     q->hops = g_array_new(FALSE, FALSE, sizeof(RhBridgeHop));
     q->links = g_array_new(FALSE, FALSE, sizeof(RhFoldedLink));
-    q->meetings = g_array_new(FALSE, FALSE, sizeof(RhCollectiveCall));
+    q->calls = g_array_new(FALSE, FALSE, sizeof(RhCollectiveCall));
     q->colours = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    q->owners_count = MAX(fold->colours_count, fold->meetings_count);
+    q->owners_count = MAX(fold->colours_count, fold->calls_count);
     q->classes_first =
         g_new0(int32_t, (size_t)traffic->patterns->len * (size_t)q->owners_count + 2);
-    q->meeting_of =
+    q->call_of =
         g_new0(int32_t, (size_t)traffic->program->groups->len * (size_t)fold->colours_count + 1);
     Builder b = {.traffic = traffic, .fold = fold, .q = q};
     b.own = g_array_new(FALSE, FALSE, sizeof(Own));
@@ -505,7 +505,7 @@ RhFoldedNetwork *rh_folded_network_new(const RhTraffic *traffic, const RhFold *f
     find_own_flows(&b);
     add_classes(&b);
     count_weights(&b);
-    add_meetings(&b);
+    add_calls(&b);
     set_weights(&b);
     g_array_unref(b.own);
     g_array_unref(b.counts);
@@ -523,10 +523,10 @@ void rh_folded_network_free(RhFoldedNetwork *q)
 {
     if (!q)
         return;
-    GArray *arrays[] = {q->classes, q->hops, q->links, q->meetings, q->colours};
+    GArray *arrays[] = {q->classes, q->hops, q->links, q->calls, q->colours};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
         g_array_unref(arrays[i]);
     g_free(q->classes_first);
-    g_free(q->meeting_of);
+    g_free(q->call_of);
     g_free(q);
 }

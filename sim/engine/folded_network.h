@@ -44,9 +44,9 @@ typedef struct {
     GArray *links;   /* RhFoldedLink */
     int32_t owners_count;
     int32_t *classes_first; /* [pattern * owners + owner], one more at the end */
-    GArray *meetings;       /* RhCollectiveCall */
+    GArray *calls;          /* RhCollectiveCall */
     GArray *colours;        /* int32_t */
-    int32_t *meeting_of;    /* [colour * groups + group]; -1 where none */
+    int32_t *call_of;       /* [colour * groups + group]; -1 where none */
     bool weights_rounded;
 } RhFoldedNetwork;
 

@@ -115,7 +115,7 @@ static void serve_next_packet(RhExec *x, RhLink link)
 }
 
 /* Counts a packet that finds another job's on the link. */
-static void note_meeting(RhExec *x, const Way *m, const Server *server, RhLink link)
+static void count_contention(RhExec *x, const Way *m, const Server *server, RhLink link)
 {
     if (x->jobs_count > 1 && server->serving != NONE &&
         job_of(x, way_at(x, server->serving)) != job_of(x, m))
@@ -126,7 +126,7 @@ static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
 {
     const Way *m = way_at(x, message);
     Server *server = &x->wire->servers[m->links[hop]];
-    note_meeting(x, m, server, m->links[hop]);
+    count_contention(x, m, server, m->links[hop]);
     rh_packets_put(queue_of(x, server, m->connection->key), message, packets);
     serve_next_packet(x, m->links[hop]);
 }

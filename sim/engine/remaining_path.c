@@ -48,17 +48,17 @@ static void settle_collective(Walk *w, Item item, const RhTask *t)
     RhExec *x = w->x;
     const RhActor *a = &x->actors[item.actor];
     int32_t at =
-        x->quotient->meeting_of[(size_t)item.actor * x->program->groups->len + (size_t)t->group];
+        x->quotient->call_of[(size_t)item.actor * x->program->groups->len + (size_t)t->group];
     int32_t ordinal = a->role->ordinal[item.task];
-    const RhCollectiveCall *meeting = RH_AT(x->quotient->meetings, RhCollectiveCall, at);
-    if (++w->arrived[at][ordinal] < meeting->colours_count)
+    const RhCollectiveCall *call = RH_AT(x->quotient->calls, RhCollectiveCall, at);
+    if (++w->arrived[at][ordinal] < call->colours_count)
         return;
-    const int32_t *colours = RH_AT(x->quotient->colours, int32_t, meeting->colours_first);
+    const int32_t *colours = RH_AT(x->quotient->colours, int32_t, call->colours_first);
     int32_t kind = x->traffic->kind_of_task[a->role->tasks_first + item.task];
     int32_t plan = rh_exec_comm_collective(x, at, kind);
     double behind_s = 0;
     for (int pass = 0; pass < 2; pass++) /* compare, then set */
-        for (int32_t i = 0; i < meeting->colours_count; i++) {
+        for (int32_t i = 0; i < call->colours_count; i++) {
             const RhActor *b = &x->actors[colours[i]];
             int32_t task = b->role->calls[b->role->calls_first[t->group] + ordinal];
             if (pass == 0)
@@ -144,7 +144,7 @@ static void begin_actor(Walk *w, int32_t actor)
 
 void rh_exec_find_remaining_paths(RhExec *x)
 {
-    uint32_t meetings = x->quotient->meetings->len;
+    uint32_t calls = x->quotient->calls->len;
     g_autoptr(GArray) ready = g_array_new(FALSE, FALSE, sizeof(Item));
     Walk w = {.x = x, .ready = ready};
     w.successors_left = g_new0(uint16_t *, x->actors_count + 1);
@@ -161,7 +161,7 @@ void rh_exec_find_remaining_paths(RhExec *x)
         g_free(w.successors_left[i]);
         g_free(w.before_on_lane[i]);
     }
-    for (uint32_t m = 0; m < meetings; m++)
+    for (uint32_t m = 0; m < calls; m++)
         g_free(w.arrived[m]);
     g_free(w.successors_left);
     g_free(w.before_on_lane);

@@ -28,7 +28,7 @@ typedef struct {
     RhPayload *payload; /* the lane's */
     int32_t own, awaited;
     RhExpansionPlace at;
-} Meeting;
+} Collective;
 
 struct RhRankPerformer {
     const RhProgram *program;
@@ -48,7 +48,7 @@ struct RhRankPerformer {
     double *t_start_s, *t_ready_s;
     GArray *ready; /* int32_t, a stack */
     Running running[RH_LANES_MAX];
-    Meeting meetings[RH_LANES_MAX];
+    Collective collectives[RH_LANES_MAX];
     RhPayload payloads[RH_LANES_MAX];
     MPI_Comm *comms; /* per group; only for MPI's own collectives */
     RhLibraryCall library[RH_LANES_MAX];
@@ -94,7 +94,7 @@ static int call_tag(const RhRankPerformer *r, int32_t task)
 }
 
 /* Posts the receives of the step, then sends. */
-static void start_step(RhRankPerformer *r, Meeting *m)
+static void start_step(RhRankPerformer *r, Collective *m)
 {
     int tag = call_tag(r, m->task);
     m->awaited = 0;
@@ -126,7 +126,7 @@ static void add_check(RhRankPerformer *r, RhPayloadCheck check)
     r->performed.check.wrong_count += check.wrong_count;
 }
 
-static void advance_collective(RhRankPerformer *r, Meeting *m)
+static void advance_collective(RhRankPerformer *r, Collective *m)
 {
     while (rh_expansion_next(m->expansion, m->own, &m->at)) {
         start_step(r, m);
@@ -142,15 +142,15 @@ static void advance_collective(RhRankPerformer *r, Meeting *m)
 static void start_collective(RhRankPerformer *r, int32_t task)
 {
     const RhTask *t = task_at(r, task);
-    Meeting *m = &r->meetings[t->lane];
+    Collective *m = &r->collectives[t->lane];
     int32_t own;
     const RhExpansion *e = rh_expansion_get(r->expansions, t, r->rank, &own, NULL);
     g_assert(e != NULL && m->task < 0); /* checked when made; lanes are in order */
-    *m = (Meeting){.task = task,
-                   .expansion = e,
-                   .payload = &r->payloads[t->lane],
-                   .own = own,
-                   .at = rh_expansion_begin(e, own)};
+    *m = (Collective){.task = task,
+                      .expansion = e,
+                      .payload = &r->payloads[t->lane],
+                      .own = own,
+                      .at = rh_expansion_begin(e, own)};
     rh_payload_begin(m->payload, e->schedule, own);
     advance_collective(r, m);
 }
@@ -228,7 +228,7 @@ static void on_wire_done(RhTransportOwner owner, const uint32_t *words, void *us
         end_task(r, owner.task, rh_clock_now_s());
         return;
     }
-    Meeting *m = &r->meetings[task_at(r, owner.task)->lane];
+    Collective *m = &r->collectives[task_at(r, owner.task)->lane];
     if (owner.receives)
         rh_payload_put(m->payload, rh_expansion_flow(m->expansion, owner.flow), m->at.repeat,
                        words);
@@ -344,7 +344,7 @@ static void begin_step(RhRankPerformer *r, double t_start_s, bool check_all)
     r->check_all = check_all;
     r->performed = (RhPerformed){.spans = g_array_new(FALSE, FALSE, sizeof(RhTaskInterval))};
     for (int lane = 0; lane < r->lanes; lane++)
-        r->running[lane].task = r->meetings[lane].task = r->library_task[lane] = -1;
+        r->running[lane].task = r->collectives[lane].task = r->library_task[lane] = -1;
     r->tasks_left = r->role ? r->role->tasks_count : 0;
     for (int32_t i = 0; i < r->tasks_left; i++) {
         r->waiting[i] = r->role->indegree[i];

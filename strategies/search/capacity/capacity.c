@@ -231,14 +231,14 @@ typedef enum { BY_MONEY, BY_TIME, BY_TOKENS } Key;
 
 /* Index of the cell with the lowest key (for tokens the highest), among those with a layout; of
  * equals the sooner one. */
-static int32_t least_cell(const GArray *cells, Key by, bool meeting)
+static int32_t least_cell(const GArray *cells, Key by, bool meets_target)
 {
     bool priced = rh_capacity_priced(cells);
     int32_t best = -1;
     double best_key = 0;
     for (guint i = 0; i < cells->len; i++) {
         const RhCapacityCell *cell = at(cells, i);
-        if (!cell->r || (meeting && !cell->meets))
+        if (!cell->r || (meets_target && !cell->meets))
             continue;
         double key = by == BY_TIME     ? cell->seconds
                      : by == BY_TOKENS ? -cell->tokens

@@ -27,7 +27,7 @@ static GPtrArray *make_wires(const RhServiceClock *c)
     return wires;
 }
 
-static bool *find_meetings(const GPtrArray *wires)
+static bool *find_shared_links(const GPtrArray *wires)
 {
     bool *meet = g_new0(bool, wires->len * wires->len + 1);
     for (guint i = 0; i < wires->len; i++)
@@ -51,7 +51,7 @@ void rh_service_traffic_open(RhServiceClock *c)
         c->replicas += s->stages[p].pool.replicas;
     if (!s->wires) {
         s->wires = make_wires(c);
-        s->wires_meet = find_meetings(s->wires);
+        s->wires_meet = find_shared_links(s->wires);
     }
     bool spans = false, met = c->carrier->shared || s->deployment.pools_count > 1;
     for (int32_t i = 0; i < c->replicas; i++) {
