@@ -19,14 +19,14 @@
 /* Contents of the file: a program, or a trace that becomes one on a platform. */
 typedef struct {
     RhProgram *program;
-    RhImportedTrace *foreign; /* NULL: our own */
+    RhImportedTrace *trace; /* NULL: our own */
     char *hash;
 } Loaded;
 
 static void loaded_clear(Loaded *l)
 {
     rh_program_free(l->program);
-    rh_imported_trace_free(l->foreign);
+    rh_imported_trace_free(l->trace);
     g_free(l->hash);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Loaded, loaded_clear)
@@ -39,9 +39,9 @@ static bool is_our_own(const char *path)
 static bool load(const RhArguments *a, Loaded *l, GError **error)
 {
     if (!is_our_own(a->program)) {
-        l->foreign = rh_imported_trace_load(a->program, (int32_t)a->gpus, error);
-        l->hash = l->foreign ? g_strdup(l->foreign->hash) : NULL;
-        return l->foreign != NULL;
+        l->trace = rh_imported_trace_load(a->program, (int32_t)a->gpus, error);
+        l->hash = l->trace ? g_strdup(l->trace->hash) : NULL;
+        return l->trace != NULL;
     }
     g_autoptr(RhJson) doc = rh_json_load(a->program, error);
     l->program = doc ? rh_program_from_json(doc, error) : NULL;
@@ -51,8 +51,7 @@ static bool load(const RhArguments *a, Loaded *l, GError **error)
 
 static int32_t ranks_of(const Loaded *l)
 {
-    return l->program ? l->program->ranks_count
-                      : MAX(l->foreign->ranks_count, l->foreign->alike_count);
+    return l->program ? l->program->ranks_count : MAX(l->trace->ranks_count, l->trace->alike_count);
 }
 
 static bool check_ranks(const RhArguments *a, const Loaded *l, GError **error)
@@ -121,10 +120,9 @@ typedef struct {
 static GArray *figures_of(const RhInputs *in, bool cheap, const void *user)
 {
     const Idle *idle = user;
-    RhImportedTrace *foreign = idle->loaded->foreign;
-    g_autoptr(RhProgram) own =
-        foreign ? rh_imported_trace_program(foreign, in->platform, NULL) : NULL;
-    const RhProgram *p = foreign ? own : idle->loaded->program;
+    RhImportedTrace *trace = idle->loaded->trace;
+    g_autoptr(RhProgram) own = trace ? rh_imported_trace_program(trace, in->platform, NULL) : NULL;
+    const RhProgram *p = trace ? own : idle->loaded->program;
     double seconds = 0;
     if (!p || !check_places(p, in->platform, NULL) ||
         (cheap && !rh_critical_path_s(p, in->platform, &seconds, NULL)))
@@ -157,11 +155,11 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
                                .steps = (int32_t)a->steps,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
     if (!l->program)
-        l->program = rh_imported_trace_program(l->foreign, in->platform, error);
+        l->program = rh_imported_trace_program(l->trace, in->platform, error);
     RhProgramAnswer found = {.version = in->question.version,
                              .argv = in->question.argv,
                              .spec = a->program,
-                             .format = l->foreign ? l->foreign->format : "program",
+                             .format = l->trace ? l->trace->format : "program",
                              .hash = l->hash,
                              .program = l->program,
                              .hardware = in->hardware,
@@ -169,8 +167,8 @@ static int answer(const RhArguments *a, const RhInputs *in, Loaded *l, GError **
                              .stack = in->c.stack->name,
                              .sets = in->question.sets,
                              .seed = a->seed,
-                             .left_out = l->foreign ? l->foreign->left_out : 0,
-                             .queued = l->foreign ? l->foreign->queued : 0};
+                             .left_out = l->trace ? l->trace->left_out : 0,
+                             .queued = l->trace ? l->trace->queued : 0};
     if (!l->program || !check_places(l->program, in->platform, error) ||
         !rh_critical_path_s(l->program, in->platform, &found.path_s, error))
         return 3;

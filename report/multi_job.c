@@ -78,7 +78,7 @@ static void append_growth(GString *out, const RhCoJob *job, const RhCoJobAnswer 
 /* Name of a job; the service is the last. */
 static const char *name_of(const RhMultiJobAsked *q, const RhCoJobs *n, uint32_t job)
 {
-    return job < n->jobs->len ? q->jobs[job].name : q->service->guest->name;
+    return job < n->jobs->len ? q->jobs[job].name : q->service->background->name;
 }
 
 static void append_links(GString *out, const RhMultiJobAsked *q, const RhCoJobs *n)
@@ -131,7 +131,7 @@ static void add_change(RhTable *table, const char *what, const RhServedSpread *a
 /* Appends the jobs' effect on the service. */
 static void append_service(GString *out, const RhMultiJobAsked *q, const RhCoJobs *n)
 {
-    const RhBackgroundService *g = q->service->guest;
+    const RhBackgroundService *g = q->service->background;
     RhSlos none = {0};
     RhServiceMetrics alone = rh_service_metrics(n->service_alone, &none),
                      beside = rh_service_metrics(n->service_beside, &none);
@@ -256,17 +256,17 @@ static void put_service(RhJsonWriter *w, const RhMultiJobServiceAnswer *s, const
     RhServiceMetrics alone = rh_service_metrics(n->service_alone, &none),
                      beside = rh_service_metrics(n->service_beside, &none);
     rh_json_begin_object(w, "service");
-    rh_json_put_string(w, "name", s->guest->name);
-    rh_json_put_string(w, "workload", s->guest->serving.model->name);
+    rh_json_put_string(w, "name", s->background->name);
+    rh_json_put_string(w, "workload", s->background->serving.model->name);
     rh_json_put_string(w, "deployment", s->deployment);
     rh_json_put_string(w, "requests", s->requests);
     rh_json_put_string(w, "arrivals", s->arrivals);
     rh_json_begin_array(w, "nodes");
-    for (int32_t i = 0; i < s->guest->nodes_count; i++)
-        rh_json_put_int(w, NULL, s->guest->nodes[i]);
+    for (int32_t i = 0; i < s->background->nodes_count; i++)
+        rh_json_put_int(w, NULL, s->background->nodes[i]);
     rh_json_end_array(w);
-    rh_json_put_int(w, "gpus_count", rh_deployment_gpus(&s->guest->deployment));
-    rh_json_put_number(w, "start_s", s->guest->t_start_s);
+    rh_json_put_int(w, "gpus_count", rh_deployment_gpus(&s->background->deployment));
+    rh_json_put_number(w, "start_s", s->background->t_start_s);
     rh_json_begin_object(w, "alone");
     rh_put_outcome(w, &alone, &none);
     rh_json_end_object(w);

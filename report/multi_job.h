@@ -5,7 +5,7 @@
 #include "strategies/search/co_jobs/co_jobs.h"
 
 typedef struct {
-    const RhBackgroundService *guest;
+    const RhBackgroundService *background;
     const char *workload, *deployment, *requests, *arrivals; /* as in RhServeQuestion */
 } RhMultiJobServiceAnswer;
 

@@ -152,15 +152,15 @@ static RhGpuSegmentKind kind_of(const RhTask *task)
 {
     bool of_batch = task->microbatch >= 0;
     if (of_batch && task->phase == RH_PHASE_FORWARD)
-        return RH_PIECE_FORWARD;
+        return RH_SEGMENT_FORWARD;
     if (of_batch && (task->phase == RH_PHASE_BACKWARD || task->phase == RH_PHASE_RECOMPUTE))
-        return RH_PIECE_BACKWARD;
-    return task->phase == RH_PHASE_OPTIMIZER ? RH_PIECE_OPTIMIZER : RH_PIECE_OTHER;
+        return RH_SEGMENT_BACKWARD;
+    return task->phase == RH_PHASE_OPTIMIZER ? RH_SEGMENT_OPTIMIZER : RH_SEGMENT_OTHER;
 }
 
 static void add_idle(Walk *w, RhWait wait, bool late, double t_start_s, double t_end_s)
 {
-    RhGpuSegment idle = {.kind = RH_PIECE_IDLE,
+    RhGpuSegment idle = {.kind = RH_SEGMENT_IDLE,
                          .late = late,
                          .wait = (uint8_t)wait,
                          .microbatch = NONE,

@@ -4,20 +4,20 @@
 #include "sim/task_intervals.h"
 
 typedef enum {
-    RH_PIECE_IDLE, /* no kernel runs: `wait` is the reason */
-    RH_PIECE_FORWARD,
-    RH_PIECE_BACKWARD, /* including recomputation */
-    RH_PIECE_OPTIMIZER,
-    RH_PIECE_OTHER, /* kernels of no micro-batch */
-    RH_PIECE_LAST,
+    RH_SEGMENT_IDLE, /* no kernel runs: `wait` is the reason */
+    RH_SEGMENT_FORWARD,
+    RH_SEGMENT_BACKWARD, /* including recomputation */
+    RH_SEGMENT_OPTIMIZER,
+    RH_SEGMENT_OTHER, /* kernels of no micro-batch */
+    RH_SEGMENT_LAST,
 } RhGpuSegmentKind;
 
 typedef struct {
-    uint8_t kind, wait; /* RhGpuSegmentKind; RhWait of RH_PIECE_IDLE */
+    uint8_t kind, wait; /* RhGpuSegmentKind; RhWait of RH_SEGMENT_IDLE */
     bool late;          /* idle because another member of a collective came later: a straggler */
     int32_t microbatch; /* -1 = none */
     double t_start_s, t_end_s;
-    /* waits between the kernels of the pass; 0 for RH_PIECE_IDLE */
+    /* waits between the kernels of the pass; 0 for RH_SEGMENT_IDLE */
     double wait_s[RH_WAIT_LAST];
     double late_s;      /* part of wait_s spent waiting for stragglers */
     double recompute_s; /* time of kernels that recompute activations */

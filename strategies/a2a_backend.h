@@ -43,18 +43,18 @@ typedef struct {
     int32_t ranks;
     double tokens;
     double token_bytes; /* of a token, once */
-    int32_t sms_count;  /* 0: as the exchanger says */
+    int32_t sms_count;  /* 0: as the backend says */
     RhRouting routing;  /* experts and chosen at least 1 */
 } RhA2aLoad;
 
-double rh_a2a_backend_s(const RhA2aBackend *exchanger, const RhA2aBackendPart *part,
+double rh_a2a_backend_s(const RhA2aBackend *backend, const RhA2aBackendPart *part,
                         const RhPlatform *platform, const RhA2aLoad *load);
 /* Copies of a token in the mean, its own rank's or node's included: to ranks, and to nodes of
  * `each`. */
 double rh_a2a_copies(const RhA2aLoad *load, int32_t parts);
 
 /* Name of the backend that training's `dispatch=deepep` uses. */
-#define RH_EXCHANGER_ONCE "deepep"
+#define RH_A2A_BACKEND_ONCE "deepep"
 
 /* Borrowed, for ever. RH_ERROR_USAGE: there is none of that name; RH_ERROR_INPUT with positions:
  * its file is wrong. */

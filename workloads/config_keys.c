@@ -50,7 +50,7 @@ static const char *const ALIASES[][10] = {
 
 /* Ids, initial values, inference defaults and numerics: no effect on what a training step costs.
  * Listed so that a key near one of ours can be told from a typing error. */
-static const char *const FOREIGN[] = {
+static const char *const IGNORED[] = {
     "_name_or_path",
     "activation_function",
     "activation_dropout",
@@ -203,9 +203,9 @@ static bool has_key(const RhFamily *family, const char *key)
     return false;
 }
 
-bool rh_key_is_foreign(const char *key)
+bool rh_key_is_ignored(const char *key)
 {
-    if (g_strv_contains(FOREIGN, key) || rh_key_aliases(key) != NULL)
+    if (g_strv_contains(IGNORED, key) || rh_key_aliases(key) != NULL)
         return true;
     for (const RhFamily *const *f = rh_families(); *f != NULL; f++)
         if (has_key(*f, key))

@@ -237,7 +237,7 @@ char *rh_family_words_text(const RhFamily *family);
 /* Our own names of the fields, as `--set` takes them; ended by a row without type. */
 extern const RhField rh_set_fields[];
 /* Keys that a decoder's file may hold and that change nothing here, or that another family knows. */
-bool rh_key_is_foreign(const char *key);
+bool rh_key_is_ignored(const char *key);
 /* Other names of a key, NULL-ended; NULL when it has none. */
 const char *const *rh_key_aliases(const char *key);
 /* A key which says that the model is of another kind than the family; the text says what it is. NULL

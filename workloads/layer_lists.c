@@ -368,7 +368,7 @@ static void take_own_figure(Lists *l, const RhJsonNode *node, RhLayerPlan *plan)
     const RhField *f = field_of_key(l->family, key);
     bool none = rh_json_kind(node) == RH_JSON_NULL;
     if (f == NULL || (f->type != RH_FIELD_SIZE && f->type != RH_FIELD_FLAG)) {
-        if (!rh_key_is_foreign(key))
+        if (!rh_key_is_ignored(key))
             rh_json_problem_at_key(l->doc, node, "figures of the model alone can be a layer's own",
                                    "\"%s\" of one layer is not supported", key);
         return;

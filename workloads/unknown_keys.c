@@ -64,7 +64,7 @@ void rh_check_other_keys(RhJson *doc, const RhJsonNode *root, const RhFamily *fa
             continue;
         check_format(doc, node);
         const char *near = rh_near_name(key, (const char *const *)absent->pdata);
-        if (near == NULL || rh_key_is_foreign(key)) /* the foreign check is slower, so it comes
+        if (near == NULL || rh_key_is_ignored(key)) /* the foreign check is slower, so it comes
                                                      * last */
             continue;
         g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
@@ -96,7 +96,7 @@ static void check_part(RhJson *doc, const RhJsonNode *root, const RhFamily *fami
         const char *near = g_hash_table_contains(known, key)
                                ? NULL
                                : rh_near_name(key, (const char *const *)absent->pdata);
-        if (near == NULL || rh_key_is_foreign(key))
+        if (near == NULL || rh_key_is_ignored(key))
             continue;
         g_autofree char *help = g_strdup_printf("a key with a similar name exists: \"%s\"", near);
         rh_json_problem_at_key(doc, n, help, "unknown key \"%s\"", key);

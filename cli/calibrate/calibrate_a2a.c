@@ -29,7 +29,7 @@ static void append_constants(GString *out, const GArray *fits)
                             *value = rh_fitted_value_text(f, f->fact.value),
                             *low = rh_fitted_value_text(f, f->fact.low),
                             *high = rh_fitted_value_text(f, f->fact.high);
-            rh_table_rowf(table, "  %s %s %s|%s|%s|%s|%s|%s", fit->exchanger, way_of(fit), f->key,
+            rh_table_rowf(table, "  %s %s %s|%s|%s|%s|%s|%s", fit->backend, way_of(fit), f->key,
                           before, value, low, high, f->on_bound ? "on its bound" : "");
         }
     }
@@ -52,7 +52,7 @@ static void append_errors(GString *out, const GArray *fits)
                           : g_strdup_printf("%.1f|%.1f|%.1f|%+.0f", 100 * then->median_frac,
                                             100 * then->mean_frac, 100 * then->p90_frac,
                                             100 * then->worst_frac);
-            rh_table_rowf(table, "  %s %s|%s|%d|%.1f|%.1f|%s", fit->exchanger, way_of(fit),
+            rh_table_rowf(table, "  %s %s|%s|%d|%.1f|%.1f|%s", fit->backend, way_of(fit),
                           parts[part], now->count, 100 * now->median_frac, 100 * now->mean_frac,
                           errors);
         }
@@ -66,8 +66,8 @@ static void append_notes(GString *out, const GArray *fits)
         const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
         const RhFitFigures *worst = fit->then[1].count ? &fit->then[1] : &fit->then[0];
         g_autofree char *line =
-            fit->lack ? g_strdup_printf("note: %s %s: %s", fit->exchanger, way_of(fit), fit->lack)
-            : worst->worst ? g_strdup_printf("worst of %s %s: %+.0f %%, %s", fit->exchanger,
+            fit->lack ? g_strdup_printf("note: %s %s: %s", fit->backend, way_of(fit), fit->lack)
+            : worst->worst ? g_strdup_printf("worst of %s %s: %+.0f %%, %s", fit->backend,
                                              way_of(fit), 100 * worst->worst_frac, worst->worst)
                            : NULL;
         if (line)
@@ -99,7 +99,7 @@ static void put_figures(RhJsonWriter *w, const char *key, const RhFitFigures *tw
 static void put_fit(RhJsonWriter *w, const RhExchangeFit *fit)
 {
     rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "exchanger", fit->exchanger);
+    rh_json_put_string(w, "exchanger", fit->backend);
     rh_json_put_string(w, "way", way_of(fit));
     rh_json_begin_object(w, "facts");
     for (guint i = 0; i < fit->facts->len; i++)

@@ -19,9 +19,9 @@ static const char *const of_services[] = {
 
 static bool check_kind(const RhArguments *a, bool service, GError **error)
 {
-    const char *const *foreign = service ? of_runs : of_services;
+    const char *const *unsuitable = service ? of_runs : of_services;
     for (guint i = 0; i < a->recorded->len; i++)
-        if (g_strv_contains(foreign, g_ptr_array_index(a->recorded, i)))
+        if (g_strv_contains(unsuitable, g_ptr_array_index(a->recorded, i)))
             return rh_fail(error, RH_ERROR_USAGE, "%s is of %s\nhelp: %s",
                            (const char *)g_ptr_array_index(a->recorded, i),
                            service ? "training, and --requests and --lengths are of a service"

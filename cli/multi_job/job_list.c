@@ -150,7 +150,8 @@ bool rh_job_list_apart(const RhJobList *b, const RhPlatform *platform, GError **
 {
     const RhCoJob *jobs = (const RhCoJob *)(void *)b->jobs->data;
     return check_apart(jobs, b->jobs->len, platform->nodes_count, error) &&
-           check_service_apart(b->service ? &b->service->guest : NULL, jobs, b->jobs->len, error);
+           check_service_apart(b->service ? &b->service->background : NULL, jobs, b->jobs->len,
+                               error);
 }
 
 /* --- words that change nothing --- */
@@ -174,7 +175,7 @@ static bool add_beside(GArray *out, const RhJobList *b, const RhArguments *a)
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
     g_autoptr(RhCoJobs) n = rh_co_jobs_rehearse(
         (const RhCoJob *)(const void *)b->jobs->data, (int32_t)b->jobs->len,
-        b->service ? &b->service->guest : NULL, &options, rh_job_list_processes(a), NULL);
+        b->service ? &b->service->background : NULL, &options, rh_job_list_processes(a), NULL);
     for (guint i = 0; n && i < n->jobs->len; i++) {
         const RhCoJobAnswer *job = &g_array_index(n->jobs, RhCoJobAnswer, i);
         rh_unused_settings_add_step(out, job->alone);

@@ -25,14 +25,15 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhJobList *b, 
         .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
     const RhServiceFile *s = b->service;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
-    g_autoptr(RhCoJobs) n = rh_co_jobs_rehearse(jobs, (int32_t)b->jobs->len, s ? &s->guest : NULL,
-                                                &options, rh_job_list_processes(a), error);
+    g_autoptr(RhCoJobs) n =
+        rh_co_jobs_rehearse(jobs, (int32_t)b->jobs->len, s ? &s->background : NULL, &options,
+                            rh_job_list_processes(a), error);
     rh_terminal_progress_end();
     if (!n)
         return 3;
     RhMultiJobServiceAnswer told = {0};
     if (s)
-        told = (RhMultiJobServiceAnswer){&s->guest, s->workload, s->deployment, s->asked->spec,
+        told = (RhMultiJobServiceAnswer){&s->background, s->workload, s->deployment, s->asked->spec,
                                          s->asked->arrivals};
     RhMultiJobAsked q = {&in->question, jobs, s ? &told : NULL};
     g_autofree char *json = rh_report_multi_job_json(&q, n);

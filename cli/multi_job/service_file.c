@@ -53,7 +53,7 @@ static void read_asked(RhJson *doc, int64_t seed, RhServiceFile *f)
 static void read_deployment(RhJson *doc, const char *text, RhServiceFile *f)
 {
     GError *local = NULL;
-    RhDeployment *d = &f->guest.deployment;
+    RhDeployment *d = &f->background.deployment;
     *d = rh_deployment_default();
     if (!*text)
         return; /* missing: told already */
@@ -79,19 +79,19 @@ static void read_rest(RhJson *doc, const RhInputs *fabric, RhServiceFile *f)
     f->workload = g_strdup(rh_json_word(doc, root, "workload"));
     if (*f->workload && !(f->model = rh_model_load(f->workload, &local)))
         rh_json_problem_of(doc, rh_json_root(doc), "workload", local);
-    f->guest.t_start_s = rh_job_file_start_s(doc);
+    f->background.t_start_s = rh_job_file_start_s(doc);
     const char *nodes = rh_json_word(doc, root, "nodes");
     GError *wrong = NULL;
     if (*nodes && !rh_nodes_parse(nodes, fabric->c.platform->nodes_count, &f->nodes,
-                                  &f->guest.nodes_count, &wrong))
+                                  &f->background.nodes_count, &wrong))
         rh_json_problem_of(doc, rh_json_root(doc), "nodes", wrong);
     const char *dtype = rh_json_string_or(doc, root, "dtype", "bf16");
-    f->guest.serving = (RhServing){.model = f->model,
-                                   .recipe = rh_recipe_by_name(dtype),
-                                   .platform = fabric->hardware,
-                                   .server = f->server,
-                                   .load = &f->load};
-    if (!f->guest.serving.recipe)
+    f->background.serving = (RhServing){.model = f->model,
+                                        .recipe = rh_recipe_by_name(dtype),
+                                        .platform = fabric->hardware,
+                                        .server = f->server,
+                                        .load = &f->load};
+    if (!f->background.serving.recipe)
         rh_json_problem_of(doc, rh_json_root(doc), "dtype",
                            g_error_new(RH_ERROR, RH_ERROR_INPUT, "\"%s\" is none of %s", dtype,
                                        RH_RECIPE_CHOICES));
@@ -112,12 +112,12 @@ RhServiceFile *rh_service_file_load(const char *path, const RhInputs *fabric, in
     read_asked(doc, seed, f);
     if (!rh_json_finish(doc, error))
         return NULL;
-    f->guest.name = f->name;
-    f->guest.requests = f->asked->list;
-    f->guest.client = f->asked->client;
-    f->guest.fabric = fabric->c.platform;
-    f->guest.nodes = f->nodes;
-    return rh_background_service_check(&f->guest, error) ? g_steal_pointer(&f) : NULL;
+    f->background.name = f->name;
+    f->background.requests = f->asked->list;
+    f->background.client = f->asked->client;
+    f->background.fabric = fabric->c.platform;
+    f->background.nodes = f->nodes;
+    return rh_background_service_check(&f->background, error) ? g_steal_pointer(&f) : NULL;
 }
 
 void rh_service_file_free(RhServiceFile *f)

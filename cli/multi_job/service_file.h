@@ -18,7 +18,7 @@ typedef struct {
     RhServeRequests *asked;
     RhExpertLoad load;
     int32_t *nodes;
-    RhBackgroundService guest; /* borrows from here, and of the fabric's inputs */
+    RhBackgroundService background; /* borrows from here, and of the fabric's inputs */
 } RhServiceFile;
 
 /* Does the file name a deployment? Also false where it cannot be read. */

@@ -97,33 +97,33 @@ static void add_wait(Row *row, int ink, double *t_s, double duration_s)
 
 /* Adds a pass: first kernels, then recomputed ones, then waits inside the pass; together as long as
  * the pass. */
-static void add_pass(Row *row, const RhGpuSegment *piece)
+static void add_pass(Row *row, const RhGpuSegment *segment)
 {
     double waited_s = 0;
     for (int w = 0; w < RH_WAIT_LAST; w++)
-        waited_s += piece->wait_s[w];
-    double t_s = piece->t_end_s - waited_s, t_again_s = piece->t_start_s + piece->recompute_s;
-    if (piece->recompute_s > 0)
-        add_box(row, RH_GANTT_RECOMPUTE, PASS, piece->t_start_s, t_again_s, piece->microbatch);
+        waited_s += segment->wait_s[w];
+    double t_s = segment->t_end_s - waited_s, t_again_s = segment->t_start_s + segment->recompute_s;
+    if (segment->recompute_s > 0)
+        add_box(row, RH_GANTT_RECOMPUTE, PASS, segment->t_start_s, t_again_s, segment->microbatch);
     if (t_s > t_again_s)
-        add_box(row, rh_gantt_ink_of_piece(piece), PASS, t_again_s, t_s, piece->microbatch);
+        add_box(row, rh_gantt_ink_of_segment(segment), PASS, t_again_s, t_s, segment->microbatch);
     double late_s =
-        piece->late_s; /* of the first wait that is long enough: nearly always the only one */
+        segment->late_s; /* of the first wait that is long enough: nearly always the only one */
     for (int w = 0; w < RH_WAIT_LAST; w++) {
-        double here_s = MIN(late_s, piece->wait_s[w]);
+        double here_s = MIN(late_s, segment->wait_s[w]);
         late_s -= here_s;
         add_wait(row, RH_GANTT_END, &t_s, here_s);
-        add_wait(row, rh_gantt_ink_of_wait(w), &t_s, piece->wait_s[w] - here_s);
+        add_wait(row, rh_gantt_ink_of_wait(w), &t_s, segment->wait_s[w] - here_s);
     }
 }
 
-static void add_piece(Row *row, const RhGpuSegment *piece)
+static void add_segment(Row *row, const RhGpuSegment *segment)
 {
-    double t_s = piece->t_start_s;
-    if (piece->kind != RH_PIECE_IDLE)
-        add_pass(row, piece);
+    double t_s = segment->t_start_s;
+    if (segment->kind != RH_SEGMENT_IDLE)
+        add_pass(row, segment);
     else
-        add_wait(row, rh_gantt_ink_of_piece(piece), &t_s, piece->t_end_s - t_s);
+        add_wait(row, rh_gantt_ink_of_segment(segment), &t_s, segment->t_end_s - t_s);
 }
 
 /* Appends paths. Heights are in this transform: in a path 1 is the foot and 0 the head. */
@@ -172,10 +172,10 @@ static void draw_rows(GString *out, const RhGpuTimeline *timeline, int32_t rows,
                            LEFT, WIDTH, row_y(rows) + 8, LEFT,
                            g_ascii_formatd(scale, sizeof scale, "%g", WIDTH / row->units));
     for (int32_t i = 0; i < rows; i++) {
-        const GArray *pieces = g_ptr_array_index(timeline->passes, i);
+        const GArray *segments = g_ptr_array_index(timeline->passes, i);
         g_string_append_printf(out, "<g transform=\"translate(0 %.0f)\">\n", row_y(i));
-        for (guint n = 0; n < pieces->len; n++)
-            add_piece(row, &g_array_index(pieces, RhGpuSegment, n));
+        for (guint n = 0; n < segments->len; n++)
+            add_segment(row, &g_array_index(segments, RhGpuSegment, n));
         draw_cell(row);
         append_paths(out, row);
         g_string_append(out, "</g>\n");
@@ -290,16 +290,16 @@ static double span_of(const RhTaskIntervals *spans)
     return count ? rh_task_intervals_at(spans, (int32_t)count - 1)->t_end_s : 1;
 }
 
-static void sum_row(const GArray *pieces, double sum_s[RH_GANTT_INKS])
+static void sum_row(const GArray *segments, double sum_s[RH_GANTT_INKS])
 {
-    for (guint n = 0; n < pieces->len; n++) {
-        const RhGpuSegment *piece = &g_array_index(pieces, RhGpuSegment, n);
-        sum_s[rh_gantt_ink_of_piece(piece)] +=
-            piece->t_end_s - piece->t_start_s - piece->recompute_s;
-        sum_s[RH_GANTT_RECOMPUTE] += piece->recompute_s;
+    for (guint n = 0; n < segments->len; n++) {
+        const RhGpuSegment *segment = &g_array_index(segments, RhGpuSegment, n);
+        sum_s[rh_gantt_ink_of_segment(segment)] +=
+            segment->t_end_s - segment->t_start_s - segment->recompute_s;
+        sum_s[RH_GANTT_RECOMPUTE] += segment->recompute_s;
         for (int w = 0; w < RH_WAIT_LAST; w++) {
-            sum_s[rh_gantt_ink_of_piece(piece)] -= piece->wait_s[w];
-            sum_s[rh_gantt_ink_of_wait(w)] += piece->wait_s[w];
+            sum_s[rh_gantt_ink_of_segment(segment)] -= segment->wait_s[w];
+            sum_s[rh_gantt_ink_of_wait(w)] += segment->wait_s[w];
         }
     }
 }

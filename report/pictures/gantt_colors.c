@@ -61,19 +61,19 @@ RhGanttInk rh_gantt_ink_of_wait(int wait)
     }
 }
 
-RhGanttInk rh_gantt_ink_of_piece(const RhGpuSegment *piece)
+RhGanttInk rh_gantt_ink_of_segment(const RhGpuSegment *segment)
 {
-    switch ((RhGpuSegmentKind)piece->kind) {
-    case RH_PIECE_FORWARD:
+    switch ((RhGpuSegmentKind)segment->kind) {
+    case RH_SEGMENT_FORWARD:
         return RH_GANTT_FORWARD;
-    case RH_PIECE_BACKWARD:
+    case RH_SEGMENT_BACKWARD:
         return RH_GANTT_BACKWARD;
-    case RH_PIECE_OPTIMIZER:
+    case RH_SEGMENT_OPTIMIZER:
         return RH_GANTT_OPTIMIZER;
-    case RH_PIECE_IDLE:
-        return piece->late ? RH_GANTT_END : rh_gantt_ink_of_wait(piece->wait);
-    case RH_PIECE_OTHER:
-    case RH_PIECE_LAST:
+    case RH_SEGMENT_IDLE:
+        return segment->late ? RH_GANTT_END : rh_gantt_ink_of_wait(segment->wait);
+    case RH_SEGMENT_OTHER:
+    case RH_SEGMENT_LAST:
     default:
         return RH_GANTT_OTHERS;
     }

@@ -22,5 +22,5 @@ typedef enum {
 const char *rh_gantt_ink_name(RhGanttInk ink); /* "tensor parallel" */
 RhColor rh_gantt_ink_color(RhGanttInk ink);
 /* Returns the class of a segment's kernels without recomputation, or of an idle segment's wait. */
-RhGanttInk rh_gantt_ink_of_piece(const RhGpuSegment *piece);
+RhGanttInk rh_gantt_ink_of_segment(const RhGpuSegment *segment);
 RhGanttInk rh_gantt_ink_of_wait(int wait); /* RhWait */

@@ -54,10 +54,10 @@ void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow);
 /* Effect of a NCCL protocol relative to the platform's fitted line: seconds added to the launch and
  * to each step, and bytes on the wire per byte of payload. */
 typedef struct {
-    double launch_more_s, step_more_s, wire;
+    double launch_more_s, step_more_s, wire_factor;
 } RhProtocolRate;
 /* No change to the platform's line. */
-#define RH_PACE_OF_LINE ((RhProtocolRate){.wire = 1})
+#define RH_PACE_OF_LINE ((RhProtocolRate){.wire_factor = 1})
 
 typedef struct RhAlgorithm RhAlgorithm;
 /* Returns the rate of a row's protocol; RH_PACE_OF_LINE for a row without a protocol, and where the

@@ -145,19 +145,20 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
     int32_t members = s->members;
     s->launch_more_s = pace.launch_more_s;
     s->step_more_s = pace.step_more_s;
-    s->wire = pace.wire;
+    s->wire_factor = pace.wire_factor;
     s->rounds = g_array_new(FALSE, FALSE, sizeof(RhRound));
     s->flows = g_array_new(FALSE, FALSE, sizeof(RhFlow));
     RhGroupPlace at = rh_placement_of(members, node_of);
-    RhScheduleBuilder b = {.schedule = s,
-                           .members = members,
-                           .shares = volumes.shares,
-                           .shares_count = volumes.shares_count,
-                           .rings = rings,
-                           .node_of = node_of,
-                           .link = {link.inside * pace.wire, link.between * pace.wire},
-                           .per_node = at.side_by_side,
-                           .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
+    RhScheduleBuilder b = {
+        .schedule = s,
+        .members = members,
+        .shares = volumes.shares,
+        .shares_count = volumes.shares_count,
+        .rings = rings,
+        .node_of = node_of,
+        .link = {link.inside * pace.wire_factor, link.between * pace.wire_factor},
+        .per_node = at.side_by_side,
+        .nodes = at.side_by_side ? members / at.side_by_side : at.nodes};
     b.node_frac = rh_node_frac(volumes.routing, members, at.side_by_side ? b.nodes : 0);
     if (!acceptable(s->op, s->algo, &b, error))
         return NULL;
@@ -241,7 +242,7 @@ double rh_schedule_wire_bytes(const RhSchedule *s)
         const RhRound *round = &g_array_index(s->rounds, RhRound, i);
         for (int32_t f = round->flows_first; f < round->flows_first + round->flows_count; f++) {
             const RhFlow *flow = &g_array_index(s->flows, RhFlow, f);
-            sent[flow->src] += round->repeat * flow->bytes / s->wire;
+            sent[flow->src] += round->repeat * flow->bytes / s->wire_factor;
             most = fmax(most, sent[flow->src]);
         }
     }

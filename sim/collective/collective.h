@@ -46,7 +46,7 @@ typedef struct {
     int32_t *owner;       /* per chunk; owned */
     /* Seconds that a protocol adds to the platform's launch and to the latency of each step (may be
      * negative), and bytes on the wire per byte of the buffer; 0, 0, 1 without a protocol. */
-    double launch_more_s, step_more_s, wire;
+    double launch_more_s, step_more_s, wire_factor;
 } RhSchedule;
 
 /* Makes the steps of `op` on `members` ranks. node_of[i] is the node of member i (NULL: all on one

@@ -68,9 +68,9 @@ static double cost_s(const RhAlgorithm *row, RhGroupPlace at, RhOp op, double by
         row->cost(&loads, op, bytes);
     for (int32_t i = 0; i < loads.count; i++) {
         const RhLoad *load = &loads.load[i];
-        double moving_s = fmax(pace.wire * link.inside * load->node_bytes / node_bytes_per_s,
-                               pace.wire * link.between * load->nic_bytes / rates->nic_bytes_per_s *
-                                   slowdown(rates, load->reach));
+        double moving_s = fmax(pace.wire_factor * link.inside * load->node_bytes / node_bytes_per_s,
+                               pace.wire_factor * link.between * load->nic_bytes /
+                                   rates->nic_bytes_per_s * slowdown(rates, load->reach));
         double alpha_s = load->leaves ? rates->nic_alpha_s : rates->node_alpha_s;
         total_s += load->steps * (alpha_s + pace.step_more_s + moving_s);
     }

@@ -45,7 +45,7 @@ RhProtocolRate rh_protocol_rate(const RhAlgorithm *row, RhOp op, int32_t members
     pace.launch_more_s = more_s(&facts->launch_s, &p->collective_launch_s);
     pace.step_more_s =
         more_s(&facts->latency_s, between ? &p->nic_latency_s : &p->nvlink_latency_s);
-    pace.wire =
+    pace.wire_factor =
         line->value / facts->efficiency_frac.value * (between ? 1 : copied(row, op, members, p));
     return pace;
 }

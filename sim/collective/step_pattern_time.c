@@ -240,7 +240,7 @@ RhScheduleTime rh_step_pattern_tally_time(const RhWaveTally *t, RhAlgo algo, dou
     RhProtocolRate pace =
         rh_protocol_rate(rh_algorithm(algo), t->op, t->members, t->between, t->platform);
     waves_init(&waves, t->op, algo, t->members, bytes);
-    waves.flow_bytes *= pace.wire;
+    waves.flow_bytes *= pace.wire_factor;
     RhStepTime steps = steps_s(&(Clock){t, &waves, pace.step_more_s});
     waves_clear(&waves);
     return rh_steps_as_time(t->platform, t->op, algo, bytes, pace.launch_more_s, steps);

@@ -11,7 +11,7 @@ static RhRun *perform(RhSession *s, int32_t job, int32_t steps, GError **error)
     RhSessionEvent event;
     if (!rh_session_submit(s, what, error) || !rh_session_run(s, HUGE_VAL, &event, error))
         return NULL;
-    if (event.kind != RH_EVENT_ENOUGH)
+    if (event.kind != RH_EVENT_CUTOFF)
         return rh_session_report(s, job);
     RhRun *run = rh_run_new();
     run->left = true;

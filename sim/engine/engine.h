@@ -35,7 +35,7 @@ typedef struct {
     uint64_t seed;
     /* Cutoff in seconds: a step that is certain to take longer is stopped early (RhRun.left); 0:
      * none. Applies to one step of one job without jitter and nudge, on fluid links. */
-    double enough_s;
+    double cutoff_s;
     int32_t steps;    /* steps to run back to back; 0 means 1 */
     double timeout_s; /* wall-clock limit of the whole call, enforced by isolated_run.h; 0: none */
     RhUncontendedTimes *alone;   /* shared by rehearsals on this platform; or NULL; borrowed */

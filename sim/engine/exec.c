@@ -216,13 +216,13 @@ void rh_exec_complete(RhExec *x, int32_t actor, int32_t task, double t_start_s)
 #define AGREEMENT_FRAC 1e-6
 
 /* Ends the run if the step will take longer than the caller's cutoff; the caller is notified. */
-static void stop_where_enough(RhExec *x, const RhActor *a, int32_t task)
+static void stop_at_cutoff(RhExec *x, const RhActor *a, int32_t task)
 {
-    double least_s = (x->t_s + a->rest_s[task]) * (1 - AGREEMENT_FRAC);
-    if (least_s <= x->options->enough_s || x->least_s > 0)
+    double least_s = (x->t_s + a->remaining_s[task]) * (1 - AGREEMENT_FRAC);
+    if (least_s <= x->options->cutoff_s || x->least_s > 0)
         return;
     x->least_s = least_s;
-    rh_exec_tell(x, RH_EVENT_ENOUGH, a->job, -1);
+    rh_exec_tell(x, RH_EVENT_CUTOFF, a->job, -1);
 }
 
 static void start_task(RhExec *x, const RhReady *ready)
@@ -230,8 +230,8 @@ static void start_task(RhExec *x, const RhReady *ready)
     const RhActor *a = &x->actors[ready->performer];
     const RhTask *task = rh_actor_task(x, a, ready->task);
     double late_s = 0;
-    if (a->rest_s)
-        stop_where_enough(x, a, ready->task);
+    if (a->remaining_s)
+        stop_at_cutoff(x, a, ready->task);
     if (x->jitter)
         late_s = rh_jitter_late_s(x->jitter, ready->performer, a->role_index, ready->task, x->t_s);
     if (is_communication(x, task)) {

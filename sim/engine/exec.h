@@ -35,7 +35,7 @@ bool rh_exec_is_under_way(const RhExec *x, int32_t job);
  */
 void rh_exec_submit(RhExec *x, int32_t job, double t_s, int32_t steps, bool tell_steps);
 /* Sends a message; its `send` is a task of the joined program. */
-bool rh_exec_post(RhExec *x, const RhSessionMessage *parcel,
+bool rh_exec_post(RhExec *x, const RhSessionMessage *message,
                   GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Stops a job; packets that have left a rank still travel on. */
 void rh_exec_cancel(RhExec *x, int32_t job);
@@ -46,7 +46,7 @@ bool rh_exec_run(RhExec *x, double until_s, RhSessionEvent *event,
 /* Resets the counts; from now on kernels of folded runs have the jitter of the options. */
 void rh_exec_begin_jitter(RhExec *x);
 
-/* Returns the lower bound of the step at which it was stopped (RhEngineOptions.enough_s); else 0.
+/* Returns the lower bound of the step at which it was stopped (RhEngineOptions.cutoff_s); else 0.
  */
 double rh_exec_least_s(const RhExec *x);
 int32_t rh_exec_steps_done(const RhExec *x, int32_t job);

@@ -41,8 +41,8 @@ static void finish(RhExec *x, int32_t activity)
     rh_exec_note_transfer(x, &a);
     x->activities[activity].live = false;
     x->free_activities[x->free_count++] = activity;
-    if (a.parcel > 0) {
-        rh_exec_tell(x, RH_EVENT_SENT, plan_of(x, &a)->job, a.parcel - 1);
+    if (a.message > 0) {
+        rh_exec_tell(x, RH_EVENT_SENT, plan_of(x, &a)->job, a.message - 1);
         return;
     }
     if (a.call < 0) {
@@ -289,20 +289,20 @@ static void grow_activities(RhExec *x)
 }
 
 /* Starts a message from outside. Network cards read and write it by themselves: no SMs. */
-static void post_message(RhExec *x, const RhSessionMessage *parcel)
+static void post_message(RhExec *x, const RhSessionMessage *message)
 {
-    const RhTask *send = rh_program_task(x->program, parcel->send);
+    const RhTask *send = rh_program_task(x->program, message->send);
     int32_t rank = rh_program_role(x->program, send->role)->first_rank;
     int32_t sender = x->fold->colour_of_rank[rank];
-    int32_t peer = x->traffic->kind_of_task[parcel->send];
+    int32_t peer = x->traffic->kind_of_task[message->send];
     int32_t pattern = RH_AT(x->traffic->peers, RhPeer, peer)->pattern;
     if (x->free_count == 0)
         grow_activities(x);
-    RhActivity activity = {.plan = rh_exec_comm_message(x, sender, pattern, parcel->bytes),
+    RhActivity activity = {.plan = rh_exec_comm_message(x, sender, pattern, message->bytes),
                            .call = NONE,
                            .colours = {sender, sender},
                            .tasks = {NONE, NONE},
-                           .parcel = 1 + parcel->who};
+                           .message = 1 + message->who};
     start_activity(x, activity_new(x, activity));
 }
 

@@ -108,13 +108,13 @@ void rh_exec_submit(RhExec *x, int32_t job, double t_s, int32_t steps, bool tell
     rh_timers_arm(&x->timers, x->jobs_slot + job, fmax(t_s, x->t_s));
 }
 
-bool rh_exec_post(RhExec *x, const RhSessionMessage *parcel, GError **error)
+bool rh_exec_post(RhExec *x, const RhSessionMessage *message, GError **error)
 {
     if (!x->transport->post)
         return rh_fail(error, RH_ERROR_USAGE,
                        "a service on %s: its ranks talk by packets, which programs alone send",
                        x->platform->name);
-    x->transport->post(x, parcel);
+    x->transport->post(x, message);
     rh_exec_start_ready(x);
     return true;
 }

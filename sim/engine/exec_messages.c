@@ -255,7 +255,7 @@ static int32_t timer_slots(const RhExec *x)
 static void open_messages(RhExec *x)
 {
     RhExecMessages *all = x->messages = g_new0(RhExecMessages, 1);
-    x->wire = rh_packet_links_new(x);
+    x->packets = rh_packet_links_new(x);
     all->expansions = rh_expansions_new(x->program, x->platform);
     all->calls = g_array_new(FALSE, FALSE, sizeof(Call));
     all->free_calls = g_array_new(FALSE, FALSE, sizeof(int32_t));
@@ -307,7 +307,7 @@ static void close_messages(RhExec *x)
     g_free(all->t_reached_s);
     g_hash_table_destroy(all->call_of);
     rh_expansions_free(all->expansions);
-    rh_packet_links_free(x->wire);
+    rh_packet_links_free(x->packets);
     g_free(all);
 }
 

@@ -47,7 +47,7 @@ typedef struct {
     int32_t tasks_left;
     uint16_t *waiting;   /* predecessors left, per task */
     uint8_t *state;      /* RhTaskState, per task */
-    double *rest_s;      /* per task: lower bound from its start to the step's end; or NULL */
+    double *remaining_s; /* per task: lower bound from its start to the step's end; or NULL */
     RhRunning *running;  /* per lane */
     uint32_t stretching; /* bit set of lanes with a kernel that held SMs slow down */
     int32_t holders;     /* number of communications that hold SMs */
@@ -94,7 +94,7 @@ typedef struct {
     bool moving, timed;  /* moving: latency is over; timed: a timer is armed */
     bool holds;          /* SMs */
     /* 1 + sender's identifier of a session message; 0: a program's message */
-    int32_t parcel;
+    int32_t message;
     bool live;                 /* in progress, i.e. not in the free list */
     double t_start_s, t_end_s; /* t_end_s only if `whole` */
 } RhActivity;
@@ -151,8 +151,8 @@ typedef struct {
      * NULL: none. */
     double (*reaction_s)(const RhExec *x);
     void (*arrive)(RhExec *x, int32_t actor, int32_t task);
-    void (*post)(RhExec *x, const RhSessionMessage *parcel); /* NULL: not supported */
-    void (*due)(RhExec *x, int32_t slot);                    /* slot 0 is the transport's first */
+    void (*post)(RhExec *x, const RhSessionMessage *message); /* NULL: not supported */
+    void (*due)(RhExec *x, int32_t slot);                     /* slot 0 is the transport's first */
     void (*account)(RhExec *x); /* brings counts up to date; may be NULL */
     void (*forget)(RhExec *x);  /* resets its counts */
     /* Returns the bytes of a job on a quotient link. */
@@ -214,7 +214,7 @@ struct RhExec {
     double sms_held; /* SMs held by one communication */
     int64_t events_count;
     RhExecMessages *messages; /* packet transport only */
-    RhPacketLinks *wire;      /* packet transport only */
+    RhPacketLinks *packets;   /* packet transport only */
 };
 
 #define RH_AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
@@ -249,7 +249,7 @@ void rh_exec_settle(RhExec *x); /* ends the steps of jobs whose tasks are all do
 /* exec_start.c */
 uint16_t **rh_exec_new_arrivals(const RhExec *x); /* zeros, per collective call and ordinal */
 /* remaining_path.c */
-/* Fills in the actors' rest_s. */
+/* Fills in the actors' remaining_s. */
 void rh_exec_find_remaining_paths(RhExec *x);
 /* exec.c */
 void rh_exec_start_ready(RhExec *x);

@@ -149,10 +149,10 @@ static RhExec *exec_of(const RhExecInput *input)
 
 /* Are times on idle links lower bounds in this run? Rounded weights of shared links may be too
  * small, and kernels with jitter may be shorter. */
-static bool rests_are_bounds(const RhExec *x)
+static bool remaining_are_bounds(const RhExec *x)
 {
     const RhEngineOptions *o = x->options;
-    return o->enough_s > 0 && x->transport == &rh_transport_fluid && x->jobs_count == 1 &&
+    return o->cutoff_s > 0 && x->transport == &rh_transport_fluid && x->jobs_count == 1 &&
            o->steps <= 1 && o->jitter_frac == 0 && o->nudge_frac >= 0 &&
            !x->quotient->weights_rounded;
 }
@@ -170,7 +170,7 @@ RhExec *rh_exec_new(const RhExecInput *input, GError **error)
     add_jobs(x, input->jobs);
     add_room(x);
     x->units_per_byte = units_per_byte(x);
-    if (rests_are_bounds(x))
+    if (remaining_are_bounds(x))
         rh_exec_find_remaining_paths(x);
     const char *failure = start_bridge(x);
     if (!failure)
@@ -189,7 +189,7 @@ void rh_exec_free(RhExec *x)
     for (int32_t i = 0; i < x->actors_count; i++) {
         g_free(x->actors[i].waiting);
         g_free(x->actors[i].state);
-        g_free(x->actors[i].rest_s);
+        g_free(x->actors[i].remaining_s);
         g_free(x->actors[i].running);
         if (x->actors[i].rng)
             gsl_rng_free(x->actors[i].rng);

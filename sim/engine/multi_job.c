@@ -43,8 +43,8 @@ void rh_multi_job_free(RhMultiJobRun *t)
     }
     g_array_unref(t->parts);
     g_array_unref(t->links);
-    g_clear_pointer(&t->guest_alone, g_byte_array_unref);
-    g_clear_pointer(&t->guest_beside, g_byte_array_unref);
+    g_clear_pointer(&t->background_alone, g_byte_array_unref);
+    g_clear_pointer(&t->background_beside, g_byte_array_unref);
     g_free(t);
 }
 
@@ -55,7 +55,7 @@ struct RhJobStage {
     RhSession *session;
     RhMultiJobRun *out;
     double *t_last_s; /* by job: end of its latest step */
-    int32_t jobs_count, unfinished, guest;
+    int32_t jobs_count, unfinished, background;
 };
 
 static GByteArray *perform_alone(const Work *work, int32_t job, GError **error)
@@ -80,12 +80,12 @@ static bool admit_jobs(RhJobStage *stage, GError **error)
 
 static bool admit_guest(RhJobStage *stage, GError **error)
 {
-    const RhMultiJobService *guest = stage->work->ask->guest;
-    if (!guest)
+    const RhMultiJobService *background = stage->work->ask->background;
+    if (!background)
         return true;
-    const RhProgram *p = guest->ways(guest->user, error);
-    stage->guest = p ? rh_session_admit(stage->session, p, NULL, "service", error) : -1;
-    return stage->guest >= 0;
+    const RhProgram *p = background->ways(background->user, error);
+    stage->background = p ? rh_session_admit(stage->session, p, NULL, "service", error) : -1;
+    return stage->background >= 0;
 }
 
 static bool submit_all(RhJobStage *stage, GError **error)
@@ -111,7 +111,7 @@ static RhJobStage *open_stage(const Work *work, int32_t jobs, GError **error)
                           .out = together_new(jobs),
                           .jobs_count = jobs,
                           .unfinished = jobs,
-                          .guest = -1};
+                          .background = -1};
     return admit_jobs(stage, error) && admit_guest(stage, error) && submit_all(stage, error) ? stage
                                                                                              : NULL;
 }
@@ -140,10 +140,10 @@ bool rh_job_stage_run(RhJobStage *stage, double until_s, RhSessionEvent *event, 
     return false;
 }
 
-bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage parcel, GError **error)
+bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage message, GError **error)
 {
-    parcel.job = stage->guest;
-    return rh_session_post(stage->session, parcel, error);
+    message.job = stage->background;
+    return rh_session_post(stage->session, message, error);
 }
 
 /* Performs steps of all jobs until each has done its own number. */
@@ -168,36 +168,36 @@ static void pack_together(GByteArray *out, const RhMultiJobRun *t)
         rh_pack(out, &part->performed, sizeof part->performed);
         rh_pack_array(out, part->step_times, sizeof(double));
     }
-    bool guest = t->guest_beside != NULL;
-    rh_pack(out, &guest, sizeof guest);
-    if (guest)
-        rh_pack_bytes(out, t->guest_beside);
+    bool background = t->background_beside != NULL;
+    rh_pack(out, &background, sizeof background);
+    if (background)
+        rh_pack_bytes(out, t->background_beside);
     rh_pack(out, &t->t_end_s, sizeof t->t_end_s);
     rh_pack(out, &t->links->len, sizeof t->links->len);
     for (uint32_t i = 0; i < t->links->len; i++) {
         const RhSessionLink *link = AT(t->links, RhSessionLink, i);
         rh_pack(out, link, sizeof *link);
         rh_pack_text(out, link->name);
-        rh_pack(out, link->bytes, sizeof *link->bytes * (t->parts->len + guest));
+        rh_pack(out, link->bytes, sizeof *link->bytes * (t->parts->len + background));
     }
 }
 
 static GByteArray *perform_guest_alone(const Work *work, GError **error)
 {
-    const RhMultiJobService *guest = work->ask->guest;
+    const RhMultiJobService *background = work->ask->background;
     RhJobStage *stage = open_stage(work, 0, error);
-    return stage ? guest->play(stage, guest->user, error) : NULL;
+    return stage ? background->play(stage, background->user, error) : NULL;
 }
 
 static GByteArray *perform_together(const Work *work, GError **error)
 {
-    const RhMultiJobService *guest = work->ask->guest;
+    const RhMultiJobService *background = work->ask->background;
     GByteArray *out = g_byte_array_new();
     RhJobStage *stage = open_stage(work, work->ask->count, error);
     RhMultiJobRun *t = stage ? stage->out : NULL;
-    if (stage && guest)
-        t->guest_beside = guest->play(stage, guest->user, error);
-    if (!stage || (guest && !t->guest_beside))
+    if (stage && background)
+        t->background_beside = background->play(stage, background->user, error);
+    if (!stage || (background && !t->background_beside))
         return NULL;
     t->t_end_s = rh_session_clock_s(stage->session);
     if (!finish_jobs(stage, error))
@@ -233,10 +233,10 @@ static bool unpack_together(RhUnpack in, RhMultiJobRun *t)
         if (!unpack_part(&in, AT(t->parts, RhMultiJobResult, i)))
             return false;
     uint32_t links;
-    bool guest;
-    rh_unpack(&in, &guest, sizeof guest);
-    if (guest)
-        t->guest_beside = rh_unpack_bytes(&in);
+    bool background;
+    rh_unpack(&in, &background, sizeof background);
+    if (background)
+        t->background_beside = rh_unpack_bytes(&in);
     rh_unpack(&in, &t->t_end_s, sizeof t->t_end_s);
     rh_unpack(&in, &links, sizeof links);
     for (uint32_t i = 0; i < links && in.whole; i++) {
@@ -244,7 +244,7 @@ static bool unpack_together(RhUnpack in, RhMultiJobRun *t)
         rh_unpack(&in, &link, sizeof link);
         link.name = rh_unpack_text(&in);
         link.bytes = g_new0(double, t->parts->len + 1);
-        rh_unpack(&in, link.bytes, sizeof *link.bytes * (t->parts->len + guest));
+        rh_unpack(&in, link.bytes, sizeof *link.bytes * (t->parts->len + background));
         g_array_append_val(t->links, link);
     }
     return in.whole;
@@ -259,7 +259,8 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
         part->alone = rh_run_unpack(bytes->data, bytes->len);
         fine = part->alone != NULL;
     } else if (bytes && item > work->ask->count) {
-        work->out->guest_alone = g_byte_array_append(g_byte_array_new(), bytes->data, bytes->len);
+        work->out->background_alone =
+            g_byte_array_append(g_byte_array_new(), bytes->data, bytes->len);
     } else if (bytes) {
         fine = unpack_together((RhUnpack){bytes->data, bytes->data + bytes->len, true}, work->out);
     }
@@ -278,7 +279,7 @@ RhMultiJobRun *rh_multi_job_rehearse(const RhMultiJobQuestion *ask, const RhPlat
     g_return_val_if_fail(ask && ask->count > 0 && platform && options, NULL);
     g_autoptr(RhMultiJobRun) t = together_new(ask->count);
     Work work = {.ask = ask, .platform = platform, .options = options, .out = t};
-    RhProcessPool workers = {.count = ask->count + 1 + (ask->guest != NULL),
+    RhProcessPool workers = {.count = ask->count + 1 + (ask->background != NULL),
                              .jobs = MAX(1, processes),
                              .timeout_s = options->timeout_s,
                              .perform = perform,

@@ -23,7 +23,7 @@ typedef struct {
     void *user;
 } RhMultiJobService;
 /* Sends one of the service's messages now; `job` is filled in. */
-bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage parcel,
+bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage message,
                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Runs until a message has arrived, or until_s (an event of kind NONE); the jobs' steps in the
  * meantime are counted. */
@@ -36,7 +36,7 @@ typedef struct {
     /* Makes program `job`, placed by its gpu_of_rank; called in a child. */
     RhProgram *(*build)(int32_t job, void *user, GError **error);
     void *user;
-    const RhMultiJobService *guest; /* NULL: none */
+    const RhMultiJobService *background; /* NULL: none */
 } RhMultiJobQuestion;
 
 typedef struct {
@@ -48,7 +48,7 @@ typedef struct {
 typedef struct {
     GArray *parts; /* RhMultiJobResult */
     GArray *links; /* RhSessionLink with flows of several jobs; the service is the last job */
-    GByteArray *guest_alone, *guest_beside; /* results of the service; NULL without one */
+    GByteArray *background_alone, *background_beside; /* results of the service; NULL without one */
     double t_end_s;
 } RhMultiJobRun;
 void rh_multi_job_free(RhMultiJobRun *together);

@@ -70,7 +70,7 @@ static RhPackets *queue_of(const RhExec *x, Server *server, uint64_t connection)
 
 static Way *way_at(const RhExec *x, int32_t i)
 {
-    return RH_AT(x->wire->ways, Way, i);
+    return RH_AT(x->packets->ways, Way, i);
 }
 
 static int32_t hop_of(const Way *m, RhLink link)
@@ -96,7 +96,7 @@ static double packet_bytes(const RhExec *x, const Way *m, int32_t packet)
 /* Serves the next packet, if any waits and the link is idle. */
 static void serve_next_packet(RhExec *x, RhLink link)
 {
-    Server *server = &x->wire->servers[link];
+    Server *server = &x->packets->servers[link];
     for (uint32_t tried = 0; server->serving == NONE && tried < server->turns->len; tried++) {
         Turn *turn = RH_AT(server->turns, Turn, server->next);
         server->next = (server->next + 1) % server->turns->len;
@@ -107,7 +107,7 @@ static void serve_next_packet(RhExec *x, RhLink link)
         double bytes = packet_bytes(x, m, m->served[hop_of(m, link)]);
         double burst_s = x->platform->messages.burst_bytes.value / server->bytes_per_s;
         server->t_empty_s = fmax(server->t_empty_s, x->t_s - burst_s) + bytes / server->bytes_per_s;
-        x->wire->link_bytes[job_of(x, m) * x->wire->links_count + link] += bytes;
+        x->packets->link_bytes[job_of(x, m) * x->packets->links_count + link] += bytes;
         if (server->t_empty_s <= server->t_dies_s) /* otherwise neither this nor any later packet
                                                     * leaves */
             rh_timers_arm(&x->timers, x->transport_slot + link, fmax(x->t_s, server->t_empty_s));
@@ -119,13 +119,13 @@ static void count_contention(RhExec *x, const Way *m, const Server *server, RhLi
 {
     if (x->jobs_count > 1 && server->serving != NONE &&
         job_of(x, way_at(x, server->serving)) != job_of(x, m))
-        x->wire->met[link]++;
+        x->packets->met[link]++;
 }
 
 static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
 {
     const Way *m = way_at(x, message);
-    Server *server = &x->wire->servers[m->links[hop]];
+    Server *server = &x->packets->servers[m->links[hop]];
     count_contention(x, m, server, m->links[hop]);
     rh_packets_put(queue_of(x, server, m->connection->key), message, packets);
     serve_next_packet(x, m->links[hop]);
@@ -135,11 +135,11 @@ static void enqueue(RhExec *x, int32_t message, int32_t hop, int32_t packets)
 
 static Connection *connection_at(const RhExec *x, uint64_t key)
 {
-    Connection *c = g_hash_table_lookup(x->wire->connections, GSIZE_TO_POINTER(key));
+    Connection *c = g_hash_table_lookup(x->packets->connections, GSIZE_TO_POINTER(key));
     if (!c) {
         c = g_new0(Connection, 1);
         c->key = key;
-        g_hash_table_insert(x->wire->connections, GSIZE_TO_POINTER(key), c);
+        g_hash_table_insert(x->packets->connections, GSIZE_TO_POINTER(key), c);
     }
     return c;
 }
@@ -165,10 +165,10 @@ static void tell_sent(RhExec *x, int32_t message)
 /* Fills the window from the messages that wait for it. */
 static void send_on(RhExec *x, Connection *c)
 {
-    while (!g_queue_is_empty(&c->waiting) && c->under_way < x->wire->window) {
+    while (!g_queue_is_empty(&c->waiting) && c->under_way < x->packets->window) {
         int32_t message = GPOINTER_TO_INT(g_queue_peek_head(&c->waiting));
         Way *m = way_at(x, message);
-        int32_t packets = MIN(m->unsent, x->wire->window - c->under_way);
+        int32_t packets = MIN(m->unsent, x->packets->window - c->under_way);
         c->under_way += packets;
         m->unsent -= packets;
         bool last = m->unsent == 0;
@@ -183,14 +183,14 @@ static void send_on(RhExec *x, Connection *c)
 /* Handles the last packet of a message: the receiver has the message a latency later. */
 static void last_packet_arrived(RhExec *x, int32_t message)
 {
-    RhPacketLinks *all = x->wire;
+    RhPacketLinks *all = x->packets;
     rh_timers_arm(&x->timers, x->transport_slot + all->links_count + message,
                   x->t_s + way_at(x, message)->latency_s);
 }
 
 static void packet_leaves(RhExec *x, RhLink link)
 {
-    Server *server = &x->wire->servers[link];
+    Server *server = &x->packets->servers[link];
     int32_t message = server->serving;
     Way *m = way_at(x, message);
     int32_t hop = hop_of(m, link), last = m->links_count - 1;
@@ -212,7 +212,7 @@ static void packet_leaves(RhExec *x, RhLink link)
 
 static int32_t way_new(RhExec *x)
 {
-    RhPacketLinks *all = x->wire;
+    RhPacketLinks *all = x->packets;
     if (all->free_ways->len > 0) {
         int32_t i = *RH_AT(all->free_ways, int32_t, all->free_ways->len - 1);
         g_array_set_size(all->free_ways, all->free_ways->len - 1);
@@ -236,13 +236,13 @@ static double noisy_latency_s(const RhExec *x, double latency_s)
     double noise_s = fmin(x->platform->messages.noise_s.value, latency_s);
     if (noise_s <= 0)
         return latency_s;
-    return latency_s - noise_s + gsl_ran_exponential(x->wire->rng, noise_s);
+    return latency_s - noise_s + gsl_ran_exponential(x->packets->rng, noise_s);
 }
 
 double rh_packet_links_reaction_s(const RhExec *x)
 {
     double mean_s = x->platform->messages.reaction_s.value;
-    return mean_s > 0 ? gsl_ran_exponential(x->wire->rng, mean_s) : 0;
+    return mean_s > 0 ? gsl_ran_exponential(x->packets->rng, mean_s) : 0;
 }
 
 void rh_packet_links_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, double launch_s)
@@ -264,7 +264,7 @@ void rh_packet_links_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, d
     x->jobs[x->actors[what.sender].job].bytes_total += what.bytes;
     *way_at(x, index) = way;
     if (way.links_count > 0) {
-        x->wire->servers[way.links[0]].sender = is_own(x->platform, way.links[0]);
+        x->packets->servers[way.links[0]].sender = is_own(x->platform, way.links[0]);
         g_queue_push_tail(&way.connection->waiting, GINT_TO_POINTER(index));
         send_on(x, way.connection);
     } else {
@@ -279,22 +279,22 @@ static void arrived(RhExec *x, int32_t index)
     RhMessage what = way->what;
     bool told = way->told;
     way->live = false;
-    g_array_append_val(x->wire->free_ways, index);
+    g_array_append_val(x->packets->free_ways, index);
     if (told)
         rh_exec_message_landed(x, &what);
 }
 
 void rh_packet_links_due(RhExec *x, int32_t slot)
 {
-    if (slot < x->wire->links_count)
+    if (slot < x->packets->links_count)
         packet_leaves(x, slot);
     else
-        arrived(x, slot - x->wire->links_count);
+        arrived(x, slot - x->packets->links_count);
 }
 
 void rh_packet_links_cancel(RhExec *x, int32_t actors_first, int32_t actors_end)
 {
-    for (uint32_t i = 0; i < x->wire->ways->len; i++) {
+    for (uint32_t i = 0; i < x->packets->ways->len; i++) {
         Way *way = way_at(x, (int32_t)i);
         if (way->live && way->what.sender >= actors_first && way->what.sender < actors_end)
             way->told = false;
@@ -303,17 +303,18 @@ void rh_packet_links_cancel(RhExec *x, int32_t actors_first, int32_t actors_end)
 
 double rh_packet_links_link_bytes(const RhExec *x, int32_t job, RhLink link)
 {
-    return x->wire->link_bytes[job * x->wire->links_count + link];
+    return x->packets->link_bytes[job * x->packets->links_count + link];
 }
 
 int64_t rh_packet_links_link_met(const RhExec *x, RhLink link)
 {
-    return x->wire->met[link];
+    return x->packets->met[link];
 }
 
 void rh_packet_links_forget(RhExec *x)
 {
-    memset(x->wire->link_bytes, 0, sizeof(double) * (size_t)(x->jobs_count * x->wire->links_count));
+    memset(x->packets->link_bytes, 0,
+           sizeof(double) * (size_t)(x->jobs_count * x->packets->links_count));
 }
 
 /* --- life --- */
@@ -345,21 +346,21 @@ RhPacketLinks *rh_packet_links_new(const RhExec *x)
     return all;
 }
 
-void rh_packet_links_free(RhPacketLinks *wire)
+void rh_packet_links_free(RhPacketLinks *packets)
 {
-    if (!wire)
+    if (!packets)
         return;
-    for (RhLink l = 0; l < wire->links_count; l++) {
-        for (uint32_t i = 0; i < wire->servers[l].turns->len; i++)
-            g_free(RH_AT(wire->servers[l].turns, Turn, i)->queue.batches);
-        g_array_unref(wire->servers[l].turns);
+    for (RhLink l = 0; l < packets->links_count; l++) {
+        for (uint32_t i = 0; i < packets->servers[l].turns->len; i++)
+            g_free(RH_AT(packets->servers[l].turns, Turn, i)->queue.batches);
+        g_array_unref(packets->servers[l].turns);
     }
-    g_array_unref(wire->ways);
-    g_array_unref(wire->free_ways);
-    g_free(wire->servers);
-    g_free(wire->link_bytes);
-    g_free(wire->met);
-    gsl_rng_free(wire->rng);
-    g_hash_table_destroy(wire->connections);
-    g_free(wire);
+    g_array_unref(packets->ways);
+    g_array_unref(packets->free_ways);
+    g_free(packets->servers);
+    g_free(packets->link_bytes);
+    g_free(packets->met);
+    gsl_rng_free(packets->rng);
+    g_hash_table_destroy(packets->connections);
+    g_free(packets);
 }

@@ -12,7 +12,7 @@ typedef struct {
 } RhMessage;
 
 RhPacketLinks *rh_packet_links_new(const RhExec *x);
-void rh_packet_links_free(RhPacketLinks *wire); /* NULL is fine */
+void rh_packet_links_free(RhPacketLinks *packets); /* NULL is fine */
 /* Sends a message from rank src to rank dst; `launch_s` is added to its latency. */
 void rh_packet_links_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, double launch_s);
 void rh_packet_links_due(RhExec *x, int32_t slot); /* slot 0 is the transport's first */

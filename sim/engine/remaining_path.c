@@ -16,10 +16,10 @@ typedef struct {
     GArray *ready;              /* Item */
 } Walk;
 
-static void pass_on(Walk *w, int32_t actor, int32_t task, double rest_s)
+static void pass_on(Walk *w, int32_t actor, int32_t task, double remaining_s)
 {
     RhActor *a = &w->x->actors[actor];
-    a->rest_s[task] = MAX(a->rest_s[task], rest_s);
+    a->remaining_s[task] = MAX(a->remaining_s[task], remaining_s);
     if (--w->successors_left[actor][task] == 0) {
         Item item = {actor, task};
         g_array_append_val(w->ready, item);
@@ -28,19 +28,19 @@ static void pass_on(Walk *w, int32_t actor, int32_t task, double rest_s)
 
 /* Sets the remaining path of a task; that of its predecessors is at least as long plus their own
  * time. */
-static void settle_task(Walk *w, int32_t actor, int32_t task, double rest_s)
+static void settle_task(Walk *w, int32_t actor, int32_t task, double remaining_s)
 {
     const RhExec *x = w->x;
     RhActor *a = &x->actors[actor];
     const RhTask *t = rh_actor_task(x, a, task);
-    a->rest_s[task] = rest_s;
+    a->remaining_s[task] = remaining_s;
     for (int32_t k = 0; k < t->preds_count; k++)
         pass_on(w, actor,
                 g_array_index(x->program->preds, int32_t, t->preds_first + k) -
                     a->role->tasks_first,
-                rest_s);
+                remaining_s);
     if (w->before_on_lane[actor][task] >= 0)
-        pass_on(w, actor, w->before_on_lane[actor][task], rest_s);
+        pass_on(w, actor, w->before_on_lane[actor][task], remaining_s);
 }
 
 static void settle_collective(Walk *w, Item item, const RhTask *t)
@@ -62,7 +62,7 @@ static void settle_collective(Walk *w, Item item, const RhTask *t)
             const RhActor *b = &x->actors[colours[i]];
             int32_t task = b->role->calls[b->role->calls_first[t->group] + ordinal];
             if (pass == 0)
-                behind_s = MAX(behind_s, b->rest_s[task]);
+                behind_s = MAX(behind_s, b->remaining_s[task]);
             else
                 settle_task(w, colours[i], task,
                             RH_AT(x->comm_plans, RhCommPlan, plan)->total_s + behind_s);
@@ -93,7 +93,7 @@ static void settle_message(Walk *w, Item item, const RhTask *t)
     if (w->successors_left[other][task] != UINT16_MAX)
         return;
     bool sends = t->kind == RH_TASK_SEND;
-    double behind_s = MAX(x->actors[item.actor].rest_s[item.task], b->rest_s[task]);
+    double behind_s = MAX(x->actors[item.actor].remaining_s[item.task], b->remaining_s[task]);
     behind_s += message_s(x, sends ? item.actor : other, sends ? item.task : task);
     settle_task(w, item.actor, item.task, behind_s);
     settle_task(w, other, task, behind_s);
@@ -117,14 +117,14 @@ static void settle_item(Walk *w, Item item)
         own_s = message_s(x, item.actor, item.task);
     else if (t->kind == RH_TASK_KERNEL && t->lane < RH_LANE_LAST)
         own_s /= a->own_speed;
-    settle_task(w, item.actor, item.task, a->rest_s[item.task] + own_s);
+    settle_task(w, item.actor, item.task, a->remaining_s[item.task] + own_s);
 }
 
 static void begin_actor(Walk *w, int32_t actor)
 {
     RhActor *a = &w->x->actors[actor];
     int32_t n = a->role->tasks_count, last[RH_LANES_MAX];
-    a->rest_s = g_new0(double, n + 1);
+    a->remaining_s = g_new0(double, n + 1);
     w->successors_left[actor] = g_new(uint16_t, n + 1);
     w->before_on_lane[actor] = g_new(int32_t, n + 1);
     for (int32_t lane = 0; lane < RH_LANES_MAX; lane++)

@@ -235,13 +235,13 @@ bool rh_session_submit(RhSession *s, RhSubmission what, GError **error)
     return true;
 }
 
-bool rh_session_post(RhSession *s, RhSessionMessage parcel, GError **error)
+bool rh_session_post(RhSession *s, RhSessionMessage message, GError **error)
 {
-    g_return_val_if_fail(s && parcel.job >= 0 && parcel.job < (int32_t)s->jobs->len, false);
+    g_return_val_if_fail(s && message.job >= 0 && message.job < (int32_t)s->jobs->len, false);
     if (!set_stage(s, error))
         return false;
-    parcel.send += s->places[parcel.job].tasks_first;
-    return rh_exec_post(s->exec, &parcel, error);
+    message.send += s->places[message.job].tasks_first;
+    return rh_exec_post(s->exec, &message, error);
 }
 
 void rh_session_cancel(RhSession *s, int32_t job)

@@ -24,7 +24,7 @@ typedef enum {
     RH_EVENT_STEP,   /* a step of the job has ended, and another has begun */
     RH_EVENT_ENDED,  /* the job's last step has ended */
     RH_EVENT_SENT,   /* a session message has arrived */
-    RH_EVENT_ENOUGH, /* the step is certain to take longer than options.enough_s */
+    RH_EVENT_CUTOFF, /* the step is certain to take longer than options.cutoff_s */
 } RhEventKind;
 
 typedef struct {
@@ -65,7 +65,7 @@ typedef struct {
 } RhSessionMessage;
 /* Sends a message now over the route of that send, whose program need not be running; RH_EVENT_SENT
  * reports its arrival. RH_ERROR_USAGE on platforms that simulate packets. */
-bool rh_session_post(RhSession *session, RhSessionMessage parcel,
+bool rh_session_post(RhSession *session, RhSessionMessage message,
                      GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Runs until an event to report, until_s, or until nothing is left to happen; in the latter two
  * cases the event is of kind NONE. Fails like rh_engine_run; after that the session can only be
@@ -78,7 +78,7 @@ double rh_session_clock_s(const RhSession *session);
  * finished steps; events are those of the whole session. Caller frees; NULL before the first step
  * has ended. */
 RhRun *rh_session_report(RhSession *session, int32_t job);
-/* Returns the lower bound of the current step once it exceeds options.enough_s; else 0. */
+/* Returns the lower bound of the current step once it exceeds options.cutoff_s; else 0. */
 double rh_session_least_s(const RhSession *session);
 /* Returns the bytes that the programs on a GPU hold now: the peak of a running one, afterwards what
  * it leaves allocated; nothing once it is cancelled. */

@@ -101,7 +101,7 @@ static bool fail(const RhChakraRank *r, const char *help, GError **error, const 
 
 static void as_timed(const RhChakraNode *n, RhImportedOp *o)
 {
-    o->kind = n->host ? RH_FOREIGN_HOST : RH_FOREIGN_COMPUTE;
+    o->kind = n->host ? RH_IMPORTED_HOST : RH_IMPORTED_COMPUTE;
     o->processor = 1;
     o->seconds = n->duration_us * 1e-6;
     o->flops = n->flops;
@@ -109,7 +109,7 @@ static void as_timed(const RhChakraNode *n, RhImportedOp *o)
     if (n->duration_us <= 0 && !n->host && (n->flops > 0 || n->tensor_bytes > 0))
         o->seconds = -1;
     else if (n->duration_us <= 0)
-        o->kind = RH_FOREIGN_NOTHING;
+        o->kind = RH_IMPORTED_NOTHING;
 }
 
 static void as_copy(const RhChakraNode *n, RhImportedOp *o)
@@ -119,7 +119,7 @@ static void as_copy(const RhChakraNode *n, RhImportedOp *o)
         return;
     }
     bool load = n->type == MEM_LOAD;
-    o->kind = RH_FOREIGN_COPY;
+    o->kind = RH_IMPORTED_COPY;
     o->bytes = n->tensor_bytes;
     o->from = load ? RH_MEMORY_TIER_HOST : RH_MEMORY_TIER_HBM;
     o->to = load ? RH_MEMORY_TIER_HBM : RH_MEMORY_TIER_HOST;
@@ -137,7 +137,7 @@ static bool as_message(const RhChakraRank *r, const RhChakraNode *n, RhImportedO
     if (own >= 0 && own != r->rank)
         return fail(r, "rank N is in PREFIX.N", error,
                     "it names another rank as its own than its file does");
-    o->kind = sends ? RH_FOREIGN_SEND : RH_FOREIGN_RECV;
+    o->kind = sends ? RH_IMPORTED_SEND : RH_IMPORTED_RECV;
     o->peer = (int32_t)peer;
     o->tag = n->tag;
     o->bytes = n->comm_bytes;
@@ -158,7 +158,7 @@ static bool as_collective(const RhChakraRank *r, const RhChakraNode *n, RhImport
     if (n->dimension_left_out)
         return fail(r, "pg_name says who takes part, and needs no topology", error,
                     "involved_dim leaves a dimension of a topology out that is not known here");
-    o->kind = RH_FOREIGN_COLLECTIVE;
+    o->kind = RH_IMPORTED_COLLECTIVE;
     o->op = (uint8_t)collectives[n->comm_type].op;
     o->bytes = n->comm_bytes; /* of an all-gather a member's part, until members are counted */
     o->team = rh_imported_trace_team(r->f, n->team);
@@ -167,7 +167,7 @@ static bool as_collective(const RhChakraRank *r, const RhChakraNode *n, RhImport
 
 bool rh_chakra_add(RhChakraRank *r, const RhChakraNode *n, GError **error)
 {
-    RhImportedOp fresh = {.kind = RH_FOREIGN_NOTHING,
+    RhImportedOp fresh = {.kind = RH_IMPORTED_NOTHING,
                           .rank = r->rank,
                           .mate = -1,
                           .id = n->id,

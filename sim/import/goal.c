@@ -144,7 +144,7 @@ static bool read_calc(Goal *g, RhImportedOp *o, GError **error)
         return false;
     o->seconds = (double)ns * 1e-9;
     o->processor = (int32_t)cpu;
-    o->kind = ns == 0 ? RH_FOREIGN_NOTHING : cpu > 0 ? RH_FOREIGN_HOST : RH_FOREIGN_COMPUTE;
+    o->kind = ns == 0 ? RH_IMPORTED_NOTHING : cpu > 0 ? RH_IMPORTED_HOST : RH_IMPORTED_COMPUTE;
     o->name = "calc";
     return true;
 }
@@ -163,7 +163,7 @@ static bool read_message(Goal *g, bool sends, RhImportedOp *o, GError **error)
         if (!read_number(g, "", 0, NS_MAX, tag ? &o->tag : &unused, error))
             return false;
     }
-    o->kind = sends ? RH_FOREIGN_SEND : RH_FOREIGN_RECV;
+    o->kind = sends ? RH_IMPORTED_SEND : RH_IMPORTED_RECV;
     o->bytes = (double)bytes;
     o->peer = (int32_t)peer;
     o->name = sends ? "send" : "recv";

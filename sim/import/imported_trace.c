@@ -126,7 +126,7 @@ static void find_ranks(RhImportedTrace *f)
 
 static uint64_t channel_of(const RhImportedOp *o)
 {
-    bool sends = o->kind == RH_FOREIGN_SEND;
+    bool sends = o->kind == RH_IMPORTED_SEND;
     int32_t src = sends ? o->rank : o->peer, dst = sends ? o->peer : o->rank;
     return rh_mix64(((uint64_t)(uint32_t)src << 32 | (uint32_t)dst) + 11, (uint64_t)o->tag);
 }
@@ -138,7 +138,7 @@ static bool same_channel(const RhImportedOp *a, const RhImportedOp *b)
 
 static bool is_message(const RhImportedOp *o)
 {
-    return o->kind == RH_FOREIGN_SEND || o->kind == RH_FOREIGN_RECV;
+    return o->kind == RH_IMPORTED_SEND || o->kind == RH_IMPORTED_RECV;
 }
 
 static bool check_peer(const RhImportedTrace *f, int32_t i, GError **error)
@@ -181,7 +181,7 @@ static bool match_messages(RhImportedTrace *f, GError **error)
         if (is_message(o) && !check_peer(f, i, error))
             return false;
         next[i] = -1;
-        if (o->kind != RH_FOREIGN_SEND)
+        if (o->kind != RH_IMPORTED_SEND)
             continue;
         int32_t *tail = rh_map64_at(tails, channel_of(o), -1);
         if (*tail >= 0)
@@ -191,7 +191,7 @@ static bool match_messages(RhImportedTrace *f, GError **error)
         *tail = i;
     }
     for (int32_t i = 0; i < count; i++) {
-        if (rh_imported_trace_op(f, i)->kind != RH_FOREIGN_RECV)
+        if (rh_imported_trace_op(f, i)->kind != RH_IMPORTED_RECV)
             continue;
         int32_t *head = rh_map64_at(heads, channel_of(rh_imported_trace_op(f, i)), -1),
                 send = *head;
@@ -204,7 +204,7 @@ static bool match_messages(RhImportedTrace *f, GError **error)
             return false;
     }
     for (int32_t i = 0; i < count; i++)
-        if (rh_imported_trace_op(f, i)->kind == RH_FOREIGN_SEND &&
+        if (rh_imported_trace_op(f, i)->kind == RH_IMPORTED_SEND &&
             rh_imported_trace_op(f, i)->mate < 0)
             return rh_imported_trace_fail(f, i, NULL, error, "a send that rank %d does not receive",
                                           rh_imported_trace_op(f, i)->peer);
@@ -219,7 +219,7 @@ static void count_calls(RhImportedTrace *f)
     for (int32_t r = 0; r < f->ranks_count; r++) {
         memset(calls, 0, f->teams->len * sizeof(int32_t));
         for (int32_t i = f->first[r]; i < f->first[r + 1]; i++)
-            if (rh_imported_trace_op(f, i)->kind == RH_FOREIGN_COLLECTIVE)
+            if (rh_imported_trace_op(f, i)->kind == RH_IMPORTED_COLLECTIVE)
                 rh_imported_trace_op(f, i)->call = calls[rh_imported_trace_op(f, i)->team]++;
     }
 }
@@ -230,7 +230,7 @@ static bool check_calls(const RhImportedTrace *f, GError **error)
     g_autoptr(RhMap64) known = rh_map64_new();
     for (guint i = 0; i < f->ops->len; i++) {
         const RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
-        if (o->kind != RH_FOREIGN_COLLECTIVE)
+        if (o->kind != RH_IMPORTED_COLLECTIVE)
             continue;
         uint64_t key = ((uint64_t)(uint32_t)o->team << 32 | (uint32_t)o->call) + 1;
         int32_t first = *rh_map64_at(known, key, (int32_t)i);
@@ -253,7 +253,7 @@ static bool check_team(const RhImportedTrace *f, int32_t team, GError **error)
     g_autofree int32_t *calls = g_new0(int32_t, f->ranks_count + 1);
     for (guint i = 0; i < f->ops->len; i++) {
         const RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
-        if (o->kind == RH_FOREIGN_COLLECTIVE && o->team == team && ++calls[o->rank] > most) {
+        if (o->kind == RH_IMPORTED_COLLECTIVE && o->team == team && ++calls[o->rank] > most) {
             most = calls[o->rank];
             busiest = (int32_t)i;
         }

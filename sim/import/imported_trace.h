@@ -14,13 +14,13 @@
 #include "sim/program.h"
 
 typedef enum {
-    RH_FOREIGN_NOTHING, /* takes no time, joins its dependencies */
-    RH_FOREIGN_COMPUTE, /* on the GPU: processor 0 */
-    RH_FOREIGN_HOST,    /* on another processor */
-    RH_FOREIGN_SEND,
-    RH_FOREIGN_RECV,
-    RH_FOREIGN_COLLECTIVE,
-    RH_FOREIGN_COPY,
+    RH_IMPORTED_NOTHING, /* takes no time, joins its dependencies */
+    RH_IMPORTED_COMPUTE, /* on the GPU: processor 0 */
+    RH_IMPORTED_HOST,    /* on another processor */
+    RH_IMPORTED_SEND,
+    RH_IMPORTED_RECV,
+    RH_IMPORTED_COLLECTIVE,
+    RH_IMPORTED_COPY,
 } RhImportedKind;
 
 /* Position of an operation in its file. */
@@ -117,9 +117,9 @@ RhImportedTrace *rh_imported_trace_load(const char *path, int32_t ranks,
  * ready if messages had idle links and calculations of one processor took turns. Made by order.c.
  */
 typedef enum {
-    RH_FOREIGN_ENDS,    /* the operation itself */
-    RH_FOREIGN_BEGINS,  /* a mark: it is ready to begin; others wait for this */
-    RH_FOREIGN_ARRIVES, /* RECV: arrival of an eager send */
+    RH_IMPORTED_END,     /* the operation itself */
+    RH_IMPORTED_BEGIN,   /* a mark: it is ready to begin; others wait for this */
+    RH_IMPORTED_ARRIVAL, /* RECV: arrival of an eager send */
 } RhImportedWhat;
 typedef struct {
     int32_t op;

@@ -105,12 +105,12 @@ static void count_gathered(RhImportedTrace *f)
     g_autofree double *members = g_new0(double, f->teams->len + 1);
     for (guint i = 0; i < f->ops->len; i++) {
         const RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
-        if (o->kind == RH_FOREIGN_COLLECTIVE && o->call == 0)
+        if (o->kind == RH_IMPORTED_COLLECTIVE && o->call == 0)
             members[o->team] += MAX(f->alike_count, 1);
     }
     for (guint i = 0; i < f->ops->len; i++) {
         RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
-        if (o->kind == RH_FOREIGN_COLLECTIVE && o->op == RH_OP_ALL_GATHER)
+        if (o->kind == RH_IMPORTED_COLLECTIVE && o->op == RH_OP_ALL_GATHER)
             o->bytes *= members[o->team];
     }
 }
@@ -119,7 +119,7 @@ static bool spread(RhImportedTrace *f, int32_t ranks, GError **error)
 {
     for (guint i = 0; i < f->ops->len; i++) {
         const RhImportedOp *o = rh_imported_trace_op(f, (int32_t)i);
-        if (o->kind == RH_FOREIGN_SEND || o->kind == RH_FOREIGN_RECV)
+        if (o->kind == RH_IMPORTED_SEND || o->kind == RH_IMPORTED_RECV)
             return rh_imported_trace_fail(
                 f, (int32_t)i, NULL, error,
                 "a trace with messages is one rank's alone: %d ranks cannot do "

@@ -102,7 +102,7 @@ static void release(Order *o, int32_t op, bool begins, double t_s)
 
 static void end_op(Order *o, int32_t op, double t_s)
 {
-    emit_step(o, op, RH_FOREIGN_ENDS);
+    emit_step(o, op, RH_IMPORTED_END);
     o->out->t_end_s[op] = t_s;
     o->done++;
     release(o, op, false, t_s);
@@ -124,10 +124,10 @@ static double message_s(const Order *o, const RhImportedOp *send)
 static void reach_eager(Order *o, int32_t op)
 {
     const RhImportedOp *x = rh_imported_trace_op(o->f, op);
-    int32_t mate = x->mate, send = x->kind == RH_FOREIGN_SEND ? op : mate;
+    int32_t mate = x->mate, send = x->kind == RH_IMPORTED_SEND ? op : mate;
     int32_t recv = send == op ? mate : op;
     if (send == op) {
-        emit_step(o, recv, RH_FOREIGN_ARRIVES);
+        emit_step(o, recv, RH_IMPORTED_ARRIVAL);
         end_op(o, send, o->t_ready_s[send] + message_s(o, x));
     }
     if (o->reached[mate])
@@ -143,8 +143,9 @@ static void reach_message(Order *o, int32_t op)
     }
     if (!o->reached[x->mate])
         return;
-    double t_s = fmax(o->t_ready_s[op], o->t_ready_s[x->mate]) +
-                 message_s(o, x->kind == RH_FOREIGN_SEND ? x : rh_imported_trace_op(o->f, x->mate));
+    double t_s =
+        fmax(o->t_ready_s[op], o->t_ready_s[x->mate]) +
+        message_s(o, x->kind == RH_IMPORTED_SEND ? x : rh_imported_trace_op(o->f, x->mate));
     int32_t mate = x->mate;
     end_op(o, MIN(op, mate), t_s);
     end_op(o, MAX(op, mate), t_s);
@@ -178,24 +179,24 @@ static void reach_op(Order *o, Ready next)
     double *free_s = &o->free_s[x->rank];
     o->reached[next.op] = true;
     if (o->out->marked[next.op]) {
-        emit_step(o, next.op, RH_FOREIGN_BEGINS);
+        emit_step(o, next.op, RH_IMPORTED_BEGIN);
         release(o, next.op, true, next.t_s);
     }
     switch ((RhImportedKind)x->kind) {
-    case RH_FOREIGN_COMPUTE:
+    case RH_IMPORTED_COMPUTE:
         *free_s = fmax(*free_s, next.t_s) + rh_imported_trace_compute_s(x, o->platform->device);
         end_op(o, next.op, *free_s);
         break;
-    case RH_FOREIGN_SEND:
-    case RH_FOREIGN_RECV:
+    case RH_IMPORTED_SEND:
+    case RH_IMPORTED_RECV:
         reach_message(o, next.op);
         break;
-    case RH_FOREIGN_COLLECTIVE:
+    case RH_IMPORTED_COLLECTIVE:
         reach_call(o, next.op);
         break;
-    case RH_FOREIGN_NOTHING:
-    case RH_FOREIGN_HOST:
-    case RH_FOREIGN_COPY:
+    case RH_IMPORTED_NOTHING:
+    case RH_IMPORTED_HOST:
+    case RH_IMPORTED_COPY:
         end_op(o, next.op, next.t_s + fmax(0, x->seconds));
         break;
     }
@@ -214,7 +215,7 @@ static int32_t awaited(const Order *o, int32_t op)
     }
     if (x->mate >= 0 && !o->reached[x->mate])
         return x->mate;
-    for (guint i = 0; x->kind == RH_FOREIGN_COLLECTIVE && i < o->f->ops->len; i++) {
+    for (guint i = 0; x->kind == RH_IMPORTED_COLLECTIVE && i < o->f->ops->len; i++) {
         const RhImportedOp *other = rh_imported_trace_op(o->f, (int32_t)i);
         if (other->kind == x->kind && other->team == x->team && other->call == x->call &&
             !o->reached[i])
@@ -273,7 +274,7 @@ static void count_members(Order *o)
     o->calls_first = g_new0(int32_t, teams + 2);
     for (guint i = 0; i < o->f->ops->len; i++) {
         const RhImportedOp *x = rh_imported_trace_op(o->f, (int32_t)i);
-        if (x->kind != RH_FOREIGN_COLLECTIVE)
+        if (x->kind != RH_IMPORTED_COLLECTIVE)
             continue;
         o->size[x->team] += x->call == 0;
         o->calls_first[x->team + 1] = MAX(o->calls_first[x->team + 1], x->call + 1);

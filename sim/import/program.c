@@ -98,7 +98,7 @@ static int32_t lane_of(Writer *w, RhMap64 *lanes, int32_t number, int32_t most)
 
 static int32_t choose_lane(Writer *w, const RhImportedOp *o, RhTaskKind kind, const int32_t *clock)
 {
-    if (kind == RH_TASK_KERNEL && o->kind == RH_FOREIGN_COMPUTE)
+    if (kind == RH_TASK_KERNEL && o->kind == RH_IMPORTED_COMPUTE)
         return 0;
     if (kind == RH_TASK_KERNEL)
         return lane_of(w, w->lane_of_processor, o->processor - 1, PROCESSORS_MAX);
@@ -179,15 +179,15 @@ static RhAlgo algorithm_of(Writer *w, const RhImportedOp *o, int32_t group)
 
 static RhTask task_of_op(Writer *w, const RhImportedOp *o)
 {
-    bool group = o->kind == RH_FOREIGN_COLLECTIVE && w->group_of[o->team] >= 0;
-    static const uint8_t kinds[] = {[RH_FOREIGN_NOTHING] = RH_TASK_MARK,
-                                    [RH_FOREIGN_COMPUTE] = RH_TASK_KERNEL,
-                                    [RH_FOREIGN_HOST] = RH_TASK_KERNEL,
-                                    [RH_FOREIGN_SEND] = RH_TASK_SEND,
-                                    [RH_FOREIGN_RECV] = RH_TASK_RECV,
-                                    [RH_FOREIGN_COPY] = RH_TASK_COPY,
-                                    [RH_FOREIGN_COLLECTIVE] = RH_TASK_COLLECTIVE};
-    bool alone = o->kind == RH_FOREIGN_COLLECTIVE && !group;
+    bool group = o->kind == RH_IMPORTED_COLLECTIVE && w->group_of[o->team] >= 0;
+    static const uint8_t kinds[] = {[RH_IMPORTED_NOTHING] = RH_TASK_MARK,
+                                    [RH_IMPORTED_COMPUTE] = RH_TASK_KERNEL,
+                                    [RH_IMPORTED_HOST] = RH_TASK_KERNEL,
+                                    [RH_IMPORTED_SEND] = RH_TASK_SEND,
+                                    [RH_IMPORTED_RECV] = RH_TASK_RECV,
+                                    [RH_IMPORTED_COPY] = RH_TASK_COPY,
+                                    [RH_IMPORTED_COLLECTIVE] = RH_TASK_COLLECTIVE};
+    bool alone = o->kind == RH_IMPORTED_COLLECTIVE && !group;
     RhTask t = blank_task(w, alone ? RH_TASK_MARK : (RhTaskKind)kinds[o->kind], o->name);
     if (t.kind == RH_TASK_KERNEL)
         t.bundle = bundle_of(w, rh_imported_trace_compute_s(o, w->platform->device));
@@ -249,7 +249,7 @@ static void put_step(Writer *w, RhImportedStep step)
     const RhImportedOp *o = rh_imported_trace_op(w->f, step.op);
     double t_end_s = w->order->t_end_s[step.op];
     g_autoptr(GArray) preds = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    if (step.what == RH_FOREIGN_ARRIVES) {
+    if (step.what == RH_IMPORTED_ARRIVAL) {
         w->recv_of[step.op] = add_task(w, task_of_op(w, o), o, t_end_s, preds);
         return;
     }
@@ -257,18 +257,18 @@ static void put_step(Writer *w, RhImportedStep step)
         g_array_append_val(preds, w->mark_of[step.op]);
     else
         add_waits(w, step.op, preds);
-    bool lands = step.what == RH_FOREIGN_ENDS && w->recv_of[step.op] >= 0;
+    bool lands = step.what == RH_IMPORTED_END && w->recv_of[step.op] >= 0;
     if (lands)
         g_array_append_val(preds, w->recv_of[step.op]);
     remove_implied(w, preds);
     join_preds(w, o, preds);
-    bool nothing = step.what == RH_FOREIGN_ENDS && o->kind == RH_FOREIGN_NOTHING;
+    bool nothing = step.what == RH_IMPORTED_END && o->kind == RH_IMPORTED_NOTHING;
     if (nothing && preds->len <= 1) { /* its successors wait for its only predecessor, or for
                                        * nothing */
         w->task_of[step.op] = preds->len ? g_array_index(preds, int32_t, 0) : -1;
         return;
     }
-    if (step.what == RH_FOREIGN_BEGINS)
+    if (step.what == RH_IMPORTED_BEGIN)
         w->mark_of[step.op] = add_task(w, blank_task(w, RH_TASK_MARK, "begins"), o, 0, preds);
     else
         w->task_of[step.op] =
@@ -306,7 +306,7 @@ static bool add_group(Writer *w, int32_t team, GError **error)
     g_autoptr(GArray) members = g_array_new(FALSE, FALSE, sizeof(int32_t));
     for (guint i = 0; i < w->f->ops->len; i++) {
         const RhImportedOp *o = rh_imported_trace_op(w->f, (int32_t)i);
-        if (o->kind != RH_FOREIGN_COLLECTIVE || o->team != team || o->call != 0)
+        if (o->kind != RH_IMPORTED_COLLECTIVE || o->team != team || o->call != 0)
             continue;
         for (int32_t k = 0; k < MAX(w->f->alike_count, 1); k++) {
             int32_t member = o->rank + k;
@@ -353,7 +353,7 @@ static bool put_all(Writer *w, GError **error)
         put_rank(w, r);
     for (guint i = 0; i < w->f->ops->len; i++) {
         int32_t mate = rh_imported_trace_op(w->f, (int32_t)i)->mate;
-        if (rh_imported_trace_op(w->f, (int32_t)i)->kind == RH_FOREIGN_SEND)
+        if (rh_imported_trace_op(w->f, (int32_t)i)->kind == RH_IMPORTED_SEND)
             rh_program_match(w->p, w->task_of[i],
                              w->recv_of[mate] >= 0 ? w->recv_of[mate] : w->task_of[mate]);
     }

@@ -485,7 +485,7 @@ bool rh_plan_perform(const RhProblem *c, const RhPlanOptions *options, RhPlan *p
     rh_ignore_failure(rh_train_job_legal(c, NULL)); /* as in begin_processes() */
     g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(c->platform);
     g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
-    g_autoptr(RhApart) apart =
+    g_autoptr(RhIsolatedRuns) apart =
         rh_isolated_run_new(rh_rehearsal_build, sizeof(RhRehearsalNote), c->platform, alone, folded,
                             (void *)(uintptr_t)c);
     g_autoptr(RhRehearsalQueue) queue = rh_rehearsal_queue_new(

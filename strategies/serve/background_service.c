@@ -49,9 +49,9 @@ static GArray *list_ways(const RhDeployment *d, const RhService *service)
     for (int32_t p = 0; p < d->pools_count; p++)
         for (int32_t i = 0; i < d->pools[p].replicas; i++) {
             int32_t first = rh_deployment_first_gpu(d, replicas_before(d, p) + i);
-            g_autoptr(RhReplicaTraffic) wires =
+            g_autoptr(RhReplicaTraffic) traffic =
                 rh_replica_traffic_new(rh_service_iterations(service, p), first);
-            const GArray *own = wires ? rh_replica_traffic_ways(wires) : NULL;
+            const GArray *own = traffic ? rh_replica_traffic_ways(traffic) : NULL;
             for (guint w = 0; own && w < own->len; w++) {
                 const RhReplicaFlow *flow = &g_array_index(own, RhReplicaFlow, w);
                 add_way(routes, (Way){flow->src, flow->dst});
@@ -122,7 +122,7 @@ static double longest_bytes(const RhBackgroundService *g, const RhService *servi
 /* --- messages --- */
 
 typedef struct {
-    const RhBackgroundService *guest;
+    const RhBackgroundService *background;
     RhJobStage *stage;
     GHashTable *send_of; /* src * gpus + dst -> 1 + send */
     int32_t gpus;
@@ -141,7 +141,7 @@ static double latency_s(void *self, int32_t src, int32_t dst)
 static bool advance_session(Carriage *c, double until_s, GError **error)
 {
     RhSessionEvent event;
-    double start_s = c->guest->t_start_s;
+    double start_s = c->background->t_start_s;
     if (!rh_job_stage_run(c->stage, start_s + until_s, &event, error))
         return false;
     c->t_s = event.t_s - start_s;
@@ -163,8 +163,8 @@ static bool start_message(void *self, double t_s, int32_t src, int32_t dst, doub
             c->t_s = t_s;
     }
     gpointer send = g_hash_table_lookup(c->send_of, GINT_TO_POINTER(src * c->gpus + dst));
-    RhSessionMessage parcel = {.send = GPOINTER_TO_INT(send) - 1, .bytes = bytes, .who = who};
-    return rh_job_stage_post(c->stage, parcel, error);
+    RhSessionMessage message = {.send = GPOINTER_TO_INT(send) - 1, .bytes = bytes, .who = who};
+    return rh_job_stage_post(c->stage, message, error);
 }
 
 static bool perform_service(void *self, double until_s, RhKvTransfer *carried, GError **error)
@@ -213,7 +213,7 @@ static GByteArray *play(RhJobStage *stage, void *user, GError **error)
     g_autoptr(RhService) service = rh_service_new(&g->serving, &g->deployment, error);
     if (!service)
         return NULL;
-    Carriage c = {.guest = g,
+    Carriage c = {.background = g,
                   .stage = stage,
                   .send_of = number_sends(g, service),
                   .gpus = rh_deployment_gpus(&g->deployment),
@@ -251,9 +251,9 @@ bool rh_background_service_check(const RhBackgroundService *g, GError **error)
                    rh_deployment_gpus(&g->deployment), nodes, g->nodes_count);
 }
 
-RhMultiJobService rh_background_service(const RhBackgroundService *guest)
+RhMultiJobService rh_background_service(const RhBackgroundService *background)
 {
-    return (RhMultiJobService){build_program, play, (void *)guest};
+    return (RhMultiJobService){build_program, play, (void *)background};
 }
 
 RhServiceResult *rh_background_service_answer(const GByteArray *answer)

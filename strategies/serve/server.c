@@ -159,7 +159,7 @@ static void read_choices(RhJson *doc, const RhJsonNode *root, RhServer *s)
     }
 }
 
-static const RhA2aBackend *exchanger(RhJson *doc, const RhJsonNode *node, const char *key)
+static const RhA2aBackend *backend(RhJson *doc, const RhJsonNode *node, const char *key)
 {
     const char *name = rh_json_string(doc, node, key);
     GError *why = NULL;
@@ -174,8 +174,8 @@ static void read_exchanges(RhJson *doc, const RhJsonNode *root, RhServer *s)
     const RhJsonNode *node = sourced(doc, root, "exchanges");
     if (!node)
         return;
-    s->exchange_few = exchanger(doc, node, "few");
-    s->exchange_many = exchanger(doc, node, "many");
+    s->exchange_few = backend(doc, node, "few");
+    s->exchange_many = backend(doc, node, "many");
     s->few_tokens = (int32_t)rh_json_int(doc, node, "few_tokens", 1, 1 << 20);
 }
 

@@ -31,37 +31,37 @@ static void add_part(GArray *parts, const RhKernelSequence *whole, const RhExcha
     g_array_append_val(parts, part);
 }
 
-static void part_at(RhKernelSequence *piece, const GArray *exchanges, const RhProblem *c)
+static void part_at(RhKernelSequence *sequence, const GArray *exchanges, const RhProblem *c)
 {
     g_autoptr(GArray) parts = g_array_new(FALSE, FALSE, sizeof(RhKernelSequence));
     RhExchange at = {0};
     for (guint i = 0; i < exchanges->len; i++) {
         const RhExchange *next = &g_array_index(exchanges, RhExchange, i);
         if (at.kind != RH_EXCHANGE_NONE || next->kernel > at.kernel)
-            add_part(parts, piece, &at, next->kernel, c);
+            add_part(parts, sequence, &at, next->kernel, c);
         at = *next;
     }
-    if (at.kind != RH_EXCHANGE_NONE || (int32_t)piece->kernels->len > at.kernel)
-        add_part(parts, piece, &at, (int32_t)piece->kernels->len, c);
-    piece->parts_count = (int32_t)parts->len;
-    piece->parts = g_memdup2(parts->data, sizeof(RhKernelSequence) * parts->len);
+    if (at.kind != RH_EXCHANGE_NONE || (int32_t)sequence->kernels->len > at.kernel)
+        add_part(parts, sequence, &at, (int32_t)sequence->kernels->len, c);
+    sequence->parts_count = (int32_t)parts->len;
+    sequence->parts = g_memdup2(parts->data, sizeof(RhKernelSequence) * parts->len);
 }
 
 static RhKernelSequence piece_new(const BlockOf *of, RhPart part, RhPass pass, RhPass also)
 {
     const RhProblem *c = of->model_cost->c;
-    RhKernelSequence piece = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
+    RhKernelSequence sequence = {.kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel))};
     g_autoptr(GArray) exchanges = g_array_new(FALSE, FALSE, sizeof(RhExchange));
     RhPass passes[] = {also, pass};
     for (size_t i = 0; i < G_N_ELEMENTS(passes); i++)
         if (passes[i] != RH_PASS_NONE)
-            rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard, piece.kernels,
-                          exchanges);
-    for (guint i = 0; i < piece.kernels->len; i++)
-        piece.seconds += rh_sequence_kernel_s(c, &g_array_index(piece.kernels, RhKernel, i));
+            rh_block_pass(c->model, of->kind, of->block, part, passes[i], of->shard,
+                          sequence.kernels, exchanges);
+    for (guint i = 0; i < sequence.kernels->len; i++)
+        sequence.seconds += rh_sequence_kernel_s(c, &g_array_index(sequence.kernels, RhKernel, i));
     if (exchanges->len > 0)
-        part_at(&piece, exchanges, c);
-    return piece;
+        part_at(&sequence, exchanges, c);
+    return sequence;
 }
 
 static RhBlockCost block_sized(const BlockOf *of)
@@ -165,7 +165,7 @@ RhBoundaryMessage *rh_model_cost_messages_new(const RhModelCost *p, const int32_
 static void set_pace(RhShard *shard)
 {
     const RhA2aBackend *kernels =
-        shard->sends_once ? rh_a2a_backend_by_name(RH_EXCHANGER_ONCE, NULL) : NULL;
+        shard->sends_once ? rh_a2a_backend_by_name(RH_A2A_BACKEND_ONCE, NULL) : NULL;
     if (!kernels)
         return;
     shard->once_nvlink_frac = kernels->dispatch.peer_frac.value;

@@ -152,12 +152,12 @@ static void add_exchange_part(RhLayerOpsBuilder *w, const char *label, const RhK
 
 /* Adds kernels of the tensor part: at once, or part by part where ranks exchange data. */
 static void add_tensor_kernels(RhLayerOpsBuilder *w, const char *label,
-                               const RhKernelSequence *piece)
+                               const RhKernelSequence *sequence)
 {
-    if (!piece->parts)
-        rh_layer_ops_kernels(w, label, RH_PARTS(piece));
-    for (int32_t i = 0; i < piece->parts_count; i++)
-        add_exchange_part(w, label, &piece->parts[i]);
+    if (!sequence->parts)
+        rh_layer_ops_kernels(w, label, RH_PARTS(sequence));
+    for (int32_t i = 0; i < sequence->parts_count; i++)
+        add_exchange_part(w, label, &sequence->parts[i]);
 }
 
 /* --- blocks --- */
@@ -337,10 +337,10 @@ static RhLayerPass make_whole_pass(const RhLayout *layout, const RhModelCost *mo
     return done;
 }
 
-static bool sends_tokens(const RhKernelSequence *piece)
+static bool sends_tokens(const RhKernelSequence *sequence)
 {
-    for (int32_t i = 0; i < piece->parts_count; i++)
-        if (piece->parts[i].exchange.kind == RH_EXCHANGE_DISPATCH)
+    for (int32_t i = 0; i < sequence->parts_count; i++)
+        if (sequence->parts[i].exchange.kind == RH_EXCHANGE_DISPATCH)
             return true;
     return false;
 }

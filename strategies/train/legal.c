@@ -449,7 +449,7 @@ static bool documents_legal(const RhProblem *c, const RhLayout *l, GError **erro
 static bool kernels_known(const RhProblem *c, GError **error)
 {
     bool may = rh_model_experts_kind(c->model) && c->platform->messages.sender == RH_SHARING_NONE;
-    return !may || rh_a2a_backend_by_name(RH_EXCHANGER_ONCE, error) != NULL;
+    return !may || rh_a2a_backend_by_name(RH_A2A_BACKEND_ONCE, error) != NULL;
 }
 
 /* Does the device have a recipe's matrix units? The error names a missing type. */

@@ -202,12 +202,12 @@ static void add_bound(RhKernelSums *sums, const RhPlatform *platform, const RhKe
     rh_extrapolation_add(sums->beyond, platform->device, kernel, s);
 }
 
-static void add_piece(const RhStageProgram *s, RhKernelSums *sums, const RhKernelSequence *piece,
-                      RhPhase phase, double times)
+static void add_sequence(const RhStageProgram *s, RhKernelSums *sums,
+                         const RhKernelSequence *sequence, RhPhase phase, double times)
 {
-    sums->seconds[phase] += times * piece->seconds;
-    for (guint i = 0; i < piece->kernels->len; i++) {
-        const RhKernel *kernel = &g_array_index(piece->kernels, RhKernel, i);
+    sums->seconds[phase] += times * sequence->seconds;
+    for (guint i = 0; i < sequence->kernels->len; i++) {
+        const RhKernel *kernel = &g_array_index(sequence->kernels, RhKernel, i);
         sums->flops += times * kernel->flops;
         add_bound(sums, s->model_cost->c->platform, kernel, times);
     }
@@ -220,7 +220,7 @@ static void add_run(const RhStageProgram *s, RhKernelSums *sums, const RhLayerPa
         const RhLayerOp *task = &g_array_index(pass->tasks, RhLayerOp, i);
         RhPhase phase = task->phase != RH_PHASE_NONE ? task->phase : own;
         for (int k = 0; k < RH_PARTS_MAX && task->parts[k]; k++)
-            add_piece(s, sums, task->parts[k], phase, times);
+            add_sequence(s, sums, task->parts[k], phase, times);
     }
 }
 

@@ -71,9 +71,9 @@ static void edit_lines(Attack *a, GString *text)
     size_t from = rh_attack_below(a, text->len), most = text->len - from;
     size_t length = rh_attack_below(a, 200);
     length = MIN(length, most);
-    g_autofree char *piece = g_strndup(text->str + from, length);
+    g_autofree char *segment = g_strndup(text->str + from, length);
     if (rh_attack_chance(a, 50))
-        g_string_insert(text, (gssize)rh_attack_below(a, text->len), piece);
+        g_string_insert(text, (gssize)rh_attack_below(a, text->len), segment);
     else if (rh_attack_chance(a, 30))
         g_string_truncate(text, from);
     else

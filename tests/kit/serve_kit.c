@@ -59,11 +59,11 @@ double wire_s(const Setting *s, double iteration_s, int32_t tokens)
     pool.batch = s->serving.server->batch;
     pool.chunk = s->serving.server->chunk;
     g_autoptr(RhIterations) it = rh_iterations_new(&s->serving, &pool, NULL);
-    g_autoptr(RhReplicaTraffic) wires = rh_replica_traffic_new(it, 0);
-    double alone_s[RH_WIRE_PARTS], sum_s = 0;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(wires);
-    rh_replica_traffic_alone(wires, iteration_s, tokens, 1, alone_s);
-    for (int i = 0; i < RH_WIRE_PARTS; i++)
+    g_autoptr(RhReplicaTraffic) traffic = rh_replica_traffic_new(it, 0);
+    double alone_s[RH_TRAFFIC_PARTS], sum_s = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(traffic);
+    rh_replica_traffic_alone(traffic, iteration_s, tokens, 1, alone_s);
+    for (int i = 0; i < RH_TRAFFIC_PARTS; i++)
         sum_s += alone_s[i];
     return sum_s;
 }

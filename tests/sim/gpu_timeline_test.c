@@ -82,7 +82,7 @@ static void waits_are_those_of_the_rehearsal(void)
             double wait_s[RH_WAIT_LAST] = {0};
             for (guint n = 0; n < passes->len; n++) {
                 const RhGpuSegment *pass = &g_array_index(passes, RhGpuSegment, n);
-                if (pass->kind == RH_PIECE_IDLE)
+                if (pass->kind == RH_SEGMENT_IDLE)
                     wait_s[pass->wait] += pass->t_end_s - pass->t_start_s;
                 for (int w = 0; w < RH_WAIT_LAST; w++)
                     wait_s[w] += pass->wait_s[w];
@@ -107,8 +107,8 @@ static void every_micro_batch_passes_twice(void)
 {
     Fixture f = fixture("tp1,pp4,dp2,mb1,recompute=none", 16);
     for (guint i = 0; i < f.timeline->passes->len; i++) {
-        CU_ASSERT_EQUAL(passes_counted(&f, i, RH_PIECE_FORWARD), 8);
-        CU_ASSERT_EQUAL(passes_counted(&f, i, RH_PIECE_BACKWARD), 8);
+        CU_ASSERT_EQUAL(passes_counted(&f, i, RH_SEGMENT_FORWARD), 8);
+        CU_ASSERT_EQUAL(passes_counted(&f, i, RH_SEGMENT_BACKWARD), 8);
     }
     clear(&f);
 }
@@ -128,10 +128,10 @@ static void recomputation_is_told_apart(void)
             double kernels_s = pass->t_end_s - pass->t_start_s;
             for (int w = 0; w < RH_WAIT_LAST; w++)
                 kernels_s -= pass->wait_s[w];
-            forward_s += pass->kind == RH_PIECE_FORWARD ? kernels_s : 0;
-            backward_s += pass->kind == RH_PIECE_BACKWARD ? kernels_s - pass->recompute_s : 0;
+            forward_s += pass->kind == RH_SEGMENT_FORWARD ? kernels_s : 0;
+            backward_s += pass->kind == RH_SEGMENT_BACKWARD ? kernels_s - pass->recompute_s : 0;
             recompute_s += pass->recompute_s;
-            CU_ASSERT_TRUE(pass->kind == RH_PIECE_BACKWARD || pass->recompute_s == 0);
+            CU_ASSERT_TRUE(pass->kind == RH_SEGMENT_BACKWARD || pass->recompute_s == 0);
         }
         CU_ASSERT_TRUE(backward_s > 1.5 * forward_s);
         if (k == 0)
@@ -168,8 +168,8 @@ static double late_s(const Fixture *f, int32_t rank)
         if (g_array_index(f->run->performers, RhPerformer, i).rank != rank)
             continue;
         for (guint n = 0; n < model_cost->len; n++) {
-            const RhGpuSegment *piece = &g_array_index(model_cost, RhGpuSegment, n);
-            sum_s += piece->late_s + (piece->late ? piece->t_end_s - piece->t_start_s : 0);
+            const RhGpuSegment *segment = &g_array_index(model_cost, RhGpuSegment, n);
+            sum_s += segment->late_s + (segment->late ? segment->t_end_s - segment->t_start_s : 0);
         }
     }
     return sum_s;

@@ -17,7 +17,7 @@ typedef struct {
     int64_t room;
 } Spare;
 
-struct RhMpiWire {
+struct RhMpiTransport {
     MPI_Comm comm;
     int rank;
     bool fresh;            /* started since the last call of MPI_Testsome */
@@ -32,9 +32,9 @@ struct RhMpiWire {
 
 #define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 
-RhMpiWire *rh_mpi_transport_new(MPI_Comm comm)
+RhMpiTransport *rh_mpi_transport_new(MPI_Comm comm)
 {
-    RhMpiWire *w = g_new0(RhMpiWire, 1);
+    RhMpiTransport *w = g_new0(RhMpiTransport, 1);
     w->comm = comm;
     MPI_Comm_rank(comm, &w->rank);
     w->requests = g_array_new(FALSE, FALSE, sizeof(MPI_Request));
@@ -47,7 +47,7 @@ RhMpiWire *rh_mpi_transport_new(MPI_Comm comm)
     return w;
 }
 
-void rh_mpi_transport_free(RhMpiWire *w)
+void rh_mpi_transport_free(RhMpiTransport *w)
 {
     if (!w)
         return;
@@ -60,7 +60,7 @@ void rh_mpi_transport_free(RhMpiWire *w)
     g_free(w);
 }
 
-static Spare buffer_get(RhMpiWire *w, int64_t bytes)
+static Spare buffer_get(RhMpiTransport *w, int64_t bytes)
 {
     for (guint i = w->spares->len; i-- > 0;) {
         Spare spare = *AT(w->spares, Spare, i);
@@ -72,7 +72,7 @@ static Spare buffer_get(RhMpiWire *w, int64_t bytes)
     return (Spare){g_malloc((gsize)MAX(bytes, 4)), MAX(bytes, 4)};
 }
 
-static void buffer_put(RhMpiWire *w, Spare spare)
+static void buffer_put(RhMpiTransport *w, Spare spare)
 {
     if (w->spares->len >= SPARE_MAX)
         g_free(spare.buffer);
@@ -80,12 +80,12 @@ static void buffer_put(RhMpiWire *w, Spare spare)
         g_array_append_val(w->spares, spare);
 }
 
-uint32_t *rh_mpi_transport_buffer(RhMpiWire *w, int64_t bytes)
+uint32_t *rh_mpi_transport_buffer(RhMpiTransport *w, int64_t bytes)
 {
     return buffer_get(w, bytes).buffer;
 }
 
-static int32_t message_new(RhMpiWire *w, Message message)
+static int32_t message_new(RhMpiTransport *w, Message message)
 {
     if (w->free_messages->len == 0) {
         g_array_append_val(w->messages, message);
@@ -97,7 +97,7 @@ static int32_t message_new(RhMpiWire *w, Message message)
     return i;
 }
 
-static void start(RhMpiWire *w, int rank, int tag, Spare space, int64_t bytes,
+static void start(RhMpiTransport *w, int rank, int tag, Spare space, int64_t bytes,
                   RhTransportOwner owner)
 {
     w->fresh = true;
@@ -117,14 +117,14 @@ static void start(RhMpiWire *w, int rank, int tag, Spare space, int64_t bytes,
     }
 }
 
-void rh_mpi_transport_send(RhMpiWire *w, int rank, int tag, uint32_t *buffer, int64_t bytes,
+void rh_mpi_transport_send(RhMpiTransport *w, int rank, int tag, uint32_t *buffer, int64_t bytes,
                            RhTransportOwner owner)
 {
     owner.receives = false;
     start(w, rank, tag, (Spare){buffer, MAX(bytes, 4)}, bytes, owner);
 }
 
-void rh_mpi_transport_receive(RhMpiWire *w, int rank, int tag, int64_t bytes,
+void rh_mpi_transport_receive(RhMpiTransport *w, int rank, int tag, int64_t bytes,
                               RhTransportOwner owner)
 {
     owner.receives = true;
@@ -132,7 +132,7 @@ void rh_mpi_transport_receive(RhMpiWire *w, int rank, int tag, int64_t bytes,
 }
 
 /* Closes the holes: MPI_Testsome leaves a null request for each that finished. */
-static void close_holes(RhMpiWire *w)
+static void close_holes(RhMpiTransport *w)
 {
     for (guint i = w->requests->len; i-- > 0;)
         if (*AT(w->requests, MPI_Request, i) == MPI_REQUEST_NULL) {
@@ -143,7 +143,7 @@ static void close_holes(RhMpiWire *w)
 
 /* Number of finished requests. MPI_Testsome first tests, then progresses: a second call sees the
  * result of that. */
-static int finished_requests(RhMpiWire *w, bool may_have_come)
+static int finished_requests(RhMpiTransport *w, bool may_have_come)
 {
     int count = 0, looks = may_have_come ? 2 : 1;
     for (int i = 0; i < looks && count == 0; i++)
@@ -153,13 +153,13 @@ static int finished_requests(RhMpiWire *w, bool may_have_come)
 }
 
 /* Makes MPI progress by probing for a message from the rank itself, which never exists. */
-static void progress(RhMpiWire *w)
+static void progress(RhMpiTransport *w)
 {
     int flag;
     MPI_Iprobe(w->rank, MPI_ANY_TAG, w->comm, &flag, MPI_STATUS_IGNORE);
 }
 
-int rh_mpi_transport_poll(RhMpiWire *w, bool may_have_come, RhTransportDone done, void *user)
+int rh_mpi_transport_poll(RhMpiTransport *w, bool may_have_come, RhTransportDone done, void *user)
 {
     int finished = 0;
     if (!may_have_come && !w->fresh)
@@ -190,7 +190,7 @@ int rh_mpi_transport_poll(RhMpiWire *w, bool may_have_come, RhTransportDone done
     return finished;
 }
 
-int rh_mpi_transport_pending(const RhMpiWire *w)
+int rh_mpi_transport_pending(const RhMpiTransport *w)
 {
     return (int)w->requests->len;
 }

@@ -14,20 +14,21 @@ typedef struct {
     bool receives;
 } RhTransportOwner;
 
-typedef struct RhMpiWire RhMpiWire;
+typedef struct RhMpiTransport RhMpiTransport;
 /* Receives the buffer of a finished message (borrowed). */
 typedef void (*RhTransportDone)(RhTransportOwner owner, const uint32_t *words, void *user);
 
-RhMpiWire *rh_mpi_transport_new(MPI_Comm comm);
-void rh_mpi_transport_free(RhMpiWire *wire);
+RhMpiTransport *rh_mpi_transport_new(MPI_Comm comm);
+void rh_mpi_transport_free(RhMpiTransport *wire);
 /* A buffer of `bytes`, to fill and hand to rh_mpi_transport_send. */
-uint32_t *rh_mpi_transport_buffer(RhMpiWire *wire, int64_t bytes);
-void rh_mpi_transport_send(RhMpiWire *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
+uint32_t *rh_mpi_transport_buffer(RhMpiTransport *wire, int64_t bytes);
+void rh_mpi_transport_send(RhMpiTransport *wire, int rank, int tag, uint32_t *buffer, int64_t bytes,
                            RhTransportOwner owner);
-void rh_mpi_transport_receive(RhMpiWire *wire, int rank, int tag, int64_t bytes,
+void rh_mpi_transport_receive(RhMpiTransport *wire, int rank, int tag, int64_t bytes,
                               RhTransportOwner owner);
 /* Calls `done` for what has finished; how many that were. Does nothing where nothing was started since
  * and nothing `may_have_come`; where it may, MPI progresses, also when nothing is awaited: what came
  * early is read, or sockets would stay readable and wake the rank without end. */
-int rh_mpi_transport_poll(RhMpiWire *wire, bool may_have_come, RhTransportDone done, void *user);
-int rh_mpi_transport_pending(const RhMpiWire *wire);
+int rh_mpi_transport_poll(RhMpiTransport *wire, bool may_have_come, RhTransportDone done,
+                          void *user);
+int rh_mpi_transport_pending(const RhMpiTransport *wire);

@@ -37,7 +37,7 @@ struct RhRankPerformer {
     int32_t rank;
     RhRoleTable *tables, *role; /* role: NULL when the rank has none */
     RhExpansions *expansions;
-    RhMpiWire *wire;
+    RhMpiTransport *transport;
     RhWake *wake;
     RhCompute *compute; /* NULL: kernels are waits */
     int32_t compute_task, lanes;
@@ -104,7 +104,7 @@ static void start_step(RhRankPerformer *r, Collective *m)
         if (flow->dst != m->own)
             continue;
         m->awaited++;
-        rh_mpi_transport_receive(r->wire, m->expansion->members[flow->src], tag, bytes,
+        rh_mpi_transport_receive(r->transport, m->expansion->members[flow->src], tag, bytes,
                                  (RhTransportOwner){.task = m->task, .flow = i});
     }
     for (int32_t i = m->at.from; i < m->at.to; i++) {
@@ -113,9 +113,9 @@ static void start_step(RhRankPerformer *r, Collective *m)
             continue;
         m->awaited++;
         int64_t bytes = 4 * rh_payload_flow_words(m->payload, flow);
-        uint32_t *buffer = rh_mpi_transport_buffer(r->wire, bytes);
+        uint32_t *buffer = rh_mpi_transport_buffer(r->transport, bytes);
         rh_payload_take(m->payload, flow, m->at.repeat, buffer);
-        rh_mpi_transport_send(r->wire, m->expansion->members[flow->dst], tag, buffer, bytes,
+        rh_mpi_transport_send(r->transport, m->expansion->members[flow->dst], tag, buffer, bytes,
                               (RhTransportOwner){.task = m->task, .flow = i});
     }
 }
@@ -200,14 +200,14 @@ static void start_message(RhRankPerformer *r, int32_t task)
     int64_t words = (int64_t)fmax(1, ceil(t->bytes / 4));
     RhTransportOwner owner = {.task = task, .flow = -1};
     if (!sends) {
-        rh_mpi_transport_receive(r->wire, r->rank + t->peer_delta, message_tag(r, receive),
+        rh_mpi_transport_receive(r->transport, r->rank + t->peer_delta, message_tag(r, receive),
                                  4 * words, owner);
         return;
     }
-    uint32_t *buffer = rh_mpi_transport_buffer(r->wire, 4 * words);
+    uint32_t *buffer = rh_mpi_transport_buffer(r->transport, 4 * words);
     for (int64_t i = 0; i < words; i++)
         buffer[i] = message_word(receive);
-    rh_mpi_transport_send(r->wire, r->rank + t->peer_delta, message_tag(r, receive), buffer,
+    rh_mpi_transport_send(r->transport, r->rank + t->peer_delta, message_tag(r, receive), buffer,
                           4 * words, owner);
 }
 
@@ -219,7 +219,7 @@ static void check_message(RhRankPerformer *r, int32_t task, const uint32_t *word
     r->performed.check.wrong_count += (words[0] != want) + (words[last] != want);
 }
 
-static void on_wire_done(RhTransportOwner owner, const uint32_t *words, void *user)
+static void on_transport_done(RhTransportOwner owner, const uint32_t *words, void *user)
 {
     RhRankPerformer *r = user;
     if (owner.flow < 0) {
@@ -386,11 +386,11 @@ RhPerformed rh_rank_performer_step(RhRankPerformer *r, double t_start_s, bool ch
 {
     bool due = r->options.event && !check_all, may_have_come = true;
     begin_step(r, t_start_s, check_all);
-    while (r->tasks_left > 0 || rh_mpi_transport_pending(r->wire) > 0) {
+    while (r->tasks_left > 0 || rh_mpi_transport_pending(r->transport) > 0) {
         double now_s = rh_clock_now_s();
         double t_next_s = r->compute_task >= 0 ? now_s + WORK_NAP_S : HUGE_VAL;
         bool moved = start_ready(r);
-        moved |= rh_mpi_transport_poll(r->wire, may_have_come, on_wire_done, r) > 0;
+        moved |= rh_mpi_transport_poll(r->transport, may_have_come, on_transport_done, r) > 0;
         moved |= poll_library(r);
         moved |= poll_work(r);
         moved |= end_waits(r, &t_next_s);
@@ -508,7 +508,7 @@ RhRankPerformer *rh_rank_performer_new(const RhProgram *p, const RhPlatform *pla
     g_autofree int32_t *role_of = rh_program_role_of_rank(p);
     r->role = role_of[rank] < 0 ? NULL : &r->tables[role_of[rank]];
     r->expansions = rh_expansions_new(p, platform);
-    r->wire = rh_mpi_transport_new(comm);
+    r->transport = rh_mpi_transport_new(comm);
     r->wake = rh_wake_new(options->sockets);
     r->compute_task = -1;
     int32_t tasks = r->role ? r->role->tasks_count : 0;
@@ -534,7 +534,7 @@ void rh_rank_performer_free(RhRankPerformer *r)
         return;
     rh_role_tables_free(r->tables, (int32_t)r->program->roles->len);
     rh_expansions_free(r->expansions);
-    rh_mpi_transport_free(r->wire);
+    rh_mpi_transport_free(r->transport);
     rh_wake_free(r->wake);
     rh_compute_free(r->compute);
     g_queue_clear(&r->work);

@@ -16,11 +16,11 @@ static double counted_bytes(const RhExchangeCase *c)
 
 static void predict(const RhExchangeCase *c, RhEvaluatedRun *r)
 {
-    double s = rh_a2a_backend_s(c->exchanger,
-                                c->combine ? &c->exchanger->combine : &c->exchanger->dispatch,
-                                c->platform, &c->load);
+    double s =
+        rh_a2a_backend_s(c->backend, c->combine ? &c->backend->combine : &c->backend->dispatch,
+                         c->platform, &c->load);
     r->predicted_s = c->way.row->exchange_s > 0 ? s : counted_bytes(c) / s;
-    r->stack = c->exchanger->name;
+    r->stack = c->backend->name;
     r->family = "exchange";
     r->strategy = rh_intern(c->way.row->text[RH_CASE_MODE]);
 }

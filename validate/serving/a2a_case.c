@@ -62,10 +62,10 @@ bool rh_exchange_case_translate(RhExchangeCase *c)
 {
     const char *name = rh_case_says(&c->way, RH_CASE_SAYS_EXCHANGER);
     const RhCaseRow *row = c->way.row;
-    c->exchanger = name ? rh_a2a_backend_by_name(name, NULL) : NULL;
+    c->backend = name ? rh_a2a_backend_by_name(name, NULL) : NULL;
     if (rh_case_says(&c->way, RH_CASE_SAYS_SKIP))
         return rh_case_give_up(&c->way, "%s", rh_case_says(&c->way, RH_CASE_SAYS_SKIP));
-    if (!c->exchanger)
+    if (!c->backend)
         return rh_case_give_up(&c->way, "no kernels are known for %s %s",
                                row->text[RH_CASE_LIBRARY], row->text[RH_CASE_MODE]);
     if (row->exchange_s <= 0 && row->exchange_bytes_per_s <= 0)

@@ -6,7 +6,7 @@
 typedef struct {
     RhCaseTranslation way;
     GHashTable *platforms; /* name to RhPlatform, of a whole table; rh_exchange_platforms_new() */
-    const RhA2aBackend *exchanger;
+    const RhA2aBackend *backend;
     const RhPlatform *platform;
     RhA2aLoad load;
     bool combine;

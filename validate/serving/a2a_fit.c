@@ -12,7 +12,7 @@
 /* --- rows --- */
 
 typedef struct {
-    const RhA2aBackend *exchanger;
+    const RhA2aBackend *backend;
     const RhPlatform *platform;
     RhA2aLoad load;
     double seconds;
@@ -27,7 +27,7 @@ static Row row_of(const RhExchangeCase *c, double holdout_frac)
     int64_t shape[] = {l->ranks, (int64_t)l->tokens, (int64_t)l->token_bytes, l->routing.experts,
                        l->routing.chosen};
     int32_t each = c->platform->gpus_per_node;
-    Row row = {.exchanger = c->exchanger,
+    Row row = {.backend = c->backend,
                .platform = c->platform,
                .load = *l,
                .seconds = c->way.row->exchange_s,
@@ -158,7 +158,7 @@ static const struct {
 typedef struct {
     const GArray *rows; /* Row, all */
     GArray *fitted;     /* those of them that are fitted */
-    RhA2aBackend exchanger;
+    RhA2aBackend backend;
     RhA2aBackendPart *part;
     RhFitParam params[G_N_ELEMENTS(kinds)];
     size_t params_count;
@@ -166,7 +166,7 @@ typedef struct {
 
 static double predicted_s(const Fit *f, const Row *r)
 {
-    return rh_a2a_backend_s(&f->exchanger, f->part, r->platform, &r->load);
+    return rh_a2a_backend_s(&f->backend, f->part, r->platform, &r->load);
 }
 
 static double residual(void *user, size_t sample)
@@ -273,12 +273,12 @@ static bool fit_way(const GArray *rows, const RhExchangesFitOptions *options, Rh
 {
     const Row *first = &g_array_index(rows, Row, 0);
     g_autoptr(GArray) fitted = g_array_new(FALSE, TRUE, sizeof(Row));
-    Fit f = {.rows = rows, .fitted = fitted, .exchanger = *first->exchanger};
-    f.part = first->combine ? &f.exchanger.combine : &f.exchanger.dispatch;
+    Fit f = {.rows = rows, .fitted = fitted, .backend = *first->backend};
+    f.part = first->combine ? &f.backend.combine : &f.backend.dispatch;
     for (guint i = 0; i < rows->len; i++)
         if (!g_array_index(rows, Row, i).held_out)
             g_array_append_val(fitted, g_array_index(rows, Row, i));
-    *out = (RhExchangeFit){.exchanger = first->exchanger->name,
+    *out = (RhExchangeFit){.backend = first->backend->name,
                            .combine = first->combine,
                            .facts = rh_fitted_facts_new(),
                            .before = g_array_new(FALSE, FALSE, sizeof(double))};
@@ -313,7 +313,7 @@ static void fit_clear(void *data)
 
 static bool is_of(const Row *a, const Row *b)
 {
-    return a->exchanger == b->exchanger && a->combine == b->combine;
+    return a->backend == b->backend && a->combine == b->combine;
 }
 
 static bool is_first(const GArray *rows, guint at)

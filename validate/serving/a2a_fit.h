@@ -1,6 +1,6 @@
 #pragma once
 /* The constants of kernels that send tokens to experts and back (strategies/a2a_backend.h) from measured exchanges: each
- * exchanger that rows of the tables are of, and each of its ways, by calibrate/fit/fit_solve.h with rh_a2a_backend_s() as the
+ * backend that rows of the tables are of, and each of its ways, by calibrate/fit/fit_solve.h with rh_a2a_backend_s() as the
  * model. A constant is fitted where rows tell it apart: `inter` by rows in a node and of several nodes, `node` by
  * several numbers of nodes, `sm` by several numbers of SMs; the others stay as they are. Sizes are held out by what they
  * are (ranks, tokens, columns, experts), so that the same are held out in every file. */
@@ -8,12 +8,12 @@
 #include "validate/cases/cases.h"
 
 typedef struct {
-    const char *exchanger; /* static */
+    const char *backend; /* static */
     bool combine;
-    GArray *facts;  /* RhFittedFact of what was fitted; keys are those of the exchanger's file */
-    GArray *before; /* double, as they were, one for each fact */
-    char *lack;     /* why nothing was fitted; owned; NULL */
-    RhFitFigures now[2];  /* of rows fitted to; of those held out, with constants as they are */
+    GArray *facts;       /* RhFittedFact of what was fitted; keys are those of the backend's file */
+    GArray *before;      /* double, as they were, one for each fact */
+    char *lack;          /* why nothing was fitted; owned; NULL */
+    RhFitFigures now[2]; /* of rows fitted to; of those held out, with constants as they are */
     RhFitFigures then[2]; /* and with those fitted */
 } RhExchangeFit;
 

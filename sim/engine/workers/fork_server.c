@@ -82,7 +82,7 @@ static bool receive_all(int fd, void *data, size_t length)
 
 /* Items of one call. */
 typedef struct {
-    const RhForkServer *nursery;
+    const RhForkServer *server;
     const uint8_t *notes;
     const RhProcessPool *caller; /* NULL in the fork server */
     /* set in the fork server only: */
@@ -94,7 +94,7 @@ typedef struct {
 static GByteArray *perform(int32_t item, void *user, GError **error)
 {
     const Call *call = user;
-    const RhForkServerWork *work = &call->nursery->work;
+    const RhForkServerWork *work = &call->server->work;
     return work->perform(call->notes + (size_t)item * work->note_bytes, work->user, error);
 }
 
@@ -107,7 +107,7 @@ static void send_reply(const Call *call, Reply head, const void *bytes)
         g_byte_array_append(call->held, bytes, head.length);
     if (!call->listens)
         return;
-    if (!send_all(call->nursery->socket, call->held->data, call->held->len))
+    if (!send_all(call->server->socket, call->held->data, call->held->len))
         _exit(1);
     g_byte_array_set_size(call->held, 0);
 }
@@ -131,20 +131,20 @@ static void reply_waiting(void *user)
 /* Reads a request and appends its notes. False: the caller has closed the socket. */
 static bool take_request(Call *call, Request *request)
 {
-    const RhForkServer *nursery = call->nursery;
-    if (!receive_all(nursery->socket, request, sizeof *request))
+    const RhForkServer *server = call->server;
+    if (!receive_all(server->socket, request, sizeof *request))
         return false;
-    size_t had = call->all->len, length = (size_t)request->count * nursery->work.note_bytes;
+    size_t had = call->all->len, length = (size_t)request->count * server->work.note_bytes;
     g_autofree uint8_t *news = g_malloc(request->news_bytes + 1);
     g_byte_array_set_size(call->all, (guint)(had + length));
     call->notes = call->all->data;
     call->listens = !request->more;
     call->waits = request->waits;
-    if (!receive_all(nursery->socket, call->all->data + had, length) ||
-        !receive_all(nursery->socket, news, request->news_bytes))
+    if (!receive_all(server->socket, call->all->data + had, length) ||
+        !receive_all(server->socket, news, request->news_bytes))
         return false;
-    if (nursery->work.hear)
-        nursery->work.hear(news, request->news_bytes, nursery->work.user);
+    if (server->work.hear)
+        server->work.hear(news, request->news_bytes, server->work.user);
     give_free_pages_back();
     return true;
 }
@@ -157,7 +157,7 @@ static bool next_request(int32_t *count, int32_t *jobs, void *user)
         _exit(1);
     *count += request.count;
     *jobs = request.jobs;
-    if (call->listens && !send_all(call->nursery->socket, call->held->data, call->held->len))
+    if (call->listens && !send_all(call->server->socket, call->held->data, call->held->len))
         _exit(1);
     if (call->listens)
         g_byte_array_set_size(call->held, 0);
@@ -165,10 +165,10 @@ static bool next_request(int32_t *count, int32_t *jobs, void *user)
 }
 
 /* Serves one call. False: the caller has closed the socket. */
-static bool serve_call(const RhForkServer *nursery)
+static bool serve_call(const RhForkServer *server)
 {
     g_autoptr(GByteArray) notes = g_byte_array_new(), held = g_byte_array_new();
-    Call call = {.nursery = nursery, .all = notes, .held = held};
+    Call call = {.server = server, .all = notes, .held = held};
     Request request;
     if (!take_request(&call, &request))
         return false;
@@ -179,7 +179,7 @@ static bool serve_call(const RhForkServer *nursery)
                                          .answer = reply_answer,
                                          .waiting = reply_waiting,
                                          .more = request.more ? next_request : NULL,
-                                         .more_fd = nursery->socket,
+                                         .more_fd = server->socket,
                                          .user = &call});
     return true;
 }
@@ -188,11 +188,11 @@ static bool serve_call(const RhForkServer *nursery)
 
 RhForkServer *rh_fork_server_new(const RhForkServerWork *work)
 {
-    RhForkServer *nursery = g_new0(RhForkServer, 1);
+    RhForkServer *server = g_new0(RhForkServer, 1);
     int ends[2];
-    nursery->work = *work;
+    server->work = *work;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return nursery;
+        return server;
     give_free_pages_back();
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
@@ -200,71 +200,71 @@ RhForkServer *rh_fork_server_new(const RhForkServerWork *work)
         if (getppid() != parent)
             _exit(1);
         close(ends[0]);
-        nursery->socket = ends[1];
+        server->socket = ends[1];
         if (work->begin && !work->begin(work->user))
             _exit(1);
-        while (serve_call(nursery))
+        while (serve_call(server))
             ;
         _exit(0);
     }
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
-        return nursery;
+        return server;
     }
-    nursery->pid = pid;
-    nursery->socket = ends[0];
-    return nursery;
+    server->pid = pid;
+    server->socket = ends[0];
+    return server;
 }
 
-static void part(RhForkServer *nursery)
+static void part(RhForkServer *server)
 {
-    if (nursery->pid == 0)
+    if (server->pid == 0)
         return;
-    shutdown(nursery->socket, SHUT_RDWR); /* ends its requests, whichever process also holds the
+    shutdown(server->socket, SHUT_RDWR); /* ends its requests, whichever process also holds the
                                            * socket */
-    nursery->begun = 0;
-    close(nursery->socket);
-    while (waitpid(nursery->pid, NULL, 0) < 0 && errno == EINTR)
+    server->begun = 0;
+    close(server->socket);
+    while (waitpid(server->pid, NULL, 0) < 0 && errno == EINTR)
         ;
-    nursery->pid = 0;
+    server->pid = 0;
 }
 
-void rh_fork_server_free(RhForkServer *nursery)
+void rh_fork_server_free(RhForkServer *server)
 {
-    if (!nursery)
+    if (!server)
         return;
-    part(nursery);
-    g_free(nursery);
+    part(server);
+    g_free(server);
 }
 
-static bool send_request(const RhForkServer *nursery, Request request, const void *notes,
+static bool send_request(const RhForkServer *server, Request request, const void *notes,
                          const GByteArray *news)
 {
     request.news_bytes = news ? news->len : 0;
-    return nursery->pid != 0 && send_all(nursery->socket, &request, sizeof request) &&
-           send_all(nursery->socket, notes, (size_t)request.count * nursery->work.note_bytes) &&
-           (request.news_bytes == 0 || send_all(nursery->socket, news->data, news->len));
+    return server->pid != 0 && send_all(server->socket, &request, sizeof request) &&
+           send_all(server->socket, notes, (size_t)request.count * server->work.note_bytes) &&
+           (request.news_bytes == 0 || send_all(server->socket, news->data, news->len));
 }
 
 /* Asks for all items that were not begun before. */
-static bool ask_rest(const RhForkServer *nursery, const RhProcessPool *workers, const void *notes,
+static bool ask_rest(const RhForkServer *server, const RhProcessPool *workers, const void *notes,
                      const GByteArray *news)
 {
-    Request request = {.count = workers->count - nursery->begun,
+    Request request = {.count = workers->count - server->begun,
                        .jobs = workers->jobs,
                        .timeout_s = workers->timeout_s,
                        .waits = workers->waiting != NULL};
-    return send_request(nursery, request,
-                        (const uint8_t *)notes + (size_t)nursery->begun * nursery->work.note_bytes,
+    return send_request(server, request,
+                        (const uint8_t *)notes + (size_t)server->begun * server->work.note_bytes,
                         news);
 }
 
 /* Reads the fork server's next reply; false: it is gone, or cannot fork. */
-static bool take_reply(const RhForkServer *nursery, const RhProcessPool *workers, bool *answered)
+static bool take_reply(const RhForkServer *server, const RhProcessPool *workers, bool *answered)
 {
     Reply head;
-    if (!receive_all(nursery->socket, &head, sizeof head))
+    if (!receive_all(server->socket, &head, sizeof head))
         return false;
     if (head.word == SAYS_WAITING) {
         workers->waiting(workers->user);
@@ -272,7 +272,7 @@ static bool take_reply(const RhForkServer *nursery, const RhProcessPool *workers
     }
     g_autoptr(GByteArray) bytes = g_byte_array_sized_new(head.length + 1);
     g_byte_array_set_size(bytes, head.length);
-    if (!receive_all(nursery->socket, bytes->data, head.length))
+    if (!receive_all(server->socket, bytes->data, head.length))
         return false;
     if (head.word == SAYS_ERROR && head.code == RH_ERROR_REFUSED)
         return false;
@@ -314,11 +314,11 @@ static void wait_left(void *user)
         caller->waiting(caller->user);
 }
 
-static void run_left(const RhForkServer *nursery, const RhProcessPool *workers, int32_t jobs,
+static void run_left(const RhForkServer *server, const RhProcessPool *workers, int32_t jobs,
                      const void *notes, const bool *answered)
 {
     g_autofree int32_t *items = g_new(int32_t, workers->count + 1);
-    Left left = {{.nursery = nursery, .notes = notes, .caller = workers}, items};
+    Left left = {{.server = server, .notes = notes, .caller = workers}, items};
     int32_t count = 0;
     for (int32_t item = 0; item < workers->count; item++)
         if (!answered[item])
@@ -332,42 +332,42 @@ static void run_left(const RhForkServer *nursery, const RhProcessPool *workers, 
                                          .user = &left});
 }
 
-void rh_fork_server_begin(RhForkServer *nursery, int32_t jobs, double timeout_s, const void *note,
+void rh_fork_server_begin(RhForkServer *server, int32_t jobs, double timeout_s, const void *note,
                           const GByteArray *news)
 {
-    g_return_if_fail(nursery && jobs >= 0);
+    g_return_if_fail(server && jobs >= 0);
     Request request = {.count = 1, .jobs = jobs, .timeout_s = timeout_s, .more = 1};
-    if (send_request(nursery, request, note, news))
-        nursery->begun++;
+    if (send_request(server, request, note, news))
+        server->begun++;
     else
-        part(nursery);
+        part(server);
 }
 
-void rh_fork_server_forget(RhForkServer *nursery)
+void rh_fork_server_forget(RhForkServer *server)
 {
-    if (nursery && nursery->begun > 0)
-        part(nursery);
+    if (server && server->begun > 0)
+        part(server);
 }
 
-void rh_fork_server_run(RhForkServer *nursery, const RhProcessPool *workers, const void *notes,
+void rh_fork_server_run(RhForkServer *server, const RhProcessPool *workers, const void *notes,
                         const GByteArray *news)
 {
-    g_return_if_fail(nursery && workers && workers->jobs > 0 && workers->count >= nursery->begun);
+    g_return_if_fail(server && workers && workers->jobs > 0 && workers->count >= server->begun);
     g_autofree bool *answered = g_new0(bool, workers->count + 1);
-    if (nursery->pid == 0) {
-        run_left(nursery, workers, workers->jobs, notes, answered);
+    if (server->pid == 0) {
+        run_left(server, workers, workers->jobs, notes, answered);
         return;
     }
-    bool there = ask_rest(nursery, workers, notes, news);
-    nursery->begun = 0;
+    bool there = ask_rest(server, workers, notes, news);
+    server->begun = 0;
     for (int32_t left = workers->count; left > 0 && there;) {
-        there = take_reply(nursery, workers, answered);
+        there = take_reply(server, workers, answered);
         left = 0;
         for (int32_t item = 0; item < workers->count; item++)
             left += !answered[item];
     }
     if (!there) {
-        part(nursery);
-        run_left(nursery, workers, 1, notes, answered);
+        part(server);
+        run_left(server, workers, 1, notes, answered);
     }
 }

@@ -26,17 +26,17 @@ typedef struct RhForkServer RhForkServer;
 
 /* Starts the fork server. Where no process can be made, the caller forks its workers itself. */
 RhForkServer *rh_fork_server_new(const RhForkServerWork *work);
-void rh_fork_server_free(RhForkServer *nursery);
+void rh_fork_server_free(RhForkServer *server);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhForkServer, rh_fork_server_free)
 /* Submits the next item of a later rh_fork_server_run: it begins at once where fewer than `jobs`
  * are running, while the caller goes on. The timeout counts from the first of these calls. */
-void rh_fork_server_begin(RhForkServer *nursery, int32_t jobs, double timeout_s, const void *note,
+void rh_fork_server_begin(RhForkServer *server, int32_t jobs, double timeout_s, const void *note,
                           const GByteArray *news);
 /* Ends the items begun by rh_fork_server_begin, and then the fork server; does nothing when none
  * was begun. */
-void rh_fork_server_forget(RhForkServer *nursery);
+void rh_fork_server_forget(RhForkServer *server);
 /* Runs rh_process_pool_run with the fork server's work in place of workers->perform; `answer` and
  * `waiting` run in the caller. `notes` holds one note per item in a row, starting with the items
  * that were begun before. */
-void rh_fork_server_run(RhForkServer *nursery, const RhProcessPool *workers, const void *notes,
+void rh_fork_server_run(RhForkServer *server, const RhProcessPool *workers, const void *notes,
                         const GByteArray *news);

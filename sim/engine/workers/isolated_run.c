@@ -93,7 +93,7 @@ RhRun *rh_rehearse_isolated(const RhProgram *p, const RhPlatform *platform,
 
 /* --- programs built from notes --- */
 
-struct RhApart {
+struct RhIsolatedRuns {
     RhBuildNoteFunc build;
     size_t note_bytes;
     const RhPlatform *platform;
@@ -101,7 +101,7 @@ struct RhApart {
     int32_t alone_told;
     RhFoldedTable *folded;
     void *user;
-    RhForkServer *nursery;
+    RhForkServer *server;
 };
 
 /* The build note inside an item's note, which begins with the options. */
@@ -112,7 +112,7 @@ static const void *note_in(const void *note)
 
 static GByteArray *perform_note(const void *note, void *user, GError **error)
 {
-    const RhApart *a = user;
+    const RhIsolatedRuns *a = user;
     RhEngineOptions options;
     memcpy(&options, note, sizeof options);
     options.alone = a->alone;
@@ -131,7 +131,7 @@ static bool prepare_simgrid(void *user)
 
 /* Serializes what the fork server must learn: uncontended times of collectives, the number of their
  * bytes before them, and folds. */
-static GByteArray *news_of(RhApart *a)
+static GByteArray *news_of(RhIsolatedRuns *a)
 {
     GByteArray *news = g_byte_array_new(), *times = g_byte_array_new();
     a->alone_told = rh_uncontended_times_give(a->alone, a->alone_told, times);
@@ -144,7 +144,7 @@ static GByteArray *news_of(RhApart *a)
 
 static void hear(const void *news, size_t length, void *user)
 {
-    const RhApart *a = user;
+    const RhIsolatedRuns *a = user;
     RhUnpack in = {news, (const uint8_t *)news + length, true};
     guint times = 0;
     rh_unpack(&in, &times, sizeof times);
@@ -154,14 +154,16 @@ static void hear(const void *news, size_t length, void *user)
     rh_fold_cache_take(a->folded, a->platform, in.at, (size_t)(in.end - in.at));
 }
 
-RhApart *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform *platform,
-                             RhUncontendedTimes *alone, RhFoldedTable *folded, void *user)
+RhIsolatedRuns *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes,
+                                    const RhPlatform *platform, RhUncontendedTimes *alone,
+                                    RhFoldedTable *folded, void *user)
 {
     g_return_val_if_fail(build && platform && alone && folded, NULL);
-    RhApart *a = g_new(RhApart, 1);
-    *a = (RhApart){build,  note_bytes, platform, alone, rh_uncontended_times_give(alone, 0, NULL),
-                   folded, user,       NULL};
-    a->nursery =
+    RhIsolatedRuns *a = g_new(RhIsolatedRuns, 1);
+    *a = (RhIsolatedRuns){
+        build,  note_bytes, platform, alone, rh_uncontended_times_give(alone, 0, NULL),
+        folded, user,       NULL};
+    a->server =
         rh_fork_server_new(&(RhForkServerWork){.perform = perform_note,
                                                .note_bytes = sizeof(RhEngineOptions) + note_bytes,
                                                .begin = prepare_simgrid,
@@ -170,36 +172,36 @@ RhApart *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes, const RhP
     return a;
 }
 
-void rh_isolated_run_free(RhApart *apart)
+void rh_isolated_run_free(RhIsolatedRuns *apart)
 {
     if (!apart)
         return;
-    rh_fork_server_free(apart->nursery);
+    rh_fork_server_free(apart->server);
     g_free(apart);
 }
 
-static void add_note(const RhApart *a, GByteArray *notes, const RhEngineOptions *options,
+static void add_note(const RhIsolatedRuns *a, GByteArray *notes, const RhEngineOptions *options,
                      const void *note)
 {
     g_byte_array_append(notes, (const guint8 *)options, sizeof *options);
     g_byte_array_append(notes, note, (guint)a->note_bytes);
 }
 
-void rh_isolated_run_begin(RhApart *a, int32_t jobs, const void *note,
+void rh_isolated_run_begin(RhIsolatedRuns *a, int32_t jobs, const void *note,
                            const RhEngineOptions *options)
 {
     g_return_if_fail(a && note && options && jobs > 0);
     g_autoptr(GByteArray) whole = g_byte_array_new(), news = news_of(a);
     add_note(a, whole, options, note);
-    rh_fork_server_begin(a->nursery, jobs - 1, options->timeout_s, whole->data, news);
+    rh_fork_server_begin(a->server, jobs - 1, options->timeout_s, whole->data, news);
 }
 
-void rh_isolated_run_forget(RhApart *a)
+void rh_isolated_run_forget(RhIsolatedRuns *a)
 {
-    rh_fork_server_forget(a->nursery);
+    rh_fork_server_forget(a->server);
 }
 
-void rh_isolated_run_run_each(RhApart *a, int32_t count, int32_t jobs, const void *notes,
+void rh_isolated_run_run_each(RhIsolatedRuns *a, int32_t count, int32_t jobs, const void *notes,
                               const RhEngineOptions *options, RhRun **out, GError **errors,
                               void (*progress)(int32_t done, void *user), void *user)
 {
@@ -215,10 +217,10 @@ void rh_isolated_run_run_each(RhApart *a, int32_t count, int32_t jobs, const voi
     g_autoptr(GByteArray) all = g_byte_array_new(), news = news_of(a);
     for (int32_t i = 0; i < count; i++)
         add_note(a, all, &options[i], (const uint8_t *)notes + (size_t)i * a->note_bytes);
-    rh_fork_server_run(a->nursery, &workers, all->data, news);
+    rh_fork_server_run(a->server, &workers, all->data, news);
 }
 
-void rh_isolated_run_run(RhApart *a, int32_t count, int32_t jobs, const void *notes,
+void rh_isolated_run_run(RhIsolatedRuns *a, int32_t count, int32_t jobs, const void *notes,
                          const RhEngineOptions *options, RhRun **out, GError **errors,
                          void (*progress)(int32_t done, void *user), void *user)
 {

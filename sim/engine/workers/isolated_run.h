@@ -22,29 +22,30 @@ void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
 
 /* A handle for many such calls by a caller that grows: children are forked by a fork server
  * (fork_server.h) that is started while the caller is small, and get a program as a note. */
-typedef struct RhApart RhApart;
+typedef struct RhIsolatedRuns RhIsolatedRuns;
 /* Starts the fork server. build(note, user) makes a program in the child, where `user` and all it
  * points to are in their state of this call. `platform` and both tables are borrowed; new entries
  * are sent to the children, and folds are moved there. */
 typedef RhProgram *(*RhBuildNoteFunc)(const void *note, void *user, GError **error);
-RhApart *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes, const RhPlatform *platform,
-                             RhUncontendedTimes *alone, RhFoldedTable *folded, void *user);
-void rh_isolated_run_free(RhApart *apart);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhApart, rh_isolated_run_free)
+RhIsolatedRuns *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes,
+                                    const RhPlatform *platform, RhUncontendedTimes *alone,
+                                    RhFoldedTable *folded, void *user);
+void rh_isolated_run_free(RhIsolatedRuns *apart);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhIsolatedRuns, rh_isolated_run_free)
 /* Submits the first items of the next rh_isolated_run_run_each, one by one: each begins at once
  * where fewer than jobs - 1 are running, because the caller works too. Their timeout counts from
  * the first one. */
-void rh_isolated_run_begin(RhApart *apart, int32_t jobs, const void *note,
+void rh_isolated_run_begin(RhIsolatedRuns *apart, int32_t jobs, const void *note,
                            const RhEngineOptions *options);
 /* Ends the items begun by rh_isolated_run_begin. Later runs then fork their processes from the
  * caller. */
-void rh_isolated_run_forget(RhApart *apart);
+void rh_isolated_run_forget(RhIsolatedRuns *apart);
 /* Runs rehearsals as rh_rehearse_isolated_many, of programs from `notes` in a row; the tables are
  * those that `apart` was made with. `user` is for `progress`. */
-void rh_isolated_run_run(RhApart *apart, int32_t count, int32_t jobs, const void *notes,
+void rh_isolated_run_run(RhIsolatedRuns *apart, int32_t count, int32_t jobs, const void *notes,
                          const RhEngineOptions *options, RhRun **out, GError **errors,
                          void (*progress)(int32_t done, void *user), void *user);
 /* Runs rehearsals with options per item; the first one's timeout is that of the call. */
-void rh_isolated_run_run_each(RhApart *apart, int32_t count, int32_t jobs, const void *notes,
+void rh_isolated_run_run_each(RhIsolatedRuns *apart, int32_t count, int32_t jobs, const void *notes,
                               const RhEngineOptions *options, RhRun **out, GError **errors,
                               void (*progress)(int32_t done, void *user), void *user);

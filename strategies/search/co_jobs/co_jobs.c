@@ -47,8 +47,8 @@ void rh_co_jobs_free(RhCoJobs *n)
 
 static bool take_service(RhCoJobs *n, GError **error)
 {
-    n->service_alone = rh_background_service_answer(n->raw->guest_alone);
-    n->service_beside = rh_background_service_answer(n->raw->guest_beside);
+    n->service_alone = rh_background_service_answer(n->raw->background_alone);
+    n->service_beside = rh_background_service_answer(n->raw->background_beside);
     return n->service_alone && n->service_beside
                ? true
                : rh_fail(error, RH_ERROR_INTERNAL, "the service's answer broke off");
@@ -61,8 +61,8 @@ RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
     g_autofree RhMultiJobPart *asked = g_new0(RhMultiJobPart, count + 1);
     for (int32_t i = 0; i < count; i++)
         asked[i] = (RhMultiJobPart){jobs[i].name, jobs[i].t_start_s, jobs[i].steps};
-    RhMultiJobService guest = rh_background_service(service);
-    RhMultiJobQuestion ask = {asked, count, build, (void *)jobs, service ? &guest : NULL};
+    RhMultiJobService background = rh_background_service(service);
+    RhMultiJobQuestion ask = {asked, count, build, (void *)jobs, service ? &background : NULL};
     RhMultiJobRun *raw =
         rh_multi_job_rehearse(&ask, jobs[0].c->platform, options, processes, error);
     if (!raw)

@@ -58,7 +58,7 @@ typedef struct {
     RhSpace *layouts;     /* all there are */
     RhLayoutStore *space; /* of these the candidates so far, and what nearly fits */
     RhBoundCache *cache;
-    RhApart *apart;          /* where batches are rehearsed, of RhRehearsalNote */
+    RhIsolatedRuns *apart;   /* where batches are rehearsed, of RhRehearsalNote */
     RhRehearsalQueue *queue; /* of the first row, beside the batches */
     RhUnsearchedTrials *outside;
     RhMemoryBudget room;
@@ -169,8 +169,8 @@ void rh_funnel_search_families(RhFunnel *f);
 double rh_funnel_left_s(const RhFunnel *f);
 /* Returns the number of simultaneous processes. */
 int32_t rh_funnel_jobs(const RhFunnel *f);
-/* Returns the options of a rehearsal that may stop at a step of enough_s; INFINITY: never. */
-RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double enough_s);
+/* Returns the options of a rehearsal that may stop at a step of cutoff_s; INFINITY: never. */
+RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double cutoff_s);
 /* Adds a candidate to the batch, whose rehearsals begin while it is filled, and its expected value
  * to `foreseen`. */
 void rh_funnel_join_batch(RhFunnel *f, const RhCandidate *c, double bound_s);

@@ -13,10 +13,10 @@ double rh_funnel_left_s(const RhFunnel *f)
     return f->o->timeout_s > 0 ? MAX(rh_deadline_left_s(f->deadline), 0.01) : 0;
 }
 
-RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double enough_s)
+RhEngineOptions rh_funnel_rehearsal_options(const RhFunnel *f, double cutoff_s)
 {
     return (RhEngineOptions){.timeout_s = rh_funnel_left_s(f),
-                             .enough_s = isfinite(enough_s) ? enough_s : 0};
+                             .cutoff_s = isfinite(cutoff_s) ? cutoff_s : 0};
 }
 
 /* Of one of the batch: the entries by which it may be in vain stay as they are until it is over. */

@@ -11,7 +11,7 @@ typedef struct {
 } Answer;
 
 struct RhRehearsalQueue {
-    RhApart *apart; /* of Note */
+    RhIsolatedRuns *apart; /* of Note */
     int32_t jobs;
     GArray *notes, *options; /* Note, RhEngineOptions: of those that were not waited for */
     GArray *answers;         /* Answer, of the others */

@@ -6,7 +6,7 @@
 #define NUDGE_FRAC   1e-10
 #define NUDGES_COUNT 6
 
-bool rh_step_spread(RhApart *apart, const RhRehearsalNote *note, double step_s,
+bool rh_step_spread(RhIsolatedRuns *apart, const RhRehearsalNote *note, double step_s,
                     const RhEngineOptions *options, int32_t jobs, RhStepSpread *out, GError **error)
 {
     RhRehearsalNote notes[NUDGES_COUNT];

@@ -10,7 +10,7 @@ typedef struct {
 
 /* Performs a step in `apart`, of such notes, six times with kernels longer by some 1e-10,
  * `jobs` at once; as `options` say, by which it took `step_s` as it is. Fails as rh_isolated_run_run does. */
-bool rh_step_spread(RhApart *apart, const RhRehearsalNote *note, double step_s,
+bool rh_step_spread(RhIsolatedRuns *apart, const RhRehearsalNote *note, double step_s,
                     const RhEngineOptions *options, int32_t jobs, RhStepSpread *out,
                     GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* May a step that was performed otherwise be so much longer for this alone? It may lie beyond the spread by

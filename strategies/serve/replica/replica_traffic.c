@@ -12,7 +12,7 @@ typedef struct {
     RhOp op;
     bool experts;
     RhAlgo algo;
-    GArray *flows[RH_WIRE_PARTS]; /* RhReplicaFlow */
+    GArray *flows[RH_TRAFFIC_PARTS]; /* RhReplicaFlow */
 } Shape;
 
 /* Exchanges of an iteration: bytes of one kind, all its calls together. */
@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
     GArray *asked; /* Asked */
-    double alone_s[RH_WIRE_PARTS], most_s;
+    double alone_s[RH_TRAFFIC_PARTS], most_s;
 } Known;
 
 struct RhReplicaTraffic {
@@ -46,7 +46,7 @@ struct RhReplicaTraffic {
 static void shape_free(gpointer data)
 {
     Shape *shape = data;
-    for (int i = 0; i < RH_WIRE_PARTS; i++)
+    for (int i = 0; i < RH_TRAFFIC_PARTS; i++)
         g_array_unref(shape->flows[i]);
     g_free(shape);
 }
@@ -78,17 +78,17 @@ static void add_schedule(const RhReplicaTraffic *w, Shape *shape, const RhSchedu
                          const int32_t *gpus)
 {
     int32_t rounds = (int32_t)s->rounds->len;
-    bool apart = shape->op == RH_OP_ALL_TO_ALL && rounds >= RH_WIRE_PARTS;
+    bool apart = shape->op == RH_OP_ALL_TO_ALL && rounds >= RH_TRAFFIC_PARTS;
     for (int32_t r = 0; r < rounds; r++) {
         const RhRound *round = &g_array_index(s->rounds, RhRound, r);
         for (int32_t i = 0; i < round->flows_count; i++) {
             const RhFlow *f = &g_array_index(s->flows, RhFlow, round->flows_first + i);
             double bytes = f->bytes * round->repeat / s->bytes;
-            int32_t only = (int32_t)((int64_t)r * RH_WIRE_PARTS / rounds);
-            for (int32_t part = 0; part < RH_WIRE_PARTS; part++)
+            int32_t only = (int32_t)((int64_t)r * RH_TRAFFIC_PARTS / rounds);
+            for (int32_t part = 0; part < RH_TRAFFIC_PARTS; part++)
                 if (!apart || part == only)
                     add_flow(w->platform, shape->flows[part], gpus[f->src], gpus[f->dst],
-                             apart ? bytes : bytes / RH_WIRE_PARTS);
+                             apart ? bytes : bytes / RH_TRAFFIC_PARTS);
         }
     }
 }
@@ -115,9 +115,9 @@ static void add_stages(const RhReplicaTraffic *w, Shape *shape)
 {
     int32_t stage = w->pool.tp * w->pool.dp;
     for (int32_t i = 0; i < stage * (w->pool.pp - 1); i++)
-        for (int32_t part = 0; part < RH_WIRE_PARTS; part++)
+        for (int32_t part = 0; part < RH_TRAFFIC_PARTS; part++)
             add_flow(w->platform, shape->flows[part], w->first_gpu + i, w->first_gpu + i + stage,
-                     1.0 / RH_WIRE_PARTS);
+                     1.0 / RH_TRAFFIC_PARTS);
 }
 
 static RhAlgo algo_of(const RhReplicaTraffic *w, const RhServedExchange *e)
@@ -140,7 +140,7 @@ static const Shape *shape_of(RhReplicaTraffic *w, const RhServedExchange *e)
     }
     Shape *shape = g_new0(Shape, 1);
     *shape = (Shape){.op = e->op, .experts = e->experts, .algo = algo};
-    for (int i = 0; i < RH_WIRE_PARTS; i++)
+    for (int i = 0; i < RH_TRAFFIC_PARTS; i++)
         shape->flows[i] = g_array_new(FALSE, FALSE, sizeof(RhReplicaFlow));
     if (shifts)
         add_stages(w, shape);
@@ -250,7 +250,7 @@ static const Known *known_of(RhReplicaTraffic *w, int32_t tokens, int32_t sequen
     }
     known->most_s = rh_iteration_exchanges_s(w->it, tokens, sequences);
     g_autoptr(GArray) flows = g_array_new(FALSE, FALSE, sizeof(RhReplicaFlow));
-    for (int32_t part = 0; part < RH_WIRE_PARTS; part++) {
+    for (int32_t part = 0; part < RH_TRAFFIC_PARTS; part++) {
         g_array_set_size(flows, 0);
         list_part(w, known->asked, part, 1, flows);
         known->alone_s[part] = uncontended_s(w, flows);
@@ -264,17 +264,17 @@ static const Known *known_of(RhReplicaTraffic *w, int32_t tokens, int32_t sequen
 static double times_of(const Known *known, double iteration_s)
 {
     double all_s = 0, most_s = fmin(known->most_s, iteration_s);
-    for (int i = 0; i < RH_WIRE_PARTS; i++)
+    for (int i = 0; i < RH_TRAFFIC_PARTS; i++)
         all_s += known->alone_s[i];
     return all_s > most_s ? most_s / all_s : 1;
 }
 
 void rh_replica_traffic_alone(RhReplicaTraffic *w, double iteration_s, int32_t tokens,
-                              int32_t sequences, double alone[RH_WIRE_PARTS])
+                              int32_t sequences, double alone[RH_TRAFFIC_PARTS])
 {
     const Known *known = known_of(w, share_of(w, tokens), share_of(w, sequences));
     double times = times_of(known, iteration_s);
-    for (int i = 0; i < RH_WIRE_PARTS; i++)
+    for (int i = 0; i < RH_TRAFFIC_PARTS; i++)
         alone[i] = times * known->alone_s[i];
 }
 
@@ -292,7 +292,7 @@ static void add_ways(RhReplicaTraffic *w)
     RhLink links[RH_ROUTE_MAX];
     RhSwitchLinks switches = rh_platform_switch_links(w->platform);
     for (guint s = 0; s < w->shapes->len; s++)
-        for (int part = 0; part < RH_WIRE_PARTS; part++) {
+        for (int part = 0; part < RH_TRAFFIC_PARTS; part++) {
             const GArray *flows = ((const Shape *)g_ptr_array_index(w->shapes, s))->flows[part];
             for (guint i = 0; i < flows->len; i++) {
                 const RhReplicaFlow *f = &g_array_index(flows, RhReplicaFlow, i);

@@ -509,7 +509,7 @@ static void close_clock(RhServiceClock *c)
     g_free(c->end_of);
     g_free(c->begun_s);
     g_array_unref(c->marks);
-    g_free(c->wires);
+    g_free(c->traffic);
 }
 
 RhServiceResult *rh_service_run(RhService *service, const RhRequests *requests,

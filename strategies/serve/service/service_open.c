@@ -109,10 +109,10 @@ RhService *rh_service_new(const RhServing *serving, const RhDeployment *d, GErro
 
 void rh_service_free(RhService *service)
 {
-    if (service && service->wires)
-        g_ptr_array_unref(service->wires);
+    if (service && service->traffic)
+        g_ptr_array_unref(service->traffic);
     if (service)
-        g_free(service->wires_meet);
+        g_free(service->traffic_meets);
     for (int p = 0; service && p < RH_POOLS_MAX; p++)
         rh_iterations_free(service->stages[p].iterations);
     g_free(service);

@@ -39,22 +39,22 @@ struct RhService {
     RhDeployment deployment;
     const RhRouter *router;
     RhServiceStage stages[RH_POOLS_MAX];
-    GPtrArray *wires; /* RhReplicaTraffic by replica; NULL: not asked yet */
-    bool *wires_meet; /* by replica and replica: on one link */
+    GPtrArray *traffic;  /* RhReplicaTraffic by replica; NULL: not asked yet */
+    bool *traffic_meets; /* by replica and replica: on one link */
 };
 
 /* Inter-node traffic of a replica (service_traffic.c). */
 typedef struct {
-    RhReplicaTraffic *wires; /* borrowed; NULL: on one node */
-    int32_t met;             /* caches on its links */
+    RhReplicaTraffic *traffic; /* borrowed; NULL: on one node */
+    int32_t met;               /* caches on its links */
     bool plays; /* its iteration goes part by part, through all of them so many times: */
     int32_t rounds, part, flows;
     int32_t flows_void; /* under way, of an iteration that a failure ended */
     double left_frac;   /* of the part's flows, that are still to be sent */
     int32_t tokens, sequences;
-    double t_end_s;                /* when it would end by itself */
-    double iteration_s, work_s;    /* of each part, its work */
-    double alone_s[RH_WIRE_PARTS]; /* of a round's parts, their flows by themselves */
+    double t_end_s;                   /* when it would end by itself */
+    double iteration_s, work_s;       /* of each part, its work */
+    double alone_s[RH_TRAFFIC_PARTS]; /* of a round's parts, their flows by themselves */
 } RhServiceTransfer;
 
 /* GPU-seconds that add up while GPUs are at something: sum_gpu_s + gpus x t. */
@@ -91,7 +91,7 @@ typedef struct {
     int32_t flows;                  /* of all */
     guint over;                     /* requests */
     double last_s;                  /* that a request came, had its outcome, or a server worked */
-    RhServiceTransfer *wires;       /* by replica; NULL: nothing of theirs meets others */
+    RhServiceTransfer *traffic;     /* by replica; NULL: nothing of theirs meets others */
     int32_t replicas;
     RhServiceMeter busy, reading; /* servers with a batch under way; those that read prompts */
     double *begun_s;              /* by replica: its batch; NaN: none is under way */

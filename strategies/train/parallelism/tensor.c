@@ -54,10 +54,10 @@ static int32_t gather_again(RhLayerOpsBuilder *w)
     return w->model_cost->c->stack->keeps_gathered ? -1 : gather(w, "all-gather input again");
 }
 
-static bool in_steps(const RhKernelSequence *piece, RhExchangeKind kind)
+static bool in_steps(const RhKernelSequence *sequence, RhExchangeKind kind)
 {
-    for (int32_t i = 0; i < piece->parts_count; i++)
-        if (piece->parts[i].exchange.kind == kind)
+    for (int32_t i = 0; i < sequence->parts_count; i++)
+        if (sequence->parts[i].exchange.kind == kind)
             return true;
     return false;
 }

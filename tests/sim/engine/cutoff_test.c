@@ -3,9 +3,9 @@
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 
-static RhRun *run_of(const TrainKit *k, const RhProgram *p, double enough_s)
+static RhRun *run_of(const TrainKit *k, const RhProgram *p, double cutoff_s)
 {
-    RhEngineOptions options = {.enough_s = enough_s};
+    RhEngineOptions options = {.cutoff_s = cutoff_s};
     RhRun *run = rh_rehearse_isolated(p, k->platform, &options, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(run);
     return run;

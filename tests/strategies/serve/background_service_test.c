@@ -28,8 +28,8 @@ static RhProgram *build(int32_t job, void *user, GError **error)
 
 static const int32_t across[] = {0, 2}, inside[] = {0, 1}; /* leaves */
 
-static RhBackgroundService guest_of(const Setting *s, const RhRequests *requests,
-                                    const int32_t *nodes)
+static RhBackgroundService background_of(const Setting *s, const RhRequests *requests,
+                                         const int32_t *nodes)
 {
     return (RhBackgroundService){.name = "service",
                                  .serving = s->serving,
@@ -40,14 +40,14 @@ static RhBackgroundService guest_of(const Setting *s, const RhRequests *requests
                                  .nodes_count = 2};
 }
 
-static RhMultiJobRun *rehearse(const RhBackgroundService *guest, Place place)
+static RhMultiJobRun *rehearse(const RhBackgroundService *background, Place place)
 {
     g_autoptr(GError) error = NULL;
-    RhMultiJobService g = rh_background_service(guest);
+    RhMultiJobService g = rh_background_service(background);
     RhMultiJobPart job = {"job", 0, 1};
     RhMultiJobQuestion ask = {&job, 1, build, &place, &g};
     RhEngineOptions options = {0};
-    RhMultiJobRun *t = rh_multi_job_rehearse(&ask, guest->fabric, &options, 1, &error);
+    RhMultiJobRun *t = rh_multi_job_rehearse(&ask, background->fabric, &options, 1, &error);
     if (!t)
         fprintf(stderr, "    %s\n", error->message);
     CU_ASSERT_PTR_NOT_NULL_FATAL(t);
@@ -70,9 +70,9 @@ static void alone_is_what_it_would_be(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
     g_autoptr(RhRequests) requests = drawn(60, 20, 4096, 16);
-    RhBackgroundService guest = guest_of(&s, requests, inside);
-    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){2, 3});
-    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
+    RhBackgroundService background = background_of(&s, requests, inside);
+    g_autoptr(RhMultiJobRun) t = rehearse(&background, (Place){2, 3});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->background_alone);
     CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
     RhClient client = {0};
     g_autoptr(RhServiceResult) own = serve(&s, requests, &client);
@@ -91,10 +91,10 @@ static void both_get_their_share(void)
                            .input = {4096, 4096},
                            .output = {4, 4}};
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
-    RhBackgroundService guest = guest_of(&s, requests, across);
-    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){1, 3});
-    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
-    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
+    RhBackgroundService background = background_of(&s, requests, across);
+    g_autoptr(RhMultiJobRun) t = rehearse(&background, (Place){1, 3});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->background_alone);
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->background_beside);
     CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
     CU_ASSERT_PTR_NOT_NULL_FATAL(beside);
     double latency_s = rh_platform_route_latency_s(s.platform, 0, 2), taken_s = 0;
@@ -118,10 +118,10 @@ static void apart_nothing_changes(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
     g_autoptr(RhRequests) requests = drawn(40, 20, 4096, 16);
-    RhBackgroundService guest = guest_of(&s, requests, across);
-    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){3, 1});
-    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
-    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
+    RhBackgroundService background = background_of(&s, requests, across);
+    g_autoptr(RhMultiJobRun) t = rehearse(&background, (Place){3, 1});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->background_alone);
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->background_beside);
     expect_alike(alone, beside);
     const RhMultiJobResult *job = &g_array_index(t->parts, RhMultiJobResult, 0);
     CU_ASSERT_DOUBLE_EQUAL(job->beside->step_time_s, job->alone->step_time_s, 1e-9);
@@ -134,10 +134,10 @@ static void a_late_beginning_is_no_change(void)
 {
     Setting s = setting_of("llama-3.1-8b", cluster, "tp1/tp1");
     g_autoptr(RhRequests) requests = drawn(40, 20, 4096, 16);
-    RhBackgroundService guest = guest_of(&s, requests, inside);
-    guest.t_start_s = 0.75;
-    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){3, 2});
-    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
+    RhBackgroundService background = background_of(&s, requests, inside);
+    background.t_start_s = 0.75;
+    g_autoptr(RhMultiJobRun) t = rehearse(&background, (Place){3, 2});
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->background_beside);
     RhClient client = {0};
     g_autoptr(RhServiceResult) own = serve(&s, requests, &client);
     expect_alike(beside, own);
@@ -152,11 +152,11 @@ static void a_server_of_two_nodes_shares_its_sums_link(void)
     RhRequestsPlan plan = {
         .arrival = RH_ARRIVAL_BURST, .count = 1, .input = {2048, 2048}, .output = {9, 9}};
     g_autoptr(RhRequests) requests = rh_requests_draw(&plan);
-    RhBackgroundService guest = guest_of(&s, requests, across);
-    CU_ASSERT_TRUE(rh_background_service_check(&guest, NULL));
-    g_autoptr(RhMultiJobRun) t = rehearse(&guest, (Place){1, 3});
-    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->guest_alone);
-    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->guest_beside);
+    RhBackgroundService background = background_of(&s, requests, across);
+    CU_ASSERT_TRUE(rh_background_service_check(&background, NULL));
+    g_autoptr(RhMultiJobRun) t = rehearse(&background, (Place){1, 3});
+    g_autoptr(RhServiceResult) alone = rh_background_service_answer(t->background_alone);
+    g_autoptr(RhServiceResult) beside = rh_background_service_answer(t->background_beside);
     CU_ASSERT_PTR_NOT_NULL_FATAL(alone);
     CU_ASSERT_PTR_NOT_NULL_FATAL(beside);
     RhClient client = {0};

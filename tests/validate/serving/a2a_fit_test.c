@@ -154,7 +154,7 @@ static void constants_are_found(void)
         const RhExchangeFit *fit = &g_array_index(fits, RhExchangeFit, i);
         RhA2aBackendPart truth = truth_of(fit->combine);
         CU_ASSERT_PTR_NULL(fit->lack);
-        CU_ASSERT_STRING_EQUAL(fit->exchanger, "deepep");
+        CU_ASSERT_STRING_EQUAL(fit->backend, "deepep");
         check_fact(fit, "base", truth.base_s.value);
         check_fact(fit, "node", truth.node_s.value);
         check_fact(fit, "nic", truth.nic_frac.value);

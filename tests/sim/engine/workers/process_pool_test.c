@@ -78,20 +78,20 @@ static GByteArray *meet_noted_fate(const void *item, void *user, GError **error)
     return meet_fate(*(const int32_t *)item, user, error);
 }
 
-/* Of a nursery the first `begun` before the call. */
+/* Of a server the first `begun` before the call. */
 static void every_fate_is_told(int32_t jobs, bool in_nursery, int32_t begun)
 {
     Record r;
     record_init(&r);
     RhProcessPool workers = {
         .count = ITEMS, .jobs = jobs, .perform = meet_fate, .answer = note, .user = &r};
-    g_autoptr(RhForkServer) nursery = rh_fork_server_new(
+    g_autoptr(RhForkServer) server = rh_fork_server_new(
         &(RhForkServerWork){.perform = meet_noted_fate, .note_bytes = sizeof(int32_t), .user = &r});
     static const int32_t notes[ITEMS] = {0, 1, 2, 3, 4, 5};
     for (int32_t i = 0; i < begun; i++)
-        rh_fork_server_begin(nursery, jobs - 1, 0, &notes[i], NULL);
+        rh_fork_server_begin(server, jobs - 1, 0, &notes[i], NULL);
     if (in_nursery)
-        rh_fork_server_run(nursery, &workers, notes, NULL);
+        rh_fork_server_run(server, &workers, notes, NULL);
     else
         rh_process_pool_run(&workers);
     CU_ASSERT_EQUAL(r.answers, ITEMS);
@@ -131,7 +131,7 @@ static void what_is_begun_before_its_call_is_answered_in_it(void)
             every_fate_is_told(jobs[i], true, begun);
 }
 
-/* What a nursery was told, and whether it is to be lost. */
+/* What a server was told, and whether it is to be lost. */
 typedef struct {
     char told[16];
     bool *lost; /* shared with the children */
@@ -148,20 +148,20 @@ static GByteArray *say_told(const void *item, void *user, GError **error)
     const Nursed *n = user;
     if (!*n->lost) {
         *n->lost = true;
-        kill(getppid(), SIGKILL); /* the nursery */
+        kill(getppid(), SIGKILL); /* the server */
         g_usleep(60 * G_USEC_PER_SEC);
     }
     char *text = g_strdup_printf("%d %s", *(const int32_t *)item, n->told);
     return g_byte_array_new_take((guint8 *)text, strlen(text));
 }
 
-static void nursery_round(RhForkServer *nursery, const char *news, const char *last)
+static void server_round(RhForkServer *server, const char *news, const char *last)
 {
     Record r = {0};
     static const int32_t notes[] = {7, 8, 9};
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     g_byte_array_append(bytes, (const guint8 *)news, (guint)strlen(news) + 1);
-    rh_fork_server_run(nursery, &(RhProcessPool){.count = 3, .jobs = 2, .answer = note, .user = &r},
+    rh_fork_server_run(server, &(RhProcessPool){.count = 3, .jobs = 2, .answer = note, .user = &r},
                        notes, bytes);
     CU_ASSERT_EQUAL(r.answers, 3);
     CU_ASSERT_STRING_EQUAL(r.texts[2], last);
@@ -175,12 +175,12 @@ static void a_nursery_is_told_news_and_may_be_lost(void)
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
     CU_ASSERT_FATAL(n.lost != MAP_FAILED);
     *n.lost = true; /* not yet */
-    g_autoptr(RhForkServer) nursery = rh_fork_server_new(&(RhForkServerWork){
+    g_autoptr(RhForkServer) server = rh_fork_server_new(&(RhForkServerWork){
         .perform = say_told, .note_bytes = sizeof(int32_t), .hear = hear, .user = &n});
-    nursery_round(nursery, "news", "9 news");
-    nursery_round(nursery, "more", "9 more");
+    server_round(server, "news", "9 news");
+    server_round(server, "more", "9 more");
     *n.lost = false;
-    nursery_round(nursery, "lost", "9 nothing"); /* what the caller knew itself */
+    server_round(server, "lost", "9 nothing"); /* what the caller knew itself */
     munmap(n.lost, sizeof(bool));
 }
 
@@ -203,14 +203,14 @@ static void what_is_begun_does_not_wait_for_its_call(void)
     Record r;
     record_init(&r);
     static const int32_t notes[] = {DOES_WELL, REFUSES};
-    g_autoptr(RhForkServer) nursery = rh_fork_server_new(
+    g_autoptr(RhForkServer) server = rh_fork_server_new(
         &(RhForkServerWork){.perform = mark_begun, .note_bytes = sizeof(int32_t), .user = r.tries});
-    rh_fork_server_begin(nursery, 1, 0, &notes[0], NULL);
+    rh_fork_server_begin(server, 1, 0, &notes[0], NULL);
     CU_ASSERT_TRUE(comes_to_be(&r.tries[DOES_WELL], 2)); /* marked and counted */
-    rh_fork_server_begin(nursery, 1, 0, &notes[1], NULL);
+    rh_fork_server_begin(server, 1, 0, &notes[1], NULL);
     CU_ASSERT_TRUE(comes_to_be(&r.tries[REFUSES], 2)); /* behind the first, which has ended */
     CU_ASSERT_EQUAL(r.answers, 0);
-    rh_fork_server_run(nursery, &(RhProcessPool){.count = 2, .jobs = 1, .answer = note, .user = &r},
+    rh_fork_server_run(server, &(RhProcessPool){.count = 2, .jobs = 1, .answer = note, .user = &r},
                        notes, NULL);
     CU_ASSERT_EQUAL(r.answers, 2);
     CU_ASSERT_STRING_EQUAL(r.texts[0], "item 0");
@@ -223,16 +223,16 @@ static void what_is_begun_may_be_forgotten(void)
     bool lost = true;
     Nursed n = {"nothing", &lost};
     static const int32_t seven = 7;
-    g_autoptr(RhForkServer) nursery = rh_fork_server_new(&(RhForkServerWork){
+    g_autoptr(RhForkServer) server = rh_fork_server_new(&(RhForkServerWork){
         .perform = say_told, .note_bytes = sizeof(int32_t), .hear = hear, .user = &n});
-    rh_fork_server_forget(nursery);
-    nursery_round(nursery, "news", "9 news"); /* nothing was begun: it is there */
-    rh_fork_server_begin(nursery, 1, 0, &seven, NULL);
-    rh_fork_server_forget(nursery);
-    nursery_round(nursery, "more", "9 nothing"); /* by the caller's own */
+    rh_fork_server_forget(server);
+    server_round(server, "news", "9 news"); /* nothing was begun: it is there */
+    rh_fork_server_begin(server, 1, 0, &seven, NULL);
+    rh_fork_server_forget(server);
+    server_round(server, "more", "9 nothing"); /* by the caller's own */
 }
 
-/* What a nursery began with. */
+/* What a server began with. */
 typedef struct {
     bool can_begin, has_begun;
 } Begun;
@@ -258,12 +258,12 @@ static void a_nursery_begins_once(void)
     Begun fine = {.can_begin = true}, fails = {0};
     RhForkServerWork work = {.perform = say_begun, .note_bytes = sizeof(int32_t), .begin = begin};
     work.user = &fine;
-    g_autoptr(RhForkServer) nursery = rh_fork_server_new(&work);
-    nursery_round(nursery, "", "9 begun");
+    g_autoptr(RhForkServer) server = rh_fork_server_new(&work);
+    server_round(server, "", "9 begun");
     CU_ASSERT_FALSE(fine.has_begun); /* here */
     work.user = &fails;
     g_autoptr(RhForkServer) ended = rh_fork_server_new(&work);
-    nursery_round(ended, "", "9 not");
+    server_round(ended, "", "9 not");
 }
 
 static GByteArray *take_long(int32_t item, void *user, GError **error)
@@ -395,13 +395,13 @@ static bool begin_without_descriptors(void *user)
 static void a_nursery_that_is_refused_children_leaves_them_to_its_caller(void)
 {
     Begun begun = {0};
-    g_autoptr(RhForkServer) nursery =
+    g_autoptr(RhForkServer) server =
         rh_fork_server_new(&(RhForkServerWork){.perform = say_begun,
                                                .note_bytes = sizeof(int32_t),
                                                .begin = begin_without_descriptors,
                                                .user = &begun});
-    nursery_round(nursery, "", "9 not");
-    nursery_round(nursery, "", "9 not"); /* and for good */
+    server_round(server, "", "9 not");
+    server_round(server, "", "9 not"); /* and for good */
 }
 
 static void few_descriptors_mean_fewer_workers(void)

@@ -30,8 +30,8 @@ static void rehearse(const TrainKit *k, const RhRehearsalNote notes[3], RhRun *r
     RhEngineOptions options = {0};
     g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(k->platform);
     g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
-    g_autoptr(RhApart) apart = rh_isolated_run_new(rh_rehearsal_build, sizeof *notes, k->platform,
-                                                   alone, folded, (void *)(uintptr_t)&k->c);
+    g_autoptr(RhIsolatedRuns) apart = rh_isolated_run_new(
+        rh_rehearsal_build, sizeof *notes, k->platform, alone, folded, (void *)(uintptr_t)&k->c);
     rh_isolated_run_run(apart, 3, 2, notes, &options, runs, errors, NULL, NULL);
     for (int i = 0; i < 3; i++)
         g_assert_no_error(errors[i]);

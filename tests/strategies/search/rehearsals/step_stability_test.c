@@ -20,7 +20,7 @@ static double apart_frac(int64_t microbatches, RhStepSpread *spread)
     RhRehearsalNote note = {train_layout(&k, LAYOUT), 0};
     g_autoptr(RhUncontendedTimes) alone = rh_uncontended_times_new(k.platform);
     g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
-    g_autoptr(RhApart) apart =
+    g_autoptr(RhIsolatedRuns) apart =
         rh_isolated_run_new(rh_rehearsal_build, sizeof note, k.platform, alone, folded, &k.c);
     RhEngineOptions timers = {0}, flows = {.collapse_disabled = true};
     g_autoptr(RhRun) by_timers = NULL;
