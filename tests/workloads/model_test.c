@@ -43,6 +43,24 @@ static void megatrons_table_1_is_in_the_catalogue(void)
     }
 }
 
+/* Brown et al. 2020 (arXiv 2005.14165): layers, columns and heads of table 2.1, parameters of table D.1 in
+ * millions as printed; 50,257 words and 2,048 positions. The columns of 13B are 40 heads of 128. */
+static void gpt_3_has_the_parameters_of_its_table(void)
+{
+    static const struct {
+        int32_t layers, hidden, heads;
+        double millions, half_digit;
+    } rows[] = {{12, 768, 12, 125, 0.5},  {24, 1024, 16, 356, 0.5},   {24, 1536, 16, 760, 0.5},
+                {24, 2048, 16, 1320, 5},  {32, 2560, 32, 2650, 5},    {32, 4096, 32, 6660, 5},
+                {40, 5120, 40, 12850, 5}, {96, 12288, 96, 174600, 50}};
+    for (size_t i = 0; i < G_N_ELEMENTS(rows); i++) {
+        g_autoptr(RhModel) m =
+            rh_model_gpt("gpt-3", rows[i].layers, rows[i].hidden, rows[i].heads, 0, 50257, 2048);
+        CU_ASSERT_DOUBLE_EQUAL((double)rh_model_params(m) / 1e6, rows[i].millions,
+                               rows[i].half_digit);
+    }
+}
+
 #define DEEPSEEK(layers, hidden, heads, ffn, vocab, rest)                                          \
     "{'model_type': 'deepseek_v2', 'num_hidden_layers': " layers ", 'hidden_size': " hidden        \
     ", 'num_attention_heads': " heads ", 'intermediate_size': " ffn ", 'vocab_size': " vocab       \
@@ -416,6 +434,7 @@ int main(void)
         "model",
         (RhTest[]){
             {"megatrons_table_1_is_in_the_catalogue", megatrons_table_1_is_in_the_catalogue},
+            {"gpt_3_has_the_parameters_of_its_table", gpt_3_has_the_parameters_of_its_table},
             {"a_decoder_may_be_a_part_of_a_larger_model",
              a_decoder_may_be_a_part_of_a_larger_model},
             {"experts_may_have_biases", experts_may_have_biases},

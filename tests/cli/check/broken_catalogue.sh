@@ -26,6 +26,8 @@ with strategies/stacks/maxtext.json 's/"derives": *"[^"]*"/"derives": "maxtext"/
 with strategies/frameworks/megatron.json '1s/.*/[/' plan "${job[@]}"
 with strategies/serve/servers/vllm.json '1s/.*/[/' serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 \
     --rate 1/s --count 5 --lengths in=128,out=16
+with strategies/serve/servers/vllm.json 's/"2": "64MiB"/"1": "64MiB"/' serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 \
+    --rate 1/s --count 5 --lengths in=128,out=16
 {
     echo 'source,model,gpu,gpus,tp,pp,ep,dp,precision,isl,osl,batch_or_concurrency,rps,throughput_tok_s,ttft_ms,tpot_ms,note,where'
     echo 'x,LLaMA-3-70B,H100-80GB-SXM,2,2,1,,,FP8,1000,1000,8,,,500,20,agg; vllm 0.16.0,here'

@@ -187,6 +187,9 @@ static void protocols_follow_their_line(void)
     RH_CHECK_CLOSE(simple->efficiency_frac.value, 0.8 * 0.3 / line, 1e-12);
     CU_ASSERT_TRUE(rh_platform_set(p, "collective.launch", "0us", NULL));
     CU_ASSERT_EQUAL(simple->launch_s.value, 0);
+    CU_ASSERT_TRUE(
+        rh_platform_set(p, "collective.launch", "4us", NULL)); /* in no proportion to 0 */
+    CU_ASSERT_EQUAL(simple->launch_s.value, 0);
     CU_ASSERT_TRUE(rh_platform_set(p, "nvlink.simple.latency", "9us", NULL));
     CU_ASSERT_TRUE(rh_platform_set(p, "nvlink.latency", "50us", NULL));
     CU_ASSERT_EQUAL(simple->latency_s.value, 9e-6);
