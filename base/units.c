@@ -243,3 +243,14 @@ char *rh_range_text(const RhRange *range, RhQuantity kind)
     return g_strdup_printf("must be from %s to %s%s", low, high,
                            range->zero && range->low > 0 ? ", or 0" : "");
 }
+
+/* Lists divisors. Such texts are made only where an error is wanted: a search asks millions of
+ * times without one. */
+char *rh_divisors_text(int64_t n, int64_t limit)
+{
+    g_autoptr(GString) s = g_string_new(NULL);
+    for (int64_t d = 1; d <= MIN(n, limit); d++)
+        if (n % d == 0)
+            g_string_append_printf(s, "%s%" G_GINT64_FORMAT, s->len ? ", " : "", d);
+    return g_string_free(g_steal_pointer(&s), FALSE);
+}

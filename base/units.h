@@ -56,3 +56,6 @@ bool rh_integer_parse(const char *text, int64_t low, int64_t high, int64_t *valu
  * "72.4 GiB", "450 GB/s", "430 TFLOP/s"; zero is "0 s", and a value that rounds up to the next unit
  * uses that. Sizes have binary prefixes, rates decimal ones. Caller frees. */
 char *rh_quantity_format(double value, RhQuantity kind, int digits);
+/* Returns the divisors of n up to `limit` as text, "1, 2, 4, 8", for error messages; the caller
+ * frees it. */
+char *rh_divisors_text(int64_t n, int64_t limit);

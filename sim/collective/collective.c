@@ -5,74 +5,6 @@
 #include "base/error.h"
 #include "sim/collective/algorithm.h"
 
-#define ROW(number, row) [RH_ALGO_##number] = &rh_algorithm_##row,
-static const RhAlgorithm *const rows[RH_ALGO_LAST] = {RH_ALGORITHMS(ROW)};
-#undef ROW
-
-const RhAlgorithm *rh_algorithm(RhAlgo algo)
-{
-    return algo > RH_ALGO_NONE && algo < RH_ALGO_LAST ? rows[algo] : NULL;
-}
-
-const char *rh_algo_name(RhAlgo algo)
-{
-    return rh_algorithm(algo) ? rows[algo]->name : "none";
-}
-
-bool rh_collective_supports(RhOp op, RhAlgo algo)
-{
-    return op > RH_OP_NONE && op < RH_OP_LAST && rh_algorithm(algo) &&
-           (rows[algo]->ops & (1U << op)) != 0;
-}
-
-bool rh_collective_is_pipelined(RhOp op, RhAlgo algo)
-{
-    return (rh_algorithm(algo)->pipelined & 1U << op) != 0;
-}
-
-bool rh_collective_is_to_neighbours(RhOp op, RhAlgo algo)
-{
-    return rh_algorithm(algo) && (rows[algo]->neighbours & (1U << op)) != 0;
-}
-
-/* --- building --- */
-
-void rh_schedule_chunks(RhScheduleBuilder *b, int32_t count)
-{
-    RhSchedule *s = b->schedule;
-    s->chunks_count = count;
-    s->owner = g_new(int32_t, MAX(count, 1));
-    for (int32_t c = 0; c < count; c++)
-        s->owner[c] = c % b->members;
-    b->chunk_bytes = s->bytes / count;
-}
-
-void rh_schedule_round(RhScheduleBuilder *b, int32_t repeat)
-{
-    RhRound round = {repeat, (int32_t)b->schedule->flows->len, 0};
-    g_array_append_val(b->schedule->rounds, round);
-}
-
-void rh_schedule_flow_shifting(RhScheduleBuilder *b, RhFlow flow)
-{
-    GArray *rounds = b->schedule->rounds;
-    bool inside = !b->node_of || b->node_of[flow.src] == b->node_of[flow.dst];
-    flow.bytes = flow.chunk_count * b->chunk_bytes * (inside ? b->link.inside : b->link.between);
-    g_array_append_val(b->schedule->flows, flow);
-    g_array_index(rounds, RhRound, rounds->len - 1).flows_count++;
-}
-
-void rh_schedule_flow(RhScheduleBuilder *b, int32_t src, int32_t dst, int32_t first, int32_t count,
-                      bool reduce)
-{
-    rh_schedule_flow_shifting(b, (RhFlow){.src = src,
-                                          .dst = dst,
-                                          .chunk_first = first,
-                                          .chunk_count = count,
-                                          .wrap_count = b->schedule->chunks_count,
-                                          .reduce = reduce});
-}
-
 /* Members per node when every node holds equally many and they are numbered consecutively; else
  * 0. */
 static int32_t consecutive_per_node(int32_t n, const int32_t *node_of)
@@ -107,7 +39,7 @@ static bool acceptable(RhOp op, RhAlgo algo, const RhScheduleBuilder *b, GError 
         return rh_fail(error, RH_ERROR_INPUT, "%s has no %s algorithm",
                        op < RH_OP_LAST ? rh_op_name(op) : "?",
                        rh_algorithm(algo) ? rh_algo_name(algo) : "?");
-    if (rows[algo]->even_nodes && b->per_node == 0)
+    if (rh_algorithm(algo)->even_nodes && b->per_node == 0)
         return rh_fail(error, RH_ERROR_INPUT,
                        "%s %s needs as many members on every node, side by side",
                        rh_algo_name(algo), rh_op_name(op));
@@ -163,7 +95,7 @@ static RhSchedule *make(RhSchedule like, const int32_t *node_of, const RhRings *
     if (!acceptable(s->op, s->algo, &b, error))
         return NULL;
     if (members > 1)
-        rows[s->algo]->generate(&b, s->op);
+        rh_algorithm(s->algo)->generate(&b, s->op);
     else
         rh_schedule_chunks(&b, 1);
     return g_steal_pointer(&s);

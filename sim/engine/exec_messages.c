@@ -199,7 +199,7 @@ static void start_send(RhExec *x, int32_t actor, int32_t task)
     rh_packet_links_post(x, message, a->rank, dst, 0);
 }
 
-void rh_exec_message_sent(RhExec *x, const RhMessage *m)
+static void message_sent(RhExec *x, const RhMessage *m)
 {
     if (m->call == NONE)
         rh_exec_complete(x, m->sender, m->send_task, m->t_post_s);
@@ -232,7 +232,7 @@ static void received(RhExec *x, const RhMessage *m)
                            x->t_s - fmax(t_reached_s, m->t_post_s));
 }
 
-void rh_exec_message_landed(RhExec *x, const RhMessage *m)
+static void message_landed(RhExec *x, const RhMessage *m)
 {
     if (m->call == NONE) {
         received(x, m);
@@ -255,7 +255,7 @@ static int32_t timer_slots(const RhExec *x)
 static void open_messages(RhExec *x)
 {
     RhExecMessages *all = x->messages = g_new0(RhExecMessages, 1);
-    x->packets = rh_packet_links_new(x);
+    x->packets = rh_packet_links_new(x, (RhMessageEvents){message_sent, message_landed});
     all->expansions = rh_expansions_new(x->program, x->platform);
     all->calls = g_array_new(FALSE, FALSE, sizeof(Call));
     all->free_calls = g_array_new(FALSE, FALSE, sizeof(int32_t));

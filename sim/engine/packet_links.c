@@ -51,6 +51,7 @@ struct RhPacketLinks {
     double *link_bytes;      /* per job and link */
     int64_t *met;            /* per link: packets that found another job's there */
     gsl_rng *rng;
+    RhMessageEvents events;
 };
 
 /* --- links --- */
@@ -159,7 +160,7 @@ static void tell_sent(RhExec *x, int32_t message)
 {
     RhMessage what = way_at(x, message)->what;
     if (way_at(x, message)->told)
-        rh_exec_message_sent(x, &what);
+        x->packets->events.sent(x, &what);
 }
 
 /* Fills the window from the messages that wait for it. */
@@ -281,7 +282,7 @@ static void arrived(RhExec *x, int32_t index)
     way->live = false;
     g_array_append_val(x->packets->free_ways, index);
     if (told)
-        rh_exec_message_landed(x, &what);
+        x->packets->events.landed(x, &what);
 }
 
 void rh_packet_links_due(RhExec *x, int32_t slot)
@@ -319,9 +320,10 @@ void rh_packet_links_forget(RhExec *x)
 
 /* --- life --- */
 
-RhPacketLinks *rh_packet_links_new(const RhExec *x)
+RhPacketLinks *rh_packet_links_new(const RhExec *x, RhMessageEvents events)
 {
     RhPacketLinks *all = g_new0(RhPacketLinks, 1);
+    all->events = events;
     all->rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_rng_set(all->rng, (unsigned long)(rh_mix64(x->options->seed + 29, 0) & 0xffffffffU));
     all->links_count = rh_platform_links_count(x->platform);

@@ -11,7 +11,13 @@ typedef struct {
     double t_post_s;              /* filled in */
 } RhMessage;
 
-RhPacketLinks *rh_packet_links_new(const RhExec *x);
+/* Who is told of messages: all packets of one are on their way; the receiver has all. */
+typedef struct {
+    void (*sent)(RhExec *x, const RhMessage *m);
+    void (*landed)(RhExec *x, const RhMessage *m);
+} RhMessageEvents;
+
+RhPacketLinks *rh_packet_links_new(const RhExec *x, RhMessageEvents events);
 void rh_packet_links_free(RhPacketLinks *packets); /* NULL is fine */
 /* Sends a message from rank src to rank dst; `launch_s` is added to its latency. */
 void rh_packet_links_post(RhExec *x, RhMessage what, int32_t src, int32_t dst, double launch_s);
@@ -26,8 +32,3 @@ double rh_packet_links_link_bytes(const RhExec *x, int32_t job,
                                   RhLink link); /* payload and headers */
 int64_t rh_packet_links_link_met(const RhExec *x, RhLink link);
 void rh_packet_links_forget(RhExec *x);
-
-/* Callbacks into exec_messages.c: all packets of the message are on their way; the receiver has
- * all. */
-void rh_exec_message_sent(RhExec *x, const RhMessage *m);
-void rh_exec_message_landed(RhExec *x, const RhMessage *m);

@@ -313,9 +313,9 @@ static void write_environment(RhLaunchText *t)
 
 static bool write_rest(RhLaunchText *t, GError **error)
 {
-    if (!rh_megatron_check_model(t->c, error))
+    if (!rh_megatron_check_model(&rh_framework_megatron, t->c, error))
         return false;
-    rh_megatron_say_model(t);
+    rh_megatron_say_model(&rh_framework_megatron, t);
     write_job(t);
     write_checkpoints(t);
     write_environment(t);

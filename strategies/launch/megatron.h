@@ -3,6 +3,7 @@
 #include "strategies/launch/framework.h"
 
 /* RH_ERROR_USAGE: layers, biases or an activation that it has no words for. */
-bool rh_megatron_check_model(const RhProblem *c, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_megatron_check_model(const RhFramework *framework, const RhProblem *c,
+                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Flags and notes. */
-void rh_megatron_say_model(RhLaunchText *t);
+void rh_megatron_say_model(const RhFramework *framework, RhLaunchText *t);

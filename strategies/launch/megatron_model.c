@@ -18,22 +18,22 @@ static bool same_attention(const RhLayerKind *a, const RhLayerKind *b)
            a->ffn_bias == b->ffn_bias && a->ffn_gated == b->ffn_gated;
 }
 
-bool rh_megatron_check_model(const RhProblem *c, GError **error)
+bool rh_megatron_check_model(const RhFramework *framework, const RhProblem *c, GError **error)
 {
     const RhModel *m = c->model;
     const RhLayerKind *k = &m->kinds[0];
     const RhLayerKind *dense = rh_model_kind_with(m, &rh_ffn),
                       *mixed = rh_model_kind_with(m, &rh_mixture);
     if (m->kinds_count > 2 || !same_attention(k, &m->kinds[m->kinds_count - 1]))
-        return rh_launch_fail_model(&rh_framework_megatron, c, "layers of several kinds", error);
+        return rh_launch_fail_model(framework, c, "layers of several kinds", error);
     if ((dense != NULL) + (mixed != NULL) != m->kinds_count)
-        return rh_launch_fail_model(&rh_framework_megatron, c, "its feed-forward layers", error);
+        return rh_launch_fail_model(framework, c, "its feed-forward layers", error);
     if (k->o_bias != k->ffn_bias || (k->o_bias && !k->qkv_bias))
         return rh_launch_fail_model(
-            &rh_framework_megatron, c,
-            "biases in some linear layers and not in others (but for QKV alone)", error);
+            framework, c, "biases in some linear layers and not in others (but for QKV alone)",
+            error);
     return rh_launch_check_numerics(
-        &rh_framework_megatron, c, 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU2, true, error);
+        framework, c, 1 << RH_ACTIVATION_GELU | 1 << RH_ACTIVATION_RELU2, true, error);
 }
 
 static void write_heads(RhLaunchText *t, const RhLayerKind *k)
@@ -106,7 +106,7 @@ static bool write_scaling(RhLaunchText *t, const RhRopeScaling *rope)
     return true;
 }
 
-static void write_rotation(RhLaunchText *t)
+static void write_rotation(const RhFramework *framework, RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
     const RhNumerics *n = &m->numerics;
@@ -117,17 +117,17 @@ static void write_rotation(RhLaunchText *t)
     if (n->rotary_frac < 1)
         rh_launch_write(t, "--rotary-percent %s", rh_launch_number(&room, n->rotary_frac));
     bool written = latent ? write_yarn(t, n) : write_scaling(t, &n->rope);
-    rh_launch_note_numerics(t, &rh_framework_megatron, written);
+    rh_launch_note_numerics(t, framework, written);
 }
 
-static void write_positions(RhLaunchText *t)
+static void write_positions(const RhFramework *framework, RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
     rh_launch_write(t,
                     "--seq-length %" G_GINT64_FORMAT " --max-position-embeddings %" G_GINT64_FORMAT,
                     t->c->job.sequence, MAX(m->positions, t->c->job.sequence));
     if (m->position == RH_POSITION_ROTARY)
-        write_rotation(t);
+        write_rotation(framework, t);
     else
         rh_launch_write(t, "--position-embedding-type %s",
                         m->position == RH_POSITION_LEARNED ? "learned_absolute" : "none");
@@ -185,7 +185,7 @@ static void write_feed_forward(RhLaunchText *t)
         write_experts(t, mixed);
 }
 
-void rh_megatron_say_model(RhLaunchText *t)
+void rh_megatron_say_model(const RhFramework *framework, RhLaunchText *t)
 {
     const RhModel *m = t->c->model;
     const RhLayerKind *k = &m->kinds[0];
@@ -193,7 +193,7 @@ void rh_megatron_say_model(RhLaunchText *t)
                     m->hidden);
     write_feed_forward(t);
     write_attention(t, k);
-    write_positions(t);
+    write_positions(framework, t);
     rh_launch_write(t, "--normalization %s", m->norm == RH_NORM_RMS ? "RMSNorm" : "LayerNorm");
     RhLaunchNumber room;
     if (m->numerics.norm_epsilon > 0)
@@ -205,5 +205,5 @@ void rh_megatron_say_model(RhLaunchText *t)
     if (!m->tied_embeddings)
         rh_launch_write(t, "--untie-embeddings-and-output-weights");
     if (m->position != RH_POSITION_ROTARY)
-        rh_launch_note_numerics(t, &rh_framework_megatron, false);
+        rh_launch_note_numerics(t, framework, false);
 }

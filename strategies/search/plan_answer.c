@@ -19,6 +19,16 @@ RhPlan *rh_plan_new(void)
     return plan;
 }
 
+void rh_co_job_plan_free(RhCoJobPlan *b)
+{
+    if (!b)
+        return;
+    g_strfreev(b->names);
+    g_array_unref(b->layouts);
+    g_array_unref(b->places);
+    g_free(b);
+}
+
 void rh_plan_free(RhPlan *plan)
 {
     if (!plan)
@@ -41,28 +51,4 @@ double rh_plan_sensitive_frac(const RhPlan *plan)
 {
     bool agrees = plan->apart_frac <= RH_PLAN_AGREEMENT_FRAC;
     return agrees ? 0 : fmax(plan->spread_frac, plan->apart_frac);
-}
-
-static const char *const objective_names[] = {"time", "cost", "memory", "energy"};
-
-const char *rh_objective_name(RhObjective objective)
-{
-    return objective_names[objective];
-}
-
-bool rh_objective_by_name(const char *name, RhObjective *out)
-{
-    for (int o = 0; o < RH_OBJECTIVE_LAST; o++)
-        if (strcmp(objective_names[o], name) == 0) {
-            *out = (RhObjective)o;
-            return true;
-        }
-    return false;
-}
-
-double rh_objective_value(RhObjective objective, const RhRehearsal *r)
-{
-    return objective == RH_OBJECTIVE_MEMORY   ? r->memory.peak_bytes
-           : objective == RH_OBJECTIVE_ENERGY ? r->energy.total_j
-                                              : r->step_time_s;
 }

@@ -171,3 +171,5 @@ void rh_layer_ops_route(RhLayerOpsBuilder *w, int32_t collective, const RhRoutin
 /* Makes later tasks wait only for the collective, which has waited for everything pending; -1 is
  * ignored. */
 void rh_layer_ops_continue_after(RhLayerOpsBuilder *w, int32_t collective);
+/* Joins the kernels of a layer in which no parallelism acts, one task per phase. */
+void rh_layer_ops_merge_kernels(GArray *tasks, const char *label);

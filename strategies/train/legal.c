@@ -10,11 +10,6 @@
 #include "strategies/train/schedules/schedule.h"
 #include "strategies/train/train.h"
 
-int64_t rh_train_microbatches(const RhProblem *c, const RhLayout *l)
-{
-    return c->job.global_batch / ((int64_t)l->dp * l->microbatch);
-}
-
 RhLayout rh_train_default(const RhProblem *c)
 {
     RhLayout l = rh_layout_default();
@@ -161,17 +156,6 @@ RhLayout rh_train_canonical(const RhProblem *c, const RhLayout *layout)
     RhLayout l = *layout;
     make_canonical(c, &l);
     return l;
-}
-
-/* Lists divisors. Such texts are made only where an error is wanted: a search asks millions of
- * times without one. */
-char *rh_divisors_text(int64_t n, int64_t limit)
-{
-    g_autoptr(GString) s = g_string_new(NULL);
-    for (int64_t d = 1; d <= MIN(n, limit); d++)
-        if (n % d == 0)
-            g_string_append_printf(s, "%s%" G_GINT64_FORMAT, s->len ? ", " : "", d);
-    return g_string_free(g_steal_pointer(&s), FALSE);
 }
 
 /* Lists the schedules of a stack: "gpipe, 1f1b". */

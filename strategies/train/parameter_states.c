@@ -3,54 +3,6 @@
 
 #include "strategies/train/parallelism/parallelism.h"
 
-static const RhMoments *moments_of(const RhProblem *c)
-{
-    return c->job.moments ? c->job.moments : &rh_moments_fp32;
-}
-
-double rh_gradient_bytes(const RhProblem *c)
-{
-    return c->job.gradient_bytes > 0 ? c->job.gradient_bytes : c->stack->gradient_bytes;
-}
-
-double rh_weight_bytes(const RhProblem *c)
-{
-    return rh_dtype_bytes(c->job.recipe->dtype);
-}
-
-/* Does backward make the second layout of frozen narrow weights? They are held in one layout, and
- * every backward makes the other: Transformer Engine's disable_parameter_transpose_cache beside
- * fp8_params, as NVIDIA trains adapters (mlcommons/training_results_v4.1 at b87b9e39,
- * NVIDIA/benchmarks/llama2_70b_lora, conf/megatron_gpt_peft_tuning_config.yaml). Layouts with
- * scales of their own are both held. */
-static bool makes_the_other_layout(const RhProblem *c)
-{
-    return c->job.narrow_weights && c->job.lora.rank > 0 && !c->job.recipe->layouts_apart;
-}
-
-double rh_weight_copies_bytes(const RhProblem *c)
-{
-    if (c->stack->casts_anew && !c->job.narrow_weights)
-        return 0;
-    bool one = c->stack->weights_in_one_layout || makes_the_other_layout(c);
-    return c->job.recipe->weight_copy_bytes / (one ? 2 : 1);
-}
-
-double rh_gathered_weight_bytes(const RhProblem *c, bool linear)
-{
-    const RhRecipe *recipe = c->job.recipe;
-    if (!c->job.narrow_weights || !linear)
-        return rh_weight_bytes(c);
-    return recipe->layouts_apart ? MIN(recipe->weight_copy_bytes, rh_weight_bytes(c))
-                                 : recipe->operand_bytes;
-}
-
-/* Bytes of optimizer states per parameter. Weights of 4 bytes are their own masters. */
-double rh_optimizer_state_bytes(const RhProblem *c)
-{
-    return (rh_weight_bytes(c) < RH_MASTER_BYTES ? RH_MASTER_BYTES : 0) + moments_of(c)->bytes;
-}
-
 /* Parameters of a class that belong to linear layers; all experts do. */
 static double linear_of(const RhStates *states, RhParamsClass cls)
 {
@@ -132,7 +84,7 @@ double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *
  * written, and its own gradients, read. */
 static double optimizer_bytes(const RhProblem *c)
 {
-    double moments = rh_moments_fp32.bytes - moments_of(c)->bytes;
+    double moments = rh_moments_fp32.bytes - rh_job_moments(c)->bytes;
     return c->stack->optimizer_bytes.value - 2 * moments -
            (c->stack->gradient_bytes - rh_gradient_bytes(c));
 }
@@ -155,9 +107,9 @@ RhKernel rh_optimizer_kernel(const RhProblem *c, const RhLayout *l, const RhStat
         share += params->of[cls] / rh_parallelism_shares(c, l, (RhParamsClass)cls).optimizer;
     if (c->job.narrow_weights &&
         c->job.lora.rank > 0) /* none is kept; the other layout is made in every backward */
-        cast = makes_the_other_layout(c) ? recipe->weight_copy_bytes * states->linear *
-                                               (double)rh_train_microbatches(c, l)
-                                         : 0;
+        cast = rh_weight_is_laid_out_anew(c) ? recipe->weight_copy_bytes * states->linear *
+                                                   (double)rh_train_microbatches(c, l)
+                                             : 0;
     else if (c->job.narrow_weights &&
              all > 0) /* its share; the second layout of all, once gathered */
         cast = cast * share / all + (l->zero < 3 ? recipe->weight_copy_bytes * states->linear : 0);

@@ -45,49 +45,6 @@ static void list_items(RhStageProgram *s)
     s->chunk_items[l->vpp] = (int32_t)s->items->len;
 }
 
-void rh_stage_program_communicate(RhStageProgramWriter *w, RhInstr step)
-{
-    if (step.bytes <= 0)
-        return;
-    step.kind = RH_INSTR_COMMUNICATE;
-    g_array_append_val(w->stage_program->steps, step);
-    w->stage_program->communicates = true;
-    w->stage_program->ahead_most = MAX(w->stage_program->ahead_most, step.ahead);
-}
-
-void rh_stage_program_copy(RhStageProgramWriter *w, RhInstr step)
-{
-    step.kind = RH_INSTR_COPY;
-    if (step.bytes > 0)
-        g_array_append_val(w->stage_program->steps, step);
-}
-
-void rh_stage_program_run_kernel(RhStageProgramWriter *w, const RhKernel *kernel, const char *label)
-{
-    RhStageProgram *s = w->stage_program;
-    RhInstr step = {.kind = RH_INSTR_KERNEL, .label = label, .item = (int32_t)s->kernels->len};
-    g_array_append_vals(s->kernels, kernel, 1);
-    g_array_append_val(s->steps, step);
-}
-
-void rh_stage_program_wait(RhStageProgramWriter *w, RhLane lane)
-{
-    RhInstr step = {.kind = RH_INSTR_WAIT, .lane = (uint8_t)lane, .begin_index = -1};
-    g_array_append_val(w->stage_program->steps, step);
-}
-
-void rh_stage_program_wait_before(RhStageProgramWriter *w, RhLane lane)
-{
-    RhInstr step = {.kind = RH_INSTR_WAIT, .lane = (uint8_t)lane, .begin_index = -1, .ahead = 1};
-    g_array_append_val(w->stage_program->steps, step);
-}
-
-void rh_stage_program_wait_begin(RhStageProgramWriter *w, int32_t index)
-{
-    RhInstr step = {.kind = RH_INSTR_WAIT, .lane = RH_LANE_GATHER, .begin_index = index};
-    g_array_append_val(w->stage_program->steps, step);
-}
-
 static void run_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     for (int i = 0; rh_parallelisms[i]; i++)
@@ -169,6 +126,8 @@ RhStageProgram *rh_stage_program_new(const RhModelCost *model_cost, const RhLayo
     s->steps = g_array_new(FALSE, FALSE, sizeof(RhInstr));
     s->chunk_items = g_new(int32_t, layout->vpp + 1);
     s->slots = g_new0(RhInstrRange, (gsize)layout->vpp * RH_SLOT_PASSES * 4);
+    for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
+        s->shares[cls] = rh_parallelism_shares(model_cost->c, layout, (RhParamsClass)cls);
     list_items(s);
     s->kinds = g_new(int, s->items->len + 1);
     for (guint i = 0; i < s->items->len; i++)

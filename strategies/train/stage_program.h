@@ -49,17 +49,25 @@ typedef struct {
     int32_t first, count;
 } RhInstrRange;
 
+/* Number of shards of each training state; 1: not sharded. */
+typedef struct {
+    int32_t weights, gradients, optimizer;
+    int32_t reduced; /* gradients after the reduction of a step */
+    int32_t again;   /* hpZ secondary weight shards; 0: none */
+} RhShares;
+
 /* Instructions of a stage, with its layers and the kernels outside of layers. */
 typedef struct {
     const RhModelCost *model_cost;
     const RhLayout *layout;
     int32_t stage;
-    GArray *items;        /* RhStageLayer, in forward order */
-    GArray *steps;        /* RhInstr */
-    GArray *kernels;      /* RhKernel of KERNEL instructions */
-    int32_t *chunk_items; /* first layer of each chunk, chunks + 1 entries; owned */
-    int *kinds;           /* kinds of the layers; owned */
-    RhStates states;      /* of the stage, on one rank */
+    GArray *items;                   /* RhStageLayer, in forward order */
+    GArray *steps;                   /* RhInstr */
+    GArray *kernels;                 /* RhKernel of KERNEL instructions */
+    int32_t *chunk_items;            /* first layer of each chunk, chunks + 1 entries; owned */
+    int *kinds;                      /* kinds of the layers; owned */
+    RhStates states;                 /* of the stage, on one rank */
+    RhShares shares[RH_PARAMS_LAST]; /* of each class, under all parallelisms */
     RhInstrRange begin, end;
     RhInstrRange *slots; /* by rh_slot_kind_index; owned */
     bool communicates;   /* has instructions other than RUN */

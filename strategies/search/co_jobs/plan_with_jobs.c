@@ -44,16 +44,6 @@ static GArray *trials_new(void)
     return trials;
 }
 
-void rh_co_job_plan_free(RhCoJobPlan *b)
-{
-    if (!b)
-        return;
-    g_strfreev(b->names);
-    g_array_unref(b->layouts);
-    g_array_unref(b->places);
-    g_free(b);
-}
-
 double rh_co_job_alone_s(const RhCoJobTrial *t)
 {
     return AT(t->met->jobs, RhCoJobAnswer, 0)->alone->step_time_s;

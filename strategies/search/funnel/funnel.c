@@ -285,3 +285,15 @@ double rh_funnel_cut_off(const RhFunnel *f)
         worth = fmax(worth, rh_funnel_worth_of(f, best->pdata[i]));
     return fmin(f->race->worth, worth);
 }
+
+double rh_funnel_row_worth(const RhFunnel *f)
+{
+    const GPtrArray *rows = f->main.entries;
+    const RhRehearsal *last = rows->pdata[rows->len - 1];
+    double above = (double)INFINITY;
+    for (guint i = 0; i < rows->len; i++) {
+        const RhRehearsal *r = rows->pdata[i];
+        above = fmin(above, r->step_time_s / r->bound_segment_s);
+    }
+    return last->step_time_s / rh_straggler_factor(f->c) / fmax(1, above);
+}

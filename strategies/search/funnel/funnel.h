@@ -124,21 +124,28 @@ double rh_funnel_least_given_way(const RhFunnel *f, const RhRehearsal *r);
  * or that of the queue while fewer are known. */
 double rh_funnel_cut_off(const RhFunnel *f);
 
+/* Returns the bound from which on a candidate is expected behind the last row, if its step exceeds
+ * its bound by as much as that of the nearest row. */
+double rh_funnel_row_worth(const RhFunnel *f);
+
 /* --- funnel_rows.c --- */
 
 /* Searches further rows after the proof: rehearses candidates in the order of their bounds, within
  * a fixed number of tasks. */
 void rh_funnel_fill_rows(RhFunnel *f);
+
+/* --- funnel_run.c --- */
+
 /* Is the candidate useless for the rows that are still searched? */
 bool rh_funnel_fills_no_row(RhFunnel *f, const RhCandidate *c);
-/* Returns the bound from which on a candidate is expected behind the last row, if its step exceeds
- * its bound by as much as that of the nearest row. */
-double rh_funnel_row_worth(const RhFunnel *f);
-/* Subtracts the tasks of a rehearsal from the number allowed. */
-void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item);
-
-/* --- plan.c --- */
-
+/* Whether a candidate has too many tasks for its next stage. */
+bool rh_funnel_is_too_large(RhFunnel *f, const RhCandidate *c);
+/* Keeps a candidate by its bound alone, in a quick search. */
+void rh_funnel_keep_quick(RhFunnel *f, const RhCandidate *c);
+/* Computes the next bound of a candidate and puts it back into its queue. */
+void rh_funnel_refine_bound(RhFunnel *f, RhCandidate c);
+/* Takes a candidate that may be among the rows to its next stage. */
+void rh_funnel_examine_candidate(RhFunnel *f, RhCandidate c);
 /* Rehearses the candidates of the queue that can be among its best. */
 void rh_funnel_run(RhFunnel *f, RhCandidateQueue *race);
 
@@ -165,6 +172,8 @@ void rh_funnel_search_families(RhFunnel *f);
 
 /* --- funnel_batch.c --- */
 
+/* Subtracts the tasks of a rehearsal from the number allowed. */
+void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item);
 /* Returns the seconds left for the search; 0: no limit. */
 double rh_funnel_left_s(const RhFunnel *f);
 /* Returns the number of simultaneous processes. */

@@ -249,3 +249,12 @@ void rh_funnel_rehearse_batch(RhFunnel *f)
     runs_clear(&all);
     rh_funnel_leave_batch(f);
 }
+
+void rh_funnel_charge_row(RhFunnel *f, const RhBatchItem *item)
+{
+    RhLayout l = rh_funnel_layout(f, item->layout);
+    double tasks = rh_bound_tasks(f->cache, &l);
+    if (item->parts.second > 0)
+        tasks *= (double)(item->parts.first + item->parts.second) / (double)item->parts.whole;
+    f->race->tasks_left -= f->race->filling ? tasks : 0;
+}

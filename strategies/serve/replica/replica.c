@@ -47,11 +47,6 @@ void rh_replica_free(RhReplica *r)
 
 /* --- Blocks --- */
 
-int32_t rh_replica_blocks_of(const RhReplica *r, int32_t tokens)
-{
-    return (int32_t)rh_server_blocks_of(r->spec.server, tokens);
-}
-
 int32_t rh_replica_accepted(const RhReplica *r, int32_t iterations)
 {
     return (int32_t)(rh_accepted_by(r->given, r->rounds + iterations) -

@@ -161,3 +161,8 @@ void rh_replica_let_go(RhReplica *r, int32_t sequence, int32_t blocks, int32_t t
     rh_free_queue_put(r->freed, RH_FREED_NOBODY, blocks - whole);
     rh_free_queue_put(r->freed, sequence, whole);
 }
+
+int32_t rh_replica_blocks_of(const RhReplica *r, int32_t tokens)
+{
+    return (int32_t)rh_server_blocks_of(r->spec.server, tokens);
+}

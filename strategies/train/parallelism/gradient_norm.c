@@ -12,8 +12,7 @@ static RhKernel squares(const RhStageProgram *s)
 {
     double share = 0; /* fraction of the gradients on this rank */
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
-        share += s->states.params.of[cls] /
-                 rh_parallelism_shares(s->model_cost->c, s->layout, (RhParamsClass)cls).optimizer;
+        share += s->states.params.of[cls] / s->shares[cls].optimizer;
     return (RhKernel){.cls = RH_KERNEL_REDUCE,
                       .dtype = RH_DTYPE_FP32,
                       .bytes = rh_gradient_bytes(s->model_cost->c) * share,

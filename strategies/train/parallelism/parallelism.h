@@ -15,13 +15,6 @@ typedef enum {
     RH_HOOK_WEIGHT_IN,    /* before the gradients of the weights, if these run separately */
 } RhHook;
 
-/* Number of shards of each training state; 1: not sharded. */
-typedef struct {
-    int32_t weights, gradients, optimizer;
-    int32_t reduced; /* gradients after the reduction of a step */
-    int32_t again;   /* hpZ secondary weight shards; 0: none */
-} RhShares;
-
 /* A parallelism; every function may be NULL. */
 typedef struct {
     const char *name;
@@ -49,10 +42,6 @@ typedef struct {
 
 /* Returns the numbers of shards under all parallelisms. */
 RhShares rh_parallelism_shares(const RhProblem *c, const RhLayout *layout, RhParamsClass cls);
-
-/* Returns the divisors of n up to `limit` as text, "1, 2, 4, 8", for error messages; the caller
- * frees it. */
-char *rh_divisors_text(int64_t n, int64_t limit);
 
 /* All parallelisms in the order in which they act at a hook, NULL-terminated. */
 extern const RhParallelism *const rh_parallelisms[];

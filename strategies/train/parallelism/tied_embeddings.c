@@ -14,7 +14,7 @@ static void sum_tied_gradients(RhStageProgramWriter *w)
         rh_tied_params(s->model_cost, l) > 0 && (s->stage == 0 || s->stage == l->pp - 1);
     if (!holds_it)
         return;
-    RhShares shares = rh_parallelism_shares(s->model_cost->c, l, RH_PARAMS_COMMON);
+    RhShares shares = s->shares[RH_PARAMS_COMMON];
     double params = rh_tied_params(s->model_cost, l) / shares.reduced;
     rh_stage_program_communicate(w, (RhInstr){.lane = RH_LANE_TIED,
                                               .group = RH_GROUP_TIED,
