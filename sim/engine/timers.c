@@ -3,6 +3,8 @@
 #include <glib.h>
 #include <string.h>
 
+#include "base/heap.h"
+
 void rh_timers_init(RhTimers *timers, int32_t slots_count)
 {
     *timers = (RhTimers){.slots_count = slots_count};
@@ -18,70 +20,42 @@ void rh_timers_clear(RhTimers *timers)
     *timers = (RhTimers){0};
 }
 
-static inline bool before(const RhTimer *a, const RhTimer *b)
+static inline bool is_earlier(const RhTimer *a, const RhTimer *b)
 {
     return a->t_s < b->t_s || (a->t_s <= b->t_s && a->order < b->order);
 }
 
-static inline void put(RhTimers *timers, int32_t at, RhTimer timer)
+static inline void moved(RhTimers *timers, const RhTimer *timer, guint at)
 {
-    timers->heap[at] = timer;
-    timers->position[timer.slot] = at;
+    timers->position[timer->slot] = (int32_t)at;
 }
 
-static void sift_up(RhTimers *timers, int32_t at, RhTimer timer)
-{
-    while (at > 0) {
-        int32_t parent = (at - 1) / 2;
-        if (!before(&timer, &timers->heap[parent]))
-            break;
-        put(timers, at, timers->heap[parent]);
-        at = parent;
-    }
-    put(timers, at, timer);
-}
-
-static void sift_down(RhTimers *timers, int32_t at, RhTimer timer)
-{
-    for (;;) {
-        int32_t child = 2 * at + 1;
-        if (child >= timers->count)
-            break;
-        if (child + 1 < timers->count && before(&timers->heap[child + 1], &timers->heap[child]))
-            child++;
-        if (!before(&timers->heap[child], &timer))
-            break;
-        put(timers, at, timers->heap[child]);
-        at = child;
-    }
-    put(timers, at, timer);
-}
+RH_HEAP_SIFT(timer_heap, RhTimer, RhTimers, is_earlier, moved)
 
 void rh_timers_arm(RhTimers *timers, int32_t slot, double t_s)
 {
     RhTimer timer = {t_s, timers->orders++, slot};
     int32_t at = timers->position[slot];
     if (at < 0)
-        sift_up(timers, timers->count++, timer);
-    else if (before(&timer, &timers->heap[at]))
-        sift_up(timers, at, timer);
+        timer_heap_rise(timers, timers->heap, (guint)timers->count++, timer);
     else
-        sift_down(timers, at, timer);
+        timer_heap_fill(timers, timers->heap, (guint)timers->count, (guint)at, timer);
+}
+
+/* Removes the timer at an index of the heap. */
+static void remove_at(RhTimers *timers, int32_t at)
+{
+    timers->position[timers->heap[at].slot] = -1;
+    timers->count--;
+    if (at < timers->count)
+        timer_heap_fill(timers, timers->heap, (guint)timers->count, (guint)at,
+                        timers->heap[timers->count]);
 }
 
 void rh_timers_disarm(RhTimers *timers, int32_t slot)
 {
-    int32_t at = timers->position[slot];
-    if (at < 0)
-        return;
-    timers->position[slot] = -1;
-    RhTimer last = timers->heap[--timers->count];
-    if (at == timers->count)
-        return;
-    if (before(&last, &timers->heap[at]))
-        sift_up(timers, at, last);
-    else
-        sift_down(timers, at, last);
+    if (timers->position[slot] >= 0)
+        remove_at(timers, timers->position[slot]);
 }
 
 int32_t rh_timers_take(RhTimers *timers, double t_s)
@@ -89,10 +63,7 @@ int32_t rh_timers_take(RhTimers *timers, double t_s)
     if (timers->count == 0 || timers->heap[0].t_s > t_s)
         return -1;
     int32_t slot = timers->heap[0].slot;
-    timers->position[slot] = -1;
-    timers->count--;
-    if (timers->count > 0)
-        sift_down(timers, 0, timers->heap[timers->count]);
+    remove_at(timers, 0);
     return slot;
 }
 

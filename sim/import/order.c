@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "sim/import/imported_trace.h"
 
 #define RING_MAX 6 /* operations of a cycle that are named */
@@ -47,38 +48,12 @@ double rh_imported_trace_compute_s(const RhImportedOp *op, const RhDevice *devic
 
 /* --- heap: the earliest first, then by order in the files --- */
 
-static bool is_earlier(const Ready *a, const Ready *b)
+static inline bool is_earlier(const Ready *a, const Ready *b)
 {
     return a->t_s < b->t_s || (a->t_s == b->t_s && a->op < b->op);
 }
 
-static void push(Order *o, double t_s, int32_t op)
-{
-    Ready fresh = {t_s, op};
-    g_array_append_val(o->heap, fresh);
-    Ready *heap = (Ready *)(void *)o->heap->data;
-    for (guint i = o->heap->len - 1; i > 0 && is_earlier(&fresh, &heap[(i - 1) / 2]);
-         i = (i - 1) / 2) {
-        heap[i] = heap[(i - 1) / 2];
-        heap[(i - 1) / 2] = fresh;
-    }
-}
-
-static Ready pop(Order *o)
-{
-    Ready *heap = (Ready *)(void *)o->heap->data;
-    Ready top = heap[0], last = heap[o->heap->len - 1];
-    guint count = o->heap->len - 1, i = 0;
-    for (guint child; (child = 2 * i + 1) < count; i = child) {
-        child += child + 1 < count && is_earlier(&heap[child + 1], &heap[child]);
-        if (!is_earlier(&heap[child], &last))
-            break;
-        heap[i] = heap[child];
-    }
-    heap[i] = last;
-    g_array_set_size(o->heap, count);
-    return top;
-}
+RH_HEAP(ready_heap, Ready, is_earlier)
 
 /* --- reaching operations --- */
 
@@ -96,7 +71,7 @@ static void release(Order *o, int32_t op, bool begins, double t_s)
             continue;
         o->t_ready_s[wait->op] = fmax(o->t_ready_s[wait->op], t_s);
         if (--o->waits[wait->op] == 0)
-            push(o, o->t_ready_s[wait->op], wait->op);
+            ready_heap_push(o->heap, (Ready){o->t_ready_s[wait->op], wait->op});
     }
 }
 
@@ -318,9 +293,9 @@ RhImportedOrder *rh_imported_trace_order(const RhImportedTrace *f, const RhPlatf
     count_members(&o);
     for (int32_t i = 0; i < (int32_t)f->ops->len; i++)
         if (o.waits[i] == 0)
-            push(&o, 0, i);
+            ready_heap_push(o.heap, (Ready){0, i});
     while (o.heap->len > 0)
-        reach_op(&o, pop(&o));
+        reach_op(&o, ready_heap_remove(o.heap, 0));
     bool whole = o.done == (int32_t)f->ops->len || fail_stuck(&o, error);
     void *blocks[] = {o.waits,   o.t_ready_s, o.reached,     o.after,   o.after_first,  o.free_s,
                       o.arrived, o.size,      o.calls_first, o.members, o.members_first};

@@ -2,6 +2,7 @@
  * replica_run.c, early ends of sequences in replica_preempt.c. */
 #include <math.h>
 
+#include "base/heap.h"
 #include "strategies/serve/iteration/speculation.h"
 #include "strategies/serve/replica/replica_private.h"
 #include "strategies/serve/scheduler.h"
@@ -346,50 +347,21 @@ void rh_replica_stop_reading(RhReplica *r, int32_t sequence)
 
 /* --- continued sequences: a heap of ends --- */
 
-static RhEnding *ending(const RhReplica *r, guint i)
-{
-    return &g_array_index(r->endings, RhEnding, i);
-}
-
-static bool ends_before(const RhEnding *a, const RhEnding *b)
+static inline bool ends_before(const RhEnding *a, const RhEnding *b)
 {
     return a->last < b->last || (a->last == b->last && a->sequence < b->sequence);
 }
 
-static void exchange_endings(RhReplica *r, guint a, guint b)
-{
-    RhEnding kept = *ending(r, a);
-    *ending(r, a) = *ending(r, b);
-    *ending(r, b) = kept;
-}
-
-static void settle_heap(RhReplica *r, guint i)
-{
-    while (i > 0 && ends_before(ending(r, i), ending(r, (i - 1) / 2))) {
-        exchange_endings(r, i, (i - 1) / 2);
-        i = (i - 1) / 2;
-    }
-    for (guint child = 2 * i + 1; child < r->endings->len; child = 2 * i + 1) {
-        if (child + 1 < r->endings->len && ends_before(ending(r, child + 1), ending(r, child)))
-            child++;
-        if (!ends_before(ending(r, child), ending(r, i)))
-            return;
-        exchange_endings(r, i, child);
-        i = child;
-    }
-}
+RH_HEAP(ending_heap, RhEnding, ends_before)
 
 RhEnding rh_replica_first_ending(const RhReplica *r)
 {
-    return *ending(r, 0);
+    return g_array_index(r->endings, RhEnding, 0);
 }
 
 void rh_replica_drop_ending(RhReplica *r, guint i)
 {
-    r->lasts -= ending(r, i)->last;
-    g_array_remove_index_fast(r->endings, i);
-    if (i < r->endings->len)
-        settle_heap(r, i);
+    r->lasts -= ending_heap_remove(r->endings, i).last;
 }
 
 void rh_replica_join(RhReplica *r, int32_t sequence, double t_s)
@@ -403,8 +375,7 @@ void rh_replica_join(RhReplica *r, int32_t sequence, double t_s)
     r->crossing[place_of(r, s->base)]++;
     RhEnding e = {r->steps + s->output - s->made, sequence};
     r->lasts += e.last;
-    g_array_append_val(r->endings, e);
-    settle_heap(r, r->endings->len - 1);
+    ending_heap_push(r->endings, e);
     RhLatest wave = {t_s, 1}, *last = r->waves->len > 0
                                           ? &g_array_index(r->waves, RhLatest, r->waves->len - 1)
                                           : NULL;
