@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/intern.h"
 
 #define RIVALS_LEAST 4 /* rows of a comparison of ranks: docs/guide/cli.md */
@@ -133,8 +134,8 @@ static void rank(const GArray *contests, RhEvaluationFigures *f)
     double tau = 0, regret = 0;
     for (guint i = 0; i < contests->len; i++) {
         const Contest *c = &g_array_index(contests, Contest, i);
-        const double *measured = (const double *)(void *)c->measured->data,
-                     *predicted = (const double *)(void *)c->predicted->data;
+        const double *measured = RH_ELEMENTS(c->measured, double),
+                     *predicted = RH_ELEMENTS(c->predicted, double);
         if (c->measured->len < RIVALS_LEAST)
             continue;
         double lost = rh_regret_frac(measured, predicted, c->measured->len);

@@ -8,7 +8,7 @@
  * defines event_heap_push(heap, event) and event_heap_remove(heap, i), `heap` being a GArray of
  * Event. Remove index 0 for the least. The order in which elements leave is defined if no two are
  * equal. */
-#include <glib.h>
+#include "base/array.h"
 
 /* Defines PREFIX_fill(owner, heap, count, at, item), which puts an element into a hole at an index of
  * a heap of `count` elements, and its two halves, PREFIX_rise and PREFIX_sink, which move the hole
@@ -56,11 +56,11 @@ static inline void rh_heap_untracked(const GArray *heap, const void *item, guint
     static inline void prefix##_push(GArray *heap, Type item)                                      \
     {                                                                                              \
         g_array_append_val(heap, item);                                                            \
-        prefix##_rise(heap, (Type *)(void *)heap->data, heap->len - 1, item);                      \
+        prefix##_rise(heap, RH_AT(heap, Type, 0), heap->len - 1, item);                            \
     }                                                                                              \
     static inline Type prefix##_remove(GArray *heap, guint at)                                     \
     {                                                                                              \
-        Type *items = (Type *)(void *)heap->data;                                                  \
+        Type *items = RH_AT(heap, Type, 0);                                                        \
         Type taken = items[at], last = items[heap->len - 1];                                       \
         g_array_set_size(heap, heap->len - 1);                                                     \
         if (at < heap->len)                                                                        \

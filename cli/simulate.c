@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/inputs/inputs.h"
 #include "cli/multi_job/multi_job.h"
@@ -105,7 +106,7 @@ static bool read_limits(const RhArguments *a, GArray *limits, GError **error)
 
 static void ask_room(const RhArguments *a, const GArray *limits, RhInputs *in)
 {
-    RhMemoryBudget room = rh_memory_budget(&in->c, (const RhConstraint *)(const void *)limits->data,
+    RhMemoryBudget room = rh_memory_budget(&in->c, RH_ELEMENTS(limits, RhConstraint),
                                            (int32_t)limits->len, fmax(a->risk_frac, RH_RISK_LEAST));
     in->question.safe_bytes = room.ranked_bytes;
     in->question.most_bytes = room.most_bytes;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/table.h"
 #include "report/format.h"
 #include "report/json_common.h"
@@ -9,8 +10,6 @@
 
 #define AVOIDED_FRAC 1e-3 /* of the step: a smaller cost counts as none */
 #define NODES_WIDTH  14   /* in tables */
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 static uint32_t jobs_count(const RhCoJobTrial *t)
 {
@@ -63,7 +62,7 @@ static void append_shared_links(GString *out, const RhCoJobTrial *t)
     }
     g_autoptr(GString) text = g_string_new("they meet on ");
     for (guint i = 0; i < MIN(links->len, 2); i++) {
-        const RhSessionLink *link = AT(links, RhSessionLink, i);
+        const RhSessionLink *link = RH_AT(links, RhSessionLink, i);
         g_autofree char *rate = rh_quantity_format(link->bytes_per_s, RH_QUANTITY_BYTES_PER_S, 3);
         g_string_append_printf(text, "%s%s", i ? ", " : "", link->name);
         if (link->alike > 1)
@@ -78,7 +77,7 @@ static void append_shared_links(GString *out, const RhCoJobTrial *t)
 
 static void append_avoiding(GString *out, const RhCoJobPlan *b)
 {
-    const RhCoJobTrial *first = AT(b->layouts, RhCoJobTrial, 0), *best = rh_co_job_best_place(b);
+    const RhCoJobTrial *first = RH_AT(b->layouts, RhCoJobTrial, 0), *best = rh_co_job_best_place(b);
     g_autofree char *nodes = rh_report_nodes(best->nodes, best->nodes_count);
     g_autofree char *step = rh_quantity_format(rh_co_job_step_s(best), RH_QUANTITY_S, 4);
     double cost = rh_co_job_cost_frac(best, 0),
@@ -121,9 +120,9 @@ static void append_table(GString *out, const RhCoJobPlan *b)
     g_autoptr(RhTable) table = rh_table_new("><<>>>>");
     rh_table_rowf(table, "#|nodes||alone|beside|cost %%|theirs %%");
     for (guint i = 0; i < b->layouts->len; i++)
-        add_trial(table, AT(b->layouts, RhCoJobTrial, i));
+        add_trial(table, RH_AT(b->layouts, RhCoJobTrial, i));
     for (guint i = 0; i < b->places->len; i++)
-        add_trial(table, AT(b->places, RhCoJobTrial, i));
+        add_trial(table, RH_AT(b->places, RhCoJobTrial, i));
     rh_table_append_within(table, out, " ", 79);
     g_string_append(out, "   theirs: what it costs them, the most\n");
     if (b->places->len == 0)
@@ -152,7 +151,7 @@ static void append_proof(GString *out, const RhCoJobPlan *b, double gap_frac)
 void rh_report_append_beside(GString *out, const RhPlan *plan, double gap_frac)
 {
     const RhCoJobPlan *b = plan->beside;
-    const RhCoJobTrial *first = AT(b->layouts, RhCoJobTrial, 0);
+    const RhCoJobTrial *first = RH_AT(b->layouts, RhCoJobTrial, 0);
     append_head(out, plan, first);
     append_shared_links(out, first);
     append_avoiding(out, b);
@@ -185,7 +184,7 @@ static void put_trial(RhJsonWriter *w, const RhCoJobPlan *b, const RhCoJobTrial 
     rh_json_end_array(w);
     rh_json_begin_array(w, "links");
     for (guint i = 0; i < t->met->links->len; i++)
-        rh_put_session_link(w, AT(t->met->links, RhSessionLink, i), jobs_count(t));
+        rh_put_session_link(w, RH_AT(t->met->links, RhSessionLink, i), jobs_count(t));
     rh_json_end_array(w);
     rh_json_end_object(w);
 }
@@ -194,7 +193,7 @@ static void put_trials(RhJsonWriter *w, const char *key, const RhCoJobPlan *b, c
 {
     rh_json_begin_array(w, key);
     for (guint i = 0; i < trials->len; i++)
-        put_trial(w, b, AT(trials, RhCoJobTrial, i));
+        put_trial(w, b, RH_AT(trials, RhCoJobTrial, i));
     rh_json_end_array(w);
 }
 

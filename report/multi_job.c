@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/table.h"
 #include "report/format.h"
 #include "report/json_common.h"
@@ -10,8 +11,6 @@
 #define LINKS_MAX 8    /* in text */
 #define TERMS_MAX 3    /* of a job that became longer */
 #define GREW_FRAC 1e-3 /* of the step: smaller growth is not shown */
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 char *rh_report_nodes(const int32_t *nodes, int32_t count)
 {
@@ -40,7 +39,7 @@ static void append_jobs(GString *out, const RhCoJob *jobs, const RhCoJobs *n)
     g_autoptr(RhTable) table = rh_table_new("<<>>>>>>");
     rh_table_rowf(table, "job|nodes|start|step alone|beside|cost|worst|steps");
     for (uint32_t i = 0; i < n->jobs->len; i++) {
-        const RhCoJobAnswer *a = AT(n->jobs, RhCoJobAnswer, i);
+        const RhCoJobAnswer *a = RH_AT(n->jobs, RhCoJobAnswer, i);
         g_autofree char *nodes = rh_report_nodes(jobs[i].nodes, jobs[i].nodes_count);
         g_autofree char *start = rh_quantity_format(jobs[i].t_start_s, RH_QUANTITY_S, 3);
         g_autofree char *alone = rh_quantity_format(a->alone->step_time_s, RH_QUANTITY_S, 4);
@@ -61,7 +60,7 @@ static void append_growth(GString *out, const RhCoJob *job, const RhCoJobAnswer 
     g_autoptr(GString) line = g_string_new(NULL);
     int told = 0;
     for (uint32_t i = 0; i < pairs->len && told < TERMS_MAX; i++) {
-        const RhTermPair *pair = AT(pairs, RhTermPair, i);
+        const RhTermPair *pair = RH_AT(pairs, RhTermPair, i);
         double grew_s = pair->b_s - pair->a_s;
         if (grew_s < GREW_FRAC * a->alone->step_time_s)
             continue;
@@ -89,7 +88,7 @@ static void append_links(GString *out, const RhMultiJobAsked *q, const RhCoJobs 
     }
     g_string_append(out, "links they met on, with what each sent over one of them\n");
     for (uint32_t i = 0; i < MIN(n->links->len, LINKS_MAX); i++) {
-        const RhSessionLink *link = AT(n->links, RhSessionLink, i);
+        const RhSessionLink *link = RH_AT(n->links, RhSessionLink, i);
         g_autofree char *rate = rh_quantity_format(link->bytes_per_s, RH_QUANTITY_BYTES_PER_S, 3);
         g_autoptr(GString) line = g_string_new(link->name);
         if (link->alike > 1)
@@ -160,7 +159,7 @@ static void append_service(GString *out, const RhMultiJobAsked *q, const RhCoJob
 char *rh_report_multi_job_text(const RhMultiJobAsked *q, const RhCoJobs *n)
 {
     GString *out = g_string_new(NULL);
-    const RhCoJobAnswer *own = AT(n->jobs, RhCoJobAnswer, 0);
+    const RhCoJobAnswer *own = RH_AT(n->jobs, RhCoJobAnswer, 0);
     g_autofree char *beside = rh_quantity_format(own->beside->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *alone = rh_quantity_format(own->alone->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *whole = rh_quantity_format(n->t_end_s, RH_QUANTITY_S, 3);
@@ -173,7 +172,7 @@ char *rh_report_multi_job_text(const RhMultiJobAsked *q, const RhCoJobs *n)
     append_links(out, q, n);
     g_string_append_c(out, '\n');
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        append_growth(out, &q->jobs[i], AT(n->jobs, RhCoJobAnswer, i));
+        append_growth(out, &q->jobs[i], RH_AT(n->jobs, RhCoJobAnswer, i));
     g_autofree char *what = g_strdup_printf(
         "performed: %s, until the last job had done its steps%s; the others went on meanwhile, and "
         "count those asked for. Worst is the longest of a job's steps that count.",
@@ -196,7 +195,7 @@ static void put_terms(RhJsonWriter *w, const RhCoJobAnswer *a)
                                   ? rh_report_pairs(a->alone->costs, a->beside->costs)
                                   : g_array_new(FALSE, FALSE, sizeof(RhTermPair));
     for (uint32_t i = 0; i < pairs->len; i++) {
-        const RhTermPair *pair = AT(pairs, RhTermPair, i);
+        const RhTermPair *pair = RH_AT(pairs, RhTermPair, i);
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "name", pair->name);
         rh_json_put_number(w, "alone_s", pair->a_s);
@@ -284,12 +283,13 @@ char *rh_report_multi_job_json(const RhMultiJobAsked *q, const RhCoJobs *n)
     rh_json_put_number(w, "duration_s", n->t_end_s);
     rh_json_begin_array(w, "jobs");
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        put_job(w, &q->jobs[i], AT(n->jobs, RhCoJobAnswer, i));
+        put_job(w, &q->jobs[i], RH_AT(n->jobs, RhCoJobAnswer, i));
     rh_json_end_array(w);
     put_service(w, q->service, n);
     rh_json_begin_array(w, "links");
     for (uint32_t i = 0; i < n->links->len; i++)
-        rh_put_session_link(w, AT(n->links, RhSessionLink, i), n->jobs->len + (q->service != NULL));
+        rh_put_session_link(w, RH_AT(n->links, RhSessionLink, i),
+                            n->jobs->len + (q->service != NULL));
     rh_json_end_array(w);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);

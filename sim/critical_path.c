@@ -3,14 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/collective/collective.h"
 #include "sim/collective_roles.h"
 #include "sim/map64.h"
 #include "sim/role_table.h"
 #include "sim/tier_copy.h"
-
-#define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 
 typedef struct {
     int32_t role, task;
@@ -82,14 +81,14 @@ static bool collective_time(Walk *w, int32_t role, const RhTask *task, double *t
         double s = rh_schedule_time_s(schedule, w->program, w->platform, task->group, role);
         g_array_append_val(w->collective_s, s);
     }
-    *time_s = *AT(w->collective_s, double, at);
+    *time_s = *RH_AT(w->collective_s, double, at);
     return true;
 }
 
 static void add_cost(GArray *costs, MessageCost cost)
 {
     for (uint32_t i = 0; i < costs->len; i++)
-        if (!memcmp(AT(costs, MessageCost, i), &cost, sizeof cost))
+        if (!memcmp(RH_AT(costs, MessageCost, i), &cost, sizeof cost))
             return;
     g_array_append_val(costs, cost);
 }
@@ -134,10 +133,10 @@ static double message_time(Walk *w, int32_t sender_role, const RhTask *send)
         GArray *costs = message_costs(w, sender_role, send->peer_delta);
         g_array_append_val(w->messages, costs);
     }
-    const GArray *costs = *AT(w->messages, GArray *, at);
+    const GArray *costs = *RH_AT(w->messages, GArray *, at);
     double least_s = HUGE_VAL;
     for (uint32_t i = 0; i < costs->len; i++) {
-        const MessageCost *cost = AT(costs, MessageCost, i);
+        const MessageCost *cost = RH_AT(costs, MessageCost, i);
         least_s = MIN(least_s, cost->latency_s + send->bytes * cost->s_per_byte);
     }
     return costs->len ? least_s : 0;
@@ -162,7 +161,7 @@ static bool reach_collective(Walk *w, Item item, const RhTask *task, GError **er
 {
     size_t cell = (size_t)item.role * w->program->groups->len + (size_t)task->group;
     const RhCollectiveRoleSet *met = rh_collective_role_set(w->met, w->met->of[cell]);
-    Collective *set = AT(w->collectives, Collective, w->met->of[cell]);
+    Collective *set = RH_AT(w->collectives, Collective, w->met->of[cell]);
     int32_t ordinal = w->roles[item.role].ordinal[item.task];
     set->t_s[ordinal] = MAX(set->t_s[ordinal], w->t_s[item.role][item.task]);
     if (++set->arrived[ordinal] < met->roles_count)
@@ -234,11 +233,11 @@ static void walk_clear(Walk *w)
         g_free(w->arrived[r]);
     }
     for (uint32_t m = 0; m < w->collectives->len; m++) {
-        g_free(AT(w->collectives, Collective, m)->arrived);
-        g_free(AT(w->collectives, Collective, m)->t_s);
+        g_free(RH_AT(w->collectives, Collective, m)->arrived);
+        g_free(RH_AT(w->collectives, Collective, m)->t_s);
     }
     for (uint32_t i = 0; i < w->messages->len; i++)
-        g_array_unref(*AT(w->messages, GArray *, i));
+        g_array_unref(*RH_AT(w->messages, GArray *, i));
     void *blocks[] = {w->waiting, w->t_s, w->arrived};
     for (size_t i = 0; i < G_N_ELEMENTS(blocks); i++)
         g_free(blocks[i]);
@@ -272,7 +271,7 @@ bool rh_critical_path_s(const RhProgram *p, const RhPlatform *platform, double *
     begin_walk(&w);
     bool ok = true;
     while (ok && w.ready->len > 0) {
-        Item item = *AT(w.ready, Item, w.ready->len - 1);
+        Item item = *RH_AT(w.ready, Item, w.ready->len - 1);
         g_array_set_size(w.ready, w.ready->len - 1);
         ok = reach(&w, item, error);
     }

@@ -26,6 +26,7 @@
  * memory row without a tier is on hbm, a span without a period begins again when its extent is full. */
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/nearest_names.h"
 #include "sim/program.h"
@@ -392,7 +393,7 @@ static void read_volumes(RhJson *doc, const RhJsonNode *root, RhProgram *p)
             double share = rh_json_node_number(doc, at, 0, SHARE_MAX);
             g_array_append_val(shares, share);
         }
-        rh_program_add_volumes(p, (const double *)(void *)shares->data, (int32_t)shares->len);
+        rh_program_add_volumes(p, RH_ELEMENTS(shares, double), (int32_t)shares->len);
     }
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/intern.h"
 
 static gint by_bytes(gconstpointer a, gconstpointer b)
@@ -98,7 +99,7 @@ bool rh_fit_peers(const GPtrArray *tables, const char *date, RhPeerReduce *peers
         return false;
     g_autofree char *source =
         g_strdup_printf("%s: %s, %s", first->name, first->device, first->library);
-    rh_fit_figures_of((double *)(void *)errors->data, errors->len, held_out);
+    rh_fit_figures_of(RH_ELEMENTS(errors, double), errors->len, held_out);
     peers->source = rh_intern(source);
     peers->date = date;
     peers->error_mean_frac = held_out->mean_frac;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "calibrate/kernels/kernels_fit.h"
@@ -142,6 +143,6 @@ double rh_kernels_files_clock_frac(const GPtrArray *raws)
     }
     if (clocks->len == 0)
         return 0;
-    gsl_sort((double *)(void *)clocks->data, 1, clocks->len);
-    return gsl_stats_median_from_sorted_data((double *)(void *)clocks->data, 1, clocks->len);
+    gsl_sort(RH_ELEMENTS(clocks, double), 1, clocks->len);
+    return gsl_stats_median_from_sorted_data(RH_ELEMENTS(clocks, double), 1, clocks->len);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "calibrate/fit/sample_sufficiency.h"
@@ -209,9 +210,8 @@ static bool solve_constants(const Work *w, const char *name, const GArray *rows,
         return false;
     }
     copy_values(params, before, false);
-    if (!rh_fit_solve(fit->device, (RhFitParam *)(void *)params->data, params->len,
-                      (const RhFitSample *)(const void *)samples->data, samples->len,
-                      w->deadline.t_end_us)) {
+    if (!rh_fit_solve(fit->device, RH_ELEMENTS(params, RhFitParam), params->len,
+                      RH_ELEMENTS(samples, RhFitSample), samples->len, w->deadline.t_end_us)) {
         add_note(fit, "%s: the times of its %u rows cannot be fitted", name, samples->len);
         return false;
     }

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/array.h"
+
 typedef struct {
     const GPtrArray *raws;
     RhKernelsFit *fit;
@@ -15,7 +17,7 @@ static void add_errors(const Work *w, const char *name, GArray *errors, const Rh
         g_free(c.name);
         return;
     }
-    rh_fit_figures_of((double *)(void *)errors->data, errors->len, &c.held_out);
+    rh_fit_figures_of(RH_ELEMENTS(errors, double), errors->len, &c.held_out);
     c.held_out.worst = rh_raw_describe(worst);
     g_array_append_val(w->fit->classes, c);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/intern.h"
 #include "calibrate/kernels/kernels_files.h"
@@ -329,7 +330,7 @@ static int segments_of(const Work *w, const char *name, RhSegment segments[RH_SE
         if (row->name == name)
             g_array_append_val(points, point);
     }
-    return rh_segments_find((RhSegmentPoint *)(void *)points->data, points->len, segments);
+    return rh_segments_find(RH_ELEMENTS(points, RhSegmentPoint), points->len, segments);
 }
 
 static void add_class(const Work *w, const char *name, const RhPlatform *before)
@@ -418,7 +419,7 @@ static bool solve_constants(Work *w, int64_t t_end_us)
                         .user = w,
                         .t_end_us = t_end_us};
     if (params->len == 0 || count <= params->len ||
-        !rh_fit_solve_model(&model, (RhFitParam *)(void *)params->data, params->len))
+        !rh_fit_solve_model(&model, RH_ELEMENTS(params, RhFitParam), params->len))
         return false;
     for (guint i = 0; i < params->len; i++)
         add_fact(w->fit, &g_array_index(params, RhFitParam, i));

@@ -4,6 +4,7 @@
 #include <gsl/gsl_statistics.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/intern.h"
 #include "platforms/facts.h"
 
@@ -41,7 +42,7 @@ static Rates rates_of(const GPtrArray *logs, RhRateKind kind)
     }
     if (found->len == 0)
         return (Rates){0};
-    double *sorted = (double *)(void *)found->data;
+    double *sorted = RH_ELEMENTS(found, double);
     gsl_sort(sorted, 1, found->len);
     return (Rates){(int)found->len, sorted[0],
                    gsl_stats_median_from_sorted_data(sorted, 1, found->len),

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "platforms/facts.h"
 
@@ -76,7 +77,7 @@ static Group group_of(const RhPing *first, guint count)
 /* Groups of sorted trips. *noise_s: from the spread of small messages. */
 static GArray *groups_of(const GArray *sorted, double *noise_s)
 {
-    const RhPing *ping = (const RhPing *)(const void *)sorted->data;
+    const RhPing *ping = RH_ELEMENTS(sorted, RhPing);
     GArray *groups = g_array_new(FALSE, FALSE, sizeof(Group));
     g_autofree double *spread_s = g_new0(double, sorted->len + 1);
     size_t spreads = 0;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/engine/workers/process_pool.h"
 #include "strategies/search/rehearsals/rehearse.h"
@@ -191,8 +192,7 @@ double rh_step_model_segment_s(const RhStepModel *model, const RhMeasuredStep *s
 {
     if (rh_deadline_passed(model->deadline))
         return 1;
-    double *took_s =
-        &model->longest_s[step - (const RhMeasuredStep *)(void *)model->steps->rows->data];
+    double *took_s = &model->longest_s[step - RH_ELEMENTS(model->steps->rows, RhMeasuredStep)];
     bool quick = *took_s > 0 && *took_s < QUICK_S;
     double apart_s = model->deadline.t_end_us && !quick ? segment_apart_s(model, step, took_s) : 0;
     if (apart_s > 0 || rh_deadline_passed(model->deadline))

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "base/array.h"
+
 #define SETTLED       3e-3 /* relative change of every constant from round to round */
 #define NUDGE         0.03 /* of a constant, for its derivative */
 #define DEPENDS_LEAST 1e-5 /* of a step, when a constant is changed by that */
@@ -78,7 +80,7 @@ static void linearise(RhStepTask *t)
 {
     guint rows = t->rows->len;
     g_array_set_size(t->base_s, rows);
-    double *base_s = (double *)(void *)t->base_s->data;
+    double *base_s = RH_ELEMENTS(t->base_s, double);
     g_autoptr(GPtrArray) columns = g_ptr_array_new_with_free_func(g_free);
     steps_of(t, base_s);
     for (guint k = 0; k < t->params->len;) {
@@ -194,8 +196,8 @@ static double moved_step_s(const RhStepTask *t)
 bool rh_step_task_solve(RhStepTask *t, int rounds, bool point_alone)
 {
     RhFitModel model = {.samples_count = t->rows->len,
-                        .weights = (const double *)(void *)t->weights->data,
-                        .clusters = (const uint32_t *)(void *)t->clusters->data,
+                        .weights = RH_ELEMENTS(t->weights, double),
+                        .clusters = RH_ELEMENTS(t->clusters, uint32_t),
                         .residual = residual,
                         .refresh = refresh_nothing,
                         .user = t,
@@ -203,7 +205,7 @@ bool rh_step_task_solve(RhStepTask *t, int rounds, bool point_alone)
                         .near = true,
                         .point_alone = point_alone};
     for (int round = 0; round < rounds; round++) {
-        if (!rh_fit_solve_model(&model, (RhFitParam *)(void *)t->params->data, t->params->len))
+        if (!rh_fit_solve_model(&model, RH_ELEMENTS(t->params, RhFitParam), t->params->len))
             return false;
         bool settled = moved_step_s(t) < SETTLED;
         if (round + 1 < rounds)

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "base/intern.h"
 #include "calibrate/surfaces/surfaces_private.h"
 
@@ -179,7 +180,7 @@ static void figures_of(const RhSurface *s, const GArray *samples, const RhSurfac
         }
     }
     *out = (RhFitFigures){0};
-    rh_fit_figures_of((double *)(void *)errors->data, errors->len, out);
+    rh_fit_figures_of(RH_ELEMENTS(errors, double), errors->len, out);
     if (worst)
         out->worst = g_strdup_printf("%s:%d", worst->table->name, worst->row->line);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "calibrate/surfaces/surfaces_private.h"
 
 /* Median time of small products beyond which a table was timed as a host launches kernels one by
@@ -125,8 +126,8 @@ static bool is_launch_bound(const GArray *samples)
     }
     if (small->len == 0)
         return false;
-    gsl_sort((double *)(void *)small->data, 1, small->len);
-    return gsl_stats_median_from_sorted_data((double *)(void *)small->data, 1, small->len) >
+    gsl_sort(RH_ELEMENTS(small, double), 1, small->len);
+    return gsl_stats_median_from_sorted_data(RH_ELEMENTS(small, double), 1, small->len) >
            LAUNCH_BOUND_S;
 }
 

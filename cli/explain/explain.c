@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/explain/explain_memory.h"
@@ -35,15 +36,14 @@ static void read_bounds(RhExplanation *e)
         if (strcmp(word[0], "--risk") == 0 && rh_share_parse(word[1], &risk_frac, NULL))
             risk_frac = fmax(risk_frac, RH_RISK_LEAST);
     }
-    e->recorded =
-        (RhPlannedBefore){.is_plan = result->is_plan,
-                          .objective = result->objective,
-                          .plans = result->plans,
-                          .constraints = (const RhConstraint *)(const void *)e->constraints->data,
-                          .constraints_count = (int32_t)e->constraints->len,
-                          .risk_frac = risk_frac,
-                          .seed = result->seed,
-                          .progress = rh_terminal_progress};
+    e->recorded = (RhPlannedBefore){.is_plan = result->is_plan,
+                                    .objective = result->objective,
+                                    .plans = result->plans,
+                                    .constraints = RH_ELEMENTS(e->constraints, RhConstraint),
+                                    .constraints_count = (int32_t)e->constraints->len,
+                                    .risk_frac = risk_frac,
+                                    .seed = result->seed,
+                                    .progress = rh_terminal_progress};
 }
 
 static bool open_result(RhExplanation *e, GError **error)

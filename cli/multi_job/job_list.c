@@ -1,5 +1,6 @@
 #include "cli/multi_job/job_list.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "cli/output/terminal.h"
@@ -148,7 +149,7 @@ bool rh_job_list_load(const RhArguments *a, const RhInputs *in, RhJobList *b, GE
 
 bool rh_job_list_apart(const RhJobList *b, const RhPlatform *platform, GError **error)
 {
-    const RhCoJob *jobs = (const RhCoJob *)(void *)b->jobs->data;
+    const RhCoJob *jobs = RH_ELEMENTS(b->jobs, RhCoJob);
     return check_apart(jobs, b->jobs->len, platform->nodes_count, error) &&
            check_service_apart(b->service ? &b->service->background : NULL, jobs, b->jobs->len,
                                error);
@@ -174,7 +175,7 @@ static bool add_beside(GArray *out, const RhJobList *b, const RhArguments *a)
                                .seed = (uint64_t)a->seed,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
     g_autoptr(RhCoJobs) n = rh_co_jobs_rehearse(
-        (const RhCoJob *)(const void *)b->jobs->data, (int32_t)b->jobs->len,
+        RH_ELEMENTS(b->jobs, RhCoJob), (int32_t)b->jobs->len,
         b->service ? &b->service->background : NULL, &options, rh_job_list_processes(a), NULL);
     for (guint i = 0; n && i < n->jobs->len; i++) {
         const RhCoJobAnswer *job = &g_array_index(n->jobs, RhCoJobAnswer, i);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/multi_job/job_list.h"
 #include "cli/output/output.h"
@@ -20,7 +21,7 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const char *js
 
 static int answer(const RhArguments *a, const RhInputs *in, const RhJobList *b, GError **error)
 {
-    const RhCoJob *jobs = (const RhCoJob *)(void *)b->jobs->data;
+    const RhCoJob *jobs = RH_ELEMENTS(b->jobs, RhCoJob);
     RhEngineOptions options = {
         .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
     const RhServiceFile *s = b->service;

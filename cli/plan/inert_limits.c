@@ -1,12 +1,13 @@
 #include "cli/plan/inert_limits.h"
 
 #include "accuracy/record.h"
+#include "base/array.h"
 #include "cli/output/terminal.h"
 #include "strategies/search/evidence_key.h"
 
 static const RhConstraint *all_of(const GArray *constraints)
 {
-    return (const RhConstraint *)(const void *)constraints->data;
+    return RH_ELEMENTS(constraints, RhConstraint);
 }
 
 /* The first on memory; NULL: none. */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "cli/inputs/inputs.h"
 #include "cli/multi_job/plan_with_jobs.h"
@@ -61,7 +62,7 @@ static RhPlanOptions options_of(const RhArguments *a, const GArray *constraints)
                            .variants = a->variants,
                            .jobs = (int32_t)a->jobs,
                            .timeout_s = rh_terminal_left_s(a->timeout_s),
-                           .constraints = (const RhConstraint *)(const void *)constraints->data,
+                           .constraints = RH_ELEMENTS(constraints, RhConstraint),
                            .constraints_count = (int32_t)constraints->len,
                            .progress = rh_terminal_progress};
 }
@@ -170,8 +171,7 @@ static bool print_launch(const RhArguments *a, const RhInputs *in, const RhPlan 
         g_array_append_val(rows, launching);
     }
     return rows->len == 0 ||
-           rh_launch_files_print(a, in, (const RhLaunchFiles *)(const void *)rows->data, rows->len,
-                                 error);
+           rh_launch_files_print(a, in, RH_ELEMENTS(rows, RhLaunchFiles), rows->len, error);
 }
 
 /* The first line of "nothing fits" names what the user demanded besides. */
@@ -233,7 +233,7 @@ static void tell_idle_words(const RhArguments *a, const RhInputs *in, const RhPl
     }
     RhEngineOptions options = {.seed = (uint64_t)a->seed,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
-    RhUnusedSteps steps = {.layouts = (const RhLayout *)(const void *)layouts->data,
+    RhUnusedSteps steps = {.layouts = RH_ELEMENTS(layouts, RhLayout),
                            .count = layouts->len,
                            .options = a->quick ? NULL : &options};
     if (layouts->len > 0)

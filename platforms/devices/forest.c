@@ -1,5 +1,7 @@
 #include "platforms/devices/forest.h"
 
+#include "base/array.h"
+
 RhForest *rh_forest_new(void)
 {
     RhForest *forest = g_new0(RhForest, 1);
@@ -24,8 +26,8 @@ void rh_forest_free(RhForest *forest)
  * on the tree's shape, which would be mispredicted every other time. */
 static double sum_of_trees(const RhForest *forest, guint first, const float *x)
 {
-    const RhForestNode *nodes = (const RhForestNode *)(void *)forest->nodes->data;
-    const guint *roots = (const guint *)(void *)forest->roots->data;
+    const RhForestNode *nodes = RH_ELEMENTS(forest->nodes, RhForestNode);
+    const guint *roots = RH_ELEMENTS(forest->roots, guint);
     const RhForestNode *at[AT_ONCE];
     guint count = MIN(forest->roots->len - first, AT_ONCE);
     double sum = 0;

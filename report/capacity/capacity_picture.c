@@ -1,5 +1,6 @@
 #include "report/capacity/capacity_picture.h"
 
+#include "base/array.h"
 #include "report/pictures/tradeoff_chart.h"
 
 #define DAY_S 86400.0
@@ -54,7 +55,7 @@ char *rh_report_capacity_svg(const RhCapacityAnswer *a)
                                    .kinds = (const char *const *)kinds->pdata,
                                    .kinds_count = (int)kinds->len,
                                    .joined_count = (int)kinds->len,
-                                   .points = (const RhTradeoffPoint *)(const void *)points->data,
+                                   .points = RH_ELEMENTS(points, RhTradeoffPoint),
                                    .points_count = (int)points->len,
                                    .x_goal = a->goal->by_s / DAY_S,
                                    .x_goal_text = a->goal->by_s > 0 ? "by then" : NULL,

@@ -1,5 +1,6 @@
 #include "report/capacity/capacity_service_picture.h"
 
+#include "base/array.h"
 #include "report/format.h"
 #include "report/pictures/tradeoff_chart.h"
 
@@ -49,7 +50,7 @@ char *rh_report_service_capacity_svg(const RhServiceCapacity *a)
                                    .kinds = kinds,
                                    .kinds_count = (int)a->offers_count,
                                    .joined_count = (int)a->offers_count,
-                                   .points = (const RhTradeoffPoint *)(const void *)points->data,
+                                   .points = RH_ELEMENTS(points, RhTradeoffPoint),
                                    .points_count = (int)points->len};
     return rh_report_tradeoff_svg(&front);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "platforms/facts.h"
 #include "report/format.h"
 
@@ -151,7 +152,7 @@ static char *totals(const RhCapacityTarget *goal, const RhCapacityCell *cell)
 
 bool rh_capacity_dtypes_vary(const GArray *cells)
 {
-    const RhCapacityCell *first = (const RhCapacityCell *)(void *)cells->data;
+    const RhCapacityCell *first = RH_ELEMENTS(cells, RhCapacityCell);
     for (guint i = 1; i < cells->len; i++)
         if (first[i].c.job.recipe != first->c.job.recipe)
             return true;

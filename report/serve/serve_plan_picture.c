@@ -1,4 +1,5 @@
 /* Draws the deployments of a plan: throughput of a GPU against time per token. */
+#include "base/array.h"
 #include "report/format.h"
 #include "report/pictures/tradeoff_chart.h"
 #include "report/serve/serve_words.h"
@@ -58,7 +59,7 @@ char *rh_report_serve_plan_svg(const RhServePlan *plan)
                                    .colors = colors,
                                    .x_near = true,
                                    .joined_count = 1,
-                                   .points = (const RhTradeoffPoint *)(const void *)points->data,
+                                   .points = RH_ELEMENTS(points, RhTradeoffPoint),
                                    .points_count = (int)points->len};
     return rh_report_tradeoff_svg(&front);
 }

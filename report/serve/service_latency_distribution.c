@@ -1,6 +1,7 @@
 /* Draws the fraction of requests within a time, over a logarithmic axis of times, with levels. */
 #include <math.h>
 
+#include "base/array.h"
 #include "base/units.h"
 #include "report/pictures/svg.h"
 #include "report/serve/service_pictures.h"
@@ -24,7 +25,7 @@ typedef struct {
 
 static double value_at(const Picture *p, double share)
 {
-    return rh_sorted_quantile((const double *)(const void *)p->values->data, p->values->len, share);
+    return rh_sorted_quantile(RH_ELEMENTS(p->values, double), p->values->len, share);
 }
 
 static double x_of(const Picture *p, double seconds)

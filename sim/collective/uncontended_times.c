@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "sim/map64.h"
 
 typedef struct {
@@ -78,7 +79,7 @@ double rh_uncontended_time_s(RhUncontendedTimes *times, RhOp op, RhAlgo algo, in
 int32_t rh_uncontended_times_give(RhUncontendedTimes *times, int32_t from, GByteArray *bytes)
 {
     g_mutex_lock(&times->lock);
-    const Alone *all = (const Alone *)(const void *)times->all->data;
+    const Alone *all = RH_ELEMENTS(times->all, Alone);
     int32_t made = (int32_t)times->all->len;
     if (bytes && made > from)
         g_byte_array_append(bytes, (const guint8 *)(all + from),

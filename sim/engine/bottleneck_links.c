@@ -1,6 +1,6 @@
 #include "sim/engine/bottleneck_links.h"
 
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+#include "base/array.h"
 
 /* A class of flows on a link. */
 typedef struct {
@@ -17,7 +17,7 @@ typedef struct {
 
 static const RhBridgeHop *hops_of(const RhFoldedNetwork *q, const RhFlowClass *class)
 {
-    return AT(q->hops, RhBridgeHop, class->hops_first);
+    return RH_AT(q->hops, RhBridgeHop, class->hops_first);
 }
 
 static void list_crossers(Links *links)
@@ -26,7 +26,7 @@ static void list_crossers(Links *links)
     int32_t count = (int32_t)q->links->len;
     for (int pass = 0; pass < 2; pass++) { /* count, then list */
         for (int32_t c = 0; c < (int32_t)q->classes->len; c++) {
-            const RhFlowClass *class = AT(q->classes, RhFlowClass, c);
+            const RhFlowClass *class = RH_AT(q->classes, RhFlowClass, c);
             for (int32_t h = 0; h < class->hops_count; h++) {
                 const RhBridgeHop *hop = &hops_of(q, class)[h];
                 if (pass == 0)
@@ -46,7 +46,7 @@ static void list_crossers(Links *links)
 /* Weight of the class on the link; 0 where it does not cross it. */
 static int32_t weight_on(const RhFoldedNetwork *q, int32_t class_index, int32_t link)
 {
-    const RhFlowClass *class = AT(q->classes, RhFlowClass, class_index);
+    const RhFlowClass *class = RH_AT(q->classes, RhFlowClass, class_index);
     for (int32_t h = 0; h < class->hops_count; h++)
         if (hops_of(q, class)[h].link == link)
             return hops_of(q, class)[h].weight;
@@ -56,8 +56,8 @@ static int32_t weight_on(const RhFoldedNetwork *q, int32_t class_index, int32_t 
 /* Is `other` at least as full as `link`, whatever the rates of the classes? */
 static bool holds_back_first(const Links *links, int32_t other, int32_t link)
 {
-    double own = AT(links->q->links, RhFoldedLink, link)->bytes_per_s;
-    double others = AT(links->q->links, RhFoldedLink, other)->bytes_per_s;
+    double own = RH_AT(links->q->links, RhFoldedLink, link)->bytes_per_s;
+    double others = RH_AT(links->q->links, RhFoldedLink, other)->bytes_per_s;
     for (int32_t i = links->first[link]; i < links->first[link + 1]; i++) {
         const Crosser *crosser = &links->crossers[i];
         int32_t weight = weight_on(links->q, crosser->class, other);
@@ -72,7 +72,7 @@ static bool is_held_back(const Links *links, int32_t link)
     if (links->first[link] == links->first[link + 1])
         return false;
     int32_t any = links->crossers[links->first[link]].class;
-    const RhFlowClass *class = AT(links->q->classes, RhFlowClass, any);
+    const RhFlowClass *class = RH_AT(links->q->classes, RhFlowClass, any);
     for (int32_t h = 0; h < class->hops_count; h++) {
         int32_t other = hops_of(links->q, class)[h].link;
         if (other == link || links->left_out[other] || !holds_back_first(links, other, link))
@@ -95,7 +95,7 @@ GArray *rh_bottleneck_hops(const RhFoldedNetwork *q, int32_t *hops_first)
         left_out[l] = is_held_back(&links, l);
     GArray *hops = g_array_new(FALSE, FALSE, sizeof(RhBridgeHop));
     for (int32_t c = 0; c < classes; c++) {
-        const RhFlowClass *class = AT(q->classes, RhFlowClass, c);
+        const RhFlowClass *class = RH_AT(q->classes, RhFlowClass, c);
         hops_first[c] = (int32_t)hops->len;
         for (int32_t h = 0; h < class->hops_count; h++)
             if (!left_out[hops_of(q, class)[h].link])

@@ -2,6 +2,7 @@
 /* State shared by the files of the executor. Private to them. */
 #include <gsl/gsl_rng.h>
 
+#include "base/array.h"
 #include "sim/engine/exec.h"
 #include "sim/engine/jitter.h"
 #include "sim/engine/timers.h"
@@ -216,8 +217,6 @@ struct RhExec {
     RhExecMessages *messages; /* packet transport only */
     RhPacketLinks *packets;   /* packet transport only */
 };
-
-#define RH_AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
 
 static inline const RhTask *rh_actor_task(const RhExec *x, const RhActor *actor, int32_t task)
 {

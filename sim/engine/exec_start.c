@@ -1,6 +1,7 @@
 /* Creates and frees the executor: actors, jobs, timers, SimGrid's links and routes. */
 #include <math.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/engine/bottleneck_links.h"
 #include "sim/engine/exec_private.h"
@@ -111,7 +112,7 @@ static const char *start_bridge(RhExec *x)
                                  .units_per_s = units_per_s,
                                  .routes_count = routes,
                                  .hops_first = hops_first,
-                                 .hops = (const RhBridgeHop *)(void *)hops->data};
+                                 .hops = RH_ELEMENTS(hops, RhBridgeHop)};
     RhBridgeCallbacks callbacks = {rh_exec_on_flow_done, rh_exec_on_alarm, x};
     return rh_bridge_start(&platform, callbacks);
 }

@@ -2,10 +2,9 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/map64.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 #define SEEN_LAST 16
 
@@ -52,7 +51,8 @@ static void first_rank_colours(const RhTraffic *t, uint64_t *rank)
 static void first_link_colours(Refine *f)
 {
     for (int32_t i = 0; i < f->links_count; i++)
-        f->link[i] = rh_mix64(13, rh_bits64(AT(f->traffic->links, RhTrafficLink, i)->bytes_per_s));
+        f->link[i] =
+            rh_mix64(13, rh_bits64(RH_AT(f->traffic->links, RhTrafficLink, i)->bytes_per_s));
 }
 
 static int32_t *peers_by_role(const RhTraffic *t)
@@ -60,7 +60,7 @@ static int32_t *peers_by_role(const RhTraffic *t)
     uint32_t roles = t->program->roles->len, i = 0;
     int32_t *first = g_new(int32_t, roles + 1);
     for (uint32_t role = 0; role <= roles; role++) {
-        while (i < t->peers->len && (uint32_t)AT(t->peers, RhPeer, i)->role < role)
+        while (i < t->peers->len && (uint32_t)RH_AT(t->peers, RhPeer, i)->role < role)
             i++;
         first[role] = (int32_t)i;
     }
@@ -73,7 +73,7 @@ static int32_t *peers_steps(const RhTraffic *t)
 {
     int32_t *steps = g_new(int32_t, t->peers->len + 1);
     for (uint32_t i = 0; i < t->peers->len; i++)
-        steps[i] = AT(t->peers, RhPeer, i)->delta / t->block;
+        steps[i] = RH_AT(t->peers, RhPeer, i)->delta / t->block;
     return steps;
 }
 
@@ -82,8 +82,8 @@ static uint64_t *pair_seeds(const RhTraffic *t)
 {
     uint64_t *seeds = g_new(uint64_t, t->pairs->len + 1);
     for (uint32_t i = 0; i < t->pairs->len; i++) {
-        const RhPair *pair = AT(t->pairs, RhPair, i);
-        const RhPairUse *uses = AT(t->uses, RhPairUse, pair->uses_first);
+        const RhPair *pair = RH_AT(t->pairs, RhPair, i);
+        const RhPairUse *uses = RH_AT(t->uses, RhPairUse, pair->uses_first);
         seeds[i] = 17;
         for (int32_t k = 0; k < pair->uses_count; k++)
             seeds[i] =
@@ -96,12 +96,12 @@ static uint64_t *pair_seeds(const RhTraffic *t)
 static void list_places(Refine *f)
 {
     const RhTraffic *t = f->traffic;
-    const int32_t *members = (const int32_t *)(void *)t->members->data;
+    const int32_t *members = RH_ELEMENTS(t->members, int32_t);
     int32_t count = 0;
     f->places = g_new(int32_t, t->members->len + 1);
     f->places_first = g_new(int32_t, t->instances->len + 1);
     for (uint32_t i = 0; i < t->instances->len; i++) {
-        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        const RhInstance *instance = RH_AT(t->instances, RhInstance, i);
         const int32_t *ranks = members + instance->members_first;
         f->places_first[i] = count;
         for (int32_t k = 0; k < instance->members_count; k++) {
@@ -119,7 +119,7 @@ static void take_in_latencies(Refine *f)
 {
     const RhTraffic *t = f->traffic;
     for (uint32_t i = 0; i < t->flows->len; i++) {
-        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
+        const RhTrafficFlow *flow = RH_AT(t->flows, RhTrafficFlow, i);
         if (flow->instance >= 0)
             f->instance[flow->instance] +=
                 rh_mix64(rh_mix64(f->pair_seed[flow->pair], rh_bits64(flow->latency_s)), 67);
@@ -134,7 +134,7 @@ static void first_colours(Refine *f)
     first_rank_colours(t, f->rank);
     first_link_colours(f);
     for (uint32_t i = 0; i < t->instances->len; i++) {
-        const RhInstance *instance = AT(t->instances, RhInstance, i);
+        const RhInstance *instance = RH_AT(t->instances, RhInstance, i);
         f->instance[i] = rh_mix64((uint64_t)instance->group + 29, (uint64_t)instance->shape);
     }
     take_in_latencies(f);
@@ -196,7 +196,7 @@ static inline uint64_t flow_colour(const Refine *f, const RhTrafficFlow *flow,
 
 static void colour_flows(Refine *f)
 {
-    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)f->traffic->flows->data;
+    const RhTrafficFlow *flows = RH_ELEMENTS(f->traffic->flows, RhTrafficFlow);
     for (uint32_t i = 0; i < f->traffic->flows->len; i++)
         f->flow[i] = flow_colour(f, &flows[i], rh_traffic_crossings(f->traffic, &flows[i]));
 }
@@ -206,7 +206,7 @@ static void colour_flows(Refine *f)
 static void spread_flows(Refine *f)
 {
     const RhTraffic *t = f->traffic;
-    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
+    const RhTrafficFlow *flows = RH_ELEMENTS(t->flows, RhTrafficFlow);
     for (uint32_t i = 0; i < t->flows->len; i++) {
         const RhTrafficFlow *flow = &flows[i];
         const RhCrossing *route = rh_traffic_crossings(t, flow);
@@ -228,7 +228,8 @@ static void spread_groups(Refine *f)
             sum += rh_mix64(f->rank[f->places[k]], 31);
             f->rank_next[f->places[k]] += own;
         }
-        f->instance_next[i] += (uint64_t)(t->block / AT(t->instances, RhInstance, i)->alike) * sum;
+        f->instance_next[i] +=
+            (uint64_t)(t->block / RH_AT(t->instances, RhInstance, i)->alike) * sum;
     }
 }
 
@@ -383,7 +384,7 @@ static void number_calls(const Refine *f, RhFold *fold)
         if (call == fold->calls_count)
             fold->call_instance[fold->calls_count++] = i;
         fold->call_of_instance[i] = call;
-        fold->instances_count[call] += AT(f->traffic->instances, RhInstance, i)->alike;
+        fold->instances_count[call] += RH_AT(f->traffic->instances, RhInstance, i)->alike;
     }
 }
 

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "sim/map64.h"
 #include "sim/rank_blocks.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 typedef struct {
     int32_t pattern, owner;
@@ -54,9 +53,9 @@ static int32_t stands_for(const Builder *b, const RhTrafficFlow *flow)
 static Own own_of(const Builder *b, int32_t pattern, int32_t number)
 {
     Own own = {.pattern = pattern, .number = number};
-    own.flow = rh_traffic_flow_of(b->traffic, AT(b->traffic->patterns, RhPattern, pattern), number,
-                                  &own.share);
-    own.owner = owner_of(b, AT(b->traffic->flows, RhTrafficFlow, own.flow));
+    own.flow = rh_traffic_flow_of(b->traffic, RH_AT(b->traffic->patterns, RhPattern, pattern),
+                                  number, &own.share);
+    own.owner = owner_of(b, RH_AT(b->traffic->flows, RhTrafficFlow, own.flow));
     return own;
 }
 
@@ -71,8 +70,8 @@ static bool is_representatives(const Builder *b, const RhTrafficFlow *flow)
 static const RhTrafficFlow *first_flow(const Builder *b, const RhPattern *pattern, int32_t step)
 {
     double share;
-    return AT(b->traffic->flows, RhTrafficFlow,
-              rh_traffic_flow_of_step(b->traffic, pattern, step, 0, &share));
+    return RH_AT(b->traffic->flows, RhTrafficFlow,
+                 rh_traffic_flow_of_step(b->traffic, pattern, step, 0, &share));
 }
 
 /* Finds, for merged colours, all flows of representative ranks, so that they share links with the
@@ -81,13 +80,13 @@ static void find_representatives_flows(Builder *b)
 {
     const RhTraffic *t = b->traffic;
     for (int32_t i = 0; i < (int32_t)t->flows->len; i++) {
-        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
+        const RhTrafficFlow *flow = RH_AT(t->flows, RhTrafficFlow, i);
         if (!is_representatives(b, flow) || stands_for(b, flow) == 0)
             continue;
-        const RhPair *pair = AT(t->pairs, RhPair, flow->pair);
+        const RhPair *pair = RH_AT(t->pairs, RhPair, flow->pair);
         for (int32_t k = 0; k < pair->uses_count; k++) {
-            const RhPairUse *use = AT(t->uses, RhPairUse, pair->uses_first + k);
-            const RhPattern *pattern = AT(t->patterns, RhPattern, use->pattern);
+            const RhPairUse *use = RH_AT(t->uses, RhPairUse, pair->uses_first + k);
+            const RhPattern *pattern = RH_AT(t->patterns, RhPattern, use->pattern);
             int32_t step = (i - pattern->flows_first) / MAX(pattern->pairs_count, 1);
             Own own = {use->pattern, owner_of(b, flow), step * rh_pattern_step(pattern) + use->edge,
                        i, use->share};
@@ -99,7 +98,7 @@ static void find_representatives_flows(Builder *b)
 /* Finds the slowest flow of each step that represents its owner's flows. */
 static void find_slowest_flows(Builder *b, int32_t index)
 {
-    const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, index);
+    const RhPattern *pattern = RH_AT(b->traffic->patterns, RhPattern, index);
     int32_t step = rh_pattern_step(pattern);
     for (int32_t i = 0; i * step < pattern->flows_count; i++) {
         const RhMergedRate *merged = rh_merged_rate(b->fold->steps, index, i);
@@ -107,7 +106,7 @@ static void find_slowest_flows(Builder *b, int32_t index)
             continue;
         Own own = own_of(b, index, i * step + merged->slowest);
         b->latency_s[index * b->q->owners_count + own.owner] = merged->latency_s;
-        if (!is_representatives(b, AT(b->traffic->flows, RhTrafficFlow, own.flow)))
+        if (!is_representatives(b, RH_AT(b->traffic->flows, RhTrafficFlow, own.flow)))
             g_array_append_val(b->own, own);
     }
 }
@@ -134,7 +133,7 @@ static int compare_own(const void *left, const void *right)
 static void find_exact_flows(Builder *b)
 {
     for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++) {
-        const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(b->traffic->patterns, RhPattern, i);
         int32_t step = rh_pattern_step(pattern);
         for (int32_t first = 0; first < pattern->flows_count; first += step) {
             if (stands_for(b, first_flow(b, pattern, first / step)) == 0)
@@ -184,7 +183,7 @@ static void add_hops(Builder *b, const RhTrafficFlow *flow, RhFlowClass *added)
         RhBridgeHop hop = {quotient_link(b, rh_traffic_crossings(b->traffic, flow) + k), 0};
         bool known = false;
         for (uint32_t h = (uint32_t)added->hops_first; h < b->q->hops->len; h++)
-            known = known || AT(b->q->hops, RhBridgeHop, h)->link == hop.link;
+            known = known || RH_AT(b->q->hops, RhBridgeHop, h)->link == hop.link;
         if (!known)
             g_array_append_val(b->q->hops, hop);
     }
@@ -198,7 +197,7 @@ static void count_merged_flows(Builder *b)
     size_t owners = (size_t)b->q->owners_count;
     g_autofree double *shares = g_new0(double, b->traffic->patterns->len *owners + 1);
     for (int32_t i = 0; i < (int32_t)b->traffic->patterns->len; i++) {
-        const RhPattern *pattern = AT(b->traffic->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(b->traffic->patterns, RhPattern, i);
         int32_t step = rh_pattern_step(pattern);
         for (int32_t k = 0; k * step < pattern->flows_count; k++) {
             int32_t owner = owner_of(b, first_flow(b, pattern, k));
@@ -208,7 +207,7 @@ static void count_merged_flows(Builder *b)
         }
     }
     for (uint32_t i = 0; i < b->q->classes->len; i++) {
-        RhFlowClass *class = AT(b->q->classes, RhFlowClass, i);
+        RhFlowClass *class = RH_AT(b->q->classes, RhFlowClass, i);
         size_t cell = (size_t) class->pattern * owners + (size_t) class->owner;
         int32_t count = b->q->classes_first[cell + 1] - b->q->classes_first[cell];
         class->flows_count = shares[cell] / (class->share * MAX(count, 1));
@@ -223,7 +222,7 @@ static uint64_t class_key(const Builder *b, int32_t flow, int32_t pattern, doubl
 
 static void add_class(Builder *b, const Own *own)
 {
-    const RhTrafficFlow *flow = AT(b->traffic->flows, RhTrafficFlow, own->flow);
+    const RhTrafficFlow *flow = RH_AT(b->traffic->flows, RhTrafficFlow, own->flow);
     uint64_t cell = (uint64_t)own->pattern * (uint64_t)b->q->owners_count + (uint64_t)own->owner;
     int32_t fresh = (int32_t)b->q->classes->len;
     uint64_t key = class_key(b, own->flow, own->pattern, own->share);
@@ -240,7 +239,7 @@ static void add_class(Builder *b, const Own *own)
         rh_map64_at(b->any_class, cell + 1, fresh);
         b->q->classes_first[cell + 1] = fresh + 1;
     }
-    RhFlowClass *class = AT(b->q->classes, RhFlowClass, class_index);
+    RhFlowClass *class = RH_AT(b->q->classes, RhFlowClass, class_index);
     class->flows_count += stands_for(b, flow);
     class->latency_s = MAX(class->latency_s, flow->latency_s);
 }
@@ -248,8 +247,8 @@ static void add_class(Builder *b, const Own *own)
 static void add_classes(Builder *b)
 {
     for (uint32_t i = 0; i < b->own->len; i++) {
-        const Own *own = AT(b->own, Own, i);
-        if (AT(b->traffic->flows, RhTrafficFlow, own->flow)->links_count > 0) /* not to itself */
+        const Own *own = RH_AT(b->own, Own, i);
+        if (RH_AT(b->traffic->flows, RhTrafficFlow, own->flow)->links_count > 0) /* not to itself */
             add_class(b, own);
     }
     size_t cells = (size_t)b->traffic->patterns->len * (size_t)b->q->owners_count;
@@ -264,7 +263,7 @@ static int32_t class_of_flow(const Builder *b, int32_t index, const RhPairUse *u
     int32_t found = rh_map64_get(b->class_of, class_key(b, index, use->pattern, use->share));
     if (found >= 0)
         return found;
-    int32_t owner = owner_of(b, AT(b->traffic->flows, RhTrafficFlow, index));
+    int32_t owner = owner_of(b, RH_AT(b->traffic->flows, RhTrafficFlow, index));
     if (owner < 0)
         return -1;
     return rh_map64_get(b->any_class, (uint64_t)use->pattern * (uint64_t)b->q->owners_count +
@@ -274,7 +273,7 @@ static int32_t class_of_flow(const Builder *b, int32_t index, const RhPairUse *u
 /* Unit in which flows are counted: the class, or under merged colours its pattern and owner. */
 static int32_t unit_of(const Builder *b, int32_t class_index)
 {
-    const RhFlowClass *class = AT(b->q->classes, RhFlowClass, class_index);
+    const RhFlowClass *class = RH_AT(b->q->classes, RhFlowClass, class_index);
     return b->fold->approximate_why ? class->pattern * b->q->owners_count + class->owner
                                     : class_index;
 }
@@ -282,7 +281,7 @@ static int32_t unit_of(const Builder *b, int32_t class_index)
 static bool crosses(const Builder *b, const RhFlowClass *class, int32_t link)
 {
     for (int32_t h = 0; h < class->hops_count; h++)
-        if (AT(b->q->hops, RhBridgeHop, class->hops_first + h)->link == link)
+        if (RH_AT(b->q->hops, RhBridgeHop, class->hops_first + h)->link == link)
             return true;
     return false;
 }
@@ -305,9 +304,9 @@ static void add_weight(Builder *b, int32_t class_index, int32_t link, int32_t fl
 static void add_weights(Builder *b, int32_t index, int32_t link, int32_t flows)
 {
     const RhTraffic *t = b->traffic;
-    const RhPair *pair = AT(t->pairs, RhPair, AT(t->flows, RhTrafficFlow, index)->pair);
+    const RhPair *pair = RH_AT(t->pairs, RhPair, RH_AT(t->flows, RhTrafficFlow, index)->pair);
     for (int32_t k = 0; link >= 0 && k < pair->uses_count; k++) {
-        int32_t found = class_of_flow(b, index, AT(t->uses, RhPairUse, pair->uses_first + k));
+        int32_t found = class_of_flow(b, index, RH_AT(t->uses, RhPairUse, pair->uses_first + k));
         if (found >= 0)
             add_weight(b, found, link, flows);
     }
@@ -318,7 +317,7 @@ static void add_weights(Builder *b, int32_t index, int32_t link, int32_t flows)
 static void count_weights(Builder *b)
 {
     const RhTraffic *t = b->traffic;
-    const RhTrafficFlow *flows = (const RhTrafficFlow *)(void *)t->flows->data;
+    const RhTrafficFlow *flows = RH_ELEMENTS(t->flows, RhTrafficFlow);
     for (uint32_t i = 0; i < t->flows->len; i++) {
         const RhCrossing *route = rh_traffic_crossings(t, &flows[i]);
         for (int32_t k = 0; k < flows[i].links_count; k++) {
@@ -342,13 +341,13 @@ static int32_t *movers_of(const Builder *b, const RhTrafficFamily *family)
     RhMap64 *last = rh_map64_new();
     int32_t *next = g_new(int32_t, b->q->classes->len + 1);
     for (int32_t c = 0; c < (int32_t)b->q->classes->len; c++) {
-        const RhFlowClass *class = AT(b->q->classes, RhFlowClass, c);
+        const RhFlowClass *class = RH_AT(b->q->classes, RhFlowClass, c);
         uint64_t key = rh_mix64(71, (uint64_t)unit_of(b, c));
-        if (AT(t->patterns, RhPattern, class->pattern)->group >= 0 &&
-            !AT(b->q->calls, RhCollectiveCall, class->owner)->joins_roles) {
+        if (RH_AT(t->patterns, RhPattern, class->pattern)->group >= 0 &&
+            !RH_AT(b->q->calls, RhCollectiveCall, class->owner)->joins_roles) {
             int32_t instance = b->fold->call_instance[class->owner];
-            int32_t first = AT(t->instances, RhInstance, instance)->members_first;
-            int32_t role = t->role_of_rank[*AT(t->members, int32_t, first)];
+            int32_t first = RH_AT(t->instances, RhInstance, instance)->members_first;
+            int32_t role = t->role_of_rank[*RH_AT(t->members, int32_t, first)];
             key = rh_mix64(rh_mix64(73, (uint64_t)family[class->pattern].first), (uint64_t)role);
         }
         int32_t *before = rh_map64_at(last, key, c);
@@ -363,7 +362,7 @@ static int32_t *movers_of(const Builder *b, const RhTrafficFamily *family)
 static int32_t unit_flows(const Builder *b, int32_t class_index, int32_t link)
 {
     int32_t at = rh_map64_get(b->weights, weight_key(unit_of(b, class_index), link));
-    return at >= 0 ? *AT(b->counts, int32_t, at) : 0;
+    return at >= 0 ? *RH_AT(b->counts, int32_t, at) : 0;
 }
 
 /* Number of classes of the class's unit that cross the link: they share its flows. */
@@ -371,7 +370,7 @@ static int32_t sharers(const Builder *b, int32_t class_index, int32_t link)
 {
     int32_t count = 0, cell = unit_of(b, class_index);
     for (int32_t c = b->q->classes_first[cell]; c < b->q->classes_first[cell + 1]; c++)
-        count += crosses(b, AT(b->q->classes, RhFlowClass, c), link);
+        count += crosses(b, RH_AT(b->q->classes, RhFlowClass, c), link);
     return count;
 }
 
@@ -388,14 +387,14 @@ static int32_t merged_weight(const Builder *b, const Movers *m, int32_t class_in
     double others = 0;
     int32_t crossing = 0, c = class_index;
     do {
-        const RhFlowClass *class = AT(b->q->classes, RhFlowClass, c);
+        const RhFlowClass *class = RH_AT(b->q->classes, RhFlowClass, c);
         crossing += crosses(b, class, link);
         if (c == b->q->classes_first[unit_of(b, c)] && sharers(b, c, link) == 0)
             others += unit_flows(b, c, link) * m->family[class->pattern].bytes;
         c = m->next[c];
     } while (c != class_index);
     int32_t own = unit_flows(b, class_index, link), share = sharers(b, class_index, link);
-    others /= m->family[AT(b->q->classes, RhFlowClass, class_index)->pattern].bytes * crossing;
+    others /= m->family[RH_AT(b->q->classes, RhFlowClass, class_index)->pattern].bytes * crossing;
     return (own + share - 1) / share + (int32_t)ceil(others - 1e-9);
 }
 
@@ -408,33 +407,33 @@ static void set_weights(Builder *b)
     g_autofree int32_t *next = b->fold->approximate_why ? movers_of(b, family) : NULL;
     Movers movers = {family, next};
     for (uint32_t c = 0; c < q->classes->len; c++) {
-        RhFlowClass *class = AT(q->classes, RhFlowClass, c);
+        RhFlowClass *class = RH_AT(q->classes, RhFlowClass, c);
         class->bytes_per_s = HUGE_VAL;
         for (int32_t h = 0; h < class->hops_count; h++) {
-            RhBridgeHop *hop = AT(q->hops, RhBridgeHop, class->hops_first + h);
+            RhBridgeHop *hop = RH_AT(q->hops, RhBridgeHop, class->hops_first + h);
             int32_t flows = next ? merged_weight(b, &movers, (int32_t)c, hop->link)
                                  : unit_flows(b, (int32_t)c, hop->link);
             hop->weight = MAX(flows, 1);
             divisor[hop->link] = rh_common_divisor(hop->weight, divisor[hop->link]);
             class->bytes_per_s =
                 MIN(class->bytes_per_s,
-                    AT(q->links, RhFoldedLink, hop->link)->bytes_per_s / hop->weight);
+                    RH_AT(q->links, RhFoldedLink, hop->link)->bytes_per_s / hop->weight);
         }
     }
     g_autofree int32_t *largest = g_new0(int32_t, q->links->len + 1);
     for (uint32_t h = 0; h < q->hops->len; h++) {
-        RhBridgeHop *hop = AT(q->hops, RhBridgeHop, h);
+        RhBridgeHop *hop = RH_AT(q->hops, RhBridgeHop, h);
         hop->weight /= divisor[hop->link];
         largest[hop->link] = MAX(largest[hop->link], hop->weight);
     }
     for (uint32_t l = 0; l < q->links->len; l++) {
         double rounding = MAX(1.0, (double)largest[l] / RH_WEIGHT_MAX);
-        AT(q->links, RhFoldedLink, l)->divisor = MAX(divisor[l], 1) * rounding;
-        AT(q->links, RhFoldedLink, l)->bytes_per_s /= MAX(divisor[l], 1) * rounding;
+        RH_AT(q->links, RhFoldedLink, l)->divisor = MAX(divisor[l], 1) * rounding;
+        RH_AT(q->links, RhFoldedLink, l)->bytes_per_s /= MAX(divisor[l], 1) * rounding;
         q->weights_rounded = q->weights_rounded || rounding > 1;
     }
     for (uint32_t h = 0; h < q->hops->len; h++) {
-        RhBridgeHop *hop = AT(q->hops, RhBridgeHop, h);
+        RhBridgeHop *hop = RH_AT(q->hops, RhBridgeHop, h);
         if (largest[hop->link] > RH_WEIGHT_MAX)
             hop->weight =
                 MAX(1, (int32_t)lround((double)hop->weight * RH_WEIGHT_MAX / largest[hop->link]));
@@ -443,7 +442,7 @@ static void set_weights(Builder *b)
 
 static void add_call(Builder *b, const RhInstance *instance, bool *taken)
 {
-    const int32_t *ranks = AT(b->traffic->members, int32_t, instance->members_first);
+    const int32_t *ranks = RH_AT(b->traffic->members, int32_t, instance->members_first);
     RhCollectiveCall added;
     memset(&added, 0, sizeof added);
     added.group = instance->group;
@@ -460,7 +459,7 @@ static void add_call(Builder *b, const RhInstance *instance, bool *taken)
         added.colours_count++;
     }
     for (uint32_t i = (uint32_t)added.colours_first; i < b->q->colours->len; i++)
-        taken[*AT(b->q->colours, int32_t, i)] = false;
+        taken[*RH_AT(b->q->colours, int32_t, i)] = false;
     g_array_append_val(b->q->calls, added);
 }
 
@@ -470,7 +469,7 @@ static void add_calls(Builder *b)
     uint32_t groups = b->traffic->program->groups->len;
     g_autofree bool *taken = g_new0(bool, fold->colours_count + 1);
     for (int32_t m = 0; m < fold->calls_count; m++)
-        add_call(b, AT(b->traffic->instances, RhInstance, fold->call_instance[m]), taken);
+        add_call(b, RH_AT(b->traffic->instances, RhInstance, fold->call_instance[m]), taken);
     for (int32_t c = 0; c < fold->colours_count; c++)
         for (uint32_t g = 0; g < groups; g++) {
             const int32_t *instance_of = b->traffic->groups[g].instance_of_rank;

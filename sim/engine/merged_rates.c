@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+#include "base/array.h"
 
 /* A step of a pattern, and the steps that move at the same time: those of its family in its
  * role. */
@@ -37,12 +37,12 @@ static Moving *list_moving(const RhTraffic *t, const RhTrafficFamily *family,
     g_autofree Moving *all = g_new(Moving, steps_first[t->patterns->len] + 1);
     *count = 0;
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
         bool asked = (pattern->group < 0) == (moves == RH_MOVES_MESSAGES);
         for (int32_t step = 0; asked && step < steps_first[i + 1] - steps_first[i]; step++) {
             double share;
             int32_t flow = rh_traffic_flow_of_step(t, pattern, step, 0, &share);
-            int32_t owner = AT(t->flows, RhTrafficFlow, flow)->owner;
+            int32_t owner = RH_AT(t->flows, RhTrafficFlow, flow)->owner;
             all[(*count)++] = (Moving){family[i].first, t->role_of_rank[owner], i, step};
         }
     }
@@ -70,15 +70,15 @@ static double slowest_link(const RhTraffic *t, const RhTrafficFlow *flow, const 
 static void take_step(const Finder *f, const Moving *moving)
 {
     const RhTraffic *t = f->traffic;
-    const RhPattern *pattern = AT(t->patterns, RhPattern, moving->pattern);
+    const RhPattern *pattern = RH_AT(t->patterns, RhPattern, moving->pattern);
     RhMergedRate *merged = &f->steps->steps[f->steps->first[moving->pattern] + moving->step];
     const RhTrafficFlow *flow = NULL;
     double most = 0;
     *merged = (RhMergedRate){0};
     for (int32_t k = 0; k < rh_pattern_step(pattern); k++) {
         double share;
-        flow = AT(t->flows, RhTrafficFlow,
-                  rh_traffic_flow_of_step(t, pattern, moving->step, k, &share));
+        flow = RH_AT(t->flows, RhTrafficFlow,
+                     rh_traffic_flow_of_step(t, pattern, moving->step, k, &share));
         double s_per_byte =
             slowest_link(t, flow, f->steps->crossed) / f->family[moving->pattern].bytes;
         most = MAX(most, s_per_byte);
@@ -114,7 +114,7 @@ static int32_t *number_steps(const RhTraffic *t)
 {
     int32_t *first = g_new0(int32_t, t->patterns->len + 1);
     for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
         first[i + 1] = first[i] + pattern->flows_count / rh_pattern_step(pattern);
     }
     return first;

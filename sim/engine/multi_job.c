@@ -2,11 +2,10 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/serialize.h"
 #include "sim/engine/workers/process_pool.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 typedef struct {
     const RhMultiJobQuestion *ask;
@@ -22,7 +21,8 @@ static RhMultiJobRun *together_new(int32_t count)
     t->parts = g_array_new(FALSE, TRUE, sizeof(RhMultiJobResult));
     g_array_set_size(t->parts, (guint)count);
     for (int32_t i = 0; i < count; i++)
-        AT(t->parts, RhMultiJobResult, i)->step_times = g_array_new(FALSE, FALSE, sizeof(double));
+        RH_AT(t->parts, RhMultiJobResult, i)->step_times =
+            g_array_new(FALSE, FALSE, sizeof(double));
     t->links = g_array_new(FALSE, FALSE, sizeof(RhSessionLink));
     return t;
 }
@@ -32,14 +32,14 @@ void rh_multi_job_free(RhMultiJobRun *t)
     if (!t)
         return;
     for (uint32_t i = 0; i < t->parts->len; i++) {
-        RhMultiJobResult *part = AT(t->parts, RhMultiJobResult, i);
+        RhMultiJobResult *part = RH_AT(t->parts, RhMultiJobResult, i);
         rh_run_free(part->alone);
         rh_run_free(part->beside);
         g_array_unref(part->step_times);
     }
     for (uint32_t i = 0; i < t->links->len; i++) {
-        g_free(AT(t->links, RhSessionLink, i)->name);
-        g_free(AT(t->links, RhSessionLink, i)->bytes);
+        g_free(RH_AT(t->links, RhSessionLink, i)->name);
+        g_free(RH_AT(t->links, RhSessionLink, i)->bytes);
     }
     g_array_unref(t->parts);
     g_array_unref(t->links);
@@ -118,7 +118,7 @@ static RhJobStage *open_stage(const Work *work, int32_t jobs, GError **error)
 
 static void count_step(RhJobStage *stage, const RhSessionEvent *event)
 {
-    RhMultiJobResult *part = AT(stage->out->parts, RhMultiJobResult, event->job);
+    RhMultiJobResult *part = RH_AT(stage->out->parts, RhMultiJobResult, event->job);
     int32_t wanted = stage->work->ask->jobs[event->job].steps;
     double step_s = event->t_s - stage->t_last_s[event->job];
     stage->t_last_s[event->job] = stage->out->t_end_s = event->t_s;
@@ -162,7 +162,7 @@ static bool finish_jobs(RhJobStage *stage, GError **error)
 static void pack_together(GByteArray *out, const RhMultiJobRun *t)
 {
     for (uint32_t i = 0; i < t->parts->len; i++) {
-        const RhMultiJobResult *part = AT(t->parts, RhMultiJobResult, i);
+        const RhMultiJobResult *part = RH_AT(t->parts, RhMultiJobResult, i);
         g_autoptr(GByteArray) run = rh_run_pack(part->beside);
         rh_pack_bytes(out, run);
         rh_pack(out, &part->performed, sizeof part->performed);
@@ -175,7 +175,7 @@ static void pack_together(GByteArray *out, const RhMultiJobRun *t)
     rh_pack(out, &t->t_end_s, sizeof t->t_end_s);
     rh_pack(out, &t->links->len, sizeof t->links->len);
     for (uint32_t i = 0; i < t->links->len; i++) {
-        const RhSessionLink *link = AT(t->links, RhSessionLink, i);
+        const RhSessionLink *link = RH_AT(t->links, RhSessionLink, i);
         rh_pack(out, link, sizeof *link);
         rh_pack_text(out, link->name);
         rh_pack(out, link->bytes, sizeof *link->bytes * (t->parts->len + background));
@@ -230,7 +230,7 @@ static bool unpack_part(RhUnpack *in, RhMultiJobResult *part)
 static bool unpack_together(RhUnpack in, RhMultiJobRun *t)
 {
     for (uint32_t i = 0; i < t->parts->len; i++)
-        if (!unpack_part(&in, AT(t->parts, RhMultiJobResult, i)))
+        if (!unpack_part(&in, RH_AT(t->parts, RhMultiJobResult, i)))
             return false;
     uint32_t links;
     bool background;
@@ -255,7 +255,7 @@ static void answer(int32_t item, const GByteArray *bytes, const GError *error, v
     Work *work = user;
     bool fine = bytes != NULL;
     if (bytes && item < work->ask->count) {
-        RhMultiJobResult *part = AT(work->out->parts, RhMultiJobResult, item);
+        RhMultiJobResult *part = RH_AT(work->out->parts, RhMultiJobResult, item);
         part->alone = rh_run_unpack(bytes->data, bytes->len);
         fine = part->alone != NULL;
     } else if (bytes && item > work->ask->count) {

@@ -2,11 +2,10 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/engine/exec.h"
 #include "sim/ledger.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 typedef struct {
     char *name;
@@ -60,7 +59,7 @@ void rh_session_close(RhSession *s)
     g_free(s->places);
     rh_program_free(s->joined);
     for (uint32_t i = 0; i < s->jobs->len; i++) {
-        Job *job = AT(s->jobs, Job, i);
+        Job *job = RH_AT(s->jobs, Job, i);
         g_free(job->name);
         g_free(job->gpu_of_rank);
         g_free(job->peak_bytes);
@@ -136,10 +135,11 @@ static const RhProgram *join_programs(RhSession *s, GError **error)
 {
     uint32_t count = s->jobs->len;
     s->places = g_new0(RhJoined, count + 1);
-    const Job *first = AT(s->jobs, Job, 0);
+    const Job *first = RH_AT(s->jobs, Job, 0);
     g_autofree RhJoinPart *parts = g_new0(RhJoinPart, count + 1);
     for (uint32_t i = 0; i < count; i++)
-        parts[i] = (RhJoinPart){AT(s->jobs, Job, i)->program, AT(s->jobs, Job, i)->gpu_of_rank};
+        parts[i] =
+            (RhJoinPart){RH_AT(s->jobs, Job, i)->program, RH_AT(s->jobs, Job, i)->gpu_of_rank};
     bool as_it_is = count == 1;
     for (int32_t r = 0; as_it_is && r < first->program->ranks_count; r++)
         as_it_is = first->gpu_of_rank[r] == rh_program_gpu(first->program, r);
@@ -200,7 +200,7 @@ static bool set_stage(RhSession *s, GError **error)
 /* Assigns GPUs to the job; those of jobs that are not running are taken over. */
 static bool take_gpus(RhSession *s, int32_t index, GError **error)
 {
-    const Job *job = AT(s->jobs, Job, index);
+    const Job *job = RH_AT(s->jobs, Job, index);
     g_autofree int32_t *roles = rh_program_role_of_rank(job->program);
     for (int pass = 0; pass < 2; pass++) /* check, then assign */
         for (int32_t r = 0; r < job->program->ranks_count; r++) {
@@ -211,7 +211,7 @@ static bool take_gpus(RhSession *s, int32_t index, GError **error)
                 *user = index;
             else if (*user >= 0 && *user != index && rh_exec_is_under_way(s->exec, *user))
                 return rh_fail(error, RH_ERROR_INPUT, "%s and %s are on GPU %d at the same time",
-                               AT(s->jobs, Job, *user)->name, job->name, job->gpu_of_rank[r]);
+                               RH_AT(s->jobs, Job, *user)->name, job->name, job->gpu_of_rank[r]);
         }
     return true;
 }
@@ -221,7 +221,7 @@ bool rh_session_submit(RhSession *s, RhSubmission what, GError **error)
     g_return_val_if_fail(s && what.job >= 0 && what.job < (int32_t)s->jobs->len, false);
     if (!set_stage(s, error))
         return false;
-    Job *job = AT(s->jobs, Job, what.job);
+    Job *job = RH_AT(s->jobs, Job, what.job);
     if (rh_exec_is_under_way(s->exec, what.job))
         return rh_fail(error, RH_ERROR_INPUT, "%s is under way already", job->name);
     if (what.t_start_s < rh_exec_clock_s(s->exec))
@@ -247,7 +247,7 @@ bool rh_session_post(RhSession *s, RhSessionMessage message, GError **error)
 void rh_session_cancel(RhSession *s, int32_t job)
 {
     g_return_if_fail(s && job >= 0 && job < (int32_t)s->jobs->len);
-    AT(s->jobs, Job, job)->cancelled = true;
+    RH_AT(s->jobs, Job, job)->cancelled = true;
     if (s->exec && rh_exec_is_under_way(s->exec, job))
         rh_exec_cancel(s->exec, job);
 }
@@ -280,11 +280,11 @@ RhRun *rh_session_report(RhSession *s, int32_t job)
     const RhJoined *place = &s->places[job];
     RhRun *run = rh_exec_report(s->exec, job);
     for (uint32_t i = 0; i < run->performers->len; i++) {
-        AT(run->performers, RhPerformer, i)->role -= place->roles_first;
-        AT(run->performers, RhPerformer, i)->rank -= place->ranks_first;
+        RH_AT(run->performers, RhPerformer, i)->role -= place->roles_first;
+        RH_AT(run->performers, RhPerformer, i)->rank -= place->ranks_first;
     }
     for (uint32_t i = 0; i < run->timeline->len; i++)
-        AT(run->timeline, RhTaskInterval, i)->task -= place->tasks_first;
+        RH_AT(run->timeline, RhTaskInterval, i)->task -= place->tasks_first;
     return run;
 }
 
@@ -295,7 +295,7 @@ double rh_session_least_s(const RhSession *s)
 
 static double bytes_of_job(const RhSession *s, uint32_t index, int32_t gpu)
 {
-    const Job *job = AT(s->jobs, Job, index);
+    const Job *job = RH_AT(s->jobs, Job, index);
     if (!job->submitted || job->cancelled)
         return 0;
     g_autofree int32_t *roles = rh_program_role_of_rank(job->program);
@@ -327,7 +327,7 @@ static int32_t count_alike(const RhSession *s, RhLink link)
 {
     int32_t count = 0, alike;
     RhLink first = rh_platform_link_turned(s->platform, s->traffic->block, link, &alike);
-    const RhTrafficLink *links = (const RhTrafficLink *)(void *)s->traffic->links->data;
+    const RhTrafficLink *links = RH_ELEMENTS(s->traffic->links, RhTrafficLink);
     guint at = 0;
     while (links[at].first != first)
         at++;
@@ -348,7 +348,7 @@ GArray *rh_session_collective_calls(RhSession *s)
     GArray *links = g_array_new(FALSE, FALSE, sizeof(RhSessionLink));
     g_array_set_clear_func(links, clear_link);
     for (uint32_t i = 0; s->exec && s->fold_own && i < s->quotient->links->len; i++) {
-        const RhFoldedLink *link = AT(s->quotient->links, RhFoldedLink, i);
+        const RhFoldedLink *link = RH_AT(s->quotient->links, RhFoldedLink, i);
         RhSessionLink met = {.met = rh_exec_link_met(s->exec, (int32_t)i)};
         if (met.met == 0)
             continue;

@@ -4,9 +4,8 @@
  * it and flows that do not need not be distinguished (fold.h). */
 #include <math.h>
 
+#include "base/array.h"
 #include "sim/engine/traffic.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 static bool joins_switches(const RhTraffic *t, RhLink link)
 {
@@ -41,7 +40,7 @@ static bool find_ample(const RhTraffic *t, const double *demand, bool *ample)
 {
     bool any = false;
     for (uint32_t l = 0; l < t->links->len; l++) {
-        ample[l] = demand[l] > 0 && demand[l] <= AT(t->links, RhTrafficLink, l)->bytes_per_s;
+        ample[l] = demand[l] > 0 && demand[l] <= RH_AT(t->links, RhTrafficLink, l)->bytes_per_s;
         any |= ample[l];
     }
     return any;
@@ -49,7 +48,7 @@ static bool find_ample(const RhTraffic *t, const double *demand, bool *ample)
 
 static void leave_out(const RhTraffic *t, const bool *ample, RhTrafficFlow *flow)
 {
-    RhCrossing *route = AT(t->crossings, RhCrossing, flow->links_first);
+    RhCrossing *route = RH_AT(t->crossings, RhCrossing, flow->links_first);
     int32_t kept = 0;
     for (int32_t k = 0; k < flow->links_count; k++)
         if (!ample[route[k].at])
@@ -62,8 +61,8 @@ void rh_traffic_leave_out_slack(RhTraffic *t)
     g_autofree double *demand = g_new0(double, t->links->len + 1);
     g_autofree bool *ample = g_new0(bool, t->links->len + 1);
     for (uint32_t i = 0; i < t->flows->len; i++)
-        add_demand(t, AT(t->flows, RhTrafficFlow, i), demand);
+        add_demand(t, RH_AT(t->flows, RhTrafficFlow, i), demand);
     bool any = find_ample(t, demand, ample);
     for (uint32_t i = 0; any && i < t->flows->len; i++)
-        leave_out(t, ample, AT(t->flows, RhTrafficFlow, i));
+        leave_out(t, ample, RH_AT(t->flows, RhTrafficFlow, i));
 }

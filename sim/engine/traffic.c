@@ -3,13 +3,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/collective/collective.h"
 #include "sim/map64.h"
 #include "sim/rank_blocks.h"
 #include "sim/tier_copy.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 /* --- kinds of collectives and messages --- */
 
@@ -130,7 +129,7 @@ static int32_t intern_shape(RhTraffic *t, RhGroupTraffic *group, const int32_t *
 {
     number_nodes(t, ranks, count, scratch, scratch + count);
     for (int32_t s = 0; s < group->shapes_count; s++)
-        if (!memcmp(AT(group->shapes, int32_t, s * count), scratch,
+        if (!memcmp(RH_AT(group->shapes, int32_t, s * count), scratch,
                     sizeof *scratch * (size_t)count))
             return s;
     g_array_append_vals(group->shapes, scratch, (guint)count);
@@ -193,8 +192,8 @@ static bool find_instances(RhTraffic *t, GError **error)
                 !add_instance(t, (int32_t)g, rank, ranks, error))
                 return false;
             int32_t instance = group->instance_of_rank[rank];
-            *AT(group->meets, bool, AT(t->instances, RhInstance, instance)->shape *roles + role) =
-                true;
+            *RH_AT(group->meets, bool,
+                   RH_AT(t->instances, RhInstance, instance)->shape *roles + role) = true;
         }
     }
     return true;
@@ -205,7 +204,7 @@ static bool find_instances(RhTraffic *t, GError **error)
 static bool same_edges(const RhTraffic *t, const RhPattern *pattern, const RhEdge *edges,
                        int32_t count)
 {
-    return pattern->drawn_count == count && !memcmp(AT(t->drawn, RhEdge, pattern->drawn_first),
+    return pattern->drawn_count == count && !memcmp(RH_AT(t->drawn, RhEdge, pattern->drawn_first),
                                                     edges, sizeof *edges * (size_t)count);
 }
 
@@ -213,7 +212,7 @@ static uint64_t hash_of(const GArray *edges)
 {
     uint64_t hash = 71;
     for (guint i = 0; i < edges->len; i++) {
-        const RhEdge *edge = AT(edges, RhEdge, i);
+        const RhEdge *edge = RH_AT(edges, RhEdge, i);
         hash = rh_mix64(rh_mix64(hash, (uint64_t)edge->src << 32 | (uint32_t)edge->dst),
                         rh_bits64(edge->share));
     }
@@ -224,9 +223,9 @@ static uint64_t hash_of(const GArray *edges)
 static int32_t intern_pattern(RhTraffic *t, int32_t group, int32_t shape, const GArray *edges)
 {
     for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
         if (pattern->group == group && pattern->shape == shape &&
-            same_edges(t, pattern, (const RhEdge *)(void *)edges->data, (int32_t)edges->len))
+            same_edges(t, pattern, RH_ELEMENTS(edges, RhEdge), (int32_t)edges->len))
             return (int32_t)i;
     }
     RhPattern pattern;
@@ -248,9 +247,9 @@ static void add_round(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
     g_autoptr(GArray) edges = g_array_new(FALSE, TRUE, sizeof(RhEdge));
     RhTrafficRound added = {.pattern = -1, .repeat = of->repeat};
     for (int32_t i = 0; i < of->flows_count; i++)
-        added.bytes = MAX(added.bytes, AT(schedule->flows, RhFlow, of->flows_first + i)->bytes);
+        added.bytes = MAX(added.bytes, RH_AT(schedule->flows, RhFlow, of->flows_first + i)->bytes);
     for (int32_t i = 0; i < of->flows_count; i++) {
-        const RhFlow *flow = AT(schedule->flows, RhFlow, of->flows_first + i);
+        const RhFlow *flow = RH_AT(schedule->flows, RhFlow, of->flows_first + i);
         /* rounded so that schedules of other sizes find the same pattern */
         double share = added.bytes > 0 ? round(flow->bytes / added.bytes * 1e9) / 1e9 : 0;
         RhEdge edge;
@@ -269,7 +268,7 @@ static void add_round(RhTraffic *t, const RhTrafficKind *kind, int32_t shape,
 static bool *shapes_used(const RhTraffic *t, int32_t kind)
 {
     const RhProgram *p = t->program;
-    const RhGroupTraffic *group = &t->groups[AT(t->kinds, RhTrafficKind, kind)->group];
+    const RhGroupTraffic *group = &t->groups[RH_AT(t->kinds, RhTrafficKind, kind)->group];
     int32_t roles = (int32_t)p->roles->len;
     bool *used = g_new0(bool, group->shapes_count + 1);
     g_autofree bool *runs = g_new0(bool, roles + 1);
@@ -280,7 +279,7 @@ static bool *shapes_used(const RhTraffic *t, int32_t kind)
     }
     for (int32_t shape = 0; shape < group->shapes_count; shape++)
         for (int32_t role = 0; role < roles; role++)
-            used[shape] |= runs[role] && *AT(group->meets, bool, shape *roles + role);
+            used[shape] |= runs[role] && *RH_AT(group->meets, bool, shape *roles + role);
     return used;
 }
 
@@ -291,7 +290,7 @@ static RhTrafficSchedule uncontended_schedule(const RhTraffic *t, const RhTraffi
     const RhTask *task = rh_program_task(t->program, kind->task);
     const RhGroup *group = rh_program_group(t->program, kind->group);
     g_autofree int32_t *gpus = g_new(int32_t, group->size);
-    rh_group_members(group, *AT(t->groups[kind->group].firsts, int32_t, shape), gpus);
+    rh_group_members(group, *RH_AT(t->groups[kind->group].firsts, int32_t, shape), gpus);
     for (int32_t i = 0; i < group->size; i++)
         gpus[i] = rh_program_gpu(t->program, gpus[i]);
     return (RhTrafficSchedule){.alone_s = rh_uncontended_time_s(t->alone, (RhOp)task->op,
@@ -307,7 +306,7 @@ static bool is_latency_alone(const RhTraffic *t, const RhTrafficKind *kind)
 
 static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
 {
-    RhTrafficKind *kind = AT(t->kinds, RhTrafficKind, index);
+    RhTrafficKind *kind = RH_AT(t->kinds, RhTrafficKind, index);
     const RhGroupTraffic *group = &t->groups[kind->group];
     int32_t size = rh_program_group(t->program, kind->group)->size;
     kind->schedules_first = (int32_t)t->schedules->len;
@@ -325,7 +324,7 @@ static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
         }
         g_autoptr(RhSchedule) schedule =
             rh_schedule_of_task(t->program, rh_program_task(t->program, kind->task), t->platform,
-                                AT(group->shapes, int32_t, shape * size), error);
+                                RH_AT(group->shapes, int32_t, shape * size), error);
         if (!schedule)
             return false;
         RhTrafficSchedule added = {.rounds_first = (int32_t)t->rounds->len,
@@ -333,7 +332,7 @@ static bool add_schedules_of(RhTraffic *t, int32_t index, GError **error)
                                    .launch_more_s = schedule->launch_more_s,
                                    .step_more_s = schedule->step_more_s};
         for (uint32_t i = 0; i < schedule->rounds->len; i++)
-            add_round(t, kind, shape, schedule, AT(schedule->rounds, RhRound, i));
+            add_round(t, kind, shape, schedule, RH_AT(schedule->rounds, RhRound, i));
         g_array_append_val(t->schedules, added);
     }
     return true;
@@ -356,7 +355,7 @@ static bool edges_turn(const RhTraffic *t, const RhPattern *pattern)
     const RhGroup *group = rh_program_group(t->program, pattern->group);
     uint64_t before = 0, after = 0;
     for (int32_t k = 0; k < pattern->drawn_count; k++) {
-        const RhEdge *edge = AT(t->drawn, RhEdge, pattern->drawn_first + k);
+        const RhEdge *edge = RH_AT(t->drawn, RhEdge, pattern->drawn_first + k);
         int32_t src = rh_blocks_turned(group, t->block, edge->src);
         int32_t dst = rh_blocks_turned(group, t->block, edge->dst);
         uint64_t share = rh_bits64(edge->share);
@@ -369,10 +368,10 @@ static bool edges_turn(const RhTraffic *t, const RhPattern *pattern)
 static bool all_turns(const RhTraffic *t)
 {
     for (uint32_t i = 0; i < t->peers->len; i++)
-        if (AT(t->peers, RhPeer, i)->delta % t->block != 0)
+        if (RH_AT(t->peers, RhPeer, i)->delta % t->block != 0)
             return false;
     for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
         if (pattern->group >= 0 &&
             rh_blocks_whole(rh_program_group(t->program, pattern->group), t->block) &&
             !edges_turn(t, pattern))
@@ -459,7 +458,7 @@ static void copy_shapes(RhTraffic *t, const RhTraffic *other)
                                 .meets = g_array_ref(its->meets)};
         for (int32_t shape = 0; shape < its->shapes_count; shape++) {
             int32_t *numbers = ranks + group->size;
-            rh_group_members(group, *AT(its->firsts, int32_t, shape), ranks);
+            rh_group_members(group, *RH_AT(its->firsts, int32_t, shape), ranks);
             number_nodes(t, ranks, group->size, numbers, numbers + group->size);
             g_array_append_vals(own->shapes, numbers, (guint)group->size);
         }
@@ -472,16 +471,16 @@ static int32_t *number_peers(const RhTraffic *t, const RhTraffic *other)
     int32_t *numbers = g_new(int32_t, t->peers->len + 1);
     g_autoptr(RhMap64) known = rh_map64_new();
     for (uint32_t i = 0; i < other->peers->len; i++)
-        rh_map64_at(known, AT(other->peers, RhPeer, i)->key, (int32_t)i);
+        rh_map64_at(known, RH_AT(other->peers, RhPeer, i)->key, (int32_t)i);
     for (uint32_t i = 0; i < t->peers->len; i++)
-        numbers[i] = rh_map64_get(known, AT(t->peers, RhPeer, i)->key);
+        numbers[i] = rh_map64_get(known, RH_AT(t->peers, RhPeer, i)->key);
     return numbers;
 }
 
 static int32_t find_pattern(const RhPattern *pattern, const RhTraffic *other)
 {
     for (uint32_t i = 0; i < other->patterns->len; i++) {
-        const RhPattern *have = AT(other->patterns, RhPattern, i);
+        const RhPattern *have = RH_AT(other->patterns, RhPattern, i);
         if (have->group == pattern->group && have->shape == pattern->shape &&
             have->drawn_count == pattern->drawn_count && have->drawn_hash == pattern->drawn_hash)
             return (int32_t)i;
@@ -494,7 +493,7 @@ static int32_t *number_patterns(const RhTraffic *t, const RhTraffic *other)
 {
     int32_t *numbers = g_new0(int32_t, t->patterns->len + 1);
     for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
         if (pattern->group >= 0)
             numbers[i] = find_pattern(pattern, other);
     }
@@ -528,7 +527,7 @@ static bool copy_numbers(RhTraffic *t, const RhTraffic *other)
             t->kind_of_task[i] >= 0)
             t->kind_of_task[i] = peers[t->kind_of_task[i]];
     for (uint32_t i = 0; i < t->rounds->len; i++) {
-        RhTrafficRound *round = AT(t->rounds, RhTrafficRound, i);
+        RhTrafficRound *round = RH_AT(t->rounds, RhTrafficRound, i);
         round->pattern = round->pattern < 0 ? -1 : patterns[round->pattern];
     }
     take_array(&t->peers, other->peers);

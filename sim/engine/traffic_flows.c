@@ -1,10 +1,9 @@
 /* Flows of a traffic: the bytes of its patterns on links. */
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/engine/traffic.h"
 #include "sim/map64.h"
 #include "sim/tier_copy.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 bool rh_traffic_in_time(const RhTraffic *t, GError **error)
 {
@@ -47,7 +46,7 @@ static void add_crossings(RhTraffic *t, const RhLink *route, int count, RhTraffi
 {
     if ((guint)t->crossings_end + RH_ROUTE_MAX > t->crossings->len)
         g_array_set_size(t->crossings, 2 * t->crossings->len + RH_ROUTE_MAX);
-    RhCrossing *own = AT(t->crossings, RhCrossing, t->crossings_end), *end = own;
+    RhCrossing *own = RH_AT(t->crossings, RhCrossing, t->crossings_end), *end = own;
     for (int i = 0; i < count; i++) {
         int32_t alike = 1;
         RhLink first = route[i];
@@ -74,7 +73,7 @@ static void add_route(RhTraffic *t, int32_t src, int32_t dst, RhTrafficFlow *flo
 static RhTrafficFlow *add_flow(RhTraffic *t, RhTrafficFlow flow)
 {
     g_array_append_val(t->flows, flow);
-    return AT(t->flows, RhTrafficFlow, t->flows->len - 1);
+    return RH_AT(t->flows, RhTrafficFlow, t->flows->len - 1);
 }
 
 static void add_copy_flow(RhTraffic *t, const RhTask *task, int32_t rank, int32_t pair)
@@ -100,7 +99,7 @@ static bool add_message_flow(RhTraffic *t, int32_t src, int32_t dst, int32_t pai
 /* Adds the flows of messages and copies: each pattern has a pair of its own. */
 static bool add_pattern_flows(RhTraffic *t, int32_t index, GError **error)
 {
-    RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    RhPattern *pattern = RH_AT(t->patterns, RhPattern, index);
     const RhRole *role = rh_program_role(t->program, pattern->role);
     const RhTask *task = rh_program_task(t->program, pattern->task);
     RhPair pair = {0, 0, (int32_t)t->uses->len, 1};
@@ -145,7 +144,7 @@ static Set *sets_new(RhTraffic *t, int32_t *count)
     }
     Set *sets = g_new0(Set, *count + 1);
     for (uint32_t i = t->instances->len; i > 0; i--) {
-        const RhInstance *instance = AT(t->instances, RhInstance, i - 1);
+        const RhInstance *instance = RH_AT(t->instances, RhInstance, i - 1);
         Set *set = set_of(t, sets, instance->group, instance->shape);
         set->instance = (int32_t)i - 1;
         set->instances_count++;
@@ -158,10 +157,10 @@ static void number_edges(RhTraffic *t, Set *sets, RhPattern *pattern, RhMap64 *p
 {
     Set *set = set_of(t, sets, pattern->group, pattern->shape);
     const int32_t *ranks =
-        AT(t->members, int32_t, AT(t->instances, RhInstance, set->instance)->members_first);
+        RH_AT(t->members, int32_t, RH_AT(t->instances, RhInstance, set->instance)->members_first);
     pattern->edges_first = (int32_t)t->edges->len;
     for (int32_t k = 0; k < pattern->drawn_count; k++) {
-        RhEdge edge = *AT(t->drawn, RhEdge, pattern->drawn_first + k);
+        RhEdge edge = *RH_AT(t->drawn, RhEdge, pattern->drawn_first + k);
         if (ranks[edge.src] % t->block != 0)
             continue;
         uint64_t key =
@@ -179,21 +178,21 @@ static void add_uses(RhTraffic *t, Set *sets)
     int32_t uses = 0;
     for (int pass = 0; pass < 2; pass++) { /* count, then list */
         for (uint32_t i = 0; i < t->patterns->len; i++) {
-            const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+            const RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
             for (int32_t k = 0; pattern->group >= 0 && k < pattern->edges_count; k++) {
-                const RhEdge *edge = AT(t->edges, RhEdge, pattern->edges_first + k);
+                const RhEdge *edge = RH_AT(t->edges, RhEdge, pattern->edges_first + k);
                 const Set *set = set_of(t, sets, pattern->group, pattern->shape);
-                RhPair *pair = AT(t->pairs, RhPair, set->pairs_first + edge->pair);
+                RhPair *pair = RH_AT(t->pairs, RhPair, set->pairs_first + edge->pair);
                 pair->src = edge->src;
                 pair->dst = edge->dst;
                 if (pass == 1)
-                    *AT(t->uses, RhPairUse, pair->uses_first + pair->uses_count) =
+                    *RH_AT(t->uses, RhPairUse, pair->uses_first + pair->uses_count) =
                         (RhPairUse){(int32_t)i, k, edge->share};
                 pair->uses_count++;
             }
         }
         for (uint32_t l = 0; pass == 0 && l < t->pairs->len; l++) {
-            RhPair *pair = AT(t->pairs, RhPair, l);
+            RhPair *pair = RH_AT(t->pairs, RhPair, l);
             pair->uses_first = uses;
             uses += pair->uses_count;
             pair->uses_count = 0;
@@ -207,8 +206,8 @@ static void add_pairs(RhTraffic *t, Set *sets, int32_t sets_count)
     g_autoptr(RhMap64) numbers = rh_map64_new();
     int32_t pairs = 0, flows = 0;
     for (uint32_t i = 0; i < t->patterns->len; i++)
-        if (AT(t->patterns, RhPattern, i)->group >= 0)
-            number_edges(t, sets, AT(t->patterns, RhPattern, i), numbers);
+        if (RH_AT(t->patterns, RhPattern, i)->group >= 0)
+            number_edges(t, sets, RH_AT(t->patterns, RhPattern, i), numbers);
     for (int32_t s = 0; s < sets_count; s++) {
         sets[s].pairs_first = pairs;
         pairs += sets[s].pairs_count;
@@ -219,7 +218,7 @@ static void add_pairs(RhTraffic *t, Set *sets, int32_t sets_count)
     g_array_set_size(t->flows, (guint)flows);
     add_uses(t, sets);
     for (uint32_t i = 0; i < t->patterns->len; i++) {
-        RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
         if (pattern->group < 0)
             continue;
         const Set *set = set_of(t, sets, pattern->group, pattern->shape);
@@ -236,12 +235,12 @@ static bool add_collective_flows(RhTraffic *t, Set *sets, GError **error)
     for (uint32_t i = 0; i < t->instances->len; i++) {
         if (i % IN_TIME_EVERY == 0 && !rh_traffic_in_time(t, error))
             return false;
-        const RhInstance *instance = AT(t->instances, RhInstance, i);
-        const int32_t *ranks = AT(t->members, int32_t, instance->members_first);
+        const RhInstance *instance = RH_AT(t->instances, RhInstance, i);
+        const int32_t *ranks = RH_AT(t->members, int32_t, instance->members_first);
         Set *set = set_of(t, sets, instance->group, instance->shape);
         for (int32_t l = set->pairs_first; l < set->pairs_first + set->pairs_count; l++) {
-            const RhPair *pair = AT(t->pairs, RhPair, l);
-            RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, set->flows_end++);
+            const RhPair *pair = RH_AT(t->pairs, RhPair, l);
+            RhTrafficFlow *flow = RH_AT(t->flows, RhTrafficFlow, set->flows_end++);
             flow->owner = ranks[pair->src];
             flow->pair = l;
             flow->instance = (int32_t)i;
@@ -260,7 +259,7 @@ static void reserve_flows(RhTraffic *t)
 {
     guint listed = t->flows->len, all = listed;
     for (uint32_t i = 0; i < t->patterns->len; i++) {
-        const RhPattern *pattern = AT(t->patterns, RhPattern, i);
+        const RhPattern *pattern = RH_AT(t->patterns, RhPattern, i);
         if (pattern->group < 0)
             all += (guint)(rh_program_role(t->program, pattern->role)->ranks_count / t->block) + 1;
     }
@@ -278,7 +277,7 @@ static bool list_flows(RhTraffic *t, GError **error)
     if (!add_collective_flows(t, sets, error))
         return false;
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
-        if (AT(t->patterns, RhPattern, i)->group < 0 &&
+        if (RH_AT(t->patterns, RhPattern, i)->group < 0 &&
             (!rh_traffic_in_time(t, error) || !add_pattern_flows(t, i, error)))
             return false;
     g_array_set_size(t->crossings, (guint)t->crossings_end);
@@ -302,11 +301,11 @@ bool rh_traffic_add_flows(RhTraffic *t, GError **error)
 void rh_traffic_count_crossed(const RhTraffic *t, int32_t index, int32_t step, double bytes,
                               int32_t count, RhCrossed *crossed)
 {
-    const RhPattern *pattern = AT(t->patterns, RhPattern, index);
+    const RhPattern *pattern = RH_AT(t->patterns, RhPattern, index);
     for (int32_t k = 0; k < rh_pattern_step(pattern); k++) {
         double share;
         const RhTrafficFlow *flow =
-            AT(t->flows, RhTrafficFlow, rh_traffic_flow_of_step(t, pattern, step, k, &share));
+            RH_AT(t->flows, RhTrafficFlow, rh_traffic_flow_of_step(t, pattern, step, k, &share));
         const RhCrossing *route = rh_traffic_crossings(t, flow);
         for (int32_t l = 0; l < flow->links_count; l++) {
             RhCrossed *link = &crossed[route[l].at];
@@ -323,13 +322,13 @@ static void join_families(const RhTraffic *t, const RhTrafficKind *kind, RhTraff
     const RhTrafficSchedule *first = NULL;
     for (int32_t shape = 0; shape < t->groups[kind->group].shapes_count; shape++) {
         const RhTrafficSchedule *own =
-            AT(t->schedules, RhTrafficSchedule, kind->schedules_first + shape);
+            RH_AT(t->schedules, RhTrafficSchedule, kind->schedules_first + shape);
         first = first ? first : own->rounds_count > 0 ? own : NULL;
         if (!first || own == first || own->rounds_count != first->rounds_count)
             continue;
         for (int32_t i = 0; i < own->rounds_count; i++) {
-            const RhTrafficRound *to = AT(t->rounds, RhTrafficRound, first->rounds_first + i);
-            const RhTrafficRound *round = AT(t->rounds, RhTrafficRound, own->rounds_first + i);
+            const RhTrafficRound *to = RH_AT(t->rounds, RhTrafficRound, first->rounds_first + i);
+            const RhTrafficRound *round = RH_AT(t->rounds, RhTrafficRound, own->rounds_first + i);
             if (to->pattern < 0 || round->pattern < 0 || to->bytes <= 0 || round->bytes <= 0 ||
                 family[round->pattern].first != round->pattern)
                 continue;
@@ -346,6 +345,6 @@ RhTrafficFamily *rh_traffic_families(const RhTraffic *t)
     for (int32_t i = 0; i < (int32_t)t->patterns->len; i++)
         family[i] = (RhTrafficFamily){i, 1};
     for (uint32_t i = 0; i < t->kinds->len; i++)
-        join_families(t, AT(t->kinds, RhTrafficKind, i), family);
+        join_families(t, RH_AT(t->kinds, RhTrafficKind, i), family);
     return family;
 }

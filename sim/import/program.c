@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/collective/collective.h"
 #include "sim/import/imported_trace.h"
@@ -119,7 +120,7 @@ static int32_t add_task(Writer *w, RhTask task, const RhImportedOp *o, double t_
         wait_for_clock(clock, clock_of(w, w->last[lane]));
     task.lane = (uint8_t)(lane == 0 ? RH_LANE_COMPUTE : RH_LANE_LAST + lane - 1);
     int32_t added =
-        rh_program_add_task(w->p, task, (const int32_t *)(void *)preds->data, (int32_t)preds->len);
+        rh_program_add_task(w->p, task, RH_ELEMENTS(preds, int32_t), (int32_t)preds->len);
     clock[lane] = ++w->length[lane];
     w->t_free_s[lane] = t_end_s;
     w->last[lane] = added;
@@ -319,8 +320,8 @@ static bool add_group(Writer *w, int32_t team, GError **error)
     w->group_of[team] = -1;
     if (members->len < 2)
         return true;
-    int32_t n = rh_imported_trace_spans((const int32_t *)(void *)members->data,
-                                        (int32_t)members->len, ranks, spans, periods);
+    int32_t n = rh_imported_trace_spans(RH_ELEMENTS(members, int32_t), (int32_t)members->len, ranks,
+                                        spans, periods);
     if (n < 0)
         return rh_imported_trace_fail(
             w->f, call,

@@ -1,6 +1,7 @@
 /* Adds the layers of a stage as tasks, with their dependencies. */
 #include <string.h>
 
+#include "base/array.h"
 #include "sim/collective/collective.h"
 #include "strategies/train/build_private.h"
 
@@ -53,8 +54,7 @@ static void add_bundle(RhBuild *b, const RhLayerOp *task)
     g_autoptr(GArray) kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     for (int i = 0; i < RH_PARTS_MAX && task->parts[i]; i++)
         g_array_append_vals(kernels, task->parts[i]->kernels->data, task->parts[i]->kernels->len);
-    rh_program_add_bundle(b->program, (const RhKernel *)(void *)kernels->data,
-                          (int32_t)kernels->len);
+    rh_program_add_bundle(b->program, RH_ELEMENTS(kernels, RhKernel), (int32_t)kernels->len);
 }
 
 /* Number of a list's first bundle. Bundles are stored when the list first runs, in the order of its

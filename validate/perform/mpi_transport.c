@@ -2,6 +2,8 @@
 
 #include <glib.h>
 
+#include "base/array.h"
+
 #define PIECE_BYTES ((int64_t)4 << 20)
 #define SPARE_MAX   64 /* buffers kept for reuse */
 
@@ -30,8 +32,6 @@ struct RhMpiTransport {
     GArray *statuses;      /* MPI_Status, likewise */
 };
 
-#define AT(array, Type, i) (&((Type *)(void *)(array)->data)[i])
-
 RhMpiTransport *rh_mpi_transport_new(MPI_Comm comm)
 {
     RhMpiTransport *w = g_new0(RhMpiTransport, 1);
@@ -52,7 +52,7 @@ void rh_mpi_transport_free(RhMpiTransport *w)
     if (!w)
         return;
     for (guint i = 0; i < w->spares->len; i++)
-        g_free(AT(w->spares, Spare, i)->buffer);
+        g_free(RH_AT(w->spares, Spare, i)->buffer);
     GArray *arrays[] = {w->requests, w->message_of, w->messages, w->free_messages,
                         w->spares,   w->finished,   w->statuses};
     for (size_t i = 0; i < G_N_ELEMENTS(arrays); i++)
@@ -63,7 +63,7 @@ void rh_mpi_transport_free(RhMpiTransport *w)
 static Spare buffer_get(RhMpiTransport *w, int64_t bytes)
 {
     for (guint i = w->spares->len; i-- > 0;) {
-        Spare spare = *AT(w->spares, Spare, i);
+        Spare spare = *RH_AT(w->spares, Spare, i);
         if (spare.room < bytes || spare.room > 2 * bytes + 4096)
             continue;
         g_array_remove_index_fast(w->spares, i);
@@ -91,9 +91,9 @@ static int32_t message_new(RhMpiTransport *w, Message message)
         g_array_append_val(w->messages, message);
         return (int32_t)w->messages->len - 1;
     }
-    int32_t i = *AT(w->free_messages, int32_t, w->free_messages->len - 1);
+    int32_t i = *RH_AT(w->free_messages, int32_t, w->free_messages->len - 1);
     g_array_set_size(w->free_messages, w->free_messages->len - 1);
-    *AT(w->messages, Message, i) = message;
+    *RH_AT(w->messages, Message, i) = message;
     return i;
 }
 
@@ -135,7 +135,7 @@ void rh_mpi_transport_receive(RhMpiTransport *w, int rank, int tag, int64_t byte
 static void close_holes(RhMpiTransport *w)
 {
     for (guint i = w->requests->len; i-- > 0;)
-        if (*AT(w->requests, MPI_Request, i) == MPI_REQUEST_NULL) {
+        if (*RH_AT(w->requests, MPI_Request, i) == MPI_REQUEST_NULL) {
             g_array_remove_index_fast(w->requests, i);
             g_array_remove_index_fast(w->message_of, i);
         }
@@ -147,8 +147,8 @@ static int finished_requests(RhMpiTransport *w, bool may_have_come)
 {
     int count = 0, looks = may_have_come ? 2 : 1;
     for (int i = 0; i < looks && count == 0; i++)
-        MPI_Testsome((int)w->requests->len, (MPI_Request *)(void *)w->requests->data, &count,
-                     (int *)(void *)w->finished->data, (MPI_Status *)(void *)w->statuses->data);
+        MPI_Testsome((int)w->requests->len, RH_ELEMENTS(w->requests, MPI_Request), &count,
+                     RH_ELEMENTS(w->finished, int), RH_ELEMENTS(w->statuses, MPI_Status));
     return count == MPI_UNDEFINED ? 0 : count;
 }
 
@@ -176,13 +176,13 @@ int rh_mpi_transport_poll(RhMpiTransport *w, bool may_have_come, RhTransportDone
         return 0;
     g_autofree int32_t *whole = g_new(int32_t, count);
     for (int i = 0; i < count; i++) {
-        int32_t index = *AT(w->message_of, int32_t, *AT(w->finished, int, i));
-        if (--AT(w->messages, Message, index)->pieces_left == 0)
+        int32_t index = *RH_AT(w->message_of, int32_t, *RH_AT(w->finished, int, i));
+        if (--RH_AT(w->messages, Message, index)->pieces_left == 0)
             whole[finished++] = index;
     }
     close_holes(w);
     for (int i = 0; i < finished; i++) {
-        Message message = *AT(w->messages, Message, whole[i]);
+        Message message = *RH_AT(w->messages, Message, whole[i]);
         g_array_append_val(w->free_messages, whole[i]);
         done(message.owner, message.buffer, user);
         buffer_put(w, (Spare){message.buffer, message.room});

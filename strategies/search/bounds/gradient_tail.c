@@ -2,6 +2,8 @@
  * gradient_interference.c says why. */
 #include "strategies/search/bounds/gradient_interference.h"
 
+#include "base/array.h"
+
 typedef struct {
     const RhGradientStage *s;
     const RhStageProgram *stage_program;
@@ -62,7 +64,7 @@ static void add_slot(Tail *t, const RhSlot *slot, RhInstrRange steps)
 /* Most seconds of kernels in a stretch of the path that lies beside the flow. */
 static double beside_s(const Tail *t, const RhGradientFlow *flow)
 {
-    const RhGradientInterval *path = (const RhGradientInterval *)(const void *)t->path->data;
+    const RhGradientInterval *path = RH_ELEMENTS(t->path, RhGradientInterval);
     double fast = 1 - t->held_frac, sum = 0, kernels = 0, most = 0;
     for (guint i = 0, j = 0; i < t->path->len; i++) {
         for (; j < t->path->len; j++) {
@@ -153,7 +155,7 @@ double rh_gradient_stage_s(const RhGradientStage *s, const RhBoundCache *cache,
         t.over = t.over && !(forward && !none);
     }
     g_assert(called->len == t.called->len);
-    double latest = latest_s(&t, (const RhGradientCalled *)(const void *)called->data);
+    double latest = latest_s(&t, RH_ELEMENTS(called, RhGradientCalled));
     g_array_unref(t.path);
     g_array_unref(t.called);
     return latest;

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
+#include "base/array.h"
 
 /* No message yet: whatever comes is luckier. */
 static RhLinkCost *hops_new(const RhMessageTimes *to)
@@ -67,7 +67,7 @@ RhLinkCost *rh_message_times_of_quotient(const RhMessageTimes *to, const RhTraff
 {
     RhLinkCost *hops = hops_new(to);
     for (guint i = 0; i < traffic->patterns->len; i++) {
-        const RhPattern *at = AT(traffic->patterns, RhPattern, i);
+        const RhPattern *at = RH_AT(traffic->patterns, RhPattern, i);
         for (int back = 0; back < 2; back++)
             if (goes(to, at, back))
                 take(&hops[2 * at->role + back], q, (int32_t)i);
@@ -82,7 +82,7 @@ static double *count_flows(const RhTraffic *t)
 {
     double *flows = g_new0(double, t->links->len + 1);
     for (guint i = 0; i < t->flows->len; i++) {
-        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, i);
+        const RhTrafficFlow *flow = RH_AT(t->flows, RhTrafficFlow, i);
         const RhCrossing *route = rh_traffic_crossings(t, flow);
         for (int32_t k = 0; k < flow->links_count; k++)
             flows[route[k].at] += route[k].flows;
@@ -114,9 +114,9 @@ static RhLinkCost merged_hop(const RhTraffic *t, const RhTrafficFlow *flow,
 static void take_merged(RhLinkCost *hop, const RhTraffic *t, const RhFold *fold, int32_t pattern,
                         const double *flows)
 {
-    const RhPattern *at = AT(t->patterns, RhPattern, pattern);
+    const RhPattern *at = RH_AT(t->patterns, RhPattern, pattern);
     for (int32_t i = 0; i < at->flows_count; i++) {
-        const RhTrafficFlow *flow = AT(t->flows, RhTrafficFlow, at->flows_first + i);
+        const RhTrafficFlow *flow = RH_AT(t->flows, RhTrafficFlow, at->flows_first + i);
         int32_t colour = fold->colour_of_rank[flow->owner];
         if (colour >= 0 && fold->representative[colour] == flow->owner && flow->links_count > 0)
             take_luckier(hop, merged_hop(t, flow, rh_merged_rate(fold->steps, pattern, i), flows));
@@ -129,7 +129,7 @@ RhLinkCost *rh_message_times_of_merged(const RhMessageTimes *to, const RhTraffic
     RhLinkCost *hops = hops_new(to);
     g_autofree double *flows = count_flows(traffic);
     for (guint i = 0; i < traffic->patterns->len; i++) {
-        const RhPattern *at = AT(traffic->patterns, RhPattern, i);
+        const RhPattern *at = RH_AT(traffic->patterns, RhPattern, i);
         for (int back = 0; back < 2; back++)
             if (goes(to, at, back))
                 take_merged(&hops[2 * at->role + back], traffic, fold, (int32_t)i, flows);

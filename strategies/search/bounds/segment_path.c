@@ -1,6 +1,7 @@
 /* What communication adds to a critical path, for the closed form. */
 #include <math.h>
 
+#include "base/array.h"
 #include "strategies/search/bounds/segment_private.h"
 
 typedef struct {
@@ -109,7 +110,7 @@ double rh_bound_path_late_s(RhBoundCache *cache, const RhLayout *l, const RhGrou
 {
     RhSegmentGraph g = graph_of(cache, l, net);
     Ends e = {&g, rh_bound_shard(cache, l), rh_bound_comm_steps(cache, l)};
-    const RhSchedulePathSlot *slots = (const RhSchedulePathSlot *)(const void *)path->slots->data;
+    const RhSchedulePathSlot *slots = RH_ELEMENTS(path->slots, RhSchedulePathSlot);
     double sum = 0;
     for (guint first = 0, end; first < path->slots->len; first = end) {
         for (end = first + 1; end < path->slots->len && slots[end].follows; end++)

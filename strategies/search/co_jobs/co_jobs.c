@@ -1,9 +1,8 @@
 #include "strategies/search/co_jobs/co_jobs.h"
 
+#include "base/array.h"
 #include "base/error.h"
 #include "strategies/search/rehearsals/run_metrics.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 /* Builds the job's program, with its GPUs moved to its nodes. */
 static RhProgram *build(int32_t index, void *user, GError **error)
@@ -35,8 +34,8 @@ void rh_co_jobs_free(RhCoJobs *n)
     if (!n)
         return;
     for (uint32_t i = 0; i < n->jobs->len; i++) {
-        rh_rehearsal_free(AT(n->jobs, RhCoJobAnswer, i)->alone);
-        rh_rehearsal_free(AT(n->jobs, RhCoJobAnswer, i)->beside);
+        rh_rehearsal_free(RH_AT(n->jobs, RhCoJobAnswer, i)->alone);
+        rh_rehearsal_free(RH_AT(n->jobs, RhCoJobAnswer, i)->beside);
     }
     g_array_unref(n->jobs);
     rh_service_result_free(n->service_alone);
@@ -73,12 +72,12 @@ RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
     n->t_end_s = raw->t_end_s;
     n->jobs = g_array_new(FALSE, TRUE, sizeof(RhCoJobAnswer));
     for (int32_t i = 0; i < count; i++) {
-        const RhMultiJobResult *part = AT(raw->parts, RhMultiJobResult, i);
+        const RhMultiJobResult *part = RH_AT(raw->parts, RhMultiJobResult, i);
         RhCoJobAnswer got = {.alone = account(&jobs[i], part->alone),
                              .beside = account(&jobs[i], part->beside),
                              .performed = part->performed};
         for (uint32_t k = 0; k < part->step_times->len; k++)
-            got.worst_step_s = MAX(got.worst_step_s, *AT(part->step_times, double, k));
+            got.worst_step_s = MAX(got.worst_step_s, *RH_AT(part->step_times, double, k));
         got.worst_step_s *= rh_straggler_factor(jobs[i].c);
         g_array_append_val(n->jobs, got);
     }

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/intern.h"
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 /* Consecutive nodes below one switch. */
 typedef struct {
@@ -51,7 +50,7 @@ static GArray *groups_of(const Search *s, const Level *level)
             Group next = {.index = n / level->nodes};
             g_array_append_val(groups, next);
         }
-        Group *g = AT(groups, Group, groups->len - 1);
+        Group *g = RH_AT(groups, Group, groups->len - 1);
         g->taken += s->taken[n];
         g->free += !s->taken[n];
     }
@@ -95,7 +94,7 @@ static int32_t *pick_nodes(const Search *s, const Level *level, const GArray *gr
     int32_t count = 0;
     for (int32_t turn = 0; count < s->needed; turn++)
         for (guint i = 0; i < groups->len; i++) {
-            const Group *g = AT(groups, Group, i);
+            const Group *g = RH_AT(groups, Group, i);
             for (int32_t k = turn * each; k < MIN((turn + 1) * each, g->free); k++)
                 if (count < s->needed)
                     nodes[count++] = free_node(s, level, g->index, k);
@@ -125,8 +124,8 @@ static char *kind_of(const Search *s, const int32_t *nodes)
         g_autoptr(GPtrArray) words = g_ptr_array_new_with_free_func(g_free);
         for (guint g = 0; g < groups->len; g++)
             if (own[g])
-                g_ptr_array_add(words,
-                                g_strdup_printf("%06d:%06d", own[g], AT(groups, Group, g)->taken));
+                g_ptr_array_add(
+                    words, g_strdup_printf("%06d:%06d", own[g], RH_AT(groups, Group, g)->taken));
         qsort(words->pdata, words->len, sizeof(char *), by_text);
         for (guint w = 0; w < words->len; w++)
             g_string_append_printf(out, "%s ", (char *)g_ptr_array_index(words, w));
@@ -161,8 +160,8 @@ static void add_of_level(Search *s, const Level *level)
     g_autoptr(GArray) groups = groups_of(s, level);
     g_array_sort(groups, by_neighbours);
     int32_t alone = 0, room = 0;
-    for (guint i = 0; i < groups->len && AT(groups, Group, i)->taken == 0; i++, alone++)
-        room += AT(groups, Group, i)->free;
+    for (guint i = 0; i < groups->len && RH_AT(groups, Group, i)->taken == 0; i++, alone++)
+        room += RH_AT(groups, Group, i)->free;
     if (room > 0)
         add_placement(s, room >= s->needed ? away : apart,
                       pick_nodes(s, level, groups, level->nodes));

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "strategies/serve/results/service_metrics.h"
 
@@ -12,8 +13,6 @@
 /* Maximum factor of K to which the plan is widened, until its last entry alone is slower than the
  * best beside the other jobs. */
 #define WIDER_MOST 4
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 typedef struct {
     const RhProblem *c;
@@ -46,12 +45,12 @@ static GArray *trials_new(void)
 
 double rh_co_job_alone_s(const RhCoJobTrial *t)
 {
-    return AT(t->met->jobs, RhCoJobAnswer, 0)->alone->step_time_s;
+    return RH_AT(t->met->jobs, RhCoJobAnswer, 0)->alone->step_time_s;
 }
 
 double rh_co_job_step_s(const RhCoJobTrial *t)
 {
-    return AT(t->met->jobs, RhCoJobAnswer, 0)->beside->step_time_s;
+    return RH_AT(t->met->jobs, RhCoJobAnswer, 0)->beside->step_time_s;
 }
 
 static double mean_request_s(const RhServiceResult *result)
@@ -64,7 +63,7 @@ double rh_co_job_cost_frac(const RhCoJobTrial *t, uint32_t job)
 {
     double frac;
     if (job < t->met->jobs->len) {
-        const RhCoJobAnswer *a = AT(t->met->jobs, RhCoJobAnswer, job);
+        const RhCoJobAnswer *a = RH_AT(t->met->jobs, RhCoJobAnswer, job);
         frac = a->beside->step_time_s / a->alone->step_time_s - 1;
     } else {
         frac = mean_request_s(t->met->service_beside) / mean_request_s(t->met->service_alone) - 1;
@@ -74,10 +73,11 @@ double rh_co_job_cost_frac(const RhCoJobTrial *t, uint32_t job)
 
 const RhCoJobTrial *rh_co_job_best_place(const RhCoJobPlan *b)
 {
-    const RhCoJobTrial *best = AT(b->layouts, RhCoJobTrial, 0);
+    const RhCoJobTrial *best = RH_AT(b->layouts, RhCoJobTrial, 0);
     for (guint i = 0; i < b->places->len; i++)
-        if (rh_co_job_step_s(AT(b->places, RhCoJobTrial, i)) < rh_co_job_step_s(best) * (1 - 1e-9))
-            best = AT(b->places, RhCoJobTrial, i);
+        if (rh_co_job_step_s(RH_AT(b->places, RhCoJobTrial, i)) <
+            rh_co_job_step_s(best) * (1 - 1e-9))
+            best = RH_AT(b->places, RhCoJobTrial, i);
     return best;
 }
 
@@ -138,7 +138,7 @@ static int by_step_beside(const void *a, const void *b)
 static double worth_s(const Race *race)
 {
     const GArray *t = race->out->layouts;
-    return t->len ? rh_co_job_step_s(AT(t, RhCoJobTrial, 0)) * (1 - race->o->gap_frac)
+    return t->len ? rh_co_job_step_s(RH_AT(t, RhCoJobTrial, 0)) * (1 - race->o->gap_frac)
                   : (double)INFINITY;
 }
 
@@ -252,7 +252,7 @@ static void move_behind(RhPlan *plan, uint32_t entry, uint32_t rows)
 {
     g_ptr_array_insert(plan->entries, (int)rows, g_ptr_array_steal_index(plan->entries, entry));
     if (entry < plan->variants->len) {
-        RhPlanVariants v = *AT(plan->variants, RhPlanVariants, entry);
+        RhPlanVariants v = *RH_AT(plan->variants, RhPlanVariants, entry);
         g_array_remove_index(plan->variants, entry);
         g_array_insert_val(plan->variants, rows, v);
     }
@@ -263,15 +263,15 @@ static void keep_rows(Race *race, RhPlan *plan)
 {
     GArray *trials = race->out->layouts;
     uint32_t rows = (uint32_t)race->o->top;
-    RhCoJobTrial *winner = AT(trials, RhCoJobTrial, 0);
+    RhCoJobTrial *winner = RH_AT(trials, RhCoJobTrial, 0);
     race->out->tried = (int32_t)trials->len;
     race->out->alone_rank = (int32_t)winner->entry + 1;
     if (plan->entries->len <= rows)
         return;
     for (guint i = trials->len; i-- > 1;)
-        if (AT(trials, RhCoJobTrial, i)->entry >= rows)
+        if (RH_AT(trials, RhCoJobTrial, i)->entry >= rows)
             g_array_remove_index(trials, i);
-    winner = AT(trials, RhCoJobTrial, 0);
+    winner = RH_AT(trials, RhCoJobTrial, 0);
     if (winner->entry >= rows) {
         move_behind(plan, winner->entry, rows);
         winner->entry = rows++;
@@ -285,11 +285,11 @@ static void keep_rows(Race *race, RhPlan *plan)
  * again. */
 static bool try_places(Race *race, RhPlan *plan, GError **error)
 {
-    uint32_t winner = AT(race->out->layouts, RhCoJobTrial, 0)->entry;
+    uint32_t winner = RH_AT(race->out->layouts, RhCoJobTrial, 0)->entry;
     g_autoptr(GArray) places =
         rh_placements(race->c->platform, race->place.count, race->taken, &race->place);
     for (guint i = 1; i < places->len && !plan->timed_out; i++) {
-        const RhJobPlacement *place = AT(places, RhJobPlacement, i);
+        const RhJobPlacement *place = RH_AT(places, RhJobPlacement, i);
         GError *local = NULL;
         if ((!try_one(race, plan, winner, place, race->out->places, &local) ||
              (winner > 0 && !try_one(race, plan, 0, place, race->out->places, &local))) &&

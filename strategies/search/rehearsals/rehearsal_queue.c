@@ -1,5 +1,7 @@
 #include "strategies/search/rehearsals/rehearsal_queue.h"
 
+#include "base/array.h"
+
 typedef struct {
     RhProblem c;
     RhRehearsalNote rehearsal;
@@ -74,8 +76,8 @@ void rh_rehearsal_queue_wait(RhRehearsalQueue *queue)
     g_autofree RhRun **runs = g_new0(RhRun *, count);
     g_autofree GError **errors = g_new0(GError *, count);
     rh_isolated_run_run_each(queue->apart, (int32_t)count, queue->jobs, queue->notes->data,
-                             (const RhEngineOptions *)(const void *)queue->options->data, runs,
-                             errors, NULL, NULL);
+                             RH_ELEMENTS(queue->options, RhEngineOptions), runs, errors, NULL,
+                             NULL);
     g_array_set_size(queue->answers, known + count);
     for (guint i = 0; i < count; i++)
         g_array_index(queue->answers, Answer, known + i) = (Answer){runs[i], errors[i]};

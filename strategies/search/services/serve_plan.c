@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "sim/engine/workers/process_pool.h"
@@ -74,7 +75,7 @@ static GByteArray *perform_kind(int32_t item, void *user, GError **error)
             ? g_array_ref(kind->screened)
             : rh_serve_list_legal(&s->asked, &g_array_index(s->space, RhDeployment, kind->first),
                                   kind->count, kind->first, &found);
-    const RhServeBounded *first = (const RhServeBounded *)(const void *)screened->data;
+    const RhServeBounded *first = RH_ELEMENTS(screened, RhServeBounded);
     if (screened->len > 0)
         found.best = rh_serve_entry_of(&first->deployment, first->bound_per_s);
     found.waits = s->asked.options->rate_per_s > 0 && !kind->screened && screened->len > 0;

@@ -4,6 +4,7 @@
  * whole is sized from the rate that each of these keeps (serve_replicas.c). */
 #include <math.h>
 
+#include "base/array.h"
 #include "strategies/search/services/serve_private.h"
 
 #define FEW 8 /* replicas up to which every number is tried */
@@ -26,7 +27,7 @@ static double least_replicas(const RhServeAsked *s, const GArray *bounded)
 
 double rh_serve_gpus_least(const RhServeAsked *s, const GArray *bounded)
 {
-    const RhServeBounded *first = (const RhServeBounded *)(const void *)bounded->data;
+    const RhServeBounded *first = RH_ELEMENTS(bounded, RhServeBounded);
     return bounded->len > 0 ? least_replicas(s, bounded) * rh_pool_gpus(&first->deployment.pools[0])
                             : HUGE_VAL;
 }

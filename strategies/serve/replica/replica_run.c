@@ -1,6 +1,7 @@
 /* Iterations of a replica: their time, and the state after them. */
 #include <math.h>
 
+#include "base/array.h"
 #include "strategies/serve/replica/replica_private.h"
 #include "strategies/serve/scheduler.h"
 
@@ -55,7 +56,7 @@ static void plan_time(RhReplica *r)
     int32_t continued = r->continues ? rh_replica_continued(r) : 0;
     RhBatch batch = {.decodes = continued,
                      .contexts = continued > 0 ? r->stored + continued : 0,
-                     .chunks = (const RhChunk *)(const void *)r->chunks->data,
+                     .chunks = RH_ELEMENTS(r->chunks, RhChunk),
                      .chunks_count = (int32_t)r->chunks->len,
                      .ended = ended_prompts(r)};
     if (r->chunks->len > 0) {
@@ -195,7 +196,7 @@ static void count_gaps(RhReplica *r)
 {
     int32_t steps = r->run.steps, continued = rh_replica_continued(r);
     double t_s = r->t_begin_s + r->run.first_s + (steps == 1 ? r->late_s : 0);
-    const RhLatest *waves = (const RhLatest *)(const void *)r->waves->data;
+    const RhLatest *waves = RH_ELEMENTS(r->waves, RhLatest);
     for (guint i = 0; i < r->waves->len; i++)
         count_gap(r, t_s - waves[i].t_s, waves[i].count);
     keep_longest(r, r->steps + 1, t_s - waves[0].t_s, t_s);
@@ -210,7 +211,7 @@ static void count_gaps(RhReplica *r)
 
 double rh_replica_longest_gap_s(const RhReplica *r, const RhSequence *s)
 {
-    const RhLongestGap *all = (const RhLongestGap *)(const void *)r->longest->data;
+    const RhLongestGap *all = RH_ELEMENTS(r->longest, RhLongestGap);
     guint low = 0, high = r->longest->len;
     while (low < high) { /* the first after it joined */
         guint middle = low + (high - low) / 2;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "strategies/serve/results/service_history.h"
 
 static const RhRequestRecord *served_at(const RhServiceResult *result, guint i)
@@ -76,9 +77,8 @@ static void count_requests(GArray *times, const RhServiceResult *result)
 
 static double quantile_of(const GArray *sorted, double share)
 {
-    return sorted->len > 0
-               ? rh_sorted_quantile((const double *)(const void *)sorted->data, sorted->len, share)
-               : (double)NAN;
+    return sorted->len > 0 ? rh_sorted_quantile(RH_ELEMENTS(sorted, double), sorted->len, share)
+                           : (double)NAN;
 }
 
 static void set_quantiles(GArray *times, const RhServiceResult *result, RhMetric metric)

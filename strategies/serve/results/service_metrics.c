@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define BATCHES     20                /* of batch means: 10 to 30 (Schmeiser 1982) */
 #define T95         2.093024054408263 /* Student's t, 19 degrees of freedom, 97.5 % */
 #define BATCH_LEAST 10                /* fewer values per batch say nothing about correlation */
@@ -286,7 +288,7 @@ static bool is_open(const RhServiceResult *result)
 
 static double offered_per_s(const RhServiceResult *result)
 {
-    const RhRequestRecord *all = (const RhRequestRecord *)(const void *)result->served->data;
+    const RhRequestRecord *all = RH_ELEMENTS(result->served, RhRequestRecord);
     guint n = result->served->len;
     return n > 1 && is_open(result) ? share_within(n - 1, all[n - 1].t_arrive_s - all[0].t_arrive_s)
                                     : 0;
@@ -319,7 +321,7 @@ static void judge_load(const RhServiceResult *result, RhServiceMetrics *out)
     guint n = served->len, half = n / 2;
     if (n < 8 || out->completed_count < n || !is_open(result))
         return;
-    const RhRequestRecord *all = (const RhRequestRecord *)(const void *)served->data;
+    const RhRequestRecord *all = RH_ELEMENTS(served, RhRequestRecord);
     double late_s = all[n - 1].t_arrive_s - all[half].t_arrive_s, came = n - half, ended = 0;
     for (guint i = 0; i < n; i++)
         ended += all[i].t_end_s > all[half].t_arrive_s && all[i].t_end_s <= all[n - 1].t_arrive_s;

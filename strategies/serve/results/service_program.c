@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "sim/collective/collective.h"
 #include "strategies/serve/iteration/speculation.h"
@@ -225,7 +226,7 @@ static void add_track(Draft *f, Track t)
             continue;
         g_array_set_size(preds, 0);
         list_preds(f, &t, w, preds);
-        t.last = add_work(f, w, (const int32_t *)(void *)preds->data, (int32_t)preds->len);
+        t.last = add_work(f, w, RH_ELEMENTS(preds, int32_t), (int32_t)preds->len);
         t.t_last_s = w->t_end_s;
         if (!whole)
             add_sends(f, &t, w);

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/array.h"
 #include "base/error.h"
 
 #define TARGET                                                                                     \
@@ -121,7 +122,7 @@ void rh_scaling_free(RhScaling *s)
 RhReplica *const *rh_scaling_serving(const RhScaling *s, int32_t *serving, const int32_t **places)
 {
     *serving = (int32_t)s->serving->len;
-    *places = (const int32_t *)(const void *)s->places->data;
+    *places = RH_ELEMENTS(s->places, int32_t);
     return (RhReplica *const *)s->serving->pdata;
 }
 

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "platforms/devices/power.h"
 #include "strategies/serve/service/service_private.h"
 
@@ -107,7 +108,7 @@ static double answer_s(const RhServiceClock *c)
  * the last arrival. */
 static int32_t find_begin(const RhServiceClock *c)
 {
-    const RhServiceMark *marks = (const RhServiceMark *)(const void *)c->marks->data;
+    const RhServiceMark *marks = RH_ELEMENTS(c->marks, RhServiceMark);
     if (c->client->at_once > 0 || c->client->failures || c->marks->len < 2)
         return -1;
     double warm_s = c->result->window.answer_s,
@@ -141,7 +142,7 @@ void rh_service_window_close(RhServiceClock *c)
     w->cost_usd = (double)NAN;
     if (c->marks->len == 0)
         return;
-    const RhServiceMark *marks = (const RhServiceMark *)(const void *)c->marks->data;
+    const RhServiceMark *marks = RH_ELEMENTS(c->marks, RhServiceMark);
     w->answer_s = answer_s(c);
     int32_t begin = find_begin(c);
     RhServiceMark first = marks[MAX(begin, 0)],

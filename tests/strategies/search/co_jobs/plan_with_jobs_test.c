@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "strategies/search/co_jobs/plan_with_jobs.h"
 #include "tests/kit/testkit.h"
@@ -10,8 +11,6 @@
 
 /* Eight nodes of one GPU, two below a leaf, whose way up is as fast as one NIC. */
 static const char *const cluster = "h100-sxm:1x8,ib:400Gb/s,leaf:2,oversub:2";
-
-#define AT(array, Type, i) (&g_array_index((array), Type, (i)))
 
 typedef struct {
     TrainKit k;
@@ -73,7 +72,7 @@ static void an_uplink_shared_costs_each_message_once_more(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, even);
-    const RhCoJobTrial *t = AT(p->beside->layouts, RhCoJobTrial, 0);
+    const RhCoJobTrial *t = RH_AT(p->beside->layouts, RhCoJobTrial, 0);
     double rate = s.k.platform->nic_bytes_per_s.value * s.k.platform->nic_efficiency_frac.value;
     RH_CHECK_CLOSE(rh_co_job_step_s(t) - rh_co_job_alone_s(t), bytes_sent(&s) / rate, 1e-6);
     RH_CHECK_CLOSE(rh_co_job_cost_frac(t, 1), rh_co_job_cost_frac(t, 0), 1e-6);
@@ -101,7 +100,7 @@ static void on_a_leaf_of_its_own_the_plan_stays_and_is_proved(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, apart);
-    const RhCoJobTrial *t = AT(p->beside->layouts, RhCoJobTrial, 0);
+    const RhCoJobTrial *t = RH_AT(p->beside->layouts, RhCoJobTrial, 0);
     const RhRehearsal *best = g_ptr_array_index(p->entries, 0);
     CU_ASSERT_EQUAL(t->entry, 0);
     RH_CHECK_CLOSE(rh_co_job_step_s(t), best->step_time_s, 1e-9);
@@ -165,12 +164,12 @@ static void the_winner_is_the_quickest_beside(void)
     g_autoptr(RhPlan) p = rh_plan_with_jobs(&k.c, &options, &ask, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     const RhCoJobPlan *b = p->beside;
-    const RhCoJobTrial *first = AT(b->layouts, RhCoJobTrial, 0);
+    const RhCoJobTrial *first = RH_AT(b->layouts, RhCoJobTrial, 0);
     CU_ASSERT_TRUE(p->entries->len <= 3);
     CU_ASSERT_TRUE(b->tried >= b->alone_rank);
     CU_ASSERT_TRUE(first->entry < p->entries->len);
     for (guint i = 0; i < b->layouts->len; i++) {
-        const RhCoJobTrial *t = AT(b->layouts, RhCoJobTrial, i);
+        const RhCoJobTrial *t = RH_AT(b->layouts, RhCoJobTrial, i);
         CU_ASSERT_TRUE(rh_co_job_step_s(first) <= rh_co_job_step_s(t));
         CU_ASSERT_TRUE(rh_co_job_alone_s(t) <= rh_co_job_step_s(t) * (1 + 1e-9));
     }
@@ -182,7 +181,7 @@ static void expect_place(const GArray *places, guint i, const char *about, const
                          int32_t count)
 {
     CU_ASSERT_TRUE_FATAL(i < places->len);
-    const RhJobPlacement *place = AT(places, RhJobPlacement, i);
+    const RhJobPlacement *place = RH_AT(places, RhJobPlacement, i);
     CU_ASSERT_STRING_EQUAL(place->about, about);
     CU_ASSERT_EQUAL_FATAL(place->count, count);
     CU_ASSERT_EQUAL(memcmp(place->nodes, nodes, (size_t)count * sizeof *nodes), 0);
@@ -235,7 +234,7 @@ static void every_place_is_free_and_as_large(void)
             g_autoptr(GArray) places = rh_placements(p, needed, taken, &first);
             for (guint i = 0; i < places->len; i++)
                 for (int32_t k = 0; k < needed; k++) {
-                    const int32_t *nodes = AT(places, RhJobPlacement, i)->nodes;
+                    const int32_t *nodes = RH_AT(places, RhJobPlacement, i)->nodes;
                     CU_ASSERT_FALSE(taken[nodes[k]]);
                     CU_ASSERT_TRUE(k == 0 || nodes[k] > nodes[k - 1]);
                 }
