@@ -34,8 +34,7 @@ static void number_edges(Clock *k, int32_t *first)
     g_autofree int32_t *slots = g_new0(int32_t, size); /* 1 + edge */
     for (int32_t f = 0; f < flows; f++) {
         const RhFlow *flow = flow_at(k, f);
-        uint64_t key = (uint64_t)flow->src << 32 | (uint32_t)flow->dst;
-        uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 32) & (size - 1);
+        uint32_t at = (uint32_t)rh_mix64((uint64_t)flow->src, (uint64_t)flow->dst) & (size - 1);
         while (slots[at] && (flow_at(k, first[slots[at] - 1])->src != flow->src ||
                              flow_at(k, first[slots[at] - 1])->dst != flow->dst))
             at = (at + 1) & (size - 1);

@@ -6,19 +6,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "strategies/search/bounds/gradient_interference.h"
 
 /* --- memos --- */
 
 static guint key_hash(const void *data)
 {
-    uint64_t words[RH_SCREEN_KEY_INTS / 2], h = 0;
-    memcpy(words, data, sizeof words);
-    for (size_t i = 0; i < G_N_ELEMENTS(words); i++) {
-        h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 29;
-    }
-    return (guint)(h ^ h >> 32);
+    return (guint)rh_hash_words(data, sizeof(RhBoundKey));
 }
 
 static gboolean key_equal(const void *a, const void *b)
@@ -146,8 +141,7 @@ static void times_free(void *data)
 
 guint rh_pair_hash(const void *data)
 {
-    const int32_t *key = data;
-    return (guint)key[0] * 31 + (guint)key[1];
+    return (guint)rh_hash_words(data, 2 * sizeof(int32_t));
 }
 
 gboolean rh_pair_equal(const void *a, const void *b)
@@ -421,12 +415,7 @@ double rh_bound_tasks(RhBoundCache *s, const RhLayout *l)
 
 static guint collective_hash(const void *data)
 {
-    const RhCollectiveKey *k = data;
-    guint h = g_double_hash(&k->bytes);
-    int32_t ints[] = {k->net, k->stage, k->group, k->op, k->routing.experts};
-    for (size_t i = 0; i < G_N_ELEMENTS(ints); i++)
-        h = h * 31 + (guint)ints[i];
-    return h;
+    return (guint)rh_hash_words(data, sizeof(RhCollectiveKey));
 }
 
 static gboolean collective_equal(const void *a, const void *b)

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "base/hash.h"
 #include "sim/collective/collective.h"
 
 /* --- how many flows a link has --- */
@@ -20,8 +21,7 @@ static uint64_t kind_of(const GArray *loads)
     uint64_t h = 0;
     for (guint i = 0; i < loads->len; i++) {
         const RhLinkLoad *load = &g_array_index(loads, RhLinkLoad, i);
-        h = (h ^ ((uint64_t)load->link << 32 | (uint64_t)load->flows)) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 29;
+        h = rh_mix64(h, (uint64_t)load->link << 32 | (uint64_t)load->flows);
     }
     return h;
 }

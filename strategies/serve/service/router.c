@@ -49,8 +49,8 @@ static int32_t least_to_read(RhReplica *const *replicas, int32_t count, int64_t 
     return best;
 }
 
-/* Better of two replicas chosen by a hash of the turn: the one with less work (Mitzenmacher
- * 2001). */
+/* Better of two replicas chosen by a hash of the turn: the one with less work (Mitzenmacher 2001).
+ * The hash is this router's own, because another one would choose other replicas. */
 static int32_t better_of_two(RhReplica *const *replicas, int32_t count, int64_t turn,
                              int32_t request)
 {
