@@ -186,6 +186,24 @@ static void tensor_ranks_exchange_both_sides(void)
     CU_ASSERT_EQUAL(q->embedding.boundary_bytes, 2 * 2.0 * 2 * 512 * 4096);
 }
 
+/* With sequence parallelism an encoder's norms and additions are of a rank's share of its own tokens. */
+static void an_encoders_tokens_are_shared_out(void)
+{
+    g_autoptr(RhModel) m = rh_model_load("whisper-large-v3", NULL);
+    RhShard whole = shard_of(4, 448, 2), shared = whole;
+    shared.sequence_parallel = true;
+    double bytes[2] = {0, 0};
+    for (int i = 0; i < 2; i++) {
+        g_autoptr(GArray) out = g_array_new(FALSE, FALSE, sizeof(RhKernel));
+        rh_block_kernels(m, &m->kinds[0], RH_BLOCK_MIXER, RH_PART_SEQUENCE, RH_PASS_FORWARD,
+                         i ? &shared : &whole, out);
+        for (guint k = 0; k < out->len; k++)
+            bytes[i] += g_array_index(out, RhKernel, k).bytes;
+    }
+    CU_ASSERT_TRUE(m->kinds[0].encodes);
+    RH_CHECK_CLOSE(bytes[0], 4 * bytes[1], 1e-12);
+}
+
 static void what_is_not_known_of_them_is_refused(void)
 {
     static const struct {
@@ -360,6 +378,7 @@ int main(void)
             {"sounds_become_tokens_by_two_convolutions", sounds_become_tokens_by_two_convolutions},
             {"tensor_ranks_exchange_both_sides", tensor_ranks_exchange_both_sides},
             {"what_is_not_known_of_them_is_refused", what_is_not_known_of_them_is_refused},
+            {"an_encoders_tokens_are_shared_out", an_encoders_tokens_are_shared_out},
             {"sizes_of_an_encoder_are_checked", sizes_of_an_encoder_are_checked},
             {"windows_of_an_encoder_are_its_own", windows_of_an_encoder_are_its_own},
             {"experts_stand_in_both_stacks", experts_stand_in_both_stacks},

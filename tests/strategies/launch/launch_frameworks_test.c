@@ -266,6 +266,11 @@ static void tpus_are_one_slice(void)
                                 "context_parallel_load_balance=False use_tokamax_splash=True"));
     CU_ASSERT_TRUE(says(launch, "hardware=tpu attention=flash"));
     CU_ASSERT_STRING_EQUAL(launch->environment, "");
+    g_autoptr(RhLaunch) ring = launch_of(&k, "maxtext", "dp16,cp4,zero3,kv=ring");
+    CU_ASSERT_TRUE(says(ring, "context_parallel_strategy=ring use_tokamax_splash=True"));
+    g_autoptr(RhLaunch) gathered = launch_of(&k, "maxtext", "dp16,cp4,zero3,kv=gather");
+    CU_ASSERT_TRUE(says(gathered, "context_parallel_strategy=all_gather"));
+    CU_ASSERT_FALSE(says(gathered, "use_tokamax_splash=True"));
 }
 
 /* What MaxText makes of the number is the samples, where it is no short decimal too. */

@@ -423,6 +423,27 @@ static void an_encoder_sees_the_whole_square(void)
     RH_CHECK_CLOSE(2 * flops_of(m, 0, RH_PASS_FORWARD, &ring), f.weights + f.pairs, 1e-14);
 }
 
+/* With sequence parallelism a block's input is gathered for its products, forward and again backward: all tokens'
+ * columns, beside what the block works in otherwise. */
+static void what_is_gathered_lies_beside_the_rest(void)
+{
+    static const char *const models[] = {MAMBA, DELTA, LIGHTNING, SHORT, HYBRID, "llama-3.1-8b"};
+    for (size_t i = 0; i < G_N_ELEMENTS(models); i++) {
+        g_autoptr(RhModel) m = load(models[i]);
+        for (int32_t k = 0; k < m->kinds_count; k++) {
+            if (strcmp(rh_operator_name(m->kinds[k].mixer), "none") == 0)
+                continue;
+            RhShard shard = shard_of(2, 1024, 3), kept = shard;
+            shard.sequence_parallel = kept.sequence_parallel = kept.keeps_gathered = true;
+            RhActivation again = rh_block_activation_bytes(m, &m->kinds[k], RH_BLOCK_MIXER, &shard);
+            RhActivation once = rh_block_activation_bytes(m, &m->kinds[k], RH_BLOCK_MIXER, &kept);
+            double gathered = 2.0 * 3 * 1024 * (double)m->hidden;
+            RH_CHECK_CLOSE(again.forward - once.forward, gathered, 1e-12);
+            RH_CHECK_CLOSE(again.backward - once.backward, gathered, 1e-12);
+        }
+    }
+}
+
 int main(void)
 {
     return rh_test_main(
@@ -442,5 +463,6 @@ int main(void)
             {"a_layer_may_predict_a_further_token", a_layer_may_predict_a_further_token},
             {"a_layer_that_predicts_has_both_halves", a_layer_that_predicts_has_both_halves},
             {"an_encoder_sees_the_whole_square", an_encoder_sees_the_whole_square},
+            {"what_is_gathered_lies_beside_the_rest", what_is_gathered_lies_beside_the_rest},
             {0}});
 }
