@@ -11,8 +11,8 @@
 #include "cli/output/terminal.h"
 #include "cli/serve/serve_query.h"
 #include "report/capacity/capacity_page.h"
+#include "report/capacity/capacity_picture.h"
 #include "report/capacity/capacity_service.h"
-#include "report/capacity/capacity_service_picture.h"
 #include "report/format.h"
 #include "report/json_facts.h"
 

@@ -1,9 +1,11 @@
-/* Writes rehearse.capacity/1. */
+/* Writes rehearse.capacity/1 and rehearse.capacity-service/1, whose common parts are written once. */
 #include <string.h>
 
 #include "platforms/facts.h"
+#include "report/capacity/capacity_service.h"
 #include "report/capacity/capacity_words.h"
 #include "report/json_common.h"
+#include "report/serve/serve_words.h"
 
 static const RhCapacityCell *cell_at(const RhCapacityAnswer *a, guint i)
 {
@@ -27,6 +29,50 @@ void rh_put_price(RhJsonWriter *w, const RhPlatform *hardware)
     rh_json_end_object(w);
 }
 
+/* Begins the answer, and its inputs with the workload. */
+static void begin_answer(RhJsonWriter *w, const char *schema, const RhQuestion *q)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "schema", schema);
+    rh_json_put_string(w, "version", q->version);
+    rh_put_words(w, "argv", q->argv);
+    rh_json_begin_object(w, "inputs");
+    rh_json_begin_object(w, "workload");
+    rh_json_put_string(w, "spec", q->workload_spec);
+    rh_json_put_string(w, "name", q->c->model->name);
+    rh_json_put_string(w, "sha256", q->c->model->hash);
+    rh_json_end_object(w);
+}
+
+static void begin_platform(RhJsonWriter *w, const char *spec, const RhPlatform *hardware)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "spec", spec);
+    rh_json_put_string(w, "name", hardware->name);
+    rh_json_put_string(w, "sha256", hardware->hash);
+    rh_json_put_string(w, "device", hardware->device->name);
+}
+
+static void begin_cell(RhJsonWriter *w, const char *platform, int64_t gpus, int32_t asked)
+{
+    rh_json_begin_object(w, NULL);
+    rh_json_put_string(w, "platform", platform);
+    rh_json_put_int(w, "gpus_count", gpus);
+    rh_json_put_int(w, "gpus_asked_count", asked);
+}
+
+/* Writes the number of the best cell, and begins the list of all. */
+static void begin_cells(RhJsonWriter *w, int32_t best)
+{
+    if (best >= 0)
+        rh_json_put_int(w, "best", best + 1);
+    else
+        rh_json_put_null(w, "best");
+    rh_json_begin_array(w, "cells");
+}
+
+/* --- training --- */
+
 /* Writes the platforms, whose cells are consecutive. */
 static void put_platforms(RhJsonWriter *w, const RhCapacityAnswer *a)
 {
@@ -35,11 +81,7 @@ static void put_platforms(RhJsonWriter *w, const RhCapacityAnswer *a)
         const RhQuestion *q = a->questions[i];
         if (i > 0 && strcmp(cell_at(a, i - 1)->platform, cell_at(a, i)->platform) == 0)
             continue;
-        rh_json_begin_object(w, NULL);
-        rh_json_put_string(w, "spec", cell_at(a, i)->platform);
-        rh_json_put_string(w, "name", q->hardware->name);
-        rh_json_put_string(w, "sha256", q->hardware->hash);
-        rh_json_put_string(w, "device", q->hardware->device->name);
+        begin_platform(w, cell_at(a, i)->platform, q->hardware);
         rh_json_put_string(w, "stack", q->c->stack->name);
         rh_put_price(w, q->hardware);
         rh_json_end_object(w);
@@ -50,12 +92,7 @@ static void put_platforms(RhJsonWriter *w, const RhCapacityAnswer *a)
 static void put_inputs(RhJsonWriter *w, const RhCapacityAnswer *a)
 {
     const RhQuestion *q = a->questions[0];
-    rh_json_begin_object(w, "inputs");
-    rh_json_begin_object(w, "workload");
-    rh_json_put_string(w, "spec", q->workload_spec);
-    rh_json_put_string(w, "name", q->c->model->name);
-    rh_json_put_string(w, "sha256", q->c->model->hash);
-    rh_json_end_object(w);
+    begin_answer(w, "rehearse.capacity/1", q);
     put_platforms(w, a);
     rh_json_put_int(w, "sequence_tokens", q->c->job.sequence);
     rh_json_put_string(w, "dtype",
@@ -68,10 +105,7 @@ static void put_cell(RhJsonWriter *w, const RhCapacityAnswer *a, guint i)
 {
     const RhCapacityCell *cell = cell_at(a, i);
     double frac = 0;
-    rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "platform", cell->platform);
-    rh_json_put_int(w, "gpus_count", cell->c.job.gpus);
-    rh_json_put_int(w, "gpus_asked_count", cell->asked);
+    begin_cell(w, cell->platform, cell->c.job.gpus, cell->asked);
     rh_json_put_string(w, "dtype", cell->c.job.recipe->name);
     rh_json_put_string(w, "reason", cell->why);
     if (!cell->r) {
@@ -116,14 +150,9 @@ static void put_left_out(RhJsonWriter *w, const RhCapacityAnswer *a)
 char *rh_report_capacity_json(const RhCapacityAnswer *a)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    const RhQuestion *q = a->questions[0];
     bool timed_out = false;
     for (guint i = 0; i < a->cells->len; i++)
         timed_out |= cell_at(a, i)->timed_out;
-    rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "schema", "rehearse.capacity/1");
-    rh_json_put_string(w, "version", q->version);
-    rh_put_words(w, "argv", q->argv);
     put_inputs(w, a);
     int64_t least = 0, most = 0;
     rh_capacity_batches_asked(a->cells, &least, &most);
@@ -136,15 +165,83 @@ char *rh_report_capacity_json(const RhCapacityAnswer *a)
     rh_json_put_int(w, "batch_most", most);
     rh_json_put_number(w, "gap_frac", a->goal->gap_frac);
     rh_json_put_bool(w, "timed_out", timed_out);
-    if (a->best >= 0)
-        rh_json_put_int(w, "best", a->best + 1);
-    else
-        rh_json_put_null(w, "best");
-    rh_json_begin_array(w, "cells");
+    begin_cells(w, a->best);
     for (guint i = 0; i < a->cells->len; i++)
         put_cell(w, a, i);
     rh_json_end_array(w);
     put_left_out(w, a);
+    rh_json_end_object(w);
+    return rh_json_writer_steal(w);
+}
+
+/* --- serving --- */
+
+static void put_offers(RhJsonWriter *w, const RhServiceCapacity *a)
+{
+    rh_json_begin_array(w, "platforms");
+    for (guint i = 0; i < a->offers_count; i++) {
+        const RhServiceOffer *o = &a->offers[i];
+        const RhPlatform *hardware = a->questions[i]->hardware;
+        begin_platform(w, o->platform, hardware);
+        rh_put_price(w, hardware);
+        rh_json_put_bool(w, "timed_out", o->plan && o->plan->timed_out);
+        rh_json_put_string(w, "reason", o->why);
+        if (o->plan)
+            rh_put_serve_nearest(w, o->plan, &a->options->slos);
+        else
+            rh_json_put_null(w, "nearest");
+        rh_json_end_object(w);
+    }
+    rh_json_end_array(w);
+}
+
+static void put_service_inputs(RhJsonWriter *w, const RhServiceCapacity *a)
+{
+    const RhQuestion *q = a->question->q;
+    begin_answer(w, "rehearse.capacity-service/1", q);
+    put_offers(w, a);
+    rh_json_put_string(w, "dtype", q->c->job.recipe->name);
+    rh_put_requests(w, a->question);
+    rh_json_put_int(w, "seed", q->seed);
+    rh_json_end_object(w);
+}
+
+static void put_service_cell(RhJsonWriter *w, const RhServiceCapacity *a, const RhServiceCell *cell)
+{
+    const RhServeEntry *e = cell->entry;
+    g_autofree char *binds = e ? rh_report_service_binds(e, &a->options->slos) : NULL;
+    g_autofree char *text = e ? rh_deployment_format(&e->deployment) : NULL;
+    begin_cell(w, cell->offer->platform, cell->gpus, cell->asked);
+    rh_json_put_string(w, "reason", e ? NULL : rh_report_service_lacks(cell));
+    rh_json_put_string(w, "deployment", text);
+    rh_put_known(w, "usd_per_hour", cell->usd_per_h);
+    rh_put_known(w, "usd_per_million", 1e6 * cell->usd_per_token);
+    rh_put_known(w, "usd_per_million_in", 1e6 * cell->usd_per_token_in);
+    rh_put_known(w, "usd_per_million_both", 1e6 * cell->usd_per_token_both);
+    rh_put_known(w, "usd", cell->usd);
+    rh_put_known(w, "answer_s", e ? rh_service_answer_s(e) : 0);
+    rh_json_put_string(w, "binds", binds && *binds != '-' ? binds : NULL);
+    rh_json_put_bool(w, "meets", cell->meets);
+    rh_json_put_bool(w, "pareto", cell->pareto);
+    if (e)
+        rh_put_serve_entry(w, e, 0, &a->options->slos);
+    else
+        rh_json_put_null(w, "plan");
+    rh_json_end_object(w);
+}
+
+char *rh_report_service_capacity_json(const RhServiceCapacity *a)
+{
+    g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
+    put_service_inputs(w, a);
+    rh_json_put_number(w, "rate_asked_per_s", a->options->rate_per_s);
+    rh_json_put_int(w, "draws_count", a->options->drawn ? RH_SERVE_DRAWS : 0);
+    rh_put_known(w, "by_s", a->goal->for_s);
+    rh_put_known(w, "budget_usd", a->goal->budget_usd);
+    begin_cells(w, a->best);
+    for (guint i = 0; i < a->cells->len; i++)
+        put_service_cell(w, a, &g_array_index(a->cells, RhServiceCell, i));
+    rh_json_end_array(w);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }
