@@ -21,10 +21,13 @@ typedef struct {
     double *t_s;
 } Collective;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* Cost of a message between two roles: one entry per distinct route. */
 typedef struct {
     double latency_s, s_per_byte;
 } MessageCost;
+#pragma GCC diagnostic pop
 
 typedef struct {
     const RhProgram *program;

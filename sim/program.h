@@ -147,9 +147,12 @@ typedef struct {
 } RhBundle;
 
 #define RH_STRIDES_MAX 4
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
     int32_t stride, extent;
 } RhStride;
+#pragma GCC diagnostic pop
 
 typedef struct {
     int32_t label;

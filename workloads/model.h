@@ -18,6 +18,8 @@ typedef struct RhOperator RhOperator;
 typedef enum { RH_NORM_NONE, RH_NORM_RMS, RH_NORM_LAYER } RhNorm;
 typedef enum { RH_POSITION_NONE, RH_POSITION_ROTARY, RH_POSITION_LEARNED } RhPosition;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* A kind of layer: its two operators and their figures. A model has one or a few kinds and says which layer is of
  * which kind, in any order. Figures that an operator does not have are 0. */
 typedef struct {
@@ -31,49 +33,52 @@ typedef struct {
     int32_t index_n_heads, index_head_dim; /* the indexer of a sparse attention */
     int32_t compress_ratio, index_topk, o_lora_rank, o_groups; /* compressed attention */
     int32_t state_size, conv_kernel; /* linear mixers: columns of a key, taps */
-    bool conv_bias;
-    int32_t dt_rank;        /* the latent of a selective scan's dt */
+    int32_t dt_rank;                 /* the latent of a selective scan's dt */
     int32_t gates_per_head; /* numbers a head that come from the hidden state, without taps */
-    bool full_rank_gate;    /* the gate comes from the hidden state and not from a latent */
-    bool dt_bc_norms;       /* norms of dt, B and C */
     struct {
         int32_t heads, groups, head_size, chunk;
         bool bias;
-    } beside;              /* a scan side by side with attention, whose heads are the kind's */
+        uint8_t unused[3];
+    } beside;             /* a scan side by side with attention, whose heads are the kind's */
+    int32_t extra_norms;  /* further norms of the hidden state in each block */
+    int64_t ffn_width;    /* of a mixture: of one expert */
+    int64_t shared_width; /* of a mixture's shared experts together */
+    int32_t moe_latent;   /* columns of the latent that experts work in */
+    int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
+    int32_t vision_experts;             /* further ones for tokens of pictures alone */
+    int64_t vision_expert_width;
+    int32_t n_group, topk_group; /* groups of experts, and how many a token chooses; 1, 1: any */
+    int32_t adapter_rank;
+    int32_t per_layer_input; /* columns that a second embedding has for it */
+    int64_t cross_width;     /* columns of what a layer looks at beside its own tokens */
+    /* Elements of a token's hidden state that the layer takes, and puts out */
+    int64_t input, output;
+    const RhStepList *steps; /* of the operator "steps", shaped; owned by the model */
+    int32_t laurel_rank;     /* rank of a path beside attention */
+    bool conv_bias;
+    bool full_rank_gate;   /* the gate comes from the hidden state and not from a latent */
+    bool dt_bc_norms;      /* norms of dt, B and C */
     bool index_shared;     /* the keys are those that a layer before chose */
     bool unscaled_qk_norm; /* norms of queries and keys have no scales */
     bool qk_norm, output_gate, gate_per_head, gate_from_q_latent;
     bool k_eq_v; /* keys before their norm are the values too */
     bool bidirectional;
-    bool global_keys;    /* further keys and values, which a few tokens look at */
-    int32_t extra_norms; /* further norms of the hidden state in each block */
+    bool global_keys; /* further keys and values, which a few tokens look at */
     bool qkv_bias, o_bias;
-    int64_t ffn_width;                  /* of a mixture: of one expert */
-    int64_t shared_width;               /* of a mixture's shared experts together */
-    bool shared_gate;                   /* their output is scaled, token by token */
-    int32_t moe_latent;                 /* columns of the latent that experts work in */
-    bool latent_norm;                   /* a norm of that latent behind the experts */
-    int32_t experts, experts_per_token; /* routed ones; 0: no mixture */
-    int32_t vision_experts;             /* further ones for tokens of pictures alone */
-    int64_t vision_expert_width;
-    int32_t n_group, topk_group; /* groups of experts, and how many a token chooses; 1, 1: any */
+    bool shared_gate; /* their output is scaled, token by token */
+    bool latent_norm; /* a norm of that latent behind the experts */
     bool router_bias;
     bool ffn_gated, ffn_bias; /* gated: SwiGLU, three matrices; else two */
     bool borrows;             /* its parameters are those of a layer before it */
     bool borrows_block; /* the same, except for low-rank matrices and a matrix behind the network */
-    int32_t adapter_rank;
-    bool attention_adapter;  /* has attention low-rank matrices too? */
-    bool borrows_keys;       /* keys and values are those of a layer before it */
-    bool lends_keys;         /* its keys and values are those of a later layer too */
-    int32_t per_layer_input; /* columns that a second embedding has for it */
-    int32_t laurel_rank;     /* rank of a path beside attention */
-    bool encodes;            /* works on the encoder's tokens, in the encoder's sizes */
-    bool end_norm;           /* a norm behind the encoder's last layer */
-    int64_t cross_width;     /* columns of what a layer looks at beside its own tokens */
-    /* Elements of a token's hidden state that the layer takes, and puts out */
-    int64_t input, output;
-    const RhStepList *steps; /* of the operator "steps", shaped; owned by the model */
+    bool attention_adapter; /* has attention low-rank matrices too? */
+    bool borrows_keys;      /* keys and values are those of a layer before it */
+    bool lends_keys;        /* its keys and values are those of a later layer too */
+    bool encodes;           /* works on the encoder's tokens, in the encoder's sizes */
+    bool end_norm;          /* a norm behind the encoder's last layer */
+    uint8_t unused[2];
 } RhLayerKind;
+#pragma GCC diagnostic pop
 
 #define RH_LAYER_KINDS_MAX 40
 

@@ -76,6 +76,8 @@ extern const char *const rh_recompute_modules[];
  * around a ring, or gathered beforehand. */
 typedef enum { RH_CONTEXT_RING, RH_CONTEXT_GATHER, RH_CONTEXT_LAST } RhContextKind;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* How the block is cut and with what it runs. */
 typedef struct {
     int32_t tp;
@@ -88,23 +90,21 @@ typedef struct {
      * them send tokens there and back; else every rank has all, and a part of each. */
     int32_t ep, etp;
     bool sequence_parallel;
-    bool tensor_overlap; /* collectives of tensor ranks go in steps, beside the linear layers' */
-    bool pulls_rows;     /* ... as copies out of the others' memory */
-    bool gathers_heads;  /* a ring's keys and values are gathered, repeated for all heads */
-    int64_t sequence;    /* s of the whole sample; DECODE: tokens in each cache, the new one too */
-    int64_t cached;      /* PREFILL: tokens of the same prompt that lie before these, in a cache */
-    int64_t microbatch;  /* b */
+    bool tensor_overlap;    /* collectives of tensor ranks go in steps, beside the linear layers' */
+    bool pulls_rows;        /* ... as copies out of the others' memory */
+    bool gathers_heads;     /* a ring's keys and values are gathered, repeated for all heads */
+    int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
+    int64_t sequence;   /* s of the whole sample; DECODE: tokens in each cache, the new one too */
+    int64_t cached;     /* PREFILL: tokens of the same prompt that lie before these, in a cache */
+    int64_t microbatch; /* b */
     /* What is run again before backward: of rh_block_activation_bytes and RECOMPUTE_SELECTIVE. */
     RhRecompute recompute;
     RhLora lora;   /* of a rank above 0: weights are frozen, adapters beside some are trained */
     RhDtype dtype; /* bf16 or fp16 */
     double cache_bytes;     /* of an element of keys and values in a cache; 0: as of `dtype` */
     const RhRecipe *recipe; /* of linear layers; NULL: all in `dtype` */
-    int32_t gradient_bytes; /* of a main gradient, that those of micro-batches are added to; 0: 4 */
     /* That packed samples are made of, which do not see one another; NULL: a sample is one. */
     const RhDocuments *documents;
-    /* where routing keeps tokens within groups of experts, count the rank that most fall to */
-    bool by_chance;
     const RhExpertLoad *load; /* of experts, where ranks have some of them; NULL: even */
     /* Which of an operator's forms the stack chooses: */
     bool flash;        /* fused attention kernel; false = GEMM + softmax + GEMM */
@@ -123,14 +123,18 @@ typedef struct {
     /* the same of rotation and activations; and whether gradients of weights are added by the GEMM
      * that makes them */
     bool fused_elementwise;
-    const RhPasses *passes; /* NULL: rh_passes_assumed */
-    bool sends_once;        /* a token goes once to a rank that has several of its experts */
-    double once_nvlink_frac,
-        once_nic_frac;  /* by kernels with these shares of the links (RhRouting) */
+    /* where routing keeps tokens within groups of experts, count the rank that most fall to */
+    bool by_chance;
+    bool sends_once;    /* a token goes once to a rank that has several of its experts */
     bool shared_beside; /* the shared expert runs while tokens are on their way */
     /* ... is one more of the experts' grouped products, where it is as wide as they are and all are cut */
     bool shared_inside;
+    uint8_t unused[6];
+    const RhPasses *passes; /* NULL: rh_passes_assumed */
+    double once_nvlink_frac,
+        once_nic_frac; /* by kernels with these shares of the links (RhRouting) */
 } RhShard;
+#pragma GCC diagnostic pop
 
 /* Where ranks exchange tensors inside a part. RING: the kernels from here on are a step of a ring,
  * during which what they work on travels on to the next rank. GATHER, SUM: they work on what all ranks

@@ -5,6 +5,8 @@
  * Assumed: every choice that the rule allows is as likely. */
 #include <stdint.h>
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
     int32_t experts, chosen;       /* experts 0: no routing */
     int32_t groups, groups_chosen; /* 1 and 1: no such limit */
@@ -12,6 +14,7 @@ typedef struct {
      * known apart from collectives; 0: what collectives make of them. */
     double nvlink_frac, nic_frac;
 } RhRouting;
+#pragma GCC diagnostic pop
 
 #define RH_ROUTING_EXPERTS_MAX 4096 /* of a program that was read */
 

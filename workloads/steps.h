@@ -13,10 +13,13 @@
 #define RH_LAYER_INPUTS_MAX 4
 #define RH_LAYER_STEPS_MAX  256
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* Of one sample. */
 typedef struct {
     int32_t height, width, channels;
 } RhTensor;
+#pragma GCC diagnostic pop
 
 typedef enum {
     RH_STEP_OF_NONE,
@@ -38,6 +41,8 @@ typedef enum {
     RH_STEP_OF_LAST,
 } RhLayerStepKind;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* Every byte is written: shaped lists are compared as bytes. */
 typedef struct {
     int32_t kind;                                 /* RhLayerStepKind */
@@ -54,6 +59,7 @@ typedef struct {
     int32_t in_place; /* shaped: RELU of a tensor that nobody else reads */
     int32_t rides; /* shaped: RELU or ADD right behind a norm or a sum, of what nobody else reads */
 } RhLayerStep;
+#pragma GCC diagnostic pop
 
 /* What is known of a tensor once a list is shaped. */
 typedef struct {

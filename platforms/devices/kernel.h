@@ -47,6 +47,8 @@ typedef enum {
     RH_KERNEL_LAST,
 } RhKernelClass;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
     uint8_t cls;   /* RhKernelClass */
     uint8_t dtype; /* RhDtype of the inputs */
@@ -57,6 +59,7 @@ typedef struct {
     bool grouped;
     /* GEMM: weight gradient with two narrow activation operands */
     bool narrow_gradient;
+    uint8_t unused;
     int32_t heads, kv_heads;
     int32_t v_head; /* attention: columns of a value head; 0: as a key's, k */
     /* GEMM: bytes per element of its weights (k x n), where only these are narrow; 0: as the other
@@ -66,6 +69,7 @@ typedef struct {
     double flops; /* multiply-adds count 2; causal attention counts half the square */
     double bytes; /* memory traffic with each operand touched once */
 } RhKernel;
+#pragma GCC diagnostic pop
 
 /* Returns the columns of one value head. */
 static inline int64_t rh_kernel_v_head(const RhKernel *kernel)

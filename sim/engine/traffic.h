@@ -33,11 +33,15 @@ typedef struct {
     int32_t pairs_count;              /* flows per instance */
 } RhPattern;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
     int32_t src, dst;
     int32_t pair; /* pair of the instance */
+    int32_t unused;
     double share; /* fraction of the round's largest flow */
 } RhEdge;
+#pragma GCC diagnostic pop
 
 typedef struct {
     int32_t pattern;

@@ -49,6 +49,8 @@ RhChunkMemory rh_chunk_memory(const RhModelCost *model_cost, const RhLayout *lay
 /* Returns the memory of all model chunks, pp x vpp entries; the caller frees them. */
 RhChunkMemory *rh_chunk_memory_new(const RhModelCost *model_cost, const RhLayout *layout);
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* Sums and maxima over all chunks of a stage, on one rank. */
 typedef struct {
     RhStates states;
@@ -57,18 +59,23 @@ typedef struct {
     double message_bytes;  /* largest message from or to another chunk; 0: there is one stage */
     double messages_bytes; /* sum of all messages of a micro-batch to and from its chunks */
     bool ends;             /* has the head */
+    uint8_t unused[7];
 } RhStageHeld;
+#pragma GCC diagnostic pop
 /* Returns pointers to all elements of an array of chunks; the caller frees the pointers. */
 const RhChunkMemory **rh_chunks_each(const RhChunkMemory *chunks, const RhLayout *layout);
 /* Computes the sums of every stage into `out`, which must be all 0. */
 void rh_stage_held(const RhChunkMemory *const *chunks, const RhLayout *layout, RhStageHeld *out);
 /* Returns the sums of every stage; the caller frees them. */
 RhStageHeld *rh_stage_held_new(const RhChunkMemory *const *chunks, const RhLayout *layout);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* Bytes of gradients per parameter of each class, while micro-batches are summed and after the
  * reduction, if the stack frees gradients; else 0. */
 typedef struct {
     double summed[RH_PARAMS_LAST], reduced[RH_PARAMS_LAST];
 } RhGradientBytes;
+#pragma GCC diagnostic pop
 RhGradientBytes rh_gradients_each(const RhProblem *c, const RhLayout *layout);
 /* Returns the data in flight at the stage's peak. `chunks`: all model chunks; `gradients`: the
  * layout's. */

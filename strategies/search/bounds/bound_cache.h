@@ -21,9 +21,12 @@ enum {
     RH_SCREEN_KEY_GIVEN
 };
 #define RH_SCREEN_KEY_INTS ((RH_SCREEN_KEY_GIVEN + 2) / 2 * 2)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
     int32_t v[RH_SCREEN_KEY_INTS];
 } RhBoundKey;
+#pragma GCC diagnostic pop
 
 typedef struct {
     GHashTable *table; /* owned, as its values */
@@ -34,6 +37,8 @@ typedef struct {
     } last[2]; /* most recent look-ups, newest first */
 } RhBoundMemo;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* Key of a collective that all blocks of a stage call at once. */
 typedef struct {
     int32_t net;   /* id of the network; negative: with `stage` the hash of a placement */
@@ -42,6 +47,7 @@ typedef struct {
     double bytes;
     RhRouting routing; /* of an all-to-all that sends a token only once to a destination */
 } RhCollectiveKey;
+#pragma GCC diagnostic pop
 
 /* Unfinished fold of merged ranks, started for its messages. Owns all members except the hops. */
 typedef struct {

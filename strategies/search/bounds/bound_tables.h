@@ -183,10 +183,13 @@ typedef struct {
     int32_t *content; /* per model chunk: equal for chunks that consist of the same layers */
 } RhSplit;
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* Alpha-beta cost of a message. */
 typedef struct {
     double latency_s, s_per_byte;
 } RhLinkCost;
+#pragma GCC diagnostic pop
 
 /* Delay that a point-to-point message imposes on the next collective of its block, from the start
  * of the message: its bytes on the shared link less `fixed_s`, and at most `most_s`. */

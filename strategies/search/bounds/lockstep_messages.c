@@ -8,12 +8,15 @@
 #include "sim/collective/collective.h"
 #include "strategies/search/bounds/background_fold.h"
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 /* A collective of a stage; bytes of 0: its steps are those of any size. Compared as bytes. */
 typedef struct {
     int32_t group, op, algo, zero; /* group: RhGroupKind */
     double bytes;
     RhRouting routing;
 } Call;
+#pragma GCC diagnostic pop
 
 typedef struct {
     RhBoundCache *cache;
