@@ -71,6 +71,26 @@ static void guesses_cost(void)
     CU_ASSERT_TRUE(first_s[2] > first_s[1] && first_s[2] < 1.5 * first_s[1]);
 }
 
+/* Each layer that guesses takes as long as the next, and all of them have the head's time for every guess besides,
+ * which a table has not. */
+static void a_table_needs_no_head(void)
+{
+    double time_s[3];
+    for (int layers = 0; layers < 3; layers++) {
+        g_autofree char *pool = g_strdup_printf("tp1,draft=3,accept=70,drafter=%d", layers);
+        Setting s = setting_of("llama-3.1-8b", "dgx-h100:1", pool);
+        g_autoptr(RhService) service = rh_service_new(&s.serving, &s.deployment, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(service);
+        RhBatch batch = {.decodes = 64, .contexts = 64 * 1000};
+        time_s[layers] = rh_iteration_s(rh_service_iterations(service, 0), &batch);
+        close_setting(&s);
+    }
+    double layer_s = time_s[2] - time_s[1], heads_s = time_s[1] - layer_s - time_s[0];
+    CU_ASSERT_TRUE(layer_s > 0);
+    CU_ASSERT_TRUE(heads_s >
+                   3 * 1.05e9 / 3.35e12); /* three times 128,256 words of 4,096 16-bit columns */
+}
+
 /* Nothing is lost or made twice where the cache runs out; gaps are counted; and runs are iterations, but
  * for contexts that grow by whole tokens in these and by the mean in those. */
 static void tokens_are_counted(void)
@@ -123,6 +143,7 @@ static const RhTest tests[] = {
     {"tokens come evenly", tokens_come_evenly},
     {"iterations are fewer", iterations_are_fewer},
     {"guesses cost", guesses_cost},
+    {"a table needs no head", a_table_needs_no_head},
     {"tokens are counted", tokens_are_counted},
     {"drafters are held", drafters_are_held},
     {NULL, NULL},

@@ -91,6 +91,26 @@ static void caches_are_counted(void)
     }
 }
 
+/* A sequence of a model with scans has their states, whatever its length: the sum over its layers. */
+static void states_are_counted(void)
+{
+    Setting s = setting_of("nemotron-3-nano-30b-a3b", "dgx-h100:1", "tp1");
+    RhPool pool = s.deployment.pools[0];
+    pool.batch = s.serving.server->batch;
+    pool.chunk = s.serving.server->chunk;
+    g_autoptr(RhIterations) it = rh_iterations_new(&s.serving, &pool, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(it);
+    RhShard shard = {.tp = 1, .sequence = 1, .microbatch = 1, .dtype = RH_DTYPE_BF16};
+    double bytes = 0;
+    for (int32_t l = 0; l < s.model->layers_count; l++) {
+        const RhLayerKind *kind = &s.model->kinds[s.model->kind_of_layer[l]];
+        bytes += rh_block_cache_bytes(s.model, kind, RH_BLOCK_MIXER, &shard).sequence;
+    }
+    CU_ASSERT_TRUE(bytes > 1e6);
+    RH_CHECK_CLOSE(rh_iterations_sequence_bytes(it), bytes, 1e-12);
+    close_setting(&s);
+}
+
 /* --- Services --- */
 
 static const char *const servers[] = {"vllm", "sglang", "trtllm", "orca", "static"};
@@ -539,6 +559,7 @@ static const RhTest tests[] = {
     {"chunks of a prompt add up", chunks_add_up},
     {"tokens are tokens", tokens_are_tokens},
     {"caches are counted", caches_are_counted},
+    {"states are counted", states_are_counted},
     {"everything is served", everything_is_served},
     {"the cache runs out", the_cache_runs_out},
     {"windows take room", windows_take_room},
