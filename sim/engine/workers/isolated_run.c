@@ -8,62 +8,60 @@
 #include "sim/engine/workers/fork_server.h"
 
 typedef struct {
+    const RhIsolatedBatch *batch;
     RhBuildFunc build; /* builds a program in the child */
     const RhPlatform *platform;
-    const RhEngineOptions *options;
-    void *user;
-    RhRun **out;
-    GError **errors;
-    void (*progress)(int32_t done, void *user);
     int32_t done;
 } Many;
 
 static GByteArray *perform(int32_t item, void *user, GError **error)
 {
     const Many *many = user; /* the program and the run end with the child */
-    const RhProgram *p = many->build(item, many->user, error);
-    const RhRun *run = p ? rh_engine_run(p, many->platform, many->options, error) : NULL;
+    const RhIsolatedBatch *b = many->batch;
+    const RhProgram *p = many->build(item, b->user, error);
+    const RhRun *run =
+        p ? rh_engine_run(p, many->platform, &b->options[b->options_each ? item : 0], error) : NULL;
     return run ? rh_run_pack(run) : NULL;
 }
 
 static void report_progress(void *user)
 {
-    Many *many = user;
-    if (many->progress)
-        many->progress(many->done, many->user);
+    const Many *many = user;
+    if (many->batch->progress)
+        many->batch->progress(many->done, many->batch->user);
 }
 
 static void answer(int32_t item, const GByteArray *bytes, const GError *error, void *user)
 {
     Many *many = user;
-    many->out[item] = bytes ? rh_run_unpack(bytes->data, bytes->len) : NULL;
-    many->errors[item] = error ? g_error_copy(error) : NULL;
-    if (bytes && !many->out[item])
-        rh_fail(&many->errors[item], RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
+    RhRun **out = &many->batch->out[item];
+    GError **errors = &many->batch->errors[item];
+    *out = bytes ? rh_run_unpack(bytes->data, bytes->len) : NULL;
+    *errors = error ? g_error_copy(error) : NULL;
+    if (bytes && !*out)
+        rh_fail(errors, RH_ERROR_INTERNAL, "the rehearsal's answer broke off");
     many->done++;
     report_progress(many);
 }
 
-void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
-                               const RhPlatform *platform, const RhEngineOptions *options,
-                               void *user, RhRun **out, GError **errors,
-                               void (*progress)(int32_t done, void *user))
+static RhProcessPool pool_of(Many *many)
 {
-    g_return_if_fail(build && platform && options && out && errors);
-    Many many = {.build = build,
-                 .platform = platform,
-                 .options = options,
-                 .user = user,
-                 .out = out,
-                 .errors = errors,
-                 .progress = progress};
-    RhProcessPool workers = {.count = count,
-                             .jobs = CLAMP(jobs, 1, MAX(count, 1)),
-                             .timeout_s = options->timeout_s,
-                             .perform = perform,
-                             .answer = answer,
-                             .waiting = report_progress,
-                             .user = &many};
+    const RhIsolatedBatch *b = many->batch;
+    return (RhProcessPool){.count = b->count,
+                           .jobs = CLAMP(b->jobs, 1, MAX(b->count, 1)),
+                           .timeout_s = b->options->timeout_s,
+                           .answer = answer,
+                           .waiting = report_progress,
+                           .user = many};
+}
+
+void rh_rehearse_isolated_many(const RhIsolatedBatch *batch, RhBuildFunc build,
+                               const RhPlatform *platform)
+{
+    g_return_if_fail(build && platform && batch->options && batch->out && batch->errors);
+    Many many = {.batch = batch, .build = build, .platform = platform};
+    RhProcessPool workers = pool_of(&many);
+    workers.perform = perform;
     rh_process_pool_run(&workers);
 }
 
@@ -85,7 +83,13 @@ RhRun *rh_rehearse_isolated(const RhProgram *p, const RhPlatform *platform,
     RhRun *run = NULL;
     GError *failure = NULL;
     One one = {p};
-    rh_rehearse_isolated_many(1, 1, given, platform, options, &one, &run, &failure, NULL);
+    rh_rehearse_isolated_many(&(RhIsolatedBatch){.count = 1,
+                                                 .jobs = 1,
+                                                 .options = options,
+                                                 .out = &run,
+                                                 .errors = &failure,
+                                                 .user = &one},
+                              given, platform);
     if (failure)
         g_propagate_error(error, failure);
     return run;
@@ -201,33 +205,16 @@ void rh_isolated_run_forget(RhIsolatedRuns *a)
     rh_fork_server_forget(a->server);
 }
 
-void rh_isolated_run_run_each(RhIsolatedRuns *a, int32_t count, int32_t jobs, const void *notes,
-                              const RhEngineOptions *options, RhRun **out, GError **errors,
-                              void (*progress)(int32_t done, void *user), void *user)
+void rh_isolated_run_batch(RhIsolatedRuns *a, const RhIsolatedBatch *batch)
 {
-    g_return_if_fail(a && options && out && errors && count > 0);
-    Many many = {
-        .options = options, .user = user, .out = out, .errors = errors, .progress = progress};
-    RhProcessPool workers = {.count = count,
-                             .jobs = CLAMP(jobs, 1, MAX(count, 1)),
-                             .timeout_s = options->timeout_s,
-                             .answer = answer,
-                             .waiting = report_progress,
-                             .user = &many};
+    g_return_if_fail(a && batch->options && batch->out && batch->errors);
+    Many many = {.batch = batch};
+    RhProcessPool workers = pool_of(&many);
+    if (batch->count <= 0)
+        return;
     g_autoptr(GByteArray) all = g_byte_array_new(), news = news_of(a);
-    for (int32_t i = 0; i < count; i++)
-        add_note(a, all, &options[i], (const uint8_t *)notes + (size_t)i * a->note_bytes);
+    for (int32_t i = 0; i < batch->count; i++)
+        add_note(a, all, &batch->options[batch->options_each ? i : 0],
+                 (const uint8_t *)batch->notes + (size_t)i * a->note_bytes);
     rh_fork_server_run(a->server, &workers, all->data, news);
-}
-
-void rh_isolated_run_run(RhIsolatedRuns *a, int32_t count, int32_t jobs, const void *notes,
-                         const RhEngineOptions *options, RhRun **out, GError **errors,
-                         void (*progress)(int32_t done, void *user), void *user)
-{
-    g_return_if_fail(a && options && out && errors);
-    g_autofree RhEngineOptions *each = g_new(RhEngineOptions, MAX(count, 1));
-    for (int32_t i = 0; i < MAX(count, 1); i++)
-        each[i] = *options;
-    if (count > 0)
-        rh_isolated_run_run_each(a, count, jobs, notes, each, out, errors, progress, user);
 }

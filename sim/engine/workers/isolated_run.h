@@ -10,15 +10,25 @@ RhRun *rh_rehearse_isolated(const RhProgram *p, const RhPlatform *platform,
                             const RhEngineOptions *options,
                             GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
-/* Runs many rehearsals: `jobs` children perform items 0 .. count - 1; build(i, user) makes program
- * i in the child (fork shares the memory). Results arrive in out[i], or NULL with the error in
- * errors[i]; the caller owns both. `progress(done, user)` is called as each ends, and about each
- * second in between; may be NULL. The result does not depend on `jobs`. */
+/* Rehearsals to run. Everything is borrowed. */
+typedef struct {
+    int32_t count, jobs;            /* items; children at a time */
+    const void *notes;              /* of RhIsolatedRuns: what programs are built from, in a row */
+    const RhEngineOptions *options; /* one for all items; the timeout is that of the call */
+    bool options_each;              /* one for each item; the first one's timeout is the call's */
+    /* of each item: the run, or NULL with an error; both are the caller's to free */
+    RhRun **out;
+    GError **errors;
+    /* called as each ends, and about each second in between; may be NULL */
+    void (*progress)(int32_t done, void *user);
+    void *user;
+} RhIsolatedBatch;
+
+/* Runs many rehearsals; build(i, user) makes program i in the child (fork shares the memory). The
+ * result does not depend on `jobs`. */
 typedef RhProgram *(*RhBuildFunc)(int32_t index, void *user, GError **error);
-void rh_rehearse_isolated_many(int32_t count, int32_t jobs, RhBuildFunc build,
-                               const RhPlatform *platform, const RhEngineOptions *options,
-                               void *user, RhRun **out, GError **errors,
-                               void (*progress)(int32_t done, void *user));
+void rh_rehearse_isolated_many(const RhIsolatedBatch *batch, RhBuildFunc build,
+                               const RhPlatform *platform);
 
 /* A handle for many such calls by a caller that grows: children are forked by a fork server
  * (fork_server.h) that is started while the caller is small, and get a program as a note. */
@@ -32,7 +42,7 @@ RhIsolatedRuns *rh_isolated_run_new(RhBuildNoteFunc build, size_t note_bytes,
                                     RhFoldedTable *folded, void *user);
 void rh_isolated_run_free(RhIsolatedRuns *apart);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhIsolatedRuns, rh_isolated_run_free)
-/* Submits the first items of the next rh_isolated_run_run_each, one by one: each begins at once
+/* Submits the first items of the next rh_isolated_run_batch, one by one: each begins at once
  * where fewer than jobs - 1 are running, because the caller works too. Their timeout counts from
  * the first one. */
 void rh_isolated_run_begin(RhIsolatedRuns *apart, int32_t jobs, const void *note,
@@ -40,12 +50,6 @@ void rh_isolated_run_begin(RhIsolatedRuns *apart, int32_t jobs, const void *note
 /* Ends the items begun by rh_isolated_run_begin. Later runs then fork their processes from the
  * caller. */
 void rh_isolated_run_forget(RhIsolatedRuns *apart);
-/* Runs rehearsals as rh_rehearse_isolated_many, of programs from `notes` in a row; the tables are
- * those that `apart` was made with. `user` is for `progress`. */
-void rh_isolated_run_run(RhIsolatedRuns *apart, int32_t count, int32_t jobs, const void *notes,
-                         const RhEngineOptions *options, RhRun **out, GError **errors,
-                         void (*progress)(int32_t done, void *user), void *user);
-/* Runs rehearsals with options per item; the first one's timeout is that of the call. */
-void rh_isolated_run_run_each(RhIsolatedRuns *apart, int32_t count, int32_t jobs, const void *notes,
-                              const RhEngineOptions *options, RhRun **out, GError **errors,
-                              void (*progress)(int32_t done, void *user), void *user);
+/* Runs rehearsals as rh_rehearse_isolated_many does, of programs built from the batch's notes; the
+ * tables are those that `apart` was made with. */
+void rh_isolated_run_batch(RhIsolatedRuns *apart, const RhIsolatedBatch *batch);

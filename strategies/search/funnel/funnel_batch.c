@@ -117,7 +117,12 @@ static RhRun *rehearse_whole(RhFunnel *f, const RhLayout *l, GError **error)
     RhEngineOptions options = rh_funnel_rehearsal_options(f, 0);
     RhRehearsalNote note = {*l, 0};
     RhRun *run = NULL;
-    rh_isolated_run_run(f->apart, 1, 1, &note, &options, &run, error, NULL, NULL);
+    rh_isolated_run_batch(f->apart, &(RhIsolatedBatch){.count = 1,
+                                                       .jobs = 1,
+                                                       .notes = &note,
+                                                       .options = &options,
+                                                       .out = &run,
+                                                       .errors = error});
     return run;
 }
 
@@ -229,8 +234,15 @@ void rh_funnel_rehearse_batch(RhFunnel *f)
 {
     Runs all = runs_new(f);
     guint at = 0;
-    rh_isolated_run_run_each(f->apart, (int32_t)all.count, rh_funnel_jobs(f), all.notes,
-                             all.options, all.runs, all.errors, report_item, f);
+    rh_isolated_run_batch(f->apart, &(RhIsolatedBatch){.count = (int32_t)all.count,
+                                                       .jobs = rh_funnel_jobs(f),
+                                                       .notes = all.notes,
+                                                       .options = all.options,
+                                                       .options_each = true,
+                                                       .out = all.runs,
+                                                       .errors = all.errors,
+                                                       .progress = report_item,
+                                                       .user = f});
     for (guint i = 0; i < f->batch->len; i++) {
         RhBatchItem *item = &g_array_index(f->batch, RhBatchItem, i);
         RhRun **runs = &all.runs[at], *run = NULL;

@@ -75,9 +75,14 @@ void rh_rehearsal_queue_wait(RhRehearsalQueue *queue)
         return;
     g_autofree RhRun **runs = g_new0(RhRun *, count);
     g_autofree GError **errors = g_new0(GError *, count);
-    rh_isolated_run_run_each(queue->apart, (int32_t)count, queue->jobs, queue->notes->data,
-                             RH_ELEMENTS(queue->options, RhEngineOptions), runs, errors, NULL,
-                             NULL);
+    rh_isolated_run_batch(
+        queue->apart, &(RhIsolatedBatch){.count = (int32_t)count,
+                                         .jobs = queue->jobs,
+                                         .notes = queue->notes->data,
+                                         .options = RH_ELEMENTS(queue->options, RhEngineOptions),
+                                         .options_each = true,
+                                         .out = runs,
+                                         .errors = errors});
     g_array_set_size(queue->answers, known + count);
     for (guint i = 0; i < count; i++)
         g_array_index(queue->answers, Answer, known + i) = (Answer){runs[i], errors[i]};

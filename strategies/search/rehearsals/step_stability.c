@@ -19,7 +19,13 @@ bool rh_step_spread(RhIsolatedRuns *apart, const RhRehearsalNote *note, double s
         each[k] = *options;
         each[k].nudge_frac = (k + 1) * NUDGE_FRAC;
     }
-    rh_isolated_run_run_each(apart, NUDGES_COUNT, jobs, notes, each, runs, errors, NULL, NULL);
+    rh_isolated_run_batch(apart, &(RhIsolatedBatch){.count = NUDGES_COUNT,
+                                                    .jobs = jobs,
+                                                    .notes = notes,
+                                                    .options = each,
+                                                    .options_each = true,
+                                                    .out = runs,
+                                                    .errors = errors});
     for (int32_t k = 0; k < NUDGES_COUNT; k++) {
         double moved_frac = runs[k] ? runs[k]->step_time_s / step_s - 1 : 0;
         out->least_frac = fmin(out->least_frac, moved_frac);

@@ -9,7 +9,7 @@ typedef struct {
 } RhStepSpread;
 
 /* Performs a step in `apart`, of such notes, six times with kernels longer by some 1e-10,
- * `jobs` at once; as `options` say, by which it took `step_s` as it is. Fails as rh_isolated_run_run does. */
+ * `jobs` at once; as `options` say, by which it took `step_s` as it is. Fails as rh_isolated_run_batch does. */
 bool rh_step_spread(RhIsolatedRuns *apart, const RhRehearsalNote *note, double step_s,
                     const RhEngineOptions *options, int32_t jobs, RhStepSpread *out,
                     GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -33,7 +33,10 @@ static RhRun *rehearse(const RhProblem *c, const RhLayout *layout, const RhEngin
     }
     RhRun *run = NULL;
     GError *failure = NULL;
-    rh_rehearse_isolated_many(1, 1, build, c->platform, options, &b, &run, &failure, NULL);
+    rh_rehearse_isolated_many(
+        &(RhIsolatedBatch){
+            .count = 1, .jobs = 1, .options = options, .out = &run, .errors = &failure, .user = &b},
+        build, c->platform);
     *built_s = *b.built_s;
     munmap(b.built_s, sizeof *b.built_s);
     if (failure)

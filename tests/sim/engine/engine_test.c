@@ -367,8 +367,13 @@ static void many_runs_do_not_depend_on_jobs(void)
     gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     RhRun *one[12], *three[12];
     GError *one_errors[12], *three_errors[12];
-    rh_rehearse_isolated_many(12, 1, build_one, platform, &plain, rng, one, one_errors, NULL);
-    rh_rehearse_isolated_many(12, 3, build_one, platform, &plain, rng, three, three_errors, NULL);
+    RhIsolatedBatch batch = {
+        .count = 12, .jobs = 1, .options = &plain, .out = one, .errors = one_errors, .user = rng};
+    rh_rehearse_isolated_many(&batch, build_one, platform);
+    batch.jobs = 3;
+    batch.out = three;
+    batch.errors = three_errors;
+    rh_rehearse_isolated_many(&batch, build_one, platform);
     for (int i = 0; i < 12; i++) {
         CU_ASSERT_EQUAL(one[i] != NULL, i != 3 && i != 5);
         CU_ASSERT_EQUAL(one_errors[i] != NULL, i == 3 || i == 5);

@@ -32,7 +32,12 @@ static void rehearse(const TrainKit *k, const RhRehearsalNote notes[3], RhRun *r
     g_autoptr(RhFoldedTable) folded = rh_fold_cache_new();
     g_autoptr(RhIsolatedRuns) apart = rh_isolated_run_new(
         rh_rehearsal_build, sizeof *notes, k->platform, alone, folded, (void *)(uintptr_t)&k->c);
-    rh_isolated_run_run(apart, 3, 2, notes, &options, runs, errors, NULL, NULL);
+    rh_isolated_run_batch(apart, &(RhIsolatedBatch){.count = 3,
+                                                    .jobs = 2,
+                                                    .notes = notes,
+                                                    .options = &options,
+                                                    .out = runs,
+                                                    .errors = errors});
     for (int i = 0; i < 3; i++)
         g_assert_no_error(errors[i]);
 }

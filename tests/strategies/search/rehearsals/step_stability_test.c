@@ -25,9 +25,17 @@ static double apart_frac(int64_t microbatches, RhStepSpread *spread)
     RhEngineOptions timers = {0}, flows = {.collapse_disabled = true};
     g_autoptr(RhRun) by_timers = NULL;
     g_autoptr(RhRun) by_flows = NULL;
-    rh_isolated_run_run(apart, 1, 1, &note, &timers, &by_timers, &error, NULL, NULL);
+    RhIsolatedBatch batch = {.count = 1,
+                             .jobs = 1,
+                             .notes = &note,
+                             .options = &timers,
+                             .out = &by_timers,
+                             .errors = &error};
+    rh_isolated_run_batch(apart, &batch);
     g_assert_no_error(error);
-    rh_isolated_run_run(apart, 1, 1, &note, &flows, &by_flows, &error, NULL, NULL);
+    batch.options = &flows;
+    batch.out = &by_flows;
+    rh_isolated_run_batch(apart, &batch);
     g_assert_no_error(error);
     CU_ASSERT_TRUE(
         rh_step_spread(apart, &note, by_timers->step_time_s, &timers, 2, spread, &error));
