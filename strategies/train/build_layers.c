@@ -85,17 +85,24 @@ int32_t rh_build_waits(const RhBuild *b, bool behind_last, int32_t *preds)
     return count;
 }
 
-static int32_t collective(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, double bytes,
-                          const RhRouting *routing, const char *label, const int32_t *preds,
-                          int32_t count)
+typedef struct {
+    RhLane lane;
+    RhGroupKind group;
+    RhOp op;
+    double bytes;
+    RhRouting routing;
+    const char *label;
+} Collective;
+
+static int32_t add_collective(RhBuild *b, const Collective *c, const int32_t *preds, int32_t count)
 {
-    RhTask task = rh_build_task(b, RH_TASK_COLLECTIVE, lane, label);
-    task.op = (uint8_t)op;
-    task.algo = (uint8_t)algorithm(b, group, op, bytes, routing);
-    if (routing->experts > 0)
-        task.volumes = rh_program_add_routing(b->program, routing);
-    task.group = b->groups[group];
-    task.bytes = bytes;
+    RhTask task = rh_build_task(b, RH_TASK_COLLECTIVE, c->lane, c->label);
+    task.op = (uint8_t)c->op;
+    task.algo = (uint8_t)algorithm(b, c->group, c->op, c->bytes, &c->routing);
+    if (c->routing.experts > 0)
+        task.volumes = rh_program_add_routing(b->program, &c->routing);
+    task.group = b->groups[c->group];
+    task.bytes = c->bytes;
     return rh_program_add_task(b->program, task, preds, count);
 }
 
@@ -104,7 +111,8 @@ int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, d
 {
     int32_t preds[RH_BUILD_PREDS_MAX], count = rh_build_waits(b, true, preds);
     b->now->pending_count = 0;
-    return collective(b, lane, group, op, bytes, &(RhRouting){0}, label, preds, count);
+    Collective c = {.lane = lane, .group = group, .op = op, .bytes = bytes, .label = label};
+    return add_collective(b, &c, preds, count);
 }
 
 /* Adds task i of a layer's pass; `ids` are the program's numbers of the earlier ones. */
@@ -118,8 +126,9 @@ static int32_t item_task(RhBuild *b, const RhLayerOp *t, int32_t bundle, const i
         else
             preds[count++] = ids[t->after[i]];
     if (!kernel)
-        return collective(b, t->lane, t->group, t->op, t->bytes, &t->routing, t->label, preds,
-                          count);
+        return add_collective(
+            b, &(Collective){t->lane, t->group, t->op, t->bytes, t->routing, t->label}, preds,
+            count);
     RhTask task = rh_build_task(b, RH_TASK_KERNEL, RH_LANE_COMPUTE, t->label);
     task.bundle = bundle;
     return rh_program_add_task(b->program, task, preds, count);
@@ -253,8 +262,12 @@ static void communicate(RhBuild *b, const RhInstr *step)
              g_array_index(sent, int32_t, sent->len - (guint)step->ahead) >= 0)
         preds[count++] = g_array_index(sent, int32_t, sent->len - (guint)step->ahead);
     b->now->phase = (RhPhase)step->phase;
-    int32_t task = collective(b, (RhLane)step->lane, (RhGroupKind)step->group, (RhOp)step->op,
-                              step->bytes, &(RhRouting){0}, step->label, preds, count);
+    Collective c = {.lane = (RhLane)step->lane,
+                    .group = (RhGroupKind)step->group,
+                    .op = (RhOp)step->op,
+                    .bytes = step->bytes,
+                    .label = step->label};
+    int32_t task = add_collective(b, &c, preds, count);
     b->now->phase = own;
     g_array_append_val(sent, b->now->last);
     b->latest[step->lane] = task;
