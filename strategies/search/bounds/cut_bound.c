@@ -5,7 +5,11 @@
  * stage for no less. Stage s begins behind the forwards of the chunks before it, of which s - 1 hold a layer or more;
  * where a schedule has replicas that come from both its ends, behind those before it on the shorter way. Where it
  * goes back through the stages that it came by, and leaves nothing for later, it ends before their backwards. What is
- * recomputed only adds. */
+ * recomputed only adds.
+ *
+ * Where each stage has one chunk besides, stage s takes at least w_0 + ... + w_(s-1) + m w_s, with w_i the seconds of
+ * one micro-batch in stage i. Of all splits, the one with w_s = w_0 (1 - 1/m)^s makes all of these equal, and every
+ * other split makes one of them larger. */
 #include <math.h>
 
 #include "strategies/search/bounds/bound_cache.h"
@@ -51,6 +55,14 @@ RhLayerWork rh_bound_layer_work(RhBoundCache *cache, const RhLayout *l, const Rh
     return w;
 }
 
+static double lanes_s(const RhLayerWork *w)
+{
+    double sum = 0;
+    for (int lane = 0; lane < RH_LAYER_LANES; lane++)
+        sum += w->lane_s[lane];
+    return sum;
+}
+
 /* Adds what all passes of a layer take. */
 static void add_item(RhLayerWork *sum, const RhLayerWork *item)
 {
@@ -80,6 +92,8 @@ static RhLayerWork model_work(RhBoundCache *cache, const RhLayout *l, const RhGr
         const RhLayerWork *layer = &of_item[model->kind_of_layer[i]];
         sum.forward_s = fmin(sum.forward_s, layer->forward_s);
         sum.back_s = fmin(sum.back_s, layer->back_s);
+        sum.lanes_s += lanes_s(layer);
+        sum.lanes_most_frac = fmax(sum.lanes_most_frac, lanes_s(layer) / layer->all_s);
         add_item(&sum, layer);
     }
     return known->least = sum;
@@ -97,6 +111,8 @@ static RhLayerWork least_work(RhBoundCache *cache, const RhLayout *l)
         least.forward_s = fmin(least.forward_s, w.forward_s);
         least.back_s = fmin(least.back_s, w.back_s);
         least.all_s = fmin(least.all_s, w.all_s);
+        least.lanes_s = fmin(least.lanes_s, w.lanes_s);
+        least.lanes_most_frac = fmax(least.lanes_most_frac, w.lanes_most_frac);
         for (int lane = 0; lane < RH_LAYER_LANES; lane++)
             least.lane_s[lane] = fmin(least.lane_s[lane], w.lane_s[lane]);
     }
@@ -120,15 +136,49 @@ static double layers_ahead(int32_t p, bool crosses)
     return sum / p;
 }
 
+/* Does each stage have one chunk, and does the schedule go back through the stages that it came by? */
+static bool is_there_and_back(const RhLayout *l)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    return l->vpp == 1 && !schedule->turns && !schedule->splits_backward && !schedule->crosses;
+}
+
+/* The latest stage's end where all layers take `all_s` for a micro-batch, each stage has one chunk, and of what a
+ * stage takes the part `once_frac` is in the way of the stages behind it, or more. */
+static double one_chunk_s(double all_s, double once_frac, double m, double p)
+{
+    return once_frac * all_s / -expm1(p * log1p(-once_frac / m));
+}
+
+/* The part of the SMs that each collective inside layers takes from kernels where pairs of slots hide it. All lanes
+ * that may hold SMs at once, those of messages, parameters and gradients among them, take no more than there are, so a
+ * second in which no kernel runs costs at least as much as it saves. */
+static double held_frac(const RhBoundCache *cache, const RhLayout *l, const RhGroupNetwork *net)
+{
+    const RhPipelineSchedule *schedule = rh_pipeline_of(l);
+    double lanes = RH_LAYER_LANES + (schedule->turns ? 10 : 6);
+    if (!schedule->pairs || !net->uniform)
+        return 0;
+    return rh_min_d(cache->held_frac, (1 - 1.0 / cache->sms_least) / lanes);
+}
+
+/* Of the last micro-batch nothing is counted as held: a collective may outlast its last kernel. */
 static double cut_s(RhBoundCache *cache, const RhLayout *cut, RhOrder order)
 {
     RhLayout l = rh_train_plain_cut(cut, order);
     const RhPipelineSchedule *schedule = rh_pipeline_of(&l);
     RhLayerWork w = least_work(cache, &l);
     double m = (double)rh_train_microbatches(cache->c, &l), p = l.pp;
+    double held = held_frac(cache, &l, rh_bound_network(cache, &l));
+    double all_s = w.all_s + held * w.lanes_s * (m - 1) / m;
     bool back = !schedule->turns && !schedule->splits_backward && !schedule->crosses;
-    double ahead = layers_ahead(l.pp, schedule->crosses);
-    return m * busiest_lane_s(&w) / p + ahead * (w.forward_s + (back ? w.back_s : 0));
+    double ahead = layers_ahead(l.pp, schedule->crosses) * (w.forward_s + (back ? w.back_s : 0));
+    double mean_s = m * fmax(all_s, busiest_lane_s(&w)) / p + ahead;
+    if (!is_there_and_back(&l))
+        return mean_s;
+    double once_frac = 1 / (1 + held * w.lanes_most_frac);
+    double one_s = fmax(one_chunk_s(w.all_s, 1, m, p), one_chunk_s(all_s, once_frac, m, p));
+    return fmax(mean_s, one_s);
 }
 
 double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
@@ -145,7 +195,8 @@ double rh_cut_bound_kernels_s(RhBoundCache *cache, const RhLayout *cut)
     double sum = of_item[RH_LAYER_EMBEDDING] + of_item[RH_LAYER_HEAD];
     for (int32_t i = 0; i < model->layers_count; i++)
         sum += of_item[model->kind_of_layer[i]];
-    return (double)rh_train_microbatches(cache->c, &l) * sum / l.pp;
+    double m = (double)rh_train_microbatches(cache->c, &l);
+    return is_there_and_back(&l) ? one_chunk_s(sum, 1, m, l.pp) : m * sum / l.pp;
 }
 
 double rh_cut_bound_s(RhBoundCache *cache, const RhLayout *cut)
