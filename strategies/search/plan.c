@@ -108,11 +108,12 @@ static void search_main(RhFunnel *f)
     rh_funnel_run(f, &f->main);
 }
 
-/* Least closed form of the remaining candidates. */
+/* Least closed form of the remaining candidates; for a plan that is only compared with others, their least bound. */
 static double least_left(RhFunnel *f)
 {
     GArray *heap = f->main.heap;
-    while (heap->len > 0 && rh_candidate_heap_top(heap)->kind < RH_KEY_CLOSED &&
+    bool compared = f->o->unperformed || f->o->worth_s > 0;
+    while (!compared && heap->len > 0 && rh_candidate_heap_top(heap)->kind < RH_KEY_CLOSED &&
            !rh_funnel_out_of_time(f)) {
         RhCandidate c = rh_candidate_heap_pop(heap);
         if (c.kind < RH_KEY_WORK)

@@ -14,7 +14,7 @@
 #define CUTS_A_PROCESS 512
 
 /* Cuts whose kernels alone take so many times the least bound so far are not bounded further until they are the best left,
- * which few ever are: collectives take most of the time to find. One cut of so many is bounded first, so that something is
+ * which few ever are: collectives take most of the time to find. Nor are those that are worth nothing by their kernels. One cut of so many is bounded first, so that something is
  * known. Answers depend on neither number; they were chosen by the time that DeepSeek-V3 on 2,048 GPUs took. */
 #define CUTS_NEAR 1.5
 #define SAMPLE    256
@@ -76,7 +76,7 @@ static Bound bound_of(RhFunnel *f, const RhLayout *cut)
     if (rh_funnel_by_memory(f))
         return (Bound){0, RH_KEY_CUT};
     double kernels_s = rh_cut_bound_kernels_s(f->cache, cut);
-    if (kernels_s > CUTS_NEAR * f->cuts_least_s)
+    if (kernels_s > CUTS_NEAR * f->cuts_least_s || kernels_s >= f->main.worth)
         return (Bound){kernels_s, RH_KEY_KERNELS};
     Bound bound = {rh_cut_bound_s(f->cache, cut), RH_KEY_CUT};
     f->cuts_least_s = fmin(f->cuts_least_s, bound.key);
