@@ -1,6 +1,6 @@
 #pragma once
 /* Backends of all-to-all: kernels that send tokens to the experts of other GPUs and back (DeepEP,
- * pplx-kernels), as facts of a version in strategies/exchangers/NAME.json. They reach all ranks at
+ * pplx-kernels), as facts of a version in strategies/a2a_backends/NAME.json. They reach all ranks at
  * once, by NVLink inside a node and by the NIC of each GPU beyond, both at the same time:
  *
  *   T = base + inter [more than one node] + node log2(nodes) + slot tokens experts/ranks

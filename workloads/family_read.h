@@ -1,5 +1,5 @@
 #pragma once
-/* Reads a family file: workloads/families/NAME.json. docs/model-workload.md has the form. Private to
+/* Reads a family file: workloads/families/NAME.json. docs/theory/workload.md has the form. Private to
  * workloads/, and to the fuzz target of this parser. */
 #include "base/json.h"
 #include "workloads/families.h"

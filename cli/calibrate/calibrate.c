@@ -307,7 +307,7 @@ const RhCommand rh_command_calibrate = {
              "Exchanges between experts: the constants of the kernels that send tokens there\n"
              "and back (DeepEP, pplx-kernels), from tables of their times as `validate\n"
              "--cases` reads them, aiconfigurator's among them; with the error of sizes held\n"
-             "out. The values belong in strategies/exchangers/NAME.json.\n",
+             "out. The values belong in strategies/a2a_backends/NAME.json.\n",
     .examples = "rehearse calibrate --run -o gpu.json\n"
                 "rehearse calibrate --run gemm,attention --budget 2m -o gpu.json\n"
                 "rehearse calibrate --from gpu.raw.csv --holdout 20% -o gpu.json\n"

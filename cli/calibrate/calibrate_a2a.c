@@ -82,7 +82,7 @@ static char *report_of(const GArray *fits, int32_t skipped)
     append_constants(out, fits);
     append_errors(out, fits);
     append_notes(out, fits);
-    g_string_append(out, "they belong in strategies/exchangers/NAME.json\n");
+    g_string_append(out, "they belong in strategies/a2a_backends/NAME.json\n");
     return g_string_free(out, FALSE);
 }
 
@@ -99,7 +99,7 @@ static void put_figures(RhJsonWriter *w, const char *key, const RhFitFigures *tw
 static void put_fit(RhJsonWriter *w, const RhExchangeFit *fit)
 {
     rh_json_begin_object(w, NULL);
-    rh_json_put_string(w, "exchanger", fit->backend);
+    rh_json_put_string(w, "a2a_backend", fit->backend);
     rh_json_put_string(w, "way", way_of(fit));
     rh_json_begin_object(w, "facts");
     for (guint i = 0; i < fit->facts->len; i++)

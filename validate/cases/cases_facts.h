@@ -40,9 +40,9 @@
     ROW(PEAK, "peak")     /* what a peak counts: "allocated", "reserved=1.05", so much of that */  \
     ROW(SERVER, "server") /* a name of strategies/serve/servers */                                 \
     ROW(POOLS, "pools")   /* a whole deployment, "tp8,replicas=1/tp8,replicas=9" */                \
-    ROW(DEPLOYMENT, "deployment") /* keys that no column holds: "batch=128,kv=fp8" */              \
-    ROW(EXCHANGER, "exchanger")   /* a name of strategies/exchangers */                            \
-    ROW(GROUPS, "groups")         /* a token's experts are in so many of so many groups: "4/8" */  \
+    ROW(DEPLOYMENT, "deployment")   /* keys that no column holds: "batch=128,kv=fp8" */            \
+    ROW(A2A_BACKEND, "a2a_backend") /* a name of strategies/a2a_backends */                        \
+    ROW(GROUPS, "groups") /* a token's experts are in so many of so many groups: "4/8" */          \
     ROW(CLIENT, "client") /* "waves=10,spread=0.8": see validate/serving/served_translate.h */
 
 typedef enum {

@@ -60,7 +60,7 @@ static void say_load(RhExchangeCase *c)
 
 bool rh_exchange_case_translate(RhExchangeCase *c)
 {
-    const char *name = rh_case_says(&c->way, RH_CASE_SAYS_EXCHANGER);
+    const char *name = rh_case_says(&c->way, RH_CASE_SAYS_A2A_BACKEND);
     const RhCaseRow *row = c->way.row;
     c->backend = name ? rh_a2a_backend_by_name(name, NULL) : NULL;
     if (rh_case_says(&c->way, RH_CASE_SAYS_SKIP))

@@ -17,7 +17,7 @@
 rehearse calibrate --from ll.csv 2>&1
 echo "exit $?"
 rehearse calibrate --from ll.csv --holdout 0% -o fit.json -q | sed -n 1p
-sed -n 's/^ *"\(exchanger\|way\|base\|inter\|nic\|peer\)":.*/\1/p' fit.json | tr '\n' ' '
+sed -n 's/^ *"\(a2a_backend\|way\|base\|inter\|nic\|peer\)":.*/\1/p' fit.json | tr '\n' ' '
 echo
 gzip -k ll.csv
 rehearse calibrate --from ll.csv.gz --from ll.csv --json | grep -c '"value"'

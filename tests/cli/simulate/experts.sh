@@ -19,10 +19,10 @@ rehearse plan "${job[@]}" --fix ep=8 --gpus 4 2>&1
 rehearse simulate -w mixtral-8x7b -p dgx-h100:4 --gpus 20 --global-batch 40 --seq 4096 -s ep8,etp2 2>&1
 # Kernels whose file is broken are no reason to take the collectives' pace.
 root=${REHEARSE_DATA:-$CASES/../..}
-mkdir -p data/strategies/exchangers
+mkdir -p data/strategies/a2a_backends
 ln -s "$root/platforms" "$root/workloads" "$root/validate" data/
 ln -s "$root"/strategies/{stacks,frameworks} "$root"/strategies/serve data/strategies/
-echo '{"name": "deepep"}' >data/strategies/exchangers/deepep.json
+echo '{"name": "deepep"}' >data/strategies/a2a_backends/deepep.json
 export REHEARSE_DATA=$PWD/data
 rehearse simulate "${job[@]}" -s ep8,dispatch=deepep 2>&1 | sed "s|$PWD|.|"
 rehearse plan "${job[@]}" 2>&1 | sed "s|$PWD|.|" | head -n 2
