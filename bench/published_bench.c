@@ -13,7 +13,7 @@ typedef struct {
     double measured;   /* TFLOP/s per GPU */
     double measured_s; /* of the step, where the source says that */
     int32_t predict_layers;
-    const RhMoments *moments; /* NULL: fp32 */
+    const RhAdamMoments *moments; /* NULL: fp32 */
 } Row;
 
 #define LLAMA3 "arXiv 2407.21783 Table 4"
@@ -44,7 +44,7 @@ static const Row rows[] = {
     {DEEPSEEK, "deepseek-v3", "hgx-h800:256", "hai-llm", 2048, 15360, 4096, &rh_recipe_fp8_block,
      "tp1,pp8,dp256,ep64,mb1,zero1,dispatch=deepep,schedule=dualpipe,"
      "recompute=layernorm+mla_up_proj+moe_act",
-     .measured_s = 19.9, .predict_layers = 1, .moments = &rh_moments_bf16},
+     .measured_s = 19.9, .predict_layers = 1, .moments = &rh_adam_moments_bf16},
     {SC21, "gpt-1.7b", "selene", "megatron-2021", 32, 512, 2048, &rh_recipe_fp16,
      OLD "tp1,pp1,mb16", true, .measured = 137},
     {SC21, "gpt-3.6b", "selene", "megatron-2021", 64, 512, 2048, &rh_recipe_fp16,

@@ -13,7 +13,7 @@
  * Errors are GErrors of domain RH_ERROR (base/error.h) with messages ready to print. Quantities are
  * SI, with the unit in the name. Call gsl_set_error_handler_off() first: GSL aborts otherwise.
  * examples/ has programs that plan, rehearse, serve, and perform a collective of their own. */
-#include "base/cost.h"
+#include "base/cost_tree.h"
 #include "base/error.h"
 #include "platforms/platform.h"
 #include "sim/engine/multi_job.h"

@@ -28,13 +28,13 @@ char *rh_report_nodes(const int32_t *nodes, int32_t count)
 }
 
 /* Relative slowdown; rounding of the clock counts as none. */
-static double slowdown_frac(const RhCoJobAnswer *a)
+static double slowdown_frac(const RhColocatedJobAnswer *a)
 {
     double frac = a->beside->step_time_s / a->alone->step_time_s - 1;
     return fabs(frac) < 1e-9 ? 0 : frac;
 }
 
-static void append_jobs(GString *out, const RhCoJob *jobs, const RhCoJobs *n)
+static void append_jobs(GString *out, const RhColocatedJob *jobs, const RhColocatedJobs *n)
 {
     g_autoptr(RhTable) table = rh_table_new("<<>>>>>>");
     rh_table_rowf(table, "job|nodes|start|step alone|beside|cost|worst|steps");
@@ -52,7 +52,7 @@ static void append_jobs(GString *out, const RhCoJob *jobs, const RhCoJobs *n)
 }
 
 /* Appends the terms of the step that grow beside the others: "data parallel +12 ms, ...". */
-static void append_growth(GString *out, const RhCoJob *job, const RhCoJobAnswer *a)
+static void append_growth(GString *out, const RhColocatedJob *job, const RhColocatedJobAnswer *a)
 {
     if (!a->alone->costs || !a->beside->costs || slowdown_frac(a) < GREW_FRAC)
         return;
@@ -75,12 +75,12 @@ static void append_growth(GString *out, const RhCoJob *job, const RhCoJobAnswer 
 }
 
 /* Name of a job; the service is the last. */
-static const char *name_of(const RhMultiJobAsked *q, const RhCoJobs *n, uint32_t job)
+static const char *name_of(const RhMultiJobAsked *q, const RhColocatedJobs *n, uint32_t job)
 {
     return job < n->jobs->len ? q->jobs[job].name : q->service->background->name;
 }
 
-static void append_links(GString *out, const RhMultiJobAsked *q, const RhCoJobs *n)
+static void append_links(GString *out, const RhMultiJobAsked *q, const RhColocatedJobs *n)
 {
     if (n->links->len == 0) {
         g_string_append(out, "they met on no link\n");
@@ -128,7 +128,7 @@ static void add_change(RhTable *table, const char *what, const RhServedSpread *a
 }
 
 /* Appends the jobs' effect on the service. */
-static void append_service(GString *out, const RhMultiJobAsked *q, const RhCoJobs *n)
+static void append_service(GString *out, const RhMultiJobAsked *q, const RhColocatedJobs *n)
 {
     const RhBackgroundService *g = q->service->background;
     RhSlos none = {0};
@@ -156,7 +156,7 @@ static void append_service(GString *out, const RhMultiJobAsked *q, const RhCoJob
     g_string_append_c(out, '\n');
 }
 
-char *rh_report_multi_job_text(const RhMultiJobAsked *q, const RhCoJobs *n)
+char *rh_report_multi_job_text(const RhMultiJobAsked *q, const RhColocatedJobs *n)
 {
     GString *out = g_string_new(NULL);
     const RhCoJobAnswer *own = RH_AT(n->jobs, RhCoJobAnswer, 0);
@@ -188,7 +188,7 @@ char *rh_report_multi_job_text(const RhMultiJobAsked *q, const RhCoJobs *n)
 
 /* --- JSON --- */
 
-static void put_terms(RhJsonWriter *w, const RhCoJobAnswer *a)
+static void put_terms(RhJsonWriter *w, const RhColocatedJobAnswer *a)
 {
     rh_json_begin_array(w, "terms");
     g_autoptr(GArray) pairs = a->alone->costs && a->beside->costs
@@ -205,7 +205,7 @@ static void put_terms(RhJsonWriter *w, const RhCoJobAnswer *a)
     rh_json_end_array(w);
 }
 
-static void put_job(RhJsonWriter *w, const RhCoJob *job, const RhCoJobAnswer *a)
+static void put_job(RhJsonWriter *w, const RhColocatedJob *job, const RhColocatedJobAnswer *a)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "name", job->name);
@@ -245,7 +245,7 @@ void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jo
     rh_json_end_object(w);
 }
 
-static void put_service(RhJsonWriter *w, const RhMultiJobServiceAnswer *s, const RhCoJobs *n)
+static void put_service(RhJsonWriter *w, const RhMultiJobServiceAnswer *s, const RhColocatedJobs *n)
 {
     if (!s) {
         rh_json_put_null(w, "service");
@@ -275,7 +275,7 @@ static void put_service(RhJsonWriter *w, const RhMultiJobServiceAnswer *s, const
     rh_json_end_object(w);
 }
 
-char *rh_report_multi_job_json(const RhMultiJobAsked *q, const RhCoJobs *n)
+char *rh_report_multi_job_json(const RhMultiJobAsked *q, const RhColocatedJobs *n)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);

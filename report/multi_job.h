@@ -2,7 +2,7 @@
 /* Reports jobs that share a fabric, with or without a service, as text and JSON. Caller frees. */
 #include "base/json.h"
 #include "report/question.h"
-#include "strategies/search/co_jobs/co_jobs.h"
+#include "strategies/search/colocation/colocated_jobs.h"
 
 typedef struct {
     const RhBackgroundService *background;
@@ -12,7 +12,7 @@ typedef struct {
 /* All borrowed. */
 typedef struct {
     const RhQuestion *q;
-    const RhCoJob *jobs;                    /* the first is the command line's */
+    const RhColocatedJob *jobs;             /* the first is the command line's */
     const RhMultiJobServiceAnswer *service; /* NULL: none */
 } RhMultiJobAsked;
 
@@ -20,5 +20,5 @@ typedef struct {
 char *rh_report_nodes(const int32_t *nodes, int32_t count);
 /* Writes a link with flows of several jobs, with the bytes of each of `jobs`. */
 void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs);
-char *rh_report_multi_job_text(const RhMultiJobAsked *question, const RhCoJobs *answer);
-char *rh_report_multi_job_json(const RhMultiJobAsked *question, const RhCoJobs *answer);
+char *rh_report_multi_job_text(const RhMultiJobAsked *question, const RhColocatedJobs *answer);
+char *rh_report_multi_job_json(const RhMultiJobAsked *question, const RhColocatedJobs *answer);

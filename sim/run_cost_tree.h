@@ -1,6 +1,6 @@
 #pragma once
 /* Makes a cost tree of a run: where the step time of the mean rank goes. */
-#include "base/cost.h"
+#include "base/cost_tree.h"
 #include "platforms/devices/power.h"
 #include "sim/run.h"
 

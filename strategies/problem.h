@@ -2,11 +2,11 @@
 /* A problem: the model that is trained, the platform, the software, and the work of a step. */
 #include "platforms/platform.h"
 #include "strategies/stack.h"
+#include "workloads/adam_moments.h"
 #include "workloads/documents.h"
 #include "workloads/expert_load.h"
 #include "workloads/lora.h"
 #include "workloads/model.h"
-#include "workloads/moments.h"
 #include "workloads/recipe.h"
 
 /* Parameters of the job besides model, platform and stack. */
@@ -14,12 +14,12 @@ typedef struct {
     int64_t global_batch; /* samples */
     int64_t sequence;     /* tokens per sample */
     int32_t gpus;
-    const RhRecipe *recipe;   /* number formats */
-    const RhMoments *moments; /* of the optimizer; NULL: fp32 */
-    int32_t gradient_bytes;   /* of a main gradient, 2 or 4; 0: the stack's */
-    RhExpertLoad load;        /* how evenly experts are asked */
-    RhDocuments documents;    /* that samples are made of; settled */
-    RhLora lora;              /* adapters, which alone are trained; rank 0: all weights are */
+    const RhRecipe *recipe;       /* number formats */
+    const RhAdamMoments *moments; /* of the optimizer; NULL: fp32 */
+    int32_t gradient_bytes;       /* of a main gradient, 2 or 4; 0: the stack's */
+    RhExpertLoad load;            /* how evenly experts are asked */
+    RhDocuments documents;        /* that samples are made of; settled */
+    RhLora lora;                  /* adapters, which alone are trained; rank 0: all weights are */
     bool narrow_weights; /* layers' weights are held and gathered in the recipe's format alone */
     bool accumulates;    /* a step only adds up gradients: replicas exchange nothing */
 } RhJob;

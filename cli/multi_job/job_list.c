@@ -35,7 +35,7 @@ bool rh_job_list_own_nodes(const RhArguments *a, const RhInputs *in, int32_t **n
 }
 
 /* Two jobs at one node: an error that names both. */
-static bool check_service_apart(const RhBackgroundService *service, const RhCoJob *jobs,
+static bool check_service_apart(const RhBackgroundService *service, const RhColocatedJob *jobs,
                                 uint32_t count, GError **error)
 {
     for (uint32_t i = 0; service && i < count; i++)
@@ -50,7 +50,7 @@ static bool check_service_apart(const RhBackgroundService *service, const RhCoJo
     return true;
 }
 
-static bool check_apart(const RhCoJob *jobs, uint32_t count, int32_t nodes, GError **error)
+static bool check_apart(const RhColocatedJob *jobs, uint32_t count, int32_t nodes, GError **error)
 {
     g_autofree int32_t *owner = g_new0(int32_t, nodes + 1);
     for (uint32_t i = 0; i < count; i++)
@@ -67,15 +67,15 @@ static bool check_apart(const RhCoJob *jobs, uint32_t count, int32_t nodes, GErr
     return true;
 }
 
-static RhCoJob neighbour_of(const RhJobFile *file)
+static RhColocatedJob neighbour_of(const RhJobFile *file)
 {
-    return (RhCoJob){.name = file->name,
-                     .c = &file->c,
-                     .layout = file->layout,
-                     .nodes = file->nodes,
-                     .nodes_count = file->nodes_count,
-                     .t_start_s = file->t_start_s,
-                     .steps = file->steps};
+    return (RhColocatedJob){.name = file->name,
+                            .c = &file->c,
+                            .layout = file->layout,
+                            .nodes = file->nodes,
+                            .nodes_count = file->nodes_count,
+                            .t_start_s = file->t_start_s,
+                            .steps = file->steps};
 }
 
 static bool load_file(const char *path, const RhArguments *a, const RhInputs *in, RhJobList *b,
@@ -91,7 +91,7 @@ static bool load_file(const char *path, const RhArguments *a, const RhInputs *in
     RhJobFile *file = rh_job_file_load(path, in, error);
     if (!file)
         return false;
-    RhCoJob job = neighbour_of(file);
+    RhColocatedJob job = neighbour_of(file);
     g_ptr_array_add(b->files, file);
     g_array_append_val(b->jobs, job);
     return true;
@@ -105,7 +105,7 @@ int32_t rh_job_list_processes(const RhArguments *a)
 void rh_job_list_init(RhJobList *b)
 {
     *b = (RhJobList){.files = g_ptr_array_new_with_free_func((GDestroyNotify)rh_job_file_free),
-                     .jobs = g_array_new(FALSE, FALSE, sizeof(RhCoJob))};
+                     .jobs = g_array_new(FALSE, FALSE, sizeof(RhColocatedJob))};
 }
 
 void rh_job_list_clear(RhJobList *b)
@@ -160,7 +160,7 @@ bool rh_job_list_apart(const RhJobList *b, const RhPlatform *platform, GError **
 static bool add_alone(GArray *out, const RhJobList *b)
 {
     for (guint i = 0; i < b->jobs->len; i++) {
-        const RhCoJob *job = &g_array_index(b->jobs, RhCoJob, i);
+        const RhColocatedJob *job = &g_array_index(b->jobs, RhColocatedJob, i);
         g_autoptr(RhRehearsal) r = rh_rehearse_quick(job->c, &job->layout);
         if (!r)
             return false;
@@ -178,7 +178,7 @@ static bool add_beside(GArray *out, const RhJobList *b, const RhArguments *a)
         RH_ELEMENTS(b->jobs, RhCoJob), (int32_t)b->jobs->len,
         b->service ? &b->service->background : NULL, &options, rh_job_list_processes(a), NULL);
     for (guint i = 0; n && i < n->jobs->len; i++) {
-        const RhCoJobAnswer *job = &g_array_index(n->jobs, RhCoJobAnswer, i);
+        const RhColocatedJobAnswer *job = &g_array_index(n->jobs, RhColocatedJobAnswer, i);
         rh_unused_settings_add_step(out, job->alone);
         rh_unused_settings_add_step(out, job->beside);
         g_array_append_val(out, job->worst_step_s);
@@ -197,12 +197,12 @@ GArray *rh_job_list_figures(const RhInputs *in, bool cheap, const void *user)
     const RhJobListUnused *idle = user;
     g_auto(RhJobList) b = {0};
     rh_job_list_init(&b);
-    RhCoJob own = {.name = "this job",
-                   .c = &in->c,
-                   .layout = *idle->layout,
-                   .nodes = idle->nodes,
-                   .nodes_count = idle->nodes_count,
-                   .steps = (int32_t)MAX(idle->arguments->steps, 1)};
+    RhColocatedJob own = {.name = "this job",
+                          .c = &in->c,
+                          .layout = *idle->layout,
+                          .nodes = idle->nodes,
+                          .nodes_count = idle->nodes_count,
+                          .steps = (int32_t)MAX(idle->arguments->steps, 1)};
     for (int32_t i = 0; i < own.nodes_count; i++)
         if (own.nodes[i] >= in->c.platform->nodes_count)
             return NULL;

@@ -2,11 +2,11 @@
 /* The jobs of the files of --beside, together with that of the command line. */
 #include "cli/multi_job/job_file.h"
 #include "cli/multi_job/service_file.h"
-#include "strategies/search/co_jobs/co_jobs.h"
+#include "strategies/search/colocation/colocated_jobs.h"
 
 typedef struct {
     GPtrArray *files;       /* RhJobFile */
-    GArray *jobs;           /* RhCoJob: those that the caller added, then one of each file */
+    GArray *jobs;           /* RhColocatedJob: those that the caller added, then one of each file */
     RhServiceFile *service; /* or NULL */
 } RhJobList;
 void rh_job_list_init(RhJobList *besides);

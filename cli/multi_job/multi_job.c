@@ -26,9 +26,9 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhJobList *b, 
         .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
     const RhServiceFile *s = b->service;
     rh_terminal_progress("rehearsing", 1, 1, 0, NULL);
-    g_autoptr(RhCoJobs) n =
-        rh_co_jobs_rehearse(jobs, (int32_t)b->jobs->len, s ? &s->background : NULL, &options,
-                            rh_job_list_processes(a), error);
+    g_autoptr(RhColocatedJobs) n =
+        rh_colocated_jobs_rehearse(jobs, (int32_t)b->jobs->len, s ? &s->background : NULL, &options,
+                                   rh_job_list_processes(a), error);
     rh_terminal_progress_end();
     if (!n)
         return 3;
@@ -57,7 +57,8 @@ int rh_multi_job_run(const RhArguments *a, const RhInputs *in, const RhLayout *l
     if (!rh_outputs_check(a->outputs, kinds, error))
         return 2;
     g_autofree int32_t *nodes = NULL;
-    RhCoJob own = {.name = "this job", .c = &in->c, .layout = *layout, .steps = (int32_t)a->steps};
+    RhColocatedJob own = {
+        .name = "this job", .c = &in->c, .layout = *layout, .steps = (int32_t)a->steps};
     if (!rh_job_list_own_nodes(a, in, &nodes, &own.nodes_count, error))
         return 2;
     own.nodes = nodes;

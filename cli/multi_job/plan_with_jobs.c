@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "strategies/search/co_jobs/plan_with_jobs.h"
+#include "strategies/search/colocation/plan_with_jobs.h"
 
 bool rh_plan_with_jobs_check(const RhArguments *a, GError **error)
 {
@@ -28,7 +28,7 @@ RhPlan *rh_plan_with_jobs_of(const RhArguments *a, const RhInputs *in, const RhP
 {
     g_autofree int32_t *nodes = NULL;
     RhJobPlacement place = {.about = "as asked"};
-    RhCoJob own = {.name = "this job", .c = &in->c};
+    RhColocatedJob own = {.name = "this job", .c = &in->c};
     if (a->on && !rh_job_list_own_nodes(a, in, &nodes, &place.count, error))
         return NULL;
     own.nodes = place.nodes = nodes;

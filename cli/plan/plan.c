@@ -21,7 +21,7 @@
 #include "report/json_facts.h"
 #include "report/pictures/pareto.h"
 #include "report/report.h"
-#include "strategies/search/co_jobs/plan_with_jobs.h"
+#include "strategies/search/colocation/plan_with_jobs.h"
 #include "strategies/search/near_batch.h"
 #include "strategies/search/unsearched.h"
 #include "strategies/train/open_knobs.h"
@@ -156,7 +156,8 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const RhPlan *
 /* The best beside neighbours comes first, where there are any. */
 static guint row_of_turn(const RhPlan *plan, guint turn)
 {
-    guint best = plan->beside ? g_array_index(plan->beside->layouts, RhCoJobTrial, 0).entry : 0;
+    guint best =
+        plan->beside ? g_array_index(plan->beside->layouts, RhColocatedJobTrial, 0).entry : 0;
     return turn == 0 ? best : turn <= best ? turn - 1 : turn;
 }
 
@@ -211,7 +212,7 @@ static bool print_plan(const RhArguments *a, const RhInputs *in, const RhPlan *p
 /* Reports words without effect on the best layout beside other jobs. */
 static void tell_idle_beside(const RhArguments *a, const RhInputs *in, const RhPlan *plan)
 {
-    const RhCoJobTrial *best = &g_array_index(plan->beside->layouts, RhCoJobTrial, 0);
+    const RhColocatedJobTrial *best = &g_array_index(plan->beside->layouts, RhColocatedJobTrial, 0);
     const RhRehearsal *r = g_ptr_array_index(plan->entries, best->entry);
     RhJobListUnused idle = {a, &r->layout, best->nodes, best->nodes_count};
     rh_unused_settings_tell(a, &(RhUnusedAnswer){in, &idle}, 1, rh_job_list_figures);

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/cost.h"
+#include "base/cost_tree.h"
 #include "base/fact.h"
 #include "base/json.h"
 #include "platforms/devices/calibrated_range.h"

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "report/co_jobs_answer.h"
+#include "report/colocated_jobs.h"
 #include "report/json_common.h"
 #include "report/plan/families.h"
 #include "report/plan/near_batches.h"

@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "report/capacity/capacity.h"
-#include "report/co_jobs_answer.h"
+#include "report/colocated_jobs.h"
 #include "report/format.h"
 #include "report/plan/families.h"
 #include "report/plan/near_batches.h"

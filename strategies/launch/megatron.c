@@ -336,7 +336,7 @@ static bool check_layout(const RhProblem *c, const RhLayout *l, GError **error)
                        "help: `dtype=bf16` or `dtype=fp16`",
                        c->job.recipe->name);
     bool aware = rh_launch_has_narrow_moments(c) || rh_gradient_bytes(c) == 2;
-    if (c->job.moments == &rh_moments_8bit)
+    if (c->job.moments == &rh_adam_moments_8bit)
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-LM has no 8-bit moments in blocks\nhelp: `moments=bf16`");
     if (aware && l->zero != 1)

@@ -414,7 +414,7 @@ static bool write_rest(RhLaunchText *t, GError **error)
 static bool check(const RhProblem *c, const RhLayout *l, GError **error)
 {
     int32_t chunks = l->pp * l->vpp;
-    if (c->job.moments == &rh_moments_8bit || !precision_of(c))
+    if (c->job.moments == &rh_adam_moments_8bit || !precision_of(c))
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-Bridge has no such number formats here\n"
                        "help: `dtype=bf16` or its fp8 kin, `moments=bf16`");

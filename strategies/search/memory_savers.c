@@ -98,11 +98,11 @@ static void try_format(Search *s, const RhProblem *changed, const char *change)
 
 static void try_formats(Search *s)
 {
-    static const char *const moments[] = {RH_MOMENTS(RH_MOMENTS_AS_WORD)};
+    static const char *const moments[] = {RH_ADAM_MOMENTS(RH_ADAM_MOMENTS_AS_WORD)};
     for (size_t i = 0; i < G_N_ELEMENTS(moments); i++) {
         RhProblem changed = *s->c;
         g_autofree char *change = g_strconcat("moments=", moments[i], NULL);
-        changed.job.moments = rh_moments_by_name(moments[i]);
+        changed.job.moments = rh_adam_moments_by_name(moments[i]);
         try_format(s, &changed, change);
     }
     RhProblem changed = *s->c;

@@ -152,7 +152,8 @@ typedef struct {
     GArray *others;
     GArray *near_batches; /* RhNearBatch (near_batch.h), where they were looked for; else NULL */
     GArray *outside;      /* RhUnsearched (unsearched.h), likewise */
-    struct RhCoJobPlan *beside; /* plan_with_jobs.h: of rh_plan_with_jobs; else NULL; owned */
+    struct RhColocatedJobPlan
+        *beside; /* plan_with_jobs.h: of rh_plan_with_jobs; else NULL; owned */
 } RhPlan;
 
 RhPlan *rh_plan(const RhProblem *c, const RhPlanOptions *options,

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "strategies/search/co_jobs/plan_with_jobs.h"
+#include "strategies/search/colocation/plan_with_jobs.h"
 #include "strategies/search/funnel/similarity.h"
 #include "strategies/search/suggest.h"
 
@@ -43,7 +43,7 @@ void rh_plan_free(RhPlan *plan)
     g_clear_pointer(&plan->others, g_array_unref);
     g_clear_pointer(&plan->near_batches, g_array_unref);
     g_clear_pointer(&plan->outside, g_array_unref);
-    rh_co_job_plan_free(plan->beside);
+    rh_colocated_job_plan_free(plan->beside);
     g_free(plan);
 }
 

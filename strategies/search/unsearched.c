@@ -129,8 +129,9 @@ static void list(Search *s)
     int32_t held = s->c->job.gradient_bytes;
     if ((held > 0 ? held : s->c->stack->gradient_bytes) > 2)
         add_numbers(s, "gradients", "gradients in 16 bits", "bf16")->c.job.gradient_bytes = 2;
-    if (!s->c->job.moments || s->c->job.moments == &rh_moments_fp32)
-        add_numbers(s, "moments", "moments in 16 bits", "bf16")->c.job.moments = &rh_moments_bf16;
+    if (!s->c->job.moments || s->c->job.moments == &rh_adam_moments_fp32)
+        add_numbers(s, "moments", "moments in 16 bits", "bf16")->c.job.moments =
+            &rh_adam_moments_bf16;
     if (!s->c->job.narrow_weights && s->c->job.recipe->weight_copy_bytes > 0)
         add_numbers(s, "weights", "weights held in the linear layers' format", "narrow")
             ->c.job.narrow_weights = true;

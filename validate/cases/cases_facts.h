@@ -30,7 +30,7 @@
     ROW(LORA, "lora")           /* adapters alone are trained: "16:linear_qkv" */                  \
     ROW(GRADIENTS, "gradients") /* main gradients in "bf16" or "fp32"; else the stack's */         \
     ROW(WEIGHTS, "weights")     /* layers' in the recipe's format alone: "narrow"; or "wide" */    \
-    ROW(MOMENTS, "moments")     /* the optimizer's two: a name of RhMoments; else fp32 */          \
+    ROW(MOMENTS, "moments")     /* the optimizer's two: a name of RhAdamMoments; else fp32 */      \
     ROW(ZERO, "zero")                                                                              \
     ROW(ROUNDS,                                                                                    \
         "rounds") /* "8": a step ran as so many, each of its share of the batch and with   \

@@ -299,9 +299,9 @@ static bool say_job(Way *w)
     const char *weights = rh_case_says(&w->way, RH_CASE_SAYS_WEIGHTS);
     job->narrow_weights = g_strcmp0(weights, "narrow") == 0;
     const char *moments = rh_case_says(&w->way, RH_CASE_SAYS_MOMENTS);
-    job->moments = moments ? rh_moments_by_name(moments) : NULL;
+    job->moments = moments ? rh_adam_moments_by_name(moments) : NULL;
     if (moments && !job->moments)
-        return rh_case_give_up(&w->way, "moments %s: none of %s", moments, RH_MOMENTS_CHOICES);
+        return rh_case_give_up(&w->way, "moments %s: none of %s", moments, RH_ADAM_MOMENTS_CHOICES);
     g_autoptr(GError) error = NULL;
     if (lora && !rh_lora_parse(lora, &job->lora, &error))
         return rh_case_give_up(&w->way, "%s", error->message);

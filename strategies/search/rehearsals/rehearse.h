@@ -1,7 +1,7 @@
 #pragma once
 /* One layout rehearsed: everything the reports show about it. */
 #include "accuracy/record.h"
-#include "base/cost.h"
+#include "base/cost_tree.h"
 #include "platforms/devices/power.h"
 #include "sim/engine/engine.h"
 #include "strategies/train/train.h"

@@ -10,7 +10,7 @@
  * docs/theory/serving.md. */
 #include <stdint.h>
 
-#include "base/cost.h"
+#include "base/cost_tree.h"
 #include "platforms/devices/extrapolation.h"
 #include "platforms/platform.h"
 #include "sim/program.h"

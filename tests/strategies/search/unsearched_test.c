@@ -56,7 +56,7 @@ static void each_is_the_first_row_with_one_thing_changed(void)
         if (strcmp(one->key, "gradients") == 0)
             changed.job.gradient_bytes = 2;
         else if (strcmp(one->key, "moments") == 0)
-            changed.job.moments = &rh_moments_bf16;
+            changed.job.moments = &rh_adam_moments_bf16;
         else
             changed.job.recipe = &rh_recipe_fp8;
         CU_ASSERT_TRUE(rh_layout_equal(&one->r->layout, &best->layout));
@@ -164,7 +164,7 @@ static void asked_knobs_are_inside(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "dgx-h100:1", "megatron", 64, 4096);
     k.c.job.gradient_bytes = 2;
-    k.c.job.moments = &rh_moments_8bit;
+    k.c.job.moments = &rh_adam_moments_8bit;
     k.c.job.recipe = &rh_recipe_fp8;
     k.c.job.narrow_weights = true;
     RhConstraint fixed[2];

@@ -1,4 +1,4 @@
-#include "base/cost.h"
+#include "base/cost_tree.h"
 
 #include <math.h>
 #include <string.h>

@@ -13,25 +13,26 @@ typedef struct {
     int32_t nodes_count;
     double t_start_s;
     int32_t steps;
-} RhCoJob;
+} RhColocatedJob;
 
 typedef struct {
     RhRehearsal *alone, *beside; /* owned */
     double worst_step_s;         /* of the steps that count, beside */
     int32_t performed;           /* steps that ended, counted or not */
-} RhCoJobAnswer;
+} RhColocatedJobAnswer;
 
 typedef struct {
-    GArray *jobs;  /* RhCoJobAnswer */
+    GArray *jobs;  /* RhColocatedJobAnswer */
     GArray *links; /* RhSessionLink: where they met; the service is the last */
     RhServiceResult *service_alone, *service_beside; /* owned; NULL without a service */
     double t_end_s;
     RhMultiJobRun *raw; /* owns the links */
-} RhCoJobs;
-void rh_co_jobs_free(RhCoJobs *neighbourhood);
-G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCoJobs, rh_co_jobs_free)
+} RhColocatedJobs;
+void rh_colocated_jobs_free(RhColocatedJobs *neighbourhood);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhColocatedJobs, rh_colocated_jobs_free)
 
 /* `service` may be NULL. Fails like rh_rehearse, rh_service_run, and with RH_ERROR_INPUT when two jobs want one GPU at once. */
-RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
-                              const RhBackgroundService *service, const RhEngineOptions *options,
-                              int32_t processes, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+RhColocatedJobs *rh_colocated_jobs_rehearse(const RhColocatedJob *jobs, int32_t count,
+                                            const RhBackgroundService *service,
+                                            const RhEngineOptions *options, int32_t processes,
+                                            GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -1,4 +1,4 @@
-#include "strategies/search/co_jobs/placements.h"
+#include "strategies/search/colocation/placements.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,14 +8,14 @@
 #include "tests/kit/train_kit.h"
 
 static const struct {
-    const RhMoments *moments; /* NULL: as nobody says */
-    int32_t gradient_bytes;   /* 0: likewise */
-    double gradient, state;   /* B of a parameter */
+    const RhAdamMoments *moments; /* NULL: as nobody says */
+    int32_t gradient_bytes;       /* 0: likewise */
+    double gradient, state;       /* B of a parameter */
 } formats[] = {{NULL, 0, 4, 12},
-               {&rh_moments_fp32, 4, 4, 12},
-               {&rh_moments_bf16, 0, 4, 8}, /* DeepSeek-V3 */
-               {&rh_moments_8bit, 0, 4, 4 + 2 + 8.0 / 2048},
-               {&rh_moments_bf16, 2, 2, 8},
+               {&rh_adam_moments_fp32, 4, 4, 12},
+               {&rh_adam_moments_bf16, 0, 4, 8}, /* DeepSeek-V3 */
+               {&rh_adam_moments_8bit, 0, 4, 4 + 2 + 8.0 / 2048},
+               {&rh_adam_moments_bf16, 2, 2, 8},
                {NULL, 2, 2, 12}};
 
 static void train_in(TrainKit *k, size_t format)
@@ -155,10 +155,10 @@ static void deepspeed_has_the_loss_of_transformers(void)
 
 static void names_find_their_rows(void)
 {
-    CU_ASSERT_PTR_EQUAL(rh_moments_by_name("bf16"), &rh_moments_bf16);
-    CU_ASSERT_PTR_EQUAL(rh_moments_by_name("8bit"), &rh_moments_8bit);
-    CU_ASSERT_PTR_NULL(rh_moments_by_name("fp8"));
-    CU_ASSERT_PTR_NULL(rh_moments_by_name(NULL));
+    CU_ASSERT_PTR_EQUAL(rh_adam_moments_by_name("bf16"), &rh_adam_moments_bf16);
+    CU_ASSERT_PTR_EQUAL(rh_adam_moments_by_name("8bit"), &rh_adam_moments_8bit);
+    CU_ASSERT_PTR_NULL(rh_adam_moments_by_name("fp8"));
+    CU_ASSERT_PTR_NULL(rh_adam_moments_by_name(NULL));
 }
 
 int main(void)

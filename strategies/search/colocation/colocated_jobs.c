@@ -1,4 +1,4 @@
-#include "strategies/search/co_jobs/co_jobs.h"
+#include "strategies/search/colocation/colocated_jobs.h"
 
 #include "base/array.h"
 #include "base/error.h"
@@ -7,7 +7,7 @@
 /* Builds the job's program, with its GPUs moved to its nodes. */
 static RhProgram *build(int32_t index, void *user, GError **error)
 {
-    const RhCoJob *job = &((const RhCoJob *)user)[index];
+    const RhColocatedJob *job = &((const RhColocatedJob *)user)[index];
     RhProgram *p = rh_train_build(job->c, &job->layout, error);
     if (!p)
         return NULL;
@@ -22,14 +22,14 @@ static RhProgram *build(int32_t index, void *user, GError **error)
     return p;
 }
 
-static RhRehearsal *account(const RhCoJob *job, const RhRun *run)
+static RhRehearsal *account(const RhColocatedJob *job, const RhRun *run)
 {
     RhRehearsal *r = rh_run_metrics_new(job->c, &job->layout);
     rh_run_metrics_run(job->c, r, run);
     return r;
 }
 
-void rh_co_jobs_free(RhCoJobs *n)
+void rh_colocated_jobs_free(RhColocatedJobs *n)
 {
     if (!n)
         return;
@@ -44,7 +44,7 @@ void rh_co_jobs_free(RhCoJobs *n)
     g_free(n);
 }
 
-static bool take_service(RhCoJobs *n, GError **error)
+static bool take_service(RhColocatedJobs *n, GError **error)
 {
     n->service_alone = rh_background_service_answer(n->raw->background_alone);
     n->service_beside = rh_background_service_answer(n->raw->background_beside);
@@ -53,9 +53,10 @@ static bool take_service(RhCoJobs *n, GError **error)
                : rh_fail(error, RH_ERROR_INTERNAL, "the service's answer broke off");
 }
 
-RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
-                              const RhBackgroundService *service, const RhEngineOptions *options,
-                              int32_t processes, GError **error)
+RhColocatedJobs *rh_colocated_jobs_rehearse(const RhColocatedJob *jobs, int32_t count,
+                                            const RhBackgroundService *service,
+                                            const RhEngineOptions *options, int32_t processes,
+                                            GError **error)
 {
     g_autofree RhMultiJobPart *asked = g_new0(RhMultiJobPart, count + 1);
     for (int32_t i = 0; i < count; i++)
@@ -66,11 +67,11 @@ RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
         rh_multi_job_rehearse(&ask, jobs[0].c->platform, options, processes, error);
     if (!raw)
         return NULL;
-    RhCoJobs *n = g_new0(RhCoJobs, 1);
+    RhColocatedJobs *n = g_new0(RhColocatedJobs, 1);
     n->raw = raw;
     n->links = raw->links;
     n->t_end_s = raw->t_end_s;
-    n->jobs = g_array_new(FALSE, TRUE, sizeof(RhCoJobAnswer));
+    n->jobs = g_array_new(FALSE, TRUE, sizeof(RhColocatedJobAnswer));
     for (int32_t i = 0; i < count; i++) {
         const RhMultiJobResult *part = RH_AT(raw->parts, RhMultiJobResult, i);
         RhCoJobAnswer got = {.alone = account(&jobs[i], part->alone),
@@ -82,6 +83,6 @@ RhCoJobs *rh_co_jobs_rehearse(const RhCoJob *jobs, int32_t count,
         g_array_append_val(n->jobs, got);
     }
     if (service && !take_service(n, error))
-        g_clear_pointer(&n, rh_co_jobs_free);
+        g_clear_pointer(&n, rh_colocated_jobs_free);
     return n;
 }

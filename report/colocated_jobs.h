@@ -1,8 +1,8 @@
 #pragma once
-/* Reports the effect of co-located jobs on a plan (strategies/search/co_jobs/plan_with_jobs.h), as
+/* Reports the effect of co-located jobs on a plan (strategies/search/colocation/plan_with_jobs.h), as
  * text and JSON. */
 #include "base/json.h"
-#include "strategies/search/co_jobs/plan_with_jobs.h"
+#include "strategies/search/colocation/plan_with_jobs.h"
 
 /* Appends the first lines of the answer: the best layout beside the other jobs, where they are
  * avoided, and both tables. */

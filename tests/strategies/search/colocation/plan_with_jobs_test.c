@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "strategies/search/co_jobs/plan_with_jobs.h"
+#include "strategies/search/colocation/plan_with_jobs.h"
 #include "tests/kit/testkit.h"
 #include "tests/kit/train_kit.h"
 
@@ -14,7 +14,7 @@ static const char *const cluster = "h100-sxm:1x8,ib:400Gb/s,leaf:2,oversub:2";
 
 typedef struct {
     TrainKit k;
-    RhCoJob other;
+    RhColocatedJob other;
     RhConstraint two_stages;
     RhPlanOptions options;
 } Setting;
@@ -24,8 +24,8 @@ static void open_setting(Setting *s, const int32_t *nodes)
 {
     *s = (Setting){.k = train_kit("llama-2-7b", cluster, "bare", 1, 2048)};
     s->k.c.job.gpus = 2;
-    s->other =
-        (RhCoJob){.name = "other", .c = &s->k.c, .nodes = nodes, .nodes_count = 2, .steps = 1};
+    s->other = (RhColocatedJob){
+        .name = "other", .c = &s->k.c, .nodes = nodes, .nodes_count = 2, .steps = 1};
     CU_ASSERT_TRUE_FATAL(rh_constraint_parse("pp=2", false, &s->two_stages, NULL));
     s->options = (RhPlanOptions){.top = 1,
                                  .gap_frac = 0.002,
@@ -42,7 +42,7 @@ static RhPlan *plan(Setting *s, const int32_t *nodes)
 {
     g_autoptr(GError) error = NULL;
     RhJobPlacement place = {"as asked", (int32_t *)nodes, 2};
-    RhCoJobQuestion ask = {
+    RhColocatedJobQuestion ask = {
         .others = &s->other, .others_count = 1, .place = nodes ? &place : NULL, .processes = 2};
     RhPlan *p = rh_plan_with_jobs(&s->k.c, &s->options, &ask, &error);
     if (!p)
@@ -74,8 +74,9 @@ static void an_uplink_shared_costs_each_message_once_more(void)
     g_autoptr(RhPlan) p = plan(&s, even);
     const RhCoJobTrial *t = RH_AT(p->beside->layouts, RhCoJobTrial, 0);
     double rate = s.k.platform->nic_bytes_per_s.value * s.k.platform->nic_efficiency_frac.value;
-    RH_CHECK_CLOSE(rh_co_job_step_s(t) - rh_co_job_alone_s(t), bytes_sent(&s) / rate, 1e-6);
-    RH_CHECK_CLOSE(rh_co_job_cost_frac(t, 1), rh_co_job_cost_frac(t, 0), 1e-6);
+    RH_CHECK_CLOSE(rh_colocated_job_step_s(t) - rh_colocated_job_alone_s(t), bytes_sent(&s) / rate,
+                   1e-6);
+    RH_CHECK_CLOSE(rh_colocated_job_cost_frac(t, 1), rh_colocated_job_cost_frac(t, 0), 1e-6);
     CU_ASSERT_EQUAL(t->met->links->len > 0, true);
     CU_ASSERT_FALSE(p->beside->proved); /* bounds are of neighbours on one leaf */
     train_kit_clear(&s.k);
@@ -86,11 +87,11 @@ static void a_leaf_of_its_own_avoids_them(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, even);
-    const RhCoJobTrial *best = rh_co_job_best_place(p->beside);
+    const RhColocatedJobTrial *best = rh_colocated_job_best_place(p->beside);
     CU_ASSERT_EQUAL(best->nodes[0], 4);
     CU_ASSERT_EQUAL(best->nodes[1], 5);
-    CU_ASSERT_EQUAL(rh_co_job_cost_frac(best, 0), 0);
-    CU_ASSERT_EQUAL(rh_co_job_cost_frac(best, 1), 0);
+    CU_ASSERT_EQUAL(rh_colocated_job_cost_frac(best, 0), 0);
+    CU_ASSERT_EQUAL(rh_colocated_job_cost_frac(best, 1), 0);
     CU_ASSERT_EQUAL(best->met->links->len, 0);
     train_kit_clear(&s.k);
 }
@@ -103,7 +104,7 @@ static void on_a_leaf_of_its_own_the_plan_stays_and_is_proved(void)
     const RhCoJobTrial *t = RH_AT(p->beside->layouts, RhCoJobTrial, 0);
     const RhRehearsal *best = g_ptr_array_index(p->entries, 0);
     CU_ASSERT_EQUAL(t->entry, 0);
-    RH_CHECK_CLOSE(rh_co_job_step_s(t), best->step_time_s, 1e-9);
+    RH_CHECK_CLOSE(rh_colocated_job_step_s(t), best->step_time_s, 1e-9);
     CU_ASSERT_TRUE(p->beside->proved);
     train_kit_clear(&s.k);
 }
@@ -113,7 +114,7 @@ static void too_few_free_nodes_are_an_error(void)
     Setting s;
     open_setting(&s, odd);
     s.k.c.job.gpus = 8;
-    RhCoJobQuestion ask = {.others = &s.other, .others_count = 1, .processes = 1};
+    RhColocatedJobQuestion ask = {.others = &s.other, .others_count = 1, .processes = 1};
     g_autoptr(GError) error = NULL;
     g_autoptr(RhPlan) p = rh_plan_with_jobs(&s.k.c, &s.options, &ask, &error);
     CU_ASSERT_PTR_NULL(p);
@@ -126,7 +127,7 @@ static void time_may_run_out_at_any_moment(void)
 {
     Setting s;
     open_setting(&s, odd);
-    RhCoJobQuestion ask = {.others = &s.other, .others_count = 1, .processes = 1};
+    RhColocatedJobQuestion ask = {.others = &s.other, .others_count = 1, .processes = 1};
     s.options.constraints_count = 0;
     int32_t late = 0, whole = 0;
     for (s.options.timeout_s = 1e-4; whole == 0 && s.options.timeout_s < 1e3;
@@ -156,9 +157,9 @@ static void the_winner_is_the_quickest_beside(void)
         train_kit("llama-3.2-1b", "h100-sxm:2x8,ib:100Gb/s,leaf:4,oversub:8", "bare", 16, 2048);
     k.c.job.gpus = 8;
     RhLayout layout = train_layout(&k, "tp1,dp8,zero3,mb1");
-    RhCoJob other = {
+    RhColocatedJob other = {
         .name = "other", .c = &k.c, .layout = layout, .nodes = nodes, .nodes_count = 4, .steps = 1};
-    RhCoJobQuestion ask = {.others = &other, .others_count = 1, .processes = 2};
+    RhColocatedJobQuestion ask = {.others = &other, .others_count = 1, .processes = 2};
     RhPlanOptions options = {.top = 2, .gap_frac = 0.002, .risk_frac = 1, .jobs = 2};
     g_autoptr(GError) error = NULL;
     g_autoptr(RhPlan) p = rh_plan_with_jobs(&k.c, &options, &ask, &error);

@@ -1,4 +1,4 @@
-#include "report/co_jobs_answer.h"
+#include "report/colocated_jobs.h"
 
 #include <math.h>
 
@@ -17,26 +17,26 @@ static uint32_t jobs_count(const RhCoJobTrial *t)
 }
 
 /* Largest cost to one of the other jobs. */
-static double theirs_frac(const RhCoJobTrial *t)
+static double theirs_frac(const RhColocatedJobTrial *t)
 {
     double most = 0;
     for (uint32_t j = 1; j < jobs_count(t); j++)
-        most = fmax(most, rh_co_job_cost_frac(t, j));
+        most = fmax(most, rh_colocated_job_cost_frac(t, j));
     return most;
 }
 
 /* Names of the others: "a and b"; caller frees. */
-static char *names_text(const RhCoJobPlan *b)
+static char *names_text(const RhColocatedJobPlan *b)
 {
     return g_strjoinv(" and ", b->names);
 }
 
-static void append_head(GString *out, const RhPlan *plan, const RhCoJobTrial *t)
+static void append_head(GString *out, const RhPlan *plan, const RhColocatedJobTrial *t)
 {
     const RhRehearsal *r = g_ptr_array_index(plan->entries, t->entry);
     g_autofree char *names = names_text(plan->beside), *title = rh_layout_title(&r->layout);
-    g_autofree char *alone = rh_quantity_format(rh_co_job_alone_s(t), RH_QUANTITY_S, 4);
-    g_autofree char *beside = rh_quantity_format(rh_co_job_step_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *alone = rh_quantity_format(rh_colocated_job_alone_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *beside = rh_quantity_format(rh_colocated_job_step_s(t), RH_QUANTITY_S, 4);
     g_autofree char *nodes = rh_report_nodes(t->nodes, t->nodes_count);
     g_autofree char *whose = t->entry == 0
                                  ? g_strdup("#1, the best alone, too")
@@ -48,12 +48,12 @@ static void append_head(GString *out, const RhPlan *plan, const RhCoJobTrial *t)
     }
     g_autofree char *text =
         g_strdup_printf("%s/step, %s alone (%+.1f %%), on nodes %s, %s: %s", beside, alone,
-                        100 * rh_co_job_cost_frac(t, 0), nodes, t->about, whose);
+                        100 * rh_colocated_job_cost_frac(t, 0), nodes, t->about, whose);
     g_string_append_printf(out, "best beside %s: %s\n      ", names, title);
     rh_text_wrap(out, text, 6, 79);
 }
 
-static void append_shared_links(GString *out, const RhCoJobTrial *t)
+static void append_shared_links(GString *out, const RhColocatedJobTrial *t)
 {
     const GArray *links = t->met->links;
     if (links->len == 0) {
@@ -75,15 +75,15 @@ static void append_shared_links(GString *out, const RhCoJobTrial *t)
     rh_text_wrap(out, text->str, 6, 79);
 }
 
-static void append_avoiding(GString *out, const RhCoJobPlan *b)
+static void append_avoiding(GString *out, const RhColocatedJobPlan *b)
 {
     const RhCoJobTrial *first = RH_AT(b->layouts, RhCoJobTrial, 0), *best = rh_co_job_best_place(b);
     g_autofree char *nodes = rh_report_nodes(best->nodes, best->nodes_count);
-    g_autofree char *step = rh_quantity_format(rh_co_job_step_s(best), RH_QUANTITY_S, 4);
-    double cost = rh_co_job_cost_frac(best, 0),
-           saved = 1 - rh_co_job_step_s(best) / rh_co_job_step_s(first);
+    g_autofree char *step = rh_quantity_format(rh_colocated_job_step_s(best), RH_QUANTITY_S, 4);
+    double cost = rh_colocated_job_cost_frac(best, 0),
+           saved = 1 - rh_colocated_job_step_s(best) / rh_colocated_job_step_s(first);
     g_autofree char *text = NULL;
-    if (fabs(rh_co_job_cost_frac(first, 0)) < AVOIDED_FRAC && saved < AVOIDED_FRAC)
+    if (fabs(rh_colocated_job_cost_frac(first, 0)) < AVOIDED_FRAC && saved < AVOIDED_FRAC)
         text = g_strdup("avoided: it costs nothing there");
     else if (saved < AVOIDED_FRAC)
         text = g_strdup(b->places->len ? "not avoided: no placement below is quicker"
@@ -97,7 +97,7 @@ static void append_avoiding(GString *out, const RhCoJobPlan *b)
 }
 
 /* Nodes as text, shortened where it is long. */
-static char *short_nodes(const RhCoJobTrial *t)
+static char *short_nodes(const RhColocatedJobTrial *t)
 {
     g_autofree char *all = rh_report_nodes(t->nodes, t->nodes_count);
     if (strlen(all) <= NODES_WIDTH)
@@ -106,16 +106,16 @@ static char *short_nodes(const RhCoJobTrial *t)
     return g_strconcat(all, "..", NULL);
 }
 
-static void add_trial(RhTable *table, const RhCoJobTrial *t)
+static void add_trial(RhTable *table, const RhColocatedJobTrial *t)
 {
-    g_autofree char *alone = rh_quantity_format(rh_co_job_alone_s(t), RH_QUANTITY_S, 4);
-    g_autofree char *beside = rh_quantity_format(rh_co_job_step_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *alone = rh_quantity_format(rh_colocated_job_alone_s(t), RH_QUANTITY_S, 4);
+    g_autofree char *beside = rh_quantity_format(rh_colocated_job_step_s(t), RH_QUANTITY_S, 4);
     g_autofree char *nodes = short_nodes(t);
     rh_table_rowf(table, "%u|%s|%s|%s|%s|%+.1f|%+.1f", t->entry + 1, nodes, t->about, alone, beside,
-                  100 * rh_co_job_cost_frac(t, 0), 100 * theirs_frac(t));
+                  100 * rh_colocated_job_cost_frac(t, 0), 100 * theirs_frac(t));
 }
 
-static void append_table(GString *out, const RhCoJobPlan *b)
+static void append_table(GString *out, const RhColocatedJobPlan *b)
 {
     g_autoptr(RhTable) table = rh_table_new("><<>>>>");
     rh_table_rowf(table, "#|nodes||alone|beside|cost %%|theirs %%");
@@ -131,7 +131,7 @@ static void append_table(GString *out, const RhCoJobPlan *b)
                               : "   no other placement: switches tell none apart from this one\n");
 }
 
-static void append_proof(GString *out, const RhCoJobPlan *b, double gap_frac)
+static void append_proof(GString *out, const RhColocatedJobPlan *b, double gap_frac)
 {
     g_autofree char *gap = rh_text_number(100 * gap_frac, 2);
     g_autofree char *bound = rh_quantity_format(b->proof_bound_s, RH_QUANTITY_S, 4);
@@ -162,7 +162,7 @@ void rh_report_append_beside(GString *out, const RhPlan *plan, double gap_frac)
 
 /* --- JSON --- */
 
-static void put_trial(RhJsonWriter *w, const RhCoJobPlan *b, const RhCoJobTrial *t)
+static void put_trial(RhJsonWriter *w, const RhColocatedJobPlan *b, const RhColocatedJobTrial *t)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_int(w, "rank", t->entry + 1);
@@ -171,14 +171,14 @@ static void put_trial(RhJsonWriter *w, const RhCoJobPlan *b, const RhCoJobTrial 
     for (int32_t i = 0; i < t->nodes_count; i++)
         rh_json_put_int(w, NULL, t->nodes[i]);
     rh_json_end_array(w);
-    rh_json_put_number(w, "alone_step_time_s", rh_co_job_alone_s(t));
-    rh_json_put_number(w, "step_time_s", rh_co_job_step_s(t));
-    rh_json_put_number(w, "slowdown_frac", rh_co_job_cost_frac(t, 0));
+    rh_json_put_number(w, "alone_step_time_s", rh_colocated_job_alone_s(t));
+    rh_json_put_number(w, "step_time_s", rh_colocated_job_step_s(t));
+    rh_json_put_number(w, "slowdown_frac", rh_colocated_job_cost_frac(t, 0));
     rh_json_begin_array(w, "others");
     for (uint32_t j = 1; j < jobs_count(t); j++) {
         rh_json_begin_object(w, NULL);
         rh_json_put_string(w, "name", b->names[j - 1]);
-        rh_json_put_number(w, "slowdown_frac", rh_co_job_cost_frac(t, j));
+        rh_json_put_number(w, "slowdown_frac", rh_colocated_job_cost_frac(t, j));
         rh_json_end_object(w);
     }
     rh_json_end_array(w);
@@ -189,7 +189,8 @@ static void put_trial(RhJsonWriter *w, const RhCoJobPlan *b, const RhCoJobTrial 
     rh_json_end_object(w);
 }
 
-static void put_trials(RhJsonWriter *w, const char *key, const RhCoJobPlan *b, const GArray *trials)
+static void put_trials(RhJsonWriter *w, const char *key, const RhColocatedJobPlan *b,
+                       const GArray *trials)
 {
     rh_json_begin_array(w, key);
     for (guint i = 0; i < trials->len; i++)
@@ -199,7 +200,7 @@ static void put_trials(RhJsonWriter *w, const char *key, const RhCoJobPlan *b, c
 
 void rh_put_plan_beside(RhJsonWriter *w, const RhPlan *plan)
 {
-    const RhCoJobPlan *b = plan->beside;
+    const RhColocatedJobPlan *b = plan->beside;
     if (!b)
         return;
     rh_json_begin_object(w, "beside");

@@ -7,20 +7,20 @@ typedef struct {
     const char *name;   /* --set moments */
     double bytes;       /* of both, for a parameter, scales included */
     const char *source; /* who trains so */
-} RhMoments;
+} RhAdamMoments;
 
-/* ROW(what follows rh_moments_, name) */
-#define RH_MOMENTS(ROW)                                                                            \
+/* ROW(what follows rh_adam_moments_, name) */
+#define RH_ADAM_MOMENTS(ROW)                                                                       \
     ROW(fp32, "fp32")                                                                              \
     ROW(bf16, "bf16")                                                                              \
     ROW(8bit, "8bit")
-#define RH_MOMENTS_AS_CHOICE(row, name) "|" name
-#define RH_MOMENTS_CHOICES              (&(RH_MOMENTS(RH_MOMENTS_AS_CHOICE))[1])
-#define RH_MOMENTS_AS_WORD(row, name)   name,
+#define RH_ADAM_MOMENTS_AS_CHOICE(row, name) "|" name
+#define RH_ADAM_MOMENTS_CHOICES              (&(RH_ADAM_MOMENTS(RH_ADAM_MOMENTS_AS_CHOICE))[1])
+#define RH_ADAM_MOMENTS_AS_WORD(row, name)   name,
 
-#define RH_DECLARE_MOMENTS(row, name) extern const RhMoments rh_moments_##row;
-RH_MOMENTS(RH_DECLARE_MOMENTS)
-#undef RH_DECLARE_MOMENTS
+#define RH_DECLARE_ADAM_MOMENTS(row, name) extern const RhAdamMoments rh_adam_moments_##row;
+RH_ADAM_MOMENTS(RH_DECLARE_ADAM_MOMENTS)
+#undef RH_DECLARE_ADAM_MOMENTS
 
 /* NULL when unknown. */
-const RhMoments *rh_moments_by_name(const char *name);
+const RhAdamMoments *rh_adam_moments_by_name(const char *name);

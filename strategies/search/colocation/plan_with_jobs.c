@@ -1,4 +1,4 @@
-#include "strategies/search/co_jobs/plan_with_jobs.h"
+#include "strategies/search/colocation/plan_with_jobs.h"
 
 #include <math.h>
 
@@ -17,13 +17,13 @@
 typedef struct {
     const RhProblem *c;
     const RhPlanOptions *o;
-    const RhCoJobQuestion *ask;
-    RhCoJob *jobs;        /* our own first; owned */
+    const RhColocatedJobQuestion *ask;
+    RhColocatedJob *jobs; /* our own first; owned */
     double longest_s;     /* longest of the others' steps, by their closed forms */
     RhJobPlacement place; /* the first one; owned */
     bool *taken;          /* by node; owned */
     RhDeadline deadline;
-    RhCoJobPlan *out;
+    RhColocatedJobPlan *out;
     int64_t done;
 } Race;
 
@@ -31,14 +31,14 @@ typedef struct {
 
 static void trial_clear(void *data)
 {
-    RhCoJobTrial *t = data;
+    RhColocatedJobTrial *t = data;
     g_free(t->nodes);
-    rh_co_jobs_free(t->met);
+    rh_colocated_jobs_free(t->met);
 }
 
 static GArray *trials_new(void)
 {
-    GArray *trials = g_array_new(FALSE, TRUE, sizeof(RhCoJobTrial));
+    GArray *trials = g_array_new(FALSE, TRUE, sizeof(RhColocatedJobTrial));
     g_array_set_clear_func(trials, trial_clear);
     return trials;
 }
@@ -48,7 +48,7 @@ double rh_co_job_alone_s(const RhCoJobTrial *t)
     return RH_AT(t->met->jobs, RhCoJobAnswer, 0)->alone->step_time_s;
 }
 
-double rh_co_job_step_s(const RhCoJobTrial *t)
+double rh_colocated_job_step_s(const RhColocatedJobTrial *t)
 {
     return RH_AT(t->met->jobs, RhCoJobAnswer, 0)->beside->step_time_s;
 }
@@ -59,7 +59,7 @@ static double mean_request_s(const RhServiceResult *result)
     return rh_service_metrics(result, &none).metrics[RH_METRIC_E2E].mean.value;
 }
 
-double rh_co_job_cost_frac(const RhCoJobTrial *t, uint32_t job)
+double rh_colocated_job_cost_frac(const RhColocatedJobTrial *t, uint32_t job)
 {
     double frac;
     if (job < t->met->jobs->len) {
@@ -71,7 +71,7 @@ double rh_co_job_cost_frac(const RhCoJobTrial *t, uint32_t job)
     return fabs(frac) < 1e-9 ? 0 : frac;
 }
 
-const RhCoJobTrial *rh_co_job_best_place(const RhCoJobPlan *b)
+const RhColocatedJobTrial *rh_colocated_job_best_place(const RhColocatedJobPlan *b)
 {
     const RhCoJobTrial *best = RH_AT(b->layouts, RhCoJobTrial, 0);
     for (guint i = 0; i < b->places->len; i++)
@@ -94,7 +94,7 @@ static void set_steps(Race *race, const RhRehearsal *entry)
 {
     race->jobs[0].steps = steps_within(entry->step_time_s, race->longest_s);
     for (int32_t i = 0; i < race->ask->others_count; i++) {
-        const RhCoJob *other = &race->ask->others[i];
+        const RhColocatedJob *other = &race->ask->others[i];
         g_autoptr(RhRehearsal) quick = rh_rehearse_quick(other->c, &other->layout);
         race->jobs[1 + i].steps =
             MAX(other->steps, steps_within(quick->step_time_s, entry->step_time_s));
@@ -114,9 +114,9 @@ static bool try_one(Race *race, const RhPlan *plan, uint32_t entry, const RhJobP
     race->done++;
     double left_s = rh_deadline_left_s(race->deadline);
     RhEngineOptions options = {.timeout_s = isfinite(left_s) ? fmax(left_s, 1e-3) : 0};
-    RhCoJobTrial t = {.about = place->about, .nodes_count = place->count, .entry = entry};
-    t.met = rh_co_jobs_rehearse(race->jobs, race->ask->others_count + 1, race->ask->service,
-                                &options, race->ask->processes, error);
+    RhColocatedJobTrial t = {.about = place->about, .nodes_count = place->count, .entry = entry};
+    t.met = rh_colocated_jobs_rehearse(race->jobs, race->ask->others_count + 1, race->ask->service,
+                                       &options, race->ask->processes, error);
     if (!t.met)
         return false;
     t.nodes = g_memdup2(place->nodes, (gsize)place->count * sizeof *place->nodes);
@@ -126,8 +126,9 @@ static bool try_one(Race *race, const RhPlan *plan, uint32_t entry, const RhJobP
 
 static int by_step_beside(const void *a, const void *b)
 {
-    double x = rh_co_job_step_s(a), y = rh_co_job_step_s(b);
-    uint32_t i = ((const RhCoJobTrial *)a)->entry, j = ((const RhCoJobTrial *)b)->entry;
+    double x = rh_colocated_job_step_s(a), y = rh_colocated_job_step_s(b);
+    uint32_t i = ((const RhColocatedJobTrial *)a)->entry,
+             j = ((const RhColocatedJobTrial *)b)->entry;
     return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
 }
 
@@ -310,7 +311,7 @@ static void mark_taken(Race *race, const int32_t *nodes, int32_t count)
 static bool settle_place(Race *race, GError **error)
 {
     const RhPlatform *p = race->c->platform;
-    const RhCoJobQuestion *ask = race->ask;
+    const RhColocatedJobQuestion *ask = race->ask;
     race->taken = g_new0(bool, p->nodes_count + 1);
     for (int32_t i = 0; i < ask->others_count; i++)
         mark_taken(race, ask->others[i].nodes, ask->others[i].nodes_count);
@@ -336,12 +337,12 @@ static bool settle_place(Race *race, GError **error)
 
 static void settle_jobs(Race *race)
 {
-    const RhCoJobQuestion *ask = race->ask;
-    race->jobs = g_new0(RhCoJob, ask->others_count + 1);
-    race->jobs[0] = (RhCoJob){.name = "this job", .c = race->c};
+    const RhColocatedJobQuestion *ask = race->ask;
+    race->jobs = g_new0(RhColocatedJob, ask->others_count + 1);
+    race->jobs[0] = (RhColocatedJob){.name = "this job", .c = race->c};
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     for (int32_t i = 0; i < ask->others_count; i++) {
-        const RhCoJob *other = &ask->others[i];
+        const RhColocatedJob *other = &ask->others[i];
         g_autoptr(RhRehearsal) quick = rh_rehearse_quick(other->c, &other->layout);
         race->longest_s = fmax(race->longest_s, quick->step_time_s);
         race->jobs[1 + i] = *other;
@@ -369,9 +370,9 @@ static RhPlan *answer(Race *race, GError **error)
 }
 
 RhPlan *rh_plan_with_jobs(const RhProblem *c, const RhPlanOptions *options,
-                          const RhCoJobQuestion *ask, GError **error)
+                          const RhColocatedJobQuestion *ask, GError **error)
 {
-    RhCoJobPlan *out = g_new0(RhCoJobPlan, 1);
+    RhColocatedJobPlan *out = g_new0(RhColocatedJobPlan, 1);
     out->layouts = trials_new();
     out->places = trials_new();
     Race race = {.c = c,
@@ -380,7 +381,7 @@ RhPlan *rh_plan_with_jobs(const RhProblem *c, const RhPlanOptions *options,
                  .deadline = rh_deadline_in(options->timeout_s),
                  .out = out};
     RhPlan *plan = answer(&race, error);
-    rh_co_job_plan_free(race.out);
+    rh_colocated_job_plan_free(race.out);
     g_free(race.jobs);
     g_free(race.place.nodes);
     g_free(race.taken);
