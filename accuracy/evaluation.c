@@ -18,32 +18,32 @@ static void row_clear(void *data)
 
 RhEvaluation *rh_evaluation_new(const char *file)
 {
-    RhEvaluation *judged = g_new0(RhEvaluation, 1);
-    judged->file = g_strdup(file);
-    judged->rows = g_array_new(FALSE, TRUE, sizeof(RhEvaluatedRun));
-    g_array_set_clear_func(judged->rows, row_clear);
-    judged->notes = g_ptr_array_new_with_free_func(g_free);
-    return judged;
+    RhEvaluation *evaluation = g_new0(RhEvaluation, 1);
+    evaluation->file = g_strdup(file);
+    evaluation->rows = g_array_new(FALSE, TRUE, sizeof(RhEvaluatedRun));
+    g_array_set_clear_func(evaluation->rows, row_clear);
+    evaluation->notes = g_ptr_array_new_with_free_func(g_free);
+    return evaluation;
 }
 
-void rh_evaluation_free(RhEvaluation *judged)
+void rh_evaluation_free(RhEvaluation *evaluation)
 {
-    if (!judged)
+    if (!evaluation)
         return;
-    g_array_unref(judged->rows);
-    g_ptr_array_unref(judged->notes);
-    g_free(judged->file);
-    g_free(judged);
+    g_array_unref(evaluation->rows);
+    g_ptr_array_unref(evaluation->notes);
+    g_free(evaluation->file);
+    g_free(evaluation);
 }
 
-static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)
 {
-    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
 const char *rh_evaluation_by_name(RhEvaluationGroup by)
 {
-    static const char *const names[RH_JUDGED_BY_LAST] = {
+    static const char *const names[RH_EVALUATION_BY_LAST] = {
         "part", "metric", "evidence", "group", "table", "source", "device", "family", "stack"};
     return names[by];
 }
@@ -74,7 +74,7 @@ static const char *evidence_of(const RhEvaluatedRun *row)
 
 static const char *group_of(const RhEvaluatedRun *row, RhEvaluationGroup by)
 {
-    const char *names[RH_JUDGED_BY_LAST] = {
+    const char *names[RH_EVALUATION_BY_LAST] = {
         part_of(row),     row->metric ? row->metric : "step_time",
         evidence_of(row), row->group,
         row->table,       row->source,
@@ -83,11 +83,11 @@ static const char *group_of(const RhEvaluatedRun *row, RhEvaluationGroup by)
     return names[by];
 }
 
-const char **rh_evaluation_groups(const RhEvaluation *judged, RhEvaluationGroup by)
+const char **rh_evaluation_groups(const RhEvaluation *evaluation, RhEvaluationGroup by)
 {
-    const char **groups = g_new0(const char *, judged->rows->len + 1);
-    for (guint i = 0, count = 0; i < judged->rows->len; i++) {
-        const char *name = group_of(row_at(judged, i), by);
+    const char **groups = g_new0(const char *, evaluation->rows->len + 1);
+    for (guint i = 0, count = 0; i < evaluation->rows->len; i++) {
+        const char *name = group_of(row_at(evaluation, i), by);
         if (name && !g_strv_contains(groups, name))
             groups[count++] = name;
     }
@@ -97,10 +97,10 @@ const char **rh_evaluation_groups(const RhEvaluation *judged, RhEvaluationGroup 
 /* Does a row belong to a group? Rows of weaker sources count only where they are asked for. */
 static bool belongs(const RhEvaluatedRun *row, RhEvaluationGroup by, const char *name)
 {
-    const char *group = by == RH_JUDGED_BY_LAST ? NULL : group_of(row, by);
-    if (by != RH_JUDGED_BY_LAST && (!group || strcmp(group, name) != 0))
+    const char *group = by == RH_EVALUATION_BY_LAST ? NULL : group_of(row, by);
+    if (by != RH_EVALUATION_BY_LAST && (!group || strcmp(group, name) != 0))
         return false;
-    return by == RH_JUDGED_BY_PART || row->standing == RH_STANDING_MEASURED;
+    return by == RH_EVALUATION_BY_PART || row->standing == RH_STANDING_MEASURED;
 }
 
 /* --- ranks --- */
@@ -175,15 +175,15 @@ static void judge_memory(const RhEvaluatedRun *row, GArray *ran, GArray *failed,
     g_array_append_val(*(row->failed ? &failed : &ran), share);
 }
 
-static RhErrorStatistics peaks_of(const RhEvaluation *judged, RhEvaluationGroup by,
+static RhErrorStatistics peaks_of(const RhEvaluation *evaluation, RhEvaluationGroup by,
                                   const char *name)
 {
-    g_autofree double *measured = g_new(double, judged->rows->len + 1);
-    g_autofree double *predicted = g_new(double, judged->rows->len + 1);
-    g_autofree guint *places = g_new(guint, judged->rows->len + 1);
+    g_autofree double *measured = g_new(double, evaluation->rows->len + 1);
+    g_autofree double *predicted = g_new(double, evaluation->rows->len + 1);
+    g_autofree guint *places = g_new(guint, evaluation->rows->len + 1);
     size_t count = 0;
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         if (!belongs(row, by, name) || row->skipped || row->measured_peak_bytes <= 0 ||
             row->peak_bytes <= 0)
             continue;
@@ -197,20 +197,20 @@ static RhErrorStatistics peaks_of(const RhEvaluation *judged, RhEvaluationGroup 
     return peaks;
 }
 
-RhEvaluationFigures rh_evaluation_figures(const RhEvaluation *judged, RhEvaluationGroup by,
+RhEvaluationFigures rh_evaluation_figures(const RhEvaluation *evaluation, RhEvaluationGroup by,
                                           const char *name)
 {
     RhEvaluationFigures f = {.name = name};
     g_autoptr(GArray) contests = g_array_new(FALSE, FALSE, sizeof(Contest));
     g_autoptr(GArray) ran = g_array_new(FALSE, FALSE, sizeof(double));
     g_autoptr(GArray) failed = g_array_new(FALSE, FALSE, sizeof(double));
-    g_autofree double *measured = g_new(double, judged->rows->len + 1);
-    g_autofree double *predicted = g_new(double, judged->rows->len + 1);
-    g_autofree guint *places = g_new(guint, judged->rows->len + 1);
+    g_autofree double *measured = g_new(double, evaluation->rows->len + 1);
+    g_autofree double *predicted = g_new(double, evaluation->rows->len + 1);
+    g_autofree guint *places = g_new(guint, evaluation->rows->len + 1);
     size_t count = 0;
     g_array_set_clear_func(contests, contest_clear);
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         if (!belongs(row, by, name))
             continue;
         f.skipped_count += row->skipped != NULL;
@@ -237,6 +237,6 @@ RhEvaluationFigures rh_evaluation_figures(const RhEvaluation *judged, RhEvaluati
         f.figures.worst = (int32_t)places[f.figures.worst];
     rank(contests, &f);
     f.oom_auc = auc_of(ran, failed);
-    f.peaks = peaks_of(judged, by, name);
+    f.peaks = peaks_of(evaluation, by, name);
     return f;
 }

@@ -12,7 +12,7 @@
 #include "accuracy/error_statistics.h"
 
 /* Value of `skipped` for rows that were not reached before the timeout. */
-#define RH_JUDGED_LATE "time was up before it was predicted"
+#define RH_EVALUATION_LATE "time was up before it was predicted"
 
 typedef enum {
     RH_STANDING_MEASURED,
@@ -89,13 +89,13 @@ typedef struct {
 } RhEvaluation;
 
 RhEvaluation *rh_evaluation_new(const char *file);
-void rh_evaluation_free(RhEvaluation *judged);
+void rh_evaluation_free(RhEvaluation *evaluation);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhEvaluation, rh_evaluation_free)
 
 /* Returns whether the row was not reached before the timeout. */
 static inline bool rh_evaluation_late(const RhEvaluatedRun *row)
 {
-    return g_strcmp0(row->skipped, RH_JUDGED_LATE) == 0;
+    return g_strcmp0(row->skipped, RH_EVALUATION_LATE) == 0;
 }
 static inline bool rh_evaluation_fits(const RhEvaluatedRun *row)
 {
@@ -112,17 +112,17 @@ static inline double rh_evaluation_error_frac(const RhEvaluatedRun *row)
 }
 
 typedef enum {
-    RH_JUDGED_BY_PART, /* measured and not fitted; fitted; exact or with a stand-in ... */
-    RH_JUDGED_BY_METRIC,
+    RH_EVALUATION_BY_PART, /* measured and not fitted; fitted; exact or with a stand-in ... */
+    RH_EVALUATION_BY_METRIC,
     /* services: the metric, and whether a constant was fitted to such rows */
-    RH_JUDGED_BY_EVIDENCE,
-    RH_JUDGED_BY_GROUP,
-    RH_JUDGED_BY_TABLE,
-    RH_JUDGED_BY_SOURCE,
-    RH_JUDGED_BY_DEVICE,
-    RH_JUDGED_BY_FAMILY,
-    RH_JUDGED_BY_STACK,
-    RH_JUDGED_BY_LAST,
+    RH_EVALUATION_BY_EVIDENCE,
+    RH_EVALUATION_BY_GROUP,
+    RH_EVALUATION_BY_TABLE,
+    RH_EVALUATION_BY_SOURCE,
+    RH_EVALUATION_BY_DEVICE,
+    RH_EVALUATION_BY_FAMILY,
+    RH_EVALUATION_BY_STACK,
+    RH_EVALUATION_BY_LAST,
 } RhEvaluationGroup;
 const char *rh_evaluation_by_name(RhEvaluationGroup by);
 
@@ -143,8 +143,8 @@ typedef struct {
 
 /* Computes the statistics of rows that count as measurements, of group `name` only, or of all with
  * `by` LAST. A set of rivals needs at least four rows with a time. */
-RhEvaluationFigures rh_evaluation_figures(const RhEvaluation *judged, RhEvaluationGroup by,
+RhEvaluationFigures rh_evaluation_figures(const RhEvaluation *evaluation, RhEvaluationGroup by,
                                           const char *name);
 /* Returns the names of the groups in order of first appearance, NULL-terminated; caller g_frees the
  * array alone. */
-const char **rh_evaluation_groups(const RhEvaluation *judged, RhEvaluationGroup by);
+const char **rh_evaluation_groups(const RhEvaluation *evaluation, RhEvaluationGroup by);

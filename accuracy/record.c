@@ -8,7 +8,7 @@ RhRecord *rh_record_new(void)
     record->made_on = g_strdup("");
     record->bars = g_array_new(FALSE, TRUE, sizeof(RhErrorBar));
     record->odds = g_ptr_array_new_with_free_func(g_free);
-    record->usual = g_array_new(FALSE, TRUE, sizeof(RhUsualMfu));
+    record->usual = g_array_new(FALSE, TRUE, sizeof(RhTypicalMfu));
     record->serving.made_on = g_strdup("");
     record->serving.file = g_strdup("");
     record->serving.bars = g_array_new(FALSE, TRUE, sizeof(RhServedBar));
@@ -121,10 +121,10 @@ const RhOdds *rh_record_odds(const RhRecord *record, const RhEvidenceKey *like)
     return NULL;
 }
 
-const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhEvidenceKey *like)
+const RhTypicalMfu *rh_record_usual(const RhRecord *record, const RhEvidenceKey *like)
 {
     for (guint i = 0; i < record->usual->len; i++) {
-        const RhUsualMfu *usual = &g_array_index(record->usual, RhUsualMfu, i);
+        const RhTypicalMfu *usual = &g_array_index(record->usual, RhTypicalMfu, i);
         if (usual->device == like->device && usual->kind == like->kind &&
             usual->dtype == like->dtype && like->params >= usual->params_least &&
             like->params <= usual->params_most)

@@ -58,7 +58,7 @@ typedef struct {
     double params_least, params_most;  /* range of the measured models */
     double low_frac, high_frac;
     int32_t steps, groups;
-} RhUsualMfu;
+} RhTypicalMfu;
 
 /* Error bars of the mean TTFT and TPOT of comparable services. */
 typedef struct {
@@ -92,7 +92,7 @@ typedef struct {
     RhErrorBar longs;      /* long samples of all stacks; error_frac 0: too few measurements */
     GPtrArray *odds;       /* RhOdds*, owned */
     RhOddsTrial trials[2]; /* on the record's own runs, by group and by table; not in a file */
-    GArray *usual;         /* RhUsualMfu */
+    GArray *usual;         /* RhTypicalMfu */
     RhServingRecord serving;
 } RhRecord;
 
@@ -103,16 +103,16 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhRecord, rh_record_free)
 /* Makes a record from the runs that count as measurements. Bars and usual MFUs need at least 8
  * steps in 3 groups. Odds exist per stack with at least 20 runs, per set of kernels, and for all;
  * record_odds.c describes the fit. */
-RhRecord *rh_record_make(const RhEvaluation *judged);
+RhRecord *rh_record_make(const RhEvaluation *evaluation);
 /* Replaces the serving part by one made from evaluated services; bars need at least 15 rows, and
  * rows without a `generation` are ignored. Returns false, and changes nothing, when there is no
  * such row. */
-bool rh_record_serve(RhRecord *record, const RhEvaluation *judged);
+bool rh_record_serve(RhRecord *record, const RhEvaluation *evaluation);
 /* Replaces the serving part by that of another record. */
 void rh_record_take_serving(RhRecord *record, const RhRecord *other);
 /* Sets each row's `bar_frac` to the bar that it would have without the runs of its own table; 0:
  * none. */
-void rh_record_hold_out(RhEvaluation *judged);
+void rh_record_hold_out(RhEvaluation *evaluation);
 
 /* Reads a record. RH_ERROR_INPUT with file:line:col, RH_ERROR_IO. */
 RhRecord *rh_record_load(const char *path, GError **error) G_GNUC_WARN_UNUSED_RESULT;
@@ -147,7 +147,7 @@ void rh_record_served_widest(const RhRecord *record, const char *kind, double *t
 const RhOdds *rh_record_odds(const RhRecord *record, const RhEvidenceKey *like);
 /* Returns the usual MFU; NULL when no such steps were measured on the device, or only ones of
  * smaller or only of larger models. */
-const RhUsualMfu *rh_record_usual(const RhRecord *record, const RhEvidenceKey *like);
+const RhTypicalMfu *rh_record_usual(const RhRecord *record, const RhEvidenceKey *like);
 /* Returns the odds of running out of memory when this fraction of it is predicted to be needed;
  * increases with the fraction. */
 double rh_odds_risk(const RhOdds *odds, double share);
@@ -161,6 +161,6 @@ static inline double rh_odds_least_risk(const RhOdds *odds)
 double rh_odds_room(const RhOdds *odds, double risk);
 /* Tests odds by leaving out each group of one table, model and device, or each table, among tables
  * that report failures (record_trial.c). */
-RhOddsTrial rh_record_try_odds(const RhEvaluation *judged, bool tables);
+RhOddsTrial rh_record_try_odds(const RhEvaluation *evaluation, bool tables);
 /* Appends the curves of these runs to a list of RhOdds*, stacks first (record_odds.c). */
-void rh_record_make_odds(const RhEvaluation *judged, GPtrArray *list);
+void rh_record_make_odds(const RhEvaluation *evaluation, GPtrArray *list);

@@ -13,9 +13,9 @@ static const int32_t gpus_to[] = {8, 64, 512, 1 << 20};
 /* Levels of similarity of runs, the closest first. */
 typedef enum { LIKE_SIZE, LIKE_STACK, LIKE_GENERATION, LIKE_LAST, LIKE_LONG = LIKE_LAST } Like;
 
-static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)
 {
-    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
 /* --- error bars --- */
@@ -45,20 +45,21 @@ static bool is_alike(const RhEvidenceKey *a, const RhEvidenceKey *b, Like like)
 
 /* The runs, and their groups with common errors: those of one table, model and device. */
 typedef struct {
-    const RhEvaluation *judged;
+    const RhEvaluation *evaluation;
     int32_t *groups; /* for each row the first row of its group */
     int32_t *counts; /* scratch: rows of each group */
 } Runs;
 
-static Runs runs_of(const RhEvaluation *judged)
+static Runs runs_of(const RhEvaluation *evaluation)
 {
-    guint count = judged->rows->len;
-    Runs runs = {judged, g_new0(int32_t, count + 1), g_new0(int32_t, count + 1)};
+    guint count = evaluation->rows->len;
+    Runs runs = {evaluation, g_new0(int32_t, count + 1), g_new0(int32_t, count + 1)};
     for (guint i = 0; i < count; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         guint k = 0;
-        while (row_at(judged, k)->table != row->table || row_at(judged, k)->model != row->model ||
-               row_at(judged, k)->device != row->device)
+        while (row_at(evaluation, k)->table != row->table ||
+               row_at(evaluation, k)->model != row->model ||
+               row_at(evaluation, k)->device != row->device)
             k++;
         runs.groups[i] = (int32_t)k;
     }
@@ -116,7 +117,7 @@ static int32_t weigh_rows(const Runs *runs, const GArray *rows,
         groups += runs->counts[runs->groups[g_array_index(rows, guint, i)]]++ == 0;
     for (guint i = 0; i < rows->len; i++) {
         guint at = g_array_index(rows, guint, i);
-        Weighed w = {value(row_at(runs->judged, at)), 1.0 / runs->counts[runs->groups[at]]};
+        Weighed w = {value(row_at(runs->evaluation, at)), 1.0 / runs->counts[runs->groups[at]]};
         g_array_append_val(values, w);
     }
     for (guint i = 0; i < rows->len; i++)
@@ -131,7 +132,7 @@ static void range_of_sizes(const Runs *runs, const GArray *rows, double *params_
     *params_least = (double)INFINITY;
     *params_most = 0;
     for (guint i = 0; i < rows->len; i++) {
-        double params = row_at(runs->judged, g_array_index(rows, guint, i))->like.params;
+        double params = row_at(runs->evaluation, g_array_index(rows, guint, i))->like.params;
         *params_least = fmin(*params_least, params);
         *params_most = fmax(*params_most, params);
     }
@@ -141,7 +142,7 @@ static int64_t longest(const Runs *runs, const GArray *rows)
 {
     int64_t most = 0;
     for (guint i = 0; i < rows->len; i++)
-        most = MAX(most, row_at(runs->judged, g_array_index(rows, guint, i))->like.tokens);
+        most = MAX(most, row_at(runs->evaluation, g_array_index(rows, guint, i))->like.tokens);
     return most;
 }
 
@@ -169,8 +170,8 @@ static bool bar_of(const Runs *runs, const RhEvidenceKey *like, Like level, cons
 {
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(Weighed));
-    for (guint i = 0; i < runs->judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(runs->judged, i);
+    for (guint i = 0; i < runs->evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(runs->evaluation, i);
         if (is_step(row) && (!without || row->table != without) &&
             is_alike(&row->like, like, level))
             g_array_append_val(rows, i);
@@ -197,12 +198,12 @@ static bool listed(const GArray *bars, const RhErrorBar *bar)
     return false;
 }
 
-static void make_bars(const RhEvaluation *judged, RhRecord *record)
+static void make_bars(const RhEvaluation *evaluation, RhRecord *record)
 {
-    Runs runs = runs_of(judged);
+    Runs runs = runs_of(evaluation);
     for (int level = LIKE_SIZE; level < LIKE_LAST; level++)
-        for (guint i = 0; i < judged->rows->len; i++) {
-            const RhEvaluatedRun *row = row_at(judged, i);
+        for (guint i = 0; i < evaluation->rows->len; i++) {
+            const RhEvaluatedRun *row = row_at(evaluation, i);
             RhErrorBar bar = named(&row->like, (Like)level);
             if (is_step(row) && !listed(record->bars, &bar) &&
                 bar_of(&runs, &row->like, (Like)level, NULL, &bar))
@@ -212,11 +213,11 @@ static void make_bars(const RhEvaluation *judged, RhRecord *record)
     runs_clear(&runs);
 }
 
-void rh_record_hold_out(RhEvaluation *judged)
+void rh_record_hold_out(RhEvaluation *evaluation)
 {
-    Runs runs = runs_of(judged);
-    for (guint i = 0; i < judged->rows->len; i++) {
-        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+    Runs runs = runs_of(evaluation);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         RhErrorBar bar;
         row->bar_frac = 0;
         for (int level = LIKE_SIZE; is_step(row) && level < LIKE_LAST; level++) {
@@ -241,20 +242,20 @@ static bool same_usual(const RhEvidenceKey *a, const RhEvidenceKey *b)
 
 /* Computes the usual MFU of steps on the device of `like`; returns false where there are too few.
  */
-static bool usual_of(const Runs *runs, const RhEvidenceKey *like, RhUsualMfu *usual)
+static bool usual_of(const Runs *runs, const RhEvidenceKey *like, RhTypicalMfu *usual)
 {
     g_autoptr(GArray) rows = g_array_new(FALSE, FALSE, sizeof(guint));
     g_autoptr(GArray) values = g_array_new(FALSE, FALSE, sizeof(Weighed));
-    for (guint i = 0; i < runs->judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(runs->judged, i);
+    for (guint i = 0; i < runs->evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(runs->evaluation, i);
         if (is_step(row) && row->measured_mfu_frac > 0 && same_usual(&row->like, like))
             g_array_append_val(rows, i);
     }
-    *usual = (RhUsualMfu){.device = like->device,
-                          .kind = like->kind,
-                          .dtype = like->dtype,
-                          .steps = (int32_t)rows->len,
-                          .groups = weigh_rows(runs, rows, mfu_of, values)};
+    *usual = (RhTypicalMfu){.device = like->device,
+                            .kind = like->kind,
+                            .dtype = like->dtype,
+                            .steps = (int32_t)rows->len,
+                            .groups = weigh_rows(runs, rows, mfu_of, values)};
     if (usual->steps < STEPS_LEAST || usual->groups < GROUPS_LEAST)
         return false;
     range_of_sizes(runs, rows, &usual->params_least, &usual->params_most);
@@ -263,23 +264,23 @@ static bool usual_of(const Runs *runs, const RhEvidenceKey *like, RhUsualMfu *us
     return true;
 }
 
-static void make_usual(const RhEvaluation *judged, RhRecord *record)
+static void make_usual(const RhEvaluation *evaluation, RhRecord *record)
 {
-    Runs runs = runs_of(judged);
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvidenceKey *like = &row_at(judged, i)->like;
-        RhUsualMfu usual;
-        if (is_step(row_at(judged, i)) && like->device && !rh_record_usual(record, like) &&
+    Runs runs = runs_of(evaluation);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvidenceKey *like = &row_at(evaluation, i)->like;
+        RhTypicalMfu usual;
+        if (is_step(row_at(evaluation, i)) && like->device && !rh_record_usual(record, like) &&
             usual_of(&runs, like, &usual))
             g_array_append_val(record->usual, usual);
     }
     runs_clear(&runs);
 }
 
-RhRecord *rh_record_make(const RhEvaluation *judged)
+RhRecord *rh_record_make(const RhEvaluation *evaluation)
 {
     RhRecord *record = rh_record_new();
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
     g_free(record->made_on);
     record->made_on = g_date_time_format(now, "%Y-%m-%d");
@@ -288,10 +289,10 @@ RhRecord *rh_record_make(const RhEvaluation *judged)
     record->within = all.within_count;
     record->barred = all.barred_count;
     record->bare = record->steps - record->barred;
-    make_bars(judged, record);
-    rh_record_make_odds(judged, record->odds);
+    make_bars(evaluation, record);
+    rh_record_make_odds(evaluation, record->odds);
     for (int tables = 0; tables < 2; tables++)
-        record->trials[tables] = rh_record_try_odds(judged, tables);
-    make_usual(judged, record);
+        record->trials[tables] = rh_record_try_odds(evaluation, tables);
+    make_usual(evaluation, record);
     return record;
 }

@@ -39,15 +39,15 @@ static void read_odds(RhJson *doc, const RhJsonNode *node, GPtrArray *list)
 
 static void read_usual(RhJson *doc, const RhJsonNode *node, GArray *list)
 {
-    RhUsualMfu usual = {.device = rh_json_string(doc, node, "device"),
-                        .kind = rh_json_string(doc, node, "kind"),
-                        .dtype = rh_json_string(doc, node, "dtype"),
-                        .params_least = rh_json_number(doc, node, "params_least", 0, 1e18),
-                        .params_most = rh_json_number(doc, node, "params_most", 0, 1e18),
-                        .low_frac = rh_json_number(doc, node, "low_frac", 0, 1),
-                        .high_frac = rh_json_number(doc, node, "high_frac", 0, 1),
-                        .steps = (int32_t)rh_json_int(doc, node, "steps", 1, RUNS_MOST),
-                        .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST)};
+    RhTypicalMfu usual = {.device = rh_json_string(doc, node, "device"),
+                          .kind = rh_json_string(doc, node, "kind"),
+                          .dtype = rh_json_string(doc, node, "dtype"),
+                          .params_least = rh_json_number(doc, node, "params_least", 0, 1e18),
+                          .params_most = rh_json_number(doc, node, "params_most", 0, 1e18),
+                          .low_frac = rh_json_number(doc, node, "low_frac", 0, 1),
+                          .high_frac = rh_json_number(doc, node, "high_frac", 0, 1),
+                          .steps = (int32_t)rh_json_int(doc, node, "steps", 1, RUNS_MOST),
+                          .groups = (int32_t)rh_json_int(doc, node, "groups", 1, RUNS_MOST)};
     g_array_append_val(list, usual);
 }
 
@@ -161,7 +161,7 @@ static void put_odds(RhJsonWriter *w, const RhOdds *odds)
     rh_json_end_object(w);
 }
 
-static void put_usual(RhJsonWriter *w, const RhUsualMfu *usual)
+static void put_usual(RhJsonWriter *w, const RhTypicalMfu *usual)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "device", usual->device);
@@ -234,7 +234,7 @@ char *rh_record_json(const RhRecord *record, const char *made_by)
     rh_json_end_array(w);
     rh_json_begin_array(w, "usual_mfu");
     for (guint i = 0; i < record->usual->len; i++)
-        put_usual(w, &g_array_index(record->usual, RhUsualMfu, i));
+        put_usual(w, &g_array_index(record->usual, RhTypicalMfu, i));
     rh_json_end_array(w);
     put_serving(w, &record->serving);
     rh_json_end_object(w);

@@ -36,9 +36,9 @@ typedef struct {
     int32_t peaks;
 } Prior;
 
-static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)
 {
-    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
 static bool counts(const RhEvaluatedRun *row)
@@ -66,13 +66,13 @@ static double peak_error(const RhEvaluatedRun *row)
 
 /* Mean of the peaks' errors in the i-th row's group, and mean square about it; false: an earlier
  * row has it. */
-static bool group_of(const RhEvaluation *judged, guint i, double *mean, double *square)
+static bool group_of(const RhEvaluation *evaluation, guint i, double *mean, double *square)
 {
     double sum = 0, squares = 0;
     int32_t count = 0;
-    for (guint k = 0; k < judged->rows->len; k++) {
-        const RhEvaluatedRun *row = row_at(judged, k);
-        if (!has_peak(row) || !same_group(row, row_at(judged, i)))
+    for (guint k = 0; k < evaluation->rows->len; k++) {
+        const RhEvaluatedRun *row = row_at(evaluation, k);
+        if (!has_peak(row) || !same_group(row, row_at(evaluation, i)))
             continue;
         if (k < i)
             return false;
@@ -87,15 +87,15 @@ static bool group_of(const RhEvaluation *judged, guint i, double *mean, double *
 
 /* Prior, in which each group counts the same. With fewer than three groups all that is known is
  * that predictions are some 5 % off. */
-static Prior prior_of(const RhEvaluation *judged)
+static Prior prior_of(const RhEvaluation *evaluation)
 {
     double sum = 0, squares = 0, within = 0;
     int32_t groups = 0;
     Prior prior = {1, 0.05, 0};
-    for (guint i = 0; i < judged->rows->len; i++) {
+    for (guint i = 0; i < evaluation->rows->len; i++) {
         double mean, square;
-        prior.peaks += has_peak(row_at(judged, i));
-        if (!has_peak(row_at(judged, i)) || !group_of(judged, i, &mean, &square))
+        prior.peaks += has_peak(row_at(evaluation, i));
+        if (!has_peak(row_at(evaluation, i)) || !group_of(evaluation, i, &mean, &square))
             continue;
         sum += mean;
         squares += mean * mean;
@@ -208,11 +208,11 @@ static void fit(RhOdds *odds, const Prior *prior, const GArray *outcomes)
 }
 
 /* Fits the curve to the runs that match the names in `odds`. */
-static void fit_to(const RhEvaluation *judged, const Prior *prior, RhOdds *odds)
+static void fit_to(const RhEvaluation *evaluation, const Prior *prior, RhOdds *odds)
 {
     g_autoptr(GArray) outcomes = g_array_new(FALSE, FALSE, sizeof(Outcome));
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         Outcome outcome = {row->peak_bytes / row->capacity_bytes, row->failed};
         if (!counts(row) || (odds->stack && odds->stack != rh_evidence_key_holder(&row->like)) ||
             (odds->kernels && odds->kernels != row->like.kernels))
@@ -225,40 +225,40 @@ static void fit_to(const RhEvaluation *judged, const Prior *prior, RhOdds *odds)
 
 /* Has a stack enough runs for a curve of its own? A stack with only successful runs, none of them
  * full, is better described by the curve of its kernels. */
-static bool has_own_curve(const RhEvaluation *judged, const Prior *prior, const RhEvidenceKey *like,
-                          const RhOdds *own)
+static bool has_own_curve(const RhEvaluation *evaluation, const Prior *prior,
+                          const RhEvidenceKey *like, const RhOdds *own)
 {
     RhOdds wide = {.kernels = like->kernels};
     if (own->ran + own->failed < RUNS_LEAST)
         return false;
     if (own->failed > 0)
         return true;
-    fit_to(judged, prior, &wide);
+    fit_to(evaluation, prior, &wide);
     return rh_odds_room(own, RH_ODDS_ASKED) >= rh_odds_room(&wide, RH_ODDS_ASKED);
 }
 
-static void add_curve(const RhEvaluation *judged, const Prior *prior, RhOdds odds,
+static void add_curve(const RhEvaluation *evaluation, const Prior *prior, RhOdds odds,
                       const RhEvidenceKey *like, GPtrArray *list)
 {
-    fit_to(judged, prior, &odds);
-    if (!odds.stack || has_own_curve(judged, prior, like, &odds))
+    fit_to(evaluation, prior, &odds);
+    if (!odds.stack || has_own_curve(evaluation, prior, like, &odds))
         g_ptr_array_add(list, g_memdup2(&odds, sizeof odds));
 }
 
-void rh_record_make_odds(const RhEvaluation *judged, GPtrArray *list)
+void rh_record_make_odds(const RhEvaluation *evaluation, GPtrArray *list)
 {
     g_autoptr(GHashTable) seen = g_hash_table_new(g_direct_hash, g_direct_equal);
-    Prior prior = prior_of(judged);
+    Prior prior = prior_of(evaluation);
     for (int of_stack = 1; of_stack >= 0; of_stack--)
-        for (guint i = 0; i < judged->rows->len; i++) {
-            const RhEvidenceKey *like = &row_at(judged, i)->like;
+        for (guint i = 0; i < evaluation->rows->len; i++) {
+            const RhEvidenceKey *like = &row_at(evaluation, i)->like;
             const char *name = of_stack ? rh_evidence_key_holder(like) : like->kernels;
             RhOdds odds = {.stack = of_stack ? name : NULL, .kernels = of_stack ? NULL : name};
-            if (counts(row_at(judged, i)) && name && g_hash_table_add(seen, (void *)name))
-                add_curve(judged, &prior, odds, like, list);
+            if (counts(row_at(evaluation, i)) && name && g_hash_table_add(seen, (void *)name))
+                add_curve(evaluation, &prior, odds, like, list);
         }
     if (g_hash_table_size(seen) > 0)
-        add_curve(judged, &prior, (RhOdds){0}, NULL, list);
+        add_curve(evaluation, &prior, (RhOdds){0}, NULL, list);
 }
 
 double rh_odds_risk(const RhOdds *odds, double share)

@@ -5,9 +5,9 @@
 
 #define ROWS_LEAST 15 /* rows of an error bar */
 
-static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)
 {
-    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
 static bool is_of(const RhEvaluatedRun *row, const char *metric)
@@ -59,11 +59,11 @@ static double share_of(GArray *errors)
 }
 
 /* Returns the error of the rows that a bar matches. */
-static double error_of(const RhEvaluation *judged, const RhServedBar *bar, const char *metric)
+static double error_of(const RhEvaluation *evaluation, const RhServedBar *bar, const char *metric)
 {
     g_autoptr(GArray) errors = g_array_new(FALSE, FALSE, sizeof(double));
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         RhServedBar own = named(&row->like, bar->device != NULL);
         double error = fabs(row->measured_s / row->predicted_s - 1);
         if (is_of(row, metric) && is_same_service(&own, bar))
@@ -72,11 +72,11 @@ static double error_of(const RhEvaluation *judged, const RhServedBar *bar, const
     return share_of(errors);
 }
 
-static void count_rows(const RhEvaluation *judged, RhServedBar *bar)
+static void count_rows(const RhEvaluation *evaluation, RhServedBar *bar)
 {
     g_autoptr(GHashTable) models = g_hash_table_new(NULL, NULL);
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         RhServedBar own = named(&row->like, bar->device != NULL);
         if (!is_of(row, "tpot") || !is_same_service(&own, bar))
             continue;
@@ -87,45 +87,45 @@ static void count_rows(const RhEvaluation *judged, RhServedBar *bar)
     bar->models = (int32_t)g_hash_table_size(models);
 }
 
-static void add_bar(const RhEvaluation *judged, const RhEvidenceKey *like, bool device,
+static void add_bar(const RhEvaluation *evaluation, const RhEvidenceKey *like, bool device,
                     GArray *bars)
 {
     RhServedBar bar = named(like, device);
     if (!like->generation || listed(bars, &bar))
         return;
-    bar.ttft_frac = error_of(judged, &bar, "ttft");
-    bar.tpot_frac = error_of(judged, &bar, "tpot");
+    bar.ttft_frac = error_of(evaluation, &bar, "ttft");
+    bar.tpot_frac = error_of(evaluation, &bar, "tpot");
     if (isnan(bar.ttft_frac) || isnan(bar.tpot_frac))
         return;
-    count_rows(judged, &bar);
+    count_rows(evaluation, &bar);
     g_array_append_val(bars, bar);
 }
 
-static int32_t rows_of(const RhEvaluation *judged)
+static int32_t rows_of(const RhEvaluation *evaluation)
 {
     int32_t rows = 0;
-    for (guint i = 0; i < judged->rows->len; i++)
-        rows += is_of(row_at(judged, i), "tpot");
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        rows += is_of(row_at(evaluation, i), "tpot");
     return rows;
 }
 
-bool rh_record_serve(RhRecord *record, const RhEvaluation *judged)
+bool rh_record_serve(RhRecord *record, const RhEvaluation *evaluation)
 {
     RhServingRecord *serving = &record->serving;
-    int32_t rows = rows_of(judged);
+    int32_t rows = rows_of(evaluation);
     if (rows == 0)
         return false;
     g_autoptr(GDateTime) now = g_date_time_new_now_utc();
     g_free(serving->made_on);
     serving->made_on = g_date_time_format(now, "%Y-%m-%d");
     g_free(serving->file);
-    serving->file = g_path_get_basename(judged->file);
+    serving->file = g_path_get_basename(evaluation->file);
     serving->rows = rows;
     g_array_set_size(serving->bars, 0);
     for (int device = 1; device >= 0; device--)
-        for (guint i = 0; i < judged->rows->len; i++)
-            if (is_of(row_at(judged, i), "tpot"))
-                add_bar(judged, &row_at(judged, i)->like, device, serving->bars);
+        for (guint i = 0; i < evaluation->rows->len; i++)
+            if (is_of(row_at(evaluation, i), "tpot"))
+                add_bar(evaluation, &row_at(evaluation, i)->like, device, serving->bars);
     return true;
 }
 

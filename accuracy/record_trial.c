@@ -3,9 +3,9 @@
  * with failures count, as sources that only publish successes flatter any prediction. */
 #include "accuracy/record.h"
 
-static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)
 {
-    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
 static bool counts(const RhEvaluatedRun *row)
@@ -14,11 +14,11 @@ static bool counts(const RhEvaluatedRun *row)
            row->capacity_bytes > 0 && row->peak_bytes > 0;
 }
 
-static bool tells_of_failures(const RhEvaluation *judged, const char *table)
+static bool tells_of_failures(const RhEvaluation *evaluation, const char *table)
 {
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (row_at(judged, i)->table == table && row_at(judged, i)->failed &&
-            counts(row_at(judged, i)))
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        if (row_at(evaluation, i)->table == table && row_at(evaluation, i)->failed &&
+            counts(row_at(evaluation, i)))
             return true;
     return false;
 }
@@ -28,10 +28,11 @@ static bool together(const RhEvaluatedRun *a, const RhEvaluatedRun *b, bool tabl
     return a->table == b->table && (tables || (a->model == b->model && a->device == b->device));
 }
 
-static bool is_first(const RhEvaluation *judged, guint i, bool tables)
+static bool is_first(const RhEvaluation *evaluation, guint i, bool tables)
 {
     for (guint k = 0; k < i; k++)
-        if (counts(row_at(judged, k)) && together(row_at(judged, k), row_at(judged, i), tables))
+        if (counts(row_at(evaluation, k)) &&
+            together(row_at(evaluation, k), row_at(evaluation, i), tables))
             return false;
     return true;
 }
@@ -50,17 +51,18 @@ static void count_run(RhOddsTrial *trial, const RhEvaluatedRun *row, const RhOdd
     trial->count++;
 }
 
-static void judge_group(RhOddsTrial *trial, const RhEvaluation *judged, guint first, bool tables)
+static void judge_group(RhOddsTrial *trial, const RhEvaluation *evaluation, guint first,
+                        bool tables)
 {
-    const RhEvaluatedRun *of = row_at(judged, first);
+    const RhEvaluatedRun *of = row_at(evaluation, first);
     RhEvaluation others = {.rows = g_array_new(FALSE, FALSE, sizeof(RhEvaluatedRun))};
     g_autoptr(RhRecord) record = rh_record_new();
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (!together(row_at(judged, i), of, tables))
-            g_array_append_vals(others.rows, row_at(judged, i), 1);
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        if (!together(row_at(evaluation, i), of, tables))
+            g_array_append_vals(others.rows, row_at(evaluation, i), 1);
     rh_record_make_odds(&others, record->odds);
-    for (guint i = first; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+    for (guint i = first; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         const RhOdds *odds = rh_record_odds(record, &row->like);
         if (odds && counts(row) && together(row, of, tables))
             count_run(trial, row, odds);
@@ -68,13 +70,13 @@ static void judge_group(RhOddsTrial *trial, const RhEvaluation *judged, guint fi
     g_array_unref(others.rows);
 }
 
-RhOddsTrial rh_record_try_odds(const RhEvaluation *judged, bool tables)
+RhOddsTrial rh_record_try_odds(const RhEvaluation *evaluation, bool tables)
 {
     RhOddsTrial trial = {0};
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (counts(row_at(judged, i)) && is_first(judged, i, tables) &&
-            tells_of_failures(judged, row_at(judged, i)->table))
-            judge_group(&trial, judged, i, tables);
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        if (counts(row_at(evaluation, i)) && is_first(evaluation, i, tables) &&
+            tells_of_failures(evaluation, row_at(evaluation, i)->table))
+            judge_group(&trial, evaluation, i, tables);
     trial.brier /= MAX(trial.count, 1);
     return trial;
 }

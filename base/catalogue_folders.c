@@ -36,7 +36,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static const char *const *read_names(const RhDataShelf *shelf)
+static const char *const *read_names(const RhDataCatalogue *shelf)
 {
     GPtrArray *names = g_ptr_array_new();
     g_autofree char *folder = g_build_filename(rh_data_dir(), shelf->folder, NULL);
@@ -51,7 +51,7 @@ static const char *const *read_names(const RhDataShelf *shelf)
     return (const char *const *)g_ptr_array_free(names, FALSE);
 }
 
-const char *const *rh_data_shelf_names(RhDataShelf *shelf)
+const char *const *rh_data_shelf_names(RhDataCatalogue *shelf)
 {
     g_mutex_lock(&shelf->lock);
     if (!shelf->names)
@@ -65,7 +65,7 @@ bool rh_data_is_path(const char *name)
     return strchr(name, '/') != NULL || g_str_has_suffix(name, ".json");
 }
 
-char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name)
+char *rh_data_shelf_path(const RhDataCatalogue *shelf, const char *name)
 {
     if (shelf->takes_paths && rh_data_is_path(name))
         return g_strdup(name);
@@ -76,13 +76,13 @@ char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name)
 /* Files of this thread that wait for a file that they derive from, the first of them last. */
 typedef struct Chain Chain;
 struct Chain {
-    const RhDataShelf *shelf;
+    const RhDataCatalogue *shelf;
     const char *name;
     const Chain *outer;
 };
 static _Thread_local const Chain *waiting;
 
-static void *load(const RhDataShelf *shelf, const char *name, GError **error)
+static void *load(const RhDataCatalogue *shelf, const char *name, GError **error)
 {
     for (const Chain *c = waiting; c; c = c->outer)
         if (c->shelf == shelf && strcmp(c->name, name) == 0) {
@@ -96,7 +96,7 @@ static void *load(const RhDataShelf *shelf, const char *name, GError **error)
     return loaded;
 }
 
-const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name, GError **error)
+const void *rh_data_shelf_get(RhDataCatalogue *shelf, const char *name, GError **error)
 {
     const char *const *names = rh_data_shelf_names(shelf);
     bool path = shelf->takes_paths && rh_data_is_path(name);

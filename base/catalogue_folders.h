@@ -21,15 +21,15 @@ typedef struct {
     GMutex lock;
     const char *const *names;
     GHashTable *read; /* interned name -> object */
-} RhDataShelf;
+} RhDataCatalogue;
 /* Returns the names of the folder's files, sorted, interned, NULL-terminated, never freed; an empty
  * list when there is no such folder. */
-const char *const *rh_data_shelf_names(RhDataShelf *shelf);
+const char *const *rh_data_shelf_names(RhDataCatalogue *shelf);
 /* Returns the path of the file of that name, which need not exist; a path that the shelf takes, as
  * it is. Caller frees. */
-char *rh_data_shelf_path(const RhDataShelf *shelf, const char *name);
+char *rh_data_shelf_path(const RhDataCatalogue *shelf, const char *name);
 /* Returns the object of that name, loaded at its first use (`load` may request others that it
  * derives from). Borrowed, never freed. RH_ERROR_USAGE for an unknown name, RH_ERROR_INPUT for a
  * file that derives from itself, and the errors of `load`. */
-const void *rh_data_shelf_get(RhDataShelf *shelf, const char *name,
+const void *rh_data_shelf_get(RhDataCatalogue *shelf, const char *name,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;

@@ -30,13 +30,13 @@ static int32_t unproved(const RhCapacityCell *cells)
 static void measure(const char *model)
 {
     BenchJob jobs[CELLS];
-    RhCapacityAsked cases[CELLS];
+    RhCapacityQuestion cases[CELLS];
     RhCapacityCell cells[CELLS];
     for (int32_t i = 0; i < CELLS; i++) {
         g_autofree char *platform = g_strdup_printf("%s:%d", platforms[i / SIZES],
                                                     sizes[i % SIZES] / 8 /* GPUs of a node */);
         jobs[i] = bench_job(model, platform, 4096, SEQUENCE, sizes[i % SIZES]);
-        cases[i] = (RhCapacityAsked){&jobs[i].c, 1024, 4096}; /* 4 to 16 M tokens */
+        cases[i] = (RhCapacityQuestion){&jobs[i].c, 1024, 4096}; /* 4 to 16 M tokens */
     }
     RhCapacityTarget goal = {.tokens = TOKENS, .gap_frac = 0.01};
     GError *error = NULL;

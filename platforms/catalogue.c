@@ -40,18 +40,18 @@ bool rh_catalogue_fail_unknown(const char *what, const char *name, const char *c
 /* Callers may keep the names for the life of the process. */
 const char *const *rh_platform_names(void)
 {
-    static RhDataShelf clusters = {.folder = "platforms/data/clusters"};
+    static RhDataCatalogue clusters = {.folder = "platforms/data/clusters"};
     return rh_data_shelf_names(&clusters);
 }
 
 const char *const *rh_device_names(void)
 {
-    static RhDataShelf devices = {.folder = "platforms/data/devices"};
+    static RhDataCatalogue devices = {.folder = "platforms/data/devices"};
     return rh_data_shelf_names(&devices);
 }
 
 const char *const *rh_profile_names(void)
 {
-    static RhDataShelf profiles = {.folder = "platforms/data/profiles"};
+    static RhDataCatalogue profiles = {.folder = "platforms/data/profiles"};
     return rh_data_shelf_names(&profiles);
 }

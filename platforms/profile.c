@@ -25,7 +25,7 @@ static const char *const shapes_of[] = {[RH_CALIBRATED_RANGE_GEMM] = "device.gem
                                         [RH_CALIBRATED_RANGE_ATTENTION] =
                                             "device.attention.shapes"};
 
-const char *rh_profile_shapes_key(RhShapesKind kind)
+const char *rh_profile_shapes_key(RhCalibratedKind kind)
 {
     return shapes_of[kind];
 }
@@ -105,7 +105,7 @@ static bool read_shapes(RhJson *doc, const RhJsonNode *facts, const RhJsonNode *
         if (strcmp(key, shapes_of[kind]) != 0)
             continue;
         if (rh_json_object(doc, facts, key))
-            rh_calibrated_range_read(doc, n, (RhShapesKind)kind, &f->shapes[kind]);
+            rh_calibrated_range_read(doc, n, (RhCalibratedKind)kind, &f->shapes[kind]);
         return true;
     }
     return false;

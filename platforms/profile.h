@@ -22,4 +22,4 @@ bool rh_platform_apply_profile_json(RhPlatform *p, RhJson *doc,
 /* Returns the device that a profile's facts describe, interned; "" for none. */
 const char *rh_profile_device(RhJson *doc);
 /* Returns the key of a kind of shapes, such as "device.gemm.shapes". */
-const char *rh_profile_shapes_key(RhShapesKind kind);
+const char *rh_profile_shapes_key(RhCalibratedKind kind);

@@ -23,7 +23,7 @@ typedef struct {
     const RhRehearsal *winner;
     const GArray *effects; /* RhSensitivity; NULL: not asked for */
     RhObjective objective; /* objective of `effects` */
-    const GArray *rivals;  /* RhRival, with `effects` */
+    const GArray *rivals;  /* RhAlternative, with `effects` */
     bool replanned;        /* `other` is the winner of a search */
 } RhAnswer;
 

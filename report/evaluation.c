@@ -27,9 +27,9 @@ static const char *unit_of(const char *metric)
     return "s";
 }
 
-static const RhEvaluatedRun *row_at(const RhEvaluation *judged, guint i)
+static const RhEvaluatedRun *row_at(const RhEvaluation *evaluation, guint i)
 {
-    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
 /* Text of a fraction: "4.5", or "-" where there is none. Caller frees. */
@@ -40,20 +40,22 @@ static char *percent(double frac)
 
 /* --- text --- */
 
-static guint late_count(const RhEvaluation *judged)
+static guint late_count(const RhEvaluation *evaluation)
 {
     guint count = 0;
-    for (guint i = 0; i < judged->rows->len; i++)
-        count += rh_evaluation_late(row_at(judged, i));
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        count += rh_evaluation_late(row_at(evaluation, i));
     return count;
 }
 
-static void append_answer(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
+static void append_answer(GString *out, const RhEvaluation *evaluation,
+                          const RhEvaluationFigures *all)
 {
     const RhErrorStatistics *f = &all->figures;
-    guint rows = judged->rows->len, late = late_count(judged), reached = rows - late, said = rows;
+    guint rows = evaluation->rows->len, late = late_count(evaluation), reached = rows - late,
+          said = rows;
     for (guint i = 0; i < rows; i++)
-        said -= row_at(judged, i)->skipped != NULL;
+        said -= row_at(evaluation, i)->skipped != NULL;
     if (late > 0)
         g_string_append_printf(out, "time was up: %u of %u rows were not reached\n", late, rows);
     if (f->count > 0)
@@ -67,7 +69,7 @@ static void append_answer(GString *out, const RhEvaluation *judged, const RhEval
     else
         g_string_append(out, "no step could be judged\n");
     g_string_append_printf(out, "%u of %u rows%s of %s can be said (%.1f %%)\n", said, reached,
-                           late > 0 ? " reached" : "", judged->file,
+                           late > 0 ? " reached" : "", evaluation->file,
                            reached ? 100.0 * said / reached : 0);
     if (all->rivals_count > 0)
         g_string_append_printf(
@@ -100,36 +102,37 @@ static int larger(const void *a, const void *b)
 }
 
 /* Groups with steps, the largest first where not all are shown. */
-static GArray *groups_of(const RhEvaluation *judged, RhEvaluationGroup by, bool by_size)
+static GArray *groups_of(const RhEvaluation *evaluation, RhEvaluationGroup by, bool by_size)
 {
     GArray *groups = g_array_new(FALSE, FALSE, sizeof(RhEvaluationFigures));
-    g_autofree const char **names = rh_evaluation_groups(judged, by);
+    g_autofree const char **names = rh_evaluation_groups(evaluation, by);
     for (const char **name = names; *name; name++) {
-        RhEvaluationFigures f = rh_evaluation_figures(judged, by, *name);
+        RhEvaluationFigures f = rh_evaluation_figures(evaluation, by, *name);
         g_array_append_val(groups, f);
     }
     if (by_size)
         g_array_sort(groups, larger);
-    if (by == RH_JUDGED_BY_METRIC && groups->len == 1) /* one group need not be named */
+    if (by == RH_EVALUATION_BY_METRIC && groups->len == 1) /* one group need not be named */
         g_array_set_size(groups, 0);
     return groups;
 }
 
 #define SHOWN_SHORT 6 /* kinds of groups in the short form */
 
-static void append_groups(GString *out, const RhEvaluation *judged, bool verbose)
+static void append_groups(GString *out, const RhEvaluation *evaluation, bool verbose)
 {
-    static const RhEvaluationGroup shown[] = {
-        RH_JUDGED_BY_PART,  RH_JUDGED_BY_METRIC, RH_JUDGED_BY_EVIDENCE, RH_JUDGED_BY_GROUP,
-        RH_JUDGED_BY_TABLE, RH_JUDGED_BY_DEVICE, RH_JUDGED_BY_FAMILY,   RH_JUDGED_BY_STACK};
+    static const RhEvaluationGroup shown[] = {RH_EVALUATION_BY_PART,     RH_EVALUATION_BY_METRIC,
+                                              RH_EVALUATION_BY_EVIDENCE, RH_EVALUATION_BY_GROUP,
+                                              RH_EVALUATION_BY_TABLE,    RH_EVALUATION_BY_DEVICE,
+                                              RH_EVALUATION_BY_FAMILY,   RH_EVALUATION_BY_STACK};
     size_t count = verbose ? G_N_ELEMENTS(shown) : SHOWN_SHORT;
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>");
     for (size_t i = 0; i < count; i++) {
-        g_autoptr(GArray) groups = groups_of(judged, shown[i], i > 0);
+        g_autoptr(GArray) groups = groups_of(evaluation, shown[i], i > 0);
         if (groups->len > 0)
             rh_table_rowf(table, "by %s, %%|steps|median|mean|90th|worst|bias|tau|regret",
                           rh_evaluation_by_name(shown[i]));
-        bool whole = verbose || shown[i] == RH_JUDGED_BY_GROUP;
+        bool whole = verbose || shown[i] == RH_EVALUATION_BY_GROUP;
         for (guint k = 0; k < groups->len && (whole || k < ROWS_MOST); k++)
             append_group(table, &g_array_index(groups, RhEvaluationFigures, k));
     }
@@ -144,13 +147,13 @@ static int by_error(const void *a, const void *b)
     return p < q ? 1 : p > q ? -1 : x->line - y->line;
 }
 
-static void append_worst(GString *out, const RhEvaluation *judged, bool verbose)
+static void append_worst(GString *out, const RhEvaluation *evaluation, bool verbose)
 {
     g_autoptr(GPtrArray) rows = g_ptr_array_new();
     g_autoptr(RhTable) table = rh_table_new(">>>><");
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (!row_at(judged, i)->skipped && row_at(judged, i)->measured_s > 0)
-            g_ptr_array_add(rows, (void *)row_at(judged, i));
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        if (!row_at(evaluation, i)->skipped && row_at(evaluation, i)->measured_s > 0)
+            g_ptr_array_add(rows, (void *)row_at(evaluation, i));
     if (rows->len == 0)
         return;
     g_ptr_array_sort(rows, by_error);
@@ -158,10 +161,10 @@ static void append_worst(GString *out, const RhEvaluation *judged, bool verbose)
                   verbose ? "all, worst first" : "the worst");
     for (guint i = 0; i < rows->len && (verbose || i < WORST_ROWS); i++) {
         const RhEvaluatedRun *r = g_ptr_array_index(rows, i);
-        const char *place = judged->shipped ? r->id : strrchr(r->id, ':') + 1;
+        const char *place = evaluation->shipped ? r->id : strrchr(r->id, ':') + 1;
         g_autofree char *what = g_strdup_printf("%s %s %.60s", r->model, r->device, r->strategy);
         g_autofree char *cut =
-            verbose ? g_strdup(what) : g_strndup(what, judged->shipped ? 24 : 40);
+            verbose ? g_strdup(what) : g_strndup(what, evaluation->shipped ? 24 : 40);
         const char *unit = unit_of(r->metric);
         rh_table_rowf(table, "%s|%.4g %s|%.4g %s|%+.1f %%|%s", place, r->measured_s, unit,
                       r->predicted_s, unit, 100 * rh_evaluation_error_frac(r), cut);
@@ -189,12 +192,13 @@ static double peak_error_frac(const RhEvaluatedRun *row)
     return rh_evaluation_peak_bytes(row) / row->measured_peak_bytes - 1;
 }
 
-static void append_peaks(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
+static void append_peaks(GString *out, const RhEvaluation *evaluation,
+                         const RhEvaluationFigures *all)
 {
     const RhErrorStatistics *f = &all->peaks;
     if (f->count == 0)
         return;
-    const RhEvaluatedRun *worst = row_at(judged, (guint)f->worst);
+    const RhEvaluatedRun *worst = row_at(evaluation, (guint)f->worst);
     g_string_append_printf(
         out,
         "peaks: off by %.1f %% in the median of %d measured; mean %.1f, 90th %.1f, bias %+.1f %%;\n"
@@ -214,11 +218,11 @@ static int commoner(const void *a, const void *b)
     return x->count != y->count ? y->count - x->count : x->line - y->line;
 }
 
-static void append_skipped(GString *out, const RhEvaluation *judged, bool verbose)
+static void append_skipped(GString *out, const RhEvaluation *evaluation, bool verbose)
 {
     g_autoptr(GArray) reasons = g_array_new(FALSE, FALSE, sizeof(Reason));
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = row_at(judged, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = row_at(evaluation, i);
         guint k = 0;
         if (!row->skipped || rh_evaluation_late(row)) /* those are reported first */
             continue;
@@ -239,23 +243,24 @@ static void append_skipped(GString *out, const RhEvaluation *judged, bool verbos
                                reasons->len - REASONS_MOST);
 }
 
-char *rh_report_evaluation_text(const RhEvaluation *judged, const RhRecord *record, bool verbose)
+char *rh_report_evaluation_text(const RhEvaluation *evaluation, const RhRecord *record,
+                                bool verbose)
 {
     GString *out = g_string_new(NULL);
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
-    append_answer(out, judged, &all);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
+    append_answer(out, evaluation, &all);
     append_memory(out, &all);
-    append_peaks(out, judged, &all);
-    rh_report_evaluation_coverage(out, judged, record, verbose);
+    append_peaks(out, evaluation, &all);
+    rh_report_evaluation_coverage(out, evaluation, record, verbose);
     g_string_append_c(out, '\n');
     if (all.figures.count > 0) {
-        append_groups(out, judged, verbose);
+        append_groups(out, evaluation, verbose);
         g_string_append_c(out, '\n');
     }
-    append_worst(out, judged, verbose);
-    append_skipped(out, judged, verbose);
-    for (guint i = 0; i < judged->notes->len; i++)
-        g_string_append_printf(out, "note: %s\n", (const char *)judged->notes->pdata[i]);
+    append_worst(out, evaluation, verbose);
+    append_skipped(out, evaluation, verbose);
+    for (guint i = 0; i < evaluation->notes->len; i++)
+        g_string_append_printf(out, "note: %s\n", (const char *)evaluation->notes->pdata[i]);
     return g_string_free(out, FALSE);
 }
 
@@ -337,11 +342,11 @@ static void put_peaks(RhJsonWriter *w, const RhErrorStatistics *f)
     rh_json_end_object(w);
 }
 
-static void put_groups(RhJsonWriter *w, const RhEvaluation *judged)
+static void put_groups(RhJsonWriter *w, const RhEvaluation *evaluation)
 {
     rh_json_begin_array(w, "groups");
-    for (int by = 0; by < RH_JUDGED_BY_LAST; by++) {
-        g_autoptr(GArray) groups = groups_of(judged, (RhEvaluationGroup)by, false);
+    for (int by = 0; by < RH_EVALUATION_BY_LAST; by++) {
+        g_autoptr(GArray) groups = groups_of(evaluation, (RhEvaluationGroup)by, false);
         for (guint i = 0; i < groups->len; i++) {
             const RhEvaluationFigures *f = &g_array_index(groups, RhEvaluationFigures, i);
             rh_json_begin_object(w, NULL);
@@ -362,45 +367,45 @@ static void put_texts(RhJsonWriter *w, const char *key, const GPtrArray *texts)
     rh_json_end_array(w);
 }
 
-char *rh_report_evaluation_json(const RhEvaluation *judged, const GPtrArray *missed)
+char *rh_report_evaluation_json(const RhEvaluation *evaluation, const GPtrArray *missed)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "schema", "rehearse.validate/1");
     rh_json_put_string(w, "version", RH_VERSION);
-    rh_json_put_string(w, "suite", judged->file);
+    rh_json_put_string(w, "suite", evaluation->file);
     rh_json_begin_array(w, "cases");
-    for (guint i = 0; i < judged->rows->len; i++)
-        put_case(w, row_at(judged, i));
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        put_case(w, row_at(evaluation, i));
     rh_json_end_array(w);
-    rh_json_put_int(w, "not_reached_count", late_count(judged));
+    rh_json_put_int(w, "not_reached_count", late_count(evaluation));
     put_figures(w, &all);
     put_peaks(w, &all.peaks);
-    put_groups(w, judged);
+    put_groups(w, evaluation);
     put_texts(w, "missed", missed);
-    put_texts(w, "notes", judged->notes);
+    put_texts(w, "notes", evaluation->notes);
     rh_json_end_object(w);
     return rh_json_writer_steal(w);
 }
 
 /* --- Markdown --- */
 
-char *rh_report_evaluation_markdown(const RhEvaluation *judged)
+char *rh_report_evaluation_markdown(const RhEvaluation *evaluation)
 {
     GString *out = g_string_new(NULL);
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
-    g_autofree char *name = g_path_get_basename(judged->file);
-    if (judged->shipped)
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
+    g_autofree char *name = g_path_get_basename(evaluation->file);
+    if (evaluation->shipped)
         g_string_append(out, "`rehearse validate`\n\n");
     else
         g_string_append_printf(out, "`rehearse validate --cases %s`\n\n", name);
-    append_answer(out, judged, &all);
+    append_answer(out, evaluation, &all);
     g_string_append(
         out,
         "\n| | steps | median | mean | 90th | worst | bias |\n|---|--:|--:|--:|--:|--:|--:|\n");
-    for (int by = RH_JUDGED_BY_PART; by <= (int)RH_JUDGED_BY_TABLE; by++) {
-        g_autoptr(GArray) groups = groups_of(judged, (RhEvaluationGroup)by, by > 0);
+    for (int by = RH_EVALUATION_BY_PART; by <= (int)RH_EVALUATION_BY_TABLE; by++) {
+        g_autoptr(GArray) groups = groups_of(evaluation, (RhEvaluationGroup)by, by > 0);
         for (guint i = 0; i < groups->len; i++) {
             const RhEvaluationFigures *f = &g_array_index(groups, RhEvaluationFigures, i);
             if (f->figures.count > 0)
@@ -413,6 +418,6 @@ char *rh_report_evaluation_markdown(const RhEvaluation *judged)
     }
     g_string_append_c(out, '\n');
     append_memory(out, &all);
-    append_peaks(out, judged, &all);
+    append_peaks(out, evaluation, &all);
     return g_string_free(out, FALSE);
 }

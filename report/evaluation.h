@@ -6,11 +6,12 @@
 
 /* Formats at most 40 lines, or with `verbose` every row, worst first; `record` was made from these
  * rows. */
-char *rh_report_evaluation_text(const RhEvaluation *judged, const RhRecord *record, bool verbose);
-char *rh_report_evaluation_json(const RhEvaluation *judged, const GPtrArray *missed);
+char *rh_report_evaluation_text(const RhEvaluation *evaluation, const RhRecord *record,
+                                bool verbose);
+char *rh_report_evaluation_json(const RhEvaluation *evaluation, const GPtrArray *missed);
 /* Appends how often measurements lay within error bars from other sources, by table, and the odds
  * of memory by prediction (`verbose`: for every stack and all kernels). Nothing without data. */
-void rh_report_evaluation_coverage(GString *out, const RhEvaluation *judged, const RhRecord *record,
-                                   bool verbose);
+void rh_report_evaluation_coverage(GString *out, const RhEvaluation *evaluation,
+                                   const RhRecord *record, bool verbose);
 /* Formats a section for a README. */
-char *rh_report_evaluation_markdown(const RhEvaluation *judged);
+char *rh_report_evaluation_markdown(const RhEvaluation *evaluation);

@@ -4,10 +4,11 @@
 #include "report/evaluation.h"
 #include "report/format.h"
 
-static void append_bars(GString *out, const RhEvaluation *judged, const RhEvaluationFigures *all)
+static void append_bars(GString *out, const RhEvaluation *evaluation,
+                        const RhEvaluationFigures *all)
 {
     g_autoptr(GString) text = g_string_new(NULL);
-    g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
+    g_autofree const char **tables = rh_evaluation_groups(evaluation, RH_EVALUATION_BY_TABLE);
     const char *before = ": ";
     if (all->barred_count == 0)
         return;
@@ -17,7 +18,8 @@ static void append_bars(GString *out, const RhEvaluation *judged, const RhEvalua
                            100.0 * all->within_count / all->barred_count, all->barred_count,
                            100 * RH_RECORD_SHARE);
     for (int i = 0; tables[i]; i++) {
-        RhEvaluationFigures f = rh_evaluation_figures(judged, RH_JUDGED_BY_TABLE, tables[i]);
+        RhEvaluationFigures f =
+            rh_evaluation_figures(evaluation, RH_EVALUATION_BY_TABLE, tables[i]);
         if (f.barred_count == 0)
             continue;
         g_string_append_printf(text, "%s%s %.0f", before, tables[i],
@@ -42,11 +44,11 @@ static void append_odds(GString *out, const RhOdds *odds)
 
 /* Appends how many successful runs plans would refuse at the default risk, and how many failed runs
  * they would accept. */
-static void append_asked(GString *out, const RhEvaluation *judged, const RhRecord *record)
+static void append_asked(GString *out, const RhEvaluation *evaluation, const RhRecord *record)
 {
     int32_t count[2] = {0}, wrong[2] = {0};
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         const RhOdds *odds = rh_record_odds(record, &row->like);
         if (row->skipped || row->metric || row->standing != RH_STANDING_MEASURED || !odds ||
             row->capacity_bytes <= 0)
@@ -79,12 +81,12 @@ static void append_trial(GString *out, const RhOddsTrial *trial, const char *wha
     rh_text_wrap(out, text->str, 6, 79);
 }
 
-void rh_report_evaluation_coverage(GString *out, const RhEvaluation *judged, const RhRecord *record,
-                                   bool verbose)
+void rh_report_evaluation_coverage(GString *out, const RhEvaluation *evaluation,
+                                   const RhRecord *record, bool verbose)
 {
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
-    append_bars(out, judged, &all);
-    append_asked(out, judged, record);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
+    append_bars(out, evaluation, &all);
+    append_asked(out, evaluation, record);
     append_trial(out, &record->trials[0], "models");
     append_trial(out, &record->trials[1], "tables");
     for (guint i = 0, shown = 0; i < record->odds->len && (verbose || shown == 0); i++) {

@@ -116,7 +116,7 @@ static void put_rivals(RhJsonWriter *w, const GArray *rivals)
         return;
     rh_json_begin_array(w, "rivals");
     for (guint i = 0; i < rivals->len; i++) {
-        const RhRival *rival = &g_array_index(rivals, RhRival, i);
+        const RhAlternative *rival = &g_array_index(rivals, RhAlternative, i);
         rh_json_begin_object(w, NULL);
         rh_json_put_int(w, "rank", rival->rank);
         rh_put_layout(w, "layout", &rival->layout);
@@ -128,7 +128,7 @@ static void put_rivals(RhJsonWriter *w, const GArray *rivals)
     rh_json_end_array(w);
 }
 
-static void put_stage_full(RhJsonWriter *w, int32_t stage, const RhStageFull *full)
+static void put_stage_full(RhJsonWriter *w, int32_t stage, const RhStageMemoryPeak *full)
 {
     rh_json_begin_object(w, NULL);
     rh_json_put_int(w, "stage", stage);

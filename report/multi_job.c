@@ -75,12 +75,12 @@ static void append_growth(GString *out, const RhColocatedJob *job, const RhColoc
 }
 
 /* Name of a job; the service is the last. */
-static const char *name_of(const RhMultiJobAsked *q, const RhColocatedJobs *n, uint32_t job)
+static const char *name_of(const RhMultiJobInputs *q, const RhColocatedJobs *n, uint32_t job)
 {
     return job < n->jobs->len ? q->jobs[job].name : q->service->background->name;
 }
 
-static void append_links(GString *out, const RhMultiJobAsked *q, const RhColocatedJobs *n)
+static void append_links(GString *out, const RhMultiJobInputs *q, const RhColocatedJobs *n)
 {
     if (n->links->len == 0) {
         g_string_append(out, "they met on no link\n");
@@ -128,7 +128,7 @@ static void add_change(RhTable *table, const char *what, const RhServedSpread *a
 }
 
 /* Appends the jobs' effect on the service. */
-static void append_service(GString *out, const RhMultiJobAsked *q, const RhColocatedJobs *n)
+static void append_service(GString *out, const RhMultiJobInputs *q, const RhColocatedJobs *n)
 {
     const RhBackgroundService *g = q->service->background;
     RhSlos none = {0};
@@ -156,7 +156,7 @@ static void append_service(GString *out, const RhMultiJobAsked *q, const RhColoc
     g_string_append_c(out, '\n');
 }
 
-char *rh_report_multi_job_text(const RhMultiJobAsked *q, const RhColocatedJobs *n)
+char *rh_report_multi_job_text(const RhMultiJobInputs *q, const RhColocatedJobs *n)
 {
     GString *out = g_string_new(NULL);
     const RhCoJobAnswer *own = RH_AT(n->jobs, RhCoJobAnswer, 0);
@@ -275,7 +275,7 @@ static void put_service(RhJsonWriter *w, const RhMultiJobServiceAnswer *s, const
     rh_json_end_object(w);
 }
 
-char *rh_report_multi_job_json(const RhMultiJobAsked *q, const RhColocatedJobs *n)
+char *rh_report_multi_job_json(const RhMultiJobInputs *q, const RhColocatedJobs *n)
 {
     g_autoptr(RhJsonWriter) w = rh_json_writer_new(true);
     rh_json_begin_object(w, NULL);

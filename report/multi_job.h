@@ -14,11 +14,11 @@ typedef struct {
     const RhQuestion *q;
     const RhColocatedJob *jobs;             /* the first is the command line's */
     const RhMultiJobServiceAnswer *service; /* NULL: none */
-} RhMultiJobAsked;
+} RhMultiJobInputs;
 
 /* Formats node numbers: "0-3,8"; caller frees. */
 char *rh_report_nodes(const int32_t *nodes, int32_t count);
 /* Writes a link with flows of several jobs, with the bytes of each of `jobs`. */
 void rh_put_session_link(RhJsonWriter *w, const RhSessionLink *link, uint32_t jobs);
-char *rh_report_multi_job_text(const RhMultiJobAsked *question, const RhColocatedJobs *answer);
-char *rh_report_multi_job_json(const RhMultiJobAsked *question, const RhColocatedJobs *answer);
+char *rh_report_multi_job_text(const RhMultiJobInputs *question, const RhColocatedJobs *answer);
+char *rh_report_multi_job_json(const RhMultiJobInputs *question, const RhColocatedJobs *answer);

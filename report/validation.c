@@ -172,18 +172,19 @@ static const char *const control_keys[RH_CONTROL_LAST] = {"fluid", "alpha_beta",
 
 static void put_case(RhJsonWriter *w, const RhValidationCase *c)
 {
-    bool judged = !c->skipped && !c->outcome;
+    bool evaluation = !c->skipped && !c->outcome;
     rh_json_begin_object(w, NULL);
     rh_json_put_string(w, "id", c->id);
     rh_json_put_string(w, "source", c->source);
     rh_json_put_string(w, "strategy", c->group);
     rh_json_put_string(w, "metric", c->metric);
-    rh_put_or_null(w, "measured", c->measured, judged);
+    rh_put_or_null(w, "measured", c->measured, evaluation);
     rh_put_or_null(w, "predicted", c->predicted, c->predicted > 0);
     rh_json_put_string(w, "unit", "s");
-    rh_put_or_null(w, "error_frac", judged ? rh_validation_error_frac(c) : 0, judged);
-    rh_put_or_null(w, "spread_frac", c->spread_frac, judged);
-    rh_put_or_null(w, "start_error_frac", c->start_error_frac, judged && c->start_error_frac >= 0);
+    rh_put_or_null(w, "error_frac", evaluation ? rh_validation_error_frac(c) : 0, evaluation);
+    rh_put_or_null(w, "spread_frac", c->spread_frac, evaluation);
+    rh_put_or_null(w, "start_error_frac", c->start_error_frac,
+                   evaluation && c->start_error_frac >= 0);
     for (int k = 0; k < RH_CONTROL_LAST; k++)
         rh_put_or_null(w, control_keys[k], c->control[k], c->control[k] > 0);
     rh_put_or_null(w, "library", c->library_s, c->library_s > 0);

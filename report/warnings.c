@@ -67,7 +67,7 @@ static char *wrong_format(const RhProblem *c)
 }
 
 /* Text of a shape: "m 131,072 x n 14,336 x k 4,096", "keys 131,072". Caller frees. */
-static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
+static char *shape_text(RhCalibratedKind kind, const RhKernel *kernel)
 {
     g_autoptr(GString) text = g_string_new(NULL);
     for (int axis = 0; rh_calibrated_range_axis_name(kind, axis); axis++) {
@@ -80,7 +80,7 @@ static char *shape_text(RhShapesKind kind, const RhKernel *kernel)
 
 /* Warns of kernels with shapes outside of the range of the device's constants, where they take much
  * of the time. */
-static char *extrapolated(RhShapesKind kind, const RhExtrapolated *e)
+static char *extrapolated(RhCalibratedKind kind, const RhExtrapolated *e)
 {
     int axis = rh_calibrated_range_beyond(&e->shapes, kind, &e->largest);
     if (e->share_frac < RH_EXTRAPOLATED_TOLD_FRAC || axis < 0)
@@ -130,14 +130,14 @@ static void add_extrapolated(GPtrArray *watches, const RhProblem *c, const RhLay
     RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
     rh_run_metrics_extrapolated(c, layout, beyond);
     for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++)
-        add_warning(watches, "extrapolated", extrapolated((RhShapesKind)kind, &beyond[kind]));
+        add_warning(watches, "extrapolated", extrapolated((RhCalibratedKind)kind, &beyond[kind]));
 }
 
 /* Warns of an MFU below that of nine in ten measured steps on the device, even if the step were
  * faster by its error bar. */
 static char *low_mfu(const RhRehearsal *r)
 {
-    const RhUsualMfu *u = r->usual;
+    const RhTypicalMfu *u = r->usual;
     if (!u || r->mfu_frac * (1 + rh_report_error_frac(r)) >= u->low_frac)
         return NULL;
     return g_strdup_printf(
@@ -212,7 +212,7 @@ GPtrArray *rh_report_service_warnings(const RhProblem *c, const RhServeExtrapola
     add_warning(watches, "format", wrong_format(c));
     for (int kind = 0; beyond && kind < RH_CALIBRATED_RANGE_LAST; kind++)
         add_warning(watches, "extrapolated",
-                    extrapolated((RhShapesKind)kind, &beyond->kinds[kind]));
+                    extrapolated((RhCalibratedKind)kind, &beyond->kinds[kind]));
     if (beyond)
         add_warning(watches, "untabled", untabled(beyond));
     if (outcome)

@@ -68,7 +68,7 @@ typedef struct {
     int32_t groups, bundles, preds, volumes;
 } Shift;
 
-static void add_tasks(RhProgram *out, const RhProgram *p, const RhJoined *at, Shift shift)
+static void add_tasks(RhProgram *out, const RhProgram *p, const RhJoinedProgram *at, Shift shift)
 {
     for (uint32_t i = 0; i < p->preds->len; i++) {
         int32_t pred = g_array_index(p->preds, int32_t, i) + at->tasks_first;
@@ -87,7 +87,7 @@ static void add_tasks(RhProgram *out, const RhProgram *p, const RhJoined *at, Sh
     }
 }
 
-static void add_roles(RhProgram *out, const RhProgram *p, const RhJoined *at)
+static void add_roles(RhProgram *out, const RhProgram *p, const RhJoinedProgram *at)
 {
     for (uint32_t r = 0; r < p->roles->len; r++) {
         RhRole role = *rh_program_role(p, (int32_t)r);
@@ -99,7 +99,8 @@ static void add_roles(RhProgram *out, const RhProgram *p, const RhJoined *at)
     }
 }
 
-static void add_part(RhProgram *out, const RhProgram *p, const RhDevice *device, RhJoined *at)
+static void add_part(RhProgram *out, const RhProgram *p, const RhDevice *device,
+                     RhJoinedProgram *at)
 {
     Shift shift = {(int32_t)out->groups->len, (int32_t)out->bundles->len, (int32_t)out->preds->len,
                    (int32_t)out->volumes->len};
@@ -114,7 +115,7 @@ static void add_part(RhProgram *out, const RhProgram *p, const RhDevice *device,
 }
 
 RhProgram *rh_program_join(const RhJoinPart *parts, int32_t count, const RhDevice *device,
-                           RhJoined *out, GError **error)
+                           RhJoinedProgram *out, GError **error)
 {
     int64_t ranks = 0;
     for (int32_t i = 0; i < count; i++) {

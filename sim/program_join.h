@@ -18,9 +18,9 @@ typedef struct {
     int32_t ranks_first, ranks_count;
     int32_t roles_first, roles_count;
     int32_t tasks_first;
-} RhJoined;
+} RhJoinedProgram;
 
 /* Returns the joined program, and in out[count] the index ranges of its parts. RH_ERROR_INPUT when
  * they have too many ranks to number. */
 RhProgram *rh_program_join(const RhJoinPart *parts, int32_t count, const RhDevice *device,
-                           RhJoined *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+                           RhJoinedProgram *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;

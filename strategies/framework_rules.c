@@ -112,7 +112,8 @@ static void read_rule(RhJson *doc, const RhJsonNode *node, RhFrameworkRule *rule
 }
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.noun = "framework", .folder = "strategies/frameworks", .load = load};
+static RhDataCatalogue shelf = {
+    .noun = "framework", .folder = "strategies/frameworks", .load = load};
 
 void rh_framework_rules_free(RhFrameworkRules *rules)
 {

@@ -78,7 +78,7 @@ char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l)
 
 char *rh_knob_title_again(const RhKnob *knob, const RhLayout *l)
 {
-    if (l->again_layers_count == 0)
+    if (l->recomputed_layers_count == 0)
         return NULL;
     g_autofree char *layers = rh_knob_text(knob, l);
     return g_strdup_printf("of %s layer%s", layers, strcmp(layers, "1") == 0 ? "" : "s");

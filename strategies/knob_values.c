@@ -273,7 +273,7 @@ bool rh_knob_offload_instead(const RhProblem *c, RhLayout *l, int32_t step)
     if (l->recompute == RH_RECOMPUTE_NONE || step >= (int32_t)G_N_ELEMENTS(offload_percents))
         return false;
     l->recompute = RH_RECOMPUTE_NONE;
-    l->again_layers_count = 0;
+    l->recomputed_layers_count = 0;
     l->offload = offload_percents[step];
     return true;
 }
@@ -303,8 +303,8 @@ bool rh_knob_wider_recompute(const RhKnob *knob, const RhProblem *c, const RhLay
 bool rh_knob_wider_again(const RhKnob *knob, const RhProblem *c, const RhLayout *l, int32_t *value)
 {
     (void)knob, (void)c;
-    if (*value < RH_AGAIN_LEAST) {
-        *value = l->recompute == RH_RECOMPUTE_FULL ? RH_AGAIN_LEAST : 0;
+    if (*value < RH_RECOMPUTED_FEWEST) {
+        *value = l->recompute == RH_RECOMPUTE_FULL ? RH_RECOMPUTED_FEWEST : 0;
         return true;
     }
     return ++*value <= 0;

@@ -110,7 +110,7 @@ static inline const RhKnob *rh_knob_recompute(void)
 }
 static inline const RhKnob *rh_knob_recomputed_layers(void)
 {
-    return RH_KNOB_OF(again_layers_count);
+    return RH_KNOB_OF(recomputed_layers_count);
 }
 static inline const RhKnob *rh_knob_order(void)
 {

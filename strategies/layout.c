@@ -226,8 +226,8 @@ bool rh_layout_equal(const RhLayout *a, const RhLayout *b)
 #undef RH_KNOB
     return memcmp(a->stage_layers, b->stage_layers,
                   (size_t)a->stage_layers_count * sizeof *a->stage_layers) == 0 &&
-           memcmp(a->again_layers, b->again_layers,
-                  (size_t)MAX(a->again_layers_count, 0) * sizeof *a->again_layers) == 0;
+           memcmp(a->recomputed_layers, b->recomputed_layers,
+                  (size_t)MAX(a->recomputed_layers_count, 0) * sizeof *a->recomputed_layers) == 0;
 }
 
 char *rh_layout_format(const RhLayout *l)

@@ -12,8 +12,8 @@
 #include "strategies/schedules.h"
 #include "workloads/ops.h"
 
-/* RhLayout.again_layers_count: rh_recompute_fewest_layers says how many. */
-#define RH_AGAIN_LEAST (-1)
+/* RhLayout.recomputed_layers_count: rh_recompute_fewest_layers says how many. */
+#define RH_RECOMPUTED_FEWEST (-1)
 
 /* Degrees and micro-batches are at most this (legal.c multiplies them). */
 #define RH_LAYOUT_DEGREE_MAX (1 << 20)
@@ -46,8 +46,8 @@ typedef struct {
 #include "strategies/knob_rows.h"
 #undef RH_KNOB
     int16_t stage_layers[256]; /* of an uneven split: pp x vpp of them; count 0: an even one */
-    int16_t
-        again_layers[256]; /* that are recomputed, of each chunk its first: pp x vpp of them, or one
+    int16_t recomputed_layers
+        [256]; /* that are recomputed, of each chunk its first: pp x vpp of them, or one
                                   for all; count 0: all layers are, -1: as few as fit, not known yet */
 } RhLayout;
 
@@ -79,8 +79,8 @@ RhLayout rh_layout_default(void);
 /* How many of the `layers` of model chunk g are recomputed, where any are. */
 static inline int32_t rh_layout_again(const RhLayout *l, int32_t g, int32_t layers)
 {
-    if (l->again_layers_count <= 0)
+    if (l->recomputed_layers_count <= 0)
         return layers;
-    return MIN(l->again_layers[l->again_layers_count > 1 ? g : 0], layers);
+    return MIN(l->recomputed_layers[l->recomputed_layers_count > 1 ? g : 0], layers);
 }
 bool rh_layout_equal(const RhLayout *a, const RhLayout *b);

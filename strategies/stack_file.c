@@ -10,7 +10,7 @@
 #include "strategies/knobs.h"
 
 static void *load(const char *spec, GError **error);
-static RhDataShelf shelf = {
+static RhDataCatalogue shelf = {
     .noun = "stack", .folder = "strategies/stacks", .takes_paths = true, .load = load};
 
 /* Other names of stacks: those of their frameworks. */

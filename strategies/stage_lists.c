@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 #define ENTRIES_MAX G_N_ELEMENTS(((RhLayout *)NULL)->stage_layers)
-G_STATIC_ASSERT(ENTRIES_MAX == G_N_ELEMENTS(((RhLayout *)NULL)->again_layers));
+G_STATIC_ASSERT(ENTRIES_MAX == G_N_ELEMENTS(((RhLayout *)NULL)->recomputed_layers));
 
 static bool fail_stages(const RhKnob *knob, const char *entry, GError **error)
 {

@@ -114,7 +114,7 @@ static bool add_layout(RhRegret *r, const RhLayout *asked)
     const RhFrameworkRules *rules = rh_framework_rules(r->c->stack->framework, NULL);
     if (!rh_train_legal(r->c, &l, NULL) || rh_train_tasks(r->c, &l) > RH_TRAIN_TASKS_MAX)
         return false;
-    if (l.again_layers_count == RH_AGAIN_LEAST)
+    if (l.recomputed_layers_count == RH_RECOMPUTED_FEWEST)
         rh_recompute_fewest_layers(rh_bound_shard(r->cache, &l)->model_cost,
                                    rh_bound_pipeline_profile(r->cache, &l), r->ranked_bytes, &l);
     if (rh_framework_refusal(rules, r->c, &l)) /* including rules on recomputed layers */
@@ -197,8 +197,8 @@ static GArray *candidates_of(RhRegret *r)
 {
     GArray *out = g_array_new(FALSE, FALSE, sizeof(Candidate));
     double straggler = rh_straggler_factor(r->c);
-    for (; r->judged < r->layouts->len; r->judged++) {
-        Candidate it = {.layout = g_array_index(r->layouts, RhLayout, r->judged)};
+    for (; r->evaluated < r->layouts->len; r->evaluated++) {
+        Candidate it = {.layout = g_array_index(r->layouts, RhLayout, r->evaluated)};
         double worth_s = worth_of_s(r, &it.layout, r->row_s);
         RhTrainMemory memory;
         if (!rh_bound_memory_within(r->cache, &it.layout, r->ranked_bytes, &memory))

@@ -20,8 +20,9 @@ typedef struct {
     RhLayout row;
     double row_s; /* of the plan's first row */
     GHashTable *seen;
-    GArray *layouts;        /* RhLayout, all that were legal and new, in the order they came */
-    guint expanded, judged; /* so many of them: their neighbours were looked at, they were judged */
+    GArray *layouts; /* RhLayout, all that were legal and new, in the order they came */
+    guint expanded,
+        evaluated; /* so many of them: their neighbours were looked at, they were evaluated */
     RhLayout best;
     double best_s; /* of the quickest so far; row_s: none is quicker */
     int64_t fit_count, rehearsed_count;

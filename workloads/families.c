@@ -32,7 +32,7 @@ const RhField rh_set_fields[] = {
 /* --- Files --- */
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.noun = "family", .folder = "workloads/families", .load = load};
+static RhDataCatalogue shelf = {.noun = "family", .folder = "workloads/families", .load = load};
 
 static const RhFamily *family_of_file(const char *name, GError **error)
 {

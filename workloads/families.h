@@ -195,10 +195,10 @@ typedef struct {
 
 /* A key that makes a family another: whatever the file says of it, where it says false, or where it is a text that
  * holds this one. */
-typedef enum { RH_VARIANT_PRESENT, RH_VARIANT_FALSE, RH_VARIANT_CONTAINS } RhVariantWhen;
+typedef enum { RH_VARIANT_PRESENT, RH_VARIANT_FALSE, RH_VARIANT_CONTAINS } RhVariantCondition;
 typedef struct {
     const char *key, *family;
-    RhVariantWhen when;
+    RhVariantCondition when;
     const char *text;
 } RhVariant;
 

@@ -361,7 +361,7 @@ static RhVariant *read_variants(Reader *r, const RhJsonNode *root)
     for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n)) {
         RhVariant variant = {.key = rh_json_word(r->doc, n, "key"),
                              .family = rh_json_word(r->doc, n, "family")};
-        variant.when = (RhVariantWhen)read_word(r->doc, n, "when", whens, RH_VARIANT_PRESENT);
+        variant.when = (RhVariantCondition)read_word(r->doc, n, "when", whens, RH_VARIANT_PRESENT);
         if (variant.when == RH_VARIANT_CONTAINS)
             variant.text = rh_json_word(r->doc, n, "text");
         g_array_append_val(variants, variant);

@@ -317,7 +317,7 @@ RhModel *rh_model_parse(RhJson *doc, const char *name, GError **error)
 
 /* --- Catalogue and paths --- */
 
-static RhDataShelf shelf = {.noun = "model", .folder = "workloads/data"};
+static RhDataCatalogue shelf = {.noun = "model", .folder = "workloads/data"};
 
 const char *const *rh_model_names(void)
 {

@@ -63,7 +63,7 @@ static RkAttention forward_of(void *const *b)
     return RkAttention{b[Q], b[K], b[V], b[OUT], (float *)b[LOG_SUM]};
 }
 
-static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare(RkGpu *gpu, RkCase *c, RkError *why)
 {
     return rk_attention_own_fits(gpu, &c->sample, why);
 }
@@ -75,7 +75,7 @@ static void launch(const RkGpu *, const RkCase *c, cudaStream_t stream, void *co
 }
 
 /* Prepares backward, which reads forward's results: forward runs once on every set of buffers. */
-static bool prepare_backward(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare_backward(RkGpu *gpu, RkCase *c, RkError *why)
 {
     if (!rk_attention_own_fits(gpu, &c->sample, why) ||
         !rk_attention_backward_own_fits(gpu, &c->sample, why))
@@ -212,7 +212,7 @@ extern const RkKernel RK_KERNEL_ATTENTION_BACKWARD_OWN = {
 
 /* --- By cuDNN --- */
 
-static bool prepare_cudnn(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare_cudnn(RkGpu *gpu, RkCase *c, RkError *why)
 {
     char version[32];
     void *first[RK_CUDNN_OPERANDS];
@@ -281,7 +281,7 @@ static bool cudnn_is_right(RkGpu *gpu, const RkSample *s)
         if (rk_sample_same_shape(&verdicts[i].small, &checks[0]))
             return verdicts[i].right;
     RkKernel kernel = s->cls == RK_ATTENTION ? CUDNN : CUDNN_BACKWARD;
-    RkWhy why = {};
+    RkError why = {};
     double worst = 0;
     kernel.checks = checks;
     bool ran = rk_kernel_check(gpu, &kernel, &worst, &why), right = ran && worst <= 1;
@@ -295,7 +295,7 @@ static bool cudnn_is_right(RkGpu *gpu, const RkSample *s)
     return right;
 }
 
-static bool prepare_best(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare_best(RkGpu *gpu, RkCase *c, RkError *why)
 {
     size_t mark = gpu->arena_used;
     if (cudnn_is_right(gpu, &c->sample) && prepare_cudnn(gpu, c, why))

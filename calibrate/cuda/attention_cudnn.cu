@@ -465,7 +465,7 @@ void rk_cudnn_free(RkCudnn *g)
     free(g);
 }
 
-static bool shape_fits(const RkSample *s, RkWhy *why)
+static bool shape_fits(const RkSample *s, RkError *why)
 {
     if (s->dtype != RK_BF16 && s->dtype != RK_FP16)
         return rk_fail(why, "cuDNN's attention is used for fp16 and bf16");
@@ -475,7 +475,7 @@ static bool shape_fits(const RkSample *s, RkWhy *why)
     return true;
 }
 
-bool rk_cudnn_make(RkGpu *gpu, const RkSample *sample, RkCudnn **out, RkWhy *why)
+bool rk_cudnn_make(RkGpu *gpu, const RkSample *sample, RkCudnn **out, RkError *why)
 {
     Api *a = api();
     if (a == NULL)
@@ -540,7 +540,7 @@ bool rk_cudnn_enqueue(RkCudnn *g, void *const *buffers, cudaStream_t stream)
 
 #else
 
-bool rk_cudnn_make(RkGpu *, const RkSample *, RkCudnn **, RkWhy *why)
+bool rk_cudnn_make(RkGpu *, const RkSample *, RkCudnn **, RkError *why)
 {
     return rk_fail(why, "built without cudnn_graph.h");
 }

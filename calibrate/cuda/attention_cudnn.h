@@ -24,6 +24,6 @@ enum {
 
 /* A plan for forward or backward; false when the library is absent or refuses. The workspace comes
  * from the arena. */
-bool rk_cudnn_make(RkGpu *gpu, const RkSample *sample, RkCudnn **out, RkWhy *why);
+bool rk_cudnn_make(RkGpu *gpu, const RkSample *sample, RkCudnn **out, RkError *why);
 void rk_cudnn_free(RkCudnn *plan);
 bool rk_cudnn_enqueue(RkCudnn *plan, void *const *buffers, cudaStream_t stream);

@@ -150,7 +150,7 @@ static RkTileShape shape_of(const RkSample *s)
         }                                                                                          \
     } while (0)
 
-static bool shape_fits(const RkGpu *gpu, const RkSample *s, RkWhy *why)
+static bool shape_fits(const RkGpu *gpu, const RkSample *s, RkError *why)
 {
     if (s->k != 64 && s->k != 128)
         return rk_fail(why, "own attention knows head sizes 64 and 128, not %lld", (long long)s->k);
@@ -167,7 +167,7 @@ static bool shape_fits(const RkGpu *gpu, const RkSample *s, RkWhy *why)
 }
 
 template <typename Kernel>
-static bool ask_shared(const RkGpu *gpu, Kernel kernel, size_t bytes, RkWhy *why)
+static bool ask_shared(const RkGpu *gpu, Kernel kernel, size_t bytes, RkError *why)
 {
     if (bytes > gpu->shared_max_bytes)
         return rk_fail(why, "own attention needs %zu bytes of shared memory, a block has %zu",
@@ -177,7 +177,7 @@ static bool ask_shared(const RkGpu *gpu, Kernel kernel, size_t bytes, RkWhy *why
         "asking for shared memory", why);
 }
 
-bool rk_attention_own_fits(const RkGpu *gpu, const RkSample *s, RkWhy *why)
+bool rk_attention_own_fits(const RkGpu *gpu, const RkSample *s, RkError *why)
 {
     bool ok = shape_fits(gpu, s, why);
     if (ok)
@@ -358,7 +358,7 @@ static __global__ void backward(const T *q, const T *k, const T *v, const float 
                              v_gradient, shape);
 }
 
-bool rk_attention_backward_own_fits(const RkGpu *gpu, const RkSample *s, RkWhy *why)
+bool rk_attention_backward_own_fits(const RkGpu *gpu, const RkSample *s, RkError *why)
 {
     bool ok = shape_fits(gpu, s, why);
     if (ok)

@@ -21,8 +21,8 @@ typedef struct {
 } RkAttentionBackward;
 
 /* Whether the device and the shape are for it; asks the device for shared memory. */
-bool rk_attention_own_fits(const RkGpu *gpu, const RkSample *sample, RkWhy *why);
-bool rk_attention_backward_own_fits(const RkGpu *gpu, const RkSample *sample, RkWhy *why);
+bool rk_attention_own_fits(const RkGpu *gpu, const RkSample *sample, RkError *why);
+bool rk_attention_backward_own_fits(const RkGpu *gpu, const RkSample *sample, RkError *why);
 
 void rk_attention_own(const RkSample *sample, const RkAttention *a, cudaStream_t stream);
 void rk_attention_backward_own(const RkSample *sample, const RkAttentionBackward *a,

@@ -77,7 +77,7 @@ static void release(RkCase *c)
     free_plan((Plan *)c->plan);
 }
 
-static bool make(RkGpu *gpu, const RkSample *s, Plan *plan, RkWhy *why)
+static bool make(RkGpu *gpu, const RkSample *s, Plan *plan, RkError *why)
 {
     plan->from = (int4 *)rk_gpu_take(gpu, (size_t)HOLD_BYTES);
     plan->to = (int4 *)rk_gpu_take(gpu, (size_t)HOLD_BYTES);
@@ -95,13 +95,13 @@ static bool make(RkGpu *gpu, const RkSample *s, Plan *plan, RkWhy *why)
            rk_gemm_make(gpu, s, &plan->gemm, why);
 }
 
-static bool runs(const RkGpu *gpu, const RkCase *c, const Plan *plan, RkWhy *why)
+static bool runs(const RkGpu *gpu, const RkCase *c, const Plan *plan, RkError *why)
 {
     return rk_gemm_enqueue(plan->gemm, c->data[0], c->data[1], c->data[2], gpu->stream) ||
            rk_fail(why, "cuBLASLt does not run what it chose");
 }
 
-static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare(RkGpu *gpu, RkCase *c, RkError *why)
 {
     char version[32];
     if (c->sample.heads > gpu->sms / 2)

@@ -47,7 +47,7 @@ static void release(RkCase *c)
 }
 
 /* Allocates host memory and touches its pages: the first write to a page is not part of a copy. */
-static bool host_memory(Plan *plan, size_t bytes, RkWhy *why)
+static bool host_memory(Plan *plan, size_t bytes, RkError *why)
 {
     if (plan->pinned) {
         if (!rk_cuda(cudaHostAlloc(&plan->out, bytes, cudaHostAllocDefault), "pinning memory",
@@ -65,7 +65,7 @@ static bool host_memory(Plan *plan, size_t bytes, RkWhy *why)
     return true;
 }
 
-static bool prepare_host(RkCase *c, bool pinned, RkWhy *why)
+static bool prepare_host(RkCase *c, bool pinned, RkError *why)
 {
     Plan *plan = (Plan *)calloc(1, sizeof *plan);
     if (plan == NULL)
@@ -86,12 +86,12 @@ static bool prepare_host(RkCase *c, bool pinned, RkWhy *why)
     return true;
 }
 
-static bool prepare_pinned(RkGpu *, RkCase *c, RkWhy *why)
+static bool prepare_pinned(RkGpu *, RkCase *c, RkError *why)
 {
     return prepare_host(c, true, why);
 }
 
-static bool prepare_pageable(RkGpu *, RkCase *c, RkWhy *why)
+static bool prepare_pageable(RkGpu *, RkCase *c, RkError *why)
 {
     return prepare_host(c, false, why);
 }

@@ -13,7 +13,7 @@ static void operands(const RkSample *s, RkCase *c)
         c, {rk_gemm_out_dtype(s->dtype), s->batch * s->m * s->n, RK_FILL_ZERO, 0, 0, true});
 }
 
-static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare(RkGpu *gpu, RkCase *c, RkError *why)
 {
     char version[32];
     RkGemm *gemm = NULL;

@@ -143,7 +143,7 @@ static bool choose_algorithm(const Lt *lt, RkGemm *gemm)
     return ok;
 }
 
-static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkWhy *why)
+static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkError *why)
 {
     if (dtype == RK_FP8 && gpu->sm < 89)
         return rk_fail(why, "fp8 needs sm_89, this is sm_%d", gpu->sm);
@@ -152,7 +152,7 @@ static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkWhy *why)
     return true;
 }
 
-bool rk_gemm_make(RkGpu *gpu, const RkSample *s, RkGemm **out, RkWhy *why)
+bool rk_gemm_make(RkGpu *gpu, const RkSample *s, RkGemm **out, RkError *why)
 {
     Lt *lt = library();
     if (lt == NULL)

@@ -7,7 +7,7 @@
 typedef struct RkGemm RkGemm;
 
 /* False when the library is absent or refuses the shape. The workspace comes from the arena. */
-bool rk_gemm_make(RkGpu *gpu, const RkSample *sample, RkGemm **out, RkWhy *why);
+bool rk_gemm_make(RkGpu *gpu, const RkSample *sample, RkGemm **out, RkError *why);
 void rk_gemm_free(RkGemm *gemm);
 bool rk_gemm_enqueue(const RkGemm *gemm, const void *a, const void *b, void *out,
                      cudaStream_t stream);

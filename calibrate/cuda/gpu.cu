@@ -13,7 +13,7 @@
 #define ARENA_SHARE 0.7
 #define ALIGNMENT   512
 
-bool rk_fail(RkWhy *why, const char *format, ...)
+bool rk_fail(RkError *why, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -22,7 +22,7 @@ bool rk_fail(RkWhy *why, const char *format, ...)
     return false;
 }
 
-bool rk_cuda(cudaError_t status, const char *tried, RkWhy *why)
+bool rk_cuda(cudaError_t status, const char *tried, RkError *why)
 {
     if (status == cudaSuccess)
         return true;
@@ -32,7 +32,7 @@ bool rk_cuda(cudaError_t status, const char *tried, RkWhy *why)
 
 /* --- Opening --- */
 
-static bool find_device(int index, RkWhy *why)
+static bool find_device(int index, RkError *why)
 {
     int count = 0, driver = 0;
     cudaError_t status = cudaGetDeviceCount(&count);
@@ -53,7 +53,7 @@ static bool find_device(int index, RkWhy *why)
     return rk_cuda(cudaSetDevice(index), "choosing the GPU", why);
 }
 
-static bool read_facts(RkGpu *gpu, RkWhy *why)
+static bool read_facts(RkGpu *gpu, RkError *why)
 {
     cudaDeviceProp facts;
     if (!rk_cuda(cudaGetDeviceProperties(&facts, gpu->index), "asking for the GPU's facts", why))
@@ -78,7 +78,7 @@ static __global__ void do_nothing()
 
 /* Checks that the binary has code for the device's architecture, so that it fails here and not in
  * the middle of a run. */
-static bool runs_kernels(RkGpu *gpu, RkWhy *why)
+static bool runs_kernels(RkGpu *gpu, RkError *why)
 {
     do_nothing<<<1, 1, 0, gpu->stream>>>();
     cudaError_t status = cudaGetLastError();
@@ -91,7 +91,7 @@ static bool runs_kernels(RkGpu *gpu, RkWhy *why)
            rk_cuda(cudaStreamSynchronize(gpu->stream), "running a kernel", why);
 }
 
-static bool open_arena(RkGpu *gpu, RkWhy *why)
+static bool open_arena(RkGpu *gpu, RkError *why)
 {
     size_t unused = 0, total = 0;
     if (!rk_cuda(cudaMemGetInfo(&unused, &total), "asking for free memory", why))
@@ -100,7 +100,7 @@ static bool open_arena(RkGpu *gpu, RkWhy *why)
     return rk_cuda(cudaMalloc((void **)&gpu->arena, gpu->arena_bytes), "taking device memory", why);
 }
 
-bool rk_gpu_open(int index, uint64_t seed, RkGpu *out, RkWhy *why)
+bool rk_gpu_open(int index, uint64_t seed, RkGpu *out, RkError *why)
 {
     RkGpu gpu = {};
     gpu.index = index;

@@ -7,7 +7,7 @@
 
 typedef struct {
     char text[256];
-} RkWhy;
+} RkError;
 
 typedef struct {
     int index, sms, sm; /* sm: 90 for compute capability 9.0 */
@@ -21,13 +21,13 @@ typedef struct {
 } RkGpu;
 
 /* Fills `why` and returns false; printf-like. */
-bool rk_fail(RkWhy *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool rk_fail(RkError *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* True when `status` is success; else false with what was tried and the runtime's own words. */
-bool rk_cuda(cudaError_t status, const char *tried, RkWhy *why);
+bool rk_cuda(cudaError_t status, const char *tried, RkError *why);
 
 /* Fails when there is no driver, no such device, or it is too old: `why` says which. */
-bool rk_gpu_open(int index, uint64_t seed, RkGpu *out, RkWhy *why);
+bool rk_gpu_open(int index, uint64_t seed, RkGpu *out, RkError *why);
 void rk_gpu_close(RkGpu *gpu);
 
 /* Takes device memory; NULL when the arena is spent. Given back by setting arena_used. */

@@ -102,7 +102,7 @@ static void addresses(const RkCase *c, int rotation, char **out)
     }
 }
 
-static bool send_addresses(RkGpu *gpu, RkCase *c, Plan *plan, RkWhy *why)
+static bool send_addresses(RkGpu *gpu, RkCase *c, Plan *plan, RkError *why)
 {
     size_t one = 3 * (size_t)c->sample.batch * sizeof(char *);
     plan->pointers = (void **)rk_gpu_take(gpu, one * (size_t)c->rotations);
@@ -119,7 +119,7 @@ static bool send_addresses(RkGpu *gpu, RkCase *c, Plan *plan, RkWhy *why)
 
 static bool run(const RkCase *c, cudaStream_t stream, void *const *b);
 
-static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare(RkGpu *gpu, RkCase *c, RkError *why)
 {
     const RkSample *s = &c->sample;
     void *first[3] = {c->data[0], c->data[1], c->data[2]};
@@ -178,7 +178,7 @@ static void release(RkCase *c)
 
 #else
 
-static bool prepare(RkGpu *, RkCase *, RkWhy *why)
+static bool prepare(RkGpu *, RkCase *, RkError *why)
 {
     return rk_fail(why, "built with cuBLAS before 12.5, which groups no GEMMs");
 }

@@ -31,7 +31,7 @@ static int rotations_for(const RkGpu *gpu, size_t bytes, int max)
     return count < 1 ? 1 : count > (size_t)max ? max : (int)count;
 }
 
-static bool place(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool place(RkGpu *gpu, RkCase *c, RkError *why)
 {
     for (int i = 0; i < c->operands_count; i++) {
         size_t bytes = rk_operand_bytes(&c->operands[i]);
@@ -49,7 +49,7 @@ static bool place(RkGpu *gpu, RkCase *c, RkWhy *why)
            rk_cuda(cudaStreamSynchronize(gpu->stream), "filling operands", why);
 }
 
-bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase *out, RkWhy *why)
+bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase *out, RkError *why)
 {
     const RkKernel *kernel = rk_kernel(sample->cls);
     if (kernel == NULL)
@@ -58,7 +58,7 @@ bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase 
 }
 
 bool rk_case_open_with(RkGpu *gpu, const RkKernel *kernel, const RkSample *sample,
-                       int rotations_max, RkCase *out, RkWhy *why)
+                       int rotations_max, RkCase *out, RkError *why)
 {
     RkCase c = {};
     c.kernel = kernel;
@@ -160,7 +160,7 @@ static bool compare(const RkGpu *gpu, const RkCase *c, double *const *wanted, do
     return true;
 }
 
-static bool check_case(RkGpu *gpu, RkCase *c, double *worst, RkWhy *why)
+static bool check_case(RkGpu *gpu, RkCase *c, double *worst, RkError *why)
 {
     double *wanted[RK_OPERANDS_MAX] = {};
     bool ok = true;
@@ -179,7 +179,7 @@ static bool check_case(RkGpu *gpu, RkCase *c, double *worst, RkWhy *why)
            rk_fail(why, "the check could not run: %s", cudaGetErrorString(cudaGetLastError()));
 }
 
-bool rk_kernel_check(RkGpu *gpu, const RkKernel *kernel, double *worst, RkWhy *why)
+bool rk_kernel_check(RkGpu *gpu, const RkKernel *kernel, double *worst, RkError *why)
 {
     bool ran = false;
     *worst = 0;

@@ -16,7 +16,7 @@ typedef struct {
     void (*operands)(const RkSample *sample, RkCase *out);
 
     /* May be NULL. Makes a plan, or says why this device cannot run the sample. */
-    bool (*prepare)(RkGpu *gpu, RkCase *c, RkWhy *why);
+    bool (*prepare)(RkGpu *gpu, RkCase *c, RkError *why);
 
     /* Enqueues one run on the buffers given. */
     void (*launch)(const RkGpu *gpu, const RkCase *c, cudaStream_t stream, void *const *buffers);
@@ -58,15 +58,15 @@ void rk_case_operand(RkCase *c, RkOperand operand);
 /* Takes and fills memory and prepares the kernel. `rotations_max` 1 keeps one set of buffers; else
  * there are as many as exceed the L2 cache. What it took from the arena is given back by
  * rk_case_close, in reverse order of opening. */
-bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase *out, RkWhy *why);
+bool rk_case_open(RkGpu *gpu, const RkSample *sample, int rotations_max, RkCase *out, RkError *why);
 
 /* Opens a case with a kernel of the caller's choice. */
 bool rk_case_open_with(RkGpu *gpu, const RkKernel *kernel, const RkSample *sample,
-                       int rotations_max, RkCase *out, RkWhy *why);
+                       int rotations_max, RkCase *out, RkError *why);
 void rk_case_close(RkGpu *gpu, RkCase *c);
 
 /* Enqueues the next run, on the next set of buffers. */
 void rk_case_launch(const RkGpu *gpu, RkCase *c, cudaStream_t stream);
 
 /* Runs the class's checks. `worst`: the largest error found, in units of what the dtype allows. */
-bool rk_kernel_check(RkGpu *gpu, const RkKernel *kernel, double *worst, RkWhy *why);
+bool rk_kernel_check(RkGpu *gpu, const RkKernel *kernel, double *worst, RkError *why);

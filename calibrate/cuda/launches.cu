@@ -31,7 +31,7 @@ static double time_launches(const RkGpu *gpu, const RkCase *c)
     return (rk_now_s() - begin_s) / (double)c->sample.n;
 }
 
-static bool prepare_graph(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare_graph(RkGpu *gpu, RkCase *c, RkError *why)
 {
     cudaGraph_t graph = NULL;
     cudaGraphExec_t ready = NULL;

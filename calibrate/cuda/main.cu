@@ -46,7 +46,7 @@ static RkExit run_into_file(RkGpu *gpu, const RkOptions *options, const RkList *
 static RkExit with_gpu(const RkOptions *options, const RkList *list)
 {
     RkGpu gpu;
-    RkWhy why;
+    RkError why;
     if (!rk_gpu_open(options->device, options->seed, &gpu, &why)) {
         fprintf(stderr, "error: no usable GPU: %s\n", why.text);
         return RK_EXIT_GPU;

@@ -49,7 +49,7 @@ typedef struct {
     Reasons reasons;
 } Run;
 
-static void note(Reasons *reasons, RkClass cls, const RkWhy *why)
+static void note(Reasons *reasons, RkClass cls, const RkError *why)
 {
     char text[sizeof reasons->text[0]];
     snprintf(text, sizeof text, "%s: %s", rk_class_name(cls), why->text);
@@ -111,7 +111,7 @@ static bool device_lives(const RkGpu *gpu)
 static bool measure_one(Run *run, const RkSample *listed, const RkSample *shape)
 {
     RkCase c;
-    RkWhy why;
+    RkError why;
     RkRawRow row = {};
     if (!rk_case_open(run->gpu, shape, INT32_MAX, &c, &why)) {
         note(&run->reasons, shape->cls, &why);
@@ -247,7 +247,7 @@ static bool measure_whole(Run *run, const RkList *list)
 {
     RkWhole whole;
     RkMedian seconds;
-    RkWhy why;
+    RkError why;
     cudaGraphExec_t graph = NULL;
     double each_s = fmax(1, (run->budget_s - (rk_now_s() - run->begin_s)) / 3);
     bool ok = rk_whole_open(run->gpu, list, &whole, &why) &&
@@ -289,7 +289,7 @@ RkExit rk_measure_list(RkGpu *gpu, const RkOptions *options, const RkList *list,
 static bool check_one(RkGpu *gpu, RkClass cls, const RkKernel *kernel)
 {
     double worst = 0;
-    RkWhy why = {};
+    RkError why = {};
     if (kernel->reference == NULL)
         return true;
     bool ran = rk_kernel_check(gpu, kernel, &worst, &why);

@@ -69,7 +69,7 @@ void rk_nccl_version(char *out, size_t size)
 }
 
 /* Makes the communicators, which live as long as the process: making them takes seconds. */
-static bool connect(const RkGpu *gpu, Nccl *nccl, int gpus, RkWhy *why)
+static bool connect(const RkGpu *gpu, Nccl *nccl, int gpus, RkError *why)
 {
     int devices[GPUS_MAX];
     if (nccl->gpus > 0)
@@ -103,7 +103,7 @@ static void free_plan(Plan *plan)
     free(plan);
 }
 
-static bool prepare(RkGpu *gpu, RkCase *c, RkWhy *why)
+static bool prepare(RkGpu *gpu, RkCase *c, RkError *why)
 {
     Nccl *nccl = library();
     int gpus = (int)c->sample.batch;
@@ -230,7 +230,7 @@ void rk_nccl_version(char *out, size_t size)
     snprintf(out, size, "absent");
 }
 
-static bool prepare(RkGpu *, RkCase *, RkWhy *why)
+static bool prepare(RkGpu *, RkCase *, RkError *why)
 {
     return rk_fail(why, "built without nccl.h");
 }

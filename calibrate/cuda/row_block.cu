@@ -1,6 +1,6 @@
 #include "calibrate/cuda/row_block.h"
 
-static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkWhy *why)
+static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkError *why)
 {
     if (dtype == RK_FP8)
         return rk_fail(why, "own kernels know no fp8");
@@ -9,7 +9,7 @@ static bool dtype_fits(const RkGpu *gpu, RkDtype dtype, RkWhy *why)
     return true;
 }
 
-bool rk_rows_fit(RkGpu *gpu, RkCase *c, RkWhy *why)
+bool rk_rows_fit(RkGpu *gpu, RkCase *c, RkError *why)
 {
     if (c->sample.n % 8 != 0 || c->sample.m > INT32_MAX)
         return rk_fail(why, "rows of %lld columns are not whole packs of 8",
@@ -17,7 +17,7 @@ bool rk_rows_fit(RkGpu *gpu, RkCase *c, RkWhy *why)
     return dtype_fits(gpu, c->sample.dtype, why);
 }
 
-bool rk_heads_fit(RkGpu *gpu, RkCase *c, RkWhy *why)
+bool rk_heads_fit(RkGpu *gpu, RkCase *c, RkError *why)
 {
     if (c->sample.k % 16 != 0)
         return rk_fail(why, "a head size of %lld is no multiple of 16", (long long)c->sample.k);

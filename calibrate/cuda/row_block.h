@@ -57,5 +57,5 @@ static inline constexpr RkSample RK_HEADS(RkClass cls, RkDtype dtype, int64_t ba
 }
 
 /* Rows in whole packs of 16 bytes, in a dtype that is computed with. */
-bool rk_rows_fit(RkGpu *gpu, RkCase *c, RkWhy *why);
-bool rk_heads_fit(RkGpu *gpu, RkCase *c, RkWhy *why);
+bool rk_rows_fit(RkGpu *gpu, RkCase *c, RkError *why);
+bool rk_heads_fit(RkGpu *gpu, RkCase *c, RkError *why);

@@ -6,14 +6,14 @@
 #include "calibrate/cuda/whole.h"
 
 /* Loads code and raises clocks before an answer is awaited. */
-static bool warm_up(const RkGpu *gpu, const RkWhole *whole, RkWhy *why)
+static bool warm_up(const RkGpu *gpu, const RkWhole *whole, RkError *why)
 {
     for (size_t i = 0; i < whole->list->count; i++)
         rk_whole_launch_line(gpu, whole, i);
     return rk_cuda(cudaStreamSynchronize(gpu->stream), "running the list", why);
 }
 
-static bool follow(const RkGpu *gpu, const RkWhole *whole, const RkOrder *order, RkWhy *why)
+static bool follow(const RkGpu *gpu, const RkWhole *whole, const RkOrder *order, RkError *why)
 {
     for (size_t i = 0; i < order->count; i++)
         rk_whole_launch_line(gpu, whole, order->lines[i]);
@@ -21,7 +21,7 @@ static bool follow(const RkGpu *gpu, const RkWhole *whole, const RkOrder *order,
            rk_cuda(cudaGetLastError(), "running an order", why);
 }
 
-static bool serve(const RkGpu *gpu, const RkWhole *whole, FILE *in, FILE *out, RkWhy *why)
+static bool serve(const RkGpu *gpu, const RkWhole *whole, FILE *in, FILE *out, RkError *why)
 {
     RkOrder order = {};
     char *text = NULL;
@@ -44,7 +44,7 @@ static bool serve(const RkGpu *gpu, const RkWhole *whole, FILE *in, FILE *out, R
 RkExit rk_serve(RkGpu *gpu, const RkList *list, FILE *in, FILE *out)
 {
     RkWhole whole;
-    RkWhy why;
+    RkError why;
     bool ok = rk_whole_open(gpu, list, &whole, &why) && warm_up(gpu, &whole, &why) &&
               serve(gpu, &whole, in, out, &why);
     if (!ok)

@@ -46,7 +46,7 @@ static double once_s(const RkGpu *gpu, RkCase *c, int group)
     return c->kernel->time_s != NULL ? c->kernel->time_s(gpu, c) : group_s(gpu, c, group);
 }
 
-static bool failed(const RkGpu *gpu, RkWhy *why)
+static bool failed(const RkGpu *gpu, RkError *why)
 {
     cudaError_t status = cudaStreamSynchronize(gpu->stream);
     if (status == cudaSuccess)
@@ -54,7 +54,7 @@ static bool failed(const RkGpu *gpu, RkWhy *why)
     return rk_cuda(status, "running", why) && rk_fail(why, "running: no time came back");
 }
 
-bool rk_time(const RkGpu *gpu, RkCase *c, double budget_s, RkMedian *out, RkWhy *why)
+bool rk_time(const RkGpu *gpu, RkCase *c, double budget_s, RkMedian *out, RkError *why)
 {
     double values[REPETITIONS_MAX], sorted[REPETITIONS_MAX], end_s = rk_now_s() + budget_s;
     double first_s = once_s(gpu, c, 1);
@@ -80,7 +80,7 @@ bool rk_time(const RkGpu *gpu, RkCase *c, double budget_s, RkMedian *out, RkWhy 
 }
 
 bool rk_time_enqueued(const RkGpu *gpu, RkEnqueue enqueue, void *data, double budget_s,
-                      RkMedian *out, RkWhy *why)
+                      RkMedian *out, RkError *why)
 {
     double values[REPETITIONS_MAX], sorted[REPETITIONS_MAX], end_s = rk_now_s() + budget_s;
     RkMedian median = {};

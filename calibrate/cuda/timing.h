@@ -8,12 +8,12 @@
 #define RK_WIDTH_WANTED 0.02
 
 /* Times a case within about `budget_s` seconds. */
-bool rk_time(const RkGpu *gpu, RkCase *c, double budget_s, RkMedian *out, RkWhy *why);
+bool rk_time(const RkGpu *gpu, RkCase *c, double budget_s, RkMedian *out, RkError *why);
 
 /* Function that enqueues arbitrary work on the GPU's stream, and its timing. */
 typedef void (*RkEnqueue)(const RkGpu *gpu, void *data);
 bool rk_time_enqueued(const RkGpu *gpu, RkEnqueue enqueue, void *data, double budget_s,
-                      RkMedian *out, RkWhy *why);
+                      RkMedian *out, RkError *why);
 
 /* Returns the seconds of a monotonic clock. */
 double rk_now_s(void);

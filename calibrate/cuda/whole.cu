@@ -15,7 +15,7 @@ size_t rk_list_first_like(const RkList *list, size_t line)
     return i;
 }
 
-bool rk_whole_open(RkGpu *gpu, const RkList *list, RkWhole *whole, RkWhy *why)
+bool rk_whole_open(RkGpu *gpu, const RkList *list, RkWhole *whole, RkError *why)
 {
     *whole = RkWhole{(RkCase *)calloc(list->count, sizeof(RkCase)),
                      (size_t *)calloc(list->count, sizeof(size_t)), 0, list, 0};
@@ -56,7 +56,7 @@ void rk_whole_launch(const RkGpu *gpu, const RkWhole *whole)
             rk_whole_launch_line(gpu, whole, i);
 }
 
-bool rk_whole_capture(const RkGpu *gpu, const RkWhole *whole, cudaGraphExec_t *out, RkWhy *why)
+bool rk_whole_capture(const RkGpu *gpu, const RkWhole *whole, cudaGraphExec_t *out, RkError *why)
 {
     cudaGraph_t graph = NULL;
     if (!rk_cuda(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal),

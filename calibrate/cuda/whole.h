@@ -15,7 +15,7 @@ typedef struct {
 size_t rk_list_first_like(const RkList *list, size_t line);
 
 /* Prepares all kernels; call rk_whole_close also after a failure. */
-bool rk_whole_open(RkGpu *gpu, const RkList *list, RkWhole *whole, RkWhy *why);
+bool rk_whole_open(RkGpu *gpu, const RkList *list, RkWhole *whole, RkError *why);
 void rk_whole_close(RkGpu *gpu, RkWhole *whole);
 
 /* Enqueue one kernel of the list, or all of them with their repetitions. */
@@ -23,4 +23,4 @@ void rk_whole_launch_line(const RkGpu *gpu, const RkWhole *whole, size_t line);
 void rk_whole_launch(const RkGpu *gpu, const RkWhole *whole);
 
 /* Captures the list as a graph, which the caller destroys. */
-bool rk_whole_capture(const RkGpu *gpu, const RkWhole *whole, cudaGraphExec_t *out, RkWhy *why);
+bool rk_whole_capture(const RkGpu *gpu, const RkWhole *whole, cudaGraphExec_t *out, RkError *why);

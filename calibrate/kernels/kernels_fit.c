@@ -279,7 +279,7 @@ static RhDtype main_dtype(const Work *w)
 }
 
 /* Records the range of shapes to which the constants of a kind are now fitted. */
-static void note_shapes(const Work *w, RhShapesKind kind, const GArray *rows)
+static void note_shapes(const Work *w, RhCalibratedKind kind, const GArray *rows)
 {
     RhCalibratedRange shapes = {.source = rh_intern(w->fit->source), .date = w->fit->date};
     for (guint i = 0; i < rows->len; i++)

@@ -86,8 +86,8 @@ char *rh_kernels_fit_profile(const RhKernelsFit *fit, const char *device,
         rh_gemm_correction_write(w, "device.gemm.correction", &fit->device->correction);
     for (int kind = 0; fit && kind < RH_CALIBRATED_RANGE_LAST; kind++)
         if (fit->device->curves.shapes[kind].source)
-            rh_calibrated_range_write(w, rh_profile_shapes_key((RhShapesKind)kind),
-                                      (RhShapesKind)kind, &fit->device->curves.shapes[kind]);
+            rh_calibrated_range_write(w, rh_profile_shapes_key((RhCalibratedKind)kind),
+                                      (RhCalibratedKind)kind, &fit->device->curves.shapes[kind]);
     if (surfaces && surfaces->surfaces->len > 0)
         put_surfaces(w, surfaces);
     if (surfaces && surfaces->peers.curves_count > 0)

@@ -13,7 +13,7 @@ typedef struct {
     int32_t ran_count, failed_count; /* rows; 0: nothing to fit */
     double reserve_bytes, low_bytes, high_bytes, spread_frac;
     bool on_bound;
-    /* judged by peak + reserve > capacity, as the reserve is now and as fitted */
+    /* evaluated by peak + reserve > capacity, as the reserve is now and as fitted */
     int32_t caught_before, caught_fitted;   /* of failed_count */
     int32_t refused_before, refused_fitted; /* of ran_count */
 } RhStepReserve;

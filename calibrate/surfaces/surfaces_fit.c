@@ -128,7 +128,7 @@ static void round_values(double *values, int count)
 /* Records the measured ranges; for experts, those of both products. */
 static void hold_shapes(RhSurface *s, const GArray *samples)
 {
-    RhShapesKind kind = rh_surface_shapes_kind(s->kind);
+    RhCalibratedKind kind = rh_surface_shapes_kind(s->kind);
     s->measured = (RhCalibratedRange){.source = s->source, .date = s->date};
     for (guint i = 0; i < samples->len; i++) {
         const RhKernel *k = &g_array_index(samples, RhSurfaceSample, i).row->kernel;

@@ -24,7 +24,7 @@ static bool plan_cells(RhCapacityQuery *q, GError **error)
     RhCapacityTarget goal = q->goal;
     goal.timeout_s = q->a->timeout_s > 0 ? rh_terminal_left_s(q->a->timeout_s) : 0;
     goal.progress = rh_terminal_progress;
-    g_autofree RhCapacityAsked *asked = g_new(RhCapacityAsked, q->cells->len);
+    g_autofree RhCapacityQuestion *asked = g_new(RhCapacityQuestion, q->cells->len);
     g_autofree RhCapacityCell **cells = g_new(RhCapacityCell *, q->cells->len);
     g_autofree RhCapacityCell *found = g_new(RhCapacityCell, q->cells->len);
     for (guint i = 0; i < q->cells->len; i++) {
@@ -32,7 +32,7 @@ static bool plan_cells(RhCapacityQuery *q, GError **error)
         const RhInputs *in = g_ptr_array_index(q->inputs, i);
         if (cell->r || cell->why)
             continue;
-        asked[count] = (RhCapacityAsked){&in->c, cell->batch_least, cell->batch_most};
+        asked[count] = (RhCapacityQuestion){&in->c, cell->batch_least, cell->batch_most};
         cells[count++] = cell;
     }
     bool fine = rh_capacity_plan_all(asked, (int32_t)count, &goal, found, error);

@@ -19,7 +19,7 @@ bool rh_explain_is_memory(const char *word)
 
 /* --- stages --- */
 
-static bool alike(const RhStageFull *a, const RhStageFull *b)
+static bool alike(const RhStageMemoryPeak *a, const RhStageMemoryPeak *b)
 {
     for (int use = 0; use < RH_MEMORY_LAST; use++)
         if ((int64_t)(a->bytes[use] / RH_GIB_BYTES * 10 + 0.5) !=
@@ -45,7 +45,7 @@ static int32_t last_alike(const RhMemoryAnswer *a, int32_t first)
 
 static void stage_row(RhTable *table, const RhMemoryAnswer *a, int32_t first, int32_t last)
 {
-    const RhStageFull *s = &a->stages[first];
+    const RhStageMemoryPeak *s = &a->stages[first];
     g_autofree char *name = range_text(first, last);
     g_autoptr(GString) cells = g_string_new(NULL);
     for (int use = RH_MEMORY_WEIGHTS; use <= RH_MEMORY_RESERVE; use++)
@@ -210,7 +210,7 @@ static void say_reserve(GString *out, const Stage *s, double bytes)
 }
 
 static void append_kinds(GString *out, const RhProblem *c, const RhLayout *l,
-                         const RhStageFull *full, int32_t stage)
+                         const RhStageMemoryPeak *full, int32_t stage)
 {
     static void (*const say[RH_MEMORY_LAST])(GString *, const Stage *, double) = {
         [RH_MEMORY_WEIGHTS] = say_weights,

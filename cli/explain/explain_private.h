@@ -16,8 +16,8 @@ typedef struct {
     RhProgram *program;
     RhRun *run; /* with its timeline if it is drawn; else NULL */
     RhRehearsal *r;
-    RhPlannedBefore recorded; /* of the result */
-    GArray *constraints;      /* RhConstraint, of `recorded` */
+    RhRecordedPlan recorded; /* of the result */
+    GArray *constraints;     /* RhConstraint, of `recorded` */
     /* the answer; members of other questions stay NULL */
     const RhCost *term;
     RhMemoryAnswer *memory;
@@ -26,7 +26,7 @@ typedef struct {
     RhWhatIfAnswer what_if;
     RhJob other_job; /* after the change */
     GArray *effects; /* RhSensitivity */
-    GArray *rivals;  /* RhRival, with these */
+    GArray *rivals;  /* RhAlternative, with these */
     char *illegal;   /* why there is no other */
     char *refused; /* why the stack's framework cannot run the other, which is then not suggested */
     GString *out;

@@ -104,7 +104,7 @@ static void append_rivals(GString *out, RhObjective objective, const GArray *eff
                           const GArray *rivals)
 {
     for (guint i = 0; i < rivals->len; i++) {
-        const RhRival *rival = &g_array_index(rivals, RhRival, i);
+        const RhAlternative *rival = &g_array_index(rivals, RhAlternative, i);
         if (!is_told(effects, rival->rank))
             continue;
         g_autofree char *title = rh_layout_title(&rival->layout);

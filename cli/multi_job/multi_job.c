@@ -36,7 +36,7 @@ static int answer(const RhArguments *a, const RhInputs *in, const RhJobList *b, 
     if (s)
         told = (RhMultiJobServiceAnswer){&s->background, s->workload, s->deployment, s->asked->spec,
                                          s->asked->arrivals};
-    RhMultiJobAsked q = {&in->question, jobs, s ? &told : NULL};
+    RhMultiJobInputs q = {&in->question, jobs, s ? &told : NULL};
     g_autofree char *json = rh_report_multi_job_json(&q, n);
     g_autofree char *text = rh_report_multi_job_text(&q, n);
     fputs(a->json ? json : text, stdout);

@@ -23,10 +23,10 @@ static void progress(const char *what, int32_t done, int32_t total, void *user)
 }
 
 /* Returns the violations of --tolerance. Caller frees. */
-static GPtrArray *missed_of(const RhEvaluation *judged, bool asked, double tolerance_frac)
+static GPtrArray *missed_of(const RhEvaluation *evaluation, bool asked, double tolerance_frac)
 {
     GPtrArray *missed = g_ptr_array_new_with_free_func(g_free);
-    RhErrorStatistics f = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL).figures;
+    RhErrorStatistics f = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL).figures;
     if (asked && f.count == 0)
         g_ptr_array_add(missed, g_strdup("no step could be judged"));
     else if (asked && f.mape_frac > tolerance_frac)
@@ -75,7 +75,7 @@ static void add_row(Predictors *p, const RhEvaluatedRun *row)
         add_predictor(p, g_steal_pointer(&name), NULL, stack);
 }
 
-static char *facts_of(const RhEvaluation *judged)
+static char *facts_of(const RhEvaluation *evaluation)
 {
     g_autoptr(GPtrArray) names = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) platforms =
@@ -83,8 +83,8 @@ static char *facts_of(const RhEvaluation *judged)
     g_autoptr(GPtrArray) cases = g_ptr_array_new_with_free_func(g_free);
     g_autoptr(GPtrArray) questions = g_ptr_array_new_with_free_func(g_free);
     Predictors p = {names, questions, cases, platforms};
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         if (row->platform && row->stack)
             add_row(&p, row);
     }
@@ -92,17 +92,18 @@ static char *facts_of(const RhEvaluation *judged)
                                    (const char *const *)names->pdata, names->len);
 }
 
-static char *page_of(const RhEvaluation *judged, const RhRecord *record, const GPtrArray *missed)
+static char *page_of(const RhEvaluation *evaluation, const RhRecord *record,
+                     const GPtrArray *missed)
 {
-    g_autofree char *text = rh_report_evaluation_text(judged, record, false);
-    g_autofree char *json = rh_report_evaluation_json(judged, missed);
-    g_autofree char *svg = rh_report_scatter_svg(judged);
+    g_autofree char *text = rh_report_evaluation_text(evaluation, record, false);
+    g_autofree char *json = rh_report_evaluation_json(evaluation, missed);
+    g_autofree char *svg = rh_report_scatter_svg(evaluation);
     RhPagePicture picture = {
         .id = "scatter",
         .title = "Predicted against measured",
         .caption = "A point is a measured step; on the diagonal prediction and measurement agree.",
         .svg = svg};
-    g_autofree char *facts = facts_of(judged);
+    g_autofree char *facts = facts_of(evaluation);
     RhPage page = {.command = "validate",
                    .answer = text,
                    .json = json,
@@ -112,16 +113,17 @@ static char *page_of(const RhEvaluation *judged, const RhRecord *record, const G
     return rh_report_page(&page);
 }
 
-static bool write_files(const RhArguments *a, const RhEvaluation *judged, const RhRecord *record,
-                        const GPtrArray *missed, GError **error)
+static bool write_files(const RhArguments *a, const RhEvaluation *evaluation,
+                        const RhRecord *record, const GPtrArray *missed, GError **error)
 {
     for (guint i = 0; i < a->outputs->len; i++) {
         const char *path = g_ptr_array_index(a->outputs, i);
         RhOutput kind = rh_output_kind(path);
-        g_autofree char *text = kind == RH_OUTPUT_JSON   ? rh_report_evaluation_json(judged, missed)
-                                : kind == RH_OUTPUT_HTML ? page_of(judged, record, missed)
-                                : kind == RH_OUTPUT_MARKDOWN ? rh_report_evaluation_markdown(judged)
-                                                             : rh_report_scatter_svg(judged);
+        g_autofree char *text =
+            kind == RH_OUTPUT_JSON       ? rh_report_evaluation_json(evaluation, missed)
+            : kind == RH_OUTPUT_HTML     ? page_of(evaluation, record, missed)
+            : kind == RH_OUTPUT_MARKDOWN ? rh_report_evaluation_markdown(evaluation)
+                                         : rh_report_scatter_svg(evaluation);
         if (!rh_output_write(path, text, error))
             return false;
     }
@@ -142,12 +144,12 @@ static bool load_there(const RhArguments *a, RhRecord **there, GError **error)
 
 /* Writes the record that plans read error bars and odds from. Of a record that is `there` the other part stays: that of services, or
  * that of training. */
-static bool write_record(const RhArguments *a, const RhEvaluation *judged, RhRecord *record,
+static bool write_record(const RhArguments *a, const RhEvaluation *evaluation, RhRecord *record,
                          RhRecord *there, GError **error)
 {
     if (!a->record)
         return true;
-    bool serves = rh_record_serve(there ? there : record, judged);
+    bool serves = rh_record_serve(there ? there : record, evaluation);
     if (there && !serves)
         rh_record_take_serving(record, there);
     g_autofree char *text =
@@ -168,11 +170,11 @@ static RhEvaluation *judge(const RhArguments *a, const RhCasesOptions *options, 
     return table ? judges[table->kind](table, options, error) : NULL;
 }
 
-/* Was any row judged, by its time or its memory? */
-static bool any_said(const RhEvaluation *judged)
+/* Was any row evaluated, by its time or its memory? */
+static bool any_said(const RhEvaluation *evaluation)
 {
-    for (guint i = 0; i < judged->rows->len; i++)
-        if (!g_array_index(judged->rows, RhEvaluatedRun, i).skipped)
+    for (guint i = 0; i < evaluation->rows->len; i++)
+        if (!g_array_index(evaluation->rows, RhEvaluatedRun, i).skipped)
             return true;
     return false;
 }
@@ -186,27 +188,28 @@ int rh_validate_cases(const RhArguments *a, GError **error)
     g_autoptr(RhRecord) there = NULL;
     if (!load_there(a, &there, error))
         return 3;
-    g_autoptr(RhEvaluation) judged = judge(a, &options, error);
+    g_autoptr(RhEvaluation) evaluation = judge(a, &options, error);
     rh_terminal_progress_end();
-    if (!judged)
+    if (!evaluation)
         return 3;
-    if (a->only && judged->rows->len == 0) {
+    if (a->only && evaluation->rows->len == 0) {
         rh_fail(error, RH_ERROR_USAGE,
                 "--only \"%s\": no row of %s has it in its source, model or note", a->only,
-                judged->file);
+                evaluation->file);
         return 2;
     }
     g_autoptr(GPtrArray) missed =
-        missed_of(judged, rh_arguments_given(a, "--tolerance"), a->tolerance_frac);
-    g_autoptr(RhRecord) record = rh_record_make(judged);
-    g_autofree char *text = a->json ? rh_report_evaluation_json(judged, missed)
-                                    : rh_report_evaluation_text(judged, record, a->verbosity > 0);
+        missed_of(evaluation, rh_arguments_given(a, "--tolerance"), a->tolerance_frac);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
+    g_autofree char *text = a->json
+                                ? rh_report_evaluation_json(evaluation, missed)
+                                : rh_report_evaluation_text(evaluation, record, a->verbosity > 0);
     fputs(text, stdout);
     for (guint i = 0; i < missed->len && !a->json; i++)
         printf("missed: %s\n", (const char *)g_ptr_array_index(missed, i));
     rh_output_answered();
-    if (!write_files(a, judged, record, missed, error) ||
-        !write_record(a, judged, record, there, error))
+    if (!write_files(a, evaluation, record, missed, error) ||
+        !write_record(a, evaluation, record, there, error))
         return 3;
-    return missed->len > 0 || !any_said(judged) ? 1 : 0;
+    return missed->len > 0 || !any_said(evaluation) ? 1 : 0;
 }

@@ -10,7 +10,7 @@ static const struct {
 } rows[] = {[RH_CALIBRATED_RANGE_GEMM] = {"gemm", {"m", "n", "k"}},
             [RH_CALIBRATED_RANGE_ATTENTION] = {"attention", {"keys"}}};
 
-RhShapesKind rh_calibrated_range_kind(const RhKernel *kernel)
+RhCalibratedKind rh_calibrated_range_kind(const RhKernel *kernel)
 {
     if (kernel->cls == RH_KERNEL_GEMM)
         return RH_CALIBRATED_RANGE_GEMM;
@@ -19,23 +19,23 @@ RhShapesKind rh_calibrated_range_kind(const RhKernel *kernel)
     return attends ? RH_CALIBRATED_RANGE_ATTENTION : RH_CALIBRATED_RANGE_LAST;
 }
 
-const char *rh_calibrated_range_kind_name(RhShapesKind kind)
+const char *rh_calibrated_range_kind_name(RhCalibratedKind kind)
 {
     return rows[kind].name;
 }
 
-const char *rh_calibrated_range_axis_name(RhShapesKind kind, int axis)
+const char *rh_calibrated_range_axis_name(RhCalibratedKind kind, int axis)
 {
     return axis < RH_CALIBRATED_RANGE_AXES ? rows[kind].axes[axis] : NULL;
 }
 
-int64_t rh_calibrated_range_at(RhShapesKind kind, const RhKernel *kernel, int axis)
+int64_t rh_calibrated_range_at(RhCalibratedKind kind, const RhKernel *kernel, int axis)
 {
     const int64_t gemm[RH_CALIBRATED_RANGE_AXES] = {kernel->m, kernel->n, kernel->k};
     return kind == RH_CALIBRATED_RANGE_GEMM ? gemm[axis] : kernel->n;
 }
 
-int rh_calibrated_range_beyond(const RhCalibratedRange *s, RhShapesKind kind,
+int rh_calibrated_range_beyond(const RhCalibratedRange *s, RhCalibratedKind kind,
                                const RhKernel *kernel)
 {
     for (int axis = 0; s->source && rh_calibrated_range_axis_name(kind, axis); axis++) {
@@ -46,7 +46,7 @@ int rh_calibrated_range_beyond(const RhCalibratedRange *s, RhShapesKind kind,
     return -1;
 }
 
-void rh_calibrated_range_hold(RhCalibratedRange *s, RhShapesKind kind, const RhKernel *kernel)
+void rh_calibrated_range_hold(RhCalibratedRange *s, RhCalibratedKind kind, const RhKernel *kernel)
 {
     for (int axis = 0; rh_calibrated_range_axis_name(kind, axis); axis++) {
         int64_t at = rh_calibrated_range_at(kind, kernel, axis);
@@ -55,7 +55,7 @@ void rh_calibrated_range_hold(RhCalibratedRange *s, RhShapesKind kind, const RhK
     }
 }
 
-static void read_axis(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, int axis,
+static void read_axis(RhJson *doc, const RhJsonNode *node, RhCalibratedKind kind, int axis,
                       RhCalibratedRange *out)
 {
     const RhJsonNode *list = rh_json_array(doc, node, rows[kind].axes[axis]);
@@ -75,14 +75,14 @@ static void read_axis(RhJson *doc, const RhJsonNode *node, RhShapesKind kind, in
         rh_json_problem(doc, list, "the least and the largest", "the first is larger");
 }
 
-void rh_calibrated_range_read_ranges(RhJson *doc, const RhJsonNode *node, RhShapesKind kind,
+void rh_calibrated_range_read_ranges(RhJson *doc, const RhJsonNode *node, RhCalibratedKind kind,
                                      RhCalibratedRange *out)
 {
     for (int axis = 0; rh_calibrated_range_axis_name(kind, axis); axis++)
         read_axis(doc, node, kind, axis, out);
 }
 
-void rh_calibrated_range_read(RhJson *doc, const RhJsonNode *node, RhShapesKind kind,
+void rh_calibrated_range_read(RhJson *doc, const RhJsonNode *node, RhCalibratedKind kind,
                               RhCalibratedRange *out)
 {
     RhCalibratedRange read = {.source = rh_json_string(doc, node, "source"),
@@ -93,7 +93,7 @@ void rh_calibrated_range_read(RhJson *doc, const RhJsonNode *node, RhShapesKind 
     *out = read;
 }
 
-void rh_calibrated_range_write_ranges(RhJsonWriter *w, RhShapesKind kind,
+void rh_calibrated_range_write_ranges(RhJsonWriter *w, RhCalibratedKind kind,
                                       const RhCalibratedRange *s)
 {
     for (int axis = 0; rh_calibrated_range_axis_name(kind, axis); axis++) {
@@ -104,7 +104,7 @@ void rh_calibrated_range_write_ranges(RhJsonWriter *w, RhShapesKind kind,
     }
 }
 
-void rh_calibrated_range_write(RhJsonWriter *w, const char *key, RhShapesKind kind,
+void rh_calibrated_range_write(RhJsonWriter *w, const char *key, RhCalibratedKind kind,
                                const RhCalibratedRange *s)
 {
     rh_json_begin_object(w, key);

@@ -14,7 +14,7 @@ typedef enum {
     RH_CALIBRATED_RANGE_GEMM,
     RH_CALIBRATED_RANGE_ATTENTION,
     RH_CALIBRATED_RANGE_LAST
-} RhShapesKind;
+} RhCalibratedKind;
 
 typedef struct {
     int64_t low[RH_CALIBRATED_RANGE_AXES],
@@ -23,25 +23,26 @@ typedef struct {
 } RhCalibratedRange;
 
 /* Returns the kind of a kernel; RH_CALIBRATED_RANGE_LAST for other kernels. */
-RhShapesKind rh_calibrated_range_kind(const RhKernel *kernel);
-const char *rh_calibrated_range_kind_name(RhShapesKind kind); /* "gemm" */
-const char *rh_calibrated_range_axis_name(RhShapesKind kind,
+RhCalibratedKind rh_calibrated_range_kind(const RhKernel *kernel);
+const char *rh_calibrated_range_kind_name(RhCalibratedKind kind); /* "gemm" */
+const char *rh_calibrated_range_axis_name(RhCalibratedKind kind,
                                           int axis); /* "m"; NULL: the kind has no more */
-int64_t rh_calibrated_range_at(RhShapesKind kind, const RhKernel *kernel, int axis);
+int64_t rh_calibrated_range_at(RhCalibratedKind kind, const RhKernel *kernel, int axis);
 /* Returns the first axis on which a kernel lies outside; -1 for none, or without known ranges. */
-int rh_calibrated_range_beyond(const RhCalibratedRange *shapes, RhShapesKind kind,
+int rh_calibrated_range_beyond(const RhCalibratedRange *shapes, RhCalibratedKind kind,
                                const RhKernel *kernel);
 /* Widens the ranges to include a kernel; the first kernel initialises them. Source and date do not
  * change. */
-void rh_calibrated_range_hold(RhCalibratedRange *shapes, RhShapesKind kind, const RhKernel *kernel);
+void rh_calibrated_range_hold(RhCalibratedRange *shapes, RhCalibratedKind kind,
+                              const RhKernel *kernel);
 
 /* Reads only the ranges, without source and date. Problems are collected in the document. */
-void rh_calibrated_range_read_ranges(RhJson *doc, const RhJsonNode *node, RhShapesKind kind,
+void rh_calibrated_range_read_ranges(RhJson *doc, const RhJsonNode *node, RhCalibratedKind kind,
                                      RhCalibratedRange *out);
-void rh_calibrated_range_write_ranges(RhJsonWriter *w, RhShapesKind kind,
+void rh_calibrated_range_write_ranges(RhJsonWriter *w, RhCalibratedKind kind,
                                       const RhCalibratedRange *shapes);
 /* Reads ranges with source and date. */
-void rh_calibrated_range_read(RhJson *doc, const RhJsonNode *node, RhShapesKind kind,
+void rh_calibrated_range_read(RhJson *doc, const RhJsonNode *node, RhCalibratedKind kind,
                               RhCalibratedRange *out);
-void rh_calibrated_range_write(RhJsonWriter *w, const char *key, RhShapesKind kind,
+void rh_calibrated_range_write(RhJsonWriter *w, const char *key, RhCalibratedKind kind,
                                const RhCalibratedRange *shapes);

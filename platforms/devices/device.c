@@ -36,11 +36,11 @@ static void read_tiles(RhJson *doc, const RhJsonNode *gemm, RhDeviceCurves *c)
 static void read_shapes(RhJson *doc, const RhJsonNode *root, RhDeviceCurves *c)
 {
     for (int kind = 0; kind < RH_CALIBRATED_RANGE_LAST; kind++) {
-        const RhJsonNode *part =
-            rh_json_object_or_null(doc, root, rh_calibrated_range_kind_name((RhShapesKind)kind));
+        const RhJsonNode *part = rh_json_object_or_null(
+            doc, root, rh_calibrated_range_kind_name((RhCalibratedKind)kind));
         const RhJsonNode *shapes = part ? rh_json_object_or_null(doc, part, "shapes") : NULL;
         if (shapes)
-            rh_calibrated_range_read(doc, shapes, (RhShapesKind)kind, &c->shapes[kind]);
+            rh_calibrated_range_read(doc, shapes, (RhCalibratedKind)kind, &c->shapes[kind]);
     }
 }
 

@@ -15,7 +15,7 @@ bool rh_extrapolation_untabled(const RhDevice *device, const RhKernel *kernel)
 void rh_extrapolation_add(RhExtrapolation beyond[RH_CALIBRATED_RANGE_LAST], const RhDevice *device,
                           const RhKernel *kernel, double seconds)
 {
-    RhShapesKind kind = rh_calibrated_range_kind(kernel);
+    RhCalibratedKind kind = rh_calibrated_range_kind(kernel);
     if (kind == RH_CALIBRATED_RANGE_LAST ||
         rh_calibrated_range_beyond(rh_extrapolation_shapes(device, kernel), kind, kernel) < 0)
         return;

@@ -142,7 +142,7 @@ double rh_surface_factor(const RhSurface *s, const RhKernel *kernel, int sms)
     return exp(CLAMP(sum, -LOG_FACTOR_MOST, LOG_FACTOR_MOST));
 }
 
-RhShapesKind rh_surface_shapes_kind(RhSurfaceKind kind)
+RhCalibratedKind rh_surface_shapes_kind(RhSurfaceKind kind)
 {
     return kind == RH_SURFACE_GEMM || kind == RH_SURFACE_EXPERTS ? RH_CALIBRATED_RANGE_GEMM
                                                                  : RH_CALIBRATED_RANGE_ATTENTION;

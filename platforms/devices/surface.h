@@ -103,7 +103,7 @@ double rh_surface_roof_s(const RhSurface *s, const RhKernel *kernel, double s_pe
 double rh_surface_part(const RhSurface *s, const RhKernel *kernel);
 
 /* Returns the kind of shapes of a surface's kernels. */
-RhShapesKind rh_surface_shapes_kind(RhSurfaceKind kind);
+RhCalibratedKind rh_surface_shapes_kind(RhSurfaceKind kind);
 const char *rh_surface_kind_name(RhSurfaceKind kind);
 RhSurfaceKind rh_surface_kind_by_name(const char *name); /* NONE: unknown */
 /* Reads one of a profile's "device.kernels"; problems are collected in the document, and NULL is

@@ -12,7 +12,7 @@ typedef struct {
 
 typedef struct {
     const RhCapacityTarget *goal;
-    const GArray *cells;                /* RhCapacityCell, judged */
+    const GArray *cells;                /* RhCapacityCell, evaluated */
     const RhQuestion *const *questions; /* per cell */
     const GArray *left_out;             /* RhCapacityLeftOut; NULL: none */
     int32_t best;                       /* index into cells; -1: none meets the target */

@@ -24,11 +24,11 @@ static bool is_point(const RhEvaluatedRun *row)
            row->predicted_s > 0;
 }
 
-static void find_range(const RhEvaluation *judged, Scatter *s)
+static void find_range(const RhEvaluation *evaluation, Scatter *s)
 {
     double least = (double)INFINITY, most = 0;
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         if (!is_point(row))
             continue;
         least = fmin(least, fmin(row->measured_s, row->predicted_s));
@@ -90,10 +90,10 @@ static void draw_point(const Scatter *s, RhColor color, double x, double y, doub
     g_string_append_printf(s->out, "\" r=\"%.0f\"><title>%s</title></circle>\n", radius, escaped);
 }
 
-static void draw_points(const Scatter *s, const RhEvaluation *judged)
+static void draw_points(const Scatter *s, const RhEvaluation *evaluation)
 {
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         if (!is_point(row))
             continue;
         g_autofree char *about =
@@ -104,11 +104,12 @@ static void draw_points(const Scatter *s, const RhEvaluation *judged)
     }
 }
 
-static void draw_legend(const Scatter *s, const RhEvaluation *judged)
+static void draw_legend(const Scatter *s, const RhEvaluation *evaluation)
 {
     int shown = 0;
     for (int i = 0; s->tables[i]; i++) {
-        RhEvaluationFigures f = rh_evaluation_figures(judged, RH_JUDGED_BY_TABLE, s->tables[i]);
+        RhEvaluationFigures f =
+            rh_evaluation_figures(evaluation, RH_EVALUATION_BY_TABLE, s->tables[i]);
         double y = TOP + LINE * (shown + 1);
         if (f.figures.count == 0)
             continue;
@@ -134,14 +135,14 @@ static GString *begin_drawing(const RhEvaluationFigures *all)
                       "Predicted against measured step times", about);
 }
 
-char *rh_report_scatter_svg(const RhEvaluation *judged)
+char *rh_report_scatter_svg(const RhEvaluation *evaluation)
 {
-    g_autofree const char **tables = rh_evaluation_groups(judged, RH_JUDGED_BY_TABLE);
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    g_autofree const char **tables = rh_evaluation_groups(evaluation, RH_EVALUATION_BY_TABLE);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     Scatter s = {.out = begin_drawing(&all), .tables = tables};
-    find_range(judged, &s);
+    find_range(evaluation, &s);
     draw_axes(&s);
-    draw_points(&s, judged);
-    draw_legend(&s, judged);
+    draw_points(&s, evaluation);
+    draw_legend(&s, evaluation);
     return rh_svg_finish(s.out);
 }

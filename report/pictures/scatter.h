@@ -4,4 +4,4 @@
 
 /* Draws the rows with a time that count as measurements, with title and description for screen
  * readers. Caller frees. */
-char *rh_report_scatter_svg(const RhEvaluation *judged);
+char *rh_report_scatter_svg(const RhEvaluation *evaluation);

@@ -13,7 +13,7 @@ static void put_counts(RhJsonWriter *w, const RhPlan *plan)
     rh_json_begin_object(w, "counts");
     rh_json_put_int(w, "legal", plan->legal_count);
     rh_json_put_int(w, "fit", plan->fit_count);
-    rh_json_put_int(w, "ranked", plan->roomy_count);
+    rh_json_put_int(w, "ranked", plan->within_budget_count);
     rh_json_put_int(w, "screened", plan->screened_count);
     rh_json_put_int(w, "segments", plan->segments_count);
     rh_json_put_int(w, "rehearsed", plan->rehearsed_count);
@@ -144,14 +144,14 @@ static void put_entries(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan
 /* Writes the fastest layout that exceeds the memory budget. */
 static void put_fuller(RhJsonWriter *w, const RhQuestion *q, const RhPlan *plan)
 {
-    if (!plan->fuller) {
+    if (!plan->over_budget) {
         rh_json_put_null(w, "fuller");
         return;
     }
     rh_json_begin_object(w, "fuller");
-    rh_json_put_bool(w, "told_by_fewer", plan->fuller->told_by_fewer);
-    rh_put_rehearsal(w, plan->fuller);
-    put_launch(w, q->c, &plan->fuller->layout);
+    rh_json_put_bool(w, "told_by_fewer", plan->over_budget->told_by_fewer);
+    rh_put_rehearsal(w, plan->over_budget);
+    put_launch(w, q->c, &plan->over_budget->layout);
     rh_json_end_object(w);
 }
 

@@ -125,7 +125,7 @@ static void append_approximate(GString *out, const RhPlan *plan)
  * origin. With a large gain it is a row of the table. */
 static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle *style)
 {
-    const RhRehearsal *r = plan->fuller;
+    const RhRehearsal *r = plan->over_budget;
     if (!r)
         return;
     bool row = rh_report_fuller_is_row(plan);
@@ -166,11 +166,11 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
 {
     g_autofree char *legal = rh_text_count(plan->legal_count);
     g_autofree char *fit = rh_text_count(plan->fit_count);
-    g_autofree char *roomy = rh_text_count(plan->roomy_count);
+    g_autofree char *roomy = rh_text_count(plan->within_budget_count);
     g_autofree char *rehearsed = rh_text_count(plan->rehearsed_count);
     double capacity =
         ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->memory_capacity_bytes;
-    g_autofree char *within = plan->roomy_count == plan->fit_count || style->verbosity == 0
+    g_autofree char *within = plan->within_budget_count == plan->fit_count || style->verbosity == 0
                                   ? g_strdup("")
                                   : g_strdup_printf(", %s within %.0f %% of the memory", roomy,
                                                     100 * plan->ranked_bytes / capacity);

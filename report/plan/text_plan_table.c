@@ -125,8 +125,8 @@ static guint count_rehearsed(const RhPlan *plan)
 
 double rh_report_fuller_gain(const RhPlan *plan)
 {
-    const RhRehearsal *best = plan->fuller ? g_ptr_array_index(plan->entries, 0) : NULL;
-    return best ? 1 - plan->fuller->step_time_s / best->step_time_s : 0;
+    const RhRehearsal *best = plan->over_budget ? g_ptr_array_index(plan->entries, 0) : NULL;
+    return best ? 1 - plan->over_budget->step_time_s / best->step_time_s : 0;
 }
 
 bool rh_report_fuller_is_row(const RhPlan *plan)
@@ -148,7 +148,7 @@ static bool write_table(GString *out, const RhPlan *plan, const GPtrArray *rows,
     g_autoptr(RhTable) table = rh_table_new(alignment->str);
     rh_table_rowf(table, "%s", head->str);
     for (guint k = 0; k < rows->len; k++) {
-        g_autoptr(GString) row = g_string_new(rows->pdata[k] == plan->fuller ? "!" : "-");
+        g_autoptr(GString) row = g_string_new(rows->pdata[k] == plan->over_budget ? "!" : "-");
         if (k < plan->entries->len)
             g_string_printf(row, "%u", k + 1);
         for (guint i = 0; i < columns->len; i++) {
@@ -192,7 +192,7 @@ static void append_table(GString *out, const RhPlan *plan)
     bool waits_known = count_rehearsed(plan) > 0;
     g_autoptr(GPtrArray) rows = rh_report_plan_rows(plan);
     if (rh_report_fuller_is_row(plan))
-        g_ptr_array_add(rows, plan->fuller);
+        g_ptr_array_add(rows, plan->over_budget);
     g_autoptr(GArray) columns = shown_columns(rows, waits_known);
     g_autoptr(GString) dropped = g_string_new(NULL);
     g_autoptr(GString) text = g_string_new(NULL);

@@ -174,7 +174,7 @@ static void append_answer(GString *out, const RhServePlan *plan, const RhServePl
 }
 
 /* Appends the level that is missed however few requests come. */
-static void append_unkept(GString *out, const RhServeMissed *u, const RhSlos *slos)
+static void append_unkept(GString *out, const RhMissedLevel *u, const RhSlos *slos)
 {
     g_autofree char *level = rh_slo_text(&slos->list[u->level]),
                     *text = rh_deployment_format(&u->deployment),
@@ -212,8 +212,8 @@ static void append_refused(GString *out, const RhServeEntry *best)
 void rh_report_serve_nearest(GString *out, const RhServePlan *plan, const RhServePlanOptions *o)
 {
     const RhServeEntry *e = &plan->nearest;
-    append_too_long(out, &plan->roomiest);
-    if (plan->roomiest.count > 0 && plan->roomiest.count == plan->roomiest.all)
+    append_too_long(out, &plan->largest_cache);
+    if (plan->largest_cache.count > 0 && plan->largest_cache.count == plan->largest_cache.all)
         return;
     if (e->bound_per_s > 0) {
         g_autofree char *text = rh_deployment_format(&e->deployment),
@@ -248,7 +248,7 @@ static char *nothing_text(const RhServePlan *plan, const RhServePlanOptions *o)
     rh_report_serve_nearest(out, plan, o);
     if (plan->timed_out)
         g_string_append(out, "help: more time (--timeout)\n");
-    else if (plan->roomiest.count > 0)
+    else if (plan->largest_cache.count > 0)
         g_string_append(out, "help: more GPUs for a server, a cache in 8 bits (-s kv=fp8), or "
                              "shorter requests\n");
     else if (e->bound_per_s <= 0 && plan->unkept.least_s > 0)

@@ -33,7 +33,7 @@ void rh_put_serve_entry(RhJsonWriter *w, const RhServeEntry *e, guint rank, cons
 void rh_put_serve_nearest(RhJsonWriter *w, const RhServePlan *plan, const RhSlos *slos)
 {
     const RhServeEntry *e = &plan->nearest;
-    const RhServeMissed *u = &plan->unkept;
+    const RhMissedLevel *u = &plan->unkept;
     bool bounded = e->bound_per_s > 0, unkept = !bounded && u->least_s > 0;
     if (plan->entries->len > 0 || (!bounded && !unkept)) {
         rh_json_put_null(w, "nearest");

@@ -202,8 +202,9 @@ static RhProgram *shortened_for(const RhProgram *p, const RhPlatform *platform, 
     return role < 0 ? NULL : rh_sampled_ranks(p, platform, group, role, ring);
 }
 
-RhWaveTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform, int32_t group,
-                                     int32_t role, RhOp op, RhAlgo algo, double bytes)
+RhPatternTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform,
+                                        int32_t group, int32_t role, RhOp op, RhAlgo algo,
+                                        double bytes)
 {
     g_autoptr(RhProgram) shorter = shortened_for(p, platform, group, role, op, algo);
     return rh_step_pattern_tally_new(op, algo, bytes, shorter ? shorter : p, platform,

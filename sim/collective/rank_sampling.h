@@ -31,5 +31,6 @@ RhScheduleTime rh_collective_time(const RhProgram *p, const RhPlatform *platform
                                   const RhRouting *routing);
 /* Makes the tally for rh_collective_time of an algorithm with a compact form. It is valid for all
  * sizes above RH_LATENCY_BYTES if `bytes` is, else for the sizes up to it (step_pattern_time.h). */
-RhWaveTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform, int32_t group,
-                                     int32_t role, RhOp op, RhAlgo algo, double bytes);
+RhPatternTally *rh_collective_tally_new(const RhProgram *p, const RhPlatform *platform,
+                                        int32_t group, int32_t role, RhOp op, RhAlgo algo,
+                                        double bytes);

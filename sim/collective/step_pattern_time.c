@@ -21,7 +21,7 @@ typedef struct {
 
 #define LAST_KNOWN 16
 
-struct RhWaveTally {
+struct RhPatternTally {
     RhOp op;
     int32_t members;
     const RhPlatform *platform;
@@ -34,7 +34,7 @@ struct RhWaveTally {
 
 /* State of counting. */
 typedef struct {
-    RhWaveTally *out;
+    RhPatternTally *out;
     RhGroupLinks groups;
     const RhStepPatterns *waves;
     bool latency_alone;             /* no bytes are put on links */
@@ -122,14 +122,14 @@ static void count_waves(Count *t)
 
 /* A tally together with the patterns for given bytes, which it times. */
 typedef struct {
-    const RhWaveTally *tally;
+    const RhPatternTally *tally;
     const RhStepPatterns *waves;
     double step_more_s; /* extra latency of the protocol */
 } Clock;
 
 static RhStepTime wave_step(const Clock *k, int32_t step)
 {
-    const RhWaveTally *t = k->tally;
+    const RhPatternTally *t = k->tally;
     RhStepTime one = {0};
     for (guint w = 0; w < k->waves->waves->len; w++) {
         const RhStepPattern *wave = wave_at(k->waves, (int32_t)w);
@@ -203,27 +203,27 @@ static bool is_between(const RhGroupLinks *k)
     return rh_is_between(k->size, nodes);
 }
 
-RhWaveTally *rh_step_pattern_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
-                                       const RhPlatform *platform, int32_t group, int32_t role)
+RhPatternTally *rh_step_pattern_tally_new(RhOp op, RhAlgo algo, double bytes, const RhProgram *p,
+                                          const RhPlatform *platform, int32_t group, int32_t role)
 {
     RhStepPatterns waves;
-    RhWaveTally *t = NULL;
+    RhPatternTally *t = NULL;
     int32_t members = rh_program_group(p, group)->size;
     if (waves_init(&waves, op, algo, members, bytes)) {
-        t = g_new0(RhWaveTally, 1);
+        t = g_new0(RhPatternTally, 1);
         Count count = {.out = t,
                        .groups = rh_group_links(p, platform, group, role),
                        .waves = &waves,
                        .latency_alone = bytes <= RH_LATENCY_BYTES,
                        .known = rh_map64_new()};
-        *t = (RhWaveTally){.op = op,
-                           .members = members,
-                           .platform = platform,
-                           .between = is_between(&count.groups),
-                           .shares = g_array_new(FALSE, TRUE, sizeof(Share)),
-                           .kinds = g_array_new(FALSE, FALSE, sizeof(LinkKind)),
-                           .latency_s = g_new0(double, waves.waves->len + 1),
-                           .moves = g_new0(bool, waves.waves->len + 1)};
+        *t = (RhPatternTally){.op = op,
+                              .members = members,
+                              .platform = platform,
+                              .between = is_between(&count.groups),
+                              .shares = g_array_new(FALSE, TRUE, sizeof(Share)),
+                              .kinds = g_array_new(FALSE, FALSE, sizeof(LinkKind)),
+                              .latency_s = g_new0(double, waves.waves->len + 1),
+                              .moves = g_new0(bool, waves.waves->len + 1)};
         g_array_set_size(t->shares, 1);
         forget_known(&count);
         count_waves(&count);
@@ -234,7 +234,7 @@ RhWaveTally *rh_step_pattern_tally_new(RhOp op, RhAlgo algo, double bytes, const
     return t;
 }
 
-RhScheduleTime rh_step_pattern_tally_time(const RhWaveTally *t, RhAlgo algo, double bytes)
+RhScheduleTime rh_step_pattern_tally_time(const RhPatternTally *t, RhAlgo algo, double bytes)
 {
     RhStepPatterns waves;
     RhProtocolRate pace =
@@ -246,7 +246,7 @@ RhScheduleTime rh_step_pattern_tally_time(const RhWaveTally *t, RhAlgo algo, dou
     return rh_steps_as_time(t->platform, t->op, algo, bytes, pace.launch_more_s, steps);
 }
 
-void rh_step_pattern_tally_free(RhWaveTally *t)
+void rh_step_pattern_tally_free(RhPatternTally *t)
 {
     if (!t)
         return;
@@ -261,7 +261,7 @@ bool rh_step_patterns_time(RhOp op, RhAlgo algo, double bytes, const RhProgram *
                            const RhPlatform *platform, int32_t group, int32_t role,
                            RhScheduleTime *time)
 {
-    RhWaveTally *t = rh_step_pattern_tally_new(op, algo, bytes, p, platform, group, role);
+    RhPatternTally *t = rh_step_pattern_tally_new(op, algo, bytes, p, platform, group, role);
     if (t)
         *time = rh_step_pattern_tally_time(t, algo, bytes);
     rh_step_pattern_tally_free(t);

@@ -18,7 +18,7 @@ typedef struct {
     const RhFold *fold;
     const RhFoldedNetwork *quotient;
     const RhEngineOptions *options;
-    const RhJoined *jobs;
+    const RhJoinedProgram *jobs;
     int32_t jobs_count;
 } RhExecInput;
 

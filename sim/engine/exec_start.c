@@ -36,7 +36,7 @@ static void add_actors(RhExec *x)
 
 /* Adds the jobs. Colours and collective calls are numbered by their first rank or instance, and
  * ranks and groups by job, so each job's are consecutive. */
-static void add_jobs(RhExec *x, const RhJoined *joined)
+static void add_jobs(RhExec *x, const RhJoinedProgram *joined)
 {
     x->jobs = g_new0(RhExecJob, x->jobs_count + 1);
     int32_t actor = 0, call = 0;

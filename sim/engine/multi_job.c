@@ -50,7 +50,7 @@ void rh_multi_job_free(RhMultiJobRun *t)
 
 /* --- in a child process --- */
 
-struct RhJobStage {
+struct RhJobSimulation {
     const Work *work;
     RhSession *session;
     RhMultiJobRun *out;
@@ -67,7 +67,7 @@ static GByteArray *perform_alone(const Work *work, int32_t job, GError **error)
     return run ? rh_run_pack(run) : NULL;
 }
 
-static bool admit_jobs(RhJobStage *stage, GError **error)
+static bool admit_jobs(RhJobSimulation *stage, GError **error)
 {
     const RhMultiJobQuestion *ask = stage->work->ask;
     for (int32_t i = 0; i < stage->jobs_count; i++) {
@@ -78,7 +78,7 @@ static bool admit_jobs(RhJobStage *stage, GError **error)
     return true;
 }
 
-static bool admit_guest(RhJobStage *stage, GError **error)
+static bool admit_guest(RhJobSimulation *stage, GError **error)
 {
     const RhMultiJobService *background = stage->work->ask->background;
     if (!background)
@@ -88,7 +88,7 @@ static bool admit_guest(RhJobStage *stage, GError **error)
     return stage->background >= 0;
 }
 
-static bool submit_all(RhJobStage *stage, GError **error)
+static bool submit_all(RhJobSimulation *stage, GError **error)
 {
     stage->t_last_s = g_new0(double, stage->jobs_count + 1);
     for (int32_t i = 0; i < stage->jobs_count; i++) {
@@ -103,20 +103,20 @@ static bool submit_all(RhJobStage *stage, GError **error)
     return true;
 }
 
-static RhJobStage *open_stage(const Work *work, int32_t jobs, GError **error)
+static RhJobSimulation *open_stage(const Work *work, int32_t jobs, GError **error)
 {
-    RhJobStage *stage = g_new0(RhJobStage, 1); /* allocations here end with the child */
-    *stage = (RhJobStage){.work = work,
-                          .session = rh_session_open(work->platform, work->options),
-                          .out = together_new(jobs),
-                          .jobs_count = jobs,
-                          .unfinished = jobs,
-                          .background = -1};
+    RhJobSimulation *stage = g_new0(RhJobSimulation, 1); /* allocations here end with the child */
+    *stage = (RhJobSimulation){.work = work,
+                               .session = rh_session_open(work->platform, work->options),
+                               .out = together_new(jobs),
+                               .jobs_count = jobs,
+                               .unfinished = jobs,
+                               .background = -1};
     return admit_jobs(stage, error) && admit_guest(stage, error) && submit_all(stage, error) ? stage
                                                                                              : NULL;
 }
 
-static void count_step(RhJobStage *stage, const RhSessionEvent *event)
+static void count_step(RhJobSimulation *stage, const RhSessionEvent *event)
 {
     RhMultiJobResult *part = RH_AT(stage->out->parts, RhMultiJobResult, event->job);
     int32_t wanted = stage->work->ask->jobs[event->job].steps;
@@ -130,7 +130,7 @@ static void count_step(RhJobStage *stage, const RhSessionEvent *event)
     }
 }
 
-bool rh_job_stage_run(RhJobStage *stage, double until_s, RhSessionEvent *event, GError **error)
+bool rh_job_stage_run(RhJobSimulation *stage, double until_s, RhSessionEvent *event, GError **error)
 {
     while (rh_session_run(stage->session, until_s, event, error)) {
         if (event->kind != RH_EVENT_STEP)
@@ -140,14 +140,14 @@ bool rh_job_stage_run(RhJobStage *stage, double until_s, RhSessionEvent *event, 
     return false;
 }
 
-bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage message, GError **error)
+bool rh_job_stage_post(RhJobSimulation *stage, RhSessionMessage message, GError **error)
 {
     message.job = stage->background;
     return rh_session_post(stage->session, message, error);
 }
 
 /* Performs steps of all jobs until each has done its own number. */
-static bool finish_jobs(RhJobStage *stage, GError **error)
+static bool finish_jobs(RhJobSimulation *stage, GError **error)
 {
     RhSessionEvent event;
     while (stage->unfinished > 0) {
@@ -185,7 +185,7 @@ static void pack_together(GByteArray *out, const RhMultiJobRun *t)
 static GByteArray *perform_guest_alone(const Work *work, GError **error)
 {
     const RhMultiJobService *background = work->ask->background;
-    RhJobStage *stage = open_stage(work, 0, error);
+    RhJobSimulation *stage = open_stage(work, 0, error);
     return stage ? background->play(stage, background->user, error) : NULL;
 }
 
@@ -193,7 +193,7 @@ static GByteArray *perform_together(const Work *work, GError **error)
 {
     const RhMultiJobService *background = work->ask->background;
     GByteArray *out = g_byte_array_new();
-    RhJobStage *stage = open_stage(work, work->ask->count, error);
+    RhJobSimulation *stage = open_stage(work, work->ask->count, error);
     RhMultiJobRun *t = stage ? stage->out : NULL;
     if (stage && background)
         t->background_beside = background->play(stage, background->user, error);

@@ -14,20 +14,20 @@ typedef struct {
 
 /* A service that is simulated beside the jobs, or alone: it sends messages (session.h) and returns
  * its results as bytes. All of it runs in a child. */
-typedef struct RhJobStage RhJobStage;
+typedef struct RhJobSimulation RhJobSimulation;
 typedef struct {
     /* Makes the program of its routes, placed by its gpu_of_rank; messages use its sends. */
     RhProgram *(*ways)(void *user, GError **error);
     /* Runs the service to its end and returns its results; NULL and an error. */
-    GByteArray *(*play)(RhJobStage *stage, void *user, GError **error);
+    GByteArray *(*play)(RhJobSimulation *stage, void *user, GError **error);
     void *user;
 } RhMultiJobService;
 /* Sends one of the service's messages now; `job` is filled in. */
-bool rh_job_stage_post(RhJobStage *stage, RhSessionMessage message,
+bool rh_job_stage_post(RhJobSimulation *stage, RhSessionMessage message,
                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Runs until a message has arrived, or until_s (an event of kind NONE); the jobs' steps in the
  * meantime are counted. */
-bool rh_job_stage_run(RhJobStage *stage, double until_s, RhSessionEvent *event,
+bool rh_job_stage_run(RhJobSimulation *stage, double until_s, RhSessionEvent *event,
                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 
 typedef struct {

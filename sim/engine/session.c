@@ -22,8 +22,8 @@ struct RhSession {
     int32_t *user_of_gpu; /* job submitted last on the GPU; -1: none */
     bool failed;
     /* set by the first run: */
-    RhProgram *joined; /* NULL when there is one job: its program */
-    RhJoined *places;  /* per job */
+    RhProgram *joined;       /* NULL when there is one job: its program */
+    RhJoinedProgram *places; /* per job */
     RhTraffic *traffic;
     RhFold *fold_own; /* NULL when the options had one */
     RhFoldedNetwork *quotient_own;
@@ -144,8 +144,8 @@ static const RhProgram *join_programs(RhSession *s, GError **error)
     for (int32_t r = 0; as_it_is && r < first->program->ranks_count; r++)
         as_it_is = first->gpu_of_rank[r] == rh_program_gpu(first->program, r);
     if (as_it_is) {
-        s->places[0] = (RhJoined){.ranks_count = first->program->ranks_count,
-                                  .roles_count = (int32_t)first->program->roles->len};
+        s->places[0] = (RhJoinedProgram){.ranks_count = first->program->ranks_count,
+                                         .roles_count = (int32_t)first->program->roles->len};
         return first->program;
     }
     if (s->platform->others->len > 0) {
@@ -277,7 +277,7 @@ RhRun *rh_session_report(RhSession *s, int32_t job)
 {
     if (!s->exec || rh_exec_steps_done(s->exec, job) == 0)
         return NULL;
-    const RhJoined *place = &s->places[job];
+    const RhJoinedProgram *place = &s->places[job];
     RhRun *run = rh_exec_report(s->exec, job);
     for (uint32_t i = 0; i < run->performers->len; i++) {
         RH_AT(run->performers, RhPerformer, i)->role -= place->roles_first;

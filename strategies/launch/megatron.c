@@ -157,7 +157,7 @@ static int32_t again_everywhere(const RhProblem *c, const RhLayout *l)
 static bool write_again(RhLaunchText *t, GError **error)
 {
     const RhLayout *l = t->layout;
-    if (l->again_layers_count == 0)
+    if (l->recomputed_layers_count == 0)
         return true;
     if ((uint32_t)l->recompute != RH_RECOMPUTE_FULL || again_everywhere(t->c, l) < 0)
         return rh_fail(error, RH_ERROR_USAGE,
@@ -174,7 +174,7 @@ static bool write_recompute(RhLaunchText *t, GError **error)
     if (modules == RH_RECOMPUTE_NONE)
         return true;
     if (modules == RH_RECOMPUTE_FULL) {
-        bool some = t->layout->again_layers_count != 0;
+        bool some = t->layout->recomputed_layers_count != 0;
         rh_launch_write(t,
                         "--recompute-granularity full --recompute-method %s "
                         "--recompute-num-layers %d",

@@ -418,7 +418,7 @@ static bool check(const RhProblem *c, const RhLayout *l, GError **error)
         return rh_fail(error, RH_ERROR_USAGE,
                        "Megatron-Bridge has no such number formats here\n"
                        "help: `dtype=bf16` or its fp8 kin, `moments=bf16`");
-    if (l->again_layers_count != 0 || l->stage_layers_count != 0 ||
+    if (l->recomputed_layers_count != 0 || l->stage_layers_count != 0 ||
         c->model->layers_count % chunks != 0)
         return rh_fail(
             error, RH_ERROR_USAGE,

@@ -28,11 +28,11 @@
 static void queue_layout(RhFunnel *f, const RhLayout *l, double peak)
 {
     int32_t i = rh_layout_store_count(f->space) - 1;
-    RhCandidateQueue *race = peak <= f->room.ranked_bytes ? &f->main : &f->fuller;
+    RhCandidateQueue *race = peak <= f->room.ranked_bytes ? &f->main : &f->over_budget;
     double key = rh_funnel_by_memory(f) ? peak : rh_bound_work_s(f->cache, l);
     f->plan->fit_count++;
     f->plan->screened_count++;
-    f->plan->roomy_count += race == &f->main;
+    f->plan->within_budget_count += race == &f->main;
     rh_candidate_heap_push(
         race->heap, (RhCandidate){i, key, rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
 }
@@ -44,7 +44,7 @@ static bool screen_one(const RhLayout *asked, void *user)
     RhFunnel *f = user;
     RhTrainMemory m;
     RhLayout settled = *asked, *l = &settled;
-    if (l->again_layers_count == RH_AGAIN_LEAST)
+    if (l->recomputed_layers_count == RH_RECOMPUTED_FEWEST)
         rh_recompute_fewest_layers(rh_bound_shard(f->cache, l)->model_cost,
                                    rh_bound_pipeline_profile(f->cache, l), f->room.ranked_bytes, l);
     if (l->recompute != asked->recompute && asked->recompute == RH_RECOMPUTE_SELECTIVE)
@@ -64,11 +64,11 @@ static bool screen_one(const RhLayout *asked, void *user)
 static void rank_fuller(RhFunnel *f)
 {
     GArray *empty = f->main.heap;
-    f->main.heap = f->fuller.heap;
-    f->fuller.heap = empty;
+    f->main.heap = f->over_budget.heap;
+    f->over_budget.heap = empty;
     f->room.ranked_bytes = f->room.most_bytes;
     f->plan->unsafe = f->main.heap->len > 0;
-    f->plan->roomy_count = f->plan->fit_count;
+    f->plan->within_budget_count = f->plan->fit_count;
 }
 
 /* Screens every legal layout of the usual space. */
@@ -102,7 +102,7 @@ static void search_main(RhFunnel *f)
 {
     rh_funnel_run(f, &f->main);
     if (f->o->listed || rh_funnel_out_of_time(f) || f->main.entries->len > 0 ||
-        f->main.heap->len > 0 || f->fuller.heap->len == 0)
+        f->main.heap->len > 0 || f->over_budget.heap->len == 0)
         return;
     rank_fuller(f);
     rh_funnel_run(f, &f->main);
@@ -157,19 +157,19 @@ static void search_fuller(RhFunnel *f)
     if (f->main.entries->len == 0 || f->o->quick || f->o->best_alone || rh_funnel_by_memory(f) ||
         rh_funnel_out_of_time(f))
         return;
-    f->fuller.worth = (1 - f->o->gap_frac) * rh_funnel_worth_of(f, f->main.entries->pdata[0]);
-    rh_funnel_run(f, &f->fuller);
+    f->over_budget.worth = (1 - f->o->gap_frac) * rh_funnel_worth_of(f, f->main.entries->pdata[0]);
+    rh_funnel_run(f, &f->over_budget);
     f->race = &f->main;
 }
 
 static void show_fuller(RhFunnel *f)
 {
     const GPtrArray *best = f->main.entries;
-    GPtrArray *found = f->fuller.entries;
+    GPtrArray *found = f->over_budget.entries;
     if (found->len > 0 && best->len > 0 &&
         ((RhRehearsal *)found->pdata[0])->step_time_s <
             ((const RhRehearsal *)best->pdata[0])->step_time_s)
-        f->plan->fuller = g_ptr_array_steal_index(found, 0);
+        f->plan->over_budget = g_ptr_array_steal_index(found, 0);
 }
 
 /* Searches the plan's secondary answers while its first row is simulated in full. */
@@ -225,9 +225,9 @@ static void races_begin(RhFunnel *f)
                        : o->best_alone ? ALONE_BATCH
                                        : BATCH,
                        worth);
-    f->fuller =
+    f->over_budget =
         race_new(g_ptr_array_new_with_free_func(free_entry), 1, ALONE_BATCH, (double)INFINITY);
-    f->fuller.gap_frac = RH_BESIDE_GAP_FRAC;
+    f->over_budget.gap_frac = RH_BESIDE_GAP_FRAC;
     f->behind = g_ptr_array_new_with_free_func(free_entry);
 }
 
@@ -287,8 +287,8 @@ static void search_clear(Search *s)
     RhFunnel *f = &s->f;
     lists_clear(f);
     g_array_unref(f->main.heap);
-    g_array_unref(f->fuller.heap);
-    g_ptr_array_unref(f->fuller.entries);
+    g_array_unref(f->over_budget.heap);
+    g_ptr_array_unref(f->over_budget.entries);
     g_ptr_array_unref(f->behind);
     rh_layout_store_free(f->space);
     rh_space_free(f->layouts);

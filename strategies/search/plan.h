@@ -39,11 +39,12 @@ typedef struct {
     double risk_frac; /* default RH_RISK_FRAC; a --limit on memory decides in its place */
     bool
         listed; /* of the layouts of rh_space_list alone, one by one: for checks against all of them */
-    bool quick;       /* by lower bounds; only the first few of the answer are rehearsed */
-    bool variants;    /* every rank order and number of model chunks has a row of its own; else the
+    bool quick;      /* by lower bounds; only the first few of the answer are rehearsed */
+    bool variants;   /* every rank order and number of model chunks has a row of its own; else the
                          best of a kind stands for them */
-    bool exhaustive;  /* rehearse every fitting layout */
-    bool best_alone;  /* neither a fuller one nor near misses nor changes are looked for */
+    bool exhaustive; /* rehearse every fitting layout */
+    bool
+        best_alone; /* neither a layout over the budget nor near misses nor changes are looked for */
     bool unperformed; /* the best is left as the search found it: rh_plan_perform */
     bool outside;     /* what is outside of the search is tried on the first row (unsearched.h) */
     double worth_s;   /* steps that cannot be shorter are of no interest; 0: all are */
@@ -113,8 +114,8 @@ typedef struct {
     int64_t steady_count; /* steps told by rehearsals of fewer micro-batches (steady_state.h) */
     double
         steady_apart_frac; /* by how much those that were performed whole differ from that, at most */
-    bool steady_disagrees;    /* that is too much for a proof */
-    int64_t roomy_count;      /* of those that fit, what keeps within ranked_bytes */
+    bool steady_disagrees;       /* that is too much for a proof */
+    int64_t within_budget_count; /* of those that fit, what keeps within ranked_bytes */
     double ranked_bytes;      /* what the entries may need: by their odds, a --limit, or all of the
                             device where nothing keeps within that */
     int64_t too_large_count;  /* left out: more tasks than a search rehearses */
@@ -140,7 +141,8 @@ typedef struct {
     GPtrArray *families;  /* RhRehearsal*, best first: of each family (rh_layout_family) that has no
                              entry, its best. Idle communication is a timer in them */
     GArray *family_bounds; /* RhPlanFamilyBound, of those that are far behind: not rehearsed for */
-    RhRehearsal *fuller;   /* the quickest that fits but needs more than ranked_bytes, where it is
+    RhRehearsal
+        *over_budget; /* the quickest that fits but needs more than ranked_bytes, where it is
                              quicker than the best entry; else NULL. As those of families */
     /* RhNearMiss*, at most 3: quicker by their bound, up to 5 % too large */
     GPtrArray *near_misses;

@@ -39,7 +39,7 @@ void rh_plan_free(RhPlan *plan)
     g_array_unref(plan->family_bounds);
     g_ptr_array_unref(plan->near_misses);
     g_ptr_array_unref(plan->changes);
-    rh_rehearsal_free(plan->fuller);
+    rh_rehearsal_free(plan->over_budget);
     g_clear_pointer(&plan->others, g_array_unref);
     g_clear_pointer(&plan->near_batches, g_array_unref);
     g_clear_pointer(&plan->outside, g_array_unref);

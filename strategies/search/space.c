@@ -52,7 +52,8 @@ static bool next_value(const RhSpace *space, const RhKnob *knob, const RhLayout 
 /* Does a constraint ask for the fewest recomputed layers, which the whole space tries anyway? */
 static bool says_nothing(const RhSpace *space, const RhConstraint *k)
 {
-    return space->whole && k->knob == rh_knob_recomputed_layers() && k->value == RH_AGAIN_LEAST;
+    return space->whole && k->knob == rh_knob_recomputed_layers() &&
+           k->value == RH_RECOMPUTED_FEWEST;
 }
 
 /* Does every limit allow the value, and one of the fixed values, which are alternatives? */
@@ -374,7 +375,7 @@ uint32_t rh_space_recompute_modules(const RhSpace *space, const RhLayout *cut)
         RhRecomputeChoice choice = g_array_index(space->choices, RhRecomputeChoice, i);
         RhLayout l = *cut;
         l.recompute = choice.recompute;
-        l.again_layers_count = MAX(choice.layers_count, 0);
+        l.recomputed_layers_count = MAX(choice.layers_count, 0);
         if (!rh_framework_refusal_given(space->framework, space->c, &l, given))
             modules |= (uint32_t)choice.recompute;
     }
@@ -385,7 +386,7 @@ bool rh_space_recomputes_unevenly(const RhSpace *space)
 {
     RhLayout l = rh_layout_default();
     l.recompute = RH_RECOMPUTE_FULL;
-    l.again_layers_count = 2;
+    l.recomputed_layers_count = 2;
     return !rh_framework_refusal_given(space->framework, space->c, &l, of_recompute());
 }
 

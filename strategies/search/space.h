@@ -51,7 +51,8 @@ bool rh_space_admits(const RhSpace *space, const RhLayout *layout);
 /* A choice of recomputation; lists are in ascending order of recomputed work. */
 typedef struct {
     RhRecompute recompute;
-    int32_t layers_count; /* RhLayout.again_layers_count: 0 (all layers), or RH_AGAIN_LEAST */
+    int32_t
+        layers_count; /* RhLayout.recomputed_layers_count: 0 (all layers), or RH_RECOMPUTED_FEWEST */
 } RhRecomputeChoice;
 const GArray *rh_space_recompute_choices(const RhSpace *space); /* RhRecomputeChoice; the space's */
 /* Modules that are in any choice which the framework does not refuse under this cut: bits of

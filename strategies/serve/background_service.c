@@ -123,7 +123,7 @@ static double longest_bytes(const RhBackgroundService *g, const RhService *servi
 
 typedef struct {
     const RhBackgroundService *background;
-    RhJobStage *stage;
+    RhJobSimulation *stage;
     GHashTable *send_of; /* src * gpus + dst -> 1 + send */
     int32_t gpus;
     double t_s;     /* of the session, in the service's time */
@@ -207,7 +207,7 @@ static GHashTable *number_sends(const RhBackgroundService *g, const RhService *s
     return send_of;
 }
 
-static GByteArray *play(RhJobStage *stage, void *user, GError **error)
+static GByteArray *play(RhJobSimulation *stage, void *user, GError **error)
 {
     const RhBackgroundService *g = user;
     g_autoptr(RhService) service = rh_service_new(&g->serving, &g->deployment, error);

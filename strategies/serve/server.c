@@ -10,7 +10,8 @@
 #include "strategies/serve/scheduler.h"
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {.noun = "server", .folder = "strategies/serve/servers", .load = load};
+static RhDataCatalogue shelf = {
+    .noun = "server", .folder = "strategies/serve/servers", .load = load};
 
 static const RhServerFact facts[] = {
     {"step", RH_QUANTITY_S, offsetof(RhServer, step_s), 0, 1},

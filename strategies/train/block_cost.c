@@ -241,7 +241,7 @@ static RhModelCost *pieces_new(const RhProblem *c, const RhLayout *layout, int32
         .fused_elementwise = c->stack->fused_elementwise,
         .passes = &c->stack->passes};
     p->layers_end =
-        (layout->again_layers_count != 0 ? RH_LAYER_KINDS_MAX : 0) + c->model->kinds_count;
+        (layout->recomputed_layers_count != 0 ? RH_LAYER_KINDS_MAX : 0) + c->model->kinds_count;
     p->mixer = g_new0(RhBlockCost, 2 * p->layers_end);
     p->ffn = p->mixer + p->layers_end;
     set_pace(&p->shard);

@@ -116,7 +116,7 @@ int32_t rh_build_exchange(RhBuild *b, RhLane lane, RhGroupKind group, RhOp op, d
 }
 
 /* Adds task i of a layer's pass; `ids` are the program's numbers of the earlier ones. */
-static int32_t item_task(RhBuild *b, const RhLayerOp *t, int32_t bundle, const int32_t *ids)
+static int32_t layer_task(RhBuild *b, const RhLayerOp *t, int32_t bundle, const int32_t *ids)
 {
     bool kernel = t->lane == RH_LANE_COMPUTE;
     int32_t preds[RH_BUILD_PREDS_MAX], count = 0; /* ENTRY occurs once in a list */
@@ -151,7 +151,7 @@ static double working_bytes(const RhStageLayer *item, RhSlotPass pass)
 
 /* Records the memory of a layer: it keeps bytes from its forward until its last backward, and works
  * with more while a pass of it runs. */
-static void hold_item(RhBuild *b, const RhStageLayer *item, RhSlotPass pass)
+static void hold_layer(RhBuild *b, const RhStageLayer *item, RhSlotPass pass)
 {
     if (pass == RH_SLOT_FORWARD)
         rh_build_memory(b, kept_as(item), item->bytes.kept);
@@ -197,7 +197,7 @@ static int32_t *run_tasks(RhBuild *b, GArray *tasks, const int32_t *layers, int3
         RhPhase own = b->now->phase;
         if (task->phase != RH_PHASE_NONE)
             b->now->phase = task->phase;
-        ids[i] = item_task(b, task, bundle, ids);
+        ids[i] = layer_task(b, task, bundle, ids);
         b->now->phase = own;
         if (task->lane == RH_LANE_COMPUTE) {
             last[task->half] = ids[i];
@@ -219,7 +219,7 @@ static void run_pass(RhBuild *b, const RhStageLayer *item, const RhLayerPass *pa
 void rh_build_layer(RhBuild *b, int32_t index, RhSlotPass slot_pass)
 {
     const RhStageLayer *item = rh_stage_program_layer(b->stage_program, index);
-    hold_item(b, item, slot_pass);
+    hold_layer(b, item, slot_pass);
     run_pass(b, item, &b->items->pass[item->kind][slot_pass]);
     release_item(b, item, slot_pass);
 }
@@ -228,7 +228,7 @@ void rh_build_layer_of_pair(RhBuild *b, const RhStageLayer *item, bool back)
 {
     RhSlotPass pass = back ? RH_SLOT_BACKWARD : RH_SLOT_FORWARD;
     b->now = &b->half[back];
-    hold_item(b, item, pass);
+    hold_layer(b, item, pass);
     run_pass(b, item,
              back ? &b->items->whole[item->kind] : &b->items->pass[item->kind][RH_SLOT_FORWARD]);
     release_item(b, item, pass);
@@ -238,8 +238,8 @@ void rh_build_layers_overlapped(RhBuild *b, const RhStageLayer *ahead, const RhS
 {
     const RhLayerPassPair *pair = &b->items->pair[ahead->kind][back->kind];
     int32_t layers[] = {ahead->layer, back->layer}, last[] = {b->half[0].last, b->half[1].last};
-    hold_item(b, ahead, RH_SLOT_FORWARD);
-    hold_item(b, back, RH_SLOT_BACKWARD);
+    hold_layer(b, ahead, RH_SLOT_FORWARD);
+    hold_layer(b, back, RH_SLOT_BACKWARD);
     b->now = b->half;
     g_autofree int32_t *ids = run_tasks(b, pair->tasks, layers, last);
     for (int which = 0; which < 2; which++) {

@@ -121,9 +121,9 @@ void rh_build_match(RhBuild *b)
 /* --- slots --- */
 
 /* Runs only the chunk's layers, in the order of the pass. */
-static void run_items(RhBuild *b, const RhSlot *slot)
+static void run_layers(RhBuild *b, const RhSlot *slot)
 {
-    const int32_t *first = b->stage_program->chunk_items + slot->chunk;
+    const int32_t *first = b->stage_program->chunk_layers + slot->chunk;
     for (int32_t k = 0, count = first[1] - first[0]; k < count; k++)
         rh_build_layer(b, slot->pass == RH_SLOT_FORWARD ? first[0] + k : first[1] - 1 - k,
                        slot->pass);
@@ -145,7 +145,7 @@ static void run_slot(RhBuild *b, const RhSlot *slot, const RhSlotKind *kind)
     int32_t g = begin_slot(b, slot);
     RhInstrRange steps = rh_stage_program_slot(b->stage_program, kind);
     if (steps.count == 0)
-        run_items(b, slot);
+        run_layers(b, slot);
     else
         rh_build_instrs(b, steps);
     send_output(b, slot, g);
@@ -158,7 +158,7 @@ typedef struct {
 } Beside;
 
 /* Performs the steps before the slot's next layer. */
-static void run_to_item(RhBuild *b, Beside *beside)
+static void run_to_layer(RhBuild *b, Beside *beside)
 {
     b->now = beside->half;
     b->layer = -1;
@@ -172,19 +172,19 @@ static void run_to_item(RhBuild *b, Beside *beside)
     }
 }
 
-static void run_pair_items(RhBuild *b, const RhSlot *slots, Beside *beside)
+static void run_pair_layers(RhBuild *b, const RhSlot *slots, Beside *beside)
 {
     RhPairWalk walk = rh_stage_program_pair(b->stage_program, slots[0].chunk, slots[1].chunk);
-    const int32_t *first = b->stage_program->chunk_items;
+    const int32_t *first = b->stage_program->chunk_layers;
     for (int32_t f, k; rh_pair_next(&walk, &f, &k);) {
         const RhStageLayer *ahead = NULL, *back = NULL;
         if (f >= 0) {
-            run_to_item(b, &beside[0]);
+            run_to_layer(b, &beside[0]);
             ahead = rh_stage_program_layer(b->stage_program, first[slots[0].chunk] + f);
         }
         if (k >= 0) {
             for (int32_t i = 1; i <= slots[0].beside; i++)
-                run_to_item(b, &beside[i]);
+                run_to_layer(b, &beside[i]);
             back = rh_stage_program_layer(b->stage_program, first[slots[1].chunk] + k);
         }
         if (ahead && back)
@@ -193,7 +193,7 @@ static void run_pair_items(RhBuild *b, const RhSlot *slots, Beside *beside)
             rh_build_layer_of_pair(b, ahead ? ahead : back, back != NULL);
     }
     for (int32_t i = 0; i <= slots[0].beside; i++)
-        run_to_item(b, &beside[i]);
+        run_to_layer(b, &beside[i]);
 }
 
 /* Runs a forward beside a whole backward: each waits for its own input, and the next slot for
@@ -209,7 +209,7 @@ static void run_pair(RhBuild *b, const RhSlot *slots, const RhSlotKind *kinds)
     }
     for (int32_t i = 0; i <= slots[0].beside; i++)
         beside[i] = (Beside){&b->half[i > 0], rh_stage_program_slot(b->stage_program, &kinds[i])};
-    run_pair_items(b, slots, beside);
+    run_pair_layers(b, slots, beside);
     for (int which = 0; which < 2; which++) {
         b->now = &b->half[which];
         b->layer = -1;
@@ -237,8 +237,8 @@ static double gradient_bytes(const RhBuild *b, int32_t chunk, bool reduced)
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++) {
         RhShares shares = rh_parallelism_shares(b->c, b->layout, (RhParamsClass)cls);
         double params = 0;
-        for (int32_t i = b->stage_program->chunk_items[chunk];
-             i < b->stage_program->chunk_items[chunk + 1]; i++)
+        for (int32_t i = b->stage_program->chunk_layers[chunk];
+             i < b->stage_program->chunk_layers[chunk + 1]; i++)
             params += rh_stage_program_layer(b->stage_program, i)->params.of[cls];
         bytes += rh_gradient_bytes(b->c) * params / (reduced ? shares.reduced : shares.gradients);
     }

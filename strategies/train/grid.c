@@ -17,23 +17,23 @@ static const RhDim digits[] = {RH_DIM_TP, RH_DIM_CP, RH_DIM_DP};
 
 typedef struct {
     const char *label;
-    bool of_items; /* layers communicate in it; in the others, stage programs do */
-    bool meets;    /* in every layer all of its ranks wait for each other */
-    bool joins;    /* joins stages: ranks of its interval on every stage, or on the two ends
+    bool of_layers; /* layers communicate in it; in the others, stage programs do */
+    bool meets;     /* in every layer all of its ranks wait for each other */
+    bool joins;     /* joins stages: ranks of its interval on every stage, or on the two ends
                     * alone */
-    bool ends;     /* joins the first stage and the last one */
+    bool ends;      /* joins the first stage and the last one */
 } Kind;
 
 static const Kind kinds[RH_GROUP_LAST] = {
-    [RH_GROUP_TENSOR] = {.label = "tp", .of_items = true, .meets = true},
-    [RH_GROUP_HEADS] = {.label = "ulysses", .of_items = true},
-    [RH_GROUP_CONTEXT] = {.label = "cp", .of_items = true},
+    [RH_GROUP_TENSOR] = {.label = "tp", .of_layers = true, .meets = true},
+    [RH_GROUP_HEADS] = {.label = "ulysses", .of_layers = true},
+    [RH_GROUP_CONTEXT] = {.label = "cp", .of_layers = true},
     [RH_GROUP_DATA] = {.label = "dp"},
     [RH_GROUP_SHARD] = {.label = "shard"},
     [RH_GROUP_SAME_SHARE] = {.label = "same share"},
     [RH_GROUP_SECOND_SHARD] = {.label = "hpz"},
-    [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_items = true},
-    [RH_GROUP_EXPERT] = {.label = "ep", .of_items = true},
+    [RH_GROUP_EXPERT_TENSOR] = {.label = "etp", .of_layers = true},
+    [RH_GROUP_EXPERT] = {.label = "ep", .of_layers = true},
     [RH_GROUP_EXPERT_DATA] = {.label = "edp"},
     [RH_GROUP_EXPERT_SHARD] = {.label = "expert shard"},
     [RH_GROUP_SAME_EXPERT_SHARE] = {.label = "same expert share"},
@@ -312,7 +312,7 @@ int32_t rh_grid_block(const RhGrid *g)
 {
     int32_t block = 1;
     for (int kind = 0; kind < RH_GROUP_LAST; kind++)
-        if (kinds[kind].of_items)
+        if (kinds[kind].of_layers)
             block = MAX(block, g->high[kind]);
     return block;
 }
@@ -343,7 +343,7 @@ bool rh_grid_block_parts(const RhGrid *g)
     int32_t block = rh_grid_block(g);
     bool parts = false;
     for (int kind = 0; kind < RH_GROUP_LAST; kind++)
-        parts |= kinds[kind].of_items && rh_grid_group_size(g, kind) > 1 &&
+        parts |= kinds[kind].of_layers && rh_grid_group_size(g, kind) > 1 &&
                  rh_grid_group_size(g, kind) < block;
     return parts;
 }
@@ -353,7 +353,7 @@ bool rh_grid_blocks_part(const RhGrid *g)
     int32_t block = rh_grid_block(g), ranks = rh_grid_stage_ranks(g);
     bool part = false;
     for (int kind = 0; kind < RH_GROUP_LAST; kind++)
-        part |= !kinds[kind].of_items && !kinds[kind].joins && rh_grid_group_size(g, kind) > 1 &&
+        part |= !kinds[kind].of_layers && !kinds[kind].joins && rh_grid_group_size(g, kind) > 1 &&
                 g->high[kind] > block && g->high[kind] < ranks;
     return part;
 }
@@ -428,7 +428,7 @@ void rh_grid_add_block_groups(const RhGrid *g, RhProgram *p, int32_t groups[RH_G
 {
     for (int kind = 0; kind < RH_GROUP_LAST; kind++) {
         RhStride span = {g->low[kind], g->high[kind] / g->low[kind]};
-        bool inside = kinds[kind].of_items && span.extent > 1;
+        bool inside = kinds[kind].of_layers && span.extent > 1;
         groups[kind] = inside ? rh_program_add_group(p, kinds[kind].label, &span, 1) : -1;
     }
 }

@@ -66,18 +66,18 @@ static bool has_shared_expert(const RhModel *model)
 /* Does the list of recomputed layers hold only zeros? */
 static bool recomputes_nothing(const RhLayout *l)
 {
-    bool none = l->again_layers_count > 0;
-    for (int32_t i = 0; i < l->again_layers_count; i++)
-        none &= l->again_layers[i] == 0;
+    bool none = l->recomputed_layers_count > 0;
+    for (int32_t i = 0; i < l->recomputed_layers_count; i++)
+        none &= l->recomputed_layers[i] == 0;
     return none;
 }
 
 /* Does the list give one number for all chunks? */
 static bool recomputes_evenly(const RhLayout *l)
 {
-    bool even = l->again_layers_count > 1 && l->again_layers_count == l->pp * l->vpp;
-    for (int32_t i = 1; even && i < l->again_layers_count; i++)
-        even = l->again_layers[i] == l->again_layers[0];
+    bool even = l->recomputed_layers_count > 1 && l->recomputed_layers_count == l->pp * l->vpp;
+    for (int32_t i = 1; even && i < l->recomputed_layers_count; i++)
+        even = l->recomputed_layers[i] == l->recomputed_layers[0];
     return even;
 }
 
@@ -117,9 +117,9 @@ static void make_canonical(const RhProblem *c, RhLayout *l)
     if (recomputes_nothing(l))
         l->recompute = RH_RECOMPUTE_NONE;
     if (l->recompute == RH_RECOMPUTE_NONE)
-        l->again_layers_count = 0;
+        l->recomputed_layers_count = 0;
     if (recomputes_evenly(l))
-        l->again_layers_count = 1;
+        l->recomputed_layers_count = 1;
     if (l->stage_layers_count > 0)
         l->partition = RH_PARTITION_EVEN;
     if (l->pp == 1 || l->dp == 1)
@@ -133,8 +133,8 @@ static void copy(RhLayout *to, const RhLayout *from)
     memcpy(to, from, G_STRUCT_OFFSET(RhLayout, stage_layers));
     memcpy(to->stage_layers, from->stage_layers,
            (gsize)MAX(from->stage_layers_count, 0) * sizeof *from->stage_layers);
-    memcpy(to->again_layers, from->again_layers,
-           (gsize)MAX(from->again_layers_count, 0) * sizeof *from->again_layers);
+    memcpy(to->recomputed_layers, from->recomputed_layers,
+           (gsize)MAX(from->recomputed_layers_count, 0) * sizeof *from->recomputed_layers);
 }
 
 bool rh_train_is_canonical(const RhProblem *c, const RhLayout *layout, uint64_t knobs)
@@ -328,7 +328,7 @@ static char *modules_text(uint32_t modules)
 
 static bool again_legal(const RhProblem *c, const RhLayout *l, GError **error)
 {
-    int32_t chunks = l->pp * l->vpp, count = l->again_layers_count;
+    int32_t chunks = l->pp * l->vpp, count = l->recomputed_layers_count;
     if (count > 0 && l->recompute == RH_RECOMPUTE_NONE)
         return rh_fail(error, RH_ERROR_USAGE,
                        "relayers says how many layers run again, and recompute=none runs none\n"
@@ -343,10 +343,10 @@ static bool again_legal(const RhProblem *c, const RhLayout *l, GError **error)
     g_autofree int32_t *layers = g_new(int32_t, chunks);
     rh_partition_layers(c, l, layers);
     for (int32_t g = 0; g < chunks; g++)
-        if (l->again_layers[g] > layers[g])
+        if (l->recomputed_layers[g] > layers[g])
             return rh_fail(error, RH_ERROR_USAGE,
                            "relayers: %d layers of chunk %d are recomputed, and it has %d",
-                           l->again_layers[g], g, layers[g]);
+                           l->recomputed_layers[g], g, layers[g]);
     return true;
 }
 

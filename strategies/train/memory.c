@@ -238,11 +238,11 @@ RhGradientBytes rh_gradients_each(const RhProblem *c, const RhLayout *l)
 /* Bytes of gradients of all chunks of the stage at one time. */
 static double gradients_at(const RhChunkMemory *const *chunks, const RhPipelineProfile *profile,
                            const RhGradientBytes *gradients, int32_t stage,
-                           const RhPeakCandidate *moment)
+                           const RhPeakCandidate *candidate)
 {
     double sum = 0;
     for (int32_t c = 0; profile->gradients && c < profile->v; c++) {
-        uint8_t have = g_array_index(profile->gradients, uint8_t, moment->gradients_first + c);
+        uint8_t have = g_array_index(profile->gradients, uint8_t, candidate->gradients_first + c);
         const double *each = have == RH_GRADIENTS_SUMMED ? gradients->summed : gradients->reduced;
         const RhParamCounts *params =
             &chunks[rh_pipeline_model_chunk(profile->schedule, profile->p, stage, c)]
@@ -262,26 +262,27 @@ RhInFlight rh_stage_peak(const RhModelCost *model_cost, const RhChunkMemory *con
     RhInFlight peak = {0};
     double host = 0;
     g_autofree RhInFlight *before = kept_before(chunks, profile, stage);
-    for (int32_t i = profile->moments_first[stage]; i < profile->moments_first[stage + 1]; i++) {
-        const RhPeakCandidate *moment = &g_array_index(profile->moments, RhPeakCandidate, i);
+    for (int32_t i = profile->candidates_first[stage]; i < profile->candidates_first[stage + 1];
+         i++) {
+        const RhPeakCandidate *candidate = &g_array_index(profile->candidates, RhPeakCandidate, i);
         const RhInFlightRun *runs =
-            &g_array_index(profile->runs, RhInFlightRun, moment->runs_first);
+            &g_array_index(profile->runs, RhInFlightRun, candidate->runs_first);
         const RhChunkMemory *own =
-            chunks[rh_pipeline_model_chunk(profile->schedule, profile->p, stage, moment->chunk)];
-        RhInFlight now = own->fullest[moment->pass];
-        if (moment->beside >= 0) {
+            chunks[rh_pipeline_model_chunk(profile->schedule, profile->p, stage, candidate->chunk)];
+        RhInFlight now = own->fullest[candidate->pass];
+        if (candidate->beside >= 0) {
             const RhChunkMemory *beside = chunks[rh_pipeline_model_chunk(
-                profile->schedule, profile->p, stage, moment->beside)];
+                profile->schedule, profile->p, stage, candidate->beside)];
             now = fullest_of_pair(model_cost, own, beside);
             add_in_flight(&now, &beside->kept, -1);
         }
         now.host = own->kept.host; /* at the end of its forward, when its backward begins */
         add_in_flight(&now, &own->kept, -1);
-        for (int32_t r = 0, begin = 0; r < moment->runs_count; begin = runs[r++].end) {
+        for (int32_t r = 0, begin = 0; r < candidate->runs_count; begin = runs[r++].end) {
             add_in_flight(&now, &before[runs[r].end], runs[r].kept);
             add_in_flight(&now, &before[begin], -runs[r].kept);
         }
-        now.gradients = gradients_at(chunks, profile, gradients, stage, moment);
+        now.gradients = gradients_at(chunks, profile, gradients, stage, candidate);
         host = larger(host, now.host);
         if (in_flight_bytes(&now) > in_flight_bytes(&peak))
             peak = now;

@@ -11,7 +11,7 @@ RhLayout rh_train_plain_cut(const RhLayout *cut, RhOrder order)
     l.zero = l.shard = l.hpz = 0;
     l.outer = false;
     l.recompute = RH_RECOMPUTE_NONE;
-    l.again_layers_count = l.stage_layers_count = l.offload = 0;
+    l.recomputed_layers_count = l.stage_layers_count = l.offload = 0;
     l.partition = RH_PARTITION_EVEN;
     l.order = order;
     return l;

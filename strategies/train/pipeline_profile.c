@@ -71,24 +71,24 @@ typedef struct {
     int32_t *first;     /* candidates: the first one of each chunk and pass, or -1 */
 } Now;
 
-static void keep_now(RhPipelineProfile *s, RhPeakCandidate *moment, const Now *now)
+static void keep_now(RhPipelineProfile *s, RhPeakCandidate *candidate, const Now *now)
 {
-    moment->runs_first = (int32_t)s->runs->len;
-    moment->runs_count = (int32_t)now->runs->len;
+    candidate->runs_first = (int32_t)s->runs->len;
+    candidate->runs_count = (int32_t)now->runs->len;
     g_array_append_vals(s->runs, now->runs->data, now->runs->len);
     if (!s->gradients)
         return;
-    moment->gradients_first = (int32_t)s->gradients->len;
+    candidate->gradients_first = (int32_t)s->gradients->len;
     g_array_append_vals(s->gradients, now->gradients, (guint)s->v);
 }
 
 /* Keeps the candidate unless another of its kind has at least as much of every chunk. */
-static void note_moment(RhPipelineProfile *s, const RhSlot *slot, int32_t beside, const Now *now)
+static void note_candidate(RhPipelineProfile *s, const RhSlot *slot, int32_t beside, const Now *now)
 {
     const RhInFlightRun *kept = &g_array_index(now->runs, RhInFlightRun, 0);
     int32_t *at = &now->first[slot->chunk * RH_SLOT_PASSES + (int32_t)slot->pass];
     while (*at >= 0) {
-        RhPeakCandidate *have = &g_array_index(s->moments, RhPeakCandidate, *at);
+        RhPeakCandidate *have = &g_array_index(s->candidates, RhPeakCandidate, *at);
         const RhInFlightRun *old = &g_array_index(s->runs, RhInFlightRun, have->runs_first);
         at = &have->next;
         if (have->beside != beside)
@@ -101,11 +101,11 @@ static void note_moment(RhPipelineProfile *s, const RhSlot *slot, int32_t beside
             return;
         }
     }
-    RhPeakCandidate moment = {
+    RhPeakCandidate candidate = {
         .chunk = slot->chunk, .pass = slot->pass, .beside = beside, .next = -1};
-    keep_now(s, &moment, now);
-    *at = (int32_t)s->moments->len;
-    g_array_append_val(s->moments, moment);
+    keep_now(s, &candidate, now);
+    *at = (int32_t)s->candidates->len;
+    g_array_append_val(s->candidates, candidate);
 }
 
 /* Notes the slots of a stage that run at once, and their effect on gradients. */
@@ -122,7 +122,7 @@ static void note_slots(RhPipelineProfile *s, const RhSlot *slots, int32_t count,
         if (slots[k].pass == RH_SLOT_FORWARD)
             change_kept(now->runs, slots[k].chunk, 1);
         if (k == 0) /* slots beside a forward are part of its candidate */
-            note_moment(s, slots, slots->beside ? slots[1].chunk : -1, now);
+            note_candidate(s, slots, slots->beside ? slots[1].chunk : -1, now);
         if (rh_slot_ends(slots[k].pass))
             change_kept(now->runs, slots[k].chunk, -1);
     }
@@ -216,9 +216,9 @@ static RhPipelineProfile *shape_alloc(const RhPipelineSchedule *schedule, int32_
     RhPipelineProfile *s = g_new0(RhPipelineProfile, 1);
     gsize entries = (gsize)p * (gsize)v * RH_SLOT_PASSES;
     *s = (RhPipelineProfile){.schedule = schedule, .p = p, .v = v, .m = m};
-    s->moments = g_array_new(FALSE, FALSE, sizeof(RhPeakCandidate));
+    s->candidates = g_array_new(FALSE, FALSE, sizeof(RhPeakCandidate));
     s->runs = g_array_new(FALSE, FALSE, sizeof(RhInFlightRun));
-    s->moments_first = g_new0(int32_t, p + 1);
+    s->candidates_first = g_new0(int32_t, p + 1);
     s->before_last = g_new0(int32_t, entries);
     s->behind_back = g_new0(int32_t, entries);
     s->back_chunk = g_new0(int32_t, p);
@@ -240,7 +240,7 @@ RhPipelineProfile *rh_pipeline_profile_walked(const RhPipelineSchedule *schedule
     for (int32_t stage = 0; stage < p; stage++) {
         schedule->order(p, v, s->m, stage, slots);
         note_stage_memory(s, slots);
-        s->moments_first[stage + 1] = (int32_t)s->moments->len;
+        s->candidates_first[stage + 1] = (int32_t)s->candidates->len;
         note_before_last(s, stage, slots);
         note_behind_back(s, stage, slots);
         if (s->pairs)
@@ -262,10 +262,10 @@ void rh_pipeline_profile_free(RhPipelineProfile *s)
 {
     if (!s)
         return;
-    g_array_unref(s->moments);
+    g_array_unref(s->candidates);
     g_array_unref(s->runs);
     g_clear_pointer(&s->gradients, g_array_unref);
-    g_free(s->moments_first);
+    g_free(s->candidates_first);
     g_free(s->before_last);
     g_free(s->behind_back);
     g_free(s->back_chunk);

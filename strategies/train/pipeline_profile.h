@@ -11,7 +11,7 @@ typedef struct {
     int32_t kept;
 } RhInFlightRun;
 
-/* A moment at which a stage may reach its memory peak: the running slot, and the number of
+/* A candidate at which a stage may reach its memory peak: the running slot, and the number of
  * micro-batches that each of the stage's chunks keeps, run-length encoded. */
 typedef struct {
     int32_t chunk;
@@ -19,7 +19,7 @@ typedef struct {
     int32_t runs_first, runs_count; /* indices into runs */
     int32_t gradients_first;        /* index into gradients, one for each of the stage's chunks */
     int32_t beside;                 /* chunk of the backward of a pair; -1: the slot runs alone */
-    int32_t next; /* the stage's next moment of the same chunk and pass; -1: none */
+    int32_t next; /* the stage's next candidate of the same chunk and pass; -1: none */
 } RhPeakCandidate;
 
 /* Gradients that a stage holds for a chunk, in ascending order of bytes. */
@@ -30,10 +30,10 @@ typedef struct {
     int32_t p, v, m;
     int64_t slots_count; /* of one stage */
     /* Memory */
-    GArray *moments;        /* RhPeakCandidate */
-    GArray *runs;           /* RhInFlightRun */
-    GArray *gradients;      /* uint8_t: RhGradients of chunks; NULL: never freed */
-    int32_t *moments_first; /* p + 1 indices into moments */
+    GArray *candidates;        /* RhPeakCandidate */
+    GArray *runs;              /* RhInFlightRun */
+    GArray *gradients;         /* uint8_t: RhGradients of chunks; NULL: never freed */
+    int32_t *candidates_first; /* p + 1 indices into candidates */
     /* Number of slots by [(stage * v + chunk) * RH_SLOT_PASSES + pass]: before the first slot that
      * is the last backward of its chunk, and after the last slot whose output goes to the stage
      * before. */

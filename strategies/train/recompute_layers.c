@@ -72,23 +72,23 @@ void rh_recompute_fewest_layers(const RhModelCost *model_cost, const RhPipelineP
                                 double most_bytes, RhLayout *l)
 {
     int32_t chunks = l->pp * l->vpp, again = 0, layers = 0;
-    l->again_layers_count = 0;
-    if (chunks > (int32_t)G_N_ELEMENTS(l->again_layers))
+    l->recomputed_layers_count = 0;
+    if (chunks > (int32_t)G_N_ELEMENTS(l->recomputed_layers))
         return;
     g_autofree RhChunkMemory *all = rh_chunk_memory_new(model_cost, l);
     g_autofree const RhChunkMemory **each = rh_chunks_each(all, l);
     Least a = {model_cost, profile, l, all, each, most_bytes, rh_gradients_each(model_cost->c, l)};
     for (int32_t stage = 0, guess = most_layers(&a, 0) / 2; stage < l->pp; stage++)
         guess = settle_stage(&a, stage, guess);
-    memset(l->again_layers, 0, sizeof l->again_layers);
+    memset(l->recomputed_layers, 0, sizeof l->recomputed_layers);
     for (int32_t g = 0; g < chunks; g++) {
-        l->again_layers[g] = (int16_t)all[g].items.again;
+        l->recomputed_layers[g] = (int16_t)all[g].items.again;
         again += all[g].items.again;
         layers += all[g].items.count;
     }
     if (again == 0)
         l->recompute = RH_RECOMPUTE_NONE;
-    l->again_layers_count = again == 0 || again == layers ? 0 : chunks;
+    l->recomputed_layers_count = again == 0 || again == layers ? 0 : chunks;
 }
 
 bool rh_recompute_evenly(const RhProblem *c, RhLayout *l)
@@ -100,15 +100,15 @@ bool rh_recompute_evenly(const RhProblem *c, RhLayout *l)
         most = MAX(most, rh_layout_again(l, g, layers[g]));
         largest = MAX(largest, layers[g]);
     }
-    memset(l->again_layers, 0, sizeof l->again_layers);
-    l->again_layers[0] = (int16_t)most;
-    l->again_layers_count = 1;
+    memset(l->recomputed_layers, 0, sizeof l->recomputed_layers);
+    l->recomputed_layers[0] = (int16_t)most;
+    l->recomputed_layers_count = 1;
     return most < largest;
 }
 
 void rh_train_settle(const RhProblem *c, RhLayout *l)
 {
-    if (l->again_layers_count != RH_AGAIN_LEAST)
+    if (l->recomputed_layers_count != RH_RECOMPUTED_FEWEST)
         return;
     g_autoptr(RhModelCost) model_cost = rh_model_cost_sized_new(c, l);
     g_autoptr(RhPipelineProfile) profile =

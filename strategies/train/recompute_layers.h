@@ -4,7 +4,7 @@
  * --recompute-method block, chosen stage by stage). */
 #include "strategies/train/memory.h"
 
-/* Sets the recomputed layers of a layout that leaves them open (RH_AGAIN_LEAST): for every stage
+/* Sets the recomputed layers of a layout that leaves them open (RH_RECOMPUTED_FEWEST): for every stage
  * the least number of first layers of each chunk such that it needs at most `most_bytes` of the
  * platform's first device and the same fraction of other devices; all layers if even that is too
  * much; recomputation off if no stage needs any. `model_cost` is the layout's. */
@@ -14,5 +14,5 @@ void rh_recompute_fewest_layers(const RhModelCost *model_cost, const RhPipelineP
  * accept a single number. Returns false if that is all layers. */
 bool rh_recompute_evenly(const RhProblem *c, RhLayout *layout);
 /* Applies rh_recompute_fewest_layers with the full memory of the devices; does not change layouts
- * without RH_AGAIN_LEAST. */
+ * without RH_RECOMPUTED_FEWEST. */
 void rh_train_settle(const RhProblem *c, RhLayout *layout);

@@ -33,7 +33,7 @@ static void list_items(RhStageProgram *s)
             continue;
         int32_t again = rh_layout_again(l, g, layers[g]);
         bool head = g == l->pp * l->vpp - 1;
-        s->chunk_items[g / l->pp] = (int32_t)s->items->len;
+        s->chunk_layers[g / l->pp] = (int32_t)s->items->len;
         if (g == 0)
             add_item(s, RH_LAYER_EMBEDDING, -1, true);
         for (int32_t i = layer; i < layer + layers[g]; i++)
@@ -42,25 +42,25 @@ static void list_items(RhStageProgram *s)
         if (head)
             add_item(s, RH_LAYER_HEAD, -1, true);
     }
-    s->chunk_items[l->vpp] = (int32_t)s->items->len;
+    s->chunk_layers[l->vpp] = (int32_t)s->items->len;
 }
 
 static void run_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     for (int i = 0; rh_parallelisms[i]; i++)
-        if (rh_parallelisms[i]->before_item)
-            rh_parallelisms[i]->before_item(w, slot, item);
+        if (rh_parallelisms[i]->before_layer)
+            rh_parallelisms[i]->before_layer(w, slot, item);
     RhInstr run = {.kind = RH_INSTR_RUN, .item = item, .pass = (uint8_t)slot->pass};
     g_array_append_val(w->stage_program->steps, run);
     for (int i = 0; rh_parallelisms[i]; i++)
-        if (rh_parallelisms[i]->after_item)
-            rh_parallelisms[i]->after_item(w, slot, item);
+        if (rh_parallelisms[i]->after_layer)
+            rh_parallelisms[i]->after_layer(w, slot, item);
 }
 
 static void write_slot(RhStageProgramWriter *w, const RhSlotKind *slot)
 {
     RhStageProgram *s = w->stage_program;
-    int32_t low = s->chunk_items[slot->chunk], high = s->chunk_items[slot->chunk + 1];
+    int32_t low = s->chunk_layers[slot->chunk], high = s->chunk_layers[slot->chunk + 1];
     RhInstrRange *steps = &s->slots[rh_slot_kind_index(slot)];
     steps->first = (int32_t)s->steps->len;
     for (int32_t k = 0; k < high - low; k++)
@@ -124,7 +124,7 @@ RhStageProgram *rh_stage_program_new(const RhModelCost *model_cost, const RhLayo
     s->items = g_array_new(FALSE, FALSE, sizeof(RhStageLayer));
     s->kernels = g_array_new(FALSE, FALSE, sizeof(RhKernel));
     s->steps = g_array_new(FALSE, FALSE, sizeof(RhInstr));
-    s->chunk_items = g_new(int32_t, layout->vpp + 1);
+    s->chunk_layers = g_new(int32_t, layout->vpp + 1);
     s->slots = g_new0(RhInstrRange, (gsize)layout->vpp * RH_SLOT_PASSES * 4);
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
         s->shares[cls] = rh_parallelism_shares(model_cost->c, layout, (RhParamsClass)cls);
@@ -132,10 +132,10 @@ RhStageProgram *rh_stage_program_new(const RhModelCost *model_cost, const RhLayo
     s->kinds = g_new(int, s->items->len + 1);
     for (guint i = 0; i < s->items->len; i++)
         s->kinds[i] = rh_stage_program_layer(s, (int32_t)i)->kind;
-    g_autofree int32_t *begin_of_item = g_new(int32_t, s->items->len + 1);
+    g_autofree int32_t *begin_of_layer = g_new(int32_t, s->items->len + 1);
     for (guint i = 0; i < s->items->len; i++)
-        begin_of_item[i] = -1;
-    RhStageProgramWriter w = {.stage_program = s, .begin_of_item = begin_of_item};
+        begin_of_layer[i] = -1;
+    RhStageProgramWriter w = {.stage_program = s, .begin_of_layer = begin_of_layer};
     write_begin(&w);
     write_slots(&w);
     write_end(&w);
@@ -144,7 +144,7 @@ RhStageProgram *rh_stage_program_new(const RhModelCost *model_cost, const RhLayo
 
 RhPairWalk rh_stage_program_pair(const RhStageProgram *s, int32_t forward, int32_t backward)
 {
-    const int32_t *first = s->chunk_items;
+    const int32_t *first = s->chunk_layers;
     return (RhPairWalk){
         .kinds = {s->kinds + first[forward], s->kinds + first[backward]},
         .count = {first[forward + 1] - first[forward], first[backward + 1] - first[backward]}};
@@ -214,7 +214,7 @@ static double tasks_of_chunk(const RhStageProgram *s, const RhLayerOps *items, i
                              int pass)
 {
     double sum = 0;
-    for (int32_t i = s->chunk_items[chunk]; i < s->chunk_items[chunk + 1]; i++)
+    for (int32_t i = s->chunk_layers[chunk]; i < s->chunk_layers[chunk + 1]; i++)
         sum += items->pass[rh_stage_program_layer(s, i)->kind][pass].tasks->len;
     return sum;
 }
@@ -278,7 +278,7 @@ void rh_stage_program_free(RhStageProgram *s)
     g_array_unref(s->items);
     g_array_unref(s->kernels);
     g_array_unref(s->steps);
-    g_free(s->chunk_items);
+    g_free(s->chunk_layers);
     g_free(s->kinds);
     g_free(s->slots);
     g_free(s);

@@ -77,7 +77,7 @@ typedef struct {
 /* A stage program under construction, for the parallelisms. */
 typedef struct {
     RhStageProgram *stage_program;
-    int32_t *begin_of_item;  /* per layer: communication of the step's beginning that gathers its
+    int32_t *begin_of_layer; /* per layer: communication of the step's beginning that gathers its
                                 parameters; -1: none */
     RhParamCounts collected; /* parameters whose gradients are in an unsent bucket */
 } RhStageProgramWriter;

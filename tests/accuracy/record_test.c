@@ -7,7 +7,7 @@
 #include "base/intern.h"
 #include "tests/kit/testkit.h"
 
-static RhEvaluatedRun *add_row(RhEvaluation *judged, const char *table, const char *model)
+static RhEvaluatedRun *add_row(RhEvaluation *evaluation, const char *table, const char *model)
 {
     RhEvaluatedRun row = {.id = g_strdup("t.csv:1"),
                           .table = rh_intern(table),
@@ -19,13 +19,14 @@ static RhEvaluatedRun *add_row(RhEvaluation *judged, const char *table, const ch
                                    .kernels = rh_intern("k"),
                                    .gpus = 8,
                                    .params = 1e9}};
-    g_array_append_val(judged->rows, row);
-    return &g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1);
+    g_array_append_val(evaluation->rows, row);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, evaluation->rows->len - 1);
 }
 
-static void add_step(RhEvaluation *judged, const char *table, const char *model, double error_frac)
+static void add_step(RhEvaluation *evaluation, const char *table, const char *model,
+                     double error_frac)
 {
-    RhEvaluatedRun *row = add_row(judged, table, model);
+    RhEvaluatedRun *row = add_row(evaluation, table, model);
     row->predicted_s = 1;
     row->measured_s = 1 + error_frac;
 }
@@ -33,15 +34,15 @@ static void add_step(RhEvaluation *judged, const char *table, const char *model,
 /* Of 8 groups of one step each with errors of 1 to 8 %, 80 % are within 7 %: 6.4 of 8. */
 static void a_bar_holds_four_fifths_of_the_groups(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     for (int i = 0; i < 8; i++)
-        add_step(judged, "t", models[i], (i % 2 ? 0.01 : -0.01) * (i + 1));
+        add_step(evaluation, "t", models[i], (i % 2 ? 0.01 : -0.01) * (i + 1));
     for (int i = 0; i < 100; i++) /* of one group: they count as one */
-        add_step(judged, "t", "a", -0.01);
-    g_autoptr(RhRecord) record = rh_record_make(judged);
+        add_step(evaluation, "t", "a", -0.01);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
     const RhErrorBar *bar =
-        rh_record_bar(record, &g_array_index(judged->rows, RhEvaluatedRun, 0).like);
+        rh_record_bar(record, &g_array_index(evaluation->rows, RhEvaluatedRun, 0).like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
     RH_CHECK_CLOSE(bar->error_frac, 0.07, 1e-12);
     CU_ASSERT_EQUAL(bar->groups, 8);
@@ -52,31 +53,32 @@ static void a_bar_holds_four_fifths_of_the_groups(void)
 /* Steps of long samples err by 1 to 8 %, the others by 0.1 %: the bar knows how long its samples were. */
 static void long_samples_have_an_error_of_their_own(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
     for (int i = 0; i < 16; i++) {
-        add_step(judged, "t", models[i % 8], i < 8 ? 0.01 * (i + 1) : 0.001);
-        g_array_index(judged->rows, RhEvaluatedRun, i).like.tokens = i < 8 ? RH_LONG_TOKENS : 8192;
+        add_step(evaluation, "t", models[i % 8], i < 8 ? 0.01 * (i + 1) : 0.001);
+        g_array_index(evaluation->rows, RhEvaluatedRun, i).like.tokens =
+            i < 8 ? RH_LONG_TOKENS : 8192;
     }
-    g_autoptr(RhRecord) record = rh_record_make(judged);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
     RH_CHECK_CLOSE(record->longs.error_frac, 0.07, 1e-12);
     CU_ASSERT_EQUAL(record->longs.steps, 8);
     CU_ASSERT_EQUAL(g_array_index(record->bars, RhErrorBar, 0).tokens_most, RH_LONG_TOKENS);
-    g_array_set_size(judged->rows, 7);
-    g_autoptr(RhRecord) few = rh_record_make(judged);
+    g_array_set_size(evaluation->rows, 7);
+    g_autoptr(RhRecord) few = rh_record_make(evaluation);
     CU_ASSERT_EQUAL(few->longs.error_frac, 0);
 }
 
 static void of_what_is_like_nothing_there_is_no_bar(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     for (int i = 0; i < 20; i++)
-        add_step(judged, "t", i % 2 ? "a" : "b", 0.1);
-    g_autoptr(RhRecord) two = rh_record_make(judged);
+        add_step(evaluation, "t", i % 2 ? "a" : "b", 0.1);
+    g_autoptr(RhRecord) two = rh_record_make(evaluation);
     CU_ASSERT_EQUAL(two->bars->len, 0); /* two groups are too few */
-    add_step(judged, "t", "c", 0.1);
-    g_autoptr(RhRecord) three = rh_record_make(judged);
-    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like, other = like;
+    add_step(evaluation, "t", "c", 0.1);
+    g_autoptr(RhRecord) three = rh_record_make(evaluation);
+    RhEvidenceKey like = g_array_index(evaluation->rows, RhEvaluatedRun, 0).like, other = like;
     CU_ASSERT_PTR_NOT_NULL(rh_record_bar(three, &like));
     other.stack = rh_intern("another");
     other.gpus = 4096;
@@ -92,16 +94,16 @@ static void of_what_is_like_nothing_there_is_no_bar(void)
 /* Of a device that nobody measured: as far off as stacks together are on any generation. */
 static void of_assumed_constants_the_bar_is_wider(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c"};
     for (int i = 0; i < 24; i++) {
-        add_step(judged, "t", models[i % 3], 0.02);
-        add_step(judged, "t", models[i % 3], 0.1);
-        g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1).like.generation =
+        add_step(evaluation, "t", models[i % 3], 0.02);
+        add_step(evaluation, "t", models[i % 3], 0.1);
+        g_array_index(evaluation->rows, RhEvaluatedRun, evaluation->rows->len - 1).like.generation =
             rh_intern("other");
     }
-    g_autoptr(RhRecord) record = rh_record_make(judged);
-    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like;
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
+    RhEvidenceKey like = g_array_index(evaluation->rows, RhEvaluatedRun, 0).like;
     RH_CHECK_CLOSE(rh_record_bar(record, &like)->error_frac, 0.02, 1e-12);
     like.adapters = true; /* the steps train all weights */
     CU_ASSERT_PTR_NULL(rh_record_bar(record, &like));
@@ -116,23 +118,23 @@ static void of_assumed_constants_the_bar_is_wider(void)
 
 static void a_bar_that_is_judged_knows_nothing_of_its_own_table(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c"};
     for (int i = 0; i < 30; i++)
-        add_step(judged, "one", models[i % 3], 0.1);
-    add_step(judged, "two", "d", 0.3);
-    rh_record_hold_out(judged);
-    RH_CHECK_CLOSE(g_array_index(judged->rows, RhEvaluatedRun, 30).bar_frac, 0.1, 1e-12);
-    CU_ASSERT_EQUAL(g_array_index(judged->rows, RhEvaluatedRun, 0).bar_frac,
+        add_step(evaluation, "one", models[i % 3], 0.1);
+    add_step(evaluation, "two", "d", 0.3);
+    rh_record_hold_out(evaluation);
+    RH_CHECK_CLOSE(g_array_index(evaluation->rows, RhEvaluatedRun, 30).bar_frac, 0.1, 1e-12);
+    CU_ASSERT_EQUAL(g_array_index(evaluation->rows, RhEvaluatedRun, 0).bar_frac,
                     0); /* one step is left */
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     CU_ASSERT_EQUAL(all.barred_count, 1);
     CU_ASSERT_EQUAL(all.within_count, 0);
 }
 
-static void add_run(RhEvaluation *judged, double share, bool failed)
+static void add_run(RhEvaluation *evaluation, double share, bool failed)
 {
-    RhEvaluatedRun *row = add_row(judged, "t", "a");
+    RhEvaluatedRun *row = add_row(evaluation, "t", "a");
     row->peak_bytes = share;
     row->capacity_bytes = 1;
     row->failed = failed;
@@ -144,20 +146,21 @@ static void add_run(RhEvaluation *judged, double share, bool failed)
  * without failures does not count. */
 static void odds_are_tried_where_the_run_was_not(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     static const char *const tables[] = {"t", "t", "survivors"}, *const models[] = {"a", "b", "c"};
     for (int i = 0; i < 120; i++) {
         double share = 0.5 + (double)(i % 40) / 40;
         bool failed = share > 1;
         if (i >= 80 && failed)
             continue;
-        add_run(judged, share, failed);
-        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1);
+        add_run(evaluation, share, failed);
+        RhEvaluatedRun *row =
+            &g_array_index(evaluation->rows, RhEvaluatedRun, evaluation->rows->len - 1);
         row->table = tables[i / 40];
         row->model = models[i / 40];
     }
-    RhOddsTrial models_apart = rh_record_try_odds(judged, false),
-                tables_apart = rh_record_try_odds(judged, true);
+    RhOddsTrial models_apart = rh_record_try_odds(evaluation, false),
+                tables_apart = rh_record_try_odds(evaluation, true);
     CU_ASSERT_EQUAL(models_apart.count, 80);
     CU_ASSERT_EQUAL(tables_apart.count, 80);
     CU_ASSERT_EQUAL(models_apart.failed[0], 0);
@@ -169,18 +172,19 @@ static void odds_are_tried_where_the_run_was_not(void)
 /* Of 10 groups with MFUs of 10 to 100 %, a tenth has 10 and nine tenths at most 90 %. */
 static void usual_mfus_are_of_steps_on_the_device(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     const char *models[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
     for (int i = 0; i < 30; i++) {
-        add_step(judged, "t", models[i % 10], 0.01);
-        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, judged->rows->len - 1);
+        add_step(evaluation, "t", models[i % 10], 0.01);
+        RhEvaluatedRun *row =
+            &g_array_index(evaluation->rows, RhEvaluatedRun, evaluation->rows->len - 1);
         row->like.device = rh_intern("chip");
         row->like.dtype = rh_intern("bf16");
         row->measured_mfu_frac = 0.1 * (i % 10 + 1);
     }
-    g_autoptr(RhRecord) record = rh_record_make(judged);
-    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like, other = like;
-    const RhUsualMfu *usual = rh_record_usual(record, &like);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
+    RhEvidenceKey like = g_array_index(evaluation->rows, RhEvaluatedRun, 0).like, other = like;
+    const RhTypicalMfu *usual = rh_record_usual(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(usual);
     CU_ASSERT_EQUAL(record->usual->len, 1);
     CU_ASSERT_EQUAL(usual->steps, 30);
@@ -196,22 +200,22 @@ static void usual_mfus_are_of_steps_on_the_device(void)
     CU_ASSERT_PTR_NULL(rh_record_usual(record, &like));
 }
 
-static void add_outcomes(RhEvaluation *judged, double share, int ran, int failed)
+static void add_outcomes(RhEvaluation *evaluation, double share, int ran, int failed)
 {
     for (int i = 0; i < ran + failed; i++)
-        add_run(judged, share, i >= ran);
+        add_run(evaluation, share, i >= ran);
 }
 
 /* Where as many ran as ran out odds are even; from there on they fall, and never rise. */
 static void odds_fall_without_a_step(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
-    add_outcomes(judged, 0.5, 60, 0);
-    add_outcomes(judged, 0.9, 36, 4);
-    add_outcomes(judged, 0.95, 20, 20);
-    add_outcomes(judged, 1, 4, 36);
-    add_outcomes(judged, 1.2, 0, 40);
-    g_autoptr(RhRecord) record = rh_record_make(judged);
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+    add_outcomes(evaluation, 0.5, 60, 0);
+    add_outcomes(evaluation, 0.9, 36, 4);
+    add_outcomes(evaluation, 0.95, 20, 20);
+    add_outcomes(evaluation, 1, 4, 36);
+    add_outcomes(evaluation, 1.2, 0, 40);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
     RhEvidenceKey like = {.stack = rh_intern("s")};
     const RhOdds *odds = rh_record_odds(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
@@ -232,14 +236,14 @@ static void odds_fall_without_a_step(void)
 /* Runs of stacks that hold as much as another are that one's: neither has enough for a curve of its own. */
 static void odds_are_of_who_holds_the_same(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
-    add_outcomes(judged, 0.9, 24, 0);
-    for (guint i = 0; i < judged->rows->len; i += 2) {
-        RhEvidenceKey *like = &g_array_index(judged->rows, RhEvaluatedRun, i).like;
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+    add_outcomes(evaluation, 0.9, 24, 0);
+    for (guint i = 0; i < evaluation->rows->len; i += 2) {
+        RhEvidenceKey *like = &g_array_index(evaluation->rows, RhEvaluatedRun, i).like;
         like->stack = rh_intern("guest");
         like->holds_as = rh_intern("s");
     }
-    g_autoptr(RhRecord) record = rh_record_make(judged);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
     RhEvidenceKey guest = {.stack = rh_intern("guest"), .holds_as = rh_intern("s")};
     const RhOdds *odds = rh_record_odds(record, &guest);
     CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
@@ -255,9 +259,9 @@ static void runs_that_ran_tell_up_to_all_of_it(void)
     static const double fullest[] = {0.7, 0.9, 0.95, 1.02};
     double room = 0, before = 0;
     for (size_t i = 0; i < G_N_ELEMENTS(fullest); i++) {
-        g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
-        add_outcomes(judged, fullest[i], 40, 0);
-        g_autoptr(RhRecord) record = rh_record_make(judged);
+        g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+        add_outcomes(evaluation, fullest[i], 40, 0);
+        g_autoptr(RhRecord) record = rh_record_make(evaluation);
         const RhOdds *odds = rh_record_odds(record, &(RhEvidenceKey){.stack = rh_intern("s")});
         CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
         CU_ASSERT_TRUE(odds->middle_frac <= 1);
@@ -265,12 +269,12 @@ static void runs_that_ran_tell_up_to_all_of_it(void)
         CU_ASSERT_TRUE(room >= before - 1e-9);
         before = room;
     }
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
-    add_outcomes(judged, 0.9, 60, 0);
-    add_outcomes(judged, 1.05, 0, 60);
-    g_autoptr(RhRecord) clean = rh_record_make(judged);
-    add_outcomes(judged, 1.4, 1, 0);
-    g_autoptr(RhRecord) wrong = rh_record_make(judged);
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+    add_outcomes(evaluation, 0.9, 60, 0);
+    add_outcomes(evaluation, 1.05, 0, 60);
+    g_autoptr(RhRecord) clean = rh_record_make(evaluation);
+    add_outcomes(evaluation, 1.4, 1, 0);
+    g_autoptr(RhRecord) wrong = rh_record_make(evaluation);
     RhEvidenceKey like = {.stack = rh_intern("s")};
     CU_ASSERT_DOUBLE_EQUAL(rh_odds_room(rh_record_odds(clean, &like), 0.05),
                            rh_odds_room(rh_record_odds(wrong, &like), 0.05), 0.005);
@@ -281,12 +285,12 @@ static void each_side_has_its_own_spread(void)
 {
     double room[2], above[2];
     for (int wide = 0; wide < 2; wide++) {
-        g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
-        add_outcomes(judged, 0.9, 60, 1);
-        add_outcomes(judged, 0.95, 20, 20);
-        add_outcomes(judged, 1.02, wide ? 10 : 1, 30);
-        add_outcomes(judged, 1.2, 0, 60);
-        g_autoptr(RhRecord) record = rh_record_make(judged);
+        g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+        add_outcomes(evaluation, 0.9, 60, 1);
+        add_outcomes(evaluation, 0.95, 20, 20);
+        add_outcomes(evaluation, 1.02, wide ? 10 : 1, 30);
+        add_outcomes(evaluation, 1.2, 0, 60);
+        g_autoptr(RhRecord) record = rh_record_make(evaluation);
         const RhOdds *odds = rh_record_odds(record, &(RhEvidenceKey){.stack = rh_intern("s")});
         CU_ASSERT_PTR_NOT_NULL_FATAL(odds);
         room[wide] = rh_odds_room(odds, RH_ODDS_ASKED);
@@ -298,11 +302,12 @@ static void each_side_has_its_own_spread(void)
 }
 
 /* Of services: a row that was measured gives both times. */
-static void add_served(RhEvaluation *judged, const char *device, double ttft_frac, double tpot_frac)
+static void add_served(RhEvaluation *evaluation, const char *device, double ttft_frac,
+                       double tpot_frac)
 {
     static const char *const metrics[] = {"ttft", "tpot"};
     for (int i = 0; i < 2; i++) {
-        RhEvaluatedRun *row = add_row(judged, "t", "a");
+        RhEvaluatedRun *row = add_row(evaluation, "t", "a");
         row->metric = metrics[i];
         row->like.device = rh_intern(device);
         row->predicted_s = 1;
@@ -313,17 +318,17 @@ static void add_served(RhEvaluation *judged, const char *device, double ttft_fra
 /* Of 20 rows 16 are within. */
 static void services_have_bars_of_their_own(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("folder/t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("folder/t.csv");
     for (int i = 1; i <= 20; i++)
-        add_served(judged, "d", (i % 2 ? 0.01 : -0.01) * i, 0.001 * i);
+        add_served(evaluation, "d", (i % 2 ? 0.01 : -0.01) * i, 0.001 * i);
     for (int i = 1; i <= 14; i++)
-        add_served(judged, "few", 3, 3);
-    g_autoptr(RhRecord) record = rh_record_make(judged);
+        add_served(evaluation, "few", 3, 3);
+    g_autoptr(RhRecord) record = rh_record_make(evaluation);
     CU_ASSERT_EQUAL(record->bars->len, 0); /* they are no steps */
-    CU_ASSERT_TRUE(rh_record_serve(record, judged));
+    CU_ASSERT_TRUE(rh_record_serve(record, evaluation));
     CU_ASSERT_STRING_EQUAL(record->serving.file, "t.csv");
     CU_ASSERT_EQUAL(record->serving.rows, 34);
-    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like, other = like;
+    RhEvidenceKey like = g_array_index(evaluation->rows, RhEvaluatedRun, 0).like, other = like;
     const RhServedBar *bar = rh_record_served(record, &like);
     CU_ASSERT_PTR_NOT_NULL_FATAL(bar);
     RH_CHECK_CLOSE(bar->ttft_frac, 0.16, 1e-9);
@@ -339,15 +344,15 @@ static void services_have_bars_of_their_own(void)
 
 static void services_unlike_the_measured_have_none(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     for (int i = 0; i < 14; i++)
-        add_served(judged, "d", 0.1, 0.1);
+        add_served(evaluation, "d", 0.1, 0.1);
     g_autoptr(RhRecord) record = rh_record_new();
-    RhEvidenceKey like = g_array_index(judged->rows, RhEvaluatedRun, 0).like;
-    CU_ASSERT_TRUE(rh_record_serve(record, judged));
+    RhEvidenceKey like = g_array_index(evaluation->rows, RhEvaluatedRun, 0).like;
+    CU_ASSERT_TRUE(rh_record_serve(record, evaluation));
     CU_ASSERT_PTR_NULL(rh_record_served(record, &like)); /* 14 are too few */
-    add_served(judged, "d", 0.1, 0.1);
-    CU_ASSERT_TRUE(rh_record_serve(record, judged));
+    add_served(evaluation, "d", 0.1, 0.1);
+    CU_ASSERT_TRUE(rh_record_serve(record, evaluation));
     CU_ASSERT_PTR_NOT_NULL(rh_record_served(record, &like));
     RhEvidenceKey others[] = {like, like, like, like, like};
     others[0].stack = rh_intern("another");

@@ -223,8 +223,8 @@ static void draw_asked_for(gsl_rng *rng, const TrainKit *k, RhLayout *l)
             gsl_rng_uniform_int(rng, 2) ? RH_PIPELINE_DUALPIPE_V : RH_PIPELINE_DUALPIPE;
     }
     if (gsl_rng_uniform_int(rng, 2) == 0) {
-        drawn.again_layers_count = 1;
-        drawn.again_layers[0] = (int16_t)gsl_rng_uniform_int(rng, 4);
+        drawn.recomputed_layers_count = 1;
+        drawn.recomputed_layers[0] = (int16_t)gsl_rng_uniform_int(rng, 4);
     }
     if (rh_pipeline_of(&drawn)->splits_backward || rh_pipeline_of(&drawn)->pairs)
         drawn.offload = 0;
@@ -285,7 +285,7 @@ static void the_closed_form_is_the_ledgers_peak(void)
             check_layout(&k, &l);
             rings += l.cp > 1;
             offloads += l.offload > 0;
-            again += l.again_layers_count > 0;
+            again += l.recomputed_layers_count > 0;
             pairs += l.overlap == RH_OVERLAP_PAIRS;
             drawn[l.schedule]++;
         }

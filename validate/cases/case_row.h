@@ -6,7 +6,7 @@
 
 typedef struct {
     const RhCaseRow *row;
-    const RhCaseSaid *said;
+    const RhCaseValues *said;
     char *why; /* owned; set once something cannot be said */
 } RhCaseTranslation;
 

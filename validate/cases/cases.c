@@ -103,7 +103,7 @@ static void take_answer(int32_t item, const GByteArray *bytes, const GError *err
     if (bytes && bytes->len == sizeof(Answer))
         memcpy(&g_array_index(b->answers, Answer, item), bytes->data, sizeof(Answer));
     else
-        b->whys->pdata[item] = g_strdup(is_late(b, error) ? RH_JUDGED_LATE
+        b->whys->pdata[item] = g_strdup(is_late(b, error) ? RH_EVALUATION_LATE
                                         : error           ? error->message
                                                           : "its answer broke off");
     b->done++;
@@ -255,10 +255,10 @@ static const char *strategy_of(const RhTranslated *t, int32_t microbatch)
     return rh_intern(text);
 }
 
-static void fill(const Batch *b, RhEvaluation *judged)
+static void fill(const Batch *b, RhEvaluation *evaluation)
 {
-    for (guint i = 0; i < judged->rows->len; i++) {
-        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         const RhTranslated *t = translated_at(b, i);
         if (row->skipped)
             continue;
@@ -278,7 +278,7 @@ static void fill(const Batch *b, RhEvaluation *judged)
 }
 
 static void translate_all(const RhCaseTable *table, RhTranslator *translator, Batch *b,
-                          RhEvaluation *judged)
+                          RhEvaluation *evaluation)
 {
     Fitted fitted = fitted_load();
     for (guint i = 0; i < table->rows->len; i++) {
@@ -290,7 +290,7 @@ static void translate_all(const RhCaseTable *table, RhTranslator *translator, Ba
         g_array_append_val(b->translated, t);
         RhEvaluatedRun r = judged_row(row, &t, why);
         r.fitted = !why && (t.fitted || took_part(&fitted, &t));
-        g_array_append_val(judged->rows, r);
+        g_array_append_val(evaluation->rows, r);
         if (why || g_hash_table_contains(b->item_of, t.key))
             continue;
         guint at = b->translated->len - 1;
@@ -298,7 +298,7 @@ static void translate_all(const RhCaseTable *table, RhTranslator *translator, Ba
         g_hash_table_add(b->item_of, (void *)t.key);
     }
     if (!fitted.steps)
-        g_ptr_array_add(judged->notes,
+        g_ptr_array_add(evaluation->notes,
                         g_strdup("calibrate/data/published-steps.csv is not there: rows that "
                                  "constants were fitted to are not told apart"));
     fitted_clear(&fitted);
@@ -316,8 +316,8 @@ RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *opt
     g_autoptr(RhTranslator) translator = rh_translator_new(error);
     if (!translator)
         return NULL;
-    RhEvaluation *judged = rh_evaluation_new(table->name);
-    judged->shipped = table->steps != NULL;
+    RhEvaluation *evaluation = rh_evaluation_new(table->name);
+    evaluation->shipped = table->steps != NULL;
     Batch b = {.options = options,
                .deadline = deadline,
                .translated = g_array_new(FALSE, TRUE, sizeof(RhTranslated)),
@@ -326,14 +326,14 @@ RhEvaluation *rh_cases_judge(const RhCaseTable *table, const RhCasesOptions *opt
                .whys = g_ptr_array_new_with_free_func(g_free),
                .item_of = g_hash_table_new(g_direct_hash, g_direct_equal)};
     g_array_set_clear_func(b.translated, translated_clear);
-    translate_all(table, translator, &b, judged);
+    translate_all(table, translator, &b, evaluation);
     rehearse_all(&b);
-    fill(&b, judged);
-    rh_record_hold_out(judged);
+    fill(&b, evaluation);
+    rh_record_hold_out(evaluation);
     g_array_unref(b.translated);
     g_array_unref(b.items);
     g_array_unref(b.answers);
     g_ptr_array_unref(b.whys);
     g_hash_table_destroy(b.item_of);
-    return judged;
+    return evaluation;
 }

@@ -125,9 +125,9 @@ static bool applies(const Rule *rule, char *const *lower)
     return true;
 }
 
-RhCaseSaid rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row)
+RhCaseValues rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row)
 {
-    RhCaseSaid said = {.stands_in = g_ptr_array_new()};
+    RhCaseValues said = {.stands_in = g_ptr_array_new()};
     char *lower[RH_CASE_COLUMNS_LAST];
     for (int i = 0; i < RH_CASE_COLUMNS_LAST; i++)
         lower[i] = g_ascii_strdown(row->text[i], -1);
@@ -149,7 +149,7 @@ RhCaseSaid rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row)
     return said;
 }
 
-void rh_case_said_clear(RhCaseSaid *said)
+void rh_case_said_clear(RhCaseValues *said)
 {
     g_clear_pointer(&said->stands_in, g_ptr_array_unref);
 }

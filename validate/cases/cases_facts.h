@@ -64,6 +64,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhCaseFacts, rh_case_facts_free)
 typedef struct {
     const char *says[RH_CASE_SAYS_LAST]; /* interned; NULL: nothing */
     GPtrArray *stands_in;                /* const char*, interned, in the order of the file */
-} RhCaseSaid;
-RhCaseSaid rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row);
-void rh_case_said_clear(RhCaseSaid *said);
+} RhCaseValues;
+RhCaseValues rh_case_facts_say(const RhCaseFacts *facts, const RhCaseRow *row);
+void rh_case_said_clear(RhCaseValues *said);

@@ -491,7 +491,7 @@ static void say_key(Way *w)
 
 char *rh_translate(RhTranslator *t, const RhCaseRow *row, RhTranslated *out)
 {
-    RhCaseSaid said = rh_case_facts_say(t->facts, row);
+    RhCaseValues said = rh_case_facts_say(t->facts, row);
     Way w = {.t = t, .way = {row, &said, NULL}, .out = out};
     *out = (RhTranslated){0};
     say_where(&w);

@@ -47,20 +47,20 @@ RhEvaluation *rh_exchanges_judge(const RhCaseTable *table, const RhCasesOptions 
     if (!facts)
         return NULL;
     g_autoptr(GHashTable) platforms = rh_exchange_platforms_new();
-    RhEvaluation *judged = rh_evaluation_new(table->name);
+    RhEvaluation *evaluation = rh_evaluation_new(table->name);
     for (guint i = 0; i < table->rows->len; i++) {
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
         if (!rh_case_wanted(row, options->only))
             continue;
-        RhCaseSaid said = rh_case_facts_say(facts, row);
+        RhCaseValues said = rh_case_facts_say(facts, row);
         RhExchangeCase c = {.way = {row, &said, NULL}, .platforms = platforms};
         bool fine = rh_exchange_case_translate(&c);
         RhEvaluatedRun r = judged_row(row, &c);
         r.skipped = c.way.why;
         if (fine)
             predict(&c, &r);
-        g_array_append_val(judged->rows, r);
+        g_array_append_val(evaluation->rows, r);
         rh_case_said_clear(&said);
     }
-    return judged;
+    return evaluation;
 }

@@ -46,7 +46,7 @@ static void add_rows(GArray *rows, const RhCaseTable *table, const RhCaseFacts *
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
         if (!rh_case_wanted(row, options->only))
             continue;
-        RhCaseSaid said = rh_case_facts_say(facts, row);
+        RhCaseValues said = rh_case_facts_say(facts, row);
         RhExchangeCase c = {.way = {row, &said, NULL}, .platforms = platforms};
         if (rh_exchange_case_translate(&c) && row->exchange_s > 0) {
             Row found = row_of(&c, options->holdout_frac);

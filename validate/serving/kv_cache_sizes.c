@@ -54,7 +54,7 @@ RhEvaluation *rh_kv_cache_sizes_judge(const RhCaseTable *table, const RhCasesOpt
     g_autoptr(RhServedTranslator) translator = rh_served_translator_new(error);
     if (!translator)
         return NULL;
-    RhEvaluation *judged = rh_evaluation_new(table->name);
+    RhEvaluation *evaluation = rh_evaluation_new(table->name);
     for (guint i = 0; i < table->rows->len; i++) {
         const RhCaseRow *row = &g_array_index(table->rows, RhCaseRow, i);
         RhServedCase c;
@@ -65,8 +65,8 @@ RhEvaluation *rh_kv_cache_sizes_judge(const RhCaseTable *table, const RhCasesOpt
         if (!why && r.measured_s <= 0)
             why = g_strdup("no size of a cache is given");
         r.skipped = why ? why : predict(&c, &r);
-        g_array_append_val(judged->rows, r);
+        g_array_append_val(evaluation->rows, r);
         rh_served_case_clear(&c);
     }
-    return judged;
+    return evaluation;
 }

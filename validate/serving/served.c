@@ -186,7 +186,7 @@ static RhEvaluatedRun judged_row(const RhCaseRow *row, const RhServedCase *c, co
                             .measured_s = at_offset(row, metric->measured)};
 }
 
-static void add_rows(RhEvaluation *judged, const RhCaseRow *row, const RhServedCase *c,
+static void add_rows(RhEvaluation *evaluation, const RhCaseRow *row, const RhServedCase *c,
                      const Prediction *p, const char *why)
 {
     int32_t added = 0;
@@ -211,7 +211,7 @@ static void add_rows(RhEvaluation *judged, const RhCaseRow *row, const RhServedC
             r.peak_bytes = p->peak_bytes;
             r.capacity_bytes = p->capacity_bytes;
         }
-        g_array_append_val(judged->rows, r);
+        g_array_append_val(evaluation->rows, r);
     }
 }
 
@@ -283,7 +283,7 @@ static GByteArray *predict_item(int32_t item, void *user, GError **error)
         g_autoptr(GError) local = NULL;
         g_autofree char *why = NULL;
         if (rh_deadline_passed(b->deadline))
-            why = g_strdup(RH_JUDGED_LATE);
+            why = g_strdup(RH_EVALUATION_LATE);
         else if (!predict(&asked_at(b, i)->c, &p, &local))
             why = g_strndup(local->message, strcspn(local->message, "\n"));
         g_byte_array_append(bytes, (const guint8 *)&p, sizeof p);
@@ -328,7 +328,7 @@ static void take_answer(int32_t item, const GByteArray *bytes, const GError *err
     for (guint i = (guint)item * ROWS_OF_ITEM; i < end_of(b, item); i++) {
         Case *c = asked_at(b, i);
         if (!bytes || !read_case(bytes, &at, c))
-            c->why = g_strdup(is_late(b, error) ? RH_JUDGED_LATE
+            c->why = g_strdup(is_late(b, error) ? RH_EVALUATION_LATE
                               : error           ? error->message
                                                 : "its answer broke off");
         b->done++;
@@ -376,7 +376,7 @@ RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *op
     g_autoptr(RhServedTranslator) translator = rh_served_translator_new(error);
     if (!translator)
         return NULL;
-    RhEvaluation *judged = rh_evaluation_new(table->name);
+    RhEvaluation *evaluation = rh_evaluation_new(table->name);
     Batch b = {.options = options,
                .deadline = rh_deadline_in(options->timeout_s),
                .cases = g_array_new(FALSE, TRUE, sizeof(Case)),
@@ -386,9 +386,9 @@ RhEvaluation *rh_served_judge(const RhCaseTable *table, const RhCasesOptions *op
     predict_all(&b);
     for (guint i = 0; i < b.cases->len; i++) {
         const Case *c = &g_array_index(b.cases, Case, i);
-        add_rows(judged, c->row, &c->c, &c->p, c->why);
+        add_rows(evaluation, c->row, &c->c, &c->p, c->why);
     }
     g_array_unref(b.cases);
     g_array_unref(b.asked);
-    return judged;
+    return evaluation;
 }

@@ -329,7 +329,7 @@ static void say_where(Way *w)
 
 static char *translate(RhServedTranslator *t, const RhCaseRow *row, bool asked, RhServedCase *out)
 {
-    RhCaseSaid said = rh_case_facts_say(t->facts, row);
+    RhCaseValues said = rh_case_facts_say(t->facts, row);
     Way w = {.t = t, .way = {row, &said, NULL}, .out = out};
     *out = (RhServedCase){0};
     say_where(&w);

@@ -251,7 +251,7 @@ static double loss(const RhDescentKnob *knobs, void *user)
 
 /* --- evaluation --- */
 
-static void judge_request(RhEvaluation *judged, const Timeline *t, guint i,
+static void judge_request(RhEvaluation *evaluation, const Timeline *t, guint i,
                           const RhRequestRecord *s)
 {
     const Line *l = &g_array_index(t->lines, Line, i);
@@ -281,7 +281,7 @@ static void judge_request(RhEvaluation *judged, const Timeline *t, guint i,
         r.strategy = rh_intern(strategy);
         if (s->outcome != RH_SERVED_DONE)
             r.skipped = g_strdup("it is not served here");
-        g_array_append_val(judged->rows, r);
+        g_array_append_val(evaluation->rows, r);
     }
 }
 
@@ -339,18 +339,18 @@ static RhEvaluation *judge(Timeline *t, GError **error)
     g_autoptr(RhServiceResult) result = simulate_requests(t, error);
     if (!result)
         return NULL;
-    RhEvaluation *judged = rh_evaluation_new(t->path);
+    RhEvaluation *evaluation = rh_evaluation_new(t->path);
     for (guint i = 0; i < t->lines->len; i++)
-        judge_request(judged, t, i, &g_array_index(result->served, RhRequestRecord, i));
-    g_ptr_array_add(judged->notes, constants_text(knobs));
-    return judged;
+        judge_request(evaluation, t, i, &g_array_index(result->served, RhRequestRecord, i));
+    g_ptr_array_add(evaluation->notes, constants_text(knobs));
+    return evaluation;
 }
 
 RhEvaluation *rh_timeline_judge(const char *path, const char *platform,
                                 const RhCasesOptions *options, GError **error)
 {
     Timeline t = {.options = options};
-    RhEvaluation *judged = open_timeline(&t, path, platform, error) ? judge(&t, error) : NULL;
+    RhEvaluation *evaluation = open_timeline(&t, path, platform, error) ? judge(&t, error) : NULL;
     timeline_clear(&t);
-    return judged;
+    return evaluation;
 }

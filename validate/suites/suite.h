@@ -1,7 +1,7 @@
 #pragma once
 /* Suites of programs that are rehearsed, and performed for real in the network lab.
  *
- * Calibrated on the star (ping-pong alone), judged everywhere. Predictions are made before anything
+ * Calibrated on the star (ping-pong alone), evaluated everywhere. Predictions are made before anything
  * is measured. */
 #include "accuracy/validation.h"
 #include "sim/run.h"

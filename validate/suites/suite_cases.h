@@ -5,7 +5,7 @@
 /* `what`, by group: fault: like pattern or layout; collective and small collective (below 256 KiB):
  * OPERATION ALGORITHM BYTES; pattern: NAME BYTES; service: DEPLOYMENT PROMPT ANSWER REQUESTS, which come at once;
  * iteration and layout: a layout. Iterations are
- * judged one by one; layouts are one job, ranked. The job is the lab's model; where experts are
+ * evaluation one by one; layouts are one job, ranked. The job is the lab's model; where experts are
  * spread, its mixture. */
 typedef struct {
     const char *group, *platform, *what;

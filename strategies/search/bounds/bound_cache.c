@@ -25,9 +25,9 @@ static gboolean key_equal(const void *a, const void *b)
 static void memo_init(RhBoundMemo *memo, RhCommon common, GDestroyNotify value_free)
 {
     memo->table = g_hash_table_new_full(key_hash, key_equal, g_free, value_free);
-    for (int i = 0; i < RH_SCREEN_KEY_GIVEN; i++)
+    for (int i = 0; i < RH_BOUND_KEY_GIVEN; i++)
         memo->mask.v[i] = rh_knobs[i].keeps & common ? 0 : ~0;
-    memo->mask.v[RH_SCREEN_KEY_GIVEN] = ~0;
+    memo->mask.v[RH_BOUND_KEY_GIVEN] = ~0;
 }
 
 /* 0: nothing is listed; else 1 + the list's place among those that were. */
@@ -54,8 +54,9 @@ RhBoundKey rh_bound_key(RhBoundCache *s, const RhLayout *l)
 #include "strategies/knob_rows.h"
 #undef RH_KNOB
         0}};
-    key.v[RH_SCREEN_KEY_stage_layers_count] = list_of(s, l->stage_layers, l->stage_layers_count);
-    key.v[RH_SCREEN_KEY_again_layers_count] = list_of(s, l->again_layers, l->again_layers_count);
+    key.v[RH_BOUND_KEY_stage_layers_count] = list_of(s, l->stage_layers, l->stage_layers_count);
+    key.v[RH_BOUND_KEY_recomputed_layers_count] =
+        list_of(s, l->recomputed_layers, l->recomputed_layers_count);
     return key;
 }
 
@@ -63,7 +64,7 @@ RhBoundKey rh_bound_key(RhBoundCache *s, const RhLayout *l)
 static RhBoundKey masked(const RhBoundMemo *memo, const RhBoundKey *key)
 {
     RhBoundKey out;
-    for (int i = 0; i < RH_SCREEN_KEY_INTS; i++)
+    for (int i = 0; i < RH_BOUND_KEY_INTS; i++)
         out.v[i] = key->v[i] & memo->mask.v[i];
     return out;
 }
@@ -77,7 +78,7 @@ RhBoundKey rh_bound_shard_key(RhBoundCache *s, const RhLayout *l)
 static bool is_at(const RhBoundMemo *memo, int place, const RhBoundKey *wanted)
 {
     int32_t differs = 0;
-    for (int i = 0; i < RH_SCREEN_KEY_INTS; i++)
+    for (int i = 0; i < RH_BOUND_KEY_INTS; i++)
         differs |= (wanted->v[i] & memo->mask.v[i]) ^ memo->last[place].key->v[i];
     return differs == 0;
 }
@@ -183,9 +184,9 @@ void rh_shard_add_tables(RhShardCost *s)
 static RhShardCost *shard_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
-    bool some = l->again_layers_count != 0; /* which layers are recomputed, splits say */
-    key->v[RH_SCREEN_KEY_GIVEN] = 16 * some + 8 * schedule->crosses + 4 * schedule->pairs +
-                                  2 * schedule->turns + schedule->splits_backward;
+    bool some = l->recomputed_layers_count != 0; /* which layers are recomputed, splits say */
+    key->v[RH_BOUND_KEY_GIVEN] = 16 * some + 8 * schedule->crosses + 4 * schedule->pairs +
+                                 2 * schedule->turns + schedule->splits_backward;
     void *found = memo_get(&s->shards, key);
     return found ? found : memo_add(&s->shards, key, shard_new(s->c, l, s->shards_made++));
 }
@@ -270,7 +271,7 @@ static void split_free(void *data)
 
 static const RhSplit *split_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
 {
-    key->v[RH_SCREEN_KEY_GIVEN] = 0;
+    key->v[RH_BOUND_KEY_GIVEN] = 0;
     void *found = memo_get(&s->splits, key);
     return found ? found : memo_add(&s->splits, key, split_new(s, l));
 }
@@ -283,7 +284,7 @@ const RhSplit *rh_bound_split(RhBoundCache *s, const RhLayout *l)
 
 static const RhPipelineProfile *shape_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
 {
-    int32_t m = key->v[RH_SCREEN_KEY_GIVEN] = (int32_t)rh_train_microbatches(s->c, l);
+    int32_t m = key->v[RH_BOUND_KEY_GIVEN] = (int32_t)rh_train_microbatches(s->c, l);
     void *found = memo_get(&s->shapes, key);
     return found ? found
                  : memo_add(&s->shapes, key,
@@ -301,7 +302,7 @@ const RhPipelineProfile *rh_bound_pipeline_profile(RhBoundCache *s, const RhLayo
 
 static const RhGroupNetwork *net_of(RhBoundCache *s, const RhLayout *l, RhBoundKey *key)
 {
-    key->v[RH_SCREEN_KEY_GIVEN] = 0;
+    key->v[RH_BOUND_KEY_GIVEN] = 0;
     void *found = memo_get(&s->nets, key);
     return found ? found : memo_add(&s->nets, key, rh_group_network_new(s, l));
 }
@@ -332,8 +333,8 @@ static const RhCommStepSet *flows_of(RhBoundCache *s, const RhLayout *l, RhBound
     /* activations that travel are as large as the shard says, else only parameters do */
     bool travel = rh_train_copies(l) || rh_train_scatters(s->c, l);
     int32_t activations = travel ? 1 + shard_of(s, l, key)->id : 0;
-    key->v[RH_SCREEN_KEY_GIVEN] = 16 * activations + 8 * schedule->crosses + 4 * schedule->turns +
-                                  2 * schedule->splits_backward + one;
+    key->v[RH_BOUND_KEY_GIVEN] = 16 * activations + 8 * schedule->crosses + 4 * schedule->turns +
+                                 2 * schedule->splits_backward + one;
     RhCommStepSet *set = memo_get(&s->flows, key);
     if (!set)
         set = memo_add(&s->flows, key, g_new0(RhCommStepSet, 1));
@@ -395,7 +396,7 @@ RhKnownWork *rh_bound_known_work(RhBoundCache *s, const RhLayout *l, int32_t pla
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     RhBoundKey key = rh_bound_key(s, l);
-    key.v[RH_SCREEN_KEY_GIVEN] = 4 * placement + 2 * schedule->pairs + schedule->splits_backward;
+    key.v[RH_BOUND_KEY_GIVEN] = 4 * placement + 2 * schedule->pairs + schedule->splits_backward;
     RhKnownWork *known = memo_get(&s->works, &key);
     return known ? known : memo_add(&s->works, &key, g_new0(RhKnownWork, 1));
 }

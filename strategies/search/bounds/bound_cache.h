@@ -15,16 +15,16 @@
 /* Key of a table: values of all knobs in the order of their rows, then one extra value of the
  * table's own; padded with 0 to an even number. */
 enum {
-#define RH_KNOB(type, field, ...) RH_SCREEN_KEY_##field,
+#define RH_KNOB(type, field, ...) RH_BOUND_KEY_##field,
 #include "strategies/knob_rows.h"
 #undef RH_KNOB
-    RH_SCREEN_KEY_GIVEN
+    RH_BOUND_KEY_GIVEN
 };
 #define RH_SCREEN_KEY_INTS ((RH_SCREEN_KEY_GIVEN + 2) / 2 * 2)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
-    int32_t v[RH_SCREEN_KEY_INTS];
+    int32_t v[RH_BOUND_KEY_INTS];
 } RhBoundKey;
 #pragma GCC diagnostic pop
 
@@ -91,7 +91,7 @@ struct RhBoundCache {
     int64_t flows_steps;      /* number of instructions of all cached stage programs */
     /* RhCollectiveKey -> seconds, or for keys at ~stage RhScheduleTime per byte; owned. */
     GHashTable *collectives;
-    GHashTable *tallies;       /* RhCollectiveKey -> RhWaveTally*, owned */
+    GHashTable *tallies;       /* RhCollectiveKey -> RhPatternTally*, owned */
     GHashTable *group_sets;    /* description of groups -> RhStageGroups*, owned (stage_groups.h) */
     GHashTable *algorithms;    /* RhCollectiveKey -> 1 + RhAlgo */
     GByteArray *learned;       /* new times of placements, for rh_bound_learn; NULL: not recorded */

@@ -72,7 +72,7 @@ static double tally_s(RhBoundCache *s, RhCollectiveKey key, const RhProgram *p, 
                       int32_t role, const Call *call)
 {
     key.op = (int32_t)call->op * RH_ALGO_LAST + (int32_t)rh_collective_plain(call->algo);
-    RhWaveTally *tally = g_hash_table_lookup(s->tallies, &key);
+    RhPatternTally *tally = g_hash_table_lookup(s->tallies, &key);
     if (!tally) {
         tally = rh_collective_tally_new(p, s->c->platform, group, role, call->op, call->algo,
                                         call->bytes);

@@ -41,8 +41,8 @@ static void add_call(Tail *t, const RhInstr *step)
 static void add_slot(Tail *t, const RhSlot *slot, RhInstrRange steps)
 {
     const RhStageProgram *stage_program = t->stage_program;
-    int32_t first = stage_program->chunk_items[slot->chunk],
-            end = stage_program->chunk_items[slot->chunk + 1];
+    int32_t first = stage_program->chunk_layers[slot->chunk],
+            end = stage_program->chunk_layers[slot->chunk + 1];
     bool forward = slot->pass == RH_SLOT_FORWARD;
     for (int32_t i = first; steps.count == 0 && i < end; i++) {
         int32_t at = forward ? i : end - 1 - (i - first);

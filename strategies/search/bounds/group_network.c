@@ -298,7 +298,7 @@ RhLinkCost rh_link_cost(const RhPlatform *p, int32_t src, int32_t dst)
 }
 
 /* GPUs after which switches of every tier begin anew, `gpus` at most: a message from further on
- * climbs as high as one from so many before, to switches that are no fuller. */
+ * climbs as high as one from so many before, to switches that are no over_budget. */
 static int32_t period_of(const RhPlatform *p, int32_t gpus)
 {
     int64_t nodes = 1;

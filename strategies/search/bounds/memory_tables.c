@@ -203,7 +203,7 @@ bool rh_bound_memory_within(RhBoundCache *s, const RhLayout *l, double most_byte
     if (rh_platform_devices_count(s->c->platform) > 1 || rh_train_copies(l))
         return memory_within(s, l, most_bytes, true, out);
     RhBoundKey key = rh_bound_key(s, l);
-    key.v[RH_SCREEN_KEY_order] = 0;
+    key.v[RH_BOUND_KEY_order] = 0;
     if (most_bytes != s->memory_last.most_bytes ||
         memcmp(&key, &s->memory_last.key, sizeof key) != 0) {
         s->memory_last.key = key;

@@ -164,7 +164,7 @@ static RhLayout without_recomputation(const RhLayout *layout)
 {
     RhLayout plain = *layout;
     plain.recompute = RH_RECOMPUTE_NONE;
-    plain.again_layers_count = 0;
+    plain.recomputed_layers_count = 0;
     return plain;
 }
 

@@ -134,7 +134,7 @@ static bool perform_best(RhCapacityCell *cell, const RhPlanOptions *options, GEr
     return true;
 }
 
-bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal,
+bool rh_capacity_plan(const RhCapacityQuestion *asked, const RhCapacityTarget *goal,
                       RhCapacityCell *out, GError **error)
 {
     const RhProblem *c = asked->c;

@@ -29,7 +29,7 @@ typedef struct {
 typedef struct {
     const RhProblem *c;
     int64_t batch_least, batch_most;
-} RhCapacityAsked;
+} RhCapacityQuestion;
 
 typedef struct {
     const char *platform; /* as it was asked for; borrowed */
@@ -60,16 +60,17 @@ int32_t rh_capacity_batches(int64_t least, int64_t most, int32_t gpus,
                             int64_t batches[RH_CAPACITY_BATCHES_MAX]);
 /* Plans the case with each batch and keeps the quickest a token; `platform`, `series` and
  * `asked` are left to the caller. False on errors that no other batch mends. */
-bool rh_capacity_plan(const RhCapacityAsked *asked, const RhCapacityTarget *goal,
+bool rh_capacity_plan(const RhCapacityQuestion *asked, const RhCapacityTarget *goal,
                       RhCapacityCell *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Plans many problems in separate processes, `jobs` at a time (0: all cores), which does not change
  * results; the target's timeout is for all together. `out` must have `count` elements. Returns
  * false, without results, on errors. */
-bool rh_capacity_plan_all(const RhCapacityAsked *asked, int32_t count, const RhCapacityTarget *goal,
-                          RhCapacityCell *out, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+bool rh_capacity_plan_all(const RhCapacityQuestion *asked, int32_t count,
+                          const RhCapacityTarget *goal, RhCapacityCell *out,
+                          GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* In which order cells are begun, so that what ends last is short: indices, `order` has room for
  * `count`. */
-void rh_capacity_order(const RhCapacityAsked *asked, int32_t count, int32_t *order);
+void rh_capacity_order(const RhCapacityQuestion *asked, int32_t count, int32_t *order);
 void rh_capacity_cell_clear(RhCapacityCell *cell);
 
 /* Fills in what cells are to each other (RhCapacityCell): efficiency, meets, pareto. Returns the

@@ -8,7 +8,7 @@
 #include "strategies/search/capacity/capacity.h"
 
 typedef struct {
-    const RhCapacityAsked *asked;
+    const RhCapacityQuestion *asked;
     const RhCapacityTarget *goal;
     RhDeadline deadline;
     const int32_t *order; /* of cells, by layer: the slowest first */
@@ -17,8 +17,8 @@ typedef struct {
     int32_t count, done;
 } Cells;
 
-static bool plan_one(const Cells *cells, const RhCapacityAsked *asked, const RhCapacityTarget *goal,
-                     RhCapacityCell *out, GError **error)
+static bool plan_one(const Cells *cells, const RhCapacityQuestion *asked,
+                     const RhCapacityTarget *goal, RhCapacityCell *out, GError **error)
 {
     RhCapacityTarget own = *goal;
     if (goal->timeout_s > 0)
@@ -86,7 +86,7 @@ static void take_answer(int32_t item, const GByteArray *bytes, const GError *err
 /* --- all cells --- */
 
 typedef struct {
-    const RhCapacityAsked *asked;
+    const RhCapacityQuestion *asked;
     double middle_gpus;
 } Ends;
 
@@ -107,7 +107,7 @@ static gint ends_first(gconstpointer a, gconstpointer b, gpointer user)
     return off_x > off_y ? -1 : off_x < off_y ? 1 : (x > y) - (x < y);
 }
 
-void rh_capacity_order(const RhCapacityAsked *asked, int32_t count, int32_t *order)
+void rh_capacity_order(const RhCapacityQuestion *asked, int32_t count, int32_t *order)
 {
     int32_t least = G_MAXINT32, most = 0;
     for (int32_t i = 0; i < count; i++) {
@@ -133,8 +133,8 @@ static void plan_cell(Cells *cells)
     rh_process_pool_run(&workers);
 }
 
-bool rh_capacity_plan_all(const RhCapacityAsked *asked, int32_t count, const RhCapacityTarget *goal,
-                          RhCapacityCell *out, GError **error)
+bool rh_capacity_plan_all(const RhCapacityQuestion *asked, int32_t count,
+                          const RhCapacityTarget *goal, RhCapacityCell *out, GError **error)
 {
     RhCapacityTarget settled = *goal;
     g_autofree GError **errors = g_new0(GError *, count + 1);

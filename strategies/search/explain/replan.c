@@ -16,13 +16,13 @@ RhRehearsal *rh_rehearse_settled(const RhProblem *c, const RhLayout *layout, int
     return rh_rehearse(c, &settled, &options, program, run, error);
 }
 
-RhMemoryBudget rh_replan_memory_budget(const RhPlannedBefore *before, const RhProblem *c)
+RhMemoryBudget rh_replan_memory_budget(const RhRecordedPlan *before, const RhProblem *c)
 {
     return rh_memory_budget(c, before->constraints, before->constraints_count, before->risk_frac);
 }
 
 /* Completes `options` with the bounds of the result's search. */
-static void set_bounds(const RhPlannedBefore *before, RhPlanOptions *options)
+static void set_bounds(const RhRecordedPlan *before, RhPlanOptions *options)
 {
     options->gap_frac = RH_REPLAN_TIE_FRAC;
     options->objective = before->objective;
@@ -33,7 +33,7 @@ static void set_bounds(const RhPlannedBefore *before, RhPlanOptions *options)
 }
 
 /* Plans anew; an empty plan where no layout is legal, NULL for an error of the rehearsals. */
-static bool plan_again(const RhProblem *c, const RhPlannedBefore *before, RhPlanOptions options,
+static bool plan_again(const RhProblem *c, const RhRecordedPlan *before, RhPlanOptions options,
                        RhPlan **plan, GError **error)
 {
     g_autoptr(GError) inner = NULL;
@@ -60,7 +60,7 @@ static bool may_win(const RhProblem *c, RhBoundCache *cache, RhObjective objecti
 
 /* Rehearses what the file ranked first, if it may be better than the best of a quick search, which
  * relies on bounds, which do not include a slow GPU, and rehearses few layouts. */
-static bool consider_file(const RhProblem *c, const RhPlannedBefore *before, RhRehearsal **best,
+static bool consider_file(const RhProblem *c, const RhRecordedPlan *before, RhRehearsal **best,
                           GError **error)
 {
     RhObjective o = before->objective;
@@ -88,7 +88,7 @@ static bool consider_file(const RhProblem *c, const RhPlannedBefore *before, RhR
     return true;
 }
 
-bool rh_replan(const RhProblem *c, const RhPlannedBefore *before, bool full, RhRehearsal **best,
+bool rh_replan(const RhProblem *c, const RhRecordedPlan *before, bool full, RhRehearsal **best,
                GError **error)
 {
     RhPlanOptions options = {.top = 1, .quick = !full, .best_alone = true};
@@ -101,7 +101,7 @@ bool rh_replan(const RhProblem *c, const RhPlannedBefore *before, bool full, RhR
     return full || consider_file(c, before, best, error);
 }
 
-GArray *rh_replan_near_batches(const RhProblem *c, const RhPlannedBefore *before,
+GArray *rh_replan_near_batches(const RhProblem *c, const RhRecordedPlan *before,
                                const RhRehearsal *best)
 {
     RhPlanOptions options = {.quick = true};
@@ -112,7 +112,7 @@ GArray *rh_replan_near_batches(const RhProblem *c, const RhPlannedBefore *before
 
 #define QUICKEST_COUNT 8
 
-GPtrArray *rh_replan_quickest(const RhProblem *c, const RhPlannedBefore *before, GError **error)
+GPtrArray *rh_replan_quickest(const RhProblem *c, const RhRecordedPlan *before, GError **error)
 {
     RhPlanOptions options = {.top = QUICKEST_COUNT, .quick = true};
     g_autoptr(RhPlan) plan = NULL;

@@ -21,25 +21,25 @@ typedef struct {
     int64_t seed;
     /* RhPlanOptions.progress; may be NULL */
     void (*progress)(const char *stage, int64_t done, int64_t total, double best_s, void *user);
-} RhPlannedBefore;
+} RhRecordedPlan;
 
 /* Finds the best layout for the problem within the bounds of the result's search; NULL where none
  * fits or is legal. `full`: searches until no other layout can be better by more than a tie; else
  * chooses by lower bounds and among the layouts of the file. Fails with an error of the rehearsals.
  */
-bool rh_replan(const RhProblem *c, const RhPlannedBefore *before, bool full, RhRehearsal **best,
+bool rh_replan(const RhProblem *c, const RhRecordedPlan *before, bool full, RhRehearsal **best,
                GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the RhNearBatch (near_batch.h) of the best layout by a quick search within the same
  * bounds, where the objective is time; else an empty array. Caller unrefs. */
-GArray *rh_replan_near_batches(const RhProblem *c, const RhPlannedBefore *before,
+GArray *rh_replan_near_batches(const RhProblem *c, const RhRecordedPlan *before,
                                const RhRehearsal *best);
 /* Returns the rehearsed best layouts of a search by lower bounds: RhRehearsal, caller frees with
  * g_ptr_array_unref; an empty array where nothing fits or is legal. NULL: an error of the
  * rehearsals. */
-GPtrArray *rh_replan_quickest(const RhProblem *c, const RhPlannedBefore *before,
+GPtrArray *rh_replan_quickest(const RhProblem *c, const RhRecordedPlan *before,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the memory budget of layouts within the bounds of the result's search. */
-RhMemoryBudget rh_replan_memory_budget(const RhPlannedBefore *before, const RhProblem *c);
+RhMemoryBudget rh_replan_memory_budget(const RhRecordedPlan *before, const RhProblem *c);
 /* Settles a layout (open_knobs.h), since anybody may have edited a result, and rehearses it with
  * its timeline if `run` is not NULL. Caller frees all three. */
 RhRehearsal *rh_rehearse_settled(const RhProblem *c, const RhLayout *layout, int64_t seed,

@@ -12,7 +12,7 @@
 #define TURN_FRAC   0.01 /* accuracy of the value at which another plan wins */
 
 typedef struct {
-    const RhPlannedBefore *recorded;
+    const RhRecordedPlan *recorded;
     GArray *plans; /* RhResultPlan: of the file, followed by rivals */
     int64_t asked; /* rank of the studied plan */
     const RhProblem *c;
@@ -192,7 +192,7 @@ static void end(Study *s)
         rh_unperturbed_clear(&s->before[i]);
 }
 
-static bool is_of_file(const RhPlannedBefore *recorded, const RhLayout *layout)
+static bool is_of_file(const RhRecordedPlan *recorded, const RhLayout *layout)
 {
     for (guint i = 0; i < recorded->plans->len; i++)
         if (rh_layout_equal(&g_array_index(recorded->plans, RhResultPlan, i).r.layout, layout))
@@ -200,18 +200,19 @@ static bool is_of_file(const RhPlannedBefore *recorded, const RhLayout *layout)
     return false;
 }
 
-GArray *rh_sensitivity_rivals(const RhProblem *c, const RhPlannedBefore *recorded, GError **error)
+GArray *rh_sensitivity_rivals(const RhProblem *c, const RhRecordedPlan *recorded, GError **error)
 {
     g_autoptr(GPtrArray) found = rh_replan_quickest(c, recorded, error);
     if (!found)
         return NULL;
-    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhRival));
+    GArray *out = g_array_new(FALSE, FALSE, sizeof(RhAlternative));
     int64_t last = 0;
     for (guint i = 0; i < recorded->plans->len; i++)
         last = MAX(last, g_array_index(recorded->plans, RhResultPlan, i).rank);
     for (guint i = 0; i < found->len; i++) {
         const RhRehearsal *r = g_ptr_array_index(found, i);
-        RhRival rival = {last + 1, r->layout, r->step_time_s, r->energy, r->memory.peak_bytes};
+        RhAlternative rival = {last + 1, r->layout, r->step_time_s, r->energy,
+                               r->memory.peak_bytes};
         if (is_of_file(recorded, &r->layout))
             continue;
         g_array_append_val(out, rival);
@@ -221,12 +222,12 @@ GArray *rh_sensitivity_rivals(const RhProblem *c, const RhPlannedBefore *recorde
 }
 
 /* Lists plans of the file, then rivals; borrows what the former own. Caller unrefs. */
-static GArray *all_plans(const RhPlannedBefore *recorded, const RhProblem *c, const GArray *rivals)
+static GArray *all_plans(const RhRecordedPlan *recorded, const RhProblem *c, const GArray *rivals)
 {
     GArray *out = g_array_new(FALSE, TRUE, sizeof(RhResultPlan));
     g_array_append_vals(out, recorded->plans->data, recorded->plans->len);
     for (guint i = 0; i < rivals->len; i++) {
-        const RhRival *rival = &g_array_index(rivals, RhRival, i);
+        const RhAlternative *rival = &g_array_index(rivals, RhAlternative, i);
         RhResultPlan plan = {.rank = rival->rank,
                              .r = {.layout = rival->layout,
                                    .step_time_s = rival->step_time_s,

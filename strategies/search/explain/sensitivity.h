@@ -27,14 +27,14 @@ typedef struct {
     double step_time_s;
     RhEnergy energy;
     double peak_bytes;
-} RhRival;
+} RhAlternative;
 
 typedef struct {
     const RhProblem *c;
     const RhPlatform *hardware; /* as described, without what the stack changes */
-    const RhPlannedBefore *recorded;
+    const RhRecordedPlan *recorded;
     int64_t rank;         /* of the plan that is studied */
-    const GArray *rivals; /* RhRival */
+    const GArray *rivals; /* RhAlternative */
 } RhSensitivityRequest;
 
 /* Returns RhSensitivity, the largest effects first, without those of no effect. Effects are
@@ -43,9 +43,9 @@ typedef struct {
  * unrefs. NULL when a rehearsal fails. */
 GArray *rh_sensitivity(const RhSensitivityRequest *request,
                        GError **error) G_GNUC_WARN_UNUSED_RESULT;
-/* Returns the best layouts of a search by lower bounds that are not in the file: RhRival, caller
+/* Returns the best layouts of a search by lower bounds that are not in the file: RhAlternative, caller
  * unrefs; NULL and an error of the rehearsals. */
-GArray *rh_sensitivity_rivals(const RhProblem *c, const RhPlannedBefore *recorded,
+GArray *rh_sensitivity_rivals(const RhProblem *c, const RhRecordedPlan *recorded,
                               GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the larger of the effects of more and of less, as a fraction. */
 double rh_sensitivity_size(const RhSensitivity *sensitivity);

@@ -9,13 +9,14 @@ RhMemoryAnswer *rh_memory_answer_new(const RhProblem *c, const RhRehearsal *r,
 {
     int32_t stages = r->layout.pp;
     RhMemoryAnswer *a = g_new0(RhMemoryAnswer, 1);
-    a->stages = g_new0(RhStageFull, stages);
+    a->stages = g_new0(RhStageMemoryPeak, stages);
     a->stages_count = stages;
     for (int32_t i = 0; i < stages; i++) {
         RhLedger ledger = rh_ledger_walk(program, i, RH_MEMORY_TIER_HBM);
-        a->stages[i] = (RhStageFull){.when = rh_peak_moment(program, i),
-                                     .peak_bytes = ledger.peak_bytes,
-                                     .capacity_bytes = rh_train_stage_capacity(c, &r->layout, i)};
+        a->stages[i] =
+            (RhStageMemoryPeak){.when = rh_peak_moment(program, i),
+                                .peak_bytes = ledger.peak_bytes,
+                                .capacity_bytes = rh_train_stage_capacity(c, &r->layout, i)};
         memcpy(a->stages[i].bytes, ledger.at_peak_bytes, sizeof ledger.at_peak_bytes);
     }
     a->reliefs = rh_memory_savers_new(c, &r->layout, SAVERS_FRAC);

@@ -8,11 +8,11 @@ typedef struct {
     char *when; /* owned: what runs at the peak; NULL: nothing */
     double peak_bytes, capacity_bytes;
     double bytes[RH_MEMORY_LAST]; /* by use */
-} RhStageFull;
+} RhStageMemoryPeak;
 
 /* Answer to --term memory. */
 typedef struct {
-    RhStageFull *stages; /* owned */
+    RhStageMemoryPeak *stages; /* owned */
     int32_t stages_count;
     GArray *reliefs; /* RhMemorySaver, owned */
 } RhMemoryAnswer;

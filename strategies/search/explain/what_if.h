@@ -6,7 +6,7 @@
 typedef struct {
     const RhProblem *before, *after;
     RhLayout layout; /* its keys changed; not settled for `after` */
-    const RhPlannedBefore *recorded;
+    const RhRecordedPlan *recorded;
     bool inputs_changed; /* else the layout alone */
     bool full;           /* plans anew in full, in place of the changed layout */
 } RhWhatIf;

@@ -76,12 +76,12 @@ static bool folds(const RhFunnel *f, const RhLayout *a, const RhLayout *b, doubl
 {
     RhLayout twin = *b;
     RhTrainMemory m;
-    if (a->again_layers_count > 1 || !rh_layout_same_but_recomputed(a, b) ||
+    if (a->recomputed_layers_count > 1 || !rh_layout_same_but_recomputed(a, b) ||
         rh_layout_same_kind(a, b))
         return false;
     twin.recompute = a->recompute;
-    twin.again_layers_count = a->again_layers_count;
-    twin.again_layers[0] = a->again_layers[0];
+    twin.recomputed_layers_count = a->recomputed_layers_count;
+    twin.recomputed_layers[0] = a->recomputed_layers[0];
     return rh_bound_memory_within(f->cache, &twin, f->room.ranked_bytes, &m) &&
            peak_bytes >= (1 - SAVED_LEAST_FRAC) * m.peak_bytes &&
            rh_segment_graph_s(f->cache, &twin) <= rh_segment_graph_s(f->cache, b);

@@ -62,8 +62,9 @@ typedef struct {
     RhRehearsalQueue *queue; /* of the first row, beside the batches */
     RhUnsearchedTrials *outside;
     RhMemoryBudget room;
-    RhCandidateQueue main, fuller; /* what keeps within the room, and what fits but fills more */
-    RhCandidateQueue *race;        /* the one that is run */
+    RhCandidateQueue main,
+        over_budget;        /* what keeps within the room, and what fits but fills more */
+    RhCandidateQueue *race; /* the one that is run */
     GPtrArray *behind; /* RhRehearsal*: of the main race, each family's best that is no entry */
     GArray *aside;     /* RhCandidate: too large for a quick rehearsal */
     GArray *batch;     /* RhBatchItem */
@@ -160,7 +161,7 @@ GArray *rh_funnel_by_shard(const RhFunnel *f, const GArray *cuts);
 /* --- funnel_open.c --- */
 
 /* A candidate of which knobs are open: what comes of it goes into the race that is run, or into
- * that of fuller ones; of layouts of the family alone, where one is named. With a cut those that
+ * that of layouts over the budget; of layouts of the family alone, where one is named. With a cut those that
  * come next are opened, too, which may share the work. */
 void rh_funnel_open(RhFunnel *f, const RhCandidate *c, const char *family);
 

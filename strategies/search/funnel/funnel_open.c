@@ -87,11 +87,11 @@ static void enter(const Opening *o, const RhLayout *l, double peak_bytes)
 {
     RhFunnel *f = o->f;
     bool roomy = peak_bytes <= f->room.ranked_bytes;
-    GArray *heap = !roomy ? f->fuller.heap : f->race->heap;
+    GArray *heap = !roomy ? f->over_budget.heap : f->race->heap;
     double key = rh_funnel_by_memory(f) ? peak_bytes : fmax(o->key, rh_bound_work_s(f->cache, l));
     f->plan->fit_count++;
     f->plan->screened_count++;
-    f->plan->roomy_count += roomy;
+    f->plan->within_budget_count += roomy;
     rh_candidate_heap_push(heap,
                            (RhCandidate){rh_layout_store_count(f->space) - 1, key,
                                          rh_funnel_by_memory(f) ? RH_KEY_SEGMENT : RH_KEY_WORK});
@@ -133,11 +133,11 @@ static void add_layers(const Opening *o, const RhLayout *chosen)
                                &l);
     if (l.recompute != chosen->recompute)
         return; /* none, which is a choice of its own */
-    if (!isnan(add_layout(o, &l)) || l.again_layers_count == 0)
+    if (!isnan(add_layout(o, &l)) || l.recomputed_layers_count == 0)
         return;
     if (rh_recompute_evenly(f->c, &l) && !isnan(add_layout(o, &l)))
         return;
-    l.again_layers_count = 0;
+    l.recomputed_layers_count = 0;
     add_layout(o, &l);
 }
 
@@ -147,7 +147,7 @@ static bool defer_layers(const Opening *o, const RhLayout *chosen)
     RhFunnel *f = o->f;
     RhLayout all = *chosen;
     RhTrainMemory m;
-    all.again_layers_count = 0;
+    all.recomputed_layers_count = 0;
     if (!rh_bound_memory_within(f->cache, &all, f->room.ranked_bytes, &m))
         return false;
     Opening fewer = *o;
@@ -167,11 +167,11 @@ static void choose(Choosing *choosing, RhRecomputeChoice choice)
     bool every = f->o->exhaustive || rh_funnel_by_memory(f);
     bool whole = choice.recompute == RH_RECOMPUTE_FULL;
     l.recompute = choice.recompute;
-    l.again_layers_count = choice.layers_count;
+    l.recomputed_layers_count = choice.layers_count;
     if (!every &&
         (contains_any(choosing->fit, choice.recompute) || (whole && choosing->layers_fit)))
         return;
-    if (choice.layers_count == RH_AGAIN_LEAST)
+    if (choice.layers_count == RH_RECOMPUTED_FEWEST)
         choosing->layers_fit |= defer_layers(o, &l) && whole;
     else if (add_layout(o, &l) <= f->room.ranked_bytes)
         g_array_append_val(choosing->fit, choice.recompute);

@@ -35,7 +35,7 @@ void rh_layout_store_free(RhLayoutStore *kept)
 void rh_layout_store_add(RhLayoutStore *kept, const RhLayout *layout, double peak_bytes)
 {
     guint stages = (guint)layout->stage_layers_count,
-          again = (guint)MAX(layout->again_layers_count, 0);
+          again = (guint)MAX(layout->recomputed_layers_count, 0);
     g_byte_array_append(kept->knobs, (const guint8 *)layout, KNOBS_BYTES);
     g_array_append_val(kept->peaks, peak_bytes);
     if (stages + again == 0)
@@ -43,7 +43,7 @@ void rh_layout_store_add(RhLayoutStore *kept, const RhLayout *layout, double pea
     g_hash_table_insert(kept->lists, GUINT_TO_POINTER(kept->peaks->len),
                         GUINT_TO_POINTER(kept->layers->len));
     g_array_append_vals(kept->layers, layout->stage_layers, stages);
-    g_array_append_vals(kept->layers, layout->again_layers, again);
+    g_array_append_vals(kept->layers, layout->recomputed_layers, again);
 }
 
 int32_t rh_layout_store_count(const RhLayoutStore *kept)
@@ -55,12 +55,12 @@ RhLayout rh_layout_store_layout(const RhLayoutStore *kept, int32_t i)
 {
     RhLayout l = {0};
     memcpy(&l, kept->knobs->data + (size_t)i * KNOBS_BYTES, KNOBS_BYTES);
-    gsize stages = (gsize)l.stage_layers_count, again = (gsize)MAX(l.again_layers_count, 0);
+    gsize stages = (gsize)l.stage_layers_count, again = (gsize)MAX(l.recomputed_layers_count, 0);
     if (stages + again > 0) {
         guint at = GPOINTER_TO_UINT(g_hash_table_lookup(kept->lists, GINT_TO_POINTER(i + 1)));
         const int16_t *layers = &g_array_index(kept->layers, int16_t, at);
         memcpy(l.stage_layers, layers, stages * sizeof *layers);
-        memcpy(l.again_layers, layers + stages, again * sizeof *layers);
+        memcpy(l.recomputed_layers, layers + stages, again * sizeof *layers);
     }
     return l;
 }

@@ -37,8 +37,8 @@ bool rh_layout_same_but_recomputed(const RhLayout *a, const RhLayout *b)
         return false;
     RhLayout x = *a;
     x.recompute = b->recompute;
-    x.again_layers_count = b->again_layers_count;
-    memcpy(x.again_layers, b->again_layers, sizeof x.again_layers);
+    x.recomputed_layers_count = b->recomputed_layers_count;
+    memcpy(x.recomputed_layers, b->recomputed_layers, sizeof x.recomputed_layers);
     return rh_layout_same_kind(&x, b);
 }
 

@@ -29,14 +29,14 @@ typedef struct {
         format_unmeasured; /* too few steps in its number format were: as wide as any of its kind */
     const RhErrorBar *
         longs; /* of the record: as wide as theirs, as its bar has no samples as long; NULL: it is not */
-    double extrapolated_frac; /* of the kernels' time, where that widens it; 0: it does not */
-    const RhOdds *odds;       /* of the record; NULL: no such runs are known */
-    double risk_frac;         /* by these, that this peak is too much; 0: not known */
-    const RhUsualMfu *usual;  /* of the record; NULL: no such steps were measured on the device */
-    RhEnergy energy;          /* per step; its total 0 = unknown */
-    double node_w;            /* mean of a node in the step, switches and building left out */
-    double cost_usd;          /* per step; 0 = unknown */
-    bool told_by_fewer;       /* by rehearsals of fewer micro-batches (steady_state.h) */
+    double extrapolated_frac;  /* of the kernels' time, where that widens it; 0: it does not */
+    const RhOdds *odds;        /* of the record; NULL: no such runs are known */
+    double risk_frac;          /* by these, that this peak is too much; 0: not known */
+    const RhTypicalMfu *usual; /* of the record; NULL: no such steps were measured on the device */
+    RhEnergy energy;           /* per step; its total 0 = unknown */
+    double node_w;             /* mean of a node in the step, switches and building left out */
+    double cost_usd;           /* per step; 0 = unknown */
+    bool told_by_fewer;        /* by rehearsals of fewer micro-batches (steady_state.h) */
     double
         searched_s; /* the step by which a search went before it performed this one, told by fewer
                                  where `searched_by_fewer`; 0: it did not */

@@ -20,7 +20,7 @@ static bool is_measured(const RhRecord *record, const char *dtype)
 {
     const char *units = rh_intern(strcmp(dtype, "fp16") == 0 ? "bf16" : dtype);
     for (guint i = 0; i < record->usual->len; i++)
-        if (g_array_index(record->usual, RhUsualMfu, i).dtype == units)
+        if (g_array_index(record->usual, RhTypicalMfu, i).dtype == units)
             return true;
     return record->usual->len == 0;
 }

@@ -15,8 +15,8 @@ RhServeEntry rh_serve_entry_of(const RhDeployment *d, double bound_per_s)
 }
 
 /* Finds the highest rate kept above `least`, to a hundredth; false: none is. */
-static bool find_rate(RhServeAsked *s, RhService *service, double least, RhServeEntry *entry,
-                      RhServeFound *found)
+static bool find_rate(RhServeSearch *s, RhService *service, double least, RhServeEntry *entry,
+                      RhServeKindResult *found)
 {
     double low = fmax(least, LOWEST * entry->bound_per_s), high = entry->bound_per_s;
     found->runs++;
@@ -37,8 +37,8 @@ static bool find_rate(RhServeAsked *s, RhService *service, double least, RhServe
     return true;
 }
 
-bool rh_serve_draws_keep(RhServeAsked *s, RhService *service, double least, RhServeEntry *entry,
-                         RhServeFound *found)
+bool rh_serve_draws_keep(RhServeSearch *s, RhService *service, double least, RhServeEntry *entry,
+                         RhServeKindResult *found)
 {
     double rate = entry->rate_per_s;
     for (guint k = 0; k < s->draws->len; k++) {
@@ -56,8 +56,8 @@ bool rh_serve_draws_keep(RhServeAsked *s, RhService *service, double least, RhSe
 
 /* Tries the draw that broke the last deployment first: draws have the same random numbers for all
  * deployments, so one that is hard for one is hard for similar ones. */
-bool rh_serve_all_keep(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
-                       RhServeFound *found)
+bool rh_serve_all_keep(RhServeSearch *s, RhService *service, double rate_per_s, RhServeEntry *entry,
+                       RhServeKindResult *found)
 {
     for (guint i = 0; i < s->draws->len; i++) {
         guint k = (s->hardest + i) % s->draws->len;
@@ -73,8 +73,8 @@ bool rh_serve_all_keep(RhServeAsked *s, RhService *service, double rate_per_s, R
 
 /* The best rate in a single draw is also the luckiest; so a deployment that would become the best
  * is tried with all draws. */
-void rh_serve_try_rate(RhServeAsked *s, const RhDeployment *d, double bound_per_s,
-                       RhServeFound *found)
+void rh_serve_try_rate(RhServeSearch *s, const RhDeployment *d, double bound_per_s,
+                       RhServeKindResult *found)
 {
     double least = found->there ? found->best.rate_per_s * (1 + RH_SERVE_RATE_STEP) : 0;
     least = fmax(least, s->least_per_s);
@@ -102,8 +102,8 @@ static double printable(double rate_per_s)
     return floor(rate_per_s / unit) * unit;
 }
 
-bool rh_serve_confirm(RhServeAsked *s, RhService *service, double least, RhServeEntry *entry,
-                      RhServeFound *found)
+bool rh_serve_confirm(RhServeSearch *s, RhService *service, double least, RhServeEntry *entry,
+                      RhServeKindResult *found)
 {
     double given = s->options->rate_per_s, rate = given > 0 ? given : printable(entry->rate_per_s);
     least = fmax(least, CHANCE_LEAST * rate);

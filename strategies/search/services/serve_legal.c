@@ -6,7 +6,7 @@
 
 #define MANY (1 << 20)
 
-bool rh_serve_is_nearer(const RhServeMissed *a, const RhServeMissed *b, const RhSlos *slos)
+bool rh_serve_is_nearer(const RhMissedLevel *a, const RhMissedLevel *b, const RhSlos *slos)
 {
     return a->least_s / slos->list[a->level].limit_s < b->least_s / slos->list[b->level].limit_s;
 }
@@ -20,11 +20,11 @@ static gint highest_first(gconstpointer a, gconstpointer b)
 
 /* Records by how much a deployment misses a level at any rate, for the level that it misses most,
  * if it is the least of its kind. */
-static void note_unkept(const RhServeAsked *s, const RhService *service, const RhDeployment *d,
-                        RhServeFound *found)
+static void note_unkept(const RhServeSearch *s, const RhService *service, const RhDeployment *d,
+                        RhServeKindResult *found)
 {
     const RhSlos *slos = &s->options->slos;
-    RhServeMissed worst = {.deployment = *d};
+    RhMissedLevel worst = {.deployment = *d};
     double most = 0, least_s;
     for (int32_t k = 0; k < slos->count; k++) {
         double missed_s = rh_serve_missed_s(service, d, s->serving->server, &s->means,
@@ -35,22 +35,22 @@ static void note_unkept(const RhServeAsked *s, const RhService *service, const R
             worst.least_s = least_s;
         }
     }
-    const RhServeMissed *known = &found->unkept;
+    const RhMissedLevel *known = &found->unkept;
     if (most > 0 && (known->least_s <= 0 || rh_serve_is_nearer(&worst, known, slos)))
         found->unkept = worst;
 }
 
-static void note_room(const RhServeAsked *s, const RhService *service, const RhDeployment *d,
-                      RhServeFound *found)
+static void note_room(const RhServeSearch *s, const RhService *service, const RhDeployment *d,
+                      RhServeKindResult *found)
 {
-    RhServeLargestCache *most = &found->roomiest;
+    RhServeLargestCache *most = &found->largest_cache;
     int64_t tokens = rh_service_kv_budget(service, d->pools_count - 1).tokens;
     if (tokens > most->tokens)
         *most = (RhServeLargestCache){
             .tokens = tokens, .count = rh_service_too_long(service, s->requests), .deployment = *d};
 }
 
-void rh_serve_bound_pools(const RhServeAsked *s, const RhService *service, const RhDeployment *d,
+void rh_serve_bound_pools(const RhServeSearch *s, const RhService *service, const RhDeployment *d,
                           double *each_per_s)
 {
     for (int32_t p = 0; p < d->pools_count; p++) {
@@ -70,8 +70,8 @@ double rh_serve_bound_of(const RhDeployment *d, const double *each_per_s)
     return bound_per_s;
 }
 
-GArray *rh_serve_list_legal(const RhServeAsked *s, const RhDeployment *kind, guint count,
-                            guint place, RhServeFound *found)
+GArray *rh_serve_list_legal(const RhServeSearch *s, const RhDeployment *kind, guint count,
+                            guint place, RhServeKindResult *found)
 {
     GArray *screened = g_array_new(FALSE, FALSE, sizeof(RhServeBounded));
     for (guint i = 0; i < count; i++) {

@@ -17,12 +17,12 @@
 /* Deployments [first, first + count) of the space, with the results so far. */
 typedef struct {
     guint first, count;
-    RhServeFound found;
+    RhServeKindResult found;
     GArray *screened; /* RhServeBounded; NULL: not yet listed, or the kind does not wait; owned */
 } Kind;
 
 typedef struct {
-    RhServeAsked asked;
+    RhServeSearch asked;
     GArray *space; /* RhDeployment */
     GArray *kinds; /* Kind */
     GArray *turns; /* guint: kinds in the current run of processes */
@@ -41,7 +41,7 @@ static int32_t gpus_of_replica(const RhDeployment *d)
 
 /* Finds the highest rate of any of them. When none keeps the levels, the first is the best
  * known. */
-static void try_rates(Search *s, const GArray *screened, RhServeFound *found)
+static void try_rates(Search *s, const GArray *screened, RhServeKindResult *found)
 {
     for (guint i = 0; i < screened->len; i++) {
         const RhServeBounded *next = &g_array_index(screened, RhServeBounded, i);
@@ -53,7 +53,7 @@ static void try_rates(Search *s, const GArray *screened, RhServeFound *found)
     found->there = rh_serve_confirm(&s->asked, service, 0, &found->best, found);
 }
 
-static RhServeFound try_kind(Search *s, const GArray *screened, RhServeFound found)
+static RhServeKindResult try_kind(Search *s, const GArray *screened, RhServeKindResult found)
 {
     s->asked.hardest = 0;
     if (s->asked.options->rate_per_s > 0)
@@ -69,7 +69,7 @@ static GByteArray *perform_kind(int32_t item, void *user, GError **error)
     (void)error;
     Search *s = user;
     Kind *kind = &g_array_index(s->kinds, Kind, g_array_index(s->turns, guint, item));
-    RhServeFound found = kind->found;
+    RhServeKindResult found = kind->found;
     g_autoptr(GArray) screened =
         kind->screened
             ? g_array_ref(kind->screened)
@@ -192,15 +192,15 @@ static void gather(Search *s)
 {
     RhServePlan *plan = s->plan;
     for (guint i = 0; i < s->kinds->len; i++) {
-        const RhServeFound *f = &g_array_index(s->kinds, Kind, i).found;
+        const RhServeKindResult *f = &g_array_index(s->kinds, Kind, i).found;
         plan->fit_count += f->fit;
         plan->simulated_count += f->simulated;
         plan->runs_count += f->runs;
         plan->larger_count += f->waits;
         if (f->gpus_least > 0 && (plan->gpus_least <= 0 || f->gpus_least < plan->gpus_least))
             plan->gpus_least = f->gpus_least;
-        if (f->roomiest.tokens > plan->roomiest.tokens)
-            plan->roomiest = f->roomiest;
+        if (f->largest_cache.tokens > plan->largest_cache.tokens)
+            plan->largest_cache = f->largest_cache;
         if (f->there)
             g_array_append_val(plan->entries, f->best);
         else if (f->best.bound_per_s > plan->nearest.bound_per_s)
@@ -210,11 +210,11 @@ static void gather(Search *s)
              rh_serve_is_nearer(&f->unkept, &plan->unkept, &s->asked.options->slos)))
             plan->unkept = f->unkept;
     }
-    plan->roomiest.all = (int32_t)s->asked.requests->list->len;
+    plan->largest_cache.all = (int32_t)s->asked.requests->list->len;
     for (guint i = 0; i < s->asked.requests->list->len; i++) {
         const RhRequest *r = &g_array_index(s->asked.requests->list, RhRequest, i);
         int64_t tokens = (int64_t)r->input_tokens + r->output_tokens;
-        plan->roomiest.longest = MAX(plan->roomiest.longest, tokens);
+        plan->largest_cache.longest = MAX(plan->largest_cache.longest, tokens);
     }
     g_array_sort_with_data(plan->entries, best_first, (gpointer)s->asked.options);
     mark_pareto(plan->entries, s->asked.means.once);
@@ -234,7 +234,7 @@ static void run_turns(Search *s)
         rh_process_pool_run(&workers);
 }
 
-static const RhServeFound *found_of(const Search *s, guint kind)
+static const RhServeKindResult *found_of(const Search *s, guint kind)
 {
     return &g_array_index(s->kinds, Kind, kind).found;
 }

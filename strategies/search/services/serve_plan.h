@@ -65,7 +65,7 @@ typedef struct {
     int32_t level; /* of the options' */
     double least_s;
     RhDeployment deployment;
-} RhServeMissed;
+} RhMissedLevel;
 
 /* Requests that are too long even for the deployment with the largest cache. */
 typedef struct {
@@ -80,8 +80,8 @@ typedef struct {
     /* RhServeEntry, best first, one of a kind; none when nothing keeps the levels */
     GArray *entries;
     RhServeEntry nearest; /* when there are none: the one of the highest bound */
-    RhServeMissed unkept; /* least_s above 0: that is why there are none */
-    RhServeLargestCache roomiest;
+    RhMissedLevel unkept; /* least_s above 0: that is why there are none */
+    RhServeLargestCache largest_cache;
     double gpus_least;    /* at a rate that is given, by the closed form; 0: not known */
     int32_t larger_count; /* kinds left alone, as the closed form says that they need more GPUs */
     char *why_not;        /* of the last that did not fit; NULL; owned */

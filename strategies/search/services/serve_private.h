@@ -14,7 +14,7 @@ typedef struct {
     guint hardest;      /* index of the draw that failed last for this kind */
     double least_per_s; /* lower rates are not searched */
     double gpus_most;   /* more GPUs are not searched at the given rate */
-} RhServeAsked;
+} RhServeSearch;
 
 /* A deployment that fits, with the closed form of its rate. */
 typedef struct {
@@ -27,15 +27,15 @@ typedef struct {
 /* Results for one kind of deployments. Plain data; names are interned before processes fork. */
 typedef struct {
     RhServeEntry best;
-    RhServeMissed unkept;
-    RhServeLargestCache roomiest;
+    RhMissedLevel unkept;
+    RhServeLargestCache largest_cache;
     int64_t fit, simulated, runs;
     bool there;
     /* Results at a given rate. */
     bool waits;        /* not tried yet */
     bool large;        /* needs many replicas */
     double gpus_least; /* lower bound of the number of GPUs, by the closed form */
-} RhServeFound;
+} RhServeKindResult;
 
 RhServeEntry rh_serve_entry_of(const RhDeployment *deployment, double bound_per_s);
 
@@ -43,44 +43,44 @@ RhServeEntry rh_serve_entry_of(const RhDeployment *deployment, double bound_per_
 
 /* Returns the deployments (RhServeBounded) that fit, of `count` of a kind, highest bound first;
  * `place`: index of the first one in the space. The caller unrefs. */
-GArray *rh_serve_list_legal(const RhServeAsked *asked, const RhDeployment *kind, guint count,
-                            guint place, RhServeFound *found);
+GArray *rh_serve_list_legal(const RhServeSearch *asked, const RhDeployment *kind, guint count,
+                            guint place, RhServeKindResult *found);
 /* Gets upper bounds of the rate of one replica of each pool, if the other pool is large enough;
  * `service` has the same limits. */
-void rh_serve_bound_pools(const RhServeAsked *asked, const RhService *service,
+void rh_serve_bound_pools(const RhServeSearch *asked, const RhService *service,
                           const RhDeployment *deployment, double *each_per_s);
 /* Returns the bound of the deployment's rate from those of its replicas. */
 double rh_serve_bound_of(const RhDeployment *deployment, const double *each_per_s);
 /* Does `a` miss its level by a smaller fraction than `b`? */
-bool rh_serve_is_nearer(const RhServeMissed *a, const RhServeMissed *b, const RhSlos *slos);
+bool rh_serve_is_nearer(const RhMissedLevel *a, const RhMissedLevel *b, const RhSlos *slos);
 
 /* --- serve_highest_rate.c --- */
 
 /* Finds the highest rate at which the deployment keeps all levels, for all draws, if it exceeds the
  * best so far. */
-void rh_serve_try_rate(RhServeAsked *asked, const RhDeployment *deployment, double bound_per_s,
-                       RhServeFound *found);
+void rh_serve_try_rate(RhServeSearch *asked, const RhDeployment *deployment, double bound_per_s,
+                       RhServeKindResult *found);
 /* Do other draws keep the rate? Each as many times as it takes: they lower it, by steps, no
  * further than `least`. */
-bool rh_serve_draws_keep(RhServeAsked *asked, RhService *service, double least, RhServeEntry *entry,
-                         RhServeFound *found);
+bool rh_serve_draws_keep(RhServeSearch *asked, RhService *service, double least,
+                         RhServeEntry *entry, RhServeKindResult *found);
 /* Do all draws keep a rate? */
-bool rh_serve_all_keep(RhServeAsked *asked, RhService *service, double rate_per_s,
-                       RhServeEntry *entry, RhServeFound *found);
+bool rh_serve_all_keep(RhServeSearch *asked, RhService *service, double rate_per_s,
+                       RhServeEntry *entry, RhServeKindResult *found);
 /* Do all the requests that were given keep it, as serve-simulate judges them? They lower the
  * rate likewise. *entry is then of that run. */
-bool rh_serve_confirm(RhServeAsked *asked, RhService *service, double least, RhServeEntry *entry,
-                      RhServeFound *found);
+bool rh_serve_confirm(RhServeSearch *asked, RhService *service, double least, RhServeEntry *entry,
+                      RhServeKindResult *found);
 
 /* --- serve_size.c --- */
 
 /* Returns a lower bound of the number of GPUs for the given rate, by the closed form. */
-double rh_serve_gpus_least(const RhServeAsked *asked, const GArray *bounded);
+double rh_serve_gpus_least(const RhServeSearch *asked, const GArray *bounded);
 /* Is the service so large that its size is extrapolated from a few replicas? */
-bool rh_serve_is_large(const RhServeAsked *asked, const GArray *bounded);
+bool rh_serve_is_large(const RhServeSearch *asked, const GArray *bounded);
 /* Finds the least number of replicas that keeps the given rate, for deployments of one kind
  * (RhServeBounded, highest bound first). */
-void rh_serve_try_size(RhServeAsked *asked, const GArray *bounded, RhServeFound *found);
+void rh_serve_try_size(RhServeSearch *asked, const GArray *bounded, RhServeKindResult *found);
 
 /* --- serve_replica_rate.c --- */
 
@@ -93,8 +93,8 @@ typedef struct {
 
 /* Returns the deployment with these numbers of replicas in each pool. */
 RhDeployment rh_serve_sized(const RhDeployment *deployment, const double *replicas);
-RhServeReplicaRate rh_serve_replica_rate(RhServeAsked *asked, const GArray *bounded,
-                                         RhServeFound *found);
+RhServeReplicaRate rh_serve_replica_rate(RhServeSearch *asked, const GArray *bounded,
+                                         RhServeKindResult *found);
 
 /* --- serve_replicas.c --- */
 
@@ -102,5 +102,5 @@ RhServeReplicaRate rh_serve_replica_rate(RhServeAsked *asked, const GArray *boun
     1.5 /* times what a slice keeps by itself, no share of the whole keeps (assumed) */
 
 /* The fewest replicas, alike, that keep the rate that was given. */
-void rh_serve_size_whole(RhServeAsked *asked, const RhServeReplicaRate *sliced,
-                         RhServeFound *found);
+void rh_serve_size_whole(RhServeSearch *asked, const RhServeReplicaRate *sliced,
+                         RhServeKindResult *found);

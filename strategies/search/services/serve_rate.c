@@ -111,7 +111,7 @@ static bool keeps_up(const GArray *served, const RhSlos *slos, const RhServiceMe
 
 /* Requests that are judged: those that arrived in the steady window, if there are enough; else
  * all. */
-static GArray *judged_of(const RhServiceResult *result, const RhSlos *slos)
+static GArray *evaluated_requests(const RhServiceResult *result, const RhSlos *slos)
 {
     g_autoptr(GArray) came = rh_served_came_within(result);
     return came->len >= rh_serve_requests_least(slos) ? g_steal_pointer(&came)
@@ -146,9 +146,9 @@ static bool simulate_span(RhService *service, const RhRequests *requests,
                  entry, &slos);
     if (!result)
         return false;
-    g_autoptr(GArray) judged = judged_of(result, &options->slos);
-    entry->outcome = rh_service_metrics_among(result, judged, &slos);
-    return keeps_up(judged, &slos, &entry->outcome);
+    g_autoptr(GArray) counted = evaluated_requests(result, &options->slos);
+    entry->outcome = rh_service_metrics_among(result, counted, &slos);
+    return keeps_up(counted, &slos, &entry->outcome);
 }
 
 /* Records what broke at this rate, if no lower rate is known to be broken. */

@@ -18,7 +18,7 @@ RhDeployment rh_serve_sized(const RhDeployment *d, const double *replicas)
 
 /* Sets replicas of pool `which`, and ample ones of the other; 0: there are too few GPUs for
  * both. */
-static int32_t set_slice(const RhServeAsked *s, const RhDeployment *d, int32_t which,
+static int32_t set_slice(const RhServeSearch *s, const RhDeployment *d, int32_t which,
                          const double *bound_per_s, double *replicas)
 {
     int32_t other = 1 - which, room = s->options->gpus / rh_pool_gpus(&d->pools[0]);
@@ -33,7 +33,7 @@ static int32_t set_slice(const RhServeAsked *s, const RhDeployment *d, int32_t w
 }
 
 /* Rate that one replica of pool `which` must keep for its whole to be useful. */
-static double least_of_use(const RhServeAsked *s, const RhDeployment *d, int32_t which,
+static double least_of_use(const RhServeSearch *s, const RhDeployment *d, int32_t which,
                            const double *bound_per_s)
 {
     double rate = s->options->rate_per_s;
@@ -44,12 +44,12 @@ static double least_of_use(const RhServeAsked *s, const RhDeployment *d, int32_t
 }
 
 /* Tries these limits; they are kept if a replica keeps more than with all earlier ones. */
-static void try_limits(RhServeAsked *s, const RhServeBounded *b, int32_t which, RhServeFound *best,
-                       RhServeReplicaRate *sliced)
+static void try_limits(RhServeSearch *s, const RhServeBounded *b, int32_t which,
+                       RhServeKindResult *best, RhServeReplicaRate *sliced)
 {
     double replicas[RH_POOLS_MAX] = {0};
     g_autoptr(GPtrArray) none = g_ptr_array_new(); /* other draws are tried with the whole */
-    RhServeAsked one_draw = *s;
+    RhServeSearch one_draw = *s;
     int32_t slice = set_slice(s, &b->deployment, which, b->each_per_s, replicas);
     if (slice == 0)
         return;
@@ -68,7 +68,7 @@ static void try_limits(RhServeAsked *s, const RhServeBounded *b, int32_t which, 
 
 /* Sets these limits of the last pool together with those found for the first, and its chunk. False:
  * they do not fit. */
-static bool set_first(const RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeBounded *b)
+static bool set_first(const RhServeSearch *s, const RhServeReplicaRate *sliced, RhServeBounded *b)
 {
     b->deployment.pools[0] = sliced->deployment.pools[0];
     b->deployment.pools[1].chunk = sliced->deployment.pools[0].chunk;
@@ -90,13 +90,13 @@ static bool is_same_batch(const GArray *bounded, guint i)
     return false;
 }
 
-RhServeReplicaRate rh_serve_replica_rate(RhServeAsked *s, const GArray *bounded,
-                                         RhServeFound *found)
+RhServeReplicaRate rh_serve_replica_rate(RhServeSearch *s, const GArray *bounded,
+                                         RhServeKindResult *found)
 {
     RhServeReplicaRate sliced = {0};
     int32_t pools = g_array_index(bounded, RhServeBounded, 0).deployment.pools_count;
     for (int32_t p = 0; p < pools; p++) {
-        RhServeFound best = {.best = found->best};
+        RhServeKindResult best = {.best = found->best};
         for (guint i = 0; i < bounded->len; i++) {
             RhServeBounded b = g_array_index(bounded, RhServeBounded, i);
             if (p == 0 || (!is_same_batch(bounded, i) && set_first(s, &sliced, &b)))

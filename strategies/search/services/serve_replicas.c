@@ -10,9 +10,9 @@
 #define GROW_FRAC 0.01 /* fraction by which a whole that breaks the levels grows */
 
 typedef struct {
-    RhServeAsked *asked;
+    RhServeSearch *asked;
     const RhServeReplicaRate *sliced;
-    RhServeFound *found;
+    RhServeKindResult *found;
     double share; /* of the given rate */
     double replicas[RH_POOLS_MAX];
     RhServeEntry broken; /* the last broken entry */
@@ -36,31 +36,31 @@ static void add_replicas(Whole *w)
 
 /* --- checks of a number of replicas, at the share of the rate --- */
 
-typedef bool (*Check)(RhServeAsked *, RhService *, double rate_per_s, RhServeEntry *,
-                      RhServeFound *);
+typedef bool (*Check)(RhServeSearch *, RhService *, double rate_per_s, RhServeEntry *,
+                      RhServeKindResult *);
 
-static bool keeps_span(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
-                       RhServeFound *found)
+static bool keeps_span(RhServeSearch *s, RhService *service, double rate_per_s, RhServeEntry *entry,
+                       RhServeKindResult *found)
 {
     found->runs++;
     return rh_serve_keeps(service, s->requests, s->options, rate_per_s, entry);
 }
 
-static bool keeps_draws(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
-                        RhServeFound *found)
+static bool keeps_draws(RhServeSearch *s, RhService *service, double rate_per_s,
+                        RhServeEntry *entry, RhServeKindResult *found)
 {
     return rh_serve_all_keep(s, service, rate_per_s, entry, found);
 }
 
-static bool keeps_given(RhServeAsked *s, RhService *service, double rate_per_s, RhServeEntry *entry,
-                        RhServeFound *found)
+static bool keeps_given(RhServeSearch *s, RhService *service, double rate_per_s,
+                        RhServeEntry *entry, RhServeKindResult *found)
 {
     return rh_serve_confirm(s, service, rate_per_s, entry, found);
 }
 
 static bool is_kept(Whole *w, const double *replicas, Check check, RhServeEntry *entry)
 {
-    RhServeAsked *s = w->asked;
+    RhServeSearch *s = w->asked;
     RhDeployment d = rh_serve_sized(&w->sliced->deployment, replicas);
     double bound = HUGE_VAL;
     for (int32_t p = 0; p < d.pools_count; p++)
@@ -122,7 +122,8 @@ static bool shrink(Whole *w, int32_t pool)
 
 /* Starts with as many replicas as slices keep the rate with, as far as there are GPUs; and the
  * simulated part of these. */
-static Whole begin_whole(RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeFound *found)
+static Whole begin_whole(RhServeSearch *s, const RhServeReplicaRate *sliced,
+                         RhServeKindResult *found)
 {
     Whole w = {.asked = s, .sliced = sliced, .found = found};
     double room = s->options->gpus / rh_pool_gpus(&sliced->deployment.pools[0]);
@@ -158,7 +159,8 @@ static void record_entry(const Whole *w, RhServeEntry entry, int32_t part)
     w->found->there = true;
 }
 
-void rh_serve_size_whole(RhServeAsked *s, const RhServeReplicaRate *sliced, RhServeFound *found)
+void rh_serve_size_whole(RhServeSearch *s, const RhServeReplicaRate *sliced,
+                         RhServeKindResult *found)
 {
     Whole w = begin_whole(s, sliced, found);
     int32_t part = 0;

@@ -10,7 +10,7 @@
 #define FEW 8 /* replicas up to which every number is tried */
 
 /* Lower bound on the replicas of all pools, each with its best limits. */
-static double least_replicas(const RhServeAsked *s, const GArray *bounded)
+static double least_replicas(const RhServeSearch *s, const GArray *bounded)
 {
     double sum = 0;
     for (int32_t p = 0; p < RH_POOLS_MAX; p++) {
@@ -25,14 +25,14 @@ static double least_replicas(const RhServeAsked *s, const GArray *bounded)
     return sum;
 }
 
-double rh_serve_gpus_least(const RhServeAsked *s, const GArray *bounded)
+double rh_serve_gpus_least(const RhServeSearch *s, const GArray *bounded)
 {
     const RhServeBounded *first = RH_ELEMENTS(bounded, RhServeBounded);
     return bounded->len > 0 ? least_replicas(s, bounded) * rh_pool_gpus(&first->deployment.pools[0])
                             : HUGE_VAL;
 }
 
-bool rh_serve_is_large(const RhServeAsked *s, const GArray *bounded)
+bool rh_serve_is_large(const RhServeSearch *s, const GArray *bounded)
 {
     return bounded->len > 0 && least_replicas(s, bounded) > FEW;
 }
@@ -40,7 +40,7 @@ bool rh_serve_is_large(const RhServeAsked *s, const GArray *bounded)
 /* --- few replicas of one pool --- */
 
 /* Finds the fewest replicas that keep the rate: fewer than the best so far, and as GPUs allow. */
-static void try_replicas(RhServeAsked *s, const RhServeBounded *bounded, RhServeFound *found)
+static void try_replicas(RhServeSearch *s, const RhServeBounded *bounded, RhServeKindResult *found)
 {
     const RhDeployment *d = &bounded->deployment;
     double rate = s->options->rate_per_s, each = bounded->bound_per_s / d->pools[0].replicas;
@@ -72,7 +72,7 @@ static void try_replicas(RhServeAsked *s, const RhServeBounded *bounded, RhServe
     }
 }
 
-void rh_serve_try_size(RhServeAsked *s, const GArray *bounded, RhServeFound *found)
+void rh_serve_try_size(RhServeSearch *s, const GArray *bounded, RhServeKindResult *found)
 {
     if (rh_serve_gpus_least(s, bounded) > s->gpus_most)
         return;

@@ -7,7 +7,7 @@ typedef struct {
 } Entry;
 
 struct RhCacheTiers {
-    int64_t room[RH_CACHE_TIER_LAST];
+    int64_t capacity[RH_CACHE_TIER_LAST];
     GQueue oldest[RH_CACHE_TIER_LAST]; /* the first one is evicted first */
     GHashTable *entries;               /* name -> Entry */
 };
@@ -16,7 +16,7 @@ RhCacheTiers *rh_cache_tiers_new(const int64_t units[RH_CACHE_TIER_LAST])
 {
     RhCacheTiers *t = g_new0(RhCacheTiers, 1);
     for (int i = 0; i < RH_CACHE_TIER_LAST; i++) {
-        t->room[i] = units[i];
+        t->capacity[i] = units[i];
         g_queue_init(&t->oldest[i]);
     }
     t->entries = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
@@ -37,7 +37,7 @@ static void insert_entry(RhCacheTiers *t, Entry *entry, int tier)
     for (; tier < RH_CACHE_TIER_LAST; tier++) {
         entry->tier = (RhCacheTier)tier;
         g_queue_push_tail_link(&t->oldest[tier], &entry->link);
-        if ((int64_t)t->oldest[tier].length <= t->room[tier])
+        if ((int64_t)t->oldest[tier].length <= t->capacity[tier])
             return;
         entry = g_queue_pop_head_link(&t->oldest[tier])->data;
     }

@@ -110,21 +110,21 @@ static double cache_bytes(const RhServer *server, const RhPool *pool, const RhKv
 
 RhKvBudget rh_kv_budget_of(const RhServing *s, const RhPool *pool, const RhIterations *it)
 {
-    RhKvBudget room = {.capacity_bytes = rh_iterations_platform(it)->device->hbm_bytes.value,
-                       .weight_bytes = rh_iterations_weight_bytes(it),
-                       .activation_bytes = activation_bytes(s, pool),
-                       .reserve_bytes = s->server->reserve_bytes.value +
-                                        (pool->tp > 1 ? s->server->rank_reserve_bytes.value : 0),
-                       .state_bytes = rh_iterations_sequence_bytes(it) * pool->batch / pool->dp};
+    RhKvBudget budget = {.capacity_bytes = rh_iterations_platform(it)->device->hbm_bytes.value,
+                         .weight_bytes = rh_iterations_weight_bytes(it),
+                         .activation_bytes = activation_bytes(s, pool),
+                         .reserve_bytes = s->server->reserve_bytes.value +
+                                          (pool->tp > 1 ? s->server->rank_reserve_bytes.value : 0),
+                         .state_bytes = rh_iterations_sequence_bytes(it) * pool->batch / pool->dp};
     double block = rh_iterations_token_bytes(it) * s->server->block_tokens;
-    double left = cache_bytes(s->server, pool, &room);
-    room.cache_bytes = fmax(left, 0);
+    double left = cache_bytes(s->server, pool, &budget);
+    budget.cache_bytes = fmax(left, 0);
     bool fits = left > 0;
-    double blocks = !fits ? 0 : block > 0 ? floor(room.cache_bytes / block) * pool->dp : 1 << 30;
-    room.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
-    room.start_s = s->server->start_s.value + rh_iterations_weights_s(it);
-    room.tokens = (int64_t)room.blocks * s->server->block_tokens;
-    return room;
+    double blocks = !fits ? 0 : block > 0 ? floor(budget.cache_bytes / block) * pool->dp : 1 << 30;
+    budget.blocks = (int32_t)fmin(blocks, pool->blocks > 0 ? pool->blocks : 1 << 30);
+    budget.start_s = s->server->start_s.value + rh_iterations_weights_s(it);
+    budget.tokens = (int64_t)budget.blocks * s->server->block_tokens;
+    return budget;
 }
 
 /* --- slower memory behind the cache --- */
@@ -181,7 +181,7 @@ static bool check_tiers(const RhServing *s, const RhPool *pool, GError **error)
 }
 
 bool rh_service_tiers(const RhServing *s, const RhPool *pool, const RhIterations *it,
-                      RhKvBudget *room, GError **error)
+                      RhKvBudget *budget, GError **error)
 {
     if (!check_tiers(s, pool, error) || !check_streamed(s, pool, it, error))
         return false;
@@ -194,11 +194,11 @@ bool rh_service_tiers(const RhServing *s, const RhPool *pool, const RhIterations
                         ? token_bytes * on_node / p->nvme_bytes_per_s.value
                         : HUGE_VAL;
     bool holds = token_bytes > 0;
-    room->tier_tokens[RH_CACHE_TIER_HOST] =
+    budget->tier_tokens[RH_CACHE_TIER_HOST] =
         holds ? pool->host * RH_GIB_BYTES / (token_bytes * ranks) : 0;
-    room->tier_tokens[RH_CACHE_TIER_NVME] =
+    budget->tier_tokens[RH_CACHE_TIER_NVME] =
         holds ? pool->nvme * RH_GIB_BYTES / (token_bytes * ranks) : 0;
-    room->tier_s[RH_CACHE_TIER_HOST] = host_s;
-    room->tier_s[RH_CACHE_TIER_NVME] = fmax(host_s, nvme_s);
+    budget->tier_s[RH_CACHE_TIER_HOST] = host_s;
+    budget->tier_s[RH_CACHE_TIER_NVME] = fmax(host_s, nvme_s);
     return true;
 }

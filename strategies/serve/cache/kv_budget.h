@@ -28,4 +28,4 @@ double rh_service_memory_frac(const RhServer *server, const RhPool *pool, double
 /* Sets tier_tokens and tier_s from `host` and `nvme` of the pool. RH_ERROR_USAGE: more than the
  * node has, drives on a node without any, or a cache without prefix caching. */
 bool rh_service_tiers(const RhServing *serving, const RhPool *pool, const RhIterations *iterations,
-                      RhKvBudget *room, GError **error) G_GNUC_WARN_UNUSED_RESULT;
+                      RhKvBudget *budget, GError **error) G_GNUC_WARN_UNUSED_RESULT;

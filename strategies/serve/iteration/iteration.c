@@ -322,10 +322,10 @@ static Parts parts_of(RhIterations *it, const RhBatch *b)
     Parts p = {.sequences = b->decodes + b->ended, .prompts = b->chunks_count > 0};
     int32_t decodes = share_of(it, b->decodes), read = deal_chunks(it, b, &p.chunks_s);
     double slope, until;
-    int32_t judged = rh_pool_verified(&it->pool);
-    p.tokens_s = tokens_s(it, decodes * judged + read);
-    p.exchange_s = p.prompts ? tokens_exchange_s(it, decodes * judged + read) : 0;
-    p.logits_s = logits_s(it, share_of(it, b->decodes * judged + b->ended));
+    int32_t verified = rh_pool_verified(&it->pool);
+    p.tokens_s = tokens_s(it, decodes * verified + read);
+    p.exchange_s = p.prompts ? tokens_exchange_s(it, decodes * verified + read) : 0;
+    p.logits_s = logits_s(it, share_of(it, b->decodes * verified + b->ended));
     if (b->decodes > 0)
         p.decode_s = decode_line(it, decodes, (double)b->contexts / b->decodes, &slope, &until);
     p.draft_s = draft_s(it, decodes, p.decode_s);
@@ -368,10 +368,11 @@ double rh_iteration_s(RhIterations *it, const RhBatch *batch)
 RhDecodeRun rh_iteration_run(RhIterations *it, int32_t decodes, int64_t contexts)
 {
     double slope, until, mean = (double)contexts / decodes;
-    int32_t share = share_of(it, decodes), judged = rh_pool_verified(&it->pool);
+    int32_t share = share_of(it, decodes), verified = rh_pool_verified(&it->pool);
     double decode_s = decode_line(it, share, mean, &slope, &until);
-    double device = tokens_s(it, share * judged) + logits_s(it, share_of(it, decodes * judged)) +
-                    decode_s + draft_s(it, share, decode_s);
+    double device = tokens_s(it, share * verified) +
+                    logits_s(it, share_of(it, decodes * verified)) + decode_s +
+                    draft_s(it, share, decode_s);
     slope *= rh_pool_accepted(&it->pool) * (1 + drafted_share(it));
     double tokens = until - mean;
     RhDecodeRun run = {

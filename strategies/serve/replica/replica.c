@@ -21,7 +21,7 @@ RhReplica *rh_replica_new(const RhReplicaSpec *spec)
     r->chunks = g_array_new(FALSE, FALSE, sizeof(RhChunk));
     r->waves = g_array_new(FALSE, FALSE, sizeof(RhLatest));
     r->longest = g_array_new(FALSE, FALSE, sizeof(RhLongestGap));
-    r->late = g_array_new(FALSE, FALSE, sizeof(RhLate));
+    r->late = g_array_new(FALSE, FALSE, sizeof(RhEndedSequence));
     r->leaving = g_array_new(FALSE, FALSE, sizeof(int32_t));
     r->crossing = g_new0(int32_t, spec->server->block_tokens);
     r->given = rh_pool_accepted(&spec->pool);

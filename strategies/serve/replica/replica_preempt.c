@@ -83,13 +83,13 @@ static bool preempt_ended(RhReplica *r, int32_t sequence)
 {
     guint last = 0;
     for (guint i = 1; i < r->late->len; i++)
-        if (g_array_index(r->late, RhLate, i).admission >
-            g_array_index(r->late, RhLate, last).admission)
+        if (g_array_index(r->late, RhEndedSequence, i).admission >
+            g_array_index(r->late, RhEndedSequence, last).admission)
             last = i;
-    if (r->late->len == 0 || g_array_index(r->late, RhLate, last).admission <
+    if (r->late->len == 0 || g_array_index(r->late, RhEndedSequence, last).admission <
                                  rh_replica_sequence(r, sequence)->admission)
         return false;
-    r->late_blocks -= g_array_index(r->late, RhLate, last).blocks;
+    r->late_blocks -= g_array_index(r->late, RhEndedSequence, last).blocks;
     g_array_remove_index_fast(r->late, last);
     return true;
 }

@@ -54,7 +54,7 @@ typedef struct {
 typedef struct {
     int64_t admission;
     int32_t blocks;
-} RhLate;
+} RhEndedSequence;
 
 /* Longest gap between tokens since a step; gaps that ended later are shorter. */
 typedef struct {
@@ -79,7 +79,7 @@ struct RhReplica {
     GArray *chunks;                   /* RhChunk: the same chunks, for its time */
     GArray *waves;                    /* RhLatest */
     GArray *longest;                  /* RhLongestGap */
-    GArray *late;                     /* RhLate */
+    GArray *late;                     /* RhEndedSequence */
     GArray *leaving;   /* int32_t: requests that leave at the end of the current iteration */
     int32_t *crossing; /* by position in a block: number of decoded sequences that begin a block
                             when `steps` reaches it */
@@ -170,7 +170,7 @@ void rh_replica_order_waiting(RhReplica *r);
 void rh_replica_make_room(RhReplica *r);
 /* Removes the requests that were cancelled during the iteration (replica_preempt.c). */
 void rh_replica_drop_leaving(RhReplica *r);
-/* Frees the blocks of sequences that ended after the last plan (RhLate). */
+/* Frees the blocks of sequences that ended after the last plan (RhEndedSequence). */
 void rh_replica_forget_late(RhReplica *r);
 /* Frees the blocks of a sequence's `tokens` tokens, last ones first (replica_memory.c). */
 void rh_replica_let_go(RhReplica *r, int32_t sequence, int32_t blocks, int32_t tokens);

@@ -161,9 +161,9 @@ double rh_replica_latest_s(const RhReplica *r)
 
 void rh_replica_asks(const RhReplica *r, int32_t *tokens, int32_t *sequences)
 {
-    int32_t judged = r->continues ? rh_replica_verified(r) : 0;
-    *tokens = judged;
-    *sequences = judged + ended_prompts(r);
+    int32_t verified = r->continues ? rh_replica_verified(r) : 0;
+    *tokens = verified;
+    *sequences = verified + ended_prompts(r);
     for (guint i = 0; i < r->planned->len; i++)
         *tokens += g_array_index(r->planned, RhPlanned, i).tokens;
 }
@@ -237,7 +237,7 @@ static void finish_sequence(RhReplica *r, int32_t i, int32_t blocks, double t_s,
     const RhServer *server = r->spec.server;
     rh_replica_remember(r, i, s->input + s->made - 1); /* its last token is not in the cache */
     if (server->ahead) {
-        RhLate late = {s->admission, blocks};
+        RhEndedSequence late = {s->admission, blocks};
         g_array_append_val(r->late, late);
         r->late_blocks += blocks;
     }

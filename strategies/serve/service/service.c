@@ -54,7 +54,7 @@ static void refuse(RhServiceClock *c, int32_t request, double t_s)
 /* Chooses a replica of the pool for a request; false: none is there. */
 static bool choose_replica(RhServiceClock *c, int32_t request, int32_t pool)
 {
-    RhServiceStage *stage = &c->service->stages[pool];
+    RhServicePool *stage = &c->service->stages[pool];
     int32_t count = stage->pool.replicas;
     const int32_t *places = NULL;
     RhReplica *const *serving =
@@ -139,8 +139,8 @@ static double moved_bytes(const RhServiceClock *c, int32_t request)
 static bool start_transfer(RhServiceClock *c, int32_t request, double t_s, GError **error)
 {
     int32_t from = rh_service_served(c, request)->replica, to = c->request_at[request], inside;
-    const RhServiceStage *source = rh_service_stage(c, from, &inside),
-                         *target = rh_service_stage(c, to, &inside);
+    const RhServicePool *source = rh_service_stage(c, from, &inside),
+                        *target = rh_service_stage(c, to, &inside);
     int32_t ranks = rh_pool_gpus(&source->pool), there = rh_pool_gpus(&target->pool);
     double bytes = moved_bytes(c, request);
     if (rh_service_in_vain(c, request, true, t_s))
@@ -240,13 +240,13 @@ static void on_wakes(RhServiceClock *c, int32_t number, double t_s)
 
 static void sample_loads(RhServiceClock *c, int32_t pool, double t_s)
 {
-    RhServiceStage *stage = &c->service->stages[pool];
+    RhServicePool *stage = &c->service->stages[pool];
     if (c->over >= c->requests->list->len) /* no requests remain */
         return;
     g_array_set_size(c->ended, 0);
     rh_scaling_look(stage->scaling, t_s, c->ended);
     for (guint i = 0; i < c->ended->len; i++)
-        rh_events_add(c->events, t_s + stage->room.start_s, RH_SERVICE_STARTS,
+        rh_events_add(c->events, t_s + stage->budget.start_s, RH_SERVICE_STARTS,
                       g_array_index(c->ended, int32_t, i) +
                           (pool > 0 ? c->service->stages[0].pool.replicas : 0));
     rh_events_add(c->events, t_s + rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
@@ -255,16 +255,16 @@ static void sample_loads(RhServiceClock *c, int32_t pool, double t_s)
 static void on_started(RhServiceClock *c, int32_t number)
 {
     int32_t inside;
-    const RhServiceStage *stage = rh_service_stage(c, number, &inside);
+    const RhServicePool *stage = rh_service_stage(c, number, &inside);
     rh_scaling_started(stage->scaling, inside);
 }
 
 static void open_scaling(RhServiceClock *c, int32_t pool)
 {
-    RhServiceStage *stage = &c->service->stages[pool];
+    RhServicePool *stage = &c->service->stages[pool];
     if (stage->pool.scale == 0 && !c->client->failures)
         return;
-    stage->scaling = rh_scaling_new(stage->replicas, &stage->pool, stage->room.start_s);
+    stage->scaling = rh_scaling_new(stage->replicas, &stage->pool, stage->budget.start_s);
     if (stage->pool.scale > 0)
         rh_events_add(c->events, rh_scaling_look_s(stage->scaling), RH_SERVICE_LOOKS, pool);
 }
@@ -274,7 +274,7 @@ static void record_replicas(RhServiceClock *c, double t_s)
 {
     int32_t there = 0;
     for (int32_t p = 0; c->result->history && p < c->service->deployment.pools_count; p++) {
-        const RhServiceStage *stage = &c->service->stages[p];
+        const RhServicePool *stage = &c->service->stages[p];
         int32_t serving = stage->pool.replicas;
         const int32_t *places;
         if (stage->scaling)
@@ -409,12 +409,12 @@ static int32_t longest_of(const RhModel *model)
 static bool is_too_long(const RhService *service, const RhRequest *request)
 {
     for (int32_t p = 0; p < service->deployment.pools_count; p++) {
-        const RhServiceStage *stage = &service->stages[p];
+        const RhServicePool *stage = &service->stages[p];
         bool prompts_only = p == 0 && service->deployment.pools_count > 1;
         int64_t tokens = (int64_t)request->input_tokens + stage->pool.draft +
                          (prompts_only ? 1 : request->output_tokens);
         if (tokens > longest_of(service->serving.model) ||
-            rh_server_blocks_of(service->serving.server, tokens) > stage->room.blocks)
+            rh_server_blocks_of(service->serving.server, tokens) > stage->budget.blocks)
             return true;
     }
     return false;
@@ -432,7 +432,7 @@ static void open_replicas(RhServiceClock *c)
 {
     int32_t number = 0;
     for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
-        RhServiceStage *stage = &c->service->stages[p];
+        RhServicePool *stage = &c->service->stages[p];
         stage->turn = 0;
         stage->replicas = g_new0(RhReplica *, stage->pool.replicas);
         for (int32_t i = 0; i < stage->pool.replicas; i++, number++) {
@@ -440,7 +440,7 @@ static void open_replicas(RhServiceClock *c)
                                   .server = c->service->serving.server,
                                   .pool = stage->pool,
                                   .longest = longest_of(c->service->serving.model),
-                                  .blocks = stage->room.blocks,
+                                  .blocks = stage->budget.blocks,
                                   .number = number,
                                   .requests = c->requests,
                                   .prompts = rh_service_remembers(c, stage) ? c->prompts : NULL,
@@ -451,8 +451,8 @@ static void open_replicas(RhServiceClock *c)
                                   .history = c->result->history,
                                   .each_iteration = c->client->each_iteration,
                                   .prompts_only = p == 0 && c->service->deployment.pools_count > 1};
-            memcpy(spec.tier_tokens, stage->room.tier_tokens, sizeof spec.tier_tokens);
-            memcpy(spec.tier_s, stage->room.tier_s, sizeof spec.tier_s);
+            memcpy(spec.tier_tokens, stage->budget.tier_tokens, sizeof spec.tier_tokens);
+            memcpy(spec.tier_s, stage->budget.tier_s, sizeof spec.tier_s);
             stage->replicas[i] = rh_replica_new(&spec);
         }
         open_scaling(c, p);

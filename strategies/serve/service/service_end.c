@@ -3,14 +3,14 @@
 
 #include "strategies/serve/service/service_private.h"
 
-bool rh_service_remembers(const RhServiceClock *c, const RhServiceStage *stage)
+bool rh_service_remembers(const RhServiceClock *c, const RhServicePool *stage)
 {
     return c->prompts && rh_service_finds_again(c, stage);
 }
 
 /* Can a later prompt use the cache of an earlier one? States of linear mixers are of the whole
  * prompt, so a prefix of it cannot be taken from them. */
-bool rh_service_finds_again(const RhServiceClock *c, const RhServiceStage *stage)
+bool rh_service_finds_again(const RhServiceClock *c, const RhServicePool *stage)
 {
     const RhPool *pool = &stage->pool;
     if (rh_iterations_sequence_bytes(stage->iterations) > 0)
@@ -20,7 +20,7 @@ bool rh_service_finds_again(const RhServiceClock *c, const RhServiceStage *stage
 }
 
 /* GPU-seconds of a pool; those of the whole run where nothing scales. */
-static double close_scaling(RhServiceClock *c, RhServiceStage *stage, double end_s)
+static double close_scaling(RhServiceClock *c, RhServicePool *stage, double end_s)
 {
     RhServiceResult *r = c->result;
     int32_t gpus = rh_pool_gpus(&stage->pool);
@@ -34,7 +34,7 @@ static double close_scaling(RhServiceClock *c, RhServiceStage *stage, double end
     r->scales = true;
     r->replicas_most += scaled.most;
     r->starts += scaled.starts;
-    r->start_s = fmax(r->start_s, stage->room.start_s);
+    r->start_s = fmax(r->start_s, stage->budget.start_s);
     return scaled.replica_s * gpus;
 }
 
@@ -42,7 +42,7 @@ static void close_replicas(RhServiceClock *c)
 {
     RhServiceResult *result = c->result;
     for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
-        RhServiceStage *stage = &c->service->stages[p];
+        RhServicePool *stage = &c->service->stages[p];
         for (int32_t i = 0; i < stage->pool.replicas; i++) {
             RhReplicaCounts counts = rh_replica_counts(stage->replicas[i]);
             result->iterations_stepped += counts.iterations_stepped;

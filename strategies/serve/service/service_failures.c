@@ -11,7 +11,7 @@ static const RhFailures *failures_of(const RhServiceClock *c)
 static bool is_working(const RhServiceClock *c, int32_t number)
 {
     int32_t inside;
-    const RhServiceStage *stage = rh_service_stage(c, number, &inside);
+    const RhServicePool *stage = rh_service_stage(c, number, &inside);
     return rh_scaling_works(stage->scaling, inside);
 }
 
@@ -106,10 +106,10 @@ static void break_transfers(RhServiceClock *c, int32_t number)
 static void fail_server(RhServiceClock *c, int32_t number, double t_s)
 {
     int32_t inside;
-    const RhServiceStage *stage = rh_service_stage(c, number, &inside);
+    const RhServicePool *stage = rh_service_stage(c, number, &inside);
     double restart_s = failures_of(c)->restart_s;
     g_autoptr(GArray) dropped = g_array_new(FALSE, FALSE, sizeof(int32_t));
-    restart_s = restart_s > 0 ? restart_s : stage->room.start_s;
+    restart_s = restart_s > 0 ? restart_s : stage->budget.start_s;
     c->result->failures_count++;
     c->result->down_s += restart_s;
     c->end_of[number] = -1; /* nothing ends there any more */
@@ -147,7 +147,7 @@ static bool is_forgotten(RhServiceClock *c, int32_t request, int32_t pool)
 void rh_service_is_back(RhServiceClock *c, int32_t number, double t_s)
 {
     int32_t inside, pool = number < c->service->stages[0].pool.replicas ? 0 : 1;
-    const RhServiceStage *stage = rh_service_stage(c, number, &inside);
+    const RhServicePool *stage = rh_service_stage(c, number, &inside);
     rh_scaling_started(stage->scaling, inside);
     g_autoptr(GArray) waited = c->stranded[pool];
     c->stranded[pool] = g_array_new(FALSE, FALSE, sizeof(int32_t));

@@ -39,34 +39,35 @@ static bool check_draft(const RhPool *pool, GError **error)
 }
 
 /* Help on making memory free, by the largest user of it. */
-static const char *room_help(const RhServing *s, const RhKvBudget *room)
+static const char *room_help(const RhServing *s, const RhKvBudget *budget)
 {
-    bool busy = room->activation_bytes + room->state_bytes > room->weight_bytes;
+    bool busy = budget->activation_bytes + budget->state_bytes > budget->weight_bytes;
     if (!rh_model_makes_tokens(s->model))
         return "a smaller batch, or weights in a narrower format";
     return busy ? "fewer sequences at once (batch) or tokens of an iteration (chunk)"
                 : "more GPUs for a replica (tp), or weights in a narrower format";
 }
 
-static bool fail_room(const RhServing *s, const RhServiceStage *stage, GError **error)
+static bool fail_room(const RhServing *s, const RhServicePool *stage, GError **error)
 {
-    const RhKvBudget *room = &stage->room;
+    const RhKvBudget *budget = &stage->budget;
     bool tokens = rh_model_makes_tokens(s->model);
-    double frac = rh_service_memory_frac(s->server, &stage->pool, room->capacity_bytes);
+    double frac = rh_service_memory_frac(s->server, &stage->pool, budget->capacity_bytes);
     return rh_fail(
         error, RH_ERROR_NO_ANSWER,
         "%s on tp%d leaves no room for a %s: a GPU has %.1f GiB, %s takes %.0f %% of "
         "them, weights are %.1f GiB, activations %.1f, states of %d sequences %.1f, the rest %.1f\n"
         "help: %s",
         s->model->name, stage->pool.tp, tokens ? "cache" : "batch",
-        room->capacity_bytes / (1024 * MIB), s->server->name, 100 * frac,
-        room->weight_bytes / (1024 * MIB), room->activation_bytes / (1024 * MIB), stage->pool.batch,
-        room->state_bytes / (1024 * MIB), room->reserve_bytes / (1024 * MIB), room_help(s, room));
+        budget->capacity_bytes / (1024 * MIB), s->server->name, 100 * frac,
+        budget->weight_bytes / (1024 * MIB), budget->activation_bytes / (1024 * MIB),
+        stage->pool.batch, budget->state_bytes / (1024 * MIB), budget->reserve_bytes / (1024 * MIB),
+        room_help(s, budget));
 }
 
 static bool open_stage(RhService *service, int32_t p, GError **error)
 {
-    RhServiceStage *stage = &service->stages[p];
+    RhServicePool *stage = &service->stages[p];
     const RhServing *s = &service->serving;
     stage->pool = settled(&service->deployment.pools[p], s->server, s->platform->device);
     if (!check_draft(&stage->pool, error) || !check_window(&stage->pool, s->server, error))
@@ -74,12 +75,12 @@ static bool open_stage(RhService *service, int32_t p, GError **error)
     stage->iterations = rh_iterations_new(s, &stage->pool, error);
     if (!stage->iterations)
         return false;
-    stage->room = rh_kv_budget_of(s, &stage->pool, stage->iterations);
+    stage->budget = rh_kv_budget_of(s, &stage->pool, stage->iterations);
     if (!rh_scaling_check(&stage->pool, error))
         return false;
-    if (!rh_service_tiers(s, &stage->pool, stage->iterations, &stage->room, error))
+    if (!rh_service_tiers(s, &stage->pool, stage->iterations, &stage->budget, error))
         return false;
-    if (stage->room.blocks > 0)
+    if (stage->budget.blocks > 0)
         return true;
     return fail_room(s, stage, error);
 }
@@ -120,7 +121,7 @@ void rh_service_free(RhService *service)
 
 RhKvBudget rh_service_kv_budget(const RhService *service, int32_t pool)
 {
-    return service->stages[pool].room;
+    return service->stages[pool].budget;
 }
 
 RhIterations *rh_service_iterations(const RhService *service, int32_t pool)

@@ -28,17 +28,17 @@ typedef enum {
 typedef struct {
     RhPool pool; /* settled */
     RhIterations *iterations;
-    RhKvBudget room;
+    RhKvBudget budget;
     RhReplica **replicas;
     RhScaling *scaling; /* NULL: all replicas are there */
     int64_t turn;
-} RhServiceStage;
+} RhServicePool;
 
 struct RhService {
     RhServing serving;
     RhDeployment deployment;
     const RhRouter *router;
-    RhServiceStage stages[RH_POOLS_MAX];
+    RhServicePool stages[RH_POOLS_MAX];
     GPtrArray *traffic;  /* RhReplicaTraffic by replica; NULL: not asked yet */
     bool *traffic_meets; /* by replica and replica: on one link */
 };
@@ -98,8 +98,8 @@ typedef struct {
     GArray *marks;                /* RhServiceMark: when a request came */
 } RhServiceClock;
 
-static inline RhServiceStage *rh_service_stage(const RhServiceClock *c, int32_t replica,
-                                               int32_t *inside)
+static inline RhServicePool *rh_service_stage(const RhServiceClock *c, int32_t replica,
+                                              int32_t *inside)
 {
     RhService *s = c->service;
     bool first = replica < s->stages[0].pool.replicas;
@@ -115,7 +115,7 @@ static inline RhRequestRecord *rh_service_served(const RhServiceClock *c, int32_
 static inline RhReplica *rh_service_replica(const RhServiceClock *c, int32_t replica)
 {
     int32_t inside;
-    RhServiceStage *stage = rh_service_stage(c, replica, &inside);
+    RhServicePool *stage = rh_service_stage(c, replica, &inside);
     return stage->replicas[inside];
 }
 
@@ -185,8 +185,8 @@ void rh_service_window_close(RhServiceClock *c);
 /* --- service_end.c --- */
 
 /* Does its cache remember prompts? */
-bool rh_service_remembers(const RhServiceClock *c, const RhServiceStage *stage);
+bool rh_service_remembers(const RhServiceClock *c, const RhServicePool *stage);
 /* Would it, if it knew which? */
-bool rh_service_finds_again(const RhServiceClock *c, const RhServiceStage *stage);
+bool rh_service_finds_again(const RhServiceClock *c, const RhServicePool *stage);
 /* Counts what was done, and lets the replicas go. */
 void rh_service_sum_up(RhServiceClock *c);

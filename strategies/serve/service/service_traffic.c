@@ -20,7 +20,7 @@ static GPtrArray *make_traffic(const RhServiceClock *c)
     GPtrArray *traffic = g_ptr_array_new_with_free_func((GDestroyNotify)rh_replica_traffic_free);
     for (int32_t i = 0; i < c->replicas; i++) {
         int32_t inside;
-        const RhServiceStage *stage = rh_service_stage(c, i, &inside);
+        const RhServicePool *stage = rh_service_stage(c, i, &inside);
         g_ptr_array_add(traffic,
                         rh_replica_traffic_new(stage->iterations, rh_service_first_gpu(c, i)));
     }

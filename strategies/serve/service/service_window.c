@@ -66,7 +66,7 @@ static RhServiceMark mark_at(const RhServiceClock *c, double t_s)
                           .busy_gpu_s = read_meter(&c->busy, t_s),
                           .reading_gpu_s = read_meter(&c->reading, t_s)};
     for (int32_t p = 0; p < c->service->deployment.pools_count; p++) {
-        const RhServiceStage *stage = &c->service->stages[p];
+        const RhServicePool *stage = &c->service->stages[p];
         double replica_s = stage->pool.scale > 0 ? rh_scaling_replica_s(stage->scaling, t_s)
                                                  : t_s * stage->pool.replicas;
         mark.replica_s += replica_s;

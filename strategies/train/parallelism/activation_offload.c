@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "strategies/train/parallelism/parallelism.h"
 
-static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
+static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhStageProgram *s = w->stage_program;
     double bytes = rh_stage_program_layer(s, item)->away_bytes;
@@ -29,7 +29,7 @@ static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
     rh_stage_program_wait(w, RH_LANE_COPY_IN);
 }
 
-static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
+static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     if (slot->pass == RH_SLOT_FORWARD)
         rh_stage_program_copy(
@@ -58,4 +58,4 @@ static bool legal(const RhProblem *c, const RhLayout *l, GError **error)
 }
 
 const RhParallelism rh_parallelism_activation_offload = {
-    .name = "offload", .legal = legal, .before_item = before_item, .after_item = after_item};
+    .name = "offload", .legal = legal, .before_layer = before_layer, .after_layer = after_layer};

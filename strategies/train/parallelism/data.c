@@ -12,7 +12,7 @@ static bool acts(const RhStageProgramWriter *w, int cls)
            rh_params_zero(c, l, (RhParamsClass)cls) == 0;
 }
 
-static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
+static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
     for (int cls = 0; cls < RH_PARAMS_LAST; cls++)
@@ -35,4 +35,4 @@ static void end(RhStageProgramWriter *w)
 }
 
 const RhParallelism rh_parallelism_data = {
-    .name = "dp", .after_item = after_item, .close = close, .end = end};
+    .name = "dp", .after_layer = after_layer, .close = close, .end = end};

@@ -33,8 +33,8 @@ typedef struct {
     /* Write the stage program: at the step's beginning, around layers, and after a slot. `slot`
      * gives the pass and whether it is the chunk's first or last. */
     void (*begin)(RhStageProgramWriter *w);
-    void (*before_item)(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item);
-    void (*after_item)(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item);
+    void (*before_layer)(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item);
+    void (*after_layer)(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item);
     void (*close)(RhStageProgramWriter *w, const RhSlotKind *slot);
     /* Adds communication after all gradients of the stage, for which the optimizer waits. */
     void (*end)(RhStageProgramWriter *w);

@@ -192,12 +192,12 @@ static int32_t chunk_before(const RhStageProgram *s, const RhSlotKind *slot)
 }
 
 /* Gathers the shares of an input that came from another stage, before the pass. */
-static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
+static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhStageProgram *s = w->stage_program;
     const RhLayout *l = s->layout;
     bool back = rh_slot_goes_back(slot->pass);
-    int32_t low = s->chunk_items[slot->chunk], high = s->chunk_items[slot->chunk + 1];
+    int32_t low = s->chunk_layers[slot->chunk], high = s->chunk_layers[slot->chunk + 1];
     if (!rh_train_scatters(s->model_cost->c, l) || item != (back ? high - 1 : low))
         return;
     int32_t from = chunk_before(s, slot);
@@ -286,4 +286,4 @@ const RhParallelism rh_parallelism_tensor = {.name = "tp",
                                              .legal = legal,
                                              .hook = hook,
                                              .exchange = exchange_part,
-                                             .before_item = before_item};
+                                             .before_layer = before_layer};

@@ -66,7 +66,7 @@ static void gather_bucket(RhStageProgramWriter *w, int cls, Bucket *bucket, guin
         bool some =
             rh_stage_program_layer(w->stage_program, (int32_t)bucket->first)->params.of[cls] > 0;
         if (bucket->params > 0 && some)
-            w->begin_of_item[bucket->first] = MAX(w->begin_of_item[bucket->first], *sent);
+            w->begin_of_layer[bucket->first] = MAX(w->begin_of_layer[bucket->first], *sent);
     }
     *sent += bucket->params > 0;
     gather(w, rh_params_shard_group(w->stage_program->layout, (RhParamsClass)cls), bucket->bytes, 0,
@@ -95,7 +95,7 @@ static void gather_updated_weights(RhStageProgramWriter *w)
                 gather_bucket(w, cls, bucket, i, &sent);
         }
     if (s->model_cost->c->stack->late_exchange && sent > 0)
-        w->begin_of_item[0] = sent - 1;
+        w->begin_of_layer[0] = sent - 1;
 }
 
 /* Group in which weights are gathered; backward uses the second shards, where there are any. */
@@ -138,7 +138,7 @@ static void gather_share(RhStageProgramWriter *w, int cls, double params, int32_
 
 /* Adds the gathers before a layer. One lane has the gathers of all classes, one after another, so
  * the gathers of several layers ahead are that many times the classes back. */
-static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
+static void before_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
     const RhParamCounts *weights = &rh_stage_program_layer(w->stage_program, item)->weights;
@@ -155,8 +155,8 @@ static void before_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t
                    ahead + 1);
             rh_stage_program_wait(w, RH_LANE_GATHER);
         }
-    if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_item[item] >= 0)
-        rh_stage_program_wait_begin(w, w->begin_of_item[item]);
+    if (slot->pass == RH_SLOT_FORWARD && slot->first && w->begin_of_layer[item] >= 0)
+        rh_stage_program_wait_begin(w, w->begin_of_layer[item]);
 }
 
 /* Are gradients sent in buckets? Those are for gradients that are held whole to the end of the
@@ -167,7 +167,7 @@ static bool is_bucketed(const RhStageProgramWriter *w, int cls)
            !w->stage_program->model_cost->c->stack->frees_gradients;
 }
 
-static void after_item(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
+static void after_layer(RhStageProgramWriter *w, const RhSlotKind *slot, int32_t item)
 {
     const RhProblem *c = w->stage_program->model_cost->c;
     const RhParamCounts *params = &rh_stage_program_layer(w->stage_program, item)->params;
@@ -260,7 +260,7 @@ const RhParallelism rh_parallelism_zero = {.name = "zero",
                                            .legal = legal,
                                            .share = set_shares,
                                            .begin = gather_updated_weights,
-                                           .before_item = before_item,
-                                           .after_item = after_item,
+                                           .before_layer = before_layer,
+                                           .after_layer = after_layer,
                                            .close = close_buckets,
                                            .end = reduce_shares};

@@ -348,7 +348,7 @@ static void check_shapes(const RhKernelsFit *fit, const RhDevice *device)
                                 *read = &device->curves.shapes[kind];
         CU_ASSERT_PTR_NOT_NULL_FATAL(own->source);
         CU_ASSERT_STRING_EQUAL(read->source, own->source);
-        for (int axis = 0; rh_calibrated_range_axis_name((RhShapesKind)kind, axis); axis++) {
+        for (int axis = 0; rh_calibrated_range_axis_name((RhCalibratedKind)kind, axis); axis++) {
             CU_ASSERT_EQUAL(read->low[axis], own->low[axis]);
             CU_ASSERT_EQUAL(read->high[axis], own->high[axis]);
             CU_ASSERT_TRUE(own->low[axis] < own->high[axis]);

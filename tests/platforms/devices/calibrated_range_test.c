@@ -53,7 +53,7 @@ static void ranges_are_two_numbers_the_least_first(void)
     CU_ASSERT_FALSE(read_text("{\"m\": [1, 8], \"n\": [2, 9], \"k\": [3, 3]}", &s));
 }
 
-static double share(TrainKit *k, const char *layout, RhShapesKind kind)
+static double share(TrainKit *k, const char *layout, RhCalibratedKind kind)
 {
     RhExtrapolated beyond[RH_CALIBRATED_RANGE_LAST];
     RhLayout l = train_layout(k, layout);

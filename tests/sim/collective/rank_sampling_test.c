@@ -169,7 +169,7 @@ static void trees_told_in_short_take_as_long(void)
         g_autoptr(RhPlatform) platform = fabric(rng, p->ranks_count, i % 3 == 0);
         if (rh_program_group(p, 0)->size < 2)
             continue;
-        RhWaveTally *once =
+        RhPatternTally *once =
             rh_collective_tally_new(p, platform, 0, 0, RH_OP_ALL_REDUCE, RH_ALGO_TREE, 1e6);
         for (double bytes = 4; bytes < 1e11; bytes *= 100) {
             RhScheduleTime full = listed(p, platform, RH_OP_ALL_REDUCE, RH_ALGO_TREE, bytes);

@@ -78,7 +78,7 @@ static void a_plan_is_the_same(void)
         CU_ASSERT_TRUE_FATAL(quick != NULL && whole != NULL);
         same_entries(quick->entries, whole->entries);
         same_entries(quick->families, whole->families);
-        CU_ASSERT_EQUAL(quick->fuller == NULL, whole->fuller == NULL);
+        CU_ASSERT_EQUAL(quick->over_budget == NULL, whole->over_budget == NULL);
         CU_ASSERT_EQUAL(quick->rehearsed_count, whole->rehearsed_count);
         CU_ASSERT_EQUAL(quick->proved, whole->proved);
         CU_ASSERT_EQUAL(quick->proof_bound_s, whole->proof_bound_s);

@@ -35,8 +35,8 @@ static void draw_rest(GRand *dice, RhLayout *l)
                        : RH_RECOMPUTE_NONE;
     l->offload = rarely(dice) && l->recompute == RH_RECOMPUTE_NONE ? 25 : 0;
     if (rarely(dice) && l->recompute != RH_RECOMPUTE_NONE) {
-        l->again_layers_count = 1;
-        l->again_layers[0] = (int16_t)ONE_OF(some);
+        l->recomputed_layers_count = 1;
+        l->recomputed_layers[0] = (int16_t)ONE_OF(some);
     }
 }
 
@@ -86,7 +86,7 @@ static void check_knob(const TrainKit *k, const char *framework, const RhFramewo
     if (knob->degree || rh_knob_value(knob, l) == rh_knob_value(knob, &usual))
         return;
     if (knob->list)
-        other.again_layers_count = 0;
+        other.recomputed_layers_count = 0;
     else
         rh_knob_store(knob, &other, rh_knob_value(knob, &usual));
     other = rh_train_canonical(&k->c, &other);

@@ -11,12 +11,12 @@ static bool same_ints(const int32_t *a, const int32_t *b, int32_t count)
 
 static bool same_moments(const RhPipelineProfile *a, const RhPipelineProfile *b)
 {
-    if (a->moments->len != b->moments->len ||
-        !same_ints(a->moments_first, b->moments_first, a->p + 1))
+    if (a->candidates->len != b->candidates->len ||
+        !same_ints(a->candidates_first, b->candidates_first, a->p + 1))
         return false;
-    for (guint i = 0; i < a->moments->len; i++) {
-        const RhPeakCandidate *x = &g_array_index(a->moments, RhPeakCandidate, i),
-                              *y = &g_array_index(b->moments, RhPeakCandidate, i);
+    for (guint i = 0; i < a->candidates->len; i++) {
+        const RhPeakCandidate *x = &g_array_index(a->candidates, RhPeakCandidate, i),
+                              *y = &g_array_index(b->candidates, RhPeakCandidate, i);
         if (x->chunk != y->chunk || x->pass != y->pass || x->beside != y->beside ||
             x->next != y->next || x->runs_count != y->runs_count)
             return false;

@@ -53,24 +53,24 @@ static void least_is_what_fits_and_one_less_does_not(void)
     for (size_t i = 0; i < G_N_ELEMENTS(layouts); i++) {
         g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:1", "bare", 32, 8192);
         RhLayout l = train_layout(&k, layouts[i]), whole = l;
-        whole.again_layers_count = 0;
+        whole.recomputed_layers_count = 0;
         double high = peak_of_stage(&k, &whole, 0);
         whole.recompute = RH_RECOMPUTE_NONE;
         double room = high + 0.4 * (peak_of_stage(&k, &whole, 0) - high);
         g_autoptr(RhBoundCache) cache = rh_bound_new(&k.c);
         rh_recompute_fewest_layers(rh_bound_shard(cache, &l)->model_cost,
                                    rh_bound_pipeline_profile(cache, &l), room, &l);
-        CU_ASSERT_EQUAL_FATAL(l.again_layers_count, l.pp * l.vpp);
+        CU_ASSERT_EQUAL_FATAL(l.recomputed_layers_count, l.pp * l.vpp);
         CU_ASSERT_TRUE(rh_train_legal(&k.c, &l, NULL));
-        CU_ASSERT_TRUE(l.again_layers[0] > 0 && l.again_layers[0] <= 32 / (l.pp * l.vpp));
+        CU_ASSERT_TRUE(l.recomputed_layers[0] > 0 && l.recomputed_layers[0] <= 32 / (l.pp * l.vpp));
         for (int32_t stage = 0; stage < l.pp; stage++) {
             CU_ASSERT_TRUE(peak_of_stage(&k, &l, stage) <= room);
             CU_ASSERT_TRUE(stage == 0 || stage == l.pp - 1 || /* logits */
-                           l.again_layers[stage] <= l.again_layers[stage - 1]);
+                           l.recomputed_layers[stage] <= l.recomputed_layers[stage - 1]);
             RhLayout fewer = l;
             for (int32_t c = 0; c < l.vpp; c++)
-                fewer.again_layers[c * l.pp + stage]--;
-            if (l.again_layers[stage] > 0)
+                fewer.recomputed_layers[c * l.pp + stage]--;
+            if (l.recomputed_layers[stage] > 0)
                 CU_ASSERT_TRUE(peak_of_stage(&k, &fewer, stage) > room);
         }
     }
@@ -85,10 +85,10 @@ static void ends_have_names_of_their_own(void)
     const RhModelCost *model_cost = rh_bound_shard(cache, &l)->model_cost;
     const RhPipelineProfile *shape = rh_bound_pipeline_profile(cache, &l);
     rh_recompute_fewest_layers(model_cost, shape, 1e15, &l);
-    CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.again_layers_count == 0);
+    CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.recomputed_layers_count == 0);
     l = open;
     rh_recompute_fewest_layers(model_cost, shape, 1, &l);
-    CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_FULL && l.again_layers_count == 0);
+    CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_FULL && l.recomputed_layers_count == 0);
     l = train_layout(&k, "tp2,pp4,recompute=full,relayers=3");
     RhLayout named = l;
     rh_train_settle(&k.c, &l);
@@ -96,7 +96,7 @@ static void ends_have_names_of_their_own(void)
     l.recompute = RH_RECOMPUTE_NONE;
     CU_ASSERT_FALSE(rh_train_legal(&k.c, &l, NULL)); /* three layers of nothing */
     l = train_layout(&k, "tp2,pp4,recompute=full,relayers=0x4");
-    CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.again_layers_count == 0);
+    CU_ASSERT_TRUE(l.recompute == RH_RECOMPUTE_NONE && l.recomputed_layers_count == 0);
 }
 
 /* Planned with it, a layout needs no more than there is, and no plan is slower than with all or nothing. */
@@ -115,7 +115,7 @@ static void a_plan_recomputes_as_few_as_fit(void)
     CU_ASSERT_TRUE_FATAL(plain && with && plain->entries->len > 0 && with->entries->len > 0);
     const RhRehearsal *a = plain->entries->pdata[0], *b = with->entries->pdata[0];
     CU_ASSERT_TRUE(b->fits && b->step_time_s <= a->step_time_s);
-    CU_ASSERT_TRUE(b->layout.again_layers_count >= 0);
+    CU_ASSERT_TRUE(b->layout.recomputed_layers_count >= 0);
 }
 
 int main(void)

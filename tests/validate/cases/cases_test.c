@@ -56,10 +56,10 @@ static void regret_is_what_the_pick_loses(void)
     RH_CHECK_CLOSE(rh_regret_frac(measured, wrong, 3), 0.5, 1e-12);
 }
 
-/* --- rows judged --- */
+/* --- evaluated rows --- */
 
-static void add_row(RhEvaluation *judged, const char *rivals, double measured_s, double predicted_s,
-                    double share, RhProvenance standing)
+static void add_row(RhEvaluation *evaluation, const char *rivals, double measured_s,
+                    double predicted_s, double share, RhProvenance standing)
 {
     RhEvaluatedRun row = {.id = g_strdup("row"),
                           .source = "one",
@@ -75,17 +75,18 @@ static void add_row(RhEvaluation *judged, const char *rivals, double measured_s,
                           .predicted_s = predicted_s,
                           .peak_bytes = share * 100,
                           .capacity_bytes = 100};
-    g_array_append_val(judged->rows, row);
+    g_array_append_val(evaluation->rows, row);
 }
 
 static void rows_from_memory_count_apart(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
-    add_row(judged, "a", 1, 1.1, 0.5, RH_STANDING_MEASURED);
-    add_row(judged, "a", 1, 3, 0.5, RH_STANDING_RECALLED);
-    add_row(judged, "a", 1, 4, 0.5, RH_STANDING_COMPUTED);
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL),
-                        memory = rh_evaluation_figures(judged, RH_JUDGED_BY_PART, "from memory");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+    add_row(evaluation, "a", 1, 1.1, 0.5, RH_STANDING_MEASURED);
+    add_row(evaluation, "a", 1, 3, 0.5, RH_STANDING_RECALLED);
+    add_row(evaluation, "a", 1, 4, 0.5, RH_STANDING_COMPUTED);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL),
+                        memory =
+                            rh_evaluation_figures(evaluation, RH_EVALUATION_BY_PART, "from memory");
     CU_ASSERT_EQUAL(all.figures.count, 1);
     RH_CHECK_CLOSE(all.figures.mape_frac, 0.1, 1e-9);
     CU_ASSERT_EQUAL(memory.figures.count, 1);
@@ -95,14 +96,14 @@ static void rows_from_memory_count_apart(void)
 
 static void ranks_are_means_over_groups_of_four(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     for (int i = 1; i <= 4; i++) {
-        add_row(judged, "up", i, i, 0.5, RH_STANDING_MEASURED);        /* tau 1, regret 0 */
-        add_row(judged, "down", i, 10 - i, 0.5, RH_STANDING_MEASURED); /* tau -1, regret 3 */
-        if (i < 4)                                                     /* three are too few */
-            add_row(judged, "few", i, 10 - i, 0.5, RH_STANDING_MEASURED);
+        add_row(evaluation, "up", i, i, 0.5, RH_STANDING_MEASURED);        /* tau 1, regret 0 */
+        add_row(evaluation, "down", i, 10 - i, 0.5, RH_STANDING_MEASURED); /* tau -1, regret 3 */
+        if (i < 4)                                                         /* three are too few */
+            add_row(evaluation, "few", i, 10 - i, 0.5, RH_STANDING_MEASURED);
     }
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     CU_ASSERT_EQUAL(all.rivals_count, 2);
     RH_CHECK_CLOSE(all.kendall_tau, 0, 1e-12);
     RH_CHECK_CLOSE(all.regret_frac, 1.5, 1e-12);
@@ -111,12 +112,12 @@ static void ranks_are_means_over_groups_of_four(void)
 
 static void memory_is_judged_apart_from_time(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
-    add_row(judged, "a", 1, 1, 0.5, RH_STANDING_MEASURED);
-    add_row(judged, "a", 1, 1, 1.2, RH_STANDING_MEASURED);
-    add_row(judged, "a", 0, 0, 1.5, RH_STANDING_MEASURED);
-    add_row(judged, "a", 0, 0, 0.9, RH_STANDING_MEASURED);
-    RhEvaluationFigures all = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
+    add_row(evaluation, "a", 1, 1, 0.5, RH_STANDING_MEASURED);
+    add_row(evaluation, "a", 1, 1, 1.2, RH_STANDING_MEASURED);
+    add_row(evaluation, "a", 0, 0, 1.5, RH_STANDING_MEASURED);
+    add_row(evaluation, "a", 0, 0, 0.9, RH_STANDING_MEASURED);
+    RhEvaluationFigures all = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     CU_ASSERT_EQUAL(all.figures.count, 2);
     CU_ASSERT_EQUAL(all.ran_and_fits, 1);
     CU_ASSERT_EQUAL(all.ran_but_refused, 1);
@@ -323,21 +324,21 @@ static void adapters_are_read_from_the_note(void)
 /* Of rows that give one, whether or not they give a time as well; the rest count in no figure of peaks. */
 static void peaks_are_judged_where_a_row_has_one(void)
 {
-    g_autoptr(RhEvaluation) judged = rh_evaluation_new("t.csv");
+    g_autoptr(RhEvaluation) evaluation = rh_evaluation_new("t.csv");
     for (int i = 0; i < 3; i++)
-        add_row(judged, NULL, 1, 1, 0.5, RH_STANDING_MEASURED);
+        add_row(evaluation, NULL, 1, 1, 0.5, RH_STANDING_MEASURED);
     for (guint i = 1; i < 3; i++) {
-        RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+        RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         row->measured_peak_bytes = row->peak_bytes / (i == 1 ? 1.1 : 0.6);
     }
-    RhEvaluationFigures f = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    RhEvaluationFigures f = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     CU_ASSERT_EQUAL(f.figures.count, 3);
     CU_ASSERT_EQUAL(f.peaks.count, 2);
     CU_ASSERT_EQUAL(f.peaks.worst, 2);
     RH_CHECK_CLOSE(f.peaks.worst_abs_error_frac, 0.4, 1e-12);
     RH_CHECK_CLOSE(f.peaks.bias_frac, -0.15, 1e-12);
-    g_array_index(judged->rows, RhEvaluatedRun, 2).counted_peak_bytes = 0.6 * 50; /* of 50 */
-    f = rh_evaluation_figures(judged, RH_JUDGED_BY_LAST, NULL);
+    g_array_index(evaluation->rows, RhEvaluatedRun, 2).counted_peak_bytes = 0.6 * 50; /* of 50 */
+    f = rh_evaluation_figures(evaluation, RH_EVALUATION_BY_LAST, NULL);
     RH_CHECK_CLOSE(f.peaks.bias_frac, (0.1 + 0.6 * 0.6 - 1) / 2, 1e-12);
 }
 

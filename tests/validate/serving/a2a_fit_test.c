@@ -68,10 +68,10 @@ static void what_no_model_has_is_left_out(void)
     RhCaseTable *tables[] = {few, many};
     for (int i = 0; i < 2; i++) {
         RhCasesOptions options = {.jobs = 1};
-        g_autoptr(RhEvaluation) judged = rh_exchanges_judge(tables[i], &options, NULL);
-        CU_ASSERT_PTR_NOT_NULL_FATAL(judged);
-        for (guint k = 0; k < judged->rows->len; k++)
-            CU_ASSERT_PTR_NOT_NULL(g_array_index(judged->rows, RhEvaluatedRun, k).skipped);
+        g_autoptr(RhEvaluation) evaluation = rh_exchanges_judge(tables[i], &options, NULL);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(evaluation);
+        for (guint k = 0; k < evaluation->rows->len; k++)
+            CU_ASSERT_PTR_NOT_NULL(g_array_index(evaluation->rows, RhEvaluatedRun, k).skipped);
     }
 }
 

@@ -41,10 +41,10 @@ static void predict(double *ttft_ms, double *tpot_ms)
 {
     g_autoptr(RhCaseTable) table = table_of(NULL, NULL);
     RhCasesOptions options = {.jobs = 1};
-    g_autoptr(RhEvaluation) judged = rh_served_judge(table, &options, NULL);
-    CU_ASSERT_EQUAL_FATAL(judged->rows->len, 2 * G_N_ELEMENTS(runs));
-    for (guint i = 0; i < judged->rows->len; i++) {
-        const RhEvaluatedRun *row = &g_array_index(judged->rows, RhEvaluatedRun, i);
+    g_autoptr(RhEvaluation) evaluation = rh_served_judge(table, &options, NULL);
+    CU_ASSERT_EQUAL_FATAL(evaluation->rows->len, 2 * G_N_ELEMENTS(runs));
+    for (guint i = 0; i < evaluation->rows->len; i++) {
+        const RhEvaluatedRun *row = &g_array_index(evaluation->rows, RhEvaluatedRun, i);
         CU_ASSERT_PTR_NULL_FATAL(row->skipped);
         (strcmp(row->metric, "ttft") == 0 ? ttft_ms : tpot_ms)[i / 2] = 1e3 * row->predicted_s;
     }

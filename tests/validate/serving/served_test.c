@@ -21,9 +21,9 @@ static RhEvaluation *judge_in(const char *rows, int32_t jobs, double timeout_s)
     CU_ASSERT_PTR_NOT_NULL_FATAL(table);
     CU_ASSERT_EQUAL(table->kind, RH_CASE_SERVING);
     RhCasesOptions options = {.jobs = jobs, .timeout_s = timeout_s};
-    RhEvaluation *judged = rh_served_judge(table, &options, &error);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(judged);
-    return judged;
+    RhEvaluation *evaluation = rh_served_judge(table, &options, &error);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(evaluation);
+    return evaluation;
 }
 
 static RhEvaluation *judge(const char *rows)
@@ -31,10 +31,10 @@ static RhEvaluation *judge(const char *rows)
     return judge_in(rows, 1, 0);
 }
 
-static const RhEvaluatedRun *at(const RhEvaluation *judged, guint i)
+static const RhEvaluatedRun *at(const RhEvaluation *evaluation, guint i)
 {
-    CU_ASSERT_TRUE_FATAL(i < judged->rows->len);
-    return &g_array_index(judged->rows, RhEvaluatedRun, i);
+    CU_ASSERT_TRUE_FATAL(i < evaluation->rows->len);
+    return &g_array_index(evaluation->rows, RhEvaluatedRun, i);
 }
 
 /* A row is a case for each figure; predictions are near what was measured (InferenceX, facts). */
@@ -180,18 +180,18 @@ static void caches_are_as_printed(void)
     RhCasesOptions options = {.jobs = 1};
     g_autoptr(RhEvaluation) j = rh_kv_cache_sizes_judge(table, &options, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
-    int32_t judged = 0, newest = 0;
+    int32_t evaluation = 0, newest = 0;
     for (guint i = 0; i < j->rows->len; i++) {
         const RhEvaluatedRun *r = at(j, i);
         bool of_newest =
             strcmp(r->table, "vllm 0.19.0") == 0 && strcmp(r->device, "H100-80GB") == 0;
         if (r->skipped)
             continue;
-        judged++;
+        evaluation++;
         newest += of_newest;
         RH_CHECK_CLOSE(r->predicted_s, r->measured_s, of_newest ? 0.025 : 0.17);
     }
-    CU_ASSERT_TRUE(judged >= 35);
+    CU_ASSERT_TRUE(evaluation >= 35);
     CU_ASSERT_TRUE(newest >= 25);
 }
 

@@ -52,11 +52,11 @@ static RhEvaluation *judge(const char *text, const char *platform, GError **erro
     g_autofree char *meta = put(folder, "meta.json", META),
                     *path = put(folder, "requests.jsonl", text);
     RhCasesOptions options = {.jobs = 1};
-    RhEvaluation *judged = rh_timeline_judge(path, platform, &options, error);
+    RhEvaluation *evaluation = rh_timeline_judge(path, platform, &options, error);
     g_unlink(path);
     g_unlink(meta);
     g_rmdir(folder);
-    return judged;
+    return evaluation;
 }
 
 static void constants_are_found_again(void)
@@ -65,8 +65,8 @@ static void constants_are_found_again(void)
     g_autofree char *text = made_up(160);
     g_autoptr(RhEvaluation) j = judge(text, "rtx-4090:1x1", &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(j);
-    RhEvaluationFigures tpot = rh_evaluation_figures(j, RH_JUDGED_BY_METRIC, "tpot"),
-                        ttft = rh_evaluation_figures(j, RH_JUDGED_BY_METRIC, "ttft");
+    RhEvaluationFigures tpot = rh_evaluation_figures(j, RH_EVALUATION_BY_METRIC, "tpot"),
+                        ttft = rh_evaluation_figures(j, RH_EVALUATION_BY_METRIC, "ttft");
     CU_ASSERT_EQUAL(j->rows->len, 320);
     CU_ASSERT_TRUE(tpot.figures.mape_frac < 0.03);
     CU_ASSERT_TRUE(ttft.figures.median_abs_error_frac < 0.1);
@@ -74,9 +74,10 @@ static void constants_are_found_again(void)
     for (guint i = 0; i < j->rows->len; i++)
         fitted += g_array_index(j->rows, RhEvaluatedRun, i).fitted;
     CU_ASSERT_EQUAL(fitted, 2 * RH_TIMELINE_FITTED);
-    RhEvaluationFigures known = rh_evaluation_figures(j, RH_JUDGED_BY_EVIDENCE, "tpot, fitted to"),
-                        held_out =
-                            rh_evaluation_figures(j, RH_JUDGED_BY_EVIDENCE, "tpot, not fitted to");
+    RhEvaluationFigures known =
+                            rh_evaluation_figures(j, RH_EVALUATION_BY_EVIDENCE, "tpot, fitted to"),
+                        held_out = rh_evaluation_figures(j, RH_EVALUATION_BY_EVIDENCE,
+                                                         "tpot, not fitted to");
     CU_ASSERT_EQUAL(known.figures.count, RH_TIMELINE_FITTED);
     CU_ASSERT_EQUAL(known.figures.count + held_out.figures.count, tpot.figures.count);
     CU_ASSERT_EQUAL(j->notes->len, 1);

@@ -79,9 +79,9 @@ static void draw_again(gsl_rng *rng, const RhProblem *c, RhLayout *l)
     if (chunks > 200 || chunks > c->model->layers_count || draw(rng, 3))
         return;
     rh_partition_layers(c, l, layers);
-    l->again_layers_count = draw(rng, 2) ? 1 : chunks;
-    for (int32_t g = 0; g < l->again_layers_count; g++)
-        l->again_layers[g] = (int16_t)draw(rng, layers[g] + 1);
+    l->recomputed_layers_count = draw(rng, 2) ? 1 : chunks;
+    for (int32_t g = 0; g < l->recomputed_layers_count; g++)
+        l->recomputed_layers[g] = (int16_t)draw(rng, layers[g] + 1);
 }
 
 static bool draw_layout(gsl_rng *rng, const RhProblem *c, RhLayout *out)
@@ -310,7 +310,7 @@ static void shared_tables_say_what_own_ones_say(void)
             turning += l.schedule == RH_PIPELINE_ZB_V;
             uneven += l.stage_layers_count > 0;
             offloaded += l.offload > 0;
-            again += l.again_layers_count > 0;
+            again += l.recomputed_layers_count > 0;
         }
     }
     gsl_rng_free(rng);

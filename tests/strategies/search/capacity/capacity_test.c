@@ -150,7 +150,8 @@ static void a_run_is_its_steps(void)
     RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
     g_autoptr(GError) error = NULL;
-    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 16, 32}, &goal, &found, &error));
+    CU_ASSERT_TRUE_FATAL(
+        rh_capacity_plan(&(RhCapacityQuestion){&k.c, 16, 32}, &goal, &found, &error));
     CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
     CU_ASSERT_EQUAL(found.c.job.global_batch, 32);
     RH_CHECK_CLOSE(found.seconds, ceil(1e12 / (32 * 2048)) * found.r->step_time_s, 1e-9);
@@ -171,7 +172,7 @@ static void a_run_is_its_steps(void)
 static void electricity_is_money(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
-    RhCapacityAsked asked = {&k.c, 32, 32};
+    RhCapacityQuestion asked = {&k.c, 32, 32};
     RhCapacityTarget goal = {
         .tokens = 1e12, .usd_per_kwh = 0.1, .gap_frac = 0.01, .risk_frac = 0.05};
     for (int priced = 0; priced < 2; priced++) {
@@ -189,7 +190,7 @@ static void electricity_is_money(void)
 static void a_budget_buys_whole_steps(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
-    RhCapacityAsked asked = {&k.c, 32, 32};
+    RhCapacityQuestion asked = {&k.c, 32, 32};
     k.platform->price_usd_per_gpu_hour.value = 2.5;
     RhCapacityTarget goals[] = {{.budget_usd = 1000}, {.by_s = 86400}, {.budget_usd = 1e-6}};
     for (size_t i = 0; i < G_N_ELEMENTS(goals); i++) {
@@ -230,7 +231,7 @@ static void steps_are_whole(void)
         RhCapacityTarget goal = {.tokens = runs[i].tokens, .gap_frac = 0.01, .risk_frac = 0.05};
         RhCapacityCell found;
         CU_ASSERT_TRUE_FATAL(
-            rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
+            rh_capacity_plan(&(RhCapacityQuestion){&k.c, 32, 32}, &goal, &found, NULL));
         CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
         RH_CHECK_CLOSE(found.seconds, runs[i].steps * found.r->step_time_s, 1e-12);
         rh_capacity_cell_clear(&found);
@@ -282,7 +283,7 @@ static void cells_planned_together_are_those_planned_alone(void)
     g_auto(TrainKit) small = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     g_auto(TrainKit) large = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
     g_auto(TrainKit) none = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
-    const RhCapacityAsked cases[] = {{&small.c, 32, 32}, {&none.c, 32, 32}, {&large.c, 32, 32}};
+    const RhCapacityQuestion cases[] = {{&small.c, 32, 32}, {&none.c, 32, 32}, {&large.c, 32, 32}};
     RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     for (goal.jobs = 1; goal.jobs <= 5; goal.jobs += 2) {
         RhCapacityCell found[3], alone;
@@ -304,7 +305,7 @@ static void cells_of_the_ends_are_begun_first(void)
     static const int32_t sizes[] = {256, 512, 1024, 2048, 4096, 256, 1024, 4096};
     static const int32_t want[] = {0, 4, 5, 7, 1, 3, 2, 6};
     RhProblem cells[G_N_ELEMENTS(sizes)] = {0};
-    RhCapacityAsked cases[G_N_ELEMENTS(sizes)] = {0};
+    RhCapacityQuestion cases[G_N_ELEMENTS(sizes)] = {0};
     int32_t order[G_N_ELEMENTS(sizes)];
     for (size_t i = 0; i < G_N_ELEMENTS(sizes); i++) {
         cells[i].job.gpus = sizes[i];
@@ -319,7 +320,7 @@ static void one_cell_that_fails_fails_all(void)
 {
     g_auto(TrainKit) good = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     g_auto(TrainKit) none = train_kit("llama-3.2-1b", "h100-sxm:8x2", "megatron", 32, 2048);
-    const RhCapacityAsked cases[] = {{&good.c, 32, 32}, {&none.c, 32, 32}};
+    const RhCapacityQuestion cases[] = {{&good.c, 32, 32}, {&none.c, 32, 32}};
     RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05, .jobs = 2};
     RhCapacityCell found[2];
     g_autoptr(GError) error = NULL;
@@ -336,7 +337,8 @@ static void half_a_rehearsal_is_none(void)
     g_auto(TrainKit) k = train_kit("llama-3.2-1b", "h100-sxm:8x1", "megatron", 32, 2048);
     RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
-    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
+    CU_ASSERT_TRUE_FATAL(
+        rh_capacity_plan(&(RhCapacityQuestion){&k.c, 32, 32}, &goal, &found, NULL));
     CU_ASSERT_PTR_NOT_NULL_FATAL(found.r);
     g_autoptr(GByteArray) bytes = g_byte_array_new();
     rh_rehearsal_pack(bytes, found.r);
@@ -357,7 +359,8 @@ static void a_model_too_large_says_why(void)
     g_auto(TrainKit) k = train_kit("llama-3.1-70b", "h100-sxm:8x1", "megatron", 32, 8192);
     RhCapacityTarget goal = {.tokens = 1e12, .gap_frac = 0.01, .risk_frac = 0.05};
     RhCapacityCell found;
-    CU_ASSERT_TRUE_FATAL(rh_capacity_plan(&(RhCapacityAsked){&k.c, 32, 32}, &goal, &found, NULL));
+    CU_ASSERT_TRUE_FATAL(
+        rh_capacity_plan(&(RhCapacityQuestion){&k.c, 32, 32}, &goal, &found, NULL));
     CU_ASSERT_PTR_NULL(found.r);
     CU_ASSERT_STRING_EQUAL(found.why, "nothing fits in memory");
     rh_capacity_cell_clear(&found);

@@ -55,13 +55,14 @@ static void what_is_ranked_leaves_room_and_the_fuller_stands_apart(void)
     g_autoptr(RhPlan) limited = small_plan(&full);
     for (guint i = 0; i < roomy->entries->len; i++)
         CU_ASSERT_TRUE(entry(roomy, i)->risk_frac <= RH_RISK_FRAC);
-    CU_ASSERT_TRUE(roomy->proved && roomy->roomy_count < roomy->fit_count);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(roomy->fuller);
-    CU_ASSERT_TRUE(roomy->fuller->risk_frac > RH_RISK_FRAC && fullness(roomy->fuller) <= 1);
-    CU_ASSERT_TRUE(roomy->fuller->step_time_s < entry(roomy, 0)->step_time_s);
-    CU_ASSERT_TRUE(rh_layout_equal(&roomy->fuller->layout, &entry(limited, 0)->layout));
-    CU_ASSERT_PTR_NULL(limited->fuller);
-    CU_ASSERT_EQUAL(limited->roomy_count, limited->fit_count);
+    CU_ASSERT_TRUE(roomy->proved && roomy->within_budget_count < roomy->fit_count);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(roomy->over_budget);
+    CU_ASSERT_TRUE(roomy->over_budget->risk_frac > RH_RISK_FRAC &&
+                   fullness(roomy->over_budget) <= 1);
+    CU_ASSERT_TRUE(roomy->over_budget->step_time_s < entry(roomy, 0)->step_time_s);
+    CU_ASSERT_TRUE(rh_layout_equal(&roomy->over_budget->layout, &entry(limited, 0)->layout));
+    CU_ASSERT_PTR_NULL(limited->over_budget);
+    CU_ASSERT_EQUAL(limited->within_budget_count, limited->fit_count);
     RhPlanOptions daring = {.gap_frac = 0.002, .risk_frac = 1};
     g_autoptr(RhPlan) dared = small_plan(&daring);
     CU_ASSERT_TRUE(rh_layout_equal(&entry(dared, 0)->layout, &entry(limited, 0)->layout));
@@ -75,8 +76,8 @@ static void where_nothing_leaves_room_all_that_fits_is_ranked(void)
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     CU_ASSERT_TRUE_FATAL(plan->entries->len > 0);
     CU_ASSERT_TRUE(entry(plan, 0)->risk_frac > o.risk_frac && fullness(entry(plan, 0)) <= 1);
-    CU_ASSERT_PTR_NULL(plan->fuller);
-    CU_ASSERT_EQUAL(plan->roomy_count, plan->fit_count);
+    CU_ASSERT_PTR_NULL(plan->over_budget);
+    CU_ASSERT_EQUAL(plan->within_budget_count, plan->fit_count);
 }
 
 /* Two layers a stage, of which the first stages recompute both: a framework that is told one number for all stages
@@ -95,7 +96,7 @@ static void all_layers_are_recomputed_where_one_number_is_all(void)
     g_autoptr(RhPlan) plan = rh_plan(&k.c, &o, NULL);
     CU_ASSERT_TRUE_FATAL(plan && plan->entries->len == 1);
     CU_ASSERT_EQUAL(entry(plan, 0)->layout.recompute, RH_RECOMPUTE_FULL);
-    CU_ASSERT_EQUAL(entry(plan, 0)->layout.again_layers_count, 0);
+    CU_ASSERT_EQUAL(entry(plan, 0)->layout.recomputed_layers_count, 0);
 }
 
 static bool differ_by_order_and_chunks_alone(const RhLayout *a, const RhLayout *b)

@@ -453,7 +453,7 @@ static void levels_out_of_reach_are_told_at_once(void)
     CU_ASSERT_TRUE(plan->unkept.least_s > (one->t_first_s - one->t_arrive_s) * 0.9);
 }
 
-/* What is said before anything is played is what the service refuses then: of the roomiest cache and of any other. */
+/* What is said before anything is played is what the service refuses then: of the largest cache and of any other. */
 static void prompts_too_long_are_counted(void)
 {
     static const char *const deployments[] = {"tp1", "tp1,blocks=250", "tp1,blocks=250/tp1",
@@ -478,10 +478,10 @@ static void prompts_too_long_are_counted(void)
     o.fixed.blocks = 250;
     o.slos = levels("p90<1000s", NULL);
     g_autoptr(RhServePlan) plan = plan_of(&k, &o);
-    CU_ASSERT_EQUAL(plan->roomiest.all, 200);
-    CU_ASSERT_EQUAL(plan->roomiest.tokens, 4000);
-    CU_ASSERT_TRUE(plan->roomiest.longest > 4000);
-    CU_ASSERT_TRUE(plan->roomiest.count > 0 && plan->roomiest.count <= 200);
+    CU_ASSERT_EQUAL(plan->largest_cache.all, 200);
+    CU_ASSERT_EQUAL(plan->largest_cache.tokens, 4000);
+    CU_ASSERT_TRUE(plan->largest_cache.longest > 4000);
+    CU_ASSERT_TRUE(plan->largest_cache.count > 0 && plan->largest_cache.count <= 200);
 }
 
 /* The first six have many runs of what the others, and the command line, run once, or more than a hundred replicas. */
