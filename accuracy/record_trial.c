@@ -1,5 +1,5 @@
 /* Evaluates odds without a run's own data: each group of runs (one table, model and device, which
- * have common errors), or each whole table, is judged by curves fitted to all others. Only tables
+ * have common errors), or each whole table, is evaluation by curves fitted to all others. Only tables
  * with failures count, as sources that only publish successes flatter any prediction. */
 #include "accuracy/record.h"
 

@@ -45,7 +45,7 @@ typedef struct {
     GArray *with[2];
 } Part;
 
-static bool is_same(Part *part, const RhInputs *less, int performed, RhIdleFigures figures)
+static bool is_same(Part *part, const RhInputs *less, int performed, RhUnusedFigures figures)
 {
     const RhUnusedAnswer *answer = &part->answer;
     if (!part->with[performed])
@@ -55,7 +55,7 @@ static bool is_same(Part *part, const RhInputs *less, int performed, RhIdleFigur
 }
 
 /* Is every figure what it is without that setting? What is cheap is asked of all parts first. */
-static bool is_idle(Part *parts, guint count, int set, RhIdleFigures figures)
+static bool is_idle(Part *parts, guint count, int set, RhUnusedFigures figures)
 {
     g_autoptr(GPtrArray) all = g_ptr_array_new_with_free_func((GDestroyNotify)rh_inputs_free);
     for (guint i = 0; i < count; i++) {
@@ -86,7 +86,7 @@ static bool is_late(const RhArguments *a)
 }
 
 void rh_unused_settings_tell(const RhArguments *a, const RhUnusedAnswer *answers, guint count,
-                             RhIdleFigures figures)
+                             RhUnusedFigures figures)
 {
     g_autofree Part *parts = g_new0(Part, count);
     for (guint i = 0; i < count; i++)

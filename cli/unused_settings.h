@@ -5,7 +5,7 @@
 
 /* Returns an answer as numbers in a fixed order, caller frees; NULL: no answer with these inputs.
  * `cheap` uses closed forms; if these do not differ, the answer is computed in full. */
-typedef GArray *(*RhIdleFigures)(const RhInputs *inputs, bool cheap, const void *user);
+typedef GArray *(*RhUnusedFigures)(const RhInputs *inputs, bool cheap, const void *user);
 
 /* Part of an answer: its inputs, and the argument of `figures`. */
 typedef struct {
@@ -16,9 +16,9 @@ typedef struct {
 /* Prints a note on stderr for each setting without which all figures are equal. A setting whose
  * reason was already given is left out; after the timeout nothing is printed. */
 void rh_unused_settings_tell(const RhArguments *arguments, const RhUnusedAnswer *answers,
-                             guint count, RhIdleFigures figures);
+                             guint count, RhUnusedFigures figures);
 
-/* Training layouts as RhIdleFigures: time, memory, energy and cost of all by their bounds, and of
+/* Training layouts as RhUnusedFigures: time, memory, energy and cost of all by their bounds, and of
  * the first by its rehearsal. */
 typedef struct {
     const RhLayout *layouts;

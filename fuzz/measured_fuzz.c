@@ -65,7 +65,7 @@ static void try_tables(const char *text)
     g_ptr_array_add(tables, table);
     g_autoptr(RhDevice) device = rh_device_load("h200-sxm", NULL);
     for (guint i = 0; i < table->rows->len; i++) {
-        const RhTabled *row = &g_array_index(table->rows, RhTabled, i);
+        const RhTableSample *row = &g_array_index(table->rows, RhTableSample, i);
         double seconds = rh_kernel_time_s(device, &row->kernel);
         FUZZ_CHECK(row->seconds >= 0 && seconds >= 0 && seconds < HUGE_VAL);
     }

@@ -269,7 +269,7 @@ typedef struct {
 } Reading;
 
 /* Object that holds a path's last word: "gemm.peak" for "gemm.peak.bf16". */
-static const RhJsonNode *section_of(const Reading *r, const char *place, RhFactNeed need)
+static const RhJsonNode *section_of(const Reading *r, const char *place, RhFactRequirement need)
 {
     const char *dot = strrchr(place, '.');
     if (!dot)
@@ -298,7 +298,8 @@ void rh_facts_read(RhJson *doc, const RhJsonNode *root, bool device, bool derive
         const RhFactRow *row = &rows[i];
         if (row->device != device)
             continue;
-        RhFactNeed need = derived && row->need != RH_FACT_DATASHEET ? RH_FACT_OPTIONAL : row->need;
+        RhFactRequirement need =
+            derived && row->need != RH_FACT_DATASHEET ? RH_FACT_OPTIONAL : row->need;
         const RhJsonNode *section = section_of(&r, row->place, need);
         const char *dot = strrchr(row->place, '.'), *name = dot ? dot + 1 : row->place;
         if (!section || (need == RH_FACT_OPTIONAL && !rh_json_has(section, name)))

@@ -11,14 +11,14 @@ typedef enum {
     RH_FACT_DATASHEET,    /* required for a device, even with a generation */
     RH_FACT_OPTIONAL,     /* optional */
     RH_FACT_WITH_SECTION, /* optional if its section is missing */
-} RhFactNeed;
+} RhFactRequirement;
 
 typedef struct {
     const char *key;   /* path of --set and of profiles; device.* belong to the device */
     const char *place; /* path in the file: "gemm.peak.bf16" */
     RhQuantity kind;
     const RhRange *range;
-    RhFactNeed need;
+    RhFactRequirement need;
     bool device;   /* member of RhDevice, else of RhPlatform */
     size_t offset; /* offset of the RhFact in it */
 } RhFactRow;

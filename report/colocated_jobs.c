@@ -11,7 +11,7 @@
 #define AVOIDED_FRAC 1e-3 /* of the step: a smaller cost counts as none */
 #define NODES_WIDTH  14   /* in tables */
 
-static uint32_t jobs_count(const RhCoJobTrial *t)
+static uint32_t jobs_count(const RhColocatedJobTrial *t)
 {
     return t->met->jobs->len + (t->met->service_beside != NULL);
 }
@@ -77,7 +77,7 @@ static void append_shared_links(GString *out, const RhColocatedJobTrial *t)
 
 static void append_avoiding(GString *out, const RhColocatedJobPlan *b)
 {
-    const RhCoJobTrial *first = RH_AT(b->layouts, RhCoJobTrial, 0), *best = rh_co_job_best_place(b);
+    const RhColocatedJobTrial *first = RH_AT(b->layouts, RhColocatedJobTrial, 0), *best = rh_colocated_job_best_place(b);
     g_autofree char *nodes = rh_report_nodes(best->nodes, best->nodes_count);
     g_autofree char *step = rh_quantity_format(rh_colocated_job_step_s(best), RH_QUANTITY_S, 4);
     double cost = rh_colocated_job_cost_frac(best, 0),
@@ -120,9 +120,9 @@ static void append_table(GString *out, const RhColocatedJobPlan *b)
     g_autoptr(RhTable) table = rh_table_new("><<>>>>");
     rh_table_rowf(table, "#|nodes||alone|beside|cost %%|theirs %%");
     for (guint i = 0; i < b->layouts->len; i++)
-        add_trial(table, RH_AT(b->layouts, RhCoJobTrial, i));
+        add_trial(table, RH_AT(b->layouts, RhColocatedJobTrial, i));
     for (guint i = 0; i < b->places->len; i++)
-        add_trial(table, RH_AT(b->places, RhCoJobTrial, i));
+        add_trial(table, RH_AT(b->places, RhColocatedJobTrial, i));
     rh_table_append_within(table, out, " ", 79);
     g_string_append(out, "   theirs: what it costs them, the most\n");
     if (b->places->len == 0)
@@ -150,8 +150,8 @@ static void append_proof(GString *out, const RhColocatedJobPlan *b, double gap_f
 
 void rh_report_append_beside(GString *out, const RhPlan *plan, double gap_frac)
 {
-    const RhCoJobPlan *b = plan->beside;
-    const RhCoJobTrial *first = RH_AT(b->layouts, RhCoJobTrial, 0);
+    const RhColocatedJobPlan *b = plan->beside;
+    const RhColocatedJobTrial *first = RH_AT(b->layouts, RhColocatedJobTrial, 0);
     append_head(out, plan, first);
     append_shared_links(out, first);
     append_avoiding(out, b);
@@ -194,7 +194,7 @@ static void put_trials(RhJsonWriter *w, const char *key, const RhColocatedJobPla
 {
     rh_json_begin_array(w, key);
     for (guint i = 0; i < trials->len; i++)
-        put_trial(w, b, RH_AT(trials, RhCoJobTrial, i));
+        put_trial(w, b, RH_AT(trials, RhColocatedJobTrial, i));
     rh_json_end_array(w);
 }
 

@@ -39,7 +39,7 @@ static void append_jobs(GString *out, const RhColocatedJob *jobs, const RhColoca
     g_autoptr(RhTable) table = rh_table_new("<<>>>>>>");
     rh_table_rowf(table, "job|nodes|start|step alone|beside|cost|worst|steps");
     for (uint32_t i = 0; i < n->jobs->len; i++) {
-        const RhCoJobAnswer *a = RH_AT(n->jobs, RhCoJobAnswer, i);
+        const RhColocatedJobAnswer *a = RH_AT(n->jobs, RhColocatedJobAnswer, i);
         g_autofree char *nodes = rh_report_nodes(jobs[i].nodes, jobs[i].nodes_count);
         g_autofree char *start = rh_quantity_format(jobs[i].t_start_s, RH_QUANTITY_S, 3);
         g_autofree char *alone = rh_quantity_format(a->alone->step_time_s, RH_QUANTITY_S, 4);
@@ -159,7 +159,7 @@ static void append_service(GString *out, const RhMultiJobInputs *q, const RhColo
 char *rh_report_multi_job_text(const RhMultiJobInputs *q, const RhColocatedJobs *n)
 {
     GString *out = g_string_new(NULL);
-    const RhCoJobAnswer *own = RH_AT(n->jobs, RhCoJobAnswer, 0);
+    const RhColocatedJobAnswer *own = RH_AT(n->jobs, RhColocatedJobAnswer, 0);
     g_autofree char *beside = rh_quantity_format(own->beside->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *alone = rh_quantity_format(own->alone->step_time_s, RH_QUANTITY_S, 4);
     g_autofree char *whole = rh_quantity_format(n->t_end_s, RH_QUANTITY_S, 3);
@@ -172,7 +172,7 @@ char *rh_report_multi_job_text(const RhMultiJobInputs *q, const RhColocatedJobs 
     append_links(out, q, n);
     g_string_append_c(out, '\n');
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        append_growth(out, &q->jobs[i], RH_AT(n->jobs, RhCoJobAnswer, i));
+        append_growth(out, &q->jobs[i], RH_AT(n->jobs, RhColocatedJobAnswer, i));
     g_autofree char *what = g_strdup_printf(
         "performed: %s, until the last job had done its steps%s; the others went on meanwhile, and "
         "count those asked for. Worst is the longest of a job's steps that count.",
@@ -283,7 +283,7 @@ char *rh_report_multi_job_json(const RhMultiJobInputs *q, const RhColocatedJobs 
     rh_json_put_number(w, "duration_s", n->t_end_s);
     rh_json_begin_array(w, "jobs");
     for (uint32_t i = 0; i < n->jobs->len; i++)
-        put_job(w, &q->jobs[i], RH_AT(n->jobs, RhCoJobAnswer, i));
+        put_job(w, &q->jobs[i], RH_AT(n->jobs, RhColocatedJobAnswer, i));
     rh_json_end_array(w);
     put_service(w, q->service, n);
     rh_json_begin_array(w, "links");

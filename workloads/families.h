@@ -191,7 +191,7 @@ typedef struct {
     struct {
         size_t to, from; /* fields of RhConfig; copied where `from` is above 0 */
     } figures[4];        /* ended by a row whose `from` is 0 */
-} RhLayerWord;
+} RhLayerType;
 
 /* A key that makes a family another: whatever the file says of it, where it says false, or where it is a text that
  * holds this one. */
@@ -208,7 +208,7 @@ typedef struct {
     RhPosition position;
     const RhOperator *mixer, *ffn; /* of layers about which no word says otherwise */
     const RhField *fields;         /* ended by a row without type */
-    const RhLayerWord *words;  /* ended by a row without word; NULL: full and sliding attention */
+    const RhLayerType *words;  /* ended by a row without word; NULL: full and sliding attention */
     const char *between;       /* the word of layers between those of `full_every` */
     const RhVariant *variants; /* ended by one without key; may be NULL */
     /* Assignments of figures that follow from others (family_rules.h), NULL-ended; may be NULL */
@@ -229,8 +229,8 @@ const char *const *rh_family_names(void); /* sorted, NULL-ended */
 /* The size that a part of a larger model has where its file does not say the field; 0: nothing is assumed. */
 int64_t rh_family_usual_size(const RhFamily *family, size_t offset);
 /* The layer type of the family that is called so; NULL when unknown. */
-const RhLayerWord *rh_family_word(const RhFamily *family, const char *word);
-const RhLayerWord *rh_family_letter(const RhFamily *family, char letter);
+const RhLayerType *rh_family_word(const RhFamily *family, const char *word);
+const RhLayerType *rh_family_letter(const RhFamily *family, char letter);
 /* The layer types as a text, for messages. Caller frees. */
 char *rh_family_words_text(const RhFamily *family);
 

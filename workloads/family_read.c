@@ -249,7 +249,7 @@ static void read_part_defaults(Reader *r, const RhJsonNode *root)
 
 /* --- Layer types --- */
 
-static void read_figures(RhJson *doc, const RhJsonNode *node, RhLayerWord *word)
+static void read_figures(RhJson *doc, const RhJsonNode *node, RhLayerType *word)
 {
     const RhJsonNode *fields = rh_json_object_or_null(doc, node, "fields");
     size_t count = 0;
@@ -268,14 +268,14 @@ static void read_figures(RhJson *doc, const RhJsonNode *node, RhLayerWord *word)
     }
 }
 
-static RhLayerWord read_layer_type(RhJson *doc, const char *name, const RhJsonNode *node)
+static RhLayerType read_layer_type(RhJson *doc, const char *name, const RhJsonNode *node)
 {
     static const char *const ffns[] = {[RH_FFN_BY_RULE] = "by rule",
                                        [RH_FFN_DENSE] = "dense",
                                        [RH_FFN_EXPERTS] = "experts",
                                        [RH_FFN_ABSENT] = "none",
                                        NULL};
-    RhLayerWord word = {.word = rh_intern(name)};
+    RhLayerType word = {.word = rh_intern(name)};
     word.letter = *rh_json_string_or(doc, node, "letter", "");
     word.no_mixer = rh_json_bool_or(doc, node, "no_mixer", false);
     word.slides = rh_json_bool_or(doc, node, "window", false);
@@ -287,11 +287,11 @@ static RhLayerWord read_layer_type(RhJson *doc, const char *name, const RhJsonNo
     return word;
 }
 
-static const RhLayerWord *find_word(const GArray *words, const char *name)
+static const RhLayerType *find_word(const GArray *words, const char *name)
 {
     for (guint i = 0; i < words->len; i++)
-        if (g_str_equal(g_array_index(words, RhLayerWord, i).word, name))
-            return &g_array_index(words, RhLayerWord, i);
+        if (g_str_equal(g_array_index(words, RhLayerType, i).word, name))
+            return &g_array_index(words, RhLayerType, i);
     return NULL;
 }
 
@@ -299,8 +299,8 @@ static const RhLayerWord *find_word(const GArray *words, const char *name)
 static void check_preceding(RhJson *doc, const RhJsonNode *types, const GArray *words)
 {
     for (guint i = 0; i < words->len; i++) {
-        const RhLayerWord *word = &g_array_index(words, RhLayerWord, i);
-        const RhLayerWord *before = word->before != NULL ? find_word(words, word->before) : word;
+        const RhLayerType *word = &g_array_index(words, RhLayerType, i);
+        const RhLayerType *before = word->before != NULL ? find_word(words, word->before) : word;
         if (before == NULL || (word->before != NULL && before->before != NULL))
             rh_json_problem(doc, rh_json_member(types, word->word),
                             "another layer type of this file, which nothing precedes",
@@ -309,20 +309,20 @@ static void check_preceding(RhJson *doc, const RhJsonNode *types, const GArray *
 }
 
 /* Reads the layer types; NULL where the file has none of its own. The caller frees. */
-static RhLayerWord *read_layer_types(Reader *r, const RhJsonNode *root)
+static RhLayerType *read_layer_types(Reader *r, const RhJsonNode *root)
 {
     const RhJsonNode *types = rh_json_object_or_null(r->doc, root, "layer_types");
     if (types == NULL)
         return NULL;
-    GArray *words = g_array_new(TRUE, TRUE, sizeof(RhLayerWord));
+    GArray *words = g_array_new(TRUE, TRUE, sizeof(RhLayerType));
     for (const RhJsonNode *n = rh_json_first(types); n != NULL; n = rh_json_next(n)) {
         if (rh_json_object(r->doc, types, rh_json_key(n)) == NULL)
             continue;
-        RhLayerWord word = read_layer_type(r->doc, rh_json_key(n), n);
+        RhLayerType word = read_layer_type(r->doc, rh_json_key(n), n);
         g_array_append_val(words, word);
     }
     check_preceding(r->doc, types, words);
-    return (RhLayerWord *)(void *)g_array_free(words, FALSE);
+    return (RhLayerType *)(void *)g_array_free(words, FALSE);
 }
 
 /* --- The whole file --- */

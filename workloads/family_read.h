@@ -9,7 +9,7 @@
 typedef struct {
     RhFamily *families;
     int32_t count;
-    RhLayerWord *layer_types; /* the file's own, ended by one without word; NULL: its parent's */
+    RhLayerType *layer_types; /* the file's own, ended by one without word; NULL: its parent's */
     const char **rules;       /* likewise, NULL-ended */
     RhVariant *variants;      /* ended by one without key; NULL: none */
 } RhFamilyFile;

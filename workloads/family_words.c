@@ -2,7 +2,7 @@
 #include "workloads/families.h"
 
 /* Layer types of families that list none: full attention, or attention within a window. */
-static const RhLayerWord COMMON_WORDS[] = {{.word = "full_attention"},
+static const RhLayerType COMMON_WORDS[] = {{.word = "full_attention"},
                                            {.word = "attention"},
                                            {.word = "global_attention"},
                                            {.word = "sliding_attention", .slides = true},
@@ -10,22 +10,22 @@ static const RhLayerWord COMMON_WORDS[] = {{.word = "full_attention"},
                                            {.word = "local_attention", .slides = true},
                                            {0}};
 
-static const RhLayerWord *words_of(const RhFamily *family)
+static const RhLayerType *words_of(const RhFamily *family)
 {
     return family->words != NULL ? family->words : COMMON_WORDS;
 }
 
-const RhLayerWord *rh_family_word(const RhFamily *family, const char *word)
+const RhLayerType *rh_family_word(const RhFamily *family, const char *word)
 {
-    for (const RhLayerWord *w = words_of(family); w->word != NULL; w++)
+    for (const RhLayerType *w = words_of(family); w->word != NULL; w++)
         if (g_str_equal(w->word, word))
             return w;
     return NULL;
 }
 
-const RhLayerWord *rh_family_letter(const RhFamily *family, char letter)
+const RhLayerType *rh_family_letter(const RhFamily *family, char letter)
 {
-    for (const RhLayerWord *w = words_of(family); w->word != NULL; w++)
+    for (const RhLayerType *w = words_of(family); w->word != NULL; w++)
         if (w->letter == letter && letter != 0)
             return w;
     return NULL;
@@ -34,7 +34,7 @@ const RhLayerWord *rh_family_letter(const RhFamily *family, char letter)
 char *rh_family_words_text(const RhFamily *family)
 {
     GString *text = g_string_new("");
-    for (const RhLayerWord *w = words_of(family); w->word != NULL; w++) {
+    for (const RhLayerType *w = words_of(family); w->word != NULL; w++) {
         g_string_append_printf(text, "%s%s", text->len > 0 ? ", " : "", w->word);
         if (w->letter != 0)
             g_string_append_printf(text, " (%c)", w->letter);

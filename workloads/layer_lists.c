@@ -53,7 +53,7 @@ static void add_figure(Lists *l, RhLayerPlan *plan, size_t offset, int64_t value
 /* --- Words and letters --- */
 
 static void set_layer_word(Lists *l, const RhJsonNode *at, const char *said,
-                           const RhLayerWord *word, int64_t layer)
+                           const RhLayerType *word, int64_t layer)
 {
     g_autofree char *known = rh_family_words_text(l->family);
     g_autofree char *help = g_strdup_printf("known: %s", known);
@@ -175,7 +175,7 @@ static void read_numbers(Lists *l)
         attention = rh_json_first(counted);
         from = 1;
     }
-    const RhLayerWord *between = rh_family_word(l->family, l->family->between);
+    const RhLayerType *between = rh_family_word(l->family, l->family->between);
     const RhJsonNode *local = first_number(l, "local_layer_ids");
     for (int64_t i = 0; local != NULL && i <= last; i++)
         set_layer_word(l, local, "full_attention", rh_family_word(l->family, "full_attention"), i);
@@ -193,7 +193,7 @@ static void read_numbers(Lists *l)
 static void read_crossing(Lists *l)
 {
     const char *key = "cross_attention_layers";
-    const RhLayerWord *word = rh_family_word(l->family, "cross_attention");
+    const RhLayerType *word = rh_family_word(l->family, "cross_attention");
     const RhJsonNode *list = word != NULL ? rh_json_array(l->doc, l->root, key) : NULL;
     for (const RhJsonNode *n = rh_json_first(list); n != NULL; n = rh_json_next(n))
         set_layer_word(l, n, key, word,

@@ -17,14 +17,14 @@ static int64_t wrapped_place(int64_t at, int64_t every)
     return at < 0 ? every + at : MIN(at, every - 1);
 }
 
-static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c, int32_t layer)
+static const RhLayerType *word_by_rule(const RhFamily *family, const RhConfig *c, int32_t layer)
 {
     bool between = c->window.full_interval > 0 &&
                    layer % c->window.full_interval !=
                        wrapped_place(c->window.full_position - 1, c->window.full_interval);
     bool slides =
         c->window.full_interval == 0 && c->window.size > 0 && layer >= c->window.first_layer;
-    const RhLayerWord *word = between  ? rh_family_word(family, family->between)
+    const RhLayerType *word = between  ? rh_family_word(family, family->between)
                               : slides ? rh_family_word(family, "sliding_attention")
                                        : NULL;
     return word != NULL ? word : rh_family_word(family, "full_attention");
@@ -32,7 +32,7 @@ static const RhLayerWord *word_by_rule(const RhFamily *family, const RhConfig *c
 
 /* Configuration of one layer: the model's figures, overridden by the word's and then by the layer's
  * own. */
-static RhConfig config_of_layer(const RhConfig *c, const RhLayerWord *word, const RhLayerPlan *plan)
+static RhConfig config_of_layer(const RhConfig *c, const RhLayerType *word, const RhLayerPlan *plan)
 {
     RhConfig own = *c;
     char *bytes = (char *)&own;
@@ -69,10 +69,10 @@ static const RhOperator *ffn_of(const RhFamily *family, const RhConfig *c, int32
 static void shape_kind(const RhFamily *family, const RhConfig *c, int32_t layer,
                        const RhLayerPlan *plan, RhLayerKind *kind)
 {
-    const RhLayerWord *word =
+    const RhLayerType *word =
         plan != NULL && plan->word != NULL ? plan->word : word_by_rule(family, c, layer);
-    static const RhLayerWord plain;
-    const RhLayerWord *said = word != NULL ? word : &plain;
+    static const RhLayerType plain;
+    const RhLayerType *said = word != NULL ? word : &plain;
     RhConfig own = config_of_layer(c, said, plan);
     RhFfnChoice choice = plan != NULL && plan->ffn != RH_FFN_BY_RULE ? plan->ffn : said->ffn;
     bool mixes = !said->no_mixer && (plan == NULL || !plan->no_mixer);
@@ -174,7 +174,7 @@ static void complete_kind(const RhModel *m, const RhFamily *family, const RhConf
     bool mixes = kind->mixer != NULL;
     for (int32_t i = (int32_t)c->num_hidden_layers - 1; i >= 0; i--) {
         const RhLayerPlan *plan = plan_of(m, i);
-        const RhLayerWord *word =
+        const RhLayerType *word =
             plan != NULL && plan->word != NULL ? plan->word : word_by_rule(family, c, i);
         RhConfig own = config_of_layer(c, word, plan);
         RhLayerKind other;

@@ -20,7 +20,7 @@ GArray *rh_config_resolve(const RhFamily *family, RhConfig *config, const RhFiel
 
 /* What a file says of one layer. */
 typedef struct RhLayerPlan {
-    const RhLayerWord *word; /* NULL: by the family's rule */
+    const RhLayerType *word; /* NULL: by the family's rule */
     const RhOperator *mixer; /* NULL: the word's */
     RhFfnChoice ffn;         /* RH_FFN_BY_RULE: as the word says */
     const RhStepList *steps; /* as read; NULL: it has operators */

@@ -22,7 +22,7 @@ static RhLayerPlan *all_alike(const RhFamily *family, int64_t layers)
 static bool some_stand_before(const RhFamily *family)
 {
     bool some = false;
-    for (const RhLayerWord *w = family->words; w != NULL && w->word != NULL; w++)
+    for (const RhLayerType *w = family->words; w != NULL && w->word != NULL; w++)
         some |= w->before != NULL;
     return some;
 }
@@ -32,7 +32,7 @@ RhLayerPlan *rh_layer_plans_complete(RhJson *doc, const RhJsonNode *root, const 
 {
     if (!some_stand_before(family))
         return plans;
-    const RhLayerWord *usual = rh_family_word(family, family->between);
+    const RhLayerType *usual = rh_family_word(family, family->between);
     g_autofree RhLayerPlan *listed = plans;
     if (listed == NULL && usual != NULL && usual->before != NULL)
         listed = all_alike(family, *layers);

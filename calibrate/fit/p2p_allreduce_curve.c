@@ -8,7 +8,8 @@
 
 static gint by_bytes(gconstpointer a, gconstpointer b)
 {
-    const RhTabled *x = *(const RhTabled *const *)a, *y = *(const RhTabled *const *)b;
+    const RhTableSample *x = *(const RhTableSample *const *)a,
+                        *y = *(const RhTableSample *const *)b;
     double left = x->kernel.bytes, right = y->kernel.bytes;
     return left < right ? -1 : left > right;
 }
@@ -20,7 +21,7 @@ static GPtrArray *rows_of(const GPtrArray *tables, int64_t ranks)
     for (guint i = 0; i < tables->len; i++) {
         const RhKernelTables *t = g_ptr_array_index(tables, i);
         for (guint k = 0; k < t->rows->len; k++) {
-            RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+            RhTableSample *row = &g_array_index(t->rows, RhTableSample, k);
             if (row->role == RH_TABLED_REDUCE && row->kernel.batch == ranks)
                 g_ptr_array_add(rows, row);
         }
@@ -40,7 +41,7 @@ static bool curve_of(const GPtrArray *rows, int64_t ranks, RhPeerCurve *c)
 {
     *c = (RhPeerCurve){.ranks = (int32_t)ranks};
     for (guint i = 0; i < rows->len; i++) {
-        const RhTabled *row = g_ptr_array_index(rows, i);
+        const RhTableSample *row = g_ptr_array_index(rows, i);
         bool again = c->count > 0 && c->bytes[c->count - 1] == row->kernel.bytes;
         if (again) {
             c->seconds[c->count - 1] = fmin(c->seconds[c->count - 1], row->seconds);
@@ -73,7 +74,7 @@ static const RhKernelTables *first_table(const GPtrArray *tables)
     for (guint i = 0; i < tables->len; i++) {
         const RhKernelTables *t = g_ptr_array_index(tables, i);
         for (guint k = 0; k < t->rows->len; k++)
-            if (g_array_index(t->rows, RhTabled, k).role == RH_TABLED_REDUCE)
+            if (g_array_index(t->rows, RhTableSample, k).role == RH_TABLED_REDUCE)
                 return t;
     }
     return NULL;

@@ -50,9 +50,9 @@ static bool left_out(const Reading *r, const char *name)
     return true;
 }
 
-static bool add_tabled(const Reading *r, const RhTabled *row)
+static bool add_tabled(const Reading *r, const RhTableSample *row)
 {
-    RhTabled own = *row;
+    RhTableSample own = *row;
     own.line = r->row->line;
     own.source = rh_intern(cell(r, "kernel_source"));
     g_array_append_val(r->out->rows, own);
@@ -80,7 +80,7 @@ static bool read_gemm(const Reading *r)
 {
     double m = 0, n = 0, k = 0;
     const char *name = cell(r, "gemm_dtype");
-    RhTabled row = {.role = RH_TABLED_KERNEL, .kind = RH_SURFACE_GEMM};
+    RhTableSample row = {.role = RH_TABLED_KERNEL, .kind = RH_SURFACE_GEMM};
     if (!take_whole(r, "m", 1, SIDE_MOST, &m) || !take_whole(r, "n", 1, SIDE_MOST, &n) ||
         !take_whole(r, "k", 1, SIDE_MOST, &k) || !take_seconds(r, 1e-6, &row.seconds))
         return false;
@@ -101,7 +101,7 @@ static bool read_gemm(const Reading *r)
 }
 
 /* Reads heads, shape of one sequence and format of the cache; false when a cell is wrong. */
-static bool read_attention_shape(const Reading *r, RhTabled *row, double *length, double *step)
+static bool read_attention_shape(const Reading *r, RhTableSample *row, double *length, double *step)
 {
     double batch = 0, d = 0, heads = 0, kv_heads = 0;
     if (!take_whole(r, "batch_size", 1, SIDE_MOST, &batch) ||
@@ -136,7 +136,7 @@ static bool is_plain(const Reading *r)
 static bool read_attention(const Reading *r)
 {
     double length = 0, step = 0;
-    RhTabled row = {.role = RH_TABLED_KERNEL};
+    RhTableSample row = {.role = RH_TABLED_KERNEL};
     if (!read_attention_shape(r, &row, &length, &step))
         return false;
     bool decode = strcmp(cell(r, "op_name"), "generation_attention") == 0;
@@ -152,7 +152,7 @@ static bool read_attention(const Reading *r)
 static bool read_cast(const Reading *r)
 {
     double m = 0, k = 0;
-    RhTabled row = {.format = rh_intern(cell(r, "quant_dtype"))};
+    RhTableSample row = {.format = rh_intern(cell(r, "quant_dtype"))};
     if (!take_whole(r, "m", 1, SIDE_MOST, &m) || !take_whole(r, "k", 1, SIDE_MOST, &k) ||
         !take_seconds(r, 0, &row.seconds))
         return false;
@@ -195,7 +195,7 @@ static const struct {
     {"w4a8_mxfp4_mxfp8", "mxfp4", RH_DTYPE_BF16, 0.5 + 1.0 / 32},
 };
 
-static void take_experts_format(const Reading *r, RhTabled *row)
+static void take_experts_format(const Reading *r, RhTableSample *row)
 {
     for (size_t i = 0; i < G_N_ELEMENTS(experts_formats); i++)
         if (strcmp(experts_formats[i].column, cell(r, "moe_dtype")) == 0) {
@@ -212,7 +212,7 @@ static void take_experts_format(const Reading *r, RhTabled *row)
 static bool read_experts(const Reading *r)
 {
     double tokens = 0, h = 0, f = 0, chosen = 0, experts = 0, tp = 0, ep = 0;
-    RhTabled row = {.role = RH_TABLED_KERNEL, .kind = RH_SURFACE_EXPERTS};
+    RhTableSample row = {.role = RH_TABLED_KERNEL, .kind = RH_SURFACE_EXPERTS};
     if (!take_whole(r, "num_tokens", 1, SIDE_MOST, &tokens) ||
         !take_whole(r, "hidden_size", 1, SIDE_MOST, &h) ||
         !take_whole(r, "inter_size", 1, SIDE_MOST, &f) ||
@@ -245,7 +245,7 @@ static bool read_experts(const Reading *r)
 static bool read_reduce(const Reading *r, bool counts)
 {
     double ranks = 0, elements = 0;
-    RhTabled row = {.role = RH_TABLED_REDUCE};
+    RhTableSample row = {.role = RH_TABLED_REDUCE};
     if (!take_whole(r, "num_gpus", 1, HEADS_MOST, &ranks) ||
         !take_whole(r, "message_size", 1, SIDE_MOST, &elements) ||
         !take_seconds(r, 1e-6, &row.seconds))
@@ -325,7 +325,7 @@ RhKernelTables *rh_tables_parse(const char *name, const char *text, GError **err
     g_autoptr(RhKernelTables) out = g_new0(RhKernelTables, 1);
     out->name = g_strdup(name);
     out->device = out->framework = out->library = rh_intern("");
-    out->rows = g_array_new(FALSE, FALSE, sizeof(RhTabled));
+    out->rows = g_array_new(FALSE, FALSE, sizeof(RhTableSample));
     out->unknown = g_ptr_array_new();
     for (guint i = 0; i < csv->rows->len; i++) {
         const Reading r = {out, csv, &g_array_index(csv->rows, RhCsvRow, i), error};

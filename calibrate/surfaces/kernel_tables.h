@@ -9,10 +9,10 @@ typedef enum {
     RH_TABLED_SCALE,  /* finds the scale of a GEMM's left operand, m x k */
     RH_TABLED_CAST,   /* casts it by its scale */
     RH_TABLED_REDUCE, /* sums `kernel.bytes` of each of `kernel.batch` ranks of a node */
-} RhTabledRole;
+} RhTableRole;
 
 typedef struct {
-    RhTabledRole role;
+    RhTableRole role;
     RhSurfaceKind kind; /* of KERNEL; others NONE */
     const char *format; /* interned, RhSurface.format */
     const char *source; /* interned: the kernel's name in the table */
@@ -21,13 +21,13 @@ typedef struct {
     RhKernel kernel;
     double seconds;
     int32_t line;
-} RhTabled;
+} RhTableSample;
 
 typedef struct {
     char *name;                     /* of the file */
     const char *device, *framework; /* interned; framework "TRTLLM" */
     const char *library;            /* interned, "TRTLLM 1.3.0rc20" */
-    GArray *rows;                   /* RhTabled */
+    GArray *rows;                   /* RhTableSample */
     int32_t unknown_count;          /* rows of kernels that no surface is for */
     GPtrArray *unknown;             /* interned names of them, each once */
 } RhKernelTables;

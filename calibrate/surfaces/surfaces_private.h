@@ -6,7 +6,7 @@
 
 typedef struct {
     const RhKernelTables *table;
-    const RhTabled *row;
+    const RhTableSample *row;
     double seconds; /* less its casts, where these are known */
     bool held_out;
 } RhSurfaceSample;

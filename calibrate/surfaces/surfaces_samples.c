@@ -24,7 +24,7 @@ void rh_surfaces_note(const RhSurfacesWork *w, const char *format, ...)
     va_end(values);
 }
 
-static bool is_of(const RhSurfaceOf *kind, const RhTabled *row)
+static bool is_of(const RhSurfaceOf *kind, const RhTableSample *row)
 {
     return row->role == RH_TABLED_KERNEL && row->kind == kind->kind &&
            row->format == kind->format && row->kernel.dtype == kind->dtype &&
@@ -45,13 +45,13 @@ static gint64 shape_key(const RhKernel *k)
 }
 
 /* Seconds of casts by the shape of their input: GHashTable of int64 to double. */
-static GHashTable *casts_of(const RhSurfacesWork *w, const char *library, RhTabledRole role)
+static GHashTable *casts_of(const RhSurfacesWork *w, const char *library, RhTableRole role)
 {
     GHashTable *out = g_hash_table_new_full(g_int64_hash, g_int64_equal, g_free, NULL);
     for (guint i = 0; i < w->tables->len; i++) {
         const RhKernelTables *t = g_ptr_array_index(w->tables, i);
         for (guint k = 0; t->library == library && k < t->rows->len; k++) {
-            const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+            const RhTableSample *row = &g_array_index(t->rows, RhTableSample, k);
             if (row->role != role)
                 continue;
             gint64 *key = g_new(gint64, 1);
@@ -151,12 +151,12 @@ static double cache_bytes(const RhKernel *k)
     return 2 * element * (double)k->batch * k->kv_heads * (double)k->k * (double)k->n;
 }
 
-static bool is_large(const RhTabled *row)
+static bool is_large(const RhTableSample *row)
 {
     return row->kind == RH_SURFACE_DECODE && cache_bytes(&row->kernel) > CACHE_LARGE_BYTES;
 }
 
-static bool is_impossible(const RhSurfacesWork *w, const RhTabled *row)
+static bool is_impossible(const RhSurfacesWork *w, const RhTableSample *row)
 {
     return is_large(row) &&
            row->seconds < cache_bytes(&row->kernel) * w->device->rates.hbm_s_per_byte;
@@ -168,7 +168,7 @@ static bool needs_spread(const RhKernelTables *t, const RhSurfaceOf *kind)
 {
     int alone = 0;
     for (guint k = 0; k < t->rows->len; k++) {
-        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        const RhTableSample *row = &g_array_index(t->rows, RhTableSample, k);
         alone += is_of(kind, row) && !row->spread;
     }
     return alone < RH_SURFACE_ROWS_LEAST;
@@ -182,7 +182,7 @@ static const char *main_source(const RhKernelTables *t, const RhSurfaceOf *kind,
     const char *most = NULL;
     int most_count = 0;
     for (guint k = 0; kind->kind != RH_SURFACE_GEMM && k < t->rows->len; k++) {
-        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        const RhTableSample *row = &g_array_index(t->rows, RhTableSample, k);
         if (!is_of(kind, row) || (row->spread && !spread))
             continue;
         int count = GPOINTER_TO_INT(g_hash_table_lookup(counts, row->source)) + 1;
@@ -201,7 +201,7 @@ static void add_samples(const RhSurfacesWork *w, const RhSurfaceOf *kind, const 
     bool spread = needs_spread(t, kind);
     const char *source = main_source(t, kind, spread);
     for (guint k = 0; k < t->rows->len; k++) {
-        const RhTabled *row = &g_array_index(t->rows, RhTabled, k);
+        const RhTableSample *row = &g_array_index(t->rows, RhTableSample, k);
         if (!is_of(kind, row) || (source && row->source != source) || (row->spread && !spread))
             continue;
         *large += is_large(row);

@@ -282,18 +282,18 @@ static void tell_idle_words(const Asking *q)
 static int show(const Asking *q, GError **error)
 {
     guint count = q->all->len;
-    g_autofree RhServiceOffer *offers = g_new0(RhServiceOffer, count);
+    g_autofree RhServicePlatform *offers = g_new0(RhServicePlatform, count);
     g_autofree const RhQuestion **questions = g_new0(const RhQuestion *, count);
     g_autoptr(GArray) cells = g_array_new(FALSE, FALSE, sizeof(RhServiceCell));
     for (guint i = 0; i < count; i++) {
         const Offered *o = g_ptr_array_index(q->all, i);
         const RhPlatform *hardware = o->asking.in->hardware;
-        offers[i] = (RhServiceOffer){o->words.platform,
-                                     o->plan,
-                                     o->why,
-                                     hardware->price_usd_per_gpu_hour.value,
-                                     hardware->gpus_per_node,
-                                     *rh_serve_plan_allowance(o->plan, &o->asking.options)};
+        offers[i] = (RhServicePlatform){o->words.platform,
+                                        o->plan,
+                                        o->why,
+                                        hardware->price_usd_per_gpu_hour.value,
+                                        hardware->gpus_per_node,
+                                        *rh_serve_plan_allowance(o->plan, &o->asking.options)};
         questions[i] = &o->asking.in->question;
         rh_service_cells(&offers[i], q->sizes, cells);
     }

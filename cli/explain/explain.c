@@ -36,7 +36,7 @@ static void read_bounds(RhExplanation *e)
         if (strcmp(word[0], "--risk") == 0 && rh_share_parse(word[1], &risk_frac, NULL))
             risk_frac = fmax(risk_frac, RH_RISK_LEAST);
     }
-    e->recorded = (RhPlannedBefore){.is_plan = result->is_plan,
+    e->recorded = (RhRecordedPlan){.is_plan = result->is_plan,
                                     .objective = result->objective,
                                     .plans = result->plans,
                                     .constraints = RH_ELEMENTS(e->constraints, RhConstraint),

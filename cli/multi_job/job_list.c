@@ -149,7 +149,7 @@ bool rh_job_list_load(const RhArguments *a, const RhInputs *in, RhJobList *b, GE
 
 bool rh_job_list_apart(const RhJobList *b, const RhPlatform *platform, GError **error)
 {
-    const RhCoJob *jobs = RH_ELEMENTS(b->jobs, RhCoJob);
+    const RhColocatedJob *jobs = RH_ELEMENTS(b->jobs, RhColocatedJob);
     return check_apart(jobs, b->jobs->len, platform->nodes_count, error) &&
            check_service_apart(b->service ? &b->service->background : NULL, jobs, b->jobs->len,
                                error);
@@ -174,8 +174,8 @@ static bool add_beside(GArray *out, const RhJobList *b, const RhArguments *a)
     RhEngineOptions options = {.unfolded = a->unfolded,
                                .seed = (uint64_t)a->seed,
                                .timeout_s = rh_terminal_left_s(a->timeout_s)};
-    g_autoptr(RhCoJobs) n = rh_co_jobs_rehearse(
-        RH_ELEMENTS(b->jobs, RhCoJob), (int32_t)b->jobs->len,
+    g_autoptr(RhColocatedJobs) n = rh_colocated_jobs_rehearse(
+        RH_ELEMENTS(b->jobs, RhColocatedJob), (int32_t)b->jobs->len,
         b->service ? &b->service->background : NULL, &options, rh_job_list_processes(a), NULL);
     for (guint i = 0; n && i < n->jobs->len; i++) {
         const RhColocatedJobAnswer *job = &g_array_index(n->jobs, RhColocatedJobAnswer, i);

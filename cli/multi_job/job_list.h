@@ -20,7 +20,7 @@ bool rh_job_list_load(const RhArguments *arguments, const RhInputs *inputs, RhJo
                       GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Prints warnings about jobs whose framework would not run them. */
 void rh_job_list_warn(const RhJobList *besides);
-/* Argument of rh_job_list_figures (RhIdleFigures): jobs alone by bounds, then as they run together.
+/* Argument of rh_job_list_figures (RhUnusedFigures): jobs alone by bounds, then as they run together.
  */
 typedef struct {
     const RhArguments *arguments;

@@ -21,7 +21,7 @@ static bool write_files(const RhArguments *a, const RhInputs *in, const char *js
 
 static int answer(const RhArguments *a, const RhInputs *in, const RhJobList *b, GError **error)
 {
-    const RhCoJob *jobs = RH_ELEMENTS(b->jobs, RhCoJob);
+    const RhColocatedJob *jobs = RH_ELEMENTS(b->jobs, RhColocatedJob);
     RhEngineOptions options = {
         .unfolded = a->unfolded, .seed = (uint64_t)a->seed, .timeout_s = a->timeout_s};
     const RhServiceFile *s = b->service;

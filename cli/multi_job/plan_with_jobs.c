@@ -39,8 +39,8 @@ RhPlan *rh_plan_with_jobs_of(const RhArguments *a, const RhInputs *in, const RhP
     if (!rh_job_list_load(a, in, &b, error) || !rh_job_list_apart(&b, in->c.platform, error))
         return NULL;
     rh_job_list_warn(&b);
-    const RhCoJob *jobs = RH_ELEMENTS(b.jobs, RhCoJob);
-    RhCoJobQuestion ask = {.others = jobs + 1,
+    const RhColocatedJob *jobs = RH_ELEMENTS(b.jobs, RhColocatedJob);
+    RhColocatedJobQuestion ask = {.others = jobs + 1,
                            .others_count = (int32_t)b.jobs->len - 1,
                            .service = b.service ? &b.service->background : NULL,
                            .place = a->on ? &place : NULL,

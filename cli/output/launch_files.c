@@ -8,9 +8,9 @@
 #include "report/format.h"
 #include "strategies/launch/launch.h"
 
-static RhLaunchExtras extras_of(const RhArguments *a)
+static RhLaunchOptions extras_of(const RhArguments *a)
 {
-    return (RhLaunchExtras){a->save, a->load, a->save_steps, a->preflight};
+    return (RhLaunchOptions){a->save, a->load, a->save_steps, a->preflight};
 }
 
 /* `why` may be NULL: nothing was refused. */
@@ -74,7 +74,7 @@ static RhLaunch *first_launch(const RhArguments *a, const RhInputs *in, const Rh
 {
     g_autoptr(GError) first = NULL;
     g_autofree char *framework = framework_of(a, in->c.stack);
-    RhLaunchExtras extras = extras_of(a);
+    RhLaunchOptions extras = extras_of(a);
     if (!*framework) {
         rh_fail(error, RH_ERROR_USAGE,
                 "--emit slurm: the stack %s is no framework's\nhelp: NAME+slurm, as megatron+slurm",

@@ -105,7 +105,7 @@ static void append_best(GString *out, const RhServiceCapacity *a, const RhReport
 static void append_nearest(GString *out, const RhServiceCapacity *a)
 {
     for (guint i = 0; i < a->offers_count; i++) {
-        const RhServiceOffer *o = &a->offers[i];
+        const RhServicePlatform *o = &a->offers[i];
         if (o->plan && o->plan->entries->len > 0)
             continue;
         g_string_append_printf(out, "%s: ", o->platform);
@@ -257,7 +257,7 @@ static void append_table(GString *out, const RhServiceCapacity *a, const RhRepor
 /* Appends the platform with the rented nodes, as words of a command line. */
 static void append_platform(GString *out, const RhServiceCell *cell, const RhQuestion *q)
 {
-    const RhServiceOffer *o = cell->offer;
+    const RhServicePlatform *o = cell->offer;
     g_autofree char *name = rh_text_path(o->platform);
     int32_t nodes = (cell->gpus + o->gpus_per_node - 1) / o->gpus_per_node;
     bool said = strpbrk(o->platform, ".:/");

@@ -8,7 +8,7 @@ typedef struct {
     const RhServeQuestion *question;   /* for the first platform: model, requests, levels */
     const RhServePlanOptions *options; /* for the first platform: the rate */
     const RhServiceTarget *goal;
-    const RhServiceOffer *offers;
+    const RhServicePlatform *offers;
     const RhQuestion *const *questions; /* per offer */
     guint offers_count;
     const char *const *words; /* command-line words of the requests and their levels */

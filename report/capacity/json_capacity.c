@@ -180,7 +180,7 @@ static void put_offers(RhJsonWriter *w, const RhServiceCapacity *a)
 {
     rh_json_begin_array(w, "platforms");
     for (guint i = 0; i < a->offers_count; i++) {
-        const RhServiceOffer *o = &a->offers[i];
+        const RhServicePlatform *o = &a->offers[i];
         const RhPlatform *hardware = a->questions[i]->hardware;
         begin_platform(w, o->platform, hardware);
         rh_put_price(w, hardware);

@@ -50,7 +50,7 @@ static double kernel_scale(const RhExec *x, const RhActor *a)
     return (1 + x->options->nudge_frac) / a->own_speed;
 }
 
-static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, double late_s)
+static void start_timed(RhExec *x, const RhReadyTask *ready, const RhTask *task, double late_s)
 {
     RhActor *a = &x->actors[ready->performer];
     double duration_s = a->role->duration_s[ready->task];
@@ -74,7 +74,7 @@ static void start_timed(RhExec *x, const RhReady *ready, const RhTask *task, dou
 }
 
 /* Delay until communication that follows a kernel starts: the host must see the kernel end. */
-static double reaction_s(const RhExec *x, const RhReady *ready)
+static double reaction_s(const RhExec *x, const RhReadyTask *ready)
 {
     const RhActor *a = &x->actors[ready->performer];
     if (!x->transport->reaction_s || ready->cause.task < 0 ||
@@ -90,7 +90,8 @@ static void arrive(RhExec *x, int32_t actor, int32_t task)
 }
 
 /* Starts communication that is ready, but begins late; its lane is occupied meanwhile. */
-static void start_communication(RhExec *x, const RhReady *ready, const RhTask *task, double late_s)
+static void start_communication(RhExec *x, const RhReadyTask *ready, const RhTask *task,
+                                double late_s)
 {
     late_s += reaction_s(x, ready);
     if (late_s <= 0) {
@@ -159,7 +160,7 @@ static void release(RhExec *x, int32_t actor, int32_t task, RhCause cause)
     for (int32_t i = role->successors_first[task]; i < role->successors_first[task + 1]; i++) {
         int32_t next = role->successors[i];
         if (--a->waiting[next] == 0)
-            rh_exec_make_ready(x, (RhReady){actor, next, cause});
+            rh_exec_make_ready(x, (RhReadyTask){actor, next, cause});
     }
 }
 
@@ -225,7 +226,7 @@ static void stop_at_cutoff(RhExec *x, const RhActor *a, int32_t task)
     rh_exec_tell(x, RH_EVENT_CUTOFF, a->job, -1);
 }
 
-static void start_task(RhExec *x, const RhReady *ready)
+static void start_task(RhExec *x, const RhReadyTask *ready)
 {
     const RhActor *a = &x->actors[ready->performer];
     const RhTask *task = rh_actor_task(x, a, ready->task);
@@ -262,7 +263,7 @@ void rh_exec_start_ready(RhExec *x)
     RhReadyQueue *queue = &x->ready;
     do {
         while (queue->head < queue->count) {
-            RhReady ready = queue->all[queue->head++];
+            RhReadyTask ready = queue->all[queue->head++];
             start_task(x, &ready);
         }
         queue->head = queue->count = 0;

@@ -18,7 +18,7 @@ static int32_t flow_new(RhExec *x)
         flow = (int32_t)x->flows->len;
         g_array_set_size(x->flows, x->flows->len + 1);
     } else {
-        x->free_flow = RH_AT(x->flows, RhLiveFlow, flow)->next;
+        x->free_flow = RH_AT(x->flows, RhActiveFlow, flow)->next;
     }
     return flow;
 }
@@ -57,7 +57,7 @@ void rh_exec_leave_whole(RhExec *x, int32_t activity)
 
 void rh_exec_flow_leave(RhExec *x, int32_t index)
 {
-    RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, index);
+    RhActiveFlow *flow = RH_AT(x->flows, RhActiveFlow, index);
     const RhFlowClass *class = class_at(x, flow->class);
     const RhBridgeHop *hops = RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first);
     flow->ended = true;
@@ -69,7 +69,7 @@ void rh_exec_flows_end(RhExec *x, int32_t activity)
 {
     RhActivity *a = &x->activities[activity];
     for (int32_t index = a->flows; index != NONE;) {
-        RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, index);
+        RhActiveFlow *flow = RH_AT(x->flows, RhActiveFlow, index);
         int32_t next = flow->next;
         if (!flow->ended)
             rh_exec_flow_leave(x, index);
@@ -86,7 +86,7 @@ static bool is_moving(const RhExec *x, int32_t id)
 {
     if (id < 0)
         return x->activities[~id].t_end_s > x->t_s;
-    const RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, id);
+    const RhActiveFlow *flow = RH_AT(x->flows, RhActiveFlow, id);
     return flow->fluid || flow->t_end_s > x->t_s;
 }
 
@@ -109,7 +109,7 @@ static int32_t job_of(const RhExec *x, int32_t activity)
 /* Hands the last `bytes` of a flow to SimGrid. False when they are less than its grain. */
 static bool make_fluid(RhExec *x, int32_t index, double bytes)
 {
-    RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, index);
+    RhActiveFlow *flow = RH_AT(x->flows, RhActiveFlow, index);
     double units = bytes * x->units_per_byte;
     if (units < 0.5)
         return false;
@@ -148,7 +148,7 @@ static bool revoke_on_links(RhExec *x, const RhFlowClass *class, int32_t job)
             if (link->ids[i] < 0 || !is_moving(x, link->ids[i]))
                 continue;
             shared = true;
-            const RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, link->ids[i]);
+            const RhActiveFlow *flow = RH_AT(x->flows, RhActiveFlow, link->ids[i]);
             meets = meets || job_of(x, flow->activity) != job;
             if (!flow->fluid)
                 make_fluid(x, link->ids[i],
@@ -165,11 +165,11 @@ static int32_t add_flow(RhExec *x, int32_t activity, int32_t class_index, double
     const RhFlowClass *class = class_at(x, class_index);
     int32_t index = flow_new(x), job = job_of(x, activity);
     double *link_bytes = x->link_bytes + (size_t)job * x->quotient->links->len;
-    *RH_AT(x->flows, RhLiveFlow, index) =
-        (RhLiveFlow){.class = class_index,
-                     .activity = activity,
-                     .next = x->activities[activity].flows,
-                     .t_end_s = t_start_s + bytes / class->bytes_per_s};
+    *RH_AT(x->flows, RhActiveFlow, index) =
+        (RhActiveFlow){.class = class_index,
+                       .activity = activity,
+                       .next = x->activities[activity].flows,
+                       .t_end_s = t_start_s + bytes / class->bytes_per_s};
     x->activities[activity].flows = index;
     const RhBridgeHop *hops = RH_AT(x->quotient->hops, RhBridgeHop, class->hops_first);
     for (int32_t h = 0; h < class->hops_count; h++) {
@@ -187,7 +187,7 @@ void rh_exec_flow_start(RhExec *x, int32_t activity, int32_t class, double bytes
                   x->options->collapse_disabled;
     int32_t index = add_flow(x, activity, class, bytes, x->t_s);
     if (!shared || !make_fluid(x, index, bytes))
-        *t_end_s = MAX(*t_end_s, RH_AT(x->flows, RhLiveFlow, index)->t_end_s);
+        *t_end_s = MAX(*t_end_s, RH_AT(x->flows, RhActiveFlow, index)->t_end_s);
 }
 
 void rh_exec_flow_resume(RhExec *x, int32_t activity, int32_t class, double bytes, double t_start_s)

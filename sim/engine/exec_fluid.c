@@ -173,7 +173,7 @@ static void activity_due(RhExec *x, int32_t activity)
 
 void rh_exec_flow_done(RhExec *x, int32_t flow)
 {
-    int32_t activity = RH_AT(x->flows, RhLiveFlow, flow)->activity;
+    int32_t activity = RH_AT(x->flows, RhActiveFlow, flow)->activity;
     rh_exec_flow_leave(x, flow);
     x->activities[activity].fluid_count--;
     end_round_if_over(x, activity);
@@ -325,7 +325,7 @@ static void open_fluid(RhExec *x)
     x->comm_rounds = g_array_new(FALSE, FALSE, sizeof(RhCommRound));
     x->comm_links = g_array_new(FALSE, FALSE, sizeof(int32_t));
     x->comm_plan_of = rh_map64_new();
-    x->flows = g_array_new(FALSE, TRUE, sizeof(RhLiveFlow));
+    x->flows = g_array_new(FALSE, TRUE, sizeof(RhActiveFlow));
     x->free_flow = NONE;
     x->met = g_new0(int64_t, x->quotient->links->len + 1);
     x->occupants = g_new0(RhOccupants, x->quotient->links->len + 1);
@@ -368,8 +368,8 @@ static void drop(RhExec *x, int32_t activity)
     RhActivity *a = &x->activities[activity];
     if (a->whole)
         rh_exec_leave_whole(x, activity);
-    for (int32_t i = a->flows; i != NONE; i = RH_AT(x->flows, RhLiveFlow, i)->next) {
-        const RhLiveFlow *flow = RH_AT(x->flows, RhLiveFlow, i);
+    for (int32_t i = a->flows; i != NONE; i = RH_AT(x->flows, RhActiveFlow, i)->next) {
+        const RhActiveFlow *flow = RH_AT(x->flows, RhActiveFlow, i);
         if (flow->fluid && !flow->ended)
             rh_bridge_cancel(i);
     }

@@ -18,7 +18,7 @@ static void reset_actor(RhExec *x, RhExecJob *job, int32_t actor)
     job->tasks_left += a->tasks_left;
     for (int32_t task = 0; task < a->role->tasks_count; task++)
         if (a->role->indegree[task] == 0)
-            rh_exec_make_ready(x, (RhReady){actor, task, {-1, 0}});
+            rh_exec_make_ready(x, (RhReadyTask){actor, task, {-1, 0}});
 }
 
 static void begin_step(RhExec *x, int32_t index)

@@ -25,11 +25,11 @@ typedef struct {
 typedef struct {
     int32_t performer, task;
     RhCause cause;
-} RhReady;
+} RhReadyTask;
 
 /* Queue of ready tasks, first in, first out; it is empty again before the clock advances. */
 typedef struct {
-    RhReady *all; /* entries start at `head` */
+    RhReadyTask *all; /* entries start at `head` */
     uint32_t head, count, room;
 } RhReadyQueue;
 
@@ -105,7 +105,7 @@ typedef struct {
     bool fluid; /* on SimGrid; else a timer at its uncontended rate */
     bool ended;
     double t_end_s;
-} RhLiveFlow;
+} RhActiveFlow;
 
 /* A finished collective or message in its job's time; kept only with a timeline. */
 typedef struct {
@@ -204,7 +204,7 @@ struct RhExec {
     int32_t free_count, activities_room;
     GArray *comm_plans, *comm_rounds, *comm_links; /* RhCommPlan, RhCommRound, int32_t */
     RhMap64 *comm_plan_of;
-    GArray *flows; /* RhLiveFlow */
+    GArray *flows; /* RhActiveFlow */
     int32_t free_flow;
     GArray *moves;          /* RhLinkTransfer; NULL: the transport keeps none */
     RhOccupants *occupants; /* per quotient link */
@@ -230,12 +230,12 @@ static inline int32_t rh_exec_peer(const RhExec *x, const RhActor *actor, const 
     return rank >= 0 && rank < x->program->ranks_count ? x->fold->colour_of_rank[rank] : -1;
 }
 
-static inline void rh_exec_make_ready(RhExec *x, RhReady ready)
+static inline void rh_exec_make_ready(RhExec *x, RhReadyTask ready)
 {
     RhReadyQueue *queue = &x->ready;
     if (queue->count == queue->room) {
         queue->room = queue->room ? 2 * queue->room : 64;
-        queue->all = g_renew(RhReady, queue->all, queue->room);
+        queue->all = g_renew(RhReadyTask, queue->all, queue->room);
     }
     queue->all[queue->count++] = ready;
 }

@@ -9,7 +9,7 @@
 #define SEEN_LAST 16
 
 /* Work space of one refinement: colours are 64-bit hashes until the end. */
-typedef struct RhRefine {
+typedef struct RhRefinement {
     const RhTraffic *traffic;
     int32_t ranks_count, links_count;
     uint64_t *rank, *rank_next; /* by listed_place(): of the listed ranks */

@@ -30,13 +30,14 @@ typedef struct {
     int32_t *ranks_count;    /* per colour */
     int32_t calls_count;     /* colours of instances */
     int32_t *call_of_instance;
-    int32_t *call_instance;      /* the representative, per call */
-    int32_t *instances_count;    /* per call */
-    uint64_t *link_hash;         /* per link of the traffic; equal hash means equal colour */
-    uint64_t *flow_hash;         /* per flow of the traffic */
-    RhMergedRates *steps;        /* rates of merged ranks; else NULL */
-    struct RhRefine *unfinished; /* owned; state for rh_fold_end; NULL when nothing is left to do */
-    char *approximate_why;       /* owned; NULL when the partition is exact */
+    int32_t *call_instance;   /* the representative, per call */
+    int32_t *instances_count; /* per call */
+    uint64_t *link_hash;      /* per link of the traffic; equal hash means equal colour */
+    uint64_t *flow_hash;      /* per flow of the traffic */
+    RhMergedRates *steps;     /* rates of merged ranks; else NULL */
+    struct RhRefinement
+        *unfinished;       /* owned; state for rh_fold_end; NULL when nothing is left to do */
+    char *approximate_why; /* owned; NULL when the partition is exact */
 } RhFold;
 
 /* Returns the link's own colour, for merged folds, in which every link has one. */

@@ -134,7 +134,7 @@ int32_t rh_session_admit(RhSession *s, const RhProgram *program, const int32_t *
 static const RhProgram *join_programs(RhSession *s, GError **error)
 {
     uint32_t count = s->jobs->len;
-    s->places = g_new0(RhJoined, count + 1);
+    s->places = g_new0(RhJoinedProgram, count + 1);
     const Job *first = RH_AT(s->jobs, Job, 0);
     g_autofree RhJoinPart *parts = g_new0(RhJoinPart, count + 1);
     for (uint32_t i = 0; i < count; i++)

@@ -22,7 +22,7 @@ static const char *const recompute_words[] = {
 
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
-static const RhLaunchWord deepspeed_words[] = {
+static const RhLaunchOption deepspeed_words[] = {
     {.key = "dp"}, /* the world size over the other degrees */
     {.key = "mb", .flag = "--per_device_train_batch_size"},
     {.key = "zero"}, /* in the configuration, like hpz */
@@ -252,7 +252,7 @@ static void note_load(RhLaunchText *t)
 static void write_adapters(RhLaunchText *t)
 {
     const RhProblem *c = t->c;
-    const RhLaunchExtras *e = t->extras;
+    const RhLaunchOptions *e = t->extras;
     bool fp16 = c->job.recipe->dtype == RH_DTYPE_FP16;
     g_autofree char *modules = target_modules(c);
     g_autofree char *saving =
@@ -285,7 +285,7 @@ static void write_adapters(RhLaunchText *t)
 
 static void write_checkpoints(RhLaunchText *t)
 {
-    const RhLaunchExtras *e = t->extras;
+    const RhLaunchOptions *e = t->extras;
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     rh_launch_write(t, "--output_dir %s", save ? save : "$OUTPUT");

@@ -12,7 +12,7 @@
 typedef struct {
     const RhProblem *c;
     const RhLayout *layout;
-    const RhLaunchExtras *extras; /* never NULL */
+    const RhLaunchOptions *extras; /* never NULL */
     GString *environment, *files, *flags, *notes;
     const char *program; /* what is started in place of the framework's own; NULL: that */
 } RhLaunchText;
@@ -37,7 +37,7 @@ typedef struct {
     int32_t values_count;
     bool (*write)(RhLaunchText *t,
                   GError **error); /* RH_ERROR_USAGE: the framework has no option for the value */
-} RhLaunchWord;
+} RhLaunchOption;
 
 typedef struct {
     const char *name;    /* --emit megatron */
@@ -45,7 +45,7 @@ typedef struct {
     const char *version; /* of the project, whose words and rules these are */
     const char *program; /* what torchrun starts: "pretrain_gpt.py", "-m torchtitan.train" */
     bool starts_itself;  /* RhLaunch.starts_itself */
-    const RhLaunchWord *words;
+    const RhLaunchOption *words;
     int32_t words_count;
     RhLaunchStart starts[RH_LAUNCH_STARTS_MAX]; /* by rising zero_most; ended by one without how */
     uint32_t

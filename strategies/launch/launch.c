@@ -34,7 +34,7 @@ static bool check_features(const RhFramework *f, const RhProblem *c, GError **er
     return true;
 }
 
-static const RhLaunchWord *word_of(const RhFramework *f, const RhKnob *knob)
+static const RhLaunchOption *word_of(const RhFramework *f, const RhKnob *knob)
 {
     for (int32_t i = 0; i < f->words_count; i++)
         if (strcmp(f->words[i].key, knob->key) == 0)
@@ -52,7 +52,7 @@ static bool fail_unsaid(const RhFramework *f, const RhKnob *knob, int32_t value,
 
 static bool write_knob(RhLaunchText *t, const RhFramework *f, const RhKnob *knob, GError **error)
 {
-    const RhLaunchWord *word = word_of(f, knob);
+    const RhLaunchOption *word = word_of(f, knob);
     int32_t value = rh_knob_value(knob, t->layout);
     if (!word)
         return value == knob->otherwise || fail_unsaid(f, knob, value, error);
@@ -143,9 +143,9 @@ RhLaunch *rh_launch_new(const char *framework, const RhProblem *c, const RhLayou
 }
 
 RhLaunch *rh_launch_new_with(const char *framework, const RhProblem *c, const RhLayout *layout,
-                             const RhLaunchExtras *extras, GError **error)
+                             const RhLaunchOptions *extras, GError **error)
 {
-    static const RhLaunchExtras none = {0};
+    static const RhLaunchOptions none = {0};
     const RhFramework *f = find_framework(framework, error);
     if (!f)
         return NULL;

@@ -33,7 +33,7 @@ typedef struct {
     const char *save, *load; /* folders of checkpoints: written to, begun from; NULL: none */
     int64_t save_steps;      /* a checkpoint after so many steps each */
     bool preflight;          /* an all-reduce is measured first, beside what was planned with */
-} RhLaunchExtras;
+} RhLaunchOptions;
 
 /* A launcher starts the program on every node: the user by a shell, with NODE_RANK and MASTER_ADDR
  * set there, or Slurm. */
@@ -44,7 +44,7 @@ RhLaunch *rh_launch_new(const char *framework, const RhProblem *c, const RhLayou
                         GError **error) G_GNUC_WARN_UNUSED_RESULT;
 /* Returns the launch with further options of its script; NULL: none. Errors as of rh_launch_new. */
 RhLaunch *rh_launch_new_with(const char *framework, const RhProblem *c, const RhLayout *layout,
-                             const RhLaunchExtras *extras,
+                             const RhLaunchOptions *extras,
                              GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_launch_free(RhLaunch *launch);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC(RhLaunch, rh_launch_free)

@@ -34,7 +34,7 @@ void rh_launch_file(RhLaunchText *t, const char *name, const char *text)
 
 bool rh_launch_has_narrow_moments(const RhProblem *c)
 {
-    return c->job.moments && c->job.moments != &rh_moments_fp32;
+    return c->job.moments && c->job.moments != &rh_adam_moments_fp32;
 }
 
 bool rh_launch_fail_model(const RhFramework *framework, const RhProblem *c, const char *what,

@@ -163,7 +163,7 @@ static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = ""};
 static const char *const schedule_words[] = {[RH_PIPELINE_GPIPE] = "", [RH_PIPELINE_1F1B] = ""};
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
-static const RhLaunchWord maxtext_words[] = {
+static const RhLaunchOption maxtext_words[] = {
     {.key = "tp", .write = write_mesh}, /* and all other axes */
     {.key = "pp"},
     {.key = "dp"},
@@ -299,7 +299,7 @@ static void write_start(RhLaunchText *t)
 /* Writes the options of checkpoints, which are in base_output_directory/run_name/checkpoints. */
 static void write_checkpoints(RhLaunchText *t)
 {
-    const RhLaunchExtras *e = t->extras;
+    const RhLaunchOptions *e = t->extras;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     rh_launch_write(t, "enable_checkpointing=%s", e->save || e->load ? "True" : "False");
     if (e->save)

@@ -206,7 +206,7 @@ static const char *const order_words[] = {
 
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
-static const RhLaunchWord megatron_words[] = {
+static const RhLaunchOption megatron_words[] = {
     {.key = "tp", .flag = "--tensor-model-parallel-size"},
     {.key = "pp", .write = write_pipeline}, /* stages too */
     {.key = "dp"},                          /* the world size over the other degrees */
@@ -279,7 +279,7 @@ static void write_job(RhLaunchText *t)
 
 static void write_checkpoints(RhLaunchText *t)
 {
-    const RhLaunchExtras *e = t->extras;
+    const RhLaunchOptions *e = t->extras;
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     if (save)

@@ -346,7 +346,7 @@ static void put_file(RhLaunchText *t, const char *recipe)
 
 static void put_checkpoints(RhLaunchText *t, GString *recipe)
 {
-    const RhLaunchExtras *e = t->extras;
+    const RhLaunchOptions *e = t->extras;
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     if (save) {
@@ -449,7 +449,7 @@ static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = "", [RH_ORDER_TP
 
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
-static const RhLaunchWord nemo_words[] = {
+static const RhLaunchOption nemo_words[] = {
     {.key = "tp"},
     {.key = "pp"},
     {.key = "dp"},

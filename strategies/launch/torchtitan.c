@@ -151,7 +151,7 @@ static const char *const order_words[] = {[RH_ORDER_TP_DP_PP] = ""};
 
 #define VALUES(words) .values = words, .values_count = G_N_ELEMENTS(words)
 
-static const RhLaunchWord torchtitan_words[] = {
+static const RhLaunchOption torchtitan_words[] = {
     {.key = "tp", .flag = "--parallelism.tensor_parallel_degree"},
     {.key = "pp", .write = write_pipeline}, /* its schedule and split too */
     {.key = "dp"},                          /* follows from ZeRO */
@@ -319,7 +319,7 @@ static bool write_formats(RhLaunchText *t, GError **error)
  * checkpoints of this run are resumed. */
 static void write_checkpoints(RhLaunchText *t)
 {
-    const RhLaunchExtras *e = t->extras;
+    const RhLaunchOptions *e = t->extras;
     g_autofree char *save = e->save ? g_shell_quote(e->save) : NULL;
     g_autofree char *load = e->load ? g_shell_quote(e->load) : NULL;
     if (save || load)

@@ -19,7 +19,7 @@ RhPlan *rh_plan_new(void)
     return plan;
 }
 
-void rh_co_job_plan_free(RhCoJobPlan *b)
+void rh_colocated_job_plan_free(RhColocatedJobPlan *b)
 {
     if (!b)
         return;

@@ -17,7 +17,7 @@ double rh_weight_copies_bytes(const RhProblem *c);
  * applies. */
 double rh_gathered_weight_bytes(const RhProblem *c, bool linear);
 /* Returns the optimizer moments of the job, fp32 where it names none. */
-const RhMoments *rh_job_moments(const RhProblem *c);
+const RhAdamMoments *rh_job_moments(const RhProblem *c);
 /* Whether narrow weights are kept in one layout and the other is made where a product wants it. */
 bool rh_weight_is_laid_out_anew(const RhProblem *c);
 /* Return the bytes of a parameter's main gradient, and of its optimizer states: the master copy, if

@@ -1,9 +1,9 @@
 /* Bytes of one parameter in each of its forms. */
 #include "strategies/train/block_cost.h"
 
-const RhMoments *rh_job_moments(const RhProblem *c)
+const RhAdamMoments *rh_job_moments(const RhProblem *c)
 {
-    return c->job.moments ? c->job.moments : &rh_moments_fp32;
+    return c->job.moments ? c->job.moments : &rh_adam_moments_fp32;
 }
 
 double rh_gradient_bytes(const RhProblem *c)

@@ -84,7 +84,7 @@ double rh_states_weights(const RhProblem *c, const RhLayout *l, const RhStates *
  * written, and its own gradients, read. */
 static double optimizer_bytes(const RhProblem *c)
 {
-    double moments = rh_moments_fp32.bytes - rh_job_moments(c)->bytes;
+    double moments = rh_adam_moments_fp32.bytes - rh_job_moments(c)->bytes;
     return c->stack->optimizer_bytes.value - 2 * moments -
            (c->stack->gradient_bytes - rh_gradient_bytes(c));
 }

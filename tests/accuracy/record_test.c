@@ -253,7 +253,7 @@ static void odds_are_of_who_holds_the_same(void)
     CU_ASSERT_PTR_NULL(rh_record_odds(record, &guest)->stack);
 }
 
-/* Runs that ran make surer the fuller they were, and no more than all of the memory; a mislabelled one moves little. */
+/* Runs that ran make surer the over_budget they were, and no more than all of the memory; a mislabelled one moves little. */
 static void runs_that_ran_tell_up_to_all_of_it(void)
 {
     static const double fullest[] = {0.7, 0.9, 0.95, 1.02};

@@ -392,13 +392,13 @@ void rh_bound_forget_shards(RhBoundCache *s)
     rh_arena_clear(s->tables);
 }
 
-RhKnownWork *rh_bound_known_work(RhBoundCache *s, const RhLayout *l, int32_t placement)
+RhCachedWork *rh_bound_known_work(RhBoundCache *s, const RhLayout *l, int32_t placement)
 {
     const RhPipelineSchedule *schedule = rh_pipeline_of(l);
     RhBoundKey key = rh_bound_key(s, l);
     key.v[RH_BOUND_KEY_GIVEN] = 4 * placement + 2 * schedule->pairs + schedule->splits_backward;
-    RhKnownWork *known = memo_get(&s->works, &key);
-    return known ? known : memo_add(&s->works, &key, g_new0(RhKnownWork, 1));
+    RhCachedWork *known = memo_get(&s->works, &key);
+    return known ? known : memo_add(&s->works, &key, g_new0(RhCachedWork, 1));
 }
 
 double rh_bound_tasks(RhBoundCache *s, const RhLayout *l)

@@ -67,7 +67,7 @@ struct RhBoundCache {
     int32_t sms_least, sms_most; /* minimum and maximum over the platform's devices */
     double held_frac;            /* least fraction of a device's SMs that one communication holds */
     RhBoundMemo shards, splits, shapes, nets, flows;
-    RhBoundMemo works;   /* RhKnownWork by shard and placement: rh_bound_known_work */
+    RhBoundMemo works;   /* RhCachedWork by shard and placement: rh_bound_known_work */
     int32_t shards_made; /* number of shards created so far, dropped ones included; next id */
     struct {
         RhShardCost *shard;
@@ -216,10 +216,10 @@ typedef struct {
      * computed yet. */
     RhLayerWork least;
     struct RhRecomputeCosts *costs; /* recompute_bound.c; owned */
-} RhKnownWork;
+} RhCachedWork;
 void rh_known_work_free(void *known);
 /* Returns the work of a cut on a placement, owned by the bound cache. */
-RhKnownWork *rh_bound_known_work(RhBoundCache *cache, const RhLayout *layout, int32_t placement);
+RhCachedWork *rh_bound_known_work(RhBoundCache *cache, const RhLayout *layout, int32_t placement);
 /* Drops all shards if there are many. Invalidates every pointer to tables of a layout. */
 void rh_bound_forget_shards(RhBoundCache *cache);
 /* Returns rh_bound_work_s for a stage that is busy `more_s` longer for each micro-batch. */

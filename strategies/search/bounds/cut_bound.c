@@ -76,7 +76,7 @@ static RhLayerWork model_work(RhBoundCache *cache, const RhLayout *l, const RhGr
                               int32_t stage)
 {
     const RhModel *model = cache->c->model;
-    RhKnownWork *known = rh_bound_known_work(cache, l, net->placement[stage]->id);
+    RhCachedWork *known = rh_bound_known_work(cache, l, net->placement[stage]->id);
     if (known->least.all_s > 0)
         return known->least;
     RhLayerWork sum = {.forward_s = (double)INFINITY, .back_s = (double)INFINITY};

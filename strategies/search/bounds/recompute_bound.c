@@ -98,7 +98,7 @@ static struct RhRecomputeCosts *costs_new(RhBoundCache *cache, const RhLayout *p
 
 void rh_known_work_free(void *data)
 {
-    RhKnownWork *known = data;
+    RhCachedWork *known = data;
     while (known->costs) {
         struct RhRecomputeCosts *first = known->costs;
         known->costs = first->next;
@@ -111,7 +111,7 @@ static const struct RhRecomputeCosts *known_costs(RhBoundCache *cache, const RhL
                                                   uint32_t modules)
 {
     const RhGroupNetwork *net = rh_bound_network(cache, plain);
-    RhKnownWork *known = rh_bound_known_work(cache, plain, net->placement[0]->id);
+    RhCachedWork *known = rh_bound_known_work(cache, plain, net->placement[0]->id);
     struct RhRecomputeCosts *costs = known->costs;
     while (costs && costs->modules != modules)
         costs = costs->next;

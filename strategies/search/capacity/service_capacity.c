@@ -32,7 +32,7 @@ static const RhServeEntry *quickest(const RhServePlan *plan, int32_t gpus)
     return best;
 }
 
-static void add_cell(const RhServiceOffer *offer, int32_t asked, int32_t gpus, GArray *cells)
+static void add_cell(const RhServicePlatform *offer, int32_t asked, int32_t gpus, GArray *cells)
 {
     const RhServeEntry *e = quickest(offer->plan, gpus);
     RhServiceCell cell = {.offer = offer, .asked = asked, .gpus = gpus, .entry = e};
@@ -61,7 +61,7 @@ static int32_t next_size(const RhServePlan *plan, int32_t more_than)
     return next;
 }
 
-void rh_service_cells(const RhServiceOffer *offer, const GArray *sizes, GArray *cells)
+void rh_service_cells(const RhServicePlatform *offer, const GArray *sizes, GArray *cells)
 {
     guint first = cells->len;
     for (guint i = 0; i < sizes->len; i++) {

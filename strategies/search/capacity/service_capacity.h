@@ -21,10 +21,10 @@ typedef struct {
     double usd_per_gpu_h; /* 0: not known */
     int32_t gpus_per_node;
     RhSloAllowance allowance; /* levels are kept with, in the best */
-} RhServiceOffer;
+} RhServicePlatform;
 
 typedef struct {
-    const RhServiceOffer *offer;
+    const RhServicePlatform *offer;
     int32_t asked, gpus;       /* `gpus` are rented: part of a node as asked, else whole nodes */
     const RhServeEntry *entry; /* of the offer's plan; NULL: none keeps the levels on so many */
     double usd_per_h, usd; /* of all that is rented, an hour and for the goal's time; 0: unknown */
@@ -40,7 +40,7 @@ int32_t rh_service_rented(int64_t asked, int32_t gpus_per_node);
 double rh_service_answer_s(const RhServeEntry *entry);
 /* Appends (RhServiceCell) an offer's cells, ascending: of each size (int64_t, ascending), or where there are no sizes
  * of each number of GPUs that a quicker deployment takes; at least one, of no GPUs where nothing keeps the levels. */
-void rh_service_cells(const RhServiceOffer *offer, const GArray *sizes, GArray *cells);
+void rh_service_cells(const RhServicePlatform *offer, const GArray *sizes, GArray *cells);
 /* Fills in usd, meets and pareto. The cheapest cell that meets the goal, of equals the quickest; -1: none does. Where
  * an offer with a cell has no price, GPUs stand for money. */
 int32_t rh_service_judge(const RhServiceTarget *goal, GArray *cells);

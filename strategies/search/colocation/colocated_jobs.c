@@ -34,8 +34,8 @@ void rh_colocated_jobs_free(RhColocatedJobs *n)
     if (!n)
         return;
     for (uint32_t i = 0; i < n->jobs->len; i++) {
-        rh_rehearsal_free(RH_AT(n->jobs, RhCoJobAnswer, i)->alone);
-        rh_rehearsal_free(RH_AT(n->jobs, RhCoJobAnswer, i)->beside);
+        rh_rehearsal_free(RH_AT(n->jobs, RhColocatedJobAnswer, i)->alone);
+        rh_rehearsal_free(RH_AT(n->jobs, RhColocatedJobAnswer, i)->beside);
     }
     g_array_unref(n->jobs);
     rh_service_result_free(n->service_alone);
@@ -74,7 +74,7 @@ RhColocatedJobs *rh_colocated_jobs_rehearse(const RhColocatedJob *jobs, int32_t 
     n->jobs = g_array_new(FALSE, TRUE, sizeof(RhColocatedJobAnswer));
     for (int32_t i = 0; i < count; i++) {
         const RhMultiJobResult *part = RH_AT(raw->parts, RhMultiJobResult, i);
-        RhCoJobAnswer got = {.alone = account(&jobs[i], part->alone),
+        RhColocatedJobAnswer got = {.alone = account(&jobs[i], part->alone),
                              .beside = account(&jobs[i], part->beside),
                              .performed = part->performed};
         for (uint32_t k = 0; k < part->step_times->len; k++)

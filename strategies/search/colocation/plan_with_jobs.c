@@ -43,14 +43,14 @@ static GArray *trials_new(void)
     return trials;
 }
 
-double rh_co_job_alone_s(const RhCoJobTrial *t)
+double rh_colocated_job_alone_s(const RhColocatedJobTrial *t)
 {
-    return RH_AT(t->met->jobs, RhCoJobAnswer, 0)->alone->step_time_s;
+    return RH_AT(t->met->jobs, RhColocatedJobAnswer, 0)->alone->step_time_s;
 }
 
 double rh_colocated_job_step_s(const RhColocatedJobTrial *t)
 {
-    return RH_AT(t->met->jobs, RhCoJobAnswer, 0)->beside->step_time_s;
+    return RH_AT(t->met->jobs, RhColocatedJobAnswer, 0)->beside->step_time_s;
 }
 
 static double mean_request_s(const RhServiceResult *result)
@@ -63,7 +63,7 @@ double rh_colocated_job_cost_frac(const RhColocatedJobTrial *t, uint32_t job)
 {
     double frac;
     if (job < t->met->jobs->len) {
-        const RhCoJobAnswer *a = RH_AT(t->met->jobs, RhCoJobAnswer, job);
+        const RhColocatedJobAnswer *a = RH_AT(t->met->jobs, RhColocatedJobAnswer, job);
         frac = a->beside->step_time_s / a->alone->step_time_s - 1;
     } else {
         frac = mean_request_s(t->met->service_beside) / mean_request_s(t->met->service_alone) - 1;
@@ -73,11 +73,11 @@ double rh_colocated_job_cost_frac(const RhColocatedJobTrial *t, uint32_t job)
 
 const RhColocatedJobTrial *rh_colocated_job_best_place(const RhColocatedJobPlan *b)
 {
-    const RhCoJobTrial *best = RH_AT(b->layouts, RhCoJobTrial, 0);
+    const RhColocatedJobTrial *best = RH_AT(b->layouts, RhColocatedJobTrial, 0);
     for (guint i = 0; i < b->places->len; i++)
-        if (rh_co_job_step_s(RH_AT(b->places, RhCoJobTrial, i)) <
-            rh_co_job_step_s(best) * (1 - 1e-9))
-            best = RH_AT(b->places, RhCoJobTrial, i);
+        if (rh_colocated_job_step_s(RH_AT(b->places, RhColocatedJobTrial, i)) <
+            rh_colocated_job_step_s(best) * (1 - 1e-9))
+            best = RH_AT(b->places, RhColocatedJobTrial, i);
     return best;
 }
 
@@ -139,7 +139,7 @@ static int by_step_beside(const void *a, const void *b)
 static double worth_s(const Race *race)
 {
     const GArray *t = race->out->layouts;
-    return t->len ? rh_co_job_step_s(RH_AT(t, RhCoJobTrial, 0)) * (1 - race->o->gap_frac)
+    return t->len ? rh_colocated_job_step_s(RH_AT(t, RhColocatedJobTrial, 0)) * (1 - race->o->gap_frac)
                   : (double)INFINITY;
 }
 
@@ -264,15 +264,15 @@ static void keep_rows(Race *race, RhPlan *plan)
 {
     GArray *trials = race->out->layouts;
     uint32_t rows = (uint32_t)race->o->top;
-    RhCoJobTrial *winner = RH_AT(trials, RhCoJobTrial, 0);
+    RhColocatedJobTrial *winner = RH_AT(trials, RhColocatedJobTrial, 0);
     race->out->tried = (int32_t)trials->len;
     race->out->alone_rank = (int32_t)winner->entry + 1;
     if (plan->entries->len <= rows)
         return;
     for (guint i = trials->len; i-- > 1;)
-        if (RH_AT(trials, RhCoJobTrial, i)->entry >= rows)
+        if (RH_AT(trials, RhColocatedJobTrial, i)->entry >= rows)
             g_array_remove_index(trials, i);
-    winner = RH_AT(trials, RhCoJobTrial, 0);
+    winner = RH_AT(trials, RhColocatedJobTrial, 0);
     if (winner->entry >= rows) {
         move_behind(plan, winner->entry, rows);
         winner->entry = rows++;
@@ -286,7 +286,7 @@ static void keep_rows(Race *race, RhPlan *plan)
  * again. */
 static bool try_places(Race *race, RhPlan *plan, GError **error)
 {
-    uint32_t winner = RH_AT(race->out->layouts, RhCoJobTrial, 0)->entry;
+    uint32_t winner = RH_AT(race->out->layouts, RhColocatedJobTrial, 0)->entry;
     g_autoptr(GArray) places =
         rh_placements(race->c->platform, race->place.count, race->taken, &race->place);
     for (guint i = 1; i < places->len && !plan->timed_out; i++) {

@@ -43,7 +43,7 @@ void rh_funnel_keep_quick(RhFunnel *f, const RhCandidate *c)
  * row. */
 static void leave_out(RhFunnel *f, const RhCandidate *c)
 {
-    if (f->race != &f->main && f->race != &f->fuller) {
+    if (f->race != &f->main && f->race != &f->over_budget) {
         f->race->left_out_s = fmin(f->race->left_out_s, c->key);
         return;
     }

@@ -13,7 +13,7 @@ bool rh_serve_is_nearer(const RhMissedLevel *a, const RhMissedLevel *b, const Rh
 
 static gint highest_first(gconstpointer a, gconstpointer b)
 {
-    const RhServeBounded *x = a, *y = b;
+    const RhBoundedDeployment *x = a, *y = b;
     double p = x->bound_per_s, q = y->bound_per_s;
     return (p < q) - (p > q) ?: (x->place > y->place) - (x->place < y->place);
 }
@@ -73,13 +73,13 @@ double rh_serve_bound_of(const RhDeployment *d, const double *each_per_s)
 GArray *rh_serve_list_legal(const RhServeSearch *s, const RhDeployment *kind, guint count,
                             guint place, RhServeKindResult *found)
 {
-    GArray *screened = g_array_new(FALSE, FALSE, sizeof(RhServeBounded));
+    GArray *screened = g_array_new(FALSE, FALSE, sizeof(RhBoundedDeployment));
     for (guint i = 0; i < count; i++) {
         const RhDeployment *d = &kind[i];
         g_autoptr(RhService) service = rh_service_new(s->serving, d, NULL);
         if (!service)
             continue;
-        RhServeBounded entry = {.deployment = *d, .place = place + i};
+        RhBoundedDeployment entry = {.deployment = *d, .place = place + i};
         rh_serve_bound_pools(s, service, d, entry.each_per_s);
         entry.bound_per_s = rh_serve_bound_of(d, entry.each_per_s);
         found->fit++;

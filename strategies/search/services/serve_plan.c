@@ -18,7 +18,8 @@
 typedef struct {
     guint first, count;
     RhServeKindResult found;
-    GArray *screened; /* RhServeBounded; NULL: not yet listed, or the kind does not wait; owned */
+    GArray
+        *screened; /* RhBoundedDeployment; NULL: not yet listed, or the kind does not wait; owned */
 } Kind;
 
 typedef struct {
@@ -44,7 +45,7 @@ static int32_t gpus_of_replica(const RhDeployment *d)
 static void try_rates(Search *s, const GArray *screened, RhServeKindResult *found)
 {
     for (guint i = 0; i < screened->len; i++) {
-        const RhServeBounded *next = &g_array_index(screened, RhServeBounded, i);
+        const RhBoundedDeployment *next = &g_array_index(screened, RhBoundedDeployment, i);
         rh_serve_try_rate(&s->asked, &next->deployment, next->bound_per_s, found);
     }
     if (!found->there)
@@ -75,7 +76,7 @@ static GByteArray *perform_kind(int32_t item, void *user, GError **error)
             ? g_array_ref(kind->screened)
             : rh_serve_list_legal(&s->asked, &g_array_index(s->space, RhDeployment, kind->first),
                                   kind->count, kind->first, &found);
-    const RhServeBounded *first = RH_ELEMENTS(screened, RhServeBounded);
+    const RhBoundedDeployment *first = RH_ELEMENTS(screened, RhBoundedDeployment);
     if (screened->len > 0)
         found.best = rh_serve_entry_of(&first->deployment, first->bound_per_s);
     found.waits = s->asked.options->rate_per_s > 0 && !kind->screened && screened->len > 0;
@@ -89,7 +90,7 @@ static GByteArray *perform_kind(int32_t item, void *user, GError **error)
     g_byte_array_append(bytes, (const guint8 *)&found, sizeof found);
     if (found.waits)
         g_byte_array_append(bytes, (const guint8 *)screened->data,
-                            screened->len * (guint)sizeof(RhServeBounded));
+                            screened->len * (guint)sizeof(RhBoundedDeployment));
     return bytes;
 }
 
@@ -106,9 +107,9 @@ static void take_answer(int32_t item, const GByteArray *bytes, const GError *err
     else if (!s->failed)
         s->failed = g_error_copy(error);
     if (bytes && bytes->len > size) {
-        kind->screened = g_array_new(FALSE, FALSE, sizeof(RhServeBounded));
+        kind->screened = g_array_new(FALSE, FALSE, sizeof(RhBoundedDeployment));
         g_array_append_vals(kind->screened, bytes->data + size,
-                            (bytes->len - size) / (guint)sizeof(RhServeBounded));
+                            (bytes->len - size) / (guint)sizeof(RhBoundedDeployment));
     }
     s->done += !kind->found.waits;
     if (s->asked.options->progress)

@@ -22,7 +22,7 @@ typedef struct {
     double bound_per_s;
     double each_per_s[RH_POOLS_MAX]; /* of one replica, if the other pool is large enough */
     guint place;                     /* index in the space */
-} RhServeBounded;
+} RhBoundedDeployment;
 
 /* Results for one kind of deployments. Plain data; names are interned before processes fork. */
 typedef struct {
@@ -41,7 +41,7 @@ RhServeEntry rh_serve_entry_of(const RhDeployment *deployment, double bound_per_
 
 /* --- serve_legal.c --- */
 
-/* Returns the deployments (RhServeBounded) that fit, of `count` of a kind, highest bound first;
+/* Returns the deployments (RhBoundedDeployment) that fit, of `count` of a kind, highest bound first;
  * `place`: index of the first one in the space. The caller unrefs. */
 GArray *rh_serve_list_legal(const RhServeSearch *asked, const RhDeployment *kind, guint count,
                             guint place, RhServeKindResult *found);
@@ -79,7 +79,7 @@ double rh_serve_gpus_least(const RhServeSearch *asked, const GArray *bounded);
 /* Is the service so large that its size is extrapolated from a few replicas? */
 bool rh_serve_is_large(const RhServeSearch *asked, const GArray *bounded);
 /* Finds the least number of replicas that keeps the given rate, for deployments of one kind
- * (RhServeBounded, highest bound first). */
+ * (RhBoundedDeployment, highest bound first). */
 void rh_serve_try_size(RhServeSearch *asked, const GArray *bounded, RhServeKindResult *found);
 
 /* --- serve_replica_rate.c --- */

@@ -44,7 +44,7 @@ static double least_of_use(const RhServeSearch *s, const RhDeployment *d, int32_
 }
 
 /* Tries these limits; they are kept if a replica keeps more than with all earlier ones. */
-static void try_limits(RhServeSearch *s, const RhServeBounded *b, int32_t which,
+static void try_limits(RhServeSearch *s, const RhBoundedDeployment *b, int32_t which,
                        RhServeKindResult *best, RhServeReplicaRate *sliced)
 {
     double replicas[RH_POOLS_MAX] = {0};
@@ -68,7 +68,8 @@ static void try_limits(RhServeSearch *s, const RhServeBounded *b, int32_t which,
 
 /* Sets these limits of the last pool together with those found for the first, and its chunk. False:
  * they do not fit. */
-static bool set_first(const RhServeSearch *s, const RhServeReplicaRate *sliced, RhServeBounded *b)
+static bool set_first(const RhServeSearch *s, const RhServeReplicaRate *sliced,
+                      RhBoundedDeployment *b)
 {
     b->deployment.pools[0] = sliced->deployment.pools[0];
     b->deployment.pools[1].chunk = sliced->deployment.pools[0].chunk;
@@ -84,8 +85,8 @@ static bool set_first(const RhServeSearch *s, const RhServeReplicaRate *sliced, 
 static bool is_same_batch(const GArray *bounded, guint i)
 {
     for (guint k = 0; k < i; k++)
-        if (g_array_index(bounded, RhServeBounded, k).deployment.pools[1].batch ==
-            g_array_index(bounded, RhServeBounded, i).deployment.pools[1].batch)
+        if (g_array_index(bounded, RhBoundedDeployment, k).deployment.pools[1].batch ==
+            g_array_index(bounded, RhBoundedDeployment, i).deployment.pools[1].batch)
             return true;
     return false;
 }
@@ -94,11 +95,11 @@ RhServeReplicaRate rh_serve_replica_rate(RhServeSearch *s, const GArray *bounded
                                          RhServeKindResult *found)
 {
     RhServeReplicaRate sliced = {0};
-    int32_t pools = g_array_index(bounded, RhServeBounded, 0).deployment.pools_count;
+    int32_t pools = g_array_index(bounded, RhBoundedDeployment, 0).deployment.pools_count;
     for (int32_t p = 0; p < pools; p++) {
         RhServeKindResult best = {.best = found->best};
         for (guint i = 0; i < bounded->len; i++) {
-            RhServeBounded b = g_array_index(bounded, RhServeBounded, i);
+            RhBoundedDeployment b = g_array_index(bounded, RhBoundedDeployment, i);
             if (p == 0 || (!is_same_batch(bounded, i) && set_first(s, &sliced, &b)))
                 try_limits(s, &b, p, &best, &sliced);
         }

@@ -16,7 +16,7 @@ static double least_replicas(const RhServeSearch *s, const GArray *bounded)
     for (int32_t p = 0; p < RH_POOLS_MAX; p++) {
         double least = HUGE_VAL;
         for (guint i = 0; i < bounded->len; i++) {
-            const RhServeBounded *b = &g_array_index(bounded, RhServeBounded, i);
+            const RhBoundedDeployment *b = &g_array_index(bounded, RhBoundedDeployment, i);
             bool there = p < b->deployment.pools_count;
             least = fmin(least, there ? ceil(s->options->rate_per_s / b->each_per_s[p]) : 0);
         }
@@ -27,7 +27,7 @@ static double least_replicas(const RhServeSearch *s, const GArray *bounded)
 
 double rh_serve_gpus_least(const RhServeSearch *s, const GArray *bounded)
 {
-    const RhServeBounded *first = RH_ELEMENTS(bounded, RhServeBounded);
+    const RhBoundedDeployment *first = RH_ELEMENTS(bounded, RhBoundedDeployment);
     return bounded->len > 0 ? least_replicas(s, bounded) * rh_pool_gpus(&first->deployment.pools[0])
                             : HUGE_VAL;
 }
@@ -40,7 +40,8 @@ bool rh_serve_is_large(const RhServeSearch *s, const GArray *bounded)
 /* --- few replicas of one pool --- */
 
 /* Finds the fewest replicas that keep the rate: fewer than the best so far, and as GPUs allow. */
-static void try_replicas(RhServeSearch *s, const RhServeBounded *bounded, RhServeKindResult *found)
+static void try_replicas(RhServeSearch *s, const RhBoundedDeployment *bounded,
+                         RhServeKindResult *found)
 {
     const RhDeployment *d = &bounded->deployment;
     double rate = s->options->rate_per_s, each = bounded->bound_per_s / d->pools[0].replicas;
@@ -76,10 +77,10 @@ void rh_serve_try_size(RhServeSearch *s, const GArray *bounded, RhServeKindResul
 {
     if (rh_serve_gpus_least(s, bounded) > s->gpus_most)
         return;
-    bool two = g_array_index(bounded, RhServeBounded, 0).deployment.pools_count > 1;
+    bool two = g_array_index(bounded, RhBoundedDeployment, 0).deployment.pools_count > 1;
     bool slice = two || rh_serve_is_large(s, bounded);
     for (guint i = 0; i < bounded->len && !slice; i++)
-        try_replicas(s, &g_array_index(bounded, RhServeBounded, i), found);
+        try_replicas(s, &g_array_index(bounded, RhBoundedDeployment, i), found);
     if (!slice)
         return;
     RhServeReplicaRate sliced = rh_serve_replica_rate(s, bounded, found);

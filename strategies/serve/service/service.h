@@ -31,7 +31,7 @@ typedef struct {
 } RhClient;
 
 /* Borrows what the serving borrows. RH_ERROR_USAGE: a pool that cannot be. RH_ERROR_NO_ANSWER: weights
- * leave no room for a cache, with the numbers. */
+ * leave no budget for a cache, with the numbers. */
 RhService *rh_service_new(const RhServing *serving, const RhDeployment *deployment,
                           GError **error) G_GNUC_WARN_UNUSED_RESULT;
 void rh_service_free(RhService *service);

@@ -197,7 +197,7 @@ static void kernels_of_one_table_are_not_mixed(void)
     RhKernelTables *table = decode_table("fa3", 0.8);
     guint count = table->rows->len;
     for (guint i = 0; i < count; i += 2) {
-        RhTabled other = g_array_index(table->rows, RhTabled, i);
+        RhTableSample other = g_array_index(table->rows, RhTableSample, i);
         other.source = rh_intern("triton");
         other.seconds *= 3;
         g_array_append_val(table->rows, other);
@@ -219,10 +219,11 @@ static void attention_is_read_with_its_cache(void)
                                 "32,1,64,8,128,1024,1,bfloat16,bfloat16,4095,0.25\n",
         NULL);
     CU_ASSERT_TRUE_FATAL(t && t->rows->len == 2 && t->unknown_count == 1);
-    const RhTabled *row = &g_array_index(t->rows, RhTabled, 0);
+    const RhTableSample *row = &g_array_index(t->rows, RhTableSample, 0);
     CU_ASSERT_TRUE(row->kind == RH_SURFACE_DECODE && row->kernel.kv_dtype == RH_DTYPE_FP8);
     CU_ASSERT_TRUE(row->kernel.m == 1 && row->kernel.n == 4096 && row->kernel.kv_heads == 8);
-    CU_ASSERT_EQUAL(g_array_index(t->rows, RhTabled, 1).kernel.kv_heads, 64); /* 0: as queries */
+    CU_ASSERT_EQUAL(g_array_index(t->rows, RhTableSample, 1).kernel.kv_heads,
+                    64); /* 0: as queries */
     RH_CHECK_CLOSE(row->seconds, 0.25e-3, 1e-12);
 }
 
@@ -242,12 +243,12 @@ static void experts_are_read_as_their_first_product(void)
                                        "int4_wo,8,7168,2048,8,256,1,1,power_law_1.01,0.1\n",
                         NULL);
     CU_ASSERT_TRUE_FATAL(t && t->rows->len == 2 && t->unknown_count == 2);
-    const RhTabled *row = &g_array_index(t->rows, RhTabled, 0);
+    const RhTableSample *row = &g_array_index(t->rows, RhTableSample, 0);
     const RhKernel *k = &row->kernel;
     CU_ASSERT_TRUE(row->kind == RH_SURFACE_EXPERTS && k->grouped && k->dtype == RH_DTYPE_FP8);
     CU_ASSERT_TRUE(k->batch == 57 && k->m == 2 && k->n == 2048 && k->k == 7168);
     CU_ASSERT_EQUAL(k->flops, 2.0 * 64 * 2048 * 7168);
-    CU_ASSERT_TRUE(!row->spread && g_array_index(t->rows, RhTabled, 1).spread);
+    CU_ASSERT_TRUE(!row->spread && g_array_index(t->rows, RhTableSample, 1).spread);
 }
 
 /* One of two ranks that have 64 of 128 experts each. 1,024 tokens that ask 4: loads from 1 to 819 vary by 1.538 of
@@ -260,8 +261,8 @@ static void of_several_ranks_the_busiest_is_read(void)
                        "w4a16_mxfp4,1,2880,2880,4,128,1,1,power_law_1.01,0.1\n",
         NULL);
     CU_ASSERT_TRUE_FATAL(t && t->rows->len == 2);
-    const RhTabled *row = &g_array_index(t->rows, RhTabled, 0),
-                   *other = &g_array_index(t->rows, RhTabled, 1);
+    const RhTableSample *row = &g_array_index(t->rows, RhTableSample, 0),
+                        *other = &g_array_index(t->rows, RhTableSample, 1);
     const RhKernel *k = &row->kernel;
     CU_ASSERT_TRUE(row->spread && row->format == other->format && !other->spread);
     CU_ASSERT_STRING_EQUAL(row->format, "mxfp4");

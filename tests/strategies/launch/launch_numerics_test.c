@@ -217,7 +217,7 @@ static void adapters_are_said_to_those_that_train_them(void)
 static void folders_are_quoted_and_stay_whole(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:8", "bare", 512, 2048);
-    RhLaunchExtras extras = {"/a b --c d's $(touch x)", "/l", 250, true};
+    RhLaunchOptions extras = {"/a b --c d's $(touch x)", "/l", 250, true};
     for (int i = 0; rh_launch_frameworks()[i]; i++) {
         const char *name = rh_launch_frameworks()[i];
         extras.preflight = strcmp(name, "maxtext") != 0;
@@ -239,7 +239,7 @@ static void the_preflight_compares_with_the_plan(void)
 {
     g_auto(TrainKit) k = train_kit("llama-3.1-8b", "dgx-h100:8", "bare", 512, 2048);
     RhLayout l = train_layout(&k, "dp64,zero3");
-    RhLaunchExtras extras = {.preflight = true};
+    RhLaunchOptions extras = {.preflight = true};
     g_autoptr(RhLaunch) launch = rh_launch_new_with("megatron", &k.c, &l, &extras, NULL);
     const char *planned = strstr(launch->files, "planned = {");
     int node = 0, all = 0;

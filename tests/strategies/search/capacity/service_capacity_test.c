@@ -49,7 +49,7 @@ static void a_size_holds_the_quickest_that_fits(void)
     add_entry(plan, 8, 1.5, 1000);
     g_array_index(plan->entries, RhServeEntry, 0).outcome.cost_usd_per_token_in = 3e-7;
     g_array_index(plan->entries, RhServeEntry, 0).outcome.cost_usd_per_token_both = 2e-7;
-    const RhServiceOffer offer = {"a", plan, NULL, 2.0, 8, {0, 0, NULL}};
+    const RhServicePlatform offer = {"a", plan, NULL, 2.0, 8, {0, 0, NULL}};
     rh_service_cells(&offer, sizes, cells);
     CU_ASSERT_EQUAL(cells->len, 4); /* 12 and 14 are two nodes */
     CU_ASSERT_PTR_NULL(at(cells, 0)->entry);
@@ -73,8 +73,8 @@ static void without_sizes_each_quicker_one_is_a_cell(void)
     add_entry(plan, 2, 2.0, 10);
     add_entry(plan, 3, 2.5, 10);
     add_entry(plan, 5, 1.0, 10);
-    const RhServiceOffer offers[] = {{"a", plan, NULL, 1.0, 8, {0, 0, NULL}},
-                                     {"b", NULL, "no room", 1.0, 8, {0, 0, NULL}}};
+    const RhServicePlatform offers[] = {{"a", plan, NULL, 1.0, 8, {0, 0, NULL}},
+                                        {"b", NULL, "no room", 1.0, 8, {0, 0, NULL}}};
     rh_service_cells(&offers[0], none, cells);
     rh_service_cells(&offers[1], none, cells);
     CU_ASSERT_EQUAL(cells->len, 3);
@@ -95,8 +95,8 @@ static void the_cheapest_that_meets_the_goal_is_best(void)
     add_entry(a, 4, 1.0, 10);
     add_entry(b, 4, 2.0, 10);
     add_entry(b, 8, 1.0, 10);
-    RhServiceOffer offers[] = {{"a", a, NULL, 3.0, 8, {0, 0, NULL}},
-                               {"b", b, NULL, 1.0, 8, {0, 0, NULL}}};
+    RhServicePlatform offers[] = {{"a", a, NULL, 3.0, 8, {0, 0, NULL}},
+                                  {"b", b, NULL, 1.0, 8, {0, 0, NULL}}};
     rh_service_cells(&offers[0], none, cells);
     rh_service_cells(&offers[1], none, cells);
     RhServiceTarget goal = {0};
@@ -126,9 +126,9 @@ static void equals_and_none(void)
     g_autoptr(GArray) cells = g_array_new(FALSE, FALSE, sizeof(RhServiceCell));
     g_autoptr(GArray) none = sizes_of(0, NULL);
     add_entry(a, 2, 2.0, 10);
-    const RhServiceOffer offers[] = {{"a", a, NULL, 1.0, 8, {0, 0, NULL}},
-                                     {"b", a, NULL, 1.0, 8, {0, 0, NULL}},
-                                     {"c", NULL, "no room", 1.0, 8, {0, 0, NULL}}};
+    const RhServicePlatform offers[] = {{"a", a, NULL, 1.0, 8, {0, 0, NULL}},
+                                        {"b", a, NULL, 1.0, 8, {0, 0, NULL}},
+                                        {"c", NULL, "no room", 1.0, 8, {0, 0, NULL}}};
     for (int i = 0; i < 3; i++)
         rh_service_cells(&offers[i], none, cells);
     const RhServiceTarget goal = {0};

@@ -72,7 +72,7 @@ static void an_uplink_shared_costs_each_message_once_more(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, even);
-    const RhCoJobTrial *t = RH_AT(p->beside->layouts, RhCoJobTrial, 0);
+    const RhColocatedJobTrial *t = RH_AT(p->beside->layouts, RhColocatedJobTrial, 0);
     double rate = s.k.platform->nic_bytes_per_s.value * s.k.platform->nic_efficiency_frac.value;
     RH_CHECK_CLOSE(rh_colocated_job_step_s(t) - rh_colocated_job_alone_s(t), bytes_sent(&s) / rate,
                    1e-6);
@@ -101,7 +101,7 @@ static void on_a_leaf_of_its_own_the_plan_stays_and_is_proved(void)
     Setting s;
     open_setting(&s, odd);
     g_autoptr(RhPlan) p = plan(&s, apart);
-    const RhCoJobTrial *t = RH_AT(p->beside->layouts, RhCoJobTrial, 0);
+    const RhColocatedJobTrial *t = RH_AT(p->beside->layouts, RhColocatedJobTrial, 0);
     const RhRehearsal *best = g_ptr_array_index(p->entries, 0);
     CU_ASSERT_EQUAL(t->entry, 0);
     RH_CHECK_CLOSE(rh_colocated_job_step_s(t), best->step_time_s, 1e-9);
@@ -164,15 +164,15 @@ static void the_winner_is_the_quickest_beside(void)
     g_autoptr(GError) error = NULL;
     g_autoptr(RhPlan) p = rh_plan_with_jobs(&k.c, &options, &ask, &error);
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
-    const RhCoJobPlan *b = p->beside;
-    const RhCoJobTrial *first = RH_AT(b->layouts, RhCoJobTrial, 0);
+    const RhColocatedJobPlan *b = p->beside;
+    const RhColocatedJobTrial *first = RH_AT(b->layouts, RhColocatedJobTrial, 0);
     CU_ASSERT_TRUE(p->entries->len <= 3);
     CU_ASSERT_TRUE(b->tried >= b->alone_rank);
     CU_ASSERT_TRUE(first->entry < p->entries->len);
     for (guint i = 0; i < b->layouts->len; i++) {
-        const RhCoJobTrial *t = RH_AT(b->layouts, RhCoJobTrial, i);
-        CU_ASSERT_TRUE(rh_co_job_step_s(first) <= rh_co_job_step_s(t));
-        CU_ASSERT_TRUE(rh_co_job_alone_s(t) <= rh_co_job_step_s(t) * (1 + 1e-9));
+        const RhColocatedJobTrial *t = RH_AT(b->layouts, RhColocatedJobTrial, i);
+        CU_ASSERT_TRUE(rh_colocated_job_step_s(first) <= rh_colocated_job_step_s(t));
+        CU_ASSERT_TRUE(rh_colocated_job_alone_s(t) <= rh_colocated_job_step_s(t) * (1 + 1e-9));
     }
 }
 

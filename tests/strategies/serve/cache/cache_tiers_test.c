@@ -27,7 +27,7 @@ static void the_oldest_go_on(void)
     CU_ASSERT_EQUAL(rh_cache_tiers_units(t, RH_CACHE_TIER_NVME), 1);
 }
 
-/* Every unit is in one place or in none, and none is fuller than it can be. */
+/* Every unit is in one place or in none, and none is over_budget than it can be. */
 static void nothing_is_twice(void)
 {
     enum { NAMES = 60 };
