@@ -20,7 +20,7 @@ enum {
 #undef RH_KNOB
     RH_BOUND_KEY_GIVEN
 };
-#define RH_SCREEN_KEY_INTS ((RH_SCREEN_KEY_GIVEN + 2) / 2 * 2)
+#define RH_BOUND_KEY_INTS ((RH_BOUND_KEY_GIVEN + 2) / 2 * 2)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded" /* compared by its bytes */
 typedef struct {
