@@ -77,7 +77,8 @@ static void append_shared_links(GString *out, const RhColocatedJobTrial *t)
 
 static void append_avoiding(GString *out, const RhColocatedJobPlan *b)
 {
-    const RhColocatedJobTrial *first = RH_AT(b->layouts, RhColocatedJobTrial, 0), *best = rh_colocated_job_best_place(b);
+    const RhColocatedJobTrial *first = RH_AT(b->layouts, RhColocatedJobTrial, 0),
+                              *best = rh_colocated_job_best_place(b);
     g_autofree char *nodes = rh_report_nodes(best->nodes, best->nodes_count);
     g_autofree char *step = rh_quantity_format(rh_colocated_job_step_s(best), RH_QUANTITY_S, 4);
     double cost = rh_colocated_job_cost_frac(best, 0),

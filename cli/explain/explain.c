@@ -37,13 +37,13 @@ static void read_bounds(RhExplanation *e)
             risk_frac = fmax(risk_frac, RH_RISK_LEAST);
     }
     e->recorded = (RhRecordedPlan){.is_plan = result->is_plan,
-                                    .objective = result->objective,
-                                    .plans = result->plans,
-                                    .constraints = RH_ELEMENTS(e->constraints, RhConstraint),
-                                    .constraints_count = (int32_t)e->constraints->len,
-                                    .risk_frac = risk_frac,
-                                    .seed = result->seed,
-                                    .progress = rh_terminal_progress};
+                                   .objective = result->objective,
+                                   .plans = result->plans,
+                                   .constraints = RH_ELEMENTS(e->constraints, RhConstraint),
+                                   .constraints_count = (int32_t)e->constraints->len,
+                                   .risk_frac = risk_frac,
+                                   .seed = result->seed,
+                                   .progress = rh_terminal_progress};
 }
 
 static bool open_result(RhExplanation *e, GError **error)

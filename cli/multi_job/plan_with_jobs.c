@@ -41,9 +41,9 @@ RhPlan *rh_plan_with_jobs_of(const RhArguments *a, const RhInputs *in, const RhP
     rh_job_list_warn(&b);
     const RhColocatedJob *jobs = RH_ELEMENTS(b.jobs, RhColocatedJob);
     RhColocatedJobQuestion ask = {.others = jobs + 1,
-                           .others_count = (int32_t)b.jobs->len - 1,
-                           .service = b.service ? &b.service->background : NULL,
-                           .place = a->on ? &place : NULL,
-                           .processes = rh_job_list_processes(a)};
+                                  .others_count = (int32_t)b.jobs->len - 1,
+                                  .service = b.service ? &b.service->background : NULL,
+                                  .place = a->on ? &place : NULL,
+                                  .processes = rh_job_list_processes(a)};
     return rh_plan_with_jobs(&in->c, options, &ask, error);
 }

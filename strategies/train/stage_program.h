@@ -64,7 +64,7 @@ typedef struct {
     GArray *items;                   /* RhStageLayer, in forward order */
     GArray *steps;                   /* RhInstr */
     GArray *kernels;                 /* RhKernel of KERNEL instructions */
-    int32_t *chunk_layers;            /* first layer of each chunk, chunks + 1 entries; owned */
+    int32_t *chunk_layers;           /* first layer of each chunk, chunks + 1 entries; owned */
     int *kinds;                      /* kinds of the layers; owned */
     RhStates states;                 /* of the stage, on one rank */
     RhShares shares[RH_PARAMS_LAST]; /* of each class, under all parallelisms */

@@ -75,8 +75,8 @@ RhColocatedJobs *rh_colocated_jobs_rehearse(const RhColocatedJob *jobs, int32_t 
     for (int32_t i = 0; i < count; i++) {
         const RhMultiJobResult *part = RH_AT(raw->parts, RhMultiJobResult, i);
         RhColocatedJobAnswer got = {.alone = account(&jobs[i], part->alone),
-                             .beside = account(&jobs[i], part->beside),
-                             .performed = part->performed};
+                                    .beside = account(&jobs[i], part->beside),
+                                    .performed = part->performed};
         for (uint32_t k = 0; k < part->step_times->len; k++)
             got.worst_step_s = MAX(got.worst_step_s, *RH_AT(part->step_times, double, k));
         got.worst_step_s *= rh_straggler_factor(jobs[i].c);

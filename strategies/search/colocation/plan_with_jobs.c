@@ -139,8 +139,9 @@ static int by_step_beside(const void *a, const void *b)
 static double worth_s(const Race *race)
 {
     const GArray *t = race->out->layouts;
-    return t->len ? rh_colocated_job_step_s(RH_AT(t, RhColocatedJobTrial, 0)) * (1 - race->o->gap_frac)
-                  : (double)INFINITY;
+    return t->len
+               ? rh_colocated_job_step_s(RH_AT(t, RhColocatedJobTrial, 0)) * (1 - race->o->gap_frac)
+               : (double)INFINITY;
 }
 
 /* Did the rehearsal fail for lack of time? It is given up within a few milliseconds of its
