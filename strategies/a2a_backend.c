@@ -66,7 +66,7 @@ double rh_a2a_backend_s(const RhA2aBackend *x, const RhA2aBackendPart *part, con
 /* --- Files --- */
 
 static void *load(const char *name, GError **error);
-static RhDataShelf shelf = {
+static RhDataCatalogue shelf = {
     .noun = "all-to-all backend", .folder = "strategies/a2a_backends", .load = load};
 
 static const struct {

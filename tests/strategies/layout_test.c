@@ -329,8 +329,8 @@ static void the_shape_of_a_long_schedule_is_whole(void)
             for (int32_t k = 0; k < v * RH_SLOT_PASSES; k++)
                 counted -= shape->before_last[v * RH_SLOT_PASSES + k];
             CU_ASSERT_EQUAL(counted, 0);
-            for (int32_t k = shape->moments_first[1]; k < shape->moments_first[2]; k++) {
-                RhPeakCandidate moment = g_array_index(shape->moments, RhPeakCandidate, k);
+            for (int32_t k = shape->candidates_first[1]; k < shape->candidates_first[2]; k++) {
+                RhPeakCandidate moment = g_array_index(shape->candidates, RhPeakCandidate, k);
                 const RhInFlightRun *runs =
                     &g_array_index(shape->runs, RhInFlightRun, moment.runs_first);
                 int32_t sum = 0;
