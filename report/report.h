@@ -36,12 +36,14 @@ char *rh_report_run_csv(const RhRehearsal *r);
 char *rh_report_run_markdown(const RhQuestion *q, const RhRehearsal *r);
 
 /* --- parts --- */
+/* Names a use of memory in texts; programs and JSON call it by rh_memory_name(). */
+const char *rh_report_memory_name(RhMemoryUse use);
 /* Returns the share of the step in terms of this name, anywhere in the tree; 0 without a tree. */
 double rh_report_share(const RhRehearsal *r, const char *name);
 double rh_report_bubble_frac(const RhRehearsal *r);
 double rh_report_exposed_frac(const RhRehearsal *r); /* communication not hidden behind kernels */
-/* Describes the step's error bar: "+-4.7 %: within that were 80 % of 22 measured steps of megatron,
- * ...", or why it is unknown. Caller frees. */
+/* Describes the step's error bar: "±4.7 %: 80 % of 22 comparable measured runs were within it (megatron
+ * ...)", or why it is unknown. Caller frees. */
 char *rh_report_error(const RhRehearsal *r);
 /* Returns the error bar as a fraction of the step; 0 where it is unknown or the step is a bound. */
 double rh_report_error_frac(const RhRehearsal *r);
@@ -52,19 +54,22 @@ char *rh_report_mfu_peak(const RhRehearsal *r);
 /* Formats the value that the objective minimises: "62.4 s/step", with its money or energy, "71.3
  * GiB". Caller frees. */
 char *rh_report_worth(RhObjective objective, const RhRehearsal *r);
-/* Describes the odds of memory: "98 % that the memory suffices: of 89 measured runs ..."; NULL
+/* Describes how likely the layout fits: "98 % likely to fit at 94 % full; from 89 measured runs ..."; NULL
  * without such runs. Caller frees. */
 char *rh_report_odds(const RhRehearsal *r);
-/* Describes the odds of memory without their evidence: "98 % that the memory suffices". */
+/* Describes how likely the layout fits, without the evidence: "98 % likely to fit". */
 char *rh_report_odds_brief(const RhRehearsal *r);
 /* Appends error bar and odds as lines. */
 void rh_report_trust(GString *out, const RhRehearsal *r);
 /* Formats a change as command-line words: "--gpus 128", "without --limit memory<=50%". Caller
  * frees. */
 char *rh_report_change(const RhSmallestChange *change);
-/* Appends the top terms of a tree, with the rank that waits longest for each; `run` may be NULL. */
+/* Returns the top terms of a tree, largest first (borrowed, caller frees the array); *rest_s: the sum of those too
+ * small to print. */
+GPtrArray *rh_report_top_terms(const RhCost *costs, double step_s, double *rest_s);
+/* Appends the top terms of a tree, with the rank that spends most on each; `run` may be NULL. */
 void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhRun *run);
-/* Appends "busiest links: ..." from RhLinkUse; nothing without links. */
+/* Appends the busiest links from RhLinkUse; nothing without links. */
 void rh_report_links(GString *out, const GArray *links);
 /* Appends a line per term: name, seconds, share, source; indented by depth. */
 void rh_report_tree(GString *out, const RhCost *root, double whole_s);
@@ -84,5 +89,8 @@ void rh_report_versus_trees(GString *out, const char *heading, const char *whole
 /* Describes in one or two clauses where `a` is faster than `b` and where slower; NULL when a tree
  * is missing. */
 char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *name_b);
-/* Appends the basis of an answer: "stack: megatron (default); ..." and "numbers: GEMM f, ...". */
+/* Appends the job: "job: llama-3.1-8b on 32 GPUs of dgx-h100, 64 samples of 8,192 tokens a step, bf16, framework
+ * megatron (default)". */
+void rh_report_job(GString *out, const RhQuestion *q);
+/* Appends which constants are measured, fitted, from data sheets or assumed. */
 void rh_report_sources(GString *out, const RhQuestion *q);

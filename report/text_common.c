@@ -7,7 +7,15 @@
 #include "report/report.h"
 #include "strategies/search/rehearsals/run_metrics.h"
 
-#define CLOCK_S 1e-12 /* smaller values are rounding of the clock */
+#define CLOCK_S         1e-12 /* less is what the clock rounds */
+#define TERM_LEAST_FRAC 5e-4  /* smaller terms are printed as one, "other" */
+
+const char *rh_report_memory_name(RhMemoryUse use)
+{
+    return use == RH_MEMORY_RECOMPUTE ? "workspace"
+           : use == RH_MEMORY_RESERVE ? "CUDA and NCCL"
+                                      : rh_memory_name(use);
+}
 
 double rh_report_share(const RhRehearsal *r, const char *name)
 {
@@ -89,25 +97,25 @@ static char *bar_name(const RhErrorBar *bar)
                            bar->stack ? " on " : "", bar->generation, bar->kind, least, most, size);
 }
 
-/* Reason why a bar is wider than that of its runs: "; 63 % of the kernels' time is extrapolated,
- * taken as off by 20 %". */
+/* Says why the error bar is wider than that of the measured runs: "; 63 % of the kernels' time is extrapolated and
+ * counted as 20 % off". Caller frees. */
 static char *widened(const RhRehearsal *r)
 {
     GString *out = g_string_new(NULL);
     if (r->format_unmeasured)
         g_string_append_printf(out,
-                               "; too few steps in its number format were measured: as wide as "
-                               "any bar of %s models",
+                               "; too few runs in this number format were measured, so it is the "
+                               "widest error bar of %s models",
                                r->bar->kind);
     if (r->longs)
         g_string_append_printf(out,
-                               "; none had samples as long: of %d steps of %d tokens and more, "
-                               "whatever ran them, %.0f %% were within %.2g %%",
-                               r->longs->steps, RH_LONG_TOKENS, 100 * RH_RECORD_SHARE,
+                               "; none had sequences as long: %.0f %% of %d runs of any kind with "
+                               "%d tokens or more were within %.2g %%",
+                               100 * RH_RECORD_SHARE, r->longs->steps, RH_LONG_TOKENS,
                                100 * r->longs->error_frac);
     if (r->extrapolated_frac > 0)
         g_string_append_printf(
-            out, "; %.0f %% of the kernels' time is extrapolated, taken as off by %.0f %%",
+            out, "; %.0f %% of the kernels' time is extrapolated and counted as %.0f %% off",
             100 * r->extrapolated_frac, 100 * RH_EXTRAPOLATED_ERROR_FRAC);
     return g_string_free(out, FALSE);
 }
@@ -115,21 +123,22 @@ static char *widened(const RhRehearsal *r)
 char *rh_report_error(const RhRehearsal *r)
 {
     if (r->events_count == 0)
-        return g_strdup("not known: this is a lower bound of the step");
+        return g_strdup("unknown: this step time is a lower bound");
     if (!r->bar)
-        return g_strdup(r->adapters ? "not known: measured steps train all weights; of such as "
-                                      "train adapters there is no bar"
-                                    : "not known: no measured step is like this one");
+        return g_strdup(r->adapters ? "unknown: all measured runs train all weights, none trains "
+                                      "adapters"
+                                    : "unknown: no measured run is comparable");
     g_autofree char *name = bar_name(r->bar), *wider = widened(r);
     g_autofree char *frac = rh_text_number(100 * r->error_frac, 2);
     g_autofree char *own = rh_text_number(100 * r->bar->error_frac, 2);
-    g_autofree char *within = *wider ? g_strdup_printf("+-%s %%", own) : g_strdup("that");
-    return g_strdup_printf("+-%s %%: within %s were %.0f %% of %d measured steps (%s)%s%s", frac,
-                           within, 100 * RH_RECORD_SHARE, r->bar->steps, name,
-                           r->assumed  ? "; this device was not: its kernels are its generation's"
-                           : r->beyond ? "; no model of this size was measured"
-                                       : "",
-                           wider);
+    g_autofree char *within = *wider ? g_strdup_printf("±%s %%", own) : g_strdup("it");
+    return g_strdup_printf(
+        "±%s %%: %.0f %% of %d comparable measured runs were within %s (%s)%s%s", frac,
+        100 * RH_RECORD_SHARE, r->bar->steps, within, name,
+        r->assumed  ? "; this device was not measured: its kernels are assumed from its generation"
+        : r->beyond ? "; no model of this size was measured"
+                    : "",
+        wider);
 }
 
 char *rh_report_odds(const RhRehearsal *r)
@@ -137,26 +146,24 @@ char *rh_report_odds(const RhRehearsal *r)
     if (!r->odds)
         return NULL;
     g_autofree char *brief = rh_report_odds_brief(r);
-    const char *of = r->odds->stack     ? r->odds->stack
-                     : r->odds->kernels ? r->odds->kernels
-                                        : "all there are";
     return g_strdup_printf(
-        "%s, %.0f %% full: of a curve through %d runs that ran and %d that ran out (%s), even at %.0f %%",
-        brief, 100 * r->memory.peak_bytes / r->memory_capacity_bytes, r->odds->ran, r->odds->failed,
-        of, 100 * r->odds->middle_frac);
+        "%s at %.0f %% full (from %d measured runs, %d of which ran out of memory; 50 %% likely at "
+        "%.0f %% full)",
+        brief, 100 * r->memory.peak_bytes / r->memory_capacity_bytes,
+        r->odds->ran + r->odds->failed, r->odds->failed, 100 * r->odds->middle_frac);
 }
 
-/* Describes the odds of memory; nearly certain ones are worded as such. */
+/* Describes how likely the layout fits; nearly certain cases are worded as such. */
 char *rh_report_odds_brief(const RhRehearsal *r)
 {
     double odds = 100 * (1 - r->risk_frac);
     if (!r->odds)
         return NULL;
     if (odds > 99)
-        return g_strdup("over 99 % that the memory suffices");
+        return g_strdup("over 99 % likely to fit");
     if (odds < 1)
-        return g_strdup("under 1 % that the memory suffices");
-    return g_strdup_printf("%.0f %% that the memory suffices", odds);
+        return g_strdup("under 1 % likely to fit");
+    return g_strdup_printf("%.0f %% likely to fit", odds);
 }
 
 void rh_report_trust(GString *out, const RhRehearsal *r)
@@ -165,11 +172,11 @@ void rh_report_trust(GString *out, const RhRehearsal *r)
     /* otherwise the first lines have it */
     g_autofree char *odds = r->fits ? rh_report_odds(r) : NULL;
     g_autofree char *first = g_strconcat("error bar: ", error, NULL);
-    rh_text_wrap(out, first, 11, 79);
+    rh_text_wrap(out, first, 2, 79);
     if (!odds)
         return;
-    g_autofree char *second = g_strconcat("odds: ", odds, NULL);
-    rh_text_wrap(out, second, 6, 79);
+    g_autofree char *second = g_strconcat("memory: ", odds, NULL);
+    rh_text_wrap(out, second, 2, 79);
 }
 
 /* --- trees --- */
@@ -314,21 +321,21 @@ char *rh_report_reason(const RhRehearsal *a, const RhRehearsal *b, const char *n
     double floor_s = 5e-4 * a->step_time_s;
     const RhTermPair *gain = strongest(pairs, -1, floor_s), *loss = strongest(pairs, +1, floor_s);
     if (!gain && !loss)
-        return g_strdup_printf("the two differ by less than 0.05 %% in every term from %s", name_b);
+        return g_strdup_printf("no part of its step differs by 0.05 %% or more from %s", name_b);
     GString *out = g_string_new(NULL);
     if (gain) {
         g_autofree char *from = rh_quantity_format(gain->b_s, RH_QUANTITY_S, 3);
         g_autofree char *to = rh_quantity_format(gain->a_s, RH_QUANTITY_S, 3);
-        g_string_append_printf(out, "%s %s against %s of %s", gain->name, to, from, name_b);
+        g_string_append_printf(out, "%s takes %s, in %s %s", gain->name, to, name_b, from);
     }
     if (loss) {
         g_autofree char *size = rh_quantity_format(loss->a_s - loss->b_s, RH_QUANTITY_S, 3);
-        g_string_append_printf(out, "%s%s costs %s more", gain ? "; " : "", loss->name, size);
+        g_string_append_printf(out, "%s%s takes %s more", gain ? "; " : "", loss->name, size);
     }
     return g_string_free(out, FALSE);
 }
 
-/* Rank that waits longest for this reason: "r63". */
+/* Names the rank that spends most time on this term: "1.47 s (rank 16)". Caller frees. */
 static char *worst_rank(const RhRun *run, const char *name)
 {
     for (int w = 0; run && w < RH_WAIT_LAST; w++) {
@@ -342,24 +349,48 @@ static char *worst_rank(const RhRun *run, const char *name)
         }
         g_autofree char *value =
             worst ? rh_quantity_format(worst->wait_s[w], RH_QUANTITY_S, 3) : NULL;
-        return worst ? g_strdup_printf("%s on r%d", value, worst->rank) : g_strdup("");
+        return worst ? g_strdup_printf("%s (rank %d)", value, worst->rank) : g_strdup("");
     }
     return g_strdup("");
+}
+
+static int by_size(gconstpointer x, gconstpointer y)
+{
+    const RhCost *p = *(const RhCost *const *)x, *q = *(const RhCost *const *)y;
+    return p->value_s > q->value_s ? -1 : p->value_s < q->value_s ? 1 : strcmp(p->name, q->name);
+}
+
+GPtrArray *rh_report_top_terms(const RhCost *costs, double step_s, double *rest_s)
+{
+    GPtrArray *terms = g_ptr_array_new();
+    *rest_s = 0;
+    for (guint i = 0; i < costs->children->len; i++) {
+        RhCost *term = g_ptr_array_index(costs->children, i);
+        if (term->value_s < TERM_LEAST_FRAC * step_s)
+            *rest_s += term->value_s;
+        else if (term->value_s >= CLOCK_S)
+            g_ptr_array_add(terms, term);
+    }
+    g_ptr_array_sort(terms, by_size);
+    return terms;
 }
 
 void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhRun *run)
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
-    rh_table_rowf(table, "where a GPU's step goes|mean|share|worst");
-    for (guint i = 0; i < costs->children->len; i++) {
-        const RhCost *term = g_ptr_array_index(costs->children, i);
-        if (term->value_s > 0 && term->value_s < CLOCK_S)
-            continue;
+    double rest_s = 0;
+    g_autoptr(GPtrArray) terms = rh_report_top_terms(costs, step_s, &rest_s);
+    rh_table_rowf(table, "time of a step|mean of GPUs|share|longest on a GPU");
+    for (guint i = 0; i < terms->len; i++) {
+        const RhCost *term = g_ptr_array_index(terms, i);
         g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
         g_autofree char *worst = worst_rank(run, term->name);
-        double share_frac = step_s > 0 ? term->value_s / step_s : 0; /* programs may be empty */
-        rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value, 100 * share_frac, worst);
+        rh_table_rowf(table, "  %s|%s|%.1f %%|%s", term->name, value, 100 * term->value_s / step_s,
+                      worst);
     }
+    g_autofree char *rest = rh_quantity_format(rest_s, RH_QUANTITY_S, 3);
+    if (rest_s >= CLOCK_S)
+        rh_table_rowf(table, "  other|%s|%.1f %%|", rest, 100 * rest_s / step_s);
     rh_table_append(table, out, "");
 }
 
@@ -373,11 +404,11 @@ void rh_report_links(GString *out, const GArray *links)
         g_string_append_printf(line, "%s%s %.0f %%", i ? ", " : "", use->name,
                                100 * use->busy_frac);
     }
-    g_string_append(out, "busiest links: ");
-    rh_text_wrap(out, line->str, 15, 79);
+    g_string_append(out, "busiest links, % of the step at full rate: ");
+    rh_text_wrap(out, line->str, 2, 79);
 }
 
-/* Text of the stack's choice, from the recorded words. */
+/* Says how the stack was chosen, from the recorded command line. */
 static const char *stack_chosen(const RhQuestion *q)
 {
     if (!q->argv)
@@ -388,17 +419,22 @@ static const char *stack_chosen(const RhQuestion *q)
     return " (default)";
 }
 
-/* Appends the basis of the numbers besides hardware. */
-static void append_stack(GString *out, const RhQuestion *q)
+void rh_report_job(GString *out, const RhQuestion *q)
 {
+    const RhJob *job = &q->c->job;
     bool changed = false;
     for (const char *const *set = q->sets; set && *set; set++)
         changed |= g_str_has_prefix(*set, "stack.");
-    g_autofree char *spec = rh_text_path(q->c->stack->spec);
-    g_autofree char *line =
-        g_strdup_printf("stack: %s%s%s; see rehearse show stacks %s", q->c->stack->name,
-                        stack_chosen(q), changed ? ", changed by --set" : "", spec);
-    rh_text_wrap(out, line, 7, 79);
+    g_autofree char *gpus = rh_text_count(job->gpus), *batch = rh_text_count(job->global_batch),
+                    *tokens = rh_text_count(job->sequence);
+    g_autofree char *samples = rh_model_sees_pictures(q->c->model)
+                                   ? g_strdup_printf("%s pictures a step", batch)
+                                   : g_strdup_printf("%s x %s tokens a step", batch, tokens);
+    g_autofree char *line = g_strdup_printf(
+        "job: %s on %s GPU%s of %s, %s, %s, %s%s%s", q->c->model->name, gpus,
+        job->gpus == 1 ? "" : "s", q->hardware->name, samples, job->recipe->name, q->c->stack->name,
+        stack_chosen(q), changed ? ", its constants changed by --set" : "");
+    rh_text_wrap(out, line, 2, 79);
 }
 
 void rh_report_sources(GString *out, const RhQuestion *q)
@@ -409,11 +445,13 @@ void rh_report_sources(GString *out, const RhQuestion *q)
     const RhFact *gemm = &curves->gemm_peak_frac[c->job.recipe->linear];
     if (gemm->value == 0)
         gemm = &curves->gemm_peak_frac[RH_DTYPE_BF16];
-    append_stack(out, q);
+    g_string_append_printf(out, "framework: its constants: rehearse show stacks %s\n",
+                           c->stack->name);
     g_string_append_printf(
         out,
-        "numbers: GEMM %c, attention %c, memory %c, NVLink %c x %c, NIC %c x %c, gaps %c\n"
-        "         m measured, f fitted, d data sheet, a assumed\n",
+        "sources of constants: m measured, f fitted, d data sheet, a assumed\n"
+        "         GEMM %c, attention %c, memory bandwidth %c, NVLink %c x efficiency %c,\n"
+        "         NIC %c x efficiency %c, gaps between kernels %c\n",
         rh_tag_letter(gemm->tag), rh_tag_letter(curves->attention_peak_frac.tag),
         rh_tag_letter(curves->memory_peak_frac.tag),
         rh_tag_letter(hardware->nvlink_bytes_per_s.tag),

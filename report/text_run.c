@@ -13,20 +13,19 @@ static void append_memory(GString *out, const RhProblem *c, const RhRehearsal *r
     for (int use = RH_MEMORY_NONE + 1; use < RH_MEMORY_LAST; use++)
         if (r->memory.at_peak_bytes[use] >= 0.05 * RH_GIB_BYTES)
             g_string_append_printf(parts, "%s%s %.1f", parts->len ? ", " : "",
-                                   rh_memory_name((RhMemoryUse)use),
+                                   rh_report_memory_name((RhMemoryUse)use),
                                    rh_text_gib(r->memory.at_peak_bytes[use]));
     g_autofree char *line = g_strdup_printf(
-        "%.1f of %.1f GiB on stage %d%s%s: %s", rh_text_gib(r->memory.peak_bytes),
-        rh_text_gib(r->memory_capacity_bytes), r->memory.stage, r->memory_when ? ", in " : "",
-        r->memory_when ? r->memory_when : "", parts->str);
-    g_string_append(out, "memory: ");
-    rh_text_wrap(out, line, 8, 79);
+        "peak memory: %.1f of %.1f GiB of a GPU of stage %d%s%s: %s",
+        rh_text_gib(r->memory.peak_bytes), rh_text_gib(r->memory_capacity_bytes), r->memory.stage,
+        r->memory_when ? ", in " : "", r->memory_when ? r->memory_when : "", parts->str);
+    rh_text_wrap(out, line, 2, 79);
     double host = c->platform->host_bytes.value;
     g_autofree char *known = host > 0 ? g_strdup_printf(" of %.1f", rh_text_gib(host)) : NULL;
     if (r->memory.host_bytes > 0)
         g_string_append_printf(out, "host memory: %.1f%s GiB of a node%s\n",
                                rh_text_gib(r->memory.host_bytes), known ? known : "",
-                               known ? "" : "; how many it has is not known (host.memory)");
+                               known ? "" : "; its capacity is unknown (set host.memory)");
 }
 
 static void add_share(GString *parts, const char *name, double joules, double total_j)
@@ -36,8 +35,8 @@ static void add_share(GString *parts, const char *name, double joules, double to
                                100 * joules / total_j);
 }
 
-/* Appends the energy of a step and its parts. */
-static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *r)
+/* Appends the energy of a step; its parts with -v. */
+static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *r, bool verbose)
 {
     const RhEnergy *e = &r->energy;
     if (e->total_j <= 0)
@@ -54,10 +53,12 @@ static void append_energy(GString *out, const RhQuestion *q, const RhRehearsal *
     add_share(parts, "building", e->building_j, e->total_j);
     g_autofree char *joules = rh_text_amount(e->total_j, "J");
     g_autofree char *node = rh_text_amount(r->node_w, "W");
-    g_autofree char *line =
-        g_strdup_printf("energy: %s a step, %s a node: %s%s%s", joules, node, parts->str,
-                        e->host_j > 0 ? "" : "; hosts not known",
-                        q->hardware->pue.value > 0 ? "" : "; the building's PUE not known");
+    bool host = e->host_j > 0, switches = e->switches_j > 0, pue = q->hardware->pue.value > 0;
+    g_autofree char *line = g_strdup_printf(
+        "%s a step; %s a node%s%s%s%s%s", joules, node, switches ? " (without switches)" : "",
+        host ? "" : "; hosts are not counted", pue ? "" : "; PUE is not counted (--set pue=1.2)",
+        verbose ? ": " : "", verbose ? parts->str : "");
+    g_string_append(out, "energy: ");
     rh_text_wrap(out, line, 8, 79);
 }
 
@@ -70,54 +71,55 @@ static void append_cost(GString *out, const RhQuestion *q, const RhRehearsal *r)
     rh_report_price(out, q->platform_spec, q->hardware);
 }
 
-static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *r)
+/* Appends what a lower bound or an approximation leaves out; figures of the simulation with -v. */
+static void append_engine(GString *out, const RhQuestion *q, const RhRehearsal *r, bool verbose)
 {
-    if (r->events_count == 0) {
-        g_string_append(out, "closed forms alone: no link is shared\n");
-        return;
-    }
+    if (r->events_count == 0)
+        g_string_append(out, "from closed forms: contention on links is not simulated\n");
     g_autofree char *events = rh_text_count(r->events_count);
     double flows = r->bytes_total > 0 ? 100 * r->bytes_as_flows / r->bytes_total : 0;
-    g_string_append_printf(out,
-                           "%s events, %.0f %% of the communication bytes moved as flows, seed "
-                           "%" G_GINT64_FORMAT "\n",
-                           events, flows, q->seed);
+    if (verbose && r->events_count > 0)
+        g_string_append_printf(out,
+                               "simulation: %s events, %.0f %% of the communication bytes share "
+                               "links, seed %" G_GINT64_FORMAT "\n",
+                               events, flows, q->seed);
     if (r->approximate) {
         g_autofree char *line = g_strdup_printf("approximate: %s", r->approximate_why);
         rh_text_wrap(out, line, 13, 79);
     }
 }
 
-/* Appends a difference: " (-1.2 %)"; for a bound that the step equals, that. */
+/* Appends the difference of a bound from the step: " (-1.2 %)". */
 static void append_off(GString *out, double bound_s, double step_s)
 {
     double off = bound_s / step_s - 1;
     if (fabs(off) < 1e-9)
-        g_string_append(out, " (the step)");
+        g_string_append(out, " (equal to the step)");
     else if (fabs(off) < 5e-4)
         g_string_append_printf(out, " (%+.1g %%)", 100 * off);
     else
         g_string_append_printf(out, " (%+.1f %%)", 100 * off);
 }
 
+/* Appends the step's lower bounds, with their differences from the simulated step. */
 static void append_bound(GString *out, const RhQuestion *q, const RhRehearsal *r)
 {
     bool estimates = q->c->platform->messages.sender != RH_SHARING_NONE;
     if (r->bound_closed_s <= 0 || r->events_count == 0)
         return;
     g_autofree char *closed = rh_quantity_format(r->bound_closed_s, RH_QUANTITY_S, 3);
-    g_string_append_printf(out, "\n%s: closed form %s",
-                           estimates ? "estimates in lockstep" : "lower bounds", closed);
+    g_string_append_printf(out, "%s of the step: closed form %s",
+                           estimates ? "estimates" : "lower bounds", closed);
     append_off(out, r->bound_closed_s, r->step_time_s);
     if (r->bound_segment_s > 0) {
         g_autofree char *segment = rh_quantity_format(r->bound_segment_s, RH_QUANTITY_S, 3);
-        g_string_append_printf(out, ", segment graph %s", segment);
+        g_string_append_printf(out, ", longest path %s", segment);
         append_off(out, r->bound_segment_s, r->step_time_s);
     }
+    g_string_append_c(out, '\n');
 }
 
-/* Verdict on memory, which is a matter of odds: a layout that fits may still run out. Caller
- * frees. */
+/* Says whether the layout fits in memory: a layout that fits may still run out. Caller frees. */
 static char *verdict(const RhQuestion *q, const RhRehearsal *r)
 {
     bool within = q->most_bytes <= 0 || r->memory.peak_bytes <= q->most_bytes;
@@ -125,55 +127,70 @@ static char *verdict(const RhQuestion *q, const RhRehearsal *r)
     if (!r->fits)
         return g_strdup("DOES NOT FIT in memory");
     if (!within)
-        return g_strdup("MORE MEMORY than the limit");
+        return g_strdup("MORE MEMORY than --limit allows");
     if (!safe && r->odds)
-        return g_strdup_printf("MAY RUN OUT of memory: %.0f %%", 100 * r->risk_frac);
-    return g_strdup("fits");
+        return g_strdup_printf("MAY RUN OUT of memory (%.0f %% likely)", 100 * r->risk_frac);
+    return g_strdup("fits in memory");
+}
+
+/* Appends the first lines: the step, its rates, the layout, the job. */
+static void append_answer(GString *out, const RhQuestion *q, const RhRehearsal *r,
+                          const RhReportStyle *style)
+{
+    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
+    g_autofree char *title = rh_layout_title(&r->layout);
+    g_autofree char *tokens = rh_text_rate(r->tokens_per_s_per_gpu);
+    g_autofree char *fit = verdict(q, r);
+    g_autofree char *error = rh_text_number(100 * rh_report_error_frac(r), 2);
+    g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
+                           style->colored ? "\033[0m" : "");
+    if (rh_report_error_frac(r) > 0)
+        g_string_append_printf(out, " ±%s %%", error);
+    if (style->steps > 1)
+        g_string_append_printf(out, " (mean of %d steps)", style->steps);
+    g_string_append_printf(out, "   %.1f %% MFU   ", 100 * r->mfu_frac);
+    if (style->verbosity > 0)
+        g_string_append_printf(out, "%.1f %% HFU   ", 100 * r->hfu_frac);
+    g_string_append_printf(out, "%s %s/s/GPU   %s\n", tokens, rh_report_unit(r->pictures), fit);
+    g_autofree char *peak = rh_report_mfu_plain(r) ? NULL : rh_report_mfu_peak(r);
+    if (peak)
+        g_string_append_printf(out, "MFU %s\n", peak);
+    rh_text_wrap(out, title, 2, 79);
+    rh_report_job(out, q);
+    g_string_append_c(out, '\n');
+}
+
+static void append_next(GString *out, const RhReportStyle *style)
+{
+    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
+    if (path)
+        g_string_append_printf(out, "next: rehearse explain %s\n", path);
+    else
+        g_string_append(out, "next: add -o run.json, then rehearse explain run.json\n");
 }
 
 char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun *run,
                          const RhReportStyle *style)
 {
     GString *out = g_string_new(NULL);
-    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
-    g_autofree char *title = rh_layout_title(&r->layout);
-    g_autofree char *tokens = rh_text_rate(r->tokens_per_s_per_gpu);
-    g_autofree char *fit = verdict(q, r);
+    bool verbose = style->verbosity > 0;
     g_autoptr(GPtrArray) watches = rh_report_run_warnings(q, r);
-    g_string_append_printf(out, "%s%s/step%s", style->colored ? "\033[1m" : "", step,
-                           style->colored ? "\033[0m" : "");
-    if (rh_report_error_frac(r) > 0) {
-        g_autofree char *error = rh_text_number(100 * rh_report_error_frac(r), 2);
-        g_string_append_printf(out, " +-%s %%", error);
-    }
-    if (style->steps > 1)
-        g_string_append_printf(out, " (mean of %d steps)", style->steps);
-    append_bound(out, q, r);
-    g_string_append_printf(out, "\n%s\n%.1f %% MFU   %.1f %% HFU   %s %s/s/GPU   %s\n\n", title,
-                           100 * r->mfu_frac, 100 * r->hfu_frac, tokens,
-                           rh_report_unit(r->pictures), fit);
-    if (!rh_report_mfu_plain(r)) {
-        g_autofree char *peak = rh_report_mfu_peak(r);
-        g_string_truncate(out, out->len - 1);
-        g_string_append_printf(out, "MFU, HFU %s\n\n", peak);
-    }
-    if (r->costs && style->verbosity > 0)
+    append_answer(out, q, r, style);
+    if (r->costs && verbose)
         rh_report_tree(out, r->costs, r->step_time_s);
     else if (r->costs)
         rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, q->c, r);
-    append_energy(out, q, r);
+    append_energy(out, q, r, verbose);
     append_cost(out, q, r);
     rh_report_trust(out, r);
     rh_report_warnings_text(out, watches);
-    rh_report_links(out, r->links);
-    g_string_append_c(out, '\n');
-    append_engine(out, q, r);
-    rh_report_sources(out, q);
-    g_autofree char *path = style->saved_as ? rh_text_path(style->saved_as) : NULL;
-    if (path)
-        g_string_append_printf(out, "next: rehearse explain %s\n", path);
-    else
-        g_string_append(out, "next: the same with -o run.json; then rehearse explain run.json\n");
+    append_engine(out, q, r, verbose);
+    if (verbose) {
+        append_bound(out, q, r);
+        rh_report_links(out, r->links);
+        rh_report_sources(out, q);
+    }
+    append_next(out, style);
     return g_string_free(out, FALSE);
 }

@@ -35,7 +35,8 @@ static void add_warning(GPtrArray *watches, const char *kind, char *text)
 static char *refused(const RhProblem *c, const RhLayout *layout)
 {
     g_autofree char *why = rh_framework_refused(c, layout);
-    return why ? g_strdup_printf("rehearsed as if it were run: %s", why) : NULL;
+    return why ? g_strdup_printf("simulated although the framework does not run it: %s", why)
+               : NULL;
 }
 
 /* Warns of a sequence longer than the model was made for. */
@@ -45,7 +46,8 @@ static char *beyond_positions(const RhProblem *c)
         return NULL;
     g_autofree char *asked = rh_text_count(c->job.sequence);
     g_autofree char *named = rh_text_count(c->model->positions);
-    return g_strdup_printf("sequences of %s tokens; the model's positions end at %s", asked, named);
+    return g_strdup_printf("sequences have %s tokens, more than the %s positions of the model",
+                           asked, named);
 }
 
 /* Warns of linear layers in a 16-bit format that the device has no units for, while it has some for
@@ -62,8 +64,8 @@ static char *wrong_format(const RhProblem *c)
         return NULL;
     g_autofree char *here = rh_text_amount(rate, "FLOP/s");
     g_autofree char *there = rh_text_amount(other_rate, "FLOP/s");
-    return g_strdup_printf("%s has no matrix units for %s: %s, where %s has %s", d->name,
-                           rh_dtype_name(asked), here, rh_dtype_name(other), there);
+    return g_strdup_printf("%s has no matrix units for %s: %s, against %s in %s", d->name,
+                           rh_dtype_name(asked), here, there, rh_dtype_name(other));
 }
 
 /* Text of a shape: "m 131,072 x n 14,336 x k 4,096", "keys 131,072". Caller frees. */
@@ -89,8 +91,8 @@ static char *extrapolated(RhCalibratedKind kind, const RhExtrapolated *e)
     g_autofree char *low = rh_text_count(e->shapes.low[axis]);
     g_autofree char *high = rh_text_count(e->shapes.high[axis]);
     return g_strdup_printf(
-        "%.0f %% of the kernels' time is extrapolated: %s of %s, measured were %s from %s to %s "
-        "(%s)",
+        "%.0f %% of the kernels' time is extrapolated: %s of %s, while measurements cover %s %s to "
+        "%s (%s)",
         100 * e->share_frac, rh_calibrated_range_kind_name(kind), shape,
         rh_calibrated_range_axis_name(kind, axis), low, high, e->shapes.source);
 }
@@ -101,8 +103,8 @@ static char *untabled(const RhServeExtrapolation *b)
 {
     if (b->untabled_frac < RH_EXTRAPOLATED_TOLD_FRAC)
         return NULL;
-    return g_strdup_printf("%.0f %% of the kernels' time is of experts, of which there is no table "
-                           "for %s in this format: as single products have it",
+    return g_strdup_printf("%.0f %% of the kernels' time is spent in experts, which were not "
+                           "measured on %s in this format: taken from single GEMMs",
                            100 * b->untabled_frac, b->device);
 }
 
@@ -117,11 +119,11 @@ static char *unsteady(const RhServiceMetrics *o, bool found, bool drawn)
                     *answer = rh_quantity_format(o->answer_s, RH_QUANTITY_S, 3),
                     *enough = rh_text_count(o->requests_enough);
     return g_strdup_printf(
-        "%s requests within %s, and up to %s for an answer: too few for a steady "
-        "stretch%s; about %s would do%s",
+        "%s requests in %s, each answered in up to %s, are too few for a steady state%s; "
+        "about %s are enough%s",
         count, span, answer,
-        found ? ", so the rate was hardly put to the test"
-              : ", so rates are of the whole run, its beginning and end included",
+        found ? ", so the rate is hardly tested"
+              : ", so rates include the beginning and the end of the run",
         enough, drawn ? " (--count)" : "");
 }
 
@@ -141,7 +143,7 @@ static char *low_mfu(const RhRehearsal *r)
     if (!u || r->mfu_frac * (1 + rh_report_error_frac(r)) >= u->low_frac)
         return NULL;
     return g_strdup_printf(
-        "%.1f %% MFU; %.0f %% of %d measured steps on %s have %.0f to %.0f %% (%s models, %s)",
+        "%.1f %% MFU is low; %.0f %% of %d measured runs on %s have %.0f to %.0f %% (%s models, %s)",
         100 * r->mfu_frac, 100 * RH_RECORD_SHARE, u->steps, u->device, 100 * u->low_frac,
         100 * u->high_frac, u->kind, u->dtype);
 }
@@ -157,9 +159,9 @@ static char *unsafe(const RhPlan *plan, const RhPlanOptions *options)
     g_autofree char *text = change ? rh_report_change(change) : NULL;
     const char *with = text && !g_str_has_prefix(text, "without") ? "with " : "";
     g_autofree char *safer =
-        change ? g_strdup_printf("; something does %s%s (%s)", with, text, change->effect)
+        change ? g_strdup_printf("; a layout does %s%s (%s)", with, text, change->effect)
                : g_strdup("");
-    return g_strdup_printf("nothing fits as surely as --risk %.3g%% asks%s",
+    return g_strdup_printf("no layout fits as surely as --risk %.3g%% requires%s",
                            100 * options->risk_frac, safer);
 }
 
@@ -226,8 +228,8 @@ void rh_report_warnings_text(GString *out, const GPtrArray *watches)
 {
     for (guint i = 0; i < watches->len; i++) {
         const RhWarning *watch = g_ptr_array_index(watches, i);
-        g_autofree char *line = g_strdup_printf("watch: %s", watch->text);
-        rh_text_wrap(out, line, 7, 79);
+        g_autofree char *line = g_strdup_printf("warning: %s", watch->text);
+        rh_text_wrap(out, line, 9, 79);
     }
 }
 
@@ -236,6 +238,6 @@ void rh_report_warnings_markdown(GString *out, const GPtrArray *watches)
     for (guint i = 0; i < watches->len; i++) {
         const RhWarning *watch = g_ptr_array_index(watches, i);
         g_autofree char *text = rh_text_markdown(watch->text);
-        g_string_append_printf(out, "Watch (%s): %s.\n", watch->kind, text);
+        g_string_append_printf(out, "Warning (%s): %s.\n", watch->kind, text);
     }
 }

@@ -29,22 +29,20 @@
 /* ROW(suffix of RH_WAIT_, name, source in a cost tree, whether it is communication) */
 #define RH_WAITS(ROW)                                                                              \
     ROW(COMPUTE, "compute", "", false) /* no wait: kernels run */                                  \
-    ROW(STRETCH, "SMs held by communication",                                                      \
-        "kernels run at (sms - held) / sms beside communication", false)                           \
-    ROW(TP, "tensor parallel", "tensor-parallel collectives on the critical path", true)           \
-    ROW(CP, "context parallel", "context-parallel collectives", true)                              \
-    ROW(EP, "expert parallel", "expert-parallel collectives", true)                                \
-    ROW(DP, "data parallel", "gradient and parameter collectives not hidden behind kernels", true) \
-    ROW(TIED, "tied embeddings", "gradients that the first and the last stage sum", true)          \
-    ROW(NORM, "gradient norm", "one number that all ranks sum before the optimizer", true)         \
-    ROW(PIPELINE_TRANSFER, "pipeline transfer",                                                    \
-        "activations and gradients in flight between stages", true)                                \
-    ROW(BUBBLE, "pipeline bubble", "pipeline fill, drain and unequal stages", false)               \
-    ROW(COPY, "host copy", "copies between memory tiers", false)                                   \
-    ROW(COLLECTIVES, "collectives", "collectives of a program from a file", true)                  \
-    ROW(MESSAGES, "messages", "messages of a program from a file, under way", true)                \
-    ROW(OTHERS, "other ranks", "waiting for ranks that take part", false)                          \
-    ROW(HOST, "host", "work of the host that nothing hides", false)                                \
-    ROW(JITTER, "jitter", "order statistics: kernels wait for the slower ones of unequal ranks",   \
-        false) /* of folded runs only */                                                           \
-    ROW(END, "end of step", "done early: waiting for the slowest rank", false)
+    ROW(STRETCH, "compute slowed by comm", "communication kernels occupy some of the SMs", false)  \
+    ROW(TP, "exposed tensor-parallel comm", "collectives on the critical path", true)              \
+    ROW(CP, "exposed context-parallel comm", "keys and values of other ranks", true)               \
+    ROW(EP, "exposed expert-parallel comm", "tokens to and from the experts", true)                \
+    ROW(DP, "exposed data-parallel comm", "gradients and parameters", true)                        \
+    ROW(TIED, "exposed tied-embedding comm", "gradients summed by the first and last stage", true) \
+    ROW(NORM, "gradient norm", "all ranks sum one number before the optimizer", true)              \
+    ROW(PIPELINE_TRANSFER, "exposed pipeline transfers", "activations and gradients", true)        \
+    ROW(BUBBLE, "waiting for pipeline stages", "pipeline bubble, and stages of unequal work",      \
+        false)                                                                                     \
+    ROW(COPY, "exposed host copies", "copies between GPU and host memory", false)                  \
+    ROW(COLLECTIVES, "exposed collectives", "collectives of a program from a file", true)          \
+    ROW(MESSAGES, "exposed messages", "messages of a program from a file", true)                   \
+    ROW(OTHERS, "waiting for other ranks", "ranks that take part in a collective", false)          \
+    ROW(HOST, "exposed host work", "CPU work that no kernel hides", false)                         \
+    ROW(JITTER, "jitter", "kernels wait for the slower ones of other ranks", false) /* folded */   \
+    ROW(END, "waiting for the slowest rank", "ranks that finish the step early", false)

@@ -3,8 +3,8 @@
 #include <math.h>
 
 static const char *const kernel_sources[RH_PHASE_LAST] = {
-    [RH_PHASE_RECOMPUTE] = "forward kernels replayed before backward",
-    [RH_PHASE_OPTIMIZER] = "Adam over the rank's share, memory-bound",
+    [RH_PHASE_RECOMPUTE] = "forward kernels run again for backward",
+    [RH_PHASE_OPTIMIZER] = "Adam, bound by memory bandwidth",
 };
 
 /* Means over ranks of a step's times. */
@@ -41,13 +41,13 @@ void rh_run_costs_add_kernels(RhCost *root, double compute_s, const double kerne
         if (kernel_s[phase] > 0)
             rh_cost_add(compute, rh_phase_name((RhPhase)phase), kernel_s[phase],
                         kernel_sources[phase] ? kernel_sources[phase]
-                                              : "kernel times of the device, gaps included");
+                                              : "kernels, with the gaps between launches");
 }
 
 RhCost *rh_run_costs(const RhRun *run, double step_time_s)
 {
     Mean mean = mean_rank(run);
-    RhCost *root = rh_cost_new("step", step_time_s, "mean over ranks of where a GPU's step goes");
+    RhCost *root = rh_cost_new("step", step_time_s, "mean of all GPUs");
     rh_run_costs_add_kernels(root, mean.wait_s[RH_WAIT_COMPUTE], mean.kernel_s);
     for (int w = RH_WAIT_COMPUTE + 1; w < RH_WAIT_LAST; w++)
         if (mean.wait_s[w] > 0)

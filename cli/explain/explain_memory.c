@@ -56,7 +56,7 @@ static void stage_row(RhTable *table, const RhMemoryAnswer *a, int32_t first, in
 /* "stages 0-14 in backward of micro-batch 0; stage 15 in forward of micro-batch 0" */
 static void append_moments(GString *out, const RhMemoryAnswer *a)
 {
-    g_autoptr(GString) line = g_string_new("that is:");
+    g_autoptr(GString) line = g_string_new("peaks:");
     for (int32_t first = 0, last; first < a->stages_count; first = last + 1) {
         const char *when = a->stages[first].when;
         last = first;
@@ -74,7 +74,7 @@ static void append_stages(GString *out, const RhMemoryAnswer *a, int32_t fullest
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>>>>>>>");
     int32_t rows = 0, left = 0;
-    rh_table_rowf(table, "stage|all|weights|grads|optim|activ|recomp|logits|comm|reserve");
+    rh_table_rowf(table, "stage|total|weights|grads|optim|activ|work|logits|comm|CUDA");
     for (int32_t first = 0, last; first < a->stages_count; first = last + 1) {
         last = last_alike(a, first);
         bool shown = rows < STAGES_MAX || (fullest >= first && fullest <= last);
@@ -84,10 +84,10 @@ static void append_stages(GString *out, const RhMemoryAnswer *a, int32_t fullest
         rows++;
         stage_row(table, a, first, last);
     }
-    g_string_append(out, "\nGiB of a rank of each stage when it is fullest\n");
+    g_string_append(out, "\nGiB of a GPU of each stage at its peak\n");
     rh_table_append(table, out, "  ");
     if (left > 0)
-        g_string_append_printf(out, "  and %d more stages, none fuller\n", left);
+        g_string_append_printf(out, "  and %d more stages, none with more memory\n", left);
     append_moments(out, a);
 }
 
@@ -102,7 +102,7 @@ static void add_product(GString *out, double params, double each_bytes, int32_t 
     g_string_append_printf(out, "%s%s G parameters x %.3g B", out->len ? " + " : "", count,
                            each_bytes);
     if (shards > 1)
-        g_string_append_printf(out, " / %d ranks that share them", shards);
+        g_string_append_printf(out, " / %d ranks", shards);
 }
 
 typedef struct {
@@ -133,41 +133,40 @@ static void say_weights(GString *out, const Stage *s, double bytes)
         add_product(out, rh_states_wide(s->c, &s->held.states, (RhParamsClass)cls),
                     rh_weight_bytes(s->c), sharers(s->l, (RhParamsClass)cls, 3));
     if (s->c->job.lora.rank > 0)
-        g_string_append(out, ", frozen ones included");
+        g_string_append(out, ", frozen weights included");
     if (rh_weight_copies_bytes(s->c) > 0)
-        g_string_append_printf(out, "; and %.3g B of each in linear layers, %s%s",
+        g_string_append_printf(out, "; and %.3g B for each weight of linear layers, %s%s",
                                rh_weight_copies_bytes(s->c),
-                               s->c->job.narrow_weights ? "held narrow" : "cast",
-                               s->l->zero == 3 ? ", shared out likewise" : "");
+                               s->c->job.narrow_weights ? "stored in low precision"
+                                                        : "a low-precision copy",
+                               s->l->zero == 3 ? ", sharded too" : "");
     if (s->l->hpz > 0)
-        g_string_append_printf(out, "; and again over %d ranks", s->l->hpz);
+        g_string_append_printf(out, "; and a second copy over %d ranks (hpZ)", s->l->hpz);
 }
 
 static void say_gradients(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
     if (s->c->stack->frees_gradients)
-        g_string_append_printf(out, "%.3g B a parameter, of chunks from their first backward on%s",
+        g_string_append_printf(out, "%.3g B a parameter, for each chunk from its first backward%s",
                                rh_gradient_bytes(s->c),
                                rh_stack_reduces_each(s->c->stack, s->l->zero, s->l->pp)
-                                   ? ", shared out"
-                               : s->l->zero >= 1 ? ", shared out once they are reduced"
+                                   ? ", sharded"
+                               : s->l->zero >= 1 ? ", sharded after their reduction"
                                                  : "");
     else
         add_states(out, s, rh_gradient_bytes(s->c),
                    rh_stack_reduces_each(s->c->stack, s->l->zero, s->l->pp) ? 2 : 4);
     if (s->c->stack->dummy_gradients && s->l->zero < 2)
-        g_string_append(out,
-                        "; and an array of each shape of a layer's matrices, which autograd is "
-                        "given in their place");
+        g_string_append(out, "; and one placeholder gradient for each shape of a layer's weights");
 }
 
 static void say_optimizer(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
     add_states(out, s, rh_optimizer_state_bytes(s->c), 1);
-    g_string_append_printf(out, ": a copy in fp32 and two moments in %s",
-                           s->c->job.moments ? s->c->job.moments->name : rh_adam_moments_fp32.name);
+    g_string_append_printf(out, ": an fp32 copy and two moments in %s",
+                           s->c->job.moments ? s->c->job.moments->name : rh_moments_fp32.name);
 }
 
 static void say_activations(GString *out, const Stage *s, double bytes)
@@ -175,38 +174,38 @@ static void say_activations(GString *out, const Stage *s, double bytes)
     g_autofree char *kept = rh_quantity_format(s->held.kept_bytes, RH_QUANTITY_BYTES, 3);
     g_autofree char *recompute = rh_knob_value_text(RH_KNOB_OF(recompute), s->l->recompute);
     if (s->held.kept_bytes > 0)
-        g_string_append_printf(out,
-                               "%.3g x %s that a micro-batch keeps in %d layers (recompute=%s)",
+        g_string_append_printf(out, "%.3g micro-batches x %s for %d layers (recompute=%s)",
                                bytes / s->held.kept_bytes, kept, s->held.layers, recompute);
 }
 
 static void say_working(GString *out, const Stage *s, double bytes)
 {
     (void)s, (void)bytes;
-    g_string_append(out, "what runs at that moment works in, an item of the model at a time");
+    g_string_append(out, "temporary tensors of the layer that runs at that moment, recomputed ones "
+                         "included");
 }
 
 static void say_logits(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
     g_string_append_printf(
-        out, "softmax over %" G_GINT64_FORMAT " words, kept in fp32 from forward to backward",
+        out, "softmax over %" G_GINT64_FORMAT " tokens of the vocabulary, fp32, kept for backward",
         s->c->model->vocab);
 }
 
 static void say_communication(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
-    g_string_append_printf(out, "buffers of messages between stages%s",
-                           s->l->zero >= 2 ? ", and of the largest item's gathered parameters"
-                                           : "");
+    g_string_append_printf(
+        out, "buffers for transfers between stages%s",
+        s->l->zero >= 2 ? ", and for the gathered parameters of the largest layer" : "");
 }
 
 static void say_reserve(GString *out, const Stage *s, double bytes)
 {
     (void)bytes;
     const RhFact *fact = &s->c->stack->reserve_bytes;
-    g_string_append_printf(out, "%c: %s", rh_tag_letter(fact->tag), fact->source);
+    g_string_append_printf(out, "%s, allocator included: %s", rh_tag_name(fact->tag), fact->source);
 }
 
 static void append_kinds(GString *out, const RhProblem *c, const RhLayout *l,
@@ -222,13 +221,13 @@ static void append_kinds(GString *out, const RhProblem *c, const RhLayout *l,
         [RH_MEMORY_COMMUNICATION] = say_communication,
         [RH_MEMORY_RESERVE] = say_reserve};
     Stage s = {c, l, rh_stage_contents(c, l, stage)};
-    g_string_append_printf(out, "\nwhat stage %d holds then\n", stage);
+    g_string_append_printf(out, "\nwhat fills stage %d at its peak, GiB\n", stage);
     for (int use = RH_MEMORY_WEIGHTS; use <= RH_MEMORY_RESERVE; use++) {
         g_autoptr(GString) why = g_string_new(NULL);
         if (full->bytes[use] <= 0)
             continue;
         say[use](why, &s, full->bytes[use]);
-        g_string_append_printf(out, "  %-13s  %5.1f  ", rh_memory_name((RhMemoryUse)use),
+        g_string_append_printf(out, "  %-13s  %5.1f  ", rh_report_memory_name((RhMemoryUse)use),
                                full->bytes[use] / RH_GIB_BYTES);
         rh_text_wrap(out, why->str, 24, 79);
     }
@@ -246,36 +245,35 @@ static void relief_row(RhTable *table, const RhRehearsal *r, const RhMemorySaver
 {
     g_autofree char *step = rh_quantity_format(relief->segment_s, RH_QUANTITY_S, 3);
     g_autofree char *change = change_text(relief->segment_s / r->bound_segment_s - 1);
-    rh_table_rowf(table, "%s|%.1f|-%.1f|%s|%s", relief->change, relief->peak_bytes / RH_GIB_BYTES,
+    rh_table_rowf(table, "%s|%.1f|%.1f|%s|%s", relief->change, relief->peak_bytes / RH_GIB_BYTES,
                   (r->memory.peak_bytes - relief->peak_bytes) / RH_GIB_BYTES, step, change);
 }
 
 static void append_reliefs(GString *out, const RhRehearsal *r, const GArray *reliefs)
 {
     if (reliefs->len == 0) {
-        g_string_append(out, "\nno change of one knob or format would lower it\n");
+        g_string_append(out, "\nno single change of the layout or of a number format lowers it\n");
         return;
     }
-    g_string_append(out, "\nwhat would lower it, each alone\n");
+    g_string_append(out, "\nsingle changes that lower it\n");
     g_autoptr(RhTable) table = rh_table_new("<>>>>");
-    rh_table_rowf(table, "--what-if|GiB|less|step|change");
+    rh_table_rowf(table, "--what-if|GiB|saved|step|change");
     for (guint i = 0; i < MIN(reliefs->len, RELIEFS_MAX); i++)
         relief_row(table, r, &g_array_index(reliefs, RhMemorySaver, i));
     rh_table_append(table, out, "  ");
     if (reliefs->len > RELIEFS_MAX)
         g_string_append_printf(out, "  and %u that free less\n", reliefs->len - RELIEFS_MAX);
     g_string_append(
-        out,
-        "  steps are lower bounds (segment graph); of every knob, over the "
-        "values\n  that plan tries (of cp, over longer rings too), the quickest change, and that\n"
-        "  which needs least\n");
+        out, "  steps are lower bounds; of each setting, the fastest value and the one with the\n"
+             "  least memory are listed\n");
 }
 
 void rh_explain_append_memory(GString *out, const RhInputs *in, const RhRehearsal *r,
                               const RhMemoryAnswer *a)
 {
     const RhTrainMemory *m = &r->memory;
-    g_string_append_printf(out, "memory = %.1f of %.1f GiB (%.1f %%) on stage %d%s%s\n",
+    g_string_append_printf(out,
+                           "peak memory of a GPU: %.1f of %.1f GiB (%.1f %%), on stage %d%s%s\n",
                            m->peak_bytes / RH_GIB_BYTES, r->memory_capacity_bytes / RH_GIB_BYTES,
                            100 * m->peak_bytes / r->memory_capacity_bytes, m->stage,
                            r->memory_when ? ", in " : "", r->memory_when ? r->memory_when : "");

@@ -15,47 +15,64 @@ static void collect_names(const RhCost *term, GPtrArray *names)
         collect_names(g_ptr_array_index(term->children, i), names);
 }
 
-/* Standard word for a user's word: a lane's name stands for the wait on it, and some synonyms. */
-static const char *meaning_of(const char *word)
+/* Lower case, with spaces in place of hyphens and underscores. Caller frees. */
+static char *plain_words(const char *name)
 {
-    static const char *const words[][2] = {
-        {"pp", "pipeline bubble"}, {"zero", "data parallel"}, {"kernels", "compute"}};
-    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
-        if (strcmp(word, words[i][0]) == 0)
-            return words[i][1];
-    for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_LAST; lane++)
-        if (strcmp(word, rh_lane_name(lane)) == 0)
-            return rh_wait_name(rh_lane_wait(lane));
-    return word;
+    g_autofree char *spelled = g_strdelimit(g_strdup(name), "-_", ' ');
+    return g_ascii_strdown(spelled, -1);
 }
 
-/* A wait that costs nothing, as kernels hide it, so that it has no term yet. NULL where the program
- * has no such wait. */
+/* Translates a lane's name, or another common word, into the name of a term. Caller frees. */
+static char *meaning_of(const char *word)
+{
+    static const char *const words[][2] = {{"pp", "waiting for pipeline stages"},
+                                           {"bubble", "waiting for pipeline stages"},
+                                           {"pipeline bubble", "waiting for pipeline stages"},
+                                           {"zero", "data parallel"},
+                                           {"kernels", "compute"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(words); i++)
+        if (strcmp(word, words[i][0]) == 0)
+            return g_strdup(words[i][1]);
+    for (int lane = RH_LANE_COMPUTE + 1; lane < RH_LANE_LAST; lane++)
+        if (strcmp(word, rh_lane_name(lane)) == 0)
+            return plain_words(rh_wait_name(rh_lane_wait(lane)));
+    return g_strdup(word);
+}
+
+static bool has_collective(const RhProgram *p, RhWait wait)
+{
+    for (guint i = 0; i < p->tasks->len; i++) {
+        const RhTask *t = rh_program_task(p, (int32_t)i);
+        if (t->kind == RH_TASK_COLLECTIVE && rh_lane_wait(t->lane) == wait)
+            return true;
+    }
+    return false;
+}
+
+/* Adds the term of communication that is fully hidden behind kernels. Returns NULL if the program
+ * has no such communication. */
 static const RhCost *find_hidden(RhCost *costs, const RhProgram *p, const char *meant)
 {
-    for (int w = 0; w < RH_WAIT_LAST; w++)
-        for (guint i = 0; i < p->tasks->len && strstr(rh_wait_name((RhWait)w), meant); i++) {
-            const RhTask *t = rh_program_task(p, (int32_t)i);
-            if (t->kind == RH_TASK_COLLECTIVE && rh_lane_wait(t->lane) == (RhWait)w)
-                return rh_cost_add(costs, rh_wait_name((RhWait)w), 0,
-                                   "all of it hides behind kernels");
-        }
+    for (int w = 0; w < RH_WAIT_LAST; w++) {
+        g_autofree char *name = plain_words(rh_wait_name((RhWait)w));
+        if (strstr(name, meant) && has_collective(p, (RhWait)w))
+            return rh_cost_add(costs, rh_wait_name((RhWait)w), 0,
+                               "all of it is hidden behind kernels");
+    }
     return NULL;
 }
 
 const RhCost *rh_term_find(RhCost *costs, const RhProgram *p, const char *word, GError **error)
 {
-    g_autofree char *spelled = g_strdup(word);
     const RhCost *exact = rh_cost_find(costs, word);
     if (exact)
         return exact;
     g_autoptr(GPtrArray) names = g_ptr_array_new();
     collect_names(costs, names);
     g_ptr_array_add(names, NULL);
-    g_autofree char *small = g_ascii_strdown(g_strdelimit(spelled, "-_", ' '), -1);
-    const char *meant = meaning_of(small);
+    g_autofree char *small = plain_words(word), *meant = meaning_of(small);
     for (guint i = 0; *meant && i + 1 < names->len; i++) {
-        g_autofree char *name = g_ascii_strdown(g_ptr_array_index(names, i), -1);
+        g_autofree char *name = plain_words(g_ptr_array_index(names, i));
         if (strstr(name, meant))
             return rh_cost_find(costs, g_ptr_array_index(names, i));
     }
@@ -69,7 +86,7 @@ const RhCost *rh_term_find(RhCost *costs, const RhProgram *p, const char *word, 
     return NULL;
 }
 
-/* --- tasks of a term --- */
+/* --- which tasks a term is made of --- */
 
 RhTermTasks rh_term_tasks(const char *name)
 {

@@ -157,11 +157,18 @@ static RhPowerTimes with_stragglers(const RhProblem *c, RhPowerTimes times, doub
     return times;
 }
 
+/* Adds the allowance for slow nodes to a step of `step_s`. */
+static void add_straggler(const RhProblem *c, RhCost *root, double step_s)
+{
+    g_autofree char *source = g_strdup_printf("%.2g %% per doubling of the number of nodes",
+                                              100 * c->stack->straggler_frac.value);
+    rh_cost_add(root, "slow-node allowance", step_s * (rh_straggler_factor(c) - 1), source);
+}
+
 static RhCost *cost_tree(const RhProblem *c, const RhRehearsal *r, const RhRun *run)
 {
     RhCost *root = rh_run_costs(run, r->step_time_s);
-    rh_cost_add(root, "slow nodes", run->step_time_s * (rh_straggler_factor(c) - 1),
-                c->stack->straggler_frac.source);
+    add_straggler(c, root, run->step_time_s);
     return root;
 }
 
@@ -259,12 +266,11 @@ void rh_run_metrics_bound(const RhProblem *c, RhRehearsal *r, double step_s)
     r->step_time_s = step_s * rh_straggler_factor(c);
     fill_rates(c, r, kernels.flops);
     fill_energy(c, r, bound_times(c, &kernels, compute_s, step_s));
-    r->costs = rh_cost_new("step", r->step_time_s, "segment graph: no shared links, no SM sharing");
+    r->costs = rh_cost_new("step", r->step_time_s, "lower bound: no contention on links or SMs");
     rh_run_costs_add_kernels(r->costs, compute_s, kernels.seconds);
-    rh_cost_add(r->costs, "remainder: bound less kernels", step_s - compute_s,
-                "the segment graph's step less the mean rank's kernels: waits of all kinds");
-    rh_cost_add(r->costs, "slow nodes", step_s * (rh_straggler_factor(c) - 1),
-                c->stack->straggler_frac.source);
+    rh_cost_add(r->costs, "waiting of all kinds", step_s - compute_s,
+                "the lower bound of the step, less its kernels");
+    add_straggler(c, r->costs, step_s);
 }
 
 void rh_rehearsal_free(RhRehearsal *r)
