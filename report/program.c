@@ -72,7 +72,7 @@ char *rh_report_program_text(const RhProgramAnswer *a, const RhReportStyle *styl
     g_autoptr(RhCost) costs = rh_run_costs(run, run->step_time_s);
     append_first(out, a, costs, style);
     if (style->verbosity > 0)
-        rh_report_tree(out, costs, run->step_time_s);
+        rh_report_tree(out, costs, run->step_time_s, false);
     else
         rh_report_terms(out, costs, run->step_time_s, run);
     rh_report_links(out, run->links);

@@ -64,15 +64,13 @@ void rh_report_trust(GString *out, const RhRehearsal *r);
 /* Formats a change as command-line words: "--gpus 128", "without --limit memory<=50%". Caller
  * frees. */
 char *rh_report_change(const RhSmallestChange *change);
-/* Returns the top terms of a tree, largest first (borrowed, caller frees the array); *rest_s: the sum of those too
- * small to print. */
-GPtrArray *rh_report_top_terms(const RhCost *costs, double step_s, double *rest_s);
 /* Appends the top terms of a tree, with the rank that spends most on each; `run` may be NULL. */
 void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhRun *run);
 /* Appends the busiest links from RhLinkUse; nothing without links. */
 void rh_report_links(GString *out, const GArray *links);
-/* Appends a line per term: name, seconds, share, source; indented by depth. */
-void rh_report_tree(GString *out, const RhCost *root, double whole_s);
+/* Appends a line per term: name, seconds, share, source; indented by depth. If brief, the top terms
+ * are sorted by size, small ones summed, and sources shortened. */
+void rh_report_tree(GString *out, const RhCost *root, double whole_s, bool brief);
 typedef struct {
     const char *name;
     double a_s, b_s;

@@ -181,41 +181,94 @@ void rh_report_trust(GString *out, const RhRehearsal *r)
 
 /* --- trees --- */
 
+static int by_size(gconstpointer x, gconstpointer y)
+{
+    const RhCost *p = *(const RhCost *const *)x, *q = *(const RhCost *const *)y;
+    return p->value_s > q->value_s ? -1 : p->value_s < q->value_s ? 1 : strcmp(p->name, q->name);
+}
+
 typedef struct {
     GString *out;
     double whole_s;
     int name_width;
+    bool brief;
 } Tree;
 
-static int deepest_name(const RhCost *term, int depth)
+static bool is_small(const RhCost *term, double whole_s)
+{
+    return term->value_s < TERM_LEAST_FRAC * whole_s;
+}
+
+static int deepest_name(const Tree *t, const RhCost *term, int depth)
 {
     int width = 2 * depth + (int)g_utf8_strlen(term->name, -1);
-    for (guint i = 0; i < term->children->len; i++)
-        width = MAX(width, deepest_name(g_ptr_array_index(term->children, i), depth + 1));
+    for (guint i = 0; i < term->children->len; i++) {
+        const RhCost *child = g_ptr_array_index(term->children, i);
+        if (!t->brief || !is_small(child, t->whole_s))
+            width = MAX(width, deepest_name(t, child, depth + 1));
+    }
     return width;
 }
 
-/* Appends a term; the source is the last column and wraps under itself. */
+/* Shortens a source to what a first reader needs. Caller frees. */
+static char *brief_source(const char *source)
+{
+    if (strstr(source, "fit of the form in") && !strchr(source, ';'))
+        return g_strdup("fitted to measured kernels");
+    return g_strndup(source, strcspn(source, ";"));
+}
+
+static void append_value(const Tree *t, int depth, const char *name, double value_s)
+{
+    int width = 2 * depth + (int)g_utf8_strlen(name, -1);
+    g_autofree char *value = rh_quantity_format(value_s, RH_QUANTITY_S, 3);
+    g_string_append_printf(t->out, "  %*s%s%*s  %8s  %5.1f %%", 2 * depth, "", name,
+                           t->name_width - width, "", value,
+                           t->whole_s > 0 ? 100 * value_s / t->whole_s : 0);
+}
+
+static void append_terms(const Tree *t, const RhCost *term, int depth);
+
+/* Appends a row and its children. The source is the last column and wraps under itself. */
 static void append_term(const Tree *t, const RhCost *term, int depth)
 {
-    int name = 2 * depth + (int)g_utf8_strlen(term->name, -1);
-    g_autofree char *value = rh_quantity_format(term->value_s, RH_QUANTITY_S, 3);
-    g_string_append_printf(t->out, "  %*s%s%*s  %8s  %5.1f %%", 2 * depth, "", term->name,
-                           t->name_width - name, "", value,
-                           t->whole_s > 0 ? 100 * term->value_s / t->whole_s : 0);
-    if (*term->source) {
+    g_autofree char *source = t->brief ? brief_source(term->source) : g_strdup(term->source);
+    append_value(t, depth, term->name, term->value_s);
+    if (*source) {
         g_string_append(t->out, "  ");
-        rh_text_wrap(t->out, term->source, t->name_width + 23, 79);
+        rh_text_wrap(t->out, source, t->name_width + 23, 79);
     } else {
         g_string_append_c(t->out, '\n');
     }
-    for (guint i = 0; i < term->children->len; i++)
-        append_term(t, g_ptr_array_index(term->children, i), depth + 1);
+    append_terms(t, term, depth + 1);
 }
 
-void rh_report_tree(GString *out, const RhCost *root, double whole_s)
+/* Appends the children of a term; if brief, the top ones sorted, and small ones summed as "other". */
+static void append_terms(const Tree *t, const RhCost *term, int depth)
 {
-    Tree t = {out, whole_s, deepest_name(root, 0)};
+    double rest_s = 0;
+    g_autoptr(GPtrArray) top = g_ptr_array_new();
+    for (guint i = 0; i < term->children->len; i++) {
+        RhCost *child = g_ptr_array_index(term->children, i);
+        if (t->brief && is_small(child, t->whole_s))
+            rest_s += child->value_s;
+        else
+            g_ptr_array_add(top, child);
+    }
+    if (t->brief && depth == 1)
+        g_ptr_array_sort(top, by_size);
+    for (guint i = 0; i < top->len; i++)
+        append_term(t, g_ptr_array_index(top, i), depth);
+    if (rest_s >= CLOCK_S) {
+        append_value(t, depth, "other", rest_s);
+        g_string_append_c(t->out, '\n');
+    }
+}
+
+void rh_report_tree(GString *out, const RhCost *root, double whole_s, bool brief)
+{
+    Tree t = {.out = out, .whole_s = whole_s, .brief = brief};
+    t.name_width = deepest_name(&t, root, 0);
     append_term(&t, root, 0);
 }
 
@@ -283,13 +336,19 @@ void rh_report_versus_trees(GString *out, const char *heading, const char *whole
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
     g_autoptr(GArray) pairs = rh_report_pairs(a, b);
-    double whole_s = fmax(a->value_s, b->value_s);
+    double whole_s = fmax(a->value_s, b->value_s), rest_a = 0, rest_b = 0;
     int decimals = whole_s > 0 ? CLAMP(3 - (int)floor(log10(whole_s)), 0, 9) : 3;
     rh_table_rowf(table, "%s|%s|%s|difference", heading, name_a, name_b);
     for (guint i = 0; i < pairs->len; i++) {
         const RhTermPair *p = &g_array_index(pairs, RhTermPair, i);
-        versus_row(table, p->name, p->a_s, p->b_s, decimals);
+        bool small = fmax(p->a_s, p->b_s) < TERM_LEAST_FRAC * whole_s;
+        rest_a += small ? p->a_s : 0;
+        rest_b += small ? p->b_s : 0;
+        if (!small)
+            versus_row(table, p->name, p->a_s, p->b_s, decimals);
     }
+    if (fmax(rest_a, rest_b) >= CLOCK_S)
+        versus_row(table, "other", rest_a, rest_b, decimals);
     versus_row(table, whole, a->value_s, b->value_s, decimals);
     rh_table_append(table, out, "  ");
 }
@@ -297,7 +356,7 @@ void rh_report_versus_trees(GString *out, const char *heading, const char *whole
 void rh_report_versus(GString *out, const char *name_a, const RhRehearsal *a, const char *name_b,
                       const RhRehearsal *b)
 {
-    rh_report_versus_trees(out, "seconds of a GPU's step", "step", name_a, a->costs, name_b,
+    rh_report_versus_trees(out, "seconds of a step, mean of GPUs", "step", name_a, a->costs, name_b,
                            b->costs);
 }
 
@@ -354,13 +413,8 @@ static char *worst_rank(const RhRun *run, const char *name)
     return g_strdup("");
 }
 
-static int by_size(gconstpointer x, gconstpointer y)
-{
-    const RhCost *p = *(const RhCost *const *)x, *q = *(const RhCost *const *)y;
-    return p->value_s > q->value_s ? -1 : p->value_s < q->value_s ? 1 : strcmp(p->name, q->name);
-}
-
-GPtrArray *rh_report_top_terms(const RhCost *costs, double step_s, double *rest_s)
+/* Returns the top terms of a tree, largest first; *rest_s: the sum of those too small to print. */
+static GPtrArray *top_terms(const RhCost *costs, double step_s, double *rest_s)
 {
     GPtrArray *terms = g_ptr_array_new();
     *rest_s = 0;
@@ -379,7 +433,7 @@ void rh_report_terms(GString *out, const RhCost *costs, double step_s, const RhR
 {
     g_autoptr(RhTable) table = rh_table_new("<>>>");
     double rest_s = 0;
-    g_autoptr(GPtrArray) terms = rh_report_top_terms(costs, step_s, &rest_s);
+    g_autoptr(GPtrArray) terms = top_terms(costs, step_s, &rest_s);
     rh_table_rowf(table, "time of a step|mean of GPUs|share|longest on a GPU");
     for (guint i = 0; i < terms->len; i++) {
         const RhCost *term = g_ptr_array_index(terms, i);

@@ -177,7 +177,7 @@ char *rh_report_run_text(const RhQuestion *q, const RhRehearsal *r, const RhRun 
     g_autoptr(GPtrArray) watches = rh_report_run_warnings(q, r);
     append_answer(out, q, r, style);
     if (r->costs && verbose)
-        rh_report_tree(out, r->costs, r->step_time_s);
+        rh_report_tree(out, r->costs, r->step_time_s, false);
     else if (r->costs)
         rh_report_terms(out, r->costs, r->step_time_s, run);
     append_memory(out, q->c, r);

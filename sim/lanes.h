@@ -29,16 +29,15 @@
 /* ROW(suffix of RH_WAIT_, name, source in a cost tree, whether it is communication) */
 #define RH_WAITS(ROW)                                                                              \
     ROW(COMPUTE, "compute", "", false) /* no wait: kernels run */                                  \
-    ROW(STRETCH, "compute slowed by comm", "communication kernels occupy some of the SMs", false)  \
+    ROW(STRETCH, "compute slowed by comm", "communication kernels occupy SMs", false)              \
     ROW(TP, "exposed tensor-parallel comm", "collectives on the critical path", true)              \
-    ROW(CP, "exposed context-parallel comm", "keys and values of other ranks", true)               \
+    ROW(CP, "exposed context-parallel comm", "keys and values", true)                              \
     ROW(EP, "exposed expert-parallel comm", "tokens to and from the experts", true)                \
     ROW(DP, "exposed data-parallel comm", "gradients and parameters", true)                        \
     ROW(TIED, "exposed tied-embedding comm", "gradients summed by the first and last stage", true) \
     ROW(NORM, "gradient norm", "all ranks sum one number before the optimizer", true)              \
     ROW(PIPELINE_TRANSFER, "exposed pipeline transfers", "activations and gradients", true)        \
-    ROW(BUBBLE, "waiting for pipeline stages", "pipeline bubble, and stages of unequal work",      \
-        false)                                                                                     \
+    ROW(BUBBLE, "waiting for pipeline stages", "bubble and imbalance", false)                      \
     ROW(COPY, "exposed host copies", "copies between GPU and host memory", false)                  \
     ROW(COLLECTIVES, "exposed collectives", "collectives of a program from a file", true)          \
     ROW(MESSAGES, "exposed messages", "messages of a program from a file", true)                   \

@@ -3,7 +3,7 @@
 #include <math.h>
 
 static const char *const kernel_sources[RH_PHASE_LAST] = {
-    [RH_PHASE_RECOMPUTE] = "forward kernels run again for backward",
+    [RH_PHASE_RECOMPUTE] = "forward kernels, run again",
     [RH_PHASE_OPTIMIZER] = "Adam, bound by memory bandwidth",
 };
 
@@ -40,8 +40,7 @@ void rh_run_costs_add_kernels(RhCost *root, double compute_s, const double kerne
     for (int phase = 0; phase < RH_PHASE_LAST; phase++)
         if (kernel_s[phase] > 0)
             rh_cost_add(compute, rh_phase_name((RhPhase)phase), kernel_s[phase],
-                        kernel_sources[phase] ? kernel_sources[phase]
-                                              : "kernels, with the gaps between launches");
+                        kernel_sources[phase] ? kernel_sources[phase] : "kernels and launch gaps");
 }
 
 RhCost *rh_run_costs(const RhRun *run, double step_time_s)

@@ -21,8 +21,9 @@ char *rh_knob_title_expert_tensor(const RhKnob *knob, const RhLayout *l)
 
 char *rh_knob_title_context(const RhKnob *knob, const RhLayout *l)
 {
+    (void)knob;
     bool gathers = l->kv == RH_CONTEXT_GATHER;
-    return gathers ? g_strdup_printf("keys and values by %s", knob->names[l->kv]) : NULL;
+    return gathers ? g_strdup("CP by K/V all-gather") : NULL;
 }
 
 char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l)
@@ -34,8 +35,9 @@ char *rh_knob_title_dispatch(const RhKnob *knob, const RhLayout *l)
 char *rh_knob_title_overlap(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    static const char *const titles[] = {NULL, "shared expert overlapped", "halves overlapped",
-                                         "forward beside backward"};
+    static const char *const titles[] = {NULL, "shared expert overlapped",
+                                         "micro-batch halves overlapped",
+                                         "forward overlapped with backward"};
     return g_strdup(titles[l->overlap]);
 }
 
@@ -54,19 +56,19 @@ char *rh_knob_title_zero(const RhKnob *knob, const RhLayout *l)
 char *rh_knob_title_shard(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    return l->shard > 0 ? g_strdup_printf("shares over %d", l->shard) : NULL;
+    return l->shard > 0 ? g_strdup_printf("sharded over %d GPUs", l->shard) : NULL;
 }
 
 char *rh_knob_title_outer(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    return l->outer ? g_strdup("optimizer over groups") : NULL;
+    return l->outer ? g_strdup("optimizer sharded over groups") : NULL;
 }
 
 char *rh_knob_title_secondary(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    return l->hpz > 0 ? g_strdup_printf("second shares over %d", l->hpz) : NULL;
+    return l->hpz > 0 ? g_strdup_printf("hpZ over %d GPUs", l->hpz) : NULL;
 }
 
 char *rh_knob_title_recompute(const RhKnob *knob, const RhLayout *l)
@@ -81,7 +83,7 @@ char *rh_knob_title_again(const RhKnob *knob, const RhLayout *l)
     if (l->recomputed_layers_count == 0)
         return NULL;
     g_autofree char *layers = rh_knob_text(knob, l);
-    return g_strdup_printf("of %s layer%s", layers, strcmp(layers, "1") == 0 ? "" : "s");
+    return g_strdup_printf("%s layer%s per chunk", layers, strcmp(layers, "1") == 0 ? "" : "s");
 }
 
 char *rh_knob_title_offload(const RhKnob *knob, const RhLayout *l)
@@ -99,7 +101,7 @@ char *rh_knob_title_schedule(const RhKnob *knob, const RhLayout *l)
 char *rh_knob_title_tensor_overlap(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    return l->tensor_overlap ? g_strdup("tensor overlap") : NULL;
+    return l->tensor_overlap ? g_strdup("TP overlap") : NULL;
 }
 
 char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l)
@@ -108,13 +110,13 @@ char *rh_knob_title_partition(const RhKnob *knob, const RhLayout *l)
         return NULL;
     return l->partition == RH_PARTITION_UNIFORM
                ? g_strdup("embedding and head counted as layers")
-               : g_strdup_printf("stages of equal %s", knob->names[l->partition]);
+               : g_strdup_printf("stages balanced by %s", knob->names[l->partition]);
 }
 
 char *rh_knob_title_stages(const RhKnob *knob, const RhLayout *l)
 {
     (void)knob;
-    return l->stage_layers_count > 0 ? g_strdup("stages as given") : NULL;
+    return l->stage_layers_count > 0 ? g_strdup("given stages") : NULL;
 }
 
 /* --- cells of the table of plans --- */

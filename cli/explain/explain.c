@@ -19,6 +19,7 @@
 #include "report/json_facts.h"
 #include "report/report.h"
 #include "strategies/framework_rules.h"
+#include "strategies/knobs.h"
 #include "strategies/search/explain/term_tasks.h"
 #include "strategies/train/open_knobs.h"
 
@@ -82,20 +83,80 @@ static void close_result(RhExplanation *e)
     g_string_free(e->out, TRUE);
 }
 
+/* "±6.0 %"; "" where there is none. Caller frees. */
+static char *bar_text(const RhRehearsal *r)
+{
+    g_autofree char *number = rh_text_number(100 * rh_report_error_frac(r), 2);
+    return rh_report_error_frac(r) > 0 ? g_strdup_printf("±%s %%", number) : g_strdup("");
+}
+
 static void append_tree(RhExplanation *e)
 {
-    g_autofree char *title = rh_layout_title(&e->r->layout);
-    g_autofree char *step = rh_quantity_format(e->r->step_time_s, RH_QUANTITY_S, 4);
-    g_string_append_printf(e->out, "%s/step: #%" G_GINT64_FORMAT " %s\n", step, e->rank, title);
-    rh_report_tree(e->out, e->r->costs, e->r->step_time_s);
-    g_autofree char *closed = rh_quantity_format(e->r->bound_closed_s, RH_QUANTITY_S, 4);
-    g_autofree char *segment = rh_quantity_format(e->r->bound_segment_s, RH_QUANTITY_S, 4);
-    g_string_append_printf(e->out, "lower bounds: closed form %s, segment graph %s\n", closed,
-                           segment);
-    rh_report_sources(e->out, &e->in->question);
+    const RhRehearsal *r = e->r;
+    bool verbose = e->a->verbosity > 0;
+    g_autofree char *title = rh_layout_title(&r->layout);
+    g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 4);
+    g_autofree char *bar = bar_text(r);
+    g_string_append_printf(
+        e->out, "#%" G_GINT64_FORMAT ": %s/step%s%s   %.1f %% MFU   %.1f of %.1f GiB per GPU\n",
+        e->rank, step, *bar ? " " : "", bar, 100 * r->mfu_frac, r->memory.peak_bytes / RH_GIB_BYTES,
+        r->memory_capacity_bytes / RH_GIB_BYTES);
+    rh_text_wrap(e->out, title, 2, 79);
+    rh_report_job(e->out, &e->in->question);
+    g_string_append_c(e->out, '\n');
+    rh_report_tree(e->out, r->costs, r->step_time_s, !verbose);
+    g_autofree char *closed = rh_quantity_format(r->bound_closed_s, RH_QUANTITY_S, 4);
+    g_autofree char *segment = rh_quantity_format(r->bound_segment_s, RH_QUANTITY_S, 4);
+    if (verbose) {
+        g_string_append_printf(
+            e->out, "lower bounds of the step: closed form %s, longest path %s\n", closed, segment);
+        rh_report_sources(e->out, &e->in->question);
+    }
     g_autofree char *path = rh_text_path(e->result->path);
     g_string_append_printf(
         e->out, "next: rehearse explain %s#%" G_GINT64_FORMAT " --term compute\n", path, e->rank);
+}
+
+static void append_beyond(GString *out, const char *verb, double a, double b, const char *what)
+{
+    if (a > 0 && b > 0 && fabs(a / b - 1) >= 0.0005)
+        g_string_append_printf(out, ", %s %.1f %% %s%s", verb, 100 * fabs(a / b - 1),
+                               a > b ? "more" : "less", what);
+}
+
+/* Says that the steps are equal, and how cost and energy differ: changes of prices and powers. */
+static void append_as_long(RhExplanation *e, const char *name_a, const RhRehearsal *a,
+                           const char *name_b, const RhRehearsal *b)
+{
+    bool exactly = fabs(a->step_time_s - b->step_time_s) < 1e-9 * b->step_time_s;
+    g_string_append_printf(e->out, "%s takes %sas long as %s", name_a, exactly ? "exactly " : "",
+                           name_b);
+    append_beyond(e->out, "costs", a->cost_usd, b->cost_usd, "");
+    append_beyond(e->out, "takes", a->energy.total_j, b->energy.total_j, " energy");
+    g_string_append_c(e->out, '\n');
+}
+
+void rh_explain_versus(RhExplanation *e, const char *name_a, const RhRehearsal *a,
+                       const char *name_b, const RhRehearsal *b)
+{
+    double less_s = b->step_time_s - a->step_time_s;
+    g_autofree char *size = rh_quantity_format(fabs(less_s), RH_QUANTITY_S, 3);
+    if (fabs(less_s) < SAME_FRAC * b->step_time_s)
+        append_as_long(e, name_a, a, name_b, b);
+    else if (less_s >= 0)
+        g_string_append_printf(e->out, "%s is %s faster than %s, which takes %.1f %% more\n",
+                               name_a, size, name_b, 100 * less_s / a->step_time_s);
+    else
+        g_string_append_printf(e->out, "%s is %s (%.1f %%) slower than %s\n", name_a, size,
+                               -100 * less_s / b->step_time_s, name_b);
+    rh_report_versus(e->out, name_a, a, name_b, b);
+    bool resized = a->memory_capacity_bytes != b->memory_capacity_bytes;
+    g_autofree char *of =
+        resized ? g_strdup_printf(" of %.1f", a->memory_capacity_bytes / RH_GIB_BYTES) : NULL;
+    g_string_append_printf(e->out, "  memory of a GPU: %.1f%s and %.1f of %.1f GiB\n",
+                           a->memory.peak_bytes / RH_GIB_BYTES, of ? of : "",
+                           b->memory.peak_bytes / RH_GIB_BYTES,
+                           b->memory_capacity_bytes / RH_GIB_BYTES);
 }
 
 static bool find_rank(RhExplanation *e, GError **error)
@@ -108,16 +169,53 @@ static bool find_rank(RhExplanation *e, GError **error)
     return e->other != NULL;
 }
 
+void rh_explain_layout(RhExplanation *e, const char *name, const RhLayout *layout, const char *more)
+{
+    g_autofree char *title = rh_layout_title(layout);
+    g_autofree char *line = g_strdup_printf("%s: %s%s", name, title, more);
+    g_string_append(e->out, "  ");
+    rh_text_wrap(e->out, line, 4, 79);
+}
+
+/* Says that two steps differ by less than their error bar. */
+static void append_undecided(RhExplanation *e, const RhRehearsal *a, const RhRehearsal *b)
+{
+    double apart_frac =
+        fabs(b->step_time_s - a->step_time_s) / fmin(a->step_time_s, b->step_time_s);
+    g_autofree char *bar = bar_text(a);
+    if (apart_frac > 0 && apart_frac < rh_report_error_frac(a))
+        g_string_append_printf(
+            e->out, "  the difference is below the error bar (%s): either may be faster\n", bar);
+}
+
+/* Appends the knobs in which two layouts differ: "difference: kv gather / ring". */
+static void append_knobs(RhExplanation *e, const RhLayout *a, const RhLayout *b)
+{
+    g_autoptr(GString) line = g_string_new(NULL);
+    for (const RhKnob *knob = rh_knobs; knob->key; knob++) {
+        g_autofree char *own = rh_knob_cell(knob, a), *other = rh_knob_cell(knob, b);
+        if (strcmp(own, other) != 0)
+            g_string_append_printf(line, "%s %s %s / %s", line->len ? "," : "differ in:", knob->key,
+                                   own, other);
+    }
+    if (line->len == 0)
+        return;
+    g_string_append(e->out, "  ");
+    rh_text_wrap(e->out, line->str, 4, 77);
+}
+
 static void append_rank(RhExplanation *e)
 {
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
     g_autofree char *b = g_strdup_printf("#%" G_GINT64_FORMAT, e->a->versus);
     rh_explain_versus(e, a, e->r, b, e->other);
+    append_undecided(e, e->r, e->other);
+    append_knobs(e, &e->r->layout, &e->other->layout);
     rh_explain_layout(e, a, &e->r->layout, "");
     rh_explain_layout(e, b, &e->other->layout, "");
 }
 
-/* Why a layout does not win: illegal, not run by the framework, too large, or slower. Each is an answer. */
+/* Finds why a layout does not win: invalid, not run by the framework, too large, or slower. Each is an answer. */
 static bool find_why_not(RhExplanation *e, GError **error)
 {
     g_autoptr(GError) illegal = NULL;
@@ -137,26 +235,29 @@ static void append_why_not(RhExplanation *e)
 {
     const RhRehearsal *r = e->other;
     if (!r) {
-        g_string_append_printf(e->out, "%s is not legal here: %s\n", e->a->why_not, e->illegal);
+        g_string_append_printf(e->out, "%s is not a valid layout here: %s\n", e->a->why_not,
+                               e->illegal);
         return;
     }
     g_autofree char *title = rh_layout_title(&e->layout);
     if (e->refused) {
-        g_autofree char *line = g_strdup_printf("%s is not offered: %s", title, e->refused);
+        g_autofree char *line = g_strdup_printf("%s is not offered by plan: %s", title, e->refused);
         rh_text_wrap(e->out, line, 4, 79);
     }
     if (!r->fits && r->memory.peak_bytes <= r->memory_capacity_bytes)
-        g_string_append_printf(e->out, "%s does not fit: %.1f GiB in the memory of a host\n", title,
-                               r->memory.host_bytes / RH_GIB_BYTES);
+        g_string_append_printf(e->out, "%s does not fit: it needs %.1f GiB of host memory a node\n",
+                               title, r->memory.host_bytes / RH_GIB_BYTES);
     else if (!r->fits)
         g_string_append_printf(e->out,
-                               "%s does not fit: %.1f GiB on stage %d, %.1f more than there is\n",
-                               title, r->memory.peak_bytes / RH_GIB_BYTES, r->memory.stage,
+                               "%s does not fit: a GPU of stage %d needs %.1f GiB, %.1f too much\n",
+                               title, r->memory.stage, r->memory.peak_bytes / RH_GIB_BYTES,
                                (r->memory.peak_bytes - r->memory_capacity_bytes) / RH_GIB_BYTES);
     g_autofree char *a = g_strdup_printf("#%" G_GINT64_FORMAT, e->rank);
-    rh_explain_versus(e, a, e->r, r->fits ? "it" : "it (if it fitted)", r);
-    rh_explain_layout(e, "it", &e->layout, "");
-    g_string_append_printf(e->out, "  its lower bound: %.4g s closed form, %.4g s segment graph\n",
+    rh_explain_versus(e, a, e->r, r->fits ? "that layout" : "that layout (if it fitted)", r);
+    append_undecided(e, e->r, r);
+    append_knobs(e, &e->r->layout, &e->layout);
+    rh_explain_layout(e, "that layout", &e->layout, "");
+    g_string_append_printf(e->out, "  its lower bounds: closed form %.4g s, longest path %.4g s\n",
                            r->bound_closed_s, r->bound_segment_s);
 }
 
@@ -180,14 +281,13 @@ static bool find_answer(RhExplanation *e, GError **error)
     const RhArguments *a = e->a;
     if (a->replanned && a->what_ifs->len == 0)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "--replan plans what --what-if changes\n"
+                       "--replan needs --what-if\n"
                        "help: --what-if nodes=16 --replan");
     int questions =
         !!a->term + !!a->versus + !!a->why_not + (a->what_ifs->len > 0) + a->sensitivity;
     if (questions > 1)
         return rh_fail(error, RH_ERROR_USAGE,
-                       "explain answers one of --term, --vs, --why-not, --what-if and "
-                       "--sensitivity at a time");
+                       "give only one of --term, --vs, --why-not, --what-if and --sensitivity");
     if (!rh_explain_check_changes(a->what_ifs, error) || !open_result(e, error))
         return false;
     if (a->term && rh_explain_is_memory(a->term))
@@ -208,7 +308,7 @@ static void append_answer(RhExplanation *e)
     if (e->memory)
         rh_explain_append_memory(e->out, e->in, e->r, e->memory);
     else if (a->term)
-        rh_explain_term(e->out, e->in, e->r, e->program, e->term);
+        rh_explain_term(e->out, e->in, e->r, e->program, e->term, a->verbosity == 0);
     else if (a->versus)
         append_rank(e);
     else if (a->why_not)
@@ -283,28 +383,24 @@ static int run(const RhArguments *a, GError **error)
 
 static const RhOption own[] = {
     RH_OPTION(term, "term", 0, RH_OPTION_TEXT, "TERM",
-              "what one term is made of: messages or kernels, algorithm, constants; memory: "
-              "of each stage, and what would lower it"),
-    RH_OPTION(versus, "vs", 0, RH_OPTION_INTEGER, "RANK", "against another plan of the same file",
-              .low = 1, .high = 1 << 20),
-    RH_OPTION(
-        why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
-        "why this layout does not win: illegal, not run by the framework, too large, or slower by "
-        "what",
-        .layout_keys = true),
-    RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
-              "the same with a layout key or an input changed, as nic.bandwidth=200Gb/s",
+              "details of one term: its collectives or kernels, algorithm, constants; memory: "
+              "by stage, and what would lower it"),
+    RH_OPTION(versus, "vs", 0, RH_OPTION_INTEGER, "RANK",
+              "compare with another plan of the same file", .low = 1, .high = 1 << 20),
+    RH_OPTION(why_not, "why-not", 0, RH_OPTION_TEXT, "STRATEGY",
+              "why this layout is not the best: invalid, not run by the framework, too large, or "
+              "slower",
               .layout_keys = true),
+    RH_OPTION(what_ifs, "what-if", 0, RH_OPTION_LIST, "KEY=VALUE",
+              "change a layout key or an input, as nic.bandwidth=200Gb/s", .layout_keys = true),
     RH_OPTION(outputs, "output", 'o', RH_OPTION_LIST, "FILE",
               "also write the answer, as .json or .html", .neutral = true),
     RH_OPTION(replanned, "replan", 0, RH_OPTION_FLAG, NULL,
               "with --what-if: search the layouts again, and show the one that wins"),
     RH_OPTION(sensitivity, "sensitivity", 0, RH_OPTION_FLAG, NULL,
-              "what 10 % more or less of each constant does to the step, who then wins, and "
-              "from which value on another plan does"),
-    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL,
-              "one JSON document: the tree, the term, and the other layout's fields",
-              .neutral = true),
+              "effect of 10 % more or less of each constant on the step and on the best plan, "
+              "and the values at which another plan becomes the best"),
+    RH_OPTION(json, "json", 0, RH_OPTION_FLAG, NULL, "print one JSON document", .neutral = true),
     RH_OPTION(verbosity, "verbose", 'v', RH_OPTION_COUNT, NULL, "say more", .neutral = true),
     RH_OPTION(quiet, "quiet", 'q', RH_OPTION_FLAG, NULL, "no hints", .neutral = true),
     RH_OPTION(color, "color", 0, RH_OPTION_CHOICE, "WHEN", "colour the text",
@@ -319,9 +415,8 @@ const RhCommand rh_command_explain = {
     .operands_high = 1,
     .summary = "where does this number come from, and what would change it?",
     .about = "RESULT is a JSON file written by `plan` or `simulate` with -o. Its inputs are\n"
-             "loaded again and the layout is performed again, so the explanation comes from\n"
-             "the very tree that ranked the plans. Without a question: the whole tree, every\n"
-             "term with its share and where it comes from.\n",
+             "loaded and its layout is simulated again. Without a question, the answer is the\n"
+             "step time split into its terms; -v adds small terms and all sources.\n",
     .examples = "rehearse explain plan.json#1\n"
                 "rehearse explain plan.json#1 --term compute\n"
                 "rehearse explain plan.json#1 --term memory\n"

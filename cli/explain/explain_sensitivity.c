@@ -13,13 +13,10 @@ typedef struct {
 } Words;
 
 static const Words words_of[RH_OBJECTIVE_LAST] = {
-    [RH_OBJECTIVE_TIME] = {"the step", "is quickest",
-                           "the step by its lower bound (segment graph)"},
-    [RH_OBJECTIVE_COST] = {"the cost", "is cheapest",
-                           "what a step costs, by its lower bound (segment graph)"},
-    [RH_OBJECTIVE_MEMORY] = {"the memory", "needs least", "what the fullest GPU needs"},
-    [RH_OBJECTIVE_ENERGY] = {"the energy", "takes least",
-                             "the energy of a step, by its lower bound (segment graph)"},
+    [RH_OBJECTIVE_TIME] = {"the step", "is fastest", "the step"},
+    [RH_OBJECTIVE_COST] = {"the cost", "is cheapest", "the cost of a step"},
+    [RH_OBJECTIVE_MEMORY] = {"the memory", "needs least", "the memory of the fullest GPU"},
+    [RH_OBJECTIVE_ENERGY] = {"the energy", "needs least", "the energy of a step"},
 };
 
 static char *effect_text(double frac)
@@ -44,11 +41,13 @@ static void append_table(GString *out, const RhInputs *in, const Words *words,
     }
     rh_table_append(table, out, "  ");
     if (shown < effects->len)
-        g_string_append_printf(out, "  and %u that move it less\n", effects->len - shown);
+        g_string_append_printf(out, "  and %u with smaller effects\n", effects->len - shown);
     g_autofree char *note = g_strdup_printf(
-        "change of %s%s; - : the constant may not be so", words->change,
+        "change of %s, from lower bounds%s; -: not a valid value; m measured, f fitted, d data "
+        "sheet, a assumed",
+        words->change,
         rh_platform_devices_count(in->hardware) > 1
-            ? ", of kernels by rehearsals with each device's GPUs 10 % quicker and slower"
+            ? ", of kernels from simulations with the GPUs of each device 10 % faster and slower"
             : "");
     g_string_append(out, "  ");
     rh_text_wrap(out, note, 2, 79);
@@ -73,7 +72,7 @@ static void append_turns(GString *out, const GArray *effects)
         if (!e->wins_below && !e->wins_above)
             continue;
         if (!any)
-            g_string_append(out, "another layout wins with\n");
+            g_string_append(out, "values at which another layout is the best\n");
         any = true;
         g_string_append_c(line, ':');
         if (e->wins_below)
@@ -84,8 +83,8 @@ static void append_turns(GString *out, const GArray *effects)
         rh_text_wrap(out, line->str, 4, 77);
     }
     if (!any)
-        g_string_append(out, "no other layout wins with a constant between a tenth of its value "
-                             "and\nten times that\n");
+        g_string_append(out, "no other layout is the best for any value between a tenth and ten "
+                             "times the constant\n");
 }
 
 static bool is_told(const GArray *effects, int64_t rank)
@@ -113,7 +112,7 @@ static void append_rivals(GString *out, RhObjective objective, const GArray *eff
                          .memory.peak_bytes = rival->peak_bytes};
         g_autofree char *worth = rh_report_worth(objective, &r);
         g_autofree char *line =
-            g_strdup_printf("#%" G_GINT64_FORMAT ", not of the file, of a quick search: %s: %s",
+            g_strdup_printf("#%" G_GINT64_FORMAT " (not in the file, from a quick search): %s: %s",
                             rival->rank, title, worth);
         g_string_append(out, "  ");
         rh_text_wrap(out, line, 4, 77);
@@ -129,8 +128,10 @@ void rh_explain_append_sensitivity(GString *out, const RhInputs *in, RhObjective
         const RhSensitivity *e = &g_array_index(effects, RhSensitivity, i);
         turning += e->less_wins || e->more_wins;
     }
-    g_string_append_printf(out, "%u of %u constants that move %s change which plan %s at +-10 %%\n",
-                           turning, effects->len, words->moved, words->wins);
+    g_string_append_printf(
+        out,
+        "%u of the %u constants that affect %s change which plan %s when they differ by 10 %%\n",
+        turning, effects->len, words->moved, words->wins);
     append_table(out, in, words, effects);
     append_turns(out, effects);
     append_rivals(out, objective, effects, rivals);

@@ -5,4 +5,4 @@
 #include "sim/engine/engine.h"
 
 void rh_explain_term(GString *out, const RhInputs *inputs, const RhRehearsal *r,
-                     const RhProgram *program, const RhCost *term);
+                     const RhProgram *program, const RhCost *term, bool brief);

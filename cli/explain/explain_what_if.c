@@ -63,7 +63,7 @@ bool rh_explain_check_changes(const GPtrArray *changes, GError **error)
         const char *text = g_ptr_array_index(changes, i);
         if (!is_layout_key(text) && (*text == '=' || !strchr(text, '=')))
             return rh_fail(error, RH_ERROR_USAGE,
-                           "--what-if \"%s\" is no KEY=VALUE\nhelp: --what-if "
+                           "--what-if \"%s\" is not KEY=VALUE\nhelp: --what-if "
                            "nic.bandwidth=200Gb/s, --what-if tp=4",
                            text);
     }
@@ -73,10 +73,11 @@ bool rh_explain_check_changes(const GPtrArray *changes, GError **error)
                        *second = g_ptr_array_index(changes, i);
             size_t length = key_length(second);
             if (length == key_length(first) && strncmp(first, second, length) == 0)
-                return rh_fail(error, RH_ERROR_USAGE,
-                               "--what-if changes %.*s twice: %s and %s\nhelp: one of them; each "
-                               "of both is a question of its own",
-                               (int)length, second, first, second);
+                return rh_fail(
+                    error, RH_ERROR_USAGE,
+                    "--what-if changes %.*s twice: %s and %s\nhelp: give one of them; ask "
+                    "about each separately",
+                    (int)length, second, first, second);
         }
     return true;
 }
@@ -118,10 +119,10 @@ static RhInputs *load_changed(const RhExplanation *e, const Changes *changes, GE
 static bool fail_empty(const RhExplanation *e, GError **error)
 {
     const char *note =
-        e->result->is_plan ? "\nnote: --fix, --limit and --risk are those of the plan" : "";
+        e->result->is_plan ? "\nnote: --fix, --limit and --risk of the plan apply" : "";
     if (e->what_if.illegal)
         return rh_fail(error, RH_ERROR_NO_ANSWER,
-                       "after the change the layout is not legal (%s), and no other fits%s",
+                       "after the change the layout is invalid (%s), and no other layout fits%s",
                        e->what_if.illegal, note);
     return rh_fail(error, RH_ERROR_NO_ANSWER, "--replan: no layout fits after the change%s", note);
 }
@@ -143,8 +144,8 @@ bool rh_explain_find_what_if(RhExplanation *e, GError **error)
                          .inputs_changed = sets->len > 0 || changes.named,
                          .full = e->a->replanned};
     if (!question.inputs_changed && !rh_train_settle_layout(&in->c, &settled, error)) {
-        rh_error_help(error, "keys may change together: --what-if tp=8 --what-if pp=2; --fix tp=8 "
-                             "of `rehearse plan` looks for the best with them");
+        rh_error_help(error, "several keys can change together: --what-if tp=8 --what-if pp=2; "
+                             "`rehearse plan ... --fix tp=8` finds the best layout with tp=8");
         return false;
     }
     bool fine = rh_what_if(&question, &e->what_if, error);
@@ -161,8 +162,8 @@ static void append_instead(RhExplanation *e)
     if (!e->what_if.illegal)
         return;
     g_autofree char *text = g_strdup_printf(
-        "the layout of #%" G_GINT64_FORMAT " is not legal after the change: %s; in its place what "
-        "wins then (%s)",
+        "the layout of #%" G_GINT64_FORMAT " is invalid after the change: %s; shown instead: the "
+        "best layout then (%s)",
         e->rank, e->what_if.illegal,
         e->a->replanned ? "searched in full" : "a quick search; --replan searches in full");
     rh_text_wrap(e->out, text, 2, 79);
@@ -176,9 +177,9 @@ static void append_first(const RhExplanation *e)
     RhObjective o = e->result->objective;
     g_autofree char *worth = rh_report_worth(o, &first->r);
     double gain = 1 - rh_objective_value(o, e->what_if.other) / rh_objective_value(o, &first->r);
-    const char *stands = !e->what_if.safe || gain <= -RH_REPLAN_TIE_FRAC ? "wins as before"
-                         : gain < RH_REPLAN_TIE_FRAC                     ? "is a tie with that"
-                                                                         : "is behind that";
+    const char *stands = !e->what_if.safe || gain <= -RH_REPLAN_TIE_FRAC ? "is still the best"
+                         : gain < RH_REPLAN_TIE_FRAC                     ? "is equally good"
+                                                                         : "is now worse";
     g_string_append_printf(e->out, "#%" G_GINT64_FORMAT " of the plan %s: %s\n", first->rank,
                            stands, worth);
 }
@@ -197,20 +198,20 @@ static void append_winner(const RhExplanation *e)
     double gain = 1 - rh_objective_value(o, w) / rh_objective_value(o, e->what_if.other);
     bool same = rh_layout_equal(&w->layout, &e->what_if.other->layout);
     if (e->what_if.other->fits && (same || (e->what_if.safe && gain < RH_REPLAN_TIE_FRAC))) {
-        g_string_append(e->out, "no other layout was found that wins now (a quick search)\n");
+        g_string_append(e->out, "still the best layout (a quick search)\n");
         return;
     }
     g_autofree char *title = rh_layout_title(&w->layout);
     g_autofree char *worth = rh_report_worth(o, w);
     g_autofree char *line =
-        g_strdup_printf("now wins: %s: %s, %.1f %% %s (a quick search; --replan searches in full)",
+        g_strdup_printf("best now: %s: %s, %.1f %% %s (a quick search; --replan searches in full)",
                         title, worth, 100 * fabs(gain), gain >= 0 ? "less" : "more");
     rh_text_wrap(e->out, line, 4, 79);
 }
 
 void rh_explain_append_what_if(RhExplanation *e)
 {
-    const char *name = e->what_if.replanned ? "planned anew" : "changed";
+    const char *name = e->what_if.replanned ? "re-planned" : "changed";
     RhComparedSide changed = {.r = e->what_if.other, .gpus = e->other_job.gpus},
                    before = {.r = e->r, .gpus = e->in->c.job.gpus};
     append_instead(e);
@@ -218,10 +219,10 @@ void rh_explain_append_what_if(RhExplanation *e)
     rh_explain_versus(e, name, e->what_if.other, "before", e->r);
     rh_explain_append_money(e->out, name, &changed, &before);
     rh_explain_layout(e, "changed", &e->what_if.layout,
-                      e->what_if.other->fits ? "" : "; it does not fit in memory");
+                      e->what_if.other->fits ? "" : "; does not fit in memory");
     if (e->what_if.other->fits && !e->what_if.safe && !e->what_if.replanned &&
         e->what_if.other->odds)
-        g_string_append_printf(e->out, "  it may run out of memory: %.0f %%\n",
+        g_string_append_printf(e->out, "  it may run out of memory (%.0f %% likely)\n",
                                100 * e->what_if.other->risk_frac);
     append_winner(e);
     rh_report_near_batches(e->out, &e->other_job, e->what_if.near_batches);

@@ -12,13 +12,14 @@ static void append_one(GString *line, const RhNearBatch *near)
 {
     g_autofree char *batch = rh_text_count(near->batch);
     if (!near->r) {
-        g_string_append_printf(line, " %s gain less than %.0f %%", batch, 100 * RH_NEAR_BATCH_GAIN);
+        g_string_append_printf(line, " %s samples gain less than %.0f %%", batch,
+                               100 * RH_NEAR_BATCH_GAIN);
         return;
     }
     g_autofree char *step = rh_quantity_format(near->r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *title = rh_layout_title(&near->r->layout);
     g_autofree char *degrees = g_strndup(title, strcspn(title, ","));
-    g_string_append_printf(line, " %s give %.1f %% more %s/s (%s/step, %s)", batch,
+    g_string_append_printf(line, " %s samples give %.1f %% more %s/s (%s/step, %s)", batch,
                            100 * near->gain_frac, rh_report_unit(near->r->pictures), step, degrees);
 }
 
