@@ -458,7 +458,7 @@ void rh_report_links(GString *out, const GArray *links)
         g_string_append_printf(line, "%s%s %.0f %%", i ? ", " : "", use->name,
                                100 * use->busy_frac);
     }
-    g_string_append(out, "busiest links, % of the step at full rate: ");
+    g_string_prepend(line, "busiest links, % of the step at full rate: ");
     rh_text_wrap(out, line->str, 2, 79);
 }
 
@@ -489,6 +489,10 @@ void rh_report_job(GString *out, const RhQuestion *q)
         job->gpus == 1 ? "" : "s", q->hardware->name, samples, job->recipe->name, q->c->stack->name,
         stack_chosen(q), changed ? ", its constants changed by --set" : "");
     rh_text_wrap(out, line, 2, 79);
+    if (q->hardware->profile) {
+        g_autofree char *profile = g_strconcat("profile: ", q->hardware->profile, NULL);
+        rh_text_wrap(out, profile, 2, 79);
+    }
 }
 
 void rh_report_sources(GString *out, const RhQuestion *q)
@@ -513,10 +517,6 @@ void rh_report_sources(GString *out, const RhQuestion *q)
         rh_tag_letter(hardware->nic_bytes_per_s.tag),
         rh_tag_letter(c->platform->nic_efficiency_frac.tag),
         rh_tag_letter(c->stack->kernel_gap_s.tag));
-    if (hardware->profile) {
-        g_string_append(out, "profile: ");
-        rh_text_wrap(out, hardware->profile, 9, 79);
-    }
 }
 
 char *rh_report_change(const RhSmallestChange *change)

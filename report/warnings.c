@@ -119,7 +119,7 @@ static char *unsteady(const RhServiceMetrics *o, bool found, bool drawn)
                     *answer = rh_quantity_format(o->answer_s, RH_QUANTITY_S, 3),
                     *enough = rh_text_count(o->requests_enough);
     return g_strdup_printf(
-        "%s requests in %s, each answered in up to %s, are too few for a steady state%s; "
+        "%s requests over %s, each answered within %s, are too few for a steady state%s; "
         "about %s are enough%s",
         count, span, answer,
         found ? ", so the rate is hardly tested"
@@ -229,7 +229,7 @@ void rh_report_warnings_text(GString *out, const GPtrArray *watches)
     for (guint i = 0; i < watches->len; i++) {
         const RhWarning *watch = g_ptr_array_index(watches, i);
         g_autofree char *line = g_strdup_printf("warning: %s", watch->text);
-        rh_text_wrap(out, line, 9, 79);
+        rh_text_wrap(out, line, 2, 79);
     }
 }
 

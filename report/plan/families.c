@@ -59,12 +59,25 @@ GArray *rh_report_families(const RhPlan *plan)
     return out;
 }
 
+/* Names a family by its parallelism. */
+static const char *family_text(const char *family)
+{
+    static const char *const texts[][2] = {{"fsdp", "FSDP"},
+                                           {"hybrid", "TP + FSDP"},
+                                           {"tensor/pipeline", "TP/PP"},
+                                           {"context", "with CP"}};
+    for (size_t i = 0; i < G_N_ELEMENTS(texts); i++)
+        if (strcmp(family, texts[i][0]) == 0)
+            return texts[i][1];
+    return family;
+}
+
 static void append_line(GString *out, const char *label, GString *text)
 {
     if (text->len == 0)
         return;
-    g_string_append_printf(out, "%s: ", label);
-    rh_text_wrap(out, text->str, (int)strlen(label) + 2, 79);
+    g_autofree char *line = g_strdup_printf("%s: %s", label, text->str);
+    rh_text_wrap(out, line, 2, 79);
 }
 
 static void append_best(GString *out, const RhPlan *plan)
@@ -75,19 +88,19 @@ static void append_best(GString *out, const RhPlan *plan)
     for (guint i = 0; families->len > 1 && i < families->len; i++) {
         const RhFamilyBest *best = &g_array_index(families, RhFamilyBest, i);
         g_autofree char *rank =
-            best->rank ? g_strdup_printf("#%u ", best->rank) : g_strdup(behind ? "" : "behind: ");
+            best->rank ? g_strdup_printf("#%u ", best->rank) : g_strdup(behind ? "" : "slower: ");
         g_string_append_printf(text, "%s%s%s",
                                i == 0       ? ""
                                : best->rank ? ", "
                                             : "; ",
-                               rank, best->family);
+                               rank, family_text(best->family));
         behind |= best->rank == 0;
         double step_s = best->r ? best->r->step_time_s : best->step_least_s;
         if (i > 0)
-            g_string_append_printf(text, "%s %+.1f %%", best->r ? "" : " by its bound at least",
+            g_string_append_printf(text, "%s %+.1f %%", best->r ? "" : " at least",
                                    100 * more_frac(plan, step_s));
     }
-    append_line(out, "families", text);
+    append_line(out, "kinds of layout", text);
 }
 
 static void append_ties(GString *out, const RhPlan *plan)
@@ -102,9 +115,9 @@ static void append_ties(GString *out, const RhPlan *plan)
         most = MAX(most, more_frac(plan, r->step_time_s));
     }
     if (text->len > 0)
-        g_string_append_printf(text, " with #1, within the error bar (%+.1f %% at most)",
-                               100 * most);
-    append_line(out, "tie", text);
+        g_string_append_printf(
+            text, " take at most %.1f %% longer than #1, less than the error bar", 100 * most);
+    append_line(out, "too close to rank", text);
 }
 
 char *rh_report_variant_knobs(void)
@@ -144,18 +157,21 @@ static void append_variants(GString *out, const RhPlan *plan)
         if (!has_variants(v))
             continue;
         if (text->len == 0)
-            g_string_printf(text, "layouts a row is the best of, by %s: ", varied);
+            g_string_printf(text,
+                            "each row is the best of layouts that differ only in %s: ", varied);
         else
             g_string_append(text, ", ");
         double more = 100 * v->more_frac;
-        g_string_append_printf(text, "#%u %d (to +%.*f %%)", i + 1, v->count, more < 10, more);
+        g_string_append_printf(text, "#%u of %d (slowest +%.*f %%)", i + 1, v->count, more < 10,
+                               more);
     }
     append_line(out, "variants", text);
 }
 
-void rh_report_append_families(GString *out, const RhPlan *plan)
+void rh_report_append_families(GString *out, const RhPlan *plan, bool verbose)
 {
     append_best(out, plan);
     append_ties(out, plan);
-    append_variants(out, plan);
+    if (verbose)
+        append_variants(out, plan);
 }

@@ -24,4 +24,4 @@ char *rh_report_variant_knobs(void);
 /* Returns whether any row is the best of several variants. */
 bool rh_report_has_variants(const RhPlan *plan);
 /* "families: #1 fsdp, #3 hybrid +13.1 %; behind: data at least +40.2 %", "tie: ...", "within: ..." */
-void rh_report_append_families(GString *out, const RhPlan *plan);
+void rh_report_append_families(GString *out, const RhPlan *plan, bool verbose);

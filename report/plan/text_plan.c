@@ -13,6 +13,22 @@
 #include "report/report.h"
 #include "report/warnings.h"
 
+void rh_report_append_labelled(GString *out, const char *label, const char *text)
+{
+    g_autofree char *line = g_strdup_printf("%s: %s", label, text);
+    rh_text_wrap(out, line, 2, 79);
+}
+
+void rh_report_append_near_misses(GString *out, const RhPlan *plan, guint most)
+{
+    for (guint i = 0; i < MIN(plan->near_misses->len, most); i++) {
+        const RhNearMiss *miss = g_ptr_array_index(plan->near_misses, i);
+        g_autofree char *title = rh_layout_title(&miss->layout);
+        g_autofree char *line = g_strdup_printf("%s: %s", title, miss->reason);
+        rh_report_append_labelled(out, "near miss", line);
+    }
+}
+
 /* Appends the objective's value when the first lines lack it. */
 static void append_objective(GString *out, const RhRehearsal *best, RhObjective objective)
 {
@@ -46,9 +62,9 @@ static void append_best(GString *out, const char *label, const RhRehearsal *best
     bool known = best->events_count > 0;
     g_autofree char *number = rh_text_number(100 * rh_report_error_frac(best), 2);
     g_autofree char *error =
-        rh_report_error_frac(best) > 0 ? g_strdup_printf(" +-%s %%", number) : g_strdup("");
+        rh_report_error_frac(best) > 0 ? g_strdup_printf(" ±%s %%", number) : g_strdup("");
     g_string_append_printf(
-        out, "      %s%s/step%s   %s%.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB\n",
+        out, "      %s%s/step%s   %s%.1f %% MFU   %s %s/s/GPU   %.1f of %.1f GiB/GPU\n",
         known ? "" : "at least ", step, error, known ? "" : "at most ", 100 * best->mfu_frac,
         tokens, rh_report_unit(best->pictures), rh_text_gib(best->memory.peak_bytes),
         rh_text_gib(best->memory_capacity_bytes));
@@ -57,7 +73,6 @@ static void append_best(GString *out, const char *label, const RhRehearsal *best
         g_autofree char *peak = rh_report_mfu_peak(best);
         g_string_append_printf(out, "      MFU %s\n", peak);
     }
-    g_string_append_c(out, '\n');
 }
 
 /* Appends each layout in the form that -s takes, with -v. */
@@ -82,10 +97,11 @@ static void append_others(GString *out, const RhPlan *plan)
         g_autofree char *title = rh_layout_title(&other->layout);
         g_autofree char *step = rh_quantity_format(other->step_time_s, RH_QUANTITY_S, 3);
         double more = other->step_time_s / best->step_time_s - 1;
-        const char *tie = i > 0 && more < bar ? " (a tie within the error bar)" : "";
+        const char *tie = i > 0 && more < bar ? " (less than the error bar)" : "";
         g_autofree char *line =
             other->refused
-                ? g_strdup_printf("%s: none of these: %s", other->stack, other->refused)
+                ? g_strdup_printf("%s: does not run these layouts: %s", other->stack,
+                                  other->refused)
                 : g_strdup_printf("%s: %s/step, %+.1f %%%s, %.1f GiB: %s", other->stack, step,
                                   100 * more, tie, rh_text_gib(other->peak_bytes), title);
         rh_report_append_labelled(out, "runs in", line);
@@ -121,8 +137,8 @@ static void append_approximate(GString *out, const RhPlan *plan)
     rh_report_append_labelled(out, "approximate", text->str);
 }
 
-/* Appends the fastest layout that is less sure to fit, with its gain and its odds; with -v their
- * origin. With a large gain it is a row of the table. */
+/* Appends the fastest layout that is less likely to fit: its gain, and how likely it fits; with -v the evidence. If it
+ * gains much it is a row of the table. */
 static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle *style)
 {
     const RhRehearsal *r = plan->over_budget;
@@ -133,8 +149,8 @@ static void append_fuller(GString *out, const RhPlan *plan, const RhReportStyle 
     g_autofree char *step = rh_quantity_format(r->step_time_s, RH_QUANTITY_S, 3);
     g_autofree char *odds = style->verbosity > 0 ? rh_report_odds(r) : rh_report_odds_brief(r);
     g_autofree char *line = g_strdup_printf(
-        "%s: %s/step, %.1f %% less, in %.1f of %.1f GiB; %s; --risk %.0f%% ranks it", title, step,
-        100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
+        "%s: %s/step (%.1f %% faster), %.1f of %.1f GiB, %s; --risk %.0f%% includes it", title,
+        step, 100 * rh_report_fuller_gain(plan), rh_text_gib(r->memory.peak_bytes),
         rh_text_gib(r->memory_capacity_bytes), odds, ceil(100 * r->risk_frac));
     rh_report_append_labelled(out, row ? "!" : "faster but tight", line);
 }
@@ -144,20 +160,20 @@ static void append_too_large(GString *out, const RhPlan *plan)
     if (plan->too_large_count == 0)
         return;
     g_autofree char *count = rh_text_count(plan->too_large_count);
-    g_string_append_printf(out, "%s left out, of more tasks than a search rehearses; ", count);
+    g_string_append_printf(out, "%s left out, too large to simulate in a search; ", count);
 }
 
 static void append_lost(GString *out, const RhPlan *plan)
 {
     if (plan->lost_count > 0)
         g_string_append_printf(out,
-                               "%" G_GINT64_FORMAT " left out, as memory ran out in each "
-                               "rehearsal of theirs; ",
+                               "%" G_GINT64_FORMAT " left out, as their simulations ran out of "
+                               "memory; ",
                                plan->lost_count);
     if (plan->unperformed_count > 0)
         g_string_append_printf(out,
-                               "for want of memory %" G_GINT64_FORMAT " not performed again "
-                               "with every byte as a flow; ",
+                               "for lack of memory %" G_GINT64_FORMAT " not simulated again with "
+                               "contention of every message; ",
                                plan->unperformed_count);
 }
 
@@ -172,24 +188,24 @@ static void append_counts(GString *out, const RhPlan *plan, const RhPlanOptions 
         ((const RhRehearsal *)g_ptr_array_index(plan->entries, 0))->memory_capacity_bytes;
     g_autofree char *within = plan->within_budget_count == plan->fit_count || style->verbosity == 0
                                   ? g_strdup("")
-                                  : g_strdup_printf(", %s within %.0f %% of the memory", roomy,
+                                  : g_strdup_printf(", %s in %.0f %% of the memory", roomy,
                                                     100 * plan->ranked_bytes / capacity);
     g_autoptr(GString) text = g_string_new(NULL);
     /* Lines are wrapped with a time of this width, so that equal plans have equal lines. */
     static const char reserved[] = "9999.9";
     g_autofree char *spent = g_strdup_printf("%.1f", plan->wall_s);
-    if (plan->cuts_count > 0) {
+    if (plan->cuts_count > 0 && style->verbosity > 0) {
         g_autofree char *cuts = rh_text_count(plan->cuts_count);
         g_autofree char *opened = rh_text_count(plan->cuts_opened_count);
-        g_string_printf(text, "%s cuts of the model, %s looked into; of their layouts ", cuts,
+        g_string_printf(text, "%s divisions of the model, %s examined; of their layouts ", cuts,
                         opened);
     }
-    g_string_append_printf(text, "%s legal, %s fit%s, %s rehearsed%s%s%s; ", legal, fit, within,
-                           rehearsed, style->timeless ? "" : " in\u00a0",
+    g_string_append_printf(text, "%s valid layouts, %s fit%s, %s simulated%s%s%s; ", legal, fit,
+                           within, rehearsed, style->timeless ? "" : " in\u00a0",
                            style->timeless ? "" : reserved, style->timeless ? "" : "\u00a0s");
     append_too_large(text, plan);
     append_lost(text, plan);
-    rh_report_append_proof(text, plan, options);
+    rh_report_append_proof(text, plan, options, style->verbosity > 0);
     g_autoptr(GString) wrapped = g_string_new(NULL);
     rh_report_append_labelled(wrapped, "searched", text->str);
     g_string_replace(wrapped, reserved, spent, 1);
@@ -203,8 +219,7 @@ static void append_next(GString *out, const RhReportStyle *style)
     if (path)
         g_string_append_printf(out, "next: rehearse explain %s#1\n", path);
     else
-        g_string_append(out,
-                        "next: the same with -o plan.json; then rehearse explain plan.json#1\n");
+        g_string_append(out, "next: add -o plan.json, then rehearse explain plan.json#1\n");
 }
 
 char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanOptions *options,
@@ -219,15 +234,17 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
     if (plan->beside)
         rh_report_append_beside(out, plan, options->gap_frac);
     append_best(out,
-                plan->lost_may_win ? "best of those that this machine had the memory to rehearse"
+                plan->lost_may_win ? "best of those that this machine had the memory to simulate"
                 : plan->unsafe     ? "best, but it may run out of memory"
                 : plan->beside     ? "alone"
                                    : "best",
                 g_ptr_array_index(plan->entries, 0), options->objective, style);
+    rh_report_job(out, q);
+    g_string_append_c(out, '\n');
     rh_report_append_plan_table(out, plan, options);
     g_string_append_c(out, '\n');
     append_others(out, plan);
-    rh_report_append_families(out, plan);
+    rh_report_append_families(out, plan, style->verbosity > 0);
     append_why(out, plan);
     rh_report_near_batches(out, &q->c->job, plan->near_batches);
     rh_report_trust(out, g_ptr_array_index(plan->entries, 0));
@@ -241,7 +258,8 @@ char *rh_report_plan_text(const RhQuestion *q, const RhPlan *plan, const RhPlanO
         append_layouts(out, plan);
     append_counts(out, plan, options, style);
     rh_report_unsearched(out, plan);
-    rh_report_sources(out, q);
+    if (style->verbosity > 0)
+        rh_report_sources(out, q);
     append_next(out, style);
     return g_string_free(out, FALSE);
 }

@@ -44,7 +44,7 @@ typedef struct {
 
 static const Figure figures[] = {
     {"step s", cell_step, false},  {"MFU %", cell_mfu, false},   {"GiB", cell_memory, false},
-    {"bubble", cell_bubble, true}, {"comm", cell_exposed, true},
+    {"stages", cell_bubble, true}, {"comm", cell_exposed, true},
 };
 
 /* A column: a knob's, or one of these. */
@@ -201,8 +201,8 @@ static void append_table(GString *out, const RhPlan *plan)
     g_string_append(out, text->str);
     append_shared_degrees(out, rows);
     if (dropped->len > 0) {
-        g_autofree char *line =
-            g_strdup_printf("   left out for width: %s; -v says each layout whole", dropped->str);
+        g_autofree char *line = g_strdup_printf(
+            "   columns left out for width: %s; -v prints whole layouts", dropped->str);
         rh_text_wrap(out, line, 3, 79);
     }
 }
@@ -211,17 +211,18 @@ static void append_footnotes(GString *out, const RhPlan *plan, const RhPlanOptio
 {
     guint rehearsed = count_rehearsed(plan);
     if (rehearsed > 0)
-        g_string_append(
-            out, "   bubble, comm: % of the step that waits for stages, for communication\n");
+        g_string_append(out,
+                        "   stages, comm: % of the step spent waiting for other pipeline stages\n"
+                        "     (bubble and imbalance), and in exposed communication\n");
     if (rehearsed < plan->entries->len)
-        g_string_append(out, "   >=: a lower bound of the step; that layout was not rehearsed\n");
+        g_string_append(out, "   >=: a lower bound of the step; that layout was not simulated\n");
     if (!options->variants && plan->entries->len > 1 && !rh_report_has_variants(plan)) {
         g_autofree char *varied = rh_report_variant_knobs();
-        g_string_append_printf(out, "   a row is the best of its kind: %s are varied within\n",
+        g_string_append_printf(out, "   each row is the best of layouts that differ only in %s\n",
                                varied);
     }
     if (plan->families->len > 0)
-        g_string_append(out, "   -: slower, the best of another way to cut the model\n");
+        g_string_append(out, "   -: slower; the best of its kind of layout\n");
 }
 
 void rh_report_append_plan_table(GString *out, const RhPlan *plan, const RhPlanOptions *options)

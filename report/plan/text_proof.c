@@ -9,8 +9,8 @@ static void append_sensitive(GString *text, double frac)
 {
     g_string_append_printf(
         text,
-        "a printed step is sensitive: kernels longer by 1e-10, or flows for idle "
-        "timers, move it by up to %.1g %%",
+        "a printed step is sensitive: changes of kernel times by 1e-10, or of the transport, move "
+        "it by up to %.1g %%",
         100 * frac);
 }
 
@@ -21,7 +21,7 @@ static void append_steady(GString *text, const RhPlan *plan)
     if (plan->steady_count > 0)
         g_string_append_printf(text,
                                "; %" G_GINT64_FORMAT " of the steps are extrapolated from fewer "
-                               "micro-batches (the first row's: off by %.1g %%)",
+                               "micro-batches (that of #1 is %.1g %% off)",
                                plan->steady_count, 100 * fmax(plan->steady_apart_frac, 1e-5));
 }
 
@@ -31,46 +31,51 @@ static void append_what(GString *text, const RhPlan *plan, const RhPlanOptions *
 {
     guint rows = plan->beside ? (guint)options->top : plan->entries->len;
     if (options->variants)
-        g_string_append_printf(text, "proved: no layout left can beat #%u by more than", rows);
+        g_string_append_printf(text, "proved: no other layout searched beats #%u by more than",
+                               rows);
     else if (options->every_row || plan->beside)
-        g_string_append_printf(text, "proved: no kind left can beat #%u by more than", rows);
+        g_string_append_printf(
+            text, "proved: no layout but variants of these rows beats #%u by more than", rows);
     else
-        g_string_append(text, "proved: no layout left can beat #1 by more than");
+        g_string_append(text, "proved: no other layout searched beats #1 by more than");
 }
 
-/* Appends what is proved. Bounds of the remaining layouts hold whatever changes the printed steps,
- * which are only known to their error bars. */
-static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+/* Bounds of what is left hold whatever moves the printed steps, which are known to no more than that. */
+static void append_proved(GString *text, const RhPlan *plan, const RhPlanOptions *options,
+                          bool verbose)
 {
     double sensitive = rh_plan_sensitive_frac(plan);
     g_autofree char *gap = rh_text_number(100 * (options->gap_frac + sensitive), 2);
     append_what(text, plan, options);
     g_string_append_printf(text, " %s %%", gap);
-    append_steady(text, plan);
+    if (verbose)
+        append_steady(text, plan);
     if (sensitive > 0) {
         g_string_append(text, "; ");
         append_sensitive(text, sensitive);
-        g_string_append(text, ": rows no further apart than that may change places");
+        g_string_append(text, ": rows closer than that may change places");
     }
 }
 
-void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options)
+void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options,
+                            bool verbose)
 {
     double sensitive = rh_plan_sensitive_frac(plan);
     if (options->quick)
         g_string_append(text, "not proved: --quick chooses by lower bounds");
     else if (plan->proved)
-        append_proved(text, plan, options);
+        append_proved(text, plan, options, verbose);
     else if (options->objective != RH_OBJECTIVE_TIME && !plan->timed_out)
-        g_string_append_printf(text, "not proved: bounds are of time, the objective is %s",
+        g_string_append_printf(text, "not proved: bounds are on time, the objective is %s",
                                rh_objective_name(options->objective));
     else if (plan->estimated && !plan->timed_out)
-        g_string_append(text, "not proved: where messages go over TCP the bounds are estimates");
+        g_string_append(text, "not proved: with messages over TCP the bounds are estimates");
     else if (sensitive > 0) {
         g_string_append(text, "not proved: ");
         append_sensitive(text, sensitive);
     } else if (isfinite(plan->proof_bound_s) && plan->proof_bound_s > 0)
-        g_string_append_printf(text, "not proved: a layout left out may take %.4g s",
+        g_string_append_printf(text,
+                               "not proved: a layout that was not simulated may take only %.4g s",
                                plan->proof_bound_s);
     else
         g_string_append(text, "not proved");

@@ -3,5 +3,6 @@
  * excludes, or why there is none. */
 #include "strategies/search/plan.h"
 
-/* Appends a sentence without its full stop to `text`. */
-void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options);
+/* Appends a sentence without its full stop to `text`; `verbose` adds which steps are extrapolated. */
+void rh_report_append_proof(GString *text, const RhPlan *plan, const RhPlanOptions *options,
+                            bool verbose);

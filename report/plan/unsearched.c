@@ -41,7 +41,7 @@ static char *text_of(const RhPlan *plan, bool numerics)
         append_one(text, o);
     }
     if (numerics && text->len > 0)
-        g_string_append(text, ": changes the numerics");
+        g_string_append(text, ": these change the numerics");
     return g_string_free(g_steal_pointer(&text), FALSE);
 }
 

@@ -54,7 +54,7 @@ rehearse capacity -w tiny-llama.json -p tpu-v5p --gpus 96 --seq 1024 --tokens 1B
 echo "exit $?"
 # What a budget buys, and what can be trained on by a date; rows of formats and of batches; electricity.
 rehearse capacity -w tiny-llama.json -p two-nodes.json --seq 1024 -q --gpus 4,8 --global-batch 64 --budget 100USD --price 2USD --price-kwh 0.1USD --pue 1.5 -o buys.md -o buys.csv |
-    grep -vE '^( |odds|error|next)'
+    grep -vE '^( |memory|error|next)'
 head -3 buys.md
 cut -d, -f2,7,11,26- buys.csv
 rehearse capacity -w tiny-llama.json -p two-nodes.json --seq 1024 -q --gpus 8 --global-batch 32,64 --dtype bf16,fp8 --by 1h | sed -n '1,2p;/platform/,/^  \*/p'

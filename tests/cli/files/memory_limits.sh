@@ -6,7 +6,7 @@ ask() {
     rehearse "$1" "${job[@]}" "${@:2}" 2>err >out
     echo "exit $?"
     cat err
-    grep -E 'MFU|^no layout|^odds' out
+    grep -E 'MFU|^no layout|^memory:' out
 }
 for risk in -1 150% 7 many 5GiB; do
     ask simulate -s mb4 --risk "$risk"

@@ -61,7 +61,7 @@ try --requests one.csv --rate 1/s --ttft 'p99<5s' -s tp1 -q | grep -e '^best' -e
 try --requests one.csv --rate 1/s --ttft 'p99<1ms' -s tp1 -q
 # Requests that are all there before the first answer is: rates are those that they come at, and the rate found is doubtful.
 rehearse serve-plan -w llama-3.1-8b -p dgx-h100 --lengths in=512,out=256 --count 500 --find-rate --ttft 'p99<2s' -s tp1,pp1,batch=512,chunk=1024 -q |
-    sed -n '2p;/^watch/,/^$/p'
+    sed -n '2p;/^warning/,/^$/p'
 # More requests are drawn where more come: two minutes of them.
 rehearse serve-plan -w llama-3.1-8b -p dgx-h100 --lengths in=512,out=16 --rate 360/s --ttft 'p99<1s' \
     -s tp1,pp1,batch=128,chunk=1024 -q | grep -o -e '--count [0-9]*'

@@ -61,7 +61,7 @@ rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --lengths in=1024,out
 echo "exit ${PIPESTATUS[0]}"
 # While servers fill up, rates of requests and of tokens agree; without a steady stretch it is said how many would have one.
 for count in 20 500; do
-    rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --lengths in=1024,out=256 --rate 19/s --count $count -q | sed -n '1p;/^watch/,/^±/p'
+    rehearse serve-simulate -w llama-3.1-8b -p dgx-h100 -s tp1 --lengths in=1024,out=256 --rate 19/s --count $count -q | sed -n '1p;/^warning/,/^±/p'
 done
 rehearse serve-simulate -w llama-3.1-405b -p dgx-h100 -s tp1 --lengths in=8,out=1 --rate 1/s --count 20 -q --json >none.json 2>why.txt
 echo "exit $?"

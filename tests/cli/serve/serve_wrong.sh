@@ -52,7 +52,7 @@ printf "arrival_s,input_tokens\n" >none.csv
 rehearse serve-simulate -w bert-large -p dgx-h100 -s server=triton,batch=8 --requests none.csv 2>&1
 echo "exit $?"
 # Longer than the model's positions, which rotate: served here, and told.
-rehearse serve-simulate -w llama-2-7b -p dgx-h100:1 -s server=vllm,tp1 --lengths in=4000,out=200 --count 3 --rate 3/s -q | grep -A1 '^watch'
+rehearse serve-simulate -w llama-2-7b -p dgx-h100:1 -s server=vllm,tp1 --lengths in=4000,out=200 --count 3 --rate 3/s -q | grep -A1 '^warning'
 # The limits of a number are said; guesses that are never right are said too.
 try -s tp1 --lengths in=100000000,out=5 --rate 5/s
 try -s tp1 --lengths in=10,out=5 --rate 1000000000/s

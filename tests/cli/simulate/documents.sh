@@ -3,7 +3,7 @@
 job=(-w llama-3.1-8b -p dgx-h100:1 --global-batch 16 --seq 16384 -q)
 try() {
     echo "\$ rehearse simulate ... $*"
-    rehearse simulate "${job[@]}" "$@" 2>&1 | grep -E '^(error|note|help|[0-9.]+ (s/step|ms/step|% MFU))'
+    rehearse simulate "${job[@]}" "$@" 2>&1 | grep -E '^(error|note|help|[0-9.]+ m?s/step)'
 }
 try -s tp8
 try -s tp8 --set documents=16384

@@ -22,7 +22,7 @@ launch --emit deepspeed --fix zero=0 --fix dp=8 --set job.gradients=fp32
 echo 'simulate performs what a framework does not run all the same, and says so:'
 watch() {
     echo "\$ rehearse simulate $*"
-    rehearse simulate "${job[@]}" "$@" | grep -E -A 4 '^watch: rehearsed as if|/step'
+    rehearse simulate "${job[@]}" "$@" | grep -E -A 4 '^warning: simulated although|/step'
 }
 watch --stack torchtitan -s pp2,zero1
 watch --stack torchtitan -s pp2,zero2

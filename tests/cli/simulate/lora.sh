@@ -3,7 +3,7 @@
 job=(-w llama-3.1-8b -p dgx-h100:1 --global-batch 16 --seq 4096 -q)
 try() {
     echo "\$ rehearse simulate ... $*"
-    rehearse simulate "${job[@]}" "$@" 2>&1 | grep -E '^(tp|error|note|help|memory| {8}[a-z]|[0-9.]+ % MFU)'
+    rehearse simulate "${job[@]}" "$@" 2>&1 | sed -nE '/^(tp|error|note|help)/p; /% MFU/p; /^peak memory/,/^energy/{/^energy/!p;}'
 }
 try -s tp2,dp4
 try -s tp2,dp4 --set lora.rank=16
@@ -15,7 +15,7 @@ try -s dp8,zero3 --set lora.rank=16
 for model in mixtral-8x7b deepseek-v3.2; do
     echo "$ rehearse simulate -w $model ... -s ep8 --set lora.rank=16"
     rehearse simulate -w "$model" "${job[@]:2}" -s ep8 --set lora.rank=16 2>&1 |
-        grep -E '^(tp|error|note|help|memory| {8}[a-z]|[0-9.]+ % MFU)'
+        sed -nE '/^(tp|error|note|help)/p; /% MFU/p; /^peak memory/,/^energy/{/^energy/!p;}'
 done
 rehearse plan "${job[@]}" --set lora.rank=16 --fix tp=2 --emit megatron 2>&1 | grep -E '^(error|note|help)'
 # Bars are of steps that train all weights.

@@ -6,7 +6,7 @@ ask() {
     echo "== $*"
     rehearse simulate "${job[@]}" "$@" >out 2>&1
     echo "exit $?"
-    grep -E 'MFU|^error:|^help|^odds' out
+    grep -E 'MFU|^error:|^help|^memory' out
 }
 ask -s mb4
 ask -s mb5
@@ -24,8 +24,8 @@ echo "exit $?"
 rehearse simulate "${job[@]}" -s mb5 --json 2>/dev/null | grep -E '"(fits|odds_frac|memory_safe_bytes|memory_peak_bytes)"'
 # What would win is asked with the same words.
 rehearse simulate "${job[@]}" -s mb4 --limit 'memory<=60%' -o run.json >/dev/null
-rehearse explain run.json -q --what-if recompute=full | grep -E 'now wins|no other|of the plan'
+rehearse explain run.json -q --what-if recompute=full | grep -E 'best now|still the best|of the plan'
 rehearse simulate "${job[@]}" -s mb4 -o run.json >/dev/null
-rehearse explain run.json -q --what-if recompute=full | grep -E 'now wins|no other|of the plan'
+rehearse explain run.json -q --what-if recompute=full | grep -E 'best now|still the best|of the plan'
 # What is much quicker and less sure is a row.
 rehearse plan "${job[@]}" --stack aleph --fix mb=2 --risk 0.001% | grep -E '^best|^ +(#|[0-9!-]) |^!|^ +[0-9.]+ of'

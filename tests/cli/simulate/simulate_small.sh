@@ -13,4 +13,4 @@ rehearse explain run.json --term tp
 rehearse explain run.json --term backward | head -n 12
 rehearse simulate -w llama-3.2-1b -p dgx-h100:1 --global-batch 16 --seq 2048 --stack bare \
     -s pp4,dp2,schedule=zb-h1 -o halves.json >halves.txt
-rehearse explain halves.json --term pp | sed -n '/with equal stages/,/^$/p'
+rehearse explain halves.json --term pp | sed -n '/with stages of equal work/,/^$/p'
