@@ -503,8 +503,8 @@ void rh_report_sources(GString *out, const RhQuestion *q)
     const RhFact *gemm = &curves->gemm_peak_frac[c->job.recipe->linear];
     if (gemm->value == 0)
         gemm = &curves->gemm_peak_frac[RH_DTYPE_BF16];
-    g_string_append_printf(out, "framework: its constants: rehearse show stacks %s\n",
-                           c->stack->name);
+    g_autofree char *spec = rh_text_path(c->stack->spec);
+    g_string_append_printf(out, "constants of %s: rehearse show stacks %s\n", c->stack->name, spec);
     g_string_append_printf(
         out,
         "sources of constants: m measured, f fitted, d data sheet, a assumed\n"

@@ -83,12 +83,15 @@ static void a_phase_that_no_report_knows_is_reported(void)
     g_autofree char *text = rh_report_run_text(&q, r, run, &style);
     g_autofree char *json = rh_report_run_json(&q, r);
     static const struct {
-        const char *line, *node;
-    } odd[] = {{"\n      none                1.00 ms ", "\"name\": \"none\""},
-               {"\n      gradient            3.75 ms ", "\"name\": \"gradient\""},
-               {"\n      parameter           5.25 ms ", "\"name\": \"parameter\""}};
+        const char *line, *value, *node;
+    } odd[] = {{"\n      none ", " 1.00 ms ", "\"name\": \"none\""},
+               {"\n      gradient ", " 3.75 ms ", "\"name\": \"gradient\""},
+               {"\n      parameter ", " 5.25 ms ", "\"name\": \"parameter\""}};
     for (size_t i = 0; i < G_N_ELEMENTS(odd); i++) {
-        CU_ASSERT_PTR_NOT_NULL(strstr(text, odd[i].line));
+        const char *line = strstr(text, odd[i].line);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(line);
+        size_t length = strcspn(line + 1, "\n");
+        CU_ASSERT_PTR_NOT_NULL(g_strstr_len(line, (gssize)length, odd[i].value));
         CU_ASSERT_PTR_NOT_NULL(strstr(json, odd[i].node));
     }
 }
